@@ -1,0 +1,75 @@
+/**
+ * The one shape of every error that a person may see: a stable code, where it happened, what happened, and the mend.
+ *
+ * `code` and `recovery` are for programs and never change; texts are for people and may. Raw personal data never goes
+ * into a message, a `where` or a cause (guarantees I17): mask before constructing.
+ */
+
+/** What the program does next: try again, skip the record, stop the run, or ask a person to change the configuration. */
+export type Recovery = 'retry' | 'skip-record' | 'stop-run' | 'fix-config'
+
+export interface SluiceErrorOptions extends ErrorOptions {
+  /** File and path, URL without its query, parameter name … Never a raw identifier. */
+  readonly where?: string
+  readonly mend?: string
+}
+
+export abstract class SluiceError extends Error {
+  /** Upper snake case, stable, documented in docs/errors.md. */
+  abstract readonly code: string
+  abstract readonly recovery: Recovery
+  readonly where: string | undefined
+  readonly mend: string
+
+  constructor(message: string, options: SluiceErrorOptions = {}) {
+    super(message, options)
+    this.where = options.where
+    this.mend = options.mend ?? ''
+  }
+
+  override get name(): string {
+    return this.constructor.name
+  }
+}
+
+/** The command was called wrongly: unknown pipeline, flag or value. Exit code 2; nothing was read or sent. */
+export class UsageError extends SluiceError {
+  readonly code: string
+  readonly recovery = 'fix-config'
+  constructor(code: string, message: string, options: SluiceErrorOptions = {}) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+/** One problem of a configuration or pipeline file, with its place in it. */
+export interface Problem {
+  /** Path inside the definition, for example `destination.catalog_id`. */
+  readonly path: string
+  readonly message: string
+  readonly mend?: string
+  /** File and line where known. */
+  readonly where?: string
+}
+
+/** A pipeline file or the environment is wrong. Carries every problem at once. Exit code 2. */
+export class ConfigError extends SluiceError {
+  readonly code: string
+  readonly recovery = 'fix-config'
+  readonly problems: readonly Problem[]
+  constructor(code: string, message: string, problems: readonly Problem[], options: SluiceErrorOptions = {}) {
+    super(message, options)
+    this.code = code
+    this.problems = problems
+  }
+}
+
+/** The run cannot go on (source unreadable, incomplete, guard of the file …). Exit code 1; what was confirmed stays. */
+export class RunError extends SluiceError {
+  readonly code: string
+  readonly recovery = 'stop-run'
+  constructor(code: string, message: string, options: SluiceErrorOptions = {}) {
+    super(message, options)
+    this.code = code
+  }
+}

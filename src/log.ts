@@ -1,0 +1,12 @@
+/** What every room may log with. Fields are counts, codes and ids; never a key, an identifier or a secret (I17). */
+export interface Logger {
+  readonly debug: (fields: LogFields, message: string) => void
+  readonly info: (fields: LogFields, message: string) => void
+  readonly warn: (fields: LogFields, message: string) => void
+  readonly error: (fields: LogFields, message: string) => void
+}
+
+export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined | readonly string[]>>
+
+/** Says nothing. */
+export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} }

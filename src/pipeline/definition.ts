@@ -1,0 +1,130 @@
+/**
+ * What a pipeline is, once its file was read and checked: every default filled in, every text parsed. The schema that a
+ * person's file is checked against, and the texts' forms, are in pipeline/schema.ts (interface.md 4).
+ */
+
+export interface Pipeline {
+  /** The file's name without its ending. */
+  readonly name: string
+  /** Path as given, for messages. */
+  readonly file: string
+  readonly schedule?: Schedule
+  readonly sources: readonly SourceDefinition[]
+  /** Preset by name (`google-shopping`, `shopify` …) or undefined: recognized by header. */
+  readonly preset?: string
+  readonly map: Readonly<Record<string, FieldMapping>>
+  readonly consent?: ValueTest
+  /** Rows that ask to leave a do-not-reach list. */
+  readonly remove?: ValueTest
+  readonly destination: DestinationDefinition
+  readonly guards: Guards
+  /** Everything below `options` of the file that mapping reads: default currency, allowed html, id length … */
+  readonly mapping: MappingOptions
+  /** SHA-256 (hex) of all that decides what a row becomes: sources' reading options, map, consent, mapping options. */
+  readonly definitionHash: string
+}
+
+export interface Schedule {
+  /** Cron, five or six fields. */
+  readonly cron: string
+  /** IANA zone. */
+  readonly timezone: string
+  readonly overlap: 'skip' | 'queue'
+}
+
+export interface SourceDefinition {
+  /** Path, `file:`, `http(s):`, `sftp:`, `s3:`, `postgres:` or `-`. Relative paths are relative to the working directory. */
+  readonly uri: string
+  readonly format: 'auto' | 'csv' | 'tsv' | 'json' | 'jsonl' | 'google-rss' | 'google-atom' | 'xlsx'
+  readonly complete: CompletenessProof
+  /** `auto` or an encoding label. */
+  readonly encoding: string
+  readonly compression: 'auto' | 'none' | 'gzip' | 'zip' | 'zstd'
+  /** Member of a zip archive. */
+  readonly member?: string
+  /** Sheet of a workbook; the first without it. */
+  readonly sheet?: string
+  readonly csv: {
+    readonly delimiter: string | 'auto'
+    readonly quote: string
+    /** Line of the header, from 1; `auto` finds it behind comment and title rows. */
+    readonly headerRow: number | 'auto'
+    /** Column names for a file without a header. */
+    readonly columns?: readonly string[]
+  }
+  /** For `postgres:`. */
+  readonly query?: string
+  readonly parameters?: readonly (string | number | boolean | null)[]
+  /** Names of environment variables (each also as `…_FILE`) that hold the credentials; never the values. */
+  readonly credentials?: Readonly<Record<string, string>>
+  /** Private addresses and plain http are refused unless this allows them. */
+  readonly allowPrivate: boolean
+  /** Pinned SFTP host key, `SHA256:…`. */
+  readonly hostKey?: string
+}
+
+export type CompletenessProof =
+  | { readonly kind: 'auto' }
+  | { readonly kind: 'marker'; readonly path: string }
+  | { readonly kind: 'manifest'; readonly path: string }
+  | { readonly kind: 'trailer'; readonly pattern: string }
+  | { readonly kind: 'rows'; readonly count: number }
+
+export interface ValueTest {
+  readonly column: string
+  /** Compared trimmed and case-blind. */
+  readonly values: readonly string[]
+}
+
+/** One target field: from one column or several in order, or a constant, then transforms. */
+export interface FieldMapping {
+  readonly columns: readonly string[]
+  readonly constant?: string
+  readonly default?: string
+  /** Phones: a column with ISO country codes, or a fixed code. */
+  readonly defaultCountry?: string
+  /** The column holds SHA-256 digests: a raw value in it is rejected. */
+  readonly hashed?: boolean
+  readonly transforms: readonly Transform[]
+  /** TypeScript pipelines only: the cells of the row by column name → text. */
+  readonly compute?: (row: Readonly<Record<string, string | readonly string[] | undefined>>) => string | readonly string[] | undefined
+}
+
+/** A named transform with its arguments, checked by records/transforms.ts. */
+export interface Transform {
+  readonly name: string
+  readonly args: Readonly<Record<string, unknown>>
+}
+
+export type DestinationDefinition =
+  | { readonly kind: 'catalog'; readonly catalogId: string; readonly missing: 'delete' | 'out-of-stock' | 'keep' }
+  | {
+      readonly kind: 'audience'
+      readonly accountId: string
+      readonly audienceId: string
+      readonly expiresIn: Duration
+      readonly renewBefore: Duration
+      readonly usersPerOperation: number
+      readonly suppress: 'do-not-reach' | 'none'
+    }
+  | { readonly kind: 'do-not-reach'; readonly accountId: string; readonly listId: string; readonly expiresIn: Duration; readonly renewBefore: Duration }
+
+/** Calendar months stay months (clamped to the month's end), everything else is milliseconds. */
+export type Duration = { readonly months: number } | { readonly ms: number }
+
+export interface Guards {
+  readonly minRows: number
+  readonly maxDeleteCount: number
+  readonly maxDeletePercent: number
+  readonly maxRejectPercent: number
+}
+
+export interface MappingOptions {
+  /** Currency of prices written without one. Undefined: such a price is a reject. */
+  readonly defaultCurrency?: string
+  readonly maxIdLength: number
+  /** Options of bad-inputs.md that an owner may switch on, by name (`cut_title`, `upgrade_http` …). */
+  readonly allow: readonly string[]
+  /** Words to the service's own words, by field (`availability: { "yes": "in stock" }`). */
+  readonly values: Readonly<Record<string, Readonly<Record<string, string>>>>
+}

@@ -1,0 +1,83 @@
+/**
+ * The form in which the service's interface is written down: one value an endpoint. The client builds requests from it,
+ * the sandbox routes and validates by it, docs/coverage.md is printed from it. Data only: no judgement, no I/O.
+ */
+
+/** Which of the three hosts of the specification (page 1) serves the path. The sandbox serves all three on one port. */
+export type Host = 'core' | 'ads' | 'ads-sandbox'
+
+/**
+ * How the call is authenticated. `user`: OAuth 1.0a, consumer and access token. `consumer`: OAuth 1.0a without an access
+ * token. `request-token`: OAuth 1.0a signed with the request token. `bearer`: app-only token. `basic`: consumer key and
+ * secret as HTTP Basic. `bearer-or-user`: either. `browser`: a person's browser, no header.
+ */
+export type Auth = 'user' | 'consumer' | 'request-token' | 'bearer' | 'bearer-or-user' | 'basic' | 'basic-or-user' | 'browser'
+
+/** `csv` values are comma-separated on the wire and arrays in the echo and in the typed client. */
+export type ParameterType =
+  | 'string' | 'integer' | 'long' | 'boolean' | 'enum' | 'timestamp' | 'hour' | 'csv' | 'csv-enum' | 'url' | 'object' | 'array'
+
+export interface Parameter {
+  /** The wire name, neutral words included (`svc_auth_access_type`). */
+  readonly name: string
+  /** `query`: in the query string or, on POST and PUT, the form body (gaps 2 'Parameters'). `body`: top-level JSON field. */
+  readonly in: 'path' | 'query' | 'body'
+  readonly type: ParameterType
+  readonly required?: boolean
+  readonly default?: string | number | boolean
+  /** Bounds of a number, or of the length in characters of a string (`maxLength`), or of the items of a list (`maxItems`). */
+  readonly min?: number
+  readonly max?: number
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly maxItems?: number
+  /** Allowed values of `enum` and `csv-enum`. */
+  readonly values?: readonly string[]
+  /** An empty value (`end_time=`) unsets the field (gaps 2 'Parameters'). */
+  readonly unsettable?: boolean
+  /** `spec 4.3 rule 2`, or the row of spec/gaps.md that fills a silence. */
+  readonly source?: string
+}
+
+/**
+ * A condition across parameters. `exclusive`: at most one of them. `together`: all or none. `one-of`: at least one.
+ * `exactly-one`: just one. `required-if`: `names` are required when `when` holds. Anything a row says that does not fit
+ * here stays in the area's own code and is named by `other`.
+ */
+export type Rule =
+  | { readonly kind: 'exclusive' | 'together' | 'one-of' | 'exactly-one'; readonly names: readonly string[]; readonly source: string }
+  | {
+      readonly kind: 'required-if'
+      readonly names: readonly string[]
+      readonly when: { readonly name: string; readonly is?: readonly string[]; readonly absent?: boolean; readonly present?: boolean }
+      readonly source: string
+    }
+  | { readonly kind: 'other'; readonly text: string; readonly source: string }
+
+/** Requests in a window, by key of the limit table in contract/limits.ts. */
+export type LimitClass = string
+
+export interface Endpoint {
+  /** `area.verb`, unique, and the method's place in the typed client: `catalogs.list` is `client.catalogs.list()`. */
+  readonly name: string
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly host: Host
+  /** Path below the host, version included, parameters with a colon: `/12/accounts/:account_id`. */
+  readonly path: string
+  /** Other spellings that serve the same (`/1.1/oauth/invalidate_token.json`, `/12/…/custom_audiences/:id/permissions`). */
+  readonly aliases?: readonly string[]
+  readonly auth: Auth
+  /** What the body is. `form`: urlencoded, taken as parameters. `json`: an object or array, never signed. */
+  readonly body: 'none' | 'form' | 'json'
+  readonly parameters: readonly Parameter[]
+  readonly rules?: readonly Rule[]
+  /** A list with `count`/`cursor`: its `next_cursor` is in the answer. */
+  readonly list?: { readonly countDefault?: number; readonly countMin?: number; readonly countMax?: number }
+  /** What `data` (or the whole body, on core) holds: the resource's name in contract/resources.ts and whether it is a list. */
+  readonly answer: { readonly resource: string; readonly many: boolean }
+  readonly limit: LimitClass
+  /** May the client send it twice without harm? Otherwise an unknown outcome is ambiguous and left to reconciling. */
+  readonly repeatable: boolean
+  /** `spec 4.2`, or the row of spec/gaps.md behind spec 4.8. */
+  readonly source: string
+}
