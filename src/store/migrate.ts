@@ -1,0 +1,71 @@
+import { fileURLToPath } from 'node:url'
+import { drizzle } from 'drizzle-orm/node-postgres'
+import { readMigrationFiles } from 'drizzle-orm/migrator'
+import { migrate } from 'drizzle-orm/node-postgres/migrator'
+import pg from 'pg'
+import { RunError } from '../errors.ts'
+
+export const migrationsFolder = fileURLToPath(new URL('../../migrations', import.meta.url))
+
+/** Any number will do, as long as every Sluice uses the same one. */
+const advisoryLock = 5_104_371
+
+export interface MigrationStatus {
+  readonly applied: number
+  readonly known: number
+}
+
+/**
+ * Brings the schema up to date. Safe to start many times at once: one works, the rest wait and find nothing to do. All
+ * migrations run in one transaction. Needs a direct connection (the advisory lock belongs to it), not a pooler's.
+ *
+ * @throws {RunError} `MIGRATION_MISMATCH` when an applied migration is not the file we have: edited, skipped, or newer
+ */
+export async function migrateDatabase(url: string): Promise<MigrationStatus> {
+  const client = new pg.Client({ connectionString: url, application_name: 'sluice migrate' })
+  await client.connect()
+  try {
+    // Reading first spares every ordinary start the lock.
+    const before = await check(client)
+    if (before.applied === before.known) return before
+    await client.query('select pg_advisory_lock($1)', [advisoryLock])
+    await check(client)
+    await migrate(drizzle(client), { migrationsFolder })
+    const after = await check(client)
+    if (after.applied !== after.known) throw mismatch(`applied ${after.applied} of ${after.known} migrations`)
+    return after
+  } finally {
+    await client.end() // frees the lock too
+  }
+}
+
+/** How far the database is, changing nothing. */
+export async function migrationStatus(url: string): Promise<MigrationStatus> {
+  const client = new pg.Client({ connectionString: url, application_name: 'sluice migrate' })
+  await client.connect()
+  try {
+    return await check(client)
+  } finally {
+    await client.end()
+  }
+}
+
+/** Applied migrations must be the first n files, byte for byte. */
+async function check(client: pg.Client): Promise<MigrationStatus> {
+  const files = readMigrationFiles({ migrationsFolder })
+  if (files.length === 0) throw mismatch('no migrations were found')
+  const table = await client.query<{ name: string | null }>(`select to_regclass('drizzle.__drizzle_migrations') as name`)
+  if (table.rows[0]?.name == null) return { applied: 0, known: files.length }
+  const { rows } = await client.query<{ hash: string }>('select hash from drizzle.__drizzle_migrations order by id')
+  for (const [i, { hash }] of rows.entries()) {
+    if (hash !== files[i]?.hash) throw mismatch(`migration ${i + 1} of the database is not the one of this version of Sluice`)
+  }
+  return { applied: rows.length, known: files.length }
+}
+
+function mismatch(message: string): RunError {
+  return new RunError('MIGRATION_MISMATCH', message, {
+    where: 'database',
+    mend: 'run the version of Sluice that made this database, or point DATABASE_URL at another one',
+  })
+}

@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config'
+
+const withPostgres = { globalSetup: ['test/support/postgres.ts'], testTimeout: 60_000, hookTimeout: 60_000 }
+
+export default defineConfig({
+  test: {
+    projects: [
+      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
+      { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], ...withPostgres } },
+      { test: { name: 'conformance', include: ['test/conformance/**/*.test.ts'], ...withPostgres } },
+    ],
+  },
+})
