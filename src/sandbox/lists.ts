@@ -1,0 +1,86 @@
+/** Lists as every list endpoint has them: `count`, `cursor`, `sort_by`, `with_deleted`, `with_total_count` (spec, Conventions). */
+import type { Call, Reply } from './area.ts'
+import { adsRefusals, invalidParameter } from './refusal.ts'
+
+export interface ListOptions<T> {
+  /** Attributes that `sort_by` may name: neither ids nor enums (gaps 7 'Sort'). */
+  readonly sortable?: readonly string[]
+  /** The wire form; default: the record itself. */
+  readonly render?: (record: T) => unknown
+  readonly idOf?: (record: T) => string
+}
+
+/**
+ * One page of `records`, which stand in their default order. Deleted ones are left out unless `with_deleted` is true.
+ * The cursor names the first record of the next page, so records that come or go elsewhere shift nothing.
+ */
+export function listReply<T extends object>(call: Call<unknown>, records: Iterable<T>, options: ListOptions<T> = {}): Reply {
+  const withDeleted = call.params['with_deleted'] === true
+  const idOf = options.idOf ?? ((record: T) => String((record as { id?: unknown }).id))
+  const render = options.render ?? ((record: T) => record)
+  const kept = [...records].filter((record) => withDeleted || (record as { deleted?: unknown }).deleted !== true)
+  const sorted = sortRecords(call, kept, options.sortable)
+  const count = typeof call.params['count'] === 'number' ? call.params['count'] : (call.endpoint.list?.countDefault ?? sorted.length)
+  const cursor = call.params['cursor']
+  const start = typeof cursor === 'string' ? startOf(cursor, sorted, idOf) : 0
+  const next = sorted[start + count]
+  return {
+    kind: 'ads',
+    data: sorted.slice(start, start + count).map(render),
+    nextCursor: next === undefined ? null : encodeCursor(idOf(next), start + count),
+    ...(call.params['with_total_count'] === true ? { totalCount: sorted.length } : {}),
+  }
+}
+
+/** `q` as a case-insensitive prefix (names). */
+export function matchesPrefix(text: string | null | undefined, q: unknown): boolean {
+  return typeof q !== 'string' || (text ?? '').toLowerCase().startsWith(q.toLowerCase())
+}
+
+/** `q` as terms: each must begin a word of one of the texts (media library). */
+export function matchesTerms(texts: readonly (string | null | undefined)[], q: unknown): boolean {
+  if (typeof q !== 'string') return true
+  const words = texts.flatMap((text) => (text ?? '').toLowerCase().split(/[^\p{L}\p{N}]+/u))
+  return q
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((term) => term !== '')
+    .every((term) => words.some((word) => word.startsWith(term)))
+}
+
+function sortRecords<T extends object>(call: Call<unknown>, records: T[], sortable: readonly string[] = ['created_at', 'updated_at', 'name']): T[] {
+  const sortBy = call.params['sort_by']
+  if (!Array.isArray(sortBy) || sortBy.length === 0) return records
+  const keys = sortBy.map((term: unknown) => {
+    const match = /^(\w+)-(asc|desc)$/.exec(String(term))
+    if (match === null || !sortable.includes(match[1] ?? ''))
+      throw adsRefusals([invalidParameter('sort_by', `attribute-asc or attribute-desc with one of ${sortable.join(', ')}`, String(term))])
+    return { name: match[1] ?? '', sign: match[2] === 'asc' ? 1 : -1 }
+  })
+  return records.toSorted((a, b) => {
+    for (const { name, sign } of keys) {
+      const order = compareValues((a as Record<string, unknown>)[name], (b as Record<string, unknown>)[name])
+      if (order !== 0) return order * sign
+    }
+    return 0
+  })
+}
+
+function compareValues(a: unknown, b: unknown): number {
+  if (a === b) return 0
+  if (a === null || a === undefined) return -1
+  if (b === null || b === undefined) return 1
+  return a < b ? -1 : 1
+}
+
+function encodeCursor(id: string, index: number): string {
+  return Buffer.from(`${index}.${id}`).toString('base64url')
+}
+
+function startOf<T>(cursor: string, records: readonly T[], idOf: (record: T) => string): number {
+  const match = /^(\d+)\.(.*)$/s.exec(Buffer.from(cursor, 'base64url').toString())
+  if (match === null) throw adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer', cursor)])
+  const index = Number(match[1])
+  const found = records.findIndex((record) => idOf(record) === match[2])
+  return found === -1 ? Math.min(index, records.length) : found
+}

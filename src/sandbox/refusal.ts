@@ -1,0 +1,84 @@
+/** What the sandbox answers when it refuses: thrown by any layer, printed by the server in the shape of the host. */
+import type { Reply } from './area.ts'
+import { ADS_STATUS } from './adsCodes.ts'
+
+/** One entry of `errors` on the advertising host (gaps 4 'Ads body'). */
+export interface AdsError {
+  readonly code: string
+  readonly message: string
+  readonly parameter?: string
+  readonly details?: string
+  readonly value?: unknown
+}
+
+export type RefusalBody =
+  /** `{ errors, request: { params } }` */
+  | { readonly kind: 'ads'; readonly errors: readonly AdsError[] }
+  /** `{ errors: [{ code, message }] }` of /oauth, /oauth2, /1.1. */
+  | { readonly kind: 'core'; readonly errors: readonly { readonly code: number; readonly message: string; readonly label?: string }[] }
+  /** Any other JSON body as it stands: v2 problems, `operation_errors`. */
+  | { readonly kind: 'json'; readonly body: unknown }
+
+export class Refusal extends Error {
+  readonly status: number
+  readonly body: RefusalBody
+  readonly headers: Readonly<Record<string, string>>
+  constructor(status: number, body: RefusalBody, headers: Readonly<Record<string, string>> = {}) {
+    super(`refused with ${status}`)
+    this.status = status
+    this.body = body
+    this.headers = headers
+  }
+}
+
+/** One error of the advertising catalogue (gaps 4), with the status that goes with its code. */
+export function adsRefusal(code: string, message: string, more: { parameter?: string; details?: string; value?: unknown; status?: number } = {}): Refusal {
+  const { status, ...rest } = more
+  return adsRefusals([{ code, message, ...rest }], status)
+}
+
+/** Several at once; the status is that of the first. */
+export function adsRefusals(errors: readonly AdsError[], status?: number): Refusal {
+  return new Refusal(status ?? ADS_STATUS.get(errors[0]?.code ?? '') ?? 400, { kind: 'ads', errors })
+}
+
+export function missingParameter(name: string): AdsError {
+  return { code: 'MISSING_PARAMETER', message: `"${name}" is a required parameter`, parameter: name }
+}
+
+/** `expected` as in the service's own sentence: `Expected time, got "" for start_time`. */
+export function invalidParameter(name: string, expected: string, value: unknown, details?: string): AdsError {
+  const shown = typeof value === 'string' ? value : (JSON.stringify(value, (_, v: unknown) => (typeof v === 'bigint' ? String(v) : v)) ?? '')
+  return {
+    parameter: name,
+    details: details ?? `invalid ${name}`,
+    code: 'INVALID_PARAMETER',
+    value: shown.slice(0, 200),
+    message: `Expected ${expected}, got "${shown.slice(0, 200)}" for ${name}`,
+  }
+}
+
+export function exclusiveParameters(names: readonly string[]): AdsError {
+  return { code: 'EXCLUSIVE_PARAMETERS', message: `${names.map((name) => `"${name}"`).join(' and ')} are mutually exclusive`, parameter: names[0] ?? '' }
+}
+
+/** 404 of a resource: `notFound('LINE_ITEM_NOT_FOUND', 'line_item_id', id)`. */
+export function notFound(code: string, parameter: string, id: string): Refusal {
+  return adsRefusal(code, `${code.replace(/_NOT_FOUND$/, '').toLowerCase().replaceAll('_', ' ')} ${id} was not found`.trim(), { parameter, status: 404 })
+}
+
+export function coreRefusal(status: number, code: number, message: string, label?: string): Refusal {
+  return new Refusal(status, { kind: 'core', errors: [label === undefined ? { code, message } : { code, label, message }] })
+}
+
+export function jsonRefusal(status: number, body: unknown): Refusal {
+  return new Refusal(status, { kind: 'json', body })
+}
+
+/** A v2 problem (gaps 9 'Problem'); `slug` is the last segment of its type, or `about:blank`. */
+export function problem(status: number, title: string, detail: string, slug: string): Refusal {
+  const type = slug === 'about:blank' ? slug : `https://api.example.com/2/problems/${slug}`
+  return jsonRefusal(status, { title, detail, type, status })
+}
+
+export const ok = (data: unknown): Reply => ({ kind: 'ads', data })
