@@ -22,9 +22,10 @@ export const destination = sluice.table('destination', {
   targetId: text('target_id').notNull(),
   /** Rises with every confirmed or refused entry: a plan made at an older version is stale. */
   stateVersion: bigint('state_version', { mode: 'number' }).notNull().default(0),
+  /** Rises with every plan that changed what is wanted: what an audience suppressed by this list must look at again. */
+  desiredVersion: bigint('desired_version', { mode: 'number' }).notNull().default(0),
   pausedAt: instant('paused_at'),
   pausedReason: text('paused_reason'),
-  /** When the answers' `Date` was last compared with our clock, and by how much it differs. */
   createdAt: instant('created_at').notNull().default(now()),
 }, (t) => [
   unique('destination_identity').on(t.service, t.kind, t.accountId, t.targetId),
@@ -97,6 +98,8 @@ export const snapshot = sluice.table('snapshot', {
   /** SourceFacts of each source. */
   sources: jsonb('sources').notNull().default([]),
   definitionHash: text('definition_hash').notNull(),
+  /** `desired_version` of the do-not-reach list that suppressed rows of it. */
+  suppressionVersion: bigint('suppression_version', { mode: 'number' }).notNull().default(0),
   counts: jsonb('counts').notNull().default({}),
   openedAt: instant('opened_at').notNull().default(now()),
   closedAt: instant('closed_at'),
