@@ -1,0 +1,273 @@
+/**
+ * The members of one audience or list: identifiers with their times, and which of them belong to one user.
+ *
+ * Compact, because ten million of them must fit (performance.md): records of 48 bytes in chunks of 65,536, found through
+ * an open-addressing index over the digest's first bytes; no object per identifier. The identifiers of one user form a
+ * circle of records. Times are seconds since 1970.
+ */
+import { hash } from 'node:crypto'
+
+export const IDENTIFIER_TYPES = ['email', 'device_id', 'handle', 'service_id', 'phone_number', 'partner_user_id'] as const
+export type IdentifierType = (typeof IDENTIFIER_TYPES)[number]
+
+const RECORD = 48
+const CHUNK_BITS = 16
+const CHUNK = 1 << CHUNK_BITS
+const TYPE = 32
+const EFFECTIVE = 36
+const EXPIRES = 40
+const NEXT = 44
+/** Set in the type byte of a record whose identifier was removed; the record is used again when it comes back. */
+const GONE = 0x80
+/** Ten million identifiers need 16.7 million slots at this load. */
+const MAX_LOAD = 0.7
+
+export interface Member {
+  readonly type: IdentifierType
+  /** 64 lower-case hex, or the plain value of `partner_user_id`. */
+  readonly value: string
+  readonly effectiveAt: number
+  readonly expiresAt: number
+}
+
+export class Memberships {
+  #chunks: Buffer[] = []
+  #records = 0
+  #live = 0
+  #index = new Uint32Array(1024)
+  /** Plain values of `partner_user_id`, by record: their record holds the SHA-256 only. */
+  #plain = new Map<number, string>()
+
+  /** Identifiers held, those out of force included. */
+  get size(): number {
+    return this.#live
+  }
+
+  /** Number of the record of an identifier, or -1. `key` from `keyOf`. */
+  find(type: number, key: Buffer): number {
+    const slot = this.#slot(type, key)
+    const record = (this.#index[slot] ?? 0) - 1
+    return record >= 0 && (this.#chunk(record)[this.#at(record) + TYPE] ?? 0) < GONE ? record : -1
+  }
+
+  /** Adds an identifier, or changes its times. `plain` only for `partner_user_id`. */
+  put(type: number, key: Buffer, times: { readonly effectiveAt: number; readonly expiresAt: number }, plain?: string): number {
+    let slot = this.#slot(type, key)
+    let record = (this.#index[slot] ?? 0) - 1
+    if (record < 0) {
+      if (this.#records + 1 > this.#index.length * MAX_LOAD) {
+        this.#grow()
+        slot = this.#slot(type, key)
+      }
+      record = this.#append(key)
+      this.#index[slot] = record + 1
+      if (plain !== undefined) this.#plain.set(record, plain)
+    }
+    const chunk = this.#chunk(record)
+    const at = this.#at(record)
+    if (chunk[at + TYPE] !== type) {
+      chunk[at + TYPE] = type
+      chunk.writeUInt32LE(record, at + NEXT)
+      this.#live++
+    }
+    chunk.writeUInt32LE(times.effectiveAt, at + EFFECTIVE)
+    chunk.writeUInt32LE(times.expiresAt, at + EXPIRES)
+    return record
+  }
+
+  /** Makes two identifiers belong to one user; nothing happens when they do. */
+  join(a: number, b: number): void {
+    if (a === b) return
+    for (let record = this.#next(a); record !== a; record = this.#next(record)) if (record === b) return
+    const nextOfA = this.#next(a)
+    this.#setNext(a, this.#next(b))
+    this.#setNext(b, nextOfA)
+  }
+
+  /** Removes the whole user that an identifier belongs to. Answers how many identifiers went. */
+  removeUser(record: number): number {
+    let removed = 0
+    let current = record
+    do {
+      const next = this.#next(current)
+      this.#drop(current)
+      removed++
+      current = next
+    } while (current !== record)
+    return removed
+  }
+
+  /** Removes one identifier and leaves the user's others. */
+  removeOne(record: number): void {
+    let before = record
+    while (this.#next(before) !== record) before = this.#next(before)
+    this.#setNext(before, this.#next(record))
+    this.#drop(record)
+  }
+
+  /** How many users the identifiers in force at `now` make up, and how many there are of each type. */
+  count(now: number): { members: number; identifiers: Record<IdentifierType, number> } {
+    const identifiers: Record<IdentifierType, number> = { email: 0, device_id: 0, handle: 0, service_id: 0, phone_number: 0, partner_user_id: 0 }
+    const seen = new Uint8Array(this.#records)
+    let members = 0
+    for (let record = 0; record < this.#records; record++) {
+      if (!this.#inForce(record, now)) continue
+      const type = IDENTIFIER_TYPES[this.#chunk(record)[this.#at(record) + TYPE] ?? 0]
+      if (type !== undefined) identifiers[type]++
+      if (seen[record] === 1) continue
+      members++
+      let current = record
+      do {
+        seen[current] = 1
+        current = this.#next(current)
+      } while (current !== record)
+    }
+    return { members, identifiers }
+  }
+
+  /** `type TAB value` of everything in force at `now`, as bytes in bytewise order (ASCII but for plain values). */
+  inForce(now: number): Member[] {
+    const members: Member[] = []
+    for (let record = 0; record < this.#records; record++) if (this.#inForce(record, now)) members.push(this.#member(record))
+    return members
+  }
+
+  /**
+   * SHA-256 over the lines `type TAB value LF` in force at `now`, sorted bytewise (interface.md 5). Sorts record numbers
+   * by type and digest, so memory stays at four bytes a record; plain values are few and sorted as text.
+   */
+  sortedInForce(now: number): Uint32Array {
+    const found = new Uint32Array(this.#records)
+    let length = 0
+    for (let record = 0; record < this.#records; record++) if (this.#inForce(record, now)) found[length++] = record
+    // By name of type, then value: the digest's bytes order as its hex text does.
+    return found.subarray(0, length).sort((a, b) => this.#compare(a, b))
+  }
+
+  member(record: number): Member {
+    return this.#member(record)
+  }
+
+  clone(): Memberships {
+    const copy = new Memberships()
+    copy.#chunks = this.#chunks.map((chunk) => Buffer.from(chunk))
+    copy.#records = this.#records
+    copy.#live = this.#live
+    copy.#index = this.#index.slice()
+    copy.#plain = new Map(this.#plain)
+    return copy
+  }
+
+  #member(record: number): Member {
+    const chunk = this.#chunk(record)
+    const at = this.#at(record)
+    return {
+      type: IDENTIFIER_TYPES[chunk[at + TYPE] ?? 0] ?? 'email',
+      value: this.#plain.get(record) ?? chunk.toString('hex', at, at + 32),
+      effectiveAt: chunk.readUInt32LE(at + EFFECTIVE),
+      expiresAt: chunk.readUInt32LE(at + EXPIRES),
+    }
+  }
+
+  #compare(a: number, b: number): number {
+    const left = this.#chunk(a)
+    const right = this.#chunk(b)
+    const leftAt = this.#at(a)
+    const rightAt = this.#at(b)
+    const byType = (TYPE_RANK[left[leftAt + TYPE] ?? 0] ?? 0) - (TYPE_RANK[right[rightAt + TYPE] ?? 0] ?? 0)
+    if (byType !== 0) return byType
+    if (this.#plain.size > 0 && this.#plain.has(a)) return Buffer.compare(Buffer.from(this.#plain.get(a) ?? ''), Buffer.from(this.#plain.get(b) ?? ''))
+    return left.compare(right, rightAt, rightAt + 32, leftAt, leftAt + 32)
+  }
+
+  #inForce(record: number, now: number): boolean {
+    const chunk = this.#chunk(record)
+    const at = this.#at(record)
+    return (chunk[at + TYPE] ?? GONE) < GONE && chunk.readUInt32LE(at + EFFECTIVE) <= now && chunk.readUInt32LE(at + EXPIRES) > now
+  }
+
+  #drop(record: number): void {
+    const at = this.#at(record)
+    const chunk = this.#chunk(record)
+    chunk[at + TYPE] = (chunk[at + TYPE] ?? 0) | GONE
+    chunk.writeUInt32LE(record, at + NEXT)
+    this.#live--
+  }
+
+  /** Slot of the identifier, or the free slot where it would stand. A digest is random: its bytes are the hash. */
+  #slot(type: number, key: Buffer): number {
+    const mask = this.#index.length - 1
+    let slot = ((key.readUInt32LE(0) ^ Math.imul(type + 1, 0x9e3779b1)) >>> 0) & mask
+    for (;;) {
+      const entry = this.#index[slot] ?? 0
+      if (entry === 0) return slot
+      const record = entry - 1
+      const chunk = this.#chunk(record)
+      const at = this.#at(record)
+      if (((chunk[at + TYPE] ?? 0) & 0x7f) === type && key.compare(chunk, at, at + 32) === 0) return slot
+      slot = (slot + 1) & mask
+    }
+  }
+
+  #append(key: Buffer): number {
+    const record = this.#records++
+    if (record >> CHUNK_BITS === this.#chunks.length) this.#chunks.push(Buffer.alloc(CHUNK * RECORD))
+    const chunk = this.#chunk(record)
+    const at = this.#at(record)
+    key.copy(chunk, at, 0, 32)
+    chunk[at + TYPE] = GONE | 0x7f
+    return record
+  }
+
+  #grow(): void {
+    const mask = this.#index.length * 2 - 1
+    const index = new Uint32Array(mask + 1)
+    for (let record = 0; record < this.#records; record++) {
+      const chunk = this.#chunk(record)
+      const at = this.#at(record)
+      const type = (chunk[at + TYPE] ?? 0) & 0x7f
+      let slot = ((chunk.readUInt32LE(at) ^ Math.imul(type + 1, 0x9e3779b1)) >>> 0) & mask
+      while (index[slot] !== 0) slot = (slot + 1) & mask
+      index[slot] = record + 1
+    }
+    this.#index = index
+  }
+
+  #next(record: number): number {
+    return this.#chunk(record).readUInt32LE(this.#at(record) + NEXT)
+  }
+
+  #setNext(record: number, next: number): void {
+    this.#chunk(record).writeUInt32LE(next, this.#at(record) + NEXT)
+  }
+
+  #chunk(record: number): Buffer {
+    // Every record number was handed out by #append, which made its chunk.
+    return this.#chunks[record >> CHUNK_BITS] as Buffer
+  }
+
+  #at(record: number): number {
+    return (record & (CHUNK - 1)) * RECORD
+  }
+}
+
+/** The 32 bytes an identifier is kept under. */
+export function keyOf(type: number, value: string): Buffer {
+  return IDENTIFIER_TYPES[type] === 'partner_user_id' ? Buffer.from(hash('sha256', value), 'hex') : Buffer.from(value, 'hex')
+}
+
+/** SHA-256 in lower-case hex of the lines of `interface.md` 5. */
+export function membersText(memberships: Memberships, now: number, line: (member: Member) => string, sink: (text: string) => void): void {
+  let text = ''
+  for (const record of memberships.sortedInForce(now)) {
+    text += line(memberships.member(record))
+    if (text.length > 65_536) {
+      sink(text)
+      text = ''
+    }
+  }
+  sink(text)
+}
+
+/** Order of the type names as text. */
+const TYPE_RANK = IDENTIFIER_TYPES.map((type) => [...IDENTIFIER_TYPES].sort().indexOf(type))

@@ -1,0 +1,100 @@
+/**
+ * Named choices where the specification is silent or disputed (`PUT /_sandbox/switches`): the names of spec/gaps.md and
+ * the dialects 1 to 24 of guarantees 6.6. The first value is the default.
+ */
+
+interface SwitchDefinition {
+  readonly name: string
+  /** Number in guarantees 6.6, usable as a name too. */
+  readonly dialect?: number
+  /** Allowed values, default first; `number` takes any whole number (the text is then the default). */
+  readonly values: readonly [string, ...string[]]
+  readonly number?: boolean
+  /** Other spellings of a value. */
+  readonly spellings?: Readonly<Record<string, string>>
+}
+
+export const SWITCHES: readonly SwitchDefinition[] = [
+  { name: 'audience_users_response', dialect: 1, values: ['array', 'object', 'array_of_one'], spellings: { array_per_operation: 'array', one: 'array_of_one' } },
+  { name: 'count_basis', dialect: 2, values: ['users', 'operations', 'identifiers'] },
+  { name: 'operation_order', dialect: 3, values: ['listed', 'random', 'deletes_first'] },
+  { name: 'audience_update', dialect: 4, values: ['merge', 'replace'] },
+  { name: 'duplicate_ids', dialect: 5, values: ['error', 'absent', 'no_change'], spellings: { error_each: 'error' } },
+  { name: 'product_order', dialect: 6, values: ['request', 'random'] },
+  { name: 'error_product_key', dialect: 7, values: ['null', 'present'] },
+  { name: 'product_put', dialect: 8, values: ['replace', 'merge'] },
+  { name: 'product_key_on_write', dialect: 9, values: ['ignored', 'required'], spellings: { required_if_known: 'required' } },
+  { name: 'delete_unknown_key', dialect: 10, values: ['failed', 'not_found', 'success'], spellings: { failed_entry: 'failed', '404': 'not_found' } },
+  { name: 'dnr_expires_at', dialect: 11, values: ['optional', 'required'] },
+  { name: 'over_limit', dialect: 12, values: ['split', 'bad_request', 'reset'], spellings: { '400': 'bad_request', '400_bytes_413': 'split' } },
+  { name: 'error_body', dialect: 13, values: ['json', 'html', 'empty'] },
+  { name: 'rate_limit_headers', dialect: 14, values: ['reset', 'retry_after', 'none'], spellings: { reset_epoch: 'reset' } },
+  { name: 'ads_auth', dialect: 15, values: ['oauth1', 'bearer'], spellings: { oauth_1_0a: 'oauth1' } },
+  { name: 'length_unit', dialect: 16, values: ['code_points', 'utf16', 'bytes'], spellings: { utf_16: 'utf16' } },
+  { name: 'readd_key', dialect: 17, values: ['new', 'same'], spellings: { new_key: 'new' } },
+  { name: 'signature_form', dialect: 18, values: ['base64', 'hex'] },
+  { name: 'id_comparison', dialect: 19, values: ['exact', 'case_blind', 'trimmed'] },
+  { name: 'partial_apply', dialect: 20, values: ['off', 'on'] },
+  { name: 'delete_reach', dialect: 21, values: ['user', 'identifier'], spellings: { whole_user: 'user', whole_user_by_any_key: 'user', that_identifier: 'identifier' } },
+  { name: 'operation_errors', dialect: 22, values: ['aligned', 'flat'] },
+  { name: 'ads_error_codes', dialect: 23, values: ['string', 'integer'] },
+  { name: 'phone_plus', dialect: 24, values: ['yes', 'no'] },
+  { name: 'rate_limits', values: ['on', 'off'] },
+  { name: 'global_reads', values: ['2000', '5'] },
+  { name: 'raw_reserved', values: ['accept', 'reject'] },
+  { name: 'duplicate_oauth', values: ['both', 'rfc'] },
+  { name: 'timestamp_window_s', values: ['300'], number: true },
+  { name: 'delete_keys_max', values: ['none'], number: true },
+  { name: 'app_approved', values: ['yes', 'no'] },
+  { name: 'group_reads', values: ['first', 'all'] },
+  { name: 'read_lag_s', values: ['0'], number: true },
+  { name: 'edit_history', values: ['off', 'on'] },
+  { name: 'v2_names', values: ['tweet', 'post'] },
+  { name: 'v2_auth_errors', values: ['errors', 'problem'] },
+  { name: 'crc_period', values: ['spec', 'hourly'] },
+  { name: 'webhook_dev_urls', values: ['off', 'on'] },
+  { name: 'direction_values', values: ['spec', 'documented'] },
+]
+
+export class Switches {
+  readonly #values = new Map<string, string>()
+
+  get(name: string): string {
+    return this.#values.get(name) ?? find(name).values[0]
+  }
+
+  /** Changes those named in `input`; all or none. A value of null goes back to the default. @throws {SwitchError} */
+  set(input: Readonly<Record<string, unknown>>): void {
+    const changes: [string, string][] = []
+    for (const [name, value] of Object.entries(input)) {
+      const definition = find(name)
+      changes.push([definition.name, value === null ? definition.values[0] : valueOf(definition, value)])
+    }
+    for (const [name, value] of changes) this.#values.set(name, value)
+  }
+
+  all(): Record<string, string> {
+    return Object.fromEntries(SWITCHES.map(({ name }) => [name, this.get(name)]))
+  }
+
+  clear(): void {
+    this.#values.clear()
+  }
+}
+
+/** An unknown switch or value: the control door answers 400 with the message, which lists what there is. */
+export class SwitchError extends Error {}
+
+function find(name: string): SwitchDefinition {
+  const found = SWITCHES.find((one) => one.name === name || String(one.dialect) === name)
+  if (found === undefined) throw new SwitchError(`no switch "${name}"; there are: ${SWITCHES.map((one) => one.name).join(', ')}`)
+  return found
+}
+
+function valueOf(definition: SwitchDefinition, value: unknown): string {
+  if (value === true || value === false) return valueOf(definition, definition.values.includes('on') ? (value ? 'on' : 'off') : value ? 'yes' : 'no')
+  const text = String(value).toLowerCase().replaceAll(/[^a-z0-9]+/g, '_')
+  const chosen = definition.spellings?.[text] ?? text
+  if (definition.values.includes(chosen) || (definition.number === true && /^\d+$/.test(chosen))) return chosen
+  throw new SwitchError(`switch "${definition.name}" is one of: ${definition.values.join(', ')}${definition.number === true ? ', or a whole number' : ''}`)
+}
