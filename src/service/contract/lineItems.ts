@@ -1,0 +1,88 @@
+/** Line items: list, create, and every update parameter of spec 4.6. */
+import type { Endpoint, Rule } from './endpoint.ts'
+import { bidStrategies, goals, objectives, payBys, productTypes } from './campaignResources.ts'
+import { accountId, count200, cursor, idFilter, list200, path, query, sortBy, withDeleted, withTotalCount } from './parameter.ts'
+
+const account = '/12/accounts/:account_id'
+const source = 'spec 4.6'
+
+/** Writable on creation and by update. Money in micro units of the funding instrument's currency. */
+export const lineItemFields = [
+  query('advertiser_domain', 'string', { unsettable: true, source: 'spec 4.6: a domain without protocol' }),
+  query('advertiser_user_id', 'string', { unsettable: true, source }),
+  query('android_app_store_identifier', 'string', { unsettable: true, source }),
+  query('ios_app_store_identifier', 'string', { unsettable: true, source: 'spec 4.6: the numeric part' }),
+  query('audience_expansion', 'enum', { values: ['BROAD', 'DEFINED', 'EXPANDED'], unsettable: true, source }),
+  query('bid_amount_local_micro', 'long', { min: 1, unsettable: true, source: 'spec 4.6: greater than zero' }),
+  query('bid_strategy', 'enum', { values: bidStrategies, source }),
+  query('categories', 'csv', { unsettable: true, source: 'spec 4.6; spec 2.5 advertiser business category' }),
+  query('duration_in_days', 'integer', { values: ['1', '7', '30'], min: 1, max: 30, unsettable: true, source: 'spec 4.6: 1, 7 or 30' }),
+  query('frequency_cap', 'integer', { min: 1, unsettable: true, source }),
+  query('entity_status', 'enum', { values: ['ACTIVE', 'PAUSED'], source }),
+  query('goal', 'enum', { values: goals, source }),
+  query('name', 'string', { unsettable: true, source }),
+  query('pay_by', 'enum', { values: payBys, source }),
+  query('total_budget_amount_local_micro', 'long', { min: 1, unsettable: true, source }),
+  query('daily_budget_amount_local_micro', 'long', { min: 1, unsettable: true, source }),
+] as const
+
+/** The rules of spec 4.6. Those of kind `other` look at the line item as it would become, with its campaign. */
+const lineItemRules = [
+  { kind: 'required-if', names: ['bid_amount_local_micro'], when: { name: 'bid_strategy', is: ['MAX', 'TARGET'] }, source },
+  { kind: 'other', text: '`advertiser_domain` and `categories` are required when the placement is PUBLISHER_NETWORK', source },
+  { kind: 'other', text: '`advertiser_domain` is a domain without protocol', source },
+  { kind: 'other', text: '`advertiser_user_id` only with objective PREROLL_VIEWS, by certain client applications', source },
+  { kind: 'other', text: 'objectives APP_INSTALLS and APP_ENGAGEMENTS need at least one app store identifier', source },
+  { kind: 'other', text: '`bid_strategy` MAX not with objectives REACH and FOLLOWERS; TARGET only with REACH and WEBSITE_CLICKS', source },
+  { kind: 'other', text: '`frequency_cap` only with objectives REACH, ENGAGEMENTS, VIDEO_VIEWS, PREROLL_VIEWS', source },
+  { kind: 'other', text: '`duration_in_days` is 1, 7 or 30', source },
+  { kind: 'other', text: '`categories`: one or two business categories with objective PREROLL_VIEWS', source: 'spec 2.5' },
+  { kind: 'other', text: '`pay_by` modifiable only with objective APP_INSTALLS; IMPRESSION not with TARGET for the LINK_CLICKS goal', source },
+  { kind: 'other', text: '`daily_budget_amount_local_micro` at most the total budget, and only where the campaign has budget_optimization LINE_ITEM', source },
+  { kind: 'other', text: '`end_time` is later than `start_time`', source },
+] as const satisfies readonly Rule[]
+
+export const lineItemEndpoints = [
+  {
+    name: 'lineItems.list', method: 'GET', host: 'ads', path: `${account}/line_items`, auth: 'user', body: 'none',
+    parameters: [
+      accountId, idFilter('campaign_ids'), idFilter('funding_instrument_ids'), idFilter('line_item_ids'), count200, cursor,
+      query('q', 'string', { maxLength: 255, source: 'spec/gaps.md 8 line_items' }), sortBy, withDeleted, withTotalCount,
+    ],
+    list: list200, answer: { resource: 'lineItem', many: true }, limit: 'core_reads', repeatable: true, source: 'spec/gaps.md 8 line_items',
+  },
+  {
+    name: 'lineItems.get', method: 'GET', host: 'ads', path: `${account}/line_items/:line_item_id`, auth: 'user', body: 'none',
+    parameters: [accountId, path('line_item_id'), withDeleted],
+    answer: { resource: 'lineItem', many: false }, limit: 'core_reads', repeatable: true, source: 'spec/gaps.md 8 line_items',
+  },
+  {
+    name: 'lineItems.create', method: 'POST', host: 'ads', path: `${account}/line_items`, auth: 'user', body: 'form',
+    parameters: [
+      accountId, query('campaign_id', 'string', { required: true, source: 'spec/gaps.md 8 line_items' }),
+      query('objective', 'enum', { required: true, values: objectives, source: 'spec/gaps.md 8 line_items' }),
+      query('placements', 'csv', { required: true, source: 'spec/gaps.md 8 line_items, placements' }),
+      query('product_type', 'enum', { required: true, values: productTypes, source: 'spec/gaps.md 8 line_items' }),
+      query('start_time', 'timestamp', { required: true, source: 'spec/gaps.md 8 line_items' }),
+      query('end_time', 'timestamp', { required: true, source: 'spec/gaps.md 8 line_items' }),
+      ...lineItemFields,
+    ],
+    rules: [...lineItemRules, { kind: 'other', text: '100 line items a campaign, 256 active an account', source: 'spec/gaps.md 8 line_items' }],
+    answer: { resource: 'lineItem', many: false }, limit: 'ads_writes', repeatable: false, source: 'spec/gaps.md 8 line_items',
+  },
+  {
+    name: 'lineItems.update', method: 'PUT', host: 'ads', path: `${account}/line_items/:line_item_id`, auth: 'user', body: 'form',
+    parameters: [
+      accountId, path('line_item_id'), query('start_time', 'timestamp', { unsettable: true, source }), query('end_time', 'timestamp', { unsettable: true, source }),
+      ...lineItemFields,
+    ],
+    rules: lineItemRules,
+    answer: { resource: 'lineItem', many: false }, limit: 'ads_writes', repeatable: true, source: 'spec 4.5; spec 4.6',
+  },
+  {
+    name: 'lineItems.delete', method: 'DELETE', host: 'ads', path: `${account}/line_items/:line_item_id`, auth: 'user', body: 'none',
+    parameters: [accountId, path('line_item_id')],
+    rules: [{ kind: 'other', text: 'not reversible; a second DELETE answers 404; promoted tweets are not cascaded', source: 'spec 3.3; spec 7' }],
+    answer: { resource: 'lineItem', many: false }, limit: 'ads_writes', repeatable: true, source: 'spec 4.5; spec 3.3',
+  },
+] as const satisfies readonly Endpoint[]

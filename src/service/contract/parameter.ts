@@ -1,0 +1,35 @@
+/** Short ways to write a `Parameter` that keep its literal types, and the parameters that many rows share. */
+import type { Parameter, ParameterType } from './endpoint.ts'
+
+type Extra = Partial<Omit<Parameter, 'name' | 'in' | 'type'>>
+type Place = 'path' | 'query' | 'body'
+type Made<Name extends string, In extends Place, Type extends ParameterType, Rest extends Extra> =
+  { readonly name: Name; readonly in: In; readonly type: Type } & Rest
+
+/** A segment of the path; always required. */
+export const path = <const Name extends string>(name: Name) => ({ name, in: 'path', type: 'string', required: true }) as const
+
+/** A segment that is a number, echoed as one (gaps 7 Echo: `tweet_id`). */
+export const longPath = <const Name extends string>(name: Name) => ({ name, in: 'path', type: 'long', required: true }) as const
+
+/** In the query string or the form body. */
+export const query = <const Name extends string, const Type extends ParameterType, const Rest extends Extra>(name: Name, type: Type, rest?: Rest) =>
+  ({ name, in: 'query', type, ...rest }) as Made<Name, 'query', Type, Rest>
+
+/** A top-level field of the JSON body. */
+export const body = <const Name extends string, const Type extends ParameterType, const Rest extends Extra>(name: Name, type: Type, rest?: Rest) =>
+  ({ name, in: 'body', type, ...rest }) as Made<Name, 'body', Type, Rest>
+
+export const accountId = path('account_id')
+export const cursor = query('cursor', 'string', { source: 'spec Conventions' })
+export const sortBy = query('sort_by', 'csv', { source: 'spec Conventions; spec/gaps.md 7 Sort' })
+export const withDeleted = query('with_deleted', 'boolean', { default: false, source: 'spec Conventions' })
+export const withTotalCount = query('with_total_count', 'boolean', { default: false, source: 'spec Conventions' })
+
+/** `count` of most lists: default 200, 1 to 1000 (spec 8). */
+export const count200 = query('count', 'integer', { default: 200, min: 1, max: 1000, source: 'spec 8' })
+/** What goes with it in `Endpoint.list`. */
+export const list200 = { countDefault: 200, countMin: 1, countMax: 1000 } as const
+
+/** A filter of up to 200 comma-separated ids (spec 8). */
+export const idFilter = <const Name extends string>(name: Name) => query(name, 'csv', { maxItems: 200, source: 'spec 8 ids in a filter list' })

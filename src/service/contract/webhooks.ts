@@ -1,0 +1,60 @@
+/** Webhook registration, replay, and activity subscriptions with their stream (spec 4.7, spec 6, gaps 10). */
+import type { Endpoint } from './endpoint.ts'
+import { body, path } from './parameter.ts'
+
+const webhookId = path('webhook_id')
+/** Minutes in UTC, `yyyymmddhhmm`. */
+const minute = { required: true, minLength: 12, maxLength: 12, source: 'spec/gaps.md 10 Replay' } as const
+
+export const webhookEndpoints = [
+  {
+    name: 'webhooks.create', method: 'POST', host: 'core', path: '/2/webhooks', auth: 'bearer', body: 'json',
+    parameters: [body('url', 'string', { required: true, maxLength: 200, source: 'spec 6.1 rule 2; spec/gaps.md 10 Record' })],
+    rules: [
+      { kind: 'other', text: 'https, publicly reachable, no port', source: 'spec 6.1 rule 2' },
+      { kind: 'other', text: 'a challenge check is sent and must succeed', source: 'spec 6.1 rule 3' },
+    ],
+    answer: { resource: 'webhook', many: false }, limit: 'webhooks', repeatable: false, source: 'spec 4.7',
+  },
+  {
+    name: 'webhooks.list', method: 'GET', host: 'core', path: '/2/webhooks', auth: 'bearer', body: 'none',
+    parameters: [],
+    answer: { resource: 'webhook', many: true }, limit: 'webhooks', repeatable: true, source: 'spec 4.7; spec 3.1',
+  },
+  {
+    name: 'webhooks.delete', method: 'DELETE', host: 'core', path: '/2/webhooks/:webhook_id', auth: 'bearer', body: 'none',
+    parameters: [webhookId],
+    answer: { resource: 'webhookDeletion', many: false }, limit: 'webhooks', repeatable: true, source: 'spec 4.7',
+  },
+  {
+    name: 'webhooks.check', method: 'PUT', host: 'core', path: '/2/webhooks/:webhook_id', auth: 'bearer', body: 'none',
+    parameters: [webhookId],
+    rules: [{ kind: 'other', text: 'triggers a challenge check and re-enables', source: 'spec 3.1; spec 6.1 rule 3' }],
+    answer: { resource: 'webhookValidity', many: false }, limit: 'webhooks', repeatable: true, source: 'spec 4.7',
+  },
+  {
+    name: 'webhooks.replay', method: 'POST', host: 'core', path: '/2/webhooks/replay', auth: 'bearer', body: 'json',
+    parameters: [body('webhook_id', 'string', { required: true, source: 'spec/gaps.md 10 Replay' }), body('from_date', 'string', minute), body('to_date', 'string', minute)],
+    rules: [{ kind: 'other', text: '`from_date` at most 5 days back and before `to_date`', source: 'spec/gaps.md 10 Replay' }],
+    answer: { resource: 'replayJob', many: false }, limit: 'webhook_replay', repeatable: false, source: 'spec 4.7; spec 6.1 rule 6',
+  },
+  {
+    name: 'activity.subscribe', method: 'POST', host: 'core', path: '/2/activity/subscriptions', auth: 'bearer-or-user', body: 'json',
+    parameters: [
+      body('event_type', 'string', { required: true, source: 'spec 6.2; spec/gaps.md 10 Names' }),
+      body('filter', 'object', { required: true, source: 'spec 6.2: `user_id`, `keyword`, `direction`' }),
+      body('tag', 'string', { minLength: 1, maxLength: 200, source: 'spec/gaps.md 10 Subscription' }),
+      body('webhook_id', 'string', { source: 'spec/gaps.md 10 Subscription' }),
+    ],
+    rules: [
+      { kind: 'other', text: '`filter.direction` only for dm and chat events: sent, received, or both', source: 'spec 6.2' },
+      { kind: 'other', text: '`filter.user_id` is required for post.create and post.delete', source: 'spec 6.2' },
+    ],
+    answer: { resource: 'activitySubscription', many: false }, limit: 'activity_subscriptions', repeatable: false, source: 'spec 6.2',
+  },
+  {
+    name: 'activity.stream', method: 'GET', host: 'core', path: '/2/activity/stream', auth: 'bearer', body: 'none',
+    parameters: [],
+    answer: { resource: 'activityEvent', many: true }, limit: 'activity_stream', repeatable: true, source: 'spec 6.2',
+  },
+] as const satisfies readonly Endpoint[]
