@@ -1,0 +1,29 @@
+import { embeddedUrl } from '../../store/embedded/server.ts'
+import { migrationStatus } from '../../store/migrate.ts'
+import { openDatabase } from '../../store/database.ts'
+import { safeUrl } from '../../store/open.ts'
+import { writeJson, type CommandRun } from '../context.ts'
+
+/** Looks, and starts nothing: an embedded server that does not run is said to be stopped. */
+export const run: CommandRun = async (context) => {
+  const config = context.config()
+  const url = config.databaseUrl?.reveal() ?? (await embeddedUrl(config.dataDir))
+  const kind = config.databaseUrl === undefined ? 'embedded' : 'external'
+  if (url === undefined) {
+    if (context.json) writeJson(context, { kind, running: false, address: null, server: null, migrations: null })
+    else context.stdout.write(`embedded Postgres   stopped (any command starts it; sluice db url keeps it running)\n`)
+    return 0
+  }
+  const db = openDatabase(url)
+  try {
+    const [server] = await db.query<{ server_version: string }>('show server_version')
+    const migrations = await migrationStatus(url)
+    if (context.json) writeJson(context, { kind, running: true, address: safeUrl(url), server: server?.server_version ?? null, migrations })
+    else {
+      context.stdout.write(`${kind} Postgres   ${server?.server_version ?? ''}\naddress             ${safeUrl(url)}\nmigrations          ${migrations.applied} of ${migrations.known}\n`)
+    }
+    return migrations.applied === migrations.known ? 0 : 1
+  } finally {
+    await db.close()
+  }
+}

@@ -1,0 +1,118 @@
+import type { CommandEntry, OptionEntry } from './catalogue.ts'
+import { variables } from '../config/variables.ts'
+
+const width = 80
+
+/** Options that every command takes. */
+export const globalOptions: readonly OptionEntry[] = [
+  { flags: '--pipelines <DIR>', meaning: 'folder of pipeline files, default pipelines/' },
+  { flags: '--database <URL>', meaning: 'Postgres; default DATABASE_URL, else the embedded one' },
+  { flags: '--json', meaning: 'one JSON document on stdout' },
+  { flags: '-h, --help', meaning: 'this text' },
+]
+
+export const topics = ['environment', 'exit-codes', 'formatting'] as const
+export type Topic = (typeof topics)[number]
+
+/** `sluice --help`: at most 40 lines of 80 columns. */
+export function mainHelp(catalogue: readonly CommandEntry[]): string {
+  const names = catalogue.filter((entry) => !entry.hidden)
+  return [
+    'sluice keeps product catalogs and audiences in step with your own data.',
+    '',
+    'Example',
+    '  sluice sandbox                 # the service, on this machine',
+    '  sluice check && sluice plan shop && sluice run shop',
+    '',
+    'Usage: sluice <command> [options]',
+    '',
+    ...pairs(names.map((entry) => [entry.name, entry.summary])),
+    '',
+    ...pairs([...globalOptions.map((entry): [string, string] => [entry.flags, entry.meaning]), ['-V, --version', 'the version']]),
+    '',
+    `Topics: sluice help ${topics.join(' | ')}`,
+    'More on a command: sluice help <command>',
+    '',
+  ].join('\n')
+}
+
+/** `sluice help plan`: example first, then usage, options, notes. */
+export function commandHelp(path: readonly string[], entry: CommandEntry): string {
+  const name = ['sluice', ...path].join(' ')
+  const lines = [`${name}: ${entry.summary}`, '', entry.examples.length === 1 ? 'Example' : 'Examples', ...entry.examples.map((example) => `  ${example}`), '']
+  if (entry.commands) {
+    lines.push(`Usage: ${name} <command> [options]`, '', ...pairs(entry.commands.map((sub) => [sub.args === undefined ? sub.name : `${sub.name} ${sub.args}`, sub.summary])))
+  } else {
+    lines.push(`Usage: ${name}${entry.args === undefined ? '' : ` ${entry.args}`} [options]`)
+  }
+  const options = [...(entry.options ?? []), ...globalOptions]
+  lines.push('', 'Options', ...pairs(options.map((option) => [option.flags, option.meaning])))
+  if (entry.notes) lines.push('', ...entry.notes)
+  return `${lines.join('\n')}\n`
+}
+
+export function topicHelp(topic: Topic): string {
+  return `${topicTexts[topic]().join('\n')}\n`
+}
+
+const topicTexts: Readonly<Record<Topic, () => string[]>> = {
+  environment: () => [
+    'Example: a .env file for the sandbox, in the folder where you run sluice',
+    '  SLUICE_BASE_URL=http://127.0.0.1:4010',
+    '  SLUICE_CONSUMER_KEY=sandbox-consumer-key',
+    '',
+    'Variables (the process wins over .env; an empty one counts as unset)',
+    ...variables.flatMap(({ name, meaning, secret }) => [`  ${name}${secret ? ' (secret)' : ''}`, `      ${meaning}`]),
+    '',
+    'A secret may come from a mounted file: NAME_FILE=/run/secrets/name.',
+    'NO_COLOR and TERM=dumb switch colours off.',
+  ],
+  'exit-codes': () => [
+    'Example: react to withheld deletes in a script',
+    '  sluice run shop || [ $? -eq 4 ] && sluice show "$(…)"',
+    '',
+    '  0    done',
+    '  1    failed',
+    '  2    usage or configuration: nothing was read or sent',
+    '  3    done, but records were refused by the service or left unsettled',
+    '  4    deletes, or the run, withheld by a guard (plan too)',
+    '  5    another run holds the pipeline',
+    '  130  interrupted by SIGINT, the state safe',
+    '  143  interrupted by SIGTERM, the state safe',
+    '',
+    'Several pipelines: the worst of 1, 5, 4, 3, 0.',
+  ],
+  formatting: () => [
+    'Example: the run ids of what went wrong',
+    "  sluice runs --json | jq -r '.[] | select(.status!=\"succeeded\").runId'",
+    '',
+    'Results go to stdout, progress and logs to stderr: 2>/dev/null leaves results.',
+    '--json prints one document on stdout, errors included:',
+    '  {"error":{"code":"…","message":"…","where":"…","mend":"…"}}',
+    'Keys are only ever added: ignore those you do not know. Times are ISO 8601, UTC.',
+    'A terminal gets a progress bar; anything else plain lines, at most one in 10 s.',
+  ],
+}
+
+/** Two columns; a meaning that does not fit goes on below. */
+function pairs(rows: readonly (readonly [string, string])[]): string[] {
+  const left = Math.min(28, Math.max(...rows.map(([name]) => name.length)))
+  return rows.flatMap(([name, meaning]) => {
+    const room = width - left - 4
+    const [first = '', ...rest] = wrap(meaning, room)
+    const head = name.length > left ? [`  ${name}`, `  ${' '.repeat(left)}  ${first}`] : [`  ${name.padEnd(left)}  ${first}`]
+    return [...head, ...rest.map((line) => `  ${' '.repeat(left)}  ${line}`)]
+  })
+}
+
+function wrap(text: string, room: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + word.length + 1 > room) {
+      lines.push(line)
+      line = word
+    } else line = line === '' ? word : `${line} ${word}`
+  }
+  return [...lines, line]
+}

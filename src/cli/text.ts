@@ -1,0 +1,60 @@
+/** How numbers, times and foreign texts look for people. `--json` never passes through here. */
+
+const numbers = new Intl.NumberFormat('en-US')
+
+/** `10,240`. */
+export function count(value: number): string {
+  return numbers.format(value)
+}
+
+/** `1 request`, `14 requests`. */
+export function plural(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`
+}
+
+/** `0.4 s`, `18 s`, `3 min 5 s`, `2 h 4 min`. */
+export function duration(ms: number): string {
+  const seconds = ms / 1000
+  if (seconds < 10) return `${seconds.toFixed(1)} s`
+  if (seconds < 120) return `${Math.round(seconds)} s`
+  if (seconds < 7200) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`
+  return `${Math.floor(seconds / 3600)} h ${Math.round((seconds % 3600) / 60)} min`
+}
+
+/** ISO instant without milliseconds, zone included. */
+export function instant(value: string | Date | number): string {
+  return new Date(value).toISOString().replace(/\.\d{3}Z$/, 'Z')
+}
+
+/**
+ * A foreign text made safe for a terminal: control characters, bidirectional overrides and line breaks become visible
+ * escapes, so that no feed can move the cursor or forge a line.
+ */
+export function safe(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- control characters are the point
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+/** Cut to `width` with an ellipsis; for terminals only: what is piped is never cut. */
+export function cut(text: string, width: number): string {
+  const letters = [...text]
+  return letters.length <= width ? text : `${letters.slice(0, Math.max(0, width - 1)).join('')}…`
+}
+
+/** Lines of cells, each column as wide as its widest cell; the columns in `right` are aligned right. */
+export function table(rows: readonly (readonly string[])[], right: ReadonlySet<number> = new Set()): string {
+  const widths: number[] = []
+  for (const row of rows) for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, [...cell].length)
+  return rows
+    .map((row) =>
+      row
+        .map((cell, i) => {
+          const blanks = ' '.repeat((widths[i] ?? 0) - [...cell].length)
+          return right.has(i) ? blanks + cell : i === row.length - 1 ? cell : cell + blanks
+        })
+        .join('  ')
+        .trimEnd(),
+    )
+    .map((line) => `${line}\n`)
+    .join('')
+}

@@ -1,0 +1,265 @@
+import { readFileSync } from 'node:fs'
+import { parse } from 'dotenv'
+import { ConfigError, UsageError, type Problem } from '../errors.ts'
+import { Secret } from './secret.ts'
+import { variables } from './variables.ts'
+
+/** The environment, read once and checked. Everything below takes this, nothing else reads `process.env`. */
+export interface Config {
+  readonly databaseUrl: Secret | undefined
+  readonly dataDir: string
+  readonly service: ServiceSettings
+  readonly log: { readonly level: LogLevel; readonly format: 'pretty' | 'json' }
+  /** `.env` below the process's own variables: where sources look up the credentials they name. */
+  readonly env: Environment
+  /** Every secret that was read, so that output can be cleared of them. */
+  readonly secrets: readonly Secret[]
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>
+export type LogLevel = (typeof logLevels)[number]
+
+/** What is known of the service. Undefined parts are missed only by commands that talk to it: see `needService`. */
+export interface ServiceSettings {
+  /** Origin and path without a final slash. */
+  readonly baseUrl: string | undefined
+  readonly adsBaseUrl: string | undefined
+  readonly adsSandboxBaseUrl: string | undefined
+  readonly adsVersion: string
+  readonly consumerKey: Secret | undefined
+  readonly consumerSecret: Secret | undefined
+  readonly accessToken: Secret | undefined
+  readonly accessTokenSecret: Secret | undefined
+  /** Neutral word → the service's own spelling. */
+  readonly names: Readonly<Record<string, string>>
+}
+
+/** What the signing client takes: all three hosts and both pairs of credentials, in clear. */
+export interface KnownService {
+  readonly baseUrl: string
+  readonly adsBaseUrl: string
+  readonly adsSandboxBaseUrl: string
+  readonly adsVersion: string
+  readonly consumerKey: string
+  readonly consumerSecret: string
+  readonly accessToken: string
+  readonly accessTokenSecret: string
+  readonly names: Readonly<Record<string, string>>
+}
+
+const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
+
+/**
+ * Reads the environment: process variables, below them `.env` of the working directory, `NAME_FILE` for mounted secrets.
+ *
+ * @throws {ConfigError} `ENVIRONMENT_INVALID` with every problem at once
+ */
+export function loadConfig(processEnv: Environment, options: { readonly database?: string | undefined; readonly dotenv?: string } = {}): Config {
+  const problems: Problem[] = []
+  const env: Environment = { ...readDotenv(options.dotenv ?? '.env', problems), ...present(processEnv) }
+  if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
+    problems.push({
+      path: 'NODE_TLS_REJECT_UNAUTHORIZED',
+      message: 'switches certificate checks off for every connection; Sluice does not run like that',
+      mend: 'unset it, and name your own authority in NODE_EXTRA_CA_CERTS',
+    })
+  }
+  const secrets: Secret[] = []
+  const secret = (name: string) => readSecret(name, env, problems, secrets)
+  const url = (name: string) => readUrl(name, env, problems)
+
+  const baseUrl = url('SLUICE_BASE_URL')
+  const given = options.database === undefined ? secret('DATABASE_URL') : remember(options.database, secrets)
+  checkDatabaseUrl(given, options.database === undefined ? 'DATABASE_URL' : '--database', problems)
+  // Postgres clients quote the password by itself, so it is a secret of its own.
+  const password = given && URL.canParse(given.reveal()) ? decodeURIComponent(new URL(given.reveal()).password) : ''
+  if (password !== '') remember(password, secrets)
+  const adsVersion = text(env, 'SLUICE_ADS_VERSION') ?? '12'
+  if (!/^\d{1,3}$/.test(adsVersion)) problems.push({ path: 'SLUICE_ADS_VERSION', message: 'is not a version number', mend: 'set it to 12, or unset it' })
+
+  const config: Config = {
+    databaseUrl: given,
+    dataDir: text(env, 'SLUICE_DATA_DIR') ?? '.sluice',
+    service: {
+      baseUrl,
+      adsBaseUrl: url('SLUICE_ADS_BASE_URL') ?? baseUrl,
+      adsSandboxBaseUrl: url('SLUICE_ADS_SANDBOX_BASE_URL') ?? baseUrl,
+      adsVersion,
+      consumerKey: secret('SLUICE_CONSUMER_KEY'),
+      consumerSecret: secret('SLUICE_CONSUMER_SECRET'),
+      accessToken: secret('SLUICE_ACCESS_TOKEN'),
+      accessTokenSecret: secret('SLUICE_ACCESS_TOKEN_SECRET'),
+      names: readNames(env, problems),
+    },
+    log: {
+      level: oneOf(env, 'SLUICE_LOG_LEVEL', logLevels, 'warn', problems),
+      format: oneOf(env, 'SLUICE_LOG_FORMAT', ['pretty', 'json'] as const, 'pretty', problems),
+    },
+    env,
+    secrets,
+  }
+  reportUnknown(env, problems)
+  if (problems.length > 0) {
+    const first = problems[0] as Problem
+    throw new ConfigError('ENVIRONMENT_INVALID', `the environment has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}. Nothing was read or sent.`, problems, {
+      where: first.path,
+      mend: first.mend ?? 'sluice help environment',
+    })
+  }
+  return config
+}
+
+/**
+ * All that a signed call needs.
+ *
+ * @throws {ConfigError} `SERVICE_NOT_CONFIGURED`: names every variable that is missing
+ */
+export function needService(config: Config): KnownService {
+  const { service } = config
+  const missing: Problem[] = []
+  const need = (value: string | undefined, name: string): string => {
+    if (value === undefined) missing.push({ path: name, message: 'is not set' })
+    return value ?? ''
+  }
+  const known: KnownService = {
+    baseUrl: need(service.baseUrl, 'SLUICE_BASE_URL'),
+    adsBaseUrl: service.adsBaseUrl ?? '',
+    adsSandboxBaseUrl: service.adsSandboxBaseUrl ?? '',
+    adsVersion: service.adsVersion,
+    consumerKey: need(service.consumerKey?.reveal(), 'SLUICE_CONSUMER_KEY'),
+    consumerSecret: need(service.consumerSecret?.reveal(), 'SLUICE_CONSUMER_SECRET'),
+    accessToken: need(service.accessToken?.reveal(), 'SLUICE_ACCESS_TOKEN'),
+    accessTokenSecret: need(service.accessTokenSecret?.reveal(), 'SLUICE_ACCESS_TOKEN_SECRET'),
+    names: service.names,
+  }
+  if (missing.length > 0) {
+    throw new ConfigError('SERVICE_NOT_CONFIGURED', `the service is not configured: ${missing.map((problem) => problem.path).join(', ')} not set. Nothing was read or sent.`, missing, {
+      where: 'environment',
+      mend: 'sluice sandbox   (prints the lines for .env; then run this again in a second terminal)',
+    })
+  }
+  return known
+}
+
+function readDotenv(path: string, problems: Problem[]): Environment {
+  let content: string
+  try {
+    content = readFileSync(path, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') problems.push({ path: '.env', message: `cannot be read (${code})` })
+    return {}
+  }
+  return present(parse(content))
+}
+
+/** An empty variable counts as unset: `FOO= sluice …` and a bare `FOO=` in `.env` are how people unset. */
+function present(env: Environment): Environment {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''))
+}
+
+function text(env: Environment, name: string): string | undefined {
+  const value = env[name]?.trim()
+  return value === '' ? undefined : value
+}
+
+function readSecret(name: string, env: Environment, problems: Problem[], secrets: Secret[]): Secret | undefined {
+  const direct = text(env, name)
+  const file = text(env, `${name}_FILE`)
+  if (direct !== undefined && file !== undefined) {
+    problems.push({ path: name, message: `is set, and ${name}_FILE too`, mend: `unset one of ${name} and ${name}_FILE` })
+    return undefined
+  }
+  if (direct !== undefined) return remember(direct, secrets)
+  if (file === undefined) return undefined
+  try {
+    const content = readFileSync(file, 'utf8').trim()
+    if (content !== '') return remember(content, secrets)
+    problems.push({ path: `${name}_FILE`, message: 'names an empty file', mend: `put the value of ${name} into it` })
+  } catch (error) {
+    problems.push({ path: `${name}_FILE`, message: `names a file that cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`, mend: `correct ${name}_FILE` })
+  }
+  return undefined
+}
+
+function remember(value: string, secrets: Secret[]): Secret {
+  const secret = new Secret(value)
+  secrets.push(secret)
+  return secret
+}
+
+function readUrl(name: string, env: Environment, problems: Problem[]): string | undefined {
+  const value = text(env, name)
+  if (value === undefined) return undefined
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  const mend = `set ${name} to an address such as http://127.0.0.1:4010`
+  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    problems.push({ path: name, message: 'is not an http(s) address', mend })
+  } else if (url.username !== '' || url.password !== '') {
+    problems.push({ path: name, message: 'holds a user name or password', mend: `keep credentials out of ${name}` })
+  } else if (url.search !== '' || url.hash !== '') {
+    problems.push({ path: name, message: 'holds a query or fragment', mend })
+  } else if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    problems.push({ path: name, message: 'is plain http to another machine: credentials and members would travel in clear', mend: `use https in ${name}` })
+  } else return url.href.replace(/\/+$/, '')
+  return undefined
+}
+
+export function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
+}
+
+function checkDatabaseUrl(given: Secret | undefined, path: string, problems: Problem[]): void {
+  if (given === undefined) return
+  const value = given.reveal()
+  const protocol = URL.canParse(value) ? new URL(value).protocol : undefined
+  if (protocol === 'postgres:' || protocol === 'postgresql:') return
+  problems.push({ path, message: 'is not a Postgres address', mend: `write ${path === '--database' ? '--database ' : 'DATABASE_URL='}postgres://user@host:5432/name, or leave it out for the embedded server` })
+}
+
+function readNames(env: Environment, problems: Problem[]): Readonly<Record<string, string>> {
+  const value = text(env, 'SLUICE_SERVICE_NAMES')
+  if (value === undefined) return {}
+  const mend = 'write a JSON object of texts: {"service_id":"…"}'
+  try {
+    const parsed: unknown = JSON.parse(value)
+    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) && Object.values(parsed).every((item) => typeof item === 'string' && item !== '')) {
+      return parsed as Record<string, string>
+    }
+    problems.push({ path: 'SLUICE_SERVICE_NAMES', message: 'is not a JSON object of texts', mend })
+  } catch {
+    problems.push({ path: 'SLUICE_SERVICE_NAMES', message: 'is not JSON', mend })
+  }
+  return {}
+}
+
+function oneOf<const Values extends readonly string[]>(env: Environment, name: string, values: Values, fallback: Values[number], problems: Problem[]): Values[number] {
+  const value = text(env, name)?.toLowerCase()
+  if (value === undefined) return fallback
+  if (values.includes(value)) return value
+  problems.push({ path: name, message: `is none of ${values.join(', ')}`, mend: `set ${name} to ${fallback}, or unset it` })
+  return fallback
+}
+
+/** A misspelt variable is worse than a missing one: it looks set. Only names that are close to ours are called so. */
+function reportUnknown(env: Environment, problems: Problem[]): void {
+  const known = new Set(variables.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : [name])))
+  const misspelt: Readonly<Record<string, string>> = {
+    SLUICE_API_KEY: 'SLUICE_CONSUMER_KEY', SLUICE_API_SECRET: 'SLUICE_CONSUMER_SECRET', SLUICE_TOKEN: 'SLUICE_ACCESS_TOKEN',
+    SLUICE_TOKEN_SECRET: 'SLUICE_ACCESS_TOKEN_SECRET', SLUICE_URL: 'SLUICE_BASE_URL', SLUICE_DATABASE_URL: 'DATABASE_URL',
+  }
+  for (const name of Object.keys(env)) {
+    const meant = known.has(name) ? undefined : misspelt[name]
+    if (meant !== undefined) problems.push({ path: name, message: `is not a variable of Sluice; ${meant} is`, mend: `rename ${name} to ${meant}` })
+  }
+}
+
+/** Refuses a number flag that is not one. Shared by the commands, because commander hands texts over. */
+export function parseCount(name: string, value: string, bounds: { readonly min: number; readonly max: number }): number {
+  const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN
+  if (number >= bounds.min && number <= bounds.max) return number
+  throw new UsageError('INVALID_VALUE', `${name} takes a whole number from ${bounds.min} to ${bounds.max}, not "${value.slice(0, 40)}". Nothing was read or sent.`, {
+    where: name,
+    mend: `${name} ${bounds.min}`,
+  })
+}
