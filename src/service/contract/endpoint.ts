@@ -20,8 +20,12 @@ export type ParameterType =
 export interface Parameter {
   /** The wire name, neutral words included (`svc_auth_access_type`). */
   readonly name: string
-  /** `query`: in the query string or, on POST and PUT, the form body (gaps 2 'Parameters'). `body`: top-level JSON field. */
-  readonly in: 'path' | 'query' | 'body'
+  /**
+   * `query`: in the query string or, on POST and PUT, the form body (gaps 2 'Parameters'). `body`: top-level JSON field, or
+   * a field of each entry where the body is an array (`Endpoint.bodyIs`). `oauth`: a protocol parameter, taken from the
+   * Authorization header, the query or the form body.
+   */
+  readonly in: 'path' | 'query' | 'body' | 'oauth'
   readonly type: ParameterType
   readonly required?: boolean
   readonly default?: string | number | boolean
@@ -69,6 +73,10 @@ export interface Endpoint {
   readonly auth: Auth
   /** What the body is. `form`: urlencoded, taken as parameters. `json`: an object or array, never signed. */
   readonly body: 'none' | 'form' | 'json'
+  /** Shape of a JSON body; absent: an object. `object-or-array`: the array alone stands for the object's one field. */
+  readonly bodyIs?: 'object' | 'array' | 'object-or-array'
+  /** Most entries of a bare array, most bytes of a body (spec 8). */
+  readonly bodyLimit?: { readonly entries?: number; readonly bytes?: number }
   readonly parameters: readonly Parameter[]
   readonly rules?: readonly Rule[]
   /** A list with `count`/`cursor`: its `next_cursor` is in the answer. */
