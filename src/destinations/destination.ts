@@ -12,6 +12,8 @@ export interface Destination {
   readonly request: (target: Target, op: Operation) => { readonly method: 'PUT' | 'POST' | 'DELETE'; readonly path: string; readonly limitClass: string }
   /** Bytes before, between and after the entries of a body: `{"products":[`, `,`, `]}`. Entries never change (I5). */
   readonly frame: (op: Operation) => { readonly open: string; readonly close: string }
+  /** What the answer will call this entry: product id or product_key; null for users. `bytes` is its slice of the body. */
+  readonly idOf: (keys: readonly Uint8Array[], bytes: Uint8Array, op: Operation) => string | null
   /** Judges an exchange over exactly these entries, in the order of the body. Pure. */
   readonly judge: (exchange: Exchange, sent: readonly SentEntry[], op: Operation) => Judgement
 }
@@ -50,8 +52,8 @@ export type EntryOutcome =
 export type Judgement =
   /** A readable answer about the entries, each on its own (products), or all alike (users). */
   | { readonly kind: 'entries'; readonly entries: readonly EntryOutcome[] }
-  /** Not applied; the same bytes go again before anything newer. `waitUntilMs`: epoch ms by the service's own advice. */
-  | { readonly kind: 'retry'; readonly reason: string; readonly status?: number; readonly waitUntilMs?: number }
+  /** Not applied; the same bytes go again before anything newer. How long to wait stands in the answer's headers (sync/waitAdvice.ts). */
+  | { readonly kind: 'retry'; readonly reason: string; readonly status?: number }
   /** Not applied, and not the records' fault: the destination pauses. */
   | { readonly kind: 'pause'; readonly code: string; readonly reason: string }
   /** The whole request was finally refused. `guilty`: indexes of entries that the answer points at. */

@@ -1,0 +1,109 @@
+/** Product catalogs: products by id, deletes by product_key (spec 4.2). */
+import type { Exchange } from '../service/client/exchange.ts'
+import { ambiguous, cleanText, judgeEnvelope, readErrors } from './answer.ts'
+import type { Destination, EntryOutcome, Judgement, Operation, SentEntry } from './destination.ts'
+import { isObject, type Json, type JsonObject } from './json.ts'
+
+export const catalog: Destination = {
+  kind: 'catalog',
+  // Spec 8: 25 products a request. Keys per delete request are nowhere limited: we send as many (guarantees 3).
+  limits: () => ({ entries: 25, bytes: 5_000_000 }),
+  request: (target, op) => ({
+    method: op === 'upsert' ? 'PUT' : 'DELETE',
+    path: `/${target.version}/product_catalogs/${encodeURIComponent(target.targetId)}/products`,
+    limitClass: op === 'upsert' ? 'products_put' : 'products_delete',
+  }),
+  frame: (op) => ({ open: op === 'upsert' ? '{"products":[' : '{"product_keys":[', close: ']}' }),
+  idOf: (keys, bytes, op) => (op === 'upsert' ? Buffer.from(keys[0] ?? []).toString() : parseKey(bytes)),
+  judge,
+}
+
+/** A product as it is sent: the record's own JSON. */
+export function renderProduct(json: string): Buffer {
+  return Buffer.from(json)
+}
+
+/** One element of `product_keys`. */
+export function renderProductKey(productKey: string): Buffer {
+  return Buffer.from(JSON.stringify(productKey))
+}
+
+function judge(exchange: Exchange, sent: readonly SentEntry[], op: Operation): Judgement {
+  const envelope = judgeEnvelope(exchange, sent.length)
+  if (op === 'delete' && envelope.kind === 'pause' && exchange.kind === 'answer' && exchange.status === 404 && sent.length > 1) {
+    // The 404 may mean one key (spec/gaps.md 6 'Failed key'): halve before the destination is blamed.
+    return { kind: 'refused', code: envelope.code, reason: envelope.reason, guilty: [] }
+  }
+  if (envelope.kind !== 'success') return envelope
+  const data = envelope.body['data']
+  const results = isObject(data) ? data[op === 'upsert' ? 'products_response' : 'delete_products'] : undefined
+  if (!Array.isArray(results)) return ambiguous('wrong-shape')
+  return { kind: 'entries', entries: op === 'upsert' ? judgeProducts(results, sent) : judgeDeletes(results, sent) }
+}
+
+/** Each id exactly once with a known status (I11); never by place. */
+function judgeProducts(results: readonly Json[], sent: readonly SentEntry[]): EntryOutcome[] {
+  const byId = indexBy(results, (result) => [result['id']])
+  return sent.map(({ id }) => {
+    const found = byId.get(id ?? '') ?? []
+    if (found.length === 0) return { outcome: 'ambiguous', reason: 'id-missing' }
+    if (found.length > 1) return { outcome: 'ambiguous', reason: 'id-doubled' }
+    return judgeProduct(found[0]!)
+  })
+}
+
+function judgeProduct(result: JsonObject): EntryOutcome {
+  const errors = readErrors(result['errors'])
+  const status = result['status']
+  if (errors === undefined) return { outcome: 'ambiguous', reason: 'wrong-shape' }
+  if (status === 'ERROR') {
+    const [first] = errors
+    return { outcome: 'refused', code: first?.code ?? 'ERROR', message: errors.map((error) => error.message).join('; ').slice(0, 300) || 'refused without a reason' }
+  }
+  if (status !== 'CREATE_SUCCESS' && status !== 'UPDATE_SUCCESS' && status !== 'NO_CHANGE') return { outcome: 'ambiguous', reason: 'unknown-status' }
+  if (errors.length > 0) return { outcome: 'ambiguous', reason: 'success-with-errors' }
+  const warnings = readErrors(result['warnings'])?.map((warning) => warning.message) ?? []
+  const key = readKey(result['product_key'])
+  return { outcome: 'confirmed', ...(key === undefined ? {} : { remoteKey: key }), ...(warnings.length === 0 ? {} : { warnings }) }
+}
+
+/** Each key exactly once, as `product_key` or as `failed_product_key` (I11). */
+function judgeDeletes(results: readonly Json[], sent: readonly SentEntry[]): EntryOutcome[] {
+  const byKey = indexBy(results, (result) => [result['product_key'], result['failed_product_key']])
+  return sent.map(({ id }) => {
+    const found = byKey.get(id ?? '') ?? []
+    if (found.length === 0) return { outcome: 'ambiguous', reason: 'key-missing' }
+    if (found.length > 1) return { outcome: 'ambiguous', reason: 'key-doubled' }
+    const failed = found[0]!['failed_product_key']
+    if (failed === undefined || failed === null) return { outcome: 'confirmed' }
+    if (readKey(failed) !== id || readKey(found[0]!['product_key']) !== undefined) return { outcome: 'ambiguous', reason: 'key-contradicted' }
+    const { message } = found[0]!
+    return { outcome: 'refused', code: 'DELETE_FAILED', message: typeof message === 'string' ? cleanText(message) : 'the key was not deleted' }
+  })
+}
+
+/** Results by the ids that they name; one that names an id in two places counts once. What names nothing is left out. */
+function indexBy(results: readonly Json[], idsOf: (result: JsonObject) => readonly (Json | undefined)[]): Map<string, JsonObject[]> {
+  const byId = new Map<string, JsonObject[]>()
+  for (const result of results) {
+    if (!isObject(result)) continue
+    for (const id of new Set(idsOf(result).map(readKey))) {
+      if (id === undefined) continue
+      const list = byId.get(id)
+      if (list === undefined) byId.set(id, [result])
+      else list.push(result)
+    }
+  }
+  return byId
+}
+
+/** Keys are text; one written as a number keeps every digit (spec/gaps.md 7 'int64'). */
+function readKey(value: Json | undefined): string | undefined {
+  if (typeof value === 'string') return value
+  return typeof value === 'bigint' || Number.isSafeInteger(value) ? String(value) : undefined
+}
+
+function parseKey(bytes: Uint8Array): string {
+  // Our own frozen bytes: a JSON string by construction (renderProductKey).
+  return JSON.parse(Buffer.from(bytes).toString()) as string
+}

@@ -1,0 +1,45 @@
+/** Answers of the service as JSON that can be believed: whole, exact, without doubled keys. */
+import { isInteger, parse as parseLossless } from 'lossless-json'
+
+/** Above this an answer is no answer to us; the largest honest one (2,500 results and their echo) is under 1 MB. */
+const maxBytes = 8 * 1024 * 1024
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+export type Json = null | boolean | number | bigint | string | readonly Json[] | { readonly [key: string]: Json | undefined }
+export type JsonObject = { readonly [key: string]: Json | undefined }
+
+/**
+ * The parsed body, or undefined where it proves nothing: not UTF-8, a byte order mark, not one JSON value, a doubled key,
+ * a `__proto__`, nested too deeply, too large. Whole numbers beyond 2^53 are bigint, never rounded (spec/gaps.md 7).
+ *
+ * Fast where the text is as JSON.stringify would write it, which proves by itself that no key was doubled and no number
+ * rounded; anything else takes the slow, exact parser (2 ms against 7 ms for 2,500 results with their echo).
+ */
+export function parseAnswer(body: Uint8Array): Json | undefined {
+  if (body.length === 0 || body.length > maxBytes) return undefined
+  try {
+    const text = utf8.decode(body)
+    if (text.includes('__proto__')) return undefined
+    const value = JSON.parse(text) as Json
+    if (JSON.stringify(value) === text) return value
+    return parseLossless(text, undefined, exactNumber) as Json
+  } catch {
+    // Whatever the parser holds against it (syntax, depth, doubled key): it is no evidence, and says so.
+    return undefined
+  }
+}
+
+export function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** A whole number ≥ 0 written as a number, or undefined: text, null and fractions are not counts (I10). */
+export function asCount(value: Json | undefined): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
+}
+
+function exactNumber(text: string): number | bigint {
+  const number = Number(text)
+  return isInteger(text) && !Number.isSafeInteger(number) ? BigInt(text) : number
+}

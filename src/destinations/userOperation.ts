@@ -1,0 +1,69 @@
+/** How an operation of a user list is written (spec 2.3 'User-list operation item', spec 4.3). */
+import { identifierTypes, type PackedIdentifier } from '../records/record.ts'
+
+export interface UserOperation {
+  readonly op: 'update' | 'delete'
+  /** Identifiers of each user; 1 user by default, more in packed mode. */
+  readonly users: readonly (readonly PackedIdentifier[])[]
+  /** Milliseconds since 1970; written as whole seconds. Deletes carry no times. */
+  readonly effectiveAtMs?: number
+  readonly expiresAtMs?: number
+}
+
+/** Type byte of `partner_user_id`, the one identifier that is sent as it is. */
+const plainType = identifierTypes.indexOf('partner_user_id') + 1
+
+/**
+ * One operation as the bytes that are frozen and sent. Keys of the operation are sorted, keys of a user stand in the
+ * order of `identifierTypes`, values in the order given: same input, same bytes (I5).
+ *
+ * By concatenation, because this is a hot path: twice as fast as JSON.stringify (performance, 'serialize 2,500 users').
+ */
+export function renderUserOperation(operation: UserOperation): Buffer {
+  let text = operation.op === 'delete' ? '{"operation_type":"Delete","params":{' : '{"operation_type":"Update","params":{'
+  if (operation.op === 'update') {
+    if (operation.effectiveAtMs !== undefined) text += `"effective_at":"${wireTime(operation.effectiveAtMs)}",`
+    if (operation.expiresAtMs !== undefined) text += `"expires_at":"${wireTime(operation.expiresAtMs)}",`
+  }
+  text += '"users":['
+  for (let i = 0; i < operation.users.length; i++) {
+    // The index is within bounds.
+    text += (i === 0 ? '{' : ',{') + renderUser(operation.users[i]!) + '}'
+  }
+  return Buffer.from(text + ']}}')
+}
+
+/** ISO 8601 in UTC, whole seconds: the form of the specification's samples (spec, Conventions). */
+export function wireTime(ms: number): string {
+  // Most operations of a plan share their times, and a date costs as much as the rest of an operation.
+  const known = wireTimes.get(ms)
+  if (known !== undefined) return known
+  const text = `${new Date(ms).toISOString().slice(0, 19)}Z`
+  if (wireTimes.size >= 1_000) wireTimes.clear()
+  wireTimes.set(ms, text)
+  return text
+}
+
+const wireTimes = new Map<number, string>()
+
+function renderUser(identifiers: readonly PackedIdentifier[]): string {
+  if (identifiers.length === 1) {
+    const only = identifiers[0]!
+    return `"${identifierTypes[only[0]! - 1]}":[${renderValue(only)}]`
+  }
+  let text = ''
+  for (let type = 1; type <= identifierTypes.length; type++) {
+    let values = ''
+    for (let i = 0; i < identifiers.length; i++) {
+      const identifier = identifiers[i]!
+      if (identifier[0] === type) values += values === '' ? renderValue(identifier) : ',' + renderValue(identifier)
+    }
+    if (values !== '') text += `${text === '' ? '' : ','}"${identifierTypes[type - 1]}":[${values}]`
+  }
+  return text
+}
+
+function renderValue(identifier: PackedIdentifier): string {
+  if (identifier[0] === plainType) return JSON.stringify(identifier.toString('utf8', 1))
+  return '"' + identifier.toString('hex', 1) + '"'
+}

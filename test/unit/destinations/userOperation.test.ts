@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { renderDoNotReachOperation } from '../../../src/destinations/doNotReach.ts'
+import { renderUserOperation, wireTime } from '../../../src/destinations/userOperation.ts'
+import { identifierTypes, type IdentifierType, type PackedIdentifier } from '../../../src/records/record.ts'
+
+function digest(type: IdentifierType, seed: string): PackedIdentifier {
+  return Buffer.concat([Buffer.from([identifierTypes.indexOf(type) + 1]), createHash('sha256').update(seed).digest()])
+}
+
+function plain(value: string): PackedIdentifier {
+  return Buffer.concat([Buffer.from([identifierTypes.indexOf('partner_user_id') + 1]), Buffer.from(value)])
+}
+
+const hex = (seed: string) => createHash('sha256').update(seed).digest('hex')
+
+describe('a user operation', () => {
+  test('an update carries its frozen times and the identifiers in the order of their types', () => {
+    const bytes = renderUserOperation({
+      op: 'update',
+      users: [[digest('phone_number', 'p'), digest('email', 'b'), digest('email', 'a'), plain('loyal-"7"-é')]],
+      effectiveAtMs: Date.UTC(2026, 0, 2, 3, 4, 5, 678),
+      expiresAtMs: Date.UTC(2027, 1, 2, 3, 4, 5),
+    })
+    expect(bytes.toString()).toBe(
+      `{"operation_type":"Update","params":{"effective_at":"2026-01-02T03:04:05Z","expires_at":"2027-02-02T03:04:05Z","users":[{"email":["${hex('b')}","${hex('a')}"],"phone_number":["${hex('p')}"],"partner_user_id":["loyal-\\"7\\"-é"]}]}}`,
+    )
+  })
+
+  test('a delete carries no times', () => {
+    const bytes = renderUserOperation({ op: 'delete', users: [[digest('email', 'a')]], effectiveAtMs: 0, expiresAtMs: 1 })
+    expect(JSON.parse(bytes.toString())).toEqual({ operation_type: 'Delete', params: { users: [{ email: [hex('a')] }] } })
+  })
+
+  test('is what JSON.stringify would write, whatever the users', () => {
+    const identifier = fc.oneof(
+      fc.tuple(fc.constantFrom(...identifierTypes.filter((type) => type !== 'partner_user_id')), fc.string()).map(([type, seed]) => digest(type, seed)),
+      fc.string({ unit: 'grapheme', minLength: 1 }).map(plain),
+    )
+    fc.assert(
+      fc.property(fc.array(fc.array(identifier, { minLength: 1, maxLength: 6 }), { minLength: 1, maxLength: 5 }), (users) => {
+        const bytes = renderUserOperation({ op: 'update', users }).toString()
+        expect(JSON.stringify(JSON.parse(bytes))).toBe(bytes)
+        const written = (JSON.parse(bytes) as { params: { users: Record<string, string[]>[] } }).params.users
+        expect(written.map((user) => Object.values(user).flat().length)).toEqual(users.map((user) => user.length))
+      }),
+    )
+  })
+
+  test('a do-not-reach operation takes emails and phones only, and has no start', () => {
+    const bytes = renderDoNotReachOperation({ op: 'update', users: [[digest('email', 'a'), digest('handle', 'h')], [plain('x')]], expiresAtMs: 0 })
+    expect(JSON.parse(String(bytes))).toEqual({ operation_type: 'Update', params: { expires_at: '1970-01-01T00:00:00Z', users: [{ email: [hex('a')] }] } })
+    expect(renderDoNotReachOperation({ op: 'update', users: [[plain('x')]] })).toBeUndefined()
+  })
+
+  test('times are whole seconds in UTC', () => {
+    expect(wireTime(1_700_000_000_999)).toBe('2023-11-14T22:13:20Z')
+  })
+})
