@@ -1,0 +1,39 @@
+import { UsageError } from '../../errors.ts'
+import { parseCount } from '../../config/config.ts'
+import { exitCodeOf, type RunReport } from '../../sync/report.ts'
+import { flag, list, option, worst, writeJson, type CommandRun, type Context } from '../context.ts'
+import { withEngine } from '../engine.ts'
+import { pipelinesNamed } from '../pipelines.ts'
+import { runOutcome } from '../render/outcome.ts'
+
+/** Runs the pipelines one after the other: each has the whole rate budget, and the worst outcome is the exit code. */
+export const run: CommandRun = async (context, invocation) => {
+  const names = list(invocation, 0)
+  const approve = option(invocation, 'approveDeletes')
+  const approveDeletes = approve === undefined ? undefined : parseCount('--approve-deletes', approve, { min: 0, max: 1_000_000_000 })
+  const pipelines = await pipelinesNamed(context, names)
+  if (approveDeletes !== undefined && pipelines.length > 1) {
+    throw new UsageError('APPROVAL_NEEDS_ONE', `--approve-deletes approves one pipeline's deletes, and ${pipelines.length} are named. Nothing was read or sent.`, {
+      where: '--approve-deletes',
+      mend: `sluice run ${pipelines[0]?.name ?? ''} --approve-deletes ${approveDeletes}`,
+    })
+  }
+  return withEngine(context, async (engine) => {
+    const reports: RunReport[] = []
+    for (const pipeline of pipelines) {
+      if (context.signal.aborted) break
+      const report = await engine.show(pipeline.name, (deps) =>
+        engine.sync.runPipeline(deps, pipeline, { trigger: 'manual', full: flag(invocation, 'full'), ...(approveDeletes === undefined ? {} : { approveDeletes }) }),
+      )
+      reports.push(report)
+      if (!context.json) context.stdout.write(runOutcome(report, context.stdout))
+    }
+    return finish(context, reports, names.length > 1 || pipelines.length > 1)
+  })
+}
+
+/** `--json` of one run or several, and the exit code. */
+export function finish(context: Context, reports: readonly RunReport[], several: boolean): number {
+  if (context.json) writeJson(context, several ? reports : reports[0])
+  return worst(reports.map((report) => exitCodeOf(report.status)))
+}

@@ -1,0 +1,55 @@
+import { needService } from '../config/config.ts'
+import { createTransport } from '../service/client/index.ts'
+import { registerWorker } from '../store/workers.ts'
+import { engineSettings, type EngineDeps } from '../sync/engine.ts'
+import * as sync from '../sync/index.ts'
+import type { Context } from './context.ts'
+import { createProgress } from './progress.ts'
+import { withStore } from './store.ts'
+
+/** The engine as commands use it: its functions, and a way to call one with progress shown. */
+export interface Engine {
+  readonly sync: typeof sync
+  readonly deps: EngineDeps
+  /** Calls `work` with dependencies whose progress goes to stderr under `label`. */
+  readonly show: <Result>(label: string, work: (deps: EngineDeps) => Promise<Result>) => Promise<Result>
+}
+
+/** Opens database and connection to the service, registers this process as a worker, and closes all behind the work. */
+export async function withEngine<Result>(context: Context, work: (engine: Engine) => Promise<Result>, options: { readonly concurrency?: number } = {}): Promise<Result> {
+  const config = context.config()
+  const service = needService(config)
+  const { origin } = new URL(service.adsBaseUrl)
+  return withStore(context, async (store) => {
+    const transport = createTransport(service)
+    const worker = await registerWorker(store.db, { role: 'command', concurrency: options.concurrency ?? 1 })
+    const deps: EngineDeps = {
+      db: store.db,
+      transport,
+      clock: context.clock,
+      log: context.log(),
+      workerId: worker.id,
+      service: { origin, version: service.adsVersion },
+      settings: engineSettings(origin, options.concurrency),
+      env: config.env,
+      signal: context.signal,
+    }
+    try {
+      return await work({
+        sync,
+        deps,
+        async show(label, call) {
+          const progress = createProgress(context.stderr, context.clock, label)
+          try {
+            return await call({ ...deps, onProgress: progress.update })
+          } finally {
+            progress.end()
+          }
+        },
+      })
+    } finally {
+      await worker.release()
+      await transport.close()
+    }
+  })
+}

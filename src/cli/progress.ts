@@ -1,0 +1,132 @@
+import { SingleBar } from 'cli-progress'
+import type { Progress } from '../sync/report.ts'
+import type { Clock } from '../clock.ts'
+import type { Output } from './context.ts'
+import { count, duration, instant } from './text.ts'
+
+/** Shows how a run gets on, on stderr. `end` clears the bar, or stops the lines; safe to call twice. */
+export interface ProgressView {
+  readonly update: (progress: Progress) => void
+  readonly end: () => void
+}
+
+/** Between two lines of a stream that is no terminal: at most one in 10 s, at least one in 30 s (experience.md 2a, 12). */
+const lineEveryMs = 10_000
+const silenceMs = 30_000
+const redrawMs = 100
+
+/**
+ * A bar for a terminal, plain lines for everything else. `label` names pipeline and run. Nothing here may fail a run:
+ * it only writes.
+ */
+export function createProgress(output: Output, clock: Clock, label: string): ProgressView {
+  return output.isTTY ? terminalBar(output, clock) : plainLines(output, clock, label)
+}
+
+function plainLines(output: Output, clock: Clock, label: string): ProgressView {
+  let last: Progress | undefined
+  let lastLineAt = -Infinity
+  const rate = createRate(clock)
+  const line = (progress: Progress) => {
+    lastLineAt = clock.monotonic()
+    output.write(`${instant(clock.now())} ${label} ${progress.stage} ${facts(progress, rate(progress)).join(' ')}`.trimEnd() + '\n')
+  }
+  // A stage that reports nothing (one long statement) is not silent either.
+  const timer = setInterval(() => last && clock.monotonic() - lastLineAt >= silenceMs - 1000 && line(last), 1000)
+  timer.unref()
+  return {
+    update(progress) {
+      const newStage = progress.stage !== last?.stage
+      last = progress
+      if (newStage || clock.monotonic() - lastLineAt >= lineEveryMs) line(progress)
+    },
+    end: () => clearInterval(timer),
+  }
+}
+
+function facts(progress: Progress, perSecond: number | undefined): string[] {
+  const { stage, done, total, rejected, refused, waiting } = progress
+  const moving = perSecond !== undefined && perSecond > 0
+  return [
+    stage === 'read' ? `rows=${done}` : `done=${done}`,
+    ...(total === undefined ? [] : [`of=${total}`]),
+    ...(moving ? [`per_second=${Math.round(perSecond)}`] : []),
+    ...(moving && total !== undefined && done < total ? [`left=${Math.ceil((total - done) / perSecond)}s`] : []),
+    ...(rejected ? [`rejected=${rejected}`] : []),
+    ...(refused ? [`refused=${refused}`] : []),
+    ...(waiting === undefined ? [] : [`waiting="${waiting}"`]),
+  ]
+}
+
+function terminalBar(output: Output, clock: Clock): ProgressView {
+  const rate = createRate(clock)
+  let bar: SingleBar | undefined
+  const make = () =>
+    new SingleBar({
+      // cli-progress wants a stream; the pieces that it uses are these.
+      stream: process.stderr,
+      clearOnComplete: true,
+      hideCursor: true,
+      fps: 1000 / redrawMs,
+      linewrap: false,
+      barsize: Math.max(6, Math.min(24, (output.columns ?? 80) - 56)),
+      barCompleteChar: '█',
+      barIncompleteChar: '░',
+      format: (options, _params, payload: { line?: string; share?: number }) => {
+        const size = options.barsize ?? 16
+        const full = Math.round(size * (payload.share ?? 0))
+        const drawn = payload.share === undefined ? '' : `${'█'.repeat(full)}${'░'.repeat(size - full)}  `
+        return fit(`${(payload.line ?? '').replace('\u0000', drawn)}`, (output.columns ?? 80) - 1)
+      },
+    })
+  return {
+    update(progress) {
+      const perSecond = rate(progress)
+      const { stage, done, total, rejected, refused, waiting } = progress
+      const moving = perSecond !== undefined && perSecond > 0
+      const parts = [
+        total === undefined ? `${count(done)}${stage === 'read' ? ' rows' : ''}` : `${count(done)}/${count(total)}`,
+        ...(moving ? [`${count(Math.round(perSecond))}/s`] : []),
+        ...(moving && total !== undefined && done < total ? [`${duration(((total - done) / perSecond) * 1000).replace(/\.\d/, '')} left`] : []),
+        ...(rejected ? [`rejected ${count(rejected)}`] : []),
+        ...(refused ? [`refused ${count(refused)}`] : []),
+        ...(waiting === undefined ? [] : [waiting]),
+      ]
+      const payload = { line: `${stage.padEnd(6)}\u0000${parts.join('  ')}`, ...(total === undefined || total === 0 ? {} : { share: Math.min(1, done / total) }) }
+      if (!bar) {
+        bar = make()
+        bar.start(total ?? 1, done, payload)
+      } else {
+        bar.setTotal(Math.max(total ?? done + 1, done + 1))
+        bar.update(done, payload)
+      }
+    },
+    end() {
+      bar?.stop()
+      bar = undefined
+    },
+  }
+}
+
+function fit(text: string, columns: number): string {
+  return text.length <= columns ? text : text.slice(0, Math.max(0, columns))
+}
+
+/** Done per second of the running stage, over its last ten seconds or so; undefined until one second has passed. */
+function createRate(clock: Clock): (progress: Progress) => number | undefined {
+  let stage: Progress['stage'] | undefined
+  let marks: { readonly at: number; readonly done: number }[] = []
+  return (progress) => {
+    const at = clock.monotonic()
+    if (progress.stage !== stage) {
+      stage = progress.stage
+      marks = []
+    }
+    const newest = marks.at(-1)
+    if (!newest || at - newest.at >= 500) marks.push({ at, done: progress.done })
+    while (marks.length > 2 && at - (marks[1] as { at: number }).at > 10_000) marks.shift()
+    const oldest = marks[0]
+    if (!oldest || at - oldest.at < 1000) return undefined
+    return ((progress.done - oldest.done) * 1000) / (at - oldest.at)
+  }
+}

@@ -1,0 +1,95 @@
+import { exitCodeOf, type GuardVerdict, type RunReport, type WarningSummary } from '../../sync/report.ts'
+import type { Output } from '../context.ts'
+import { count, cut, duration, instant, plural, safe } from '../text.ts'
+
+/** The last lines of a run: the verdict, and on anything but 0 the next command. */
+export function runOutcome(report: RunReport, output: Output): string {
+  return output.isTTY ? forTerminal(report, output) : forPipe(report)
+}
+
+const words = { succeeded: 'DONE', partial: 'PART', withheld: 'HELD', failed: 'FAIL', cancelled: 'STOP', skipped: 'SKIP' } as const
+
+function forTerminal(report: RunReport, output: Output): string {
+  const { style } = output
+  const paint = report.status === 'succeeded' ? style.green : report.status === 'failed' ? style.red : style.yellow
+  const head = `${paint(words[report.status])}  ${style.bold(report.pipeline)} ${report.runId}  ${summary(report)}   ${duration(report.durationMs)}\n`
+  return head + warningLines(report.warnings ?? [], output.columns) + report.guards.map((guard) => guardLine(guard, output.columns)).join('') + errorLine(report) + nextLines(report, output)
+}
+
+function forPipe(report: RunReport): string {
+  const { counts } = report
+  const facts = [
+    `confirmed=${counts.confirmed}`,
+    ...(['rejected', 'refused', 'ambiguous', 'pending'] as const).flatMap((name) => (counts[name] > 0 ? [`${name}=${counts[name]}`] : [])),
+    ...(counts.withheld > 0 ? [`deletes_withheld=${counts.withheld}`] : []),
+  ]
+  const line = `${instant(report.finishedAt)} ${report.pipeline} ${report.runId} ${report.status} ${isNothing(report) ? 'nothing to do' : facts.join(' ')}\n`
+  return line + warningLines(report.warnings ?? [], undefined) + report.guards.map((guard) => guardLine(guard, undefined)).join('') + errorLine(report) + nextLines(report, undefined)
+}
+
+/** `333 confirmed · 1 refused · 1,180 deletes withheld`, or that there was nothing to do. */
+export function summary(report: RunReport): string {
+  const { counts } = report
+  if (isNothing(report)) return `nothing to do: ${count(counts.unchanged)} unchanged${counts.rejected > 0 ? ` · ${count(counts.rejected)} rejected` : ''}`
+  return [
+    `${count(counts.confirmed)} confirmed`,
+    ...(counts.refused > 0 ? [`${count(counts.refused)} refused`] : []),
+    ...(counts.ambiguous > 0 ? [`${count(counts.ambiguous)} unsettled`] : []),
+    ...(counts.pending > 0 ? [`${count(counts.pending)} not sent yet`] : []),
+    ...(counts.withheld > 0 ? [`${plural(counts.withheld, 'delete')} withheld`] : []),
+    ...(counts.rejected > 0 ? [`${plural(counts.rejected, 'row')} rejected`] : []),
+  ].join(' · ')
+}
+
+export function planned(counts: RunReport['counts']): number {
+  return counts.creates + counts.updates + counts.deletes + counts.renewals
+}
+
+function isNothing(report: RunReport): boolean {
+  return report.status === 'succeeded' && planned(report.counts) === 0 && report.counts.withheld === 0
+}
+
+export function guardLine(guard: GuardVerdict, columns: number | undefined): string {
+  const examples = guard.examples.length === 0 ? '' : `      e.g. ${safe(guard.examples.join(', '))}\n`
+  const line = `HELD  ${guard.code}  ${safe(guard.message)}`
+  return `${line}\n${columns === undefined ? examples : examples === '' ? '' : `${cut(examples.trimEnd(), columns)}\n`}`
+}
+
+export function warningLines(warnings: readonly WarningSummary[], columns: number | undefined): string {
+  return warnings
+    .map((warning) => {
+      const lines = warning.lines.length === 0 ? '' : `   line ${warning.lines.slice(0, 3).join(', ')}${warning.count > 3 ? ' …' : ''}`
+      const text = `note  ${warning.code}  ${count(warning.count)} ×  ${safe(warning.message)}${lines}`
+      return `${columns === undefined ? text : cut(text, columns)}\n`
+    })
+    .join('')
+}
+
+function errorLine(report: RunReport): string {
+  if (!report.error) return ''
+  const where = report.error.where === null || report.error.message.includes(report.error.where) ? '' : `where  ${safe(report.error.where)}\n`
+  return `${where}error  ${report.error.code}  ${safe(report.error.message)}\n`
+}
+
+/** What to type next; nothing for a run that has no need of anybody. */
+export function nextCommands(report: RunReport): readonly (readonly [command: string, why: string])[] {
+  const { counts, runId, pipeline } = report
+  const commands: [string, string][] = []
+  const add = (command: string, why: string) => {
+    if (command !== '' && !commands.some(([known]) => known === command)) commands.push([command, why])
+  }
+  if (report.error) add(report.error.mend, '')
+  if (report.status === 'skipped') add(`sluice runs ${pipeline}`, 'who holds it')
+  if (report.status === 'cancelled') add(`sluice run ${pipeline}`, 'goes on where it stopped')
+  if (counts.refused + counts.ambiguous + counts.pending > 0 && report.trigger !== 'plan') add(`sluice rerun ${runId} --failed`, 'sends again what is not confirmed')
+  for (const guard of report.guards) add(guard.mend, '')
+  if (counts.rejected > 0) add(`sluice rejects ${runId} --csv rejects.csv`, 'rows to correct')
+  return commands
+}
+
+function nextLines(report: RunReport, output: Output | undefined): string {
+  const commands = nextCommands(report)
+  if (exitCodeOf(report.status) === 0 && report.counts.rejected === 0) return ''
+  const width = Math.max(...commands.map(([command]) => command.length), 0)
+  return commands.map(([command, why], i) => `${i === 0 ? 'Next' : '    '}  ${output && why !== '' ? `${command.padEnd(width)}   ${why}` : command}\n`).join('')
+}

@@ -1,0 +1,37 @@
+import type { PlanReport } from '../../sync/report.ts'
+import type { Output } from '../context.ts'
+import { count, duration, plural, safe } from '../text.ts'
+import { guardLine, planned } from './outcome.ts'
+
+/** The verdict of a plan: at most 15 lines of 80 columns, however large it is (experience.md 3, figure 7). */
+export function planVerdict(report: PlanReport, output: Output): string {
+  const { counts } = report
+  const { bold, dim, green, yellow, red } = output.style
+  const lines: string[] = [`${bold(report.pipeline)}   plan ${bold(report.planId)}   ${plural(counts.read, 'row')}, ${safe(report.proof)}   ${duration(report.durationMs)}`]
+  const row = (sign: string, name: string, value: number, note = '') => lines.push(`  ${sign} ${name.padEnd(10)} ${count(value).padStart(11)}${note === '' ? '' : `   ${note}`}`)
+  row(green('+'), 'create', counts.creates)
+  row(yellow('~'), 'update', counts.updates, report.updateFields.slice(0, 4).map(({ field, count: n }) => `${safe(field)} ${count(n)}`).join(' · '))
+  row(red('-'), 'delete', counts.deletes, counts.withheld > 0 ? `${count(counts.withheld)} withheld` : '')
+  if (counts.renewals > 0) row(yellow('~'), 'renew', counts.renewals, counts.deferred > 0 ? `${count(counts.deferred)} left for later days` : '')
+  row(dim('='), 'unchanged', counts.unchanged)
+  if (counts.rejected > 0) row(red('!'), 'rejected', counts.rejected, rejectNote(report))
+  if (counts.duplicates > 0) row('!', 'duplicate', counts.duplicates)
+  if (counts.suppressed > 0) row('!', 'suppressed', counts.suppressed)
+  lines.push(planned(counts) === 0 ? '  nothing to send' : `  ${plural(report.requests, 'request')}${minutesNote(report.minutes)}`)
+  for (const guard of report.guards.slice(0, 2)) lines.push(guardLine(guard, output.isTTY ? output.columns : undefined).trimEnd())
+  const next = planned(counts) > 0 ? [`sluice apply ${report.planId}`] : []
+  for (const guard of report.guards) if (guard.mend !== '' && !next.includes(guard.mend)) next.push(guard.mend)
+  for (const [i, command] of next.slice(0, 2).entries()) lines.push(`${i === 0 ? 'Next' : '    '}  ${command}`)
+  return `${lines.join('\n')}\n`
+}
+
+function rejectNote(report: PlanReport): string {
+  const codes = (report.rejectCodes ?? []).slice(0, 2).map(({ code, count: n }) => `${code} ${count(n)}`)
+  const stale = report.counts.stale > 0 ? `   (${count(report.counts.stale)} stay as they were)` : ''
+  return codes.join(' · ') + stale
+}
+
+function minutesNote(minutes: number | null): string {
+  if (minutes === null) return ''
+  return minutes < 1 ? ", under 1 min at the service's limits" : `, about ${count(Math.ceil(minutes))} min at the service's limits`
+}

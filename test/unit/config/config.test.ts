@@ -1,0 +1,89 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { expect, test } from 'vitest'
+import { loadConfig, needService, type Environment } from '../../../src/config/config.ts'
+import { hideSecrets, Secret } from '../../../src/config/secret.ts'
+import { ConfigError } from '../../../src/errors.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-config-'))
+const nowhere = join(folder, 'no-such.env')
+const load = (env: Environment, dotenv = nowhere) => loadConfig(env, { dotenv })
+
+test('without any variable there are defaults and no service', () => {
+  const config = load({})
+  expect(config).toMatchObject({ databaseUrl: undefined, dataDir: '.sluice', log: { level: 'warn', format: 'pretty' } })
+  expect(config.service).toMatchObject({ baseUrl: undefined, adsVersion: '12', names: {} })
+})
+
+test('names every missing variable at once when the service is needed', () => {
+  const error = caught(() => needService(load({ SLUICE_BASE_URL: 'http://127.0.0.1:4010', SLUICE_ACCESS_TOKEN: 'token-1' })))
+  expect(error.code).toBe('SERVICE_NOT_CONFIGURED')
+  expect(error.problems.map((problem) => problem.path)).toEqual(['SLUICE_CONSUMER_KEY', 'SLUICE_CONSUMER_SECRET', 'SLUICE_ACCESS_TOKEN_SECRET'])
+  expect(error.mend).toContain('sluice sandbox')
+})
+
+test('the two advertising hosts default to the core host', () => {
+  const { service } = load({ SLUICE_BASE_URL: 'http://127.0.0.1:4010/' })
+  expect(service).toMatchObject({ baseUrl: 'http://127.0.0.1:4010', adsBaseUrl: 'http://127.0.0.1:4010', adsSandboxBaseUrl: 'http://127.0.0.1:4010' })
+})
+
+test('the process wins over .env, and an empty variable counts as unset', () => {
+  const dotenv = join(folder, 'one.env')
+  writeFileSync(dotenv, 'SLUICE_DATA_DIR=from-file\nSLUICE_ADS_VERSION="11"\n')
+  expect(load({ SLUICE_DATA_DIR: 'from-process' }, dotenv)).toMatchObject({ dataDir: 'from-process', service: { adsVersion: '11' } })
+  expect(load({ SLUICE_DATA_DIR: '' }, dotenv).dataDir).toBe('from-file')
+})
+
+test('a mounted file gives the secret; the variable and the file together are refused', () => {
+  const file = join(folder, 'secret')
+  writeFileSync(file, 'from a file\n')
+  expect(load({ SLUICE_CONSUMER_SECRET_FILE: file }).service.consumerSecret?.reveal()).toBe('from a file')
+  const error = caught(() => load({ SLUICE_CONSUMER_SECRET_FILE: file, SLUICE_CONSUMER_SECRET: 'direct-value' }))
+  expect(error.problems).toMatchObject([{ path: 'SLUICE_CONSUMER_SECRET' }])
+  expect(JSON.stringify(error.problems)).not.toContain('direct-value')
+})
+
+test.for([
+  ['an unreadable secret file', { SLUICE_ACCESS_TOKEN_FILE: join(folder, 'gone') }, 'SLUICE_ACCESS_TOKEN_FILE'],
+  ['an address without a scheme', { SLUICE_BASE_URL: 'service.example.com' }, 'SLUICE_BASE_URL'],
+  ['credentials in an address', { SLUICE_ADS_BASE_URL: 'https://me:pw@service.example.com' }, 'SLUICE_ADS_BASE_URL'],
+  ['plain http to another machine', { SLUICE_BASE_URL: 'http://service.example.com' }, 'SLUICE_BASE_URL'],
+  ['a database that is not Postgres', { DATABASE_URL: 'mysql://db.example.com/x' }, 'DATABASE_URL'],
+  ['names that are not JSON', { SLUICE_SERVICE_NAMES: '{service_id:' }, 'SLUICE_SERVICE_NAMES'],
+  ['names that are not texts', { SLUICE_SERVICE_NAMES: '{"service_id":1}' }, 'SLUICE_SERVICE_NAMES'],
+  ['an unknown log level', { SLUICE_LOG_LEVEL: 'loud' }, 'SLUICE_LOG_LEVEL'],
+  ['a version that is none', { SLUICE_ADS_VERSION: 'twelve' }, 'SLUICE_ADS_VERSION'],
+  ['a misspelt variable', { SLUICE_TOKEN: 'abcdef' }, 'SLUICE_TOKEN'],
+  ['certificate checks switched off', { NODE_TLS_REJECT_UNAUTHORIZED: '0' }, 'NODE_TLS_REJECT_UNAUTHORIZED'],
+] as const)('refuses %s by name', ([, env, path]) => {
+  expect(caught(() => load(env)).problems.map((problem) => problem.path)).toEqual([path])
+})
+
+test('reports all problems of the environment at once', () => {
+  const error = caught(() => load({ SLUICE_BASE_URL: 'ftp://a.example.com', SLUICE_LOG_FORMAT: 'xml', DATABASE_URL: 'x' }))
+  expect(error.problems.map((problem) => problem.path).toSorted()).toEqual(['DATABASE_URL', 'SLUICE_BASE_URL', 'SLUICE_LOG_FORMAT'])
+})
+
+test('a secret prints as [secret] however it is turned into text', () => {
+  const secret = new Secret('canary-9f2')
+  expect([`${secret}`, JSON.stringify({ secret }), inspect({ secret }, { depth: 9 }), String(secret), JSON.stringify(Object.entries(secret))].join()).not.toContain('canary-9f2')
+  expect(secret.reveal()).toBe('canary-9f2')
+})
+
+test('secrets are hidden in a text, encoded ones too, and so is the password of the database by itself', () => {
+  const { secrets } = load({ DATABASE_URL: 'postgres://me:p%40ssw0rd@127.0.0.1/x', SLUICE_CONSUMER_SECRET: 'a+b/c=d&e' })
+  const hidden = hideSecrets('p@ssw0rd, a+b/c=d&e, a%2Bb%2Fc%3Dd%26e, postgres://me:p%40ssw0rd@127.0.0.1/x', secrets)
+  expect(hidden).toBe('[secret], [secret], [secret], [secret]')
+})
+
+function caught(work: () => unknown): ConfigError {
+  try {
+    work()
+  } catch (error) {
+    if (error instanceof ConfigError) return error
+    throw error
+  }
+  throw new Error('nothing was thrown')
+}
