@@ -1,4 +1,5 @@
-/** Value sets of spec 2.5 and 4.6, and of the resources behind spec 4.8. */
+/** Value sets and fields of spec 2.5 and 4.6, and of the resources behind spec 4.8. */
+import { field, recordFields, type Resource } from './resource.ts'
 
 export const industryTypes = [
   'AGENCY', 'BUSINESS_TO_BUSINESS', 'ONLINE_SERVICES', 'EDUCATION', 'FINANCIAL', 'HEALTH', 'GOVERNMENT', 'MEDIA', 'MOBILE', 'RESTAURANT', 'RETAIL', 'TECHNOLOGY', 'TRAVEL', 'OTHER',
@@ -30,3 +31,84 @@ export const accountFeatures = [
   'INSTALLED_APP_CATEGORY_TARGETING', 'MOBILE_CONVERSION_TRANSACTION_VALUE', 'OPTIMIZED_ACTION_BIDDING', 'REACH_AND_FREQUENCY_ANALYTICS', 'REACH_FREQUENCY_CAP',
   'VALIDATED_AGE_TARGETING', 'VIDEO_VIEWS_MIDROLL_OBJECTIVE', 'PREROLL_VIEWS_OBJECTIVE', 'VIDEO_APP_DOWNLOAD_CARD',
 ] as const
+
+const empty = { nullable: true } as const
+const text = <const Name extends string>(name: Name) => field(name, 'string', empty)
+const money = <const Name extends string>(name: Name) => field(name, 'long', empty)
+const gaps = (row: string) => `spec/gaps.md 8 ${row}`
+
+export const campaignResources = {
+  account: {
+    fields: [
+      field('id', 'string'), field('name', 'string'), text('business_name'), text('business_id'), field('timezone', 'string'), field('timezone_switch_at', 'timestamp'),
+      field('approval_status', 'string'), field('industry_type', 'enum', { values: industryTypes }), ...recordFields,
+    ],
+    source: 'spec 2.5',
+  },
+  accountApp: {
+    fields: [
+      field('id', 'string'), field('app_store_identifier', 'string'), field('conversion_tracking_enabled', 'boolean'), text('deep_link_pattern'), field('os_type', 'string'), ...recordFields,
+    ],
+    source: 'spec 2.5',
+  },
+  accountHistoryEntry: {
+    fields: [
+      field('change_by', 'object'), field('changes', 'object'), field('change_time', 'timestamp'), field('entity_id', 'string'), field('entity', 'enum', { values: historyEntities }),
+      field('entity_data', 'object'), field('change_type', 'string'),
+    ],
+    source: 'spec 2.5',
+  },
+  businessCategory: { fields: [field('id', 'string'), field('name', 'string'), field('iab_categories', 'strings')], source: 'spec 2.5' },
+  curatedCategory: {
+    fields: [
+      field('id', 'string'), field('name', 'string'), field('description', 'string'), field('country_codes', 'strings'), field('publisher_user_ids', 'strings'),
+      field('videos_monetized_in_last_thirty_days', 'integer'), field('created_at', 'timestamp'), field('updated_at', 'timestamp'),
+    ],
+    source: 'spec 2.5',
+  },
+  /** A plain string, not an object. */
+  feature: { fields: [], source: 'spec 2.5 account feature' },
+  lineItem: {
+    fields: [
+      field('id', 'string'), text('name'), field('campaign_id', 'string'), field('objective', 'enum', { values: objectives }), field('goal', 'enum', { values: goals }),
+      field('product_type', 'enum', { values: productTypes }), field('placements', 'strings'), field('entity_status', 'enum', { values: ['ACTIVE', 'PAUSED'] }), text('start_time'),
+      text('end_time'), field('bid_strategy', 'enum', { values: bidStrategies }), money('bid_amount_local_micro'), money('total_budget_amount_local_micro'),
+      money('daily_budget_amount_local_micro'), money('target_cpa_local_micro'), field('pay_by', 'enum', { values: payBys }), field('currency', 'string'), field('frequency_cap', 'integer', empty),
+      field('duration_in_days', 'integer', empty), field('categories', 'strings'), text('advertiser_user_id'), text('advertiser_domain'), text('android_app_store_identifier'),
+      text('ios_app_store_identifier'), text('audience_expansion'), text('primary_web_event_tag'), field('standard_delivery', 'boolean', empty),
+      field('automatic_tweet_promotion', 'boolean', empty), field('creative_source', 'string'), ...recordFields,
+    ],
+    source: 'spec 2.5; spec 4.6',
+  },
+  lineItemCuratedCategory: { fields: [field('id', 'string'), field('line_item_id', 'string'), field('curated_category_id', 'string'), ...recordFields], source: 'spec 2.5' },
+  lineItemPlacement: { fields: [field('product_type', 'string'), field('placements', 'any')], source: gaps('placements') },
+  campaign: {
+    fields: [
+      field('id', 'string'), field('name', 'string'), field('funding_instrument_id', 'string'), field('entity_status', 'enum', { values: ['ACTIVE', 'PAUSED'] }),
+      field('effective_status', 'string'), field('servable', 'boolean'), field('reasons_not_servable', 'strings'), field('budget_optimization', 'enum', { values: budgetOptimizations }),
+      money('daily_budget_amount_local_micro'), money('total_budget_amount_local_micro'), field('currency', 'string'), ...recordFields,
+    ],
+    source: gaps('campaigns'),
+  },
+  fundingInstrument: {
+    fields: [
+      field('id', 'string'), field('type', 'string'), field('currency', 'string'), field('able_to_fund', 'boolean'), field('reasons_not_able_to_fund', 'strings'),
+      money('funded_amount_local_micro'), text('start_time'), text('end_time'), ...recordFields,
+    ],
+    source: gaps('funding_instruments'),
+  },
+  promotedTweet: {
+    fields: [
+      field('id', 'string'), field('line_item_id', 'string'), field('tweet_id', 'string'), field('entity_status', 'enum', { values: ['ACTIVE', 'PAUSED'] }),
+      field('approval_status', 'string'), ...recordFields,
+    ],
+    source: gaps('promoted_tweets'),
+  },
+  targetingCriterion: {
+    fields: [
+      field('id', 'string'), field('line_item_id', 'string'), text('name'), field('targeting_type', 'string'), field('targeting_value', 'string'),
+      field('operator_type', 'enum', { values: targetingOperators }), ...recordFields,
+    ],
+    source: gaps('targeting_criteria'),
+  },
+} as const satisfies Readonly<Record<string, Resource>>

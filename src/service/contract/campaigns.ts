@@ -22,7 +22,7 @@ export const campaignEndpoints = [
   {
     name: 'accounts.create', method: 'POST', host: 'ads-sandbox', path: '/12/accounts', auth: 'user', body: 'form',
     parameters: [],
-    answer: { resource: 'account', many: true }, limit: 'ads_writes', repeatable: false, source: 'spec 4.5: sandbox only; spec/gaps.md 7 `data`',
+    answer: { resource: 'account', many: true }, limit: 'sandbox_only', repeatable: false, source: 'spec 4.5: sandbox only; spec/gaps.md 7 `data`',
   },
   {
     name: 'accounts.update', method: 'PUT', host: 'ads', path: account, auth: 'user', body: 'form',
@@ -32,7 +32,7 @@ export const campaignEndpoints = [
   {
     name: 'accounts.delete', method: 'DELETE', host: 'ads-sandbox', path: account, auth: 'user', body: 'none',
     parameters: [accountId],
-    answer: { resource: 'account', many: false }, limit: 'ads_writes', repeatable: true, source: 'spec 4.5: sandbox only',
+    answer: { resource: 'account', many: false }, limit: 'sandbox_only', repeatable: true, source: 'spec 4.5: sandbox only',
   },
   {
     name: 'accountApps.list', method: 'GET', host: 'ads', path: `${account}/account_apps`, auth: 'user', body: 'none',
@@ -74,12 +74,12 @@ export const campaignEndpoints = [
   {
     name: 'features.add', method: 'POST', host: 'ads-sandbox', path: `${account}/features`, auth: 'user', body: 'form',
     parameters: [accountId, query('feature_keys', 'csv-enum', { required: true, values: accountFeatures, source: 'spec 4.5' })],
-    answer: { resource: 'feature', many: true }, limit: 'ads_writes', repeatable: true, source: 'spec 4.5: sandbox only',
+    answer: { resource: 'feature', many: true }, limit: 'sandbox_only', repeatable: true, source: 'spec 4.5: sandbox only',
   },
   {
     name: 'features.remove', method: 'DELETE', host: 'ads-sandbox', path: `${account}/features`, auth: 'user', body: 'none',
     parameters: [accountId, query('feature_keys', 'csv-enum', { required: true, values: accountFeatures, source: 'spec 4.5' })],
-    answer: { resource: 'feature', many: true }, limit: 'ads_writes', repeatable: true, source: 'spec/gaps.md 8 funding_instruments: sandbox DELETE `features`',
+    answer: { resource: 'feature', many: true }, limit: 'sandbox_only', repeatable: true, source: 'spec/gaps.md 8 funding_instruments: sandbox DELETE `features`',
   },
   {
     name: 'lineItemCuratedCategories.list', method: 'GET', host: 'ads', path: `${account}/line_item_curated_categories`, auth: 'user', body: 'none',

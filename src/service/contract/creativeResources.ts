@@ -1,4 +1,5 @@
 /** Value sets and fields of spec 2.4. */
+import { field, recordFields, type Resource } from './resource.ts'
 
 /** Derived `card_type` of cards made of components (spec 2.4). */
 export const componentCardTypes = [
@@ -19,3 +20,64 @@ export const mediaTypes = ['GIF', 'IMAGE', 'VIDEO'] as const
 export const mediaCategories = ['TWEET_IMAGE', 'TWEET_GIF', 'TWEET_VIDEO', 'AMPLIFY_VIDEO'] as const
 export const buttonLabels = ['BOOK', 'CONNECT', 'INSTALL', 'OPEN', 'ORDER', 'PLAY', 'SHOP'] as const
 export const componentTypes = ['MEDIA', 'SWIPEABLE_MEDIA', 'DETAILS', 'BUTTON'] as const
+
+const empty = { nullable: true } as const
+const text = <const Name extends string>(name: Name) => field(name, 'string', empty)
+const maybe = <const Name extends string>(name: Name) => field(name, 'string', { nullable: true, optional: true })
+const card = [field('id', 'string'), field('name', 'string'), field('card_uri', 'string'), field('card_type', 'string')] as const
+
+export const creativeResources = {
+  accountMedia: {
+    fields: [field('id', 'string'), text('video_id'), text('media_url'), field('creative_type', 'enum', { values: creativeTypes }), ...recordFields],
+    source: 'spec 2.4',
+  },
+  card: { fields: [...card, field('components', 'objects'), field('slides', 'any', { optional: true }), ...recordFields], source: 'spec 2.4' },
+  pollCard: {
+    fields: [
+      ...card, field('first_choice', 'string'), field('second_choice', 'string'), maybe('third_choice'), maybe('fourth_choice'), field('start_time', 'timestamp'),
+      field('end_time', 'timestamp'), field('duration_in_minutes', 'integer'), maybe('content_duration_seconds'), maybe('media_key'), maybe('media_url'), maybe('video_url'),
+      maybe('video_content_id'), maybe('video_height'), maybe('video_width'), maybe('video_poster_url'), maybe('video_poster_height'), maybe('video_poster_width'), ...recordFields,
+    ],
+    source: 'spec 2.4',
+  },
+  videoConversationCard: {
+    fields: [
+      ...card, text('title'), field('first_cta', 'string'), field('first_cta_tweet', 'string'), text('second_cta'), text('second_cta_tweet'), text('third_cta'), text('third_cta_tweet'),
+      text('fourth_cta'), text('fourth_cta_tweet'), field('thank_you_text', 'string'), text('thank_you_url'), field('media_key', 'string'), text('media_url'), text('poster_media_url'),
+      text('video_height'), text('video_width'), text('video_owner_id'), ...recordFields,
+    ],
+    source: 'spec 2.4',
+  },
+  mediaLibraryObject: {
+    fields: [
+      field('media_key', 'string'), field('media_type', 'enum', { values: mediaTypes }), field('media_category', 'string'), field('media_status', 'string'), field('media_url', 'string'),
+      text('name'), text('file_name'), text('title'), text('description'), field('duration', 'integer', empty), text('poster_media_url'), text('poster_media_key'),
+      field('aspect_ratio', 'string', empty), field('tweeted', 'boolean'), ...recordFields,
+    ],
+    source: 'spec 2.4',
+  },
+  advertiserPost: {
+    fields: [
+      field('id', 'long'), field('id_str', 'string'), field('text', 'string'), text('name'), field('created_at', 'timestamp'), field('truncated', 'boolean'), field('entities', 'object'),
+      field('user', 'object'), field('retweet_count', 'integer'), field('favorite_count', 'integer'), field('lang', 'string'), field('source', 'string'), field('scopes', 'object'),
+      field('geo', 'any', empty), field('coordinates', 'any', empty), field('place', 'any', empty), field('in_reply_to_status_id', 'long', empty), text('in_reply_to_status_id_str'),
+      field('in_reply_to_user_id', 'long', empty), text('in_reply_to_user_id_str'), text('in_reply_to_screen_name'), maybe('tweet_type'), field('nullcast', 'boolean', { optional: true }),
+      maybe('conversation_settings'), maybe('scheduled_at'), maybe('scheduled_status'), maybe('full_text'), field('display_text_range', 'integers', { optional: true }), maybe('tweet_id'),
+    ],
+    source: 'spec 2.4 created post',
+  },
+  scheduledPost: {
+    fields: [
+      field('id', 'long'), field('id_str', 'string'), field('user_id', 'string'), text('text'), text('name'), field('nullcast', 'boolean'), text('card_uri'), field('media_keys', 'strings'),
+      field('scheduled_at', 'timestamp'), field('scheduled_status', 'string'), text('completed_at'), text('tweet_id'), field('created_at', 'timestamp'), field('updated_at', 'timestamp'),
+    ],
+    source: 'spec/gaps.md 8 scheduled_tweets',
+  },
+  draftPost: {
+    fields: [
+      field('id', 'long'), field('id_str', 'string'), field('user_id', 'string'), text('text'), text('name'), field('nullcast', 'boolean'), text('card_uri'), field('media_keys', 'strings'),
+      field('created_at', 'timestamp'), field('updated_at', 'timestamp'),
+    ],
+    source: 'spec/gaps.md 8 draft_tweets',
+  },
+} as const satisfies Readonly<Record<string, Resource>>

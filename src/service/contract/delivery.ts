@@ -18,6 +18,12 @@ const campaignFields = [
 ] as const
 const campaignRules = [{ kind: 'other', text: '`daily_budget_amount_local_micro` at most the total budget', source: campaigns }] as const
 
+/** Fields of each item of a batch body. */
+const operation = [
+  body('operation_type', 'enum', { required: true, values: ['Create', 'Update', 'Delete'], source: 'spec/gaps.md 8 batch' }),
+  body('params', 'object', { required: true, source: 'spec/gaps.md 8 batch' }),
+] as const
+
 export const deliveryEndpoints = [
   {
     name: 'campaigns.list', method: 'GET', host: 'ads', path: `${account}/campaigns`, auth: 'user', body: 'none',
@@ -71,12 +77,12 @@ export const deliveryEndpoints = [
       accountId, query('currency', 'string', { required: true, minLength: 3, maxLength: 3, source: funding }), query('start_time', 'timestamp', { required: true, source: funding }),
       query('type', 'enum', { required: true, values: fundingTypes, source: funding }),
     ],
-    answer: { resource: 'fundingInstrument', many: false }, limit: 'ads_writes', repeatable: false, source: `${funding}: sandbox only`,
+    answer: { resource: 'fundingInstrument', many: false }, limit: 'sandbox_only', repeatable: false, source: `${funding}: sandbox only`,
   },
   {
     name: 'fundingInstruments.delete', method: 'DELETE', host: 'ads-sandbox', path: `${account}/funding_instruments/:funding_instrument_id`, auth: 'user', body: 'none',
     parameters: [accountId, path('funding_instrument_id')],
-    answer: { resource: 'fundingInstrument', many: false }, limit: 'ads_writes', repeatable: true, source: `${funding}: sandbox only`,
+    answer: { resource: 'fundingInstrument', many: false }, limit: 'sandbox_only', repeatable: true, source: `${funding}: sandbox only`,
   },
   {
     name: 'promotedTweets.list', method: 'GET', host: 'ads', path: `${account}/promoted_tweets`, auth: 'user', body: 'none',
@@ -127,18 +133,21 @@ export const deliveryEndpoints = [
     answer: { resource: 'targetingCriterion', many: false }, limit: 'ads_writes', repeatable: true, source: targeting,
   },
   {
-    name: 'campaigns.batch', method: 'POST', host: 'ads', path: `${batch}/campaigns`, auth: 'user', body: 'json',
-    parameters: [accountId, body('operations', 'array', { required: true, maxItems: 40, source: 'spec/gaps.md 8 batch: the body is the array itself' })],
+    name: 'campaigns.batch', method: 'POST', host: 'ads', path: `${batch}/campaigns`, auth: 'user', body: 'json', bodyIs: 'array', bodyLimit: { entries: 40 },
+    parameters: [accountId, ...operation],
+    rules: [{ kind: 'other', text: 'the body is an array of at most 40 `{operation_type, params}`; all or nothing', source: 'spec/gaps.md 8 batch' }],
     answer: { resource: 'campaign', many: true }, limit: 'ads_writes', repeatable: false, source: 'spec/gaps.md 8 batch',
   },
   {
-    name: 'lineItems.batch', method: 'POST', host: 'ads', path: `${batch}/line_items`, auth: 'user', body: 'json',
-    parameters: [accountId, body('operations', 'array', { required: true, maxItems: 40, source: 'spec/gaps.md 8 batch: the body is the array itself' })],
+    name: 'lineItems.batch', method: 'POST', host: 'ads', path: `${batch}/line_items`, auth: 'user', body: 'json', bodyIs: 'array', bodyLimit: { entries: 40 },
+    parameters: [accountId, ...operation],
+    rules: [{ kind: 'other', text: 'the body is an array of at most 40 `{operation_type, params}`; all or nothing', source: 'spec/gaps.md 8 batch' }],
     answer: { resource: 'lineItem', many: true }, limit: 'ads_writes', repeatable: false, source: 'spec/gaps.md 8 batch',
   },
   {
-    name: 'targetingCriteria.batch', method: 'POST', host: 'ads', path: `${batch}/targeting_criteria`, auth: 'user', body: 'json',
-    parameters: [accountId, body('operations', 'array', { required: true, maxItems: 500, source: 'spec/gaps.md 8 batch: the body is the array itself' })],
+    name: 'targetingCriteria.batch', method: 'POST', host: 'ads', path: `${batch}/targeting_criteria`, auth: 'user', body: 'json', bodyIs: 'array', bodyLimit: { entries: 500 },
+    parameters: [accountId, ...operation],
+    rules: [{ kind: 'other', text: 'the body is an array of at most 500 `{operation_type, params}`; all or nothing', source: 'spec/gaps.md 8 batch' }],
     answer: { resource: 'targetingCriterion', many: true }, limit: 'ads_writes', repeatable: false, source: 'spec/gaps.md 8 batch',
   },
 ] as const satisfies readonly Endpoint[]

@@ -1,4 +1,5 @@
 /** Fields and expansions of the v2 data model (spec 2.6, gaps 9). */
+import { field, type Resource } from './resource.ts'
 
 export const postFields = [
   'id', 'text', 'author_id', 'created_at', 'attachments', 'public_metrics', 'conversation_id', 'entities', 'lang', 'source', 'possibly_sensitive', 'referenced_tweets',
@@ -25,3 +26,15 @@ export const postExpansions = [
   'author_id', 'in_reply_to_user_id', 'entities.mentions.username', 'referenced_tweets.id', 'referenced_tweets.id.author_id', 'edit_history_tweet_ids', 'attachments.media_keys',
   'attachments.poll_ids', 'geo.place_id',
 ] as const
+
+/** Only `id` and `text` come by themselves. */
+const open = (names: readonly string[]) => names.map((name) => field(name, 'any', { optional: true }))
+
+export const postResources = {
+  post: { fields: [field('id', 'string'), field('text', 'string'), ...open(postFields.slice(2))], source: 'spec 2.6; spec/gaps.md 9' },
+  createdPost: { fields: [field('id', 'string'), field('text', 'string')], source: 'spec/gaps.md 9 Calls' },
+  postUser: { fields: [field('id', 'string'), field('name', 'string'), field('username', 'string'), ...open(userFields.slice(3))], source: 'spec 2.6; spec/gaps.md 9' },
+  postMedia: { fields: [field('media_key', 'string'), field('type', 'string'), ...open(mediaFields.filter((name) => name !== 'media_key' && name !== 'type'))], source: 'spec 2.6; spec/gaps.md 9' },
+  postPlace: { fields: [field('id', 'string'), field('full_name', 'string'), ...open(placeFields.filter((name) => name !== 'id' && name !== 'full_name'))], source: 'spec/gaps.md 9 Place; poll' },
+  postPoll: { fields: [field('id', 'string'), field('options', 'objects'), ...open(pollFields.filter((name) => name !== 'id' && name !== 'options'))], source: 'spec/gaps.md 9 Place; poll' },
+} as const satisfies Readonly<Record<string, Resource>>

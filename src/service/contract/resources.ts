@@ -1,5 +1,9 @@
 /** What answers hold: fields of authentication, catalogs and audiences (spec 2.1 to 2.3), and every area's resources by name. */
+import { campaignResources } from './campaignResources.ts'
+import { creativeResources } from './creativeResources.ts'
+import { postResources } from './postResources.ts'
 import { type Field, type Resource, field, recordFields } from './resource.ts'
+import { webhookResources } from './webhookResources.ts'
 
 const spec22 = 'spec 2.2'
 const optional = { nullable: true } as const
@@ -132,6 +136,6 @@ const ownResources = {
 } as const satisfies Readonly<Record<string, Resource>>
 
 /** By the name that `Endpoint.answer.resource` gives. Other areas' resources join here. */
-export const resources = { ...ownResources } as const
+export const resources = { ...ownResources, ...creativeResources, ...campaignResources, ...postResources, ...webhookResources } as const
 
 export type ResourceName = keyof typeof resources
