@@ -47,7 +47,7 @@ export function commandHelp(path: readonly string[], entry: CommandEntry): strin
   }
   const options = [...(entry.options ?? []), ...globalOptions]
   lines.push('', 'Options', ...pairs(options.map((option) => [option.flags, option.meaning])))
-  if (entry.notes) lines.push('', ...entry.notes)
+  if (entry.notes) lines.push('', ...entry.notes.flatMap((note) => wrap(note, width)))
   return `${lines.join('\n')}\n`
 }
 

@@ -1,0 +1,117 @@
+/** Manners 1 to 3, 8, 10 and 20: help, version, and calls that cannot be. */
+import { readdirSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { catalogue, type CommandEntry } from '../../../src/cli/catalogue.ts'
+import { parseCommandLine } from '../../../src/cli/program.ts'
+import { UsageError } from '../../../src/errors.ts'
+import { emptyFolder, sluice } from './support.ts'
+
+describe('help', () => {
+  test.for([[], ['-h'], ['--help'], ['help']])('sluice %s prints help on stdout and exits 0', async (args) => {
+    const { code, stdout, stderr } = await sluice(args)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toContain('Usage: sluice <command>')
+  })
+
+  const every = commands(catalogue, [])
+  test('knows every command of the interface', () => {
+    const names = every.map(({ path }) => path.join(' '))
+    for (const name of ['check', 'doctor', 'plan', 'apply', 'run', 'backfill', 'rerun', 'runs', 'show', 'rejects', 'explain', 'serve', 'worker', 'sandbox', 'api', 'auth login', 'auth status', 'auth logout', 'auth bearer', 'webhooks add', 'webhooks list', 'webhooks check', 'webhooks remove', 'webhooks replay', 'webhooks listen', 'db migrate', 'db status', 'db url', 'db stop', 'demo']) {
+      expect(names).toContain(name)
+    }
+  })
+
+  test.for([...every.map(({ path }) => path), ['environment'], ['exit-codes'], ['formatting'], []])('help %s fits 80 by 40, example before options', (path) => {
+    const text = print(['help', ...path])
+    const lines = text.trimEnd().split('\n')
+    expect(lines.length).toBeLessThanOrEqual(40)
+    expect(lines.filter((line) => line.length > 80)).toEqual([])
+    expect(text).toContain('Example')
+    if (text.includes('\nOptions')) expect(text.indexOf('Example')).toBeLessThan(text.indexOf('\nOptions'))
+  })
+
+  test.for(every.flatMap(({ entry }) => entry.examples.filter((example) => example.startsWith('sluice '))))('the example parses: %s', (example) => {
+    const request = parseCommandLine(words(example), '1.0.0')
+    expect(request.kind).toBe('run')
+  })
+
+  test('--help of a command is its help, wherever the flag stands', () => {
+    expect(print(['--help', 'run'])).toBe(print(['help', 'run']))
+    expect(print(['run', 'shop', '--help'])).toBe(print(['help', 'run']))
+    expect(print(['webhooks', 'replay', '-h'])).toBe(print(['help', 'webhooks', 'replay']))
+  })
+
+  test('version is one line; neither it nor help leaves a trace in the folder', async () => {
+    const cwd = emptyFolder()
+    const { code, stdout } = await sluice(['--version'], { cwd })
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+    await sluice(['help', 'run'], { cwd, env: { SLUICE_LOG_LEVEL: 'nonsense', DATABASE_URL: 'nonsense' } })
+    expect(readdirSync(cwd)).toEqual([])
+  })
+})
+
+describe('a call that cannot be', () => {
+  test.for([
+    [['pln'], 'UNKNOWN_COMMAND', 'sluice plan'],
+    [['auth', 'logni'], 'UNKNOWN_COMMAND', 'sluice auth login'],
+    [['help', 'exit-code'], 'UNKNOWN_COMMAND', 'sluice help exit-codes'],
+    [['zzzzzz'], 'UNKNOWN_COMMAND', 'sluice --help'],
+    [['run', 'shop', '--ful'], 'UNKNOWN_OPTION', 'sluice run --full   (instead of --ful)'],
+    [['run'], 'MISSING_ARGUMENT', 'sluice help run'],
+    [['db'], 'MISSING_ARGUMENT', 'sluice help db'],
+    [['plan', 'a', 'b'], 'TOO_MANY_ARGUMENTS', 'sluice help plan'],
+  ] as const)('%s is %s and offers: %s', ([argv, code, mend]) => {
+    const error = refused(argv)
+    expect({ code: error.code, mend: error.mend }).toEqual({ code, mend })
+  })
+
+  test('exits 2 with the error and the mend as the last two lines, nothing on stdout', async () => {
+    const { code, stdout, stderr } = await sluice(['rn', 'shop'])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr.trimEnd().split('\n').slice(-2)).toEqual(['error  UNKNOWN_COMMAND  there is no command "rn". Nothing was done.', 'mend   sluice run'])
+  })
+
+  test('is one JSON document with --json', async () => {
+    const { code, stdout, stderr } = await sluice(['run', '--json'])
+    expect({ code, stderr }).toEqual({ code: 2, stderr: '' })
+    expect(JSON.parse(stdout)).toEqual({ error: { code: 'MISSING_ARGUMENT', message: expect.any(String), where: null, mend: 'sluice help run' } })
+  })
+
+  test('does not repeat what stood in the call', () => {
+    const error = refused(['explain', 'shop', 'jane@example.com', '--jsn'])
+    expect(`${error.message} ${error.where} ${error.mend}`).not.toContain('jane')
+  })
+})
+
+test('prints no escape byte into a pipe, FORCE_COLOR or not', async () => {
+  for (const env of [{}, { FORCE_COLOR: '1' }]) {
+    const { stdout } = await sluice(['--help'], { env })
+    expect(stdout).not.toContain('\u001b')
+  }
+})
+
+function print(argv: readonly string[]): string {
+  const request = parseCommandLine(argv, '1.0.0')
+  if (request.kind !== 'print') throw new Error(`${argv.join(' ')} prints nothing`)
+  return request.text
+}
+
+function refused(argv: readonly string[]): UsageError {
+  try {
+    parseCommandLine(argv, '1.0.0')
+  } catch (error) {
+    if (error instanceof UsageError) return error
+    throw error
+  }
+  throw new Error(`${argv.join(' ')} was not refused`)
+}
+
+function commands(entries: readonly CommandEntry[], path: readonly string[]): { path: string[]; entry: CommandEntry }[] {
+  return entries.flatMap((entry) => [{ path: [...path, entry.name], entry }, ...commands(entry.commands ?? [], [...path, entry.name])])
+}
+
+/** As a shell would split it, for the quotes that the examples use. */
+function words(example: string): string[] {
+  return [...example.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map((match) => match[1] ?? match[2] ?? match[3] ?? '').slice(1)
+}

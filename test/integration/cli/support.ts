@@ -1,0 +1,60 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The launcher, started by whatever Node stands first on the path: an older one has to do. */
+export const launcher = fileURLToPath(new URL('../../../bin/sluice.js', import.meta.url))
+
+export interface Outcome {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface CallOptions {
+  readonly cwd?: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly input?: string
+}
+
+/** An empty folder of its own, removed by the system. */
+export function emptyFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'sluice-cli-'))
+}
+
+/** Calls the command line as a person would, with nothing of ours in the environment. */
+export async function sluice(args: readonly string[], options: CallOptions = {}): Promise<Outcome> {
+  const child = start(args, options)
+  child.stdin?.end(options.input ?? '')
+  return ended(child)
+}
+
+export function start(args: readonly string[], options: CallOptions = {}): ChildProcess {
+  const { PATH = '', HOME = '' } = process.env
+  return spawn('node', [launcher, ...args], { cwd: options.cwd ?? emptyFolder(), env: { PATH, HOME, ...options.env }, stdio: 'pipe' })
+}
+
+export function ended(child: ChildProcess): Promise<Outcome> {
+  let stdout = ''
+  let stderr = ''
+  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk))
+  child.stderr?.setEncoding('utf8').on('data', (chunk: string) => (stderr += chunk))
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code) => resolve({ code, stdout, stderr }))
+  })
+}
+
+/** Resolves with all of stdout up to the match, once it was printed. */
+export function printed(child: ChildProcess, pattern: RegExp): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk
+      if (pattern.test(text)) resolve(text)
+    })
+    child.on('close', (code) => reject(new Error(`ended with ${code} before it printed ${pattern}: ${text}`)))
+  })
+}
