@@ -1,0 +1,160 @@
+/** The signed transport: every request in user context, signed anew at each sending, sent once (guarantees 3 step 5). */
+import { type Clock, systemClock } from '../../clock.ts'
+import type { ServiceConfig } from './config.ts'
+import { encodePairs } from './encode.ts'
+import type { Exchange, ExchangeRequest, Transport } from './exchange.ts'
+import { createSpelling, type Spelling } from './names.ts'
+import { type OAuthParameters, sign } from './signing.ts'
+import { createWire, type Wire } from './wire.ts'
+
+export interface TransportOptions {
+  readonly clock?: Clock
+  /** Connections to one host; 32. */
+  readonly connections?: number
+  /** 8 MiB: the largest honest answer is under 1 MB. */
+  readonly maxAnswerBytes?: number
+}
+
+/** How one request proves who sends it. */
+export type Proof =
+  | { readonly kind: 'oauth'; readonly token?: string; readonly tokenSecret?: string; readonly extra?: OAuthParameters }
+  | { readonly kind: 'header'; readonly authorization: string }
+  | { readonly kind: 'none' }
+
+export interface SentRequest extends ExchangeRequest {
+  readonly proof: Proof
+  /** Urlencoded body, signed; excludes `body`. */
+  readonly form?: Readonly<Record<string, string>>
+}
+
+/** A transport that can prove itself in any of the service's ways: what the client is built on. */
+export interface Sender {
+  readonly send: (request: SentRequest) => Promise<Exchange>
+  /** True once after the service's `Date` showed our clock to be wrong and signatures were moved: worth one resend. */
+  readonly clockWasCorrected: () => boolean
+  readonly close: () => Promise<void>
+}
+
+/** A difference below this is no reason to refuse a signature (the window is 300 s: spec/gaps.md 2 'Nonce, time'). */
+const clockToleranceMs = 30_000
+
+export function createTransport(config: ServiceConfig, options: TransportOptions = {}): Transport {
+  const sender = createSender(config, options)
+  const proof = userProof(config)
+  return { exchange: (request) => sender.send({ ...request, proof }), close: () => sender.close() }
+}
+
+/** The access token of the configuration; without one, requests are signed by the consumer alone. */
+export function userProof(config: ServiceConfig): Proof {
+  return config.accessToken === undefined
+    ? { kind: 'oauth' }
+    : { kind: 'oauth', token: config.accessToken, tokenSecret: config.accessTokenSecret ?? '' }
+}
+
+export function createSender(config: ServiceConfig, options: TransportOptions = {}): Sender {
+  const clock = options.clock ?? systemClock
+  const wire = createWire({ clock, connections: options.connections ?? 32, maxAnswerBytes: options.maxAnswerBytes ?? 8 * 1024 * 1024 })
+  const spelling = createSpelling(config.names)
+  const bases = { core: splitBase(config.baseUrl), ads: splitBase(config.adsBaseUrl), 'ads-sandbox': splitBase(config.adsSandboxBaseUrl) }
+  const offset = createClockOffset(clock)
+
+  return {
+    async send(request) {
+      const base = bases[request.host]
+      if (base === undefined) {
+        return { kind: 'not-sent', error: new Error('no address is configured for the sandbox-only host'), durationMs: 0 }
+      }
+      const exchange = await sendOnce({ wire, spelling, base, request, config, nowMs: offset.now() })
+      if (exchange.kind === 'answer') offset.learn(exchange.status, exchange.headers['date'])
+      return exchange.kind === 'answer' && spelling.active ? { ...exchange, headers: renameHeaders(exchange.headers, spelling) } : exchange
+    },
+    clockWasCorrected: () => offset.takeCorrection(),
+    close: () => wire.close(),
+  }
+}
+
+interface Sending {
+  readonly wire: Wire
+  readonly spelling: Spelling
+  readonly base: Base
+  readonly request: SentRequest
+  readonly config: ServiceConfig
+  readonly nowMs: number
+}
+
+function sendOnce({ wire, spelling, base, request, config, nowMs }: Sending): Promise<Exchange> {
+  const { method, proof } = request
+  const query = encodePairs(spelledPairs(request.query, spelling))
+  const path = `${base.prefix}${request.path}${query === '' ? '' : `?${query}`}`
+  const form = request.form === undefined ? undefined : encodePairs(spelledPairs(request.form, spelling))
+  const headers: Record<string, string> = { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'sluice' }
+  for (const [name, value] of Object.entries(request.headers ?? {})) headers[spelling.out(name)] = value
+
+  if (proof.kind === 'header') headers['authorization'] = proof.authorization
+  if (proof.kind === 'oauth') {
+    const { consumerKey, consumerSecret } = config
+    const token = proof.token === undefined ? {} : { token: proof.token, tokenSecret: proof.tokenSecret ?? '' }
+    const signed = form === undefined ? { method, url: base.origin + path } : { method, url: base.origin + path, form }
+    headers['authorization'] = sign(signed, { consumerKey, consumerSecret, ...token }, nowMs, proof.extra)
+  }
+
+  let body: Uint8Array | undefined
+  if (form !== undefined) {
+    headers['content-type'] = 'application/x-www-form-urlencoded'
+    body = Buffer.from(form)
+  } else if (request.body !== undefined) {
+    headers['content-type'] = 'application/json'
+    body = spelling.bodyOut(request.body)
+  }
+  const { timeoutMs, signal } = request
+  return wire.send({ method, origin: base.origin, path, headers, timeoutMs, ...(body === undefined ? {} : { body }), ...(signal === undefined ? {} : { signal }) })
+}
+
+function spelledPairs(pairs: Readonly<Record<string, string>> | undefined, spelling: Spelling): [string, string][] {
+  return Object.entries(pairs ?? {}).map(([name, value]) => [spelling.out(name), value])
+}
+
+function renameHeaders(headers: Readonly<Record<string, string>>, spelling: Spelling): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [spelling.in(name), value]))
+}
+
+interface Base {
+  readonly origin: string
+  /** Path of the base address, without a final slash. */
+  readonly prefix: string
+}
+
+function splitBase(url: string): Base
+function splitBase(url: string | undefined): Base | undefined
+function splitBase(url: string | undefined): Base | undefined {
+  if (url === undefined) return undefined
+  const { origin, pathname } = new URL(url)
+  return { origin, prefix: pathname.replace(/\/+$/, '') }
+}
+
+/**
+ * Our clock against the service's, read from the `Date` of a refusal and only then: once, and again only after an accepted
+ * request has shown that the correction held (spec/gaps.md 12 'timestamp window').
+ */
+function createClockOffset(clock: Clock) {
+  let offsetMs = 0
+  let corrected = false
+  let fresh = false
+  return {
+    now: () => clock.now() + offsetMs,
+    learn(status: number, date: string | undefined) {
+      if (status < 300) corrected = false
+      if (status !== 401 || corrected || date === undefined) return
+      const serviceMs = Date.parse(date)
+      if (Number.isNaN(serviceMs) || Math.abs(serviceMs - (clock.now() + offsetMs)) < clockToleranceMs) return
+      offsetMs = serviceMs - clock.now()
+      corrected = true
+      fresh = true
+    },
+    takeCorrection() {
+      const was = fresh
+      fresh = false
+      return was
+    },
+  }
+}
