@@ -145,8 +145,10 @@ describe('nothing is sent twice', () => {
       else socket.resetAndDestroy()
     })
     const transport = transportFor(server.url, { connections: 1 })
-    expect(shape(await transport.exchange({ ...request, method }))).toEqual(['answer', 200])
-    expect(shape(await transport.exchange({ ...request, method }))).toEqual(['lost', undefined])
+    const { body: _body, ...bare } = request
+    const own: ExchangeRequest = method === 'GET' || method === 'DELETE' ? { ...bare, method } : { ...request, method }
+    expect(shape(await transport.exchange(own))).toEqual(['answer', 200])
+    expect(shape(await transport.exchange(own))).toEqual(['lost', undefined])
     expect(seen).toEqual([0, 1])
     expect(server.connections()).toBe(1)
   })
