@@ -10,7 +10,7 @@ import type { Context } from './context.ts'
  * @throws {ConfigError} every problem of every file at once
  */
 export async function pipelinesNamed(context: Context, patterns: readonly string[]): Promise<readonly Pipeline[]> {
-  return selectPipelines(context.pipelines, patterns)
+  return selectPipelines(context.pipelines, patterns.length === 0 ? ['*'] : patterns)
 }
 
 /** The one pipeline of that name, for commands that take no globs. */

@@ -1,0 +1,134 @@
+import { parseCount } from '../../config/config.ts'
+import { SluiceError } from '../../errors.ts'
+import type { Pipeline, SourceDefinition } from '../../pipeline/definition.ts'
+import { identifierTypes, type MappedRecord, type PackedIdentifier, type Reject, type Row, type Warning } from '../../records/record.ts'
+import { createMapper } from '../../records/createMapper.ts'
+import { openSource } from '../../sources/openSource.ts'
+import { list, option, writeJson, type CommandRun, type Context } from '../context.ts'
+import { pipelinesNamed } from '../pipelines.ts'
+import { presentError, type PresentedError } from '../present.ts'
+import { targetOf } from '../render/target.ts'
+import { checkReport } from '../render/check.ts'
+
+/** What one pipeline looks like from the first rows of its sources. */
+export interface Check {
+  readonly pipeline: string
+  readonly file: string
+  readonly destination: string
+  readonly sources: readonly SourceCheck[]
+}
+
+export interface SourceCheck {
+  readonly uri: string
+  /** What was found: format, dialect, encoding, compression. */
+  readonly detected: readonly string[]
+  readonly columns: readonly string[]
+  readonly rows: number
+  readonly valid: number
+  /** The whole source was read; otherwise only its first rows. */
+  readonly whole: boolean
+  readonly records: readonly SampleRecord[]
+  readonly rejects: readonly Pick<Reject, 'line' | 'code' | 'field' | 'message' | 'mend'>[]
+  readonly warnings: readonly Warning[]
+  readonly error?: PresentedError
+}
+
+export interface SampleRecord {
+  readonly line: number
+  /** A product's fields; a member's masked cells. */
+  readonly fields: Readonly<Record<string, unknown>>
+  /** A member's identifiers by type, the digest as it is sent. */
+  readonly identifiers?: readonly { readonly type: string; readonly value: string }[]
+  /** False: the row asks to leave. */
+  readonly wanted?: boolean
+}
+
+const sampleSize = 3
+
+/** Validates the definitions, reads the first rows of each source, maps them. Sends nothing, needs no database. */
+export const run: CommandRun = async (context, invocation) => {
+  const limit = parseCount('--rows', option(invocation, 'rows') ?? '200', { min: 1, max: 1_000_000_000 })
+  const pipelines = await pipelinesNamed(context, list(invocation, 0))
+  const checks: Check[] = []
+  for (const pipeline of pipelines) {
+    const sources: SourceCheck[] = []
+    for (const source of pipeline.sources) sources.push(await checkSource(context, pipeline, source, limit))
+    const check: Check = { pipeline: pipeline.name, file: pipeline.file, destination: targetOf(pipeline.destination), sources }
+    checks.push(check)
+    if (!context.json) context.stdout.write(checkReport(check, context.stdout))
+  }
+  const failed = checks.flatMap((check) => check.sources.flatMap((source) => (source.error ? [source.error] : [])))
+  if (context.json) writeJson(context, checks)
+  else for (const error of failed.slice(0, 1)) context.stdout.write(`error  ${error.code}  ${error.message}\nmend   ${error.mend}\n`)
+  return failed.length > 0 ? 1 : 0
+}
+
+async function checkSource(context: Context, pipeline: Pipeline, definition: SourceDefinition, limit: number): Promise<SourceCheck> {
+  const config = context.config()
+  const records: SampleRecord[] = []
+  const rejects: Reject[] = []
+  const warnings: Warning[] = []
+  let rows = 0
+  let valid = 0
+  let columns: readonly string[] = []
+  let detected: readonly string[] = []
+  let whole = false
+  let error: PresentedError | undefined
+  try {
+    const mapper = createMapper(pipeline)
+    const source = await openSource(definition, { env: config.env, log: context.log(), signal: context.signal })
+    try {
+      whole = true
+      reading: for await (const batch of source.rows) {
+        for (const row of batch) {
+          if (row.columns !== columns && rows === 0) {
+            columns = row.columns
+            warnings.push(...mapper.start(columns))
+          }
+          if (rows === limit) {
+            whole = false
+            break reading
+          }
+          rows++
+          const mapped = mapper.map(row)
+          warnings.push(...mapped.warnings)
+          if (mapped.reject) rejects.push(mapped.reject)
+          if (mapped.record) {
+            valid++
+            if (records.length < sampleSize) records.push(sample(mapped.record, row, mapper.mask(row)))
+          }
+        }
+      }
+      if (whole) {
+        const facts = source.facts()
+        detected = [facts.format, facts.encoding, ...(facts.compression === 'none' ? [] : [facts.compression]), facts.completeness.complete ? `end proven: ${facts.completeness.proof}` : `end not proven: ${facts.completeness.reason ?? ''}`]
+      }
+    } finally {
+      await source.close()
+    }
+  } catch (cause) {
+    if (!(cause instanceof SluiceError)) throw cause
+    error = presentError(cause, config.secrets)
+  }
+  return {
+    uri: definition.uri, detected, columns, rows, valid, whole, records, warnings,
+    rejects: rejects.map(({ line, code, field, message, mend }) => ({ line, code, field, message, mend })),
+    ...(error ? { error } : {}),
+  }
+}
+
+function sample(record: MappedRecord, row: Row, masked: readonly string[]): SampleRecord {
+  if (record.kind === 'product') {
+    const fields: unknown = JSON.parse(record.json)
+    // `json` is an object of product fields by its own contract (ProductRecord).
+    return { line: record.line, fields: fields as Record<string, unknown> }
+  }
+  const fields = Object.fromEntries(row.columns.map((column, i) => [column, masked[i] ?? '']).filter(([, value]) => value !== ''))
+  return { line: record.line, fields, identifiers: record.identifiers.map(describeIdentifier), wanted: record.wanted }
+}
+
+/** Digests as they go out; a partner's own number is plain there, so here it is masked. */
+function describeIdentifier(packed: PackedIdentifier): { readonly type: string; readonly value: string } {
+  const type = identifierTypes[(packed[0] ?? 0) - 1] ?? 'unknown'
+  return { type, value: type === 'partner_user_id' ? `${packed.subarray(1, 2).toString()}***` : packed.subarray(1).toString('hex') }
+}

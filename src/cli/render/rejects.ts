@@ -1,0 +1,50 @@
+import type { Output } from '../context.ts'
+import { count, cut, plural, safe } from '../text.ts'
+
+export interface ShownReject {
+  readonly line: number
+  readonly code: string
+  readonly field: string
+  readonly message: string
+  readonly mend: string
+}
+
+/** One code as `rejects` shows it: how many rows, and the first of them. */
+export interface RejectGroup {
+  readonly code: string
+  readonly field: string
+  readonly mend: string
+  readonly count: number
+  readonly samples: readonly Pick<ShownReject, 'line' | 'message'>[]
+}
+
+const samplesShown = 3
+
+/** Rejects by code and field, the most frequent first. */
+export function groupRejects(rejects: Iterable<ShownReject>): readonly RejectGroup[] {
+  const groups = new Map<string, { code: string; field: string; mend: string; count: number; samples: { line: number; message: string }[] }>()
+  for (const { line, code, field, message, mend } of rejects) {
+    const key = `${code} ${field}`
+    let group = groups.get(key)
+    if (!group) groups.set(key, (group = { code, field, mend, count: 0, samples: [] }))
+    group.count++
+    if (group.samples.length < samplesShown) group.samples.push({ line, message })
+  }
+  return [...groups.values()].toSorted((a, b) => b.count - a.count || a.code.localeCompare(b.code))
+}
+
+export function rejectGroups(rejects: Iterable<ShownReject>, output: Output): string {
+  return renderGroups(groupRejects(rejects), output)
+}
+
+export function renderGroups(groups: readonly RejectGroup[], output: Output): string {
+  const fit = (line: string) => `${output.columns === undefined ? line : cut(line, output.columns)}\n`
+  const widest = Math.max(...groups.map((group) => group.code.length), 0)
+  return groups
+    .map((group) => {
+      const samples = group.samples.map(({ line, message }) => fit(`  line ${String(line).padEnd(7)} ${safe(message)}`)).join('')
+      const more = group.count - group.samples.length
+      return fit(`${group.code.padEnd(widest)}  ${plural(group.count, 'row')}  ${safe(group.field)}   mend: ${safe(group.mend)}`) + samples + (more > 0 ? `  … ${count(more)} more\n` : '')
+    })
+    .join('')
+}

@@ -1,0 +1,171 @@
+/** The look of what people read, against report values; transcripts of the interface are the model. */
+import { expect, test } from 'vitest'
+import type { Output } from '../../../src/cli/context.ts'
+import { worst } from '../../../src/cli/context.ts'
+import { nearest } from '../../../src/cli/nearest.ts'
+import { createProgress } from '../../../src/cli/progress.ts'
+import { funnel, runsTable } from '../../../src/cli/render/funnel.ts'
+import { runOutcome } from '../../../src/cli/render/outcome.ts'
+import { planVerdict } from '../../../src/cli/render/plan.ts'
+import { rejectGroups } from '../../../src/cli/render/rejects.ts'
+import { styleFor } from '../../../src/cli/style.ts'
+import { safe } from '../../../src/cli/text.ts'
+import { noCounts, type PlanReport, type RunCounts, type RunReport } from '../../../src/sync/report.ts'
+
+const deletesHeld = {
+  code: 'GUARD_DELETES', message: '1,180 of 11,191 synced products left the feed (10.5 %), above 10 and 10 %', mend: 'sluice run shop --approve-deletes 1180', withheld: 1180,
+  examples: ['SKU-004', 'SKU-009'],
+}
+
+test('a plan reads like a ledger, 15 lines of 80 columns at the most', () => {
+  const text = planVerdict(
+    plan({ counts: { read: 10_240, rejected: 31, duplicates: 4, valid: 10_205, unchanged: 9871, stale: 18, creates: 212, updates: 122, withheld: 1180 }, guards: [deletesHeld] }),
+    pipe(),
+  )
+  expect(text).toBe(
+    [
+      'shop   plan p_7Q3F   10,240 rows, end proven   4.1 s',
+      '  + create             212',
+      '  ~ update             122   price 97 · availability 31 · title 6',
+      '  - delete               0   1,180 withheld',
+      '  = unchanged        9,871',
+      '  ! rejected            31   PRICE_CURRENCY_MISSING 27 · LINK_INVALID 4   (18 stay as they were)',
+      '  ! duplicate            4',
+      "  14 requests, under 1 min at the service's limits",
+      'HELD  GUARD_DELETES  1,180 of 11,191 synced products left the feed (10.5 %), above 10 and 10 %',
+      '      e.g. SKU-004, SKU-009',
+      'Next  sluice apply p_7Q3F',
+      '      sluice run shop --approve-deletes 1180',
+      '',
+    ].join('\n'),
+  )
+})
+
+test('a run tells a pipe one line of facts and the next command', () => {
+  const report = run({ status: 'withheld', counts: { read: 10_240, rejected: 0, valid: 10_240, updates: 334, confirmed: 333, refused: 1, withheld: 1180 }, guards: [deletesHeld] })
+  expect(runOutcome(report, pipe()).split('\n')).toEqual([
+    '2026-11-21T03:00:18Z shop r_81 withheld confirmed=333 refused=1 deletes_withheld=1180',
+    'HELD  GUARD_DELETES  1,180 of 11,191 synced products left the feed (10.5 %), above 10 and 10 %',
+    '      e.g. SKU-004, SKU-009',
+    'Next  sluice rerun r_81 --failed',
+    '      sluice run shop --approve-deletes 1180',
+    '',
+  ])
+})
+
+test('the same work twice says that there was nothing to do', () => {
+  const report = run({ status: 'succeeded', counts: { read: 9, valid: 9, unchanged: 9 } })
+  expect(runOutcome(report, pipe())).toBe('2026-11-21T03:00:18Z shop r_81 succeeded nothing to do\n')
+  expect(runOutcome(report, terminal(80))).toContain('nothing to do: 9 unchanged')
+})
+
+test.for([
+  [run({ status: 'failed', error: { code: 'FILE_TRUNCATED', message: 'the file ends inside a record', where: 'feed.csv:12', mend: 'export it again' } }), 'export it again'],
+  [run({ status: 'skipped' }), 'sluice runs shop'],
+  [run({ status: 'cancelled' }), 'sluice run shop'],
+  [run({ status: 'partial', counts: { refused: 1 } }), 'sluice rerun r_81 --failed'],
+  [run({ status: 'withheld', guards: [deletesHeld] }), 'sluice run shop --approve-deletes 1180'],
+] as const)('a run that did not succeed ends with the next command', ([report, command]) => {
+  for (const output of [pipe(), terminal(80)]) expect(runOutcome(report, output).trimEnd().split('\n').slice(-2).join('\n')).toContain(command)
+})
+
+test('the funnel prints its sums, so that the books can be checked by eye', () => {
+  const text = funnel(run({ status: 'partial', counts: { read: 10, rejected: 2, duplicates: 1, suppressed: 1, valid: 6, creates: 3, updates: 1, confirmed: 3, refused: 1, requests: 2, unchanged: 2 } }), pipe())
+  expect(text).toContain('10  = 2 rejected + 1 duplicates + 1 suppressed + 6 valid')
+  expect(text).toContain('4  = 3 creates + 1 updates + 0 deletes + 0 renewals')
+  expect(text).toContain('1  = 1 refused + 0 unsettled')
+})
+
+test('the meaning survives without colour, and only a terminal gets colour', () => {
+  const report = plan({ counts: { read: 1, valid: 1, creates: 1 } })
+  // oxlint-disable-next-line no-control-regex -- the escape byte is what is looked for
+  const bare = planVerdict(report, terminal(80)).replace(/\u001b\[\d+m/g, '')
+  expect(bare).toBe(planVerdict(report, pipe()))
+  expect(planVerdict(report, pipe())).not.toContain('\u001b')
+  for (const env of [{ NO_COLOR: '1' }, { TERM: 'dumb' }, { NO_COLOR: '1', FORCE_COLOR: '1' }]) expect(styleFor({ isTTY: true }, env).red('x')).toBe('x')
+  expect(styleFor({ isTTY: true }, { NO_COLOR: '' }).red('x')).not.toBe('x')
+  expect(styleFor({ isTTY: false }, { FORCE_COLOR: '1' }).red('x')).toBe('x')
+})
+
+test.for([40, 400])('at %i columns nothing is wider than the terminal; a pipe is never cut', (columns) => {
+  const long = 'a-very-long-pipeline-name-that-goes-on-and-on-and-on'
+  const report = run({ pipeline: long, status: 'succeeded' })
+  expect(Math.max(...runsTable([report], terminal(columns)).split('\n').map((line) => line.length))).toBeLessThanOrEqual(columns)
+  expect(runsTable([report], pipe())).toContain(long)
+  const rejects = [{ line: 41, code: 'LINK_INVALID', field: 'link', message: 'x'.repeat(500), mend: 'absolute https:// address' }]
+  // oxlint-disable-next-line no-control-regex -- colours have no width
+  for (const line of rejectGroups(rejects, terminal(columns)).replace(/\u001b\[\d+m/g, '').split('\n')) expect(line.length).toBeLessThanOrEqual(columns)
+  expect(rejectGroups(rejects, pipe())).toContain('x'.repeat(500))
+})
+
+test('a feed cannot move the cursor or forge a line', () => {
+  expect(safe('a\u001b[2Jb\r\nerror  FAKE\u202e\u0007')).toBe('a\\u001b[2Jb\\u000d\\u000aerror  FAKE\\u202e\\u0007')
+  expect(rejectGroups([{ line: 1, code: 'X_Y', field: 'f', message: 'm\n=\u001b[31m', mend: 'n' }], pipe())).not.toMatch(/\u001b|m\n=/)
+})
+
+test('rejects are grouped by code, the most frequent first, with the first lines', () => {
+  const reject = (line: number, code: string) => ({ line, code, field: 'price', message: `"${line}"`, mend: 'write "19.99 EUR"' })
+  const text = rejectGroups([reject(1, 'RARE_ONE'), ...[41, 88, 90, 91, 92].map((line) => reject(line, 'PRICE_CURRENCY_MISSING'))], pipe())
+  expect(text.split('\n')[0]).toBe('PRICE_CURRENCY_MISSING  5 rows  price   mend: write "19.99 EUR"')
+  expect(text).toContain('  line 41      "41"')
+  expect(text).toContain('  … 2 more')
+})
+
+test('plain progress is a line a stage and then at most one in ten seconds, without a carriage return', () => {
+  const output = pipe()
+  let at = 0
+  const clock = { now: () => Date.parse('2026-11-21T03:00:04Z') + at, monotonic: () => at, sleep: () => Promise.resolve() }
+  const progress = createProgress(output, clock, 'shop r_81')
+  progress.update({ stage: 'read', done: 0 })
+  for (at = 500; at <= 20_000; at += 500) progress.update({ stage: 'push', done: at / 50, total: 1000 })
+  progress.end()
+  const lines = output.text().trimEnd().split('\n')
+  expect(output.text()).not.toContain('\r')
+  expect(lines).toEqual([
+    '2026-11-21T03:00:04Z shop r_81 read rows=0',
+    '2026-11-21T03:00:04Z shop r_81 push done=10 of=1000',
+    '2026-11-21T03:00:14Z shop r_81 push done=210 of=1000 per_second=20 left=40s',
+  ])
+})
+
+test.for([
+  [[0, 3, 4], 4], [[3, 5], 5], [[5, 1, 4], 1], [[0, 0], 0], [[], 0],
+] as const)('several pipelines %j exit %i: the worst of 1, 5, 4, 3, 0', ([codes, expected]) => {
+  expect(worst(codes)).toBe(expected)
+})
+
+test.for([
+  ['shpo', ['shop', 'customers'], 'shop'], ['cust', ['shop', 'customers'], 'customers'], ['zzz', ['shop'], undefined], ['x', ['shop'], undefined],
+] as const)('nearest to %s', ([name, names, expected]) => {
+  expect(nearest(name, names)).toBe(expected)
+})
+
+function run(given: Partial<Omit<RunReport, 'counts'>> & { counts?: Partial<RunCounts> }): RunReport {
+  return {
+    runId: 'r_81', pipeline: 'shop', trigger: 'manual', status: 'succeeded', guards: [], startedAt: '2026-11-21T03:00:00.123Z', finishedAt: '2026-11-21T03:00:18.456Z', durationMs: 18_333,
+    ...given,
+    counts: { ...noCounts, ...given.counts },
+  }
+}
+
+function plan(given: Parameters<typeof run>[0]): PlanReport {
+  return {
+    ...run({ trigger: 'plan', status: 'withheld', durationMs: 4100, ...given }),
+    planId: 'p_7Q3F', requests: 14, minutes: 0.4, proof: 'end proven',
+    updateFields: [{ field: 'price', count: 97 }, { field: 'availability', count: 31 }, { field: 'title', count: 6 }],
+    rejectCodes: [{ code: 'PRICE_CURRENCY_MISSING', count: 27 }, { code: 'LINK_INVALID', count: 4 }],
+  }
+}
+
+function pipe(): Output & { text: () => string } {
+  return recorder({ isTTY: false, columns: undefined })
+}
+
+function terminal(columns: number): Output & { text: () => string } {
+  return recorder({ isTTY: true, columns })
+}
+
+function recorder(kind: { isTTY: boolean; columns: number | undefined }): Output & { text: () => string } {
+  let text = ''
+  return { ...kind, style: styleFor(kind, {}), write: (chunk) => void (text += chunk), text: () => text }
+}
