@@ -23,6 +23,8 @@ export interface SourceFacts {
   /** Whether the decoded text ended with a line end (CSV, TSV, JSON lines); null where it does not apply. */
   readonly finalNewline: boolean | null
   readonly completeness: Completeness
+  /** What is worth saying once about this source (delimiter found, columns left out …); never a value of it. */
+  readonly notes?: readonly string[]
   readonly etag?: string
   readonly lastModified?: string
 }

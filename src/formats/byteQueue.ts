@@ -1,0 +1,66 @@
+/**
+ * A stream of bytes that can be looked into before it is read, and given back to. One reader at a time.
+ */
+export class ByteQueue implements AsyncIterable<Buffer> {
+  readonly #source: AsyncIterator<Buffer>
+  readonly #ahead: Buffer[] = []
+  #ended = false
+
+  constructor(source: AsyncIterable<Buffer>) {
+    this.#source = source[Symbol.asyncIterator]()
+  }
+
+  /** The next bytes, undefined at the end; never empty. */
+  async next(): Promise<Buffer | undefined> {
+    const ahead = this.#ahead.shift()
+    if (ahead !== undefined) return ahead
+    while (!this.#ended) {
+      const result = await this.#source.next()
+      if (result.done === true) this.#ended = true
+      else if (result.value.length > 0) return result.value
+    }
+    return undefined
+  }
+
+  /** Up to `size` bytes without taking them; fewer only at the end. */
+  async peek(size: number): Promise<Buffer> {
+    const parts: Buffer[] = []
+    let length = 0
+    while (length < size) {
+      const part = await this.next()
+      if (part === undefined) break
+      parts.push(part)
+      length += part.length
+    }
+    const all = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)
+    this.giveBack(all)
+    return all.subarray(0, size)
+  }
+
+  /** Exactly `size` bytes, or undefined when the stream ends before. */
+  async take(size: number): Promise<Buffer | undefined> {
+    if (size === 0) return Buffer.alloc(0)
+    const head = await this.peek(size)
+    if (head.length < size) return undefined
+    let left = size
+    while (left > 0) {
+      // Peeked a moment ago, so it is there.
+      const part = (await this.next()) as Buffer
+      if (part.length > left) this.giveBack(part.subarray(left))
+      left -= Math.min(left, part.length)
+    }
+    return head
+  }
+
+  giveBack(bytes: Buffer): void {
+    if (bytes.length > 0) this.#ahead.unshift(bytes)
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
+    for (let part = await this.next(); part !== undefined; part = await this.next()) yield part
+  }
+
+  async close(): Promise<void> {
+    await this.#source.return?.()
+  }
+}

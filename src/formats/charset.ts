@@ -1,0 +1,141 @@
+import { isUtf8 } from 'node:buffer'
+import type { ByteQueue } from './byteQueue.ts'
+import { fileError } from './fileError.ts'
+
+export interface Decoded {
+  /** As detected or set: `utf-8`, `utf-16le`, `windows-1252` …, lower case. */
+  readonly encoding: string
+  /** UTF-8 without byte order mark. */
+  readonly chunks: AsyncIterable<Buffer>
+}
+
+export interface CharsetHints {
+  readonly name: string
+  /** `auto` or what the pipeline file says. */
+  readonly setting: string
+  /** `charset` of an HTTP answer. */
+  readonly transport?: string
+}
+
+/**
+ * Turns bytes of any encoding into UTF-8, strictly: bytes that are not of the encoding refuse the file.
+ * What counts, first of all the byte order mark, then the setting, the HTTP header, the XML declaration; UTF-8 else.
+ *
+ * @throws RunError FILE_ENCODING, here or while the chunks are read
+ */
+export async function decodeText(input: ByteQueue, hints: CharsetHints): Promise<Decoded> {
+  const head = await input.peek(512)
+  const mark = byteOrderMark(head)
+  const setting = hints.setting === 'auto' ? undefined : labelOf(hints.setting, hints.name)
+  if (mark !== undefined && setting !== undefined && setting !== mark.encoding && hints.setting.toLowerCase() !== 'utf-16') {
+    throw fileError('FILE_ENCODING', `the file begins with the mark of ${mark.encoding}, the setting says ${setting}`, { name: hints.name, at: 'byte 0', mend: 'Remove `encoding:` or set it to what the file is.' })
+  }
+  const declared = /^\s*<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)["']/.exec(head.toString('latin1'))?.[1]
+  const transport = hints.transport === undefined || hints.transport === '' ? undefined : hints.transport
+  const encoding = mark?.encoding ?? setting ?? labelOf(transport ?? declared ?? 'utf-8', hints.name)
+  if (mark !== undefined) await input.take(mark.length)
+  if (encoding === 'utf-8') {
+    if (mark === undefined && looksLikeUtf16(head)) {
+      throw fileError('FILE_ENCODING', 'every second byte is zero: this looks like UTF-16 without its mark', { name: hints.name, at: 'byte 0', mend: 'Set `encoding: utf-16le` (or utf-16be), or export as UTF-8.' })
+    }
+    return { encoding, chunks: checkedUtf8(input, hints.name, mark?.length ?? 0) }
+  }
+  return { encoding, chunks: transcoded(input, encoding, hints.name) }
+}
+
+function byteOrderMark(head: Buffer): { readonly encoding: string; readonly length: number } | undefined {
+  if (head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf) return { encoding: 'utf-8', length: 3 }
+  if (head[0] === 0xff && head[1] === 0xfe) return { encoding: 'utf-16le', length: 2 }
+  if (head[0] === 0xfe && head[1] === 0xff) return { encoding: 'utf-16be', length: 2 }
+  return undefined
+}
+
+function labelOf(label: string, name: string): string {
+  try {
+    return new TextDecoder(label).encoding
+  } catch (error) {
+    throw fileError('FILE_ENCODING', `the encoding ${JSON.stringify(label.slice(0, 40))} is not known`, { name, mend: 'Set `encoding:` to a name such as utf-8, utf-16le, windows-1252, iso-8859-2 or shift_jis.', cause: error })
+  }
+}
+
+function looksLikeUtf16(head: Buffer): boolean {
+  if (head.length < 4) return false
+  let even = 0
+  let odd = 0
+  const half = Math.floor(head.length / 2)
+  for (let i = 0; i < half * 2; i++) {
+    if (head[i] !== 0) continue
+    if (i % 2 === 0) even++
+    else odd++
+  }
+  return even > half * 0.7 || odd > half * 0.7
+}
+
+/** Passes UTF-8 on unchanged, cut at character borders, checked by the platform's own vectorized check. */
+async function* checkedUtf8(input: AsyncIterable<Buffer>, name: string, skipped: number): AsyncGenerator<Buffer> {
+  let carry: Buffer = Buffer.alloc(0)
+  let offset = skipped
+  for await (const chunk of input) {
+    const bytes = carry.length === 0 ? chunk : Buffer.concat([carry, chunk])
+    const whole = bytes.length - openCharacter(bytes)
+    const text = bytes.subarray(0, whole)
+    if (!isUtf8(text)) throw encodingError(name, 'utf-8', offset + firstBadByte(text))
+    offset += whole
+    carry = bytes.subarray(whole)
+    if (text.length > 0) yield text
+  }
+  if (carry.length > 0) {
+    throw fileError('FILE_TRUNCATED', 'the file ends inside a character', { name, at: `byte ${offset}`, mend: 'Export or transfer the file again.' })
+  }
+}
+
+/** Bytes at the end that begin a character whose rest has not come yet. */
+function openCharacter(bytes: Buffer): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
+    // The index is inside the buffer.
+    const byte = bytes[bytes.length - back] as number
+    if (byte < 0x80) return 0
+    if (byte >= 0xc0) return back < (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) ? back : 0
+  }
+  return 0
+}
+
+function firstBadByte(text: Buffer): number {
+  let low = 0
+  let high = text.length
+  // Longest valid beginning by halving, an open character at its end not counted as bad.
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    const part = text.subarray(0, middle)
+    if (isUtf8(part.subarray(0, middle - openCharacter(part)))) low = middle
+    else high = middle - 1
+  }
+  return low
+}
+
+async function* transcoded(input: AsyncIterable<Buffer>, encoding: string, name: string): AsyncGenerator<Buffer> {
+  const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true })
+  let offset = 0
+  for await (const chunk of input) {
+    const text = decodeOr(() => decoder.decode(chunk, { stream: true }), () => encodingError(name, encoding, offset))
+    offset += chunk.length
+    if (text !== '') yield Buffer.from(text, 'utf8')
+  }
+  const rest = decodeOr(
+    () => decoder.decode(),
+    () => fileError('FILE_TRUNCATED', 'the file ends inside a character', { name, at: `byte ${offset}`, mend: 'Export or transfer the file again.' }),
+  )
+  if (rest !== '') yield Buffer.from(rest, 'utf8')
+}
+
+function decodeOr(decode: () => string, refused: () => Error): string {
+  try {
+    return decode()
+  } catch {
+    throw refused()
+  }
+}
+
+function encodingError(name: string, encoding: string, byte: number) {
+  return fileError('FILE_ENCODING', `bytes that are not ${encoding}`, { name, at: `byte ${byte}`, mend: 'Set `encoding:` to what the file is (windows-1252 is common in exports of older programs), or export as UTF-8.' })
+}

@@ -1,0 +1,30 @@
+import { fileError } from './fileError.ts'
+import type { ReadLimits } from './limits.ts'
+
+/**
+ * Counts rows that the reader itself holds faulty. Above one in a hundred the file is wrong, not the rows (bad-inputs
+ * 20, 46); files below `shareFromRows` are judged row by row.
+ */
+export class FaultyRows {
+  readonly #name: string
+  readonly #limits: ReadLimits
+  #faulty = 0
+  #firstLine = 0
+  rows = 0
+
+  constructor(name: string, limits: ReadLimits) {
+    this.#name = name
+    this.#limits = limits
+  }
+
+  add(line: number): void {
+    if (this.#faulty === 0) this.#firstLine = line
+    this.#faulty++
+  }
+
+  /** @throws RunError FILE_FAULTY_ROWS */
+  judge(mend: string): void {
+    if (this.rows < this.#limits.shareFromRows || this.#faulty <= this.rows * this.#limits.faultyShare) return
+    throw fileError('FILE_FAULTY_ROWS', `${this.#faulty} of ${this.rows} rows cannot be read`, { name: this.#name, at: `first on line ${this.#firstLine}`, mend })
+  }
+}

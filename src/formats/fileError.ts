@@ -1,0 +1,45 @@
+import { RunError } from '../errors.ts'
+
+/**
+ * The refusal of a file that cannot be trusted: nothing of it is used, the last good state stays.
+ * `at` is `line 7` or `byte 4096`; never a value of the file, because it may be personal (I17).
+ */
+export function fileError(
+  code: FileErrorCode,
+  message: string,
+  options: { readonly name: string; readonly at?: string; readonly mend: string; readonly cause?: unknown },
+): RunError {
+  const where = options.at === undefined ? options.name : `${options.name}, ${options.at}`
+  return new RunError(code, message, { where, mend: options.mend, ...(options.cause === undefined ? {} : { cause: options.cause }) })
+}
+
+/** Codes of whole files, with what each says; docs/errors.md lists them. */
+export const fileErrorCodes = {
+  FILE_EMPTY: 'the file holds no byte',
+  FILE_TRUNCATED: 'the file ends in the middle of a record, an element or a packed stream',
+  FILE_CORRUPT: 'a packed stream or archive is damaged: checksum, length or structure',
+  FILE_TRAILING_BYTES: 'bytes follow behind the end of a packed stream',
+  FILE_DOUBLE_PACKED: 'the unpacked file is itself packed',
+  FILE_ARCHIVE: 'the archive has not exactly one usable member',
+  FILE_BOMB: 'the file unpacks to more than the limits allow',
+  FILE_TOO_LARGE: 'the file is larger than the limits allow',
+  FILE_ENCODING: 'bytes that are not of the encoding the file is read in',
+  FILE_DOCTYPE: 'an XML document type or processing instruction, which are refused',
+  FILE_MALFORMED: 'the file breaks the rules of its format',
+  FILE_TOO_DEEP: 'elements nested deeper than the limit',
+  FILE_RECORD_TOO_LARGE: 'a record above the limit',
+  FILE_UNCLOSED_QUOTE: 'a quote that is never closed swallows the records behind it',
+  FILE_FIELD_TOO_LARGE: 'a field above the limit',
+  FILE_TOO_MANY_COLUMNS: 'more columns than the limit',
+  FILE_DUPLICATE_COLUMN: 'a column name stands twice in the header',
+  FILE_NO_HEADER: 'the first row looks like data, not like column names',
+  FILE_COMMENT_HEADER: 'a comment row of full width stands before the header',
+  FILE_FAULTY_ROWS: 'more than one row in a hundred cannot be read',
+  FILE_NOT_JSON_LINES: 'objects spread over several lines, or one object for the whole file',
+  HEADER_MISMATCH: 'the header does not fit the configured delimiter',
+  WRONG_FORMAT: 'the file is of another format than a feed or export that can be read',
+  UNEXPECTED_CONTENT: 'a web page where data was expected',
+  DIGEST_MISMATCH: 'the bytes do not have the digest that was declared for them',
+} as const
+
+export type FileErrorCode = keyof typeof fileErrorCodes

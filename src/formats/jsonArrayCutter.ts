@@ -1,0 +1,109 @@
+import { fileError } from './fileError.ts'
+import type { ReadLimits } from './limits.ts'
+import type { RecordBatch, RecordCutter } from './recordBatch.ts'
+import { emptyBatch } from './recordBatch.ts'
+
+const beforeArray = 0
+const beforeElement = 1
+const inElement = 2
+const afterElement = 3
+const afterArray = 4
+
+/**
+ * Cuts the elements out of one JSON array, by brackets outside strings. What an element holds is the parser's matter;
+ * what stands between the elements is checked here.
+ *
+ * @throws RunError FILE_MALFORMED, FILE_RECORD_TOO_LARGE; FILE_TRUNCATED from `end` when the array was not closed
+ */
+export class JsonArrayCutter implements RecordCutter {
+  readonly #name: string
+  readonly #limits: Pick<ReadLimits, 'recordBytes'>
+  #carry: Buffer = Buffer.alloc(0)
+  #state = beforeArray
+  #first = true
+  #depth = 0
+  #inString = false
+  #escaped = false
+  #line = 1
+  #elementLine = 1
+  #lastByte = 0
+
+  constructor(name: string, limits: Pick<ReadLimits, 'recordBytes'>) {
+    this.#name = name
+    this.#limits = limits
+  }
+
+  push(chunk: Buffer): RecordBatch {
+    const carried = this.#carry.length
+    const bytes = carried === 0 ? chunk : Buffer.concat([this.#carry, chunk])
+    const starts: number[] = []
+    const ends: number[] = []
+    const lines: number[] = []
+    const flags: number[] = []
+    let start = 0
+    const close = (end: number) => {
+      starts.push(start)
+      ends.push(end)
+      lines.push(this.#elementLine)
+      flags.push(0)
+      this.#state = afterElement
+    }
+    for (let i = carried; i < bytes.length; i++) {
+      // The index is below the length.
+      const byte = bytes[i] as number
+      if (byte === 0x0d || (byte === 0x0a && this.#lastByte !== 0x0d)) this.#line++
+      this.#lastByte = byte
+      if (this.#inString) {
+        if (this.#escaped) this.#escaped = false
+        else if (byte === 0x5c) this.#escaped = true
+        else if (byte === 0x22) this.#inString = false
+        continue
+      }
+      if (this.#state === inElement) {
+        if (byte === 0x22) this.#inString = true
+        else if (byte === 0x7b || byte === 0x5b) this.#depth++
+        else if (this.#depth > 0 && (byte === 0x7d || byte === 0x5d)) {
+          if (--this.#depth === 0) close(i + 1)
+        } else if (this.#depth === 0 && (byte === 0x2c || byte === 0x5d)) {
+          close(i)
+          this.#between(byte)
+        }
+        continue
+      }
+      if (byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d) continue
+      if (this.#state === beforeElement && byte !== 0x5d && byte !== 0x2c) {
+        this.#state = inElement
+        this.#first = false
+        this.#elementLine = this.#line
+        start = i
+        if (byte === 0x7b || byte === 0x5b) this.#depth = 1
+        else if (byte === 0x22) this.#inString = true
+      } else this.#between(byte)
+    }
+    this.#carry = this.#state === inElement ? Buffer.from(bytes.subarray(start)) : Buffer.alloc(0)
+    if (this.#carry.length > this.#limits.recordBytes) {
+      throw fileError('FILE_RECORD_TOO_LARGE', `an element is larger than ${this.#limits.recordBytes} bytes`, { name: this.#name, at: `line ${this.#elementLine}`, mend: 'Check that the array holds one object a record.' })
+    }
+    return { bytes, count: starts.length, starts, ends, lines, flags }
+  }
+
+  end(): RecordBatch {
+    if (this.#state !== afterArray) {
+      throw fileError('FILE_TRUNCATED', 'the array is not closed', { name: this.#name, at: `line ${this.#line}`, mend: 'Export the file again.' })
+    }
+    return emptyBatch
+  }
+
+  #between(byte: number): void {
+    if (this.#state === beforeArray && byte === 0x5b) this.#state = beforeElement
+    else if (this.#state === afterElement && byte === 0x2c) this.#state = beforeElement
+    else if (byte === 0x5d && (this.#state === afterElement || (this.#state === beforeElement && this.#first))) this.#state = afterArray
+    else {
+      throw fileError('FILE_MALFORMED', this.#state === afterArray ? 'something follows behind the closed array' : 'the array holds something else than elements and commas', {
+        name: this.#name,
+        at: `line ${this.#line}`,
+        mend: 'Export the file again as one JSON array of objects.',
+      })
+    }
+  }
+}

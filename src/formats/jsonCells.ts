@@ -1,0 +1,164 @@
+import type { Cell, RowFault } from '../records/record.ts'
+import type { ColumnRegistry } from './columnRegistry.ts'
+
+/**
+ * Reads one JSON object into cells by column.
+ *
+ * Numbers keep their source text (no loss past 2^53), `true` and `false` are text, null is an absent cell. A nested
+ * object gives columns named by its path (`price.value`); an array of scalars gives one cell of several texts; an array
+ * of objects gives one such cell per inner key (`images.src`). Duplicate keys, depth above the limit, lone surrogates
+ * and anything outside RFC 8259 are faults of the row. A `__proto__` key is ignored.
+ *
+ * Does what no JSON.parse can: it keeps number texts and sees duplicate keys. JSON.parse is its oracle in tests.
+ */
+export function readJsonCells(text: string, columns: ColumnRegistry, limits: { readonly jsonDepth: number; readonly columns: number }): JsonCells {
+  const scanner = new JsonScanner(text, columns, limits)
+  try {
+    scanner.document()
+    return { cells: scanner.cells }
+  } catch (error) {
+    if (error instanceof JsonFault) return { cells: scanner.cells, fault: { code: error.code, message: error.message } }
+    throw error
+  }
+}
+
+export interface JsonCells {
+  readonly cells: readonly (Cell | undefined)[]
+  readonly fault?: RowFault
+}
+
+/** Control flow inside this file only: the first fault ends the scan of a record. */
+class JsonFault extends Error {
+  readonly code: string
+  constructor(code: string, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+const numberPattern = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
+const plainStringPattern = /"([^"\\\u0000-\u001f]*)"/y
+const escapedStringPattern = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y
+
+class JsonScanner {
+  readonly cells: (Cell | undefined)[] = []
+  readonly #text: string
+  readonly #columns: ColumnRegistry
+  readonly #limits: { readonly jsonDepth: number; readonly columns: number }
+  #at = 0
+  #depth = 0
+
+  constructor(text: string, columns: ColumnRegistry, limits: { readonly jsonDepth: number; readonly columns: number }) {
+    this.#text = text
+    this.#columns = columns
+    this.#limits = limits
+  }
+
+  document(): void {
+    if (this.#peek() !== '{') throw new JsonFault('BAD_JSON', 'the record is no JSON object')
+    this.#object('', false)
+    if (this.#peek() !== '') throw this.#unexpected()
+  }
+
+  #object(path: string, repeated: boolean): void {
+    this.#enter()
+    const keys = new Set<string>()
+    if (this.#peek() === '}') return this.#leave()
+    for (;;) {
+      if (this.#peek() !== '"') throw this.#unexpected()
+      const key = this.#string()
+      if (keys.has(key)) throw new JsonFault('DUPLICATE_JSON_KEY', 'a key stands twice in one object')
+      keys.add(key)
+      if (this.#peek() !== ':') throw this.#unexpected()
+      this.#at++
+      this.#value(path === '' ? key : `${path}.${key}`, repeated, key === '__proto__' || path === '__proto__' || path.startsWith('__proto__.'))
+      const next = this.#peek()
+      if (next === '}') return this.#leave()
+      if (next !== ',') throw this.#unexpected()
+      this.#at++
+    }
+  }
+
+  #array(path: string, ignored: boolean): void {
+    this.#enter()
+    if (this.#peek() === ']') return this.#leave()
+    for (;;) {
+      this.#value(path, true, ignored)
+      const next = this.#peek()
+      if (next === ']') return this.#leave()
+      if (next !== ',') throw this.#unexpected()
+      this.#at++
+    }
+  }
+
+  #value(path: string, repeated: boolean, ignored: boolean): void {
+    const first = this.#peek()
+    if (first === '{') return this.#object(path, repeated)
+    if (first === '[') return this.#array(path, ignored)
+    const scalar = this.#scalar(first)
+    if (scalar === undefined || ignored) return
+    const position = this.#columns.position(path)
+    if (position >= this.#limits.columns * 8) throw new JsonFault('TOO_MANY_COLUMNS', 'the records name too many different keys')
+    if (!repeated) {
+      this.cells[position] = scalar
+      return
+    }
+    const before = this.cells[position]
+    this.cells[position] = before === undefined ? [scalar] : typeof before === 'string' ? [before, scalar] : [...before, scalar]
+  }
+
+  #scalar(first: string): string | undefined {
+    if (first === '"') return this.#string()
+    for (const word of ['true', 'false', 'null'] as const) {
+      if (first === word[0] && this.#text.startsWith(word, this.#at)) {
+        this.#at += word.length
+        return word === 'null' ? undefined : word
+      }
+    }
+    numberPattern.lastIndex = this.#at
+    const number = numberPattern.exec(this.#text)?.[0]
+    if (number === undefined) throw this.#unexpected()
+    this.#at += number.length
+    return number
+  }
+
+  #string(): string {
+    plainStringPattern.lastIndex = this.#at
+    const plain = plainStringPattern.exec(this.#text)
+    if (plain !== null) {
+      this.#at += plain[0].length
+      return plain[1] ?? ''
+    }
+    escapedStringPattern.lastIndex = this.#at
+    const escaped = escapedStringPattern.exec(this.#text)?.[0]
+    if (escaped === undefined) throw this.#unexpected()
+    this.#at += escaped.length
+    // The pattern has checked the grammar, so that JSON.parse only unescapes; it returns a string for a string.
+    const value = JSON.parse(escaped) as string
+    if (!value.isWellFormed()) throw new JsonFault('LONE_SURROGATE', 'a text holds half of a surrogate pair')
+    return value
+  }
+
+  /** The next character behind JSON's four blanks, empty at the end. */
+  #peek(): string {
+    for (;;) {
+      const code = this.#text.charCodeAt(this.#at)
+      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return this.#text.charAt(this.#at)
+      this.#at++
+    }
+  }
+
+  #enter(): void {
+    this.#at++
+    if (++this.#depth > this.#limits.jsonDepth) throw new JsonFault('JSON_TOO_DEEP', `the record is nested deeper than ${this.#limits.jsonDepth} levels`)
+  }
+
+  #leave(): void {
+    this.#at++
+    this.#depth--
+  }
+
+  #unexpected(): JsonFault {
+    return new JsonFault('BAD_JSON', `the record is no valid JSON at character ${this.#at + 1}`)
+  }
+}

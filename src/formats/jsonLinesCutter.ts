@@ -1,0 +1,73 @@
+import { fileError } from './fileError.ts'
+import type { ReadLimits } from './limits.ts'
+import type { RecordBatch, RecordCutter } from './recordBatch.ts'
+import { emptyBatch } from './recordBatch.ts'
+
+/**
+ * Cuts JSON lines at LF, CR, CRLF and RS (0x1E, RFC 7464); blank lines are skipped.
+ *
+ * @throws RunError FILE_RECORD_TOO_LARGE
+ */
+export class JsonLinesCutter implements RecordCutter {
+  readonly #name: string
+  readonly #limits: Pick<ReadLimits, 'recordBytes'>
+  #carry: Buffer = Buffer.alloc(0)
+  #line = 1
+  #lastByte = 0
+
+  constructor(name: string, limits: Pick<ReadLimits, 'recordBytes'>) {
+    this.#name = name
+    this.#limits = limits
+  }
+
+  get endedWithLine(): boolean {
+    return this.#lastByte === 0x0a || this.#lastByte === 0x0d
+  }
+
+  push(chunk: Buffer): RecordBatch {
+    const carried = this.#carry.length
+    const bytes = carried === 0 ? chunk : Buffer.concat([this.#carry, chunk])
+    const starts: number[] = []
+    const ends: number[] = []
+    const lines: number[] = []
+    const flags: number[] = []
+    let start = 0
+    let last = this.#lastByte
+    for (let i = carried; i < bytes.length; i++) {
+      // The index is below the length.
+      const byte = bytes[i] as number
+      if (byte === 0x0a || byte === 0x0d || byte === 0x1e) {
+        if (!isBlank(bytes, start, i)) {
+          starts.push(start)
+          ends.push(i)
+          lines.push(this.#line)
+          flags.push(0)
+        }
+        start = i + 1
+        if (byte === 0x0d || (byte === 0x0a && last !== 0x0d)) this.#line++
+      }
+      last = byte
+    }
+    this.#lastByte = last
+    this.#carry = start === 0 ? bytes : Buffer.from(bytes.subarray(start))
+    if (this.#carry.length > this.#limits.recordBytes) {
+      throw fileError('FILE_RECORD_TOO_LARGE', `a line is longer than ${this.#limits.recordBytes} bytes`, { name: this.#name, at: `line ${this.#line}`, mend: 'Write one object on each line.' })
+    }
+    return { bytes, count: starts.length, starts, ends, lines, flags }
+  }
+
+  end(): RecordBatch {
+    const bytes = this.#carry
+    this.#carry = Buffer.alloc(0)
+    if (isBlank(bytes, 0, bytes.length)) return emptyBatch
+    return { bytes, count: 1, starts: [0], ends: [bytes.length], lines: [this.#line], flags: [0] }
+  }
+}
+
+function isBlank(bytes: Buffer, start: number, end: number): boolean {
+  for (let i = start; i < end; i++) {
+    const byte = bytes[i]
+    if (byte !== 0x20 && byte !== 0x09) return false
+  }
+  return true
+}

@@ -1,0 +1,110 @@
+import type { SourceDefinition } from '../pipeline/definition.ts'
+import { ByteQueue } from './byteQueue.ts'
+import { decodeText } from './charset.ts'
+import type { CsvDialect } from './csvDialect.ts'
+import { detectCsvDialect } from './csvDialect.ts'
+import { fileError } from './fileError.ts'
+import type { FormatReader } from './formatReader.ts'
+import type { ReadLimits } from './limits.ts'
+import { readCsv } from './readCsv.ts'
+import { readJsonArray, readJsonLines } from './readJson.ts'
+import { readXml } from './readXml.ts'
+import type { Compression } from './unpack.ts'
+import { unpack } from './unpack.ts'
+
+export type DetectedFormat = 'csv' | 'tsv' | 'json' | 'jsonl' | 'google-rss' | 'google-atom' | 'xlsx' | 'sql'
+
+/** What was found out about a source before its first row; `sluice check` shows it. */
+export interface Detected {
+  readonly format: DetectedFormat
+  readonly encoding: string
+  readonly compression: Compression
+  /** CSV and TSV only. */
+  readonly delimiter?: string
+  /** Line of the header, from 1; 0 where the file has none. */
+  readonly headerLine?: number
+  readonly notes: readonly string[]
+}
+
+export interface OpenedFormat {
+  readonly detected: Detected
+  readonly reader: FormatReader
+  /** What the container proves once it was read to its end; undefined without one. */
+  readonly containerProof: string | undefined
+}
+
+export interface FormatHints {
+  readonly name: string
+  readonly limits: ReadLimits
+  /** `charset` of an HTTP answer. */
+  readonly charset?: string
+}
+
+const sampleBytes = 65_536
+
+/**
+ * Unpacks, decodes and recognizes a stream of bytes and opens the reader for it. By content first: what the file is
+ * counts, not what it is called.
+ *
+ * @throws RunError with the codes of fileError.ts
+ */
+export async function openFormat(input: ByteQueue, definition: SourceDefinition, hints: FormatHints): Promise<OpenedFormat> {
+  const { name, limits } = hints
+  const trailer = definition.complete.kind === 'trailer' ? { trailer: definition.complete.pattern } : {}
+  const context = { name, limits, ...trailer }
+  if ((await input.peek(1)).length === 0) throw emptyFile(name)
+  const unpacked = await unpack(input, definition.compression, { ...context, ...(definition.member === undefined ? {} : { member: definition.member }) })
+  if ((await unpacked.bytes.peek(1)).length === 0) throw emptyFile(name)
+  const decoded = await decodeText(unpacked.bytes, { name, setting: definition.encoding, ...(hints.charset === undefined ? {} : { transport: hints.charset }) })
+  const text = new ByteQueue(decoded.chunks)
+  const sample = await text.peek(sampleBytes)
+  const format = formatOf(sample, definition, name)
+  const base = { encoding: decoded.encoding, compression: unpacked.compression }
+  if (format === 'csv' || format === 'tsv') {
+    const delimiter = format === 'tsv' && definition.csv.delimiter === 'auto' && definition.format === 'tsv' ? '\t' : definition.csv.delimiter
+    const dialect = detectCsvDialect(sample, sample.length < sampleBytes, { ...definition.csv, delimiter }, { name, limits })
+    return { detected: describeCsv(dialect, base, unpacked.notes), reader: readCsv(text, dialect, context), containerProof: unpacked.proof }
+  }
+  const notes = [...unpacked.notes, ...(definition.format !== 'auto' && definition.format !== format ? [`read as ${format}, not ${definition.format} as configured`] : [])]
+  const reader = format === 'jsonl' ? readJsonLines(text, context) : format === 'json' ? readJsonArray(text, context) : readXml(text, context)
+  return { detected: { ...base, format, notes }, reader, containerProof: unpacked.proof }
+}
+
+function describeCsv(dialect: CsvDialect, base: { readonly encoding: string; readonly compression: Compression }, notes: readonly string[]): Detected {
+  return { ...base, format: dialect.delimiter === '\t' ? 'tsv' : 'csv', delimiter: dialect.delimiter, headerLine: dialect.headerLine, notes: [...notes, ...dialect.notes] }
+}
+
+function formatOf(sample: Buffer, definition: SourceDefinition, name: string): 'csv' | 'tsv' | 'json' | 'jsonl' | 'google-rss' | 'google-atom' {
+  const start = sample.subarray(0, 2048).toString('utf8').trimStart()
+  if (/^<(!doctype\s+html|html)[\s>]/i.test(start)) {
+    throw fileError('UNEXPECTED_CONTENT', 'the source is a web page, not data', { name, mend: 'Check the address and the credentials: a login page looks like this.' })
+  }
+  const wanted = definition.format
+  const xml = start.startsWith('<')
+  if (xml && (wanted === 'auto' || wanted === 'google-rss' || wanted === 'google-atom')) return rootOf(start)
+  if (wanted === 'csv' || wanted === 'tsv') {
+    if (/^<\?xml|^<(rss|feed)[\s>]/.test(start)) throw wrongFormat(name, 'an XML feed', wanted)
+    return wanted
+  }
+  const json = start.startsWith('[') ? 'json' : start.startsWith('{') || start.startsWith('\u001e') ? 'jsonl' : undefined
+  if (wanted === 'json' || wanted === 'jsonl') {
+    if (xml) throw wrongFormat(name, 'an XML feed', wanted)
+    if (json === undefined && wanted === 'json') throw wrongFormat(name, 'no JSON array', wanted)
+    return json ?? 'jsonl'
+  }
+  if (wanted !== 'auto') throw wrongFormat(name, json === undefined ? 'a text table' : 'JSON', wanted)
+  return json ?? (/\.(tsv|tab)(\.\w+)?$/i.test(name) ? 'tsv' : 'csv')
+}
+
+/** The layout by the root element, for the report; the cutter checks the root itself. */
+function rootOf(start: string): 'google-rss' | 'google-atom' {
+  return /<(?:[\w.-]+:)?feed[\s>]/.test(start) && !/<rss[\s>]/.test(start) ? 'google-atom' : 'google-rss'
+}
+
+function wrongFormat(name: string, found: string, wanted: string) {
+  return fileError('WRONG_FORMAT', `the file is ${found}, the setting says ${wanted}`, { name, mend: 'Set `format: auto`, or the format that the file has.' })
+}
+
+function emptyFile(name: string) {
+  return fileError('FILE_EMPTY', 'the file is empty', { name, mend: 'Export the file again. An empty file never means an empty shop.' })
+}

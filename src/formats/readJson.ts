@@ -1,0 +1,111 @@
+import type { Row } from '../records/record.ts'
+import { ColumnRegistry } from './columnRegistry.ts'
+import { FaultyRows } from './faultyRows.ts'
+import { fileError } from './fileError.ts'
+import type { FormatContext, FormatEnd, FormatReader } from './formatReader.ts'
+import { JsonArrayCutter } from './jsonArrayCutter.ts'
+import { readJsonCells } from './jsonCells.ts'
+import { JsonLinesCutter } from './jsonLinesCutter.ts'
+import { rowsPerBatch } from './limits.ts'
+import type { RecordBatch } from './recordBatch.ts'
+import { recordText } from './recordBatch.ts'
+import { trailerReader } from './trailer.ts'
+
+/**
+ * Reads JSON lines in UTF-8. A bad line is a row with a fault; a bad last line without a line end is a cut file.
+ *
+ * @throws RunError FILE_TRUNCATED, FILE_NOT_JSON_LINES, FILE_FAULTY_ROWS, FILE_RECORD_TOO_LARGE
+ */
+export function readJsonLines(chunks: AsyncIterable<Buffer>, context: FormatContext): FormatReader {
+  const cutter = new JsonLinesCutter(context.name, context.limits)
+  const reader = new JsonReader(context)
+  async function* rows(): AsyncGenerator<readonly Row[]> {
+    for await (const chunk of chunks) yield* reader.batches(cutter.push(chunk))
+    const rest = cutter.end()
+    const before = reader.faults
+    yield* reader.batches(rest)
+    if (rest.count > 0 && reader.faults > before) {
+      throw fileError('FILE_TRUNCATED', 'the last line is cut', { name: context.name, at: `line ${rest.lines[0]}`, mend: 'Export the file again.' })
+    }
+    reader.judge()
+  }
+  return { rows: rows(), end: () => ({ ...reader.end(), finalNewline: cutter.endedWithLine }) }
+}
+
+/**
+ * Reads a JSON array of objects in UTF-8, one element at a time.
+ *
+ * @throws RunError FILE_TRUNCATED, FILE_MALFORMED, FILE_FAULTY_ROWS, FILE_RECORD_TOO_LARGE
+ */
+export function readJsonArray(chunks: AsyncIterable<Buffer>, context: FormatContext): FormatReader {
+  const cutter = new JsonArrayCutter(context.name, context.limits)
+  const reader = new JsonReader(context)
+  async function* rows(): AsyncGenerator<readonly Row[]> {
+    for await (const chunk of chunks) yield* reader.batches(cutter.push(chunk))
+    cutter.end()
+    reader.judge()
+  }
+  return { rows: rows(), end: () => ({ ...reader.end(), finalNewline: null, proof: 'array closed' }) }
+}
+
+class JsonReader {
+  readonly #context: FormatContext
+  readonly #columns = new ColumnRegistry()
+  readonly #faulty: FaultyRows
+  readonly #trailerOf: ((text: string) => number | undefined) | undefined
+  #trailer: number | undefined
+  faults = 0
+
+  constructor(context: FormatContext) {
+    this.#context = context
+    this.#faulty = new FaultyRows(context.name, context.limits)
+    this.#trailerOf = context.trailer === undefined ? undefined : trailerReader(context.trailer)
+  }
+
+  *batches(batch: RecordBatch): Generator<readonly Row[]> {
+    for (let from = 0; from < batch.count; from += rowsPerBatch) {
+      const read = []
+      for (let i = from; i < Math.min(batch.count, from + rowsPerBatch); i++) {
+        // Index below the batch's count: the arrays are aligned.
+        const line = batch.lines[i] as number
+        const text = recordText(batch, i)
+        if (this.#takeTrailer(text, line)) continue
+        read.push({ line, parsed: readJsonCells(text, this.#columns, this.#context.limits), text })
+      }
+      const columns = this.#columns.names()
+      const rows: Row[] = []
+      for (const { line, parsed, text } of read) {
+        this.#faulty.rows++
+        if (parsed.fault !== undefined) this.#refuse(line, text)
+        rows.push(parsed.fault === undefined ? { line, columns, cells: parsed.cells } : { line, columns, cells: parsed.cells, fault: parsed.fault })
+      }
+      if (rows.length > 0) yield rows
+    }
+  }
+
+  judge(): void {
+    this.#faulty.judge('Write one valid JSON object for each record.')
+  }
+
+  end(): Omit<FormatEnd, 'finalNewline'> {
+    return { columns: this.#columns.names(), rowCount: this.#faulty.rows, notes: [], ...(this.#trailer === undefined ? {} : { trailerRows: this.#trailer }) }
+  }
+
+  #refuse(line: number, text: string): void {
+    // A first record of a lone bracket is the head of an object spread over lines (bad-inputs 48).
+    if (this.#faulty.rows === 1 && /^\s*\{\s*("[^"]*"\s*:\s*[[{]?\s*)?$/.test(text)) {
+      throw fileError('FILE_NOT_JSON_LINES', 'an object is spread over several lines', { name: this.#context.name, at: `line ${line}`, mend: 'Write one object on each line, or a JSON array of objects.' })
+    }
+    this.faults++
+    this.#faulty.add(line)
+  }
+
+  #takeTrailer(text: string, line: number): boolean {
+    if (this.#trailerOf === undefined) return false
+    if (this.#trailer !== undefined) {
+      throw fileError('FILE_MALFORMED', 'records follow behind the trailer', { name: this.#context.name, at: `line ${line}`, mend: 'Check that the file was not joined from two, and the pattern in `complete.trailer`.' })
+    }
+    this.#trailer = this.#trailerOf(text)
+    return this.#trailer !== undefined
+  }
+}

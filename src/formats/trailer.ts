@@ -1,0 +1,12 @@
+/**
+ * Reads the number of rows from a trailer row such as `#rows=1200`, by a pattern with one `{n}`; undefined where the
+ * text is no trailer. The pattern is plain text, never a regular expression of the user's (bad-inputs 136).
+ */
+export function trailerReader(pattern: string): (text: string) => number | undefined {
+  const [before = '', after = ''] = pattern.split('{n}', 2)
+  return (text) => {
+    if (!text.startsWith(before) || !text.endsWith(after)) return undefined
+    const digits = text.slice(before.length, text.length - after.length)
+    return /^\d{1,15}$/.test(digits) ? Number(digits) : undefined
+  }
+}

@@ -1,0 +1,89 @@
+import { createGunzip, createZstdDecompress } from 'node:zlib'
+import { RunError } from '../errors.ts'
+import { ByteQueue } from './byteQueue.ts'
+import { fileError } from './fileError.ts'
+import type { FormatContext } from './formatReader.ts'
+import type { Unpacker } from './unpackStream.ts'
+import { unpackStream } from './unpackStream.ts'
+import { unpackZip } from './unpackZip.ts'
+
+export type Compression = 'none' | 'gzip' | 'zip' | 'zstd'
+
+export interface Unpacked {
+  readonly compression: Compression
+  readonly bytes: ByteQueue
+  readonly notes: readonly string[]
+  /** What the container's end proves once all bytes were taken; undefined without a container. */
+  readonly proof: string | undefined
+}
+
+const chunkSize = 262_144
+
+/**
+ * Takes one layer of packing off, by magic bytes: a wrong file ending or setting does no harm (bad-inputs 5), a second
+ * layer is refused. Several gzip members or zstd frames are one file. Watches size and ratio while unpacking.
+ *
+ * The returned bytes throw RunError FILE_TRUNCATED, FILE_CORRUPT, FILE_TRAILING_BYTES, FILE_BOMB, FILE_ARCHIVE,
+ * FILE_DOUBLE_PACKED.
+ */
+export async function unpack(input: ByteQueue, setting: 'auto' | Compression, context: FormatContext & { readonly member?: string }): Promise<Unpacked> {
+  const compression = packingOf(await input.peek(4))
+  const notes = setting === 'auto' || setting === compression ? [] : [`compression is ${compression}, not ${setting} as configured`]
+  if (compression === 'none') return { compression, bytes: input, notes, proof: undefined }
+  let taken = 0
+  const counted = new ByteQueue(
+    (async function* () {
+      for await (const chunk of input) {
+        taken += chunk.length
+        yield chunk
+      }
+    })(),
+  )
+  const members = compression === 'zip' ? unpackZip(counted, context) : unpackMembers(counted, compression, context)
+  const bytes = new ByteQueue(watchSize(members, () => taken, context))
+  const inner = packingOf(await bytes.peek(4))
+  if (inner !== 'none') throw fileError('FILE_DOUBLE_PACKED', `inside the ${compression} stands a ${inner} file`, { name: context.name, mend: 'Pack the file once.' })
+  return { compression, bytes, notes, proof: compression === 'zip' ? 'zip directory and checksum' : compression === 'gzip' ? 'gzip trailer' : 'zstd frame end' }
+}
+
+export function packingOf(head: Buffer): Compression {
+  if (head.length >= 2 && head[0] === 0x1f && head[1] === 0x8b) return 'gzip'
+  if (head.length >= 4 && head.readUInt32LE(0) === 0xfd2fb528) return 'zstd'
+  if (head.length >= 4 && (head.readUInt32LE(0) === 0x04034b50 || head.readUInt32LE(0) === 0x06054b50)) return 'zip'
+  return 'none'
+}
+
+async function* unpackMembers(input: ByteQueue, compression: 'gzip' | 'zstd', context: FormatContext): AsyncGenerator<Buffer> {
+  for (;;) {
+    const unpacker: Unpacker = compression === 'gzip' ? createGunzip({ chunkSize }) : createZstdDecompress({ chunkSize })
+    try {
+      yield* unpackStream(input, unpacker)
+    } catch (error) {
+      throw packingError(error, compression, context.name)
+    }
+    const next = await input.peek(4)
+    if (next.length === 0) return
+    if (packingOf(next) !== compression) {
+      throw fileError('FILE_TRAILING_BYTES', `bytes follow behind the end of the ${compression} stream`, { name: context.name, mend: 'Pack the file again; check how it was joined or transferred.' })
+    }
+  }
+}
+
+/** node:zlib's codes in our words; everything else passes through. */
+export function packingError(error: unknown, compression: string, name: string): unknown {
+  if (error instanceof RunError || !(error instanceof Error) || !('code' in error)) return error
+  if (error.code === 'Z_BUF_ERROR') return fileError('FILE_TRUNCATED', `the ${compression} stream is cut`, { name, mend: 'Transfer or export the file again.', cause: error })
+  return fileError('FILE_CORRUPT', `the ${compression} stream is damaged`, { name, mend: 'Pack or transfer the file again.', cause: error })
+}
+
+async function* watchSize(chunks: AsyncIterable<Buffer>, taken: () => number, context: FormatContext): AsyncGenerator<Buffer> {
+  const { limits, name } = context
+  let expanded = 0
+  for await (const chunk of chunks) {
+    expanded += chunk.length
+    if (expanded > limits.expandedBytes || (expanded > limits.ratioFromBytes && expanded > taken() * limits.ratio)) {
+      throw fileError('FILE_BOMB', `the file unpacks to more than ${expanded > limits.expandedBytes ? `${limits.expandedBytes} bytes` : `${limits.ratio} times its size`}`, { name, mend: 'Send the file unpacked if it is as it should be.' })
+    }
+    yield chunk
+  }
+}

@@ -1,0 +1,186 @@
+import { createInflateRaw, crc32 } from 'node:zlib'
+import type { ByteQueue } from './byteQueue.ts'
+import { fileError } from './fileError.ts'
+import type { FormatContext } from './formatReader.ts'
+import { packingError } from './unpack.ts'
+import { unpackStream } from './unpackStream.ts'
+
+const localHeader = 0x04034b50
+const descriptor = 0x08074b50
+const directoryHeader = 0x02014b50
+const directoryEnd = 0x06054b50
+const directoryEnd64 = 0x06064b50
+const locator64 = 0x07064b50
+
+interface Member {
+  readonly name: string
+  readonly method: number
+  readonly encrypted: boolean
+  readonly describedLater: boolean
+  readonly zip64: boolean
+  readonly crc: number
+  readonly packedBytes: number
+}
+
+interface ReadMember {
+  readonly name: string
+  readonly crc: number
+  readonly bytes: number
+  readonly offset: number
+}
+
+/**
+ * Reads one member of a zip archive as a stream: no seeking, no file on disk, names never become paths. Archives with
+ * one file (folders beside it do not count) need no `member`; of several files one must be named. The directory at the
+ * end must agree with what was read, byte by byte of checksum and size, which also uncovers overlapping members.
+ *
+ * @throws RunError FILE_ARCHIVE, FILE_CORRUPT, FILE_TRUNCATED
+ */
+export async function* unpackZip(input: ByteQueue, context: FormatContext & { readonly member?: string }): AsyncGenerator<Buffer> {
+  const members: ReadMember[] = []
+  let offset = 0
+  let files = 0
+  let found = false
+  for (;;) {
+    const signature = (await need(input, 4, context)).readUInt32LE(0)
+    if (signature !== localHeader) {
+      await checkDirectory(input, signature, members, context)
+      break
+    }
+    const start = offset
+    const { member, headerBytes } = await readLocalHeader(input, context)
+    const folder = member.name.endsWith('/')
+    if (!folder) files++
+    const wanted = !folder && (context.member === undefined || context.member === member.name)
+    if (wanted && found) throw archive(context, 'the archive holds more than one file', 'Name the one to read with `member:`.')
+    if (wanted) found = true
+    let crc = 0
+    let bytes = 0
+    let packed = 0
+    const counted = (chunk: Buffer) => {
+      crc = crc32(chunk, crc)
+      bytes += chunk.length
+    }
+    const body = member.method === 0 ? stored(input, member, context) : inflated(input, context, (size) => (packed = size))
+    for await (const chunk of body) {
+      counted(chunk)
+      if (wanted) yield chunk
+    }
+    if (member.method === 0) packed = member.packedBytes
+    const tail = member.describedLater ? await readDescriptor(input, member, context) : { crc: member.crc, bytes: 0 }
+    if (tail.crc !== crc) throw fileError('FILE_CORRUPT', 'the checksum of the archive member does not match', { name: context.name, mend: 'Pack or transfer the file again.' })
+    offset = start + headerBytes + packed + tail.bytes
+    members.push({ name: member.name, crc, bytes, offset: start })
+  }
+  if (!found) throw archive(context, files === 0 ? 'the archive holds no file' : 'the archive does not hold the named member', 'Check `member:` and the archive.')
+}
+
+async function readLocalHeader(input: ByteQueue, context: FormatContext): Promise<{ readonly member: Member; readonly headerBytes: number }> {
+  const fixed = await need(input, 26, context)
+  const flags = fixed.readUInt16LE(2)
+  const nameBytes = fixed.readUInt16LE(22)
+  const extraBytes = fixed.readUInt16LE(24)
+  const name = (await need(input, nameBytes, context)).toString('utf8')
+  const extra = await need(input, extraBytes, context)
+  const sizes = { expanded: fixed.readUInt32LE(18), packed: fixed.readUInt32LE(14) }
+  const wide = zip64Packed(extra, sizes)
+  const member: Member = {
+    name,
+    method: fixed.readUInt16LE(4),
+    encrypted: (flags & 1) !== 0,
+    describedLater: (flags & 8) !== 0,
+    zip64: wide !== undefined,
+    crc: fixed.readUInt32LE(10),
+    packedBytes: wide ?? sizes.packed,
+  }
+  if (member.encrypted) throw archive(context, 'the archive is encrypted', 'Pack the file without a password.')
+  if (/(^|[/\\])\.\.([/\\]|$)|^[/\\]|^[A-Za-z]:/.test(name)) throw archive(context, 'the archive holds a path that leads out of it', 'Pack the file by its plain name.')
+  if (member.method !== 0 && member.method !== 8) throw archive(context, `the archive uses compression method ${member.method}`, 'Pack the file as an ordinary zip (deflate).')
+  if (member.method === 0 && member.describedLater && !name.endsWith('/')) throw archive(context, 'the archive member says nowhere how long it is', 'Pack the file as an ordinary zip (deflate).')
+  return { member, headerBytes: 30 + nameBytes + extraBytes }
+}
+
+/** Packed size from the zip64 extra field where the ordinary one is full. */
+function zip64Packed(extra: Buffer, sizes: { readonly expanded: number; readonly packed: number }): number | undefined {
+  for (let at = 0; at + 4 <= extra.length; at += 4 + extra.readUInt16LE(at + 2)) {
+    if (extra.readUInt16LE(at) !== 1) continue
+    const skip = sizes.expanded === 0xffffffff ? 8 : 0
+    if (sizes.packed !== 0xffffffff || at + 4 + skip + 8 > extra.length) return sizes.packed
+    return Number(extra.readBigUInt64LE(at + 4 + skip))
+  }
+  return undefined
+}
+
+async function* stored(input: ByteQueue, member: Member, context: FormatContext): AsyncGenerator<Buffer> {
+  let left = member.packedBytes
+  while (left > 0) {
+    const chunk = await input.next()
+    if (chunk === undefined) throw truncated(context)
+    if (chunk.length > left) input.giveBack(chunk.subarray(left))
+    const part = chunk.subarray(0, left)
+    left -= part.length
+    yield part
+  }
+}
+
+async function* inflated(input: ByteQueue, context: FormatContext, packed: (size: number) => void): AsyncGenerator<Buffer> {
+  const unpacker = createInflateRaw({ chunkSize: 262_144 })
+  try {
+    yield* unpackStream(input, unpacker)
+  } catch (error) {
+    throw packingError(error, 'zip', context.name)
+  }
+  packed(unpacker.bytesWritten)
+}
+
+async function readDescriptor(input: ByteQueue, member: Member, context: FormatContext): Promise<{ readonly crc: number; readonly bytes: number }> {
+  const signed = (await input.peek(4)).length === 4 && (await input.peek(4)).readUInt32LE(0) === descriptor
+  const size = (signed ? 4 : 0) + 4 + (member.zip64 ? 16 : 8)
+  const bytes = await need(input, size, context)
+  return { crc: bytes.readUInt32LE(signed ? 4 : 0), bytes: size }
+}
+
+async function checkDirectory(input: ByteQueue, first: number, members: readonly ReadMember[], context: FormatContext): Promise<void> {
+  let signature = first
+  let index = 0
+  while (signature === directoryHeader) {
+    const fixed = await need(input, 42, context)
+    const name = (await need(input, fixed.readUInt16LE(24), context)).toString('utf8')
+    await need(input, fixed.readUInt16LE(26) + fixed.readUInt16LE(28), context)
+    const member = members[index++]
+    const size = fixed.readUInt32LE(20)
+    const place = fixed.readUInt32LE(38)
+    const agrees = member !== undefined && member.name === name && member.crc === fixed.readUInt32LE(12) && (size === 0xffffffff || size === member.bytes) && (place === 0xffffffff || place === member.offset)
+    if (!agrees) throw fileError('FILE_CORRUPT', 'the directory of the archive does not agree with its members', { name: context.name, mend: 'Pack the file again.' })
+    if (((fixed.readUInt32LE(34) >>> 28) & 0xf) === 0xa) throw archive(context, 'the archive holds a symbolic link', 'Pack the file itself.')
+    signature = (await need(input, 4, context)).readUInt32LE(0)
+  }
+  if (signature === directoryEnd64) {
+    const length = Number((await need(input, 8, context)).readBigUInt64LE(0))
+    if (length > 4096) throw fileError('FILE_CORRUPT', 'the directory of the archive is damaged', { name: context.name, mend: 'Pack the file again.' })
+    await need(input, length, context)
+    signature = (await need(input, 4, context)).readUInt32LE(0)
+    if (signature === locator64) {
+      await need(input, 16, context)
+      signature = (await need(input, 4, context)).readUInt32LE(0)
+    }
+  }
+  if (signature !== directoryEnd || index !== members.length) throw fileError('FILE_CORRUPT', 'the directory of the archive is damaged', { name: context.name, mend: 'Pack the file again.' })
+  const end = await need(input, 18, context)
+  await need(input, end.readUInt16LE(16), context)
+  if ((await input.peek(1)).length > 0) throw fileError('FILE_TRAILING_BYTES', 'bytes follow behind the end of the archive', { name: context.name, mend: 'Pack the file again.' })
+}
+
+async function need(input: ByteQueue, size: number, context: FormatContext): Promise<Buffer> {
+  const bytes = await input.take(size)
+  if (bytes === undefined) throw truncated(context)
+  return bytes
+}
+
+function truncated(context: FormatContext) {
+  return fileError('FILE_TRUNCATED', 'the zip archive is cut', { name: context.name, mend: 'Transfer or export the file again.' })
+}
+
+function archive(context: FormatContext, message: string, mend: string) {
+  return fileError('FILE_ARCHIVE', message, { name: context.name, mend })
+}

@@ -1,0 +1,253 @@
+import { StringDecoder } from 'node:string_decoder'
+import { fileError } from './fileError.ts'
+import type { FileErrorCode } from './fileError.ts'
+import type { ReadLimits } from './limits.ts'
+import type { RecordBatch, RecordCutter } from './recordBatch.ts'
+import { emptyBatch } from './recordBatch.ts'
+
+export interface XmlCutterOptions {
+  readonly name: string
+  readonly limits: Pick<ReadLimits, 'recordBytes' | 'fieldBytes' | 'xmlDepth'>
+  /** Takes everything outside the items, in order and before the items behind it: prolog, root, channel. */
+  readonly skeleton: (text: string) => void
+  /** An item begins here: the skeleton has seen everything before it. */
+  readonly itemStarts: () => void
+}
+
+const inText = 0
+const afterLt = 1
+const startTag = 2
+const attribute = 3
+const endTag = 4
+const bang = 5
+const comment = 6
+const cdata = 7
+const instruction = 8
+
+/**
+ * Cuts the items out of a feed by tokens, so that `</item>` inside CDATA, a comment or an attribute ends nothing:
+ * `item` below `rss` and `channel`, `entry` below `feed`, whatever their prefixes. Record ranges reach from `<item` to
+ * the end of `</item>`. Memory is one chunk and one item.
+ *
+ * Checks depth and sizes, refuses document types and instructions; whether an item is well formed is its parser's
+ * matter, the rest goes to `skeleton`.
+ *
+ * @throws RunError FILE_DOCTYPE, FILE_TOO_DEEP, FILE_RECORD_TOO_LARGE, FILE_FIELD_TOO_LARGE, FILE_MALFORMED, WRONG_FORMAT,
+ * UNEXPECTED_CONTENT; FILE_TRUNCATED from `end` when an element or token is open
+ */
+export class XmlCutter implements RecordCutter {
+  readonly #options: XmlCutterOptions
+  readonly #decoder = new StringDecoder('utf8')
+  #carry: Buffer = Buffer.alloc(0)
+  #state = inText
+  #tokenStart = 0
+  #quote = 0
+  #depth = 0
+  #itemDepth = -1
+  #itemName = ''
+  #itemTag = ''
+  /** Depth of the item's own start tag while inside one, else -1. */
+  #inItem = -1
+  #itemLine = 1
+  #line = 1
+  #lastByte = 0
+  #textBytes = 0
+  #sawRoot = false
+  root: 'google-rss' | 'google-atom' | undefined
+
+  constructor(options: XmlCutterOptions) {
+    this.#options = options
+  }
+
+  push(chunk: Buffer): RecordBatch {
+    const carried = this.#carry.length
+    const bytes = carried === 0 ? chunk : Buffer.concat([this.#carry, chunk])
+    const starts: number[] = []
+    const ends: number[] = []
+    const lines: number[] = []
+    const flags: number[] = []
+    // Start of the open item, or of what the skeleton has not seen yet.
+    let from = 0
+    let state = this.#state
+    let token = this.#tokenStart
+    let line = this.#line
+    let last = this.#lastByte
+    for (let i = carried; i < bytes.length; i++) {
+      // The index is below the length.
+      const byte = bytes[i] as number
+      if (byte === 0x0a) {
+        if (last !== 0x0d) line++
+      } else if (byte === 0x0d) line++
+      last = byte
+      if (state === inText) {
+        if (byte === 0x3c) {
+          state = afterLt
+          token = i
+        }
+      } else if (state === startTag) {
+        if (byte === 0x22 || byte === 0x27) {
+          this.#quote = byte
+          state = attribute
+        } else if (byte === 0x3e) {
+          state = inText
+          this.#line = line
+          const selfClosed = bytes[i - 1] === 0x2f
+          if (this.#open(bytes, token, i, selfClosed)) {
+            // An item begins: what stood before it belongs to the skeleton.
+            this.#skeleton(bytes, from, token)
+            this.#options.itemStarts()
+            from = token
+            this.#itemLine = line - countLines(bytes, token, i)
+            if (selfClosed) {
+              starts.push(from)
+              ends.push(i + 1)
+              lines.push(this.#itemLine)
+              flags.push(0)
+              from = i + 1
+            }
+          }
+        }
+      } else if (state === attribute) {
+        if (byte === this.#quote) state = startTag
+      } else if (state === endTag) {
+        if (byte === 0x3e) {
+          state = inText
+          this.#line = line
+          if (this.#close(bytes, token, i)) {
+            starts.push(from)
+            ends.push(i + 1)
+            lines.push(this.#itemLine)
+            flags.push(0)
+            from = i + 1
+          }
+        }
+      } else if (state === afterLt) {
+        if (byte === 0x2f) state = endTag
+        else if (byte === 0x21) state = bang
+        else if (byte === 0x3f) state = instruction
+        else state = startTag
+      } else if (state === bang) {
+        if (byte === 0x2d) state = comment
+        else if (byte === 0x5b && this.#depth > 0) state = cdata
+        else {
+          this.#line = line
+          throw this.#error('FILE_DOCTYPE', 'the file has a document type declaration', 'Remove the <!DOCTYPE …>: entities and external files are never read.')
+        }
+      } else if (state === comment) {
+        if (byte === 0x3e && bytes[i - 1] === 0x2d && bytes[i - 2] === 0x2d && i - token >= 6) state = inText
+      } else if (state === cdata) {
+        if (byte === 0x3e && bytes[i - 1] === 0x5d && bytes[i - 2] === 0x5d && i - token >= 11) state = inText
+      } else if (byte === 0x3e && bytes[i - 1] === 0x3f) {
+        state = inText
+        this.#line = line
+        this.#checkInstruction(bytes, token, i)
+      }
+    }
+    this.#line = line
+    this.#lastByte = last
+    this.#state = state
+    this.#keep(bytes, from, token, state)
+    return { bytes, count: starts.length, starts, ends, lines, flags }
+  }
+
+  end(): RecordBatch {
+    if (this.#state !== inText || this.#depth > 0 || !this.#sawRoot) {
+      throw this.#error('FILE_TRUNCATED', this.#sawRoot ? 'the root element is not closed' : 'the file holds no element', 'Export or fetch the file again.')
+    }
+    this.#skeletonText(this.#carry.toString('utf8'))
+    this.#carry = Buffer.alloc(0)
+    return emptyBatch
+  }
+
+  /** True where the tag starts an item. */
+  #open(bytes: Buffer, token: number, end: number, selfClosed: boolean): boolean {
+    const depth = this.#depth
+    if (end - token > this.#options.limits.fieldBytes) throw this.#error('FILE_FIELD_TOO_LARGE', 'a tag with its attributes is too large', 'Shorten the attributes.')
+    if (!selfClosed && ++this.#depth > this.#options.limits.xmlDepth) {
+      throw this.#error('FILE_TOO_DEEP', `elements are nested deeper than ${this.#options.limits.xmlDepth} levels`, 'Export the feed in the usual RSS or Atom layout.')
+    }
+    if (this.#inItem !== -1 || (depth !== 0 && depth !== this.#itemDepth)) return false
+    const tag = tagName(bytes, token + 1, end)
+    const name = tag.slice(tag.indexOf(':') + 1)
+    if (depth === 0) {
+      if (!this.#sawRoot) this.#takeRoot(name)
+      return false
+    }
+    if (name !== this.#itemName) return false
+    if (!selfClosed) {
+      this.#inItem = depth
+      this.#itemTag = tag
+    }
+    return true
+  }
+
+  /** True where the tag ends an item. */
+  #close(bytes: Buffer, token: number, end: number): boolean {
+    this.#depth--
+    if (this.#depth < 0) throw this.#error('FILE_MALFORMED', 'an element is closed that was never opened', 'Export the feed again.')
+    if (this.#inItem === -1 || this.#depth !== this.#inItem) return false
+    if (tagName(bytes, token + 2, end) !== this.#itemTag) {
+      throw this.#error('FILE_MALFORMED', `the item that starts on line ${this.#itemLine} is closed by another tag`, 'Close every element in the order in which they were opened.')
+    }
+    this.#inItem = -1
+    return true
+  }
+
+  #takeRoot(name: string): void {
+    this.#sawRoot = true
+    if (name === 'rss') [this.#itemDepth, this.#itemName, this.root] = [2, 'item', 'google-rss']
+    else if (name === 'channel') [this.#itemDepth, this.#itemName, this.root] = [1, 'item', 'google-rss']
+    else if (name === 'feed') [this.#itemDepth, this.#itemName, this.root] = [1, 'entry', 'google-atom']
+    else if (/^html$/i.test(name)) throw this.#error('UNEXPECTED_CONTENT', 'the source is a web page, not a feed', 'Check the address and the credentials: a login page looks like this.')
+    else throw this.#error('WRONG_FORMAT', 'the root element is neither <rss> nor <feed>', 'Export the feed as Google Shopping RSS 2.0 or Atom, or as CSV.')
+  }
+
+  #checkInstruction(bytes: Buffer, token: number, end: number): void {
+    if (/^<\?xml[\s?]/.test(bytes.toString('latin1', token, Math.min(end + 1, token + 16)))) return
+    throw this.#error('FILE_DOCTYPE', 'the file has a processing instruction', 'Remove the <?…?> instruction: style sheets and other files are never read.')
+  }
+
+  /** Hands the skeleton what is safe to hand over and keeps the open item, or the open token, for the next bytes. */
+  #keep(bytes: Buffer, from: number, token: number, state: number): void {
+    let start = from
+    if (this.#inItem === -1) {
+      start = state === inText ? bytes.length : Math.max(from, token)
+      this.#skeleton(bytes, from, start)
+    }
+    this.#carry = start === 0 ? bytes : Buffer.from(bytes.subarray(start))
+    this.#tokenStart = token - start
+    if (this.#carry.length > this.#options.limits.recordBytes) {
+      throw this.#error('FILE_RECORD_TOO_LARGE', `an item, comment or tag is larger than ${this.#options.limits.recordBytes} bytes`, 'Check that every item, comment and CDATA section is closed.', this.#inItem === -1 ? undefined : this.#itemLine)
+    }
+  }
+
+  #skeleton(bytes: Buffer, from: number, to: number): void {
+    if (to > from) this.#skeletonText(this.#decoder.write(bytes.subarray(from, to)))
+  }
+
+  #skeletonText(text: string): void {
+    this.#textBytes = text.includes('>') ? 0 : this.#textBytes + text.length
+    if (this.#textBytes > this.#options.limits.recordBytes) throw this.#error('FILE_RECORD_TOO_LARGE', 'the text between two elements is too long', 'Check the head of the feed.')
+    this.#options.skeleton(text)
+  }
+
+  #error(code: FileErrorCode, message: string, mend: string, line = this.#line) {
+    return fileError(code, message, { name: this.#options.name, at: `line ${line}`, mend })
+  }
+}
+
+function tagName(bytes: Buffer, start: number, end: number): string {
+  let to = start
+  while (to < end) {
+    const byte = bytes[to]
+    if (byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d || byte === 0x2f) break
+    to++
+  }
+  return bytes.toString('utf8', start, to)
+}
+
+function countLines(bytes: Buffer, from: number, to: number): number {
+  let lines = 0
+  for (let i = from; i < to; i++) if (bytes[i] === 0x0a || (bytes[i] === 0x0d && bytes[i + 1] !== 0x0a)) lines++
+  return lines
+}

@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto'
+import type { SourceDefinition } from '../pipeline/definition.ts'
+import { openLocalFile } from './localFile.ts'
+
+export interface SourceHash {
+  readonly sha256: string
+  readonly bytes: number
+}
+
+/**
+ * SHA-256 of a local file without reading its rows, for the source gate: the same bytes as the last closed snapshot
+ * need no parsing. About 0.1 s for 98 MB. Undefined for sources that are not local files.
+ *
+ * @throws RunError as `openLocalFile`
+ */
+export async function hashSource(definition: SourceDefinition): Promise<SourceHash | undefined> {
+  if (!isLocalFile(definition.uri)) return undefined
+  const stream = await openLocalFile(definition.uri)
+  try {
+    const hash = createHash('sha256')
+    let bytes = 0
+    for await (const chunk of stream.chunks) {
+      hash.update(chunk)
+      bytes += chunk.length
+    }
+    await stream.end()
+    return { sha256: hash.digest('hex'), bytes }
+  } finally {
+    await stream.close()
+  }
+}
+
+/** A path or `file:` address; a Windows drive letter is a path. */
+export function isLocalFile(uri: string): boolean {
+  return uri !== '-' && (uri.startsWith('file:') || !/^[a-z][a-z0-9+.-]+:/i.test(uri))
+}

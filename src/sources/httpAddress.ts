@@ -1,0 +1,57 @@
+import { lookup } from 'node:dns'
+import type { LookupAddress } from 'node:dns'
+import { isIP } from 'node:net'
+import type { LookupFunction } from 'node:net'
+import { RunError } from '../errors.ts'
+import { isPrivateAddress } from './addresses.ts'
+
+const ports = new Set(['', '80', '443', '8080', '8443'])
+
+/**
+ * Checks an address before anything is sent to it: https (http only where private addresses are allowed), no
+ * credentials inside, a usual port, no literal private address. Names are checked when they are resolved, by
+ * `checkedLookup`, because only the connected address counts (bad-inputs 137).
+ *
+ * @throws RunError SOURCE_REFUSED
+ */
+export function checkUrl(text: string, allowPrivate: boolean): URL {
+  if (/[\r\n\t\0]/.test(text)) throw refused('an address with control characters', 'source address')
+  if (!URL.canParse(text)) throw refused('an address that cannot be read', 'source address')
+  const url = new URL(text)
+  const where = safeLabel(url)
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw refused(`an address of the kind ${url.protocol}`, where)
+  if (url.username !== '' || url.password !== '') throw refused('an address with credentials inside', where, 'Name environment variables under `source.credentials` instead.')
+  if (allowPrivate) return url
+  if (url.protocol === 'http:') throw refused('plain http', where, 'Use https, or set `allow_private: true` for a source in your own network.')
+  if (!ports.has(url.port)) throw refused(`port ${url.port}`, where, 'Serve the feed on 443, or set `allow_private: true` for a source in your own network.')
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  if (isIP(host) !== 0 && isPrivateAddress(host)) throw refused('a private address', where, 'Set `allow_private: true` for a source in your own network.')
+  if (/(^|\.)localhost\.?$/i.test(host)) throw refused('this machine itself', where, 'Set `allow_private: true` for a source in your own network.')
+  return url
+}
+
+/** Resolves once and hands only allowed addresses to the connection, so that a second answer of the DNS changes nothing. */
+export function checkedLookup(allowPrivate: boolean): LookupFunction {
+  return (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
+      if (error !== null) return callback(error, [])
+      const usable = allowPrivate ? found : found.filter(({ address }) => !isPrivateAddress(address))
+      const [first] = usable
+      if (first === undefined) {
+        const refusal = refused('a name that leads to a private address', hostname, 'Set `allow_private: true` for a source in your own network.')
+        return callback(refusal, [])
+      }
+      if (options.all === true) callback(null, usable)
+      else callback(null, first.address, first.family)
+    })
+  }
+}
+
+/** Scheme, host and path: queries often hold keys. */
+export function safeLabel(url: URL): string {
+  return `${url.protocol}//${url.host}${url.pathname}${url.search === '' ? '' : '?…'}`
+}
+
+function refused(what: string, where: string, mend = 'Name an https address of the feed.'): RunError {
+  return new RunError('SOURCE_REFUSED', `the source is ${what}, which is refused`, { where, mend })
+}

@@ -1,0 +1,146 @@
+import { createHash } from 'node:crypto'
+import { RunError } from '../errors.ts'
+import { ByteQueue } from '../formats/byteQueue.ts'
+import { fileError } from '../formats/fileError.ts'
+import type { ReadLimits } from '../formats/limits.ts'
+import { readLimits } from '../formats/limits.ts'
+import type { Detected } from '../formats/openFormat.ts'
+import { openFormat } from '../formats/openFormat.ts'
+import type { RowSource, SourceFacts } from '../formats/rows.ts'
+import type { Logger } from '../log.ts'
+import type { SourceDefinition } from '../pipeline/definition.ts'
+import type { Row } from '../records/record.ts'
+import type { ByteStream } from './byteStream.ts'
+import { judgeCompleteness } from './completeness.ts'
+import { isLocalFile } from './hashSource.ts'
+import { openHttp } from './http.ts'
+import { openLocalFile } from './localFile.ts'
+import { openStdin } from './stdin.ts'
+import { readWitness } from './witness.ts'
+
+export interface SourceContext {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly log: Logger
+  readonly signal?: AbortSignal
+  /**
+   * Facts of the last closed snapshot of this source: for conditional requests, and because a plain file is complete
+   * only if it ends as it ended then (I8).
+   */
+  readonly previous?: SourceFacts
+  /** Tests may lower the limits. */
+  readonly limits?: ReadLimits
+}
+
+export interface OpenedSource extends RowSource {
+  /**
+   * True: the server said that nothing changed since `previous`. Then `facts` are the previous ones and `rows` throws:
+   * no rows must never be taken for an empty source.
+   */
+  readonly unchanged: boolean
+  /** Undefined where nothing was read because nothing changed. */
+  readonly detected: Detected | undefined
+}
+
+/**
+ * Opens one source and recognizes what it is. Nothing is read beyond the first few hundred kilobytes until `rows` is
+ * iterated. Rows are read once; close it whatever happens.
+ *
+ * @throws RunError SOURCE_…, FILE_… and the others of formats/fileError.ts; here or while the rows are read
+ */
+export async function openSource(definition: SourceDefinition, context: SourceContext): Promise<OpenedSource> {
+  const stream = await openBytes(definition, context)
+  if (stream === 'unchanged') return unchangedSource(definition, context.previous)
+  try {
+    return await readStream(stream, definition, context)
+  } catch (error) {
+    await stream.close()
+    throw error
+  }
+}
+
+async function openBytes(definition: SourceDefinition, context: SourceContext): Promise<ByteStream | 'unchanged'> {
+  const { uri } = definition
+  if (uri === '-') return openStdin()
+  if (isLocalFile(uri)) return openLocalFile(uri)
+  if (/^https?:/i.test(uri)) return openHttp(definition, context)
+  throw new RunError('SOURCE_REFUSED', 'the kind of this source address is not known', { where: uri.slice(0, uri.indexOf(':') + 1), mend: 'Use a path, `file:`, `https:`, `sftp:`, `s3:`, `postgres:` or `-`.' })
+}
+
+async function readStream(stream: ByteStream, definition: SourceDefinition, context: SourceContext): Promise<OpenedSource> {
+  const limits = context.limits ?? readLimits
+  const name = stream.label
+  const hash = createHash('sha256')
+  let bytes = 0
+  const input = new ByteQueue(
+    (async function* () {
+      for await (const chunk of stream.chunks) {
+        context.signal?.throwIfAborted()
+        bytes += chunk.length
+        if (bytes > limits.compressedBytes) throw fileError('FILE_TOO_LARGE', `the source is larger than ${limits.compressedBytes} bytes`, { name, mend: 'Split the export, or send it packed.' })
+        hash.update(chunk)
+        yield chunk
+      }
+    })(),
+  )
+  const opened = await openFormat(input, definition, { name, limits, ...(stream.charset === undefined ? {} : { charset: stream.charset }) })
+  let facts: SourceFacts | undefined
+  async function* rows(): AsyncGenerator<readonly Row[]> {
+    try {
+      yield* opened.reader.rows
+      const transport = await stream.end()
+      const witness = await readWitness(definition, stream.label)
+      const end = opened.reader.end()
+      const sha256 = hash.digest('hex')
+      facts = {
+        uri: name,
+        bytes,
+        sha256,
+        format: opened.detected.format,
+        encoding: opened.detected.encoding,
+        compression: opened.detected.compression,
+        columns: end.columns,
+        finalNewline: end.finalNewline,
+        completeness: judgeCompleteness({
+          asked: definition.complete,
+          format: end,
+          transport,
+          containerProof: opened.containerProof,
+          bytes,
+          sha256,
+          ...(context.previous === undefined ? {} : { previous: context.previous }),
+          ...(witness === undefined ? {} : { witness }),
+        }),
+        notes: [...opened.detected.notes, ...end.notes.filter((note) => !opened.detected.notes.includes(note))],
+        ...(transport.etag === undefined ? {} : { etag: transport.etag }),
+        ...(transport.lastModified === undefined ? {} : { lastModified: transport.lastModified }),
+      }
+    } finally {
+      await stream.close()
+    }
+  }
+  return {
+    unchanged: false,
+    detected: opened.detected,
+    rows: rows(),
+    facts: () => {
+      if (facts === undefined) throw new Error('the facts of a source are known once its rows have ended')
+      return facts
+    },
+    close: () => stream.close(),
+  }
+}
+
+function unchangedSource(definition: SourceDefinition, previous: SourceFacts | undefined): OpenedSource {
+  if (previous === undefined) throw new RunError('SOURCE_UNAVAILABLE', 'the server says that nothing changed, but nothing was read before', { where: definition.uri.replace(/\?.*$/, ''), mend: 'Run again.' })
+  return {
+    unchanged: true,
+    detected: undefined,
+    rows: {
+      [Symbol.asyncIterator]: () => {
+        throw new Error('an unchanged source has no rows to read; ask `unchanged` first')
+      },
+    },
+    facts: () => previous,
+    close: () => Promise.resolve(),
+  }
+}
