@@ -1,0 +1,186 @@
+/** Pipeline files of a directory: found, parsed, checked, with every problem at its line. */
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { registerHooks } from 'node:module'
+import path from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { LineCounter, parseDocument, type Document } from 'yaml'
+import { ConfigError, UsageError, type Problem } from '../errors.ts'
+import { nearest } from '../records/closeness.ts'
+import type { DestinationDefinition, Pipeline } from './definition.ts'
+import { resolvePipeline, type PathProblem } from './resolve.ts'
+
+const endings = ['.ts', '.mts', '.yaml', '.yml', '.json']
+const maxBytes = 10 * 1024 * 1024
+
+export interface LoadedPipelines {
+  /** Sorted by name. */
+  readonly pipelines: readonly Pipeline[]
+  /** One for each file that is wrong; the others are usable. */
+  readonly errors: readonly ConfigError[]
+}
+
+/** @throws {UsageError} PIPELINES_MISSING where the directory cannot be read */
+export async function loadPipelines(directory: string): Promise<LoadedPipelines> {
+  const files = await pipelineFiles(directory)
+  const pipelines: Pipeline[] = []
+  const errors: ConfigError[] = []
+  for (const file of files) {
+    try {
+      const pipeline = await loadFile(path.join(directory, file))
+      const twin = pipelines.find((other) => other.name === pipeline.name)
+      if (twin !== undefined) throw configError(file, [{ path: '', message: `${twin.file} has the same name`, where: pipeline.file }])
+      const rival = pipelines.find((other) => identityOf(other.destination) === identityOf(pipeline.destination))
+      if (rival !== undefined) throw configError(file, [{ path: 'destination', message: `${rival.file} writes to the same destination: each would delete what the other sends`, mend: 'Put both sources into one pipeline (source: as a list), or use another destination.', where: pipeline.file }])
+      pipelines.push(pipeline)
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error
+      errors.push(error)
+    }
+  }
+  return { pipelines, errors }
+}
+
+/**
+ * The pipelines that names or globs (`shop-*`) pick, in the order of the directory; all without patterns.
+ *
+ * @throws {UsageError} UNKNOWN_PIPELINE with the nearest name; {ConfigError} where a picked file is wrong
+ */
+export async function selectPipelines(directory: string, patterns: readonly string[]): Promise<readonly Pipeline[]> {
+  const { pipelines, errors } = await loadPipelines(directory)
+  const broken = new Map(errors.map((error) => [nameOf(path.basename(error.where ?? '')), error]))
+  const names = [...pipelines.map(({ name }) => name), ...broken.keys()]
+  const picked = new Set<string>()
+  for (const pattern of patterns.length === 0 ? ['*'] : patterns) {
+    const found = names.filter((name) => name === pattern || path.matchesGlob(name, pattern))
+    if (found.length === 0 && pattern !== '*') throw unknownPipeline(pattern, directory, names)
+    for (const name of found) picked.add(name)
+  }
+  const faults = [...broken].filter(([name]) => picked.has(name)).map(([, error]) => error)
+  if (faults.length === 1 && faults[0] !== undefined) throw faults[0]
+  if (faults.length > 1) throw new ConfigError('PIPELINE_INVALID', `${faults.length} pipeline files are wrong`, faults.flatMap(({ problems }) => problems), { where: directory, mend: 'Correct the files; sluice check shows every problem.' })
+  return pipelines.filter(({ name }) => picked.has(name))
+}
+
+/** One pipeline by name. @throws as `selectPipelines` */
+export async function loadPipeline(directory: string, name: string): Promise<Pipeline> {
+  const [pipeline, more] = await selectPipelines(directory, [name])
+  if (pipeline === undefined) throw unknownPipeline(name, directory, [])
+  if (more !== undefined) throw new UsageError('SEVERAL_PIPELINES', `"${name}" names several pipelines, one is needed`, { where: directory, mend: `Name one of them, for example ${pipeline.name}.` })
+  return pipeline
+}
+
+/** One file, wherever it is. @throws {ConfigError} PIPELINE_INVALID with every problem */
+export async function loadFile(file: string): Promise<Pipeline> {
+  const name = nameOf(path.basename(file))
+  const { input, lineOf } = await readInput(file)
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name)) throw configError(file, [{ path: '', message: 'the file name must be letters, digits, - and _', where: file }])
+  const { pipeline, problems } = resolvePipeline(input, name, file)
+  if (pipeline !== undefined) return pipeline
+  throw configError(file, problems.map((problem) => located(problem, file, lineOf)))
+}
+
+function located(problem: PathProblem, file: string, lineOf: (parts: readonly (string | number)[]) => number | undefined): Problem {
+  const { parts, ...rest } = problem
+  const line = lineOf(parts)
+  return { ...rest, where: line === undefined ? file : `${file}:${line}` }
+}
+
+function configError(file: string, problems: readonly Problem[]): ConfigError {
+  const [first] = problems
+  const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
+  return new ConfigError('PIPELINE_INVALID', `${first?.path === '' || first === undefined ? '' : `${first.path} `}${first?.message ?? 'is not valid'}${more}`, problems, { where: file, mend: first?.mend ?? `Correct ${path.basename(file)}; nothing was read or sent.` })
+}
+
+async function pipelineFiles(directory: string): Promise<string[]> {
+  try {
+    const entries = await readdir(directory, { withFileTypes: true })
+    return entries
+      .filter((entry) => !entry.isDirectory() && endings.some((ending) => entry.name.endsWith(ending)) && !entry.name.startsWith('.') && !/\.(?:d|test)\.m?ts$/.test(entry.name))
+      .map(({ name }) => name)
+      .sort()
+  } catch (error) {
+    throw new UsageError('PIPELINES_MISSING', `the directory of pipelines cannot be read: ${directory}`, { where: directory, mend: 'Name the directory with --pipelines, or make one with sluice init.', cause: error })
+  }
+}
+
+type LineOf = (parts: readonly (string | number)[]) => number | undefined
+
+async function readInput(file: string): Promise<{ input: unknown; lineOf: LineOf }> {
+  try {
+    const { size } = await stat(file)
+    if (size > maxBytes) throw configError(file, [{ path: '', message: 'is larger than 10 MB', where: file }])
+    if (/\.m?ts$/.test(file)) return { input: await importDefault(file), lineOf: () => undefined }
+    const text = (await readFile(file, 'utf8')).replace(/^\ufeff/, '')
+    return file.endsWith('.json') ? readJson(text, file) : readYaml(text, file)
+  } catch (error) {
+    if (error instanceof ConfigError) throw error
+    throw configError(file, [{ path: '', message: `cannot be loaded: ${error instanceof Error ? error.message : String(error)}`, where: file }])
+  }
+}
+
+function readYaml(text: string, file: string): { input: unknown; lineOf: LineOf } {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true })
+  if (document.errors.length > 0) {
+    throw configError(file, document.errors.map((error) => ({ path: '', message: error.message, where: `${file}:${lines.linePos(error.pos[0]).line}` })))
+  }
+  return { input: document.toJS({ maxAliasCount: 20 }), lineOf: (parts) => lineIn(document, lines, parts) }
+}
+
+function readJson(text: string, file: string): { input: unknown; lineOf: LineOf } {
+  try {
+    const input: unknown = JSON.parse(text)
+    const lines = new LineCounter()
+    // JSON is YAML: the document knows where each value stands, and that a key stands twice.
+    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+    const twice = document.errors.find(({ code }) => code === 'DUPLICATE_KEY')
+    if (twice !== undefined) throw configError(file, [{ path: '', message: twice.message, where: `${file}:${lines.linePos(twice.pos[0]).line}` }])
+    return { input, lineOf: (parts) => lineIn(document, lines, parts) }
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    const at = /line (\d+)/.exec(error.message)?.[1]
+    throw configError(file, [{ path: '', message: `is no JSON: ${error.message.replace(/"[^"]*"\.\.\. /g, '')}`, where: at === undefined ? file : `${file}:${at}` }])
+  }
+}
+
+/** Line of the nearest thing on the path that is there. */
+function lineIn(document: Document, lines: LineCounter, parts: readonly (string | number)[]): number | undefined {
+  for (let length = parts.length; length > 0; length--) {
+    const node: unknown = document.getIn(parts.slice(0, length), true)
+    const range = typeof node === 'object' && node !== null && 'range' in node ? node.range : undefined
+    if (Array.isArray(range) && typeof range[0] === 'number') return lines.linePos(range[0]).line
+  }
+  return 1
+}
+
+let hooked = false
+
+/** A TypeScript pipeline imports `sluice` from wherever it lies, and so gets this very program. */
+async function importDefault(file: string): Promise<unknown> {
+  if (!hooked) {
+    const index = new URL('../index.ts', import.meta.url).href
+    registerHooks({ resolve: (specifier, context, next) => (specifier === 'sluice' ? { url: index, format: 'module-typescript', shortCircuit: true } : next(specifier, context)) })
+    hooked = true
+  }
+  const { mtimeMs } = await stat(file)
+  const module: unknown = await import(`${pathToFileURL(path.resolve(file)).href}?changed=${mtimeMs}`)
+  const exported = typeof module === 'object' && module !== null && 'default' in module ? module.default : undefined
+  if (exported === undefined) throw new Error('has no default export; write: export default definePipeline({ … })')
+  return exported
+}
+
+function nameOf(file: string): string {
+  const ending = endings.find((one) => file.endsWith(one)) ?? ''
+  return file.slice(0, file.length - ending.length)
+}
+
+function unknownPipeline(pattern: string, directory: string, names: readonly string[]): UsageError {
+  const near = nearest(pattern, names)
+  const list = names.length === 0 ? 'There is none yet: sluice init.' : `There are ${names.slice(0, 10).join(', ')}.`
+  return new UsageError('UNKNOWN_PIPELINE', `no "${pattern}" in ${directory}. Nothing was read or sent.`, { where: directory, mend: near === undefined ? list : `Did you mean ${near}?` })
+}
+
+function identityOf(destination: DestinationDefinition): string {
+  if (destination.kind === 'catalog') return `catalog ${destination.catalogId}`
+  return destination.kind === 'audience' ? `audience ${destination.accountId} ${destination.audienceId}` : `do-not-reach ${destination.accountId} ${destination.listId}`
+}

@@ -1,0 +1,230 @@
+/** A parsed file, of whatever format, to a `Pipeline` with every default filled in, or to all of its problems. */
+import { hash } from 'node:crypto'
+import type { z } from 'zod'
+import type { Problem } from '../errors.ts'
+import { nearest } from '../records/closeness.ts'
+import { minorUnits } from '../records/product/currencies.ts'
+import { presetByName, presets } from '../records/presets/index.ts'
+import { productFields } from '../records/product/mapProduct.ts'
+import { identifierTypes } from '../records/record.ts'
+import type { CompletenessProof, DestinationDefinition, FieldMapping, Pipeline, SourceDefinition, ValueTest } from './definition.ts'
+import { atMostHalf } from './duration.ts'
+import { fieldSchema, pipelineSchema, removeSchema, sourceSchema, type FieldFile, type PipelineFile, type SourceFile } from './schema.ts'
+
+export type Resolved = { readonly pipeline: Pipeline; readonly problems: readonly [] } | { readonly pipeline?: undefined; readonly problems: readonly PathProblem[] }
+
+/** A problem with its path in parts, so that the loader can find its line. */
+export interface PathProblem extends Problem {
+  readonly parts: readonly (string | number)[]
+}
+
+const audienceFields = ['key', ...identifierTypes, 'effective_at', 'expires_at']
+const doNotReachFields = ['key', 'email', 'phone_number', 'expires_at', 'remove']
+
+/** Pure. */
+export function resolvePipeline(input: unknown, name: string, file: string): Resolved {
+  const problems: PathProblem[] = []
+  const say = (parts: readonly (string | number)[], message: string, mend?: string) => {
+    problems.push({ parts, path: pathText(parts), message, ...(mend === undefined ? {} : { mend }) })
+  }
+  const checked = pipelineSchema.safeParse(input)
+  if (!checked.success) for (const issue of flatten(checked.error.issues, input)) say(issue.path, issue.message)
+  const raw = isObject(input) ? input : {}
+  const { map, remove } = readMap(raw, say)
+  if (checked.data?.preset !== undefined && presetByName(checked.data.preset) === undefined) {
+    const near = nearest(checked.data.preset, presets.map((preset) => preset.name))
+    say(['preset'], `unknown preset "${checked.data.preset}"${near === undefined ? `; known are ${presets.map((preset) => preset.name).join(', ')}` : `; did you mean "${near}"?`}`)
+  }
+  const currency = checked.data?.options?.default_currency?.toUpperCase()
+  if (currency !== undefined && !minorUnits.has(currency)) say(['options', 'default_currency'], `"${currency}" is no active ISO 4217 currency`)
+  if (checked.data !== undefined) checkSources(sourcesOf(checked.data), Array.isArray(raw['source']), say)
+  if (!checked.success || problems.length > 0) return { problems }
+  return { pipeline: complete(checked.data, map, remove, name, file), problems: [] }
+}
+
+type Say = (parts: readonly (string | number)[], message: string, mend?: string) => void
+
+/** Target fields depend on the kind of the destination; a wrong one is named with the nearest right one. */
+function readMap(input: Readonly<Record<string, unknown>>, say: Say): { map: Record<string, FieldMapping>; remove: ValueTest | undefined } {
+  const map: Record<string, FieldMapping> = Object.create(null)
+  let remove: ValueTest | undefined
+  const kind = isObject(input['destination']) ? input['destination']['kind'] : undefined
+  const known: readonly string[] = kind === 'catalog' ? productFields : kind === 'do-not-reach' ? doNotReachFields : audienceFields
+  const given = input['map']
+  const isKnownKind = kind === 'catalog' || kind === 'audience' || kind === 'do-not-reach'
+  if (isObject(given) && isKnownKind) {
+    for (const [field, value] of Object.entries(given)) {
+      if (!known.includes(field)) {
+        const near = nearest(field, known)
+        say(['map', field], `unknown field "${field}"${near === undefined ? `; known are ${known.join(', ')}` : `; did you mean "${near}"?`}`)
+      } else if (field === 'remove') {
+        const checked = removeSchema.safeParse(value)
+        if (checked.success) remove = checked.data
+        else for (const issue of checked.error.issues) say(['map', field, ...issue.path.map(part)], issue.message)
+      } else {
+        const checked = fieldSchema.safeParse(value)
+        if (checked.success) map[field] = toMapping(checked.data)
+        else for (const issue of flatten(checked.error.issues, value)) say(['map', field, ...issue.path], issue.message)
+      }
+    }
+    const fields = Object.keys(given)
+    if (kind === 'audience' && fields.length > 0 && !fields.includes('key') && input['preset'] === undefined) say(['map'], 'needs key: the column that tells one row from another', 'map: { key: customer_id }')
+    if (kind !== 'catalog' && fields.length > 0 && !fields.some((field) => (identifierTypes as readonly string[]).includes(field)) && input['preset'] === undefined) say(['map'], `needs at least one of ${kind === 'audience' ? identifierTypes.join(', ') : 'email, phone_number'}`)
+  }
+  if (kind === 'catalog' && input['consent'] !== undefined) say(['consent'], 'belongs to audiences, not to catalogs')
+  return { map, remove }
+}
+
+function toMapping(field: FieldFile): FieldMapping {
+  if (typeof field === 'string') return { columns: [field], transforms: [] }
+  if (typeof field === 'function') return { columns: [], transforms: [], compute: field }
+  if (Array.isArray(field)) return { columns: field, transforms: [] }
+  const { column, columns, transform, transforms } = field
+  const constant = field.const ?? field.constant ?? field.value
+  const list = (transform === undefined ? [] : [transform].flat(2)).concat((transforms ?? []).flat())
+  return {
+    columns: [...(column === undefined ? [] : [column].flat()), ...(columns ?? [])],
+    transforms: list,
+    ...(constant === undefined ? {} : { constant }),
+    ...(field.default === undefined ? {} : { default: field.default }),
+    ...(field.default_country === undefined ? {} : { defaultCountry: field.default_country }),
+    ...(field.hashed === undefined ? {} : { hashed: field.hashed }),
+    ...(field.compute === undefined ? {} : { compute: field.compute }),
+  }
+}
+
+function checkSources(sources: readonly SourceFile[], isList: boolean, say: Say): void {
+  sources.forEach((source, index) => {
+    const at = isList ? ['source', index] : ['source']
+    const isSql = /^postgres(?:ql)?:/i.test(source.url)
+    if (isSql && source.query === undefined) say([...at, 'query'], 'is needed for a postgres source')
+    if (!isSql && source.query !== undefined) say([...at, 'query'], 'belongs to postgres sources only')
+    if (source.url === '-' && sources.length > 1) say([...at, 'url'], 'stdin cannot be one of several sources')
+  })
+}
+
+function complete(file: PipelineFile, map: Readonly<Record<string, FieldMapping>>, remove: ValueTest | undefined, name: string, path: string): Pipeline {
+  const sources = sourcesOf(file).map(toSource)
+  const mapping = {
+    maxIdLength: file.options?.max_id_length ?? 100,
+    allow: file.options?.allow ?? [],
+    values: file.options?.values ?? {},
+    ...(file.options?.default_currency === undefined ? {} : { defaultCurrency: file.options.default_currency.toUpperCase() }),
+  }
+  const reading = sources.map(({ uri, format, encoding, member, sheet, csv, query, parameters }) => ({ uri, format, encoding, member, sheet, csv, query, parameters }))
+  const decides = JSON.stringify({ reading, preset: file.preset, map, consent: file.consent, remove, mapping, kind: file.destination.kind }, (_, value: unknown) => (typeof value === 'function' ? String(value) : value))
+  return {
+    name,
+    file: path,
+    sources,
+    map,
+    destination: toDestination(file.destination),
+    guards: {
+      minRows: file.guards?.min_rows ?? 1,
+      maxDeleteCount: file.guards?.max_delete_count ?? 10,
+      maxDeletePercent: file.guards?.max_delete_percent ?? 10,
+      maxRejectPercent: file.guards?.max_reject_percent ?? 50,
+    },
+    mapping,
+    definitionHash: hash('sha256', decides),
+    ...(file.schedule === undefined ? {} : { schedule: { cron: file.schedule.trim(), timezone: file.timezone ?? 'UTC', overlap: file.overlap ?? 'skip' } }),
+    ...(file.preset === undefined ? {} : { preset: file.preset }),
+    ...(file.consent === undefined ? {} : { consent: file.consent }),
+    ...(remove === undefined ? {} : { remove }),
+  }
+}
+
+function sourcesOf(file: PipelineFile): readonly SourceFile[] {
+  return Array.isArray(file.source) ? file.source : [file.source]
+}
+
+/** A one-off source for `backfill`: the first source's reading options at another address. */
+export function withSource(pipeline: Pipeline, uri: string): Pipeline {
+  const checked = sourceSchema.safeParse({ url: uri })
+  const [first] = pipeline.sources
+  const base = checked.success ? toSource(checked.data) : undefined
+  if (base === undefined || first === undefined) return pipeline
+  const { format: _format, complete: _complete, compression: _compression, member: _member, ...reading } = first
+  return { ...pipeline, sources: [{ ...base, ...reading, uri }] }
+}
+
+function toSource(source: SourceFile): SourceDefinition {
+  const { csv } = source
+  return {
+    uri: source.url,
+    format: source.format ?? 'auto',
+    complete: toProof(source.complete),
+    encoding: source.encoding ?? 'auto',
+    compression: source.compression ?? 'auto',
+    csv: {
+      delimiter: csv?.delimiter === 'tab' ? '\t' : (csv?.delimiter ?? 'auto'),
+      quote: csv?.quote ?? '"',
+      headerRow: csv?.header_row ?? 'auto',
+      ...(csv?.columns === undefined ? {} : { columns: csv.columns }),
+    },
+    allowPrivate: source.allow_private ?? false,
+    ...(source.member === undefined ? {} : { member: source.member }),
+    ...(source.sheet === undefined ? {} : { sheet: source.sheet }),
+    ...(source.query === undefined ? {} : { query: source.query }),
+    ...(source.parameters === undefined ? {} : { parameters: source.parameters }),
+    ...(source.credentials === undefined ? {} : { credentials: source.credentials }),
+    ...(source.host_key === undefined ? {} : { hostKey: source.host_key }),
+  }
+}
+
+function toProof(given: SourceFile['complete']): CompletenessProof {
+  if (given === undefined || given === 'auto') return { kind: 'auto' }
+  if ('marker' in given) return { kind: 'marker', path: given.marker }
+  if ('manifest' in given) return { kind: 'manifest', path: given.manifest }
+  if ('trailer' in given) return { kind: 'trailer', pattern: given.trailer }
+  return { kind: 'rows', count: given.rows }
+}
+
+function toDestination(given: PipelineFile['destination']): DestinationDefinition {
+  if (given.kind === 'catalog') return { kind: 'catalog', catalogId: given.catalog_id, missing: given.missing ?? 'delete' }
+  const expiresIn = given.expires_in ?? { months: 13 }
+  const times = { expiresIn, renewBefore: atMostHalf(given.renew_before ?? { ms: 30 * 86_400_000 }, expiresIn) }
+  if (given.kind === 'do-not-reach') return { kind: 'do-not-reach', accountId: given.account_id, listId: given.list_id, ...times }
+  return { kind: 'audience', accountId: given.account_id, audienceId: given.audience_id, ...times, usersPerOperation: given.users_per_operation ?? 1, suppress: given.suppress ?? 'do-not-reach' }
+}
+
+interface FlatIssue {
+  readonly path: readonly (string | number)[]
+  readonly message: string
+}
+
+/** Of a union's branches, the one that was meant is the one that got furthest; its problems are told. */
+function flatten(issues: readonly z.core.$ZodIssue[], input: unknown, base: readonly (string | number)[] = []): FlatIssue[] {
+  return issues.flatMap((issue): FlatIssue[] => {
+    const path = [...base, ...issue.path.map(part)]
+    if (issue.code === 'unrecognized_keys') {
+      const messages = issue.message.split('; unknown key ')
+      return issue.keys.map((key, index) => ({ path: [...path, key], message: index === 0 ? (messages[0] ?? issue.message) : `unknown key ${messages[index] ?? `"${key}"`}` }))
+    }
+    if (path.length > 0 && valueAt(input, path) === undefined) return [{ path, message: `is missing: it ${issue.message === 'Invalid input' ? 'is required' : issue.message}` }]
+    if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [{ path, message: issue.message === 'Invalid input' ? 'is not valid' : issue.message }]
+    const value = valueAt(input, path)
+    const branches = issue.errors.map((errors) => flatten(errors, input, path)).filter((branch) => branch.length > 0)
+    const meant = isObject(value) || Array.isArray(value) ? branches.filter((branch) => branch.some(({ path: at }) => at.length > path.length) || branch.every(({ message }) => message.startsWith('unknown key') || message.startsWith('needs'))) : []
+    const best = meant.sort((a, b) => a.length - b.length)[0]
+    return best ?? [{ path, message: issue.message === 'Invalid input' ? 'is not valid' : issue.message }]
+  })
+}
+
+function valueAt(input: unknown, path: readonly (string | number)[]): unknown {
+  let value = input
+  for (const step of path) value = typeof value === 'object' && value !== null ? (value as Readonly<Record<string | number, unknown>>)[step] : undefined
+  return value
+}
+
+function part(step: PropertyKey): string | number {
+  return typeof step === 'number' ? step : String(step)
+}
+
+function pathText(parts: readonly (string | number)[]): string {
+  return parts.map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`)).join('')
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

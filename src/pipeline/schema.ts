@@ -1,0 +1,194 @@
+/** What a person's pipeline file may say (interface.md 4), checked with every problem at once, and resolved to a `Pipeline`. */
+import { Cron } from 'croner'
+import { z } from 'zod'
+import { nearest } from '../records/closeness.ts'
+import { transforms } from '../records/transforms.ts'
+import { parseDuration } from './duration.ts'
+import { sourceSchemes } from './sourceSchemes.ts'
+
+/** An object of these keys only; a wrong key gets the nearest right one. */
+function strict<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  return z.strictObject(shape, {
+    error: (issue) => {
+      if (issue.code !== 'unrecognized_keys') return issue.code === 'invalid_type' ? 'must be an object' : undefined
+      const known = Object.keys(shape)
+      return (issue['keys'] as string[])
+        .map((key) => {
+          const near = nearest(key, known)
+          return `unknown key "${key}"${near === undefined ? `; known are ${known.join(', ')}` : `; did you mean "${near}"?`}`
+        })
+        .join('; ')
+    },
+  })
+}
+
+const text = (what: string) => z.string(`must be ${what}`).min(1, `must be ${what}`)
+const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
+  z.enum(words, {
+    error: (issue) => {
+      const near = typeof issue.input === 'string' ? nearest(issue.input, words) : undefined
+      return `must be one of ${words.join(', ')}${near === undefined ? '' : `; did you mean "${near}"?`}`
+    },
+  })
+const count = (least: number, most = Number.MAX_SAFE_INTEGER) => z.int('must be a whole number').min(least, `must be ${least} or more`).max(most, `must be ${most} or less`)
+const percent = z.number('must be a number from 0 to 100').min(0, 'must be a number from 0 to 100').max(100, 'must be a number from 0 to 100')
+
+/** Ids are texts; YAML reads 1234 as a number, which is taken where nothing was lost. */
+const id = z.union([z.string().min(1), z.int().nonnegative()], 'must be an id; write it in quotes').transform(String).refine((value) => /^[A-Za-z0-9_-]{1,64}$/.test(value), 'must be an id of letters and digits')
+const duration = z.string('must be a duration such as "13 months" or "30 days"').transform((value, context) => {
+  const parsed = parseDuration(value)
+  if (parsed !== undefined) return parsed
+  context.addIssue({ code: 'custom', message: `"${value.slice(0, 40)}" is no duration; write a number and seconds, minutes, hours, days or months` })
+  return z.NEVER
+})
+const column = text('the name of a column')
+const word = z.union([z.string(), z.number(), z.boolean()], 'must be a text').transform(String)
+const valueTest = strict({ column, values: z.array(word, 'must be a list of values').min(1, 'must hold at least one value') })
+
+const schedule = z.string('must be a cron expression').refine((expression) => {
+  const fields = expression.trim().split(/\s+/).length
+  if (fields !== 5 && fields !== 6) return false
+  try {
+    return new Cron(expression, { paused: true, timezone: 'UTC' }).nextRun() !== undefined
+  } catch {
+    return false
+  }
+}, 'is no cron expression of five or six fields, for example "*/30 * * * *"')
+
+const timezone = z.string('must be an IANA time zone').refine((zone) => {
+  if (!/^[A-Za-z]/.test(zone)) return false
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: zone }) !== undefined
+  } catch {
+    return false
+  }
+}, 'is no IANA time zone, for example Europe/Berlin')
+
+const url = z
+  .string('must be a path or address')
+  .min(1, 'must be a path or address')
+  .max(4096, 'is longer than 4096 characters')
+  .refine((value) => !value.includes('${'), 'references ${…}, which are not expanded: write the address, put secrets into credentials, or use a .ts pipeline')
+  .refine((value) => !/[\u0000-\u001f\u007f]/.test(value), 'holds control characters')
+  .refine((value) => {
+    const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(value)?.[1]?.toLowerCase()
+    return scheme === undefined || sourceSchemes.includes(scheme)
+  }, `must be a path, or one of ${sourceSchemes.map((scheme) => `${scheme}:`).join(' ')}, or -`)
+
+const complete = z.union(
+  [z.literal('auto'), strict({ marker: text('a path') }), strict({ manifest: text('a path') }), strict({ trailer: text('a text with {n}').refine((value) => value.includes('{n}'), 'must hold {n}') }), strict({ rows: count(0) })],
+  'must be auto, { marker: path }, { manifest: path }, { trailer: "#rows={n}" } or { rows: n }',
+)
+
+const environmentName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable; secrets themselves never stand in a pipeline file')
+
+const source = strict({
+  url,
+  format: oneOf(['auto', 'csv', 'tsv', 'json', 'jsonl', 'google-rss', 'google-atom', 'xlsx']).optional(),
+  complete: complete.optional(),
+  encoding: z.string('must be auto or an encoding').regex(/^[A-Za-z0-9._-]{2,40}$/, 'must be auto or an encoding, for example windows-1252').optional(),
+  compression: oneOf(['auto', 'none', 'gzip', 'zip', 'zstd']).optional(),
+  member: text('the name of a member').optional(),
+  sheet: text('the name of a sheet').optional(),
+  csv: strict({
+    delimiter: z.string('must be auto or a delimiter').refine((value) => value === 'auto' || value === 'tab' || [...value].length === 1, 'must be auto, tab or one character').optional(),
+    quote: z.string('must be a quote').refine((value) => [...value].length === 1, 'must be one character').optional(),
+    header_row: z.union([z.literal('auto'), count(1, 1000)], 'must be auto or a line number from 1').optional(),
+    columns: z.array(column, 'must be a list of column names').min(1).optional(),
+  }).optional(),
+  query: text('a query').optional(),
+  parameters: z.array(z.union([z.string(), z.number(), z.boolean(), z.null()])).optional(),
+  credentials: z.record(z.string(), environmentName).optional(),
+  allow_private: z.boolean('must be true or false').optional(),
+  host_key: z.string().regex(/^SHA256:[A-Za-z0-9+/=]{40,}$/, 'must be SHA256:… as ssh-keygen -l prints it').optional(),
+})
+
+const transformAliases: Readonly<Record<string, string>> = { map_values: 'map', date_format: 'date', price_format: 'price', first_non_empty: 'first', 'strip-html': 'strip_html', lowercase: 'lower', uppercase: 'upper' }
+const shorthand: Readonly<Record<string, string>> = { prefix: 'with', split: 'at', join: 'with', date: 'form' }
+
+const transform = z.union([z.string(), z.record(z.string(), z.unknown())], 'must be the name of a transform, or { name: arguments }').transform((given, context) => {
+  const entries: [string, unknown][] = typeof given === 'string' ? [[given, undefined]] : Object.entries(given)
+  return entries.flatMap(([written, value]) => {
+    const name = transformAliases[written] ?? written
+    const entry = transforms[name]
+    if (entry === undefined) {
+      const near = nearest(written, Object.keys(transforms))
+      context.addIssue({ code: 'custom', message: `unknown transform "${written}"${near === undefined ? `; known are ${Object.keys(transforms).join(', ')}` : `; did you mean "${near}"?`}` })
+      return []
+    }
+    const args = argumentsOf(name, value)
+    const fault = entry.check(args)
+    if (fault !== undefined) context.addIssue({ code: 'custom', message: `${name} ${fault}, for example ${entry.example}` })
+    return [{ name, args }]
+  })
+})
+
+function argumentsOf(name: string, value: unknown): Readonly<Record<string, unknown>> {
+  if (value === undefined || value === null || value === true) return {}
+  if (typeof value !== 'object' || Array.isArray(value)) return { [shorthand[name] ?? 'value']: value }
+  return name === 'map' && !('values' in value) ? { values: value } : { ...value }
+}
+
+type Compute = NonNullable<import('./definition.ts').FieldMapping['compute']>
+
+const field = z.union([
+  column,
+  z.array(column).min(1),
+  z.custom<Compute>((value) => typeof value === 'function'),
+  strict({
+    column: z.union([column, z.array(column).min(1)]).optional(),
+    columns: z.array(column).min(1).optional(),
+    const: word.optional(),
+    constant: word.optional(),
+    value: word.optional(),
+    default: word.optional(),
+    default_country: text('a column or an ISO country code').optional(),
+    hashed: z.boolean('must be true or false').optional(),
+    transform: z.union([transform, z.array(transform)]).optional(),
+    transforms: z.array(transform).optional(),
+    compute: z.custom<Compute>((value) => typeof value === 'function', 'must be a function (TypeScript pipelines only)').optional(),
+  }).refine((given) => [given.column, given.columns, given.const, given.constant, given.value, given.default, given.compute].some((one) => one !== undefined), 'needs a column, columns, const, default or compute'),
+], { error: (issue) => (typeof issue.input === 'object' && issue.input !== null ? undefined : 'must be a column, a list of columns, or { column, … }') })
+
+const destination = z.discriminatedUnion('kind', [
+  strict({ kind: z.literal('catalog'), catalog_id: id, missing: oneOf(['delete', 'out-of-stock', 'keep']).optional() }),
+  strict({
+    kind: z.literal('audience'), account_id: id, audience_id: id, expires_in: duration.optional(), renew_before: duration.optional(),
+    users_per_operation: count(1, 2500).optional(), suppress: oneOf(['do-not-reach', 'none']).optional(),
+  }),
+  strict({ kind: z.literal('do-not-reach'), account_id: id, list_id: id, expires_in: duration.optional(), renew_before: duration.optional() }),
+], 'needs a kind: catalog, audience or do-not-reach')
+
+/** Options an owner may switch on, by the rows of bad-inputs.md that name them. */
+export const allowances = [
+  'cut_title', 'cut_description', 'upgrade_http', 'zero_price', 'price_code_first', 'wrapped_email', 'split_lists', 'idn_to_ascii', 'base64_hash',
+] as const
+
+export const pipelineSchema = strict({
+  schedule: schedule.optional(),
+  timezone: timezone.optional(),
+  overlap: oneOf(['skip', 'queue']).optional(),
+  source: z.union([z.string().transform((value) => ({ url: value })).pipe(source), source, z.array(source, 'must be a source or a list of sources').min(1, 'needs at least one source')]),
+  preset: text('the name of a preset').optional(),
+  map: z.record(z.string(), z.unknown(), 'must list target fields').optional(),
+  consent: valueTest.optional(),
+  destination,
+  guards: strict({ min_rows: count(0).optional(), max_delete_count: count(0).optional(), max_delete_percent: percent.optional(), max_reject_percent: percent.optional() }).optional(),
+  options: strict({
+    default_currency: z.string().regex(/^[A-Za-z]{3}$/, 'must be a currency code such as EUR').optional(),
+    max_id_length: count(1, 100).optional(),
+    allow: z.array(oneOf(allowances)).optional(),
+    values: z.record(z.string(), z.record(z.string(), word)).optional(),
+  }).optional(),
+})
+
+export const fieldSchema = field
+export const removeSchema = valueTest
+export const sourceSchema = source
+
+/** A checked file, before defaults. */
+export type PipelineFile = z.output<typeof pipelineSchema>
+/** What `definePipeline` takes: as a person writes it. */
+export type PipelineInput = Omit<z.input<typeof pipelineSchema>, 'map'> & { readonly map?: Readonly<Record<string, z.input<typeof field> | z.input<typeof valueTest>>> }
+export type FieldFile = z.output<typeof field>
+export type SourceFile = z.output<typeof source>

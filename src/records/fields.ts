@@ -1,0 +1,110 @@
+/** Columns of a source bound to target fields: by the pipeline's map first, then by a preset's names, case- and prefix-blind. */
+import type { FieldMapping, Transform } from '../pipeline/definition.ts'
+import type { Cell, Row } from './record.ts'
+import { trimText } from './text.ts'
+import { applyTransforms } from './transforms.ts'
+
+/** The texts that stand for a field in a row: undefined where no column holds any. Untrimmed. */
+export type Reader = (row: Row) => Cell | undefined
+
+export interface BoundField {
+  readonly field: string
+  /** Indexes of the columns it reads, in order. */
+  readonly indexes: readonly number[]
+  /** Columns it names that are not in the source. */
+  readonly missing: readonly string[]
+  readonly mapping: FieldMapping
+  readonly read: Reader
+}
+
+/** What a preset says of a field; columns are compared by `normalizeHeader`. */
+export interface PresetField {
+  readonly columns: readonly string[]
+  readonly constant?: string
+  readonly defaultCountry?: string
+  readonly hashed?: boolean
+  readonly transforms?: readonly Transform[]
+}
+
+/** `g:Image Link`, `image-link`, ` IMAGE_LINK` → `image_link`. A one-word prefix before a colon falls away. */
+export function normalizeHeader(name: string): string {
+  return trimText(name)
+    .toLowerCase()
+    .replace(/^[a-z0-9_]+:(?=\S)/, '')
+    .replace(/[\s\-./()[\]?*]+/g, '_')
+    .replace(/^_+|_+$/g, '')
+}
+
+/** Index of a column: exactly, then trimmed and case-blind, then by `normalizeHeader`; prefixed names win (bad-inputs 142). */
+export function findColumn(columns: readonly string[], name: string): number {
+  const exact = columns.indexOf(name)
+  if (exact >= 0) return exact
+  const wanted = trimText(name).toLowerCase()
+  const blind = columns.findIndex((column) => trimText(column).toLowerCase() === wanted)
+  if (blind >= 0) return blind
+  const normal = normalizeHeader(name)
+  const prefixed = columns.findIndex((column) => column.includes(':') && normalizeHeader(column) === normal)
+  return prefixed >= 0 ? prefixed : columns.findIndex((column) => normalizeHeader(column) === normal)
+}
+
+/** Binds one field. `many` fields take every text of every column, others the first that is not blank. */
+export function bindField(field: string, mapping: FieldMapping, columns: readonly string[], many: boolean): BoundField {
+  const indexes: number[] = []
+  const missing: string[] = []
+  for (const name of mapping.columns) {
+    const index = findColumn(columns, name)
+    if (index >= 0) indexes.push(index)
+    else missing.push(name)
+  }
+  return { field, indexes, missing, mapping, read: reader(mapping, indexes, many) }
+}
+
+function reader(mapping: FieldMapping, indexes: readonly number[], many: boolean): Reader {
+  const { constant, compute, transforms } = mapping
+  const fallback = mapping.default
+  if (constant !== undefined) return () => constant
+  const only = indexes[0] ?? -1
+  if (compute === undefined && transforms.length === 0 && fallback === undefined && indexes.length <= 1) {
+    return indexes.length === 0 ? () => undefined : (row) => row.cells[only]
+  }
+  const raw = compute === undefined ? (row: Row) => gather(row, indexes) : (row: Row) => listOf(compute(cellsByName(row)))
+  return (row) => {
+    let texts = raw(row)
+    if (transforms.length > 0) texts = applyTransforms(texts, transforms)
+    if (!many) {
+      const filled = texts.find((text) => trimText(text) !== '')
+      return filled ?? fallback ?? texts[0]
+    }
+    return texts.some((text) => trimText(text) !== '') || fallback === undefined ? texts : fallback
+  }
+}
+
+function gather(row: Row, indexes: readonly number[]): string[] {
+  const texts: string[] = []
+  for (const index of indexes) {
+    const cell = row.cells[index]
+    if (cell === undefined) continue
+    if (typeof cell === 'string') texts.push(cell)
+    else texts.push(...cell)
+  }
+  return texts
+}
+
+function listOf(value: string | readonly string[] | undefined): string[] {
+  if (value === undefined) return []
+  return typeof value === 'string' ? [value] : [...value]
+}
+
+/** Without a prototype: a column may be named `__proto__` (bad-inputs 33). */
+function cellsByName(row: Row): Readonly<Record<string, Cell | undefined>> {
+  const cells: Record<string, Cell | undefined> = Object.create(null)
+  row.columns.forEach((column, index) => {
+    cells[column] = row.cells[index]
+  })
+  return cells
+}
+
+/** First text of a cell. */
+export function firstText(cell: Cell | undefined): string | undefined {
+  return cell === undefined || typeof cell === 'string' ? cell : cell[0]
+}

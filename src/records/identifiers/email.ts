@@ -1,0 +1,98 @@
+import { trimText } from '../text.ts'
+import type { Normalized } from './result.ts'
+import { nobody } from './placeholders.ts'
+
+export interface EmailOptions {
+  /** `mailto:` and `Name <a@b.c>` are unwrapped. */
+  readonly wrapped: boolean
+  /** The domain is hashed in its ASCII form; otherwise as written, in lower case (spec/gaps.md 12). */
+  readonly idnToAscii: boolean
+}
+
+const invalid = (message: string): Normalized => ({ code: 'EMAIL_INVALID', message })
+
+// 1: letter or digit; 2: other characters of a local part; 0: none of these.
+const kinds = new Uint8Array(128)
+for (const char of 'abcdefghijklmnopqrstuvwxyz0123456789') kinds[char.charCodeAt(0)] = 1
+for (const char of "!#$%&'*+/=?^_`{|}~-") kinds[char.charCodeAt(0)] = 2
+
+const role = /^(?:no-?reply|do-?not-?reply|info|admin|administrator|webmaster|postmaster|hostmaster|abuse|sales|support|contact|office|mailer-daemon|root|test)@|^a@example\./
+
+/**
+ * Trimmed, NFC, lower case, NFC; mailbox dots and +tags stay. Source: spec/gaps.md 11, bad-inputs 6 and 103 to 110.
+ * The input is trimmed at its ends already.
+ */
+export function normalizeEmail(text: string, options: EmailOptions): Normalized {
+  const lower = text.toLowerCase()
+  if (isPlainAddress(lower)) return judged(lower)
+  return slowEmail(text, options)
+}
+
+function judged(address: string): Normalized {
+  if (nobody.has(address)) return { code: 'EMAIL_INVALID', message: 'is a placeholder' }
+  return role.test(address) ? { text: address, note: 'EMAIL_ROLE' } : { text: address }
+}
+
+/** One pass over ASCII: dots between atoms, one @, labels of letters, digits and inner hyphens, a top level that has a letter first. */
+function isPlainAddress(text: string): boolean {
+  const length = text.length
+  if (length > 254) return false
+  let at = 0
+  let last = 46
+  for (; at < length; at++) {
+    const char = text.charCodeAt(at)
+    if (char === 64) break
+    if (char >= 128) return false
+    if (char === 46) {
+      if (last === 46) return false
+    } else if (kinds[char] === 0) return false
+    last = char
+  }
+  if (at === 0 || at > 64 || last === 46 || at >= length - 3) return false
+  let dot = -1
+  last = 46
+  for (let i = at + 1; i < length; i++) {
+    const char = text.charCodeAt(i)
+    if (char === 46) {
+      if (last === 46 || last === 45) return false
+      dot = i
+    } else if (char === 45) {
+      if (last === 46) return false
+    } else if (char >= 128 || kinds[char] !== 1) return false
+    last = char
+  }
+  if (dot < 0 || length - dot < 3 || last === 45) return false
+  const first = text.charCodeAt(dot + 1)
+  return first >= 97 && first <= 122
+}
+
+function slowEmail(given: string, options: EmailOptions): Normalized {
+  let text = trimText(given.replace(/[\u200b-\u200d\u2060\ufeff]/g, ''))
+  if (options.wrapped) text = trimText(/^[^<>]*<([^<>]+)>$/.exec(text)?.[1] ?? text).replace(/^mailto:/i, '')
+  if (/^mailto:/i.test(text) || /[<>]/.test(text)) return invalid('carries a name or mailto:')
+  text = text.normalize('NFC').toLowerCase().normalize('NFC')
+  if (text.length > 254) return invalid('is longer than 254 characters')
+  if (!text.isWellFormed() || /[\u0000-\u001f\u007f-\u009f]/.test(text)) return invalid('holds control characters')
+  const at = text.lastIndexOf('@')
+  if (at <= 0) return invalid('has no @ with something before it')
+  const local = text.slice(0, at)
+  const domain = text.slice(at + 1)
+  if (!/^"(?:[^"\\@]|\\.)+"$/.test(local)) {
+    if (/\s/.test(text)) return invalid('holds a blank')
+    if (/[,;:()[\]\\"]/.test(text)) return invalid('holds more than one address, or characters that no address has')
+    if (local.includes('@')) return invalid('has two @')
+    if (local.startsWith('.') || local.endsWith('.') || text.includes('..')) return invalid('has a dot at an end or two in a row')
+  }
+  if (local.length > 64) return invalid('has more than 64 characters before the @')
+  if (/[\uff01-\uff5e]/.test(text)) return invalid('holds full-width characters')
+  if (!/^(?:[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?\.)+[\p{L}][\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}]$/u.test(domain)) return invalid('has no valid domain')
+  const ascii = options.idnToAscii && /[^\u0000-\u007f]/.test(domain) ? URL.parse(`https://${domain}/`)?.hostname : domain
+  if (ascii === undefined) return invalid('has no valid domain')
+  const result = judged(`${local}@${ascii}`)
+  if ('text' in result && isMixedScript(text)) return { text: result.text, note: 'EMAIL_MIXED_SCRIPT' }
+  return result
+}
+
+function isMixedScript(text: string): boolean {
+  return /[a-z]/.test(text) && /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}]/u.test(text)
+}

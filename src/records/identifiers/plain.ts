@@ -1,0 +1,51 @@
+/** Handles, service ids, device ids and partner ids: short rules, one place. Inputs are trimmed. */
+import type { Normalized } from './result.ts'
+
+/** No @, lower case, 1 to 15 letters, digits and underscores (spec/gaps.md 11; bad-inputs 124). */
+export function normalizeHandle(text: string): Normalized {
+  const handle = (text.startsWith('@') ? text.slice(1) : text).trim().toLowerCase()
+  return /^[a-z0-9_]{1,15}$/.test(handle) ? { text: handle } : { code: 'HANDLE_INVALID', message: 'is no handle of 1 to 15 letters, digits and underscores' }
+}
+
+/** Decimal digits as text, zeros kept (bad-inputs 125). */
+export function normalizeServiceId(text: string): Normalized {
+  return /^\d{1,20}$/.test(text) ? { text } : { code: 'SERVICE_ID_INVALID', message: 'is not made of up to 20 digits' }
+}
+
+/** Advertising id as UUID with dashes, or 16 hex digits of an Android id; lower case; never all zeros (spec/gaps.md 11; bad-inputs 123). */
+export function normalizeDeviceId(text: string): Normalized {
+  const id = text.toLowerCase()
+  if (!/^(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{16})$/.test(id)) return { code: 'DEVICE_ID_INVALID', message: 'is no advertising id' }
+  return /^[0-]+$/.test(id) ? { code: 'DEVICE_ID_INVALID', message: 'is all zeros: tracking was refused' } : { text: id }
+}
+
+/**
+ * Sent as it is, so nothing that looks like an email, a phone number or a card number may pass (bad-inputs 126, 199).
+ * Bare digits are ids unless they begin like an international call.
+ */
+export function normalizePartnerId(text: string): Normalized {
+  const personal = (what: string): Normalized => ({ code: 'PARTNER_ID_PERSONAL', message: `looks like ${what}` })
+  if (text.length > 256 || !text.isWellFormed() || /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\ufeff]/.test(text)) return { code: 'PARTNER_ID_INVALID', message: 'is too long or holds control characters' }
+  if (/\S(?:@|%40|＠)\S/i.test(text)) return personal('an email')
+  if (/^\d+$/.test(text)) {
+    if (/^00[1-9]\d{8,13}$/.test(text)) return personal('a phone number')
+    return isCard(text) ? personal('a card number') : { text }
+  }
+  if (/^[\d\s+().\-/\u2010-\u2015]+$/.test(text)) {
+    const digits = text.replace(/\D/g, '')
+    if (isCard(digits)) return personal('a card number')
+    const spelled = text.startsWith('+') || text.includes('(') || /^(?:1[ .-])?\d{3}[ .\u2010-\u2015-]\d{3}[ .\u2010-\u2015-]\d{4}$/.test(text) || /^0\d{1,4}[\s/-]\d/.test(text)
+    if (spelled && digits.length >= 7 && digits.length <= 15) return personal('a phone number')
+  }
+  return { text }
+}
+
+function isCard(digits: string): boolean {
+  if (!/^(?:4\d{15}|5[1-5]\d{14}|2[2-7]\d{14}|3[47]\d{13}|6(?:011|5\d\d)\d{12})$/.test(digits)) return false
+  let sum = 0
+  for (let i = digits.length - 1, twice = false; i >= 0; i--, twice = !twice) {
+    const digit = digits.charCodeAt(i) - 48
+    sum += twice ? (digit > 4 ? digit * 2 - 9 : digit * 2) : digit
+  }
+  return sum % 10 === 0
+}

@@ -1,0 +1,36 @@
+/** Strict ISO 8601: `Date` rolls 30 February to March and takes half of the world's notations (bad-inputs 79, 128). */
+
+export interface Instant {
+  /** Milliseconds since 1970, whole seconds. */
+  readonly ms: number
+  /** `2026-03-01T00:00:00+01:00`, with `Z` for offset zero. */
+  readonly text: string
+}
+
+const form = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):?(\d{2})(?::?(\d{2})(?:[.,]\d{1,9})?)?[ ]?([Zz]|[+-]\d{2}(?::?\d{2})?))?$/
+
+/** A time with offset; a bare date only where `dateOnly` says which time it stands for. Undefined if it is anything else. */
+export function parseInstant(text: string, dateOnly?: 'utc-midnight'): Instant | undefined {
+  const match = form.exec(text)
+  if (match === null) return undefined
+  const [, year = '', month = '', day = '', hour, minute = '00', second = '00', offset] = match
+  if (hour === undefined && dateOnly === undefined) return undefined
+  const midnight = Date.UTC(Number(year), Number(month) - 1, Number(day))
+  const check = new Date(midnight)
+  if (check.getUTCMonth() !== Number(month) - 1 || check.getUTCDate() !== Number(day) || Number(year) < 1900) return undefined
+  if (hour === undefined) return { ms: midnight, text: `${year}-${month}-${day}T00:00:00Z` }
+  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined
+  const zone = offset === 'Z' || offset === 'z' ? { minutes: 0, text: 'Z' } : readOffset(offset ?? '')
+  if (zone === undefined) return undefined
+  const ms = midnight + (Number(hour) * 3600 + Number(minute) * 60 + Number(second) - zone.minutes * 60) * 1000
+  return { ms, text: `${year}-${month}-${day}T${hour}:${minute}:${second}${zone.text}` }
+}
+
+function readOffset(text: string): { readonly minutes: number; readonly text: string } | undefined {
+  const hours = text.slice(1, 3)
+  const minutes = text.slice(3).replace(':', '') || '00'
+  if (Number(hours) > 14 || Number(minutes) > 59) return undefined
+  const total = Number(hours) * 60 + Number(minutes)
+  if (total === 0) return { minutes: 0, text: 'Z' }
+  return { minutes: text.startsWith('-') ? -total : total, text: `${text.slice(0, 1)}${hours}:${minutes}` }
+}

@@ -1,0 +1,267 @@
+/** One row to one member: identifiers normalized, hashed and packed, consent and times read (spec 4.3 rule 3, bad-inputs 6 and 8.2). */
+import type { ValueTest } from '../pipeline/definition.ts'
+import type { BoundField } from './fields.ts'
+import { firstText } from './fields.ts'
+import { packDigest, packHash, packKey, packPlain } from './identifiers/digest.ts'
+import { normalizeEmail, type EmailOptions } from './identifiers/email.ts'
+import { normalizePhone } from './identifiers/phone.ts'
+import { isPlaceholder, junkDigests } from './identifiers/placeholders.ts'
+import { normalizeDeviceId, normalizeHandle, normalizePartnerId, normalizeServiceId } from './identifiers/plain.ts'
+import type { Normalized } from './identifiers/result.ts'
+import { parseInstant } from './instant.ts'
+import { maskEmail, maskPhone, maskText, maskUnknown } from './mask.ts'
+import type { Cell, IdentifierType, Mapped, PackedIdentifier, Reject, Row, Warning } from './record.ts'
+import { mendOf, type RecordCode } from './rejectCodes.ts'
+import { trimText } from './text.ts'
+
+export interface MemberBinding {
+  /** Undefined for do-not-reach lists without a key: the row's first identifier is its key. */
+  readonly key: BoundField | undefined
+  /** The identifier kind that reads the very same column as the key does. */
+  readonly keyKind: IdentifierType | undefined
+  readonly identifiers: readonly BoundIdentifier[]
+  readonly effectiveAt: BoundField | undefined
+  readonly expiresAt: BoundField | undefined
+  readonly consent: { readonly index: number; readonly values: ReadonlySet<string> } | undefined
+  readonly remove: { readonly index: number; readonly values: ReadonlySet<string> } | undefined
+  readonly rules: MemberRules
+}
+
+export interface BoundIdentifier extends BoundField {
+  readonly kind: IdentifierType
+  readonly hashed: boolean
+  /** Fixed country, or the index of the column that holds it. */
+  readonly country: string | number | undefined
+}
+
+export interface MemberRules {
+  readonly email: EmailOptions
+  /** Base64 digests in columns declared as hashed are taken (bad-inputs 115). */
+  readonly base64: boolean
+  /** Cells that hold several addresses are cut at `,` `;` `|` and ` ::: ` (bad-inputs 104, 191). */
+  readonly splitLists: boolean
+}
+
+const maxIdentifiers = 50
+const absentKeys = new Set(['null', 'undefined', 'n/a', 'none', 'nan', '-', '#n/a'])
+const noWarnings: readonly Warning[] = []
+const sha256Hex = /^[0-9a-fA-F]{64}$/
+
+/** Values of a test as `isOneOf` compares them. */
+export function testValues(test: ValueTest): ReadonlySet<string> {
+  return new Set(test.values.map((value) => trimText(value).toLowerCase()))
+}
+
+/** Pure. Where no identifier is usable the row is a reject; where only some are, they are left out with a warning. */
+export function mapMember(row: Row, binding: MemberBinding): Mapped {
+  const work = new MemberWork(row, binding)
+  work.readIdentifiers()
+  const key = work.key()
+  const reject = (code: RecordCode, field: string, message: string): Mapped => {
+    const made: Reject = { line: row.line, code, field, message: `${field} ${message}`, mend: mendOf(code) }
+    return { reject: key === undefined ? made : { ...made, key }, warnings: work.warnings }
+  }
+  if (binding.key !== undefined && key === undefined) return reject('KEY_MISSING', 'key', 'is missing')
+  const wanted = (binding.consent === undefined || isOneOf(row, binding.consent)) && (binding.remove === undefined || !isOneOf(row, binding.remove))
+  // Who withdraws is let go even if the export has blanked the identifiers: the key says who it was.
+  if (!wanted && key !== undefined) return { record: { kind: 'member', key, line: row.line, identifiers: work.sorted(), wanted }, warnings: work.warnings }
+  if (work.count > maxIdentifiers) return reject('TOO_MANY_IDENTIFIERS', work.firstField, `holds ${work.count} identifiers, ${maxIdentifiers} are allowed`)
+  if (key === undefined || work.packed.length === 0) {
+    const fault = work.fault
+    return fault === undefined ? reject('NO_IDENTIFIER', work.firstField, 'and every other identifier are empty') : reject(fault.code, fault.field, fault.message)
+  }
+  const effectiveAtMs = work.time('effective_at', binding.effectiveAt)
+  const expiresAtMs = work.time('expires_at', binding.expiresAt)
+  if (expiresAtMs === null) return reject('EXPIRES_AT_INVALID', 'expires_at', 'is no ISO 8601 date or time with offset')
+  if (effectiveAtMs !== undefined && effectiveAtMs !== null && expiresAtMs !== undefined && effectiveAtMs >= expiresAtMs) return reject('TIMES_CONTRADICT', 'effective_at', 'is not before expires_at')
+  work.sayDropped()
+  const record = { kind: 'member' as const, key, line: row.line, identifiers: work.sorted(), wanted }
+  if (effectiveAtMs === undefined && expiresAtMs === undefined) return { record, warnings: work.warnings }
+  return {
+    record: { ...record, ...(typeof effectiveAtMs === 'number' ? { effectiveAtMs } : {}), ...(expiresAtMs === undefined ? {} : { expiresAtMs }) },
+    warnings: work.warnings,
+  }
+}
+
+/**
+ * Normalizes one value of a kind, with no row around it: for look-ups by `explain` and `forget` and for tests. A SHA-256
+ * in hex is taken as a digest.
+ */
+export function normalizeIdentifier(kind: IdentifierType, value: string, country: string | undefined, rules: MemberRules = plainRules): Normalized {
+  const text = trimText(value)
+  switch (kind) {
+    case 'email':
+      return normalizeEmail(text, rules.email)
+    case 'phone_number':
+      return normalizePhone(text, country)
+    case 'handle':
+      return normalizeHandle(text)
+    case 'service_id':
+      return normalizeServiceId(unquote(text))
+    case 'device_id':
+      return normalizeDeviceId(unquote(text))
+    case 'partner_user_id':
+      return normalizePartnerId(unquote(text))
+  }
+}
+
+export const plainRules: MemberRules = { email: { wrapped: false, idnToAscii: false }, base64: false, splitLists: false }
+
+class MemberWork {
+  readonly #row: Row
+  readonly #binding: MemberBinding
+  #warnings: Warning[] | undefined
+  #keyText: string | undefined
+  #dropped = 0
+  readonly packed: PackedIdentifier[] = []
+  count = 0
+  fault: { readonly code: RecordCode; readonly field: string; readonly message: string } | undefined
+
+  constructor(row: Row, binding: MemberBinding) {
+    this.#row = row
+    this.#binding = binding
+  }
+
+  get warnings(): readonly Warning[] {
+    return this.#warnings ?? noWarnings
+  }
+
+  get firstField(): string {
+    return this.#binding.identifiers[0]?.field ?? 'key'
+  }
+
+  readIdentifiers(): void {
+    for (const bound of this.#binding.identifiers) {
+      const cell = bound.read(this.#row)
+      if (cell === undefined || cell === '') {
+        // Nothing there, or several columns of which the reader takes the first only.
+      } else if (typeof cell === 'string') this.#readText(bound, cell)
+      else for (const text of cell) this.#readText(bound, text)
+    }
+  }
+
+  #readText(bound: BoundIdentifier, cell: string): void {
+    if (this.#binding.rules.splitLists && bound.kind === 'email' && /[,;|]| ::: /.test(cell)) {
+      for (const part of cell.split(/\s*(?:[,;|]|:::)\s*/)) this.#readOne(bound, part)
+    } else this.#readOne(bound, cell)
+  }
+
+  #readOne(bound: BoundIdentifier, cell: string): void {
+    const text = trimText(cell)
+    if (isPlaceholder(text)) return
+    this.count += 1
+    if (this.count > maxIdentifiers) return
+    const { kind, field } = bound
+    if (kind !== 'partner_user_id' && (bound.hashed || sha256Hex.test(text))) return this.#readDigest(bound, text)
+    let result: Normalized
+    if (kind === 'email') result = normalizeEmail(text, this.#binding.rules.email)
+    else if (kind === 'phone_number') result = normalizePhone(text, this.#country(bound))
+    else result = normalizeIdentifier(kind, text, undefined)
+    if ('code' in result) {
+      // A plus sign or a bare country code is what forms leave behind: nothing was given (bad-inputs 197).
+      if (kind === 'phone_number' && /^\+?[\s(]*\d{0,3}[\s)]*$/.test(text)) return
+      this.#reject(result.code, field, `${maskFor(kind, text)} ${result.message}`)
+      return
+    }
+    if (result.note !== undefined) this.#warn(result.note, field, maskFor(kind, text))
+    if (kind === this.#binding.keyKind) this.#keyText ??= result.text
+    this.#add(kind === 'partner_user_id' ? packPlain(result.text) : packHash(kind, result.text))
+  }
+
+  #readDigest(bound: BoundIdentifier, text: string): void {
+    const { field, kind, hashed } = bound
+    let hex = text
+    if (!sha256Hex.test(hex)) hex = hex.replace(/^["'\s]+|["'\s]+$/g, '').replace(/^(?:0x|sha-?256[:=])/i, '').replace(/\s+/g, '')
+    if (!sha256Hex.test(hex) && this.#binding.rules.base64 && /^[A-Za-z0-9+/_-]{43}=?$/.test(hex)) hex = Buffer.from(hex, 'base64url').toString('hex')
+    if (!sha256Hex.test(hex)) {
+      const raw = /[@+]|^[\d\s().-]{6,}$/.test(text)
+      this.#reject(raw ? 'HASH_EXPECTED' : 'HASH_INVALID', field, raw ? `${maskFor(kind, text)} is a raw value` : `has ${text.length} characters and is no SHA-256 in hex`)
+      return
+    }
+    const lower = hex.toLowerCase()
+    if (junkDigests.has(lower)) {
+      this.#reject('HASH_OF_PLACEHOLDER', field, 'is the digest of nothing or of a placeholder')
+      return
+    }
+    if (!hashed) this.#warn('ALREADY_HASHED', field, 'was hashed already')
+    else if (lower !== text) this.#warn('HASH_NORMALIZED', field, 'was written in another form')
+    if (kind === this.#binding.keyKind) this.#keyText ??= lower
+    this.#add(packDigest(kind, lower))
+  }
+
+  #country(bound: BoundIdentifier): string | undefined {
+    const { country } = bound
+    if (typeof country !== 'number') return country
+    const text = firstText(this.#row.cells[country])
+    return text === undefined ? undefined : trimText(text).toUpperCase()
+  }
+
+  #add(identifier: PackedIdentifier): void {
+    for (const known of this.packed) if (known.equals(identifier)) return
+    this.packed.push(identifier)
+  }
+
+  #reject(code: RecordCode, field: string, message: string): void {
+    this.fault ??= { code, field, message }
+    this.#dropped += 1
+  }
+
+  sayDropped(): void {
+    if (this.fault !== undefined) this.#warn('IDENTIFIER_DROPPED', this.fault.field, `${this.fault.message} (${this.fault.code}${this.#dropped > 1 ? ` and ${this.#dropped - 1} more` : ''})`)
+  }
+
+  #warn(code: RecordCode, field: string, message: string): void {
+    this.#warnings ??= []
+    this.#warnings.push({ line: this.#row.line, code, field, message: `${field} ${message}` })
+  }
+
+  /** By the key column; the normalized identifier where that is one, so that case variants of an email are one key. */
+  key(): Buffer | undefined {
+    const { key } = this.#binding
+    if (key === undefined) return this.packed[0] === undefined ? undefined : packKey(this.packed[0].toString('latin1'))
+    if (this.#keyText !== undefined) return packKey(this.#keyText)
+    const text = trimText(firstText(key.read(this.#row)) ?? '')
+    if (text === '' || absentKeys.has(text.toLowerCase())) return undefined
+    return packKey(keyText(text, this.#binding.keyKind))
+  }
+
+  sorted(): readonly PackedIdentifier[] {
+    return this.packed.length < 2 ? this.packed : this.packed.sort(Buffer.compare)
+  }
+
+  /** Undefined: absent or left out. Null: an expiry that cannot be read, which must not become a longer one. */
+  time(field: 'effective_at', bound: BoundField | undefined): number | undefined
+  time(field: 'expires_at', bound: BoundField | undefined): number | undefined | null
+  time(field: 'effective_at' | 'expires_at', bound: BoundField | undefined): number | undefined | null {
+    if (bound === undefined) return undefined
+    const text = trimText(firstText(bound.read(this.#row)) ?? '')
+    if (isPlaceholder(text)) return undefined
+    const instant = parseInstant(text, 'utc-midnight')
+    if (instant !== undefined) return instant.ms
+    if (field === 'expires_at') return null
+    this.#warn('EFFECTIVE_AT_DROPPED', field, 'is no ISO 8601 date or time with offset')
+    return undefined
+  }
+}
+
+/** The text that is hashed to a key: NFC, lower case where the key is an email. */
+export function keyText(text: string, kind: IdentifierType | undefined): string {
+  const plain = trimText(text).normalize('NFC')
+  return kind === 'email' ? plain.toLowerCase().normalize('NFC') : plain
+}
+
+function isOneOf(row: Row, test: { readonly index: number; readonly values: ReadonlySet<string> }): boolean {
+  const text = firstText(row.cells[test.index] as Cell | undefined)
+  return text !== undefined && test.values.has(trimText(text).toLowerCase())
+}
+
+function unquote(text: string): string {
+  return text.replace(/^['\u2018\u2019]/, '')
+}
+
+/** A personal value as messages may show it. */
+export function maskFor(kind: IdentifierType, text: string): string {
+  if (text.includes('@') && kind !== 'handle') return maskEmail(text)
+  if (kind === 'phone_number') return maskPhone(text)
+  return kind === 'email' ? maskText(text) : maskUnknown(text)
+}

@@ -1,0 +1,101 @@
+/**
+ * Every code that a row may be rejected with, or warned about, with what it means and what to do. `docs/rejects.md` is
+ * generated from this table (scripts/rejectsDoc.ts); codes are stable, sentences are not.
+ */
+
+export interface CodeEntry {
+  /** reject: the row is not used. warning: the row stays, something in it was mended or dropped. */
+  readonly outcome: 'reject' | 'warning'
+  readonly meaning: string
+  readonly mend: string
+}
+
+const reject = (meaning: string, mend: string): CodeEntry => ({ outcome: 'reject', meaning, mend })
+const warning = (meaning: string, mend: string): CodeEntry => ({ outcome: 'warning', meaning, mend })
+
+export const recordCodes = {
+  HEADER_REPEATED: reject('The row repeats the header.', 'Remove the second header from the export.'),
+  SPREADSHEET_DAMAGE: reject('A spreadsheet changed the value (exponent, #N/A, a date made of a number).', 'Export again with the column formatted as text.'),
+  TEXT_BROKEN: reject('The text holds a NUL character or half of a character pair.', 'Export the source again as UTF-8.'),
+  FIELD_MISSING: reject('A required field is empty.', 'Fill the field in the source, or map another column to it.'),
+  FIELD_TYPE: reject('A field holds an object where text is expected.', 'Map the field to a column that holds one value.'),
+  ID_TOO_LONG: reject('The product id is longer than allowed.', 'Shorten the id, or raise options.max_id_length where the service accepts it.'),
+  ID_INVALID: reject('The product id holds control, direction or invisible characters.', 'Remove the invisible characters from the id.'),
+  ID_UNUSUAL: warning('The product id holds characters that often come by mistake (a separator, an address, mixed scripts).', 'Check that the id is what the shop uses.'),
+  ID_NORMALIZED: warning('The product id was trimmed or brought to one Unicode form.', 'Nothing; or write the id without blanks in the source.'),
+  TITLE_TOO_LONG: reject('The title is longer than 150 characters.', 'Shorten it, or set options.allow: [cut_title].'),
+  TITLE_CUT: warning('The title was cut at 150 characters.', 'Shorten the title so that it still matches the landing page.'),
+  TEXT_CLEANED: warning('Control, direction or invisible characters were removed.', 'Nothing; or clean the text in the source.'),
+  ENTITIES_DECODED: warning('The text was escaped twice; entities were decoded once.', 'Escape the text once in the export.'),
+  DESCRIPTION_HTML: warning('HTML tags were removed from the description.', 'Nothing; or export plain text.'),
+  DESCRIPTION_EMPTY: reject('Nothing is left of the description once HTML is removed.', 'Write a description of plain text.'),
+  DESCRIPTION_TOO_LONG: reject('The description is longer than 5,000 characters.', 'Shorten it, or set options.allow: [cut_description].'),
+  DESCRIPTION_CUT: warning('The description was cut at 5,000 characters.', 'Shorten the description.'),
+  AVAILABILITY_UNKNOWN: reject('The availability is none of the words the service knows.', 'Use in stock, available for order, preorder, out of stock or discontinued, or map your words in options.values.availability.'),
+  CONDITION_UNKNOWN: reject('The condition is none of the words the service knows.', 'Use new, used or refurbished, or map your words in options.values.condition.'),
+  WORD_NORMALIZED: warning('An enumerated word was written in another case or spelling.', 'Nothing.'),
+  PRICE_CURRENCY_MISSING: reject('The price has no currency.', 'Write "19.99 EUR", or set options.default_currency.'),
+  PRICE_CURRENCY_ADDED: warning('The configured default currency was added to the price.', 'Nothing.'),
+  PRICE_CURRENCY_UNKNOWN: reject('The currency is no active ISO 4217 code.', 'Use the three-letter code of a currency in use.'),
+  PRICE_INVALID: reject('The price is no plain decimal number with a currency behind it.', 'Write "1299.00 EUR": digits, a point, a space and the currency; or use the price transform.'),
+  PRICE_PRECISION: reject('The price has more decimals than its currency.', 'Round the price to the minor units of the currency.'),
+  PRICE_ZERO: reject('The price is zero.', 'Correct the price, or set options.allow: [zero_price].'),
+  PRICE_NORMALIZED: warning('The price was written in another form.', 'Nothing.'),
+  SALE_PRICE_DROPPED: warning('The sale price is invalid, not below the price, or in another currency, and was left out.', 'Correct sale_price.'),
+  SALE_DATE_DROPPED: warning('The sale period is not two ISO 8601 times with offset, start before end, and was left out.', 'Write 2026-03-01T00:00:00+01:00/2026-03-31T23:59:59+02:00.'),
+  SALE_DATE_NORMALIZED: warning('The sale period was written in another form.', 'Nothing.'),
+  LINK_INVALID: reject('The link is no absolute https address, or hides another host, or is longer than 2,048 characters.', 'Use an absolute https:// address without spaces or credentials.'),
+  LINK_NOT_HTTPS: reject('The link is http.', 'Use https, or set options.allow: [upgrade_http].'),
+  LINK_UPGRADED: warning('The link was changed from http to https.', 'Write https in the source.'),
+  LINK_HOST_ASCII: warning('The host was written in its ASCII form.', 'Nothing.'),
+  MOBILE_LINK_DROPPED: warning('The mobile link is no https address and was left out.', 'Correct mobile_link.'),
+  IMAGE_INVALID: reject('The image link is no absolute address of a JPG, GIF, WEBP or PNG.', 'Give an absolute address of such an image.'),
+  IMAGE_HTTP: warning('The image link is http.', 'Serve images over https.'),
+  IMAGE_TYPE_UNKNOWN: warning('The address does not tell the type of the image.', 'Nothing, if it is a JPG, GIF, WEBP or PNG.'),
+  IMAGE_ENCODED: warning('Blanks or commas in an image address were percent-encoded.', 'Nothing.'),
+  IMAGES_DROPPED: warning('Additional images were left out: invalid, repeated, or beyond the tenth.', 'Give up to ten different image addresses.'),
+  IDENTIFIER_MISSING: reject('Brand, gtin and mpn are all absent.', 'Fill at least one of brand, gtin and mpn.'),
+  GTIN_INVALID: reject('The gtin is invalid, and neither brand nor mpn stands in for it.', 'Correct the gtin, or fill brand or mpn.'),
+  GTIN_DROPPED: warning('The gtin is invalid (length, check digit, reserved range) and was left out.', 'Correct the gtin; write it as text, with its zeros.'),
+  GTIN_NORMALIZED: warning('Blanks and hyphens were removed from the gtin, or an ISBN-10 became an ISBN-13.', 'Nothing.'),
+  STOCK_CONTRADICTION: reject('The product is in stock with an inventory below 1.', 'Correct availability or inventory.'),
+  INVENTORY_DROPPED: warning('The inventory is no whole number from 0 to 2147483647 and was left out.', 'Write a whole number without separators.'),
+  VALUE_DROPPED: warning('An optional field holds a value the service does not take, and was left out.', 'Correct the value, or map your words in options.values.'),
+  VALUE_TOO_LONG: warning('An optional field is too long and was left out.', 'Shorten the value.'),
+  SEPARATOR_NORMALIZED: warning('Levels of a category were separated by " > ".', 'Nothing.'),
+  SERVICE_FIELD_IGNORED: warning('The field is set by the service itself and is ignored.', 'Leave the column out of the feed.'),
+  PREFIX_CONFLICT: warning('Two columns name one field with different values; the one with the product prefix was used.', 'Keep one of the two.'),
+  COLUMN_UNKNOWN: warning('The column is not used.', 'Map it if it is meant, or leave it.'),
+  COLUMN_MISSING: warning('A mapped column is not in the source.', 'Correct the column name in map.'),
+  KEY_MISSING: reject('The row has no key.', 'Fill the key column, or map key to a column that is always filled.'),
+  NO_IDENTIFIER: reject('The row has no identifier.', 'Fill an email, a phone number or another mapped identifier.'),
+  TOO_MANY_IDENTIFIERS: reject('The row has more than 50 identifiers.', 'Check the mapping: a row is one person.'),
+  EMAIL_INVALID: reject('The email address is not valid.', 'Correct it; one address in a cell, without name or mailto:.'),
+  EMAIL_ROLE: warning('The address is one of a role or an example, not of a person.', 'Check that such addresses are wanted.'),
+  EMAIL_MIXED_SCRIPT: warning('The address mixes alphabets; it is another address than its look-alike.', 'Check the address.'),
+  PHONE_INVALID: reject('The phone number is not valid in its country.', 'Write it with + and country code.'),
+  PHONE_COUNTRY_MISSING: reject('The phone number has no country code and no default country applies.', 'Write it with +, or map default_country.'),
+  PHONE_EXTENSION: warning('The extension was removed from the phone number.', 'Nothing.'),
+  DEVICE_ID_INVALID: reject('The device id is no advertising id (UUID with dashes, or 16 hex digits), or is all zeros.', 'Export the advertising id as the device gives it.'),
+  HANDLE_INVALID: reject('The handle is not 1 to 15 letters, digits and underscores.', 'Write the handle without address, @ optional.'),
+  SERVICE_ID_INVALID: reject('The service user id is not made of digits.', 'Export the id as text.'),
+  PARTNER_ID_PERSONAL: reject('The partner user id looks like an email, phone or card number, and it would be sent as it is.', 'Map an opaque id of your own.'),
+  PARTNER_ID_INVALID: reject('The partner user id is too long or holds control characters.', 'Use an id of up to 256 plain characters.'),
+  HASH_INVALID: reject('The value is no SHA-256 in 64 hex digits.', 'Export SHA-256 digests in hex.'),
+  HASH_EXPECTED: reject('A raw value stands in a column that is declared as hashed.', 'Hash the column, or remove hashed: true. Look for where raw values come from.'),
+  HASH_OF_PLACEHOLDER: reject('The digest is that of nothing or of a placeholder.', 'Leave the cell empty before hashing.'),
+  ALREADY_HASHED: warning('The value was hashed already and was taken as it is.', 'Declare the column with hashed: true.'),
+  HASH_NORMALIZED: warning('The digest was written in another form (upper case, 0x, quotes).', 'Nothing.'),
+  IDENTIFIER_DROPPED: warning('One of several identifiers of the row is not usable and was left out.', 'Correct it in the source.'),
+  TIMES_CONTRADICT: reject('effective_at is not before expires_at.', 'Correct the two times.'),
+  EXPIRES_AT_INVALID: reject('expires_at is no ISO 8601 date or time with offset.', 'Write 2027-01-31T00:00:00Z.'),
+  EFFECTIVE_AT_DROPPED: warning('effective_at is no ISO 8601 date or time with offset and was left out.', 'Write 2026-01-31T00:00:00Z.'),
+  TRANSFORM_FAILED: reject('A transform could not be applied.', 'Correct the value or the transform.'),
+} as const satisfies Record<string, CodeEntry>
+
+export type RecordCode = keyof typeof recordCodes
+
+/** The mend of a code, for rejects and reports. */
+export function mendOf(code: RecordCode): string {
+  return recordCodes[code].mend
+}

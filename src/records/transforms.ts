@@ -1,0 +1,191 @@
+/**
+ * The named transforms of a mapping, applied in order to every text of a field. Each entry says what it takes and shows
+ * an example, from which `docs/transforms.md` and the schema's messages are made. No user-written pattern is ever compiled.
+ */
+import type { Transform } from '../pipeline/definition.ts'
+import { stripHtml, decodeEntities, trimText } from './text.ts'
+
+export interface TransformEntry {
+  readonly meaning: string
+  readonly example: string
+  /** Undefined if the arguments are right, else what is wrong with them. */
+  readonly check: (args: Readonly<Record<string, unknown>>) => string | undefined
+  readonly apply: (texts: readonly string[], args: Readonly<Record<string, unknown>>) => string[]
+}
+
+/** A transform that does not fit its value. The mapper turns it into a reject of the row; the value is not in the message. */
+export class TransformFault extends Error {
+  readonly transform: string
+  constructor(transform: string, message: string) {
+    super(message)
+    this.transform = transform
+  }
+}
+
+const none = () => undefined
+const needs =
+  (...names: string[]) =>
+  (args: Readonly<Record<string, unknown>>) => {
+    const missing = names.find((name) => typeof args[name] !== 'string')
+    return missing === undefined ? undefined : `needs ${missing} as text`
+  }
+const textOf = (args: Readonly<Record<string, unknown>>, name: string, fallback = ''): string => {
+  const value = args[name]
+  return typeof value === 'string' ? value : fallback
+}
+
+export const transforms: Readonly<Record<string, TransformEntry>> = Object.assign(Object.create(null), {
+  trim: {
+    meaning: 'Removes Unicode blanks and zero-width characters at both ends.',
+    example: '{ column: Name, transform: trim }   " Red " → "Red"',
+    check: none,
+    apply: (texts) => texts.map(trimText),
+  },
+  lower: {
+    meaning: 'Lower case, the same in every locale.',
+    example: '{ column: State, transform: lower }   "NEW" → "new"',
+    check: none,
+    apply: (texts) => texts.map((text) => text.toLowerCase()),
+  },
+  upper: {
+    meaning: 'Upper case, the same in every locale.',
+    example: '{ column: Currency, transform: upper }   "eur" → "EUR"',
+    check: none,
+    apply: (texts) => texts.map((text) => text.toUpperCase()),
+  },
+  replace: {
+    meaning: 'Replaces every occurrence of a text (no pattern) by another.',
+    example: '{ column: Size, transform: { replace: { from: " cm", to: "" } } }   "12 cm" → "12"',
+    check: (args) => needs('from')(args) ?? (args['from'] === '' ? 'needs a from that is not empty' : undefined),
+    apply: (texts, args) => texts.map((text) => text.replaceAll(textOf(args, 'from'), () => textOf(args, 'to'))),
+  },
+  split: {
+    meaning: 'Cuts each text at a separator; `part` (from 1) keeps one piece. Pieces are trimmed, empty ones fall away.',
+    example: '{ column: Emails, transform: { split: { at: ";" } } }   "a@e.example; b@e.example" → two texts',
+    check: (args) =>
+      needs('at')(args) ?? (args['at'] === '' ? 'needs an at that is not empty' : undefined) ?? (args['part'] === undefined || (Number.isInteger(args['part']) && Number(args['part']) > 0) ? undefined : 'needs part as a number from 1'),
+    apply: (texts, args) => {
+      const part = args['part']
+      return texts.flatMap((text) => {
+        const pieces = text.split(textOf(args, 'at')).map(trimText).filter((piece) => piece !== '')
+        return part === undefined ? pieces : pieces.slice(Number(part) - 1, Number(part))
+      })
+    },
+  },
+  join: {
+    meaning: 'Joins all texts of all columns that are not blank.',
+    example: '{ columns: [Price, Currency], transform: { join: { with: " " } } }   "9.99", "EUR" → "9.99 EUR"',
+    check: none,
+    apply: (texts, args) => {
+      const filled = texts.map(trimText).filter((text) => text !== '')
+      return filled.length === 0 ? [] : [filled.join(textOf(args, 'with', ' '))]
+    },
+  },
+  map: {
+    meaning: 'Replaces whole values, compared trimmed and case-blind; others stay, or become `otherwise`.',
+    example: '{ column: Stock, transform: { map: { values: { yes: in stock, no: out of stock } } } }   "Yes" → "in stock"',
+    check: (args) => (isTexts(args['values']) ? undefined : 'needs values, a list of texts by text'),
+    apply: (texts, args) => {
+      const values = lookup(args['values'])
+      return texts.map((text) => values.get(trimText(text).toLowerCase()) ?? textOf(args, 'otherwise', text))
+    },
+  },
+  prefix: {
+    meaning: 'Puts a text before every value that is not blank and does not begin with it.',
+    example: '{ column: path, transform: { prefix: { with: "https://shop.example" } } }   "/p/1" → "https://shop.example/p/1"',
+    check: needs('with'),
+    apply: (texts, args) => {
+      const prefix = textOf(args, 'with')
+      return texts.map((text) => (trimText(text) === '' || text.startsWith(prefix) ? text : prefix + trimText(text)))
+    },
+  },
+  date: {
+    meaning: 'Reads a date by a form of YYYY MM DD HH mm ss and writes ISO 8601 with the given offset (default Z).',
+    example: '{ column: Joined, transform: { date: { form: "DD.MM.YYYY", offset: "+01:00" } } }   "31.12.2025" → "2025-12-31T00:00:00+01:00"',
+    check: (args) => needs('form')(args) ?? (/^(?:Z|[+-]\d{2}:\d{2})$/.test(textOf(args, 'offset', 'Z')) ? undefined : 'needs offset as Z or +01:00'),
+    apply: (texts, args) => texts.map((text) => (trimText(text) === '' ? text : writeDate(trimText(text), textOf(args, 'form'), textOf(args, 'offset', 'Z')))),
+  },
+  price: {
+    meaning: 'Reads an amount with the given decimal and group signs, with or without a currency code or sign before or behind, and writes `1299.00 EUR`.',
+    example: '{ column: Preis, transform: { price: { decimal: ",", group: ".", currency: EUR } } }   "1.299,00 €" → "1299.00 EUR"',
+    check: (args) => (args['currency'] === undefined || /^[A-Z]{3}$/.test(textOf(args, 'currency')) ? undefined : 'needs currency as three capital letters'),
+    apply: (texts, args) => texts.map((text) => (trimText(text) === '' ? text : writePrice(trimText(text), args))),
+  },
+  strip_html: {
+    meaning: 'Removes HTML tags and decodes entities once.',
+    example: '{ column: Body, transform: strip_html }   "<p>Red &amp; blue</p>" → "Red & blue"',
+    check: none,
+    apply: (texts) => texts.map((text) => stripHtml(decodeEntities(text))),
+  },
+  first: {
+    meaning: 'Keeps the first text that is not blank.',
+    example: '{ columns: [mobile, phone], transform: first }',
+    check: none,
+    apply: (texts) => {
+      const found = texts.find((text) => trimText(text) !== '')
+      return found === undefined ? [] : [found]
+    },
+  },
+  digits: {
+    meaning: 'Keeps the digits 0 to 9 only.',
+    example: '{ column: GTIN, transform: digits }   "400-638" → "400638"',
+    check: none,
+    apply: (texts) => texts.map((text) => text.replace(/[^0-9]/g, '')),
+  },
+} satisfies Record<string, TransformEntry>) as Readonly<Record<string, TransformEntry>>
+
+/** @throws {TransformFault} where a value does not fit */
+export function applyTransforms(texts: readonly string[], list: readonly Transform[]): string[] {
+  let current = [...texts]
+  for (const { name, args } of list) current = transforms[name]?.apply(current, args) ?? current
+  return current
+}
+
+function isTexts(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every((text) => typeof text === 'string')
+}
+
+const lookups = new WeakMap<object, ReadonlyMap<string, string>>()
+
+function lookup(values: unknown): ReadonlyMap<string, string> {
+  if (typeof values !== 'object' || values === null) return new Map()
+  const known = lookups.get(values)
+  if (known !== undefined) return known
+  const made = new Map(Object.entries(values).map(([key, text]) => [trimText(key).toLowerCase(), String(text)]))
+  lookups.set(values, made)
+  return made
+}
+
+function writeDate(text: string, form: string, offset: string): string {
+  const parts: Record<string, string> = { YYYY: '', MM: '', DD: '', HH: '00', mm: '00', ss: '00' }
+  let at = 0
+  for (const piece of form.match(/YYYY|MM|DD|HH|mm|ss|[^]/g) ?? []) {
+    if (parts[piece] === undefined) {
+      if (text[at] !== piece) throw new TransformFault('date', `does not have the form ${form}`)
+      at += 1
+      continue
+    }
+    const digits = text.slice(at, at + piece.length)
+    if (digits.length !== piece.length || !/^\d+$/.test(digits)) throw new TransformFault('date', `does not have the form ${form}`)
+    parts[piece] = digits
+    at += piece.length
+  }
+  if (at !== text.length) throw new TransformFault('date', `does not have the form ${form}`)
+  return `${parts['YYYY']}-${parts['MM']}-${parts['DD']}T${parts['HH']}:${parts['mm']}:${parts['ss']}${offset}`
+}
+
+const signs: Readonly<Record<string, string>> = { '€': 'EUR', '£': 'GBP', '¥': 'JPY', '₺': 'TRY', '₹': 'INR', '₽': 'RUB', '₩': 'KRW', '₪': 'ILS', '₴': 'UAH', 'zł': 'PLN' }
+
+function writePrice(text: string, args: Readonly<Record<string, unknown>>): string {
+  const decimal = textOf(args, 'decimal', '.')
+  const group = textOf(args, 'group')
+  const match = /^([^\d\s]{0,4})\s*(\d[\d.,'’\s\u00a0\u202f]*?)\s*([^\d\s]{0,4})$/.exec(text)
+  if (match === null) throw new TransformFault('price', 'is no amount')
+  const [, before = '', amount = '', behind = ''] = match
+  const plain = (group === '' ? amount : amount.replaceAll(group, '')).replaceAll(decimal, '.')
+  if (!/^\d+(?:\.\d+)?$/.test(plain)) throw new TransformFault('price', 'is no amount with these decimal and group signs')
+  const sign = before === '' ? behind : before
+  const own = /^[A-Za-z]{3}$/.test(sign) ? sign.toUpperCase() : signs[sign]
+  const currency = own ?? textOf(args, 'currency')
+  return currency === '' ? plain : `${plain} ${currency}`
+}
