@@ -107,3 +107,14 @@ export const limits = {
   streamRules: 25_000,
   streamRuleLength: 2_048,
 } as const
+
+/**
+ * The rate limit behind a class name as endpoints and destinations write it.
+ *
+ * @throws {RangeError} for a name that is no class: a mistake in the code
+ */
+export function limitOf(limitClass: string): RateLimit {
+  const limit = (rateLimits as Readonly<Record<string, RateLimit>>)[limitClass]
+  if (limit === undefined) throw new RangeError(`no rate limit class ${limitClass}`)
+  return limit
+}

@@ -1,0 +1,67 @@
+/** What the contract asks of a parameter, in a sentence for a person whose call was refused. */
+import type { Endpoint, Parameter, Rule } from '../contract/endpoint.ts'
+
+/** `count: a whole number, 1 to 200, default 100 (spec 8)`; undefined for a parameter that the contract does not know. */
+export function describeParameter(endpoint: Endpoint, name: string): string | undefined {
+  // The service names nested parameters by their path (`params.expires_at`, `products[3].price`).
+  const plain = name.split(/[.[]/)[0] ?? name
+  const parameter = endpoint.parameters.find((one) => one.name === name) ?? endpoint.parameters.find((one) => one.name === plain)
+  if (parameter === undefined) return undefined
+  const rules = (endpoint.rules ?? []).filter((rule) => rule.kind !== 'other' && rule.names.includes(parameter.name)).map((rule) => describeRule(rule))
+  const source = parameter.source === undefined ? '' : ` (${parameter.source})`
+  return [`${parameter.name}: ${describeType(parameter)}${source}`, ...rules].join('; ')
+}
+
+/** `account_id, name; optional: user_id`. */
+export function describeParameters(endpoint: Endpoint): string {
+  const required = endpoint.parameters.filter((one) => one.required === true).map((one) => one.name)
+  const optional = endpoint.parameters.filter((one) => one.required !== true).map((one) => one.name)
+  return [`required: ${required.join(', ') || 'none'}`, `optional: ${optional.join(', ') || 'none'}`].join('; ')
+}
+
+const typeWords: Readonly<Record<Parameter['type'], string>> = {
+  string: 'text',
+  integer: 'a whole number',
+  long: 'a whole number',
+  boolean: 'true or false',
+  enum: 'one of',
+  timestamp: 'an ISO 8601 time',
+  hour: 'an ISO 8601 time at a whole hour',
+  csv: 'a comma-separated list',
+  'csv-enum': 'a comma-separated list of',
+  url: 'a URL',
+  object: 'an object',
+  array: 'an array',
+}
+
+function describeType(parameter: Parameter): string {
+  const parts = [typeWords[parameter.type] + (parameter.values === undefined ? '' : ` ${parameter.values.join(', ')}`)]
+  if (parameter.min !== undefined && parameter.max !== undefined) parts.push(`${parameter.min} to ${parameter.max}`)
+  else if (parameter.min !== undefined) parts.push(`${parameter.min} or more`)
+  else if (parameter.max !== undefined) parts.push(`${parameter.max} at most`)
+  if (parameter.minLength !== undefined) parts.push(`at least ${parameter.minLength} characters`)
+  if (parameter.maxLength !== undefined) parts.push(`at most ${parameter.maxLength} characters`)
+  if (parameter.maxItems !== undefined) parts.push(`at most ${parameter.maxItems} entries`)
+  if (parameter.required === true) parts.push('required')
+  if (parameter.default !== undefined) parts.push(`default ${parameter.default}`)
+  return parts.join(', ')
+}
+
+export function describeRule(rule: Rule): string {
+  switch (rule.kind) {
+    case 'exclusive':
+      return `only one of ${rule.names.join(', ')}`
+    case 'together':
+      return `${rule.names.join(', ')} go together`
+    case 'one-of':
+      return `at least one of ${rule.names.join(', ')}`
+    case 'exactly-one':
+      return `exactly one of ${rule.names.join(', ')}`
+    case 'required-if': {
+      const { name, is, absent } = rule.when
+      return `${rule.names.join(', ')} required when ${name} is ${is !== undefined ? is.join(' or ') : absent === true ? 'absent' : 'given'}`
+    }
+    case 'other':
+      return rule.text
+  }
+}

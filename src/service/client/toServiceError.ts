@@ -1,0 +1,135 @@
+/** An exchange → the typed error it means, or undefined for a success. The one place where statuses and codes are judged. */
+import type { Endpoint } from '../contract/endpoint.ts'
+import { describeParameter, describeParameters } from './describeParameter.ts'
+import type { Answer, Exchange } from './exchange.ts'
+import { cleanText, isRecord, readIssues, type ServiceIssue } from './issues.ts'
+import { decodeAnswer, type Decoded } from './decode.ts'
+import { adviceMs } from './retryTiming.ts'
+import {
+  AccountOutOfReachError, AnswerLostError, ApplicationNotApprovedError, BadSignatureError, BatchRefusedError, BearerRefusedError, CallbackNotApprovedError, ForbiddenError,
+  InvalidParameterError, NotFoundError, PermissionLevelError, RateLimitedError, RefusedError, RequestTooLargeError, type ServiceError, type ServiceErrorDetails,
+  TokenInvalidError, UnavailableError, UnreachableError, UnreadableAnswerError, WrongContextError,
+} from './serviceErrors.ts'
+
+export interface CallContext {
+  readonly endpoint: Endpoint
+  /** `PUT /12/product_catalogs/4001/products`, without a query. */
+  readonly where: string
+  readonly nowMs: number
+}
+
+const keys = 'SLUICE_CONSUMER_KEY and SLUICE_CONSUMER_SECRET'
+const allKeys = 'SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN and SLUICE_ACCESS_TOKEN_SECRET'
+
+export function toServiceError(exchange: Exchange, context: CallContext, decoded?: Decoded): ServiceError | undefined {
+  switch (exchange.kind) {
+    case 'not-sent':
+      return new UnreachableError(`nothing was sent: ${reason(exchange.error)}`, {
+        where: context.where, mend: `Check ${hostVariable(context.endpoint)} and the network; sluice doctor tests both.`, cause: exchange.error,
+      })
+    case 'lost':
+      return new AnswerLostError(`the request was sent and no complete answer came: ${reason(exchange.error)}`, {
+        where: context.where, mend: 'It may have been applied: read back before sending it again.', cause: exchange.error, ...(exchange.status === undefined ? {} : { status: exchange.status }),
+      })
+    case 'answer':
+      return judge(exchange, context, decoded ?? decodeAnswer(exchange))
+  }
+}
+
+/**
+ * May the same request be sent again by the client itself? What was certainly not applied may; what may have been applied
+ * only where the contract says that a repetition does no harm (spec/gaps.md 4 'Retry').
+ */
+export function isRetryable(error: ServiceError, repeatable: boolean): boolean {
+  return error.recovery === 'retry' && (error.notApplied || repeatable)
+}
+
+function judge(answer: Answer, context: CallContext, decoded: Decoded): ServiceError | undefined {
+  const { status } = answer
+  const issues = decoded.kind === 'json' ? readIssues(decoded.value) : undefined
+  if (status >= 200 && status < 300) return judgeSuccess(answer, context, decoded, issues)
+
+  const said = issues?.[0]?.message || (decoded.kind === 'html' ? 'an HTML page came instead of an answer, probably from a gateway' : decoded.kind === 'text' ? cleanText(decoded.value) : '')
+  const message = `${status}${issues?.[0]?.code ? ` ${issues[0].code}` : ''}${said === '' ? '' : `: ${said}`}`
+  const details = (mend: string): ServiceErrorDetails => ({ where: context.where, mend, status, issues: issues ?? [] })
+  const has = (...codes: readonly string[]) => (issues ?? []).some(({ code }) => codes.includes(code))
+
+  if (status === 429 || has('88', 'TOO_MANY_REQUESTS', 'TWEET_RATE_LIMIT_EXCEEDED', 'rate-limit-exceeded')) {
+    const waitUntilMs = adviceMs(answer.headers, context.nowMs)
+    const until = waitUntilMs === undefined ? '' : ` The service asks to wait until ${new Date(Math.min(waitUntilMs, 8.64e15)).toISOString()}.`
+    return new RateLimitedError(message, { ...details(`Wait, or send from fewer places at once.${until}`), ...(waitUntilMs === undefined ? {} : { waitUntilMs }) })
+  }
+  if (status >= 500 || status === 408 || status === 423) {
+    const waitUntilMs = adviceMs(answer.headers, context.nowMs)
+    return new UnavailableError(message, {
+      ...details(status === 423 ? 'Somebody else holds the record; try again.' : 'The service is in trouble; try again later. It may have been applied.'),
+      ...(waitUntilMs === undefined || answer.headers['retry-after'] === undefined ? {} : { waitUntilMs }),
+    })
+  }
+  if (has('99')) {
+    return new BearerRefusedError(message, details(`Check ${keys}. If they are right, tokens were asked for too often: keep the one you have, wait some minutes.`))
+  }
+  if (has('89')) return new TokenInvalidError(message, details(tokenMend(context.endpoint)))
+  if (has('93')) return new PermissionLevelError(message, details('Raise the permission level in the app settings, then sign in again: sluice auth login.'))
+  if (has('220', 'unsupported-authentication')) {
+    return new WrongContextError(message, details(`This call wants ${context.endpoint.auth === 'bearer' ? 'an app-only token' : 'a user: SLUICE_ACCESS_TOKEN and SLUICE_ACCESS_TOKEN_SECRET'}.`))
+  }
+  if (has('415')) return new CallbackNotApprovedError(message, details('Add the callback URL in the app settings, or use oob.'))
+  if (has('UNAUTHORIZED_CLIENT_APPLICATION', 'client-forbidden')) {
+    return new ApplicationNotApprovedError(message, details(`The application behind SLUICE_CONSUMER_KEY needs access to this part of the interface: apply for it, or use another application's key.`))
+  }
+  if (has('ACCOUNT_NOT_FOUND')) {
+    return new AccountOutOfReachError(message, details('Check the account id; the user behind SLUICE_ACCESS_TOKEN must be given access to that account.'))
+  }
+  if (status === 401 || has('32', '215', 'UNAUTHORIZED_ACCESS')) return new BadSignatureError(message, details(`Check ${allKeys}, and this machine's clock; sluice doctor tests each.`))
+  if (status === 403) return new ForbiddenError(message, details('The signed user or application may not do this; the message above is all that the service says.'))
+  if (status === 404) return new NotFoundError(message, details('Check the ids in the path; deleted records are found only with with_deleted=true.'))
+  if (status === 413 || has('REQUEST_TOO_COMPLEX')) return new RequestTooLargeError(message, details(sizeMend(context.endpoint)))
+  if ((issues ?? []).some(({ index }) => index !== undefined)) return new BatchRefusedError(message, details('Nothing of the batch was applied: mend or take out the entries named by their index.'))
+  if (status === 400) return new InvalidParameterError(message, details(parameterMend(context.endpoint, issues ?? [])))
+  return new RefusedError(message, details(status < 400 ? `Redirects are not followed: check ${hostVariable(context.endpoint)}.` : 'Check the call against the documentation.'))
+}
+
+/** A 2xx is a success only with a body that can be read and speaks of no error in place of a result. */
+function judgeSuccess(answer: Answer, context: CallContext, decoded: Decoded, issues: readonly ServiceIssue[] | undefined): ServiceError | undefined {
+  const { status } = answer
+  const base = { where: context.where, status }
+  if (decoded.kind === 'html') return new UnreadableAnswerError(`${status}: an HTML page came instead of an answer`, { ...base, mend: `Check ${hostVariable(context.endpoint)}: something else answers there.` })
+  const form = context.endpoint.host === 'core' && context.endpoint.path.startsWith('/oauth/')
+  if (decoded.kind === 'text' && !form && !(status === 204 && decoded.value === '')) {
+    return new UnreadableAnswerError(`${status}: the answer is not JSON`, { ...base, mend: 'It may have been applied: read back before sending it again.' })
+  }
+  // v2 puts errors of single ids beside the results, or in their place (spec/gaps.md 9 'Partial').
+  if (issues === undefined || context.endpoint.path.startsWith('/2/')) return undefined
+  const data = decoded.kind === 'json' && isRecord(decoded.value) ? decoded.value['data'] : undefined
+  if (data !== undefined && data !== null && !(Array.isArray(data) && data.length === 0)) {
+    return new UnreadableAnswerError(`${status}: errors stand beside results`, { ...base, issues, mend: 'Part of it may have been applied: read back.' })
+  }
+  const details = { ...base, issues, mend: parameterMend(context.endpoint, issues) }
+  const message = `${status} with errors: ${issues[0]?.code ?? ''} ${issues[0]?.message ?? ''}`.trim()
+  return issues.some(({ index }) => index !== undefined) ? new BatchRefusedError(message, details) : new InvalidParameterError(message, details)
+}
+
+/** Every parameter the service named, with what the contract asks of it. */
+function parameterMend(endpoint: Endpoint, issues: readonly ServiceIssue[]): string {
+  const named = [...new Set(issues.flatMap(({ parameter }) => (parameter === undefined ? [] : [parameter])))]
+  const known = named.map((name) => describeParameter(endpoint, name) ?? `${name} is not known here; ${describeParameters(endpoint)}`)
+  return known.length > 0 ? known.join('. ') : describeParameters(endpoint)
+}
+
+function tokenMend(endpoint: Endpoint): string {
+  return endpoint.auth === 'bearer' ? `A new app-only token is needed: sluice auth bearer (${keys}).` : 'Sign in again: sluice auth login, then set SLUICE_ACCESS_TOKEN and SLUICE_ACCESS_TOKEN_SECRET.'
+}
+
+function sizeMend({ bodyLimit }: Endpoint): string {
+  const parts = [bodyLimit?.entries === undefined ? '' : `${bodyLimit.entries} entries`, bodyLimit?.bytes === undefined ? '' : `${bodyLimit.bytes} bytes`].filter((part) => part !== '')
+  return `Split the request${parts.length === 0 ? '' : `: at most ${parts.join(' and ')}`}.`
+}
+
+function hostVariable({ host }: Endpoint): string {
+  return host === 'core' ? 'SLUICE_BASE_URL' : host === 'ads' ? 'SLUICE_ADS_BASE_URL' : 'SLUICE_ADS_SANDBOX_BASE_URL'
+}
+
+function reason(error: Error): string {
+  return cleanText(error.message !== '' ? error.message : String((error as { code?: unknown }).code ?? error.name))
+}
