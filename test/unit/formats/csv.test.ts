@@ -1,0 +1,146 @@
+import { parse } from 'csv-parse/sync'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { cellsOf, faultsOf, read, refusal } from './support.ts'
+
+const header = 'id,title,price\n'
+const rowsOf = (count: number) => Array.from({ length: count }, (_, at) => `${at},t${at},1.00 USD\n`).join('')
+
+describe('CSV and TSV (bad-inputs section 2)', () => {
+  test('case 18: an unclosed quote that swallows the rest refuses the file at the record limit', async () => {
+    expect(await refusal(`${header}1,"open,2\n${rowsOf(200)}`, { limits: { recordBytes: 1024 }, chunkBytes: 512 })).toBe('FILE_UNCLOSED_QUOTE')
+  })
+  test('case 18: an unclosed quote in a small file is a cut file', async () => {
+    expect(await refusal(`${header}1,"open,2\n2,b,3\n`)).toBe('FILE_TRUNCATED')
+  })
+  test('case 19: a quote inside an unquoted field rejects that row alone', async () => {
+    const result = await read(`${header}1,5" nail,2.00 USD\n2,b,3.00 USD\n`)
+    expect(faultsOf(result)).toEqual(['BAD_QUOTE', undefined])
+  })
+  test('case 19: text behind a closing quote rejects that row alone', async () => {
+    expect(faultsOf(await read(`${header}1,"a"b,2.00 USD\n2,b,3.00 USD\n`))).toEqual(['BAD_QUOTE', undefined])
+  })
+  test('case 20: a ragged row is rejected with its line', async () => {
+    const result = await read(`${header}1,a\n2,b,3,4\n3,c,5\n`)
+    expect(result.rows.map((row) => [row.line, row.fault?.code])).toEqual([[2, 'RAGGED_ROW'], [3, 'RAGGED_ROW'], [4, undefined]])
+  })
+  test('case 20: more than one ragged row in a hundred refuses the file', async () => {
+    expect(await refusal(`${header}${rowsOf(98)}x\ny\n`)).toBe('FILE_FAULTY_ROWS')
+    expect(await refusal(`${header}${rowsOf(99)}x\n`)).toBe('none')
+  })
+  test.each([[';'], ['\t'], ['|']])('case 21: a file separated by %j against a configured comma is refused', async (delimiter) => {
+    expect(await refusal(`id${delimiter}title\n1${delimiter}a\n`, { csv: { delimiter: ',' } })).toBe('HEADER_MISMATCH')
+  })
+  test.each([[','], [';'], ['\t'], ['|']])('the delimiter %j is detected', async (delimiter) => {
+    const result = await read(`id${delimiter}title\n1${delimiter}"a, b; c"\n2${delimiter}b\n`)
+    expect(result.detected.delimiter).toBe(delimiter)
+    expect(result.rows[0]?.cells).toEqual(['1', 'a, b; c'])
+  })
+  test('case 22: a column name that stands twice refuses the file; names by position mend it', async () => {
+    expect(await refusal('email,email\na,b\n')).toBe('FILE_DUPLICATE_COLUMN')
+    const mended = await read('email,email\na,b\n', { csv: { headerRow: 1, columns: ['first', 'second'] } })
+    expect(cellsOf(mended.rows[0])).toEqual({ first: 'a', second: 'b' })
+  })
+  test('case 22: a column without a name is left out', async () => {
+    const result = await read('id,,title\n1,x,a\n')
+    expect(result.rows[0]).toMatchObject({ columns: ['id', 'title'], cells: ['1', 'a'] })
+    expect(result.end.notes).toContain('columns without a name are left out')
+  })
+  test('case 24: the header repeated among the data rejects that row', async () => {
+    expect(faultsOf(await read(`${header}1,a,2\n${header}2,b,3\n`))).toEqual([undefined, 'REPEATED_HEADER', undefined])
+  })
+  test.each([
+    ['an address of a person', 'a@example.com,Ann\nb@example.com,Ben\n'],
+    ['a digest', `${'a'.repeat(64)}\n${'b'.repeat(64)}\n`],
+    ['a web address', '1,https://shop.example.com/1\n2,https://shop.example.com/2\n'],
+    ['a price', 'x,12.99 USD\ny,13.99 USD\n'],
+  ])('cases 25 and 206: data in the first row is refused: %s', async (_, text) => {
+    expect(await refusal(text)).toBe('FILE_NO_HEADER')
+  })
+  test('case 206: a file without a header is read when the columns are named', async () => {
+    const result = await read(`${'a'.repeat(64)}\n${'b'.repeat(64)}\n`, { csv: { columns: ['email'] } })
+    expect(result.rows.map((row) => row.cells[0])).toEqual(['a'.repeat(64), 'b'.repeat(64)])
+  })
+  test('case 26: ten million columns are refused without holding them', async () => {
+    expect(await refusal(`${header}${','.repeat(10_000_000)}\n`)).toBe('FILE_RECORD_TOO_LARGE')
+    expect(await refusal(`${header}${','.repeat(600)}\n`)).toBe('FILE_TOO_MANY_COLUMNS')
+    expect(await refusal(`${Array.from({ length: 513 }, (_, at) => `c${at}`).join(',')}\n`)).toBe('FILE_TOO_MANY_COLUMNS')
+  })
+  test('case 27: a field above 128 KiB refuses the file', async () => {
+    expect(await refusal(`${header}1,${'x'.repeat(131_073)},2\n`)).toBe('FILE_FIELD_TOO_LARGE')
+    expect(await refusal(`${header}1,${'x'.repeat(131_072)},2\n`)).toBe('none')
+  })
+  test('case 28: line ends in quoted fields are data, and lines are counted through them', async () => {
+    const result = await read(`${header}1,"a\nb\r\nc",2\n2,d,3\n`)
+    expect(result.rows.map((row) => [row.line, row.cells[1]])).toEqual([[2, 'a\nb\r\nc'], [5, 'd']])
+  })
+  test('case 29: cells that look like formulas are data', async () => {
+    const result = await read(`${header}1,"=HYPERLINK(""http://a"")",@SUM\n`)
+    expect(result.rows[0]?.cells).toEqual(['1', '=HYPERLINK("http://a")', '@SUM'])
+  })
+  test('case 31: a comment among the data rejects that row', async () => {
+    expect(faultsOf(await read(`${header}1,a,2\n# the end\n`))).toEqual([undefined, 'COMMENT_ROW'])
+  })
+  test('case 33: columns named like properties of objects are plain text keys', async () => {
+    const result = await read('__proto__,constructor,toString\na,b,c\n')
+    expect(result.rows[0]).toMatchObject({ columns: ['__proto__', 'constructor', 'toString'], cells: ['a', 'b', 'c'] })
+  })
+  test.each([['\r'], ['\n'], ['\r\n']])('case 16: %j ends records', async (end) => {
+    const result = await read(['id,title', '1,a', '2,b', ''].join(end))
+    expect(result.rows.map((row) => [row.line, ...row.cells])).toEqual([[2, '1', 'a'], [3, '2', 'b']])
+  })
+  test('case 16: mixed line ends', async () => {
+    const result = await read('id,title\r\n1,a\r2,b\n3,c\r\n', { chunkBytes: 1 })
+    expect(result.rows.map((row) => row.line)).toEqual([2, 3, 4])
+  })
+  test('case 14: a row with a NUL byte is rejected', async () => {
+    expect(faultsOf(await read(`${header}1,a\0b,2\n2,b,3\n`))).toEqual(['NUL_BYTE', undefined])
+  })
+  test('case 175: a comment row as wide as the header is refused with the line to set', async () => {
+    const text = '# Required,# Required\nid,title\n1,a\n'
+    expect(await refusal(text)).toBe('FILE_COMMENT_HEADER')
+    expect((await read(text, { csv: { headerRow: 2 } })).rows[0]?.cells).toEqual(['1', 'a'])
+  })
+  test('title and comment rows narrower than the header are passed over', async () => {
+    const result = await read('Export of my shop\n# made by hand\nid,title\n1,a\n')
+    expect(result.detected.headerLine).toBe(3)
+    expect(result.rows[0]).toMatchObject({ line: 4, cells: ['1', 'a'] })
+  })
+  test('case 198: a first row sep=; sets the delimiter', async () => {
+    const result = await read('sep=;\nid;title\n1;a, b\n')
+    expect(result.rows.map((row) => row.cells)).toEqual([['1', 'a, b']])
+  })
+  test('case 204: blank lines are skipped and keep their numbers', async () => {
+    expect((await read(`${header}\n1,a,2\n\n\n2,b,3\n`)).rows.map((row) => row.line)).toEqual([3, 6])
+  })
+  test('case 205: a header named # is no comment', async () => {
+    expect((await read('#,What is your “name”?\n1,a\n')).rows[0]?.columns).toEqual(['#', 'What is your “name”?'])
+  })
+  test('cases 2 and 207: a header alone gives no rows', async () => {
+    expect((await read(header)).rows).toEqual([])
+  })
+  test('a trailer row is no data and carries its count; rows behind it refuse the file', async () => {
+    const complete = { kind: 'trailer', pattern: '#rows={n}' } as const
+    const result = await read(`${header}1,a,2\n#rows=1\n`, { complete })
+    expect([result.rows.length, result.end.trailerRows]).toEqual([1, 1])
+    expect(await refusal(`${header}1,a,2\n#rows=1\n2,b,3\n`, { complete })).toBe('FILE_MALFORMED')
+  })
+  test('a short last row without a line end is doubted', async () => {
+    expect((await read(`${header}1,a,2\n2,b`)).end.doubt).toBeDefined()
+    expect((await read(`${header}1,a,2\n2,b\n`)).end.doubt).toBeUndefined()
+  })
+  test('any well-formed table reads as csv-parse reads it, in chunks of any size', async () => {
+    const cell = fc.string({ unit: fc.constantFrom('a', 'é', '𝄞', ',', ';', '"', '\n', '\r', ' ', "'", '#'), maxLength: 6 })
+    const quote = (text: string) => (/[",\n\r]/.test(text) || text === '' ? `"${text.replaceAll('"', '""')}"` : text)
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(cell, cell, cell), { minLength: 1, maxLength: 8 }), fc.constantFrom('\n', '\r\n', '\r'), fc.integer({ min: 1, max: 20 }), fc.boolean(), async (table, end, chunkBytes, finalEnd) => {
+        const text = ['one,two,three', ...table.map((row) => row.map(quote).join(','))].join(end) + (finalEnd ? end : '')
+        // The fixed names keep detection out of this property.
+        const result = await read(text, { chunkBytes, csv: { delimiter: ',', headerRow: 1 } })
+        const expected = parse(text, { record_delimiter: ['\r\n', '\n', '\r'], from: 2 })
+        expect(result.rows.map((row) => row.cells)).toEqual(expected)
+      }),
+      { numRuns: 500 },
+    )
+  })
+})

@@ -1,0 +1,104 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { cellsOf, faultsOf, read, refusal } from './support.ts'
+
+const good = (count: number) => Array.from({ length: count }, (_, at) => `{"id":"${at}"}\n`).join('')
+
+describe('JSON and JSON lines (bad-inputs section 4)', () => {
+  test('case 45: a cut last line refuses the file', async () => {
+    expect(await refusal('{"id":"1"}\n{"id":"2')).toBe('FILE_TRUNCATED')
+    expect(await refusal('{"id":"1"}\n{"id":"2"}')).toBe('none')
+  })
+  test('case 46: one bad line is rejected; more than one in a hundred refuse the file', async () => {
+    expect(faultsOf(await read('{"id":"1"}\n{"id":}\n{"id":"3"}\n'))).toEqual([undefined, 'BAD_JSON', undefined])
+    expect(await refusal(`${good(100)}{"id":}\n`)).toBe('none')
+    expect(await refusal(`${good(100)}{"id":}\n{"id":}\n`)).toBe('FILE_FAULTY_ROWS')
+  })
+  test('case 47: an array where lines are configured is streamed, and the reverse', async () => {
+    const array = await read('[{"id":"1"},{"id":"2"}]', { format: 'jsonl' })
+    expect([array.rows.length, array.detected.format]).toEqual([2, 'json'])
+    expect((await read('{"id":"1"}\n{"id":"2"}\n', { format: 'json' })).rows).toHaveLength(2)
+    expect(await refusal('id,title\n1,a\n', { format: 'json' })).toBe('WRONG_FORMAT')
+  })
+  test('case 48: an object spread over lines refuses the file', async () => {
+    expect(await refusal('{\n  "id": "1",\n  "title": "a"\n}\n')).toBe('FILE_NOT_JSON_LINES')
+    expect(await refusal('{"items": [\n{"id":"1"},\n{"id":"2"}\n]}\n')).toBe('FILE_NOT_JSON_LINES')
+  })
+  test('case 49: numbers keep their source text', async () => {
+    expect(cellsOf((await read('{"id":12345678901234567890,"price":1.50,"x":1e3}\n')).rows[0])).toEqual({ id: '12345678901234567890', price: '1.50', x: '1e3' })
+  })
+  test('case 50: duplicate keys reject the row', async () => {
+    expect(faultsOf(await read('{"id":"1","id":"2"}\n'))).toEqual(['DUPLICATE_JSON_KEY'])
+    expect(faultsOf(await read('{"a":{"id":"1"},"b":{"id":"2"}}\n'))).toEqual([undefined])
+  })
+  test.each([['{"id":NaN}'], ['{"id":Infinity}'], ['{"id":1} // note'], ['{"id":1,}'], ['{id:1}'], ["{'id':1}"], ['{"id":01}'], ['"id"'], ['17'], ['{"id":"a\tb"}'], ['{"id":1}}']])('case 51: %s is rejected', async (line) => {
+    expect(faultsOf(await read(`{"id":"0"}\n${line}\n`))).toEqual([undefined, 'BAD_JSON'])
+  })
+  test('case 52: depth above 32 rejects the row, a depth bomb refuses the file by size', async () => {
+    expect(faultsOf(await read(`{"id":"0"}\n{"a":${'['.repeat(32)}${']'.repeat(32)}}\n`))).toEqual([undefined, 'JSON_TOO_DEEP'])
+    expect(await refusal(`{"a":${'['.repeat(5_000_000)}`)).toBe('FILE_RECORD_TOO_LARGE')
+  })
+  test('case 53: null is absent, an object is no text', async () => {
+    expect(cellsOf((await read('{"id":{"a":"1"},"title":null}\n')).rows[0])).toEqual({ 'id.a': '1' })
+  })
+  test('case 54: a __proto__ key is ignored', async () => {
+    expect(cellsOf((await read('{"__proto__":{"polluted":"yes"},"id":"1"}\n')).rows[0])).toEqual({ id: '1' })
+  })
+  test('case 55: CRLF, blank lines and record separators', async () => {
+    const result = await read('\u001e{"id":"1"}\r\n\r\n  \n\u001e{"id":"2"}\r\n', { chunkBytes: 3 })
+    expect(result.rows.map((row) => [row.line, row.cells[0]])).toEqual([[1, '1'], [4, '2']])
+  })
+  test('case 13: an escaped lone surrogate rejects the row', async () => {
+    expect(faultsOf(await read('{"id":"\\ud800"}\n'))).toEqual(['LONE_SURROGATE'])
+  })
+  test('case 179: nested prices and image lists', async () => {
+    const row = (await read('{"price":{"currencyCode":"USD","price":12.50},"images":["a","b"],"variants":[{"sku":"1"},{"sku":"2"}]}\n')).rows[0]
+    expect(cellsOf(row)).toEqual({ 'price.currencyCode': 'USD', 'price.price': '12.50', images: ['a', 'b'], 'variants.sku': ['1', '2'] })
+  })
+  test('an array is read element by element with its lines', async () => {
+    const result = await read('[\n  {"id":"1",\n   "title":"]},{"},\n  {"id":"2"}\n]\n', { chunkBytes: 2 })
+    expect(result.rows.map((row) => [row.line, cellsOf(row)])).toEqual([[2, { id: '1', title: ']},{' }], [4, { id: '2' }]])
+    expect(result.end.proof).toBe('array closed')
+  })
+  test.each([
+    ['[{"id":"1"}', 'FILE_TRUNCATED'],
+    ['[{"id":"1"},', 'FILE_TRUNCATED'],
+    ['[{"id":"1"}] {', 'FILE_MALFORMED'],
+    ['[{"id":"1"} {"id":"2"}]', 'FILE_MALFORMED'],
+    ['[{"id":"1"},]', 'FILE_MALFORMED'],
+    ['[]', 'none'],
+  ])('the array %s: %s', async (text, code) => {
+    expect(await refusal(text)).toBe(code)
+  })
+  test('objects of texts and numbers read as JSON.parse reads them', async () => {
+    const scalar = fc.oneof(fc.string({ unit: 'grapheme' }), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.boolean(), fc.constant(null))
+    const key = fc.string({ minLength: 1 }).filter((text) => text !== '__proto__' && !text.includes('.'))
+    await fc.assert(
+      fc.asyncProperty(fc.dictionary(key, scalar, { maxKeys: 6 }), fc.integer({ min: 1, max: 30 }), async (object, chunkBytes) => {
+        const text = JSON.stringify(object)
+        const row = (await read(`${text}\n`, { chunkBytes })).rows[0]
+        expect(row?.fault).toBeUndefined()
+        const expected = Object.entries(object).filter(([, value]) => value !== null).map(([name, value]) => [name, typeof value === 'number' ? JSON.stringify(value) : String(value)])
+        expect(Object.entries(cellsOf(row)).toSorted()).toEqual(Object.entries(Object.fromEntries(expected)).toSorted())
+      }),
+      { numRuns: 300 },
+    )
+  })
+  test('what JSON.parse refuses is never a row without fault', async () => {
+    const piece = fc.constantFrom('{', '}', '[', ']', '"a"', '"b"', ':', ',', '1', '-', 'true', 'null', ' ', '\\', '"')
+    await fc.assert(
+      fc.asyncProperty(fc.array(piece, { maxLength: 10 }), async (pieces) => {
+        const text = `{"a":1${pieces.join('')}`
+        let valid = true
+        try {
+          JSON.parse(text)
+        } catch {
+          valid = false
+        }
+        const result = await read(`{"z":0}\n${text}\n`)
+        if (!valid) expect(result.rows[1]?.fault).toBeDefined()
+      }),
+      { numRuns: 1000 },
+    )
+  })
+})

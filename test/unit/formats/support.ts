@@ -1,0 +1,75 @@
+import { RunError } from '../../../src/errors.ts'
+import { ByteQueue } from '../../../src/formats/byteQueue.ts'
+import type { ReadLimits } from '../../../src/formats/limits.ts'
+import { readLimits } from '../../../src/formats/limits.ts'
+import type { Detected } from '../../../src/formats/openFormat.ts'
+import { openFormat } from '../../../src/formats/openFormat.ts'
+import type { FormatEnd } from '../../../src/formats/formatReader.ts'
+import type { SourceDefinition } from '../../../src/pipeline/definition.ts'
+import type { Cell, Row } from '../../../src/records/record.ts'
+
+export type Overrides = Partial<Omit<SourceDefinition, 'csv'>> & { readonly csv?: Partial<SourceDefinition['csv']>; readonly limits?: Partial<ReadLimits>; readonly chunkBytes?: number; readonly name?: string; readonly charset?: string }
+
+export interface ReadResult {
+  readonly rows: readonly Row[]
+  readonly detected: Detected
+  readonly end: FormatEnd
+  readonly containerProof: string | undefined
+}
+
+export function definitionOf(uri: string, overrides: Overrides = {}): SourceDefinition {
+  const { csv, limits: _limits, chunkBytes: _chunk, name: _name, charset: _charset, ...rest } = overrides
+  return { uri, format: 'auto', complete: { kind: 'auto' }, encoding: 'auto', compression: 'auto', csv: { delimiter: 'auto', quote: '"', headerRow: 'auto', ...csv }, allowPrivate: false, ...rest }
+}
+
+/** Reads bytes from memory through the whole format path, in chunks as small as asked for. */
+export async function read(content: Buffer | string, overrides: Overrides = {}): Promise<ReadResult> {
+  const bytes = typeof content === 'string' ? Buffer.from(content) : content
+  const name = overrides.name ?? 'feed'
+  const opened = await openFormat(new ByteQueue(chunksOf(bytes, overrides.chunkBytes ?? 65_536)), definitionOf(name, overrides), {
+    name,
+    limits: { ...readLimits, ...overrides.limits },
+    ...(overrides.charset === undefined ? {} : { charset: overrides.charset }),
+  })
+  const rows: Row[] = []
+  for await (const batch of opened.reader.rows) rows.push(...batch)
+  return { rows, detected: opened.detected, end: opened.reader.end(), containerProof: opened.containerProof }
+}
+
+/** The refusal's code, or `none` where the bytes were read to their end. */
+export async function refusal(content: Buffer | string, overrides: Overrides = {}): Promise<string> {
+  try {
+    await read(content, overrides)
+    return 'none'
+  } catch (error) {
+    if (error instanceof RunError) {
+      if (error.where === undefined || error.mend === '') return `${error.code} without a place or a mend`
+      return error.code
+    }
+    throw error
+  }
+}
+
+export function cellsOf(row: Row | undefined): Readonly<Record<string, Cell>> {
+  const cells: Record<string, Cell> = {}
+  row?.columns.forEach((column, at) => {
+    const cell = row.cells[at]
+    if (cell !== undefined) Object.defineProperty(cells, column, { value: cell, enumerable: true })
+  })
+  return cells
+}
+
+export function faultsOf(result: ReadResult): readonly (string | undefined)[] {
+  return result.rows.map((row) => row.fault?.code)
+}
+
+export async function* chunksOf(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+}
+
+export const feedHead = '<?xml version="1.0" encoding="UTF-8"?>\n<rss version="2.0" xmlns:g="http://base.google.com/ns/1.0"><channel><title>Shop</title>\n'
+export const feedTail = '\n</channel></rss>\n'
+
+export function feed(...items: readonly string[]): string {
+  return feedHead + items.map((item) => `<item>${item}</item>`).join('\n') + feedTail
+}
