@@ -110,7 +110,7 @@ function firstBadByte(text: Buffer): number {
     if (isUtf8(part.subarray(0, middle - openCharacter(part)))) low = middle
     else high = middle - 1
   }
-  return low
+  return low - openCharacter(text.subarray(0, low))
 }
 
 async function* transcoded(input: AsyncIterable<Buffer>, encoding: string, name: string): AsyncGenerator<Buffer> {

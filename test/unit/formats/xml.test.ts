@@ -1,0 +1,157 @@
+import { XMLParser } from 'fast-xml-parser'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { cellsOf, feed, feedHead, feedTail, read, refusal } from './support.ts'
+
+const one = async (item: string, overrides = {}) => cellsOf((await read(feed(item), overrides)).rows[0])
+
+describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
+  test.each([
+    ['case 34: a document type', '<!DOCTYPE rss SYSTEM "http://evil.example.com/x.dtd">'],
+    ['case 35: entities that grow', '<!DOCTYPE rss [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>'],
+    ['case 35: parameter entities', '<!DOCTYPE rss [<!ENTITY % p SYSTEM "http://evil.example.com/p">%p;]>'],
+    ['case 36: an external entity', '<!DOCTYPE rss [<!ENTITY x SYSTEM "file:///etc/passwd">]>'],
+    ['case 36: a style sheet instruction', '<?xml-stylesheet href="http://evil.example.com/s.xsl"?>'],
+    ['a document type after the fact', '<!-- x --><!doctype rss>'],
+  ])('%s refuses the file', async (_, prolog) => {
+    expect(await refusal(`<?xml version="1.0"?>${prolog}<rss><channel><item><id>&x;</id></item></channel></rss>`)).toBe('FILE_DOCTYPE')
+  })
+  test('case 36: XInclude refuses the file', async () => {
+    expect(await refusal(feed('<xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="file:///etc/passwd"/>'))).toBe('FILE_MALFORMED')
+  })
+  test('case 37: numeric character references are read', async () => {
+    expect(await one(`<g:title>${'&#65;'.repeat(10_000)}</g:title>`)).toEqual({ title: 'A'.repeat(10_000) })
+  })
+  test('case 38: depth, attributes and tags above the limits refuse the file', async () => {
+    expect(await refusal(feed('<a>'.repeat(100_000)))).toBe('FILE_TOO_DEEP')
+    expect(await refusal(feed(`<g:id ${Array.from({ length: 20_000 }, (_, at) => `a${at}="1"`).join(' ')}>1</g:id>`))).toBe('FILE_FIELD_TOO_LARGE')
+    expect(await refusal(feed(`<g:id a="${'x'.repeat(3_000_000)}">1</g:id>`))).toBe('FILE_RECORD_TOO_LARGE')
+  })
+  test.each([
+    ['an unclosed root', `${feedHead}<item><g:id>1</g:id></item></channel>`, 'FILE_TRUNCATED'],
+    ['crossed tags in an item', feed('<g:id>1</g:title>'), 'FILE_MALFORMED'],
+    ['crossed tags outside the items', '<rss><channel></rss></channel>', 'FILE_MALFORMED'],
+    ['an item closed by another tag', `${feedHead}<item><g:id>1</g:id></items>${feedTail}`, 'FILE_MALFORMED'],
+    ['two roots', '<rss><channel></channel></rss><rss></rss>', 'FILE_MALFORMED'],
+    ['junk behind the root', '<rss><channel></channel></rss>junk', 'FILE_MALFORMED'],
+    ['an end without a start', '<rss><channel></channel></rss></rss>', 'FILE_MALFORMED'],
+  ])('case 39: %s refuses the file', async (_, text, code) => {
+    expect(await refusal(text)).toBe(code)
+    expect(await refusal(text, { chunkBytes: 3 })).toBe(code)
+  })
+  test.each([['&#0;'], ['&#xFFFE;'], ['\u0001'], ['&#xD800;']])('case 40: the character %j refuses the file', async (text) => {
+    expect(await refusal(feed(`<g:id>${text}</g:id>`))).toBe('FILE_MALFORMED')
+  })
+  test('case 41: the namespace counts, not its prefix', async () => {
+    const rss = (attribute: string, name: string) => `<rss ${attribute}="http://base.google.com/ns/1.0"><channel><item><${name}>1</${name}></item></channel></rss>`
+    for (const text of [rss('xmlns:ns0', 'ns0:id'), rss('xmlns:g', 'g:id')]) expect(cellsOf((await read(text)).rows[0])).toEqual({ id: '1' })
+    const inner = '<rss><channel><item><id xmlns="http://base.google.com/ns/1.0">1</id></item></channel></rss>'
+    expect(cellsOf((await read(inner)).rows[0])).toEqual({ id: '1' })
+  })
+  test('case 42: CDATA split at its own end, HTML inside, and an item end inside', async () => {
+    expect(await one('<g:description><![CDATA[a ]]]]><![CDATA[> <b>b</b> </item>]]></g:description>')).toEqual({ description: 'a ]]> <b>b</b> </item>' })
+  })
+  test('an item end in a comment and a > in an attribute end nothing', async () => {
+    expect(await one('<!-- </item> --><g:id note="/item>">1</g:id>')).toEqual({ id: '1' })
+  })
+  test('case 43: Atom', async () => {
+    const text = '<feed xmlns="http://www.w3.org/2005/Atom" xmlns:g="http://base.google.com/ns/1.0"><title>Shop</title><entry><g:id>1</g:id><title>T</title><link href="https://shop.example.com/1"/></entry></feed>'
+    const result = await read(text)
+    expect(result.detected.format).toBe('google-atom')
+    expect(cellsOf(result.rows[0])).toEqual({ id: '1', title: 'T', link: 'https://shop.example.com/1' })
+  })
+  test('cases 43 and 171: repeated elements are one cell of several texts', async () => {
+    expect(await one('<g:additional_image_link>a</g:additional_image_link><g:additional_image_link>b</g:additional_image_link>')).toEqual({ additional_image_link: ['a', 'b'] })
+  })
+  test('case 44: an undefined entity refuses the file', async () => {
+    expect(await refusal(feed('<g:title>a&nbsp;b</g:title>'))).toBe('FILE_MALFORMED')
+  })
+  test('case 141: nested elements never leak into the product', async () => {
+    const shipping = '<g:shipping><g:country>US</g:country><g:price>9.99 USD</g:price></g:shipping>'.repeat(10)
+    expect(await one(`<g:id>1</g:id>${shipping}<g:price>5.00 USD</g:price>`)).toEqual({ id: '1', price: '5.00 USD' })
+  })
+  test.each([
+    ['<title>plain</title><g:title>product</g:title>', 1],
+    ['<g:title>product</g:title><title>plain</title>', 1],
+    ['<title>product</title><g:title>product</g:title>', 0],
+  ])('case 142: the product element wins over the plain one: %s', async (item, notes) => {
+    const result = await read(feed(item))
+    expect(cellsOf(result.rows[0])).toEqual({ title: 'product' })
+    expect(result.end.notes).toHaveLength(notes)
+  })
+  test('case 143: no declaration, blanks before the root, blanks before a declaration', async () => {
+    const body = '<rss><channel><item><id>1</id></item></channel></rss>'
+    expect(await refusal(body)).toBe('none')
+    expect(await refusal(`\n  ${body}`)).toBe('none')
+    expect(await refusal(`\n<?xml version="1.0"?>${body}`)).toBe('FILE_MALFORMED')
+  })
+  test('case 144: g unbound, misdeclared or declared again; other unbound prefixes refuse', async () => {
+    const item = '<item><g:id>1</g:id></item>'
+    expect(cellsOf((await read(`<rss><channel>${item}</channel></rss>`)).rows[0])).toEqual({ id: '1' })
+    expect(cellsOf((await read(`<rss g="http://base.google.com/ns/1.0"><channel>${item}</channel></rss>`)).rows[0])).toEqual({ id: '1' })
+    expect(await one('<g:id xmlns:g="http://base.google.com/ns/1.0">1</g:id>')).toEqual({ id: '1' })
+    expect(await refusal(feed('<z:id>1</z:id>'))).toBe('FILE_MALFORMED')
+  })
+  test('case 145: a bare channel with plain names is read by those names', async () => {
+    expect(cellsOf((await read('<channel><item><id>1</id></item></channel>')).rows[0])).toEqual({ id: '1' })
+  })
+  test('case 146: a raw & refuses the file', async () => {
+    expect(await refusal(feed('<g:link>https://shop.example.com/?a=1&b=2</g:link>'))).toBe('FILE_MALFORMED')
+  })
+  test('case 147: CDATA opened more often than closed refuses the file', async () => {
+    expect(await refusal(feed('<g:title><![CDATA[a</g:title>'))).toBe('FILE_TRUNCATED')
+  })
+  test('case 149: empty elements are absent, values are trimmed', async () => {
+    expect(await one('<g:id>\n 1 \n</g:id><g:brand/><g:mpn></g:mpn><g:gtin> </g:gtin>')).toEqual({ id: '1' })
+  })
+  test('case 151: one layer of escaping is taken off', async () => {
+    expect(await one('<g:title>a &amp;gt; b&#13;</g:title>')).toEqual({ title: 'a &gt; b' })
+  })
+  test('case 153: a feed on one line, with byte order mark', async () => {
+    const text = `\ufeff<?xml version="1.0"?>\r\n<rss><channel>${'<item><id>1</id></item>'.repeat(5000)}</channel></rss>`
+    const result = await read(text)
+    expect([result.rows.length, result.rows.at(-1)?.line]).toEqual([5000, 2])
+  })
+  test('case 172: stray attributes are ignored', async () => {
+    expect(await one('<g:id lang="en">1</g:id>')).toEqual({ id: '1' })
+  })
+  test('case 173: a feed without items has no rows', async () => {
+    const result = await read(feed())
+    expect([result.rows.length, result.end.proof]).toEqual([0, 'root element closed'])
+  })
+  test('case 174: another dialect is refused', async () => {
+    expect(await refusal('<?xml version="1.0"?><yml_catalog><shop/></yml_catalog>')).toBe('WRONG_FORMAT')
+  })
+  test('a web page is no feed', async () => {
+    expect(await refusal('<!DOCTYPE html><html><body>Sign in</body></html>')).toBe('UNEXPECTED_CONTENT')
+    expect(await refusal('<?xml version="1.0"?><html><body>Sign in</body></html>')).toBe('UNEXPECTED_CONTENT')
+  })
+  test('rows carry the line on which their item starts', async () => {
+    const result = await read('<rss>\r\n<channel>\n<item\n><id>1</id>\n</item>\n\n<item><id>2</id></item><item/>\n</channel></rss>', { chunkBytes: 2 })
+    expect(result.rows.map((row) => row.line)).toEqual([3, 7, 7])
+  })
+  test('a fault names the line inside the item', async () => {
+    await expect(read(`${feedHead}<item>\n<g:id>1</g:id>\n<g:title>a & b</g:title></item>${feedTail}`)).rejects.toMatchObject({ where: 'feed, line 5' })
+  })
+  test('an item above 1 MiB refuses the file', async () => {
+    expect(await refusal(feed(`<g:title>${'x'.repeat(1_400_000)}</g:title>`))).toBe('FILE_RECORD_TOO_LARGE')
+  })
+  test('any items read as fast-xml-parser reads them, in chunks of any size', async () => {
+    const parser = new XMLParser({ ignoreAttributes: true, parseTagValue: false, processEntities: true, trimValues: true, isArray: (name) => name === 'item' })
+    const text = fc.string({ unit: fc.constantFrom('a', 'é', '𝄞', ' ', '<', '&', '>', '"', ']'), maxLength: 8 })
+    const escape = (value: string) => value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+    const element = fc.tuple(fc.constantFrom('id', 'title', 'price'), text, fc.boolean())
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.uniqueArray(element, { selector: ([name]) => name }), { maxLength: 5 }), fc.integer({ min: 1, max: 40 }), async (items, chunkBytes) => {
+        const xml = feed(...items.map((elements) => elements.map(([name, value, cdata]) => `<g:${name}>${cdata && !value.includes(']]>') ? `<![CDATA[${value}]]>` : escape(value)}</g:${name}>`).join('')))
+        const result = await read(xml, { chunkBytes })
+        const parsed = parser.parse(xml) as { rss: { channel: { item?: readonly (string | Readonly<Record<string, string>>)[] } } }
+        const expected = (parsed.rss.channel.item ?? []).map((item) =>
+          typeof item === 'string' ? {} : Object.fromEntries(Object.entries(item).flatMap(([name, value]) => (value.trim() === '' ? [] : [[name.slice(2), value.trim()]]))),
+        )
+        expect(result.rows.map(cellsOf)).toEqual(expected)
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
