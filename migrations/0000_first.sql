@@ -272,6 +272,7 @@ CREATE INDEX "reject_run" ON "sluice"."reject" USING btree ("run_id","source","l
 CREATE INDEX "reject_key" ON "sluice"."reject" USING btree ("record_key") WHERE record_key is not null;--> statement-breakpoint
 CREATE INDEX "remote_dirty" ON "sluice"."remote" USING btree ("destination_id") WHERE (held > 0 and desired_hash is distinct from synced_hash) or (held = 0 and synced_hash is not null);--> statement-breakpoint
 CREATE INDEX "remote_group" ON "sluice"."remote" USING btree ("destination_id","group_key") WHERE group_key is not null;--> statement-breakpoint
+CREATE INDEX "remote_late" ON "sluice"."remote" USING btree ("destination_id") WHERE late_until is not null;--> statement-breakpoint
 CREATE INDEX "remote_expiry" ON "sluice"."remote" USING btree ("destination_id","expires_at") WHERE expires_at is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX "run_one_active" ON "sluice"."run" USING btree ("destination_id") WHERE status = 'running';--> statement-breakpoint
 CREATE INDEX "run_by_pipeline" ON "sluice"."run" USING btree ("pipeline","id");--> statement-breakpoint

@@ -165,6 +165,7 @@ export const remote = sluice.table('remote', {
   // Only what is not as wanted: small, however large the table.
   index('remote_dirty').on(t.destinationId).where(sql`(held > 0 and desired_hash is distinct from synced_hash) or (held = 0 and synced_hash is not null)`),
   index('remote_group').on(t.destinationId, t.groupKey).where(sql`group_key is not null`),
+  index('remote_late').on(t.destinationId).where(sql`late_until is not null`),
   index('remote_expiry').on(t.destinationId, t.expiresAt).where(sql`expires_at is not null`),
 ])
 

@@ -1,0 +1,74 @@
+/** Carries the guard's verdict out: removals that may go are applied, the others leave no trace but a count. */
+import type pg from 'pg'
+import { applyRemovals, collectRemovals, markMissing, markOutOfStock, type DesiredContext } from './desired.ts'
+import type { Diff } from './diff.ts'
+import { guardDeletes, type GuardFacts } from './guard.ts'
+import type { GuardVerdict } from './report.ts'
+import { collectSuppressedIdentifiers, collectTodo, countGuardedDeletes, withholdDeletes, type TodoContext } from './todo.ts'
+
+export interface BrakeContext {
+  readonly desired: DesiredContext
+  readonly todo: TodoContext
+  readonly diff: Diff
+  /** What an absent record means here. A backfill, an unproven end or a do-not-reach list: nothing. */
+  readonly absent: 'delete' | 'out-of-stock' | 'keep' | 'ignore'
+  readonly suppressedBy: number | undefined
+  /** Removals are the source's explicit word and no guard's business (do-not-reach lists). */
+  readonly guarded: boolean
+  readonly facts: Omit<GuardFacts, 'deletes' | 'confirmed' | 'examples'>
+}
+
+export interface Braked {
+  readonly verdicts: readonly GuardVerdict[]
+  readonly withheld: number
+  readonly deferred: number
+  readonly deletesHeld: boolean
+}
+
+/**
+ * Applies removals and fills `todo`; where a guard holds the deletes, takes them back (savepoint) and applies only those
+ * of suppressed people. Upserts go either way (I9).
+ */
+export async function brake(context: BrakeContext): Promise<Braked> {
+  const { client } = context.desired
+  if (context.desired.keys === 'identifiers') await collectSuppressedIdentifiers(client, context.desired.destinationId)
+  await client.query('savepoint removals')
+  const examples = await removedExamples(client, context)
+  await collectRemovals(client, { absent: context.absent === 'delete' })
+  await applyRemovals(context.desired)
+  if (context.absent === 'out-of-stock') await markOutOfStock(context.desired)
+  else if (context.absent === 'keep') await markMissing(context.desired)
+  const first = await collectTodo(context.todo)
+  if (!context.guarded) return { verdicts: [], withheld: 0, deferred: first.deferred, deletesHeld: false }
+
+  // Taking products out of stock is as harmful as deleting them, should the feed be half a feed (bad-inputs 91).
+  const missing = context.absent === 'out-of-stock' ? context.diff.absent : context.absent === 'ignore' && context.facts.incomplete !== undefined ? context.diff.absent : 0
+  const deletes = (await countGuardedDeletes(context.todo, context.suppressedBy)) + missing
+  const confirmed = deletes === 0 ? 0 : await countConfirmed(client, context.desired)
+  const verdicts = guardDeletes({ ...context.facts, deletes, confirmed, examples })
+  if (verdicts.length === 0) return { verdicts, withheld: 0, deferred: first.deferred, deletesHeld: false }
+
+  await client.query('rollback to savepoint removals')
+  await client.query(`create temp table removal as select key, what as cause from change where what = 'suppressed'`)
+  await applyRemovals(context.desired)
+  const second = await collectTodo(context.todo)
+  await countGuardedDeletes(context.todo, context.suppressedBy)
+  await withholdDeletes(context.todo)
+  return { verdicts, withheld: deletes, deferred: second.deferred, deletesHeld: true }
+}
+
+/** Products that would go, for people to recognize. Members have no face here (I17). */
+async function removedExamples(client: pg.PoolClient, context: BrakeContext): Promise<string[]> {
+  if (context.desired.keys !== 'products') return []
+  const { rows } = await client.query<{ key: Buffer }>(`select key from change where what in ('absent', 'leaving') order by key limit 5`)
+  return rows.map(({ key }) => key.toString())
+}
+
+/** Size of the confirmed set: what a percentage of deletes is measured by (guarantees 5, seeded bug 13). */
+async function countConfirmed(client: pg.PoolClient, { destinationId, keys }: DesiredContext): Promise<number> {
+  const { rows } = await client.query<{ n: string }>(
+    `select count(${keys === 'products' ? '*' : 'distinct group_key'}) as n from sluice.remote where destination_id = $1 and synced_hash is not null`,
+    [destinationId],
+  )
+  return Number(rows[0]?.n)
+}

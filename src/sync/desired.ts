@@ -1,0 +1,202 @@
+/**
+ * Desired state: the diff's changes written into `record` (what the source says) and `remote` (what each key at the
+ * service should be). Nothing is sent by this: the plan asks afterwards which keys are not as wanted, so a plan that is
+ * never applied loses nothing and a refused key is tried again by itself.
+ *
+ * A product is one key. A member holds several identifiers, and an identifier may be held by several members: `held`
+ * counts them (I20), and `group_key` is the member under which it is sent, so that each identifier stands in one user
+ * object only, and all that once stood beside a deleted one are known.
+ */
+import type pg from 'pg'
+import { contentHash } from './stage.ts'
+
+export interface DesiredContext {
+  readonly client: pg.PoolClient
+  readonly destinationId: number
+  readonly snapshotId: number
+  readonly keys: 'products' | 'identifiers'
+}
+
+/** Desired content of an identifier without times of its own; all alike. */
+const plainTimes = `'\\x01'::bytea`
+
+/** Creates and updates, and the mark on stale records. Removals come apart, because a guard may hold them. */
+export async function applyUpserts(context: DesiredContext): Promise<void> {
+  if (context.keys === 'identifiers') await collectIdentifierDelta(context)
+  await upsertRecords(context)
+  if (context.keys === 'identifiers') await applyIdentifierDelta(context)
+  else await wantProducts(context)
+  await context.client.query(
+    `update sluice.record r set status = 'stale'
+     from change c where c.what = 'stale' and r.destination_id = $1 and r.key = c.key and r.status <> 'stale'`,
+    [context.destinationId],
+  )
+}
+
+/** Which records of the diff leave, and why: the rows of `removal`. Absent ones only when the caller may delete them. */
+export async function collectRemovals(client: pg.PoolClient, options: { readonly absent: boolean }): Promise<void> {
+  await client.query('drop table if exists removal')
+  await client.query(
+    `create temp table removal as select key, what as cause from change where what in ('leaving', 'suppressed'${options.absent ? `, 'absent'` : ''})`,
+  )
+}
+
+/** Takes the records of `removal` out of the desired state. */
+export async function applyRemovals(context: DesiredContext): Promise<void> {
+  const { client, destinationId } = context
+  if (context.keys === 'products') {
+    await client.query(
+      `update sluice.remote m set held = 0, desired_hash = null from removal x where m.destination_id = $1 and m.key = x.key`,
+      [destinationId],
+    )
+    // Without its product_key a product cannot be deleted: its bytes are kept, to be sent once more and learn it.
+    await client.query(
+      `update sluice.record r set status = 'missing' from removal x, sluice.remote m
+       where r.destination_id = $1 and r.key = x.key and m.destination_id = $1 and m.key = x.key and m.synced_hash is not null and m.remote_key is null`,
+      [destinationId],
+    )
+    await client.query(
+      `delete from sluice.record r using removal x where r.destination_id = $1 and r.key = x.key and r.status <> 'missing'`,
+      [destinationId],
+    )
+  } else {
+    await client.query(
+      `update sluice.remote m set held = greatest(m.held - x.n, 0)
+       from (
+         select i.identifier, count(*)::int as n
+         from removal join sluice.record r on r.destination_id = $1 and r.key = removal.key
+           cross join lateral unnest(r.identifiers) as i (identifier)
+         group by i.identifier) x
+       where m.destination_id = $1 and m.key = x.identifier`,
+      [destinationId],
+    )
+    await client.query(`delete from sluice.record r using removal x where r.destination_id = $1 and r.key = x.key`, [destinationId])
+  }
+}
+
+/** `missing: out-of-stock`: the product stays, unavailable, with the bytes it had otherwise. */
+export async function markOutOfStock(context: DesiredContext): Promise<void> {
+  const { client, destinationId, snapshotId } = context
+  const { rows } = await client.query<{ key: Buffer; body: string }>(
+    `select r.key, r.body from change c join sluice.record r on r.destination_id = $1 and r.key = c.key where c.what = 'absent'`,
+    [destinationId],
+  )
+  const bodies = rows.map(({ key, body }) => ({ key, body: outOfStock(body) }))
+  const values = [
+    destinationId,
+    bodies.map(({ key }) => key),
+    bodies.map(({ body }) => body),
+    bodies.map(({ body }) => contentHash(body)),
+  ]
+  await client.query(
+    `update sluice.record r set body = x.body, hash = x.hash, status = 'missing', snapshot_id = $5
+     from unnest($2::bytea[], $3::text[], $4::bytea[]) as x (key, body, hash)
+     where r.destination_id = $1 and r.key = x.key`,
+    [...values, snapshotId],
+  )
+  await client.query(
+    `update sluice.remote m set desired_hash = x.hash
+     from unnest($2::bytea[], $3::bytea[]) as x (key, hash)
+     where m.destination_id = $1 and m.key = x.key`,
+    [destinationId, values[1], values[3]],
+  )
+}
+
+/** `missing: keep`: remembered as missing, so that it is looked at once only. */
+export async function markMissing(context: DesiredContext): Promise<void> {
+  await context.client.query(
+    `update sluice.record r set status = 'missing' from change c where c.what = 'absent' and r.destination_id = $1 and r.key = c.key`,
+    [context.destinationId],
+  )
+}
+
+/** Canonical JSON in, canonical JSON out: keys keep their sorted order. */
+export function outOfStock(json: string): string {
+  const product = JSON.parse(json) as Record<string, unknown>
+  product['availability'] = 'out of stock'
+  if ('inventory' in product) product['inventory'] = 0
+  return JSON.stringify(product)
+}
+
+async function upsertRecords({ client, destinationId, snapshotId }: DesiredContext): Promise<void> {
+  await client.query(
+    `insert into sluice.record (destination_id, key, hash, body, identifiers, effective_at, expires_at, line, snapshot_id)
+     select $1, s.key, s.hash, s.body, s.identifiers, s.effective_at, s.expires_at, s.line, $2
+     from change c join stage s using (key) where c.what = 'create' order by s.key
+     on conflict (destination_id, key) do nothing`,
+    [destinationId, snapshotId],
+  )
+  await client.query(
+    `update sluice.record r set hash = s.hash, body = s.body, identifiers = s.identifiers, effective_at = s.effective_at,
+       expires_at = s.expires_at, line = s.line, status = 'live', snapshot_id = $2
+     from change c join stage s using (key) where c.what = 'update' and r.destination_id = $1 and r.key = c.key`,
+    [destinationId, snapshotId],
+  )
+}
+
+async function wantProducts({ client, destinationId }: DesiredContext): Promise<void> {
+  await client.query(
+    `insert into sluice.remote (destination_id, key, held, desired_hash)
+     select $1, s.key, 1, s.hash from change c join stage s using (key) where c.what in ('create', 'update') order by s.key
+     on conflict (destination_id, key) do update set held = 1, desired_hash = excluded.desired_hash`,
+    [destinationId],
+  )
+}
+
+/** Net change of holders for each identifier, taken before `record` changes. */
+async function collectIdentifierDelta({ client, destinationId }: DesiredContext): Promise<void> {
+  await client.query(
+    `create temp table delta as
+     select identifier, sum(d)::int as d, decode(min(key), 'hex') as group_key
+     from (
+       select i.identifier, 1 as d, encode(s.key, 'hex') collate "C" as key
+       from change c join stage s using (key) cross join lateral unnest(s.identifiers) as i (identifier)
+       where c.what in ('create', 'update')
+       union all
+       select i.identifier, -1, null
+       from change c join sluice.record r on r.destination_id = ${destinationId} and r.key = c.key
+         cross join lateral unnest(r.identifiers) as i (identifier)
+       where c.what = 'update'
+     ) x group by identifier having sum(d) <> 0`,
+  )
+  await client.query(
+    `create temp table retimed as
+     select s.key, ${timesHash('s')} as times
+     from change c join stage s using (key) join sluice.record r on r.destination_id = ${destinationId} and r.key = c.key
+     where c.what = 'update' and (s.effective_at, s.expires_at) is distinct from (r.effective_at, r.expires_at)`,
+  )
+}
+
+async function applyIdentifierDelta({ client, destinationId }: DesiredContext): Promise<void> {
+  await client.query(
+    `update sluice.remote m set held = greatest(m.held + x.d, 0) from delta x where x.d < 0 and m.destination_id = $1 and m.key = x.identifier`,
+    [destinationId],
+  )
+  const timed = await client.query(
+    `select 1 from change c join stage s using (key)
+     where c.what in ('create', 'update') and (s.effective_at is not null or s.expires_at is not null) limit 1`,
+  )
+  // An identifier keeps its group while anything of it is held or confirmed: user objects never mix (see above).
+  await client.query(
+    `insert into sluice.remote as m (destination_id, key, held, group_key, desired_hash)
+     select $1, x.identifier, x.d, x.group_key, ${timed.rowCount === 0 ? plainTimes : timesHash('s')}
+     from delta x ${timed.rowCount === 0 ? '' : 'join stage s on s.key = x.group_key'}
+     where x.d > 0 order by x.identifier
+     on conflict (destination_id, key) do update set
+       held = m.held + excluded.held,
+       group_key = case when m.held <= 0 and m.synced_hash is null then excluded.group_key else m.group_key end,
+       desired_hash = case when m.held <= 0 and m.synced_hash is null then excluded.desired_hash else m.desired_hash end`,
+    [destinationId],
+  )
+  // Times of a row changed, its identifiers did not: the whole user is to be sent again.
+  await client.query(
+    `update sluice.remote m set desired_hash = x.times
+     from retimed x where m.destination_id = $1 and m.group_key = x.key and m.held > 0 and m.desired_hash is distinct from x.times`,
+    [destinationId],
+  )
+}
+
+function timesHash(row: 's'): string {
+  return `case when ${row}.effective_at is null and ${row}.expires_at is null then ${plainTimes}
+    else decode(md5(concat_ws('/', extract(epoch from ${row}.effective_at), extract(epoch from ${row}.expires_at))), 'hex') end`
+}

@@ -1,0 +1,79 @@
+/** The brake on deletes and the other guards (guarantees I8, I9): pure, so that every edge is a row of a table. */
+import type { Guards } from '../pipeline/definition.ts'
+import type { GuardVerdict } from './report.ts'
+
+export interface GuardFacts {
+  readonly pipeline: string
+  readonly guards: Guards
+  /** Valid rows now, and in the last closed snapshot (undefined: there was none). */
+  readonly valid: number
+  readonly previousValid: number | undefined
+  readonly read: number
+  readonly rejected: number
+  /** Delete operations that the diff asks for, those of suppressed people not counted. */
+  readonly deletes: number
+  /** Records or products confirmed at the service. */
+  readonly confirmed: number
+  /** Why the end of the source is not proven; undefined when it is. */
+  readonly incomplete: string | undefined
+  /** Ceiling given by a person for this run. */
+  readonly approveDeletes: number | undefined
+  /** Lists whose removals never come from absence have no use for a minimum of rows. */
+  readonly absenceDeletes: boolean
+  readonly examples: readonly string[]
+}
+
+/** Above `max_reject_percent` the run stops before anything is planned. */
+export function guardRejects(facts: Pick<GuardFacts, 'guards' | 'read' | 'rejected' | 'pipeline'>): GuardVerdict | undefined {
+  const percent = facts.read === 0 ? 0 : (facts.rejected / facts.read) * 100
+  if (percent <= facts.guards.maxRejectPercent) return undefined
+  return {
+    code: 'GUARD_REJECTS',
+    message: `${group(facts.rejected)} of ${group(facts.read)} rows were rejected (${percent.toFixed(1)} %), above ${facts.guards.maxRejectPercent} %: nothing was sent`,
+    mend: `sluice check ${facts.pipeline}`,
+    withheld: 0,
+    examples: [],
+  }
+}
+
+/**
+ * Verdicts that withhold deletes; empty when they may go. A number of approved deletes lifts the limits on count,
+ * percent and fall, never `min_rows` and never an unproven end.
+ */
+export function guardDeletes(facts: GuardFacts): GuardVerdict[] {
+  const verdicts: GuardVerdict[] = []
+  const withheld = facts.deletes
+  const held = (code: string, message: string, mend: string) => verdicts.push({ code, message, mend, withheld, examples: facts.examples })
+
+  if (facts.absenceDeletes && facts.valid < facts.guards.minRows) {
+    held(
+      'GUARD_MIN_ROWS',
+      `${group(facts.valid)} valid rows, fewer than min_rows ${group(facts.guards.minRows)}: nothing is deleted`,
+      `look at the source; if it is right, set guards.min_rows in the pipeline and sluice check ${facts.pipeline}`,
+    )
+  }
+  if (facts.incomplete !== undefined) {
+    held('GUARD_INCOMPLETE', `the end of the source is not proven (${facts.incomplete}): nothing is deleted`, `sluice run ${facts.pipeline}`)
+  }
+  if (verdicts.length > 0) return verdicts
+
+  const approved = facts.approveDeletes !== undefined && facts.deletes <= facts.approveDeletes
+  if (approved || facts.deletes === 0) return verdicts
+  const approve = `sluice run ${facts.pipeline} --approve-deletes ${facts.deletes}`
+  const percent = facts.confirmed === 0 ? 100 : (facts.deletes / facts.confirmed) * 100
+  if (facts.deletes > facts.guards.maxDeleteCount && percent > facts.guards.maxDeletePercent) {
+    held(
+      'GUARD_DELETES',
+      `${group(facts.deletes)} of ${group(facts.confirmed)} synced records would be deleted (${percent.toFixed(1)} %), above ${facts.guards.maxDeleteCount} and ${facts.guards.maxDeletePercent} %`,
+      approve,
+    )
+  }
+  if (facts.absenceDeletes && facts.previousValid !== undefined && facts.previousValid >= 20 && facts.valid < facts.previousValid / 2) {
+    held('GUARD_ROWS_FELL', `valid rows fell from ${group(facts.previousValid)} to ${group(facts.valid)}, by more than half`, approve)
+  }
+  return verdicts
+}
+
+function group(count: number): string {
+  return count.toLocaleString('en-US')
+}

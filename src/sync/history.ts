@@ -1,0 +1,143 @@
+/** What was done, read back: runs as reports, rejects, and one record's whole story. Changes nothing. */
+import { UsageError } from '../errors.ts'
+import type { Database } from '../store/database.ts'
+import { noCounts, type GuardVerdict, type RunCounts, type RunReport, type RunStatus, type RunTrigger, type WarningSummary } from './report.ts'
+
+export interface StageTime {
+  readonly stage: string
+  readonly startedAt: string
+  readonly durationMs: number
+}
+
+export interface StoredRun extends RunReport {
+  readonly stages: readonly StageTime[]
+  readonly columns: readonly string[]
+  readonly rerunOf: string | null
+  readonly scheduledFor: string | null
+}
+
+export interface StoredReject {
+  readonly line: number
+  readonly source: number
+  readonly code: string
+  readonly field: string
+  readonly message: string
+  readonly mend: string
+  /** The merchant's own cells, masked where personal, in the order of the run's `columns`. */
+  readonly cells: readonly string[]
+}
+
+interface RunRecord {
+  readonly id: string
+  readonly pipeline: string
+  readonly trigger: RunTrigger
+  readonly status: RunStatus | 'queued' | 'running'
+  readonly counts: Partial<RunCounts>
+  readonly guards: readonly GuardVerdict[]
+  readonly warnings: readonly WarningSummary[]
+  readonly stages: readonly StageTime[]
+  readonly columns: readonly string[]
+  readonly error: NonNullable<RunReport['error']> | null
+  readonly plan_id: string | null
+  readonly rerun_of: string | null
+  readonly scheduled_for: Date | null
+  readonly created_at: Date
+  readonly started_at: Date | null
+  readonly finished_at: Date | null
+  readonly now: Date
+  readonly reject_codes: readonly { code: string; count: number }[] | null
+}
+
+const select = `
+  select r.id, r.pipeline, r.trigger, r.status, r.counts, r.guards, r.warnings, r.stages, r.columns, r.error, r.plan_id, r.rerun_of,
+    r.scheduled_for, r.created_at, r.started_at, r.finished_at, clock_timestamp() as now,
+    (select jsonb_agg(jsonb_build_object('code', x.code, 'count', x.n) order by x.n desc, x.code)
+     from (select code, count(*) as n from sluice.reject j where j.run_id = coalesce(s.run_id, r.id) group by code) x) as reject_codes
+  from sluice.run r left join sluice.snapshot s on s.id = r.snapshot_id and r.trigger <> 'apply'`
+
+/** One run by its number, as everybody sees it. */
+export async function loadReport(db: Database, runId: number): Promise<RunReport> {
+  const [row] = await db.query<RunRecord & Record<string, unknown>>(`${select} where r.id = $1`, [runId])
+  if (!row) throw unknownRun(`r_${runId}`)
+  const { stages: _, columns: __, rerunOf: ___, scheduledFor: ____, ...report } = toRun(row)
+  return report
+}
+
+/** One run by its id (`r_81`), with its stages. */
+export async function loadRun(db: Database, runId: string): Promise<StoredRun> {
+  const [row] = await db.query<RunRecord & Record<string, unknown>>(`${select} where r.id = $1`, [runNumber(runId)])
+  if (!row) throw unknownRun(runId)
+  return toRun(row)
+}
+
+/** Newest first. */
+export async function listRuns(db: Database, options: { readonly pipeline?: string; readonly limit: number }): Promise<readonly RunReport[]> {
+  const rows = await db.query<RunRecord & Record<string, unknown>>(
+    `${select} where $1::text is null or r.pipeline = $1 order by r.id desc limit $2`,
+    [options.pipeline ?? null, options.limit],
+  )
+  return rows.map(toRun)
+}
+
+/** Rows refused by a run, in the order of its source. A run that read nothing anew shows those of the reading it stood on. */
+export async function* loadRejects(db: Database, runId: string): AsyncGenerator<StoredReject> {
+  const run = await readingRun(db, runId)
+  let after = { source: -1, line: -1, row: '(0,0)' }
+  for (;;) {
+    const rows = await db.query<{ line: string; source: number; code: string; field: string; message: string; mend: string; cells: string[]; row: string }>(
+      `select line, source, code, field, message, mend, cells, ctid::text as row from sluice.reject
+       where run_id = $1 and (source, line, ctid) > ($2::int2, $3::int8, $4::tid) order by source, line, ctid limit 5000`,
+      [run, after.source, after.line, after.row],
+    )
+    for (const { row: _, line, ...reject } of rows) yield { ...reject, line: Number(line) }
+    const last = rows.at(-1)
+    if (!last) return
+    after = { source: last.source, line: Number(last.line), row: last.row }
+  }
+}
+
+/** The run whose reading a run stands on. */
+async function readingRun(db: Database, runId: string): Promise<number> {
+  const [row] = await db.query<{ id: string }>(
+    `select coalesce(s.run_id, r.id) as id from sluice.run r left join sluice.snapshot s on s.id = r.snapshot_id where r.id = $1`,
+    [runNumber(runId)],
+  )
+  if (!row) throw unknownRun(runId)
+  return Number(row.id)
+}
+
+/** `r_81` → 81. */
+export function runNumber(runId: string): number {
+  const [, digits] = /^(?:r_)?(\d{1,15})$/.exec(runId) ?? []
+  if (digits === undefined) throw unknownRun(runId)
+  return Number(digits)
+}
+
+function unknownRun(runId: string): UsageError {
+  return new UsageError('UNKNOWN_RUN', `there is no run "${runId}"`, { where: runId, mend: 'sluice runs' })
+}
+
+function toRun(row: RunRecord): StoredRun {
+  const startedAt = row.started_at ?? row.created_at
+  const finishedAt = row.finished_at ?? row.now
+  return {
+    runId: `r_${row.id}`,
+    pipeline: row.pipeline,
+    trigger: row.trigger,
+    // A run under way is shown as what it is; only ended ones have one of the public statuses.
+    status: row.status as RunStatus,
+    counts: { ...noCounts, ...row.counts },
+    guards: row.guards,
+    startedAt: startedAt.toISOString(),
+    finishedAt: finishedAt.toISOString(),
+    durationMs: Math.max(0, finishedAt.getTime() - startedAt.getTime()),
+    ...(row.plan_id === null ? {} : { planId: row.plan_id }),
+    rejectCodes: row.reject_codes ?? [],
+    warnings: row.warnings,
+    ...(row.error === null ? {} : { error: row.error }),
+    stages: row.stages,
+    columns: row.columns,
+    rerunOf: row.rerun_of === null ? null : `r_${row.rerun_of}`,
+    scheduledFor: row.scheduled_for === null ? null : row.scheduled_for.toISOString(),
+  }
+}

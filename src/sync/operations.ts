@@ -1,0 +1,190 @@
+/**
+ * Operations: every key that is not as wanted becomes part of one operation. Read through a cursor, a few thousand at a
+ * time, so that a first load of any size needs the memory of one request.
+ */
+import type pg from 'pg'
+import { renderProduct, renderProductKey } from '../destinations/catalog.ts'
+import { renderUserOperation } from '../destinations/userOperation.ts'
+import type { Operation } from '../destinations/destination.ts'
+
+export type Change = 'create' | 'update' | 'delete' | 'renewal'
+
+/** One operation to freeze: its bytes, and the keys that its answer decides. */
+export interface PlannedOperation {
+  readonly bytes: Buffer
+  readonly op: Operation
+  readonly change: Change
+  /** 2: may only go when every delete of this plan is settled (changed identifiers: delete, then update). */
+  readonly phase: 1 | 2
+  readonly recordKey: Buffer
+  readonly keys: readonly Buffer[]
+  /** `desired_hash` that a confirmation makes the synced one; null for deletes. */
+  readonly hash: Buffer | null
+  readonly expiresAtMs: number | null
+  readonly users: number
+}
+
+export interface OperationContext {
+  readonly client: pg.PoolClient
+  readonly destinationId: number
+  /** Everything held is sent again (`--full`). */
+  readonly full: boolean
+  /** Deletes are held by a guard: none is planned but those of suppressed people. */
+  readonly withholdDeletes: boolean
+}
+
+export interface MembershipTerms {
+  /** Frozen into every operation: the plan's own time, by the database's clock. */
+  readonly plannedAtMs: number
+  readonly expiresAtMs: number
+  readonly usersPerOperation: number
+  /** Do-not-reach uploads have no `effective_at` (spec/gaps.md 5). */
+  readonly withEffectiveAt: boolean
+}
+
+const fetchRows = 5_000
+/** An identifier as sent, its key and quotes included, at the most; a plain one is capped well below by its own rule. */
+const identifierBytes = 160
+/** A packed operation stays well below a request's 5,000,000 bytes (spec 8). */
+const operationBytes = 4_500_000
+
+/** Products to put, then keys to delete. Upserts in id order; ids that differ in case only are told apart by the packer. */
+export async function* productOperations(context: OperationContext): AsyncGenerator<PlannedOperation> {
+  const { client, destinationId } = context
+  if (!context.withholdDeletes) {
+    const deletes = cursor<{ key: Buffer; remote_key: string }>(
+      client,
+      `select m.key, m.remote_key from sluice.remote m join todo t using (key)
+       where m.destination_id = ${destinationId} and t.what = 'delete' and m.remote_key is not null order by m.key`,
+    )
+    for await (const { key, remote_key } of deletes) {
+      const bytes = renderProductKey(remote_key)
+      yield { bytes, op: 'delete', change: 'delete', phase: 1, recordKey: key, keys: [key], hash: null, expiresAtMs: null, users: 1 }
+    }
+  }
+  const upserts = cursor<{ key: Buffer; created: boolean; body: string; hash: Buffer }>(
+    client,
+    `select m.key, m.synced_hash is null as created, r.body, r.hash
+     from sluice.remote m join todo t using (key) join sluice.record r on r.destination_id = m.destination_id and r.key = m.key
+     where m.destination_id = ${destinationId} and (t.what = 'upsert' or (t.what = 'delete' and m.remote_key is null)) order by m.key`,
+  )
+  for await (const { key, created, body, hash } of upserts) {
+    yield {
+      bytes: renderProduct(body),
+      op: 'upsert',
+      change: created ? 'create' : 'update',
+      phase: 1,
+      recordKey: key,
+      keys: [key],
+      hash,
+      expiresAtMs: null,
+      users: 1,
+    }
+  }
+}
+
+/** Users to delete, then users to update; an update waits for the deletes when its user object lost an identifier. */
+export async function* memberOperations(context: OperationContext, terms: MembershipTerms): AsyncGenerator<PlannedOperation> {
+  const { client, destinationId } = context
+  const deletes = cursor<{ group_key: Buffer; keys: Buffer[] }>(
+    client,
+    `select t.group_key, array_agg(m.key order by m.key) as keys
+     from todo t join sluice.remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key
+     where t.deletes and m.held <= 0 and m.synced_hash is not null group by t.group_key order by t.group_key`,
+  )
+  for await (const { group_key, keys } of deletes) {
+    const bytes = renderUserOperation({ op: 'delete', users: [keys] })
+    yield { bytes, op: 'delete', change: 'delete', phase: 1, recordKey: group_key, keys, hash: null, expiresAtMs: null, users: 1 }
+  }
+
+  const upserts = cursor<GroupRow>(
+    client,
+    `select t.group_key, t.deletes, t.renewal, t.created, t.stamp, array_agg(m.key order by m.key) as keys, max(m.desired_hash::text)::bytea as hash,
+       extract(epoch from r.effective_at) * 1000 as effective_ms, extract(epoch from r.expires_at) * 1000 as expires_ms
+     from todo t join sluice.remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.held > 0
+       left join sluice.record r on r.destination_id = ${destinationId} and r.key = t.group_key
+     group by t.group_key, t.deletes, t.renewal, t.created, t.stamp, r.effective_at, r.expires_at
+     order by t.deletes, r.effective_at nulls first, r.expires_at nulls first, t.group_key`,
+  )
+  yield* packUsers(upserts, terms)
+}
+
+interface GroupRow {
+  readonly group_key: Buffer
+  readonly deletes: boolean
+  readonly renewal: boolean
+  readonly created: boolean
+  /** New desired content for groups that a delete may reach; null: as it is. */
+  readonly stamp: Buffer | null
+  readonly keys: Buffer[]
+  readonly hash: Buffer
+  readonly effective_ms: string | null
+  readonly expires_ms: string | null
+}
+
+/** One user an operation, or up to `usersPerOperation` with equal times. */
+async function* packUsers(groups: AsyncIterable<GroupRow>, terms: MembershipTerms): AsyncGenerator<PlannedOperation> {
+  let pending: GroupRow[] = []
+  let pendingBytes = 0
+  const sameOperation = (a: GroupRow, b: GroupRow) =>
+    a.deletes === b.deletes && a.effective_ms === b.effective_ms && a.expires_ms === b.expires_ms && hashOf(a).equals(hashOf(b)) && changeOf(a) === changeOf(b)
+  for await (const group of groups) {
+    const first = pending[0]
+    const bytes = 16 + group.keys.length * identifierBytes
+    if (first && (pending.length >= terms.usersPerOperation || pendingBytes + bytes > operationBytes || !sameOperation(first, group))) {
+      yield userOperation(pending, terms)
+      pending = []
+      pendingBytes = 0
+    }
+    pending.push(group)
+    pendingBytes += bytes
+  }
+  if (pending.length > 0) yield userOperation(pending, terms)
+}
+
+function userOperation(groups: readonly GroupRow[], terms: MembershipTerms): PlannedOperation {
+  const [first] = groups
+  if (!first) throw new Error('an operation has a user')
+  const expiresAtMs = first.expires_ms === null ? terms.expiresAtMs : Number(first.expires_ms)
+  const effectiveAtMs = first.effective_ms === null ? terms.plannedAtMs : Number(first.effective_ms)
+  return {
+    bytes: renderUserOperation({
+      op: 'update',
+      users: groups.map(({ keys }) => keys),
+      ...(terms.withEffectiveAt ? { effectiveAtMs } : {}),
+      expiresAtMs,
+    }),
+    op: 'upsert',
+    change: changeOf(first),
+    phase: first.deletes ? 2 : 1,
+    recordKey: first.group_key,
+    keys: groups.flatMap(({ keys }) => keys),
+    hash: hashOf(first),
+    expiresAtMs,
+    users: groups.length,
+  }
+}
+
+function hashOf(group: GroupRow): Buffer {
+  return group.stamp ?? group.hash
+}
+
+function changeOf(group: GroupRow): Change {
+  if (group.renewal) return 'renewal'
+  return group.created ? 'create' : 'update'
+}
+
+/** Rows of a query, fetched in portions on the transaction's own connection. */
+async function* cursor<Row extends pg.QueryResultRow>(client: pg.PoolClient, query: string): AsyncGenerator<Row> {
+  const name = 'operation_cursor'
+  await client.query(`declare ${name} no scroll cursor for ${query}`)
+  try {
+    for (;;) {
+      const { rows } = await client.query<Row>(`fetch ${fetchRows} from ${name}`)
+      yield* rows
+      if (rows.length < fetchRows) break
+    }
+  } finally {
+    await client.query(`close ${name}`)
+  }
+}

@@ -1,0 +1,50 @@
+import type { Reject } from '../records/record.ts'
+import type { Database } from '../store/database.ts'
+
+/** Rejects go to Postgres beside the run's own transaction: they are there as the reason even when the run fails. */
+export class RejectWriter {
+  readonly #db: Database
+  readonly #runId: number
+  #rows: unknown[] = []
+
+  constructor(db: Database, runId: number) {
+    this.#db = db
+    this.#runId = runId
+  }
+
+  get full(): boolean {
+    return this.#rows.length >= 500
+  }
+
+  /** `cells`: the row as the merchant wrote it, masked where personal. */
+  add(reject: Reject, source: number, cells: readonly string[]): void {
+    this.#rows.push({
+      line: reject.line,
+      source,
+      code: reject.code,
+      field: reject.field,
+      message: storable(reject.message),
+      mend: reject.mend,
+      record_key: reject.key ? `\\x${Buffer.from(reject.key).toString('hex')}` : null,
+      cells: cells.map(storable),
+    })
+  }
+
+  async flush(): Promise<void> {
+    if (this.#rows.length === 0) return
+    const rows = this.#rows
+    this.#rows = []
+    await this.#db.execute(
+      `insert into sluice.reject (run_id, line, source, code, field, message, mend, record_key, cells)
+       select $1, line, source, code, field, message, mend, record_key, cells
+       from jsonb_to_recordset($2::jsonb)
+         as r (line int8, source int2, code text, field text, message text, mend text, record_key bytea, cells jsonb)`,
+      [this.#runId, JSON.stringify(rows)],
+    )
+  }
+}
+
+/** Postgres' text knows neither U+0000 nor half of a surrogate pair (guarantees S7). */
+function storable(text: string): string {
+  return text.replaceAll('\0', '␀').toWellFormed()
+}

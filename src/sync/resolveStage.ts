@@ -1,0 +1,118 @@
+/**
+ * Makes of the staged rows one row a key: repeats collapse, contradictions are rejected with all their lines, rows that
+ * ask to leave win over rows that ask to stay, suppressed people are marked. Set-based; costs one hash aggregate.
+ */
+import type pg from 'pg'
+import { stagedKind } from './stage.ts'
+
+export interface Resolved {
+  readonly duplicates: number
+  /** Rows rejected because another row of the same key says otherwise. */
+  readonly conflicting: number
+  /** Rows without consent, asking to leave, or of people on the do-not-reach list. */
+  readonly suppressed: number
+  readonly valid: number
+}
+
+export async function resolveStage(
+  client: pg.PoolClient,
+  options: {
+    readonly runId: number
+    readonly kind: 'catalog' | 'audience' | 'do-not-reach'
+    /** Destination whose held identifiers are suppressed here; undefined: none. */
+    readonly suppressedBy: number | undefined
+  },
+): Promise<Resolved> {
+  await client.query('analyze stage')
+  await client.query('create temp table repeated as select key from stage group by key having count(*) > 1')
+  let duplicates = 0
+  let conflicting = 0
+  const repeated = await count(client, 'repeated')
+  if (repeated > 0) {
+    await client.query(`
+      create temp table repeated_row as
+      select s.ctid as row, s.key, s.kind, s.line, s.source, s.hash,
+        bool_or(s.kind = ${stagedKind.leaving}) over k as leaving,
+        bool_or(s.kind = ${stagedKind.valid}) over k as has_valid,
+        row_number() over (partition by s.key, s.kind order by s.source, s.line) as nth
+      from stage s join repeated using (key)
+      window k as (partition by s.key)`)
+    // A row that asks to leave wins (bad-inputs 129, 131): the others of its key leave with it.
+    await client.query(`
+      update stage s set kind = ${stagedKind.leaving}
+      from repeated_row r where s.ctid = r.row and r.leaving and r.kind = ${stagedKind.valid}`)
+    await client.query('drop table repeated_row')
+    await client.query(`
+      create temp table repeated_row as
+      select s.ctid as row, s.key, s.kind, s.line, s.source, s.hash,
+        bool_or(s.kind <> ${stagedKind.rejected}) over (partition by s.key) as has_usable,
+        row_number() over (partition by s.key, s.kind order by s.source, s.line) as nth
+      from stage s join repeated using (key)`)
+    await client.query(`
+      create temp table contradiction as
+      select key, count(distinct hash) as contents, array_agg(line order by source, line) as lines
+      from repeated_row where kind = ${stagedKind.valid} group by key having count(distinct hash) > 1`)
+
+    conflicting = await rejectContradictions(client, options)
+    // Same key, same content: one stays (bad-inputs 57).
+    const collapsed = await client.query(`
+      delete from stage s using repeated_row r
+      where s.ctid = r.row and r.kind = ${stagedKind.valid} and r.nth > 1
+        and not exists (select 1 from contradiction c where c.key = r.key)`)
+    duplicates = collapsed.rowCount ?? 0
+  }
+
+  const suppressedByList = options.suppressedBy === undefined ? 0 : await suppress(client, options.suppressedBy)
+  const leaving = await client.query<{ n: string }>(`select count(*) as n from stage where kind = ${stagedKind.leaving}`)
+  const suppressed = Number(leaving.rows[0]?.n) + suppressedByList
+  if (repeated > 0) await keepOneRowAKey(client)
+  const valid = await client.query<{ n: string }>(`select count(*) as n from stage where kind = ${stagedKind.valid}`)
+  return { duplicates, conflicting, suppressed, valid: Number(valid.rows[0]?.n) }
+}
+
+/** Different contents under one key: all instances are rejected, each naming the others' lines (bad-inputs 58). */
+async function rejectContradictions(client: pg.PoolClient, options: { readonly runId: number; readonly kind: string }): Promise<number> {
+  const field = options.kind === 'catalog' ? 'id' : 'key'
+  const inserted = await client.query(
+    `insert into sluice.reject (run_id, line, source, code, field, message, mend, record_key)
+     select $1, r.line, r.source, 'DUPLICATE_CONFLICT', $2,
+       'the same ' || $2::text || ' stands in lines ' || array_to_string(c.lines[1:10], ', ') || ' with different content',
+       'keep one of these rows', r.key
+     from repeated_row r join contradiction c using (key)
+     where r.kind = ${stagedKind.valid}`,
+    [options.runId, field],
+  )
+  await client.query(`
+    update stage s set kind = ${stagedKind.rejected}
+    from repeated_row r join contradiction c using (key)
+    where s.ctid = r.row and r.kind = ${stagedKind.valid}`)
+  return inserted.rowCount ?? 0
+}
+
+/** Whoever a do-not-reach pipeline of this account lists is not sent (I16): one listed identifier is enough. */
+async function suppress(client: pg.PoolClient, listId: number): Promise<number> {
+  const listed = await client.query('select 1 from sluice.remote where destination_id = $1 and held > 0 limit 1', [listId])
+  if (listed.rowCount === 0) return 0
+  const marked = await client.query(
+    `update stage set kind = ${stagedKind.suppressed}
+     where kind = ${stagedKind.valid} and key in (
+       select s.key from stage s cross join lateral unnest(s.identifiers) as i (identifier)
+       join sluice.remote r on r.destination_id = $1 and r.key = i.identifier and r.held > 0)`,
+    [listId],
+  )
+  return marked.rowCount ?? 0
+}
+
+/** The diff joins on the key: rejected repeats give way to usable rows, and one of the rest is enough. */
+async function keepOneRowAKey(client: pg.PoolClient): Promise<void> {
+  await client.query(`
+    delete from stage s using (
+      select t.ctid as row, row_number() over (partition by t.key order by (t.kind = ${stagedKind.rejected}), t.source, t.line) as nth
+      from stage t join repeated using (key)) r
+    where s.ctid = r.row and r.nth > 1`)
+}
+
+async function count(client: pg.PoolClient, table: 'repeated'): Promise<number> {
+  const { rows } = await client.query<{ n: string }>(`select count(*) as n from ${table}`)
+  return Number(rows[0]?.n)
+}

@@ -1,0 +1,393 @@
+/**
+ * A run, from the first byte read to the books closed: settle what earlier runs left open, read, plan, push. Whatever
+ * ends it is written into the `run` table with its reason; only a killed process leaves that to whoever comes next.
+ */
+import { RunError, SluiceError, UsageError } from '../errors.ts'
+import type { Pipeline } from '../pipeline/definition.ts'
+import { claimRun, ensureDestination, finishRun, heartbeatRun, requestRun, rescueRuns, skipRun, updateRun, type RunOptions, type RunRow } from '../store/runs.ts'
+import { deadWorkers } from '../store/workers.ts'
+import type { EngineDeps } from './engine.ts'
+import { guardRejects } from './guard.ts'
+import { loadReport } from './history.ts'
+import { makePlan, type Planned, type PlanInput } from './plan.ts'
+import { planBooks, pushPlan, settleLeftovers } from './push.ts'
+import { noCounts, type GuardVerdict, type PlanReport, type RunReport, type RunStatus, type RunTrigger } from './report.ts'
+import { discardSnapshot, readSnapshot } from './snapshot.ts'
+import { createStage, interrupted } from './stage.ts'
+
+export interface RunRequest extends RunOptions {
+  readonly trigger: RunTrigger
+  readonly rerunOf?: number
+  /** Told the plan as soon as it stands, so that workers elsewhere can share the push. */
+  readonly onPlanned?: (planId: string, batches: number) => Promise<void>
+}
+
+/** Plans and applies in one. A destination that another run holds: a receipt with status `skipped`, exit code 5. */
+export async function runPipeline(deps: EngineDeps, pipeline: Pipeline, request: RunRequest): Promise<RunReport> {
+  const run = await begin(deps, pipeline, request)
+  return 'report' in run ? run.report : carryOut(deps, pipeline, run.row, request)
+}
+
+/** Reads, diffs and stores a plan; sends nothing. */
+export async function planPipeline(deps: EngineDeps, pipeline: Pipeline, options: { readonly full?: boolean } = {}): Promise<PlanReport> {
+  const run = await begin(deps, pipeline, { trigger: 'plan', ...options })
+  if ('report' in run) throw heldError(pipeline.name)
+  let planned: Planned | undefined
+  let proof = ''
+  const report = await closing(deps, run.row, async (lease) => {
+    const made = await readAndPlan(lease.deps, pipeline, run.row)
+    planned = made.planned
+    proof = made.proof
+    return { status: made.guards.length > 0 ? 'withheld' : 'succeeded', guards: made.guards }
+  })
+  if (report.error) throw asError(report.error)
+  return {
+    ...report,
+    planId: planned?.planId ?? '',
+    updateFields: planned?.updateFields ?? [],
+    requests: planned?.batches ?? 0,
+    minutes: planned?.minutes ?? null,
+    proof,
+  }
+}
+
+/** Sends exactly a stored plan. Refuses when the synced state moved since; a second time it sends nothing. */
+export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunReport> {
+  const [plan] = await deps.db.query<{ pipeline: string; destination_id: number; status: string; run_id: string; service: string }>(
+    `select p.pipeline, p.destination_id, p.status, p.run_id, d.service from sluice.plan p join sluice.destination d on d.id = p.destination_id where p.id = $1`,
+    [planId],
+  )
+  if (!plan) {
+    throw new UsageError('UNKNOWN_PLAN', `there is no plan "${planId}". Nothing was sent.`, { where: planId, mend: 'sluice plan PIPELINE' })
+  }
+  if (plan.service !== deps.service.origin) {
+    throw new UsageError('PLAN_OF_ANOTHER_SERVICE', `plan ${planId} was made for ${plan.service}, not for ${deps.service.origin}. Nothing was sent.`, {
+      where: planId,
+      mend: `sluice plan ${plan.pipeline}`,
+    })
+  }
+  const run = await claimDestination(deps, plan.pipeline, plan.destination_id, { trigger: 'apply', planId })
+  if ('report' in run) return run.report
+  return closing(deps, run.row, async (lease) => {
+    const verdict = await startApplying(deps, run.row, planId)
+    const guards = await guardsOf(deps, planId)
+    if (verdict === 'done') return { status: 'succeeded', guards: [] }
+    await pushPlan(pushDeps(lease.deps, run.row), planId)
+    return outcome(deps, planId, guards)
+  })
+}
+
+/** Runs again what a run did: its whole source, or only what it left refused, ambiguous or pending. */
+export async function rerunPipeline(deps: EngineDeps, pipeline: Pipeline, runId: number, options: { readonly failedOnly: boolean }): Promise<RunReport> {
+  const [old] = await deps.db.query<{ options: RunOptions }>(`select options from sluice.run where id = $1`, [runId])
+  const source = old?.options.source
+  return runPipeline(deps, pipeline, {
+    trigger: 'rerun',
+    rerunOf: runId,
+    failedOnly: options.failedOnly,
+    ...(source === undefined || options.failedOnly ? {} : { source }),
+  })
+}
+
+/** Carries out a run that waits in the queue. Undefined when somebody else took it, or its destination is held. */
+export async function executeRun(
+  deps: EngineDeps & { readonly loadPipeline: (name: string) => Promise<Pipeline> },
+  runId: number,
+  options: { readonly onPlanned?: RunRequest['onPlanned'] } = {},
+): Promise<RunReport | 'busy' | 'gone'> {
+  await rescue(deps)
+  const row = await claimRun(deps.db, runId, deps.workerId, deps.settings.leaseMs)
+  if (typeof row === 'string') return row
+  let pipeline: Pipeline
+  try {
+    pipeline = await deps.loadPipeline(row.pipeline)
+  } catch (error) {
+    return closing(deps, row, () => Promise.reject(error))
+  }
+  return carryOut(deps, pipeline, row, { trigger: row.trigger, ...row.options, ...(options.onPlanned ? { onPlanned: options.onPlanned } : {}) })
+}
+
+/** Identity of a pipeline's destination at the service that `deps` talk to. */
+export function destinationIdentity(deps: Pick<EngineDeps, 'service'>, pipeline: Pipeline): Parameters<typeof ensureDestination>[1] {
+  const { destination } = pipeline
+  const service = deps.service.origin
+  switch (destination.kind) {
+    case 'catalog':
+      return { service, kind: 'catalog', accountId: '', targetId: destination.catalogId }
+    case 'audience':
+      return { service, kind: 'audience', accountId: destination.accountId, targetId: destination.audienceId }
+    case 'do-not-reach':
+      return { service, kind: 'do-not-reach', accountId: destination.accountId, targetId: destination.listId }
+  }
+}
+
+async function begin(deps: EngineDeps, pipeline: Pipeline, request: RunRequest): Promise<{ row: RunRow } | { report: RunReport }> {
+  const { id } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
+  return claimDestination(deps, pipeline.name, id, request)
+}
+
+async function claimDestination(deps: EngineDeps, pipeline: string, destinationId: number, request: RunRequest): Promise<{ row: RunRow } | { report: RunReport }> {
+  await rescue(deps)
+  const { trigger, rerunOf, onPlanned: _, ...options } = request
+  const runId = await requestRun(deps.db, { pipeline, destinationId, trigger, options, ...(rerunOf === undefined ? {} : { rerunOf }) })
+  if (runId === undefined) throw new Error('a run without a tick is always new')
+  const row = await claimRun(deps.db, runId, deps.workerId, deps.settings.leaseMs)
+  if (typeof row !== 'string') return { row }
+  const error = heldError(pipeline)
+  await skipRun(deps.db, runId, errorJson(error))
+  return { report: await loadReport(deps.db, runId) }
+}
+
+function heldError(pipeline: string): RunError {
+  return new RunError('PIPELINE_HELD', `another run holds ${pipeline}: this one sent nothing`, { where: pipeline, mend: `sluice runs ${pipeline}` })
+}
+
+/** Ends runs of dead processes, so that their destinations are free at once. */
+async function rescue(deps: EngineDeps): Promise<void> {
+  const rescued = await rescueRuns(deps.db, await deadWorkers(deps.db))
+  for (const id of rescued) deps.log.warn({ runId: `r_${id}` }, 'rescued a run whose process had died')
+}
+
+async function carryOut(deps: EngineDeps, pipeline: Pipeline, run: RunRow, request: RunRequest): Promise<RunReport> {
+  return closing(deps, run, async (lease) => {
+    await unpause(deps, run.destinationId)
+    const made = await readAndPlan(lease.deps, pipeline, run)
+    if (!made.planned) return { status: 'withheld', guards: made.guards }
+    await startApplying(deps, run, made.planned.planId)
+    await request.onPlanned?.(made.planned.planId, made.planned.batches)
+    await pushPlan(pushDeps(lease.deps, run), made.planned.planId)
+    return outcome(deps, made.planned.planId, made.guards)
+  })
+}
+
+interface Made {
+  readonly planned: Planned | undefined
+  readonly guards: readonly GuardVerdict[]
+  readonly proof: string
+}
+
+/** Settles what is open, reads, plans. No plan (and nothing sent) when too many rows were rejected. */
+async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: RunRow): Promise<Made> {
+  if (run.trigger !== 'plan') await stage(deps, run, 'settle', () => settleLeftovers(pushDeps(deps, run), run.destinationId))
+  const client = await deps.db.connect()
+  try {
+    const effective = run.options.source === undefined ? pipeline : withSource(pipeline, run.options.source)
+    let input: PlanInput & { readonly proof: string }
+    if (run.options.failedOnly) {
+      input = { ...(await nothingRead(deps, client, run)), proof: 'nothing was read: only what failed goes again' }
+    } else {
+      const snapshot = await stage(deps, run, 'read', () => readSnapshot(deps, client, effective, run))
+      const { rows } = snapshot
+      await updateRun(deps.db, run, { counts: { ...noCounts, ...rows }, snapshot_id: snapshot.snapshotId })
+      const tooMany = snapshot.staged ? guardRejects({ guards: pipeline.guards, read: rows.read, rejected: rows.rejected, pipeline: pipeline.name }) : undefined
+      if (tooMany) {
+        await discardSnapshot(deps.db, snapshot.snapshotId, rows)
+        return { planned: undefined, guards: [tooMany], proof: snapshot.proof }
+      }
+      input = snapshot
+    }
+    if (run.trigger !== 'plan') await waitForLateArrivals(deps, run.destinationId)
+    if (deps.signal?.aborted) throw interrupted()
+    const planned = await stage(deps, run, 'plan', () => makePlan(deps, client, effective, run, input))
+    await updateRun(deps.db, run, { counts: { ...noCounts, ...planned.counts, pending: operationsOf(planned) }, guards: planned.guards })
+    return { planned, guards: planned.guards, proof: input.proof }
+  } finally {
+    // Closed, not returned: its temporary tables go with it.
+    client.release(true)
+  }
+}
+
+/** `rerun --failed` reads no source: the last snapshot stands, and the plan takes only what that run left open. */
+async function nothingRead(deps: EngineDeps, client: Parameters<typeof makePlan>[1], run: RunRow): Promise<PlanInput> {
+  await createStage(client)
+  const [last] = await deps.db.query<{ id: string }>(`select max(id) as id from sluice.snapshot where destination_id = $1 and status = 'closed'`, [run.destinationId])
+  return {
+    snapshotId: Number(last?.id ?? 0),
+    rows: { read: 0, rejected: 0, duplicates: 0, suppressed: 0, valid: 0 },
+    staged: false,
+    previousValid: undefined,
+    incomplete: undefined,
+    suppressedBy: undefined,
+    ...(run.rerunOf === null ? {} : { onlyFailedOf: run.rerunOf }),
+  }
+}
+
+function withSource(pipeline: Pipeline, uri: string): Pipeline {
+  const [first] = pipeline.sources
+  if (!first) throw new Error('a pipeline has a source')
+  return { ...pipeline, sources: [{ ...first, uri, format: 'auto', compression: 'auto', complete: { kind: 'auto' } }] }
+}
+
+/**
+ * Bytes of an attempt that was given up may still land; nothing newer goes to its keys before (I3). The wait is the
+ * horizon at the most, and only after such an attempt.
+ */
+async function waitForLateArrivals(deps: EngineDeps, destinationId: number): Promise<void> {
+  const [row] = await deps.db.query<{ ms: string | null }>(
+    `select extract(epoch from max(late_until) - clock_timestamp()) * 1000 as ms from sluice.remote where destination_id = $1 and late_until is not null`,
+    [destinationId],
+  )
+  const ms = Math.min(Number(row?.ms ?? 0), deps.settings.horizonMs)
+  if (ms <= 0) return
+  deps.onProgress?.({ stage: 'plan', done: 0, waiting: `waiting ${Math.ceil(ms / 1000)} s: bytes of an earlier attempt may still arrive` })
+  await deps.clock.sleep(ms + 50, deps.signal)
+}
+
+/**
+ * Marks the plan as being applied, once. What a delete may reach besides its own identifiers gets a new content to be
+ * confirmed (I20): its updates stand in the plan's second phase, or in the next plan if this process dies.
+ */
+async function startApplying(deps: EngineDeps, run: RunRow, planId: string): Promise<'go' | 'done'> {
+  return deps.db.transaction(async (tx) => {
+    const [row] = await tx.query<{ status: string; plan_version: string; state_version: string; pipeline: string }>(
+      `select p.status, p.pipeline, p.state_version as plan_version, d.state_version
+       from sluice.plan p join sluice.destination d on d.id = p.destination_id where p.id = $1 for update of p, d`,
+      [planId],
+    )
+    if (!row) throw new Error('the plan was just there')
+    if (row.status === 'applied') return 'done'
+    if (row.status === 'superseded') throw stale(planId, row.pipeline, 'a newer plan took its place')
+    if (row.status === 'ready') {
+      if (row.plan_version !== row.state_version) throw stale(planId, row.pipeline, 'the synced state moved since it was made')
+      await tx.execute(
+        `update sluice.remote m set desired_hash = decode(md5($1 || encode(e.record_key, 'hex')), 'hex')
+         from sluice.entry e join sluice.batch b on b.id = e.batch_id
+         where b.plan_id = $1 and b.operation = 'delete' and m.destination_id = e.destination_id and m.group_key = e.record_key and m.held > 0`,
+        [planId],
+      )
+      await tx.execute(`update sluice.plan set status = 'applying', applied_at = clock_timestamp() where id = $1`, [planId])
+      await tx.execute(`update sluice.destination set state_version = state_version + 1 where id = (select destination_id from sluice.plan where id = $1)`, [planId])
+    }
+    await tx.execute(`update sluice.run set plan_id = $3, snapshot_id = (select snapshot_id from sluice.plan where id = $3) where id = $1 and epoch = $2`, [run.id, run.epoch, planId])
+    return 'go'
+  })
+}
+
+function stale(planId: string, pipeline: string, why: string): RunError {
+  return new RunError('PLAN_STALE', `plan ${planId} is stale: ${why}. Nothing was sent.`, { where: planId, mend: `sluice plan ${pipeline}` })
+}
+
+/** A pause ends with the next run that somebody starts: it tries again, and pauses again if nothing changed. */
+async function unpause(deps: EngineDeps, destinationId: number): Promise<void> {
+  await deps.db.execute('update sluice.destination set paused_at = null, paused_reason = null where id = $1 and paused_at is not null', [destinationId])
+}
+
+async function guardsOf(deps: EngineDeps, planId: string): Promise<readonly GuardVerdict[]> {
+  const [row] = await deps.db.query<{ guards: GuardVerdict[] }>('select guards from sluice.plan where id = $1', [planId])
+  return row?.guards ?? []
+}
+
+interface Ending {
+  readonly status: RunStatus
+  readonly guards: readonly GuardVerdict[]
+  readonly error?: SluiceError
+}
+
+/** Status from the books, once nothing moves any more. */
+async function outcome(deps: EngineDeps, planId: string, guards: readonly GuardVerdict[]): Promise<Ending> {
+  const books = await planBooks(deps.db, planId)
+  const [row] = await deps.db.query<{ paused_reason: string | null; pipeline: string; deferred: number }>(
+    `select d.paused_reason, p.pipeline, (p.counts ->> 'deferred')::int as deferred
+     from sluice.plan p join sluice.destination d on d.id = p.destination_id where p.id = $1`,
+    [planId],
+  )
+  if (books.pending === 0) await deps.db.execute(`update sluice.plan set status = 'applied' where id = $1 and status = 'applying'`, [planId])
+  if (deps.signal?.aborted && books.pending > 0) return { status: 'cancelled', guards, error: interrupted() }
+  if (row?.paused_reason != null) {
+    const error = new RunError('DESTINATION_PAUSED', row.paused_reason, { where: row.pipeline, mend: 'sluice doctor' })
+    return { status: books.confirmed === 0 ? 'failed' : 'partial', guards, error }
+  }
+  if (guards.length > 0) return { status: 'withheld', guards }
+  const open = books.refused + books.ambiguous + books.pending + (row?.deferred ?? 0)
+  return { status: open > 0 ? 'partial' : 'succeeded', guards }
+}
+
+/** Runs `work` under the run's lease and writes its end, whatever it is. Errors become the run's, never an exception. */
+async function closing(deps: EngineDeps, run: RunRow, work: (lease: { readonly deps: EngineDeps }) => Promise<Ending>): Promise<RunReport> {
+  const lost = new AbortController()
+  const signal = deps.signal ? AbortSignal.any([deps.signal, lost.signal]) : lost.signal
+  const heartbeat = setInterval(() => {
+    heartbeatRun(deps.db, run, deps.settings.leaseMs).then(
+      (kept) => kept || lost.abort(),
+      (error: unknown) => deps.log.warn({ runId: `r_${run.id}`, reason: error instanceof Error ? error.name : 'error' }, 'the lease could not be renewed'),
+    )
+  }, deps.settings.heartbeatMs)
+  let ending: Ending
+  try {
+    ending = await work({ deps: { ...deps, signal } })
+  } catch (error) {
+    if (!(error instanceof SluiceError) && !isDatabaseError(error)) throw await failedBy(deps, run, error)
+    const known = error instanceof SluiceError ? error : databaseError(error)
+    ending = { status: deps.signal?.aborted ? 'cancelled' : 'failed', guards: [], error: known }
+  } finally {
+    clearInterval(heartbeat)
+  }
+  await finish(deps, run, ending)
+  return loadReport(deps.db, run.id)
+}
+
+async function finish(deps: EngineDeps, run: RunRow, ending: Ending): Promise<void> {
+  const [row] = await deps.db.query<{ plan_id: string | null; counts: Record<string, number> }>('select plan_id, counts from sluice.run where id = $1', [run.id])
+  const sent = row?.plan_id && run.trigger !== 'plan' ? await planBooks(deps.db, row.plan_id) : undefined
+  const planned = run.trigger === 'apply' && row?.plan_id ? await countsOf(deps, row.plan_id) : (row?.counts ?? {})
+  await finishRun(deps.db, run, {
+    status: ending.status,
+    guards: ending.guards,
+    counts: { ...noCounts, ...planned, ...sent },
+    error: ending.error ? errorJson(ending.error) : null,
+  })
+}
+
+async function countsOf(deps: EngineDeps, planId: string): Promise<Record<string, number>> {
+  const [row] = await deps.db.query<{ counts: Record<string, number> }>('select counts from sluice.plan where id = $1', [planId])
+  return row?.counts ?? {}
+}
+
+function operationsOf({ counts }: Planned): number {
+  return counts.creates + counts.updates + counts.deletes + counts.renewals
+}
+
+/** Times a stage and remembers it with the run. */
+async function stage<Result>(deps: EngineDeps, run: RunRow, name: string, work: () => Promise<Result>): Promise<Result> {
+  const startedAt = new Date(deps.clock.now()).toISOString()
+  const start = deps.clock.monotonic()
+  try {
+    return await work()
+  } finally {
+    const entry = { stage: name, startedAt, durationMs: Math.round(deps.clock.monotonic() - start) }
+    await deps.db.execute(`update sluice.run set stages = stages || $3::jsonb where id = $1 and epoch = $2`, [run.id, run.epoch, JSON.stringify([entry])])
+  }
+}
+
+function pushDeps(deps: EngineDeps, run: RunRow): EngineDeps & { readonly runId: number } {
+  return { ...deps, runId: run.id }
+}
+
+function errorJson(error: SluiceError): { code: string; message: string; where: string | null; mend: string } {
+  return { code: error.code, message: error.message, where: error.where ?? null, mend: error.mend }
+}
+
+function asError(error: NonNullable<RunReport['error']>): RunError {
+  return new RunError(error.code, error.message, { ...(error.where === null ? {} : { where: error.where }), mend: error.mend })
+}
+
+function isDatabaseError(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code
+  return typeof code === 'string' && (/^[0-9A-Z]{5}$/.test(code) || /^E[A-Z]+$/.test(code))
+}
+
+/** Postgres' own texts may hold values (`detail`): only its code goes on (guarantees 7, logs). */
+function databaseError(error: unknown): RunError {
+  const code = String((error as { code?: unknown }).code)
+  return new RunError('DATABASE_FAILED', `the database failed (${code}); what was confirmed is kept`, { where: 'database', mend: 'sluice doctor', cause: error })
+}
+
+/** A fault of our own: the run says so, and the exception goes on to whoever shows it. */
+async function failedBy(deps: EngineDeps, run: RunRow, error: unknown): Promise<unknown> {
+  await finish(deps, run, {
+    status: 'failed',
+    guards: [],
+    error: new RunError('INTERNAL', 'a fault in Sluice itself ended the run; what was confirmed is kept', { mend: 'SLUICE_LOG_LEVEL=debug shows where; please report it', cause: error }),
+  })
+  return error
+}

@@ -1,0 +1,195 @@
+/**
+ * Snapshot: one reading of a pipeline's sources. Where nothing about it can differ from the last closed one (same bytes,
+ * same definition, same suppression list), nothing is read: the last one stands (performance.md, gate 1).
+ */
+import type pg from 'pg'
+import type { SourceFacts } from '../formats/rows.ts'
+import type { Pipeline } from '../pipeline/definition.ts'
+import { createMapper } from '../records/createMapper.ts'
+import { hashSource } from '../sources/hashSource.ts'
+import { openSource, type OpenedSource } from '../sources/openSource.ts'
+import type { Database } from '../store/database.ts'
+import type { RunRow } from '../store/runs.ts'
+import { crashPoint } from './crashPoint.ts'
+import type { EngineDeps } from './engine.ts'
+import type { RunCounts, WarningSummary } from './report.ts'
+import { resolveStage } from './resolveStage.ts'
+import { createStage, stageSources } from './stage.ts'
+import { fillConflictCells } from './conflictCells.ts'
+
+export interface SnapshotResult {
+  readonly snapshotId: number
+  readonly rows: Pick<RunCounts, 'read' | 'rejected' | 'duplicates' | 'suppressed' | 'valid'>
+  /** False: the last closed snapshot stands, nothing was read. */
+  readonly staged: boolean
+  readonly previousValid: number | undefined
+  readonly incomplete: string | undefined
+  readonly suppressedBy: number | undefined
+  /** What proves that the end was reached. */
+  readonly proof: string
+  readonly warnings: readonly WarningSummary[]
+}
+
+interface LastSnapshot {
+  readonly id: number
+  readonly definitionHash: string
+  readonly suppressionVersion: number
+  readonly sources: readonly SourceFacts[]
+  readonly rows: SnapshotResult['rows']
+  /** A guard held something back, or stopped the run: the same bytes have to be looked at again. */
+  readonly held: boolean
+}
+
+export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline, run: RunRow): Promise<SnapshotResult> {
+  const { definitionHash } = createMapper(pipeline)
+  const suppression = await suppressionOf(deps, pipeline)
+  const last = run.trigger === 'backfill' ? undefined : await lastSnapshot(deps.db, run.destinationId)
+  let opened: ReadonlyMap<number, OpenedSource> = new Map()
+  if (last && !run.options.full && !last.held && last.definitionHash === definitionHash && last.suppressionVersion === suppression.version) {
+    const gate = await sameBytes(deps, pipeline, last.sources)
+    opened = gate.opened
+    if (gate.same) {
+      deps.onProgress?.({ stage: 'read', done: last.rows.read, total: last.rows.read })
+      await createStage(client)
+      return {
+        snapshotId: last.id,
+        rows: last.rows,
+        staged: false,
+        previousValid: last.rows.valid,
+        incomplete: undefined,
+        suppressedBy: suppression.destinationId,
+        proof: 'the same bytes as the last closed snapshot',
+        warnings: [],
+      }
+    }
+  }
+
+  const snapshotId = await openSnapshot(deps.db, run, definitionHash, suppression.version)
+  crashPoint('read.opened')
+  await createStage(client)
+  try {
+    const staged = await stageSources(deps, pipeline, { client, runId: run.id, startedAtMs: run.startedAtMs, previous: last?.sources ?? [], opened })
+    await deps.db.execute('update sluice.run set columns = $3, warnings = $4 where id = $1 and epoch = $2', [
+      run.id,
+      run.epoch,
+      JSON.stringify(staged.columns),
+      JSON.stringify(staged.warnings),
+    ])
+    crashPoint('read.staged')
+    // Conflicting rows are rejected beside the run's transaction, like all rejects; a run that fails keeps its reasons.
+    const resolved = await resolveStage(client, { runId: run.id, kind: pipeline.destination.kind, suppressedBy: suppression.destinationId })
+    if (resolved.conflicting > 0) await fillConflictCells(deps, pipeline, run.id)
+    await deps.db.execute('update sluice.snapshot set sources = $2 where id = $1', [snapshotId, JSON.stringify(staged.facts)])
+    const unproven = staged.facts.find(({ completeness }) => !completeness.complete)
+    return {
+      snapshotId,
+      rows: {
+        read: staged.read,
+        rejected: staged.rejected + resolved.conflicting,
+        duplicates: resolved.duplicates,
+        suppressed: resolved.suppressed,
+        valid: resolved.valid,
+      },
+      staged: true,
+      previousValid: last?.rows.valid,
+      incomplete: unproven === undefined ? undefined : (unproven.completeness.reason ?? unproven.completeness.proof),
+      suppressedBy: suppression.destinationId,
+      proof: [...new Set(staged.facts.map(({ completeness }) => completeness.proof))].join(', '),
+      warnings: staged.warnings,
+    }
+  } catch (error) {
+    await deps.db.execute(`update sluice.snapshot set status = 'discarded', closed_at = clock_timestamp() where id = $1 and status = 'open'`, [snapshotId])
+    throw error
+  }
+}
+
+/** Ends a snapshot that will not be planned. */
+export async function discardSnapshot(db: Database, snapshotId: number, rows: SnapshotResult['rows']): Promise<void> {
+  await db.execute(`update sluice.snapshot set status = 'discarded', closed_at = clock_timestamp(), counts = $2 where id = $1 and status = 'open'`, [
+    snapshotId,
+    JSON.stringify(rows),
+  ])
+}
+
+async function openSnapshot(db: Database, run: RunRow, definitionHash: string, suppressionVersion: number): Promise<number> {
+  // Left open by a run that was killed: never planned, so never used (R14).
+  await db.execute(`update sluice.snapshot set status = 'discarded', closed_at = clock_timestamp() where destination_id = $1 and status = 'open'`, [run.destinationId])
+  const [row] = await db.query<{ id: string }>(
+    `insert into sluice.snapshot (destination_id, run_id, status, definition_hash, suppression_version) values ($1, $2, 'open', $3, $4) returning id`,
+    [run.destinationId, run.id, definitionHash, suppressionVersion],
+  )
+  return Number(row?.id)
+}
+
+/** The last closed snapshot of the pipeline's own sources; one-off backfills are no standard to compare with. */
+async function lastSnapshot(db: Database, destinationId: number): Promise<LastSnapshot | undefined> {
+  const [row] = await db.query<{
+    id: string
+    definition_hash: string
+    suppression_version: string
+    sources: SourceFacts[]
+    counts: SnapshotResult['rows']
+    held: boolean
+  }>(
+    `select s.id, s.definition_hash, s.suppression_version, s.sources, s.counts,
+       exists (
+         select from sluice.run l where l.snapshot_id = s.id
+           and l.id = (select max(m.id) from sluice.run m where m.snapshot_id = s.id)
+           and jsonb_array_length(l.guards) > 0) as held
+     from sluice.snapshot s join sluice.run r on r.id = s.run_id
+     where s.destination_id = $1 and s.status = 'closed' and r.trigger <> 'backfill'
+     order by s.id desc limit 1`,
+    [destinationId],
+  )
+  if (!row) return undefined
+  return {
+    id: Number(row.id),
+    definitionHash: row.definition_hash,
+    suppressionVersion: Number(row.suppression_version),
+    sources: row.sources,
+    rows: row.counts,
+    held: row.held,
+  }
+}
+
+/**
+ * Whether every source holds the bytes of the last closed snapshot: a local file by its digest, a server by its own word
+ * (304). A source that a server sent anew is handed on, open, so that it is not asked for twice.
+ */
+async function sameBytes(
+  deps: EngineDeps,
+  pipeline: Pipeline,
+  sources: readonly SourceFacts[],
+): Promise<{ readonly same: boolean; readonly opened: ReadonlyMap<number, OpenedSource> }> {
+  const opened = new Map<number, OpenedSource>()
+  if (sources.length !== pipeline.sources.length) return { same: false, opened }
+  for (const [i, definition] of pipeline.sources.entries()) {
+    const previous = sources[i]
+    if (previous === undefined) return { same: false, opened }
+    const local = await hashSource(definition)
+    if (local) {
+      if (local.sha256 !== previous.sha256) return { same: false, opened }
+      continue
+    }
+    if (previous.etag === undefined && previous.lastModified === undefined) return { same: false, opened }
+    const source = await openSource(definition, { env: deps.env, log: deps.log, previous, ...(deps.signal ? { signal: deps.signal } : {}) })
+    if (!source.unchanged) {
+      opened.set(i, source)
+      return { same: false, opened }
+    }
+    await source.close()
+  }
+  return { same: true, opened }
+}
+
+/** The do-not-reach list of the same account, where this audience respects it, and the state of its wishes. */
+async function suppressionOf(deps: EngineDeps, pipeline: Pipeline): Promise<{ readonly destinationId: number | undefined; readonly version: number }> {
+  const { destination } = pipeline
+  if (destination.kind !== 'audience' || destination.suppress === 'none') return { destinationId: undefined, version: 0 }
+  // One list an account (spec/gaps.md 5 'Do-not-reach').
+  const [row] = await deps.db.query<{ id: number; desired_version: string }>(
+    `select id, desired_version from sluice.destination where service = $1 and kind = 'do-not-reach' and account_id = $2 order by id desc limit 1`,
+    [deps.service.origin, destination.accountId],
+  )
+  return { destinationId: row?.id, version: Number(row?.desired_version ?? 0) }
+}

@@ -1,0 +1,174 @@
+/**
+ * Todo: which keys are not as wanted, and may go now. Keys of an unsettled older operation wait (I3): they are counted
+ * as deferred. Everything set-based, on the plan transaction's own connection.
+ */
+import type pg from 'pg'
+
+export interface TodoContext {
+  readonly client: pg.PoolClient
+  readonly destinationId: number
+  readonly keys: 'products' | 'identifiers'
+  readonly full: boolean
+  /** Identifiers only: renew what ends within this, and up to half as much again, spread by key. */
+  readonly renewBeforeMs: number
+  readonly planId: string
+  /** Only what this run left refused, ambiguous or pending. */
+  readonly onlyFailedOf?: number
+}
+
+/** The partial index `remote_dirty` answers exactly this. */
+const dirty = '((m.held > 0 and m.desired_hash is distinct from m.synced_hash) or (m.held = 0 and m.synced_hash is not null))'
+
+/** Keys that an older operation has not settled, or whose late bytes may still land. */
+export async function collectUnsettled(client: pg.PoolClient, destinationId: number): Promise<void> {
+  await client.query(
+    `create temp table unsettled as
+     select distinct k.key
+     from sluice.batch b join sluice.entry e on e.batch_id = b.id cross join lateral unnest(e.keys) as k (key)
+     where b.destination_id = ${destinationId} and e.outcome in ('pending', 'ambiguous')
+       and (b.status in ('in_flight', 'ambiguous', 'parked') or (b.status = 'pending' and b.attempts > 0))
+     union
+     select key from sluice.remote where destination_id = ${destinationId} and late_until > clock_timestamp()`,
+  )
+  await client.query('analyze unsettled')
+}
+
+/** Fills `todo`, one row a product or a group of identifiers. Returns how many keys had to be deferred. */
+export async function collectTodo(context: TodoContext): Promise<{ readonly deferred: number }> {
+  await context.client.query('drop table if exists todo')
+  const deferred = context.keys === 'products' ? await collectProducts(context) : await collectGroups(context)
+  await context.client.query('analyze todo')
+  return { deferred }
+}
+
+async function collectProducts(context: TodoContext): Promise<number> {
+  const { client, destinationId, full } = context
+  await client.query(
+    `create temp table todo as
+     select m.key, case when m.held > 0 then 'upsert' else 'delete' end as what, exists (select from unsettled u where u.key = m.key) as deferred
+     from sluice.remote m where m.destination_id = ${destinationId} and (${dirty}${full ? ' or m.held > 0' : ''}) ${onlyFailed(context)}`,
+  )
+  return dropDeferred(client)
+}
+
+async function collectGroups(context: TodoContext): Promise<number> {
+  const { client, destinationId, full, planId } = context
+  const unsettled = await some(client, 'select from unsettled')
+  const confirmed = await some(client, `select from sluice.remote where destination_id = ${destinationId} and synced_hash is not null`)
+  const ownEnd = await some(client, `select from sluice.record where destination_id = ${destinationId} and expires_at is not null`)
+  const mine = `from sluice.remote m where m.destination_id = ${destinationId} ${onlyFailed(context)}`
+  const due = full
+    ? `select m.*, ${dirty} as dirty ${mine} and (m.held > 0 or ${dirty})`
+    : `select m.*, true as dirty ${mine} and ${dirty}
+       ${confirmed ? `union all select m.*, false as dirty ${mine} and not ${dirty} and ${renewalDue(context, ownEnd)}` : ''}`
+  await client.query(
+    `create temp table todo as
+     select m.group_key, bool_or(m.held = 0 and m.synced_hash is not null) as deletes, not bool_or(m.dirty) and not ${full} as renewal,
+       bool_and(m.synced_hash is null) as created, ${unsettled ? 'bool_or(exists (select from unsettled u where u.key = m.key))' : 'false'} as deferred,
+       null::bytea as stamp
+     from (${due}) m
+     -- What ended by its row's own wish stays ended (I19).
+     ${ownEnd ? `left join sluice.record r on r.destination_id = ${destinationId} and r.key = m.group_key where m.held = 0 or r.expires_at is null or r.expires_at > clock_timestamp()` : ''}
+     group by m.group_key`,
+  )
+  await client.query('analyze todo')
+  if (unsettled) {
+    await client.query(
+      `update todo t set deferred = true where not deferred and exists (
+         select ${mine} and m.group_key = t.group_key and exists (select from unsettled u where u.key = m.key))`,
+    )
+  }
+  const deferred = await dropDeferred(client)
+  if (!confirmed) return deferred
+  // `created` saw the dirty identifiers only: a group is new when none of it was ever confirmed. Otherwise, all of the
+  // group gets one new content, so that one answer confirms it whole.
+  await client.query(`update todo t set created = false where created and exists (select ${mine} and m.group_key = t.group_key and m.synced_hash is not null)`)
+  await client.query(`update todo set stamp = decode(md5($1 || encode(group_key, 'hex')), 'hex') where deletes or not (renewal or created or ${full})`, [planId])
+  return deferred
+}
+
+/** Due for renewal: its end is nearer than `renewBeforeMs` and up to half as much again, spread by key (I19). */
+function renewalDue({ destinationId, renewBeforeMs }: TodoContext, ownEnd: boolean): string {
+  return `m.held > 0 and m.expires_at <= clock_timestamp() + ${renewBeforeMs * 1.5} * interval '1 millisecond'
+    and m.expires_at <= clock_timestamp() + (${renewBeforeMs}
+      + ${renewBeforeMs * 0.5} * (get_byte(m.group_key, 0) * 256 + get_byte(m.group_key, 1)) / 65536.0) * interval '1 millisecond'
+    ${ownEnd ? `and not exists (select from sluice.record r where r.destination_id = ${destinationId} and r.key = m.group_key and r.expires_at is not null)` : ''}`
+}
+
+/** Keys of the operations that a run left open; everything without the option. */
+function onlyFailed({ onlyFailedOf }: TodoContext): string {
+  return onlyFailedOf === undefined
+    ? ''
+    : `and m.key in (
+         select k.key from sluice.run r join sluice.batch b on b.plan_id = r.plan_id join sluice.entry e on e.batch_id = b.id
+           cross join lateral unnest(e.keys) as k (key)
+         where r.id = ${onlyFailedOf} and e.outcome <> 'confirmed')`
+}
+
+async function some(client: pg.PoolClient, query: string): Promise<boolean> {
+  return (await client.query(`${query} limit 1`)).rowCount === 1
+}
+
+async function dropDeferred(client: pg.PoolClient): Promise<number> {
+  return (await client.query('delete from todo where deferred')).rowCount ?? 0
+}
+
+/** Deletes in `todo` that a guard may hold: those of people on the do-not-reach list always go (I16). */
+export async function countGuardedDeletes(context: TodoContext, suppressedBy: number | undefined): Promise<number> {
+  const { client, destinationId } = context
+  if (context.keys === 'products') return scalar(client, `select count(*) as n from todo where what = 'delete'`)
+  await markExempt(client, destinationId, suppressedBy)
+  return scalar(client, 'select count(*) as n from todo where deletes and not exists (select from exempt x where x.group_key = todo.group_key)')
+}
+
+/** Leaves the deletes of `todo` to a later run, but for the exempt ones. */
+export async function withholdDeletes(context: TodoContext): Promise<void> {
+  const { client } = context
+  if (context.keys === 'products') {
+    await client.query(`delete from todo where what = 'delete'`)
+    return
+  }
+  await client.query('update todo t set deletes = false, stamp = null where deletes and not exists (select from exempt x where x.group_key = t.group_key)')
+  // A group that was there for its delete alone has nothing left to do.
+  await client.query(
+    `delete from todo t where not deletes and not renewal and not exists (
+       select from sluice.remote m where m.destination_id = ${context.destinationId} and m.group_key = t.group_key and m.held > 0
+         and m.desired_hash is distinct from m.synced_hash)`,
+  )
+}
+
+/** Gives dirty groups the one content that a confirmation will confirm. Deletes' groups get theirs when the plan is applied. */
+export async function stampGroups({ client, destinationId }: TodoContext): Promise<void> {
+  await client.query(
+    `update sluice.remote m set desired_hash = t.stamp from todo t
+     where m.destination_id = $1 and m.group_key = t.group_key and m.held > 0 and t.stamp is not null and not t.deletes`,
+    [destinationId],
+  )
+}
+
+async function markExempt(client: pg.PoolClient, destinationId: number, suppressedBy: number | undefined): Promise<void> {
+  await client.query('drop table if exists exempt')
+  await client.query(
+    `create temp table exempt as
+     select distinct m.group_key from sluice.remote m
+     where m.destination_id = ${destinationId} and m.held = 0 and m.synced_hash is not null
+       and (m.key in (select identifier from suppressed_identifier)
+         or exists (select from sluice.remote s where s.destination_id = ${suppressedBy ?? -1} and s.key = m.key and s.held > 0))`,
+  )
+}
+
+/** Remembers the identifiers of suppressed records before `applyRemovals` takes the records away. */
+export async function collectSuppressedIdentifiers(client: pg.PoolClient, destinationId: number): Promise<void> {
+  await client.query('drop table if exists suppressed_identifier')
+  await client.query(
+    `create temp table suppressed_identifier as
+     select distinct i.identifier from change c join sluice.record r on r.destination_id = ${destinationId} and r.key = c.key
+       cross join lateral unnest(r.identifiers) as i (identifier)
+     where c.what = 'suppressed'`,
+  )
+}
+
+async function scalar(client: pg.PoolClient, query: string): Promise<number> {
+  const { rows } = await client.query<{ n: string }>(query)
+  return Number(rows[0]?.n)
+}
