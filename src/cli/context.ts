@@ -10,6 +10,8 @@ export interface Context {
   /** Everything else. */
   readonly stderr: Output
   readonly env: Environment
+  /** Words of the command, `db url`: for the commands that errors tell people to type. */
+  readonly command: string
   /** One JSON document on stdout, and nothing else there. */
   readonly json: boolean
   /** Folder of the pipeline files. */

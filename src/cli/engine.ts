@@ -22,13 +22,13 @@ export async function withEngine<Result>(context: Context, work: (engine: Engine
   const { origin } = new URL(service.adsBaseUrl)
   return withStore(context, async (store) => {
     const transport = createTransport(service)
-    const worker = await registerWorker(store.db, { role: 'command', concurrency: options.concurrency ?? 1 })
+    const workerId = await registerWorker(store.db, { role: 'command', concurrency: options.concurrency ?? 1 })
     const deps: EngineDeps = {
       db: store.db,
       transport,
       clock: context.clock,
       log: context.log(),
-      workerId: worker.id,
+      workerId,
       service: { origin, version: service.adsVersion },
       settings: engineSettings(origin, options.concurrency),
       env: config.env,
@@ -48,7 +48,6 @@ export async function withEngine<Result>(context: Context, work: (engine: Engine
         },
       })
     } finally {
-      await worker.release()
       await transport.close()
     }
   })

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import module from 'node:module'
 import { systemClock } from '../clock.ts'
+import { SluiceError } from '../errors.ts'
 import type { Context, Output } from './context.ts'
 import { styleFor } from './style.ts'
 
@@ -32,6 +33,7 @@ async function main(argv: readonly string[]): Promise<number> {
       stdout,
       stderr,
       env: process.env,
+      command: request.path.join(' '),
       json,
       pipelines: request.globals.pipelines,
       config: read,
@@ -45,7 +47,7 @@ async function main(argv: readonly string[]): Promise<number> {
     return stop.exitCode() ?? code
   } catch (error) {
     const { errorLines, exitCodeOfError, presentError } = await import('./present.ts')
-    const presented = presentError(error, config?.secrets)
+    const presented = stop.signal.aborted && !(error instanceof SluiceError) ? interrupted : presentError(error, config?.secrets)
     if (json) stdout.write(`${JSON.stringify({ error: presented })}\n`)
     else stderr.write(errorLines(presented))
     if (process.env['SLUICE_LOG_LEVEL'] === 'debug' && error instanceof Error) stderr.write(`${presentStack(error)}\n`)
@@ -54,6 +56,9 @@ async function main(argv: readonly string[]): Promise<number> {
     stop.release()
   }
 }
+
+/** Whatever broke off because we were told to stop is no fault. */
+const interrupted = { code: 'INTERRUPTED', message: 'stopped as asked; what was confirmed is kept', where: null, mend: 'the same command again goes on from there' } as const
 
 /** Something left open (a socket kept alive) must not hold a finished command; what is still being printed may. */
 function endSoon(): void {

@@ -1,7 +1,9 @@
-import { selectPipelines } from '../pipeline/load.ts'
+import { matchesGlob } from 'node:path'
+import { loadPipelines, selectPipelines } from '../pipeline/load.ts'
 import { UsageError } from '../errors.ts'
 import type { Pipeline } from '../pipeline/definition.ts'
 import type { Context } from './context.ts'
+import { nearest } from './nearest.ts'
 
 /**
  * The pipelines of `--pipelines` that the names or globs pick, in the order of their names.
@@ -10,7 +12,26 @@ import type { Context } from './context.ts'
  * @throws {ConfigError} every problem of every file at once
  */
 export async function pipelinesNamed(context: Context, patterns: readonly string[]): Promise<readonly Pipeline[]> {
-  return selectPipelines(context.pipelines, patterns.length === 0 ? ['*'] : patterns)
+  try {
+    const pipelines = await selectPipelines(context.pipelines, patterns)
+    if (pipelines.length > 0) return pipelines
+  } catch (error) {
+    if (!(error instanceof UsageError) || error.code !== 'UNKNOWN_PIPELINE') throw error
+  }
+  throw await unknownPipeline(context, patterns)
+}
+
+/** Offers the one nearest name as a command to paste (experience.md 2a, 3). */
+async function unknownPipeline(context: Context, patterns: readonly string[]): Promise<UsageError> {
+  const { pipelines, errors } = await loadPipelines(context.pipelines)
+  const names = pipelines.map(({ name }) => name)
+  const folder = `${context.pipelines.replace(/\/+$/, '')}/`
+  if (names.length === 0 && errors.length === 0) {
+    return new UsageError('NO_PIPELINES', `there is no pipeline in ${folder}. Nothing was read or sent.`, { where: folder, mend: 'write one (README, "Your own feed"), then: sluice check' })
+  }
+  const unknown = patterns.find((pattern) => !names.some((name) => name === pattern || matchesGlob(name, pattern))) ?? ''
+  const meant = nearest(unknown, names)
+  return new UsageError('UNKNOWN_PIPELINE', `no "${unknown}" in ${folder}. Nothing was read or sent.`, { where: folder, mend: meant === undefined ? 'sluice check   (shows every pipeline)' : `sluice ${context.command} ${meant}` })
 }
 
 /** The one pipeline of that name, for commands that take no globs. */

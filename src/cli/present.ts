@@ -1,4 +1,4 @@
-import { ConfigError, SluiceError, type Problem } from '../errors.ts'
+import { ConfigError, SluiceError, UsageError, type Problem } from '../errors.ts'
 import { hideSecrets, type Secret } from '../config/secret.ts'
 import { safe } from './text.ts'
 
@@ -35,13 +35,13 @@ export function presentError(error: unknown, secrets: readonly Secret[] = []): P
   }
 }
 
-/** Exit code of an error: 2 where the call or the configuration is at fault, else 1. */
+/**
+ * Exit code of an error: 2 where the call or the configuration is at fault and nothing was done, else 1. A refusal by
+ * the service may ask for another configuration too, but by then the command was under way.
+ */
 export function exitCodeOfError(error: unknown): number {
-  return error instanceof SluiceError && error.recovery === 'fix-config' && !(error.code in failedWhileTalking) ? 2 : 1
+  return error instanceof UsageError || error instanceof ConfigError ? 2 : 1
 }
-
-/** Refusals by the service ask a person for another configuration, but the command was called rightly: 1. */
-const failedWhileTalking: Readonly<Record<string, true>> = {}
 
 /** Lines for a person: every problem, the error, where, and as last line the mend. */
 export function errorLines(error: PresentedError): string {

@@ -8,7 +8,7 @@ import { nearest } from './nearest.ts'
 /** What the command line asks for: a text to print, or a command to run. */
 export type Request =
   | { readonly kind: 'print'; readonly text: string }
-  | { readonly kind: 'run'; readonly entry: CommandEntry; readonly invocation: Invocation; readonly globals: Globals }
+  | { readonly kind: 'run'; readonly path: readonly string[]; readonly entry: CommandEntry; readonly invocation: Invocation; readonly globals: Globals }
 
 export interface Globals {
   readonly json: boolean
@@ -26,7 +26,7 @@ export function parseCommandLine(argv: readonly string[], version: string): Requ
   if (help !== undefined) return { kind: 'print', text: help }
   let found: Request | undefined
   const program = base(new Command('sluice')).version(version, '-V, --version')
-  for (const entry of catalogue) program.addCommand(build(entry, program, (request) => (found = request)))
+  for (const entry of catalogue) program.addCommand(build(entry, [entry.name], program, (request) => (found = request)))
   program.action(() => undefined)
   program.allowExcessArguments(true)
   try {
@@ -93,7 +93,7 @@ function unknownCommand(argv: readonly string[], entries: readonly CommandEntry[
   return entry.commands && others.length === 0 && !argv.includes('--help') && !argv.includes('-h') ? unknownCommand(rest, entry.commands, [], [...path, word]) : undefined
 }
 
-function build(entry: CommandEntry, program: Command, found: (request: Request) => void): Command {
+function build(entry: CommandEntry, path: readonly string[], program: Command, found: (request: Request) => void): Command {
   const command = base(new Command(entry.name))
   if (entry.args !== undefined) command.arguments(entry.args)
   for (const { flags, meaning, many } of entry.options ?? []) {
@@ -101,12 +101,13 @@ function build(entry: CommandEntry, program: Command, found: (request: Request) 
     if (many) option.argParser((value: string, previous: string[] | undefined) => [...(previous ?? []), value])
     command.addOption(option)
   }
-  for (const sub of entry.commands ?? []) command.addCommand(build(sub, program, found))
+  for (const sub of entry.commands ?? []) command.addCommand(build(sub, [...path, sub.name], program, found))
   if (entry.load) {
     command.action(() => {
       const globals = program.opts<{ json?: boolean; pipelines?: string; database?: string }>()
       found({
         kind: 'run',
+        path,
         entry,
         invocation: { args: command.processedArgs as Invocation['args'], options: command.opts() },
         globals: { json: globals.json ?? false, pipelines: globals.pipelines ?? 'pipelines', database: globals.database },

@@ -3,6 +3,7 @@ import { SluiceError } from '../../errors.ts'
 import type { Pipeline, SourceDefinition } from '../../pipeline/definition.ts'
 import { identifierTypes, type MappedRecord, type PackedIdentifier, type Reject, type Row, type Warning } from '../../records/record.ts'
 import { createMapper } from '../../records/createMapper.ts'
+import type { Detected } from '../../formats/openFormat.ts'
 import { openSource } from '../../sources/openSource.ts'
 import { list, option, writeJson, type CommandRun, type Context } from '../context.ts'
 import { pipelinesNamed } from '../pipelines.ts'
@@ -79,6 +80,7 @@ async function checkSource(context: Context, pipeline: Pipeline, definition: Sou
     const source = await openSource(definition, { env: config.env, log: context.log(), signal: context.signal })
     try {
       whole = true
+      if (source.detected) detected = describe(source.detected)
       reading: for await (const batch of source.rows) {
         for (const row of batch) {
           if (row.columns !== columns && rows === 0) {
@@ -101,7 +103,7 @@ async function checkSource(context: Context, pipeline: Pipeline, definition: Sou
       }
       if (whole) {
         const facts = source.facts()
-        detected = [facts.format, facts.encoding, ...(facts.compression === 'none' ? [] : [facts.compression]), facts.completeness.complete ? `end proven: ${facts.completeness.proof}` : `end not proven: ${facts.completeness.reason ?? ''}`]
+        detected = [...detected, facts.completeness.complete ? `end proven: ${facts.completeness.proof}` : `end not proven: ${facts.completeness.reason ?? ''}`]
       }
     } finally {
       await source.close()
@@ -115,6 +117,16 @@ async function checkSource(context: Context, pipeline: Pipeline, definition: Sou
     rejects: rejects.map(({ line, code, field, message, mend }) => ({ line, code, field, message, mend })),
     ...(error ? { error } : {}),
   }
+}
+
+function describe({ format, encoding, compression, delimiter, headerLine, notes }: Detected): readonly string[] {
+  return [
+    format, encoding,
+    ...(compression === 'none' ? [] : [compression]),
+    ...(delimiter === undefined ? [] : [`delimiter ${delimiter === '\t' ? 'TAB' : `"${delimiter}"`}`]),
+    ...(headerLine === undefined ? [] : [headerLine === 0 ? 'no header' : `header on line ${headerLine}`]),
+    ...notes,
+  ]
 }
 
 function sample(record: MappedRecord, row: Row, masked: readonly string[]): SampleRecord {

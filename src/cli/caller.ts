@@ -1,0 +1,85 @@
+import type { KnownService } from '../config/config.ts'
+import type { Auth, Host } from '../service/contract/endpoint.ts'
+import { createSender, userProof, type Proof } from '../service/client/transport.ts'
+import type { Answer, Exchange } from '../service/client/exchange.ts'
+import { RunError } from '../errors.ts'
+
+/** One call as a person asks for it. */
+export interface Call {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly host: Host
+  readonly path: string
+  readonly auth: Auth
+  readonly query?: Readonly<Record<string, string>>
+  readonly form?: Readonly<Record<string, string>>
+  readonly json?: string
+  /** Protocol parameters of the sign-in (`oauth_callback`, `oauth_verifier`). */
+  readonly oauth?: Readonly<Record<string, string>>
+  /** Signs with this token instead of the configured one. */
+  readonly token?: { readonly token: string; readonly secret: string }
+}
+
+/** Sends calls one by one, each signed as its endpoint asks; keeps the app-only token for the length of the command. */
+export interface Caller {
+  readonly send: (call: Call) => Promise<Exchange>
+  /** Like `send`, and throws where no answer came. */
+  readonly answer: (call: Call) => Promise<Answer>
+  readonly bearer: () => Promise<string>
+  readonly close: () => Promise<void>
+}
+
+const timeoutMs = 60_000
+
+export function createCaller(service: KnownService, signal: AbortSignal): Caller {
+  const sender = createSender(service)
+  let token: Promise<string> | undefined
+  const basic = `Basic ${Buffer.from(`${encodeURIComponent(service.consumerKey)}:${encodeURIComponent(service.consumerSecret)}`).toString('base64')}`
+
+  const proofOf = async (call: Call): Promise<Proof> => {
+    switch (call.auth) {
+      case 'browser':
+        return { kind: 'none' }
+      case 'basic':
+        return { kind: 'header', authorization: basic }
+      case 'bearer':
+        return { kind: 'header', authorization: `Bearer ${await bearer()}` }
+      case 'consumer':
+        return { kind: 'oauth', ...(call.oauth ? { extra: call.oauth } : {}) }
+      default:
+        if (call.token) return { kind: 'oauth', token: call.token.token, tokenSecret: call.token.secret, ...(call.oauth ? { extra: call.oauth } : {}) }
+        return userProof(service)
+    }
+  }
+  const send = async (call: Call): Promise<Exchange> => {
+    const { method, host, path, query, form, json } = call
+    return sender.send({
+      method, host, path, timeoutMs, signal, proof: await proofOf(call),
+      ...(query && Object.keys(query).length > 0 ? { query } : {}),
+      ...(form ? { form } : {}),
+      ...(json === undefined ? {} : { body: Buffer.from(json) }),
+    })
+  }
+  const answer = async (call: Call): Promise<Answer> => {
+    const exchange = await send(call)
+    if (exchange.kind === 'answer') return exchange
+    const lost = exchange.kind === 'lost'
+    throw new RunError(lost ? 'ANSWER_LOST' : 'SERVICE_UNREACHABLE', lost ? `no complete answer came: ${exchange.error.message}. It may have been carried out.` : `the service does not answer: ${exchange.error.message}. Nothing was sent.`, {
+      where: `${call.method} ${call.path}`,
+      mend: lost ? 'look whether it happened before you call again' : 'sluice doctor',
+    })
+  }
+  const bearer = (): Promise<string> =>
+    (token ??= (async () => {
+      const reply = await answer({ method: 'POST', host: 'core', path: '/oauth2/token', auth: 'basic', form: { grant_type: 'client_credentials' } })
+      const body: unknown = reply.status === 200 ? JSON.parse(reply.body.toString('utf8')) : undefined
+      if (typeof body === 'object' && body !== null && 'access_token' in body && typeof body.access_token === 'string') return body.access_token
+      throw await refusal(reply, { method: 'POST', path: '/oauth2/token' })
+    })())
+  return { send, answer, bearer, close: () => sender.close() }
+}
+
+/** A refusal as a typed error that names parameter, rule and mend. */
+export async function refusal(answer: Answer, call: Pick<Call, 'method' | 'path'>): Promise<Error> {
+  const { serviceError } = await import('./refusal.ts')
+  return serviceError(answer, call, Date.parse(answer.headers['date'] ?? '') || 0)
+}

@@ -1,0 +1,26 @@
+import { endpoints } from '../service/contract/index.ts'
+import type { Auth, Endpoint, Host } from '../service/contract/endpoint.ts'
+
+/** Where a call goes and how it is signed. `endpoint` is undefined for a path that the contract does not know. */
+export interface Route {
+  readonly endpoint: Endpoint | undefined
+  readonly host: Host
+  readonly auth: Auth
+}
+
+/**
+ * Finds the endpoint of a method and path, aliases included. A path that nobody wrote down is still called, in user
+ * context: the service may know more than the specification.
+ */
+export function routeOf(method: string, path: string): Route {
+  const endpoint = endpoints.find((candidate) => candidate.method === method && [candidate.path, ...(candidate.aliases ?? [])].some((pattern) => matches(pattern, path)))
+  if (endpoint) return { endpoint, host: endpoint.host, auth: endpoint.auth }
+  return { endpoint: undefined, host: /^\/\d+\//.test(path) ? 'ads' : 'core', auth: 'user' }
+}
+
+/** Literal segments must be equal; `:name` takes any one segment. The version in front (`/12/`) may be another. */
+function matches(pattern: string, path: string): boolean {
+  const wanted = pattern.split('/')
+  const given = path.split('/')
+  return wanted.length === given.length && wanted.every((segment, i) => (segment.startsWith(':') ? given[i] !== '' : i === 1 && /^\d+$/.test(segment) && segment !== '2' ? /^\d+$/.test(given[i] ?? '') : segment === given[i]))
+}
