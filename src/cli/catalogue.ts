@@ -136,8 +136,7 @@ export const catalogue: readonly CommandEntry[] = [
         name: 'login', summary: 'three-legged sign-in, by PIN or local callback', examples: ['sluice auth login', 'sluice auth login --callback --out .env'],
         options: [
           { flags: '--callback', meaning: 'receive the answer on a local port instead of a PIN' },
-          { flags: '--pin <PIN>', meaning: 'with --request-token: finish a sign-in begun without a terminal' },
-          { flags: '--request-token <TOKEN>', meaning: 'the token that the first step printed' },
+          { flags: '--pin <PIN>', meaning: 'finish a sign-in that was begun without a terminal' },
           { flags: '--out <FILE>', meaning: 'where the tokens go, mode 0600; default .env' },
         ],
         load: () => import('./commands/authLogin.ts'),
@@ -145,7 +144,8 @@ export const catalogue: readonly CommandEntry[] = [
       { name: 'status', summary: 'who, which accounts, what is missing', examples: ['sluice auth status'], load: () => import('./commands/authStatus.ts') },
       { name: 'logout', summary: 'invalidate the access token', examples: ['sluice auth logout'], load: () => import('./commands/authLogout.ts') },
       {
-        name: 'bearer', summary: 'get the app-only token', examples: ['sluice auth bearer --out bearer.token'],
+        name: 'bearer', summary: 'get the app-only token', examples: ['sluice auth bearer --out bearer.token', 'curl -H "Authorization: Bearer $(sluice auth bearer)" https://…'],
+        notes: ['A terminal is shown no token: pipe it, or name a file.'],
         options: [{ flags: '--out <FILE>', meaning: 'write it to FILE, mode 0600' }, { flags: '--invalidate', meaning: 'invalidate it instead' }],
         load: () => import('./commands/authBearer.ts'),
       },

@@ -110,17 +110,19 @@ export function loadConfig(processEnv: Environment, options: { readonly database
 }
 
 /**
- * All that a signed call needs.
+ * All that a signed call needs. `user: false`: calls that only the application signs; the user's part may be empty then.
  *
  * @throws {ConfigError} `SERVICE_NOT_CONFIGURED`: names every variable that is missing
  */
-export function needService(config: Config): KnownService {
+export function needService(config: Config, options: { readonly user?: boolean } = {}): KnownService {
   const { service } = config
   const missing: Problem[] = []
   const need = (value: string | undefined, name: string): string => {
     if (value === undefined) missing.push({ path: name, message: 'is not set' })
     return value ?? ''
   }
+  // Before sign-in there is no user yet.
+  const user = (value: string | undefined, name: string): string => (options.user === false ? (value ?? '') : need(value, name))
   const known: KnownService = {
     baseUrl: need(service.baseUrl, 'SLUICE_BASE_URL'),
     adsBaseUrl: service.adsBaseUrl ?? '',
@@ -128,8 +130,8 @@ export function needService(config: Config): KnownService {
     adsVersion: service.adsVersion,
     consumerKey: need(service.consumerKey?.reveal(), 'SLUICE_CONSUMER_KEY'),
     consumerSecret: need(service.consumerSecret?.reveal(), 'SLUICE_CONSUMER_SECRET'),
-    accessToken: need(service.accessToken?.reveal(), 'SLUICE_ACCESS_TOKEN'),
-    accessTokenSecret: need(service.accessTokenSecret?.reveal(), 'SLUICE_ACCESS_TOKEN_SECRET'),
+    accessToken: user(service.accessToken?.reveal(), 'SLUICE_ACCESS_TOKEN'),
+    accessTokenSecret: user(service.accessTokenSecret?.reveal(), 'SLUICE_ACCESS_TOKEN_SECRET'),
     names: service.names,
   }
   if (missing.length > 0) {

@@ -1,0 +1,45 @@
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import type { Config } from '../config/config.ts'
+
+/** A user's pair of credentials, as the service hands it out once. */
+export interface UserToken {
+  readonly token: string
+  readonly secret: string
+}
+
+/**
+ * Keeps the pair where the next command finds it: in the files that `SLUICE_ACCESS_TOKEN_FILE` and `…_SECRET_FILE` name,
+ * else in `file` as lines of a `.env`. Mode 0600 either way; other lines stay as they are. Returns where.
+ */
+export function storeUserToken(config: Config, pair: UserToken, file: string): readonly string[] {
+  const tokenFile = config.env['SLUICE_ACCESS_TOKEN_FILE']
+  const secretFile = config.env['SLUICE_ACCESS_TOKEN_SECRET_FILE']
+  if (tokenFile !== undefined && secretFile !== undefined) {
+    writePrivately(tokenFile, `${pair.token}\n`)
+    writePrivately(secretFile, `${pair.secret}\n`)
+    return [tokenFile, secretFile]
+  }
+  const values = { SLUICE_ACCESS_TOKEN: pair.token, SLUICE_ACCESS_TOKEN_SECRET: pair.secret }
+  const kept = readLines(file).filter((line) => !Object.keys(values).some((name) => new RegExp(`^\\s*(export\\s+)?${name}\\s*=`).test(line)))
+  writePrivately(file, `${[...kept, ...Object.entries(values).map(([name, value]) => `${name}=${value}`)].join('\n')}\n`)
+  return [file]
+}
+
+/** Only the owner may read it, from the first byte on and also where the file was there before. */
+export function writePrivately(file: string, content: string): void {
+  try {
+    chmodSync(file, 0o600)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  writeFileSync(file, content, { mode: 0o600 })
+}
+
+function readLines(file: string): string[] {
+  try {
+    return readFileSync(file, 'utf8').trimEnd().split('\n').filter((line, i) => i > 0 || line !== '')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}
