@@ -4,11 +4,13 @@
  */
 import { RunError, SluiceError, UsageError } from '../errors.ts'
 import type { Pipeline } from '../pipeline/definition.ts'
+import { loadPipeline } from '../pipeline/load.ts'
 import { claimRun, ensureDestination, finishRun, heartbeatRun, requestRun, rescueRuns, skipRun, updateRun, type RunOptions, type RunRow } from '../store/runs.ts'
 import { deadWorkers } from '../store/workers.ts'
+import { destinationIdentity } from './destinationIdentity.ts'
 import type { EngineDeps } from './engine.ts'
 import { guardRejects } from './guard.ts'
-import { loadReport } from './history.ts'
+import { loadReport, loadRun, runNumber } from './history.ts'
 import { makePlan, type Planned, type PlanInput } from './plan.ts'
 import { planBooks, pushPlan, settleLeftovers } from './push.ts'
 import { noCounts, type GuardVerdict, type PlanReport, type RunReport, type RunStatus, type RunTrigger } from './report.ts'
@@ -78,7 +80,12 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
 }
 
 /** Runs again what a run did: its whole source, or only what it left refused, ambiguous or pending. */
-export async function rerunPipeline(deps: EngineDeps, pipeline: Pipeline, runId: number, options: { readonly failedOnly: boolean }): Promise<RunReport> {
+export async function rerun(deps: EngineDeps, runId: string, options: { readonly failedOnly: boolean; readonly pipelines: string }): Promise<RunReport> {
+  const old = await loadRun(deps.db, runId)
+  return rerunPipeline(deps, await loadPipeline(options.pipelines, old.pipeline), runNumber(runId), options)
+}
+
+async function rerunPipeline(deps: EngineDeps, pipeline: Pipeline, runId: number, options: { readonly failedOnly: boolean }): Promise<RunReport> {
   const [old] = await deps.db.query<{ options: RunOptions }>(`select options from sluice.run where id = $1`, [runId])
   const source = old?.options.source
   return runPipeline(deps, pipeline, {
@@ -105,20 +112,6 @@ export async function executeRun(
     return closing(deps, row, () => Promise.reject(error))
   }
   return carryOut(deps, pipeline, row, { trigger: row.trigger, ...row.options, ...(options.onPlanned ? { onPlanned: options.onPlanned } : {}) })
-}
-
-/** Identity of a pipeline's destination at the service that `deps` talk to. */
-export function destinationIdentity(deps: Pick<EngineDeps, 'service'>, pipeline: Pipeline): Parameters<typeof ensureDestination>[1] {
-  const { destination } = pipeline
-  const service = deps.service.origin
-  switch (destination.kind) {
-    case 'catalog':
-      return { service, kind: 'catalog', accountId: '', targetId: destination.catalogId }
-    case 'audience':
-      return { service, kind: 'audience', accountId: destination.accountId, targetId: destination.audienceId }
-    case 'do-not-reach':
-      return { service, kind: 'do-not-reach', accountId: destination.accountId, targetId: destination.listId }
-  }
 }
 
 async function begin(deps: EngineDeps, pipeline: Pipeline, request: RunRequest): Promise<{ row: RunRow } | { report: RunReport }> {

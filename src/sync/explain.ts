@@ -1,0 +1,198 @@
+/**
+ * Explain: one record's whole story, in order: where it stood in the source, what became of it, which batch carried it,
+ * what the service answered, what we hold now and until when. An email or phone is hashed at once and never kept.
+ */
+import type { Pipeline } from '../pipeline/definition.ts'
+import { memberKeysOf, packedOf } from '../records/digestOf.ts'
+import { identifierTypes } from '../records/record.ts'
+import type { Database } from '../store/database.ts'
+import { ensureDestination } from '../store/runs.ts'
+import type { ServiceIdentity } from './engine.ts'
+import { destinationIdentity } from './destinationIdentity.ts'
+
+export interface StoryEvent {
+  readonly at: string
+  readonly what: 'read' | 'rejected' | 'planned' | 'sent' | 'answered' | 'wanted' | 'confirmed' | 'expires' | 'refused' | 'not found'
+  readonly message: string
+  readonly runId?: string
+  readonly line?: number
+  /** What the hash is of is never shown: a digest is personal data too, so members show its first 12 digits. */
+  readonly digest?: string
+  readonly value?: string
+  readonly planId?: string
+  readonly batch?: number
+  readonly change?: string
+  readonly outcome?: string
+  readonly httpStatus?: number
+  readonly code?: string
+  readonly mend?: string
+  readonly expiresAt?: string
+}
+
+export interface Story {
+  /** The answer in one line. */
+  readonly headline: string
+  readonly events: readonly StoryEvent[]
+}
+
+export async function explainKey(deps: { readonly db: Database; readonly service: ServiceIdentity }, pipeline: Pipeline, text: string): Promise<Story> {
+  const { id } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
+  const keys = pipeline.destination.kind === 'catalog' ? [Buffer.from(text)] : await memberRecordKeys(deps.db, id, text)
+  const events = [
+    ...(await readEvents(deps.db, id, keys)),
+    ...(await rejectEvents(deps.db, id, keys)),
+    ...(await entryEvents(deps.db, id, keys)),
+    ...(await attemptEvents(deps.db, id, keys)),
+    ...(await stateEvents(deps.db, id, keys, pipeline.destination.kind === 'catalog')),
+  ].toSorted((a, b) => a.at.localeCompare(b.at))
+  return { headline: headlineOf(events), events }
+}
+
+/** The record itself by its own key, and the records under which its identifiers are sent. */
+async function memberRecordKeys(db: Database, destinationId: number, text: string): Promise<readonly Buffer[]> {
+  const identifiers = identifierTypes.flatMap((type) => packedOf(type, text) ?? [])
+  const rows = await db.query<{ key: Buffer }>(
+    `select distinct group_key as key from sluice.remote where destination_id = $1 and key = any($2) and group_key is not null`,
+    [destinationId, identifiers],
+  )
+  return [...memberKeysOf(text), ...rows.map(({ key }) => key)]
+}
+
+async function readEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
+  const rows = await db.query<{ at: Date; line: string; status: string; body: string | null; identifiers: Buffer[] | null; hash: Buffer; run_id: string }>(
+    `select coalesce(s.closed_at, s.opened_at) as at, r.line, r.status, r.body, r.identifiers, r.hash, s.run_id
+     from sluice.record r join sluice.snapshot s on s.id = r.snapshot_id where r.destination_id = $1 and r.key = any($2)`,
+    [destinationId, keys],
+  )
+  return rows.map(({ at, line, status, body, identifiers, hash, run_id }) => ({
+    at: at.toISOString(),
+    what: 'read',
+    runId: `r_${run_id}`,
+    line: Number(line),
+    digest: hash.toString('hex'),
+    message:
+      status === 'stale'
+        ? `kept as it was in line ${line}: its row is now invalid`
+        : status === 'missing'
+          ? `gone from the source; last seen in line ${line}`
+          : `line ${line} of the source`,
+    ...(body === null ? { value: (identifiers ?? []).map(shortIdentifier).join(', ') } : { value: body }),
+  }))
+}
+
+async function rejectEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
+  const rows = await db.query<{ at: Date; run_id: string; line: string; code: string; field: string; message: string; mend: string }>(
+    `select r.created_at as at, j.run_id, j.line, j.code, j.field, j.message, j.mend
+     from sluice.reject j join sluice.run r on r.id = j.run_id where j.record_key = any($2) and r.destination_id = $1 order by j.run_id desc limit 50`,
+    [destinationId, keys],
+  )
+  return rows.map(({ at, run_id, line, code, field, message, mend }) => ({
+    at: at.toISOString(),
+    what: 'rejected',
+    runId: `r_${run_id}`,
+    line: Number(line),
+    code,
+    mend,
+    message: `line ${line} rejected: ${field}: ${message}`,
+  }))
+}
+
+async function entryEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
+  const rows = await db.query<{ at: Date; run_id: string; plan_id: string; batch_id: string; change: string; outcome: string; code: string | null; message: string | null; expires_at: Date | null; hash: Buffer | null }>(
+    `select p.created_at as at, p.run_id, p.id as plan_id, e.batch_id, e.change, e.outcome, e.code, e.message, e.expires_at, e.hash
+     from sluice.entry e join sluice.batch b on b.id = e.batch_id join sluice.plan p on p.id = b.plan_id
+     where e.destination_id = $1 and e.record_key = any($2) order by e.batch_id desc limit 100`,
+    [destinationId, keys],
+  )
+  return rows.map((row) => ({
+    at: row.at.toISOString(),
+    what: 'planned',
+    runId: `r_${row.run_id}`,
+    planId: row.plan_id,
+    batch: Number(row.batch_id),
+    change: row.change,
+    outcome: row.outcome,
+    ...(row.code === null ? {} : { code: row.code }),
+    ...(row.expires_at === null ? {} : { expiresAt: row.expires_at.toISOString() }),
+    ...(row.hash === null ? {} : { digest: row.hash.toString('hex') }),
+    message: `${row.change} planned in ${row.plan_id}, ${row.outcome}${row.message === null ? '' : `: ${row.message}`}`,
+  }))
+}
+
+async function attemptEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
+  const rows = await db.query<{ started_at: Date; finished_at: Date | null; run_id: string; batch_id: string; outcome: string | null; http_status: number | null; reason: string | null }>(
+    `select a.started_at, a.finished_at, a.run_id, a.batch_id, a.outcome, a.http_status, a.reason
+     from sluice.attempt a
+     where a.batch_id in (select batch_id from sluice.entry where destination_id = $1 and record_key = any($2)) order by a.id desc limit 100`,
+    [destinationId, keys],
+  )
+  return rows.flatMap((row) => {
+    const sent: StoryEvent = {
+      at: row.started_at.toISOString(),
+      what: 'sent',
+      runId: `r_${row.run_id}`,
+      batch: Number(row.batch_id),
+      message: `sent in batch ${row.batch_id}`,
+    }
+    if (row.finished_at === null) return [sent]
+    const answered: StoryEvent = {
+      at: row.finished_at.toISOString(),
+      what: 'answered',
+      runId: `r_${row.run_id}`,
+      batch: Number(row.batch_id),
+      ...(row.outcome === null ? {} : { outcome: row.outcome }),
+      ...(row.http_status === null ? {} : { httpStatus: row.http_status }),
+      message: `answer: ${row.http_status ?? 'none'}, ${row.outcome ?? 'unknown'}${row.reason === null ? '' : ` (${row.reason})`}`,
+    }
+    return [sent, answered]
+  })
+}
+
+async function stateEvents(db: Database, destinationId: number, keys: readonly Buffer[], catalog: boolean): Promise<StoryEvent[]> {
+  const rows = await db.query<{ key: Buffer; held: number; same: boolean; synced: boolean; synced_at: Date | null; expires_at: Date | null; remote_key: string | null; refused_code: string | null; refused_message: string | null; batch_id: string | null; now: Date }>(
+    `select key, held, desired_hash is not distinct from synced_hash as same, synced_hash is not null as synced, synced_at, expires_at, remote_key,
+       refused_code, refused_message, batch_id, clock_timestamp() as now
+     from sluice.remote where destination_id = $1 and ${catalog ? 'key' : 'group_key'} = any($2) order by key`,
+    [destinationId, keys],
+  )
+  return rows.flatMap((row) => {
+    const name = catalog ? (row.remote_key === null ? 'the product' : `product_key ${row.remote_key}`) : shortIdentifier(row.key)
+    const events: StoryEvent[] = []
+    if (row.synced) {
+      events.push({
+        at: (row.synced_at ?? row.now).toISOString(),
+        what: 'confirmed',
+        message: `${name} confirmed by the service`,
+        ...(row.batch_id === null ? {} : { batch: Number(row.batch_id) }),
+        ...(row.expires_at === null ? {} : { expiresAt: row.expires_at.toISOString() }),
+      })
+    }
+    if (row.refused_code !== null) {
+      events.push({ at: row.now.toISOString(), what: 'refused', code: row.refused_code, message: `${name} refused by the service: ${row.refused_message ?? ''}` })
+    }
+    if (row.held > 0 && !row.same) events.push({ at: row.now.toISOString(), what: 'wanted', message: `${name} waits to be sent` })
+    if (row.held === 0 && row.synced) events.push({ at: row.now.toISOString(), what: 'wanted', message: `${name} waits to be deleted` })
+    return events
+  })
+}
+
+/** The kind of an identifier and the beginning of its digest. */
+function shortIdentifier(packed: Buffer): string {
+  const type = identifierTypes[(packed[0] ?? 1) - 1] ?? 'identifier'
+  return type === 'partner_user_id' ? type : `${type} ${packed.toString('hex', 1, 7)}…`
+}
+
+function headlineOf(events: readonly StoryEvent[]): string {
+  if (events.length === 0) return 'Not known: no row of the source had this key, and nothing was ever sent for it'
+  const last = (what: StoryEvent['what']) => events.findLast((event) => event.what === what)
+  const rejected = last('rejected')
+  const read = last('read')
+  const refused = last('refused')
+  const confirmed = last('confirmed')
+  const wanted = last('wanted')
+  if (refused) return `Not live: ${refused.message}`
+  if (rejected && (!read || read.at < rejected.at)) return `${confirmed ? 'Live as it was before' : 'Not live'}: ${rejected.message} (${rejected.runId ?? ''})`
+  if (wanted) return `${confirmed ? 'Live, and changing' : 'Not live yet'}: ${wanted.message}`
+  if (confirmed) return `Live: confirmed at ${confirmed.at}${confirmed.expiresAt === undefined ? '' : `, until ${confirmed.expiresAt}`}`
+  return 'Not live: it was removed, or never confirmed'
+}
