@@ -69,7 +69,7 @@ export const catalogue: readonly CommandEntry[] = [
   },
   {
     name: 'rerun', args: '<RUN_ID>', summary: 'run again, or only what a run left failed',
-    examples: ['sluice rerun 81', 'sluice rerun 81 --failed'],
+    examples: ['sluice rerun r_81', 'sluice rerun r_81 --failed'],
     options: [{ flags: '--failed', meaning: 'only what failed, was refused or is unsettled' }],
     load: () => import('./commands/rerun.ts'),
   },
@@ -81,12 +81,12 @@ export const catalogue: readonly CommandEntry[] = [
   },
   {
     name: 'show', args: '<RUN_ID>', summary: 'one run as a funnel',
-    examples: ['sluice show 81'],
+    examples: ['sluice show r_81'],
     load: () => import('./commands/show.ts'),
   },
   {
     name: 'rejects', args: '<RUN_ID>', summary: 'rows that a run could not use, and the mend',
-    examples: ['sluice rejects 81', 'sluice rejects 81 --csv bad.csv', 'sluice rejects 81 --csv full.csv --from-source'],
+    examples: ['sluice rejects r_81', 'sluice rejects r_81 --csv bad.csv', 'sluice rejects r_81 --csv full.csv --from-source'],
     options: [
       { flags: '--csv <FILE>', meaning: "write the merchant's columns and the reasons; - is stdout" },
       { flags: '--from-source', meaning: 'with --csv: full rows, read again from the unchanged source' },

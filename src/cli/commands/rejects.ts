@@ -1,0 +1,65 @@
+import { UsageError } from '../../errors.ts'
+import { loadRejects, loadRun, type StoredReject } from '../../sync/history.ts'
+import type { Store } from '../../store/open.ts'
+import { argument, flag, option, writeJson, type CommandRun, type Context } from '../context.ts'
+import { openCsv } from '../csvFile.ts'
+import { writeFullRows } from '../fromSource.ts'
+import { groupRejects, renderGroups, type ShownReject } from '../render/rejects.ts'
+import { withStore } from '../store.ts'
+import { plural } from '../text.ts'
+
+/** Rows that a run could not use: by code for people, all of them for programs and spreadsheets. */
+export const run: CommandRun = async (context, invocation) => {
+  const runId = argument(invocation, 0)
+  const file = option(invocation, 'csv')
+  if (flag(invocation, 'fromSource') && (file === undefined || file === '-')) {
+    throw new UsageError('MISSING_OPTION', '--from-source writes personal data in clear, so it needs a file: --csv FILE. Nothing was read.', { where: '--csv', mend: `sluice rejects ${runId} --csv rejects.csv --from-source` })
+  }
+  return withStore(context, async (store) => {
+    if (file !== undefined) return writeCsv(context, store, runId, file, flag(invocation, 'fromSource'))
+    const rejects: ShownReject[] = []
+    for await (const { line, code, field, message, mend } of loadRejects(store.db, runId)) rejects.push({ line, code, field, message, mend })
+    if (context.json) writeJson(context, rejects)
+    else if (rejects.length === 0) context.stdout.write(`no rejects in ${runId}\n`)
+    else {
+      context.stdout.write(renderGroups(groupRejects(rejects), context.stdout))
+      context.stdout.write(`Next  sluice rejects ${runId} --csv rejects.csv\n`)
+    }
+    return 0
+  })
+}
+
+async function writeCsv(context: Context, store: Store, runId: string, file: string, fromSource: boolean): Promise<number> {
+  const { columns, pipeline } = await loadRun(store.db, runId)
+  const written = fromSource ? await writeFullRows(context, store, { runId, pipeline, file }) : await writeMasked(context, store, { runId, columns, file })
+  if (context.json && file !== '-') writeJson(context, { file, rows: written })
+  else if (file !== '-') context.stderr.write(`${plural(written, 'reject')} in ${file}${fromSource ? ', in clear, mode 0600' : ''}\n`)
+  return 0
+}
+
+async function writeMasked(context: Context, store: Store, target: { readonly runId: string; readonly columns: readonly string[]; readonly file: string }): Promise<number> {
+  const csv = openCsv(target.file, context.stdout, 0o644)
+  let rows = 0
+  try {
+    csv.write([...target.columns, ...reasonColumns(target.columns)])
+    for await (const reject of loadRejects(store.db, target.runId)) {
+      csv.write([...target.columns.map((_, i) => reject.cells[i] ?? ''), ...reasonCells(reject)])
+      rows++
+    }
+  } finally {
+    csv.close()
+  }
+  return rows
+}
+
+const reasons = ['line', 'code', 'field', 'message', 'mend'] as const
+
+/** Ours give way where the merchant has a column of that name: a corrected copy must have no name twice. */
+export function reasonColumns(columns: readonly string[]): readonly string[] {
+  const taken = new Set(columns.map((column) => column.toLowerCase()))
+  return reasons.map((name) => (taken.has(name) ? `reject_${name}` : name))
+}
+
+export function reasonCells({ line, code, field, message, mend }: Pick<StoredReject, (typeof reasons)[number]>): readonly string[] {
+  return [String(line), code, field, message, mend]
+}
