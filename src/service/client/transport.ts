@@ -2,10 +2,11 @@
 import { type Clock, systemClock } from '../../clock.ts'
 import type { ServiceConfig } from './config.ts'
 import { encodePairs } from './encode.ts'
-import type { Exchange, ExchangeRequest, Transport } from './exchange.ts'
+import type { Exchange, ExchangeRequest, NotSent, Transport } from './exchange.ts'
 import { createSpelling, type Spelling } from './names.ts'
 import { type OAuthParameters, sign } from './signing.ts'
-import { createWire, type Wire } from './wire.ts'
+import { createWire, type WireRequest } from './wire.ts'
+import { openWire, type Opened } from './wireStream.ts'
 
 export interface TransportOptions {
   readonly clock?: Clock
@@ -30,6 +31,8 @@ export interface SentRequest extends ExchangeRequest {
 /** A transport that can prove itself in any of the service's ways: what the client is built on. */
 export interface Sender {
   readonly send: (request: SentRequest) => Promise<Exchange>
+  /** Opens an answer that is read while it arrives. */
+  readonly open: (request: SentRequest) => Promise<Opened>
   /** True once after the service's `Date` showed our clock to be wrong and signatures were moved: worth one resend. */
   readonly clockWasCorrected: () => boolean
   readonly close: () => Promise<void>
@@ -61,20 +64,25 @@ export function createSender(config: ServiceConfig, options: TransportOptions = 
   return {
     async send(request) {
       const base = bases[request.host]
-      if (base === undefined) {
-        return { kind: 'not-sent', error: new Error('no address is configured for the sandbox-only host'), durationMs: 0 }
-      }
-      const exchange = await sendOnce({ wire, spelling, base, request, config, nowMs: offset.now() })
+      if (base === undefined) return noAddress()
+      const exchange = await wire.send(prepare({ spelling, base, request, config, nowMs: offset.now() }))
       if (exchange.kind === 'answer') offset.learn(exchange.status, exchange.headers['date'])
       return exchange.kind === 'answer' && spelling.active ? { ...exchange, headers: renameHeaders(exchange.headers, spelling) } : exchange
+    },
+    async open(request) {
+      const base = bases[request.host]
+      return base === undefined ? noAddress() : openWire(prepare({ spelling, base, request, config, nowMs: offset.now() }))
     },
     clockWasCorrected: () => offset.takeCorrection(),
     close: () => wire.close(),
   }
 }
 
+function noAddress(): NotSent {
+  return { kind: 'not-sent', error: new Error('no address is configured for this host'), durationMs: 0 }
+}
+
 interface Sending {
-  readonly wire: Wire
   readonly spelling: Spelling
   readonly base: Base
   readonly request: SentRequest
@@ -82,7 +90,8 @@ interface Sending {
   readonly nowMs: number
 }
 
-function sendOnce({ wire, spelling, base, request, config, nowMs }: Sending): Promise<Exchange> {
+/** Everything that goes on the wire, signature included. */
+function prepare({ spelling, base, request, config, nowMs }: Sending): WireRequest {
   const { method, proof } = request
   const query = encodePairs(spelledPairs(request.query, spelling))
   const path = `${base.prefix}${request.path}${query === '' ? '' : `?${query}`}`
@@ -107,7 +116,7 @@ function sendOnce({ wire, spelling, base, request, config, nowMs }: Sending): Pr
     body = spelling.bodyOut(request.body)
   }
   const { timeoutMs, signal } = request
-  return wire.send({ method, origin: base.origin, path, headers, timeoutMs, ...(body === undefined ? {} : { body }), ...(signal === undefined ? {} : { signal }) })
+  return { method, origin: base.origin, path, headers, timeoutMs, ...(body === undefined ? {} : { body }), ...(signal === undefined ? {} : { signal }) }
 }
 
 function spelledPairs(pairs: Readonly<Record<string, string>> | undefined, spelling: Spelling): [string, string][] {

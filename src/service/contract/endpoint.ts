@@ -86,6 +86,8 @@ export interface Endpoint {
   readonly limit: LimitClass
   /** May the client send it twice without harm? Otherwise an unknown outcome is ambiguous and left to reconciling. */
   readonly repeatable: boolean
+  /** A connection that stays open, one JSON object a line. */
+  readonly stream?: true
   /** `spec 4.2`, or the row of spec/gaps.md behind spec 4.8. */
   readonly source: string
 }

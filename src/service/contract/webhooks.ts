@@ -55,6 +55,6 @@ export const webhookEndpoints = [
   {
     name: 'activity.stream', method: 'GET', host: 'core', path: '/2/activity/stream', auth: 'bearer', body: 'none',
     parameters: [],
-    answer: { resource: 'activityEvent', many: true }, limit: 'activity_stream', repeatable: true, source: 'spec 6.2',
+    answer: { resource: 'activityEvent', many: true }, limit: 'activity_stream', repeatable: true, stream: true, source: 'spec 6.2',
   },
 ] as const satisfies readonly Endpoint[]

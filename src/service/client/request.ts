@@ -1,0 +1,101 @@
+/** Parameters of a call → what goes on the wire, by the contract alone. */
+import type { Endpoint, Parameter } from '../contract/endpoint.ts'
+import { stringifyExact } from './decode.ts'
+import { describeParameter, describeParameters } from './describeParameter.ts'
+import { percentEncode } from './encode.ts'
+import { CallError } from './serviceErrors.ts'
+
+export type Params = Readonly<Record<string, unknown>>
+
+export interface BuiltRequest {
+  readonly path: string
+  readonly query: Readonly<Record<string, string>>
+  /** Parameters of an urlencoded body; only on the core host, where the sign-in endpoints are documented so. */
+  readonly form?: Readonly<Record<string, string>>
+  readonly body?: Uint8Array
+  readonly oauth: Readonly<Record<string, string>>
+}
+
+/**
+ * Values are written as the service reads them: lists joined by commas, times in UTC without milliseconds, null as an empty
+ * value. Bounds and rules are left to the service: it is its word that counts.
+ *
+ * @throws {CallError} for an unknown parameter, a required one that is missing, or a value that cannot be written
+ */
+export function buildRequest(endpoint: Endpoint, params: Params, version: string): BuiltRequest {
+  refuseUnknown(endpoint, params)
+  const query: Record<string, string> = {}
+  const fields: Record<string, unknown> = {}
+  const oauth: Record<string, string> = {}
+  let path = endpoint.path
+
+  for (const parameter of endpoint.parameters) {
+    const { name } = parameter
+    if (endpoint.bodyIs === 'array' && parameter.in === 'body') continue
+    const value = params[name]
+    if (value === undefined) {
+      if (parameter.required === true && !(endpoint.bodyIs === 'object-or-array' && parameter.in === 'body' && params['body'] !== undefined)) refuseMissing(endpoint, name)
+      continue
+    }
+    if (parameter.in === 'body') fields[name] = value instanceof Date ? toText(endpoint, parameter, value) : value
+    else {
+      const text = toText(endpoint, parameter, value)
+      if (parameter.in === 'path') {
+        // An empty segment, or one of dots, would name another resource.
+        if (/^\.{0,2}$/.test(text)) refuseMissing(endpoint, name)
+        path = path.replace(new RegExp(`:${name}(?![a-z_])`), () => percentEncode(text))
+      } else if (parameter.in === 'oauth') oauth[name] = text
+      else query[name] = text
+    }
+  }
+  const formBody = endpoint.host === 'core' && endpoint.body === 'form' && !endpoint.path.startsWith('/oauth/')
+  const body = endpoint.body === 'json' ? toBody(endpoint, params, fields) : undefined
+  return {
+    path: path.replace(/^\/12\//, `/${version}/`),
+    query: formBody ? {} : query,
+    ...(formBody ? { form: query } : {}),
+    ...(body === undefined ? {} : { body }),
+    oauth,
+  }
+}
+
+function toBody(endpoint: Endpoint, params: Params, fields: Readonly<Record<string, unknown>>): Uint8Array {
+  const whole = params['body']
+  if (endpoint.bodyIs === 'array' && !Array.isArray(whole)) throw new CallError(`${endpoint.name} takes an array`, { where: 'body', mend: `Give it as body: [ … ], each entry with ${bodyFields(endpoint)}.` })
+  return Buffer.from(stringifyExact(endpoint.bodyIs !== undefined && endpoint.bodyIs !== 'object' && whole !== undefined ? whole : fields))
+}
+
+function bodyFields(endpoint: Endpoint): string {
+  return endpoint.parameters.filter((one) => one.in === 'body').map(({ name }) => name).join(', ')
+}
+
+function toText(endpoint: Endpoint, parameter: Parameter, value: unknown): string {
+  if (value === null) return ''
+  if (value instanceof Date) {
+    if (Number.isNaN(value.getTime())) throw refusal(endpoint, parameter.name, 'is not a time')
+    return value.toISOString().replace(/\.\d{3}Z$/, 'Z')
+  }
+  if (Array.isArray(value)) return value.map((item: unknown) => toText(endpoint, parameter, item)).join(',')
+  if (typeof value === 'number' && !Number.isFinite(value)) throw refusal(endpoint, parameter.name, 'is not a number')
+  // A rounded id names another record.
+  if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) throw refusal(endpoint, parameter.name, 'is too large for a number; give it as text or bigint')
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return String(value)
+  return stringifyExact(value)
+}
+
+function refuseUnknown(endpoint: Endpoint, params: Params): void {
+  const known = new Set<string>(endpoint.parameters.filter((one) => endpoint.bodyIs !== 'array' || one.in !== 'body').map(({ name }) => name))
+  if (endpoint.bodyIs === 'array' || endpoint.bodyIs === 'object-or-array') known.add('body')
+  const unknown = Object.keys(params).filter((name) => !known.has(name) && params[name] !== undefined)
+  if (unknown.length > 0) {
+    throw new CallError(`${endpoint.name} has no parameter ${unknown.join(', ')}`, { where: `${endpoint.method} ${endpoint.path}`, mend: `Its parameters: ${describeParameters(endpoint)}.` })
+  }
+}
+
+function refuseMissing(endpoint: Endpoint, name: string): never {
+  throw refusal(endpoint, name, 'is required')
+}
+
+function refusal(endpoint: Endpoint, name: string, what: string): CallError {
+  return new CallError(`${endpoint.name}: ${name} ${what}`, { where: `${endpoint.method} ${endpoint.path}`, mend: describeParameter(endpoint, name) ?? describeParameters(endpoint) })
+}

@@ -1,0 +1,59 @@
+/** Connections that stay open: one JSON object a line, blank lines to keep them alive (spec 6.2). */
+import type { Clock } from '../../clock.ts'
+import type { Endpoint } from '../contract/endpoint.ts'
+import { decodeAnswer } from './decode.ts'
+import type { Answer } from './exchange.ts'
+import { isRecord } from './issues.ts'
+import type { Spelling } from './names.ts'
+import type { BuiltRequest } from './request.ts'
+import { AnswerLostError } from './serviceErrors.ts'
+import { toServiceError } from './toServiceError.ts'
+import type { Proof, Sender } from './transport.ts'
+import type { CallOptions } from './typed.ts'
+
+export interface StreamParts {
+  readonly endpoint: Endpoint
+  readonly built: BuiltRequest
+  readonly options: CallOptions
+  readonly sender: Sender
+  readonly spelling: Spelling
+  readonly prove: () => Promise<Proof>
+  readonly clock: Clock
+}
+
+/** A line above this is no event. */
+const maxLineBytes = 1024 * 1024
+
+/**
+ * Objects in the order they arrive, until `options.signal` is aborted or the iteration is left; then the connection is
+ * closed. Does not connect again by itself: events of a gap are fetched by a replay, which only the caller can ask for.
+ *
+ * Errors: those of a call; `SERVICE_ANSWER_LOST` when the service ends the stream.
+ */
+export async function* openStream({ endpoint, built, options, sender, spelling, prove, clock }: StreamParts): AsyncGenerator<Readonly<Record<string, unknown>>, void, undefined> {
+  const where = `${endpoint.method} ${built.path}`
+  const opened = await sender.open({ method: endpoint.method, host: endpoint.host, path: built.path, query: built.query, proof: await prove(), timeoutMs: options.timeoutMs ?? 30_000, ...(options.signal === undefined ? {} : { signal: options.signal }) })
+  if (opened.kind !== 'open') throw toServiceError(opened, { endpoint, where, nowMs: clock.now() }) ?? new AnswerLostError('no stream was opened', { where, mend: 'Try again.' })
+  let rest = ''
+  try {
+    const decoder = new TextDecoder()
+    for await (const chunk of opened.chunks) {
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+      rest = lines.pop() ?? ''
+      if (rest.length > maxLineBytes) throw new AnswerLostError('a line of the stream is too long', { where, mend: 'Open the stream again.' })
+      for (const line of lines) {
+        const event = line.trim() === '' ? undefined : decodeLine(line, spelling)
+        if (event !== undefined) yield event
+      }
+    }
+  } finally {
+    opened.close()
+  }
+  if (options.signal?.aborted !== true) throw new AnswerLostError('the service ended the stream', { where, mend: 'Open it again; a replay brings the events of the gap.' })
+}
+
+function decodeLine(line: string, spelling: Spelling): Readonly<Record<string, unknown>> | undefined {
+  const answer: Answer = { kind: 'answer', status: 200, headers: {}, body: Buffer.from(line), durationMs: 0 }
+  const decoded = decodeAnswer(answer, spelling)
+  return decoded.kind === 'json' && isRecord(decoded.value) ? decoded.value : undefined
+}

@@ -1,0 +1,127 @@
+/** Types of calls and answers, derived from the literal types of the contract. No code. */
+import type { contract, EndpointName } from '../contract/index.ts'
+import type { resources, ResourceName } from '../contract/resources.ts'
+import type { List } from './list.ts'
+
+export type EndpointOf<Name extends EndpointName> = Extract<(typeof contract)[number], { readonly name: Name }>
+
+/** Large ids may be given as text, as number or as bigint; times as ISO 8601 text or as Date. */
+type ValueOf<P> = P extends { readonly type: 'enum'; readonly values: readonly (infer V)[] }
+  ? V
+  : P extends { readonly type: 'csv-enum'; readonly values: readonly (infer V)[] }
+    ? readonly V[]
+    : P extends { readonly type: keyof Values }
+      ? Values[P['type']]
+      : unknown
+
+interface Values {
+  readonly string: string
+  readonly url: string
+  readonly enum: string
+  readonly integer: number
+  readonly long: string | number | bigint
+  readonly boolean: boolean
+  readonly timestamp: string | Date
+  readonly hour: string | Date
+  readonly csv: readonly (string | number | bigint)[]
+  readonly 'csv-enum': readonly string[]
+  readonly object: object
+  readonly array: readonly unknown[]
+}
+
+type Parameters<E> = E extends { readonly parameters: readonly (infer P)[] } ? P : never
+/** Fields of each entry are no parameters of the call. */
+type Sent<E> = E extends { readonly bodyIs: 'array' } ? Exclude<Parameters<E>, { readonly in: 'body' }> : Parameters<E>
+type Named = { readonly name: string }
+type RequiredOf<E> = Extract<Sent<E>, { readonly required: true } & Named>
+type OptionalOf<E> = Extract<Exclude<Sent<E>, { readonly required: true }>, Named>
+/** Null unsets the field: it is sent as an empty value. */
+type Unset<P> = P extends { readonly unsettable: true } ? null : never
+
+/** Parameters by wire name; `body` where the endpoint takes a bare array. */
+export type ParamsOf<E> = { readonly [P in RequiredOf<E> as P['name']]: ValueOf<P> } & { readonly [P in OptionalOf<E> as P['name']]?: ValueOf<P> | Unset<P> | undefined } & (E extends {
+    readonly bodyIs: 'array'
+  }
+    ? { readonly body: readonly object[] }
+    : unknown)
+
+type FieldValue<F> = F extends { readonly type: 'enum'; readonly values: readonly (infer V)[] }
+  ? V | (string & {})
+  : F extends { readonly type: keyof Fields }
+    ? Fields[F['type']]
+    : unknown
+
+interface Fields {
+  readonly string: string
+  readonly enum: string
+  readonly timestamp: string
+  readonly integer: number
+  readonly long: number | bigint
+  readonly boolean: boolean
+  readonly strings: readonly string[]
+  readonly integers: readonly number[]
+  readonly object: Readonly<Record<string, unknown>>
+  readonly objects: readonly Readonly<Record<string, unknown>>[]
+  readonly any: unknown
+}
+
+type Null<F> = F extends { readonly nullable: true } ? null : never
+type FieldsOf<R extends ResourceName> = (typeof resources)[R]['fields'][number]
+
+/** A record of the service. Enumerations stay open: a read may show values that the specification does not list. */
+export type RecordOf<R extends ResourceName> = R extends keyof Nested
+  ? Nested[R]
+  : { readonly [F in FieldsOf<R> as F extends Named ? F['name'] : never]: FieldValue<F> | Null<F> | (F extends { readonly optional: true } ? undefined : never) }
+
+/** Records that hold other records. */
+interface Nested {
+  readonly productsResponse: { readonly products_response: readonly RecordOf<'productResult'>[] }
+  readonly deleteProducts: { readonly delete_products: readonly RecordOf<'deletedProduct'>[] }
+  readonly targetedCampaign: { readonly campaign_id: string; readonly campaign_name: string; readonly line_items: readonly RecordOf<'targetedLineItem'>[] }
+}
+
+type ResourceOf<E> = E extends { readonly answer: { readonly resource: infer R extends ResourceName } } ? RecordOf<R> : unknown
+type DataOf<E> = E extends { readonly answer: { readonly many: true } } ? readonly ResourceOf<E>[] : ResourceOf<E>
+
+/** Top level of a v2 answer. */
+export interface V2Answer<Data> {
+  readonly data?: Data
+  readonly includes?: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>
+  /** Of single ids, beside what was found (spec/gaps.md 9 'Partial'). */
+  readonly errors?: readonly Readonly<Record<string, unknown>>[]
+  readonly meta?: Readonly<Record<string, unknown>>
+}
+
+/** `data` on the advertising interface, the whole body on v2, the fields of a sign-in answer. */
+export type AnswerOf<E> = E extends { readonly path: `/2/${string}` } ? V2Answer<DataOf<E>> : DataOf<E>
+
+type ResultOf<E> = E extends { readonly stream: true }
+  ? AsyncIterable<Readonly<Record<string, unknown>>>
+  : E extends { readonly list: object }
+    ? List<ResourceOf<E>>
+    : Promise<AnswerOf<E>>
+
+export interface CallOptions {
+  readonly signal?: AbortSignal
+  /** From connecting to the last byte, for each sending; 30,000. */
+  readonly timeoutMs?: number
+  /** Where the contract allows both. Default: `app`. */
+  readonly context?: 'user' | 'app'
+  /** Secret of the request token that `oauth.accessToken` exchanges. */
+  readonly tokenSecret?: string
+  /** False: one sending, whatever comes of it. */
+  readonly retry?: boolean
+}
+
+type MethodOf<E> = Partial<ParamsOf<E>> extends ParamsOf<E>
+  ? (params?: ParamsOf<E>, options?: CallOptions) => ResultOf<E>
+  : (params: ParamsOf<E>, options?: CallOptions) => ResultOf<E>
+
+type GroupOf<Name> = Name extends `${infer Group}.${string}` ? Group : never
+
+/** `client.catalogs.list()`: every endpoint of the contract under its area's name. */
+export type Methods = {
+  readonly [Group in GroupOf<EndpointName>]: {
+    readonly [Name in Extract<EndpointName, `${Group}.${string}`> as Name extends `${Group}.${infer Method}` ? Method : never]: MethodOf<EndpointOf<Name>>
+  }
+}
