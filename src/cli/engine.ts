@@ -2,18 +2,16 @@ import { needService } from '../config/config.ts'
 import { createTransport } from '../service/client/index.ts'
 import { registerWorker } from '../store/workers.ts'
 import { engineSettings, type EngineDeps } from '../sync/engine.ts'
-import { applyPlan, planPipeline, rerunPipeline, runPipeline } from '../sync/run.ts'
+import { applyPlan, planPipeline, rerun, runPipeline } from '../sync/index.ts'
 import type { Context } from './context.ts'
 import { createProgress } from './progress.ts'
-import type { Store } from '../store/open.ts'
 import { withStore } from './store.ts'
 
-const sync = { applyPlan, planPipeline, rerunPipeline, runPipeline } as const
+const sync = { applyPlan, planPipeline, rerun, runPipeline } as const
 
 /** The engine as commands use it: its functions, and a way to call one with progress shown. */
 export interface Engine {
   readonly sync: typeof sync
-  readonly store: Store
   readonly deps: EngineDeps
   /** Calls `work` with dependencies whose progress goes to stderr under `label`. */
   readonly show: <Result>(label: string, work: (deps: EngineDeps) => Promise<Result>) => Promise<Result>
@@ -41,7 +39,6 @@ export async function withEngine<Result>(context: Context, work: (engine: Engine
     try {
       return await work({
         sync,
-        store,
         deps,
         async show(label, call) {
           const progress = createProgress(context.stderr, context.clock, label)

@@ -38,7 +38,7 @@ export interface SampleRecord {
   readonly line: number
   /** A product's fields; a member's masked cells. */
   readonly fields: Readonly<Record<string, unknown>>
-  /** A member's identifiers by type, the digest as it is sent. */
+  /** A member's identifiers by type, with the beginning of the digest that is sent. */
   readonly identifiers?: readonly { readonly type: string; readonly value: string }[]
   /** False: the row asks to leave. */
   readonly wanted?: boolean
@@ -139,8 +139,8 @@ function sample(record: MappedRecord, row: Row, masked: readonly string[]): Samp
   return { line: record.line, fields, identifiers: record.identifiers.map(describeIdentifier), wanted: record.wanted }
 }
 
-/** Digests as they go out; a partner's own number is plain there, so here it is masked. */
+/** A digest is personal data too: its beginning is enough to compare by. A partner's own number is masked. */
 function describeIdentifier(packed: PackedIdentifier): { readonly type: string; readonly value: string } {
   const type = identifierTypes[(packed[0] ?? 0) - 1] ?? 'unknown'
-  return { type, value: type === 'partner_user_id' ? `${packed.subarray(1, 2).toString()}***` : packed.subarray(1).toString('hex') }
+  return { type, value: type === 'partner_user_id' ? `${packed.subarray(1, 2).toString()}***` : `${packed.subarray(1, 7).toString('hex')}…` }
 }

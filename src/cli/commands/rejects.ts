@@ -1,5 +1,5 @@
 import { UsageError } from '../../errors.ts'
-import { loadRejects, loadRun, type StoredReject } from '../../sync/history.ts'
+import { loadRejects, loadRun, type StoredReject } from '../../sync/index.ts'
 import type { Store } from '../../store/open.ts'
 import { argument, flag, option, writeJson, type CommandRun, type Context } from '../context.ts'
 import { openCsv } from '../csvFile.ts'
