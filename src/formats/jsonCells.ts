@@ -1,5 +1,6 @@
 import type { Cell, RowFault } from '../records/record.ts'
 import type { ColumnRegistry } from './columnRegistry.ts'
+import type { RowFaultCode } from './rowFaults.ts'
 
 /**
  * Reads one JSON object into cells by column.
@@ -29,8 +30,8 @@ export interface JsonCells {
 
 /** Control flow inside this file only: the first fault ends the scan of a record. */
 class JsonFault extends Error {
-  readonly code: string
-  constructor(code: string, message: string) {
+  readonly code: RowFaultCode
+  constructor(code: RowFaultCode, message: string) {
     super(message)
     this.code = code
   }
@@ -55,7 +56,7 @@ class JsonScanner {
   }
 
   document(): void {
-    if (this.#peek() !== '{') throw new JsonFault('BAD_JSON', 'the record is no JSON object')
+    if (this.#peek() !== '{') throw new JsonFault('ROW_JSON', 'the record is no JSON object')
     this.#object('', false)
     if (this.#peek() !== '') throw this.#unexpected()
   }
@@ -67,7 +68,7 @@ class JsonScanner {
     for (;;) {
       if (this.#peek() !== '"') throw this.#unexpected()
       const key = this.#string()
-      if (keys.has(key)) throw new JsonFault('DUPLICATE_JSON_KEY', 'a key stands twice in one object')
+      if (keys.has(key)) throw new JsonFault('ROW_JSON_KEYS', 'a key stands twice in one object')
       keys.add(key)
       if (this.#peek() !== ':') throw this.#unexpected()
       this.#at++
@@ -98,7 +99,7 @@ class JsonScanner {
     const scalar = this.#scalar(first)
     if (scalar === undefined || ignored) return
     const position = this.#columns.position(path)
-    if (position >= this.#limits.columns * 8) throw new JsonFault('TOO_MANY_COLUMNS', 'the records name too many different keys')
+    if (position >= this.#limits.columns * 8) throw new JsonFault('ROW_COLUMNS', 'the records name too many different keys')
     if (!repeated) {
       this.cells[position] = scalar
       return
@@ -135,7 +136,7 @@ class JsonScanner {
     this.#at += escaped.length
     // The pattern has checked the grammar, so that JSON.parse only unescapes; it returns a string for a string.
     const value = JSON.parse(escaped) as string
-    if (!value.isWellFormed()) throw new JsonFault('LONE_SURROGATE', 'a text holds half of a surrogate pair')
+    if (!value.isWellFormed()) throw new JsonFault('TEXT_BROKEN', 'a text holds half of a surrogate pair')
     return value
   }
 
@@ -150,7 +151,7 @@ class JsonScanner {
 
   #enter(): void {
     this.#at++
-    if (++this.#depth > this.#limits.jsonDepth) throw new JsonFault('JSON_TOO_DEEP', `the record is nested deeper than ${this.#limits.jsonDepth} levels`)
+    if (++this.#depth > this.#limits.jsonDepth) throw new JsonFault('ROW_JSON_DEPTH', `the record is nested deeper than ${this.#limits.jsonDepth} levels`)
   }
 
   #leave(): void {
@@ -159,6 +160,6 @@ class JsonScanner {
   }
 
   #unexpected(): JsonFault {
-    return new JsonFault('BAD_JSON', `the record is no valid JSON at character ${this.#at + 1}`)
+    return new JsonFault('ROW_JSON', `the record is no valid JSON at character ${this.#at + 1}`)
   }
 }

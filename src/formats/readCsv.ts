@@ -7,6 +7,7 @@ import { fileError } from './fileError.ts'
 import type { FormatContext, FormatEnd, FormatReader } from './formatReader.ts'
 import { rowsPerBatch } from './limits.ts'
 import type { RecordBatch } from './recordBatch.ts'
+import type { RowFaultCode } from './rowFaults.ts'
 import { cutRecords, recordFlags, recordText } from './recordBatch.ts'
 import { trailerReader } from './trailer.ts'
 
@@ -87,7 +88,7 @@ class CsvReader {
     this.#lastShort = fields === undefined || fields.length < width
     if (fields === undefined) {
       this.#faulty.add(line)
-      return { line, columns: this.#columns, cells: [], fault: { code: 'BAD_QUOTE', message: 'a quote stands where none belongs' } }
+      return { line, columns: this.#columns, cells: [], fault: { code: 'ROW_QUOTE', message: 'a quote stands where none belongs' } }
     }
     if (size > this.#context.limits.fieldBytes) this.#checkFields(fields, line)
     if (fields.length === width && (flags & recordFlags.nul) === 0 && !this.#isRepeatedHeader(fields)) {
@@ -98,15 +99,15 @@ class CsvReader {
     return { line, columns: this.#columns, cells: this.#picked === undefined ? fields : this.#picked.map((at) => fields[at]), fault }
   }
 
-  #fault(fields: readonly string[], flags: number): RowFault {
+  #fault(fields: readonly string[], flags: number): RowFault & { readonly code: RowFaultCode } {
     const width = this.#dialect.header.length
-    if ((flags & recordFlags.nul) !== 0) return { code: 'NUL_BYTE', message: 'the row holds a NUL byte' }
-    if (fields.length === width) return { code: 'REPEATED_HEADER', message: 'the header stands here once more' }
+    if ((flags & recordFlags.nul) !== 0) return { code: 'TEXT_BROKEN', message: 'the row holds a NUL byte' }
+    if (fields.length === width) return { code: 'HEADER_REPEATED', message: 'the header stands here once more' }
     if (fields.length > this.#context.limits.columns) {
       throw fileError('FILE_TOO_MANY_COLUMNS', `a row has ${fields.length} columns, the limit is ${this.#context.limits.columns}`, { name: this.#context.name, mend: 'Check the delimiter and the line ends of the file.' })
     }
-    if (fields[0]?.startsWith('#') === true) return { code: 'COMMENT_ROW', message: 'a comment row stands among the data' }
-    return { code: 'RAGGED_ROW', message: `the row has ${fields.length} cells, the header ${width}` }
+    if (fields[0]?.startsWith('#') === true) return { code: 'ROW_COMMENT', message: 'a comment row stands among the data' }
+    return { code: 'ROW_RAGGED', message: `the row has ${fields.length} cells, the header ${width}` }
   }
 
   #isRepeatedHeader(fields: readonly string[]): boolean {

@@ -27,7 +27,9 @@ const chunkSize = 262_144
  * FILE_DOUBLE_PACKED.
  */
 export async function unpack(input: ByteQueue, setting: 'auto' | Compression, context: FormatContext & { readonly member?: string }): Promise<Unpacked> {
-  const compression = packingOf(await input.peek(4))
+  const head = await input.peek(4)
+  if (head.length < 4 && isStartOfPacking(head)) throw fileError('FILE_TRUNCATED', 'the file ends inside the mark of a packed file', { name: context.name, mend: 'Transfer or export the file again.' })
+  const compression = packingOf(head)
   const notes = setting === 'auto' || setting === compression ? [] : [`compression is ${compression}, not ${setting} as configured`]
   if (compression === 'none') return { compression, bytes: input, notes, proof: undefined }
   let taken = 0
@@ -44,6 +46,13 @@ export async function unpack(input: ByteQueue, setting: 'auto' | Compression, co
   const inner = packingOf(await bytes.peek(4))
   if (inner !== 'none') throw fileError('FILE_DOUBLE_PACKED', `inside the ${compression} stands a ${inner} file`, { name: context.name, mend: 'Pack the file once.' })
   return { compression, bytes, notes, proof: compression === 'zip' ? 'zip directory and checksum' : compression === 'gzip' ? 'gzip trailer' : 'zstd frame end' }
+}
+
+const packingMarks = [Buffer.from([0x1f, 0x8b]), Buffer.from([0x28, 0xb5, 0x2f, 0xfd]), Buffer.from('PK\u0003\u0004')] as const
+
+/** A few bytes that could only be the beginning of a packed file: they must not be read as a tiny table. */
+function isStartOfPacking(head: Buffer): boolean {
+  return packingMarks.some((mark) => head.length < mark.length && mark.subarray(0, head.length).equals(head))
 }
 
 export function packingOf(head: Buffer): Compression {

@@ -1,5 +1,5 @@
 import type { FormatEnd } from '../formats/formatReader.ts'
-import type { Completeness, SourceFacts } from '../formats/rows.ts'
+import type { Completeness, SourceFacts, SourceStandard } from '../formats/rows.ts'
 import type { CompletenessProof } from '../pipeline/definition.ts'
 import type { TransportEnd } from './byteStream.ts'
 
@@ -8,6 +8,7 @@ export interface EndFacts {
   readonly format: FormatEnd
   readonly transport: TransportEnd
   readonly containerProof: string | undefined
+  readonly compression: string
   readonly previous?: SourceFacts
   /** What a marker or manifest said; undefined where none was asked for. */
   readonly witness?: Witness
@@ -32,7 +33,9 @@ export function judgeCompleteness(facts: EndFacts): Completeness {
     case 'auto':
       return judgeEnd(facts)
     case 'rows':
-      return asked.count === format.rowCount ? proven('row count met') : unproven(`${asked.count} rows were announced, ${format.rowCount} were read`)
+      if (asked.count !== format.rowCount) return unproven(`${asked.count} rows were announced, ${format.rowCount} were read`)
+      // A count cannot see a cut inside the last field.
+      return judgeOpenEnd(facts) ?? proven('row count met')
     case 'trailer':
       if (format.trailerRows === undefined) return unproven('the trailer row is missing')
       return format.trailerRows === format.rowCount ? proven('trailer row met') : unproven(`the trailer row announces ${format.trailerRows} rows, ${format.rowCount} were read`)
@@ -43,15 +46,38 @@ export function judgeCompleteness(facts: EndFacts): Completeness {
   }
 }
 
-function judgeEnd({ format, containerProof, transport, previous }: EndFacts): Completeness {
+function judgeEnd(facts: EndFacts): Completeness {
+  const { format, containerProof, transport } = facts
   if (format.proof !== undefined) return proven(format.proof)
   if (containerProof !== undefined) return proven(containerProof)
-  if (format.doubt !== undefined) return unproven(format.doubt)
   if (transport.proof === undefined) return unproven(transport.reason ?? 'nothing proves that the end was reached')
-  if (transport.endsAsBefore === true && previous?.finalNewline !== undefined && previous.finalNewline !== null && previous.finalNewline !== format.finalNewline) {
-    return unproven(previous.finalNewline ? 'the file ends without a line end, its last complete reading ended with one' : 'the file ends with a line end, its last complete reading ended without one')
-  }
-  return proven(transport.proof)
+  return judgeOpenEnd(facts) ?? proven(transport.proof)
+}
+
+/** What speaks against the end of a text that has no end mark of its own; undefined where nothing does. */
+function judgeOpenEnd({ format, containerProof, transport, previous, compression }: EndFacts): Completeness | undefined {
+  if (format.proof !== undefined || containerProof !== undefined) return undefined
+  if (format.doubt !== undefined) return unproven(format.doubt)
+  if (previous === undefined) return undefined
+  if (previous.compression !== compression) return unproven(`the source was packed with ${previous.compression} and is ${compression} now`)
+  const gone = previous.columns.filter((column) => !format.columns.includes(column))
+  // Only tables have one header for all rows; the keys of JSON come and go with the records.
+  if (isTable(previous.format) && gone.length > 0) return unproven(`${gone.length} columns of the last reading are gone`)
+  const ended = standardOf(previous)?.finalNewline
+  if (transport.endsAsBefore !== true || ended === undefined || ended === null || ended === format.finalNewline) return undefined
+  return unproven(
+    ended ? 'the file ends without a line end, its last complete reading ended with one' : 'the file ends with a line end, its last complete reading ended without one',
+  )
+}
+
+/** How the last complete reading ended, carried through readings that were not complete. */
+export function standardOf(previous: SourceFacts | undefined): SourceStandard | undefined {
+  if (previous === undefined) return undefined
+  return previous.completeness.complete ? { finalNewline: previous.finalNewline } : previous.standard
+}
+
+function isTable(format: string): boolean {
+  return format === 'csv' || format === 'tsv' || format === 'xlsx'
 }
 
 function judgeManifest({ witness, format, bytes, sha256 }: EndFacts): Completeness {

@@ -11,7 +11,7 @@ import type { Logger } from '../log.ts'
 import type { SourceDefinition } from '../pipeline/definition.ts'
 import type { Row } from '../records/record.ts'
 import type { ByteStream } from './byteStream.ts'
-import { judgeCompleteness } from './completeness.ts'
+import { judgeCompleteness, standardOf } from './completeness.ts'
 import { isLocalFile } from './hashSource.ts'
 import { openHttp } from './http.ts'
 import { openLocalFile } from './localFile.ts'
@@ -91,6 +91,18 @@ async function readStream(stream: ByteStream, definition: SourceDefinition, cont
       const witness = await readWitness(definition, stream.label)
       const end = opened.reader.end()
       const sha256 = hash.digest('hex')
+      const completeness = judgeCompleteness({
+        asked: definition.complete,
+        format: end,
+        transport,
+        containerProof: opened.containerProof,
+        compression: opened.detected.compression,
+        bytes,
+        sha256,
+        ...(context.previous === undefined ? {} : { previous: context.previous }),
+        ...(witness === undefined ? {} : { witness }),
+      })
+      const standard = completeness.complete ? undefined : standardOf(context.previous)
       facts = {
         uri: name,
         bytes,
@@ -100,16 +112,8 @@ async function readStream(stream: ByteStream, definition: SourceDefinition, cont
         compression: opened.detected.compression,
         columns: end.columns,
         finalNewline: end.finalNewline,
-        completeness: judgeCompleteness({
-          asked: definition.complete,
-          format: end,
-          transport,
-          containerProof: opened.containerProof,
-          bytes,
-          sha256,
-          ...(context.previous === undefined ? {} : { previous: context.previous }),
-          ...(witness === undefined ? {} : { witness }),
-        }),
+        completeness,
+        ...(standard === undefined ? {} : { standard }),
         notes: [...opened.detected.notes, ...end.notes.filter((note) => !opened.detected.notes.includes(note))],
         ...(transport.etag === undefined ? {} : { etag: transport.etag }),
         ...(transport.lastModified === undefined ? {} : { lastModified: transport.lastModified }),

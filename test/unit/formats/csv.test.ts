@@ -15,14 +15,14 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
   })
   test('case 19: a quote inside an unquoted field rejects that row alone', async () => {
     const result = await read(`${header}1,5" nail,2.00 USD\n2,b,3.00 USD\n`)
-    expect(faultsOf(result)).toEqual(['BAD_QUOTE', undefined])
+    expect(faultsOf(result)).toEqual(['ROW_QUOTE', undefined])
   })
   test('case 19: text behind a closing quote rejects that row alone', async () => {
-    expect(faultsOf(await read(`${header}1,"a"b,2.00 USD\n2,b,3.00 USD\n`))).toEqual(['BAD_QUOTE', undefined])
+    expect(faultsOf(await read(`${header}1,"a"b,2.00 USD\n2,b,3.00 USD\n`))).toEqual(['ROW_QUOTE', undefined])
   })
   test('case 20: a ragged row is rejected with its line', async () => {
     const result = await read(`${header}1,a\n2,b,3,4\n3,c,5\n`)
-    expect(result.rows.map((row) => [row.line, row.fault?.code])).toEqual([[2, 'RAGGED_ROW'], [3, 'RAGGED_ROW'], [4, undefined]])
+    expect(result.rows.map((row) => [row.line, row.fault?.code])).toEqual([[2, 'ROW_RAGGED'], [3, 'ROW_RAGGED'], [4, undefined]])
   })
   test('case 20: more than one ragged row in a hundred refuses the file', async () => {
     expect(await refusal(`${header}${rowsOf(98)}x\ny\n`)).toBe('FILE_FAULTY_ROWS')
@@ -47,7 +47,7 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
     expect(result.end.notes).toContain('columns without a name are left out')
   })
   test('case 24: the header repeated among the data rejects that row', async () => {
-    expect(faultsOf(await read(`${header}1,a,2\n${header}2,b,3\n`))).toEqual([undefined, 'REPEATED_HEADER', undefined])
+    expect(faultsOf(await read(`${header}1,a,2\n${header}2,b,3\n`))).toEqual([undefined, 'HEADER_REPEATED', undefined])
   })
   test.each([
     ['an address of a person', 'a@example.com,Ann\nb@example.com,Ben\n'],
@@ -79,7 +79,7 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
     expect(result.rows[0]?.cells).toEqual(['1', '=HYPERLINK("http://a")', '@SUM'])
   })
   test('case 31: a comment among the data rejects that row', async () => {
-    expect(faultsOf(await read(`${header}1,a,2\n# the end\n`))).toEqual([undefined, 'COMMENT_ROW'])
+    expect(faultsOf(await read(`${header}1,a,2\n# the end\n`))).toEqual([undefined, 'ROW_COMMENT'])
   })
   test('case 33: columns named like properties of objects are plain text keys', async () => {
     const result = await read('__proto__,constructor,toString\na,b,c\n')
@@ -94,7 +94,7 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
     expect(result.rows.map((row) => row.line)).toEqual([2, 3, 4])
   })
   test('case 14: a row with a NUL byte is rejected', async () => {
-    expect(faultsOf(await read(`${header}1,a\0b,2\n2,b,3\n`))).toEqual(['NUL_BYTE', undefined])
+    expect(faultsOf(await read(`${header}1,a\0b,2\n2,b,3\n`))).toEqual(['TEXT_BROKEN', undefined])
   })
   test('case 175: a comment row as wide as the header is refused with the line to set', async () => {
     const text = '# Required,# Required\nid,title\n1,a\n'

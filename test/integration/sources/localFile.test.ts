@@ -1,0 +1,74 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { appendFile, mkdir, rename, symlink, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { silentLogger } from '../../../src/log.ts'
+import { hashSource } from '../../../src/sources/hashSource.ts'
+import { openSource } from '../../../src/sources/openSource.ts'
+import { readSource, sourceOf, temporaryFolder } from './support.ts'
+
+const csv = 'id,title\n1,a\n'
+
+test('a path, a file address and a pattern name the same file; the newest match counts', async () => {
+  await using folder = await temporaryFolder()
+  const older = await folder.write('export-b.csv', 'id,title\n0,old\n')
+  const newer = await folder.write('export-a.csv', csv)
+  await utimes(older, 1_000_000, 1_000_000)
+  for (const uri of [newer, `file://${newer}`, join(folder.path, 'export-*.csv')]) {
+    expect((await readSource(sourceOf(uri))).rows.map((row) => row.cells)).toEqual([['1', 'a']])
+  }
+  expect((await readSource(sourceOf(join(folder.path, 'nothing-*.csv')))).code).toBe('SOURCE_MISSING')
+})
+
+test('R10 and case 138: what is no ordinary file is refused', async () => {
+  await using folder = await temporaryFolder()
+  await mkdir(join(folder.path, 'inside'))
+  const file = await folder.write('feed.csv', csv)
+  await symlink(file, join(folder.path, 'inside', 'out.csv'))
+  await symlink(file, join(folder.path, 'current.csv'))
+  execFileSync('mkfifo', [join(folder.path, 'pipe')])
+  const codes = async (...uris: readonly string[]) => Promise.all(uris.map(async (uri) => (await readSource(sourceOf(uri))).code))
+  expect(await codes(folder.path, join(folder.path, 'pipe'), join(folder.path, 'inside', 'out.csv'))).toEqual(['SOURCE_REFUSED', 'SOURCE_REFUSED', 'SOURCE_REFUSED'])
+  expect(await codes('../../etc/passwd', '/proc/self/environ', '/dev/zero', `${file}\0.csv`, '//host/share.csv', '\\\\host\\share.csv', 'file://host/share.csv')).toEqual(Array(7).fill('SOURCE_REFUSED'))
+  expect(await codes(join(folder.path, 'missing.csv'), join(folder.path, '%2e%2e', 'feed.csv'), 'gopher://x/')).toEqual(['SOURCE_MISSING', 'SOURCE_MISSING', 'SOURCE_REFUSED'])
+  expect(await codes(join(folder.path, 'current.csv'))).toEqual(['read'])
+})
+
+test('R9: a file that grows or is replaced while it is read is refused at its end', async () => {
+  await using folder = await temporaryFolder()
+  const path = await folder.write('feed.csv', csv)
+  const changes = [() => appendFile(path, '2,b\n'), async () => (await writeFile(`${path}.new`, csv), rename(`${path}.new`, path))]
+  for (const change of changes) {
+    const source = await openSource(sourceOf(path), { env: {}, log: silentLogger })
+    await change()
+    await expect(Array.fromAsync(source.rows)).rejects.toMatchObject({ code: 'SOURCE_CHANGED' })
+    await source.close()
+    await source.close()
+  }
+})
+
+test('facts carry size, digest and what was found', async () => {
+  await using folder = await temporaryFolder()
+  const path = await folder.write('feed.csv', 'id;title\n1;a\n')
+  const { facts } = await readSource(sourceOf(path))
+  const sha256 = createHash('sha256').update('id;title\n1;a\n').digest('hex')
+  expect(facts).toMatchObject({ uri: path, bytes: 13, sha256, format: 'csv', encoding: 'utf-8', compression: 'none', columns: ['id', 'title'], finalNewline: true })
+  expect(await hashSource(sourceOf(path))).toEqual({ sha256, bytes: 13 })
+  expect(await hashSource(sourceOf('https://shop.example.com/feed.csv'))).toBeUndefined()
+})
+
+test('a source larger than the limit is refused', async () => {
+  await using folder = await temporaryFolder()
+  const path = await folder.write('feed.csv', csv)
+  const { readLimits } = await import('../../../src/formats/limits.ts')
+  expect((await readSource(sourceOf(path), { limits: { ...readLimits, compressedBytes: 5 } })).code).toBe('FILE_TOO_LARGE')
+})
+
+test('an aborted signal ends the reading', async () => {
+  await using folder = await temporaryFolder()
+  const path = await folder.write('feed.csv', csv)
+  const abort = new AbortController()
+  abort.abort(new Error('stop'))
+  await expect(readSource(sourceOf(path), { signal: abort.signal })).rejects.toThrow('stop')
+})
