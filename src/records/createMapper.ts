@@ -4,11 +4,11 @@ import { RunError } from '../errors.ts'
 import type { FieldMapping, Pipeline } from '../pipeline/definition.ts'
 import { nearest } from './closeness.ts'
 import { bindField, findColumn, normalizeHeader, type PresetField } from './fields.ts'
-import { mapMember, maskFor, testValues, type BoundIdentifier, type MemberBinding, type MemberRules } from './mapMember.ts'
+import { mapMember, maskFor, memberKey, testValues, type BoundIdentifier, type MemberBinding, type MemberRules } from './mapMember.ts'
 import { hideStray, maskText, maskUnknown } from './mask.ts'
-import { mapProduct, productFields, productRules, requiredProductFields, serviceFields, type ProductBinding } from './product/mapProduct.ts'
+import { mapProduct, productFields, productKey, productRules, requiredProductFields, serviceFields, type ProductBinding } from './product/mapProduct.ts'
 import { identifierTypes, type IdentifierType, type Mapped, type RecordMapper, type Row, type Warning } from './record.ts'
-import { mendOf } from './rejectCodes.ts'
+import { mendOf, recordCodes, type RecordCode } from './rejectCodes.ts'
 import { presetByName, recognizePreset, type Preset } from './presets/index.ts'
 import { TransformFault } from './transforms.ts'
 import { trimText } from './text.ts'
@@ -19,6 +19,7 @@ export const normalizerVersion = 1
 /** A source's columns, bound: what maps its rows and what was worth saying about them. */
 interface Bound {
   readonly map: (row: Row) => Mapped
+  readonly keyOf: (row: Row) => Uint8Array | undefined
   readonly mask: (row: Row) => readonly string[]
   readonly warnings: readonly Warning[]
   /** Why the file cannot be used at all. */
@@ -69,10 +70,13 @@ export function createMapper(pipeline: Pipeline): RecordMapper {
       const bound = boundFor(row.columns)
       if (row.fault !== undefined) {
         const { code, message, field } = row.fault
-        return { reject: { line: row.line, code, field: field ?? '', message: hideStray(message), mend: faultMend(code) }, warnings: [] }
+        const reject = { line: row.line, code, field: field ?? '', message: hideStray(message), mend: code in recordCodes ? mendOf(code as RecordCode) : 'Correct the row in the source.' }
+        // Cells may be shifted in such a row, but where its key reads as one, that record is stale and not gone (I2).
+        const key = row.cells.length === 0 ? undefined : bound.keyOf(row)
+        return { reject: key === undefined ? reject : { ...reject, key }, warnings: [] }
       }
       if (isHeaderAgain(row, bound.echo)) {
-        return { reject: { line: row.line, code: 'HEADER_REPEATED', field: row.columns[bound.echo[0] ?? 0] ?? '', message: 'the row repeats the header', mend: mendOf('HEADER_REPEATED') }, warnings: [] }
+        return { reject: { line: row.line, code: 'REPEATED_HEADER', field: row.columns[bound.echo[0] ?? 0] ?? '', message: 'the header stands here once more', mend: mendOf('REPEATED_HEADER') }, warnings: [] }
       }
       try {
         return bound.map(row)
@@ -83,17 +87,6 @@ export function createMapper(pipeline: Pipeline): RecordMapper {
     },
     mask: (row) => boundFor(row.columns).mask(row),
   }
-}
-
-/** Faults come from the reader with codes of its own; the ones it shares with us have a mend. */
-function faultMend(code: string): string {
-  return code in readerMends ? (readerMends[code] ?? '') : 'Correct the row in the source.'
-}
-
-const readerMends: Readonly<Record<string, string>> = {
-  ROW_RAGGED: 'Give the row as many cells as the header has; quote cells that hold the delimiter.',
-  ROW_QUOTE: 'Quote the whole cell and double the quotes inside it.',
-  ROW_JSON: 'Write one valid JSON object.',
 }
 
 /**
@@ -156,6 +149,7 @@ function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) => Boun
     const echo = ['id', 'title', 'price'].flatMap((field) => binding[field]?.indexes.slice(0, 1) ?? [])
     return {
       map: (row) => mapProduct(row, typed, rules),
+      keyOf: (row) => productKey(row, typed, rules),
       mask: (row) => row.columns.map((_, index) => shownCell(row, index)),
       warnings,
       missing,
@@ -216,6 +210,10 @@ function memberBinder(pipeline: Pipeline): (columns: readonly string[]) => Bound
         if (country === undefined) warnings.push(columnMissing(`${kind}.default_country`, defaultCountry, columns))
         if (index >= 0) used.add(index)
       }
+      for (const index of made.indexes) {
+        const name = columns[index] ?? ''
+        if (/\b(?:owner|assigned|account manager|sales ?rep|created by|advisor)\b/i.test(name.replace(/_/g, ' '))) warnings.push({ line: 1, code: 'OWNER_COLUMN', field: kind, message: `${kind}: "${hideStray(name)}" seems to be a colleague's address` })
+      }
       identifiers.push({ ...made, kind, hashed, country })
     }
     const key = bound('key', false)
@@ -233,6 +231,7 @@ function memberBinder(pipeline: Pipeline): (columns: readonly string[]) => Bound
     }
     return {
       map: (row) => mapMember(row, binding),
+      keyOf: (row) => memberKey(row, binding),
       mask: maskMember(columns, binding),
       warnings: [...warnings, ...unknownColumns(columns, used, [])],
       missing,

@@ -83,6 +83,13 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
   }
 }
 
+/** The key of a row that is not mapped for another reason. */
+export function memberKey(row: Row, binding: MemberBinding): Uint8Array | undefined {
+  const work = new MemberWork(row, binding)
+  work.readIdentifiers()
+  return work.key()
+}
+
 /**
  * Normalizes one value of a kind, with no row around it: for look-ups by `explain` and `forget` and for tests. A SHA-256
  * in hex is taken as a digest.

@@ -14,7 +14,18 @@ const reject = (meaning: string, mend: string): CodeEntry => ({ outcome: 'reject
 const warning = (meaning: string, mend: string): CodeEntry => ({ outcome: 'warning', meaning, mend })
 
 export const recordCodes = {
-  HEADER_REPEATED: reject('The row repeats the header.', 'Remove the second header from the export.'),
+  REPEATED_HEADER: reject('The header stands in the file once more.', 'Remove the second header from the export.'),
+  RAGGED_ROW: reject('The row has more or fewer cells than the header.', 'Give it as many cells as the header; quote cells that hold the delimiter.'),
+  BAD_QUOTE: reject('A quote stands inside a cell that is not quoted.', 'Quote the whole cell and double the quotes inside it.'),
+  COMMENT_ROW: reject('A comment row stands among the data.', 'Remove the row.'),
+  NUL_BYTE: reject('The row holds a NUL byte.', 'Export the source again.'),
+  BAD_JSON: reject('The record is no valid JSON object.', 'Write one valid JSON object.'),
+  DUPLICATE_JSON_KEY: reject('A key stands twice in one JSON object.', 'Write each key once.'),
+  TOO_MANY_COLUMNS: reject('The JSON records name too many different keys.', 'Write the values as a list, not as keys.'),
+  LONE_SURROGATE: reject('A text holds half of a surrogate pair.', 'Export the source again as UTF-8.'),
+  JSON_TOO_DEEP: reject('The JSON record is nested too deeply.', 'Flatten the record.'),
+  DUPLICATE_CONFLICT: reject('Several rows with different content have one key; none of them is used.', 'Keep one row for each key.'),
+  EXPIRED: reject('The membership has ended already.', 'Give a later expires_at, or leave the row out.'),
   SPREADSHEET_DAMAGE: reject('A spreadsheet changed the value (exponent, #N/A, a date made of a number).', 'Export again with the column formatted as text.'),
   TEXT_BROKEN: reject('The text holds a NUL character or half of a character pair.', 'Export the source again as UTF-8.'),
   FIELD_MISSING: reject('A required field is empty.', 'Fill the field in the source, or map another column to it.'),
@@ -66,6 +77,7 @@ export const recordCodes = {
   SERVICE_FIELD_IGNORED: warning('The field is set by the service itself and is ignored.', 'Leave the column out of the feed.'),
   PREFIX_CONFLICT: warning('Two columns name one field with different values; the one with the product prefix was used.', 'Keep one of the two.'),
   COLUMN_UNKNOWN: warning('The column is not used.', 'Map it if it is meant, or leave it.'),
+  OWNER_COLUMN: warning('The mapped column seems to hold the address of a colleague, not of the customer.', 'Map the column with the customer\'s own address.'),
   COLUMN_MISSING: warning('A mapped column is not in the source.', 'Correct the column name in map.'),
   KEY_MISSING: reject('The row has no key.', 'Fill the key column, or map key to a column that is always filled.'),
   NO_IDENTIFIER: reject('The row has no identifier.', 'Fill an email, a phone number or another mapped identifier.'),

@@ -83,6 +83,16 @@ export function mapProduct(row: Row, binding: ProductBinding, rules: ProductRule
   }
 }
 
+/** The key of a row that is not mapped for another reason; undefined where its id is no id. */
+export function productKey(row: Row, binding: ProductBinding, rules: ProductRules): Uint8Array | undefined {
+  try {
+    return Buffer.from(new ProductWork(row, binding, rules).id())
+  } catch (error) {
+    if (error instanceof RowRejected) return undefined
+    throw error
+  }
+}
+
 const noWarnings: readonly Warning[] = []
 
 class ProductWork {

@@ -1,0 +1,15 @@
+import type { Preset } from './preset.ts'
+
+/** Upload template of customer match; digests in it are recognized. It has no key of its own: the email is one. */
+export const googleCustomerMatch: Preset = {
+  name: 'google-customer-match',
+  title: 'Google customer match list',
+  kind: 'members',
+  sample: ['Email', 'Phone', 'First Name', 'Last Name', 'Country', 'Zip'],
+  recognize: ['Email', 'Phone', 'First Name', 'Last Name', 'Country', 'Zip'],
+  map: {
+    key: { columns: ['Email'] },
+    email: { columns: ['Email'] },
+    phone_number: { columns: ['Phone'], defaultCountry: 'Country' },
+  },
+}

@@ -1,0 +1,15 @@
+import type { Preset } from './preset.ts'
+
+/** Subscribed members of Mailchimp: unsubscribed and cleaned ones come as files of their own. */
+export const mailchimp: Preset = {
+  name: 'mailchimp',
+  title: 'Mailchimp audience export',
+  kind: 'members',
+  sample: ['Email Address', 'First Name', 'Last Name', 'Address', 'Phone Number', 'MEMBER_RATING', 'OPTIN_TIME', 'OPTIN_IP', 'CONFIRM_TIME', 'CONFIRM_IP', 'LATITUDE', 'LONGITUDE', 'GMTOFF', 'DSTOFF', 'TIMEZONE', 'CC', 'REGION', 'LAST_CHANGED', 'LEID', 'EUID', 'NOTES', 'TAGS'],
+  recognize: ['Email Address', 'MEMBER_RATING', 'LEID', 'EUID'],
+  map: {
+    key: { columns: ['EUID'] },
+    email: { columns: ['Email Address'] },
+    phone_number: { columns: ['Phone Number', 'SMS Phone Number'], defaultCountry: 'CC' },
+  },
+}

@@ -1,0 +1,16 @@
+import type { Preset } from './preset.ts'
+
+/** Customers of a Shopify shop; ids and phones carry an apostrophe, which is taken off. */
+export const shopify: Preset = {
+  name: 'shopify',
+  title: 'Shopify customer export',
+  kind: 'members',
+  sample: ['Customer ID', 'First Name', 'Last Name', 'Email', 'Accepts Email Marketing', 'Default Address Company', 'Default Address Address1', 'Default Address City', 'Default Address Country Code', 'Default Address Zip', 'Default Address Phone', 'Phone', 'Accepts SMS Marketing', 'Total Spent', 'Total Orders', 'Note', 'Tax Exempt', 'Tags'],
+  recognize: ['Customer ID', 'Email', 'Accepts Email Marketing', 'Phone'],
+  map: {
+    key: { columns: ['Customer ID'] },
+    email: { columns: ['Email'] },
+    phone_number: { columns: ['Phone', 'Default Address Phone'], defaultCountry: 'Default Address Country Code' },
+  },
+  consent: { column: 'Accepts Email Marketing', values: ['yes', 'true', '1'] },
+}
