@@ -8,7 +8,7 @@ export const audience: Destination = {
   request: (target) => ({
     method: 'POST',
     path: `/${target.version}/accounts/${encodeURIComponent(target.accountId ?? '')}/custom_audiences/${encodeURIComponent(target.targetId)}/users`,
-    limitClass: 'audience_users',
+    limitClass: 'user_lists',
   }),
   frame: () => ({ open: '[', close: ']' }),
   idOf: () => null,

@@ -11,7 +11,7 @@ export const catalog: Destination = {
   request: (target, op) => ({
     method: op === 'upsert' ? 'PUT' : 'DELETE',
     path: `/${target.version}/product_catalogs/${encodeURIComponent(target.targetId)}/products`,
-    limitClass: op === 'upsert' ? 'products_put' : 'products_delete',
+    limitClass: op === 'upsert' ? 'product_puts' : 'product_deletes',
   }),
   frame: (op) => ({ open: op === 'upsert' ? '{"products":[' : '{"product_keys":[', close: ']}' }),
   idOf: (keys, bytes, op) => (op === 'upsert' ? Buffer.from(keys[0] ?? []).toString() : parseKey(bytes)),

@@ -10,7 +10,7 @@ export const doNotReach: Destination = {
   request: (target) => ({
     method: 'POST',
     path: `/${target.version}/batch/accounts/${encodeURIComponent(target.accountId ?? '')}/do_not_reach_lists/${encodeURIComponent(target.targetId)}/users`,
-    limitClass: 'do_not_reach_users',
+    limitClass: 'user_lists',
   }),
   frame: () => ({ open: '[', close: ']' }),
   idOf: () => null,

@@ -1,0 +1,81 @@
+/** Cutting a frozen batch: whole entries move to new batches, byte for byte; no entry is ever edited (I5). */
+import type { Destination } from '../destinations/destination.ts'
+import { pack } from '../destinations/pack.ts'
+import type { ClaimedBatch } from './batches.ts'
+import type { Queryable } from './database.ts'
+
+export interface Part {
+  /** Places in the parent's body, rising. */
+  readonly ords: readonly number[]
+  readonly status: 'pending' | 'ambiguous'
+  readonly attempts: number
+  readonly wrongAlike: number
+  readonly reason: string | null
+  readonly waitMs: number
+}
+
+interface Slice {
+  readonly ord: number
+  readonly bytes: Buffer
+  readonly users: number
+  readonly expiresAt: Date | null
+}
+
+/**
+ * Moves entries of a batch that the caller holds into new batches of the same plan, at its end. What no part names stays
+ * with the parent, whose next state is the caller's to write. Returns the new ids, in the order of the parts.
+ */
+export async function cutBatch(tx: Queryable, destination: Destination, batch: ClaimedBatch, parts: readonly Part[]): Promise<number[]> {
+  const slices = await readSlices(tx, batch)
+  // Two cuts of one plan at once would take the same numbers.
+  await tx.query('select from sluice.plan where id = $1 for update', [batch.planId])
+  const ids: number[] = []
+  for (const part of parts) {
+    const chosen = part.ords.map((ord) => {
+      const slice = slices.get(ord)
+      if (slice === undefined) throw new Error(`batch ${batch.id} has no entry ${ord}`)
+      return slice
+    })
+    const cut = pack(chosen, destination.frame(batch.operation))
+    const expiries = chosen.flatMap((slice) => (slice.expiresAt === null ? [] : [slice.expiresAt.getTime()]))
+    const [row] = await tx.query<{ id: string }>(
+      `insert into sluice.batch (plan_id, destination_id, seq, phase, operation, status, body, body_sha256, entry_count, user_count, parent_id, expires_at,
+         attempts, wrong_alike, reason, next_attempt_at)
+       select $1, $2, (select max(seq) + 1 from sluice.batch where plan_id = $1), $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+         case when $15::float8 > 0 then clock_timestamp() + $15::float8 * interval '1 millisecond' end
+       returning id`,
+      [
+        batch.planId, batch.destinationId, batch.phase, batch.operation, part.status, cut.body, cut.sha256, chosen.length,
+        chosen.reduce((sum, slice) => sum + slice.users, 0), batch.id, expiries.length === 0 ? null : new Date(Math.min(...expiries)),
+        part.attempts, part.wrongAlike, part.reason, part.waitMs,
+      ],
+    )
+    const id = Number(row?.id)
+    await tx.execute(
+      `update sluice.entry e set batch_id = $2, ord = x.place, byte_offset = x.byte_offset
+       from unnest($3::int[], $4::int[], $5::int[]) as x (ord, place, byte_offset) where e.batch_id = $1 and e.ord = x.ord`,
+      [batch.id, id, part.ords, part.ords.map((_, place) => place), [...cut.offsets]],
+    )
+    ids.push(id)
+  }
+  return ids
+}
+
+/** Places of the entries that are still with the batch. */
+export async function remainingOrds(tx: Queryable, batchId: number): Promise<number[]> {
+  const rows = await tx.query<{ ord: number }>('select ord from sluice.entry where batch_id = $1 order by ord', [batchId])
+  return rows.map((row) => row.ord)
+}
+
+async function readSlices(tx: Queryable, batch: ClaimedBatch): Promise<Map<number, Slice>> {
+  const rows = await tx.query<{ ord: number; byte_offset: number; byte_length: number; users: number; expires_at: Date | null }>(
+    'select ord, byte_offset, byte_length, users, expires_at from sluice.entry where batch_id = $1 order by ord',
+    [batch.id],
+  )
+  return new Map(
+    rows.map((row) => [
+      row.ord,
+      { ord: row.ord, bytes: batch.body.subarray(row.byte_offset, row.byte_offset + row.byte_length), users: row.users, expiresAt: row.expires_at },
+    ]),
+  )
+}

@@ -1,0 +1,309 @@
+/**
+ * Reconcile: one transaction, fenced by the epoch, turns a judged answer into entries' outcomes, confirmed state and the
+ * batch's next state (guarantees 3.7). Only here does anything become synced (I1).
+ */
+import type { Destination, EntryOutcome, Judgement } from '../destinations/destination.ts'
+import { finishAttempt, type AttemptResult } from '../store/attempts.ts'
+import { afterSibling, markLate, pauseDestination, releaseBatch, type ClaimedBatch } from '../store/batches.ts'
+import { LeaseLost } from '../store/batches.ts'
+import type { Database, Queryable, Transaction } from '../store/database.ts'
+import { cutBatch, remainingOrds } from '../store/recut.ts'
+import { crashPoint } from './crashPoint.ts'
+
+export interface ReconcileOptions {
+  readonly maxAttempts: number
+  readonly horizonMs: number
+  /** Before the same bytes go again. */
+  readonly waitMs: number
+  readonly workerId: string
+  readonly runId: number
+  /** The exchange as the attempt keeps it. */
+  readonly sent: Omit<AttemptResult, 'outcome' | 'reason' | 'answer'> & { readonly answer: Readonly<Record<string, unknown>> }
+}
+
+/** What a pusher needs to know of it: entries that are done with, and whether anything at all was confirmed. */
+export interface Reconciled {
+  readonly done: number
+  readonly confirmed: number
+  readonly refused: number
+  readonly state: 'settled' | 'open' | 'parked' | 'split' | 'paused'
+}
+
+/** Complete answers to the same bytes that must be wrong alike before one record is suspected (I14). */
+const suspectedAfter = 3
+
+/** @throws {LeaseLost} the batch is another's by now: nothing was written, and the answer counts for nothing */
+export async function reconcile(
+  db: Database,
+  destination: Destination,
+  batch: ClaimedBatch,
+  attemptId: number,
+  judgement: Judgement,
+  options: ReconcileOptions,
+): Promise<Reconciled> {
+  return db.transaction(async (tx) => {
+    // Plans that look at every key of a large table would be cheap for the planner's guesses and dear for us.
+    const mine = await tx.query(
+      `select set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('enable_seqscan', 'off', true)
+       from sluice.batch where id = $1 and epoch = $2 and status = 'in_flight' for update`,
+      [batch.id, batch.epoch],
+    )
+    if (mine.length !== 1) throw new LeaseLost()
+    const result = await apply({ tx, destination, batch, attemptId, options }, judgement)
+    await writeAudit(tx, batch, result, judgement, options)
+    crashPoint('reconcile.before_commit')
+    return result
+  })
+}
+
+interface Work {
+  readonly tx: Transaction
+  readonly destination: Destination
+  readonly batch: ClaimedBatch
+  readonly attemptId: number
+  readonly options: ReconcileOptions
+}
+
+function apply(work: Work, judgement: Judgement): Promise<Reconciled> {
+  switch (judgement.kind) {
+    case 'entries':
+      return applyEntries(work, judgement.entries)
+    case 'retry':
+      return applyRetry(work, judgement.reason)
+    case 'pause':
+      return applyPause(work, judgement)
+    case 'refused':
+      return applyRefusal(work, judgement)
+    case 'ambiguous':
+      return applyAmbiguity(work, judgement)
+  }
+}
+
+async function applyEntries(work: Work, outcomes: readonly EntryOutcome[]): Promise<Reconciled> {
+  const { tx, batch, options } = work
+  if (outcomes.every((entry) => entry === outcomes[0] && entry.outcome === 'confirmed')) {
+    // Users: all alike, so nothing needs to be said of each.
+    await tx.execute(`update sluice.entry set outcome = 'confirmed', code = null, message = null where batch_id = $1`, [batch.id])
+  } else {
+    await writeOutcomes(tx, batch, outcomes)
+  }
+  const confirmed = outcomes.filter((entry) => entry.outcome === 'confirmed').length
+  const refused = outcomes.filter((entry) => entry.outcome === 'refused').length
+  const open = outcomes.flatMap((entry, ord) => (entry.outcome === 'ambiguous' ? [ord] : []))
+  crashPoint('reconcile.entries_written')
+  if (confirmed > 0) await confirmKeys(work)
+  if (refused > 0) await refuseKeys(work)
+
+  const reasons = [...new Set(outcomes.flatMap((entry) => (entry.outcome === 'ambiguous' ? [entry.reason] : [])))].join(' ')
+  const outcome = open.length === outcomes.length ? 'ambiguous' : confirmed === outcomes.length ? 'confirmed' : refused === outcomes.length ? 'refused' : 'partial'
+  await finish(work, outcome, open.length > 0 ? reasons : null, { confirmed, refused, ambiguous: open.length })
+  if (confirmed + refused > 0) await bumpState(tx, batch)
+
+  const done = confirmed + refused
+  if (open.length === 0) {
+    await releaseBatch(tx, batch, { to: 'settled' }, options.horizonMs)
+    return { done, confirmed, refused, state: 'settled' }
+  }
+  if (open.length === outcomes.length) return { ...(await again(work, reasons, true)), confirmed, refused }
+  // What is settled needs no second sending: the rest goes alone.
+  const [child] = await cutBatch(tx, work.destination, batch, [
+    { ords: open, status: 'ambiguous', attempts: batch.attempts + 1, wrongAlike: 0, reason: reasons, waitMs: options.waitMs },
+  ])
+  if (batch.attempts + 1 >= options.maxAttempts) await tx.execute(`update sluice.batch set status = 'parked', next_attempt_at = null where id = $1`, [child])
+  else await tx.execute(`update sluice.entry set outcome = 'pending' where batch_id = $1`, [child])
+  await releaseBatch(tx, batch, { to: 'settled' }, options.horizonMs)
+  return { done, confirmed, refused, state: 'split' }
+}
+
+async function applyRetry(work: Work, reason: string): Promise<Reconciled> {
+  await finish(work, 'retry', reason, {})
+  return again(work, reason, work.batch.maybeApplied)
+}
+
+async function applyPause(work: Work, judgement: { readonly code: string; readonly reason: string }): Promise<Reconciled> {
+  const { tx, batch, options } = work
+  await finish(work, 'pause', judgement.code, { message: judgement.reason })
+  await releaseBatch(tx, batch, { to: 'open', reason: judgement.code, waitMs: 0, maybeApplied: batch.maybeApplied }, options.horizonMs)
+  await pauseDestination(tx, batch.destinationId, `${judgement.code}: ${judgement.reason}`)
+  return { done: 0, confirmed: 0, refused: 0, state: 'paused' }
+}
+
+async function applyRefusal(work: Work, judgement: { readonly code: string; readonly reason: string; readonly guilty: readonly number[] }): Promise<Reconciled> {
+  const { tx, batch, options } = work
+  await finish(work, 'refused', judgement.code, { message: judgement.reason, guilty: judgement.guilty.length })
+  if (batch.entryCount > 1) return split(work, judgement.guilty, { reason: judgement.code, wrongAlike: 0, maybeApplied: batch.maybeApplied })
+  await tx.execute(`update sluice.entry set outcome = 'refused', code = $2, message = $3 where batch_id = $1`, [batch.id, judgement.code, judgement.reason])
+  await refuseKeys(work)
+  await bumpState(tx, batch)
+  await releaseBatch(tx, batch, { to: 'settled' }, options.horizonMs)
+  return { done: 1, confirmed: 0, refused: 1, state: 'settled' }
+}
+
+async function applyAmbiguity(work: Work, judgement: Extract<Judgement, { kind: 'ambiguous' }>): Promise<Reconciled> {
+  const { tx, batch, options } = work
+  await finish(work, 'ambiguous', judgement.reason, { mayLandLater: judgement.mayLandLater, guilty: judgement.guilty.length })
+  if (judgement.mayLandLater) await markLate(tx, [batch.id], options.horizonMs)
+  crashPoint('reconcile.ambiguous')
+  const wrongAlike = judgement.miscounted ? batch.wrongAlike + 1 : 0
+  if (wrongAlike >= suspectedAfter) {
+    // One wrong answer is enough for its parts: the suspicion is there already.
+    if (batch.entryCount > 1) return split(work, judgement.guilty, { reason: judgement.reason, wrongAlike: suspectedAfter - 1, maybeApplied: true })
+    return park(work, judgement.reason, true)
+  }
+  return again(work, judgement.reason, true, wrongAlike)
+}
+
+/** The same bytes later, or enough for this run. */
+async function again(work: Work, reason: string, maybeApplied: boolean, wrongAlike = 0): Promise<Reconciled> {
+  const { tx, batch, options } = work
+  if (batch.attempts + 1 >= options.maxAttempts) return park(work, reason, maybeApplied)
+  await releaseBatch(tx, batch, { to: 'open', reason, waitMs: options.waitMs, maybeApplied, wrongAlike }, options.horizonMs)
+  return { done: 0, confirmed: 0, refused: 0, state: 'open' }
+}
+
+async function park(work: Work, reason: string, maybeApplied: boolean): Promise<Reconciled> {
+  const { tx, batch, options } = work
+  await tx.execute(`update sluice.entry set outcome = $2, code = $3 where batch_id = $1`, [batch.id, maybeApplied ? 'ambiguous' : 'pending', reason])
+  await releaseBatch(tx, batch, { to: 'parked', reason }, options.horizonMs)
+  return { done: batch.entryCount, confirmed: 0, refused: 0, state: 'parked' }
+}
+
+/**
+ * Takes out what the answer points at, or halves. Of two halves the left goes first: when it is clean, the fault must be
+ * in the right one, which is then cut without being sent whole. So a culprit costs one or two requests a halving (I14).
+ */
+async function split(
+  work: Work,
+  guilty: readonly number[],
+  how: { readonly reason: string; readonly wrongAlike: number; readonly maybeApplied: boolean },
+): Promise<Reconciled> {
+  const { tx, batch, destination, options } = work
+  const ords = await remainingOrds(tx, batch.id)
+  const pointed = new Set(guilty)
+  const part = { status: how.maybeApplied ? 'ambiguous' : 'pending', attempts: 0, wrongAlike: how.wrongAlike, reason: how.reason, waitMs: 0 } as const
+  if (pointed.size > 0 && pointed.size < ords.length) {
+    await cutBatch(tx, destination, batch, [
+      { ...part, ords: ords.filter((ord) => pointed.has(ord)) },
+      { ...part, ords: ords.filter((ord) => !pointed.has(ord)) },
+    ])
+  } else {
+    await halve(tx, destination, batch, ords, part)
+  }
+  crashPoint('reconcile.split')
+  await releaseBatch(tx, batch, { to: 'split', reason: how.reason }, options.horizonMs)
+  return { done: 0, confirmed: 0, refused: 0, state: 'split' }
+}
+
+type PartState = { readonly status: 'pending' | 'ambiguous'; readonly attempts: number; readonly wrongAlike: number; readonly waitMs: number; readonly reason: string }
+
+async function halve(tx: Queryable, destination: Destination, batch: ClaimedBatch, ords: readonly number[], part: PartState): Promise<void> {
+  const middle = Math.ceil(ords.length / 2)
+  await cutBatch(tx, destination, batch, [
+    { ...part, ords: ords.slice(0, middle) },
+    { ...part, ords: ords.slice(middle), reason: afterSibling },
+  ])
+}
+
+/** A right half whose left sibling was clean is cut at once. False: send it as it is. */
+export async function cutKnownGuilty(db: Database, destination: Destination, batch: ClaimedBatch, horizonMs: number): Promise<boolean> {
+  if (batch.reason !== afterSibling || batch.entryCount < 2) return false
+  return db.transaction(async (tx) => {
+    const [sibling] = await tx.query<{ clean: boolean }>(
+      `select s.status = 'settled' and not exists (select from sluice.entry e where e.batch_id = s.id and e.outcome <> 'confirmed') as clean
+       from sluice.batch s where s.parent_id = $1 and s.plan_id = $2 and s.seq < $3 order by s.seq desc limit 1`,
+      [batch.parentId, batch.planId, batch.seq],
+    )
+    if (sibling?.clean !== true) return false
+    await halve(tx, destination, batch, await remainingOrds(tx, batch.id), {
+      status: batch.maybeApplied ? 'ambiguous' : 'pending',
+      attempts: 0,
+      wrongAlike: batch.wrongAlike,
+      waitMs: 0,
+      reason: 'known_guilty',
+    })
+    await releaseBatch(tx, batch, { to: 'split', reason: 'known_guilty' }, horizonMs)
+    return true
+  })
+}
+
+async function finish(work: Work, outcome: AttemptResult['outcome'], reason: string | null, answer: Readonly<Record<string, unknown>>): Promise<void> {
+  const { sent } = work.options
+  await finishAttempt(work.tx, work.attemptId, { ...sent, outcome, reason, answer: { ...sent.answer, ...answer } })
+}
+
+async function writeOutcomes(tx: Queryable, batch: ClaimedBatch, outcomes: readonly EntryOutcome[]): Promise<void> {
+  await tx.execute(
+    `update sluice.entry e set outcome = x.outcome, code = x.code, message = x.message
+     from unnest($2::int[], $3::text[], $4::text[], $5::text[]) as x (ord, outcome, code, message) where e.batch_id = $1 and e.ord = x.ord`,
+    [
+      batch.id,
+      outcomes.map((_, ord) => ord),
+      outcomes.map((entry) => entry.outcome),
+      outcomes.map((entry) => (entry.outcome === 'refused' ? entry.code : entry.outcome === 'ambiguous' ? entry.reason : entry.warnings ? 'WARNING' : null)),
+      outcomes.map((entry) => (entry.outcome === 'refused' ? entry.message : entry.outcome === 'confirmed' ? (entry.warnings?.join('; ').slice(0, 300) ?? null) : null)),
+    ],
+  )
+  const keyed = outcomes.flatMap((entry, ord) => (entry.outcome === 'confirmed' && entry.remoteKey !== undefined ? [{ ord, key: entry.remoteKey }] : []))
+  if (keyed.length === 0) return
+  const values = [batch.id, keyed.map(({ ord }) => ord), keyed.map(({ key }) => key)]
+  const of = `sluice.entry e, unnest($2::int[], $3::text[]) as x (ord, remote_key)
+     where e.batch_id = $1 and e.ord = x.ord and m.destination_id = e.destination_id and m.key = e.keys[1] and m.remote_key is distinct from x.remote_key`
+  // Q13: a product's key should never change; that it did is worth a line.
+  await tx.execute(
+    `insert into sluice.audit (actor, what, plan_id, batch_id, detail)
+     select 'reconcile', 'product_key.changed', $4, $1, jsonb_build_object('ord', x.ord) from sluice.remote m, ${of} and m.remote_key is not null`,
+    [...values, batch.planId],
+  )
+  await tx.execute(`update sluice.remote m set remote_key = x.remote_key from ${of}`, values)
+}
+
+/** What the confirmed entries of the batch prove of their keys. */
+async function confirmKeys({ tx, batch }: Work): Promise<void> {
+  const confirmed = `sluice.entry e cross join lateral unnest(e.keys) as k (key)
+    where e.batch_id = $1 and e.outcome = 'confirmed' and m.destination_id = $2 and m.key = k.key`
+  if (batch.operation === 'upsert') {
+    await tx.execute(
+      `update sluice.remote m set synced_hash = e.hash, expires_at = e.expires_at, synced_at = clock_timestamp(), batch_id = $1, refused_code = null, refused_message = null
+       from ${confirmed}`,
+      [batch.id, batch.destinationId],
+    )
+    return
+  }
+  await tx.execute(
+    `update sluice.remote m set synced_hash = null, expires_at = null, remote_key = null, synced_at = clock_timestamp(), batch_id = $1, refused_code = null, refused_message = null
+     from ${confirmed}`,
+    [batch.id, batch.destinationId],
+  )
+  // Its record was kept for the delete alone.
+  await tx.execute(`delete from sluice.record r using sluice.remote m, ${confirmed} and m.held <= 0 and r.destination_id = $2 and r.key = m.key and r.status = 'missing'`, [
+    batch.id,
+    batch.destinationId,
+  ])
+  // A key that late bytes may still bring back stays known until then.
+  await tx.execute(`delete from sluice.remote m using ${confirmed} and m.held <= 0 and (m.late_until is null or m.late_until <= clock_timestamp())`, [batch.id, batch.destinationId])
+}
+
+async function refuseKeys({ tx, batch }: Work): Promise<void> {
+  await tx.execute(
+    `update sluice.remote m set refused_code = e.code, refused_message = e.message
+     from sluice.entry e cross join lateral unnest(e.keys) as k (key)
+     where e.batch_id = $1 and e.outcome = 'refused' and m.destination_id = $2 and m.key = k.key`,
+    [batch.id, batch.destinationId],
+  )
+}
+
+/** Last in its transaction: all who reconcile for a destination write this row. */
+async function bumpState(tx: Queryable, batch: ClaimedBatch): Promise<void> {
+  await tx.execute(`update sluice.destination set state_version = state_version + 1 where id = $1`, [batch.destinationId])
+}
+
+async function writeAudit(tx: Queryable, batch: ClaimedBatch, result: Reconciled, judgement: Judgement, options: ReconcileOptions): Promise<void> {
+  await tx.execute(`insert into sluice.audit (actor, what, run_id, plan_id, batch_id, detail) values ($1, $2, $3, $4, $5, $6)`, [
+    options.workerId,
+    `batch.${result.state}`,
+    options.runId,
+    batch.planId,
+    batch.id,
+    JSON.stringify({ judged: judgement.kind, confirmed: result.confirmed, refused: result.refused, epoch: batch.epoch }),
+  ])
+}
