@@ -15,7 +15,6 @@ export interface HttpContext {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly signal?: AbortSignal
   readonly previous?: SourceFacts
-  /** Waits between tries are multiplied by this; tests set 0. */
   readonly backoffMs?: number
 }
 

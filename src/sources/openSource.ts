@@ -29,6 +29,8 @@ export interface SourceContext {
   readonly previous?: SourceFacts
   /** Tests may lower the limits. */
   readonly limits?: ReadLimits
+  /** First wait between two tries, doubled each time; half a second by default. */
+  readonly backoffMs?: number
 }
 
 export interface OpenedSource extends RowSource {

@@ -42,7 +42,7 @@ export interface Outcome {
 export async function readSource(definition: SourceDefinition, context: Partial<SourceContext> = {}): Promise<Outcome> {
   const rows: Row[] = []
   try {
-    const source = await openSource(definition, { env: {}, log: silentLogger, ...context })
+    const source = await openSource(definition, { env: {}, log: silentLogger, backoffMs: 0, ...context })
     try {
       if (source.unchanged) return { code: 'unchanged', rows, facts: source.facts(), error: undefined }
       for await (const batch of source.rows) rows.push(...batch)

@@ -1,0 +1,204 @@
+import { createHash } from 'node:crypto'
+import type { Socket } from 'node:net'
+import { createServer } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { isPrivateAddress } from '../../../src/sources/addresses.ts'
+import { checkUrl } from '../../../src/sources/httpAddress.ts'
+import { readSource, sourceOf } from './support.ts'
+
+const csv = `id,title\n${Array.from({ length: 200 }, (_, at) => `${at},title ${at}\n`).join('')}`
+
+interface RawServer extends AsyncDisposable {
+  readonly url: string
+  readonly requests: string[]
+}
+
+/** A server that answers with raw bytes, so that every lie of a real one can be told. */
+async function rawServer(answer: (request: string, socket: Socket, count: number) => void): Promise<RawServer> {
+  const requests: string[] = []
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    let head = ''
+    socket.on('error', () => undefined)
+    socket.on('data', (chunk) => {
+      head += chunk.toString('latin1')
+      // 0x16 begins a TLS handshake, which has no blank line to wait for.
+      if (!head.includes('\r\n\r\n') && !head.startsWith('\u0016')) return
+      requests.push(head)
+      answer(head, socket, requests.length)
+      head = ''
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests,
+    [Symbol.asyncDispose]: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets) socket.destroy()
+        server.close(() => resolve())
+      }),
+  }
+}
+
+const headers = (lines: Readonly<Record<string, string | number>>, status = '200 OK') => `HTTP/1.1 ${status}\r\n${Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
+const full = (body: string | Buffer, more: Readonly<Record<string, string | number>> = {}) => Buffer.concat([Buffer.from(headers({ 'content-length': Buffer.byteLength(body), ...more })), Buffer.from(body)])
+const from = (server: RawServer, path = '/feed.csv', overrides = {}) => sourceOf(`${server.url}${path}`, { allowPrivate: true, ...overrides })
+
+test('a declared length that is met proves the end, and validators are kept', async () => {
+  await using server = await rawServer((_, socket) => socket.end(full(csv, { etag: '"v1"', 'last-modified': 'Sat, 21 Nov 2026 00:00:00 GMT' })))
+  const { facts, rows } = await readSource(from(server, '/feed.csv?key=secret'))
+  expect(rows).toHaveLength(200)
+  expect(facts).toMatchObject({ completeness: { complete: true, proof: 'content-length met' }, etag: '"v1"', lastModified: 'Sat, 21 Nov 2026 00:00:00 GMT', uri: `${server.url}/feed.csv?…` })
+})
+
+test('a chunked end proves the end; the same cut proves nothing and is refused', async () => {
+  const chunk = `${Buffer.byteLength(csv).toString(16)}\r\n${csv}\r\n`
+  for (const [tail, code] of [['0\r\n\r\n', 'read'], ['', 'FILE_TRUNCATED']] as const) {
+    await using server = await rawServer((_, socket) => socket.end(headers({ 'transfer-encoding': 'chunked' }) + chunk + tail))
+    const outcome = await readSource(from(server))
+    expect([outcome.code, outcome.facts?.completeness.proof]).toEqual(code === 'read' ? ['read', 'chunked end'] : [code, undefined])
+  }
+})
+
+test('R6: a body that ends by closing the connection is read but proves nothing; in gzip the trailer does', async () => {
+  for (const [body, complete] of [[Buffer.from(csv), false], [gzipSync(csv), true]] as const) {
+    await using server = await rawServer((_, socket) => socket.end(Buffer.concat([Buffer.from(headers({ connection: 'close' })), body])))
+    const { facts, rows } = await readSource(from(server))
+    expect([facts?.completeness.complete, rows.length]).toEqual([complete, 200])
+  }
+})
+
+test('R5: a body cut at each 1/64 is never read as whole', async () => {
+  for (let part = 0; part < 64; part++) {
+    const length = Math.floor((csv.length * part) / 64)
+    await using server = await rawServer((_, socket) => socket.end(Buffer.from(headers({ 'content-length': csv.length }) + csv.slice(0, length))))
+    expect((await readSource(from(server))).code).toBe('FILE_TRUNCATED')
+  }
+})
+
+test('a cut download is resumed with If-Range and read once', async () => {
+  await using server = await rawServer((request, socket, count) => {
+    const start = Number(/range: bytes=(\d+)-/i.exec(request)?.[1] ?? 0)
+    const rest = csv.slice(start)
+    const lines = { etag: '"v1"', 'content-length': rest.length, ...(start > 0 ? { 'content-range': `bytes ${start}-${csv.length - 1}/${csv.length}` } : {}) }
+    socket.end(headers(lines, start > 0 ? '206 Partial Content' : '200 OK') + (count < 3 ? rest.slice(0, 500) : rest))
+  })
+  const { code, rows, facts } = await readSource(from(server))
+  expect([code, rows.length, server.requests.length]).toEqual(['read', 200, 3])
+  expect(server.requests[1]).toMatch(/if-range: "v1"/i)
+  expect(facts?.sha256).toBe(createHash('sha256').update(csv).digest('hex'))
+})
+
+test('a feed that changed between the halves is refused', async () => {
+  await using server = await rawServer((request, socket) => {
+    if (/range:/i.test(request)) socket.end(full(csv, { etag: '"v2"' }))
+    else socket.end(headers({ etag: '"v1"', 'content-length': csv.length }) + csv.slice(0, 500))
+  })
+  expect((await readSource(from(server))).code).toBe('SOURCE_CHANGED')
+})
+
+test('a weak tag joins no halves', async () => {
+  await using server = await rawServer((_, socket) => socket.end(headers({ etag: 'W/"v1"', 'content-length': csv.length }) + csv.slice(0, 500)))
+  expect((await readSource(from(server))).code).toBe('FILE_TRUNCATED')
+  expect(server.requests).toHaveLength(1)
+})
+
+test.each([['repr-digest', (hash: string) => `sha-256=:${hash}:`], ['content-digest', (hash: string) => `sha-256=:${hash}:`], ['digest', (hash: string) => `SHA-256=${hash}`]] as const)('the header %s is checked', async (name, form) => {
+  const right = createHash('sha256').update(csv).digest('base64')
+  const wrong = createHash('sha256').update('x').digest('base64')
+  for (const [hash, code] of [[right, 'read'], [wrong, 'DIGEST_MISMATCH']] as const) {
+    await using server = await rawServer((_, socket) => socket.end(full(csv, { [name]: form(hash) })))
+    expect((await readSource(from(server))).code).toBe(code)
+  }
+})
+
+test('an unchanged feed costs one conditional request', async () => {
+  await using server = await rawServer((request, socket) => socket.end(/if-none-match: "v1"/i.test(request) ? headers({ etag: '"v1"' }, '304 Not Modified') : full(csv, { etag: '"v1"' })))
+  const first = await readSource(from(server))
+  const second = await readSource(from(server), { previous: first.facts! })
+  expect([second.code, second.facts]).toEqual(['unchanged', first.facts])
+})
+
+test.each([[401, 'SOURCE_DENIED'], [403, 'SOURCE_DENIED'], [404, 'SOURCE_MISSING'], [410, 'SOURCE_MISSING'], [400, 'SOURCE_UNAVAILABLE'], [204, 'SOURCE_UNAVAILABLE']])('R2: status %i is %s, never an empty feed', async (status, code) => {
+  await using server = await rawServer((_, socket) => socket.end(headers({ 'content-length': 0 }, `${status} x`)))
+  expect((await readSource(from(server))).code).toBe(code)
+})
+
+test('R3 and R4: a login page and an empty body are refused', async () => {
+  await using page = await rawServer((_, socket) => socket.end(full('<!doctype html><html><body>Sign in</body></html>', { 'content-type': 'text/html' })))
+  expect((await readSource(from(page))).code).toBe('UNEXPECTED_CONTENT')
+  await using empty = await rawServer((_, socket) => socket.end(full('')))
+  expect((await readSource(from(empty))).code).toBe('FILE_EMPTY')
+})
+
+test('R15: 429 and 503 are tried again after what the server asks for', async () => {
+  await using server = await rawServer((_, socket, count) => socket.end(count < 3 ? headers({ 'retry-after': 0, 'content-length': 0 }, count === 1 ? '429 Too Many' : '503 Busy') : full(csv)))
+  expect((await readSource(from(server))).code).toBe('read')
+  expect(server.requests).toHaveLength(3)
+})
+
+test('R8: redirects are followed on one host only, and loops end', async () => {
+  await using target = await rawServer((request, socket) => socket.end(/GET \/final/.test(request) ? full(csv) : headers({ location: '/final', 'content-length': 0 }, '302 Found')))
+  expect((await readSource(from(target))).code).toBe('read')
+  await using loop = await rawServer((_, socket) => socket.end(headers({ location: '/again', 'content-length': 0 }, '302 Found')))
+  expect((await readSource(from(loop))).code).toBe('SOURCE_REFUSED')
+  for (const location of ['file:///etc/passwd', 'gopher://x/', 'http://user:pw@example.com/']) {
+    await using server = await rawServer((_, socket) => socket.end(headers({ location, 'content-length': 0 }, '301 Moved')))
+    expect((await readSource(from(server))).code).toBe('SOURCE_REFUSED')
+  }
+})
+
+test('R8: credentials never go to another host', async () => {
+  await using canary = await rawServer((_, socket) => socket.end(full(csv)))
+  await using server = await rawServer((_, socket) => socket.end(headers({ location: `${canary.url}/feed.csv`, 'content-length': 0 }, '302 Found')))
+  const definition = from(server, '/feed.csv', { credentials: { token: 'FEED_TOKEN' } })
+  expect((await readSource(definition, { env: { FEED_TOKEN: 'canary-secret' } })).code).toBe('SOURCE_REFUSED')
+  expect(canary.requests).toEqual([])
+  expect(server.requests[0]).toContain('authorization: Bearer canary-secret')
+})
+
+test('credentials come from the environment by name; a missing one is named, not shown', async () => {
+  await using server = await rawServer((_, socket) => socket.end(full(csv)))
+  const definition = from(server, '/feed.csv', { credentials: { username: 'FEED_USER', password: 'FEED_PASSWORD', 'header:X-Key': 'FEED_KEY' } })
+  expect((await readSource(definition, { env: { FEED_USER: 'a', FEED_PASSWORD: 'b', FEED_KEY: 'c' } })).code).toBe('read')
+  expect(server.requests[0]).toContain(`authorization: Basic ${Buffer.from('a:b').toString('base64')}`)
+  expect(server.requests[0]).toMatch(/x-key: c/i)
+  const missing = await readSource(definition, { env: { FEED_USER: 'a', FEED_PASSWORD: 'b' } })
+  expect([missing.code, missing.error?.message]).toEqual(['SOURCE_CREDENTIALS', 'the environment variable FEED_KEY is not set'])
+})
+
+test('R1: nobody listening, and plain text where TLS is expected', async () => {
+  let port = ''
+  {
+    await using gone = await rawServer((_, socket) => socket.end())
+    port = new URL(gone.url).port
+  }
+  expect((await readSource(sourceOf(`http://127.0.0.1:${port}/feed.csv`, { allowPrivate: true }))).code).toBe('SOURCE_UNAVAILABLE')
+  await using plain = await rawServer((_, socket) => socket.end(full(csv)))
+  expect((await readSource(sourceOf(plain.url.replace('http:', 'https:'), { allowPrivate: true }))).code).toBe('SOURCE_UNAVAILABLE')
+})
+
+test.each([
+  'http://127.1/', 'https://127.1/', 'https://2130706433/', 'https://0177.0.0.1/', 'https://[::ffff:127.0.0.1]/', 'https://[::1]/', 'https://169.254.169.254/latest/', 'https://localhost/', 'https://feed.localhost/',
+  'https://10.0.0.1/', 'https://192.168.1.1/', 'https://172.16.0.1/', 'https://100.64.0.1/', 'https://0.0.0.0/', 'https://[fe80::1]/', 'https://[fd00::1]/', 'https://[64:ff9b::7f00:1]/', 'https://224.0.0.1/',
+  'http://shop.example.com/feed.csv', 'https://user:pw@shop.example.com/', 'https://shop.example.com:22/', 'https://shop.example.com/\r\nx: y', 'gopher://shop.example.com/',
+])('case 137: %j is refused before anything is sent', async (uri) => {
+  expect(() => checkUrl(uri, false)).toThrow(expect.objectContaining({ code: 'SOURCE_REFUSED' }))
+})
+
+test('case 137: a name that resolves to this machine is refused without a connection', async () => {
+  await using canary = await rawServer((_, socket) => socket.end(full(csv)))
+  const { checkedLookup } = await import('../../../src/sources/httpAddress.ts')
+  const refused = await new Promise((resolve) => checkedLookup(false)('localhost', { all: true }, (error) => resolve(error)))
+  expect(refused).toMatchObject({ code: 'SOURCE_REFUSED' })
+  expect(canary.requests).toEqual([])
+})
+
+test('public addresses are not private', () => {
+  expect(['8.8.8.8', '1.1.1.1', '2606:4700::1111'].map(isPrivateAddress)).toEqual([false, false, false])
+})
