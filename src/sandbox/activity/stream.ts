@@ -1,0 +1,37 @@
+/** `GET /2/activity/stream`: one JSON event a line over a connection that stays open (spec 6.2). */
+import type { ServerResponse } from 'node:http'
+import { jsonRefusal } from '../refusal.ts'
+import { runtimeOf } from '../webhooks/runtime.ts'
+import type { WebhooksState } from '../webhooks/state.ts'
+
+/** Assumed: the number is unpublished. */
+const MAX_STREAMS = 2
+/** A blank line now and then keeps proxies from closing the connection. */
+const KEEP_ALIVE_MS = 20_000
+
+/** @throws Refusal `TooManyConnections` (spec 7) */
+export function checkStreamLimit(state: WebhooksState): void {
+  if (runtimeOf(state.runtime).streams.size < MAX_STREAMS) return
+  throw jsonRefusal(429, {
+    title: 'ConnectionException', detail: 'This stream is currently at the maximum allowed connection limit.', connection_issue: 'TooManyConnections', status: 429,
+    type: 'https://api.example.com/2/problems/streaming-connection',
+  })
+}
+
+export function openStream(state: WebhooksState, response: ServerResponse): void {
+  const { streams } = runtimeOf(state.runtime)
+  response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache' })
+  response.flushHeaders()
+  const beat = setInterval(() => response.write('\r\n'), KEEP_ALIVE_MS)
+  beat.unref()
+  streams.add(response)
+  response.on('close', () => {
+    clearInterval(beat)
+    streams.delete(response)
+  })
+}
+
+/** Writes each line to every open stream. */
+export function sendToStreams(state: WebhooksState, lines: readonly string[]): void {
+  for (const stream of runtimeOf(state.runtime).streams) for (const line of lines) stream.write(`${line}\r\n`)
+}

@@ -1,0 +1,118 @@
+/** Batches of campaigns, line items and targeting criteria: all or nothing (gaps 8 batch). */
+import { findEndpoint } from '../../service/contract/index.ts'
+import type { Call, Handler, Reply } from '../area.ts'
+import { adsRefusal, invalidParameter, jsonRefusal, missingParameter, Refusal, type AdsError } from '../refusal.ts'
+import { validate } from '../validate.ts'
+import { campaignWire, createCampaign, createCriterion, deleteCampaign, deleteCriterion, updateCampaign } from './delivery.ts'
+import { createLineItem, deleteLineItem, updateLineItem } from './lineItems.ts'
+import type { CampaignsState } from './state.ts'
+
+type Step = (call: Call<CampaignsState>) => unknown
+
+interface Kind {
+  readonly limit: number
+  /** By `operation_type`: the single endpoint with the same parameters, and what it does. */
+  readonly steps: Readonly<Record<string, { readonly endpoint: string; readonly run: Step }>>
+}
+
+const CAMPAIGNS: Kind = {
+  limit: 40,
+  steps: {
+    Create: { endpoint: 'campaigns.create', run: (call) => campaignWire(call, createCampaign(call)) },
+    Update: { endpoint: 'campaigns.update', run: (call) => campaignWire(call, updateCampaign(call)) },
+    Delete: { endpoint: 'campaigns.delete', run: (call) => campaignWire(call, deleteCampaign(call)) },
+  },
+}
+const LINE_ITEMS: Kind = {
+  limit: 40,
+  steps: {
+    Create: { endpoint: 'lineItems.create', run: createLineItem },
+    Update: { endpoint: 'lineItems.update', run: updateLineItem },
+    Delete: { endpoint: 'lineItems.delete', run: deleteLineItem },
+  },
+}
+const TARGETING: Kind = {
+  limit: 500,
+  steps: { Create: { endpoint: 'targetingCriteria.create', run: createCriterion }, Delete: { endpoint: 'targetingCriteria.delete', run: deleteCriterion } },
+}
+
+export const batchHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
+  'campaigns.batch': (call) => runBatch(call, CAMPAIGNS),
+  'lineItems.batch': (call) => runBatch(call, LINE_ITEMS),
+  'targetingCriteria.batch': (call) => runBatch(call, TARGETING),
+}
+
+interface Operation {
+  readonly operation_type: string
+  readonly params: Readonly<Record<string, unknown>>
+}
+
+function runBatch(call: Call<CampaignsState>, kind: Kind): Reply {
+  if (!Array.isArray(call.body)) throw adsRefusal('INVALID_PARAMETER', 'Expected a JSON array of operations')
+  const items: readonly unknown[] = call.body
+  if (items.length > kind.limit) throw adsRefusal('REQUEST_TOO_COMPLEX', `at most ${kind.limit} operations in a request, got ${items.length}`)
+  const before = structuredClone(call.state)
+  const data: unknown[] = []
+  const errors: (readonly AdsError[])[] = []
+  for (const item of items) {
+    const outcome = runOne(call, kind, item)
+    if ('errors' in outcome) errors.push(outcome.errors)
+    else {
+      errors.push([])
+      data.push(outcome.data)
+    }
+  }
+  const request = items.map((item) => {
+    const { operation_type, params } = (typeof item === 'object' && item !== null ? item : {}) as Partial<Operation>
+    return { params: { ...params, account_id: call.account!.id }, operation_type }
+  })
+  if (errors.some((one) => one.length > 0)) {
+    restore(call.state, before)
+    const shown = call.world.switch('operation_errors') === 'flat' ? errors.map((one) => one[0] ?? null) : errors
+    throw jsonRefusal(400, { operation_errors: shown, request })
+  }
+  return { kind: 'ads', data, request }
+}
+
+function runOne(call: Call<CampaignsState>, kind: Kind, item: unknown): { readonly data: unknown } | { readonly errors: readonly AdsError[] } {
+  if (typeof item !== 'object' || item === null || Array.isArray(item)) return { errors: [invalidParameter('operation', 'an object', item)] }
+  const { operation_type: type, params, ...rest } = item as Record<string, unknown>
+  const extra = Object.keys(rest)
+  if (extra.length > 0) return { errors: extra.map((name) => ({ ...invalidParameter(name, 'operation_type or params', ''), message: `"${name}" is not a field of an operation` })) }
+  if (type === undefined) return { errors: [missingParameter('operation_type')] }
+  const step = typeof type === 'string' && Object.hasOwn(kind.steps, type) ? kind.steps[type] : undefined
+  if (step === undefined) return { errors: [invalidParameter('operation_type', Object.keys(kind.steps).join(', '), type)] }
+  if (typeof params !== 'object' || params === null || Array.isArray(params)) return { errors: [params === undefined ? missingParameter('params') : invalidParameter('params', 'an object', params)] }
+  return runStep(call, step, params as Record<string, unknown>)
+}
+
+function runStep(call: Call<CampaignsState>, step: { readonly endpoint: string; readonly run: Step }, params: Record<string, unknown>): { readonly data: unknown } | { readonly errors: readonly AdsError[] } {
+  // Named by this file, so the contract holds it.
+  const endpoint = findEndpoint(step.endpoint)!
+  const path: Record<string, string> = { account_id: call.account!.id }
+  const pairs: [string, string][] = []
+  for (const [name, value] of Object.entries(params)) {
+    const parameter = endpoint.parameters.find((one) => one.name === name)
+    if (parameter?.in === 'path') path[name] = String(value)
+    else pairs.push([name, value === null ? '' : Array.isArray(value) ? value.join(',') : String(value)])
+  }
+  const missing = endpoint.parameters.filter((one) => one.in === 'path' && path[one.name] === undefined)
+  if (missing.length > 0) return { errors: missing.map((one) => missingParameter(one.name)) }
+  const checked = validate(endpoint, { path, pairs, body: undefined, oauth: call.oauth })
+  if (checked.errors.length > 0) return { errors: checked.errors }
+  try {
+    return { data: structuredClone(step.run({ ...call, endpoint, params: checked.params, given: checked.given })) }
+  } catch (error) {
+    if (error instanceof Refusal && error.body.kind === 'ads') return { errors: error.body.errors }
+    throw error
+  }
+}
+
+/** Puts every table back as it was. */
+function restore(state: CampaignsState, before: CampaignsState): void {
+  for (const name of Object.keys(before) as (keyof CampaignsState)[]) {
+    const table = state[name] as Map<string, unknown>
+    table.clear()
+    for (const [key, value] of before[name]) table.set(key, value)
+  }
+}

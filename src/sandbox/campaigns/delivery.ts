@@ -1,0 +1,177 @@
+/** Campaigns, funding instruments, promoted tweets and targeting criteria (gaps 8). */
+import { deleteRecord, findRecord, listOf, passes, recordsOf, stamp } from '../accountRecords.ts'
+import type { Call, Handler, World } from '../area.ts'
+import { listReply, matchesPrefix } from '../lists.ts'
+import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
+import { isoSeconds } from '../timestamps.ts'
+import { remember } from './history.ts'
+import { tooMany } from './lineItemRules.ts'
+import { campaignReasons, type Campaign, type CampaignsState, type FundingInstrument, type LineItem, type PromotedTweet, type TargetingCriterion } from './state.ts'
+
+/** Whether a post can be promoted; the posts area knows. */
+export type PostExists = (world: World, tweetId: string) => boolean
+
+export function deliveryHandlers(postExists: PostExists): Readonly<Record<string, Handler<CampaignsState>>> {
+  return {
+    'campaigns.list': (call) => {
+      const [ids, funding] = [listOf(call, 'campaign_ids'), listOf(call, 'funding_instrument_ids')]
+      const found = [...recordsOf(call, call.state.campaigns).values()].filter(
+        (campaign) => passes(ids, campaign.id) && passes(funding, campaign.funding_instrument_id) && matchesPrefix(campaign.name, call.params['q']),
+      )
+      return listReply(call, found, {
+        sortable: ['created_at', 'updated_at', 'name', 'daily_budget_amount_local_micro', 'total_budget_amount_local_micro'], render: (campaign) => campaignWire(call, campaign),
+      })
+    },
+    'campaigns.get': (call) => ok(campaignWire(call, findRecord(call, call.state.campaigns, 'campaign_id', 'CAMPAIGN_NOT_FOUND'))),
+    'campaigns.create': (call) => ok(campaignWire(call, createCampaign(call))),
+    'campaigns.update': (call) => ok(campaignWire(call, updateCampaign(call))),
+    'campaigns.delete': (call) => ok(campaignWire(call, deleteCampaign(call))),
+
+    'fundingInstruments.list': (call) => {
+      const ids = listOf(call, 'funding_instrument_ids')
+      return listReply(call, [...recordsOf(call, call.state.funding).values()].filter((one) => passes(ids, one.id)), {
+        sortable: ['created_at', 'updated_at', 'start_time', 'end_time', 'funded_amount_local_micro'],
+      })
+    },
+    'fundingInstruments.get': (call) => ok(findRecord(call, call.state.funding, 'funding_instrument_id', 'FUNDING_INSTRUMENT_NOT_FOUND')),
+    'fundingInstruments.create': (call) => ok(createFunding(call)),
+    'fundingInstruments.delete': (call) => ok(deleteRecord(call, call.state.funding, 'funding_instrument_id', 'FUNDING_INSTRUMENT_NOT_FOUND')),
+
+    'promotedTweets.list': (call) => {
+      const [items, ids] = [listOf(call, 'line_item_ids'), listOf(call, 'promoted_tweet_ids')]
+      return listReply(call, [...recordsOf(call, call.state.promotedTweets).values()].filter((one) => passes(items, one.line_item_id) && passes(ids, one.id) && isShown(call, one)), {
+        sortable: ['created_at', 'updated_at'],
+      })
+    },
+    'promotedTweets.get': (call) => {
+      const promoted = findRecord(call, call.state.promotedTweets, 'promoted_tweet_id', 'PROMOTED_TWEET_NOT_FOUND')
+      if (!isShown(call, promoted)) throw notFound('PROMOTED_TWEET_NOT_FOUND', 'promoted_tweet_id', promoted.id)
+      return ok(promoted)
+    },
+    'promotedTweets.create': (call) => {
+      const promoted = promote(call, postExists)
+      return { kind: 'ads', data: promoted, totalCount: promoted.length }
+    },
+    'promotedTweets.delete': (call) => {
+      const promoted = deleteRecord(call, call.state.promotedTweets, 'promoted_tweet_id', 'PROMOTED_TWEET_NOT_FOUND')
+      remember(call, { entity: 'PROMOTED_TWEET', type: 'DELETE', after: promoted, before: { ...promoted, deleted: false } })
+      return ok(promoted)
+    },
+
+    'targetingCriteria.list': (call) => {
+      const items = listOf(call, 'line_item_ids')
+      return listReply(call, [...recordsOf(call, call.state.targeting).values()].filter((one) => passes(items, one.line_item_id)))
+    },
+    'targetingCriteria.get': (call) => ok(findRecord(call, call.state.targeting, 'targeting_criterion_id', 'TARGETING_CRITERION_NOT_FOUND')),
+    'targetingCriteria.create': (call) => ok(createCriterion(call)),
+    'targetingCriteria.delete': (call) => ok(deleteCriterion(call)),
+  }
+}
+
+/** With what follows from status and funding (gaps 8 campaigns). */
+export function campaignWire(call: Call<CampaignsState>, campaign: Campaign): Record<string, unknown> {
+  const reasons = campaignReasons(call.state, call.account!.id, campaign)
+  return {
+    ...campaign, servable: reasons.length === 0, reasons_not_servable: reasons,
+    effective_status: reasons.length === 0 ? 'RUNNING' : campaign.entity_status === 'PAUSED' ? 'PAUSED' : reasons[0],
+  }
+}
+
+export function createCampaign(call: Call<CampaignsState>): Campaign {
+  const fundingId = String(call.params['funding_instrument_id'])
+  const funding = recordsOf(call, call.state.funding).get(fundingId)
+  if (funding === undefined || funding.deleted) throw notFound('FUNDING_INSTRUMENT_NOT_FOUND', 'funding_instrument_id', fundingId)
+  const campaign: Campaign = {
+    id: '', name: '', funding_instrument_id: fundingId, entity_status: 'ACTIVE', budget_optimization: 'CAMPAIGN', daily_budget_amount_local_micro: null,
+    total_budget_amount_local_micro: null, currency: funding.currency, ...stamp(call),
+  }
+  changeCampaign(call, campaign)
+  const active = [...recordsOf(call, call.state.campaigns).values()].filter((one) => !one.deleted && one.entity_status === 'ACTIVE')
+  if (campaign.entity_status === 'ACTIVE' && active.length >= 200) throw tooMany('TOO_MANY_CAMPAIGNS', '200 active campaigns in an account')
+  const made = { ...campaign, id: call.world.newShortId() }
+  recordsOf(call, call.state.campaigns).set(made.id, made)
+  remember(call, { entity: 'CAMPAIGN', type: 'CREATE', after: made })
+  return made
+}
+
+export function updateCampaign(call: Call<CampaignsState>): Campaign {
+  const campaign = findRecord(call, call.state.campaigns, 'campaign_id', 'CAMPAIGN_NOT_FOUND')
+  const before = { ...campaign }
+  changeCampaign(call, campaign)
+  campaign.updated_at = isoSeconds(call.now)
+  remember(call, { entity: 'CAMPAIGN', type: 'UPDATE', after: campaign, before })
+  return campaign
+}
+
+export function deleteCampaign(call: Call<CampaignsState>): Campaign {
+  const campaign = deleteRecord(call, call.state.campaigns, 'campaign_id', 'CAMPAIGN_NOT_FOUND')
+  remember(call, { entity: 'CAMPAIGN', type: 'DELETE', after: campaign, before: { ...campaign, deleted: false } })
+  return campaign
+}
+
+function changeCampaign(call: Call<CampaignsState>, campaign: Campaign): void {
+  const next: Campaign & Record<string, unknown> = { ...campaign }
+  for (const name of ['name', 'budget_optimization', 'daily_budget_amount_local_micro', 'total_budget_amount_local_micro', 'entity_status']) {
+    if (call.given.has(name) && call.params[name] !== undefined) next[name] = call.params[name]
+  }
+  const { daily_budget_amount_local_micro: daily, total_budget_amount_local_micro: total } = next
+  if (daily !== null && total !== null && daily > total) throw adsRefusals([invalidParameter('daily_budget_amount_local_micro', 'at most total_budget_amount_local_micro', daily)])
+  Object.assign(campaign, next)
+}
+
+function createFunding(call: Call<CampaignsState>): FundingInstrument {
+  const currency = String(call.params['currency'])
+  if (!/^[A-Z]{3}$/.test(currency)) throw adsRefusals([{ ...invalidParameter('currency', 'an ISO 4217 code', currency), code: 'INVALID_DENOMINATION' }])
+  const instrument: FundingInstrument = {
+    id: call.world.newShortId(), type: String(call.params['type']), currency, able_to_fund: true, reasons_not_able_to_fund: [], funded_amount_local_micro: null,
+    start_time: String(call.params['start_time']), end_time: null, ...stamp(call),
+  }
+  recordsOf(call, call.state.funding).set(instrument.id, instrument)
+  return instrument
+}
+
+/** Promoted tweets of a deleted line item stay with `deleted` false, but show only with `with_deleted=true` (spec 3.3). */
+function isShown(call: Call<CampaignsState>, promoted: PromotedTweet): boolean {
+  return call.params['with_deleted'] === true || recordsOf(call, call.state.lineItems).get(promoted.line_item_id)?.deleted !== true
+}
+
+function promote(call: Call<CampaignsState>, postExists: PostExists): PromotedTweet[] {
+  const item = liveLineItem(call)
+  const tweetIds = [...new Set(listOf(call, 'tweet_ids') ?? [])]
+  for (const id of tweetIds) if (!postExists(call.world, id)) throw notFound('TWEET_NOT_FOUND', 'tweet_ids', id)
+  const known = recordsOf(call, call.state.promotedTweets)
+  return tweetIds.map((tweetId) => {
+    const already = [...known.values()].find((one) => one.line_item_id === item.id && one.tweet_id === tweetId && !one.deleted)
+    if (already !== undefined) return already
+    const promoted: PromotedTweet = { id: call.world.newShortId(), line_item_id: item.id, tweet_id: tweetId, entity_status: 'ACTIVE', approval_status: 'ACCEPTED', ...stamp(call) }
+    known.set(promoted.id, promoted)
+    remember(call, { entity: 'PROMOTED_TWEET', type: 'CREATE', after: promoted })
+    return promoted
+  })
+}
+
+export function createCriterion(call: Call<CampaignsState>): TargetingCriterion {
+  const item = liveLineItem(call)
+  const type = String(call.params['targeting_type'])
+  if (!/^[A-Z][A-Z0-9_]*$/.test(type)) throw adsRefusal('INVALID_TARGETING_TYPE', `Expected a targeting type in capitals, got "${type}" for targeting_type`, { parameter: 'targeting_type', value: type })
+  const value = String(call.params['targeting_value'])
+  const criterion: TargetingCriterion = {
+    id: call.world.newShortId(), line_item_id: item.id, name: value, targeting_type: type, targeting_value: value, operator_type: String(call.params['operator_type'] ?? 'EQ'), ...stamp(call),
+  }
+  recordsOf(call, call.state.targeting).set(criterion.id, criterion)
+  remember(call, { entity: 'TARGETING_CRITERIA', type: 'CREATE', after: criterion })
+  return criterion
+}
+
+export function deleteCriterion(call: Call<CampaignsState>): TargetingCriterion {
+  const criterion = deleteRecord(call, call.state.targeting, 'targeting_criterion_id', 'TARGETING_CRITERION_NOT_FOUND')
+  remember(call, { entity: 'TARGETING_CRITERIA', type: 'DELETE', after: criterion, before: { ...criterion, deleted: false } })
+  return criterion
+}
+
+function liveLineItem(call: Call<CampaignsState>): LineItem {
+  const id = String(call.params['line_item_id'])
+  const item = recordsOf(call, call.state.lineItems).get(id)
+  if (item === undefined || item.deleted) throw notFound('LINE_ITEM_NOT_FOUND', 'line_item_id', id)
+  return item
+}

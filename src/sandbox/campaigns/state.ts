@@ -1,0 +1,150 @@
+/** What the campaign area holds, in wire form; money is bigint (gaps 7 'int64'). */
+import type { Call, World } from '../area.ts'
+import { type AccountRecord, type Table } from '../accountRecords.ts'
+
+export interface AccountApp extends AccountRecord {
+  app_store_identifier: string
+  conversion_tracking_enabled: boolean
+  deep_link_pattern: string | null
+  os_type: string
+}
+
+export interface FundingInstrument extends AccountRecord {
+  type: string
+  currency: string
+  able_to_fund: boolean
+  reasons_not_able_to_fund: readonly string[]
+  funded_amount_local_micro: bigint | null
+  start_time: string | null
+  end_time: string | null
+}
+
+export interface Campaign extends AccountRecord {
+  name: string
+  funding_instrument_id: string
+  entity_status: string
+  budget_optimization: string
+  daily_budget_amount_local_micro: bigint | null
+  total_budget_amount_local_micro: bigint | null
+  currency: string
+}
+
+export interface LineItem extends AccountRecord {
+  name: string | null
+  campaign_id: string
+  objective: string
+  goal: string
+  product_type: string
+  placements: readonly string[]
+  entity_status: string
+  start_time: string | null
+  end_time: string | null
+  bid_strategy: string
+  bid_amount_local_micro: bigint | null
+  total_budget_amount_local_micro: bigint | null
+  daily_budget_amount_local_micro: bigint | null
+  target_cpa_local_micro: bigint | null
+  pay_by: string
+  currency: string
+  frequency_cap: number | null
+  duration_in_days: number | null
+  categories: readonly string[]
+  advertiser_user_id: string | null
+  advertiser_domain: string | null
+  android_app_store_identifier: string | null
+  ios_app_store_identifier: string | null
+  audience_expansion: string | null
+  primary_web_event_tag: string | null
+  standard_delivery: boolean | null
+  automatic_tweet_promotion: boolean | null
+  creative_source: string
+}
+
+export interface PromotedTweet extends AccountRecord {
+  line_item_id: string
+  tweet_id: string
+  entity_status: string
+  approval_status: string
+}
+
+export interface TargetingCriterion extends AccountRecord {
+  line_item_id: string
+  name: string | null
+  targeting_type: string
+  targeting_value: string
+  operator_type: string
+}
+
+export interface LineItemCategory extends AccountRecord {
+  line_item_id: string
+  curated_category_id: string
+}
+
+export interface HistoryEntry {
+  readonly change_by: { readonly user_id: string; readonly platform: string }
+  readonly changes: Readonly<Record<string, unknown>>
+  readonly change_time: string
+  readonly entity_id: string
+  readonly entity: string
+  readonly entity_data: unknown
+  readonly change_type: string
+}
+
+export interface CampaignsState {
+  readonly apps: Table<AccountApp>
+  readonly funding: Table<FundingInstrument>
+  readonly campaigns: Table<Campaign>
+  readonly lineItems: Table<LineItem>
+  readonly promotedTweets: Table<PromotedTweet>
+  readonly targeting: Table<TargetingCriterion>
+  readonly lineItemCategories: Table<LineItemCategory>
+  /** Granted feature keys by account. */
+  readonly features: Map<string, string[]>
+  readonly history: Map<string, HistoryEntry[]>
+}
+
+/** Whether the call's account was granted a feature (spec 5 rule 7). */
+export function hasFeature(call: Call<unknown>, feature: string): boolean {
+  const state = call.world.stateOf('campaigns') as CampaignsState
+  return call.account !== undefined && state.features.get(call.account.id)?.includes(feature) === true
+}
+
+/** Whether the campaign can serve now, with the reasons when it cannot (gaps 8 campaigns). */
+export function campaignReasons(state: CampaignsState, accountId: string, campaign: Campaign): string[] {
+  const funding = state.funding.get(accountId)?.get(campaign.funding_instrument_id)
+  return [
+    ...(campaign.deleted ? ['DELETED'] : []),
+    ...(campaign.entity_status === 'PAUSED' ? ['PAUSED_BY_ADVERTISER'] : []),
+    ...(funding === undefined || funding.deleted || !funding.able_to_fund ? ['FUNDING_PROBLEM'] : []),
+  ]
+}
+
+export function isServable(state: CampaignsState, accountId: string, item: LineItem, now: number): boolean {
+  const campaign = state.campaigns.get(accountId)?.get(item.campaign_id)
+  const inFlight = (item.start_time === null || Date.parse(item.start_time) <= now) && (item.end_time === null || now < Date.parse(item.end_time))
+  return !item.deleted && item.entity_status === 'ACTIVE' && inFlight && campaign !== undefined && campaignReasons(state, accountId, campaign).length === 0
+}
+
+export interface TargetedCampaign {
+  readonly campaign_id: string
+  readonly campaign_name: string
+  readonly line_items: { readonly id: string; readonly name: string | null; readonly servable: boolean }[]
+}
+
+/** Campaigns and line items whose targeting names the audience (spec 2.3 targeting entry); for the audiences area. */
+export function campaignsTargeting(world: World, input: { readonly accountId: string; readonly audienceId: string; readonly onlyServable: boolean }): TargetedCampaign[] {
+  const state = world.stateOf('campaigns') as CampaignsState
+  const found = new Map<string, TargetedCampaign>()
+  for (const criterion of state.targeting.get(input.accountId)?.values() ?? []) {
+    if (criterion.deleted || !criterion.targeting_type.includes('AUDIENCE') || criterion.targeting_value !== input.audienceId) continue
+    const item = state.lineItems.get(input.accountId)?.get(criterion.line_item_id)
+    const campaign = item === undefined ? undefined : state.campaigns.get(input.accountId)?.get(item.campaign_id)
+    if (item === undefined || campaign === undefined || item.deleted) continue
+    const servable = isServable(state, input.accountId, item, world.now())
+    if (input.onlyServable && !servable) continue
+    const entry: TargetedCampaign = found.get(campaign.id) ?? { campaign_id: campaign.id, campaign_name: campaign.name, line_items: [] }
+    if (!entry.line_items.some((known) => known.id === item.id)) entry.line_items.push({ id: item.id, name: item.name, servable })
+    found.set(campaign.id, entry)
+  }
+  return [...found.values()]
+}

@@ -1,0 +1,13 @@
+/** The creatives area: account media, media library, cards (spec 4.4). */
+import { defineArea } from '../area.ts'
+import { hasFeature } from '../campaigns/state.ts'
+import { cardHandlers } from './cards.ts'
+import { mediaHandlers } from './media.ts'
+import { specialCardHandlers } from './specialCards.ts'
+import { createCreatives } from './state.ts'
+
+export const creativesArea = defineArea({
+  name: 'creatives',
+  createState: createCreatives,
+  handlers: { ...mediaHandlers, ...cardHandlers, ...specialCardHandlers(hasFeature) },
+})

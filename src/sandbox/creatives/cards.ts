@@ -1,0 +1,63 @@
+/** Cards made of components, with the legacy ones that only reads and DELETE know (spec 4.4, gaps 8 Cards). */
+import { legacyCardTypes } from '../../service/contract/creativeResources.ts'
+import { deleteRecord, findRecord, listOf, passes, recordsOf, stamp } from '../accountRecords.ts'
+import type { Call, Handler } from '../area.ts'
+import { listReply, matchesPrefix } from '../lists.ts'
+import { adsRefusal, ok } from '../refusal.ts'
+import { isoSeconds } from '../timestamps.ts'
+import { readCardContent } from './components.ts'
+import type { Card, CreativesState } from './state.ts'
+
+export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
+  'cards.list': (call) => {
+    const types = listOf(call, 'card_types')
+    const ids = listOf(call, 'card_id')
+    const uris = listOf(call, 'card_uris')
+    const legacy = call.params['include_legacy_cards'] === true ? recordsOf(call, call.state.legacyCards).values() : []
+    const cards = [...recordsOf(call, call.state.cards).values(), ...legacy].filter(
+      (card) => passes(types, card.card_type) && passes(ids, card.id) && passes(uris, card.card_uri) && matchesPrefix(card.name, call.params['q']),
+    )
+    return listReply(call, cards)
+  },
+  'cards.all': (call) => {
+    const { cards, legacyCards, polls, conversations } = call.state
+    const known = new Map<string, { readonly deleted: boolean }>()
+    for (const table of [cards, legacyCards, polls, conversations]) for (const card of recordsOf(call, table as typeof cards).values()) known.set(card.card_uri, card)
+    const found = (listOf(call, 'card_uris') ?? []).flatMap((uri) => known.get(uri) ?? [])
+    return ok(found.filter((card) => !card.deleted || call.params['with_deleted'] === true))
+  },
+  'cards.get': (call) => ok([findCard(call)]),
+  'cards.create': (call) => {
+    const content = readCardContent(call.params)
+    const id = call.world.newId()
+    const card: Card = { id, name: String(call.params['name']), card_uri: `card://${id}`, card_type: content.card_type, components: content.components, ...stamp(call) }
+    if (content.slides !== undefined) card.slides = content.slides
+    recordsOf(call, call.state.cards).set(id, card)
+    return ok(card)
+  },
+  'cards.update': (call) => {
+    const card = findRecord(call, call.state.cards, 'card_id', 'CARD_NOT_FOUND')
+    const { name, components, slides } = call.params
+    if (components !== undefined || slides !== undefined) {
+      const content = readCardContent(call.params)
+      card.components = content.components
+      card.card_type = content.card_type
+      if (content.slides === undefined) delete card.slides
+      else card.slides = content.slides
+    }
+    if (typeof name === 'string') card.name = name
+    card.updated_at = isoSeconds(call.now)
+    return ok(card)
+  },
+  'cards.delete': (call) => ok(deleteRecord(call, call.state.cards, 'card_id', 'CARD_NOT_FOUND')),
+  'legacyCards.delete': (call) => {
+    const type = String(call.params['card_type'])
+    if (!legacyCardTypes.some((legacy) => legacy.toLowerCase() === type)) throw adsRefusal('UNKNOWN_CARD_TYPE', `"${type}" is not a legacy card type; there is: ${legacyCardTypes.join(', ').toLowerCase()}`, { parameter: 'card_type' })
+    return ok(deleteRecord(call, call.state.legacyCards, 'card_id', 'CARD_NOT_FOUND'))
+  },
+}
+
+function findCard(call: Call<CreativesState>): Card {
+  const legacy = recordsOf(call, call.state.legacyCards)
+  return findRecord(call, legacy.has(String(call.params['card_id'])) ? call.state.legacyCards : call.state.cards, 'card_id', 'CARD_NOT_FOUND')
+}

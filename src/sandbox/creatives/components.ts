@@ -1,0 +1,156 @@
+/** Card components: checked, and the card type that follows from them (spec 2.4, 4.4). Pure. */
+import { buttonLabels } from '../../service/contract/creativeResources.ts'
+import { adsRefusals, invalidParameter, missingParameter, type AdsError } from '../refusal.ts'
+import { mediaKind, type Component } from './state.ts'
+
+export interface CardContent {
+  readonly components: readonly Component[]
+  readonly slides?: readonly (readonly Component[])[]
+  readonly card_type: string
+}
+
+type MediaSort = 'IMAGE' | 'VIDEO' | 'MIXED_MEDIA'
+interface Judged {
+  readonly media: MediaSort
+  readonly swipeable: boolean
+  readonly goal: 'WEBSITE' | 'APP'
+}
+
+/** Checks `components` or `slides` of a card and derives its type. @throws Refusal with every fault found, naming its place */
+export function readCardContent(input: { readonly components?: unknown; readonly slides?: unknown }): CardContent {
+  return input.slides === undefined || input.slides === null ? readComponents(input.components) : readSlides(input.slides)
+}
+
+function readComponents(value: unknown): CardContent {
+  const errors: AdsError[] = []
+  const judged = judge(value, 'components', errors)
+  if (errors.length > 0 || judged === undefined) throw adsRefusals(errors)
+  const carousel = judged.swipeable ? (judged.media === 'MIXED_MEDIA' ? '_SINGLE_DEST_CAROUSEL' : '_CAROUSEL') : ''
+  return { components: value as Component[], card_type: `${judged.media}${carousel}_${judged.goal}` }
+}
+
+function readSlides(value: unknown): CardContent {
+  const errors: AdsError[] = []
+  if (!Array.isArray(value) || value.length < 2 || value.length > 6) throw adsRefusals([invalidParameter('slides', 'an array of 2 to 6 slides', value)])
+  const slides = value.map((slide, index) => {
+    const judged = judge(slide, `slides[${index}]`, errors)
+    if (judged?.swipeable === true || judged?.goal === 'APP') errors.push(invalidParameter(`slides[${index}]`, 'one MEDIA and one DETAILS component', slide))
+    return judged
+  })
+  if (errors.length > 0) throw adsRefusals(errors)
+  return { components: [], slides: value as Component[][], card_type: `${mix(slides.map((slide) => slide?.media ?? 'IMAGE'))}_MULTI_DEST_CAROUSEL_WEBSITE` }
+}
+
+/** Looks at one list of components; adds what is wrong to `errors`. */
+function judge(value: unknown, place: string, errors: AdsError[]): Judged | undefined {
+  const before = errors.length
+  if (!Array.isArray(value)) {
+    errors.push(invalidParameter(place, 'an array of components', value))
+    return undefined
+  }
+  const sorts: MediaSort[] = []
+  let swipeable = false
+  let goals: ('WEBSITE' | 'APP')[] = []
+  value.forEach((component: unknown, index) => {
+    const at = `${place}[${index}]`
+    if (!isObject(component)) return errors.push(invalidParameter(at, 'a component', component))
+    switch (component['type']) {
+      case 'MEDIA':
+        only(component, ['type', 'media_key'], at, errors)
+        sorts.push(...mediaSorts([component['media_key']], `${at}.media_key`, errors))
+        return
+      case 'SWIPEABLE_MEDIA': {
+        only(component, ['type', 'media_keys'], at, errors)
+        const keys = component['media_keys']
+        swipeable = true
+        if (!Array.isArray(keys) || keys.length < 2 || keys.length > 6) return errors.push(keys === undefined ? missingParameter(`${at}.media_keys`) : invalidParameter(`${at}.media_keys`, '2 to 6 media keys', keys))
+        const found = mediaSorts(keys, `${at}.media_keys`, errors)
+        if (found.length > 0) sorts.push(mix(found))
+        return
+      }
+      case 'DETAILS':
+        only(component, ['type', 'title', 'destination'], at, errors)
+        requireText(component, 'title', at, errors)
+        checkWebsite(component['destination'], `${at}.destination`, errors)
+        goals = [...goals, 'WEBSITE']
+        return
+      case 'BUTTON':
+        only(component, ['type', 'label', 'destination'], at, errors)
+        checkLabel(component['label'], `${at}.label`, errors)
+        checkApp(component['destination'], `${at}.destination`, errors)
+        goals = [...goals, 'APP']
+        return
+      case undefined:
+        return errors.push(missingParameter(`${at}.type`))
+      default:
+        return errors.push(invalidParameter(`${at}.type`, 'MEDIA, SWIPEABLE_MEDIA, DETAILS or BUTTON', component['type']))
+    }
+  })
+  if (errors.length > before) return undefined
+  const [media] = sorts
+  const [goal] = goals
+  if (media === undefined || goal === undefined || sorts.length !== 1 || goals.length !== 1) {
+    errors.push(invalidParameter(place, 'one media component and either a DETAILS or a BUTTON component', value))
+    return undefined
+  }
+  return { media, swipeable, goal }
+}
+
+function mediaSorts(keys: readonly unknown[], place: string, errors: AdsError[]): MediaSort[] {
+  return keys.flatMap((key) => {
+    if (key === undefined) errors.push(missingParameter(place))
+    const kind = typeof key === 'string' ? mediaKind(key) : undefined
+    if (key !== undefined && kind === undefined) errors.push(invalidParameter(place, 'a media key', key))
+    return kind === undefined ? [] : [kind.type === 'VIDEO' ? ('VIDEO' as const) : ('IMAGE' as const)]
+  })
+}
+
+function mix(sorts: readonly MediaSort[]): MediaSort {
+  const [first] = sorts
+  return first !== undefined && sorts.every((sort) => sort === first) ? first : 'MIXED_MEDIA'
+}
+
+function checkLabel(label: unknown, at: string, errors: AdsError[]): void {
+  if (label === undefined) return void errors.push(missingParameter(at))
+  if (!isObject(label)) return void errors.push(invalidParameter(at, 'a label', label))
+  only(label, ['type', 'value'], at, errors)
+  if (label['type'] !== 'ENUM') errors.push(invalidParameter(`${at}.type`, 'ENUM', label['type']))
+  if (!buttonLabels.some((value) => value === label['value'])) errors.push(invalidParameter(`${at}.value`, buttonLabels.join(', '), label['value']))
+}
+
+function checkWebsite(destination: unknown, at: string, errors: AdsError[]): void {
+  if (destination === undefined) return void errors.push(missingParameter(at))
+  if (!isObject(destination) || destination['type'] !== 'WEBSITE') return void errors.push(invalidParameter(at, 'a WEBSITE destination', destination))
+  only(destination, ['type', 'url'], at, errors)
+  const url = requireText(destination, 'url', at, errors)
+  if (url !== undefined && !/^https?:\/\/\S+$/i.test(url)) errors.push(invalidParameter(`${at}.url`, 'a URL', url))
+}
+
+function checkApp(destination: unknown, at: string, errors: AdsError[]): void {
+  if (destination === undefined) return void errors.push(missingParameter(at))
+  if (!isObject(destination) || destination['type'] !== 'APP') return void errors.push(invalidParameter(at, 'an APP destination', destination))
+  only(destination, ['type', 'country_code', 'googleplay_app_id', 'ios_app_store_identifier', 'googleplay_deep_link', 'ios_deep_link'], at, errors)
+  const country = requireText(destination, 'country_code', at, errors)
+  if (country !== undefined && !/^[A-Z]{2}$/.test(country)) errors.push(invalidParameter(`${at}.country_code`, 'an ISO 3166-1 alpha-2 code', country))
+  const has = (name: string) => typeof destination[name] === 'string' && destination[name] !== ''
+  if (!has('googleplay_app_id') && !has('ios_app_store_identifier')) errors.push(missingParameter(`${at}.googleplay_app_id`))
+  for (const [link, app] of [['googleplay_deep_link', 'googleplay_app_id'], ['ios_deep_link', 'ios_app_store_identifier']] as const) {
+    if (destination[link] !== undefined && !has(app)) errors.push({ code: 'INCLUSIVE_PARAMETERS', message: `"${link}" is only allowed with "${app}"`, parameter: `${at}.${link}` })
+  }
+}
+
+function requireText(object: Readonly<Record<string, unknown>>, name: string, at: string, errors: AdsError[]): string | undefined {
+  const value = object[name]
+  if (value === undefined || value === null || value === '') errors.push(missingParameter(`${at}.${name}`))
+  else if (typeof value !== 'string') errors.push(invalidParameter(`${at}.${name}`, 'string', value))
+  else return value
+  return undefined
+}
+
+function only(object: Readonly<Record<string, unknown>>, names: readonly string[], at: string, errors: AdsError[]): void {
+  for (const name of Object.keys(object)) if (!names.includes(name)) errors.push(invalidParameter(`${at}.${name}`, `one of ${names.join(', ')}`, object[name]))
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

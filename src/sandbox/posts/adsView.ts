@@ -1,0 +1,75 @@
+/** A post as the advertising interface prints it (spec 2.4 created post). Ids are exact integers beside their texts (gaps 7 'int64'). */
+import type { World } from '../area.ts'
+import { isoSeconds } from '../timestamps.ts'
+import { entitiesOf } from './entities.ts'
+import type { Post, PostsState, WaitingPost } from './state.ts'
+
+export interface ViewOptions {
+  readonly trimUser: boolean
+  /** Adds what only reads and `tweet_mode=extended` show. */
+  readonly extended: boolean
+}
+
+export function createdPostWire(world: World, state: PostsState, post: Post, options: ViewOptions): Record<string, unknown> {
+  const replied = post.referenced.find((one) => one.type === 'replied_to')?.id ?? null
+  return {
+    id: BigInt(post.id), id_str: post.id, text: post.text, name: post.name, created_at: isoSeconds(post.createdAt), truncated: false,
+    ...(options.extended ? { full_text: post.text, display_text_range: [0, [...post.text].length] } : {}),
+    entities: oldEntities(state, post.text), user: userWire(world, state, post.author_id, options.trimUser), retweet_count: post.metrics.retweet_count,
+    favorite_count: post.metrics.like_count, lang: 'en', source: '<a href="https://shop.example" rel="nofollow">sandbox</a>', scopes: { followers: false }, geo: null, coordinates: null,
+    place: null, contributors: null, in_reply_to_status_id: replied === null ? null : BigInt(replied), in_reply_to_status_id_str: replied,
+    in_reply_to_user_id: post.in_reply_to_user_id === null ? null : BigInt(post.in_reply_to_user_id), in_reply_to_user_id_str: post.in_reply_to_user_id, in_reply_to_screen_name: null,
+  }
+}
+
+/** A post fetched later carries more (spec 2.4). */
+export function fetchedPostWire(world: World, state: PostsState, post: Post, trimUser: boolean): Record<string, unknown> {
+  return {
+    ...createdPostWire(world, state, post, { trimUser, extended: true }), tweet_type: 'PUBLISHED', nullcast: post.nullcast, conversation_settings: post.conversation_settings,
+    scheduled_at: post.scheduled_at, scheduled_status: null, tweet_id: post.id, card_uri: post.card_uri, media_keys: post.media_keys,
+  }
+}
+
+/** A waiting post in the list of all posts. */
+export function waitingPostView(world: World, state: PostsState, waiting: WaitingPost, trimUser: boolean): Record<string, unknown> {
+  const text = waiting.text ?? ''
+  return {
+    id: BigInt(waiting.id), id_str: waiting.id, text, name: waiting.name, created_at: waiting.created_at, truncated: false, full_text: text, display_text_range: [0, [...text].length],
+    entities: oldEntities(state, text), user: userWire(world, state, waiting.user_id, trimUser), retweet_count: 0, favorite_count: 0, lang: 'en', source: '', scopes: { followers: false },
+    geo: null, coordinates: null, place: null, contributors: null, in_reply_to_status_id: null, in_reply_to_status_id_str: null, in_reply_to_user_id: null, in_reply_to_user_id_str: null,
+    in_reply_to_screen_name: null, tweet_type: waiting.scheduled_at === null ? 'DRAFT' : 'SCHEDULED', nullcast: waiting.nullcast, conversation_settings: 'EVERYONE',
+    scheduled_at: waiting.scheduled_at, scheduled_status: waiting.scheduled_at === null ? null : waiting.scheduled_status, tweet_id: waiting.tweet_id ?? waiting.id,
+    card_uri: waiting.card_uri, media_keys: waiting.media_keys,
+  }
+}
+
+/** A scheduled or drafted post as its own endpoints print it (gaps 8). */
+export function waitingWire(waiting: WaitingPost): Record<string, unknown> {
+  const { account_id: _account, scheduled_at, scheduled_status, completed_at, tweet_id, ...shared } = waiting
+  const own = { ...shared, id: BigInt(waiting.id), id_str: waiting.id }
+  return scheduled_at === null ? own : { ...own, scheduled_at, scheduled_status, completed_at, tweet_id }
+}
+
+function userWire(world: World, state: PostsState, id: string, trim: boolean): Record<string, unknown> {
+  const ids = { id: BigInt(id), id_str: id }
+  if (trim) return ids
+  const signedUp = world.users.get(id)
+  const known = state.users.get(id)
+  return {
+    ...ids, name: signedUp?.name ?? known?.['name'] ?? '', screen_name: signedUp?.screenName ?? known?.['username'] ?? '', location: known?.['location'] ?? null,
+    description: known?.['description'] ?? null, url: known?.['url'] ?? null, protected: false, verified: known?.['verified'] ?? false,
+  }
+}
+
+function oldEntities(state: PostsState, text: string): Record<string, unknown> {
+  const found = entitiesOf(text)
+  return {
+    hashtags: (found.hashtags ?? []).map((tag) => ({ text: tag.tag, indices: [tag.start, tag.end] })), symbols: [],
+    user_mentions: (found.mentions ?? []).map((mention) => {
+      const user = [...state.users.values()].find((one) => one['username'] === mention.username)
+      const id = typeof user?.['id'] === 'string' ? user['id'] : null
+      return { screen_name: mention.username, name: user?.['name'] ?? null, id: id === null ? null : BigInt(id), id_str: id, indices: [mention.start, mention.end] }
+    }),
+    urls: (found.urls ?? []).map((url) => ({ url: url.url, expanded_url: url.expanded_url, display_url: url.display_url, indices: [url.start, url.end] })),
+  }
+}

@@ -1,0 +1,180 @@
+/** Posts on behalf of an advertiser: created, renamed, listed, scheduled, drafted (spec 4.4, gaps 8). */
+import { listOf, passes, textOf } from '../accountRecords.ts'
+import type { Call, Handler, Reply, World } from '../area.ts'
+import { mediaKind, type CreativesState } from '../creatives/state.ts'
+import { listReply } from '../lists.ts'
+import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
+import { isoSeconds } from '../timestamps.ts'
+import { createdPostWire, fetchedPostWire, waitingPostView, waitingWire } from './adsView.ts'
+import { newPost, type Post, type PostsState, type WaitingPost } from './state.ts'
+
+export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> = {
+  'advertiserPosts.create': (call) => {
+    const author = advertiser(call)
+    const content = contentOf(call)
+    const nullcast = call.params['nullcast'] !== false
+    if (!nullcast && author !== call.user?.id) throw adsRefusal('ACTION_NOT_ALLOWED', 'organic posts (nullcast false) only for the authenticated user', { parameter: 'nullcast' })
+    const post = newPost({
+      ...content, id: call.world.newId(), author_id: author, createdAt: call.now, nullcast, account_id: call.account!.id, name: textOf(call, 'name'),
+      conversation_settings: String(call.params['conversation_settings']),
+    })
+    publish(call.world, call.state, post)
+    return ok(createdPostWire(call.world, call.state, post, { trimUser: call.params['trim_user'] === true, extended: call.params['tweet_mode'] === 'extended' }))
+  },
+  'advertiserPosts.rename': (call) => {
+    const id = String(call.params['tweet_id'])
+    const post = call.state.posts.get(id)
+    if (post === undefined || post.account_id !== call.account!.id) throw notFound('TWEET_NOT_FOUND', 'tweet_id', id)
+    post.name = textOf(call, 'name')
+    return ok(fetchedPostWire(call.world, call.state, post, false))
+  },
+  'advertiserPosts.list': (call) => {
+    const ids = listOf(call, 'tweet_ids')
+    const user = call.params['user_id']
+    const trim = call.params['trim_user'] === true
+    const type = call.params['tweet_type']
+    const wanted = (one: { readonly id: string; readonly account_id: string | null }, userId: string) =>
+      one.account_id === call.account!.id && passes(ids, one.id) && (user === undefined || userId === String(user))
+    if (type === 'PUBLISHED') {
+      const posts = [...call.state.posts.values()].filter((post) => wanted(post, post.author_id))
+      return listReply(call, posts, { render: (post) => fetchedPostWire(call.world, call.state, post, trim) })
+    }
+    const waiting = [...(type === 'DRAFT' ? call.state.drafts : call.state.scheduled).values()].filter((one) => wanted(one, one.user_id) && one.tweet_id === null)
+    return listReply(call, waiting, { render: (one) => waitingPostView(call.world, call.state, one, trim) })
+  },
+  'scheduledPosts.list': (call) => listWaiting(call, call.state.scheduled),
+  'scheduledPosts.get': (call) => ok(waitingWire(findWaiting(call, call.state.scheduled, 'scheduled_tweet_id'))),
+  'scheduledPosts.create': (call) => {
+    const scheduledAt = futureTime(call)
+    return ok(addWaiting(call, call.state.scheduled, scheduledAt))
+  },
+  'scheduledPosts.update': (call) => {
+    const waiting = findWaiting(call, call.state.scheduled, 'scheduled_tweet_id')
+    if (waiting.tweet_id !== null) throw adsRefusal('ACTION_NOT_ALLOWED', 'the post was published already', { parameter: 'scheduled_tweet_id' })
+    const scheduledAt = call.given.has('scheduled_at') ? futureTime(call) : waiting.scheduled_at
+    return ok(changeWaiting(call, waiting, scheduledAt))
+  },
+  'scheduledPosts.delete': (call) => ok(removeWaiting(call, call.state.scheduled, 'scheduled_tweet_id')),
+  'draftPosts.list': (call) => listWaiting(call, call.state.drafts),
+  'draftPosts.get': (call) => ok(waitingWire(findWaiting(call, call.state.drafts, 'draft_tweet_id'))),
+  'draftPosts.create': (call) => ok(addWaiting(call, call.state.drafts, null)),
+  'draftPosts.update': (call) => ok(changeWaiting(call, findWaiting(call, call.state.drafts, 'draft_tweet_id'), null)),
+  'draftPosts.delete': (call) => ok(removeWaiting(call, call.state.drafts, 'draft_tweet_id')),
+}
+
+/** Scheduled posts whose time has come, in order. */
+export function duePosts(state: PostsState, now: number): WaitingPost[] {
+  return [...state.scheduled.values()]
+    .filter((one) => one.tweet_id === null && one.scheduled_at !== null && Date.parse(one.scheduled_at) <= now)
+    .toSorted((a, b) => Date.parse(a.scheduled_at ?? '') - Date.parse(b.scheduled_at ?? ''))
+}
+
+/** Publishes a scheduled post under the id given (an event of the sandbox, not a request). */
+export function publishScheduled(world: World, state: PostsState, scheduledId: string, postId: string): void {
+  const waiting = state.scheduled.get(scheduledId)
+  if (waiting?.scheduled_at == null || waiting.tweet_id !== null) return
+  publish(world, state, newPost({
+    id: postId, text: waiting.text ?? '', author_id: waiting.user_id, createdAt: Date.parse(waiting.scheduled_at), nullcast: waiting.nullcast, account_id: waiting.account_id, name: waiting.name,
+    card_uri: waiting.card_uri, media_keys: waiting.media_keys, scheduled_at: waiting.scheduled_at,
+  }))
+  waiting.tweet_id = postId
+  waiting.scheduled_status = 'SUCCEEDED'
+  waiting.completed_at = waiting.scheduled_at
+}
+
+function publish(world: World, state: PostsState, post: Post): void {
+  state.posts.set(post.id, post)
+  const creatives = world.stateOf('creatives') as CreativesState
+  for (const key of post.media_keys) {
+    const media = post.account_id === null ? undefined : creatives.media.get(post.account_id)?.get(key)
+    if (media !== undefined) media.tweeted = true
+  }
+}
+
+/** The advertiser must have granted access to the ad account (spec 5 rule 6). */
+function advertiser(call: Call<PostsState>): string {
+  const id = String(call.params['as_user_id'])
+  const known = call.world.users.has(id) || call.state.users.has(id)
+  if (!known) throw adsRefusal('USER_NOT_FOUND', `User ${id} was not found`, { parameter: 'as_user_id', value: id })
+  if (call.account?.userIds.includes(id) !== true) throw adsRefusal('ACTION_NOT_ALLOWED', `User ${id} has not granted access to this account`, { parameter: 'as_user_id', value: id })
+  return id
+}
+
+interface Content {
+  readonly text: string
+  readonly media_keys: readonly string[]
+  readonly card_uri: string | null
+}
+
+function contentOf(call: Call<PostsState>, known: Content = { text: '', media_keys: [], card_uri: null }): Content {
+  const text = call.given.has('text') ? (textOf(call, 'text') ?? '') : known.text
+  const mediaKeys = call.given.has('media_keys') ? (listOf(call, 'media_keys') ?? []) : known.media_keys
+  const cardUri = call.given.has('card_uri') ? textOf(call, 'card_uri') : known.card_uri
+  if (text.trim() === '' && mediaKeys.length === 0) throw adsRefusal('TWEET_CANNOT_BE_BLANK', 'text is required when there are no media_keys', { parameter: 'text' })
+  checkMedia(mediaKeys)
+  if (cardUri !== null && call.given.has('card_uri') && !cardExists(call, cardUri)) throw notFound('CARD_NOT_FOUND', 'card_uri', cardUri)
+  return { text, media_keys: mediaKeys, card_uri: cardUri }
+}
+
+/** Up to 4 images, or 1 GIF, or 1 video (spec 8). */
+function checkMedia(keys: readonly string[]): void {
+  const kinds = keys.map((key) => {
+    const kind = mediaKind(key)
+    if (kind === undefined) throw adsRefusals([{ ...invalidParameter('media_keys', 'media keys', key), code: 'INVALID_MEDIA_ID' }])
+    return kind.type
+  })
+  if (kinds.length > 1 && (kinds.length > 4 || kinds.some((kind) => kind !== 'IMAGE')))
+    throw adsRefusals([{ ...invalidParameter('media_keys', 'up to 4 images, or 1 GIF, or 1 video', keys.join(',')), code: 'INVALID_MEDIA' }])
+}
+
+function cardExists(call: Call<PostsState>, uri: string): boolean {
+  const account = call.account!.id
+  const creatives = call.world.stateOf('creatives') as CreativesState
+  const tables = [creatives.cards, creatives.legacyCards, creatives.polls, creatives.conversations]
+  return tables.some((table) => [...(table.get(account)?.values() ?? [])].some((card) => card.card_uri === uri && !card.deleted))
+}
+
+function futureTime(call: Call<PostsState>): string {
+  const at = String(call.params['scheduled_at'])
+  if (Date.parse(at) <= call.now) throw adsRefusals([invalidParameter('scheduled_at', 'a time to come', at)])
+  return at
+}
+
+function listWaiting(call: Call<PostsState>, table: ReadonlyMap<string, WaitingPost>): Reply {
+  const user = call.params['user_id']
+  const found = [...table.values()].filter((one) => one.account_id === call.account!.id && (user === undefined || one.user_id === String(user)))
+  return listReply(call, found, { sortable: ['created_at', 'updated_at', 'scheduled_at'], render: waitingWire })
+}
+
+function findWaiting(call: Call<PostsState>, table: ReadonlyMap<string, WaitingPost>, parameter: string): WaitingPost {
+  const id = String(call.params[parameter])
+  const waiting = table.get(id)
+  if (waiting === undefined || waiting.account_id !== call.account!.id) throw notFound('TWEET_NOT_FOUND', parameter, id)
+  return waiting
+}
+
+function addWaiting(call: Call<PostsState>, table: Map<string, WaitingPost>, scheduledAt: string | null): Record<string, unknown> {
+  const at = isoSeconds(call.now)
+  const waiting: WaitingPost = {
+    ...contentOf(call), user_id: advertiser(call), id: call.world.newId(), account_id: call.account!.id, name: textOf(call, 'name'), nullcast: call.params['nullcast'] !== false,
+    scheduled_at: scheduledAt, scheduled_status: 'SCHEDULED', completed_at: null, tweet_id: null, created_at: at, updated_at: at,
+  }
+  table.set(waiting.id, waiting)
+  return waitingWire(waiting)
+}
+
+function changeWaiting(call: Call<PostsState>, waiting: WaitingPost, scheduledAt: string | null): Record<string, unknown> {
+  Object.assign(waiting, contentOf(call, { ...waiting, text: waiting.text ?? '' }))
+  if (call.given.has('name')) waiting.name = textOf(call, 'name')
+  if (typeof call.params['nullcast'] === 'boolean') waiting.nullcast = call.params['nullcast']
+  waiting.scheduled_at = scheduledAt
+  waiting.updated_at = isoSeconds(call.now)
+  return waitingWire(waiting)
+}
+
+/** A hard delete: the record is gone (gaps 8). */
+function removeWaiting(call: Call<PostsState>, table: Map<string, WaitingPost>, parameter: string): Record<string, unknown> {
+  const waiting = findWaiting(call, table, parameter)
+  table.delete(waiting.id)
+  return waitingWire(waiting)
+}

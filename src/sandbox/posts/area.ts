@@ -1,0 +1,26 @@
+/** The posts area: v2 look-up and creation, and posts on behalf of advertisers (spec 2.6, 4.4, 4.7). */
+import { defineArea } from '../area.ts'
+import { emitPost } from '../webhooks/events.ts'
+import { advertiserHandlers, duePosts, publishScheduled } from './advertiser.ts'
+import { createPosts } from './seed.ts'
+import { v2Handlers } from './v2.ts'
+
+interface Published {
+  readonly kind: 'published'
+  readonly scheduledId: string
+  readonly postId: string
+}
+
+export const postsArea = defineArea({
+  name: 'posts',
+  createState: createPosts,
+  handlers: { ...advertiserHandlers, ...v2Handlers(emitPost) },
+  onClock: (world, state) => {
+    for (const due of duePosts(state, world.now())) world.record('posts', { kind: 'published', scheduledId: due.id, postId: world.newId() } satisfies Published)
+  },
+  applyEvent: (world, state, event) => {
+    // Only this area records events under its name.
+    const { scheduledId, postId } = event as Published
+    publishScheduled(world, state, scheduledId, postId)
+  },
+})

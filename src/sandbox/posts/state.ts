@@ -1,0 +1,74 @@
+/** Posts, users, media and places of the v2 data model, and the posts that wait: scheduled and drafted (spec 2.4, 2.6; gaps 8, 9). */
+import type { World } from '../area.ts'
+
+/** A post with everything that any endpoint shows of it; the wire forms are views of this. */
+export interface Post {
+  readonly id: string
+  text: string
+  readonly author_id: string
+  /** Milliseconds since 1970. */
+  readonly createdAt: number
+  name: string | null
+  readonly nullcast: boolean
+  readonly account_id: string | null
+  readonly conversation_settings: string
+  readonly media_keys: readonly string[]
+  readonly card_uri: string | null
+  readonly conversation_id: string
+  readonly referenced: readonly { readonly type: string; readonly id: string }[]
+  readonly in_reply_to_user_id: string | null
+  readonly community_id: string | null
+  readonly share_with_followers: boolean
+  readonly paid_partnership: boolean
+  readonly poll_id: string | null
+  readonly place_id: string | null
+  readonly reply_settings: string
+  /** Every version of it, the first one first; the same list on each of them. */
+  edit_history: readonly string[]
+  readonly scheduled_at: string | null
+  readonly metrics: { readonly retweet_count: number; readonly reply_count: number; readonly like_count: number; readonly quote_count: number }
+}
+
+/** A scheduled or drafted post. Deleting one is final: nothing stays (gaps 8). */
+export interface WaitingPost {
+  readonly id: string
+  readonly account_id: string
+  readonly user_id: string
+  text: string | null
+  name: string | null
+  nullcast: boolean
+  card_uri: string | null
+  media_keys: readonly string[]
+  /** Null on drafts. */
+  scheduled_at: string | null
+  scheduled_status: 'SCHEDULED' | 'SUCCEEDED'
+  completed_at: string | null
+  tweet_id: string | null
+  readonly created_at: string
+  updated_at: string
+}
+
+export interface PostsState {
+  readonly posts: Map<string, Post>
+  readonly scheduled: Map<string, WaitingPost>
+  readonly drafts: Map<string, WaitingPost>
+  /** v2 user objects by id, complete. */
+  readonly users: Map<string, Readonly<Record<string, unknown>>>
+  readonly media: Map<string, Readonly<Record<string, unknown>>>
+  readonly places: Map<string, Readonly<Record<string, unknown>>>
+  readonly polls: Map<string, Readonly<Record<string, unknown>>>
+}
+
+/** Whether a post with that id exists, for promoting it. */
+export function hasPost(world: World, id: string): boolean {
+  return (world.stateOf('posts') as PostsState).posts.has(id)
+}
+
+/** What every new post has unless said otherwise. */
+export function newPost(post: Pick<Post, 'id' | 'text' | 'author_id' | 'createdAt'> & Partial<Post>): Post {
+  return {
+    name: null, nullcast: false, account_id: null, conversation_settings: 'EVERYONE', media_keys: [], card_uri: null, conversation_id: post.id, referenced: [], in_reply_to_user_id: null,
+    community_id: null, share_with_followers: false, paid_partnership: false, poll_id: null, place_id: null, reply_settings: 'everyone', edit_history: [post.id], scheduled_at: null,
+    metrics: { retweet_count: 0, reply_count: 0, like_count: 0, quote_count: 0 }, ...post,
+  }
+}

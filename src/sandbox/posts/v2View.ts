@@ -1,0 +1,135 @@
+/** Posts and what they point to, as the v2 data model prints them: only the fields asked for (spec 2.6, gaps 9). */
+import type { World } from '../area.ts'
+import { mediaKind } from '../creatives/state.ts'
+import { entitiesOf } from './entities.ts'
+import type { Post, PostsState } from './state.ts'
+
+export interface Selection {
+  readonly post: ReadonlySet<string>
+  readonly user: ReadonlySet<string>
+  readonly media: ReadonlySet<string>
+  readonly place: ReadonlySet<string>
+  readonly poll: ReadonlySet<string>
+  readonly expansions: ReadonlySet<string>
+  /** Who asks; undefined with an app-only token. Private metrics are for the author alone. */
+  readonly userId: string | undefined
+  /** `tweet`: the wire names of the specification; `post`: the newest schema's (switch `v2_names`). */
+  readonly names: 'tweet' | 'post'
+  /** The service shows the history by default (switch `edit_history`). */
+  readonly editHistory: boolean
+}
+
+type Wire = Record<string, unknown>
+
+/** A problem beside the data of a partial answer (gaps 9 'Partial'). */
+export interface PartialError {
+  readonly resource_id: string
+  readonly resource_type: string
+  readonly parameter: string
+  readonly value: string
+  readonly title: string
+  readonly detail: string
+  readonly type: string
+}
+
+const MEDIA_TYPE = { IMAGE: 'photo', VIDEO: 'video', GIF: 'animated_gif' } as const
+
+const PRIVATE = ['non_public_metrics', 'organic_metrics', 'promoted_metrics']
+
+/** The selected fields that the post has. Fields that hold nothing are absent. */
+export function postWire(post: Post, selection: Selection): Wire {
+  const all = fieldsOf(post)
+  const wire: Wire = { id: post.id, text: post.text }
+  for (const name of selection.post) {
+    if (PRIVATE.includes(name) && selection.userId !== post.author_id) continue
+    if (name !== 'edit_history_tweet_ids' && all[name] !== undefined) wire[name] = all[name]
+  }
+  if (selection.editHistory || selection.post.has('edit_history_tweet_ids')) wire[`edit_history_${selection.names}_ids`] = post.edit_history
+  return wire
+}
+
+/** Objects that the posts point to, each once, in the order met (`includes`). Undefined when nothing is expanded. */
+export function includesOf(world: World, state: PostsState, posts: readonly Post[], selection: Selection): Wire | undefined {
+  const { expansions } = selection
+  const users = new Map<string, Wire>()
+  const tweets = new Map<string, Wire>()
+  const media = new Map<string, Wire>()
+  const places = new Map<string, Wire>()
+  const polls = new Map<string, Wire>()
+  const addUser = (id: string | undefined | null) => {
+    const wire = id == null ? undefined : userWire(world, state, id, selection)
+    if (wire !== undefined) users.set(String(id), wire)
+  }
+  const addPost = (id: string) => {
+    const post = state.posts.get(id)
+    if (post !== undefined) tweets.set(id, postWire(post, selection))
+    return post
+  }
+  for (const post of posts) {
+    if (expansions.has('author_id')) addUser(post.author_id)
+    if (expansions.has('in_reply_to_user_id')) addUser(post.in_reply_to_user_id)
+    if (expansions.has('entities.mentions.username')) for (const { username } of entitiesOf(post.text).mentions ?? []) addUser(idOfName(world, state, username))
+    for (const { id } of post.referenced) {
+      if (expansions.has('referenced_tweets.id')) addPost(id)
+      if (expansions.has('referenced_tweets.id.author_id')) addUser(addPost(id)?.author_id)
+    }
+    if (expansions.has('edit_history_tweet_ids')) for (const id of post.edit_history) addPost(id)
+    if (expansions.has('attachments.media_keys')) for (const key of post.media_keys) media.set(key, pick(state.media.get(key) ?? { media_key: key, type: MEDIA_TYPE[mediaKind(key)?.type ?? 'IMAGE'] }, ['media_key', 'type'], selection.media, post, selection))
+    if (expansions.has('attachments.poll_ids') && post.poll_id !== null) polls.set(post.poll_id, pick(state.polls.get(post.poll_id) ?? {}, ['id', 'options'], selection.poll))
+    if (expansions.has('geo.place_id') && post.place_id !== null) places.set(post.place_id, pick(state.places.get(post.place_id) ?? {}, ['id', 'full_name'], selection.place))
+  }
+  const found = Object.entries({ users, [selection.names === 'post' ? 'posts' : 'tweets']: tweets, media, places, polls }).filter(([, objects]) => objects.size > 0)
+  return found.length === 0 ? undefined : Object.fromEntries(found.map(([name, objects]) => [name, [...objects.values()]]))
+}
+
+/** Private fields that were asked for and are not the caller's to see. */
+export function forbiddenFields(post: Post, selection: Selection, parameter: string): PartialError[] {
+  if (selection.userId === post.author_id) return []
+  return PRIVATE.filter((name) => selection.post.has(name)).map((name) => ({
+    resource_id: post.id, resource_type: 'tweet', parameter, value: name, title: 'Field Authorization Error', detail: `Sorry, you are not authorized to access '${name}' on the post ${post.id}.`,
+    type: 'https://api.example.com/2/problems/not-authorized-for-field',
+  }))
+}
+
+function fieldsOf(post: Post): Wire {
+  const entities = entitiesOf(post.text)
+  const attachments = { ...(post.media_keys.length > 0 ? { media_keys: post.media_keys } : {}), ...(post.poll_id === null ? {} : { poll_ids: [post.poll_id] }) }
+  const metrics = { ...post.metrics, bookmark_count: 0, impression_count: 0 }
+  return {
+    author_id: post.author_id, created_at: new Date(post.createdAt).toISOString(), attachments: isEmpty(attachments) ? undefined : attachments, public_metrics: post.metrics,
+    conversation_id: post.conversation_id, entities: isEmpty(entities) ? undefined : entities, lang: 'en', source: 'sandbox', possibly_sensitive: false,
+    referenced_tweets: post.referenced.length === 0 ? undefined : post.referenced, in_reply_to_user_id: post.in_reply_to_user_id ?? undefined, context_annotations: undefined,
+    community_id: post.community_id ?? undefined, paid_partnership: post.paid_partnership, card_uri: post.card_uri ?? undefined, display_text_range: [0, [...post.text].length],
+    edit_controls: { edits_remaining: Math.max(0, 6 - post.edit_history.length), is_edit_eligible: true, editable_until: new Date(post.createdAt + 3_600_000).toISOString() },
+    geo: post.place_id === null ? undefined : { place_id: post.place_id }, reply_settings: post.reply_settings, scopes: { followers: false }, non_public_metrics: { impression_count: 0 },
+    organic_metrics: metrics, promoted_metrics: metrics,
+  }
+}
+
+function userWire(world: World, state: PostsState, id: string, selection: Selection): Wire | undefined {
+  const signedUp = world.users.get(id)
+  const known = state.users.get(id) ?? (signedUp === undefined ? undefined : { id, name: signedUp.name, username: signedUp.screenName })
+  if (known === undefined) return undefined
+  const wanted = new Set([...selection.user].filter((name) => name !== 'confirmed_email' || selection.userId === id))
+  return pick(known, ['id', 'name', 'username'], wanted)
+}
+
+function pick(object: Readonly<Record<string, unknown>>, always: readonly string[], wanted: ReadonlySet<string>, post?: Post, selection?: Selection): Wire {
+  const wire: Wire = {}
+  for (const name of new Set([...always, ...wanted])) {
+    if (PRIVATE.includes(name) && selection?.userId !== post?.author_id) continue
+    if (object[name] !== undefined) wire[name] = object[name]
+  }
+  return wire
+}
+
+function idOfName(world: World, state: PostsState, username: string): string | undefined {
+  const wanted = username.toLowerCase()
+  for (const user of world.users.values()) if (user.screenName.toLowerCase() === wanted) return user.id
+  for (const user of state.users.values()) if (String(user['username']).toLowerCase() === wanted) return String(user['id'])
+  return undefined
+}
+
+function isEmpty(object: object): boolean {
+  return Object.keys(object).length === 0
+}

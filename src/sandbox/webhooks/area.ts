@@ -1,0 +1,60 @@
+/** The webhooks and activity area (spec 3.1, 4.7, 6; gaps 10). */
+import { activityHandlers } from '../activity/handlers.ts'
+import { defineArea } from '../area.ts'
+import { expire, runChecks, settleCheck } from './checks.ts'
+import { emitControl } from './control.ts'
+import { applyEntries, deliverDue } from './events.ts'
+import { webhookHandlers } from './handlers.ts'
+import { runJobs } from './replay.ts'
+import { endRuntime } from './runtime.ts'
+import { createWebhooks, type CheckOutcome, type Delivery, type LoggedEvent, type ReplayJob } from './state.ts'
+
+/** What happens without a request; plain JSON, so that the journal can hold it. */
+type WebhookEvent =
+  | { readonly kind: 'checked'; readonly id: string; readonly outcome: CheckOutcome; readonly at: number }
+  | { readonly kind: 'expired'; readonly id: string }
+  | { readonly kind: 'event'; readonly entries: readonly LoggedEvent[]; readonly signature: Delivery['signature'] }
+  | { readonly kind: 'attempt'; readonly key: string; readonly done: boolean; readonly dueAt: number }
+  | { readonly kind: 'replayed'; readonly id: string; readonly state: ReplayJob['state'] }
+
+export const webhooksArea = defineArea({
+  name: 'webhooks',
+  createState: createWebhooks,
+  handlers: { ...webhookHandlers, ...activityHandlers },
+  control: { 'POST /_sandbox/events': emitControl },
+  onClock: async (world, state) => {
+    await runChecks(world, state)
+    await Promise.all([deliverDue(world, state), runJobs(world, state)])
+  },
+  applyEvent: (world, state, recorded) => {
+    // Only this area records events under its name.
+    const event = recorded as WebhookEvent
+    switch (event.kind) {
+      case 'checked': {
+        const webhook = state.webhooks.get(event.id)
+        if (webhook !== undefined) settleCheck(webhook, event.outcome, event.at)
+        return
+      }
+      case 'expired': {
+        const webhook = state.webhooks.get(event.id)
+        if (webhook !== undefined) expire(webhook, world.now())
+        return
+      }
+      case 'event':
+        return applyEntries(world, state, event.entries, event.signature)
+      case 'attempt': {
+        const delivery = state.pending.get(event.key)
+        if (delivery === undefined) return
+        delivery.attempts++
+        delivery.dueAt = event.dueAt
+        if (event.done) state.pending.delete(event.key)
+        return
+      }
+      case 'replayed': {
+        const job = state.jobs.get(event.id)
+        if (job !== undefined) job.state = event.state
+      }
+    }
+  },
+  stop: (state) => endRuntime(state.runtime),
+})

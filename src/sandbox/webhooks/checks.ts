@@ -1,0 +1,57 @@
+/** Validity of webhooks by the sandbox's clock (spec 3.1, 6.1 rule 3). */
+import type { World } from '../area.ts'
+import { checkWebhook, type SignatureForm } from './outbound.ts'
+import { once } from './runtime.ts'
+import type { CheckOutcome, Webhook, WebhooksState } from './state.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+/** No successful validation for longer than this, because of transient failures, makes a webhook invalid. */
+const GRACE_MS = 28 * HOUR
+
+/** Sends the challenge now. */
+export function challenge(world: World, url: string, token?: string): Promise<CheckOutcome> {
+  return checkWebhook(url, world.credentials.consumerSecret, world.switch('signature_form') as SignatureForm, token)
+}
+
+/** Whether a check is due: every 30 minutes once a day passed without success, or every hour (switch `crc_period`). */
+export function isCheckDue(webhook: Webhook, now: number, period: string): boolean {
+  if (!webhook.valid) return false
+  const sinceCheck = now - webhook.lastCheckAt
+  return period === 'hourly' ? sinceCheck >= HOUR : now - webhook.lastSuccessAt >= 24 * HOUR && sinceCheck >= 30 * MINUTE
+}
+
+/** Takes a check's outcome into account (the table of spec 3.1). */
+export function settleCheck(webhook: Webhook, outcome: CheckOutcome, now: number): void {
+  webhook.lastCheckAt = now
+  webhook.lastOutcome = outcome
+  if (outcome === 'valid') {
+    webhook.lastSuccessAt = now
+    webhook.valid = true
+  } else if (outcome !== 'transient') webhook.valid = false
+  else expire(webhook, now)
+}
+
+/** Invalidates what has only had transient failures for longer than the grace. */
+export function expire(webhook: Webhook, now: number): boolean {
+  const expired = webhook.valid && webhook.lastOutcome === 'transient' && now - webhook.lastSuccessAt > GRACE_MS
+  if (expired) webhook.valid = false
+  return expired
+}
+
+/** Runs every check that is due, and records each outcome. */
+export async function runChecks(world: World, state: WebhooksState): Promise<void> {
+  const period = world.switch('crc_period')
+  await Promise.all(
+    [...state.webhooks.values()].map((webhook) => {
+      if (!isCheckDue(webhook, world.now(), period)) {
+        if (webhook.valid && webhook.lastOutcome === 'transient' && world.now() - webhook.lastSuccessAt > GRACE_MS) world.record('webhooks', { kind: 'expired', id: webhook.id })
+        return undefined
+      }
+      return once(state.runtime, `check ${webhook.id}`, async () => {
+        const outcome = await challenge(world, webhook.url)
+        world.record('webhooks', { kind: 'checked', id: webhook.id, outcome, at: world.now() })
+      })
+    }),
+  )
+}

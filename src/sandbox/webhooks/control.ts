@@ -1,0 +1,72 @@
+/** `POST /_sandbox/events`: makes activity events happen, also forged, repeated and shuffled ones (interface.md 5; guarantees 6.2). */
+import type { ControlHandler } from '../area.ts'
+import { challenge } from './checks.ts'
+import { deliverDue, noteEvent, type ActivityEvent, type EmitOptions } from './events.ts'
+import type { SubscriptionFilter, WebhooksState } from './state.ts'
+
+interface EventInput {
+  readonly event_type?: string
+  readonly user_id?: string | number
+  readonly filter?: SubscriptionFilter
+  readonly payload?: unknown
+  readonly event_uuid?: string | number
+  readonly tag?: string
+  readonly includes?: unknown
+  /** An envelope as it is delivered, instead of the fields above. */
+  readonly data?: EventInput
+  /** How often: with its own id each time, or the same event again when `event_uuid` is given. */
+  readonly times?: number
+  readonly signature?: 'good' | 'bad' | 'none'
+  readonly webhook_id?: string
+  /** Sends a challenge to that webhook now, with this token if given. */
+  readonly challenge?: string
+  readonly token?: string
+}
+
+/**
+ * Body: one event or an array of them. Every field may be left out: `{}` is a `post.create` of user 1001. Answers
+ * `{ events: [uuid…], deliveries: { delivered, failed } }` when each first attempt has ended.
+ */
+export const emitControl: ControlHandler<WebhooksState> = async ({ world, state, body }) => {
+  const inputs = (Array.isArray(body) ? body : [body ?? {}]) as readonly EventInput[]
+  const [first] = inputs
+  if (first?.challenge !== undefined) {
+    const webhook = state.webhooks.get(first.challenge)
+    return { outcome: webhook === undefined ? 'unknown' : await challenge(world, webhook.url, first.token) }
+  }
+  const before = state.nextDelivery
+  const events = inputs.flatMap((input) => {
+    const options: EmitOptions = { signature: input.signature ?? 'good', ...(input.webhook_id === undefined ? {} : { webhookId: input.webhook_id }) }
+    return Array.from({ length: input.times ?? 1 }, () => noteEvent(world, eventOf(input.data ?? input), options))
+  })
+  await deliverDue(world, state)
+  const queued = state.nextDelivery - before
+  const failed = [...state.pending.keys()].filter((key) => Number(key.replace('delivery ', '')) >= before).length
+  return { events, deliveries: { delivered: queued - failed, failed } }
+}
+
+function eventOf(input: EventInput): ActivityEvent {
+  const type = input.event_type ?? 'post.create'
+  const user = String(input.user_id ?? input.filter?.user_id ?? '1001')
+  return {
+    event_type: type, filter: { user_id: user, ...input.filter }, payload: input.payload ?? payloadOf(type, user),
+    ...(input.event_uuid === undefined ? {} : { event_uuid: String(input.event_uuid) }), ...(input.tag === undefined ? {} : { tag: input.tag }),
+    ...(input.includes === undefined ? {} : { includes: input.includes }),
+  }
+}
+
+/** A payload in the shape of the event's kind (gaps 10 Payload). */
+function payloadOf(type: string, user: string): unknown {
+  if (type === 'post.delete') return { id: '1166476031668015106', author_id: user }
+  if (type.startsWith('post.')) return { id: '1166476031668015106', text: 'See how our mugs are made', author_id: user }
+  if (type.startsWith('profile.update.')) return { before: 'Mugs', after: 'Mugs, made by hand' }
+  if (type.startsWith('follow.')) return { source: { id: '2001' }, target: { id: user } }
+  if (type === 'spaces.start' || type === 'spaces.end') return { user: { id: user }, broadcast_id: '1djGwlrkdwvKj', event_type: type.replace('.', '_') }
+  if (type === 'dm.sent' || type === 'dm.received') {
+    const [sender, recipient] = type === 'dm.sent' ? [user, '2001'] : ['2001', user]
+    const message = { target: { recipient_id: recipient }, sender_id: sender, message_data: { text: 'Do you ship to Berlin?' } }
+    return { direct_message_events: [{ type: 'message_create', id: '1166476031668015200', created_timestamp: '1767225600000', message_create: message }], users: {} }
+  }
+  if (type === 'oauth.revoke') return { date_time: '2027-01-15T12:00:00.000Z', user_id: user, app_id: '1' }
+  return { user_id: user }
+}

@@ -1,0 +1,111 @@
+/** The webhook endpoints (spec 4.7, 6.1; gaps 10). */
+import type { Call, Handler } from '../area.ts'
+import { jsonRefusal, type Refusal } from '../refusal.ts'
+import { challenge, settleCheck } from './checks.ts'
+import { parseMinute, runJobs } from './replay.ts'
+import type { Webhook, WebhooksState } from './state.ts'
+import { webhookUrlProblem } from './url.ts'
+
+/** Assumed: the number is unpublished. */
+const MAX_WEBHOOKS = 10
+const MINUTE = 60_000
+const REPLAY_BACK_MS = 5 * 86_400_000
+
+export type Reason = 'CrcValidationFailed' | 'UrlValidationFailed' | 'DuplicateUrlFailed' | 'WebhookLimitExceeded' | 'WebhookIdInvalid'
+
+export const webhookHandlers: Readonly<Record<string, Handler<WebhooksState>>> = {
+  'webhooks.create': async (call) => {
+    const url = String(call.params['url'])
+    const wrong = webhookUrlProblem(url, call.world.switch('webhook_dev_urls') === 'on')
+    if (wrong !== undefined) throw webhookRefusal('UrlValidationFailed', wrong, 'url', url)
+    if ([...call.state.webhooks.values()].some((one) => one.url === url)) throw webhookRefusal('DuplicateUrlFailed', 'the url is registered already', 'url', url)
+    if (call.state.webhooks.size >= MAX_WEBHOOKS) throw webhookRefusal('WebhookLimitExceeded', `an app has at most ${MAX_WEBHOOKS} webhooks`, 'url', url)
+    const id = call.world.newId()
+    const outcome = await call.effect(() => challenge(call.world, url))
+    if (outcome !== 'valid') throw webhookRefusal('CrcValidationFailed', explain(outcome), 'url', url)
+    const webhook: Webhook = { id, url, valid: true, created_at: new Date(call.now).toISOString(), lastSuccessAt: call.now, lastCheckAt: call.now, lastOutcome: 'valid' }
+    call.state.webhooks.set(id, webhook)
+    return { kind: 'json', body: { data: toWire(webhook) } }
+  },
+  'webhooks.list': (call) => {
+    const data = [...call.state.webhooks.values()].map(toWire)
+    return { kind: 'json', body: { data, meta: { result_count: data.length } } }
+  },
+  'webhooks.check': async (call) => {
+    const webhook = findWebhook(call, call.params['webhook_id'])
+    const outcome = await call.effect(() => challenge(call.world, webhook.url))
+    if (outcome !== 'valid') {
+      // A refused call is not journalled, but what it found out is.
+      call.world.record('webhooks', { kind: 'checked', id: webhook.id, outcome, at: call.now })
+      throw webhookRefusal('CrcValidationFailed', explain(outcome), 'webhook_id', webhook.id)
+    }
+    settleCheck(webhook, 'valid', call.now)
+    return { kind: 'json', body: { data: { valid: true } } }
+  },
+  'webhooks.delete': (call) => {
+    const webhook = findWebhook(call, call.params['webhook_id'])
+    call.state.webhooks.delete(webhook.id)
+    for (const [id, subscription] of call.state.subscriptions) if (subscription.webhook_id === webhook.id) call.state.subscriptions.delete(id)
+    for (const [key, delivery] of call.state.pending) if (delivery.webhookId === webhook.id) call.state.pending.delete(key)
+    return { kind: 'json', body: { data: { deleted: true } } }
+  },
+  'webhooks.replay': async (call) => {
+    const webhook = findWebhook(call, call.params['webhook_id'])
+    const from = minuteOf(call, 'from_date')
+    const to = minuteOf(call, 'to_date')
+    if (from < call.now - REPLAY_BACK_MS - MINUTE || from > call.now) throw badParameter('from_date', String(call.params['from_date']), 'from_date is a time of the last 5 days')
+    if (to <= from) throw badParameter('to_date', String(call.params['to_date']), 'to_date is later than from_date')
+    const id = call.world.newId()
+    const created = new Date(call.now).toISOString()
+    // The minute named by `to_date` belongs to the range.
+    call.state.jobs.set(id, { job_id: id, webhookId: webhook.id, from, to: to + MINUTE, created_at: created, state: 'pending' })
+    await call.effect(() => {
+      setImmediate(() => void runJobs(call.world, call.state))
+      return Promise.resolve(null)
+    })
+    return { kind: 'json', body: { data: { job_id: id, created_at: created } } }
+  },
+}
+
+/** @throws Refusal `WebhookIdInvalid` */
+export function findWebhook(call: Call<WebhooksState>, id: unknown): Webhook {
+  const webhook = call.state.webhooks.get(String(id))
+  if (webhook === undefined) throw webhookRefusal('WebhookIdInvalid', 'no webhook of this app has that id', 'webhook_id', String(id))
+  return webhook
+}
+
+/** 400 whose message begins with the reason (gaps 10 Failure body). */
+export function webhookRefusal(reason: Reason, message: string, parameter: string, value: string): Refusal {
+  return badParameter(parameter, value, `${reason}: ${message}`)
+}
+
+export function badParameter(name: string, value: string, message: string): Refusal {
+  return jsonRefusal(400, {
+    errors: [{ parameters: { [name]: [value] }, message }], title: 'Invalid Request', detail: 'One or more parameters to your request was invalid.',
+    type: 'https://api.example.com/2/problems/invalid-request',
+  })
+}
+
+function toWire({ id, url, valid, created_at }: Webhook): Pick<Webhook, 'id' | 'url' | 'valid' | 'created_at'> {
+  return { id, url, valid, created_at }
+}
+
+function minuteOf(call: Call<WebhooksState>, name: string): number {
+  const text = String(call.params[name])
+  const at = parseMinute(text)
+  if (at === undefined) throw badParameter(name, text, `${name} is a minute in UTC as yyyymmddhhmm`)
+  return at
+}
+
+function explain(outcome: string): string {
+  switch (outcome) {
+    case 'wrong-token':
+      return 'the answer to the challenge had no correct response_token'
+    case 'redirect':
+      return 'the url answered with a redirect'
+    case 'tls':
+      return 'the TLS connection failed'
+    default:
+      return 'the url did not answer the challenge with a success within 10 seconds'
+  }
+}

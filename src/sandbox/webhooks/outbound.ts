@@ -1,0 +1,83 @@
+/** What the sandbox sends to a developer's endpoint: challenge checks and signed events (spec 6.1, gaps 10). */
+import { createHmac, randomBytes } from 'node:crypto'
+import http from 'node:http'
+import https from 'node:https'
+import type { CheckOutcome } from './state.ts'
+
+/** The receiver answers within 10 seconds (spec 8). */
+const TIMEOUT_MS = 10_000
+const MAX_ANSWER_BYTES = 65_536
+
+const agents = { http: new http.Agent({ keepAlive: true, maxSockets: 64 }), https: new https.Agent({ keepAlive: true, maxSockets: 64 }) }
+
+export type SignatureForm = 'base64' | 'hex'
+
+/** `sha256=` and the HMAC-SHA256 of the bytes with the consumer secret. */
+export function sign(bytes: string | Uint8Array, secret: string, form: SignatureForm): string {
+  return `sha256=${createHmac('sha256', secret).update(bytes).digest(form)}`
+}
+
+/** Sends a challenge and judges the answer (spec 3.1). Never rejects. `token` only to try a receiver with a hostile one. */
+export async function checkWebhook(url: string, secret: string, form: SignatureForm, token: string = randomBytes(32).toString('base64url')): Promise<CheckOutcome> {
+  const target = new URL(url)
+  target.searchParams.set('crc_token', token)
+  const answer = await send(target, 'GET', {}, undefined)
+  if ('error' in answer) return isTlsError(answer.error) ? 'tls' : 'transient'
+  if (answer.status >= 300 && answer.status < 400) return 'redirect'
+  if (answer.status < 200 || answer.status >= 400) return 'transient'
+  return responseToken(answer.body) === sign(token, secret, form) ? 'valid' : 'wrong-token'
+}
+
+export interface EventRequest {
+  readonly url: string
+  readonly body: string
+  readonly secret: string
+  readonly form: SignatureForm
+  readonly signature: 'good' | 'bad' | 'none'
+}
+
+/** Posts an event. Status of the answer, or 0 when none came. Never rejects, follows no redirect. */
+export async function sendEvent(request: EventRequest): Promise<number> {
+  const bytes = Buffer.from(request.body)
+  const key = request.signature === 'bad' ? `${request.secret}-wrong` : request.secret
+  const signature = request.signature === 'none' ? {} : { 'x-service-webhooks-signature': sign(bytes, key, request.form) }
+  const answer = await send(new URL(request.url), 'POST', { 'content-type': 'application/json', 'content-length': bytes.length, ...signature }, bytes)
+  return 'error' in answer ? 0 : answer.status
+}
+
+type Answer = { readonly status: number; readonly body: string } | { readonly error: Error }
+
+function send(url: URL, method: 'GET' | 'POST', headers: http.OutgoingHttpHeaders, body: Buffer | undefined): Promise<Answer> {
+  return new Promise((resolve) => {
+    const secure = url.protocol === 'https:'
+    const deadline = AbortSignal.timeout(TIMEOUT_MS)
+    const request = (secure ? https : http).request(url, { method, headers, agent: secure ? agents.https : agents.http, signal: deadline, ...(secure ? { minVersion: 'TLSv1.2' } : {}) }, (response) => {
+      const chunks: Buffer[] = []
+      let size = 0
+      response.on('data', (chunk: Buffer) => {
+        size += chunk.length
+        if (size > MAX_ANSWER_BYTES) response.destroy(new Error('the answer is too long'))
+        else chunks.push(chunk)
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }))
+      response.on('error', (error) => resolve({ error }))
+    })
+    request.on('error', (error) => resolve({ error }))
+    request.end(body)
+  })
+}
+
+function responseToken(body: string): unknown {
+  try {
+    const parsed: unknown = JSON.parse(body)
+    return typeof parsed === 'object' && parsed !== null ? (parsed as Record<string, unknown>)['response_token'] : undefined
+  } catch {
+    // Not JSON, so not the token: the check has failed.
+    return undefined
+  }
+}
+
+function isTlsError(error: Error): boolean {
+  const code = String((error as { code?: unknown }).code ?? '')
+  return /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|HOSTNAME_MISMATCH|EPROTO)/.test(code)
+}

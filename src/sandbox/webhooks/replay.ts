@@ -1,0 +1,37 @@
+/** Replay jobs: every event of a webhook in a time range again, then an event that says how it ended (gaps 10 Replay). */
+import type { World } from '../area.ts'
+import { isSuccess, post } from './events.ts'
+import { once } from './runtime.ts'
+import type { ReplayJob, WebhooksState } from './state.ts'
+
+/** Runs the jobs that wait; resolves when they are done. */
+export async function runJobs(world: World, state: WebhooksState): Promise<void> {
+  const waiting = [...state.jobs.values()].filter((job) => job.state === 'pending')
+  await Promise.all(waiting.map((job) => once(state.runtime, `job ${job.job_id}`, () => runJob(world, state, job))))
+}
+
+async function runJob(world: World, state: WebhooksState, job: ReplayJob): Promise<void> {
+  const webhook = state.webhooks.get(job.webhookId)
+  const events = state.log.filter((event) => event.webhookId === job.webhookId && event.at >= job.from && event.at < job.to)
+  let failed = webhook === undefined || !webhook.valid ? events.length || 1 : 0
+  if (webhook?.valid === true) {
+    for (const event of events) {
+      // One after another: a replay keeps the order of the events.
+      const status = await post(world, webhook.url, { body: event.body, signature: 'good' })
+      if (!isSuccess(status)) failed++
+    }
+    const description = failed === 0 ? `${events.length} events were delivered` : `${failed} of ${events.length} events were not accepted`
+    const status = { webhook_id: job.webhookId, job_state: failed === 0 ? 'Complete' : 'Incomplete', job_state_description: description, job_id: job.job_id }
+    await post(world, webhook.url, { body: JSON.stringify({ replay_job_status: status }), signature: 'good' })
+  }
+  world.record('webhooks', { kind: 'replayed', id: job.job_id, state: failed === 0 ? 'Complete' : 'Incomplete' })
+}
+
+/** `yyyymmddhhmm` in UTC as milliseconds; undefined when it is no such minute. */
+export function parseMinute(text: string): number | undefined {
+  const match = /^(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})$/.exec(text)
+  if (match === null) return undefined
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0] = match.slice(1).map(Number)
+  const at = Date.UTC(year, month - 1, day, hour, minute)
+  return new Date(at).toISOString().startsWith(`${match[1]}-${match[2]}-${match[3]}T${match[4]}:${match[5]}`) ? at : undefined
+}

@@ -1,0 +1,77 @@
+/** Webhooks, subscriptions, what was sent to whom, and replay jobs (spec 3.1, 6; gaps 10). Plain data; connections live in runtime.ts. */
+import { createRuntime } from './runtime.ts'
+
+/** How a challenge check ended (spec 3.1). Everything but `valid` and `transient` makes the webhook invalid at once. */
+export type CheckOutcome = 'valid' | 'wrong-token' | 'redirect' | 'tls' | 'transient'
+
+export interface Webhook {
+  readonly id: string
+  readonly url: string
+  valid: boolean
+  readonly created_at: string
+  /** Sandbox time of the last successful validation and of the last check. */
+  lastSuccessAt: number
+  lastCheckAt: number
+  lastOutcome: CheckOutcome
+}
+
+export interface SubscriptionFilter {
+  readonly user_id?: string
+  readonly keyword?: string
+  readonly direction?: string
+}
+
+export interface Subscription {
+  readonly subscription_id: string
+  readonly event_type: string
+  readonly filter: SubscriptionFilter
+  readonly tag: string | null
+  /** Null: the event stream. */
+  readonly webhook_id: string | null
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+/** One event as it was, or would have been, delivered to one webhook. */
+export interface LoggedEvent {
+  readonly at: number
+  readonly webhookId: string
+  readonly uuid: string
+  /** The exact JSON text that is signed. */
+  readonly body: string
+}
+
+export interface Delivery {
+  readonly key: string
+  readonly webhookId: string
+  readonly uuid: string
+  readonly body: string
+  readonly signature: 'good' | 'bad' | 'none'
+  attempts: number
+  dueAt: number
+}
+
+export interface ReplayJob {
+  readonly job_id: string
+  readonly webhookId: string
+  readonly from: number
+  readonly to: number
+  readonly created_at: string
+  state: 'pending' | 'Complete' | 'Incomplete'
+}
+
+export interface WebhooksState {
+  /** Key of this sandbox's open connections. */
+  readonly runtime: number
+  readonly webhooks: Map<string, Webhook>
+  readonly subscriptions: Map<string, Subscription>
+  /** In order of time; five days are kept for replays. */
+  readonly log: LoggedEvent[]
+  readonly pending: Map<string, Delivery>
+  readonly jobs: Map<string, ReplayJob>
+  nextDelivery: number
+}
+
+export function createWebhooks(): WebhooksState {
+  return { runtime: createRuntime(), webhooks: new Map(), subscriptions: new Map(), log: [], pending: new Map(), jobs: new Map(), nextDelivery: 1 }
+}

@@ -1,0 +1,32 @@
+/** Which URLs may be registered (spec 6.1 rule 2; gaps 10 Record). Pure. */
+import { BlockList, isIP } from 'node:net'
+
+const notPublic = new BlockList()
+for (const [network, prefix] of [['0.0.0.0', 8], ['10.0.0.0', 8], ['100.64.0.0', 10], ['127.0.0.0', 8], ['169.254.0.0', 16], ['172.16.0.0', 12], ['192.168.0.0', 16], ['224.0.0.0', 3]] as const)
+  notPublic.addSubnet(network, prefix, 'ipv4')
+for (const [network, prefix] of [['::', 127], ['fc00::', 7], ['fe80::', 10], ['ff00::', 8], ['::ffff:0:0', 96]] as const) notPublic.addSubnet(network, prefix, 'ipv6')
+
+/** Why the URL is refused, or undefined. `devUrls` allows http and ports, on loopback only. */
+export function webhookUrlProblem(text: string, devUrls: boolean): string | undefined {
+  if (!URL.canParse(text)) return 'the url is not a URL'
+  const url = new URL(text)
+  if (url.username !== '' || url.password !== '') return 'the url must not hold credentials'
+  if (url.hash !== '') return 'the url must not hold a fragment'
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  if (devUrls && isLoopback(host) && (url.protocol === 'http:' || url.protocol === 'https:')) return undefined
+  if (url.protocol !== 'https:') return 'the url must be https'
+  // The parser drops `:443`, and a port is a port.
+  if (/^https:\/\/[^/?#]*:\d*(?:[/?#]|$)/i.test(text.trim())) return 'the url must not contain a port'
+  if (!isPublic(host)) return 'the url must be publicly reachable'
+  return undefined
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
+}
+
+function isPublic(host: string): boolean {
+  const version = isIP(host)
+  if (version !== 0) return !notPublic.check(host, version === 6 ? 'ipv6' : 'ipv4')
+  return host.includes('.') && !/\.(?:localhost|local|internal)\.?$/i.test(host)
+}
