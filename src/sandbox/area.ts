@@ -66,7 +66,24 @@ export type Reply =
 
 export type Handler<S> = (call: Call<S>) => Reply | Promise<Reply>
 
-/** A call of the control door: JSON in, JSON out; `null` body prints `{}`. */
+/** A control door's answer that is not JSON. */
+export class ControlText {
+  readonly body: string
+  constructor(body: string) {
+    this.body = body
+  }
+}
+
+/** The control door refuses: 400 or 404 with the sentence. */
+export class ControlError extends Error {
+  readonly status: number
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+/** A call of the control door: JSON in, JSON out (or a `ControlText`); may answer a promise. */
 export type ControlHandler<S> = (input: {
   readonly world: World
   readonly state: S

@@ -81,4 +81,10 @@ export function problem(status: number, title: string, detail: string, slug: str
   return jsonRefusal(status, { title, detail, type, status })
 }
 
+/** 429 of the host (gaps 1). */
+export function tooMany(host: string | undefined, headers: Readonly<Record<string, string>>): Refusal {
+  if (host !== undefined && host !== 'core') return new Refusal(429, { kind: 'ads', errors: [{ code: 'TOO_MANY_REQUESTS', message: 'Too many requests' }] }, headers)
+  return new Refusal(429, { kind: 'core', errors: [{ code: 88, message: 'Rate limit exceeded' }] }, headers)
+}
+
 export const ok = (data: unknown): Reply => ({ kind: 'ads', data })

@@ -125,22 +125,14 @@ export class Memberships {
     return { members, identifiers }
   }
 
-  /** `type TAB value` of everything in force at `now`, as bytes in bytewise order (ASCII but for plain values). */
-  inForce(now: number): Member[] {
-    const members: Member[] = []
-    for (let record = 0; record < this.#records; record++) if (this.#inForce(record, now)) members.push(this.#member(record))
-    return members
-  }
-
   /**
-   * SHA-256 over the lines `type TAB value LF` in force at `now`, sorted bytewise (interface.md 5). Sorts record numbers
-   * by type and digest, so memory stays at four bytes a record; plain values are few and sorted as text.
+   * Numbers of the records in force at `now`, sorted bytewise by type and value (interface.md 5): four bytes a record,
+   * because the digest's bytes order as its hex text does.
    */
   sortedInForce(now: number): Uint32Array {
     const found = new Uint32Array(this.#records)
     let length = 0
     for (let record = 0; record < this.#records; record++) if (this.#inForce(record, now)) found[length++] = record
-    // By name of type, then value: the digest's bytes order as its hex text does.
     return found.subarray(0, length).sort((a, b) => this.#compare(a, b))
   }
 
@@ -256,8 +248,8 @@ export function keyOf(type: number, value: string): Buffer {
   return IDENTIFIER_TYPES[type] === 'partner_user_id' ? Buffer.from(hash('sha256', value), 'hex') : Buffer.from(value, 'hex')
 }
 
-/** SHA-256 in lower-case hex of the lines of `interface.md` 5. */
-export function membersText(memberships: Memberships, now: number, line: (member: Member) => string, sink: (text: string) => void): void {
+/** Hands out the text of everything in force, a line an identifier, sorted; in pieces, so that no text holds ten million lines. */
+export function eachLine(memberships: Memberships, now: number, line: (member: Member) => string, sink: (text: string) => void): void {
   let text = ''
   for (const record of memberships.sortedInForce(now)) {
     text += line(memberships.member(record))

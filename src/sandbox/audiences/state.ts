@@ -1,0 +1,52 @@
+/** Custom audiences, do-not-reach lists and sharing permissions. */
+import type { World } from '../area.ts'
+import { Memberships } from './memberships.ts'
+
+export interface Audience {
+  readonly id: string
+  readonly accountId: string
+  name: string
+  description: string | null
+  readonly created_at: string
+  updated_at: string
+  deleted: boolean
+  memberships: Memberships
+}
+
+export interface Permission {
+  readonly id: string
+  readonly tailored_audience_id: string
+  readonly granted_account_id: string
+  permission_level: string
+  readonly created_at: string
+  updated_at: string
+  deleted: boolean
+}
+
+export interface AudienceState {
+  readonly audiences: Map<string, Audience>
+  readonly lists: Map<string, Audience>
+  readonly permissions: Map<string, Permission>
+}
+
+const CREATED = '2026-01-15T12:00:00Z'
+
+export function createAudienceState(_world: World): AudienceState {
+  const fixed = (id: string, name: string): Audience => ({ id, accountId: '18ce54d4x5t', name, description: null, created_at: CREATED, updated_at: CREATED, deleted: false, memberships: new Memberships() })
+  return {
+    audiences: new Map([['1nmth', fixed('1nmth', 'Sandbox audience')]]),
+    lists: new Map([['2dnr', fixed('2dnr', 'Do Not Reach List')]]),
+    permissions: new Map([
+      [
+        '1perm',
+        { id: '1perm', tailored_audience_id: '1nmth', granted_account_id: '18ce54aymz3', permission_level: 'READ_ONLY', created_at: CREATED, updated_at: CREATED, deleted: false },
+      ],
+    ]),
+  }
+}
+
+/** structuredClone knows nothing of Memberships. */
+export function cloneAudienceState(state: AudienceState): AudienceState {
+  const cloneAll = (map: Map<string, Audience>): Map<string, Audience> => new Map([...map].map(([id, one]) => [id, { ...one, memberships: one.memberships.clone() }]))
+  return { audiences: cloneAll(state.audiences), lists: cloneAll(state.lists), permissions: structuredClone(state.permissions) }
+}

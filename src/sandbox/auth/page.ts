@@ -1,0 +1,49 @@
+/** The page on which a person allows or denies an application (spec 4.1). Everything shown is escaped. */
+import type { RequestToken } from './tokens.ts'
+
+export interface AuthorizationPage {
+  readonly token: RequestToken
+  readonly path: string
+  readonly screenName: string
+  readonly forceLogin: boolean
+}
+
+export function authorizationPage({ token, path, screenName, forceLogin }: AuthorizationPage): string {
+  const password = forceLogin ? '<p><label>Password <input type="password" name="password" autocomplete="off"></label></p>' : ''
+  return page(
+    'Authorize the application',
+    `<p>The application wants to ${token.access === 'read' ? 'read' : 'read and change'} what this account can reach.</p>
+<form method="get" action="${escapeHtml(path)}">
+<input type="hidden" name="oauth_token" value="${escapeHtml(token.token)}">
+<p><label>Handle <input name="screen_name" value="${escapeHtml(screenName)}"></label></p>${password}
+<button name="decision" value="allow" id="allow">Allow</button>
+<button name="decision" value="deny" id="deny">Deny</button>
+</form>`,
+  )
+}
+
+/** Out-of-band mode: the person types the PIN into the application. */
+export function pinPage(pin: string): string {
+  return page('Access granted', `<p>Type this PIN into the application:</p>\n<p><kbd aria-labelledby="code-desc"><code id="oauth_pin">${pin}</code></kbd></p>`)
+}
+
+export function deniedPage(): string {
+  return page('Access denied', '<p>The application was not given access. You can close this page.</p>')
+}
+
+export function wrongTokenPage(): string {
+  return page('This link does not work', '<p>The request token is unknown or was used before. Start again from the application.</p>')
+}
+
+function page(title: string, body: string): string {
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>${title}</title></head>
+<body><h1>${title}</h1>
+${body}
+</body></html>
+`
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`)
+}

@@ -1,0 +1,52 @@
+/** Tokens of all kinds and their lives (spec 3.2). Plain data: snapshots copy it. */
+import type { World } from '../area.ts'
+
+export interface AccessToken {
+  readonly token: string
+  readonly secret: string
+  readonly userId: string
+  readonly access: 'read' | 'write'
+  active: boolean
+}
+
+export interface RequestToken {
+  readonly token: string
+  readonly secret: string
+  readonly callback: string
+  readonly access: 'read' | 'write'
+  /** Set when a person allowed it. */
+  verifier: string | null
+  userId: string | null
+  /** `denied` and `used` tokens are refused. */
+  state: 'new' | 'allowed' | 'denied' | 'used'
+}
+
+export interface AuthState {
+  readonly accessTokens: Map<string, AccessToken>
+  readonly requestTokens: Map<string, RequestToken>
+  /** At most one outstanding (spec 3.2); as sent on the wire, percent-escapes included. */
+  bearer: string | null
+  readonly deadBearers: Set<string>
+  /** Users who already granted access: `authenticate` asks them no more. */
+  readonly granted: Set<string>
+}
+
+export function createAuthState(world: World): AuthState {
+  const { accessToken, accessTokenSecret } = world.credentials
+  return {
+    accessTokens: new Map([[accessToken, { token: accessToken, secret: accessTokenSecret, userId: '1001', access: 'write', active: true }]]),
+    requestTokens: new Map(),
+    bearer: null,
+    deadBearers: new Set(),
+    granted: new Set(),
+  }
+}
+
+const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+
+/** Random text from the sandbox's seed, so that a replayed journal issues the same tokens. */
+export function randomText(world: World, length: number): string {
+  let text = ''
+  while (text.length < length) text += LETTERS[Math.floor(world.random() * LETTERS.length)] ?? 'A'
+  return text
+}

@@ -1,0 +1,183 @@
+/** Who is calling, and may they: OAuth 1.0a, bearer, basic, each refused with its own documented answer (gaps 2, 3, 9). */
+import type { Endpoint } from '../service/contract/endpoint.ts'
+import type { SandboxUser } from './area.ts'
+import type { AuthState } from './auth/tokens.ts'
+import { adsRefusal, coreRefusal, jsonRefusal, problem, type Refusal } from './refusal.ts'
+import { parseAuthorization, verifySignature, type Pair } from './signature.ts'
+import type { SandboxWorld } from './world.ts'
+
+export interface Incoming {
+  readonly method: string
+  readonly rawPath: string
+  readonly rawQuery: string
+  readonly host: string
+  readonly authorization: string | undefined
+  readonly query: readonly Pair[]
+  readonly form: readonly Pair[]
+}
+
+export interface Caller {
+  readonly user: SandboxUser | undefined
+  readonly oauth: ReadonlyMap<string, string>
+  readonly kind: 'user' | 'consumer' | 'request-token' | 'bearer' | 'basic' | 'browser'
+  /** What rate limits count by. */
+  readonly id: string
+}
+
+const NONE: ReadonlyMap<string, string> = new Map()
+
+/** Nonces seen lately, by token. Real time, never part of a snapshot: a replayed request stays a replay. */
+export class Nonces {
+  readonly #seen = new Map<number, Set<string>>()
+  /** False when the nonce was used within the window. */
+  add(timestampS: number, key: string, windowS: number, nowS: number): boolean {
+    let set = this.#seen.get(timestampS)
+    if (set === undefined) {
+      for (const second of this.#seen.keys()) if (second < nowS - windowS) this.#seen.delete(second)
+      this.#seen.set(timestampS, (set = new Set()))
+    }
+    if (set.has(key)) return false
+    set.add(key)
+    return true
+  }
+  clear(): void {
+    this.#seen.clear()
+  }
+}
+
+/** @throws {Refusal} with the answer that the host of the endpoint documents */
+export function authenticate(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, incoming: Incoming): Caller {
+  if (endpoint.auth === 'browser') return { user: undefined, oauth: NONE, kind: 'browser', id: 'browser' }
+  const header = incoming.authorization
+  const scheme = /^\s*(\w+)/.exec(header ?? '')?.[1]?.toLowerCase()
+  const wanted = endpoint.host !== 'core' && world.switch('ads_auth') === 'bearer' ? 'bearer' : endpoint.auth
+  switch (wanted) {
+    case 'basic':
+      return basic(world, header)
+    case 'basic-or-user':
+      return scheme === 'oauth' ? signed(world, nonces, endpoint, incoming, 'user') : basic(world, header)
+    case 'bearer':
+      if (scheme === 'oauth') throw wrongKind()
+      return bearer(world, endpoint, header, wanted === endpoint.auth ? undefined : '1001')
+    case 'bearer-or-user':
+      return scheme === 'oauth' ? signed(world, nonces, endpoint, incoming, 'user') : bearer(world, endpoint, header)
+    default:
+      if (scheme === 'bearer' && endpoint.host === 'core') {
+        bearer(world, endpoint, header)
+        throw incoming.rawPath.startsWith('/2/') ? wrongKind() : coreRefusal(403, 220, 'Your credentials do not allow access to this resource')
+      }
+      return signed(world, nonces, endpoint, incoming, wanted)
+  }
+}
+
+function signed(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, incoming: Incoming, wanted: Caller['kind']): Caller {
+  const oauth = incoming.authorization === undefined ? undefined : parseAuthorization(incoming.authorization.trim())
+  const refuse = unauthenticated(world, endpoint, incoming)
+  if (oauth === undefined) throw incoming.authorization === undefined && endpoint.host === 'core' && !incoming.rawPath.startsWith('/2/') ? coreRefusal(400, 215, 'Bad Authentication data') : refuse
+  const fields = new Map(oauth)
+  // A parameter of the protocol stands once in the header (RFC 5849 3.1).
+  if (fields.size !== oauth.length) throw refuse
+  for (const name of ['oauth_consumer_key', 'oauth_nonce', 'oauth_signature', 'oauth_signature_method', 'oauth_timestamp']) if (!fields.get(name)) throw refuse
+  if (fields.get('oauth_signature_method') !== 'HMAC-SHA1' || (fields.get('oauth_version') ?? '1.0') !== '1.0') throw refuse
+  if (fields.get('oauth_consumer_key') !== world.credentials.consumerKey) throw refuse
+  if (world.switch('raw_reserved') === 'reject' && /[:/,]/.test(incoming.rawQuery)) throw refuse
+  const { user, secret } = tokenOf(world, endpoint, incoming, fields, wanted, refuse)
+  const request = { method: incoming.method, scheme: 'http', host: incoming.host, rawPath: incoming.rawPath, query: incoming.query, form: incoming.form, oauth }
+  const duplicates = world.switch('duplicate_oauth') === 'rfc' ? 'rfc' : 'both'
+  if (!verifySignature(request, { consumerSecret: world.credentials.consumerSecret, tokenSecret: secret }, duplicates)) throw refuse
+  checkFreshness(world, nonces, fields, refuse)
+  if (world.switch('app_approved') === 'no' && endpoint.host !== 'core')
+    throw adsRefusal('UNAUTHORIZED_CLIENT_APPLICATION', 'The client application making this request does not have access to this API')
+  return { user, oauth: fields, kind: wanted, id: user?.id ?? 'app' }
+}
+
+function tokenOf(world: SandboxWorld, endpoint: Endpoint, incoming: Incoming, fields: ReadonlyMap<string, string>, wanted: Caller['kind'], refuse: Refusal): { user: SandboxUser | undefined; secret: string } {
+  const auth = authState(world)
+  const token = fields.get('oauth_token') ?? ''
+  if (wanted === 'request-token') {
+    const name = token || (incoming.query.find(([key]) => key === 'oauth_token') ?? incoming.form.find(([key]) => key === 'oauth_token'))?.[1]
+    const found = auth.requestTokens.get(name ?? '')
+    if (found === undefined) throw refuse
+    return { user: undefined, secret: token === '' ? '' : found.secret }
+  }
+  if (wanted === 'consumer' && token === '') return { user: undefined, secret: '' }
+  const found = auth.accessTokens.get(token)
+  if (found === undefined) throw token !== '' && endpoint.host === 'core' ? invalidToken('.') : refuse
+  if (!found.active) throw invalidToken('.')
+  const user = world.users.get(found.userId)
+  if (found.access === 'read' && incoming.method !== 'GET' && endpoint.host !== 'core')
+    throw adsRefusal('READONLY_CLIENT_APPLICATION', 'This access token may only read')
+  return { user, secret: found.secret }
+}
+
+/** Reuse of a nonce and a timestamp out of the window are refused; both by the machine's clock (gaps 2 'Nonce, time'). */
+function checkFreshness(world: SandboxWorld, nonces: Nonces, fields: ReadonlyMap<string, string>, refuse: Refusal): void {
+  const stamp = fields.get('oauth_timestamp') ?? ''
+  const nowS = Math.floor(world.machineNow() / 1000)
+  const windowS = Number(world.switch('timestamp_window_s'))
+  if (!/^\d{1,12}$/.test(stamp) || Math.abs(Number(stamp) - nowS) > windowS) throw refuse
+  if (!nonces.add(Number(stamp), `${fields.get('oauth_token') ?? ''} ${fields.get('oauth_nonce') ?? ''}`, windowS, nowS)) throw refuse
+}
+
+function bearer(world: SandboxWorld, endpoint: Endpoint, header: string | undefined, asUser?: string): Caller {
+  const auth = authState(world)
+  const token = /^\s*bearer\s+(\S+)\s*$/i.exec(header ?? '')?.[1]
+  if (token === undefined || auth.bearer === null || token !== auth.bearer) {
+    if (endpoint.host !== 'core') throw unauthorizedAccess()
+    if (world.switch('v2_auth_errors') === 'problem' && endpoint.path.startsWith('/2/')) throw problem(401, 'Unauthorized', 'Unauthorized', 'about:blank')
+    throw header === undefined ? coreRefusal(401, 32, 'Could not authenticate you.') : invalidToken('')
+  }
+  return { user: asUser === undefined ? undefined : world.users.get(asUser), oauth: NONE, kind: 'bearer', id: 'app' }
+}
+
+/** Key and secret URL-encoded, joined by `:`, Base64 (gaps 3). */
+function basic(world: SandboxWorld, header: string | undefined): Caller {
+  const text = Buffer.from(/^\s*basic\s+(\S+)\s*$/i.exec(header ?? '')?.[1] ?? '', 'base64').toString()
+  const colon = text.indexOf(':')
+  const { consumerKey, consumerSecret } = world.credentials
+  if (colon === -1 || unescape(text.slice(0, colon)) !== consumerKey || unescape(text.slice(colon + 1)) !== consumerSecret) throw tokenRefused()
+  return { user: undefined, oauth: NONE, kind: 'basic', id: 'app' }
+}
+
+function unescape(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+export function authState(world: SandboxWorld): AuthState {
+  return world.stateOf('auth') as AuthState
+}
+
+/** 403 code 99: bad grant or credentials, too frequent, unknown token revoked (gaps 3). */
+export function tokenRefused(): Refusal {
+  return coreRefusal(403, 99, 'Unable to verify your credentials', 'authenticity_token_error')
+}
+
+/** 401 code 89; user tokens end the sentence with a full stop, bearers do not (gaps 3). */
+export function invalidToken(end: '.' | ''): Refusal {
+  return coreRefusal(401, 89, `Invalid or expired token${end}`)
+}
+
+function unauthorizedAccess(): Refusal {
+  return adsRefusal('UNAUTHORIZED_ACCESS', 'This request is not properly authenticated')
+}
+
+function unauthenticated(world: SandboxWorld, endpoint: Endpoint, incoming: Incoming): Refusal {
+  if (endpoint.host !== 'core') return unauthorizedAccess()
+  if (incoming.rawPath.startsWith('/2/') && world.switch('v2_auth_errors') === 'problem') return problem(401, 'Unauthorized', 'Unauthorized', 'about:blank')
+  return coreRefusal(401, 32, 'Could not authenticate you.')
+}
+
+/** A good token of the wrong kind: the code of the core host and the fields of a v2 problem in one body (gaps 3, 9 'Auth'). */
+function wrongKind(): Refusal {
+  return jsonRefusal(403, {
+    errors: [{ code: 220, message: 'Your credentials do not allow access to this resource' }],
+    title: 'Unsupported Authentication',
+    detail: 'Authenticating with this kind of token is not supported for this endpoint.',
+    type: 'https://api.example.com/2/problems/unsupported-authentication',
+    status: 403,
+  })
+}

@@ -1,0 +1,113 @@
+/** Product catalogs (spec 2.2, 4.2; spec/gaps.md 6), and what the control door tells of them. */
+import { createHash } from 'node:crypto'
+import { ControlText, defineArea, type Call, type Reply } from '../area.ts'
+import { listReply } from '../lists.ts'
+import { adsRefusal, adsRefusals, invalidParameter, ok } from '../refusal.ts'
+import { canonicalJson, catalogOf, deleteProducts, listProducts, putProducts } from './products.ts'
+import { createFeed, createSet, deleteFeed, deleteSet, getFeed, getSet, listFeeds, listSets, updateFeed, updateSet } from './sets.ts'
+import { createCatalogState, newCatalog, type Catalog, type CatalogState, type Product } from './state.ts'
+
+type CatalogCall = Call<CatalogState>
+
+export const catalogsArea = defineArea<CatalogState>({
+  name: 'catalogs',
+  createState: createCatalogState,
+  handlers: {
+    'catalogs.list': listCatalogs,
+    'catalogs.create': createCatalog,
+    'catalogs.update': updateCatalog,
+    'catalogs.delete': deleteCatalog,
+    'products.list': listProducts,
+    'products.put': putProducts,
+    'products.delete': deleteProducts,
+    'productSets.list': listSets,
+    'productSets.get': getSet,
+    'productSets.create': createSet,
+    'productSets.update': updateSet,
+    'productSets.delete': deleteSet,
+    'scheduledFeeds.list': listFeeds,
+    'scheduledFeeds.get': getFeed,
+    'scheduledFeeds.create': createFeed,
+    'scheduledFeeds.update': updateFeed,
+    'scheduledFeeds.delete': deleteFeed,
+  },
+  control: {
+    'GET /_sandbox/catalogs': ({ state, rest }) => {
+      const catalog = state.catalogs.get(rest[0] ?? '')
+      if (catalog === undefined) return undefined
+      if (rest[1] === undefined) return { products: catalog.products.size, digest: catalogDigest(catalog) }
+      // One line a product as written, its generated keys included, variants too.
+      return rest[1] === 'products' ? new ControlText(sortedById(catalog).map((product) => JSON.stringify(line(product)) + '\n').join('')) : undefined
+    },
+  },
+})
+
+/** SHA-256 over the lines `id TAB canonical-JSON LF`, sorted bytewise by id (interface.md 5). */
+export function catalogDigest(catalog: Catalog): string {
+  const digest = createHash('sha256')
+  for (const product of sortedById(catalog)) digest.update(`${String(product.fields['id'])}\t${canonicalJson(product.fields)}\n`)
+  return digest.digest('hex')
+}
+
+function sortedById(catalog: Catalog): Product[] {
+  return [...catalog.products.values()]
+    .map((product) => ({ product, bytes: Buffer.from(String(product.fields['id'])) }))
+    .sort((a, b) => Buffer.compare(a.bytes, b.bytes))
+    .map(({ product }) => product)
+}
+
+function line(product: Product): Record<string, unknown> {
+  return { ...product.fields, product_key: product.key, ...(product.groupKey === null ? {} : { item_group_key: product.groupKey }) }
+}
+
+function listCatalogs(call: CatalogCall): Reply {
+  const userId = userOf(call)
+  return listReply(
+    call,
+    [...call.state.catalogs.values()].filter((catalog) => catalog.userId === userId),
+    { render: nameShape },
+  )
+}
+
+function createCatalog(call: CatalogCall): Reply {
+  const userId = userOf(call)
+  if ([...call.state.catalogs.values()].some((catalog) => catalog.userId === userId)) throw adsRefusal('ACTION_NOT_ALLOWED', 'A user can hold one product catalog')
+  const catalog = newCatalog(call.world.newId(), userId, String(call.params['name']))
+  call.state.catalogs.set(catalog.id, catalog)
+  return ok(nameShape(catalog))
+}
+
+function updateCatalog(call: CatalogCall): Reply {
+  const catalog = catalogOf(call)
+  catalog.name = String(call.params['name'])
+  echoAsId(call)
+  return ok(nameShape(catalog))
+}
+
+function deleteCatalog(call: CatalogCall): Reply {
+  const catalog = catalogOf(call)
+  call.state.catalogs.delete(catalog.id)
+  echoAsId(call)
+  return ok(nameShape(catalog))
+}
+
+/** `user_id`, by default the authenticated user; nobody reaches another's catalogs. */
+function userOf(call: CatalogCall): string {
+  const own = call.user?.id ?? '1001'
+  const asked = call.params['user_id']
+  if (asked !== undefined && String(asked) !== own) {
+    if (call.world.users.has(String(asked))) throw adsRefusal('ACTION_NOT_ALLOWED', 'The catalogs of another user are out of reach', { parameter: 'user_id' })
+    throw adsRefusals([invalidParameter('user_id', 'the authenticated user', String(asked))])
+  }
+  return own
+}
+
+/** The echo of one catalog names it `id` (gaps 6 'Echo'). */
+function echoAsId(call: CatalogCall): void {
+  call.echo['id'] = call.echo['product_catalog_id']
+  delete call.echo['product_catalog_id']
+}
+
+function nameShape(catalog: Catalog): { id: string; name: string } {
+  return { id: catalog.id, name: catalog.name }
+}

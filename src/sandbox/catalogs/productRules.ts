@@ -1,0 +1,147 @@
+/** The field rules of spec 2.2, checked on one product as written. The sandbox's own reading; our records room has another. */
+import { parseTimestamp } from '../timestamps.ts'
+
+/** Fields of a product in the order of spec 2.2. */
+export const PRODUCT_FIELDS = [
+  'id', 'product_key', 'title', 'description', 'availability', 'condition', 'price', 'link', 'image_link', 'brand', 'gtin', 'mpn', 'mobile_link',
+  'additional_image_link', 'google_product_category', 'product_type', 'inventory', 'sale_price', 'sale_price_effective_date', 'item_group_id',
+  'item_group_key', 'gender', 'color', 'size', 'age_group', 'custom_label_0', 'custom_label_1', 'custom_label_2', 'custom_label_3', 'custom_label_4',
+] as const
+
+const KNOWN: ReadonlySet<string> = new Set(PRODUCT_FIELDS)
+const REQUIRED = ['id', 'title', 'description', 'availability', 'condition', 'price', 'link', 'image_link'] as const
+const ENUMS: Readonly<Record<string, readonly string[]>> = {
+  availability: ['in stock', 'available for order', 'preorder', 'out of stock', 'discontinued'],
+  condition: ['new', 'used', 'refurbished'],
+  gender: ['female', 'male', 'unisex'],
+  age_group: ['adult', 'all ages', 'teen', 'kids', 'toddler', 'infant', 'newborn'],
+}
+const MAX_LENGTH: Readonly<Record<string, number>> = { id: 100, title: 150, description: 5000 }
+/** ISO 4217 codes in use. */
+const CURRENCIES = new Set(
+  ('AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLF CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP ' +
+    'GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK ' +
+    'MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH ' +
+    'UGX USD UYU UZS VED VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG').split(' '),
+)
+
+/** A product as stored: only what was written and is not null, `inventory` a number. */
+export type StoredProduct = Record<string, string | number>
+
+export type LengthUnit = 'code_points' | 'utf16' | 'bytes'
+
+export interface CheckedProduct {
+  readonly fields: StoredProduct
+  /** Sentences, the field's name first (gaps 6 'errors, warnings'). */
+  readonly errors: readonly string[]
+}
+
+/** Null and the empty text are unset. `base`: fields kept from before (the switch product_put: merge). */
+export function checkProduct(input: Readonly<Record<string, unknown>>, base: StoredProduct | undefined, unit: LengthUnit): CheckedProduct {
+  const errors: string[] = []
+  const fields: StoredProduct = { ...base }
+  for (const name in input) {
+    const value = input[name]
+    if (!KNOWN.has(name)) errors.push(`${name}: unknown field`)
+    else if (name === 'product_key' || name === 'item_group_key') continue
+    else if (value === null || value === undefined || value === '') delete fields[name]
+    else if (name === 'inventory') {
+      if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 2_147_483_647) fields[name] = value
+      else errors.push('inventory: must be a whole number from 0')
+    } else if (typeof value === 'string') fields[name] = value
+    else errors.push(`${name}: must be a string`)
+  }
+  checkFields(fields, unit, errors)
+  return { fields, errors }
+}
+
+function checkFields(fields: StoredProduct, unit: LengthUnit, errors: string[]): void {
+  for (const name of REQUIRED) if (fields[name] === undefined && !errors.some((error) => error.startsWith(`${name}:`))) errors.push(`${name}: is required`)
+  for (const name in ENUMS) {
+    const value = fields[name]
+    if (value !== undefined && ENUMS[name]?.includes(String(value)) === false) errors.push(`${name}: must be one of ${ENUMS[name]?.join(', ') ?? ''}`)
+  }
+  for (const name in MAX_LENGTH) {
+    const value = fields[name]
+    const most = MAX_LENGTH[name] ?? 0
+    // The cheap bound first: no text has more code points or bytes/4 than units.
+    if (typeof value === 'string' && value.length * 3 > most && lengthOf(value, unit) > most) errors.push(`${name}: longer than ${most} characters`)
+  }
+  if (fields['brand'] === undefined && fields['gtin'] === undefined && fields['mpn'] === undefined) errors.push('brand: one of brand, gtin, mpn is required')
+  for (const name of ['link', 'mobile_link']) if (fields[name] !== undefined && !isUrl(String(fields[name]), true)) errors.push(`${name}: must be an https URL`)
+  if (fields['image_link'] !== undefined && !isUrl(String(fields['image_link']), false)) errors.push('image_link: must be a URL')
+  checkImages(fields['additional_image_link'], errors)
+  const description = fields['description']
+  if (typeof description === 'string' && hasHtml(description)) errors.push('description: must be plain text without HTML')
+  checkStock(fields, errors)
+  checkPrices(fields, errors)
+  const color = fields['color']
+  if (typeof color === 'string' && /^#?(?:[0-9a-f]{6}|[0-9a-f]{3})$/i.test(color) && (color.startsWith('#') || /\d/.test(color))) errors.push('color: must be a word, not a hex code')
+}
+
+function checkImages(list: string | number | undefined, errors: string[]): void {
+  if (list === undefined) return
+  const links = String(list).split(',')
+  if (links.length > 10) errors.push('additional_image_link: more than 10 URLs')
+  if (links.some((link) => !isUrl(link.trim(), false))) errors.push('additional_image_link: must be URLs separated by commas')
+}
+
+/** `inventory` unset is allowed; given, it must be 1 or more while in stock. */
+function checkStock(fields: StoredProduct, errors: string[]): void {
+  const { inventory } = fields
+  if (fields['availability'] === 'in stock' && typeof inventory === 'number' && inventory < 1) errors.push('inventory: must be 1 or more when availability is in stock')
+}
+
+function checkPrices(fields: StoredProduct, errors: string[]): void {
+  const price = priceOf(fields['price'])
+  const sale = priceOf(fields['sale_price'])
+  if (fields['price'] !== undefined && price === undefined) errors.push('price: must be a number, a space and an ISO 4217 code')
+  if (fields['sale_price'] !== undefined && sale === undefined) errors.push('sale_price: must be a number, a space and an ISO 4217 code')
+  if (price !== undefined && sale !== undefined) {
+    if (sale.currency !== price.currency) errors.push('sale_price: must have the currency of price')
+    else if (compareDecimals(sale.amount, price.amount) >= 0) errors.push('sale_price: must be lower than price')
+  }
+  const dates = fields['sale_price_effective_date']
+  if (typeof dates === 'string' && !isDateRange(dates)) errors.push('sale_price_effective_date: must be two ISO 8601 times with offset, joined by /')
+}
+
+function priceOf(value: string | number | undefined): { amount: string; currency: string } | undefined {
+  const match = typeof value === 'string' ? /^(\d{1,15}(?:\.\d{1,6})?) ([A-Z]{3})$/.exec(value) : null
+  return match !== null && CURRENCIES.has(match[2] ?? '') ? { amount: match[1] ?? '', currency: match[2] ?? '' } : undefined
+}
+
+/** Exact: amounts are texts of digits. */
+function compareDecimals(a: string, b: string): number {
+  const micro = (text: string): bigint => {
+    const [whole = '0', fraction = ''] = text.split('.')
+    return BigInt(whole + fraction.padEnd(6, '0'))
+  }
+  const difference = micro(a) - micro(b)
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0
+}
+
+/** `Z` counts as an offset (gaps 6 'Bounds'). */
+function isDateRange(text: string): boolean {
+  const [from = '', to = '', ...rest] = text.split('/')
+  if (rest.length > 0 || ![from, to].every((one) => /T.*(?:Z|[+-]\d{2}(?::?\d{2})?)$/.test(one))) return false
+  const start = parseTimestamp(from)
+  const end = parseTimestamp(to)
+  return start !== undefined && end !== undefined && start < end
+}
+
+/** Cheap where it can be: most links are plain; what is not goes through the URL parser. */
+function isUrl(text: string, httpsOnly: boolean): boolean {
+  if (/^https:\/\/[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d{1,5})?(?:[/?#][\w\-.~!$&'()*+,;=:@/?#%[\]]*)?$/i.test(text)) return true
+  if (!URL.canParse(text) || /\s/.test(text)) return false
+  const { protocol, hostname } = new URL(text)
+  return (protocol === 'https:' || (protocol === 'http:' && !httpsOnly)) && hostname !== ''
+}
+
+/** An opening, closing or empty tag, a comment or a doctype; `<` as "less than" is text. */
+export function hasHtml(text: string): boolean {
+  return text.includes('<') && /<(?:\/?[a-z][a-z0-9]*(?:\s[^<>]*)?\/?|!--|!doctype)\s*>|<!--/i.test(text)
+}
+
+function lengthOf(text: string, unit: LengthUnit): number {
+  return unit === 'utf16' ? text.length : unit === 'bytes' ? Buffer.byteLength(text) : [...text].length
+}

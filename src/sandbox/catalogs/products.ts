@@ -1,0 +1,199 @@
+/** Products: batch upsert, delete and fetches (spec 4.2, 2.2; spec/gaps.md 6). */
+import type { Call, Reply } from '../area.ts'
+import { adsRefusal, adsRefusals, invalidParameter } from '../refusal.ts'
+import { checkProduct, hasHtml, PRODUCT_FIELDS, type LengthUnit, type StoredProduct } from './productRules.ts'
+import type { Catalog, CatalogState, Product } from './state.ts'
+
+type CatalogCall = Call<CatalogState>
+
+interface ProductResult {
+  readonly warnings: string[]
+  readonly errors: string[]
+  readonly product_key: string | null
+  readonly id: string | null
+  readonly status: 'CREATE_SUCCESS' | 'UPDATE_SUCCESS' | 'ERROR' | 'NO_CHANGE'
+}
+
+export function putProducts(call: CatalogCall): Reply {
+  const catalog = catalogOf(call)
+  const list = call.params['products'] as readonly unknown[]
+  delete call.echo['products']
+  const bad = list.findIndex((product) => typeof product !== 'object' || product === null || Array.isArray(product))
+  if (bad !== -1) throw adsRefusals([invalidParameter('products', 'array of objects', '', `products[${bad}]`)])
+  if (list.length === 0) throw adsRefusals([invalidParameter('products', 'at least one product', '')])
+  const products = list as readonly Readonly<Record<string, unknown>>[]
+  const repeated = repeatedIds(call, products)
+  const duplicates = call.world.switch('duplicate_ids')
+  const results: ProductResult[] = []
+  products.forEach((product, index) => {
+    const id = typeof product['id'] === 'string' ? product['id'] : null
+    if (id !== null && repeated.has(comparable(call, id))) {
+      if (duplicates === 'absent') return
+      const known = catalog.products.get(comparable(call, id))
+      if (duplicates === 'no_change') results.push({ warnings: [], errors: [], product_key: known?.key ?? null, id, status: 'NO_CHANGE' })
+      else results.push(failed(call, id, known, ['id: occurs several times in this request; all its instances are ignored']))
+      return
+    }
+    results.push(putOne(call, catalog, product, id, index))
+  })
+  return { kind: 'ads', data: { products_response: call.world.switch('product_order') === 'random' ? shuffled(call, results) : results } }
+}
+
+function putOne(call: CatalogCall, catalog: Catalog, product: Readonly<Record<string, unknown>>, id: string | null, index: number): ProductResult {
+  const { world } = call
+  const known = id === null ? undefined : catalog.products.get(comparable(call, id))
+  const base = world.switch('product_put') === 'merge' ? known?.fields : undefined
+  const { fields, errors } = checkProduct(product, base, world.switch('length_unit') as LengthUnit)
+  noteViolations(call, product)
+  if (known !== undefined && world.switch('product_key_on_write') === 'required' && product['product_key'] !== known.key)
+    return failed(call, id, known, ['product_key: is required for a known product'])
+  if (errors.length > 0 || id === null) return failed(call, id, known, [...errors])
+  if (known !== undefined && sameFields(known.fields, fields)) return { warnings: [], errors: [], product_key: known.key, id, status: 'NO_CHANGE' }
+  if (!call.applies(index, id)) return { warnings: [], errors: [], product_key: known?.key ?? '0', id, status: known === undefined ? 'CREATE_SUCCESS' : 'UPDATE_SUCCESS' }
+  const groupKey = groupKeyOf(call, catalog, fields['item_group_id'])
+  if (known !== undefined) {
+    known.fields = fields
+    known.groupKey = groupKey
+    return { warnings: [], errors: [], product_key: known.key, id, status: 'UPDATE_SUCCESS' }
+  }
+  const compared = comparable(call, id)
+  const key = (world.switch('readd_key') === 'same' ? catalog.formerKeys.get(compared) : undefined) ?? world.newId()
+  catalog.products.set(compared, { key, fields, groupKey, order: catalog.nextOrder++ })
+  catalog.idByKey.set(key, compared)
+  return { warnings: [], errors: [], product_key: key, id, status: 'CREATE_SUCCESS' }
+}
+
+export function deleteProducts(call: CatalogCall): Reply {
+  const catalog = catalogOf(call)
+  const { world } = call
+  const keys = call.params['product_keys'] as readonly unknown[]
+  if (keys.some((key) => typeof key !== 'string' && typeof key !== 'number')) throw adsRefusals([invalidParameter('product_keys', 'array of strings', '')])
+  if (keys.length === 0) throw adsRefusals([invalidParameter('product_keys', 'at least one key', '')])
+  const most = world.switch('delete_keys_max')
+  if (most !== 'none' && keys.length > Number(most)) throw adsRefusals([invalidParameter('product_keys', `at most ${most} items`, `${keys.length} items`)])
+  const unknown = world.switch('delete_unknown_key')
+  if (unknown === 'not_found') {
+    const missing = keys.find((key) => !catalog.idByKey.has(String(key)))
+    if (missing !== undefined) throw adsRefusal('NOT_FOUND', `Product ${String(missing)} was not found`, { parameter: 'product_keys' })
+  }
+  const results = keys.map((given, index) => {
+    const key = String(given)
+    const id = catalog.idByKey.get(key)
+    if (id === undefined && unknown === 'failed') return { product_key: null, failed_product_key: key, message: `Product ${key} was not found` }
+    if (id !== undefined && call.applies(index, key)) {
+      catalog.idByKey.delete(key)
+      catalog.products.delete(id)
+      catalog.formerKeys.set(id, key)
+      for (const set of catalog.sets.values()) if (set.productKeys.includes(key)) set.productKeys = set.productKeys.filter((one) => one !== key)
+    }
+    return { product_key: key, failed_product_key: null, message: null }
+  })
+  // The echo names the keys only (gaps 6 'DELETE products').
+  return { kind: 'ads', data: { delete_products: results }, request: { params: { product_keys: keys.map(String) } } }
+}
+
+/** Ascending by key; of a group only the first-submitted product (spec 2.2), but all of it when its key is asked for. */
+export function listProducts(call: CatalogCall): Reply {
+  const catalog = catalogOf(call)
+  const groupKey = call.params['item_group_key']
+  const shown = [...catalog.products.values()].filter((product) => (typeof groupKey === 'string' ? product.groupKey === groupKey : true))
+  const visible = typeof groupKey !== 'string' && call.world.switch('group_reads') === 'first' ? firstOfGroups(shown) : shown
+  const sorted = visible.sort((a, b) => (BigInt(a.key) < BigInt(b.key) ? -1 : 1))
+  const count = call.params['count'] as number
+  const cursor = call.params['cursor']
+  if (cursor !== undefined && !/^\d{1,19}$/.test(String(cursor))) throw adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer', cursor)])
+  // The cursor is the last key seen plus one, as the service's look (gaps 6 'Reads').
+  const from = cursor === undefined ? 0 : sorted.findIndex((product) => BigInt(product.key) >= BigInt(String(cursor)))
+  const page = from === -1 ? [] : sorted.slice(from, from + count)
+  const last = page.at(-1)
+  const more = last !== undefined && from + count < sorted.length
+  return { kind: 'ads', data: page.map(readShape), nextCursor: more ? String(BigInt(last.key) + 1n) : null }
+}
+
+/** Every field, null when unset. */
+export function readShape(product: Product): Record<string, unknown> {
+  const shape: Record<string, unknown> = {}
+  for (const name of PRODUCT_FIELDS) shape[name] = name === 'product_key' ? product.key : name === 'item_group_key' ? product.groupKey : (product.fields[name] ?? null)
+  return shape
+}
+
+/** Sorted keys, nothing generated: the canonical JSON of interface.md 5. */
+export function canonicalJson(fields: StoredProduct): string {
+  const sorted: StoredProduct = {}
+  for (const name of Object.keys(fields).sort()) sorted[name] = fields[name] as string | number
+  return JSON.stringify(sorted)
+}
+
+/** @throws 404 when it does not exist, 403 when it is another user's */
+export function catalogOf(call: CatalogCall): Catalog {
+  const id = String(call.params['product_catalog_id'])
+  const catalog = call.state.catalogs.get(id)
+  if (catalog === undefined) throw adsRefusal('NOT_FOUND', `Product catalog ${id} was not found`, { parameter: 'product_catalog_id' })
+  if (call.user !== undefined && catalog.userId !== call.user.id) throw adsRefusal('ACTION_NOT_ALLOWED', `Product catalog ${id} belongs to another user`, { parameter: 'product_catalog_id' })
+  return catalog
+}
+
+function firstOfGroups(products: readonly Product[]): Product[] {
+  const first = new Map<string, Product>()
+  for (const product of products) {
+    if (product.groupKey === null) continue
+    const known = first.get(product.groupKey)
+    if (known === undefined || product.order < known.order) first.set(product.groupKey, product)
+  }
+  return products.filter((product) => product.groupKey === null || first.get(product.groupKey) === product)
+}
+
+function failed(call: CatalogCall, id: string | null, known: Product | undefined, errors: string[]): ProductResult {
+  return { warnings: [], errors, product_key: call.world.switch('error_product_key') === 'present' ? (known?.key ?? null) : null, id, status: 'ERROR' }
+}
+
+function repeatedIds(call: CatalogCall, products: readonly Readonly<Record<string, unknown>>[]): ReadonlySet<string> {
+  const seen = new Set<string>()
+  const repeated = new Set<string>()
+  for (const product of products) {
+    if (typeof product['id'] !== 'string') continue
+    const id = comparable(call, product['id'])
+    if (seen.has(id)) repeated.add(id)
+    seen.add(id)
+  }
+  return repeated
+}
+
+/** What two ids are compared by. */
+function comparable(call: CatalogCall, id: string): string {
+  const choice = call.world.switch('id_comparison')
+  return choice === 'exact' ? id : choice === 'trimmed' ? id.trim() : id.trim().toLowerCase()
+}
+
+function groupKeyOf(call: CatalogCall, catalog: Catalog, group: string | number | undefined): string | null {
+  if (group === undefined) return null
+  let key = catalog.groupKeys.get(String(group))
+  if (key === undefined) catalog.groupKeys.set(String(group), (key = call.world.newId()))
+  return key
+}
+
+function sameFields(a: StoredProduct, b: StoredProduct): boolean {
+  let count = 0
+  for (const name in a) {
+    if (a[name] !== b[name]) return false
+    count++
+  }
+  for (const _ in b) count--
+  return count === 0
+}
+
+/** Sent against the rules (guarantees 6.5), whatever the answer says. */
+function noteViolations(call: CatalogCall, product: Readonly<Record<string, unknown>>): void {
+  const { world } = call
+  for (const name of ['link', 'mobile_link']) {
+    const link = product[name]
+    if (typeof link === 'string' && link !== '' && !link.startsWith('https://')) world.violation('link_not_https', `${name} is not https`)
+  }
+  if (typeof product['description'] === 'string' && hasHtml(product['description'])) world.violation('html_in_description', 'description holds HTML')
+  for (const name of ['id', 'title', 'description', 'availability', 'condition', 'price', 'link', 'image_link'])
+    if (product[name] === undefined || product[name] === null || product[name] === '') world.violation('required_field_missing', `${name} is missing`)
+}
+
+function shuffled<T>(call: CatalogCall, list: T[]): T[] {
+  return list.map((value) => ({ value, rank: call.world.random() })).sort((a, b) => a.rank - b.rank).map(({ value }) => value)
+}

@@ -1,0 +1,188 @@
+/** Product sets and scheduled feeds (spec 2.2, 4.2; spec/gaps.md 6 'Sets', 'Feeds'). */
+import type { Call, Reply } from '../area.ts'
+import { listReply } from '../lists.ts'
+import { adsRefusal, adsRefusals, invalidParameter, ok, type AdsError } from '../refusal.ts'
+import { catalogOf } from './products.ts'
+import type { Catalog, CatalogState, Product, ProductSet, ScheduledFeed } from './state.ts'
+
+type CatalogCall = Call<CatalogState>
+
+const ATTRIBUTES = ['price', 'product_type', 'google_product_category', 'sale_price', 'inventory', 'custom_label_0', 'custom_label_1', 'custom_label_2', 'custom_label_3', 'custom_label_4']
+const OPERATORS = ['GREATER_THAN', 'EQUAL_TO', 'LESS_THAN', 'MATCH', 'NOT_CONTAINS', 'CONTAINS']
+
+export function listSets(call: CatalogCall): Reply {
+  const catalog = catalogOf(call)
+  return listReply(call, [...catalog.sets.values()], { render: (set) => read(catalog, set) })
+}
+
+export function getSet(call: CatalogCall): Reply {
+  const catalog = catalogOf(call)
+  const set = setOf(call, catalog)
+  echoId(call, 'product_set_id')
+  return ok(read(catalog, set))
+}
+
+export function createSet(call: CatalogCall): Reply {
+  const catalog = catalogOf(call)
+  const { params } = call
+  const type = params['type'] === 'FILTERED' ? 'FILTERED' : 'MANUAL'
+  const errors: AdsError[] = []
+  if (type === 'MANUAL' && call.given.has('filters') && (params['filters'] as unknown[]).length > 0) errors.push(invalidParameter('filters', 'no filters for a MANUAL set', ''))
+  if (type === 'FILTERED' && call.given.has('product_keys')) errors.push(invalidParameter('product_keys', 'no product_keys for a FILTERED set', ''))
+  const filters = type === 'FILTERED' ? filtersOf(params['filters'], errors) : []
+  const productKeys = type === 'MANUAL' ? keysOf(catalog, params['product_keys'], errors) : []
+  if (errors.length > 0) throw adsRefusals(errors)
+  const set: ProductSet = { id: call.world.newId(), name: String(params['name']), description: textOrNull(params['description']), type, filters, productKeys, status: 'PROCESSING' }
+  catalog.sets.set(set.id, set)
+  return ok(shape(catalog, set))
+}
+
+export function updateSet(call: CatalogCall): Reply {
+  const catalog = catalogOf(call)
+  const set = setOf(call, catalog)
+  const errors: AdsError[] = []
+  if (call.given.has('product_keys')) {
+    if (set.type === 'FILTERED') errors.push(invalidParameter('product_keys', 'no product_keys for a FILTERED set', ''))
+    else set.productKeys = keysOf(catalog, call.params['product_keys'], errors)
+  }
+  if (errors.length > 0) throw adsRefusals(errors)
+  if (typeof call.params['name'] === 'string') set.name = call.params['name']
+  if (call.given.has('description')) set.description = textOrNull(call.params['description'])
+  set.status = 'PROCESSING'
+  echoId(call, 'product_set_id')
+  return ok(shape(catalog, set))
+}
+
+export function deleteSet(call: CatalogCall): Reply {
+  const catalog = catalogOf(call)
+  const set = setOf(call, catalog)
+  catalog.sets.delete(set.id)
+  echoId(call, 'product_set_id')
+  return ok(shape(catalog, set))
+}
+
+export function listFeeds(call: CatalogCall): Reply {
+  return listReply(call, [...catalogOf(call).feeds.values()])
+}
+
+export function getFeed(call: CatalogCall): Reply {
+  const feed = feedOf(call, catalogOf(call))
+  echoId(call, 'scheduled_feed_id')
+  return ok(feed)
+}
+
+export function createFeed(call: CatalogCall): Reply {
+  const catalog = catalogOf(call)
+  const taken = [...call.state.catalogs.values()].some((one) => one.userId === catalog.userId && one.feeds.size > 0)
+  if (taken) throw adsRefusal('ACTION_NOT_ALLOWED', 'A user can hold one scheduled feed')
+  const feed: ScheduledFeed = { id: call.world.newId(), feed_url: '', feed_format: null, frequency: null, repeat: null, start_time: null, time_zone: null }
+  writeFeed(call, feed)
+  catalog.feeds.set(feed.id, feed)
+  return ok(feed)
+}
+
+export function updateFeed(call: CatalogCall): Reply {
+  const feed = feedOf(call, catalogOf(call))
+  writeFeed(call, feed)
+  echoId(call, 'scheduled_feed_id')
+  return ok(feed)
+}
+
+export function deleteFeed(call: CatalogCall): Reply {
+  const catalog = catalogOf(call)
+  const feed = feedOf(call, catalog)
+  catalog.feeds.delete(feed.id)
+  echoId(call, 'scheduled_feed_id')
+  return ok(feed)
+}
+
+/** `PROCESSING` at first, `DONE` from the next read on (gaps 12). */
+function read(catalog: Catalog, set: ProductSet): Record<string, unknown> {
+  set.status = 'DONE'
+  return shape(catalog, set)
+}
+
+function shape(catalog: Catalog, set: ProductSet): Record<string, unknown> {
+  const ids = set.type === 'MANUAL' ? set.productKeys.map((key) => idOf(catalog, key)).filter((id) => id !== undefined) : [...catalog.products.values()].filter((product) => matchesAll(product, set)).map((product) => String(product.fields['id']))
+  return { id: set.id, name: set.name, description: set.description, type: set.type, filters: set.filters, product_ids: ids, processing_status: set.status }
+}
+
+function idOf(catalog: Catalog, key: string): string | undefined {
+  const product = catalog.products.get(catalog.idByKey.get(key) ?? '')
+  return product === undefined ? undefined : String(product.fields['id'])
+}
+
+function matchesAll(product: Product, set: ProductSet): boolean {
+  return set.filters.every(({ attribute, operator, value }) => {
+    const field = product.fields[attribute]
+    if (field === undefined) return operator === 'NOT_CONTAINS'
+    const text = String(field).toLowerCase()
+    const wanted = value.toLowerCase()
+    switch (operator) {
+      case 'GREATER_THAN':
+        return Number.parseFloat(text) > Number.parseFloat(wanted)
+      case 'LESS_THAN':
+        return Number.parseFloat(text) < Number.parseFloat(wanted)
+      case 'EQUAL_TO':
+        return text === wanted || (attribute !== 'product_type' && Number.parseFloat(text) === Number.parseFloat(wanted))
+      case 'MATCH':
+        return text === wanted
+      case 'CONTAINS':
+        return text.includes(wanted)
+      default:
+        return !text.includes(wanted)
+    }
+  })
+}
+
+function filtersOf(input: unknown, errors: AdsError[]): ProductSet['filters'] {
+  const list = Array.isArray(input) ? (input as unknown[]) : []
+  if (list.length === 0) errors.push(invalidParameter('filters', 'at least one filter', ''))
+  return list.map((one, index) => {
+    const { attribute, operator, value, ...rest } = (typeof one === 'object' && one !== null ? one : {}) as Record<string, unknown>
+    const place = `filters[${index}]`
+    if (!ATTRIBUTES.includes(String(attribute))) errors.push(invalidParameter('filters', `attribute of ${ATTRIBUTES.join(', ')}`, attribute, place))
+    if (!OPERATORS.includes(String(operator))) errors.push(invalidParameter('filters', `operator of ${OPERATORS.join(', ')}`, operator, place))
+    if (typeof value !== 'string') errors.push(invalidParameter('filters', 'value as string', value, place))
+    if (Object.keys(rest).length > 0) errors.push(invalidParameter('filters', 'attribute, operator and value', Object.keys(rest)[0], place))
+    return { attribute: String(attribute), operator: String(operator), value: String(value) }
+  })
+}
+
+function keysOf(catalog: Catalog, input: unknown, errors: AdsError[]): string[] {
+  const keys = (Array.isArray(input) ? (input as unknown[]) : []).map(String)
+  const unknown = keys.find((key) => !catalog.idByKey.has(key))
+  if (unknown !== undefined) errors.push(invalidParameter('product_keys', 'keys of products of this catalog', unknown))
+  return keys
+}
+
+function writeFeed(call: CatalogCall, feed: ScheduledFeed): void {
+  const { params, given } = call
+  if (typeof params['feed_url'] === 'string') feed.feed_url = params['feed_url']
+  for (const name of ['feed_format', 'frequency', 'start_time', 'time_zone'] as const) if (given.has(name)) feed[name] = textOrNull(params[name])
+  if (given.has('repeat')) feed.repeat = typeof params['repeat'] === 'number' ? params['repeat'] : null
+}
+
+function setOf(call: CatalogCall, catalog: Catalog): ProductSet {
+  const id = String(call.params['product_set_id'])
+  const set = catalog.sets.get(id)
+  if (set === undefined) throw adsRefusal('NOT_FOUND', `Product set ${id} was not found`, { parameter: 'product_set_id' })
+  return set
+}
+
+function feedOf(call: CatalogCall, catalog: Catalog): ScheduledFeed {
+  const id = String(call.params['scheduled_feed_id'])
+  const feed = catalog.feeds.get(id)
+  if (feed === undefined) throw adsRefusal('NOT_FOUND', `Scheduled feed ${id} was not found`, { parameter: 'scheduled_feed_id' })
+  return feed
+}
+
+/** For one set or feed the echo has `id` beside `product_catalog_id` (gaps 6 'Echo'). */
+function echoId(call: CatalogCall, name: string): void {
+  call.echo['id'] = call.echo[name]
+  delete call.echo[name]
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
+}

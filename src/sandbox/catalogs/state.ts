@@ -1,0 +1,59 @@
+/** Catalogs with their products, sets and feeds. Plain data: snapshots copy it. */
+import type { World } from '../area.ts'
+import type { StoredProduct } from './productRules.ts'
+
+export interface Product {
+  readonly key: string
+  /** What was written, without nulls and generated fields. */
+  fields: StoredProduct
+  groupKey: string | null
+  /** Order of submission; the first of a group is the one that fetches return. */
+  readonly order: number
+}
+
+export interface ProductSet {
+  readonly id: string
+  name: string
+  description: string | null
+  readonly type: 'MANUAL' | 'FILTERED'
+  readonly filters: readonly { readonly attribute: string; readonly operator: string; readonly value: string }[]
+  productKeys: string[]
+  status: 'PROCESSING' | 'DONE'
+}
+
+export interface ScheduledFeed {
+  readonly id: string
+  feed_url: string
+  feed_format: string | null
+  frequency: string | null
+  repeat: number | null
+  start_time: string | null
+  time_zone: string | null
+}
+
+export interface Catalog {
+  readonly id: string
+  readonly userId: string
+  name: string
+  /** By product id as compared (the switch id_comparison). */
+  readonly products: Map<string, Product>
+  readonly idByKey: Map<string, string>
+  readonly groupKeys: Map<string, string>
+  readonly sets: Map<string, ProductSet>
+  readonly feeds: Map<string, ScheduledFeed>
+  /** Keys of deleted products, for the switch readd_key: same. */
+  readonly formerKeys: Map<string, string>
+  nextOrder: number
+}
+
+export interface CatalogState {
+  readonly catalogs: Map<string, Catalog>
+}
+
+export function createCatalogState(_world: World): CatalogState {
+  return { catalogs: new Map([['4001', newCatalog('4001', '1001', 'Sandbox catalog')]]) }
+}
+
+export function newCatalog(id: string, userId: string, name: string): Catalog {
+  return { id, userId, name, products: new Map(), idByKey: new Map(), groupKeys: new Map(), sets: new Map(), feeds: new Map(), formerKeys: new Map(), nextOrder: 1 }
+}

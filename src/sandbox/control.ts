@@ -1,0 +1,171 @@
+/** The control door `/_sandbox/…` (interface.md 5, guarantees 6): outside the service's own paths, never in the ledger. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { ControlError, ControlText } from './area.ts'
+import { exactJson } from './answer.ts'
+import type { Engine } from './engine.ts'
+import { FaultError, type Faults } from './faults.ts'
+import type { FaultRunner } from './faultRunner.ts'
+import type { Ledger } from './ledger.ts'
+import type { Rates } from './rates.ts'
+import { SwitchError, SWITCHES } from './switches.ts'
+import { parseTimestamp } from './timestamps.ts'
+import type { Watch } from './violations.ts'
+import type { SandboxWorld, Snapshot } from './world.ts'
+
+export interface ControlParts {
+  readonly world: SandboxWorld
+  readonly engine: Engine
+  readonly ledger: Ledger
+  readonly rates: Rates
+  readonly faults: Faults
+  readonly runner: FaultRunner
+  readonly watch: Watch
+  /** Lets go what the server remembers of requests (nonces). */
+  readonly forget: () => void
+}
+
+type Input = { readonly rest: readonly string[]; readonly body: unknown; readonly query: URLSearchParams }
+
+export class Control {
+  readonly #parts: ControlParts
+  readonly #snapshots = new Map<string, Snapshot>()
+  readonly #calls: Readonly<Record<string, (input: Input) => unknown>>
+  #nextSnapshot = 1
+
+  constructor(parts: ControlParts) {
+    this.#parts = parts
+    const { ledger, faults, runner, world } = parts
+    this.#calls = {
+      'GET health': () => ({ ok: true }),
+      'POST reset': ({ body }) => this.reset(seedOf(body)),
+      'GET ledger': ({ query }) => ledger.after(Number(query.get('after') ?? 0)),
+      'GET stats': () => ledger.stats(),
+      'GET violations': () => ledger.violations,
+      'GET clock': () => ({ now: new Date(world.now()).toISOString(), offset_ms: world.core.clockOffsetMs }),
+      'PUT clock': ({ body }) => this.#setClock(body),
+      'POST faults': ({ body }) => faults.add(body),
+      'GET faults': ({ rest }) => (rest[0] === undefined ? faults.list() : faults.list().find((rule) => rule.id === rest[0])),
+      'DELETE faults': ({ rest }) => this.#removeFaults(rest[0]),
+      'GET switches': () => world.switches.all(),
+      'PUT switches': ({ body }) => this.#setSwitches(body),
+      'GET holds': () => runner.holds(),
+      'POST release': ({ rest }) => ({ released: runner.release(rest[0] ?? '') }),
+      'POST snapshot': () => this.#snapshot(),
+      'POST restore': ({ rest, body }) => this.#restore(rest[0] ?? textOf(body, 'id')),
+    }
+  }
+
+  receive(request: IncomingMessage, response: ServerResponse): void {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      void this.#answer(request, Buffer.concat(chunks)).then(({ status, body, type }) => {
+        response.writeHead(status, { 'content-type': type, 'content-length': String(Buffer.byteLength(body)) })
+        response.end(body)
+      })
+    })
+  }
+
+  /** Back to the first state: also faults, holds, ledger, violations, rates, clock and switches. */
+  async reset(seed?: number): Promise<{ ok: true }> {
+    const { world, engine, ledger, rates, faults, runner, watch, forget } = this.#parts
+    runner.clear()
+    faults.clear()
+    world.reset(seed)
+    ledger.clear()
+    rates.clear()
+    watch.clear()
+    forget()
+    engine.restartJournal()
+    if (seed !== undefined) engine.note({ kind: 'reset', seed })
+    await Promise.resolve()
+    return { ok: true }
+  }
+
+  async #answer(request: IncomingMessage, bytes: Buffer): Promise<{ status: number; body: string; type: string }> {
+    const url = new URL(request.url ?? '/', 'http://sandbox')
+    const [, , name = '', ...rest] = url.pathname.split('/').map(decodeURIComponent)
+    const json = 'application/json; charset=utf-8'
+    try {
+      const body: unknown = bytes.length === 0 ? undefined : JSON.parse(bytes.toString())
+      const result = await this.#call(`${request.method ?? 'GET'} ${name}`, { rest: rest.filter((part) => part !== ''), body, query: url.searchParams })
+      if (result === undefined) return { status: 404, body: exactJson({ error: `nothing at ${url.pathname}` }), type: json }
+      if (result instanceof ControlText) return { status: 200, body: result.body, type: 'text/plain; charset=utf-8' }
+      return { status: 200, body: exactJson(result), type: json }
+    } catch (error) {
+      const known = error instanceof FaultError || error instanceof SwitchError || error instanceof SyntaxError || error instanceof ControlError
+      if (!known) this.#parts.world.log.error({ path: url.pathname, error: error instanceof Error ? (error.stack ?? error.message) : 'unknown' }, 'the control door failed')
+      return { status: error instanceof ControlError ? error.status : known ? 400 : 500, body: exactJson({ error: error instanceof Error ? error.message : 'unknown' }), type: json }
+    }
+  }
+
+  #call(name: string, input: Input): unknown {
+    const own = this.#calls[name]
+    if (own !== undefined) return own(input)
+    const { world } = this.#parts
+    const registered = name.replace(' ', ' /_sandbox/')
+    for (const area of world.areas) {
+      const handler = area.control?.[registered]
+      if (handler !== undefined) return handler({ world, state: world.stateOf(area.name), ...input })
+    }
+    return undefined
+  }
+
+  /** `{ now: ISO }` or `{ advance_s: n }`; work that falls due is done before the answer. */
+  async #setClock(body: unknown): Promise<unknown> {
+    const { world, engine } = this.#parts
+    const { now, advance_s: advanceS } = (typeof body === 'object' && body !== null ? body : {}) as { now?: unknown; advance_s?: unknown }
+    let offsetMs = world.core.clockOffsetMs
+    if (typeof now === 'string') {
+      const at = parseTimestamp(now)
+      if (at === undefined) throw new ControlError(400, 'now is an ISO 8601 time')
+      offsetMs = at - world.machineNow()
+    } else if (typeof advanceS === 'number' && Number.isFinite(advanceS)) offsetMs += Math.round(advanceS * 1000)
+    else throw new ControlError(400, 'give { "now": ISO } or { "advance_s": seconds }')
+    world.setClockOffset(offsetMs)
+    engine.note({ kind: 'clock', offsetMs })
+    for (const area of world.areas) await area.onClock?.(world, world.stateOf(area.name))
+    return { now: new Date(world.now()).toISOString(), offset_ms: offsetMs }
+  }
+
+  #setSwitches(body: unknown): unknown {
+    const { world, engine } = this.#parts
+    if (typeof body !== 'object' || body === null || Array.isArray(body)) throw new ControlError(400, `give { name: value } with names of: ${SWITCHES.map(({ name }) => name).join(', ')}`)
+    world.switches.set(body as Record<string, unknown>)
+    engine.note({ kind: 'switches', values: world.switches.all() })
+    return world.switches.all()
+  }
+
+  #removeFaults(id: string | undefined): unknown {
+    const { faults } = this.#parts
+    if (id === undefined) {
+      faults.clear()
+      return { ok: true }
+    }
+    return faults.remove(id) ? { ok: true } : undefined
+  }
+
+  #snapshot(): unknown {
+    const id = `s${this.#nextSnapshot++}`
+    this.#snapshots.set(id, this.#parts.world.snapshot())
+    return { id }
+  }
+
+  /** The state only: ledger, faults and violations go on. The newest snapshot when no id is given. */
+  #restore(id: string): unknown {
+    const snapshot = id === '' ? [...this.#snapshots.values()].at(-1) : this.#snapshots.get(id)
+    if (snapshot === undefined) return undefined
+    this.#parts.world.restore(snapshot)
+    return { ok: true }
+  }
+}
+
+function seedOf(body: unknown): number | undefined {
+  const seed = typeof body === 'object' && body !== null ? (body as { seed?: unknown }).seed : undefined
+  return typeof seed === 'number' ? seed : undefined
+}
+
+function textOf(body: unknown, name: string): string {
+  const value = typeof body === 'object' && body !== null ? (body as Record<string, unknown>)[name] : undefined
+  return typeof value === 'string' ? value : ''
+}

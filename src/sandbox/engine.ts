@@ -1,0 +1,227 @@
+/** From an authenticated request to the area's handler and back; the one place that changes state, so also the journal's. */
+import type { Endpoint } from '../service/contract/endpoint.ts'
+import { findEndpoint } from '../service/contract/index.ts'
+import type { Area, Call, Handler, Reply, SandboxUser } from './area.ts'
+import type { Apply } from './faults.ts'
+import { Journal, type JournalEntry } from './journal.ts'
+import { adsRefusals, adsRefusal, coreRefusal, jsonRefusal, type AdsError, type Refusal } from './refusal.ts'
+import { tokenRefused } from './authenticate.ts'
+import type { Pair } from './signature.ts'
+import { validate, type Validated } from './validate.ts'
+import type { SandboxWorld } from './world.ts'
+
+export interface DispatchInput {
+  readonly endpoint: Endpoint
+  readonly path: Readonly<Record<string, string>>
+  /** Query and form pairs. */
+  readonly pairs: readonly Pair[]
+  readonly query: readonly Pair[]
+  readonly oauth: ReadonlyMap<string, string>
+  readonly user: SandboxUser | undefined
+  readonly body: unknown
+  readonly rawBody: Buffer
+}
+
+export interface Dispatched {
+  readonly reply: Reply
+  readonly echo: Readonly<Record<string, unknown>>
+}
+
+const NO_QUERY: ReadonlyMap<string, string> = new Map()
+const ALL = () => true
+
+export class Engine {
+  readonly #world: SandboxWorld
+  readonly #handlers = new Map<string, { area: Area<unknown>; handler: Handler<unknown> }>()
+  #journal: Journal | undefined
+
+  constructor(world: SandboxWorld, areas: readonly Area<unknown>[]) {
+    this.#world = world
+    for (const area of areas)
+      for (const [name, handler] of Object.entries(area.handlers)) {
+        if (this.#handlers.has(name)) throw new Error(`two handlers for ${name}`)
+        this.#handlers.set(name, { area, handler })
+      }
+  }
+
+  get handled(): ReadonlySet<string> {
+    return new Set(this.#handlers.keys())
+  }
+
+  async openJournal(path: string): Promise<void> {
+    const journal = new Journal(path)
+    await journal.open((entry) => this.#replay(entry))
+    this.#world.replayAt(undefined)
+    this.#journal = journal
+  }
+
+  note(entry: JournalEntry): void {
+    this.#journal?.write(entry)
+  }
+
+  restartJournal(): void {
+    this.#journal?.restart()
+  }
+
+  closeJournal(): void {
+    this.#journal?.close()
+  }
+
+  /** Checks the parameters. @throws {Refusal}; `echo` of the answer is on the result. */
+  check(input: DispatchInput): Validated {
+    const pairs = input.endpoint.auth === 'browser' ? input.pairs.filter(([name]) => input.endpoint.parameters.some((one) => one.name === name)) : input.pairs
+    const checked = validate(input.endpoint, { path: input.path, pairs, body: input.body, oauth: input.oauth })
+    return checked
+  }
+
+  /** Runs the handler and journals what it did. @throws {Refusal} */
+  apply(input: DispatchInput, checked: Validated, apply: Apply): Dispatched | Promise<Dispatched> {
+    const found = this.#handlers.get(input.endpoint.name)
+    if (found === undefined) throw new Error(`no handler for ${input.endpoint.name}`)
+    const world = this.#world
+    const account = this.#account(input, checked)
+    const before = { now: world.now(), nextId: String(world.core.nextId), nextShortId: world.core.nextShortId, random: world.core.random }
+    const effects: unknown[] = []
+    const call: Call<unknown> = {
+      endpoint: input.endpoint,
+      world,
+      state: world.stateOf(found.area.name),
+      now: before.now,
+      params: checked.params,
+      given: checked.given,
+      body: input.body,
+      rawBody: input.rawBody,
+      query: input.query.length === 0 ? NO_QUERY : new Map(input.query),
+      echo: checked.echo,
+      user: input.user,
+      account,
+      oauth: input.oauth,
+      applies: appliesOf(apply),
+      effect: async (run) => {
+        const value = await run()
+        effects.push(value)
+        return value
+      },
+    }
+    const noted = (reply: Reply): Dispatched => {
+      if (this.#journal !== undefined && changes(input.endpoint) && (reply.kind === 'stream' || (reply.status ?? 200) < 400))
+        this.#journal.write({
+          kind: 'call',
+          ...before,
+          endpoint: input.endpoint.name,
+          path: input.path,
+          pairs: input.pairs,
+          query: input.query,
+          oauth: [...input.oauth].filter(([name]) => name === 'oauth_token' || name === 'oauth_verifier' || name === 'oauth_callback'),
+          user: input.user?.id ?? null,
+          body: input.rawBody.toString(),
+          apply,
+          effects,
+        })
+      return { reply, echo: call.echo }
+    }
+    const reply = found.handler(call)
+    return reply instanceof Promise ? reply.then(noted) : noted(reply)
+  }
+
+  #account(input: DispatchInput, checked: Validated): Call<unknown>['account'] {
+    const id = input.path['account_id']
+    if (id === undefined) return undefined
+    const account = this.#world.accounts.get(id)
+    const reaches = account !== undefined && (input.user === undefined || account.userIds.includes(input.user.id))
+    if (!reaches || (account.deleted && checked.params['with_deleted'] !== true && input.endpoint.name !== 'accounts.delete'))
+      throw adsRefusal('ACCOUNT_NOT_FOUND', `Account ${id} was not found`)
+    return account
+  }
+
+  async #replay(entry: JournalEntry): Promise<void> {
+    const world = this.#world
+    switch (entry.kind) {
+      case 'call':
+        return this.#replayCall(entry)
+      case 'event':
+        world.replayAt(entry.now)
+        return world.applyEvent(entry.area, entry.event)
+      case 'clock':
+        return world.setClockOffset(entry.offsetMs)
+      case 'switches':
+        return world.switches.set(entry.values)
+      case 'reset':
+        return world.reset(entry.seed ?? undefined)
+    }
+  }
+
+  async #replayCall(entry: Extract<JournalEntry, { kind: 'call' }>): Promise<void> {
+    const endpoint = findEndpoint(entry.endpoint)
+    const found = this.#handlers.get(entry.endpoint)
+    if (endpoint === undefined || found === undefined) return
+    const world = this.#world
+    world.replayAt(entry.now)
+    world.core.nextId = BigInt(entry.nextId)
+    world.core.nextShortId = entry.nextShortId
+    world.core.random = entry.random
+    const rawBody = Buffer.from(entry.body)
+    const input: DispatchInput = {
+      endpoint,
+      path: entry.path,
+      pairs: entry.pairs,
+      query: entry.query,
+      oauth: new Map(entry.oauth),
+      user: entry.user === null ? undefined : world.users.get(entry.user),
+      body: endpoint.body === 'json' && rawBody.length > 0 ? (JSON.parse(entry.body) as unknown) : undefined,
+      rawBody,
+    }
+    const checked = this.check(input)
+    const effects = [...entry.effects]
+    await found.handler({
+      endpoint,
+      world,
+      state: world.stateOf(found.area.name),
+      now: entry.now,
+      params: checked.params,
+      given: checked.given,
+      body: input.body,
+      rawBody,
+      query: new Map(entry.query),
+      echo: checked.echo,
+      user: input.user,
+      account: this.#account(input, checked),
+      oauth: input.oauth,
+      applies: appliesOf(entry.apply),
+      // The recorded value stands for what the outside world said then.
+      effect: <T>() => Promise.resolve(effects.shift() as T),
+    })
+  }
+}
+
+/** The refusal for wrong parameters, in the shape of the endpoint's host. */
+export function refusalOf(endpoint: Endpoint, errors: readonly AdsError[]): Refusal {
+  if (endpoint.host !== 'core') return adsRefusals(errors, errors.length > 1 ? 400 : undefined)
+  if (endpoint.path.startsWith('/2/')) {
+    return jsonRefusal(400, {
+      errors: errors.map((error) => ({ parameters: { [error.parameter ?? '']: [String(error.value ?? '')] }, message: error.message })),
+      title: 'Invalid Request',
+      detail: 'One or more parameters to your request was invalid.',
+      type: 'https://api.example.com/2/problems/invalid-request',
+    })
+  }
+  if (endpoint.name.startsWith('oauth2.')) return tokenRefused()
+  if (endpoint.name === 'oauth.requestToken' && errors[0]?.parameter === 'oauth_callback')
+    return coreRefusal(403, 415, 'Callback URL not approved for this client application. Approved callback URLs can be adjusted in your application settings')
+  if (endpoint.name === 'oauth.accessToken' && errors[0]?.code === 'MISSING_PARAMETER') return coreRefusal(401, 32, 'Could not authenticate you.')
+  return coreRefusal(400, 214, `Bad request parameters: ${errors.map((error) => error.message).join('; ')}`)
+}
+
+/** Reads change nothing, but for the page on which a person decides. */
+function changes(endpoint: Endpoint): boolean {
+  return endpoint.method !== 'GET' || endpoint.auth === 'browser'
+}
+
+function appliesOf(apply: Apply): (index: number, key: string) => boolean {
+  if (typeof apply === 'object') return (_, key) => apply.only.includes(key)
+  if (apply.startsWith('first:')) {
+    const first = Number(apply.slice(6))
+    return (index) => index < first
+  }
+  return ALL
+}

@@ -1,0 +1,315 @@
+/** Carries a fault out on one request: holds, waits, applies as much as the rule says, and answers or breaks (guarantees 6.1, 6.2). */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Endpoint } from '../service/contract/endpoint.ts'
+import { errorPage, exactJson, type Answer } from './answer.ts'
+import { spoil } from './answerFaults.ts'
+import { authState, invalidToken } from './authenticate.ts'
+import { planOf, type Apply, type Fault, type FaultRule } from './faults.ts'
+import type { LedgerEntry } from './ledger.ts'
+import { adsRefusal, coreRefusal, tooMany, type Refusal } from './refusal.ts'
+import { parseAuthorization } from './signature.ts'
+import type { Watch } from './violations.ts'
+import type { SandboxWorld } from './world.ts'
+
+export interface FaultSeat {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly entry: LedgerEntry
+  readonly endpoint: Endpoint | undefined
+  readonly caller: string
+}
+
+export interface FaultWays {
+  /** Handles the request; refusals come as answers. */
+  readonly apply: (apply: Apply) => Answer | Promise<Answer>
+  readonly refuse: (refusal: Refusal) => Answer
+  readonly send: (answer: Answer) => void
+  /** Products or users in the request. */
+  readonly items: number
+}
+
+export interface Hold {
+  readonly name: string
+  readonly seq: number
+  readonly method: string
+  readonly path: string
+  readonly stage: string
+  readonly since: string
+}
+
+export class FaultRunner {
+  readonly #world: SandboxWorld
+  readonly #watch: Watch
+  readonly #holds = new Map<Hold, () => void>()
+  readonly #timers = new Set<() => void>()
+
+  constructor(world: SandboxWorld, watch: Watch) {
+    this.#world = world
+    this.#watch = watch
+  }
+
+  holds(): readonly Hold[] {
+    return [...this.#holds.keys()]
+  }
+
+  /** Lets every request of that hold go on; answers how many. */
+  release(name: string): number {
+    const released = [...this.#holds].filter(([hold]) => hold.name === name)
+    for (const [hold, go] of released) {
+      this.#holds.delete(hold)
+      go()
+    }
+    return released.length
+  }
+
+  /** Ends every wait at once: the sandbox closes or starts anew. */
+  clear(): void {
+    for (const name of new Set(this.holds().map((hold) => hold.name))) this.release(name)
+    for (const cancel of this.#timers) cancel()
+    this.#timers.clear()
+  }
+
+  /** What acts before the body is read; `goOn` reads it. */
+  early(seat: FaultSeat, rule: FaultRule, goOn: () => void): void {
+    const { fault } = rule
+    const { stage } = planOf(fault)
+    if (fault.kind === 'hold') return void this.#hold(seat, rule, stage).then(goOn)
+    if (fault.kind === 'delay' || fault.kind === 'latency') return void this.#wait(delayOf(fault, this.#world)).then(goOn)
+    if (fault.kind === 'reset' || fault.kind === 'close') {
+      if (stage !== 'mid_upload') return this.#break(seat, fault)
+      seat.request.once('data', () => this.#break(seat, fault))
+      seat.request.once('end', () => this.#break(seat, fault))
+      return
+    }
+    if (fault.kind === 'stall') return
+    const answer = this.#given(seat, fault, (refusal) => ({ status: refusal.status, headers: { 'content-type': 'application/json' }, body: exactJson({ errors: [] }) }))
+    seat.entry.status = answer.status
+    seat.response.writeHead(answer.status, { ...answer.headers, connection: 'close' })
+    seat.response.end(answer.body)
+  }
+
+  async run(seat: FaultSeat, rule: FaultRule, ways: FaultWays): Promise<void> {
+    const { fault } = rule
+    const { stage, apply } = planOf(fault)
+    const late = stage === 'after_apply' || stage === 'mid_response' || stage === 'after_response'
+    if (!late) await this.#pause(seat, rule, stage)
+    const made = await this.#apply(seat, apply, ways)
+    if (seat.response.destroyed) return
+    if (late) await this.#pause(seat, rule, stage)
+    if (fault.kind === 'stall') return
+    const answer = await this.#answer(seat, rule, made, ways)
+    if (answer === undefined) return
+    if (fault.kind === 'commit_then_reset' || fault.kind === 'reset' || fault.kind === 'close') return this.#breakAt(seat, fault, stage, answer)
+    if (fault.kind === 'truncate') return this.#cut(seat, answer, whole(fault['bytes'], Math.floor(answer.body.length / 2)))
+    if (fault.kind === 'slow' || fault.kind === 'drip') return this.#drip(seat, answer, whole(fault['bytes_per_s'], 100))
+    if (fault.kind === 'wrong_length') return this.#cut(seat, answer, answer.body.length, answer.body.length + whole(fault['by'], 10))
+    if (fault.kind === 'no_chunk_end') return this.#unended(seat, answer)
+    if (fault['close'] === true) answer.headers['connection'] = 'close'
+    ways.send(answer)
+  }
+
+  /** Kinds that wait before they go on. */
+  async #pause(seat: FaultSeat, rule: FaultRule, stage: string): Promise<void> {
+    const { fault } = rule
+    if (fault.kind === 'hold') await this.#hold(seat, rule, stage)
+    if (fault.kind === 'delay' || fault.kind === 'latency') await this.#wait(delayOf(fault, this.#world))
+  }
+
+  async #apply(seat: FaultSeat, apply: Apply, ways: FaultWays): Promise<Answer | undefined> {
+    if (apply === 'none') return undefined
+    if (apply === 'twice') await ways.apply('all')
+    if (typeof apply === 'string' && apply.startsWith('later:')) {
+      // The answer goes out now; the bytes reach the state afterwards, whatever else came between.
+      void this.#wait(Number(apply.slice(6))).then(() => ways.apply('all'))
+      return undefined
+    }
+    if (apply === 'half') return ways.apply(`first:${Math.floor(ways.items / 2)}`)
+    return ways.apply(apply === 'twice' ? 'all' : apply)
+  }
+
+  /** What is answered: the handler's answer made wrong, or one of the fault's own. */
+  async #answer(seat: FaultSeat, rule: FaultRule, made: Answer | undefined, ways: FaultWays): Promise<Answer | undefined> {
+    const { fault } = rule
+    if (OWN_ANSWER.has(fault.kind)) return this.#given(seat, fault, ways.refuse)
+    const base = made ?? (await this.#rehearse(seat, fault, ways))
+    if (fault.kind === 'partial_apply') return partial(base, fault, ways.items)
+    return spoil(base, fault)
+  }
+
+  /** The answer that the request would have had, with nothing applied. */
+  async #rehearse(seat: FaultSeat, fault: Fault, ways: FaultWays): Promise<Answer> {
+    if (fault.kind === 'errors_in_200' || fault.kind === 'operation_errors' || BREAKS.has(fault.kind)) return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body: '{}' }
+    const answer = await ways.apply('first:0')
+    seat.entry.applied = false
+    seat.entry.applied_at = null
+    return answer
+  }
+
+  #given(seat: FaultSeat, fault: Fault, refuse: (refusal: Refusal) => Answer): Answer {
+    switch (fault.kind) {
+      case 'rate_limit':
+        return this.#rateLimited(seat, fault, refuse)
+      case 'expire_token':
+        return this.#expired(seat, refuse)
+      case 'html':
+        return { status: whole(fault['status'], 502), headers: { 'content-type': 'text/html;charset=utf-8' }, body: errorPage(whole(fault['status'], 502)) }
+      case 'empty':
+        return { status: whole(fault['status'], 200), headers: headersOf(fault), body: '' }
+      default: {
+        const answer = statusAnswer(seat, fault, refuse)
+        const waitS = Number(answer.headers['retry-after'])
+        if (waitS > 0) this.#watch.toldToWait(seat.entry, callerOf(seat, this.#world), this.#world.machineNow() + waitS * 1000)
+        return answer
+      }
+    }
+  }
+
+  #rateLimited(seat: FaultSeat, fault: Fault, refuse: (refusal: Refusal) => Answer): Answer {
+    const nowS = this.#world.machineNow() / 1000
+    const retryAfter = fault['retry_after']
+    const reset = fault['reset']
+    const headers: Record<string, string> = {}
+    if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter)
+    // A reset below a billion is meant as seconds from now, not as a time in 1970.
+    const resetS = typeof reset === 'number' ? (reset < 1_000_000_000 ? Math.ceil(nowS + reset) : reset) : undefined
+    if (reset !== undefined) Object.assign(headers, { 'x-rate-limit-limit': '1500', 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': String(resetS ?? reset) })
+    const untilS = Math.max(typeof retryAfter === 'number' ? nowS + retryAfter : 0, resetS ?? 0)
+    if (untilS > nowS) this.#watch.toldToWait(seat.entry, callerOf(seat, this.#world), untilS * 1000)
+    const answer = refuse(tooMany(seat.endpoint?.host, headers))
+    Object.assign(answer.headers, headersOf(fault))
+    return answer
+  }
+
+  /** A bearer token ends for good; an access token is refused this once, because nothing could renew it. */
+  #expired(seat: FaultSeat, refuse: (refusal: Refusal) => Answer): Answer {
+    const isBearer = /^\s*bearer/i.test(seat.request.headers.authorization ?? '')
+    if (isBearer) authState(this.#world).bearer = null
+    return refuse(invalidToken(isBearer ? '' : '.'))
+  }
+
+  #hold(seat: FaultSeat, rule: FaultRule, stage: string): Promise<void> {
+    const name = typeof rule.fault['name'] === 'string' ? rule.fault['name'] : rule.id
+    const { seq, method, path } = seat.entry
+    return new Promise((resolve) => this.#holds.set({ name, seq, method, path, stage, since: new Date(this.#world.machineNow()).toISOString() }, resolve))
+  }
+
+  #wait(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer)
+        this.#timers.delete(done)
+        resolve()
+      }
+      const timer = setTimeout(done, ms)
+      this.#timers.add(done)
+    })
+  }
+
+  #break(seat: FaultSeat, fault: Fault): void {
+    if (fault.kind === 'close') seat.request.socket.destroySoon()
+    else seat.request.socket.resetAndDestroy()
+  }
+
+  #breakAt(seat: FaultSeat, fault: Fault, stage: string, answer: Answer): void {
+    if (stage === 'mid_response') return this.#cut(seat, answer, Math.floor(answer.body.length / 2))
+    if (stage === 'after_response') {
+      seat.response.once('finish', () => this.#break(seat, fault))
+      seat.entry.status = answer.status
+      seat.response.writeHead(answer.status, answer.headers)
+      return void seat.response.end(answer.body)
+    }
+    this.#break(seat, fault)
+  }
+
+  /** Announces `length` bytes, sends `bytes` of them and breaks. */
+  #cut(seat: FaultSeat, answer: Answer, bytes: number, length: number = Buffer.byteLength(answer.body)): void {
+    seat.entry.status = answer.status
+    seat.response.writeHead(answer.status, { ...answer.headers, 'content-length': String(length) })
+    seat.response.flushHeaders()
+    const part = Buffer.from(answer.body).subarray(0, Math.min(bytes, length - 1))
+    seat.entry.answer_bytes = part.length
+    // The socket is ended only after the part is out: a reset would throw it away unread.
+    seat.response.write(part, () => seat.request.socket.destroySoon())
+    if (part.length === 0) seat.request.socket.destroySoon()
+  }
+
+  #unended(seat: FaultSeat, answer: Answer): void {
+    seat.entry.status = answer.status
+    seat.response.writeHead(answer.status, answer.headers)
+    seat.response.write(answer.body, () => seat.request.socket.destroySoon())
+  }
+
+  async #drip(seat: FaultSeat, answer: Answer, bytesPerS: number): Promise<void> {
+    const body = Buffer.from(answer.body)
+    seat.entry.status = answer.status
+    seat.response.writeHead(answer.status, { ...answer.headers, 'content-length': String(body.length) })
+    const step = Math.max(1, Math.floor(bytesPerS / 10))
+    for (let at = 0; at < body.length && !seat.response.destroyed; at += step) {
+      seat.response.write(body.subarray(at, at + step))
+      await this.#wait((step * 1000) / bytesPerS)
+    }
+    seat.response.end()
+  }
+}
+
+/** Kinds whose answer does not come from the handler. */
+const OWN_ANSWER = new Set(['status', 'html', 'empty', 'rate_limit', 'expire_token'])
+
+/** Kinds that break the connection: without `apply` there is no answer to break off in. */
+const BREAKS = new Set(['reset', 'close', 'commit_then_reset'])
+
+function statusAnswer(seat: FaultSeat, fault: Fault, refuse: (refusal: Refusal) => Answer): Answer {
+  const status = whole(fault['status'], 500)
+  const body = fault['body']
+  if (body !== undefined) {
+    const text = typeof body === 'string' ? body : exactJson(body)
+    const type = typeof body !== 'string' ? 'application/json; charset=utf-8' : body.trimStart().startsWith('<') ? 'text/html;charset=utf-8' : 'text/plain;charset=utf-8'
+    return { status, headers: { 'content-type': type, ...headersOf(fault) }, body: text }
+  }
+  const answer =
+    status >= 400
+      ? refuse(seat.endpoint?.host === 'core' ? coreRefusal(status, CORE_CODES[status] ?? 131, 'Internal error') : adsRefusal(ADS_CODES[status] ?? 'INTERNAL_ERROR', `The service answered ${status}`, { status }))
+      : { status, headers: {}, body: '' }
+  Object.assign(answer.headers, headersOf(fault))
+  return answer
+}
+
+const ADS_CODES: Readonly<Record<number, string>> = {
+  400: 'INVALID_PARAMETER', 401: 'UNAUTHORIZED_ACCESS', 403: 'ACTION_NOT_ALLOWED', 404: 'NOT_FOUND', 405: 'METHOD_NOT_ALLOWED', 408: 'CANCELLED_REQUEST',
+  413: 'REQUEST_TOO_COMPLEX', 423: 'LOCK_ACQUISITION_TIMEOUT', 429: 'TOO_MANY_REQUESTS', 500: 'INTERNAL_ERROR', 503: 'SERVICE_UNAVAILABLE',
+}
+const CORE_CODES: Readonly<Record<number, number>> = { 400: 215, 401: 89, 403: 220, 404: 34, 429: 88, 503: 130 }
+
+/** Counts told as they are: so many applied of so many sent; products that were left out are errors. */
+function partial(answer: Answer, fault: Fault, items: number): Answer {
+  if (answer.status >= 400) return answer
+  const planned = planOf(fault).apply
+  const applied = planned === 'half' ? Math.floor(items / 2) : typeof planned === 'string' && planned.startsWith('first:') ? Number(planned.slice(6)) : items
+  const body = JSON.parse(answer.body.toString()) as { data?: { products_response?: { status: string }[] } }
+  const results = body.data?.products_response
+  if (results === undefined) return spoil(answer, { kind: 'counts', success: applied })
+  results.forEach((one, index) => {
+    if (index >= applied) Object.assign(one, { status: 'ERROR', errors: ['The product could not be written'], product_key: null })
+  })
+  return { ...answer, body: exactJson(body) }
+}
+
+function delayOf(fault: Fault, world: SandboxWorld): number {
+  return whole(fault['ms'], 1000) + Math.floor(world.random() * whole(fault['jitter'], 0))
+}
+
+function headersOf(fault: Fault): Record<string, string> {
+  const { headers } = fault
+  return typeof headers === 'object' && headers !== null ? Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)])) : {}
+}
+
+/** The caller is known after authentication only, which a fault may come before: then by the token in the header. */
+function callerOf(seat: FaultSeat, world: SandboxWorld): string {
+  const pairs = parseAuthorization(seat.request.headers.authorization ?? '')
+  const token = pairs?.find(([name]) => name === 'oauth_token')?.[1] ?? ''
+  return authState(world).accessTokens.get(token)?.userId ?? 'app'
+}
+
+function whole(value: unknown, fallback: number): number {
+  return typeof value === 'number' && Number.isInteger(value) ? value : fallback
+}

@@ -1,0 +1,55 @@
+/** What a request carries, for the ledger and the checks on overlapping keys: products, product keys, users. */
+
+export interface Carried {
+  readonly items: number
+  /** One text per key, the same for two requests exactly when they touch the same thing. */
+  readonly keys: readonly string[]
+}
+
+const NOTHING: Carried = { items: 0, keys: [] }
+
+export function carriedBy(endpoint: string, path: Readonly<Record<string, string>>, body: unknown): Carried {
+  if (endpoint === 'products.put') return products(path, field(body, 'products'))
+  if (endpoint === 'products.delete') return productKeys(path, field(body, 'product_keys'))
+  if (endpoint === 'audiences.users') return users(`a ${path['custom_audience_id'] ?? ''}`, body)
+  if (endpoint === 'doNotReachLists.users') return users(`d ${path['do_not_reach_list_id'] ?? ''}`, body)
+  return NOTHING
+}
+
+function products(path: Readonly<Record<string, string>>, list: unknown): Carried {
+  if (!Array.isArray(list)) return NOTHING
+  const keys: string[] = []
+  for (const product of list) {
+    const id = field(product, 'id')
+    if (typeof id === 'string') keys.push(`p ${path['product_catalog_id'] ?? ''} ${id}`)
+  }
+  return { items: list.length, keys }
+}
+
+function productKeys(path: Readonly<Record<string, string>>, list: unknown): Carried {
+  if (!Array.isArray(list)) return NOTHING
+  return { items: list.length, keys: list.map((key) => `k ${path['product_catalog_id'] ?? ''} ${String(key)}`) }
+}
+
+function users(scope: string, body: unknown): Carried {
+  if (!Array.isArray(body)) return NOTHING
+  let items = 0
+  const keys: string[] = []
+  for (const operation of body) {
+    const list = field(field(operation, 'params'), 'users')
+    if (!Array.isArray(list)) continue
+    items += list.length
+    for (const user of list as unknown[]) {
+      if (typeof user !== 'object' || user === null) continue
+      for (const type in user) {
+        const values = (user as Record<string, unknown>)[type]
+        if (Array.isArray(values)) for (const value of values as unknown[]) keys.push(`${scope} ${type} ${String(value)}`)
+      }
+    }
+  }
+  return { items, keys }
+}
+
+function field(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
+}

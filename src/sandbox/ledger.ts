@@ -1,0 +1,115 @@
+/** Every request in order, what is in flight, and the rules that callers broke (interface.md 5, guarantees 6.4, 6.5). */
+
+export interface LedgerEntry {
+  readonly seq: number
+  /** Machine time of the first byte, ISO 8601. */
+  readonly time: string
+  readonly method: string
+  /** Without the query. */
+  readonly path: string
+  query: string
+  endpoint: string | null
+  /** Null while in flight, and when the connection was broken before a status went out. */
+  status: number | null
+  bytes: number
+  body_sha256: string
+  /** Products, keys or users in it. */
+  items: number
+  /** Did the request change, or for a read reach, the state? */
+  applied: boolean
+  fault: string | null
+  fault_id: string | null
+  readonly connection: number
+  readonly worker: string | null
+  body_end_at: string | null
+  applied_at: string | null
+  answer_started_at: string | null
+  answer_ended_at: string | null
+  answer_bytes: number
+  client_closed: boolean
+}
+
+export interface Violation {
+  readonly seq: number
+  readonly time: string
+  readonly rule: string
+  readonly detail: string
+  readonly method: string
+  readonly path: string
+}
+
+export interface EndpointStats {
+  requests: number
+  readonly by_status: Record<string, number>
+  items: number
+  most_in_flight: number
+  most_in_60_s: number
+}
+
+export class Ledger {
+  readonly entries: LedgerEntry[] = []
+  readonly violations: Violation[] = []
+  /** The request whose handler runs: areas report violations through it. */
+  current: LedgerEntry | undefined
+  readonly #inFlight = new Map<string, { now: number; most: number }>()
+  #seq = 0
+
+  open(entry: Omit<LedgerEntry, 'seq'>): LedgerEntry {
+    const opened: LedgerEntry = { seq: ++this.#seq, ...entry }
+    this.entries.push(opened)
+    return opened
+  }
+
+  /** Entries after `seq`, exclusive. */
+  after(seq: number): readonly LedgerEntry[] {
+    const first = this.entries[0]?.seq ?? 1
+    return this.entries.slice(Math.max(0, seq - first + 1))
+  }
+
+  begin(endpoint: string): void {
+    const counter = this.#inFlight.get(endpoint) ?? { now: 0, most: 0 }
+    counter.now++
+    counter.most = Math.max(counter.most, counter.now)
+    this.#inFlight.set(endpoint, counter)
+  }
+
+  end(endpoint: string): void {
+    const counter = this.#inFlight.get(endpoint)
+    if (counter !== undefined && counter.now > 0) counter.now--
+  }
+
+  inFlight(endpoint: string): number {
+    return this.#inFlight.get(endpoint)?.now ?? 0
+  }
+
+  violate(entry: LedgerEntry | undefined, time: string, rule: string, detail: string): void {
+    this.violations.push({ seq: entry?.seq ?? 0, time, rule, detail, method: entry?.method ?? '', path: entry?.path ?? '' })
+  }
+
+  stats(): Record<string, EndpointStats> {
+    const stats: Record<string, EndpointStats> = {}
+    const starts = new Map<string, { times: number[]; first: number }>()
+    for (const entry of this.entries) {
+      const name = entry.endpoint ?? 'unknown'
+      const one = (stats[name] ??= { requests: 0, by_status: {}, items: 0, most_in_flight: this.#inFlight.get(name)?.most ?? 0, most_in_60_s: 0 })
+      one.requests++
+      one.items += entry.items
+      const status = entry.status === null ? 'none' : String(entry.status)
+      one.by_status[status] = (one.by_status[status] ?? 0) + 1
+      let window = starts.get(name)
+      if (window === undefined) starts.set(name, (window = { times: [], first: 0 }))
+      const at = Date.parse(entry.time)
+      window.times.push(at)
+      while ((window.times[window.first] ?? at) <= at - 60_000) window.first++
+      one.most_in_60_s = Math.max(one.most_in_60_s, window.times.length - window.first)
+    }
+    return stats
+  }
+
+  clear(): void {
+    this.entries.length = 0
+    this.violations.length = 0
+    this.#inFlight.clear()
+    this.#seq = 0
+  }
+}

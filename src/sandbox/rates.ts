@@ -1,0 +1,75 @@
+/** Fixed windows by the machine's time, from the first request of each (spec/gaps.md 1). */
+import { rateLimits, type RateLimit } from '../service/contract/limits.ts'
+import type { Endpoint } from '../service/contract/endpoint.ts'
+
+export interface RateState {
+  readonly limit: number
+  readonly remaining: number
+  /** Epoch seconds, rounded up: whoever waits for it waits long enough. */
+  readonly resetS: number
+  readonly refused: boolean
+  /** The budget is that of an ad account: its own header trio says so. */
+  readonly account: boolean
+}
+
+interface Window {
+  endsAt: number
+  used: number
+}
+
+export interface RateInput {
+  readonly endpoint: Endpoint
+  readonly userId: string
+  readonly accountId: string | undefined
+  readonly totalCount: boolean
+  /** Only limits that the specification itself names hold. */
+  readonly namedOnly: boolean
+  readonly globalReads: number
+}
+
+const TABLE: Readonly<Record<string, RateLimit>> = rateLimits
+
+export class Rates {
+  readonly #windows = new Map<string, Window>()
+  readonly #now: () => number
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  /** Counts the request against its budgets; `take: false` only looks. */
+  check(input: RateInput, take: boolean): RateState {
+    const states = classesOf(input).map((name) => this.#one(name, input, take))
+    // The scarcer budget is the one shown; a refusal by any is a refusal.
+    return states.reduce((scarce, state) => (state.refused && !scarce.refused ? state : !scarce.refused && state.remaining < scarce.remaining ? state : scarce))
+  }
+
+  clear(): void {
+    this.#windows.clear()
+  }
+
+  #one(name: string, input: RateInput, take: boolean): RateState {
+    const rule = TABLE[name]
+    const nowMs = this.#now()
+    if (rule === undefined) return { limit: 1, remaining: 1, resetS: Math.ceil(nowMs / 1000), refused: false, account: false }
+    const limit = name === 'global_reads' ? input.globalReads : rule.limit
+    const owner = rule.per === 'user' ? input.userId : rule.per === 'account' ? (input.accountId ?? input.userId) : 'app'
+    const key = `${name} ${rule.shared || name === 'total_count' ? '' : input.endpoint.name} ${owner}`
+    let window = this.#windows.get(key)
+    if (window === undefined || window.endsAt <= nowMs) {
+      window = { endsAt: nowMs + rule.windowMs, used: 0 }
+      if (take) this.#windows.set(key, window)
+    }
+    const holds = rule.named || !input.namedOnly
+    const refused = take && holds && window.used >= limit
+    if (take && !refused) window.used++
+    return { limit, remaining: Math.max(0, limit - window.used), resetS: Math.ceil(window.endsAt / 1000), refused, account: rule.per === 'account' }
+  }
+}
+
+function classesOf(input: RateInput): string[] {
+  const names = [input.endpoint.limit]
+  if (input.totalCount) names.push('total_count')
+  if (input.endpoint.limit === 'v2_posts') names.push('v2_posts_app')
+  return names
+}

@@ -1,0 +1,84 @@
+/** Method and path to endpoint, from the contract. A trailing slash serves the same resource (gaps 2 'Base URI'). */
+import type { Endpoint } from '../service/contract/endpoint.ts'
+
+export type Route =
+  | { readonly kind: 'found'; readonly endpoint: Endpoint; readonly path: Readonly<Record<string, string>> }
+  /** The path exists with other methods. */
+  | { readonly kind: 'method'; readonly allowed: readonly string[] }
+  | { readonly kind: 'unknown' }
+
+interface Node {
+  readonly literal: Map<string, Node>
+  /** Endpoints that have a parameter here; its name is the endpoint's own. */
+  parameter: Node | undefined
+  readonly ends: Map<string, { endpoint: Endpoint; names: readonly string[] }>
+}
+
+export class Router {
+  readonly #root: Node = emptyNode()
+
+  constructor(endpoints: readonly Endpoint[]) {
+    for (const endpoint of endpoints) for (const path of [endpoint.path, ...(endpoint.aliases ?? [])]) this.#add(endpoint, path)
+  }
+
+  match(method: string, rawPath: string): Route {
+    const segments = rawPath.split('/').slice(1)
+    if (segments.at(-1) === '' && segments.length > 1) segments.pop()
+    const values: string[] = []
+    const node = walk(this.#root, segments, 0, values, (found) => found.ends.has(method)) ?? walk(this.#root, segments, 0, values, (found) => found.ends.size > 0)
+    if (node === undefined) return { kind: 'unknown' }
+    const end = node.ends.get(method)
+    if (end === undefined) return { kind: 'method', allowed: [...node.ends.keys()] }
+    const path: Record<string, string> = {}
+    end.names.forEach((name, index) => (path[name] = values[index] ?? ''))
+    return { kind: 'found', endpoint: end.endpoint, path }
+  }
+
+  #add(endpoint: Endpoint, path: string): void {
+    const names: string[] = []
+    let node = this.#root
+    for (const segment of path.split('/').slice(1)) {
+      if (segment.startsWith(':')) {
+        names.push(segment.slice(1))
+        node = node.parameter ??= emptyNode()
+        continue
+      }
+      let next = node.literal.get(segment)
+      if (next === undefined) node.literal.set(segment, (next = emptyNode()))
+      node = next
+    }
+    const taken = node.ends.get(endpoint.method)
+    if (taken !== undefined) throw new Error(`${endpoint.method} ${path} is both ${taken.endpoint.name} and ${endpoint.name}`)
+    node.ends.set(endpoint.method, { endpoint, names })
+  }
+}
+
+/** Literal segments win over parameters; goes back when they lead nowhere (`cards/poll/:id` beside `cards/:type/:id`). */
+function walk(node: Node, segments: readonly string[], at: number, values: string[], accept: (node: Node) => boolean): Node | undefined {
+  const segment = segments[at]
+  if (segment === undefined) return accept(node) ? node : undefined
+  const literal = node.literal.get(segment)
+  const kept = values.length
+  if (literal !== undefined) {
+    const found = walk(literal, segments, at + 1, values, accept)
+    if (found !== undefined) return found
+    values.length = kept
+  }
+  if (node.parameter === undefined || segment === '') return undefined
+  values.push(decodeSegment(segment))
+  const found = walk(node.parameter, segments, at + 1, values, accept)
+  if (found === undefined) values.length = kept
+  return found
+}
+
+function decodeSegment(segment: string): string {
+  try {
+    return segment.includes('%') ? decodeURIComponent(segment) : segment
+  } catch {
+    return segment
+  }
+}
+
+function emptyNode(): Node {
+  return { literal: new Map(), parameter: undefined, ends: new Map() }
+}

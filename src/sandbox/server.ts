@@ -1,0 +1,390 @@
+/** One HTTP server for all three hosts of the service: routing, authentication, rates, validation, handler, answer, faults. */
+import { hash } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Endpoint } from '../service/contract/endpoint.ts'
+import { answerOf, answerOfRefusal, commonHeaders, rateHeaders, type Answer } from './answer.ts'
+import { authenticate, Nonces, tokenRefused, type Caller } from './authenticate.ts'
+import type { Control } from './control.ts'
+import { refusalOf, type DispatchInput, type Engine } from './engine.ts'
+import type { Apply, FaultRule, Faults } from './faults.ts'
+import type { FaultRunner, FaultSeat } from './faultRunner.ts'
+import { carriedBy, type Carried } from './inspect.ts'
+import type { Ledger, LedgerEntry } from './ledger.ts'
+import type { Rates, RateState } from './rates.ts'
+import { adsRefusal, coreRefusal, invalidParameter, adsRefusals, problem, Refusal, tooMany } from './refusal.ts'
+import type { Route, Router } from './router.ts'
+import { parseForm, type Pair } from './signature.ts'
+import { looksLikeEmail, looksLikePhone, type Watch } from './violations.ts'
+import type { SandboxWorld } from './world.ts'
+
+/** No endpoint takes more than 5,000,000 bytes; what is larger is read to here, so that the refusal can be answered. */
+const MAX_BODY = 32 * 1024 * 1024
+
+export interface ServerParts {
+  readonly world: SandboxWorld
+  readonly engine: Engine
+  readonly router: Router
+  readonly ledger: Ledger
+  readonly rates: Rates
+  readonly faults: Faults
+  readonly runner: FaultRunner
+  readonly watch: Watch
+  readonly control: Control
+}
+
+/** One request on its way through the layers. */
+interface Seat extends FaultSeat {
+  readonly startedAt: number
+  readonly route: Route
+  readonly rawPath: string
+  readonly rawQuery: string
+  readonly query: readonly Pair[]
+  body: Buffer
+  json: unknown
+  jsonError: boolean
+  carried: Carried
+  caller: string
+  finished: boolean
+}
+
+export class SandboxServer {
+  readonly #parts: ServerParts
+  readonly #server: Server
+  readonly #nonces = new Nonces()
+  readonly #connections = new Map<Socket, number>()
+  #nextConnection = 1
+
+  constructor(parts: ServerParts) {
+    this.#parts = parts
+    this.#server = createServer({ keepAliveTimeout: 60_000, requestTimeout: 0 }, (request, response) => this.#receive(request, response))
+    this.#server.on('connection', (socket: Socket) => {
+      this.#connections.set(socket, this.#nextConnection++)
+      socket.setNoDelay(true)
+      socket.on('close', () => this.#connections.delete(socket))
+      socket.on('error', () => socket.destroy())
+    })
+  }
+
+  listen(port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject)
+      this.#server.listen(port, '127.0.0.1', () => {
+        this.#server.off('error', reject)
+        // A TCP server that listens has an address of this kind.
+        resolve((this.#server.address() as AddressInfo).port)
+      })
+    })
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#server.close(() => resolve())
+      for (const socket of this.#connections.keys()) socket.destroy()
+    })
+  }
+
+  forget(): void {
+    this.#nonces.clear()
+  }
+
+  #receive(request: IncomingMessage, response: ServerResponse): void {
+    const url = request.url ?? '/'
+    if (url.startsWith('/_sandbox')) return void this.#parts.control.receive(request, response)
+    const seat = this.#open(request, response, url)
+    const rule = this.#parts.faults.armed ? this.#parts.faults.beforeBody(probeOf(seat)) : undefined
+    if (rule !== undefined) {
+      mark(seat, rule)
+      this.#parts.runner.early(seat, rule, () => this.#read(seat))
+      return
+    }
+    this.#read(seat)
+  }
+
+  #open(request: IncomingMessage, response: ServerResponse, url: string): Seat {
+    const { ledger, router, watch, world } = this.#parts
+    const mark = url.indexOf('?')
+    const rawPath = pathOf(mark === -1 ? url : url.slice(0, mark))
+    const rawQuery = mark === -1 ? '' : url.slice(mark + 1)
+    const method = request.method ?? 'GET'
+    const route = router.match(method, rawPath)
+    const endpoint = route.kind === 'found' ? route.endpoint : undefined
+    const startedAt = world.machineNow()
+    const worker = request.headers['x-test-worker']
+    const entry = ledger.open({
+      time: new Date(startedAt).toISOString(),
+      method,
+      path: rawPath,
+      query: rawQuery,
+      endpoint: endpoint?.name ?? null,
+      status: null,
+      bytes: 0,
+      body_sha256: '',
+      items: 0,
+      applied: false,
+      fault: null,
+      fault_id: null,
+      connection: this.#connections.get(request.socket) ?? 0,
+      worker: typeof worker === 'string' ? worker : null,
+      body_end_at: null,
+      applied_at: null,
+      answer_started_at: null,
+      answer_ended_at: null,
+      answer_bytes: 0,
+      client_closed: false,
+    })
+    const seat: Seat = {
+      request, response, entry, endpoint, startedAt, route, rawPath, rawQuery,
+      query: parseForm(rawQuery), body: EMPTY, json: undefined, jsonError: false, carried: { items: 0, keys: [] }, caller: 'nobody', finished: false,
+    }
+    ledger.begin(endpoint?.name ?? 'unknown')
+    watch.begin(entry)
+    if (endpoint?.name === 'oauth2.token' && ledger.inFlight('oauth2.token') > 1) ledger.violate(entry, entry.time, 'two_token_calls_at_once', 'oauth2/token is already in flight')
+    response.on('close', () => this.#finish(seat))
+    return seat
+  }
+
+  #finish(seat: Seat): void {
+    if (seat.finished) return
+    seat.finished = true
+    const { ledger, watch, world } = this.#parts
+    seat.entry.answer_ended_at = new Date(world.machineNow()).toISOString()
+    if (!seat.response.writableFinished) seat.entry.client_closed = true
+    ledger.end(seat.endpoint?.name ?? 'unknown')
+    watch.finish(seat.entry)
+  }
+
+  #read(seat: Seat): void {
+    const chunks: Buffer[] = []
+    let size = 0
+    seat.request.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size <= MAX_BODY) chunks.push(chunk)
+    })
+    seat.request.on('end', () => {
+      seat.body = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
+      seat.entry.bytes = size
+      this.#arrived(seat)
+    })
+    seat.request.on('error', () => seat.response.destroy())
+  }
+
+  #arrived(seat: Seat): void {
+    const { entry, endpoint } = seat
+    const { faults, runner, watch, world } = this.#parts
+    const now = world.machineNow()
+    entry.body_end_at = new Date(now).toISOString()
+    entry.body_sha256 = hash('sha256', seat.body)
+    if (endpoint?.body === 'json' && seat.body.length > 0) parseJson(seat)
+    if (seat.route.kind === 'found') seat.carried = carriedBy(seat.route.endpoint.name, seat.route.path, seat.json)
+    entry.items = seat.carried.items
+    watch.carry(entry, seat.startedAt, seat.carried)
+    this.#lookForRawValues(seat)
+    const rule = faults.armed ? faults.withBody({ ...probeOf(seat), body: seat.body, bodyHash: entry.body_sha256 }) : undefined
+    if (rule === undefined) return this.#plain(seat)
+    mark(seat, rule)
+    runner
+      .run(seat, rule, {
+        apply: (apply) => this.#handle(seat, apply),
+        refuse: (refusal) => this.#refuse(seat, refusal, {}),
+        send: (answer) => this.#send(seat, answer),
+        items: seat.carried.items,
+      })
+      .catch((error: unknown) => this.#broken(seat, error))
+  }
+
+  /** The usual way: no promise unless the handler makes one. */
+  #plain(seat: Seat): void {
+    try {
+      const answer = this.#handle(seat, 'all')
+      if (answer instanceof Promise) answer.then((ready) => this.#send(seat, ready)).catch((error: unknown) => this.#broken(seat, error))
+      else this.#send(seat, answer)
+    } catch (error) {
+      this.#broken(seat, error)
+    }
+  }
+
+  #handle(seat: Seat, apply: Apply): Answer | Promise<Answer> {
+    let headers: Record<string, string> = {}
+    let echo: Record<string, unknown> = {}
+    try {
+      const endpoint = routed(seat)
+      const path = seat.route.kind === 'found' ? seat.route.path : {}
+      const form = formOf(seat)
+      const { world, rates, engine } = this.#parts
+      const looked = this.#rate(rates, endpoint, seat, undefined, false)
+      headers = rateHeaders(looked)
+      const caller = authenticate(world, this.#nonces, endpoint, {
+        method: seat.entry.method, rawPath: seat.rawPath, rawQuery: seat.rawQuery, host: seat.request.headers.host ?? '',
+        authorization: seat.request.headers.authorization, query: seat.query, form,
+      })
+      seat.caller = caller.id
+      this.#parts.watch.checkWait(seat.entry, caller.id)
+      const rate = this.#rate(rates, endpoint, seat, caller, true)
+      headers = rateHeaders(rate)
+      if (rate.refused) throw this.#limited(seat, endpoint, rate)
+      checkSize(seat, endpoint, world.switch('over_limit'))
+      if (seat.jsonError) throw refusalOf(endpoint, [{ ...invalidParameter('body', 'JSON', ''), details: 'invalid JSON' }])
+      if (endpoint.body !== 'json' && isJsonBody(seat)) throw refusalOf(endpoint, [{ ...invalidParameter('body', 'no JSON body; parameters go into the query or a form', ''), details: 'unexpected body' }])
+      const input: DispatchInput = { endpoint, path, pairs: form.length === 0 ? seat.query : [...seat.query, ...form], query: seat.query, oauth: caller.oauth, user: caller.user, body: seat.json, rawBody: seat.body }
+      const checked = engine.check(input)
+      echo = checked.echo
+      if (checked.errors.length > 0) throw refusalOf(endpoint, checked.errors)
+      this.#parts.ledger.current = seat.entry
+      const done = engine.apply(input, checked, apply)
+      if (done instanceof Promise)
+        return done.then(
+          ({ reply, echo: echoed }) => this.#applied(seat, answerOf(reply, echoed), headers),
+          (error: unknown) => this.#refuseOr(seat, error, echo, headers),
+        )
+      return this.#applied(seat, answerOf(done.reply, done.echo), headers)
+    } catch (error) {
+      return this.#refuseOr(seat, error, echo, headers)
+    }
+  }
+
+  #applied(seat: Seat, answer: Answer, headers: Readonly<Record<string, string>>): Answer {
+    seat.entry.applied = answer.status < 400
+    seat.entry.applied_at = new Date(this.#parts.world.machineNow()).toISOString()
+    Object.assign(answer.headers, commonHeaders(seat.endpoint), headers)
+    return answer
+  }
+
+  #refuseOr(seat: Seat, error: unknown, echo: Readonly<Record<string, unknown>>, headers: Readonly<Record<string, string>>): Answer {
+    if (!(error instanceof Refusal)) throw error
+    const answer = this.#refuse(seat, error, echo)
+    // A refusal's own headers win: that of a 429 may hide the trio.
+    answer.headers = error.status === 429 && this.#parts.world.switch('rate_limit_headers') !== 'reset' ? answer.headers : { ...headers, ...answer.headers }
+    return answer
+  }
+
+  #refuse(seat: Seat, refusal: Refusal, echo: Readonly<Record<string, unknown>>): Answer {
+    const { world } = this.#parts
+    const answer = answerOfRefusal(refusal, echo, { integerCodes: world.switch('ads_error_codes') === 'integer', body: world.switch('error_body') })
+    Object.assign(answer.headers, commonHeaders(seat.endpoint))
+    return answer
+  }
+
+  #rate(rates: Rates, endpoint: Endpoint, seat: Seat, caller: Caller | undefined, take: boolean): RateState {
+    const { world } = this.#parts
+    return rates.check(
+      {
+        endpoint,
+        userId: caller?.id ?? 'nobody',
+        accountId: seat.route.kind === 'found' ? seat.route.path['account_id'] : undefined,
+        totalCount: seat.query.some(([name, value]) => name === 'with_total_count' && value === 'true'),
+        namedOnly: world.switch('rate_limits') === 'off',
+        globalReads: Number(world.switch('global_reads')),
+      },
+      take,
+    )
+  }
+
+  #limited(seat: Seat, endpoint: Endpoint, rate: RateState): Refusal {
+    const { world, watch } = this.#parts
+    if (endpoint.limit === 'bearer_tokens') return tokenRefused()
+    watch.toldToWait(seat.entry, seat.caller, rate.resetS * 1000)
+    const waitS = Math.max(1, Math.ceil(rate.resetS - world.machineNow() / 1000))
+    const headers = world.switch('rate_limit_headers') === 'retry_after' ? { 'retry-after': String(waitS) } : {}
+    return tooMany(endpoint.host, headers)
+  }
+
+  #send(seat: Seat, answer: Answer): void {
+    const { response, entry } = seat
+    if (response.destroyed || response.headersSent) return
+    entry.status = answer.status
+    entry.answer_started_at = new Date(this.#parts.world.machineNow()).toISOString()
+    if (answer.stream !== undefined) return answer.stream(response)
+    const body = typeof answer.body === 'string' ? Buffer.from(answer.body) : answer.body
+    entry.answer_bytes = body.length
+    if (answer.status !== 204) answer.headers['content-length'] = String(body.length)
+    response.writeHead(answer.status, answer.headers)
+    response.end(body)
+  }
+
+  /** Our own mistake: said as a 500 and in the log, never swallowed. */
+  #broken(seat: Seat, error: unknown): void {
+    this.#parts.world.log.error({ path: seat.rawPath, error: error instanceof Error ? (error.stack ?? error.message) : 'unknown' }, 'the sandbox failed on a request')
+    const refusal = seat.endpoint?.host === 'core' ? coreRefusal(500, 131, 'Internal error') : adsRefusal('INTERNAL_ERROR', 'Internal error')
+    this.#send(seat, this.#refuse(seat, refusal, {}))
+  }
+
+  /** Raw emails and phone numbers in the address or a header. Bodies are looked at by their area. */
+  #lookForRawValues(seat: Seat): void {
+    const { ledger } = this.#parts
+    const found = (place: string): void => ledger.violate(seat.entry, seat.entry.time, 'raw_identifier', `looks like an email or phone in the ${place}`)
+    if (looksLikeEmail(seat.rawPath)) found('path')
+    if (seat.query.some(([, value]) => looksLikeEmail(value) || (value.startsWith('+') && looksLikePhone(value)))) found('query')
+    const { headers } = seat.request
+    for (const name in headers) {
+      const value = headers[name]
+      if (name !== 'authorization' && typeof value === 'string' && looksLikeEmail(value)) found(`header ${name}`)
+    }
+  }
+}
+
+const EMPTY = Buffer.alloc(0)
+
+/** An absolute-form target is a proxy's: only its path counts. */
+function pathOf(path: string): string {
+  return /^https?:\/\//.test(path) ? path.replace(/^https?:\/\/[^/]*/, '') : path
+}
+
+function probeOf(seat: Seat): { method: string; path: string; query: string; worker: string | undefined } {
+  return { method: seat.entry.method, path: seat.rawPath, query: seat.rawQuery, worker: seat.entry.worker ?? undefined }
+}
+
+function mark(seat: Seat, rule: FaultRule): void {
+  seat.entry.fault = rule.fault.kind
+  seat.entry.fault_id = rule.id
+}
+
+function routed(seat: Seat): Endpoint {
+  const { route, rawPath } = seat
+  if (route.kind === 'found') return route.endpoint
+  const core = /^\/(?:oauth2?|1\.1|2)(?:\/|$)/.test(rawPath)
+  if (route.kind === 'method') {
+    const headers = { allow: route.allowed.join(', ') }
+    if (core) throw new Refusal(405, rawPath.startsWith('/2/') ? { kind: 'json', body: { title: 'Method Not Allowed', detail: 'Method not allowed', type: 'about:blank', status: 405 } } : { kind: 'core', errors: [{ code: 86, message: 'This method is not allowed for this resource.' }] }, headers)
+    throw new Refusal(405, { kind: 'ads', errors: [{ code: 'METHOD_NOT_ALLOWED', message: `The method ${seat.entry.method} is not allowed for this route` }] }, headers)
+  }
+  if (rawPath.startsWith('/2/')) throw problem(404, 'Not Found', 'Not Found', 'about:blank')
+  if (core) throw coreRefusal(404, 34, 'Sorry, that page does not exist.')
+  throw adsRefusal('ROUTE_NOT_FOUND', `The route ${rawPath} was not found`)
+}
+
+function formOf(seat: Seat): readonly Pair[] {
+  const type = seat.request.headers['content-type']
+  return seat.body.length > 0 && type !== undefined && type.toLowerCase().includes('application/x-www-form-urlencoded') ? parseForm(seat.body.toString()) : NO_PAIRS
+}
+
+const NO_PAIRS: readonly Pair[] = []
+
+function isJsonBody(seat: Seat): boolean {
+  return seat.body.length > 0 && (seat.request.headers['content-type'] ?? '').toLowerCase().includes('json') && !/^\s*(?:\{\s*\}|null)?\s*$/.test(seat.body.toString())
+}
+
+function parseJson(seat: Seat): void {
+  try {
+    seat.json = JSON.parse(seat.body.toString()) as unknown
+  } catch {
+    seat.jsonError = true
+  }
+}
+
+/** Over 2,500 operations: 400; over 5,000,000 bytes: 413; both `REQUEST_TOO_COMPLEX` (gaps 5 'Too much'). */
+function checkSize(seat: Seat, endpoint: Endpoint, choice: string): void {
+  const limit = endpoint.bodyLimit
+  const bytes = limit?.bytes ?? MAX_BODY
+  const entries = limit?.entries ?? Number.POSITIVE_INFINITY
+  const tooLong = seat.entry.bytes > bytes
+  const tooMany = Array.isArray(seat.json) && seat.json.length > entries
+  if (!tooLong && !tooMany) return
+  if (choice === 'reset') {
+    seat.request.socket.resetAndDestroy()
+    throw new Refusal(400, { kind: 'ads', errors: [] })
+  }
+  const message = tooLong ? `The request body is larger than ${bytes} bytes` : `The request has more than ${entries} operations`
+  throw adsRefusals([{ code: 'REQUEST_TOO_COMPLEX', message }], tooLong && choice === 'split' ? 413 : 400)
+}
+

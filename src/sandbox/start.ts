@@ -1,0 +1,95 @@
+/** Starts the whole service on one loopback port, in this process. */
+import { systemClock, type Clock } from '../clock.ts'
+import { silentLogger, type Logger } from '../log.ts'
+import { endpoints } from '../service/contract/index.ts'
+import type { SandboxCredentials } from './area.ts'
+import { areas } from './areas.ts'
+import { Control } from './control.ts'
+import { Engine } from './engine.ts'
+import { FaultRunner } from './faultRunner.ts'
+import { Faults } from './faults.ts'
+import { Ledger, type LedgerEntry } from './ledger.ts'
+import { Rates } from './rates.ts'
+import { Router } from './router.ts'
+import { SandboxServer } from './server.ts'
+import { Watch } from './violations.ts'
+import { SandboxWorld } from './world.ts'
+
+/** What every sandbox starts with (interface.md 5). */
+export const fixedCredentials: SandboxCredentials = {
+  consumerKey: 'sandbox-consumer-key',
+  consumerSecret: 'sandbox-consumer-secret',
+  accessToken: '1001-sandbox-access-token',
+  accessTokenSecret: 'sandbox-access-token-secret',
+}
+
+export interface SandboxOptions {
+  /** 0, the default: any free port. */
+  readonly port?: number
+  readonly credentials?: Partial<SandboxCredentials>
+  /** Journal that keeps the state across restarts and kills; absent: memory only. */
+  readonly stateFile?: string
+  readonly clock?: Clock
+  /** Ids, tokens and chance follow from it. */
+  readonly seed?: number
+  readonly logger?: Logger
+}
+
+export interface Sandbox {
+  /** `http://127.0.0.1:PORT`, for all three hosts. */
+  readonly url: string
+  readonly port: number
+  readonly credentials: SandboxCredentials
+  readonly reset: () => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const clock = options.clock ?? systemClock
+  const credentials = { ...fixedCredentials, ...options.credentials }
+  const ledger = new Ledger()
+  const violate = (entry: LedgerEntry | undefined, rule: string, detail: string): void => ledger.violate(entry, new Date(clock.now()).toISOString(), rule, detail)
+  const world: SandboxWorld = new SandboxWorld({
+    areas,
+    credentials,
+    machineNow: clock.now,
+    seed: options.seed ?? 1,
+    log: options.logger ?? silentLogger,
+    violation: (rule, detail) => violate(ledger.current, rule, detail),
+    onEvent: (area, event) => engine.note({ kind: 'event', now: world.now(), area, event }),
+  })
+  const engine = new Engine(world, areas)
+  const watch = new Watch(clock.now, violate)
+  const faults = new Faults(clock.now, world.random)
+  const runner = new FaultRunner(world, watch)
+  const rates = new Rates(clock.now)
+  const parts = { world, engine, ledger, rates, faults, runner, watch }
+  const control = new Control({ ...parts, forget: () => server.forget() })
+  const server: SandboxServer = new SandboxServer({ ...parts, control, router: new Router(endpoints) })
+  if (options.stateFile !== undefined) {
+    await engine.openJournal(options.stateFile)
+    ledger.clear()
+  }
+  const port = await server.listen(options.port ?? 0)
+  world.url = `http://127.0.0.1:${port}`
+  const beat = setInterval(() => {
+    for (const area of world.areas)
+      Promise.resolve(area.onClock?.(world, world.stateOf(area.name))).catch((error: unknown) => world.log.error({ area: area.name, error: String(error) }, 'timed work failed'))
+  }, 1000)
+  beat.unref()
+  return {
+    url: world.url,
+    port,
+    credentials,
+    reset: async () => {
+      await control.reset()
+    },
+    close: async () => {
+      clearInterval(beat)
+      runner.clear()
+      world.stop()
+      await server.close()
+      engine.closeJournal()
+    },
+  }
+}

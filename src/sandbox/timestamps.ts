@@ -1,0 +1,35 @@
+/** Dates as the service takes and prints them (gaps 7 'Dates'). */
+
+/** In: date only, `Z`, `±HHMM`, `±HH:MM`, `±HH`. Milliseconds since 1970, or undefined when it is none of them. */
+export function parseTimestamp(text: string): number | undefined {
+  const match = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?(Z|[+-]\d{2}(?::?\d{2})?)?)?$/.exec(text)
+  if (match === null) return undefined
+  const [, year = '', month = '', day = '', hour = '0', minute = '0', second = '0', zone = 'Z'] = match
+  const at = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second))
+  const date = new Date(at)
+  // Date.UTC rolls 31 April over; such a date is refused instead.
+  const real = date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day) && Number(hour) < 24 && Number(minute) < 60 && Number(second) < 60
+  if (!real) return undefined
+  return at - offsetMs(zone)
+}
+
+/** Out: `Z` and whole seconds. */
+export function isoSeconds(ms: number): string {
+  return new Date(Math.floor(ms / 1000) * 1000).toISOString().replace('.000Z', 'Z')
+}
+
+/** Milliseconds later by whole months, the day clamped to the month's end (guarantees I19). */
+export function addMonths(ms: number, months: number): number {
+  const date = new Date(ms)
+  const day = date.getUTCDate()
+  date.setUTCDate(1)
+  date.setUTCMonth(date.getUTCMonth() + months)
+  date.setUTCDate(Math.min(day, new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 0)).getUTCDate()))
+  return date.getTime()
+}
+
+function offsetMs(zone: string): number {
+  if (zone === 'Z') return 0
+  const digits = zone.slice(1).replace(':', '').padEnd(4, '0')
+  return (zone.startsWith('-') ? -1 : 1) * (Number(digits.slice(0, 2)) * 60 + Number(digits.slice(2))) * 60_000
+}

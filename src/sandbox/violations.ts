@@ -1,0 +1,121 @@
+/** Rules that a caller broke, seen from the requests themselves (interface.md 5, guarantees 6.5). Refusals stay refusals; this is the test's own view. */
+import type { Carried } from './inspect.ts'
+import type { LedgerEntry } from './ledger.ts'
+
+interface Seen {
+  readonly entry: LedgerEntry
+  readonly startedAt: number
+  readonly carried: Carried
+  keySet: Set<string> | undefined
+  finishedAt: number
+}
+
+/** Callers that were told to wait, by endpoint and who. */
+interface Wait {
+  readonly until: number
+  readonly toldAt: number
+}
+
+/**
+ * A request that left before the answer "wait" arrived is no offence: what arrives within this time after it was told is
+ * let pass.
+ */
+const GRACE_MS = 500
+const SAME_BODY_MS = 5
+
+export class Watch {
+  /** In flight, or finished after something still in flight had begun: only these can overlap with the next. */
+  #seen: Seen[] = []
+  #open = new Set<number>()
+  readonly #waits = new Map<string, Wait>()
+  readonly #lastBody = new Map<string, number>()
+  readonly #now: () => number
+  readonly #violate: (entry: LedgerEntry, rule: string, detail: string) => void
+
+  constructor(now: () => number, violate: (entry: LedgerEntry, rule: string, detail: string) => void) {
+    this.#now = now
+    this.#violate = violate
+  }
+
+  /** The request's first byte. */
+  begin(entry: LedgerEntry): void {
+    this.#open.add(entry.seq)
+  }
+
+  /** Its body is known. */
+  carry(entry: LedgerEntry, startedAt: number, carried: Carried): void {
+    this.#sameBody(entry)
+    if (carried.keys.length === 0) return
+    const mine: Seen = { entry, startedAt, carried, keySet: undefined, finishedAt: Number.POSITIVE_INFINITY }
+    for (const other of this.#seen) if (other.finishedAt > startedAt) this.#compare(mine, other)
+    this.#seen.push(mine)
+    checkDuplicates(entry, carried, this.#violate)
+  }
+
+  /** The answer is out, or the connection gone. */
+  finish(entry: LedgerEntry): void {
+    this.#open.delete(entry.seq)
+    const mine = this.#seen.find((one) => one.entry === entry)
+    if (mine !== undefined) mine.finishedAt = this.#now()
+    if (this.#open.size === 0) this.#seen = []
+    else if (this.#seen.length > 64) {
+      const oldest = Math.min(...this.#open)
+      this.#seen = this.#seen.filter((one) => this.#open.has(one.entry.seq) || one.entry.seq > oldest - 32)
+    }
+  }
+
+  /** A 429 or 503 told this caller to wait. */
+  toldToWait(entry: LedgerEntry, caller: string, until: number): void {
+    const key = `${entry.endpoint ?? ''} ${caller}`
+    if ((this.#waits.get(key)?.until ?? 0) < until) this.#waits.set(key, { until, toldAt: this.#now() })
+  }
+
+  /** Is this one sent although its caller was told to wait? */
+  checkWait(entry: LedgerEntry, caller: string): void {
+    const wait = this.#waits.get(`${entry.endpoint ?? ''} ${caller}`)
+    if (wait === undefined) return
+    const now = this.#now()
+    if (now < wait.until && now > wait.toldAt + GRACE_MS) this.#violate(entry, 'request_during_retry_after', `${Math.ceil((wait.until - now) / 1000)} s too early`)
+    else if (now >= wait.until) this.#waits.delete(`${entry.endpoint ?? ''} ${caller}`)
+  }
+
+  clear(): void {
+    this.#seen = []
+    this.#open.clear()
+    this.#waits.clear()
+    this.#lastBody.clear()
+  }
+
+  #compare(mine: Seen, other: Seen): void {
+    const [small, large] = mine.carried.keys.length < other.carried.keys.length ? [mine, other] : [other, mine]
+    large.keySet ??= new Set(large.carried.keys)
+    const set = large.keySet
+    if (small.carried.keys.some((key) => set.has(key))) this.#violate(mine.entry, 'two_in_flight_for_one_key', `overlaps request ${other.entry.seq}`)
+  }
+
+  #sameBody(entry: LedgerEntry): void {
+    if (entry.bytes === 0 || entry.method === 'GET') return
+    const now = this.#now()
+    const key = `${entry.method} ${entry.path} ${entry.body_sha256}`
+    const last = this.#lastBody.get(key)
+    if (last !== undefined && now - last < SAME_BODY_MS) this.#violate(entry, 'same_body_at_once', 'the same bytes twice within 5 ms')
+    if (this.#lastBody.size > 1000) for (const [old, at] of this.#lastBody) if (now - at > SAME_BODY_MS) this.#lastBody.delete(old)
+    this.#lastBody.set(key, now)
+  }
+}
+
+function checkDuplicates(entry: LedgerEntry, carried: Carried, violate: (entry: LedgerEntry, rule: string, detail: string) => void): void {
+  const set = new Set(carried.keys)
+  if (set.size === carried.keys.length) return
+  violate(entry, 'duplicate_in_request', `${carried.keys.length - set.size} keys occur again in one request`)
+}
+
+/** Looks like `name@host.tld`, raw or percent-encoded. */
+export function looksLikeEmail(text: string): boolean {
+  return (text.includes('@') || text.includes('%40')) && /[^\s"'<>@=&?/]+(?:@|%40)[a-z0-9-]+(?:\.[a-z0-9-]+)+/i.test(text)
+}
+
+/** Looks like a phone number with its plus sign or separators: digits alone are ids. */
+export function looksLikePhone(text: string): boolean {
+  return /^\s*(?:\+|%2B|00)?[\s(]*\d[\d\s().-]{6,20}\d\s*$/i.test(text) && text.replaceAll(/\D/g, '').length <= 15 && /[+\s().-]|%2B|^0/i.test(text)
+}

@@ -1,0 +1,165 @@
+/** The state that all areas share, and the areas' own: made anew on reset, copied for snapshots. */
+import type { Logger } from '../log.ts'
+import type { Area, SandboxAccount, SandboxCredentials, SandboxUser, World } from './area.ts'
+import { Switches } from './switches.ts'
+
+export interface CoreState {
+  nextId: bigint
+  nextShortId: number
+  random: number
+  clockOffsetMs: number
+  users: Map<string, SandboxUser>
+  accounts: Map<string, SandboxAccount>
+}
+
+export interface WorldOptions {
+  readonly areas: readonly Area<unknown>[]
+  readonly credentials: SandboxCredentials
+  readonly machineNow: () => number
+  readonly seed: number
+  readonly log: Logger
+  readonly violation: (rule: string, detail: string) => void
+  readonly onEvent: (area: string, event: unknown) => void
+}
+
+/** A frozen copy of everything that a request can change. */
+export interface Snapshot {
+  readonly core: CoreState
+  readonly areas: ReadonlyMap<string, unknown>
+  readonly switches: Readonly<Record<string, string>>
+}
+
+export const FIXED_USER = '1001'
+export const FIXED_ACCOUNT = '18ce54d4x5t'
+
+export class SandboxWorld implements World {
+  readonly credentials: SandboxCredentials
+  readonly log: Logger
+  readonly machineNow: () => number
+  readonly violation: (rule: string, detail: string) => void
+  readonly switches = new Switches()
+  readonly areas: readonly Area<unknown>[]
+  url = ''
+  readonly #onEvent: (area: string, event: unknown) => void
+  #seed: number
+  #core: CoreState
+  #states = new Map<string, unknown>()
+  /** Overrides the time while a journal is replayed. */
+  #replayNow: number | undefined
+
+  constructor(options: WorldOptions) {
+    this.credentials = options.credentials
+    this.log = options.log
+    this.machineNow = options.machineNow
+    this.violation = options.violation
+    this.areas = options.areas
+    this.#onEvent = options.onEvent
+    this.#seed = options.seed
+    this.#core = firstCore(options.seed)
+    this.reset()
+  }
+
+  get users(): Map<string, SandboxUser> {
+    return this.#core.users
+  }
+  get accounts(): Map<string, SandboxAccount> {
+    return this.#core.accounts
+  }
+  get core(): CoreState {
+    return this.#core
+  }
+
+  now = (): number => this.#replayNow ?? this.machineNow() + this.#core.clockOffsetMs
+  newId = (): string => String(this.#core.nextId++)
+  newShortId = (): string => (this.#core.nextShortId++).toString(36)
+  switch = (name: string): string => this.switches.get(name)
+  stateOf = (area: string): unknown => this.#states.get(area)
+
+  random = (): number => {
+    // mulberry32: a page of state is one number, so a snapshot holds it.
+    this.#core.random = (this.#core.random + 0x6d2b79f5) | 0
+    let t = Math.imul(this.#core.random ^ (this.#core.random >>> 15), 1 | this.#core.random)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
+  }
+
+  record = (area: string, event: unknown): void => {
+    this.#onEvent(area, event)
+    this.applyEvent(area, event)
+  }
+
+  applyEvent(area: string, event: unknown): void {
+    this.areas.find((one) => one.name === area)?.applyEvent?.(this, this.stateOf(area), event)
+  }
+
+  setClockOffset(ms: number): void {
+    this.#core.clockOffsetMs = ms
+  }
+
+  replayAt(now: number | undefined): void {
+    this.#replayNow = now
+  }
+
+  reset(seed: number = this.#seed): void {
+    for (const area of this.areas) if (this.#states.has(area.name)) area.stop?.(this.#states.get(area.name))
+    this.#seed = seed
+    this.#core = firstCore(seed)
+    this.switches.clear()
+    this.#states = new Map()
+    for (const area of this.areas) this.#states.set(area.name, area.createState(this))
+  }
+
+  stop(): void {
+    for (const area of this.areas) area.stop?.(this.stateOf(area.name))
+  }
+
+  snapshot(): Snapshot {
+    return {
+      core: structuredClone(this.#core),
+      areas: new Map(this.areas.map((area) => [area.name, copy(area, this.stateOf(area.name))])),
+      switches: this.switches.all(),
+    }
+  }
+
+  restore(snapshot: Snapshot): void {
+    this.#core = structuredClone(snapshot.core)
+    this.#states = new Map(this.areas.map((area) => [area.name, copy(area, snapshot.areas.get(area.name))]))
+    this.switches.clear()
+    this.switches.set(snapshot.switches)
+  }
+}
+
+function copy(area: Area<unknown>, state: unknown): unknown {
+  return area.cloneState === undefined ? structuredClone(state) : area.cloneState(state)
+}
+
+function firstCore(seed: number): CoreState {
+  const created = '2026-01-15T12:00:00Z'
+  return {
+    nextId: 1_576_769_414_321_651_714n,
+    nextShortId: Number.parseInt('8x2fg0', 36),
+    random: seed | 0,
+    clockOffsetMs: 0,
+    users: new Map([[FIXED_USER, { id: FIXED_USER, name: 'Sandbox', screenName: 'sandbox' }]]),
+    accounts: new Map([
+      [
+        FIXED_ACCOUNT,
+        {
+          id: FIXED_ACCOUNT,
+          name: 'Sandbox account',
+          business_name: 'Example Shop',
+          business_id: null,
+          timezone: 'Europe/Berlin',
+          timezone_switch_at: '2026-01-15T23:00:00Z',
+          approval_status: 'ACCEPTED',
+          industry_type: 'RETAIL',
+          created_at: created,
+          updated_at: created,
+          deleted: false,
+          userIds: [FIXED_USER],
+          currency: 'USD',
+        },
+      ],
+    ]),
+  }
+}

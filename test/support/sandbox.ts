@@ -1,0 +1,127 @@
+/** A sandbox of the test's own on a free port, signed calls to it, and its control door. */
+import type { Clock } from '../../src/clock.ts'
+import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/start.ts'
+import { authorization, encode, type SignerCredentials } from './signer.ts'
+
+export interface CallOptions {
+  readonly query?: Readonly<Record<string, string | number | boolean>>
+  readonly form?: Readonly<Record<string, string>>
+  /** JSON body. */
+  readonly json?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  readonly oauth?: Readonly<Record<string, string>>
+  readonly credentials?: SignerCredentials
+  readonly timestamp?: number
+  readonly nonce?: string
+  /** Instead of a signature. */
+  readonly bearer?: string
+}
+
+export interface CallResult {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  // Tests look into answers of every shape; each assertion says what it expects.
+  readonly body: any
+}
+
+export interface SandboxUnderTest extends Sandbox {
+  /** A signed call; `path` with its version, without the query. */
+  readonly call: (method: string, path: string, options?: CallOptions) => Promise<CallResult>
+  readonly control: Control
+  readonly [Symbol.asyncDispose]: () => Promise<void>
+}
+
+export interface Control {
+  readonly request: (method: string, path: string, body?: unknown) => Promise<CallResult>
+  readonly ledger: (after?: number) => Promise<any[]>
+  readonly violations: () => Promise<any[]>
+  readonly stats: () => Promise<any>
+  readonly audience: (id?: string) => Promise<{ members: number; identifiers: Record<string, number>; digest: string }>
+  readonly identifiers: (id?: string) => Promise<string>
+  readonly catalog: (id?: string) => Promise<{ products: number; digest: string }>
+  readonly products: (id?: string) => Promise<any[]>
+  readonly fault: (match: Record<string, unknown>, fault: Record<string, unknown>, times?: number | 'always') => Promise<string>
+  readonly clearFaults: () => Promise<void>
+  readonly switches: (values: Record<string, unknown>) => Promise<void>
+  readonly advance: (seconds: number) => Promise<void>
+  readonly setClock: (iso: string) => Promise<void>
+  readonly reset: (seed?: number) => Promise<void>
+  readonly holds: () => Promise<any[]>
+  readonly release: (name: string) => Promise<number>
+}
+
+/** Dispose of it with `await using`, or call `close`. */
+export async function withSandbox(options: SandboxOptions & { readonly clock?: Clock } = {}): Promise<SandboxUnderTest> {
+  const sandbox = await startSandbox(options)
+  return { ...sandbox, call: (method, path, rest) => signedCall(sandbox.url, method, path, rest), control: controlOf(sandbox.url), [Symbol.asyncDispose]: sandbox.close }
+}
+
+export async function signedCall(base: string, method: string, path: string, options: CallOptions = {}): Promise<CallResult> {
+  const query = Object.entries(options.query ?? {})
+    .map(([name, value]) => `${encode(name)}=${encode(String(value))}`)
+    .join('&')
+  const url = `${base}${path}${query === '' ? '' : `?${query}`}`
+  const headers: Record<string, string> = { ...options.headers }
+  headers['authorization'] ??=
+    options.bearer === undefined
+      ? authorization({
+          method, url,
+          ...(options.form === undefined ? {} : { form: options.form }),
+          ...(options.oauth === undefined ? {} : { oauth: options.oauth }),
+          ...(options.credentials === undefined ? {} : { credentials: options.credentials }),
+          ...(options.timestamp === undefined ? {} : { timestamp: options.timestamp }),
+          ...(options.nonce === undefined ? {} : { nonce: options.nonce }),
+        })
+      : `Bearer ${options.bearer}`
+  let body: string | undefined
+  if (options.json !== undefined) {
+    headers['content-type'] ??= 'application/json'
+    body = typeof options.json === 'string' ? options.json : JSON.stringify(options.json)
+  } else if (options.form !== undefined) {
+    headers['content-type'] ??= 'application/x-www-form-urlencoded'
+    body = Object.entries(options.form)
+      .map(([name, value]) => `${encode(name)}=${encode(value)}`)
+      .join('&')
+  }
+  return readAnswer(await fetch(url, { method, headers, redirect: 'manual', ...(body === undefined ? {} : { body }) }))
+}
+
+export function controlOf(base: string): Control {
+  const request = async (method: string, path: string, body?: unknown): Promise<CallResult> =>
+    readAnswer(await fetch(`${base}/_sandbox/${path}`, { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }))
+  const must = async (method: string, path: string, body?: unknown): Promise<any> => {
+    const answer = await request(method, path, body)
+    if (answer.status !== 200) throw new Error(`${method} /_sandbox/${path}: ${answer.status} ${answer.text}`)
+    return answer.body ?? answer.text
+  }
+  return {
+    request,
+    ledger: (after = 0) => must('GET', `ledger?after=${after}`),
+    violations: () => must('GET', 'violations'),
+    stats: () => must('GET', 'stats'),
+    audience: (id = '1nmth') => must('GET', `audiences/${id}`),
+    identifiers: async (id = '1nmth') => (await request('GET', `audiences/${id}/identifiers`)).text,
+    catalog: (id = '4001') => must('GET', `catalogs/${id}`),
+    products: async (id = '4001') => (await request('GET', `catalogs/${id}/products`)).text.split('\n').filter(Boolean).map((line) => JSON.parse(line) as unknown),
+    fault: async (match, fault, times = 1) => (await must('POST', 'faults', { match, fault, times })).id,
+    clearFaults: () => must('DELETE', 'faults'),
+    switches: (values) => must('PUT', 'switches', values),
+    advance: (seconds) => must('PUT', 'clock', { advance_s: seconds }),
+    setClock: (iso) => must('PUT', 'clock', { now: iso }),
+    reset: (seed) => must('POST', 'reset', seed === undefined ? {} : { seed }),
+    holds: () => must('GET', 'holds'),
+    release: async (name) => (await must('POST', `release/${name}`)).released,
+  }
+}
+
+async function readAnswer(response: Response): Promise<CallResult> {
+  const text = await response.text()
+  let body: unknown
+  try {
+    body = text === '' ? undefined : JSON.parse(text)
+  } catch {
+    body = undefined
+  }
+  return { status: response.status, headers: response.headers, text, body }
+}
