@@ -34,12 +34,15 @@ export class LeaseLost extends Error {}
 
 /** Reason of a right half that waits for its left sibling: when that is clean, the fault must be in this one. */
 export const afterSibling = 'after_sibling'
+/** Reason of the rest beside what an answer pointed at: it waits to see whether the pointer was right. */
+export const afterPointed = 'after_pointed'
+const siblingReasons = `('${afterSibling}', '${afterPointed}')`
 
 /** Settled means that bytes of an earlier attempt cannot land any more either: `settled_at` may lie ahead (guarantees 1). */
 const openDeletes = `select from sluice.batch d where d.plan_id = b.plan_id and d.phase = 1 and d.operation = 'delete'
   and (d.status in ('pending', 'in_flight', 'ambiguous', 'parked') or (d.status <> 'superseded' and d.settled_at > clock_timestamp()))`
 
-const waitsForSibling = `b.reason = '${afterSibling}' and exists (
+const waitsForSibling = `b.reason in ${siblingReasons} and exists (
   select from sluice.batch s where s.parent_id = b.parent_id and s.plan_id = b.plan_id and s.seq < b.seq and s.status in ('pending', 'in_flight', 'ambiguous'))`
 
 const inScope = (scope: BatchScope) =>
@@ -140,13 +143,13 @@ export async function releaseBatch(tx: Queryable, batch: Pick<ClaimedBatch, 'id'
   const status = open ? (release.maybeApplied ? 'ambiguous' : 'pending') : release.to
   const reason = release.to === 'settled' ? null : release.reason
   const hit = await tx.execute(
-    `update sluice.batch b set status = $3, reason = $4, lease_until = null, worker_id = null,
+    `update sluice.batch b set status = $3, reason = case when $8 and reason in ${siblingReasons} then reason else $4 end, lease_until = null, worker_id = null,
        next_attempt_at = case when $5::float8 > 0 then clock_timestamp() + $5::float8 * interval '1 millisecond' end,
        wrong_alike = coalesce($6, case when $3 = 'settled' then 0 else wrong_alike end),
        settled_at = case when $3 in ('settled', 'split', 'superseded') then greatest(clock_timestamp(), (
          select max(a.finished_at) + $7 * interval '1 millisecond' from sluice.attempt a where a.batch_id = b.id and (a.answer ->> 'mayLandLater')::boolean)) end
      where id = $1 and epoch = $2 and status = 'in_flight'`,
-    [batch.id, batch.epoch, status, reason, open ? release.waitMs : 0, open ? (release.wrongAlike ?? null) : null, horizonMs],
+    [batch.id, batch.epoch, status, reason, open ? release.waitMs : 0, open ? (release.wrongAlike ?? null) : null, horizonMs, open],
   )
   if (hit !== 1) throw new LeaseLost()
 }

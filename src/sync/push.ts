@@ -179,7 +179,7 @@ async function openSending(
     signal: options.signal,
     hardStop: options.hardStop,
     onWait: (ms) => options.onProgress?.({ stage: 'push', done: 0, waiting: `waiting for the rate limit until ${new Date(clock.now() + ms).toISOString().slice(0, 19)}Z` }),
-    state: { refusals: 0, unauthorized: false },
+    state: { refusals: 0, unauthorized: false, trustPointers: true },
   }
 }
 

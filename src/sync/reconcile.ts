@@ -4,8 +4,7 @@
  */
 import type { Destination, EntryOutcome, Judgement } from '../destinations/destination.ts'
 import { finishAttempt, type AttemptResult } from '../store/attempts.ts'
-import { afterSibling, markLate, pauseDestination, releaseBatch, type ClaimedBatch } from '../store/batches.ts'
-import { LeaseLost } from '../store/batches.ts'
+import { afterPointed, afterSibling, LeaseLost, markLate, pauseDestination, releaseBatch, type ClaimedBatch } from '../store/batches.ts'
 import type { Database, Queryable, Transaction } from '../store/database.ts'
 import { cutBatch, remainingOrds } from '../store/recut.ts'
 import { crashPoint } from './crashPoint.ts'
@@ -17,6 +16,8 @@ export interface ReconcileOptions {
   readonly waitMs: number
   readonly workerId: string
   readonly runId: number
+  /** Are `guilty` indexes worth following? */
+  readonly trustPointers: boolean
   /** The exchange as the attempt keeps it. */
   readonly sent: Omit<AttemptResult, 'outcome' | 'reason' | 'answer'> & { readonly answer: Readonly<Record<string, unknown>> }
 }
@@ -27,6 +28,8 @@ export interface Reconciled {
   readonly confirmed: number
   readonly refused: number
   readonly state: 'settled' | 'open' | 'parked' | 'split' | 'paused'
+  /** What the answer before pointed at was innocent: follow no pointer of this service again. */
+  readonly pointerWrong?: boolean
 }
 
 /** Complete answers to the same bytes that must be wrong alike before one record is suspected (I14). */
@@ -81,8 +84,8 @@ function apply(work: Work, judgement: Judgement): Promise<Reconciled> {
 
 async function applyEntries(work: Work, outcomes: readonly EntryOutcome[]): Promise<Reconciled> {
   const { tx, batch, options } = work
-  if (outcomes.every((entry) => entry === outcomes[0] && entry.outcome === 'confirmed')) {
-    // Users: all alike, so nothing needs to be said of each.
+  if (work.destination.kind !== 'catalog' && outcomes.every((entry) => entry.outcome === 'confirmed')) {
+    // Users are confirmed all alike: nothing needs to be said of each.
     await tx.execute(`update sluice.entry set outcome = 'confirmed', code = null, message = null where batch_id = $1`, [batch.id])
   } else {
     await writeOutcomes(tx, batch, outcomes)
@@ -179,19 +182,31 @@ async function split(
 ): Promise<Reconciled> {
   const { tx, batch, destination, options } = work
   const ords = await remainingOrds(tx, batch.id)
-  const pointed = new Set(guilty)
+  const pointerWrong = !(await wasPointerRight(tx, batch))
+  const pointed = new Set(options.trustPointers && !pointerWrong ? guilty : [])
   const part = { status: how.maybeApplied ? 'ambiguous' : 'pending', attempts: 0, wrongAlike: how.wrongAlike, reason: how.reason, waitMs: 0 } as const
   if (pointed.size > 0 && pointed.size < ords.length) {
     await cutBatch(tx, destination, batch, [
       { ...part, ords: ords.filter((ord) => pointed.has(ord)) },
-      { ...part, ords: ords.filter((ord) => !pointed.has(ord)) },
+      { ...part, ords: ords.filter((ord) => !pointed.has(ord)), reason: afterPointed },
     ])
   } else {
     await halve(tx, destination, batch, ords, part)
   }
   crashPoint('reconcile.split')
   await releaseBatch(tx, batch, { to: 'split', reason: how.reason }, options.horizonMs)
-  return { done: 0, confirmed: 0, refused: 0, state: 'split' }
+  return { done: 0, confirmed: 0, refused: 0, state: 'split', pointerWrong }
+}
+
+/** A pointer that took out the innocent once is not followed again: what points beside would cost a request a record. */
+async function wasPointerRight(tx: Queryable, batch: ClaimedBatch): Promise<boolean> {
+  if (batch.reason !== afterPointed) return true
+  const [sibling] = await tx.query<{ guilty: boolean }>(
+    `select s.status in ('split', 'parked') or exists (select from sluice.entry e where e.batch_id = s.id and e.outcome = 'refused') as guilty
+     from sluice.batch s where s.parent_id = $1 and s.plan_id = $2 and s.seq < $3 order by s.seq desc limit 1`,
+    [batch.parentId, batch.planId, batch.seq],
+  )
+  return sibling?.guilty === true
 }
 
 type PartState = { readonly status: 'pending' | 'ambiguous'; readonly attempts: number; readonly wrongAlike: number; readonly waitMs: number; readonly reason: string }

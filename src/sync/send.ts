@@ -34,6 +34,7 @@ export interface PushState {
   /** Refusals in a row without anything confirmed: at `refusalsBeforePause` the request is at fault, not the records. */
   refusals: number
   unauthorized: boolean
+  trustPointers: boolean
 }
 
 const refusalsBeforePause = 64
@@ -73,6 +74,7 @@ export async function sendBatch(sending: Sending, batch: ClaimedBatch): Promise<
     waitMs: waitFor(sending, batch, exchange, judgement),
     workerId: deps.workerId,
     runId,
+    trustPointers: sending.state.trustPointers,
     sent: {
       httpStatus: exchange.kind === 'answer' ? exchange.status : exchange.kind === 'lost' ? (exchange.status ?? null) : null,
       answer: exchange.kind === 'answer' ? { bytes: exchange.body.length } : { error: errorCode(exchange.error) },
@@ -81,6 +83,7 @@ export async function sendBatch(sending: Sending, batch: ClaimedBatch): Promise<
     },
   })
   crashPoint('push.reconciled')
+  if (result.pointerWrong) sending.state.trustPointers = false
   if (isTransportFailure(exchange)) pace.failed()
   else pace.answered(clock.monotonic() - startedMs)
   return result

@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest'
+import type { ExchangeRequest } from '../../../src/service/client/exchange.ts'
+import { planBooks, pushPlan } from '../../../src/sync/push.ts'
+import { testDatabase } from '../../support/postgres.ts'
+import { answer, failure, fakeService } from './fakeService.ts'
+import { email, engineDeps, hex, plantBatch, plantDestination, plantPlan, syncedKeys, user } from './planted.ts'
+
+const n = 300
+const carries = (request: ExchangeRequest, ...culprits: number[]) => culprits.some((culprit) => Buffer.from(request.body ?? '').includes(hex(email(culprit))))
+const operations = (request: ExchangeRequest) => (JSON.parse(Buffer.from(request.body ?? '').toString()) as unknown[]).length
+
+async function push(script: Parameters<typeof scripted>[0], entries = n) {
+  await using database = await testDatabase()
+  const { db } = database
+  const service = scripted(script)
+  const destinationId = await plantDestination(db)
+  const planted = await plantPlan(db, destinationId)
+  await plantBatch(db, planted, Array.from({ length: entries }, (_, i) => user(email(i))))
+  await pushPlan(await engineDeps(db, service), planted.planId)
+  const left = await db.query<{ code: string; outcome: string; key: Buffer }>(`select code, outcome, keys[1] as key from sluice.entry where outcome <> 'confirmed'`)
+  const [paused] = await db.query<{ paused_reason: string | null }>('select paused_reason from sluice.destination')
+  return {
+    requests: service.seen.length,
+    seen: service.seen,
+    books: await planBooks(db, planted.planId),
+    left: left.map(({ code, outcome, key }) => ({ code, outcome, key: hex(key) })),
+    synced: await syncedKeys(db, destinationId),
+    paused: paused?.paused_reason ?? null,
+  }
+}
+
+function scripted(script: (request: ExchangeRequest) => ReturnType<typeof answer> | undefined) {
+  const service = fakeService()
+  service.script = (request) => script(request)
+  return service
+}
+
+const halvings = Math.ceil(Math.log2(n))
+
+describe('one bad user among many (I14)', () => {
+  test.for([0, 1, 149, 150, 298, 299])('a refusal without a pointer is narrowed down to user %i by halving', async (culprit) => {
+    const result = await push((request) => (carries(request, culprit) ? failure(400, 'INVALID_PARAMETER') : undefined))
+    expect(result.books).toMatchObject({ confirmed: n - 1, refused: 1, ambiguous: 0, pending: 0 })
+    expect(result.left).toEqual([{ code: 'INVALID_PARAMETER', outcome: 'refused', key: hex(email(culprit)) }])
+    expect(result.requests - 1).toBeLessThanOrEqual(2 * halvings)
+    expect(result.paused).toBeNull()
+  })
+
+  test.for([0, 7, 150, 299])('counts that are always wrong with user %i park that one only', async (culprit) => {
+    const result = await push((request) => (carries(request, culprit) ? answer(200, { data: { success_count: operations(request) - 1, total_count: operations(request) } }) : undefined))
+    expect(result.books).toMatchObject({ confirmed: n - 1, refused: 0, ambiguous: 1 })
+    expect(result.left).toEqual([{ code: 'count_mismatch', outcome: 'ambiguous', key: hex(email(culprit)) }])
+    // Two repeats make three answers alike before anything is cut.
+    expect(result.requests - 1).toBeLessThanOrEqual(2 * halvings + 2)
+  })
+
+  test('what operation_errors points at is taken out first', async () => {
+    const result = await push((request) => {
+      if (!carries(request, 42)) return undefined
+      const aligned = Array.from({ length: operations(request) }, (): unknown[] => [])
+      const at = (JSON.parse(Buffer.from(request.body ?? '').toString()) as unknown[]).findIndex((operation) => JSON.stringify(operation).includes(hex(email(42))))
+      aligned[at] = [{ code: 'INVALID_PARAMETER', message: 'bad' }]
+      return answer(400, { operation_errors: aligned })
+    })
+    expect(result.books).toMatchObject({ confirmed: n - 1, refused: 1 })
+    expect(result.requests).toBe(3)
+  })
+
+  test('a pointer that is off by one costs a few requests more and no innocent user', async () => {
+    const result = await push((request) => {
+      if (!carries(request, 42)) return undefined
+      const at = (JSON.parse(Buffer.from(request.body ?? '').toString()) as unknown[]).findIndex((operation) => JSON.stringify(operation).includes(hex(email(42))))
+      const aligned = Array.from({ length: operations(request) + 1 }, (_, i) => (i === at + 1 ? [{ code: 'INVALID_PARAMETER', message: 'bad' }] : []))
+      return answer(400, { operation_errors: aligned })
+    })
+    expect(result.books).toMatchObject({ confirmed: n - 1, refused: 1 })
+    expect(result.left.map(({ key }) => key)).toEqual([hex(email(42))])
+    expect(result.requests - 1).toBeLessThanOrEqual(2 * halvings + 3)
+  })
+
+  test('a short count of one operation points at it', async () => {
+    const result = await push((request) => {
+      if (!carries(request, 42)) return undefined
+      const bad = (JSON.parse(Buffer.from(request.body ?? '').toString()) as unknown[]).map((operation) => JSON.stringify(operation).includes(hex(email(42))))
+      return answer(200, { data: bad.map((one) => ({ success_count: one ? 0 : 1, total_count: 1 })) })
+    })
+    expect(result.books).toMatchObject({ confirmed: n - 1, ambiguous: 1 })
+    expect(result.requests).toBe(5)
+  })
+
+  test('ten culprits are found, each, and nobody else', async () => {
+    const culprits = [3, 4, 50, 99, 100, 101, 180, 222, 298, 299]
+    const result = await push((request) => (carries(request, ...culprits) ? failure(400, 'INVALID_PARAMETER') : undefined))
+    expect(result.books).toMatchObject({ confirmed: n - 10, refused: 10 })
+    expect(result.left.map(({ key }) => key).sort()).toEqual(culprits.map((culprit) => hex(email(culprit))).sort())
+    expect(result.requests - 1).toBeLessThanOrEqual(10 * 2 * halvings)
+  })
+
+  test('when nothing is ever confirmed the request is at fault: the destination pauses after 64 refusals', async () => {
+    const result = await push(() => failure(400, 'INVALID_PARAMETER'))
+    // Those that were under way with the last one end too.
+    expect(result.requests).toBeGreaterThanOrEqual(64)
+    expect(result.requests).toBeLessThan(64 + 4)
+    expect(result.paused).toContain('INVALID_PARAMETER')
+    expect(result.synced).toEqual([])
+  })
+
+  test('a service that counts otherwise parks the batch, and nothing is cut', async () => {
+    const result = await push((request) => answer(200, { data: { success_count: operations(request) * 2, total_count: operations(request) * 2 } }), 10)
+    expect(result.requests).toBe(8)
+    expect(result.books).toMatchObject({ ambiguous: 10 })
+    expect(result.left[0]?.code).toBe('count_mismatch')
+  })
+
+  test('a refusal of a changed body is never a refusal of an edited one: every part is a slice of the frozen body', async () => {
+    const result = await push((request) => (carries(request, 20) ? failure(400, 'INVALID_PARAMETER') : undefined), 30)
+    const whole = result.seen[0]!.body
+    for (const { body } of result.seen) expect(whole.slice(1, -1)).toContain(body.slice(1, -1))
+  })
+})

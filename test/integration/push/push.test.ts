@@ -1,0 +1,302 @@
+import { describe, expect, test } from 'vitest'
+import { planBooks, pushPlan, settleLeftovers } from '../../../src/sync/push.ts'
+import { testDatabase } from '../../support/postgres.ts'
+import { answer, failure, fakeService, lost, notSent } from './fakeService.ts'
+import { batchStates, email, engineDeps, gone, hex, plantBatch, plantDestination, plantPlan, product, productKey, syncedKeys, user, wanted } from './planted.ts'
+
+const users = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => user(email(from + i)))
+const keysOf = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => hex(email(from + i))).sort()
+
+describe('pushing a plan', () => {
+  test('sends every batch once, as it was frozen, and confirms exactly what was answered for', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = fakeService()
+    const destinationId = await plantDestination(db)
+    const planted = await plantPlan(db, destinationId)
+    await plantBatch(db, planted, users(0, 10))
+    await plantBatch(db, planted, users(10, 15))
+    await pushPlan(await engineDeps(db, service), planted.planId)
+
+    expect(await planBooks(db, planted.planId)).toEqual({ confirmed: 15, refused: 0, ambiguous: 0, pending: 0, requests: 2 })
+    expect(await batchStates(db, planted.planId)).toEqual(['settled', 'settled'])
+    expect(await syncedKeys(db, destinationId)).toEqual(keysOf(0, 15))
+    expect([...service.members.keys()].sort()).toEqual(keysOf(0, 15))
+    const frozen = await db.query<{ sha: string }>(`select encode(body_sha256, 'hex') as sha from sluice.batch order by seq`)
+    expect(service.seen.map((request) => request.sha256).sort()).toEqual(frozen.map((row) => row.sha).sort())
+    // I1: what is synced points at a batch whose attempt was confirmed.
+    expect(
+      await db.query(`select r.key from sluice.remote r where synced_hash is not null and not exists (
+        select from sluice.entry e join sluice.attempt a on a.batch_id = e.batch_id and a.outcome = 'confirmed'
+        where e.batch_id = r.batch_id and r.key = any(e.keys) and e.hash = r.synced_hash)`),
+    ).toEqual([])
+    const [state] = await db.query<{ state_version: string }>('select state_version from sluice.destination')
+    expect(Number(state?.state_version)).toBe(2)
+  })
+
+  test('a second push of the same plan sends nothing', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = fakeService()
+    const planted = await plantPlan(db, await plantDestination(db))
+    await plantBatch(db, planted, users(0, 3))
+    const deps = await engineDeps(db, service)
+    await pushPlan(deps, planted.planId)
+    await pushPlan(deps, planted.planId)
+    expect(service.seen.length).toBe(1)
+  })
+
+  test('several workers share one plan and no batch is ever under way twice', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = fakeService(5)
+    const underWay = new Map<string, number>()
+    let overlaps = 0
+    service.script = async (request, _nth, apply) => {
+      const body = Buffer.from(request.body ?? '').toString()
+      if (underWay.has(body)) overlaps++
+      underWay.set(body, 1)
+      await new Promise((resolve) => setTimeout(resolve, 3))
+      underWay.delete(body)
+      return apply()
+    }
+    const planted = await plantPlan(db, await plantDestination(db))
+    for (let i = 0; i < 40; i++) await plantBatch(db, planted, users(i * 3, i * 3 + 3))
+    const workers = await Promise.all([1, 2, 3, 4].map(() => engineDeps(db, service)))
+    await Promise.all(workers.map((deps) => pushPlan(deps, planted.planId)))
+
+    expect(service.seen.length).toBe(40)
+    expect(overlaps).toBe(0)
+    expect(await planBooks(db, planted.planId)).toMatchObject({ confirmed: 120, requests: 40 })
+    const holders = await db.query('select distinct worker_id from sluice.attempt')
+    expect(holders.length).toBeGreaterThan(1)
+  })
+
+  test('updates of changed users wait until the deletes of their plan are settled', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = fakeService()
+    const planted = await plantPlan(db, await plantDestination(db))
+    await plantBatch(db, planted, [user(email('new'))], { phase: 2 })
+    await plantBatch(db, planted, [gone(email('old'))], { op: 'delete' })
+    service.members.set(hex(email('old')), '')
+    service.script = (_request, nth) => (nth === 1 ? lost(200) : undefined)
+    await pushPlan(await engineDeps(db, service), planted.planId)
+    expect(service.seen.map((request) => request.body.includes('Delete'))).toEqual([true, true, false])
+    expect([...service.members.keys()]).toEqual([hex(email('new'))])
+    expect(await db.query('select from sluice.remote where key = $1', [email('old')])).toEqual([])
+  })
+
+  test('an update behind a parked delete stays back, and the push ends', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = fakeService()
+    const planted = await plantPlan(db, await plantDestination(db))
+    await plantBatch(db, planted, [gone(email('old'))], { op: 'delete' })
+    await plantBatch(db, planted, [user(email('new'))], { phase: 2 })
+    service.script = () => failure(500, 'INTERNAL_ERROR')
+    await pushPlan(await engineDeps(db, service, { maxAttempts: 3 }), planted.planId)
+    expect(await batchStates(db, planted.planId)).toEqual(['parked:http-500', 'pending'])
+    expect(await planBooks(db, planted.planId)).toEqual({ confirmed: 0, refused: 0, ambiguous: 1, pending: 1, requests: 3 })
+  })
+})
+
+describe('what happens to an answer', () => {
+  test.for([
+    ['the connection is lost after it was applied', (apply: () => unknown) => (apply(), lost())],
+    ['the connection is lost before it was applied', () => lost()],
+    ['the answer is cut', (apply: () => unknown) => (apply(), lost(200))],
+    ['a 500 after it was applied', (apply: () => unknown) => (apply(), failure(500, 'INTERNAL_ERROR'))],
+    ['a 503 without it', () => failure(503, 'OVER_CAPACITY')],
+    ['an HTML page with status 200', () => answer(200, '<html>', { 'content-type': 'text/html' })],
+    ['wrong counts', () => answer(200, { data: { success_count: 4, total_count: 5 } })],
+    ['a redirect', () => answer(302, '')],
+    ['a 429', () => failure(429, 'TOO_MANY_REQUESTS')],
+    ['a 429 after it was applied', (apply: () => unknown) => (apply(), failure(429, 'TOO_MANY_REQUESTS'))],
+    ['no connection', () => notSent],
+    ['one 401', () => failure(401, 'UNAUTHORIZED_ACCESS')],
+  ] as const)('%s: the same bytes go again and are confirmed', async ([, respond]) => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = fakeService()
+    const destinationId = await plantDestination(db)
+    const planted = await plantPlan(db, destinationId)
+    await plantBatch(db, planted, users(0, 5))
+    service.script = (_request, nth, apply) => (nth === 1 ? (respond(apply) as ReturnType<typeof lost>) : undefined)
+    await pushPlan(await engineDeps(db, service), planted.planId)
+    expect(service.seen.length).toBe(2)
+    expect(new Set(service.seen.map((request) => request.sha256)).size).toBe(1)
+    expect(await planBooks(db, planted.planId)).toMatchObject({ confirmed: 5, requests: 2 })
+    expect([...service.members.keys()].sort()).toEqual(keysOf(0, 5))
+  })
+
+  test('a service that always fails is asked as often as the cap says, then the batch is parked as ambiguous', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = fakeService()
+    const planted = await plantPlan(db, await plantDestination(db))
+    await plantBatch(db, planted, users(0, 5))
+    service.script = () => failure(500, 'INTERNAL_ERROR')
+    await pushPlan(await engineDeps(db, service), planted.planId)
+    expect(service.seen.length).toBe(8)
+    expect(await batchStates(db, planted.planId)).toEqual(['parked:http-500'])
+    expect(await planBooks(db, planted.planId)).toMatchObject({ ambiguous: 5, confirmed: 0 })
+  })
+
+  test('a parked batch sends its bytes once in each later run', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = fakeService()
+    const destinationId = await plantDestination(db)
+    const planted = await plantPlan(db, destinationId)
+    await plantBatch(db, planted, users(0, 5))
+    service.script = () => failure(500, 'INTERNAL_ERROR')
+    const deps = await engineDeps(db, service, { maxAttempts: 2 })
+    await pushPlan(deps, planted.planId)
+    await settleLeftovers(deps, destinationId, { runId: planted.runId })
+    expect(service.seen.length).toBe(3)
+    expect(await batchStates(db, planted.planId)).toEqual(['parked:http-500'])
+    service.script = () => undefined
+    await settleLeftovers(deps, destinationId, { runId: planted.runId })
+    expect(service.seen.length).toBe(4)
+    expect(new Set(service.seen.map((request) => request.sha256)).size).toBe(1)
+    expect(await planBooks(db, planted.planId)).toMatchObject({ confirmed: 5, ambiguous: 0 })
+  })
+
+  test('when every request fails the service gets probes, not a storm, and the run ends', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = fakeService()
+    const destinationId = await plantDestination(db)
+    const planted = await plantPlan(db, destinationId)
+    for (let i = 0; i < 30; i++) await plantBatch(db, planted, users(i, i + 1))
+    service.script = () => notSent
+    await pushPlan(await engineDeps(db, service), planted.planId)
+    expect(service.seen.length).toBeLessThan(30)
+    const [row] = await db.query<{ paused_reason: string }>('select paused_reason from sluice.destination')
+    expect(row?.paused_reason).toContain('SERVICE_UNREACHABLE')
+    service.script = () => undefined
+    await settleLeftovers(await engineDeps(db, service), destinationId, { runId: planted.runId })
+    await pushPlan(await engineDeps(db, service), planted.planId)
+    expect(await planBooks(db, planted.planId)).toMatchObject({ confirmed: 30 })
+  })
+
+  test.for([
+    ['403', failure(403, 'UNAUTHORIZED_CLIENT_APPLICATION')],
+    ['404', failure(404, 'NOT_FOUND')],
+    ['401 twice', failure(401, 'UNAUTHORIZED_ACCESS')],
+  ] as const)('%s pauses the destination and leaves the records as they were; the next run tries again', async ([, response]) => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = fakeService()
+    const destinationId = await plantDestination(db)
+    const planted = await plantPlan(db, destinationId)
+    await plantBatch(db, planted, users(0, 5))
+    service.script = () => response
+    const deps = await engineDeps(db, service)
+    await pushPlan(deps, planted.planId)
+    expect(service.seen.length).toBeLessThanOrEqual(2)
+    expect(await planBooks(db, planted.planId)).toMatchObject({ pending: 5, refused: 0 })
+    const [row] = await db.query<{ paused_reason: string | null }>('select paused_reason from sluice.destination')
+    expect(row?.paused_reason).toBeTruthy()
+    service.script = () => undefined
+    await settleLeftovers(deps, destinationId, { runId: planted.runId })
+    expect(await planBooks(db, planted.planId)).toMatchObject({ confirmed: 5 })
+    expect(await db.query('select from sluice.destination where paused_at is not null')).toEqual([])
+  })
+
+  test('what may still land holds the keys back until the horizon', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = fakeService()
+    const destinationId = await plantDestination(db)
+    const planted = await plantPlan(db, destinationId)
+    await plantBatch(db, planted, users(0, 2))
+    service.script = (_request, nth) => (nth === 1 ? lost() : undefined)
+    await pushPlan(await engineDeps(db, service, { horizonMs: 600_000 }), planted.planId)
+    const [row] = await db.query<{ late: number; settled_late: boolean }>(
+      `select (select count(*)::int from sluice.remote where late_until > clock_timestamp() + interval '9 minutes') as late,
+        bool_and(settled_at > clock_timestamp() + interval '9 minutes') as settled_late from sluice.batch`,
+    )
+    expect(row).toEqual({ late: 2, settled_late: true })
+  })
+
+  test('a membership whose frozen end has passed is not sent', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = fakeService()
+    const planted = await plantPlan(db, await plantDestination(db))
+    await plantBatch(db, planted, users(0, 2), { expiresAt: new Date(Date.now() - 1000) })
+    await pushPlan(await engineDeps(db, service), planted.planId)
+    expect(service.seen).toEqual([])
+    expect(await batchStates(db, planted.planId)).toEqual(['superseded:expired'])
+    expect(await planBooks(db, planted.planId)).toMatchObject({ pending: 2 })
+  })
+})
+
+describe('products', () => {
+  test('are confirmed, refused and sent again each on its own; keys are kept', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = fakeService()
+    const destinationId = await plantDestination(db, 'catalog', '4001')
+    const planted = await plantPlan(db, destinationId)
+    await plantBatch(db, planted, ['a', 'b', 'c'].map((id) => product(id)), { kind: 'catalog' })
+    service.script = (_request, nth, apply) => {
+      const body = JSON.parse(apply().body.toString()) as { data: { products_response: Record<string, unknown>[] } }
+      const results = body.data.products_response
+      if (nth === 1) results.splice(2, 1)
+      for (const result of results) if (result['id'] === 'b') Object.assign(result, { status: 'ERROR', errors: [{ code: 'INVALID_PARAMETER', message: 'bad link' }] })
+      return answer(200, body)
+    }
+    await pushPlan(await engineDeps(db, service), planted.planId)
+    expect(service.seen.map((request) => request.body)).toEqual(['{"products":[{"id":"a","title":"a"},{"id":"b","title":"b"},{"id":"c","title":"c"}]}', '{"products":[{"id":"c","title":"c"}]}'])
+    expect(await planBooks(db, planted.planId)).toEqual({ confirmed: 2, refused: 1, ambiguous: 0, pending: 0, requests: 2 })
+    const rows = await db.query('select convert_from(key, \'UTF8\') as id, synced_hash = $1 as synced, remote_key, refused_code, refused_message from sluice.remote order by key', [wanted])
+    expect(rows).toEqual([
+      { id: 'a', synced: true, remote_key: '1', refused_code: null, refused_message: null },
+      { id: 'b', synced: null, remote_key: null, refused_code: 'INVALID_PARAMETER', refused_message: 'bad link' },
+      { id: 'c', synced: true, remote_key: '3', refused_code: null, refused_message: null },
+    ])
+  })
+
+  test('a confirmed delete forgets the product, a failed one does not', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = fakeService()
+    const destinationId = await plantDestination(db, 'catalog', '4001')
+    const planted = await plantPlan(db, destinationId)
+    service.products.set('a', { key: '77', json: '{}' })
+    await plantBatch(db, planted, [productKey('a', '77'), productKey('b', '78')], { kind: 'catalog', op: 'delete' })
+    await pushPlan(await engineDeps(db, service), planted.planId)
+    expect(await planBooks(db, planted.planId)).toMatchObject({ confirmed: 1, refused: 1 })
+    expect(await syncedKeys(db, destinationId)).toEqual(['b'])
+  })
+
+  test('one unknown key answered by 404 is found by halving, and refused while the catalog is readable', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = fakeService()
+    const destinationId = await plantDestination(db, 'catalog', '4001')
+    const planted = await plantPlan(db, destinationId)
+    for (const id of 'abcdefgh') service.products.set(id, { key: `k${id}`, json: '{}' })
+    await plantBatch(db, planted, [...'abcdefgh'].map((id) => productKey(id, id === 'e' ? 'gone' : `k${id}`)), { kind: 'catalog', op: 'delete' })
+    service.script = (request) => (request.method === 'DELETE' && Buffer.from(request.body ?? '').includes('"gone"') ? failure(404, 'NOT_FOUND') : undefined)
+    await pushPlan(await engineDeps(db, service), planted.planId)
+    expect(await planBooks(db, planted.planId)).toMatchObject({ confirmed: 7, refused: 1 })
+    expect(await syncedKeys(db, destinationId)).toEqual(['e'])
+    expect(await db.query('select from sluice.destination where paused_at is not null')).toEqual([])
+  })
+
+  test('a 404 while the catalog is gone pauses the destination', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = fakeService()
+    const planted = await plantPlan(db, await plantDestination(db, 'catalog', '4001'))
+    await plantBatch(db, planted, [productKey('a', '77')], { kind: 'catalog', op: 'delete' })
+    service.script = () => failure(404, 'NOT_FOUND')
+    await pushPlan(await engineDeps(db, service), planted.planId)
+    expect(await planBooks(db, planted.planId)).toMatchObject({ pending: 1, refused: 0 })
+    expect((await db.query('select from sluice.destination where paused_at is not null')).length).toBe(1)
+  })
+})
