@@ -1,0 +1,41 @@
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/**
+ * Makes day two of the samples: the shop's second feed, another export with every description written anew, takes the
+ * place of the first, and of the customers some get a new phone, some are gone, some are new. Always the same.
+ */
+export function makeDayTwo(folder: string): void {
+  renameSync(join(folder, 'catalog-day-two.xml'), join(folder, 'catalog.xml'))
+  const file = join(folder, 'customers.csv')
+  const [header = '', ...rows] = readFileSync(file, 'utf8').trimEnd().split(/\r?\n/)
+  const columns = header.split(',')
+  const phone = columns.indexOf('phone')
+  const kept = rows.filter((_, i) => i % 100 !== 50)
+  const changed = kept.map((row, i) => (i % 33 === 7 && !row.includes('"') ? row.split(',').with(phone, number(i)).join(',') : row))
+  const added = Array.from({ length: 40 }, (_, i) => newcomer(columns, i))
+  writeFileSync(file, `${[header, ...changed, ...added].join('\n')}\n`)
+}
+
+/** Makes day three: one product in 40 gets dearer, and one of the newcomers among the customers leaves again. */
+export function makeDayThree(folder: string): void {
+  const feed = join(folder, 'catalog.xml')
+  let nth = 0
+  writeFileSync(feed, readFileSync(feed, 'utf8').replace(/(<(?:g:)?price>\s*(?:<!\[CDATA\[)?\s*)(\d+)/g, (whole, open: string, amount: string) => (nth++ % 40 === 0 ? `${open}${Number(amount) + 1}` : whole)))
+  const customers = join(folder, 'customers.csv')
+  writeFileSync(customers, readFileSync(customers, 'utf8').replace(/^N00001,.*\n/m, ''))
+}
+
+function newcomer(columns: readonly string[], i: number): string {
+  const values: Readonly<Record<string, string>> = {
+    customer_id: `N${String(i + 1).padStart(5, '0')}`, first_name: 'Nova', last_name: 'Example', email: `nova.${i + 1}@example.com`, phone: number(i), country: 'US', marketing_ok: 'yes',
+  }
+  return columns.map((column) => values[column] ?? '').join(',')
+}
+
+const areaCodes = ['202', '212', '303', '404', '415', '512', '617'] as const
+
+/** Numbers 555-0100 to 555-0199 are set apart for fiction in every area code. */
+function number(i: number): string {
+  return `+1-${areaCodes[i % areaCodes.length]}-555-01${String(i % 100).padStart(2, '0')}`
+}
