@@ -50,6 +50,7 @@ export interface OpenedSource extends RowSource {
  * @throws RunError SOURCE_…, FILE_… and the others of formats/fileError.ts; here or while the rows are read
  */
 export async function openSource(definition: SourceDefinition, context: SourceContext): Promise<OpenedSource> {
+  if (/^postgres(ql)?:/i.test(definition.uri)) return (await import('./postgres.ts')).openPostgres(definition, context)
   const stream = await openBytes(definition, context)
   if (stream === 'unchanged') return unchangedSource(definition, context.previous)
   try {
@@ -65,6 +66,9 @@ async function openBytes(definition: SourceDefinition, context: SourceContext): 
   if (uri === '-') return openStdin()
   if (isLocalFile(uri)) return openLocalFile(uri)
   if (/^https?:/i.test(uri)) return openHttp(definition, context)
+  // Loaded where they are needed: most pipelines never are.
+  if (/^sftp:/i.test(uri)) return (await import('./sftp.ts')).openSftp(definition, context.env)
+  if (/^s3:/i.test(uri)) return (await import('./s3.ts')).openS3(definition, context)
   throw new RunError('SOURCE_REFUSED', 'the kind of this source address is not known', { where: uri.slice(0, uri.indexOf(':') + 1), mend: 'Use a path, `file:`, `https:`, `sftp:`, `s3:`, `postgres:` or `-`.' })
 }
 

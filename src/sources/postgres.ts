@@ -1,0 +1,177 @@
+import { createHash } from 'node:crypto'
+import type { Hash } from 'node:crypto'
+import pg from 'pg'
+import { RunError } from '../errors.ts'
+import { fileError } from '../formats/fileError.ts'
+import type { ReadLimits } from '../formats/limits.ts'
+import { readLimits, rowsPerBatch } from '../formats/limits.ts'
+import type { SourceFacts } from '../formats/rows.ts'
+import type { SourceDefinition } from '../pipeline/definition.ts'
+import type { Cell, Row } from '../records/record.ts'
+import { readCredential } from './credentials.ts'
+import type { OpenedSource, SourceContext } from './openSource.ts'
+
+const bool = 16
+const timestamp = 1114
+const timestamptz = 1184
+const textArrays = new Set([1007, 1009, 1015, 1016])
+
+/**
+ * Reads the rows of one query through a cursor, in one read-only snapshot of the database. Values are text as Postgres
+ * writes them, booleans `true` and `false`, times ISO 8601 in UTC, arrays cells of several texts, null an absent cell.
+ * Parameters are bound, never put into the text; the query is one statement.
+ *
+ * Line 1 is the first row. Needs no proof of its end but the cursor's: complete once it ran dry and the transaction ended.
+ *
+ * @throws RunError SOURCE_QUERY, SOURCE_UNAVAILABLE, SOURCE_DENIED, FILE_DUPLICATE_COLUMN
+ */
+export async function openPostgres(definition: SourceDefinition, context: SourceContext): Promise<OpenedSource> {
+  const { query } = definition
+  if (query === undefined) throw new RunError('SOURCE_QUERY', 'a postgres source needs a query', { where: 'source.query', mend: 'Add `query: select …` to the source.' })
+  const connectionString = connectionOf(definition, context.env)
+  const label = labelOf(connectionString)
+  const password = readCredential('password', definition.credentials, context.env)
+  const client = new pg.Client({ connectionString, application_name: 'sluice source', connectionTimeoutMillis: 15_000, ...(password === undefined ? {} : { password }), types: { getTypeParser: parserOf } })
+  // Reported by the query that is under way; without a listener Node would end the process.
+  client.on('error', () => undefined)
+  let closed = false
+  const close = async () => {
+    if (closed) return
+    closed = true
+    await client.end().catch(() => undefined)
+  }
+  try {
+    await client.connect()
+    await client.query('begin transaction isolation level repeatable read read only')
+    await client.query(`set local datestyle = 'ISO'; set local timezone = 'UTC'`)
+    // The extended protocol takes one statement only, with or without parameters.
+    await client.query({ text: `declare sluice_source no scroll cursor for ${query.trim().replace(/;$/, '')}`, values: [...(definition.parameters ?? [])], queryMode: 'extended' } as pg.QueryConfig)
+  } catch (error) {
+    await close()
+    throw databaseError(error, label)
+  }
+  const reading = new QueryReading(client, label, context.limits ?? readLimits)
+  return {
+    unchanged: false,
+    detected: { format: 'sql', encoding: 'utf-8', compression: 'none', notes: [] },
+    rows: reading.rows(close),
+    facts: () => reading.facts(),
+    close,
+  }
+}
+
+class QueryReading {
+  readonly #client: pg.Client
+  readonly #label: string
+  readonly #limits: ReadLimits
+  readonly #hash: Hash = createHash('sha256')
+  #columns: readonly string[] = []
+  #bytes = 0
+  #facts: SourceFacts | undefined
+
+  constructor(client: pg.Client, label: string, limits: ReadLimits) {
+    this.#client = client
+    this.#label = label
+    this.#limits = limits
+  }
+
+  async *rows(close: () => Promise<void>): AsyncGenerator<readonly Row[]> {
+    let line = 0
+    try {
+      for (;;) {
+        const result = await this.#client.query<(Cell | null)[]>({ text: `fetch ${rowsPerBatch} from sluice_source`, rowMode: 'array' })
+        if (line === 0) this.#takeColumns(result.fields.map(({ name }) => name))
+        if (result.rows.length === 0) break
+        const batch: Row[] = []
+        for (const values of result.rows) batch.push({ line: ++line, columns: this.#columns, cells: this.#cells(values, line) })
+        this.#count(result.rows)
+        yield batch
+      }
+      await this.#client.query('commit')
+    } catch (error) {
+      throw databaseError(error, this.#label)
+    } finally {
+      await close()
+    }
+    this.#facts = {
+      uri: this.#label,
+      bytes: this.#bytes,
+      sha256: this.#hash.digest('hex'),
+      format: 'sql',
+      encoding: 'utf-8',
+      compression: 'none',
+      columns: this.#columns,
+      finalNewline: null,
+      completeness: { complete: true, proof: 'query read to its end' },
+      notes: [],
+    }
+  }
+
+  facts(): SourceFacts {
+    if (this.#facts === undefined) throw new Error('the facts of a source are known once its rows have ended')
+    return this.#facts
+  }
+
+  #takeColumns(names: readonly string[]): void {
+    this.#columns = names
+    if (new Set(names).size < names.length) throw fileError('FILE_DUPLICATE_COLUMN', 'the query gives one name to several columns', { name: this.#label, mend: 'Give every column its own name with `as`.' })
+    if (names.length > this.#limits.columns) throw fileError('FILE_TOO_MANY_COLUMNS', `the query has more than ${this.#limits.columns} columns`, { name: this.#label, mend: 'Select only the columns that are mapped.' })
+  }
+
+  #cells(values: readonly (Cell | null)[], line: number): readonly (Cell | undefined)[] {
+    return values.map((value) => {
+      if (value === null) return undefined
+      if (typeof value === 'string' && value.length > this.#limits.fieldBytes) {
+        throw fileError('FILE_FIELD_TOO_LARGE', `a value is larger than ${this.#limits.fieldBytes} bytes`, { name: this.#label, at: `row ${line}`, mend: 'Shorten the value in the query.' })
+      }
+      return value
+    })
+  }
+
+  #count(rows: readonly (readonly (Cell | null)[])[]): void {
+    const text = JSON.stringify(rows)
+    this.#bytes += Buffer.byteLength(text)
+    this.#hash.update(text)
+  }
+}
+
+/** `postgres:` alone means the database of Sluice itself; `credentials.url` names a variable with the whole address. */
+function connectionOf(definition: SourceDefinition, env: Readonly<Record<string, string | undefined>>): string {
+  const named = readCredential('url', definition.credentials, env)
+  if (named !== undefined) return named
+  if (!/^postgres(ql)?:\/*$/.test(definition.uri)) return definition.uri
+  const own = env['DATABASE_URL']
+  if (own === undefined || own === '') throw new RunError('SOURCE_CREDENTIALS', 'the source names no database and DATABASE_URL is not set', { where: 'source.url', mend: 'Write postgres://user@host/database, or name a variable under `credentials: { url: … }`.' })
+  return own
+}
+
+function labelOf(connectionString: string): string {
+  if (!URL.canParse(connectionString)) return 'postgres:'
+  const url = new URL(connectionString)
+  return `postgres://${url.host}${url.pathname}`
+}
+
+function parserOf(oid: number): (value: string) => unknown {
+  if (oid === bool) return (value) => (value === 't' ? 'true' : 'false')
+  if (oid === timestamptz || oid === timestamp) return (value) => value.replace(' ', 'T').replace(/\+00$/, 'Z')
+  if (textArrays.has(oid)) {
+    // The typings name a few dozen types and leave arrays out.
+    const parse = (pg.types.getTypeParser as (oid: number) => (value: string) => unknown)(1009)
+    return (value) => {
+      const parsed = parse(value)
+      return Array.isArray(parsed) ? parsed.filter((item): item is string => typeof item === 'string') : value
+    }
+  }
+  return (value) => value
+}
+
+/** Postgres's own sentences may quote values of rows, so only the code is shown; the query is the reader's own. */
+function databaseError(error: unknown, where: string): unknown {
+  if (error instanceof RunError) return error
+  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown'
+  if (/^28/.test(code)) return new RunError('SOURCE_DENIED', `the database refused the login (${code})`, { where, mend: 'Check user and password of this source.', cause: error })
+  if (/^(22|23|25|42|21|0A|54)/.test(code) || (error instanceof pg.DatabaseError && error.code?.startsWith('3') === true)) {
+    return new RunError('SOURCE_QUERY', `the database refused the query (${code})`, { where, mend: 'Run the query by hand with the same user; it must be one read-only select.', cause: error })
+  }
+  return new RunError('SOURCE_UNAVAILABLE', `the database cannot be read (${code})`, { where, mend: 'Check the address and the network; then run again.', cause: error })
+}
