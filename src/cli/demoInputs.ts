@@ -21,7 +21,7 @@ export function makeDayTwo(folder: string): void {
 export function makeDayThree(folder: string): void {
   const feed = join(folder, 'catalog.xml')
   let nth = 0
-  writeFileSync(feed, readFileSync(feed, 'utf8').replace(/(<(?:g:)?price>\s*(?:<!\[CDATA\[)?\s*)(\d+)/g, (whole, open: string, amount: string) => (nth++ % 40 === 0 ? `${open}${Number(amount) + 1}` : whole)))
+  writeFileSync(feed, readFileSync(feed, 'utf8').replace(/(<(?:g:)?price\b[^>]*>\s*(?:<!\[CDATA\[)?\s*)(\d+)/g, (whole, open: string, amount: string) => (nth++ % 40 === 0 ? `${open}${Number(amount) + 1}` : whole)))
   const customers = join(folder, 'customers.csv')
   writeFileSync(customers, readFileSync(customers, 'utf8').replace(/^N00001,.*\n/m, ''))
 }
