@@ -24,8 +24,6 @@ const quoted = (text: string) => (/[",\n]/.test(text) ? `"${text.replaceAll('"',
 function phone(country: string): string {
   const last = two(random(100))
   const area = pick(areas)
-  if (country === 'GB') return pick([`07700 9001${last}`, `+44 7700 9001${last}`, `+44 (0) 7700 9001${last}`])
-  if (country === 'FR') return pick([`06 39 98 01 ${last}`, `+33 6 39 98 01 ${last}`, `0033 6 39 98 01 ${last}`])
   if (country === 'DE') return pick([`0171 39200${last}`, `+49 171 39200${last}`, `0049 (171) 39200${last}`])
   return pick([`(${area}) 555-01${last}`, `${area}-555-01${last}`, `+1 ${area} 555 01${last}`, `1.${area}.555.01${last}`, `+1\u2011${area}\u2011555\u201101${last}`])
 }
@@ -35,7 +33,7 @@ const emails: string[] = []
 for (let i = 1; i <= 1990; i++) {
   const first = pick(firstNames)
   const last = pick(lastNames)
-  const country = pick(['US', 'US', 'US', 'CA', 'GB', 'FR', 'DE'])
+  const country = pick(['US', 'US', 'US', 'CA', 'DE', 'DE'])
   const address = `${plain(first)}.${plain(last)}${i}@${pick(domains)}`
   emails.push(address)
   const dirt = i % 97

@@ -81,7 +81,7 @@ function toMapping(field: FieldFile): FieldMapping {
   if (Array.isArray(field)) return { columns: field, transforms: [] }
   const { column, columns, transform, transforms } = field
   const constant = field.const ?? field.constant ?? field.value
-  const list = (transform === undefined ? [] : [transform].flat(2)).concat((transforms ?? []).flat())
+  const list = [...(transform ?? []).flat(), ...(transforms ?? []).flat()]
   return {
     columns: [...(column === undefined ? [] : [column].flat()), ...(columns ?? [])],
     transforms: list,
@@ -201,7 +201,7 @@ function flatten(issues: readonly z.core.$ZodIssue[], input: unknown, base: read
       const messages = issue.message.split('; unknown key ')
       return issue.keys.map((key, index) => ({ path: [...path, key], message: index === 0 ? (messages[0] ?? issue.message) : `unknown key ${messages[index] ?? `"${key}"`}` }))
     }
-    if (path.length > 0 && valueAt(input, path) === undefined) return [{ path, message: `is missing: it ${issue.message === 'Invalid input' ? 'is required' : issue.message}` }]
+    if (path.length > 0 && issue.code !== 'custom' && valueAt(input, path) === undefined) return [{ path, message: `is missing: it ${issue.message === 'Invalid input' ? 'is required' : issue.message}` }]
     if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [{ path, message: issue.message === 'Invalid input' ? 'is not valid' : issue.message }]
     const value = valueAt(input, path)
     const branches = issue.errors.map((errors) => flatten(errors, input, path)).filter((branch) => branch.length > 0)

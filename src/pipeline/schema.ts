@@ -106,7 +106,7 @@ const source = strict({
 const transformAliases: Readonly<Record<string, string>> = { map_values: 'map', date_format: 'date', price_format: 'price', first_non_empty: 'first', 'strip-html': 'strip_html', lowercase: 'lower', uppercase: 'upper' }
 const shorthand: Readonly<Record<string, string>> = { prefix: 'with', split: 'at', join: 'with', date: 'form' }
 
-const transform = z.union([z.string(), z.record(z.string(), z.unknown())], 'must be the name of a transform, or { name: arguments }').transform((given, context) => {
+const transform = z.custom<string | Readonly<Record<string, unknown>>>((given) => typeof given === 'string' || (typeof given === 'object' && given !== null && !Array.isArray(given)), 'must be the name of a transform, or { name: arguments }').transform((given, context) => {
   const entries: [string, unknown][] = typeof given === 'string' ? [[given, undefined]] : Object.entries(given)
   return entries.flatMap(([written, value]) => {
     const name = transformAliases[written] ?? written
@@ -144,7 +144,7 @@ const field = z.union([
     default: word.optional(),
     default_country: text('a column or an ISO country code').optional(),
     hashed: z.boolean('must be true or false').optional(),
-    transform: z.union([transform, z.array(transform)]).optional(),
+    transform: z.preprocess((given) => (given === undefined || Array.isArray(given) ? given : [given]), z.array(transform).optional()).optional(),
     transforms: z.array(transform).optional(),
     compute: z.custom<Compute>((value) => typeof value === 'function', 'must be a function (TypeScript pipelines only)').optional(),
   }).refine((given) => [given.column, given.columns, given.const, given.constant, given.value, given.default, given.compute].some((one) => one !== undefined), 'needs a column, columns, const, default or compute'),
@@ -168,7 +168,7 @@ export const pipelineSchema = strict({
   schedule: schedule.optional(),
   timezone: timezone.optional(),
   overlap: oneOf(['skip', 'queue']).optional(),
-  source: z.union([z.string().transform((value) => ({ url: value })).pipe(source), source, z.array(source, 'must be a source or a list of sources').min(1, 'needs at least one source')]),
+  source: z.preprocess((given) => (typeof given === 'string' ? { url: given } : given), z.union([source, z.array(source, 'must be a source or a list of sources').min(1, 'needs at least one source')])),
   preset: text('the name of a preset').optional(),
   map: z.record(z.string(), z.unknown(), 'must list target fields').optional(),
   consent: valueTest.optional(),
@@ -189,6 +189,10 @@ export const sourceSchema = source
 /** A checked file, before defaults. */
 export type PipelineFile = z.output<typeof pipelineSchema>
 /** What `definePipeline` takes: as a person writes it. */
-export type PipelineInput = Omit<z.input<typeof pipelineSchema>, 'map'> & { readonly map?: Readonly<Record<string, z.input<typeof field> | z.input<typeof valueTest>>> }
+export type PipelineInput = Omit<z.input<typeof pipelineSchema>, 'map' | 'source'> & {
+  readonly source: string | z.input<typeof source> | readonly z.input<typeof source>[]
+  readonly map?: Readonly<Record<string, FieldInput | z.input<typeof valueTest>>>
+}
+type FieldInput = z.input<typeof field>
 export type FieldFile = z.output<typeof field>
 export type SourceFile = z.output<typeof source>

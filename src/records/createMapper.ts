@@ -134,15 +134,16 @@ function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) => Boun
       const own = pipeline.map[field]
       const entry = preset?.map[field]
       const many = field === 'additional_image_link'
-      // A preset lists every name a field goes by: of those that are there, the first is read.
+      // A preset lists every name a field goes by; of those that are there, the first that is filled is read.
       const mapping = own ?? (entry === undefined ? { ...emptyMapping, columns: [field] } : fromPreset(presentOnly(entry, columns)))
       const bound = bindField(field, mapping, columns, many)
       for (const index of bound.indexes) used.add(index)
       if (bound.indexes.length > 0 || mapping.constant !== undefined || mapping.compute !== undefined || mapping.default !== undefined) binding[field] = bound
       else if (requiredProductFields.includes(field)) missing.push(missingColumn(field, mapping.columns, columns))
       if (own !== undefined) for (const name of bound.missing) warnings.push(columnMissing(field, name, columns))
-      const other = bound.indexes[0] === undefined ? -1 : unprefixed(columns, bound.indexes[0])
-      if (other >= 0) used.add(other)
+      if (own === undefined && bound.indexes.length > 1 && prefixedTwin(columns, bound.indexes)) {
+        warnings.push({ line: 1, code: 'PREFIX_CONFLICT', field, message: `${field} stands in two columns; the one with the prefix is used` })
+      }
     }
     warnings.push(...unknownColumns(columns, used, productFields))
     const typed: ProductBinding = binding
@@ -158,17 +159,18 @@ function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) => Boun
   }
 }
 
-/** The plain twin of a prefixed column (`title` beside `g:title`). */
-function unprefixed(columns: readonly string[], index: number): number {
-  const name = columns[index] ?? ''
-  const normal = normalizeHeader(name)
-  return columns.findIndex((column, other) => other !== index && normalizeHeader(column) === normal)
+function prefixedTwin(columns: readonly string[], [first = -1, second = -1]: readonly number[]): boolean {
+  return columns[first]?.includes(':') === true && normalizeHeader(columns[first]) === normalizeHeader(columns[second] ?? '')
 }
 
+/** Of a preset's names those that the source has, the prefixed one before its plain twin (bad-inputs 142). */
 function presentOnly(entry: PresetField, columns: readonly string[]): PresetField {
-  const present = entry.columns.filter((name) => findColumn(columns, name) >= 0)
-  const joins = (entry.transforms ?? []).some(({ name }) => name === 'join')
-  return { ...entry, columns: joins ? present : present.slice(0, entry.columns.length) }
+  const present = entry.columns.flatMap((name) => {
+    const normal = normalizeHeader(name)
+    const found = columns.filter((column) => normalizeHeader(column) === normal)
+    return [...found.filter((column) => column.includes(':')), ...found.filter((column) => !column.includes(':'))]
+  })
+  return { ...entry, columns: present }
 }
 
 function memberBinder(pipeline: Pipeline): (columns: readonly string[]) => Bound {
@@ -225,7 +227,7 @@ function memberBinder(pipeline: Pipeline): (columns: readonly string[]) => Bound
       identifiers,
       effectiveAt: destination.kind === 'audience' ? bound('effective_at', false) : undefined,
       expiresAt: bound('expires_at', false),
-      consent: test('consent', pipeline.consent ?? preset?.consent),
+      consent: test('consent', pipeline.consent ?? presetConsent(preset, columns, warnings)),
       remove: test('remove', pipeline.remove),
       rules,
     }
@@ -238,6 +240,14 @@ function memberBinder(pipeline: Pipeline): (columns: readonly string[]) => Bound
       echo: [key, ...identifiers].flatMap((one) => one?.indexes.slice(0, 1) ?? []).filter((index, at, all) => all.indexOf(index) === at),
     }
   }
+}
+
+/** Some exports of a kind leave the column out: then the owner has to say what consent is, and is told so. */
+function presetConsent(preset: Preset | undefined, columns: readonly string[], warnings: Warning[]): Pipeline['consent'] {
+  if (preset?.consent === undefined) return undefined
+  if (findColumn(columns, preset.consent.column) >= 0) return preset.consent
+  warnings.push({ line: 1, code: 'CONSENT_UNKNOWN', field: 'consent', message: `the export has no column "${preset.consent.column}": every row counts as consenting` })
+  return undefined
 }
 
 function presetOf(pipeline: Pipeline, columns: readonly string[], kind: Preset['kind']): Preset | undefined {

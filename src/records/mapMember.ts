@@ -4,6 +4,7 @@ import type { BoundField } from './fields.ts'
 import { firstText } from './fields.ts'
 import { packDigest, packHash, packKey, packPlain } from './identifiers/digest.ts'
 import { normalizeEmail, type EmailOptions } from './identifiers/email.ts'
+import { countryCode } from './identifiers/country.ts'
 import { normalizePhone } from './identifiers/phone.ts'
 import { isPlaceholder, junkDigests } from './identifiers/placeholders.ts'
 import { normalizeDeviceId, normalizeHandle, normalizePartnerId, normalizeServiceId } from './identifiers/plain.ts'
@@ -181,7 +182,7 @@ class MemberWork {
     if (!sha256Hex.test(hex)) hex = hex.replace(/^["'\s]+|["'\s]+$/g, '').replace(/^(?:0x|sha-?256[:=])/i, '').replace(/\s+/g, '')
     if (!sha256Hex.test(hex) && this.#binding.rules.base64 && /^[A-Za-z0-9+/_-]{43}=?$/.test(hex)) hex = Buffer.from(hex, 'base64url').toString('hex')
     if (!sha256Hex.test(hex)) {
-      const raw = /[@+]|^[\d\s().-]{6,}$/.test(text)
+      const raw = /@|^\+?[\d\s().-]{6,24}$/.test(text)
       this.#reject(raw ? 'HASH_EXPECTED' : 'HASH_INVALID', field, raw ? `${maskFor(kind, text)} is a raw value` : `has ${text.length} characters and is no SHA-256 in hex`)
       return
     }
@@ -200,7 +201,7 @@ class MemberWork {
     const { country } = bound
     if (typeof country !== 'number') return country
     const text = firstText(this.#row.cells[country])
-    return text === undefined ? undefined : trimText(text).toUpperCase()
+    return text === undefined ? undefined : countryCode(trimText(text))
   }
 
   #add(identifier: PackedIdentifier): void {

@@ -1,0 +1,194 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { ConfigError } from '../../../src/errors.ts'
+import { loadPipeline, loadPipelines, selectPipelines } from '../../../src/pipeline/load.ts'
+
+let directory = ''
+beforeEach(async () => {
+  directory = await mkdtemp(path.join(tmpdir(), 'pipelines-'))
+})
+afterEach(() => rm(directory, { recursive: true }))
+
+const write = (name: string, text: string) => writeFile(path.join(directory, name), text)
+const catalog = (id: string) => `source: feed.xml\ndestination: { kind: catalog, catalog_id: "${id}" }\n`
+
+async function problemsOf(name: string, text: string): Promise<string[]> {
+  await write(name, text)
+  const { errors } = await loadPipelines(directory)
+  return errors.flatMap((error) => error.problems.map(({ path: at, message, where }) => `${path.basename(where ?? '')} ${at}: ${message}`))
+}
+
+test('the example of the catalog fills in every default', async () => {
+  await write('shop.yaml', `
+schedule: "*/30 * * * *"
+timezone: Europe/Berlin
+overlap: skip
+source:
+  url: https://shop.example/feed.xml.gz
+  format: auto
+  complete: { trailer: "#rows={n}" }
+  encoding: auto
+  compression: auto
+  csv: { delimiter: auto, quote: '"' }
+map:
+  id: id
+destination:
+  kind: catalog
+  catalog_id: "1234"
+  missing: delete
+guards:
+  max_delete_count: 5
+`)
+  expect(await loadPipeline(directory, 'shop')).toMatchObject({
+    name: 'shop',
+    schedule: { cron: '*/30 * * * *', timezone: 'Europe/Berlin', overlap: 'skip' },
+    sources: [{ uri: 'https://shop.example/feed.xml.gz', format: 'auto', complete: { kind: 'trailer', pattern: '#rows={n}' }, csv: { delimiter: 'auto', quote: '"', headerRow: 'auto' }, allowPrivate: false }],
+    map: { id: { columns: ['id'], transforms: [] } },
+    destination: { kind: 'catalog', catalogId: '1234', missing: 'delete' },
+    guards: { minRows: 1, maxDeleteCount: 5, maxDeletePercent: 10, maxRejectPercent: 50 },
+    mapping: { maxIdLength: 100, allow: [] },
+  })
+})
+
+test('the examples of audience and do-not-reach list are read as they stand', async () => {
+  await write('crm.yaml', `
+source: { url: exports/crm.csv }
+map:
+  key: customer_id
+  email: [email, second_email]
+  phone_number: { column: phone, default_country: country }
+consent: { column: marketing_ok, values: ["yes", true, 1] }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth, expires_in: 20 days }
+`)
+  await write('stop.json', JSON.stringify({ source: { url: 'optouts.csv' }, map: { email: 'email', remove: { column: 'status', values: ['resubscribed'] } }, destination: { kind: 'do-not-reach', account_id: '18ce54d4x5t', list_id: '2dnr' } }))
+  const { pipelines, errors } = await loadPipelines(directory)
+  expect(errors).toEqual([])
+  expect(pipelines).toMatchObject([
+    { name: 'crm', map: { email: { columns: ['email', 'second_email'] }, phone_number: { columns: ['phone'], defaultCountry: 'country' } }, consent: { column: 'marketing_ok', values: ['yes', 'true', '1'] }, destination: { expiresIn: { ms: 20 * 86_400_000 }, renewBefore: { ms: 10 * 86_400_000 }, usersPerOperation: 1, suppress: 'do-not-reach' } },
+    { name: 'stop', remove: { column: 'status', values: ['resubscribed'] }, destination: { kind: 'do-not-reach', listId: '2dnr', expiresIn: { months: 13 } } },
+  ])
+})
+
+describe('problems', () => {
+  test('all of a file are told at once, each at its line, with the nearest name', async () => {
+    expect(await problemsOf('bad.yaml', `schedul: "* * * * *"
+schedule: "* * *"
+timezone: Mars/Base
+source:
+  url: gopher://x
+  fromat: csv
+map:
+  emial: x
+  phone_number: { column: p, transform: { replac: {} } }
+destination:
+  kind: audience
+  account_id: a
+  audience_id: b
+  expires_in: soon
+guards: { min_rows: -1 }
+`)).toEqual(expect.arrayContaining([
+      'bad.yaml:1 schedul: unknown key "schedul"; did you mean "schedule"?',
+      expect.stringMatching(/^bad.yaml:2 schedule: is no cron expression/),
+      expect.stringMatching(/^bad.yaml:3 timezone: is no IANA/),
+      expect.stringMatching(/^bad.yaml:5 source.url: must be a path, or one of/),
+      'bad.yaml:6 source.fromat: unknown key "fromat"; did you mean "format"?',
+      'bad.yaml:8 map.emial: unknown field "emial"; did you mean "email"?',
+      expect.stringMatching(/^bad.yaml:9 map.phone_number.*: unknown transform "replac"; did you mean "replace"\?/),
+      expect.stringMatching(/^bad.yaml:14 destination.expires_in: "soon" is no duration/),
+      'bad.yaml:15 guards.min_rows: must be 0 or more',
+      expect.stringMatching(/^bad.yaml:\d+ map: needs key/),
+    ]))
+  })
+
+  test.for([
+    ['no kind', 'source: x\ndestination: { kind: katalog }\n', 'destination.kind: needs a kind'],
+    ['no source', 'destination: { kind: catalog, catalog_id: "1" }\n', 'source: is missing'],
+    ['an id that YAML made a float', 'source: x\ndestination: { kind: catalog, catalog_id: 1e5x }\n', undefined],
+    ['an id with a fraction', 'source: x\ndestination: { kind: catalog, catalog_id: 1.5 }\n', 'destination.catalog_id: must be an id; write it in quotes'],
+    ['a repeated key', 'source: x\nsource: y\n', 'Map keys must be unique'],
+    ['broken YAML', 'source: [\n', 'Flow sequence'],
+    ['a prototype key', `__proto__: { a: 1 }\n${catalog('1')}`, '__proto__'],
+    ['a reference to the environment', 'source: "https://x.example/${TOKEN}"\ndestination: { kind: catalog, catalog_id: "1" }\n', 'references ${…}'],
+    ['a query without postgres', 'source: { url: a.csv, query: select 1 }\ndestination: { kind: catalog, catalog_id: "1" }\n', 'source.query: belongs to postgres'],
+    ['an unknown preset', `preset: shopfy\n${catalog('1')}`, 'did you mean "shopify"'],
+    ['an unknown currency', `options: { default_currency: XYZ }\n${catalog('1')}`, 'no active ISO 4217'],
+    ['a list for a pipeline', '- a\n', 'must be an object'],
+    ['an empty file', '', 'must be an object'],
+  ] as const)('%s', async ([, text, expected]) => {
+    const problems = (await problemsOf('bad.yaml', text)).join('\n')
+    if (expected === undefined) expect(problems).toBe('')
+    else expect(problems).toContain(expected)
+  })
+
+  test('two pipelines with one destination', async () => {
+    await write('a.yaml', catalog('7'))
+    expect(await problemsOf('b.yaml', catalog('7'))).toEqual([expect.stringContaining('writes to the same destination')])
+  })
+
+  test('a file beyond 10 MB', async () => {
+    expect(await problemsOf('big.json', `"${'x'.repeat(10 * 1024 * 1024)}"`)).toEqual([expect.stringContaining('larger than 10 MB')])
+  })
+
+  test('one wrong file leaves the others usable', async () => {
+    await write('bad.yaml', 'source: 1\n')
+    await write('good.yaml', catalog('1'))
+    const { pipelines, errors } = await loadPipelines(directory)
+    expect(pipelines.map(({ name }) => name)).toEqual(['good'])
+    expect(errors.map(({ code }) => code)).toEqual(['PIPELINE_INVALID'])
+    await expect(selectPipelines(directory, ['bad'])).rejects.toMatchObject({ code: 'PIPELINE_INVALID' } satisfies Partial<ConfigError>)
+    expect(await selectPipelines(directory, ['good'])).toHaveLength(1)
+  })
+})
+
+test('names and globs pick pipelines, an unknown one is answered with the nearest', async () => {
+  await write('shop-de.yaml', catalog('1'))
+  await write('shop-fr.yml', catalog('2'))
+  await write('crm.json', JSON.stringify({ source: 'x', destination: { kind: 'catalog', catalog_id: 3 } }))
+  const names = async (...patterns: string[]) => (await selectPipelines(directory, patterns)).map(({ name }) => name)
+  expect(await names()).toEqual(['crm', 'shop-de', 'shop-fr'])
+  expect(await names('shop-*')).toEqual(['shop-de', 'shop-fr'])
+  expect(await names('crm', 'c*')).toEqual(['crm'])
+  await expect(names('shop-ed')).rejects.toMatchObject({ code: 'UNKNOWN_PIPELINE', mend: 'Did you mean shop-de?' })
+  await expect(loadPipeline(directory, 'shop-*')).rejects.toMatchObject({ code: 'SEVERAL_PIPELINES' })
+  await expect(loadPipelines(path.join(directory, 'nowhere'))).rejects.toMatchObject({ code: 'PIPELINES_MISSING' })
+})
+
+test('a TypeScript pipeline anywhere on disk imports from sluice, under plain Node', async () => {
+  await mkdir(path.join(directory, 'far'))
+  await writeFile(path.join(directory, 'far', 'typed.ts'), `import { definePipeline } from 'sluice'
+const country: string = 'DE'
+export default definePipeline({
+  source: { url: 'crm.csv' },
+  map: { key: 'id', email: (row) => String(row['mail']).trim(), phone_number: { column: 'phone', default_country: country } },
+  destination: { kind: 'audience', account_id: 'a', audience_id: 'b' },
+})
+`)
+  const loader = new URL('../../../src/pipeline/load.ts', import.meta.url).href
+  const mapper = new URL('../../../src/records/createMapper.ts', import.meta.url).href
+  const script = `
+    const { loadPipeline } = await import(${JSON.stringify(loader)})
+    const { createMapper } = await import(${JSON.stringify(mapper)})
+    const pipeline = await loadPipeline(${JSON.stringify(path.join(directory, 'far'))}, 'typed')
+    const columns = ['id', 'mail', 'phone']
+    const { record } = createMapper(pipeline).map({ line: 2, columns, cells: ['1', ' A@b.example ', '030 123456'] })
+    process.stdout.write(JSON.stringify({ name: pipeline.name, identifiers: record.identifiers.length }))`
+  const node = path.resolve('node_modules/node/bin/node')
+  const { stdout } = await promisify(execFile)(node, ['--input-type=module', '-e', script])
+  expect(JSON.parse(stdout)).toEqual({ name: 'typed', identifiers: 2 })
+})
+
+test('the definition hash changes with what a row becomes, and only with that', async () => {
+  const base = 'source: feed.csv\nmap: { key: id, email: email }\ndestination: { kind: audience, account_id: a, audience_id: b }\n'
+  const hashOf = async (text: string) => {
+    await write('one.yaml', text)
+    return (await loadPipeline(directory, 'one')).definitionHash
+  }
+  const first = await hashOf(base)
+  expect(await hashOf(`${base}schedule: "0 3 * * *"\nguards: { min_rows: 9 }\n`)).toBe(first)
+  expect(await hashOf(base.replace('email: email', 'email: mail'))).not.toBe(first)
+  expect(await hashOf(`${base}options: { allow: [split_lists] }\n`)).not.toBe(first)
+})
