@@ -154,7 +154,7 @@ async function planInTransaction(deps: EngineDeps, client: pg.PoolClient, pipeli
     planId,
     frozen.digest,
     JSON.stringify(counts),
-    JSON.stringify({ updateFields }),
+    JSON.stringify({ updateFields, suppress: destination.kind === 'audience' ? destination.suppress : 'none' }),
   ])
   await client.query(`update sluice.destination set desired_version = desired_version + $2 where id = $1`, [
     destinationId,

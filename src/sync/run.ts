@@ -74,7 +74,7 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
     const verdict = await startApplying(deps, run.row, planId)
     const guards = await guardsOf(deps, planId)
     if (verdict === 'done') return { status: 'succeeded', guards: [] }
-    await pushPlan(pushDeps(lease.deps, run.row), planId)
+    await pushPlan(lease.deps, planId)
     return outcome(deps, planId, guards)
   })
 }
@@ -148,7 +148,7 @@ async function carryOut(deps: EngineDeps, pipeline: Pipeline, run: RunRow, reque
     if (!made.planned) return { status: 'withheld', guards: made.guards }
     await startApplying(deps, run, made.planned.planId)
     await request.onPlanned?.(made.planned.planId, made.planned.batches)
-    await pushPlan(pushDeps(lease.deps, run), made.planned.planId)
+    await pushPlan(lease.deps, made.planned.planId)
     return outcome(deps, made.planned.planId, made.guards)
   })
 }
@@ -161,7 +161,7 @@ interface Made {
 
 /** Settles what is open, reads, plans. No plan (and nothing sent) when too many rows were rejected. */
 async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: RunRow): Promise<Made> {
-  if (run.trigger !== 'plan') await stage(deps, run, 'settle', () => settleLeftovers(pushDeps(deps, run), run.destinationId))
+  if (run.trigger !== 'plan') await stage(deps, run, 'settle', () => settleLeftovers(deps, run.destinationId, { runId: run.id }))
   const client = await deps.db.connect()
   try {
     const effective = run.options.source === undefined ? pipeline : withSource(pipeline, run.options.source)
@@ -350,10 +350,6 @@ async function stage<Result>(deps: EngineDeps, run: RunRow, name: string, work: 
     const entry = { stage: name, startedAt, durationMs: Math.round(deps.clock.monotonic() - start) }
     await deps.db.execute(`update sluice.run set stages = stages || $3::jsonb where id = $1 and epoch = $2`, [run.id, run.epoch, JSON.stringify([entry])])
   }
-}
-
-function pushDeps(deps: EngineDeps, run: RunRow): EngineDeps & { readonly runId: number } {
-  return { ...deps, runId: run.id }
 }
 
 function errorJson(error: SluiceError): { code: string; message: string; where: string | null; mend: string } {
