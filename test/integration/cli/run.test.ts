@@ -1,0 +1,209 @@
+/** The commands of a day's work, driven from outside: what they print, what they exit with, what they leave. */
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { ended } from './support.ts'
+import { customersYaml, feed, json, product, shopYaml, workspace } from './workspace.ts'
+
+test('a run sends what is new, the next one says that there is nothing to do', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', shopYaml)
+  shop.write('feed.csv', feed(3, { rows: [product(4, '19.99')] }))
+  const first = await shop.run(['run', 'shop', '--json'])
+  expect(first.code).toBe(0)
+  const report = json(first)
+  expect(Object.keys(report)).toEqual(expect.arrayContaining(['runId', 'pipeline', 'trigger', 'status', 'counts', 'guards', 'startedAt', 'finishedAt', 'durationMs']))
+  expect(report).toMatchObject({ pipeline: 'shop', trigger: 'manual', status: 'succeeded', counts: { read: 4, rejected: 1, valid: 3, creates: 3, confirmed: 3, requests: 1 } })
+  const second = await shop.run(['run', 'shop'])
+  expect(second.code).toBe(0)
+  expect(second.stdout).toContain('nothing to do')
+  expect((await shop.sandbox.control.catalog()).products).toBe(3)
+
+  const shown = await shop.run(['show', report.runId])
+  expect(shown.stdout).toContain('4  = 1 rejected + 0 duplicates + 0 suppressed + 3 valid')
+  const history = json(await shop.run(['runs', '--json']))
+  expect(history.map((run: { pipeline: string }) => run.pipeline)).toEqual(['shop', 'shop'])
+  expect(json(await shop.run(['runs', 'shop', '--limit', '1', '--json']))).toHaveLength(1)
+})
+
+test('rejects go to people by code, to programs as an exact array, to spreadsheets with the own columns first', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', shopYaml)
+  shop.write('feed.csv', feed(1, { rows: [product(2, '=1+1'), product(3, '19.99')] }))
+  const { runId } = json(await shop.run(['run', 'shop', '--json']))
+  const rejects = json(await shop.run(['rejects', runId, '--json']))
+  expect(rejects.map((reject: object) => Object.keys(reject))).toEqual([['line', 'code', 'field', 'message', 'mend'], ['line', 'code', 'field', 'message', 'mend']])
+  expect(rejects.map((reject: { line: number }) => reject.line)).toEqual([3, 4])
+  expect((await shop.run(['rejects', runId])).stdout).toContain('line 4')
+
+  await shop.run(['rejects', runId, '--csv', 'bad.csv'])
+  const csv = readFileSync(join(shop.folder, 'bad.csv'), 'utf8').split('\r\n')
+  expect(csv[0]).toBe('id,title,description,link,image_link,price,availability,brand,mpn,condition,line,code,field,message,mend')
+  expect(csv[1]).toContain(`"'=1+1"`)
+  expect(csv).toHaveLength(4)
+  expect((await shop.run(['rejects', runId, '--csv', '-'])).stdout).toBe(readFileSync(join(shop.folder, 'bad.csv'), 'utf8'))
+
+  // A corrected copy is a source as it is.
+  shop.write('mended.csv', csv.join('\r\n').replace(`"'=1+1"`, '5.00 EUR').replace(',19.99,', ',19.99 EUR,'))
+  const backfill = json(await shop.run(['backfill', 'shop', '--source', 'mended.csv', '--json']))
+  expect(backfill).toMatchObject({ trigger: 'backfill', status: 'succeeded', counts: { read: 2, rejected: 0, creates: 2, deletes: 0, confirmed: 2 } })
+})
+
+test('full reject rows come from the unchanged source only, into a file that only its owner reads', async () => {
+  await using crm = await workspace()
+  crm.write('pipelines/customers.yaml', customersYaml)
+  const text = 'customer_id,email,phone\n1,jane@example.com,\n2,canary.nobody,\n'
+  crm.write('crm.csv', text)
+  const { runId } = json(await crm.run(['run', 'customers', '--json']))
+  await crm.run(['rejects', runId, '--csv', 'masked.csv'])
+  expect(readFileSync(join(crm.folder, 'masked.csv'), 'utf8')).not.toContain('canary')
+  const full = await crm.run(['rejects', runId, '--csv', 'full.csv', '--from-source'])
+  expect(full).toMatchObject({ code: 0, stdout: '' })
+  expect(readFileSync(join(crm.folder, 'full.csv'), 'utf8')).toContain('2,canary.nobody,,3,EMAIL_INVALID')
+  expect(statSync(join(crm.folder, 'full.csv')).mode & 0o777).toBe(0o600)
+
+  crm.write('crm.csv', `${text}3,x@example.com,\n`)
+  const changed = await crm.run(['rejects', runId, '--csv', 'again.csv', '--from-source'])
+  expect(changed.code).toBe(1)
+  expect(changed.stderr).toContain('error  SOURCE_CHANGED')
+  expect(existsSync(join(crm.folder, 'again.csv'))).toBe(false)
+  expect((await crm.run(['rejects', runId, '--csv', '-', '--from-source'])).code).toBe(2)
+})
+
+test('a plan sends nothing, apply sends it once', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', shopYaml)
+  shop.write('feed.csv', feed(2))
+  const planned = await shop.run(['plan', 'shop', '--json', '--out', 'plan.json'])
+  expect(planned.code).toBe(0)
+  const { planId, counts } = json(planned)
+  expect(counts).toMatchObject({ creates: 2, confirmed: 0 })
+  expect(JSON.parse(readFileSync(join(shop.folder, 'plan.json'), 'utf8')).planId).toBe(planId)
+  expect((await shop.sandbox.control.catalog()).products).toBe(0)
+  expect(json(await shop.run(['apply', planId, '--json']))).toMatchObject({ trigger: 'apply', status: 'succeeded' })
+  expect((await shop.sandbox.control.catalog()).products).toBe(2)
+  const requests = (await shop.sandbox.control.ledger()).length
+  const again = await shop.run(['apply', planId])
+  expect(again.code).toBe(0)
+  expect(again.stdout).toContain('nothing to do')
+  expect(await shop.sandbox.control.ledger()).toHaveLength(requests)
+})
+
+test('deletes above the guard are withheld with exit 4 and go through with their number', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', shopYaml)
+  shop.write('feed.csv', feed(40))
+  expect((await shop.run(['run', 'shop'])).code).toBe(0)
+  shop.write('feed.csv', feed(20))
+  const planned = await shop.run(['plan', 'shop'])
+  expect(planned.code).toBe(4)
+  expect(planned.stdout).toContain('GUARD_')
+  const held = await shop.run(['run', 'shop'])
+  expect(held.code).toBe(4)
+  expect(held.stdout.trimEnd().split('\n').slice(-2).join(' ')).toContain('sluice run shop --approve-deletes 20')
+  expect((await shop.sandbox.control.catalog()).products).toBe(40)
+  expect((await shop.run(['run', 'shop', '--approve-deletes', '19'])).code).toBe(4)
+  expect((await shop.run(['run', 'shop', '--approve-deletes', '20'])).code).toBe(0)
+  expect((await shop.sandbox.control.catalog()).products).toBe(20)
+})
+
+test('a record that the service refuses ends in exit 3, and rerun --failed sends it again', async () => {
+  await using crm = await workspace()
+  crm.write('pipelines/customers.yaml', customersYaml)
+  crm.write('crm.csv', 'customer_id,email,phone\n1,jane@example.com,\n')
+  await crm.sandbox.control.fault({ method: 'POST', path: '/12/accounts' }, { kind: 'counts', success: 0, total: 1 }, 'always')
+  const refused = await crm.run(['run', 'customers', '--json'])
+  expect(refused.code).toBe(3)
+  expect(json(refused)).toMatchObject({ status: 'partial', counts: { confirmed: 0 } })
+  await crm.sandbox.control.clearFaults()
+  const rerun = await crm.run(['rerun', json(refused).runId, '--failed', '--json'])
+  expect(rerun.code).toBe(0)
+  expect(json(rerun)).toMatchObject({ trigger: 'rerun', status: 'succeeded' })
+  expect((await crm.sandbox.control.audience()).members).toBe(1)
+})
+
+test('explain answers in its first line and never repeats an email', async () => {
+  await using crm = await workspace()
+  crm.write('pipelines/customers.yaml', customersYaml)
+  crm.write('crm.csv', 'customer_id,email,phone\n1,Jane.Canary@Example.com,\n')
+  await crm.run(['run', 'customers'])
+  const told = await crm.run(['explain', 'customers', 'jane.canary@example.com'])
+  expect(told.code).toBe(0)
+  expect(told.stdout + told.stderr).not.toMatch(/jane|canary/i)
+  const events = json(await crm.run(['explain', 'customers', 'jane.canary@example.com', '--json']))
+  expect(events.length).toBeGreaterThan(2)
+  for (const event of events) expect(event).toMatchObject({ at: expect.stringMatching(/^\d{4}-.*Z$/), what: expect.any(String) })
+})
+
+test.for([
+  ['a missing source', 'source: { url: nowhere.csv }\ndestination: { kind: catalog, catalog_id: "4001" }\n', ['run', 'shop'], 1],
+  ['an unknown pipeline', shopYaml, ['run', 'shpo'], 2],
+  ['a definition that is wrong', 'source: { url: feed.csv }\ndestination: { kind: catalogue }\nnonsense: 1\n', ['check'], 2],
+  ['an unknown run', shopYaml, ['show', 'r_99'], 2],
+  ['an unknown plan', shopYaml, ['apply', 'p_nothing'], 2],
+] as const)('%s: code %s, the mend last, and one document with --json', async ([, yaml, args, code]) => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', yaml)
+  const plain = await shop.run(args)
+  expect(plain.code).toBe(code)
+  expect((plain.stderr + plain.stdout).trimEnd().split('\n').slice(-2).join('\n')).toMatch(/error {2}[A-Z_]+ .*\n(mend|Next) {2,3}\S|Next {2}\S/)
+  expect(plain.stderr + plain.stdout).not.toMatch(/\n\s+at /)
+  const document = json(await shop.run([...args, '--json']))
+  expect((Array.isArray(document) ? document[0].sources[0] : document).error).toMatchObject({ code: expect.stringMatching(/^[A-Z_]+$/), message: expect.any(String), mend: expect.stringMatching(/./) })
+})
+
+test('all problems of a file come at once, each with its line', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', 'source: { url: feed.csv }\nnonsense: 1\ndestination:\n  kind: catalog\n  catalogue_id: "1"\n')
+  const { stderr } = await shop.run(['check'])
+  expect(stderr).toMatch(/shop\.yaml:2/)
+  expect(stderr).toMatch(/shop\.yaml:[345]/)
+})
+
+test('several pipelines print an array and exit with the worst of theirs', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', shopYaml)
+  shop.write('pipelines/shop-gone.yaml', 'source: { url: nowhere.csv }\ndestination: { kind: catalog, catalog_id: "4002" }\n')
+  shop.write('feed.csv', feed(1))
+  const outcome = await shop.run(['run', 'shop*', '--json'])
+  expect(outcome.code).toBe(1)
+  expect(json(outcome).map((report: { pipeline: string; status: string }) => [report.pipeline, report.status]).toSorted()).toEqual([['shop', 'succeeded'], ['shop-gone', 'failed']])
+})
+
+test('a second run of a held destination exits 5; an interrupted one 130 with the state safe', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', shopYaml)
+  shop.write('feed.csv', feed(60))
+  await shop.sandbox.control.fault({ method: 'PUT' }, { kind: 'delay', ms: 1500 }, 'always')
+  const first = shop.start(['run', 'shop'])
+  const outcome = ended(first)
+  await eventually(async () => (await shop.sandbox.control.stats(), (await shop.run(['runs', '--json'])).stdout.includes('"running"')))
+  const second = await shop.run(['run', 'shop', '--json'])
+  expect(second.code).toBe(5)
+  expect(json(second).status).toBe('skipped')
+  first.kill('SIGINT')
+  expect((await outcome).code).toBe(130)
+  expect((await outcome).stderr).toContain('stopping')
+  await shop.sandbox.control.clearFaults()
+  expect((await shop.run(['run', 'shop'])).code).toBe(0)
+  expect((await shop.sandbox.control.catalog()).products).toBe(60)
+  expect(await shop.sandbox.control.violations()).toEqual([])
+})
+
+test('canaries of the environment, the arguments and the feed appear in no output', async () => {
+  await using crm = await workspace()
+  crm.write('pipelines/customers.yaml', customersYaml)
+  crm.write('crm.csv', 'customer_id,email,phone\nkey-canary-1,canary.one@example.com,+1 202 555 0177\nkey-canary-2,canary.two.at.example,12\n')
+  const env = { SLUICE_ACCESS_TOKEN_SECRET: 'canary-secret-77', SLUICE_LOG_LEVEL: 'debug' }
+  let text = ''
+  for (const args of [['check'], ['run', 'customers'], ['run', 'customers', '--json'], ['doctor'], ['rejects', 'r_1'], ['rejects', 'r_1', '--csv', '-'], ['explain', 'customers', 'canary.one@example.com'], ['auth', 'status'], ['api', 'GET', '/12/accounts', '--include']]) {
+    const outcome = await crm.run(args, { env })
+    text += outcome.stdout + outcome.stderr
+  }
+  expect(text.length).toBeGreaterThan(500)
+  for (const canary of [/canary\.one/i, /canary\.two/i, /2025550177|202.555.0177/, /canary-secret/, new RegExp(crm.env['SLUICE_CONSUMER_SECRET'] ?? 'x')]) expect(text).not.toMatch(canary)
+})
+
+async function eventually(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setImmediate(resolve))
+}
