@@ -1,0 +1,266 @@
+/** Webhooks and activity as an outside caller sees them (spec 3.1, 4.7, 6; gaps 10). */
+import { createHmac } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { withSandbox, type SandboxUnderTest } from '../support/sandbox.ts'
+import { sandboxCredentials } from '../support/signer.ts'
+import { webhookEndpoint, type WebhookEndpoint } from '../support/webhookEndpoint.ts'
+
+const HOUR = 3600
+
+async function bearerOf(sandbox: SandboxUnderTest): Promise<string> {
+  const basic = Buffer.from(`${sandboxCredentials.consumerKey}:${sandboxCredentials.consumerSecret}`).toString('base64')
+  const answer = await sandbox.call('POST', '/oauth2/token', { form: { grant_type: 'client_credentials' }, headers: { authorization: `Basic ${basic}` } })
+  return answer.body.access_token as string
+}
+
+interface Story {
+  readonly sandbox: SandboxUnderTest
+  readonly endpoint: WebhookEndpoint
+  readonly bearer: string
+  readonly id: string
+  readonly isValid: () => Promise<boolean>
+}
+
+/** A sandbox with one registered webhook. */
+async function story(run: (story: Story) => Promise<void>): Promise<void> {
+  await using sandbox = await withSandbox()
+  await using endpoint = await webhookEndpoint()
+  await sandbox.control.switches({ webhook_dev_urls: 'on' })
+  const bearer = await bearerOf(sandbox)
+  const made = await sandbox.call('POST', '/2/webhooks', { json: { url: endpoint.url }, bearer })
+  expect(made.status, made.text).toBe(200)
+  const id = made.body.data.id as string
+  const isValid = async () => (await sandbox.call('GET', '/2/webhooks', { bearer })).body.data[0].valid as boolean
+  await run({ sandbox, endpoint, bearer, id, isValid })
+}
+
+const signatureOf = (body: string) => `sha256=${createHmac('sha256', sandboxCredentials.consumerSecret).update(body).digest('base64')}`
+
+describe('registration', () => {
+  test('a webhook is registered after a challenge, listed with its validity, and removed', () =>
+    story(async ({ sandbox, endpoint, bearer, id }) => {
+      expect(endpoint.challenges).toBe(1)
+      const list = await sandbox.call('GET', '/2/webhooks', { bearer })
+      expect(list.body).toEqual({ data: [{ id, url: endpoint.url, valid: true, created_at: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/) as string }], meta: { result_count: 1 } })
+      expect(id).toMatch(/^[0-9]{1,19}$/)
+      expect((await sandbox.call('DELETE', `/2/webhooks/${id}`, { bearer })).body).toEqual({ data: { deleted: true } })
+      expect((await sandbox.call('GET', '/2/webhooks', { bearer })).body.data).toEqual([])
+      const again = await sandbox.call('DELETE', `/2/webhooks/${id}`, { bearer })
+      expect([again.status, again.body.errors[0].message]).toEqual([400, expect.stringMatching(/^WebhookIdInvalid: /)])
+    }))
+
+  test.for([['wrong-token'], ['redirect'], ['error']] as const)('an endpoint that answers the challenge with %s is not registered', async ([behaviour]) => {
+    await using sandbox = await withSandbox()
+    await using endpoint = await webhookEndpoint()
+    endpoint.challenge = behaviour
+    await sandbox.control.switches({ webhook_dev_urls: 'on' })
+    const bearer = await bearerOf(sandbox)
+    const made = await sandbox.call('POST', '/2/webhooks', { json: { url: endpoint.url }, bearer })
+    expect([made.status, made.body.title, made.body.errors[0].message]).toEqual([400, 'Invalid Request', expect.stringMatching(/^CrcValidationFailed: /)])
+    expect((await sandbox.call('GET', '/2/webhooks', { bearer })).body.data).toEqual([])
+  })
+
+  test('without the developer switch only public https without a port is taken', async () => {
+    await using sandbox = await withSandbox()
+    const bearer = await bearerOf(sandbox)
+    for (const url of ['http://hooks.example.com/a', 'https://hooks.example.com:8443/a', 'https://hooks.example.com:443/a', 'https://127.0.0.1/a', 'https://localhost/a', 'not a url']) {
+      const made = await sandbox.call('POST', '/2/webhooks', { json: { url }, bearer })
+      expect([url, made.status, made.body.errors[0].message]).toEqual([url, 400, expect.stringMatching(/^UrlValidationFailed: /)])
+    }
+    expect((await sandbox.call('POST', '/2/webhooks', { json: {}, bearer })).status).toBe(400)
+    expect((await sandbox.call('POST', '/2/webhooks', { json: { url: `https://example.com/${'a'.repeat(200)}` }, bearer })).status).toBe(400)
+  })
+
+  test('the same url twice is a duplicate, and a user signature is no bearer token', () =>
+    story(async ({ sandbox, endpoint, bearer }) => {
+      const twice = await sandbox.call('POST', '/2/webhooks', { json: { url: endpoint.url }, bearer })
+      expect(twice.body.errors[0].message).toMatch(/^DuplicateUrlFailed: /)
+      expect((await sandbox.call('GET', '/2/webhooks')).status).toBe(403)
+      expect((await sandbox.call('GET', '/2/webhooks', { bearer: 'unknown' })).status).toBe(401)
+    }))
+})
+
+describe('validity by the clock', () => {
+  test('a wrong token invalidates at the check that is due after a day, and PUT re-enables', () =>
+    story(async ({ sandbox, endpoint, bearer, id, isValid }) => {
+      await sandbox.control.advance(23 * HOUR)
+      expect(endpoint.challenges).toBe(1)
+      endpoint.challenge = 'wrong-token'
+      await sandbox.control.advance(HOUR)
+      expect([endpoint.challenges, await isValid()]).toEqual([2, false])
+      // Invalid webhooks are left alone until PUT.
+      await sandbox.control.advance(48 * HOUR)
+      expect(endpoint.challenges).toBe(2)
+      const refused = await sandbox.call('PUT', `/2/webhooks/${id}`, { bearer })
+      expect([refused.status, await isValid()]).toEqual([400, false])
+      endpoint.challenge = 'good'
+      expect((await sandbox.call('PUT', `/2/webhooks/${id}`, { bearer })).body).toEqual({ data: { valid: true } })
+      expect(await isValid()).toBe(true)
+    }))
+
+  test('a redirect invalidates', () =>
+    story(async ({ sandbox, endpoint, isValid }) => {
+      endpoint.challenge = 'redirect'
+      await sandbox.control.advance(24 * HOUR)
+      expect(await isValid()).toBe(false)
+    }))
+
+  test('transient failures are checked every 30 minutes and invalidate after more than 28 hours', () =>
+    story(async ({ sandbox, endpoint, isValid }) => {
+      endpoint.challenge = 'error'
+      await sandbox.control.advance(24 * HOUR)
+      expect([endpoint.challenges, await isValid()]).toEqual([2, true])
+      await sandbox.control.advance(10 * 60)
+      expect(endpoint.challenges).toBe(2)
+      await sandbox.control.advance(20 * 60)
+      expect([endpoint.challenges, await isValid()]).toEqual([3, true])
+      await sandbox.control.advance(3 * HOUR + 25 * 60)
+      expect(await isValid()).toBe(true)
+      await sandbox.control.advance(6 * 60)
+      expect(await isValid()).toBe(false)
+    }))
+
+  test('one success within the grace starts the day anew', () =>
+    story(async ({ sandbox, endpoint, isValid }) => {
+      endpoint.challenge = 'error'
+      await sandbox.control.advance(26 * HOUR)
+      endpoint.challenge = 'good'
+      await sandbox.control.advance(HOUR)
+      endpoint.challenge = 'error'
+      await sandbox.control.advance(25 * HOUR)
+      expect(await isValid()).toBe(true)
+    }))
+
+  test('a TLS failure is told apart from a transient one', async () => {
+    await using sandbox = await withSandbox()
+    await using endpoint = await webhookEndpoint()
+    await sandbox.control.switches({ webhook_dev_urls: 'on' })
+    const bearer = await bearerOf(sandbox)
+    // It speaks plain HTTP, so the handshake fails.
+    const made = await sandbox.call('POST', '/2/webhooks', { json: { url: endpoint.url.replace('http:', 'https:') }, bearer })
+    expect(made.body.errors[0].message).toBe('CrcValidationFailed: the TLS connection failed')
+    expect(endpoint.challenges).toBe(0)
+  })
+
+  test('with the hourly switch a check goes out every hour', () =>
+    story(async ({ sandbox, endpoint }) => {
+      await sandbox.control.switches({ crc_period: 'hourly' })
+      await sandbox.control.advance(HOUR)
+      await sandbox.control.advance(HOUR)
+      expect(endpoint.challenges).toBe(3)
+    }))
+})
+
+describe('delivery', () => {
+  test('an event arrives once, signed over its raw bytes', () =>
+    story(async ({ sandbox, endpoint }) => {
+      const made = await sandbox.control.request('POST', 'events', { event_type: 'profile.update.bio', user_id: '1001', payload: { before: 'Mögen', after: 'ü' }, tag: 'bio' })
+      expect(made.body.deliveries).toEqual({ delivered: 1, failed: 0 })
+      const [event, ...more] = endpoint.events
+      expect(more).toEqual([])
+      expect(event?.headers['x-service-webhooks-signature']).toBe(signatureOf(event?.body ?? ''))
+      expect(JSON.parse(event?.body ?? '')).toEqual({
+        data: { event_uuid: made.body.events[0], filter: { user_id: '1001' }, event_type: 'profile.update.bio', tag: 'bio', payload: { before: 'Mögen', after: 'ü' } },
+      })
+    }))
+
+  test('forged and unsigned events can be made, to try a receiver', () =>
+    story(async ({ sandbox, endpoint }) => {
+      await sandbox.control.request('POST', 'events', [{ signature: 'bad' }, { signature: 'none' }])
+      const [forged, unsigned] = endpoint.events
+      expect(forged?.headers['x-service-webhooks-signature']).not.toBe(signatureOf(forged?.body ?? ''))
+      expect(unsigned?.headers['x-service-webhooks-signature']).toBeUndefined()
+    }))
+
+  test('a failed delivery is tried three times, 60 seconds apart', () =>
+    story(async ({ sandbox, endpoint }) => {
+      endpoint.eventStatus = 500
+      expect((await sandbox.control.request('POST', 'events', {})).body.deliveries).toEqual({ delivered: 0, failed: 1 })
+      await sandbox.control.advance(59)
+      expect(endpoint.events.length).toBe(1)
+      await sandbox.control.advance(2)
+      expect(endpoint.events.length).toBe(2)
+      await sandbox.control.advance(61)
+      await sandbox.control.advance(61)
+      expect(endpoint.events.length).toBe(3)
+      expect(new Set(endpoint.events.map((event) => event.body)).size).toBe(1)
+    }))
+
+  test('nothing is delivered to an invalid webhook, and a replay brings what was missed exactly once', () =>
+    story(async ({ sandbox, endpoint, bearer, id, isValid }) => {
+      endpoint.challenge = 'wrong-token'
+      await sandbox.control.advance(24 * HOUR)
+      expect(await isValid()).toBe(false)
+      const missed = (await sandbox.control.request('POST', 'events', { times: 3 })).body.events as string[]
+      expect(endpoint.events).toEqual([])
+      endpoint.challenge = 'good'
+      await sandbox.call('PUT', `/2/webhooks/${id}`, { bearer })
+      const now = Date.parse((await sandbox.control.request('GET', 'clock')).body.now as string)
+      const minute = (ms: number) => new Date(ms).toISOString().replaceAll(/[-T:]/g, '').slice(0, 12)
+      const job = await sandbox.call('POST', '/2/webhooks/replay', { json: { webhook_id: id, from_date: minute(now - 600_000), to_date: minute(now) }, bearer })
+      expect(job.body).toEqual({ data: { job_id: expect.stringMatching(/^\d+$/) as string, created_at: expect.any(String) as string } })
+      await expect.poll(() => endpoint.events.length).toBe(4)
+      const bodies = endpoint.events.map((event) => JSON.parse(event.body) as any)
+      expect(bodies.slice(0, 3).map((body) => body.data.event_uuid)).toEqual(missed)
+      expect(bodies[3]).toEqual({ replay_job_status: { webhook_id: id, job_state: 'Complete', job_state_description: expect.any(String) as string, job_id: job.body.data.job_id } })
+      await sandbox.control.advance(120)
+      expect(endpoint.events.length).toBe(4)
+    }))
+
+  test.for([
+    [{ from_date: '202601010000' }, 'from_date'], [{ to_date: '20260101' }, 'to_date'], [{ from_date: '209901010000', to_date: '209901020000' }, 'from_date'], [{ webhook_id: '7' }, 'webhook_id'],
+  ] as const)('a replay with %o is refused by %s', ([change, parameter]) =>
+    story(async ({ sandbox, bearer, id }) => {
+      const now = Date.now()
+      const minute = (ms: number) => new Date(ms).toISOString().replaceAll(/[-T:]/g, '').slice(0, 12)
+      const answer = await sandbox.call('POST', '/2/webhooks/replay', { json: { webhook_id: id, from_date: minute(now - 600_000), to_date: minute(now), ...change }, bearer })
+      expect([answer.status, Object.keys(answer.body.errors[0].parameters as object)]).toEqual([400, [parameter]])
+    }))
+})
+
+describe('activity', () => {
+  test('a subscription decides what its webhook gets, and a made post is an event', () =>
+    story(async ({ sandbox, endpoint, bearer, id }) => {
+      const made = await sandbox.call('POST', '/2/activity/subscriptions', { json: { event_type: 'post.create', filter: { user_id: '1001' }, tag: 'mine', webhook_id: id }, bearer })
+      expect(made.body.data.subscription).toMatchObject({ event_type: 'post.create', filter: { user_id: '1001' }, tag: 'mine', webhook_id: id, subscription_id: expect.stringMatching(/^\d+$/) as string })
+      await sandbox.control.request('POST', 'events', [{ event_type: 'post.delete' }, { event_type: 'post.create', user_id: '2001' }])
+      expect(endpoint.events).toEqual([])
+      await sandbox.call('POST', '/2/tweets', { json: { text: 'An event of its own' } })
+      await expect.poll(() => endpoint.events.length).toBe(1)
+      expect(JSON.parse(endpoint.events[0]?.body ?? '').data).toMatchObject({ event_type: 'post.create', tag: 'mine', payload: { text: 'An event of its own' } })
+    }))
+
+  test.for([['sent', 1], ['received', 0], ['both', 1], ['outbound', 1], ['inbound', 0]] as const)('direction %s matches a sent message %i times', ([direction, times]) =>
+    story(async ({ sandbox, endpoint, bearer, id }) => {
+      const made = await sandbox.call('POST', '/2/activity/subscriptions', { json: { event_type: 'dm.sent', filter: { user_id: '1001', direction }, webhook_id: id }, bearer })
+      expect(made.status, made.text).toBe(200)
+      await sandbox.control.request('POST', 'events', { event_type: 'dm.sent', user_id: '1001' })
+      expect(endpoint.events.length).toBe(times)
+    }))
+
+  test.for([
+    [{ event_type: 'nothing.known' }, 'event_type'], [{ filter: {} }, 'filter.user_id'], [{ filter: { user_id: '1001', direction: 'sent' } }, 'filter.direction'],
+    [{ filter: { user_id: '1001', colour: 'red' } }, 'filter.colour'], [{ tag: 'a'.repeat(201) }, 'tag'], [{ webhook_id: '99' }, 'webhook_id'],
+  ] as const)('a subscription with %o is refused', ([change, parameter]) =>
+    story(async ({ sandbox, bearer, id }) => {
+      const answer = await sandbox.call('POST', '/2/activity/subscriptions', { json: { event_type: 'post.create', filter: { user_id: '1001' }, webhook_id: id, ...change }, bearer })
+      expect([answer.status, Object.keys(answer.body.errors[0].parameters as object)]).toEqual([400, [parameter]])
+    }))
+
+  test('the stream stays open and carries events; beyond its limit the answer names TooManyConnections', async () => {
+    await using sandbox = await withSandbox()
+    const bearer = await bearerOf(sandbox)
+    const open = () => fetch(`${sandbox.url}/2/activity/stream`, { headers: { authorization: `Bearer ${bearer}` } })
+    const first = await open()
+    const second = await open()
+    const third = await open()
+    expect([first.status, second.status, third.status]).toEqual([200, 200, 429])
+    expect(await third.json()).toMatchObject({ connection_issue: 'TooManyConnections' })
+    await sandbox.control.request('POST', 'events', { event_type: 'follow.follow' })
+    const reader = first.body!.getReader()
+    const { value } = await reader.read()
+    expect(JSON.parse(Buffer.from(value!).toString())).toMatchObject({ data: { event_type: 'follow.follow' } })
+    await reader.cancel()
+    await second.body!.cancel()
+  })
+})

@@ -1,0 +1,53 @@
+/** A developer's endpoint on loopback whose behaviour the test chooses; it keeps every event with its headers and raw bytes. */
+import { createHmac } from 'node:crypto'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { sandboxCredentials } from './signer.ts'
+
+export type Behaviour = 'good' | 'wrong-token' | 'redirect' | 'error'
+
+export interface ReceivedRequest {
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+export interface WebhookEndpoint extends AsyncDisposable {
+  readonly url: string
+  /** How challenges are answered. */
+  challenge: Behaviour
+  /** Status with which events are answered. */
+  eventStatus: number
+  challenges: number
+  readonly events: ReceivedRequest[]
+}
+
+export async function webhookEndpoint(): Promise<WebhookEndpoint> {
+  const server = createServer((request, response) => {
+    const url = new URL(request.url ?? '/', 'http://endpoint')
+    if (request.method === 'GET') {
+      endpoint.challenges++
+      const token = url.searchParams.get('crc_token') ?? ''
+      if (endpoint.challenge === 'error') return response.writeHead(500).end()
+      if (endpoint.challenge === 'redirect') return response.writeHead(302, { location: '/elsewhere' }).end()
+      const key = endpoint.challenge === 'good' ? sandboxCredentials.consumerSecret : 'another secret'
+      return response.end(JSON.stringify({ response_token: `sha256=${createHmac('sha256', key).update(token).digest('base64')}` }))
+    }
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      endpoint.events.push({ headers: request.headers, body: Buffer.concat(chunks).toString() })
+      response.writeHead(endpoint.eventStatus).end()
+    })
+    return undefined
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const endpoint: WebhookEndpoint = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, challenge: 'good', eventStatus: 200, challenges: 0, events: [],
+    [Symbol.asyncDispose]: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+  return endpoint
+}
