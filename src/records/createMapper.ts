@@ -76,7 +76,7 @@ export function createMapper(pipeline: Pipeline): RecordMapper {
         return { reject: key === undefined ? reject : { ...reject, key }, warnings: [] }
       }
       if (isHeaderAgain(row, bound.echo)) {
-        return { reject: { line: row.line, code: 'REPEATED_HEADER', field: row.columns[bound.echo[0] ?? 0] ?? '', message: 'the header stands here once more', mend: mendOf('REPEATED_HEADER') }, warnings: [] }
+        return { reject: { line: row.line, code: 'HEADER_REPEATED', field: row.columns[bound.echo[0] ?? 0] ?? '', message: 'the header stands here once more', mend: mendOf('HEADER_REPEATED') }, warnings: [] }
       }
       try {
         return bound.map(row)

@@ -130,6 +130,6 @@ test('a row that the reader holds faulty is a reject that keeps its key', () => 
   const { pipeline } = resolvePipeline({ source: 'feed.csv', destination: { kind: 'catalog', catalog_id: '1' } }, 'shop', 'shop.yaml')
   if (pipeline === undefined) throw new Error('no pipeline')
   const columns = Object.keys(good)
-  const { reject } = createMapper(pipeline).map({ line: 9, columns, cells: ['SKU-9'], fault: { code: 'RAGGED_ROW', message: 'the row has 1 cells, the header 9' } })
-  expect(reject).toMatchObject({ line: 9, code: 'RAGGED_ROW', key: Buffer.from('SKU-9'), mend: expect.stringContaining('as many cells') })
+  const { reject } = createMapper(pipeline).map({ line: 9, columns, cells: ['SKU-9'], fault: { code: 'ROW_RAGGED', message: 'the row has 1 cells, the header 9' } })
+  expect(reject).toMatchObject({ line: 9, code: 'ROW_RAGGED', key: Buffer.from('SKU-9'), mend: expect.stringContaining('as many cells') })
 })
