@@ -29,8 +29,6 @@ const drainMs = 15_000
 const pollMs = 250
 /** Batches taken by one statement. */
 const claimAtOnce = 4
-/** A horizon as short as this is waited out, so that the run may plan everything. */
-const waitOutMs = 15_000
 
 /**
  * Sends the plan's batches. Returns when none of them can get any further by waiting: each is settled or parked, or the
@@ -45,7 +43,6 @@ export async function pushPlan(deps: EngineDeps, planId: string, options: PushOp
 /**
  * Settles what earlier runs left at a destination, before anything newer is planned: takes back what dead workers held,
  * sends ambiguous batches again byte for byte, and parked ones once more. Clears a pause, because this is the next try.
- * A short horizon (loopback) is waited out.
  */
 export async function settleLeftovers(deps: EngineDeps, destinationId: number, options: PushOptions & { readonly runId: number }): Promise<void> {
   await rescueBatches(deps.db, await deadWorkers(deps.db), deps.settings.horizonMs)
@@ -54,7 +51,6 @@ export async function settleLeftovers(deps: EngineDeps, destinationId: number, o
   await unparkBatches(deps.db, destinationId, deps.settings.maxAttempts)
   crashPoint('settle.opened')
   await drive(deps, { leftoversOf: destinationId }, destinationId, options.runId, options)
-  await waitOutHorizon(deps, destinationId, options)
 }
 
 export interface PlanBooks {
@@ -202,17 +198,4 @@ async function openProgress(deps: EngineDeps, scope: BatchScope, options: PushOp
       tell()
     },
   }
-}
-
-async function waitOutHorizon(deps: EngineDeps, destinationId: number, options: PushOptions): Promise<void> {
-  const [row] = await deps.db.query<{ wait_ms: number | null }>(
-    `select max(extract(epoch from settled_at - clock_timestamp()) * 1000)::float8 as wait_ms from sluice.batch
-     where destination_id = $1 and settled_at > clock_timestamp()`,
-    [destinationId],
-  )
-  const waitMs = row?.wait_ms ?? 0
-  if (waitMs <= 0 || waitMs > waitOutMs) return
-  const onProgress = options.onProgress ?? deps.onProgress
-  onProgress?.({ stage: 'settle', done: 0, waiting: `waiting until nothing of an interrupted request can arrive any more (${Math.ceil(waitMs / 1000)} s)` })
-  await deps.clock.sleep(waitMs + 20, options.signal ?? deps.signal)
 }
