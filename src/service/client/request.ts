@@ -32,7 +32,7 @@ export function buildRequest(endpoint: Endpoint, params: Params, version: string
   for (const parameter of endpoint.parameters) {
     const { name } = parameter
     if (endpoint.bodyIs === 'array' && parameter.in === 'body') continue
-    const value = params[name]
+    const value = Object.hasOwn(params, name) ? params[name] : undefined
     if (value === undefined) {
       if (parameter.required === true && !(endpoint.bodyIs === 'object-or-array' && parameter.in === 'body' && params['body'] !== undefined)) refuseMissing(endpoint, name)
       continue

@@ -102,7 +102,7 @@ export const creativeEndpoints = [
   },
   {
     name: 'cards.update', method: 'PUT', host: 'ads', path: `${account}/cards/:card_id`, auth: 'user', body: 'json',
-    parameters: [accountId, path('card_id'), body('name', 'string', cardName), body('components', 'array'), body('slides', 'array')],
+    parameters: [accountId, path('card_id'), body('name', 'string', cardName), body('components', 'array', { source: 'spec 4.4' }), body('slides', 'array', { source: 'spec 4.4' })],
     rules: [
       { kind: 'exclusive', names: ['components', 'slides'], source: 'spec 4.4' },
       { kind: 'other', text: 'each field given replaces the stored value', source: 'spec 4.4' },

@@ -1,0 +1,249 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { CallError, RateLimitedError, RepeatingCursorError, UnavailableError } from '../../../src/service/client/index.ts'
+import { serveScript, type Script, type ScriptedService } from './scriptedService.ts'
+
+const open: ScriptedService[] = []
+afterEach(async () => {
+  for (const one of open.splice(0)) await one.close()
+})
+async function serve(...script: Parameters<typeof serveScript>): Promise<ScriptedService> {
+  const service = await serveScript(...script)
+  open.push(service)
+  return service
+}
+
+const page = (items: unknown[], next: string | null | undefined): Script => ({ body: { request: { params: {} }, data: items, ...(next === undefined ? {} : { next_cursor: next }) } })
+
+describe('lists', () => {
+  test.for([[null], [undefined], ['']] as const)('end where next_cursor is %s', async ([end]) => {
+    const service = await serve([page([{ id: 'a' }], 'c1'), page([{ id: 'b' }], end)])
+    expect((await service.client().accounts.list().toArray()).map(({ id }) => id)).toEqual(['a', 'b'])
+    expect(service.asked).toHaveLength(2)
+  })
+
+  test('send all other parameters again with each cursor', async () => {
+    const service = await serve([page([], 'c/1+='), page([], null)])
+    await service.client().accounts.list({ count: 7, q: 'a b', with_deleted: true }).toArray()
+    expect(service.asked.map(({ url }) => url)).toEqual([
+      '/12/accounts?count=7&q=a%20b&with_deleted=true',
+      expect.stringMatching(/^\/12\/accounts\?(?=.*count=7)(?=.*q=a%20b)(?=.*with_deleted=true)(?=.*cursor=c%2F1%2B%3D)/),
+    ])
+  })
+
+  test('ask for the total with the first page only, because a cursor excludes it', async () => {
+    const service = await serve([{ body: { data: [], next_cursor: 'c', total_count: 12 } }, page([], null)])
+    const totals = []
+    for await (const { totalCount } of service.client().accounts.list({ with_total_count: true }).pages()) totals.push(totalCount)
+    expect(totals).toEqual([12, undefined])
+    expect(service.asked[1]?.url).not.toContain('with_total_count')
+  })
+
+  test('send nothing before they are iterated, and stop when the iteration is left', async () => {
+    const service = await serve([page([{ id: 'a' }, { id: 'b' }], 'c')])
+    const list = service.client().accounts.list()
+    expect(service.asked).toHaveLength(0)
+    for await (const _ of list) break
+    expect(service.asked).toHaveLength(1)
+  })
+
+  test('end with an error where a cursor comes twice', async () => {
+    const service = await serve([page([{ id: 'a' }], 'c1'), page([{ id: 'b' }], 'c2'), page([{ id: 'c' }], 'c1')])
+    await expect(service.client().accounts.list().toArray()).rejects.toThrow(RepeatingCursorError)
+    expect(service.asked).toHaveLength(3)
+  })
+
+  test('begin again once where a cursor has expired, and give nothing twice', async () => {
+    const expired: Script = { status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', parameter: 'cursor', message: 'x' }] } }
+    const service = await serve([page([{ id: 'a' }, { id: 'b' }], 'c1'), expired, page([{ id: 'a' }, { id: 'n' }, { id: 'b' }], 'c2'), page([{ id: 'c' }], null)])
+    expect((await service.client().accounts.list().toArray()).map(({ id }) => id)).toEqual(['a', 'b', 'n', 'c'])
+    const twice = await serve([page([{ id: 'a' }], 'c1'), expired, page([{ id: 'a' }], 'c1'), expired])
+    await expect(twice.client().accounts.list().toArray()).rejects.toMatchObject({ code: 'SERVICE_INVALID_PARAMETER' })
+  })
+})
+
+describe('answers in every tolerated form', () => {
+  const users = { account_id: '18ce54d4x5t', custom_audience_id: '1nmth', body: [{ operation_type: 'Update', params: { users: [] } }] }
+  test.for([
+    ['an array of one', [{ success_count: 1, total_count: 1 }]],
+    ['an object', { success_count: 1, total_count: 1 }],
+  ])('a batch result as %s', async ([, data]) => {
+    const service = await serve([{ body: { data } }])
+    expect(await service.client().audiences.users(users)).toEqual([{ success_count: 1, total_count: 1 }])
+  })
+
+  test.for([
+    ['alone', { id: 'x' }],
+    ['in an array of one', [{ id: 'x' }]],
+  ])('a record %s', async ([, data]) => {
+    const service = await serve([{ body: { data, next_cursor: null } }])
+    expect(await service.client().cards.get({ account_id: 'a', card_id: 'x' })).toEqual({ id: 'x' })
+  })
+
+  test('whole numbers beyond 2^53 keep every digit', async () => {
+    const service = await serve([{ body: '{"data":{"id":878479925472251906,"user":{"id":12},"price":1.5,"text":"878479925472251906"}}' }])
+    const post = await service.client().callByName('advertiserPosts.create', { account_id: 'a', as_user_id: 878479925472251907n, text: 'hello' })
+    expect(post.data).toEqual({ id: 878479925472251906n, user: { id: 12 }, price: 1.5, text: '878479925472251906' })
+    expect(service.asked[0]?.url).toContain('as_user_id=878479925472251907')
+  })
+
+  test('an empty text of a product is null', async () => {
+    const service = await serve([page([{ id: 'a', brand: '', gtin: null, mpn: 'm' }], null)])
+    expect(await service.client().products.list({ product_catalog_id: '4001' }).toArray()).toEqual([{ id: 'a', brand: null, gtin: null, mpn: 'm' }])
+  })
+
+  test('form-encoded answers of the sign-in, whatever type they claim', async () => {
+    const service = await serve([{ body: 'oauth_token=t%2B&oauth_token_secret=s&oauth_callback_confirmed=true', headers: { 'content-type': 'text/html;charset=utf-8' } }])
+    expect(await service.client().oauth.requestToken({ oauth_callback: 'oob' })).toEqual({ oauth_token: 't+', oauth_token_secret: 's', oauth_callback_confirmed: 'true' })
+  })
+
+  test('a JSON answer without a content type, with a byte order mark and unknown keys', async () => {
+    const service = await serve([{ body: '\uFEFF {"data":[{"id":"a","attribute":"custom_field_5"}],"data_type":"account","next_cursor":null}', headers: { 'content-type': 'text/plain' } }])
+    expect(await service.client().accounts.list().toArray()).toEqual([{ id: 'a', attribute: 'custom_field_5' }])
+  })
+
+  test('keys, parameters and headers in the service’s own spelling', async () => {
+    const service = await serve([{ body: { data: [{ id: 'a', real_word: ['x'] }] } }])
+    const client = service.client({ config: { names: { svc_auth_access_type: 'real_type', service_id: 'real_word' } } })
+    expect(await client.accounts.list().toArray()).toEqual([{ id: 'a', service_id: ['x'] }])
+    await client.oauth.requestToken({ oauth_callback: 'oob', svc_auth_access_type: 'read' })
+    expect(service.asked[1]?.url).toBe('/oauth/request_token?real_type=read')
+    await client.audiences.users({ ...users, body: [{ operation_type: 'Update', params: { users: [{ service_id: ['service_id'] }] } }] })
+    expect(service.asked[2]?.body).toBe('[{"operation_type":"Update","params":{"users":[{"real_word":["service_id"]}]}}]')
+  })
+})
+
+describe('waiting and sending again', () => {
+  test('a 429 is waited out to the later of reset and Retry-After, as often as it comes', async () => {
+    const reset = String(Date.UTC(2026, 2, 1, 12) / 1000 + 100)
+    const limited: Script = { status: 429, headers: { 'retry-after': '30', 'x-rate-limit-reset': reset, 'x-rate-limit-remaining': '0' } }
+    const service = await serve([limited, limited, { body: { data: { id: 'a', name: 'n' } } }])
+    expect(await service.client().catalogs.create({ name: 'n' })).toEqual({ id: 'a', name: 'n' })
+    expect(service.waits).toEqual([100_000, 30_000])
+  })
+
+  test('a 429 that asks for more than a window is given back', async () => {
+    const service = await serve([{ status: 429, headers: { 'retry-after': '7200' } }])
+    await expect(service.client().accounts.list().toArray()).rejects.toThrow(RateLimitedError)
+    expect(service.waits).toEqual([])
+  })
+
+  test('a 503 of a read is tried again with growing waits, each signed anew, eight times at most', async () => {
+    const service = await serve([{ status: 503 }])
+    await expect(service.client().accounts.list().toArray()).rejects.toThrow(UnavailableError)
+    expect(service.waits).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000])
+    const nonces = service.asked.map(({ headers }) => /oauth_nonce="(\w+)"/.exec(headers.authorization ?? '')?.[1])
+    expect(new Set(nonces).size).toBe(8)
+  })
+
+  test('a 503 of what may not be repeated is given back at once', async () => {
+    const service = await serve([{ status: 503 }])
+    await expect(service.client().catalogs.create({ name: 'n' })).rejects.toThrow(UnavailableError)
+    expect(service.asked).toHaveLength(1)
+  })
+
+  test('`retry: false` is one sending', async () => {
+    const service = await serve([{ status: 503 }])
+    await expect(service.client().call('accounts.list', {}, { retry: false })).rejects.toThrow(UnavailableError)
+    expect(service.asked).toHaveLength(1)
+  })
+
+  test('a refused signature is sent once more after the clock was corrected, and not without reason', async () => {
+    const refused = { status: 401, body: { errors: [{ code: 'UNAUTHORIZED_ACCESS', message: 'x' }] } }
+    const service = await serve([{ ...refused, headers: { date: 'Sun, 01 Mar 2026 13:00:00 GMT' } }, page([{ id: 'a' }], null)])
+    expect(await service.client().accounts.list().toArray()).toHaveLength(1)
+    const right = await serve([{ ...refused, headers: { date: 'Sun, 01 Mar 2026 12:00:05 GMT' } }])
+    await expect(right.client().accounts.list().toArray()).rejects.toMatchObject({ code: 'SERVICE_BAD_SIGNATURE' })
+    expect(right.asked).toHaveLength(1)
+  })
+})
+
+describe('the app-only token', () => {
+  const token = (name: string): Script => ({ body: { token_type: 'bearer', access_token: name } })
+  const isToken = (url: string) => url === '/oauth2/token'
+
+  test('is fetched once for all who wait for it, with key and secret encoded, and sent as it came', async () => {
+    const service = await serve(({ url }) => (isToken(url) ? token('AAAA%2FAAA%3D') : { body: { data: [] } }))
+    const client = service.client({ config: { consumerKey: 'k:1', consumerSecret: 's/2' } })
+    await Promise.all([client.webhooks.list(), client.webhooks.list(), client.posts.lookup({ ids: ['1'] })])
+    const asked = service.asked.filter(({ url }) => isToken(url))
+    expect(asked).toHaveLength(1)
+    expect(asked[0]).toMatchObject({ method: 'POST', body: 'grant_type=client_credentials' })
+    expect(Buffer.from(asked[0]?.headers.authorization?.slice(6) ?? '', 'base64').toString()).toBe('k%3A1:s%2F2')
+    expect(service.asked.filter(({ url }) => !isToken(url)).map(({ headers }) => headers.authorization)).toEqual(Array(3).fill('Bearer AAAA%2FAAA%3D'))
+  })
+
+  test('is renewed once when it was invalidated, and the call sent again', async () => {
+    let made = 0
+    const service = await serve(({ url, headers }) =>
+      isToken(url) ? token(`t${++made}`) : headers.authorization === 'Bearer t1' ? { status: 401, body: { errors: [{ code: 89, message: 'x' }] } } : { body: { data: [{ id: '1' }] } },
+    )
+    expect(await service.client().webhooks.list()).toEqual({ data: [{ id: '1' }] })
+    expect(made).toBe(2)
+  })
+
+  test('is asked for twice at most when each new one is refused as well', async () => {
+    const service = await serve(({ url }) => (isToken(url) ? token('t') : { status: 401, body: { errors: [{ code: 89, message: 'x' }] } }))
+    await expect(service.client().webhooks.list()).rejects.toMatchObject({ code: 'SERVICE_TOKEN_INVALID' })
+    expect(service.asked.filter(({ url }) => isToken(url))).toHaveLength(2)
+  })
+
+  test('is not asked for again for a minute after code 99', async () => {
+    const service = await serve([{ status: 403, body: { errors: [{ code: 99, label: 'authenticity_token_error', message: 'x' }] } }])
+    const client = service.client()
+    for (let i = 0; i < 3; i += 1) await expect(client.webhooks.list()).rejects.toMatchObject({ code: 'SERVICE_BEARER_REFUSED' })
+    expect(service.asked).toHaveLength(1)
+  })
+})
+
+describe('what is sent', () => {
+  test('the version of the settings in advertising paths, and only theirs', async () => {
+    const service = await serve([page([], null)])
+    const client = service.client({ config: { adsVersion: '13' } })
+    await client.accounts.list().toArray()
+    await client.audiencePermissions.list({ account_id: 'a', tailored_audience_id: 'b' }).toArray()
+    expect(service.asked.map(({ url }) => url)).toEqual(['/13/accounts', '/5/accounts/a/tailored_audiences/b/permissions'])
+  })
+
+  test('lists by commas, times without milliseconds, null as an empty value, ids encoded in the path', async () => {
+    const service = await serve([{ body: { data: {} } }])
+    const client = service.client()
+    await client.lineItems.update({ account_id: 'a b', line_item_id: '1', end_time: null, start_time: new Date('2027-01-15T12:00:00.123Z') })
+    expect(service.asked[0]?.url).toMatch(/^\/12\/accounts\/a%20b\/line_items\/1\?/)
+    expect(service.asked[0]?.url).toMatch(/[?&]end_time=(&|$)/)
+    expect(service.asked[0]?.url).toContain('start_time=2027-01-15T12%3A00%3A00Z')
+  })
+
+  test('the callback and the verifier among the protocol parameters', async () => {
+    const service = await serve([{ body: 'oauth_token=t&oauth_token_secret=s' }])
+    await service.client().oauth.requestToken({ oauth_callback: 'http://127.0.0.1:9/back' })
+    expect(service.asked[0]?.headers.authorization).toContain('oauth_callback="http%3A%2F%2F127.0.0.1%3A9%2Fback"')
+    expect(service.asked[0]?.headers.authorization).not.toContain('oauth_token=')
+    await service.client().oauth.accessToken({ oauth_token: 'rt', oauth_verifier: '123' }, { tokenSecret: 'rs' })
+    expect(service.asked[1]?.headers.authorization).toMatch(/oauth_token="rt".*oauth_verifier="123"/)
+  })
+
+  test.for([
+    ['an unknown parameter', { nope: 1 }, 'has no parameter nope'],
+    ['a missing one', {}, 'is required'],
+    ['a missing one behind a name in the prototype', { __proto__: { name: 'x' } }, 'is required'],
+    ['a number that is already rounded', { name: 'n', user_id: 2 ** 60 }, 'too large'],
+    ['no number', { name: 'n', user_id: Number.NaN }, 'is not a number'],
+  ] as const)('nothing for %s', async ([, params, message]) => {
+    const service = await serve([{}])
+    const call = service.client().callByName('catalogs.create', params)
+    await expect(call).rejects.toThrow(CallError)
+    await expect(call).rejects.toThrow(message)
+    expect(service.asked).toHaveLength(0)
+  })
+
+  test.for(['', '.', '..'])('nothing for the path segment "%s"', async (id) => {
+    const service = await serve([{}])
+    await expect(service.client().catalogs.delete({ product_catalog_id: id })).rejects.toThrow(CallError)
+    expect(service.asked).toHaveLength(0)
+  })
+
+  test('the address of the page where a person allows the application', async () => {
+    const service = await serve([{}])
+    expect(service.client().authorizeUrl({ oauth_token: 't/1', force_login: true })).toBe(`${service.url}/oauth/authorize?oauth_token=t%2F1&force_login=true`)
+  })
+})

@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'vitest'
+import { adsCodesByStatus, adsErrorStatus } from '../../../src/service/contract/errors.ts'
+import { endpoints, findEndpoint } from '../../../src/service/contract/index.ts'
+import { limitOf, rateLimits } from '../../../src/service/contract/limits.ts'
+import { resources } from '../../../src/service/contract/resources.ts'
+
+const named = endpoints.map((endpoint) => [endpoint.name, endpoint] as const)
+
+test('the contract is there to be checked', () => {
+  expect(endpoints.length).toBeGreaterThan(100)
+})
+
+test('names are unique, area and verb', () => {
+  const names = endpoints.map(({ name }) => name)
+  expect(new Set(names).size).toBe(names.length)
+  expect(names.filter((name) => !/^[a-z][A-Za-z0-9]*\.[a-z][A-Za-z]*$/.test(name))).toEqual([])
+})
+
+test('no two endpoints answer the same method and path, aliases included', () => {
+  // Names of path parameters do not tell two paths apart.
+  const routes = endpoints.flatMap(({ method, path, aliases = [] }) => [path, ...aliases].map((one) => `${method} ${one.replace(/:[a-z_]+/g, ':')}`))
+  expect(routes.filter((route, index) => routes.indexOf(route) !== index)).toEqual([])
+})
+
+describe.each(named)('%s', (_name, endpoint) => {
+  test('names its source, a known limit class and a known resource', () => {
+    expect(endpoint.source).toMatch(/^spec/)
+    expect(Object.keys(rateLimits)).toContain(endpoint.limit)
+    expect(Object.keys(resources)).toContain(endpoint.answer.resource)
+  })
+
+  test('has a parameter for each segment of its path, and a segment for each', () => {
+    const segments = [...endpoint.path.matchAll(/:([a-z_]+)/g)].map(([, name]) => name)
+    expect(endpoint.parameters.filter((one) => one.in === 'path').map(({ name }) => name)).toEqual(segments)
+    expect(endpoint.parameters.filter((one) => one.in === 'path' && one.required !== true)).toEqual([])
+  })
+
+  test('has parameters of one name once, each with its values where its type asks for them, and a source', () => {
+    const names = endpoint.parameters.map(({ name }) => name)
+    expect(new Set(names).size).toBe(names.length)
+    for (const parameter of endpoint.parameters) {
+      if (parameter.type === 'enum' || parameter.type === 'csv-enum') expect(parameter.values?.length, parameter.name).toBeGreaterThan(0)
+      if (parameter.in !== 'path') expect(parameter.source, parameter.name).toMatch(/^spec/)
+      if (parameter.default !== undefined && parameter.values !== undefined) expect(parameter.values).toContain(parameter.default)
+    }
+  })
+
+  test('has rules about parameters that it has', () => {
+    const names = new Set(endpoint.parameters.map(({ name }) => name))
+    for (const rule of endpoint.rules ?? []) {
+      if (rule.kind === 'other') expect(rule.text).not.toBe('')
+      else expect(rule.names.filter((name) => !names.has(name))).toEqual([])
+      expect(rule.source).toMatch(/^spec/)
+    }
+  })
+
+  test('takes body fields only where it takes a JSON body, and is a list where it takes a cursor', () => {
+    if (endpoint.body !== 'json') expect(endpoint.parameters.filter((one) => one.in === 'body')).toEqual([])
+    expect(endpoint.parameters.some((one) => one.name === 'cursor')).toBe(endpoint.list !== undefined)
+  })
+})
+
+test('every resource names its source and its fields once', () => {
+  expect(Object.keys(resources).length).toBeGreaterThan(30)
+  for (const [name, { fields, source }] of Object.entries(resources)) {
+    const names = fields.map((one) => one.name)
+    expect(new Set(names).size, name).toBe(names.length)
+    expect(source, name).toMatch(/^spec/)
+  }
+})
+
+test('every limit class has a positive limit, a window and a source', () => {
+  for (const name of Object.keys(rateLimits)) {
+    const { limit, windowMs, source } = limitOf(name)
+    expect(limit, name).toBeGreaterThan(0)
+    expect(windowMs, name).toBeGreaterThanOrEqual(60_000)
+    expect(source, name).toMatch(/^(spec|assumed)/)
+  }
+  expect(() => limitOf('nothing')).toThrow(RangeError)
+})
+
+test('the catalogue of codes is whole: as many as published, each with one status', () => {
+  const all = [...adsCodesByStatus.values()].flat()
+  expect(all).toHaveLength(77)
+  expect(adsErrorStatus.size).toBe(all.length)
+  expect(adsErrorStatus.get('ACCOUNT_NOT_FOUND')).toBe(403)
+  expect(adsErrorStatus.get('LINE_ITEM_NOT_FOUND')).toBe(404)
+})
+
+test('endpoints are found by name', () => {
+  expect(findEndpoint('products.put')?.path).toBe('/12/product_catalogs/:product_catalog_id/products')
+  expect(findEndpoint('products.nope')).toBeUndefined()
+})

@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'vitest'
+import { findEndpoint } from '../../../src/service/contract/index.ts'
+import type { Endpoint } from '../../../src/service/contract/endpoint.ts'
+import type { Exchange } from '../../../src/service/client/exchange.ts'
+import { isRetryable, toServiceError } from '../../../src/service/client/toServiceError.ts'
+import { adsErrorStatus } from '../../../src/service/contract/errors.ts'
+
+const nowMs = Date.UTC(2026, 2, 1, 12)
+const endpoint = (name: string) => findEndpoint(name) as Endpoint
+
+function errorOf(status: number, body: unknown, { name = 'accounts.list', headers = {} }: { name?: string; headers?: Record<string, string> } = {}) {
+  const exchange: Exchange = { kind: 'answer', status, headers, body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), durationMs: 1 }
+  return toServiceError(exchange, { endpoint: endpoint(name), where: 'GET /12/accounts', nowMs })
+}
+
+const ads = (code: string | number, more: object = {}) => ({ errors: [{ code, message: 'said so', ...more }], request: { params: {} } })
+
+describe('what the service said becomes one class', () => {
+  test.for([
+    [401, ads('UNAUTHORIZED_ACCESS'), 'SERVICE_BAD_SIGNATURE'],
+    [401, { errors: [{ code: 32, message: 'Could not authenticate you.' }] }, 'SERVICE_BAD_SIGNATURE'],
+    [400, { errors: [{ message: 'Bad Authentication data', code: 215 }] }, 'SERVICE_BAD_SIGNATURE'],
+    [401, { title: 'Unauthorized', type: 'about:blank', status: 401, detail: 'Unauthorized' }, 'SERVICE_BAD_SIGNATURE'],
+    [401, '', 'SERVICE_BAD_SIGNATURE'],
+    [401, '<html><body>401</body></html>', 'SERVICE_BAD_SIGNATURE'],
+    [401, { errors: [{ code: 89, message: 'Invalid or expired token.' }] }, 'SERVICE_TOKEN_INVALID'],
+    [401, { errors: [{ code: '89', message: 'Invalid or expired token.' }] }, 'SERVICE_TOKEN_INVALID'],
+    [403, ads('UNAUTHORIZED_CLIENT_APPLICATION'), 'SERVICE_APPLICATION_NOT_APPROVED'],
+    [403, { title: 'Client Forbidden', detail: 'x', type: 'https://api.example.com/2/problems/client-forbidden' }, 'SERVICE_APPLICATION_NOT_APPROVED'],
+    [403, ads('ACCOUNT_NOT_FOUND'), 'SERVICE_ACCOUNT_OUT_OF_REACH'],
+    [404, ads('ACCOUNT_NOT_FOUND'), 'SERVICE_ACCOUNT_OUT_OF_REACH'],
+    [403, ads('READONLY_CLIENT_APPLICATION'), 'SERVICE_FORBIDDEN'],
+    [403, { errors: [{ code: 93, message: 'x' }] }, 'SERVICE_PERMISSION_LEVEL'],
+    [403, { errors: [{ code: 220, message: 'x' }] }, 'SERVICE_WRONG_CONTEXT'],
+    [403, { title: 'Unsupported Authentication', detail: 'x', type: 'https://api.example.com/2/problems/unsupported-authentication' }, 'SERVICE_WRONG_CONTEXT'],
+    [403, { errors: [{ code: 415, message: 'Callback URL not approved' }] }, 'SERVICE_CALLBACK_NOT_APPROVED'],
+    [403, { errors: [{ code: 99, label: 'authenticity_token_error', message: 'x' }] }, 'SERVICE_BEARER_REFUSED'],
+    [429, ads('TOO_MANY_REQUESTS'), 'SERVICE_RATE_LIMITED'],
+    [429, { errors: [{ code: 88, message: 'Rate limit exceeded' }] }, 'SERVICE_RATE_LIMITED'],
+    [429, { title: 'Too Many Requests', type: 'about:blank', status: 429 }, 'SERVICE_RATE_LIMITED'],
+    [429, '', 'SERVICE_RATE_LIMITED'],
+    [404, ads('LINE_ITEM_NOT_FOUND'), 'SERVICE_NOT_FOUND'],
+    [404, '<!DOCTYPE html><p>', 'SERVICE_NOT_FOUND'],
+    [400, ads('MISSING_PARAMETER', { parameter: 'count' }), 'SERVICE_INVALID_PARAMETER'],
+    [400, { errors: [{ parameters: { ids: ['x'] }, message: 'm' }], title: 'Invalid Request', detail: 'd', type: 'https://api.example.com/2/problems/invalid-request' }, 'SERVICE_INVALID_PARAMETER'],
+    [400, ads(400), 'SERVICE_INVALID_PARAMETER'],
+    [413, ads('REQUEST_TOO_COMPLEX'), 'SERVICE_REQUEST_TOO_LARGE'],
+    [400, ads('REQUEST_TOO_COMPLEX'), 'SERVICE_REQUEST_TOO_LARGE'],
+    [400, { operation_errors: [[], [{ code: 'MISSING_PARAMETER', message: 'x', parameter: 'users' }]] }, 'SERVICE_BATCH_REFUSED'],
+    [400, { operation_errors: [null, { code: 'MISSING_PARAMETER', message: 'x' }] }, 'SERVICE_BATCH_REFUSED'],
+    [200, { operation_errors: [[{ code: 'MISSING_PARAMETER', message: 'x' }]], data: [] }, 'SERVICE_BATCH_REFUSED'],
+    [200, ads('INVALID_PARAMETER'), 'SERVICE_INVALID_PARAMETER'],
+    [200, { ...ads('INVALID_PARAMETER'), data: [{ id: 'a' }] }, 'SERVICE_ANSWER_UNREADABLE'],
+    [200, '<html>', 'SERVICE_ANSWER_UNREADABLE'],
+    [200, '{"data":[', 'SERVICE_ANSWER_UNREADABLE'],
+    [200, '', 'SERVICE_ANSWER_UNREADABLE'],
+    [405, ads('METHOD_NOT_ALLOWED'), 'SERVICE_REFUSED'],
+    [302, '', 'SERVICE_REFUSED'],
+    [408, ads('CANCELLED_REQUEST'), 'SERVICE_UNAVAILABLE'],
+    [423, ads('LOCK_ACQUISITION_TIMEOUT'), 'SERVICE_UNAVAILABLE'],
+    [500, ads('INTERNAL_ERROR'), 'SERVICE_UNAVAILABLE'],
+    [502, '<html>', 'SERVICE_UNAVAILABLE'],
+    [503, { errors: { code: 'OVER_CAPACITY', message: 'x' } }, 'SERVICE_UNAVAILABLE'],
+  ] as const)('%i %j is %s', ([status, body, code]) => {
+    expect(errorOf(status, body)?.code).toBe(code)
+  })
+
+  test('every code of the catalogue at its status is some error, with a mend', () => {
+    for (const [code, status] of adsErrorStatus) expect(errorOf(status, ads(code))?.mend, code).not.toBe('')
+    expect(adsErrorStatus.size).toBeGreaterThan(70)
+  })
+
+  test.for([
+    [{ data: [] }, 'accounts.list'],
+    [{ data: { id: 'a' }, request: { params: {} } }, 'accounts.list'],
+    [{ data: [], errors: [], operation_errors: [] }, 'accounts.list'],
+    [{ data: [{ id: '1' }], errors: [{ resource_id: '2', title: 'Not Found Error', type: 'about:blank' }] }, 'posts.lookup'],
+    ['oauth_token=a&oauth_token_secret=b', 'oauth.requestToken'],
+  ] as const)('%j is a success of %s', ([body, name]) => {
+    expect(errorOf(200, body, { name })).toBeUndefined()
+  })
+})
+
+describe('what an error says', () => {
+  test('a refused parameter is named with its rule and the mend of the contract', () => {
+    const error = errorOf(400, ads('INVALID_PARAMETER', { parameter: 'count', details: 'out of range' }))
+    expect(error?.issues[0]).toEqual({ code: 'INVALID_PARAMETER', message: 'said so', parameter: 'count', details: 'out of range' })
+    expect(error?.mend).toBe('count: a whole number, 1 to 1000, default 200 (spec 8)')
+  })
+
+  test('the older `attribute` is read as `parameter`', () => {
+    expect(errorOf(400, ads('INVALID_PARAMETER', { attribute: 'count' }))?.issues[0]?.parameter).toBe('count')
+  })
+
+  test('several at once are all kept, in their order', () => {
+    const error = errorOf(400, { errors: [{ code: 'A', message: 'a', parameter: 'count' }, 'plain words', { code: 'B', message: 'b', parameter: 'cursor' }] })
+    expect(error?.issues.map(({ code, message }) => [code, message])).toEqual([['A', 'a'], ['', 'plain words'], ['B', 'b']])
+    expect(error?.mend).toContain('count:')
+    expect(error?.mend).toContain('cursor:')
+  })
+
+  test('three refusals of access say three different things, naming the variable at fault', () => {
+    expect(errorOf(401, ads('UNAUTHORIZED_ACCESS'))?.mend).toContain('SLUICE_CONSUMER_SECRET')
+    expect(errorOf(403, ads('UNAUTHORIZED_CLIENT_APPLICATION'))?.mend).toContain('SLUICE_CONSUMER_KEY')
+    expect(errorOf(403, ads('ACCOUNT_NOT_FOUND'))?.mend).toContain('SLUICE_ACCESS_TOKEN')
+  })
+
+  test('the index of a refused batch entry is kept in both forms', () => {
+    expect(errorOf(400, { operation_errors: [[], [{ code: 'X', message: 'x' }]] })?.issues[0]?.index).toBe(1)
+    expect(errorOf(400, { operation_errors: [null, null, { code: 'X', message: 'x' }] })?.issues[0]?.index).toBe(2)
+  })
+
+  test('no address, number or digest that the service repeats gets into it', () => {
+    const digest = 'a'.repeat(64)
+    const error = errorOf(400, ads('INVALID_PARAMETER', { message: `Expected x, got "canary@example.com" +1 202-555-0143 ${digest} for users`, value: 'canary@example.com', parameter: 'canary@example.com' }))
+    const printed = JSON.stringify(error) + String(error?.stack) + String(error?.message) + String(error?.mend)
+    expect(printed).not.toMatch(/canary|555-0143|aaaaaaaaaa/)
+  })
+
+  test('the advice of a 429 is kept as a time', () => {
+    expect(errorOf(429, '', { headers: { 'retry-after': '7' } })?.waitUntilMs).toBe(nowMs + 7_000)
+  })
+})
+
+describe('what may be sent again', () => {
+  const exchange = (kind: 'not-sent' | 'lost') => toServiceError({ kind, error: new Error('x'), durationMs: 1 }, { endpoint: endpoint('catalogs.create'), where: '', nowMs })
+  test.for([
+    ['nothing was sent', () => exchange('not-sent'), true, true],
+    ['the answer was lost', () => exchange('lost'), true, false],
+    ['429', () => errorOf(429, ''), true, true],
+    ['423', () => errorOf(423, ''), true, true],
+    ['408', () => errorOf(408, ''), true, false],
+    ['500', () => errorOf(500, ''), true, false],
+    ['502', () => errorOf(502, ''), true, false],
+    ['503', () => errorOf(503, ''), true, false],
+    ['504', () => errorOf(504, ''), true, false],
+    ['400', () => errorOf(400, ''), false, false],
+    ['401', () => errorOf(401, ''), false, false],
+    ['403 code 99', () => errorOf(403, ads(99)), false, false],
+    ['404', () => errorOf(404, ''), false, false],
+    ['413', () => errorOf(413, ''), false, false],
+    ['200 that cannot be read', () => errorOf(200, '<html>'), false, false],
+  ] as const)('%s', ([, make, repeatable, other]) => {
+    const error = make()
+    expect(error && [isRetryable(error, true), isRetryable(error, false)]).toEqual([repeatable, other])
+  })
+})
