@@ -28,6 +28,8 @@ export interface ServiceSettings {
   readonly adsVersion: string
   readonly consumerKey: Secret | undefined
   readonly consumerSecret: Secret | undefined
+  /** During a rotation: the receiver of webhooks still accepts it. */
+  readonly previousConsumerSecret: Secret | undefined
   readonly accessToken: Secret | undefined
   readonly accessTokenSecret: Secret | undefined
   /** Neutral word → the service's own spelling. */
@@ -87,6 +89,7 @@ export function loadConfig(processEnv: Environment, options: { readonly database
       adsVersion,
       consumerKey: secret('SLUICE_CONSUMER_KEY'),
       consumerSecret: secret('SLUICE_CONSUMER_SECRET'),
+      previousConsumerSecret: secret('SLUICE_CONSUMER_SECRET_PREVIOUS'),
       accessToken: secret('SLUICE_ACCESS_TOKEN'),
       accessTokenSecret: secret('SLUICE_ACCESS_TOKEN_SECRET'),
       names: readNames(env, problems),

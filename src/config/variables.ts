@@ -14,6 +14,7 @@ export const variables: readonly Variable[] = [
   { name: 'SLUICE_ADS_VERSION', meaning: 'version of the advertising interface, default 12' },
   { name: 'SLUICE_CONSUMER_KEY', meaning: 'OAuth 1.0a, the application', secret: true },
   { name: 'SLUICE_CONSUMER_SECRET', meaning: "OAuth 1.0a, the application's secret", secret: true },
+  { name: 'SLUICE_CONSUMER_SECRET_PREVIOUS', meaning: 'the old one, which webhooks may still be signed with', secret: true },
   { name: 'SLUICE_ACCESS_TOKEN', meaning: 'OAuth 1.0a, the user', secret: true },
   { name: 'SLUICE_ACCESS_TOKEN_SECRET', meaning: "OAuth 1.0a, the user's secret", secret: true },
   { name: 'SLUICE_SERVICE_NAMES', meaning: "JSON: the service's own spelling of the neutral words" },
