@@ -1,0 +1,24 @@
+import { createHash } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { parseEvent } from '../../../src/webhooks/events.ts'
+
+const parse = (text: string) => parseEvent(Buffer.from(text))
+const hash = (text: string) => createHash('sha256').update(text).digest('hex')
+
+test.for([
+  ['{"data":{"event_uuid":"e-1","event_type":"post.create"}}', 'e-1', 'post.create'],
+  ['{"data":{"event_uuid":-9007199254740995,"event_type":"dm.sent"}}', '-9007199254740995', 'dm.sent'],
+  ['{"data":{"event_uuid":12345678901234567890,"event_type":"dm.sent"}}', '12345678901234567890', 'dm.sent'],
+] as const)('%s has its own id %s, exact to the last digit', ([text, id, type]) => {
+  expect(parse(text)).toEqual({ id, type, json: text })
+})
+
+test.for([
+  ['{"replay_job_status":{"job_id":"1"}}', 'replay_job_status'], ['{"for_user_id":"1","direct_message_events":[],"users":{}}', 'direct_message_events'], ['{}', 'unknown'],
+] as const)('%s is known by the hash of its body and named %s', ([text, type]) => {
+  expect(parse(text)).toEqual({ id: hash(text), type, json: text })
+})
+
+test.for(['', 'null', '[]', '"text"', '{"a":', '1'] as const)('%j is no event', (text) => {
+  expect(parse(text)).toBeUndefined()
+})
