@@ -4,10 +4,11 @@ import { decodeText } from './charset.ts'
 import type { CsvDialect } from './csvDialect.ts'
 import { detectCsvDialect } from './csvDialect.ts'
 import { fileError } from './fileError.ts'
-import type { FormatReader } from './formatReader.ts'
+import type { FormatContext, FormatReader } from './formatReader.ts'
 import type { ReadLimits } from './limits.ts'
 import { readCsv } from './readCsv.ts'
 import { readJsonArray, readJsonLines } from './readJson.ts'
+import { openWorkbook } from './readWorkbook.ts'
 import { readXml } from './readXml.ts'
 import type { Compression } from './unpack.ts'
 import { unpack } from './unpack.ts'
@@ -53,6 +54,7 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
   const trailer = definition.complete.kind === 'trailer' ? { trailer: definition.complete.pattern } : {}
   const context = { name, limits, ...trailer }
   if ((await input.peek(1)).length === 0) throw emptyFile(name)
+  if (definition.format === 'xlsx' || (definition.format === 'auto' && (await looksLikeWorkbook(input)))) return openSheet(input, definition, context)
   const unpacked = await unpack(input, definition.compression, { ...context, ...(definition.member === undefined ? {} : { member: definition.member }) })
   if ((await unpacked.bytes.peek(1)).length === 0) throw emptyFile(name)
   const decoded = await decodeText(unpacked.bytes, { name, setting: definition.encoding, ...(hints.charset === undefined ? {} : { transport: hints.charset }) })
@@ -68,6 +70,29 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
   const notes = [...unpacked.notes, ...(definition.format !== 'auto' && definition.format !== format ? [`read as ${format}, not ${definition.format} as configured`] : [])]
   const reader = format === 'jsonl' ? readJsonLines(text, context) : format === 'json' ? readJsonArray(text, context) : readXml(text, context)
   return { detected: { ...base, format, notes }, reader, containerProof: unpacked.proof }
+}
+
+async function openSheet(input: ByteQueue, definition: SourceDefinition, context: FormatContext): Promise<OpenedFormat> {
+  const { headerRow, columns } = definition.csv
+  const { sheet } = definition
+  if ((await input.peek(4)).equals(oldOfficeMark)) {
+    throw fileError('WRONG_FORMAT', 'the file is an old or encrypted Office document', { name: context.name, mend: 'Save it as .xlsx without a password, or as CSV.' })
+  }
+  if (!(await input.peek(4)).equals(zipMark)) throw wrongFormat(context.name, 'no workbook', 'xlsx')
+  const { reader, header } = await openWorkbook(input, { headerRow, ...(columns === undefined ? {} : { columns }), ...(sheet === undefined ? {} : { sheet }) }, context)
+  return { detected: { format: 'xlsx', encoding: 'utf-8', compression: 'none', headerLine: header.headerLine, notes: header.notes }, reader, containerProof: undefined }
+}
+
+const zipMark = Buffer.from('PK\u0003\u0004')
+const oldOfficeMark = Buffer.from([0xd0, 0xcf, 0x11, 0xe0])
+
+/** Office documents begin with one of these members; a merchant's archive never does. */
+async function looksLikeWorkbook(input: ByteQueue): Promise<boolean> {
+  const head = await input.peek(30 + 32)
+  if (head.subarray(0, 4).equals(oldOfficeMark)) return true
+  if (head.length < 31 || !head.subarray(0, 4).equals(zipMark)) return false
+  const first = head.toString('latin1', 30, 30 + Math.min(32, head.readUInt16LE(26)))
+  return first === '[Content_Types].xml' || /^(xl|_rels|docProps)\//.test(first)
 }
 
 function describeCsv(dialect: CsvDialect, base: { readonly encoding: string; readonly compression: Compression }, notes: readonly string[]): Detected {

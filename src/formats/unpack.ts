@@ -1,8 +1,8 @@
 import { createGunzip, createZstdDecompress } from 'node:zlib'
-import { RunError } from '../errors.ts'
 import { ByteQueue } from './byteQueue.ts'
 import { fileError } from './fileError.ts'
 import type { FormatContext } from './formatReader.ts'
+import { packingError } from './packingError.ts'
 import type { Unpacker } from './unpackStream.ts'
 import { unpackStream } from './unpackStream.ts'
 import { unpackZip } from './unpackZip.ts'
@@ -76,13 +76,6 @@ async function* unpackMembers(input: ByteQueue, compression: 'gzip' | 'zstd', co
       throw fileError('FILE_TRAILING_BYTES', `bytes follow behind the end of the ${compression} stream`, { name: context.name, mend: 'Pack the file again; check how it was joined or transferred.' })
     }
   }
-}
-
-/** node:zlib's codes in our words; everything else passes through. */
-export function packingError(error: unknown, compression: string, name: string): unknown {
-  if (error instanceof RunError || !(error instanceof Error) || !('code' in error)) return error
-  if (error.code === 'Z_BUF_ERROR') return fileError('FILE_TRUNCATED', `the ${compression} stream is cut`, { name, mend: 'Transfer or export the file again.', cause: error })
-  return fileError('FILE_CORRUPT', `the ${compression} stream is damaged`, { name, mend: 'Pack or transfer the file again.', cause: error })
 }
 
 async function* watchSize(chunks: AsyncIterable<Buffer>, taken: () => number, context: FormatContext): AsyncGenerator<Buffer> {

@@ -2,12 +2,9 @@ import { createHash } from 'node:crypto'
 import { RunError } from '../errors.ts'
 import { ByteQueue } from '../formats/byteQueue.ts'
 import { fileError } from '../formats/fileError.ts'
-import type { ReadLimits } from '../formats/limits.ts'
 import { readLimits } from '../formats/limits.ts'
-import type { Detected } from '../formats/openFormat.ts'
 import { openFormat } from '../formats/openFormat.ts'
-import type { RowSource, SourceFacts } from '../formats/rows.ts'
-import type { Logger } from '../log.ts'
+import type { SourceFacts } from '../formats/rows.ts'
 import type { SourceDefinition } from '../pipeline/definition.ts'
 import type { Row } from '../records/record.ts'
 import type { ByteStream } from './byteStream.ts'
@@ -15,33 +12,11 @@ import { judgeCompleteness, standardOf } from './completeness.ts'
 import { isLocalFile } from './hashSource.ts'
 import { openHttp } from './http.ts'
 import { openLocalFile } from './localFile.ts'
+import type { OpenedSource, SourceContext } from './openedSource.ts'
 import { openStdin } from './stdin.ts'
 import { readWitness } from './witness.ts'
 
-export interface SourceContext {
-  readonly env: Readonly<Record<string, string | undefined>>
-  readonly log: Logger
-  readonly signal?: AbortSignal
-  /**
-   * Facts of the last closed snapshot of this source: for conditional requests, and because a plain file is complete
-   * only if it ends as it ended then (I8).
-   */
-  readonly previous?: SourceFacts
-  /** Tests may lower the limits. */
-  readonly limits?: ReadLimits
-  /** First wait between two tries, doubled each time; half a second by default. */
-  readonly backoffMs?: number
-}
-
-export interface OpenedSource extends RowSource {
-  /**
-   * True: the server said that nothing changed since `previous`. Then `facts` are the previous ones and `rows` throws:
-   * no rows must never be taken for an empty source.
-   */
-  readonly unchanged: boolean
-  /** Undefined where nothing was read because nothing changed. */
-  readonly detected: Detected | undefined
-}
+export type { OpenedSource, SourceContext } from './openedSource.ts'
 
 /**
  * Opens one source and recognizes what it is. Nothing is read beyond the first few hundred kilobytes until `rows` is

@@ -9,7 +9,7 @@ import type { SourceFacts } from '../formats/rows.ts'
 import type { SourceDefinition } from '../pipeline/definition.ts'
 import type { Cell, Row } from '../records/record.ts'
 import { readCredential } from './credentials.ts'
-import type { OpenedSource, SourceContext } from './openSource.ts'
+import type { OpenedSource, SourceContext } from './openedSource.ts'
 
 const bool = 16
 const timestamp = 1114

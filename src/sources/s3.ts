@@ -6,7 +6,7 @@ import type { SourceDefinition } from '../pipeline/definition.ts'
 import type { ByteStream, TransportEnd } from './byteStream.ts'
 import { readCredential } from './credentials.ts'
 import { checkUrl } from './httpAddress.ts'
-import type { SourceContext } from './openSource.ts'
+import type { SourceContext } from './openedSource.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 

@@ -1,0 +1,158 @@
+import type { Row } from '../records/record.ts'
+import type { ByteQueue } from './byteQueue.ts'
+import { FaultyRows } from './faultyRows.ts'
+import { fileError } from './fileError.ts'
+import type { FormatContext, FormatReader } from './formatReader.ts'
+import { rowsPerBatch } from './limits.ts'
+import type { HeaderSettings, SampleRecord, TableHeader } from './tableHeader.ts'
+import { chooseHeader } from './tableHeader.ts'
+import type { WorkbookParts } from './workbookParts.ts'
+import { parsePart, readWorkbookParts } from './workbookParts.ts'
+import { ZipDirectory } from './zipDirectory.ts'
+
+export interface OpenedWorkbook {
+  readonly reader: FormatReader
+  readonly header: TableHeader
+}
+
+/** A workbook is held packed in memory, because its parts refer to each other in any order. */
+const maxWorkbookBytes = 256 * 1_048_576
+const headerSample = 50
+
+/**
+ * Reads one sheet of an Excel workbook (.xlsx), the first or the named one, row by row. Numbers are text as short as
+ * they are exact, dates ISO 8601, booleans `true` and `false`, error values (`#N/A`) text; formulas count by their
+ * stored result.
+ *
+ * Our own on saxes and node:zlib: the libraries of the field read a whole sheet into memory, or are kept no more, and
+ * none of them watches sizes while unpacking.
+ *
+ * @throws RunError FILE_TOO_LARGE, FILE_TRUNCATED, FILE_CORRUPT, FILE_BOMB, FILE_MALFORMED, WRONG_FORMAT and those of `chooseHeader`
+ */
+export async function openWorkbook(input: ByteQueue, settings: HeaderSettings & { readonly sheet?: string }, context: FormatContext): Promise<OpenedWorkbook> {
+  const { name, limits } = context
+  const parts: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of input) {
+    bytes += chunk.length
+    if (bytes > maxWorkbookBytes) throw fileError('FILE_TOO_LARGE', `the workbook is larger than ${maxWorkbookBytes} bytes`, { name, mend: 'Save the sheet as CSV.' })
+    parts.push(chunk)
+  }
+  const archive = new ZipDirectory(Buffer.concat(parts), name, limits)
+  if (!archive.has('xl/workbook.xml')) throw fileError('WRONG_FORMAT', 'the archive is no Excel workbook', { name, mend: 'Save the file as .xlsx, or as CSV.' })
+  const workbook = await readWorkbookParts(archive, settings.sheet, name)
+  const records = readSheet(archive, workbook, context)
+  const sample: SampleRecord[] = []
+  while (sample.length < headerSample) {
+    const next = await records.next()
+    if (next.done === true) break
+    sample.push(...next.value)
+  }
+  if (sample.length === 0) throw fileError('FILE_EMPTY', 'the sheet holds no row', { name, mend: 'Check which sheet is read, with `sheet:`.' })
+  const header = chooseHeader(sample, settings, { name, limits, skipped: 0 })
+  const columns = header.header.filter((column) => column !== '')
+  const picked = header.header.flatMap((column, index) => (column === '' ? [] : [index]))
+  const faulty = new FaultyRows(name, limits)
+  const width = header.header.length
+  const toRow = (record: SampleRecord): Row => {
+    faulty.rows++
+    const row = { line: record.line, columns, cells: picked.map((at) => record.fields[at] ?? '') }
+    if (record.fields.length <= width) return row
+    faulty.add(record.line)
+    return { ...row, fault: { code: 'ROW_RAGGED', message: `the row has ${record.fields.length} cells, the header ${width}` } }
+  }
+  async function* rows(): AsyncGenerator<readonly Row[]> {
+    let batch = sample.filter((record) => record.line > header.skipThroughLine).map(toRow)
+    for await (const more of records) {
+      if (batch.length >= rowsPerBatch) {
+        yield batch
+        batch = []
+      }
+      for (const record of more) batch.push(toRow(record))
+    }
+    if (batch.length > 0) yield batch
+    faulty.judge('Remove cells beside the table.')
+  }
+  return { header, reader: { rows: rows(), end: () => ({ columns, rowCount: faulty.rows, finalNewline: null, proof: 'sheet closed, checksum met', notes: header.notes }) } }
+}
+
+/** Filled rows of the sheet, a few at a time; empty cells are empty texts, empty ends are left off. */
+async function* readSheet(archive: ZipDirectory, workbook: WorkbookParts, context: FormatContext): AsyncGenerator<readonly SampleRecord[]> {
+  const { name, limits } = context
+  let done: SampleRecord[] = []
+  let fields: string[] = []
+  let line = 0
+  let column = 0
+  let type = 'n'
+  let style = 0
+  let value = ''
+  let taking = false
+  let recordBytes = 0
+  const handler = {
+    open: (tag: string, attributes: Readonly<Record<string, string>>) => {
+      if (tag === 'row') {
+        line = attributes['r'] === undefined ? line + 1 : Number(attributes['r'])
+        fields = []
+        column = -1
+        recordBytes = 0
+      } else if (tag === 'c') {
+        column = attributes['r'] === undefined ? column + 1 : columnOf(attributes['r'])
+        type = attributes['t'] ?? 'n'
+        style = Number(attributes['s'] ?? 0)
+        value = ''
+      } else if (tag === 'v' || tag === 't') taking = true
+    },
+    text: (text: string) => {
+      if (taking) value += text
+    },
+    close: (tag: string) => {
+      if (tag === 'v' || tag === 't') taking = false
+      else if (tag === 'c' && value !== '') {
+        if (column >= limits.columns) throw fileError('FILE_TOO_MANY_COLUMNS', `the sheet has more than ${limits.columns} columns`, { name, at: `line ${line}`, mend: 'Remove the columns that are not needed.' })
+        const text = cellText(value, type, workbook.dateStyles[style] === true, workbook)
+        recordBytes += text.length
+        if (recordBytes > limits.recordBytes) throw fileError('FILE_RECORD_TOO_LARGE', `a row is larger than ${limits.recordBytes} bytes`, { name, at: `line ${line}`, mend: 'Shorten the cells of that row.' })
+        while (fields.length < column) fields.push('')
+        fields[column] = text
+      } else if (tag === 'row' && fields.length > 0) done.push({ line, fields })
+    },
+  }
+  for await (const _ of parsePart(archive, workbook.sheet, handler, name)) {
+    if (done.length === 0) continue
+    yield done
+    done = []
+  }
+  if (done.length > 0) yield done
+}
+
+/** Column of a cell reference (`BC12`), from 0. */
+function columnOf(reference: string): number {
+  let column = 0
+  for (let at = 0; at < reference.length; at++) {
+    const letter = reference.charCodeAt(at) - 64
+    if (letter < 1 || letter > 26) break
+    column = column * 26 + letter
+  }
+  return column - 1
+}
+
+function cellText(value: string, type: string, isDate: boolean, workbook: WorkbookParts): string {
+  if (type === 's') return workbook.strings[Number(value)] ?? ''
+  if (type === 'b') return value === '1' ? 'true' : 'false'
+  if (type !== 'n') return value
+  const number = Number(value)
+  if (!Number.isFinite(number)) return value
+  if (isDate) return dateText(number, workbook.from1904)
+  // Stored as up to 17 digits of a double: the shortest text of the same double is what the person typed.
+  const text = String(number)
+  return text.includes('e') ? value : text
+}
+
+/** Serial days to ISO 8601 without a zone; a workbook knows none. Day 60 of 1900 never was (Excel counts it). */
+function dateText(serial: number, from1904: boolean): string {
+  const epoch = from1904 ? Date.UTC(1904, 0, 1) : Date.UTC(1899, 11, serial < 60 ? 31 : 30)
+  const at = new Date(epoch + Math.round(serial * 86_400) * 1000)
+  if (Number.isNaN(at.getTime())) return String(serial)
+  const text = at.toISOString()
+  return serial % 1 === 0 ? text.slice(0, 10) : text.slice(0, 19)
+}

@@ -1,0 +1,111 @@
+import { fileError } from './fileError.ts'
+import type { ReadLimits } from './limits.ts'
+
+export interface HeaderSettings {
+  /** Line of the header, from 1. */
+  readonly headerRow: number | 'auto'
+  /** Names by position, for files without a header or with one that cannot be used. */
+  readonly columns?: readonly string[]
+}
+
+export interface TableHeader {
+  /** Names as they stand in the header, trimmed; an empty name is a column to leave out. */
+  readonly header: readonly string[]
+  /** First line of the header; 0 where the file has none. */
+  readonly headerLine: number
+  /** Records that start on this line or before it are not data. */
+  readonly skipThroughLine: number
+  readonly notes: readonly string[]
+}
+
+/** One of the first records of a table. */
+export interface SampleRecord {
+  readonly line: number
+  readonly fields: readonly string[]
+}
+
+/**
+ * Finds the header among the first records of a table; there must be one record at least. `skipped` is the last line
+ * that is known not to be data.
+ *
+ * Title rows (one filled cell) and comment rows (`# …`) narrower than the header are passed over; a comment row as wide
+ * as the header is refused with a hint, because it may as well be the header itself (bad-inputs 175, 205).
+ *
+ * @throws RunError HEADER_MISMATCH, FILE_NO_HEADER, FILE_COMMENT_HEADER, FILE_DUPLICATE_COLUMN, FILE_TOO_MANY_COLUMNS
+ */
+export function chooseHeader(records: readonly SampleRecord[], settings: HeaderSettings, source: { readonly name: string; readonly limits: ReadLimits; readonly skipped: number }): TableHeader {
+  const { name, limits, skipped } = source
+  if (settings.columns !== undefined) {
+    const line = settings.headerRow === 'auto' ? 0 : settings.headerRow
+    return { header: settings.columns, headerLine: line, skipThroughLine: Math.max(line, skipped), notes: [] }
+  }
+  const index = findHeader(records, settings.headerRow, name)
+  const found = index === undefined ? undefined : records[index]
+  if (index === undefined || found === undefined) {
+    throw fileError('HEADER_MISMATCH', `no row starts on line ${settings.headerRow}`, { name, mend: 'Set `csv.header_row` to the line of the header, or leave it out.' })
+  }
+  const header = found.fields.map((field) => field.trim())
+  checkHeader(header, found.line, { name, limits, guessed: settings.headerRow === 'auto' })
+  return {
+    header,
+    headerLine: found.line,
+    skipThroughLine: found.line,
+    notes: [
+      ...(index > 0 && settings.headerRow === 'auto' ? [`passed over ${index} comment or title rows before the header on line ${found.line}`] : []),
+      ...(header.includes('') ? ['columns without a name are left out'] : []),
+    ],
+  }
+}
+
+function findHeader(records: readonly SampleRecord[], headerRow: number | 'auto', name: string): number | undefined {
+  if (headerRow !== 'auto') {
+    const index = records.findIndex((record) => record.line === headerRow)
+    return index === -1 ? undefined : index
+  }
+  const widest = Math.max(...records.map((record) => record.fields.length))
+  for (const [index, record] of records.entries()) {
+    const filled = record.fields.filter((field) => field.trim() !== '')
+    const comment = /^#\s*[^\s#]/.test(record.fields[0] ?? '')
+    if (comment && widest > 1 && record.fields.length === widest && records.length > index + 1) {
+      throw fileError('FILE_COMMENT_HEADER', 'the first row is a comment as wide as the table', {
+        name,
+        at: `line ${record.line}`,
+        mend: `Set \`csv: { header_row: ${records[index + 1]?.line ?? record.line + 1} }\`, or ${record.line} if this row is the header.`,
+      })
+    }
+    const title = filled.length === 1 && widest > 1 && records.length > index + 1
+    if (!title && !(comment && record.fields.length < widest)) return index
+  }
+  return 0
+}
+
+function checkHeader(header: readonly string[], line: number, source: { readonly name: string; readonly limits: ReadLimits; readonly guessed: boolean }): void {
+  const { name, limits } = source
+  const at = `line ${line}`
+  if (header.length > limits.columns) {
+    throw fileError('FILE_TOO_MANY_COLUMNS', `the header has ${header.length} columns, the limit is ${limits.columns}`, { name, at, mend: 'Check the delimiter, or export fewer columns.' })
+  }
+  const seen = new Set<string>()
+  for (const [index, column] of header.entries()) {
+    if (column !== '' && seen.has(column)) {
+      throw fileError('FILE_DUPLICATE_COLUMN', `column ${index + 1} has the name of an earlier one`, {
+        name,
+        at,
+        mend: `Name the columns by position: \`csv: { header_row: ${line}, columns: [ … ] }\`.`,
+      })
+    }
+    seen.add(column)
+  }
+  if (source.guessed && header.some(looksLikeData)) {
+    throw fileError('FILE_NO_HEADER', 'the first row looks like data, not like column names', {
+      name,
+      at,
+      mend: 'Add a header row, or name the columns with `csv: { columns: [ … ] }`.',
+    })
+  }
+}
+
+/** Addresses, web addresses, digests, prices and long numbers are no column names. */
+function looksLikeData(cell: string): boolean {
+  return /^https?:\/\//i.test(cell) || /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(cell) || /^[0-9a-f]{64}$/i.test(cell) || /^-?\d+[.,]\d+( [A-Z]{3})?$/.test(cell) || /^\+?\d{4,}$/.test(cell)
+}

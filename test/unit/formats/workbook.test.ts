@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest'
+import { cellsOf, read, refusal } from './support.ts'
+import { zipOf } from './zipOf.ts'
+
+const relations = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships'
+
+/** A workbook with two sheets; `rows` is the XML inside the first one's sheetData. */
+function workbook(rows: string, more: { readonly strings?: string; readonly second?: string; readonly crc?: number } = {}): Buffer {
+  return zipOf([
+    { name: '[Content_Types].xml', content: '<Types/>' },
+    { name: 'xl/workbook.xml', content: `<workbook xmlns:r="${relations}"><sheets><sheet name="Products" sheetId="1" r:id="r1"/><sheet name="Old" sheetId="2" r:id="r2"/></sheets></workbook>` },
+    { name: 'xl/_rels/workbook.xml.rels', content: '<Relationships><Relationship Id="r1" Target="worksheets/sheet1.xml"/><Relationship Id="r2" Target="/xl/worksheets/sheet2.xml"/></Relationships>' },
+    { name: 'xl/styles.xml', content: '<styleSheet><numFmts><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/><xf numFmtId="22"/></cellXfs></styleSheet>' },
+    { name: 'xl/sharedStrings.xml', content: more.strings ?? '<sst><si><t>id</t></si><si><t>title</t></si><si><r><t>Blue </t></r><r><t>shirt</t></r><rPh><t>x</t></rPh></si></sst>' },
+    { name: 'xl/worksheets/sheet1.xml', content: `<worksheet><sheetData>${rows}</sheetData></worksheet>`, ...(more.crc === undefined ? {} : { crc: more.crc }) },
+    { name: 'xl/worksheets/sheet2.xml', content: `<worksheet><sheetData>${more.second ?? ''}</sheetData></worksheet>` },
+  ])
+}
+
+const header = '<row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>1</v></c><c r="C1" t="inlineStr"><is><t>since</t></is></c></row>'
+
+describe('Excel workbooks', () => {
+  test('texts, numbers, dates, booleans and errors are read as text', async () => {
+    const rows = `${header}<row r="3"><c r="A3"><v>00123.50</v></c><c r="B3" t="s"><v>2</v></c><c r="C3" s="1"><v>46082</v></c></row><row r="4"><c r="A4"><v>0.29999999999999999</v></c><c r="B4" t="b"><v>1</v></c><c r="C4" s="3"><v>46082.5</v></c></row><row r="5"><c r="A5" t="str"><f>A1</f><v>00123</v></c><c r="C5" t="e"><v>#N/A</v></c></row>`
+    const result = await read(workbook(rows))
+    expect(result.detected).toMatchObject({ format: 'xlsx', headerLine: 1 })
+    expect(result.rows.map((row) => [row.line, cellsOf(row)])).toEqual([
+      [3, { id: '123.5', title: 'Blue shirt', since: '2026-03-01' }],
+      [4, { id: '0.3', title: 'true', since: '2026-03-01T12:00:00' }],
+      [5, { id: '00123', title: '', since: '#N/A' }],
+    ])
+    expect(result.end.proof).toBeDefined()
+  })
+  test('a sheet is read by its name; another name lists the sheets', async () => {
+    const bytes = workbook(header, { second: '<row r="1"><c r="A1" t="str"><v>key</v></c></row><row r="2"><c r="A2"><v>7</v></c></row>' })
+    expect((await read(bytes, { sheet: 'Old' })).rows.map(cellsOf)).toEqual([{ key: '7' }])
+    await expect(read(bytes, { sheet: 'New' })).rejects.toMatchObject({ code: 'WRONG_FORMAT', mend: expect.stringContaining('Products, Old') })
+  })
+  test('a title row above the table is passed over', async () => {
+    const rows = '<row r="1"><c r="A1" t="str"><v>My shop</v></c></row><row r="3"><c r="A3" t="str"><v>id</v></c><c r="B3" t="str"><v>title</v></c></row><row r="4"><c r="A4"><v>1</v></c></row>'
+    expect((await read(workbook(rows))).rows.map((row) => [row.line, cellsOf(row)])).toEqual([[4, { id: '1', title: '' }]])
+  })
+  test('cells beside the table reject their row', async () => {
+    const rows = `${header}<row r="2"><c r="A2"><v>1</v></c><c r="E2"><v>2</v></c></row>`
+    expect((await read(workbook(rows))).rows[0]?.fault?.code).toBe('ROW_RAGGED')
+  })
+  test('a workbook cut at any byte is refused', async () => {
+    const bytes = workbook(`${header}<row r="2"><c r="A2"><v>1</v></c></row>`)
+    for (let length = 1; length < bytes.length; length += 7) expect(await refusal(bytes.subarray(0, length))).not.toBe('none')
+  })
+  test('damage, an empty sheet, other archives and old formats are refused', async () => {
+    expect(await refusal(workbook(header, { crc: 7 }))).toBe('FILE_CORRUPT')
+    expect(await refusal(workbook(''))).toBe('FILE_EMPTY')
+    expect(await refusal(zipOf([{ name: 'a.csv', content: 'id\n1\n' }]), { format: 'xlsx' })).toBe('WRONG_FORMAT')
+    expect(await refusal(Buffer.from('d0cf11e0a1b11ae1', 'hex'))).toBe('WRONG_FORMAT')
+    expect(await refusal('id\n1\n', { format: 'xlsx' })).toBe('WRONG_FORMAT')
+  })
+  test('document types, bombs and far columns are refused', async () => {
+    expect(await refusal(workbook(header, { strings: '<!DOCTYPE x [<!ENTITY a "b">]><sst><si><t>&a;</t></si></sst>' }))).toBe('FILE_MALFORMED')
+    expect(await refusal(workbook(`${header}<!--${' '.repeat(30_000_000)}-->`))).toBe('FILE_BOMB')
+    expect(await refusal(workbook('<row r="1"><c r="ZZZ1"><v>1</v></c></row>'))).toBe('FILE_TOO_MANY_COLUMNS')
+  })
+})
