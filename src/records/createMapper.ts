@@ -25,7 +25,13 @@ interface Bound {
   /** Why the file cannot be used at all. */
   readonly missing: readonly MissingColumn[]
   /** Columns that repeat the header when a row holds their names (bad-inputs 24). */
-  readonly echo: readonly number[]
+  readonly echo: readonly EchoColumn[]
+}
+
+interface EchoColumn {
+  readonly index: number
+  /** Trimmed, in lower case. */
+  readonly name: string
 }
 
 interface MissingColumn {
@@ -76,7 +82,7 @@ export function createMapper(pipeline: Pipeline): RecordMapper {
         return { reject: key === undefined ? reject : { ...reject, key }, warnings: [] }
       }
       if (isHeaderAgain(row, bound.echo)) {
-        return { reject: { line: row.line, code: 'HEADER_REPEATED', field: row.columns[bound.echo[0] ?? 0] ?? '', message: 'the header stands here once more', mend: mendOf('HEADER_REPEATED') }, warnings: [] }
+        return { reject: { line: row.line, code: 'HEADER_REPEATED', field: row.columns[bound.echo[0]?.index ?? 0] ?? '', message: 'the header stands here once more', mend: mendOf('HEADER_REPEATED') }, warnings: [] }
       }
       try {
         return bound.map(row)
@@ -100,14 +106,19 @@ function isTable(pipeline: Pipeline, columns: readonly string[]): boolean {
   return !/\.(?:xml|rss|atom|json|jsonl|ndjson)(?:\.(?:gz|zip|zst))?(?:[?#].*)?$/i.test(uri) && !columns.some((column) => /^[a-z0-9]+:\S/i.test(column))
 }
 
-function isHeaderAgain(row: Row, echo: readonly number[]): boolean {
+function isHeaderAgain(row: Row, echo: readonly EchoColumn[]): boolean {
   if (echo.length < 2) return false
-  for (const index of echo) {
+  for (const { index, name } of echo) {
     const cell = row.cells[index]
-    const name = row.columns[index]
-    if (typeof cell !== 'string' || cell.length === 0 || name === undefined || trimText(cell).toLowerCase() !== trimText(name).toLowerCase()) return false
+    // Most cells are told by their length alone; this runs for every row.
+    if (typeof cell !== 'string' || cell.length < name.length || cell.length > name.length + 8) return false
+    if (trimText(cell).toLowerCase() !== name) return false
   }
   return true
+}
+
+function echoOf(columns: readonly string[], indexes: readonly number[]): EchoColumn[] {
+  return [...new Set(indexes)].map((index) => ({ index, name: trimText(columns[index] ?? '').toLowerCase() })).filter(({ name }) => name !== '')
 }
 
 const emptyMapping: FieldMapping = { columns: [], transforms: [] }
@@ -147,7 +158,7 @@ function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) => Boun
     }
     warnings.push(...unknownColumns(columns, used, productFields))
     const typed: ProductBinding = binding
-    const echo = ['id', 'title', 'price'].flatMap((field) => binding[field]?.indexes.slice(0, 1) ?? [])
+    const echo = echoOf(columns, ['id', 'title', 'price'].flatMap((field) => binding[field]?.indexes.slice(0, 1) ?? []))
     return {
       map: (row) => mapProduct(row, typed, rules),
       keyOf: (row) => productKey(row, typed, rules),
@@ -235,11 +246,20 @@ function memberBinder(pipeline: Pipeline): (columns: readonly string[]) => Bound
       map: (row) => mapMember(row, binding),
       keyOf: (row) => memberKey(row, binding),
       mask: maskMember(columns, binding),
-      warnings: [...warnings, ...unknownColumns(columns, used, [])],
+      warnings: [...warnings, ...(pipeline.consent === undefined && destination.kind === 'audience' ? consentColumns(columns, used) : []), ...unknownColumns(columns, used, [])],
       missing,
-      echo: [key, ...identifiers].flatMap((one) => one?.indexes.slice(0, 1) ?? []).filter((index, at, all) => all.indexOf(index) === at),
+      echo: echoOf(columns, [key, ...identifiers].flatMap((one) => one?.indexes.slice(0, 1) ?? [])),
     }
   }
+}
+
+/** Exports often say who has left; unread, these people would be sent (bad-inputs 201). */
+function consentColumns(columns: readonly string[], used: ReadonlySet<number>): Warning[] {
+  return columns.flatMap((column, index) =>
+    !used.has(index) && /unsubscri|opt(?:ed)?_?(?:in|out)|bounced|blacklist|cleaned|suppress|consent|marketing|do_not|newsletter|accepts/.test(normalizeHeader(column))
+      ? [{ line: 1, code: 'CONSENT_UNMAPPED', field: column, message: `the column "${hideStray(column)}" seems to say who may be reached, and consent: does not read it` }]
+      : [],
+  )
 }
 
 /** Some exports of a kind leave the column out: then the owner has to say what consent is, and is told so. */

@@ -16,7 +16,7 @@ import { mendOf, type RecordCode } from './rejectCodes.ts'
 import { trimText } from './text.ts'
 
 export interface MemberBinding {
-  /** Undefined for do-not-reach lists without a key: the row's first identifier is its key. */
+  /** Undefined for do-not-reach lists without a key: the row's identifiers together are its key. */
   readonly key: BoundField | undefined
   /** The identifier kind that reads the very same column as the key does. */
   readonly keyKind: IdentifierType | undefined
@@ -65,7 +65,7 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
   if (binding.key !== undefined && key === undefined) return reject('KEY_MISSING', 'key', 'is missing')
   const wanted = (binding.consent === undefined || isOneOf(row, binding.consent)) && (binding.remove === undefined || !isOneOf(row, binding.remove))
   // Who withdraws is let go even if the export has blanked the identifiers: the key says who it was.
-  if (!wanted && key !== undefined) return { record: { kind: 'member', key, line: row.line, identifiers: work.sorted(), wanted }, warnings: work.warnings }
+  if (!wanted && key !== undefined) return { record: { kind: 'member', key, line: row.line, identifiers: work.packed, wanted }, warnings: work.warnings }
   if (work.count > maxIdentifiers) return reject('TOO_MANY_IDENTIFIERS', work.firstField, `holds ${work.count} identifiers, ${maxIdentifiers} are allowed`)
   if (key === undefined || work.packed.length === 0) {
     const fault = work.fault
@@ -76,7 +76,7 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
   if (expiresAtMs === null) return reject('EXPIRES_AT_INVALID', 'expires_at', 'is no ISO 8601 date or time with offset')
   if (effectiveAtMs !== undefined && effectiveAtMs !== null && expiresAtMs !== undefined && effectiveAtMs >= expiresAtMs) return reject('TIMES_CONTRADICT', 'effective_at', 'is not before expires_at')
   work.sayDropped()
-  const record = { kind: 'member' as const, key, line: row.line, identifiers: work.sorted(), wanted }
+  const record = { kind: 'member' as const, key, line: row.line, identifiers: work.packed, wanted }
   if (effectiveAtMs === undefined && expiresAtMs === undefined) return { record, warnings: work.warnings }
   return {
     record: { ...record, ...(typeof effectiveAtMs === 'number' ? { effectiveAtMs } : {}), ...(expiresAtMs === undefined ? {} : { expiresAtMs }) },
@@ -121,6 +121,7 @@ class MemberWork {
   #warnings: Warning[] | undefined
   #keyText: string | undefined
   #dropped = 0
+  /** Sorted bytewise, without repeats. */
   readonly packed: PackedIdentifier[] = []
   count = 0
   fault: { readonly code: RecordCode; readonly field: string; readonly message: string } | undefined
@@ -160,7 +161,7 @@ class MemberWork {
     this.count += 1
     if (this.count > maxIdentifiers) return
     const { kind, field } = bound
-    if (kind !== 'partner_user_id' && (bound.hashed || sha256Hex.test(text))) return this.#readDigest(bound, text)
+    if (kind !== 'partner_user_id' && (bound.hashed || (text.length === 64 && sha256Hex.test(text)))) return this.#readDigest(bound, text)
     let result: Normalized
     if (kind === 'email') result = normalizeEmail(text, this.#binding.rules.email)
     else if (kind === 'phone_number') result = normalizePhone(text, this.#country(bound))
@@ -204,9 +205,20 @@ class MemberWork {
     return text === undefined ? undefined : countryCode(trimText(text))
   }
 
+  /** Kinds come in the order of their type bytes, so only those of one kind have to find their place. */
   #add(identifier: PackedIdentifier): void {
-    for (const known of this.packed) if (known.equals(identifier)) return
-    this.packed.push(identifier)
+    const { packed } = this
+    let at = packed.length
+    while (at > 0) {
+      const before = packed[at - 1] as PackedIdentifier // at is within the array
+      if (before[0] !== identifier[0]) break
+      const order = before.compare(identifier)
+      if (order === 0) return
+      if (order < 0) break
+      at -= 1
+    }
+    if (at === packed.length) packed.push(identifier)
+    else packed.splice(at, 0, identifier)
   }
 
   #reject(code: RecordCode, field: string, message: string): void {
@@ -226,15 +238,13 @@ class MemberWork {
   /** By the key column; the normalized identifier where that is one, so that case variants of an email are one key. */
   key(): Buffer | undefined {
     const { key } = this.#binding
-    if (key === undefined) return this.packed[0] === undefined ? undefined : packKey(this.packed[0].toString('latin1'))
+    // All identifiers together: two rows of one email with different phones must not cancel each other out, and a changed
+    // row must not take an identifier off the list without a word (interface.md 4: removals only by `remove`).
+    if (key === undefined) return this.packed.length === 0 ? undefined : packKey(this.packed.map((one) => one.toString('latin1')).join(''))
     if (this.#keyText !== undefined) return packKey(this.#keyText)
     const text = trimText(firstText(key.read(this.#row)) ?? '')
-    if (text === '' || absentKeys.has(text.toLowerCase())) return undefined
+    if (text === '' || (text.length <= 9 && absentKeys.has(text.toLowerCase()))) return undefined
     return packKey(keyText(text, this.#binding.keyKind))
-  }
-
-  sorted(): readonly PackedIdentifier[] {
-    return this.packed.length < 2 ? this.packed : this.packed.sort(Buffer.compare)
   }
 
   /** Undefined: absent or left out. Null: an expiry that cannot be read, which must not become a longer one. */
@@ -254,8 +264,15 @@ class MemberWork {
 
 /** The text that is hashed to a key: NFC, lower case where the key is an email. */
 export function keyText(text: string, kind: IdentifierType | undefined): string {
-  const plain = trimText(text).normalize('NFC')
+  const trimmed = trimText(text)
+  const plain = isAscii(trimmed) ? trimmed : trimmed.normalize('NFC')
   return kind === 'email' ? plain.toLowerCase().normalize('NFC') : plain
+}
+
+/** A loop rather than a pattern: keys are short and there is one a row. */
+function isAscii(text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 127) return false
+  return true
 }
 
 function isOneOf(row: Row, test: { readonly index: number; readonly values: ReadonlySet<string> }): boolean {

@@ -74,6 +74,7 @@ export const recordCodes = {
   SERVICE_FIELD_IGNORED: warning('The field is set by the service itself and is ignored.', 'Leave the column out of the feed.'),
   PREFIX_CONFLICT: warning('Two columns name one field with different values; the one with the product prefix was used.', 'Keep one of the two.'),
   COLUMN_UNKNOWN: warning('The column is not used.', 'Map it if it is meant, or leave it.'),
+  CONSENT_UNMAPPED: warning('A column seems to say who may be reached, and it is not read.', 'Set consent: { column, values } in the pipeline, or leave the column out of the export.'),
   CONSENT_UNKNOWN: warning('The export has no column of consent, so every row counts as consenting.', 'Export the column, or set consent: in the pipeline.'),
   OWNER_COLUMN: warning('The mapped column seems to hold the address of a colleague, not of the customer.', 'Map the column with the customer\'s own address.'),
   COLUMN_MISSING: warning('A mapped column is not in the source.', 'Correct the column name in map.'),

@@ -110,6 +110,7 @@ test('a do-not-reach list is keyed by its identifiers and left by word only', ()
   expect(added?.wanted).toBe(true)
   expect(left?.wanted).toBe(false)
   expect(left?.key).toEqual(added?.key)
+  expect(mapped({ email: 'a@b.example', phone: '+12025550143' }, list).record?.key).not.toEqual(mapped({ email: 'a@b.example', phone: '+12025550144' }, list).record?.key)
 })
 
 test('times are read as instants, a bare date as the start of its day in UTC', () => {
@@ -120,6 +121,16 @@ test('times are read as instants, a bare date as the start of its day in UTC', (
 test('nothing personal of a row survives its mask', () => {
   const { mask } = mapped({ id: 'C17', email: 'canary.person@example.com', phone: '+1 202 555 0143', country: 'US', loyalty: 'canary-7', name: 'Canary Person', from: '2026-01-01', consent: 'canary@example.com' }, { map, consent: { column: 'consent', values: ['yes'] } })
   expect(mask).toEqual(['C***', 'c***@e***.com', '', '***43', 'US', 'c***', '2026-01-01', '', 'c***@e***.com', '', 'C***'])
+})
+
+test('a column of consent that nobody reads is told', () => {
+  const mapper = mapperOf({ map: { key: 'id', email: 'email' } })
+  expect(mapper.start(['id', 'email', 'Unsubscribed', 'name']).map(({ code, field }) => [code, field])).toEqual([['CONSENT_UNMAPPED', 'Unsubscribed'], ['COLUMN_UNKNOWN', 'Unsubscribed'], ['COLUMN_UNKNOWN', 'name']])
+})
+
+test('a header in the middle of the file is no person', () => {
+  const columns = ['id', 'email']
+  expect(mapperOf({ map: { key: 'id', email: 'email' } }).map({ line: 9, columns, cells: [' ID', 'Email '] }).reject).toMatchObject({ code: 'HEADER_REPEATED' })
 })
 
 test('mapping a colleague\'s address is warned about', () => {
