@@ -72,37 +72,38 @@ export function authenticate(world: SandboxWorld, nonces: Nonces, endpoint: Endp
 
 function signed(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, incoming: Incoming, wanted: Caller['kind']): Caller {
   const oauth = incoming.authorization === undefined ? undefined : parseAuthorization(incoming.authorization.trim())
-  const refuse = unauthenticated(world, endpoint, incoming)
-  if (oauth === undefined) throw incoming.authorization === undefined && endpoint.host === 'core' && !incoming.rawPath.startsWith('/2/') ? coreRefusal(400, 215, 'Bad Authentication data') : refuse
+  // Made only when thrown: an Error captures its stack.
+  const refuse = (): Refusal => unauthenticated(world, endpoint, incoming)
+  if (oauth === undefined) throw endpoint.host === 'core' && !incoming.rawPath.startsWith('/2/') ? coreRefusal(400, 215, 'Bad Authentication data') : refuse()
   const fields = new Map(oauth)
   // A parameter of the protocol stands once in the header (RFC 5849 3.1).
-  if (fields.size !== oauth.length) throw refuse
-  for (const name of ['oauth_consumer_key', 'oauth_nonce', 'oauth_signature', 'oauth_signature_method', 'oauth_timestamp']) if (!fields.get(name)) throw refuse
-  if (fields.get('oauth_signature_method') !== 'HMAC-SHA1' || (fields.get('oauth_version') ?? '1.0') !== '1.0') throw refuse
-  if (fields.get('oauth_consumer_key') !== world.credentials.consumerKey) throw refuse
-  if (world.switch('raw_reserved') === 'reject' && /[:/,]/.test(incoming.rawQuery)) throw refuse
+  if (fields.size !== oauth.length) throw refuse()
+  for (const name of ['oauth_consumer_key', 'oauth_nonce', 'oauth_signature', 'oauth_signature_method', 'oauth_timestamp']) if (!fields.get(name)) throw refuse()
+  if (fields.get('oauth_signature_method') !== 'HMAC-SHA1' || (fields.get('oauth_version') ?? '1.0') !== '1.0') throw refuse()
+  if (fields.get('oauth_consumer_key') !== world.credentials.consumerKey) throw refuse()
+  if (world.switch('raw_reserved') === 'reject' && /[:/,]/.test(incoming.rawQuery)) throw refuse()
   const { user, secret } = tokenOf(world, endpoint, incoming, fields, wanted, refuse)
   const request = { method: incoming.method, scheme: 'http', host: incoming.host, rawPath: incoming.rawPath, query: incoming.query, form: incoming.form, oauth }
   const duplicates = world.switch('duplicate_oauth') === 'rfc' ? 'rfc' : 'both'
-  if (!verifySignature(request, { consumerSecret: world.credentials.consumerSecret, tokenSecret: secret }, duplicates)) throw refuse
+  if (!verifySignature(request, { consumerSecret: world.credentials.consumerSecret, tokenSecret: secret }, duplicates)) throw refuse()
   checkFreshness(world, nonces, fields, refuse)
   if (world.switch('app_approved') === 'no' && endpoint.host !== 'core')
     throw adsRefusal('UNAUTHORIZED_CLIENT_APPLICATION', 'The client application making this request does not have access to this API')
   return { user, oauth: fields, kind: wanted, id: user?.id ?? 'app' }
 }
 
-function tokenOf(world: SandboxWorld, endpoint: Endpoint, incoming: Incoming, fields: ReadonlyMap<string, string>, wanted: Caller['kind'], refuse: Refusal): { user: SandboxUser | undefined; secret: string } {
+function tokenOf(world: SandboxWorld, endpoint: Endpoint, incoming: Incoming, fields: ReadonlyMap<string, string>, wanted: Caller['kind'], refuse: () => Refusal): { user: SandboxUser | undefined; secret: string } {
   const auth = authState(world)
   const token = fields.get('oauth_token') ?? ''
   if (wanted === 'request-token') {
     const name = token || (incoming.query.find(([key]) => key === 'oauth_token') ?? incoming.form.find(([key]) => key === 'oauth_token'))?.[1]
     const found = auth.requestTokens.get(name ?? '')
-    if (found === undefined) throw refuse
+    if (found === undefined) throw refuse()
     return { user: undefined, secret: token === '' ? '' : found.secret }
   }
   if (wanted === 'consumer' && token === '') return { user: undefined, secret: '' }
   const found = auth.accessTokens.get(token)
-  if (found === undefined) throw token !== '' && endpoint.host === 'core' ? invalidToken('.') : refuse
+  if (found === undefined) throw token !== '' && endpoint.host === 'core' ? invalidToken('.') : refuse()
   if (!found.active) throw invalidToken('.')
   const user = world.users.get(found.userId)
   if (found.access === 'read' && incoming.method !== 'GET' && endpoint.host !== 'core')
@@ -111,12 +112,12 @@ function tokenOf(world: SandboxWorld, endpoint: Endpoint, incoming: Incoming, fi
 }
 
 /** Reuse of a nonce and a timestamp out of the window are refused; both by the machine's clock (gaps 2 'Nonce, time'). */
-function checkFreshness(world: SandboxWorld, nonces: Nonces, fields: ReadonlyMap<string, string>, refuse: Refusal): void {
+function checkFreshness(world: SandboxWorld, nonces: Nonces, fields: ReadonlyMap<string, string>, refuse: () => Refusal): void {
   const stamp = fields.get('oauth_timestamp') ?? ''
   const nowS = Math.floor(world.machineNow() / 1000)
   const windowS = Number(world.switch('timestamp_window_s'))
-  if (!/^\d{1,12}$/.test(stamp) || Math.abs(Number(stamp) - nowS) > windowS) throw refuse
-  if (!nonces.add(Number(stamp), `${fields.get('oauth_token') ?? ''} ${fields.get('oauth_nonce') ?? ''}`, windowS, nowS)) throw refuse
+  if (!/^\d{1,12}$/.test(stamp) || Math.abs(Number(stamp) - nowS) > windowS) throw refuse()
+  if (!nonces.add(Number(stamp), `${fields.get('oauth_token') ?? ''} ${fields.get('oauth_nonce') ?? ''}`, windowS, nowS)) throw refuse()
 }
 
 function bearer(world: SandboxWorld, endpoint: Endpoint, header: string | undefined, asUser?: string): Caller {

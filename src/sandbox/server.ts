@@ -179,6 +179,7 @@ export class SandboxServer {
     if (seat.route.kind === 'found') seat.carried = carriedBy(seat.route.endpoint.name, seat.route.path, seat.json)
     entry.items = seat.carried.items
     watch.carry(entry, seat.startedAt, seat.carried)
+    this.#noteLimits(seat)
     this.#lookForRawValues(seat)
     const rule = faults.armed ? faults.withBody({ ...probeOf(seat), body: seat.body, bodyHash: entry.body_sha256 }) : undefined
     if (rule === undefined) return this.#plain(seat)
@@ -284,6 +285,7 @@ export class SandboxServer {
     const { world, watch } = this.#parts
     if (endpoint.limit === 'bearer_tokens') return tokenRefused()
     watch.toldToWait(seat.entry, seat.caller, rate.resetS * 1000)
+    this.#parts.ledger.violate(seat.entry, seat.entry.time, 'over_rate_limit', `more than ${rate.limit} in the window`)
     const waitS = Math.max(1, Math.ceil(rate.resetS - world.machineNow() / 1000))
     const headers = world.switch('rate_limit_headers') === 'retry_after' ? { 'retry-after': String(waitS) } : {}
     return tooMany(endpoint.host, headers)
@@ -295,11 +297,11 @@ export class SandboxServer {
     entry.status = answer.status
     entry.answer_started_at = new Date(this.#parts.world.machineNow()).toISOString()
     if (answer.stream !== undefined) return answer.stream(response)
-    const body = typeof answer.body === 'string' ? Buffer.from(answer.body) : answer.body
-    entry.answer_bytes = body.length
-    if (answer.status !== 204) answer.headers['content-length'] = String(body.length)
+    entry.answer_bytes = Buffer.byteLength(answer.body)
+    if (answer.status !== 204) answer.headers['content-length'] = String(entry.answer_bytes)
     response.writeHead(answer.status, answer.headers)
-    response.end(body)
+    // A text goes out in one write with the head; a Buffer would be a second (1.0 of 3.4 s at 25 products a request).
+    response.end(answer.body)
   }
 
   /** Our own mistake: said as a 500 and in the log, never swallowed. */
@@ -307,6 +309,16 @@ export class SandboxServer {
     this.#parts.world.log.error({ path: seat.rawPath, error: error instanceof Error ? (error.stack ?? error.message) : 'unknown' }, 'the sandbox failed on a request')
     const refusal = seat.endpoint?.host === 'core' ? coreRefusal(500, 131, 'Internal error') : adsRefusal('INTERNAL_ERROR', 'Internal error')
     this.#send(seat, this.#refuse(seat, refusal, {}))
+  }
+
+  /** Limits of spec 8, and the one call that must never happen by itself: deleting a catalog, without a person's name on it. */
+  #noteLimits(seat: Seat): void {
+    const { entry, endpoint, carried, json } = seat
+    const violate = (rule: string, detail: string): void => this.#parts.ledger.violate(entry, entry.time, rule, detail)
+    if (endpoint?.name === 'products.put' && carried.items > 25) violate('over_25_products', `${carried.items} products`)
+    if (endpoint?.bodyLimit?.entries !== undefined && Array.isArray(json) && json.length > endpoint.bodyLimit.entries) violate(`over_${endpoint.bodyLimit.entries}_operations`, `${json.length} operations`)
+    if (endpoint?.bodyLimit?.bytes !== undefined && entry.bytes > endpoint.bodyLimit.bytes) violate(`over_${endpoint.bodyLimit.bytes}_bytes`, `${entry.bytes} bytes`)
+    if (endpoint?.name === 'catalogs.delete' && seat.request.headers['x-operator'] === undefined) violate('catalog_delete_without_operator', 'no x-operator header names who wants it')
   }
 
   /** Raw emails and phone numbers in the address or a header. Bodies are looked at by their area. */

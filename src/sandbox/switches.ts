@@ -56,11 +56,13 @@ export const SWITCHES: readonly SwitchDefinition[] = [
   { name: 'direction_values', values: ['spec', 'documented'] },
 ]
 
+const DEFAULTS: ReadonlyMap<string, string> = new Map(SWITCHES.map(({ name, values }) => [name, values[0]]))
+
 export class Switches {
   readonly #values = new Map<string, string>()
 
   get(name: string): string {
-    return this.#values.get(name) ?? find(name).values[0]
+    return this.#values.get(name) ?? DEFAULTS.get(name) ?? find(name).values[0]
   }
 
   /** Changes those named in `input`; all or none. A value of null goes back to the default. @throws {SwitchError} */
