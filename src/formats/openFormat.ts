@@ -4,7 +4,7 @@ import { decodeText } from './charset.ts'
 import type { CsvDialect } from './csvDialect.ts'
 import { detectCsvDialect } from './csvDialect.ts'
 import { fileError } from './fileError.ts'
-import type { FormatContext, FormatReader } from './formatReader.ts'
+import type { FormatContext, FormatReader, RecordGate } from './formatReader.ts'
 import type { ReadLimits } from './limits.ts'
 import { readCsv } from './readCsv.ts'
 import { readJsonArray, readJsonLines } from './readJson.ts'
@@ -39,6 +39,7 @@ export interface FormatHints {
   readonly limits: ReadLimits
   /** `charset` of an HTTP answer. */
   readonly charset?: string
+  readonly gate?: RecordGate
 }
 
 const sampleBytes = 65_536
@@ -52,7 +53,7 @@ const sampleBytes = 65_536
 export async function openFormat(input: ByteQueue, definition: SourceDefinition, hints: FormatHints): Promise<OpenedFormat> {
   const { name, limits } = hints
   const trailer = definition.complete.kind === 'trailer' ? { trailer: definition.complete.pattern } : {}
-  const context = { name, limits, ...trailer }
+  const context: FormatContext = { name, limits, ...trailer, ...(hints.gate === undefined ? {} : { gate: hints.gate }) }
   if ((await input.peek(1)).length === 0) throw emptyFile(name)
   if (definition.format === 'xlsx' || (definition.format === 'auto' && (await looksLikeWorkbook(input)))) return openSheet(input, definition, context)
   const unpacked = await unpack(input, definition.compression, { ...context, ...(definition.member === undefined ? {} : { member: definition.member }) })

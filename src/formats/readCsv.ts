@@ -4,7 +4,7 @@ import type { CsvDialect } from './csvDialect.ts'
 import { describeDelimiter, fieldsOf } from './csvDialect.ts'
 import { FaultyRows } from './faultyRows.ts'
 import { fileError } from './fileError.ts'
-import type { FormatContext, FormatEnd, FormatReader } from './formatReader.ts'
+import type { FormatContext, FormatEnd, FormatReader, RecordGate } from './formatReader.ts'
 import { rowsPerBatch } from './limits.ts'
 import type { RecordBatch } from './recordBatch.ts'
 import type { RowFaultCode } from './rowFaults.ts'
@@ -31,6 +31,7 @@ class CsvReader {
   /** Positions of the named columns, where some have no name. */
   readonly #picked: readonly number[] | undefined
   readonly #headerText: string
+  readonly #gate: RecordGate | undefined
   readonly #trailerOf: ((text: string) => number | undefined) | undefined
   #trailer: { readonly line: number; readonly rows: number } | undefined
   #lastShort = false
@@ -43,6 +44,8 @@ class CsvReader {
     this.#columns = dialect.header.filter((column) => column !== '')
     this.#picked = dialect.header.includes('') ? dialect.header.flatMap((column, index) => (column === '' ? [] : [index])) : undefined
     this.#headerText = dialect.headerLine === 0 ? '' : dialect.header.join('\u0000')
+    this.#gate = context.gate
+    this.#gate?.begin(JSON.stringify([dialect.delimiter, dialect.quote, dialect.header]))
     this.#trailerOf = context.trailer === undefined ? undefined : trailerReader(context.trailer)
   }
 
@@ -80,9 +83,14 @@ class CsvReader {
     const line = batch.lines[index] as number
     if (line <= this.#dialect.skipThroughLine) return undefined
     if (this.#trailerOf !== undefined && this.#takeTrailer(batch, index, line)) return undefined
-    const fields = fieldsOf(batch, index, this.#dialect.delimiter, this.#dialect.quote)
     this.#faulty.rows++
     const flags = batch.flags[index] as number
+    if (this.#gate !== undefined && flags <= recordFlags.quoted && this.#gate.known(batch.bytes, batch.starts[index] as number, batch.ends[index] as number, line)) {
+      // What was accepted once had its full width.
+      this.#lastShort = false
+      return undefined
+    }
+    const fields = fieldsOf(batch, index, this.#dialect.delimiter, this.#dialect.quote)
     const width = this.#dialect.header.length
     const size = (batch.ends[index] as number) - (batch.starts[index] as number)
     this.#lastShort = fields === undefined || fields.length < width

@@ -59,6 +59,7 @@ class JsonReader {
   constructor(context: FormatContext) {
     this.#context = context
     this.#faulty = new FaultyRows(context.name, context.limits)
+    context.gate?.begin('json')
     this.#trailerOf = context.trailer === undefined ? undefined : trailerReader(context.trailer)
   }
 
@@ -68,8 +69,12 @@ class JsonReader {
       for (let i = from; i < Math.min(batch.count, from + rowsPerBatch); i++) {
         // Index below the batch's count: the arrays are aligned.
         const line = batch.lines[i] as number
+        if (this.#trailerOf !== undefined && this.#takeTrailer(recordText(batch, i), line)) continue
+        if (this.#context.gate?.known(batch.bytes, batch.starts[i] as number, batch.ends[i] as number, line) === true) {
+          this.#faulty.rows++
+          continue
+        }
         const text = recordText(batch, i)
-        if (this.#takeTrailer(text, line)) continue
         read.push({ line, parsed: readJsonCells(text, this.#columns, this.#context.limits), text })
       }
       const columns = this.#columns.names()
@@ -101,11 +106,10 @@ class JsonReader {
   }
 
   #takeTrailer(text: string, line: number): boolean {
-    if (this.#trailerOf === undefined) return false
     if (this.#trailer !== undefined) {
       throw fileError('FILE_MALFORMED', 'records follow behind the trailer', { name: this.#context.name, at: `line ${line}`, mend: 'Check that the file was not joined from two, and the pattern in `complete.trailer`.' })
     }
-    this.#trailer = this.#trailerOf(text)
+    this.#trailer = this.#trailerOf?.(text)
     return this.#trailer !== undefined
   }
 }

@@ -28,12 +28,17 @@ export function readXml(chunks: AsyncIterable<Buffer>, context: FormatContext): 
       if (items === undefined || scope !== current) {
         items = new XmlItemReader(columns, skeleton.itemScope)
         scope = current
+        context.gate?.begin(current)
       }
       for (let from = 0; from < batch.count; from += rowsPerBatch) {
         const parsed = []
         for (let i = from; i < Math.min(batch.count, from + rowsPerBatch); i++) {
           // Index below the batch's count: the arrays are aligned.
           const line = batch.lines[i] as number
+          if (context.gate?.known(batch.bytes, batch.starts[i] as number, batch.ends[i] as number, line) === true) {
+            rowCount++
+            continue
+          }
           try {
             const cells = items.read(recordText(batch, i))
             if (cells.length > context.limits.columns) {
@@ -47,6 +52,7 @@ export function readXml(chunks: AsyncIterable<Buffer>, context: FormatContext): 
         }
         rowCount += parsed.length
         overridden = items.overridden
+        if (parsed.length === 0) continue
         const names = columns.names()
         yield parsed.map(({ line, cells }) => ({ line, columns: names, cells }))
       }

@@ -63,7 +63,7 @@ async function readStream(stream: ByteStream, definition: SourceDefinition, cont
       }
     })(),
   )
-  const opened = await openFormat(input, definition, { name, limits, ...(stream.charset === undefined ? {} : { charset: stream.charset }) })
+  const opened = await openFormat(input, definition, { name, limits, ...(stream.charset === undefined ? {} : { charset: stream.charset }), ...(context.gate === undefined ? {} : { gate: context.gate }) })
   let facts: SourceFacts | undefined
   async function* rows(): AsyncGenerator<readonly Row[]> {
     try {

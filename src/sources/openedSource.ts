@@ -1,3 +1,4 @@
+import type { RecordGate } from '../formats/formatReader.ts'
 import type { ReadLimits } from '../formats/limits.ts'
 import type { Detected } from '../formats/openFormat.ts'
 import type { RowSource, SourceFacts } from '../formats/rows.ts'
@@ -14,6 +15,8 @@ export interface SourceContext {
   readonly previous?: SourceFacts
   /** Tests may lower the limits. */
   readonly limits?: ReadLimits
+  /** Asked about raw records before they are parsed; workbooks and queries have none. */
+  readonly gate?: RecordGate
   /** First wait between two tries, doubled each time; half a second by default. */
   readonly backoffMs?: number
 }

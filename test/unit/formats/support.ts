@@ -4,11 +4,11 @@ import type { ReadLimits } from '../../../src/formats/limits.ts'
 import { readLimits } from '../../../src/formats/limits.ts'
 import type { Detected } from '../../../src/formats/openFormat.ts'
 import { openFormat } from '../../../src/formats/openFormat.ts'
-import type { FormatEnd } from '../../../src/formats/formatReader.ts'
+import type { FormatEnd, RecordGate } from '../../../src/formats/formatReader.ts'
 import type { SourceDefinition } from '../../../src/pipeline/definition.ts'
 import type { Cell, Row } from '../../../src/records/record.ts'
 
-export type Overrides = Partial<Omit<SourceDefinition, 'csv'>> & { readonly csv?: Partial<SourceDefinition['csv']>; readonly limits?: Partial<ReadLimits>; readonly chunkBytes?: number; readonly name?: string; readonly charset?: string }
+export type Overrides = Partial<Omit<SourceDefinition, 'csv'>> & { readonly csv?: Partial<SourceDefinition['csv']>; readonly limits?: Partial<ReadLimits>; readonly chunkBytes?: number; readonly name?: string; readonly charset?: string; readonly gate?: RecordGate }
 
 export interface ReadResult {
   readonly rows: readonly Row[]
@@ -18,7 +18,7 @@ export interface ReadResult {
 }
 
 export function definitionOf(uri: string, overrides: Overrides = {}): SourceDefinition {
-  const { csv, limits: _limits, chunkBytes: _chunk, name: _name, charset: _charset, ...rest } = overrides
+  const { csv, limits: _limits, chunkBytes: _chunk, name: _name, charset: _charset, gate: _gate, ...rest } = overrides
   return { uri, format: 'auto', complete: { kind: 'auto' }, encoding: 'auto', compression: 'auto', csv: { delimiter: 'auto', quote: '"', headerRow: 'auto', ...csv }, allowPrivate: false, ...rest }
 }
 
@@ -30,6 +30,7 @@ export async function read(content: Buffer | string, overrides: Overrides = {}):
     name,
     limits: { ...readLimits, ...overrides.limits },
     ...(overrides.charset === undefined ? {} : { charset: overrides.charset }),
+    ...(overrides.gate === undefined ? {} : { gate: overrides.gate }),
   })
   const rows: Row[] = []
   for await (const batch of opened.reader.rows) rows.push(...batch)

@@ -1,0 +1,66 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { RecordGate } from '../../../src/formats/formatReader.ts'
+import { cellsOf, feed, read } from './support.ts'
+
+/** Knows what it was told; keeps what it was asked. */
+function gateOf(known: ReadonlySet<string> = new Set()): RecordGate & { readonly asked: string[] } {
+  const asked: string[] = []
+  let shape = ''
+  return {
+    asked,
+    begin: (given) => {
+      shape = given
+    },
+    known: (bytes, start, end) => {
+      const record = `${shape}\n${bytes.toString('utf8', start, end)}`
+      asked.push(record)
+      return known.has(record)
+    },
+  }
+}
+
+const cell = fc.string({ unit: fc.constantFrom('a', 'é', ',', '"', '\n', '&', '<', ']', ' ', '\\'), maxLength: 6 })
+const table = fc.array(fc.record({ id: fc.nat({ max: 30 }).map(String), title: cell }), { maxLength: 12 })
+type Table = readonly { readonly id: string; readonly title: string }[]
+
+const writers = {
+  csv: (rows: Table) => `id,title\n${rows.map(({ id, title }) => `${id},"${title.replaceAll('"', '""')}"\n`).join('')}`,
+  jsonl: (rows: Table) => rows.map((row) => `${JSON.stringify(row)}\n`).join('') || '{"id":"x","title":"y"}\n',
+  json: (rows: Table) => JSON.stringify(rows, null, 1),
+  xml: (rows: Table) => feed(...rows.map(({ id, title }) => `<g:id>${id}</g:id><g:title>${title.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</g:title>`)),
+} as const
+
+describe('the record gate (performance.md, gate 2)', () => {
+  for (const [format, write] of Object.entries(writers)) {
+    test(`${format}: known records are not handed over, all others as without a gate`, async () => {
+      await fc.assert(
+        fc.asyncProperty(table, table, fc.integer({ min: 1, max: 60 }), async (before, after, chunkBytes) => {
+          const first = gateOf()
+          const whole = await read(write(before), { gate: first, chunkBytes })
+          expect(first.asked).toHaveLength(whole.rows.length)
+          const second = gateOf(new Set(first.asked))
+          const gated = await read(write(after), { gate: second, chunkBytes })
+          const oracle = await read(write(after))
+          const knownRows = new Set(whole.rows.map((row) => JSON.stringify(Object.entries(cellsOf(row)).toSorted())))
+          const text = (rows: typeof oracle.rows) => rows.map((row) => JSON.stringify(Object.entries(cellsOf(row)).toSorted())).filter((row) => !knownRows.has(row))
+          expect(text(gated.rows)).toEqual(text(oracle.rows))
+          expect(gated.end.rowCount).toBe(oracle.rows.length)
+          expect(gated.rows.length + second.asked.filter((record) => first.asked.includes(record)).length).toBe(oracle.rows.length)
+        }),
+        { numRuns: 200 },
+      )
+    })
+  }
+  test('another header is another shape', async () => {
+    const first = gateOf()
+    await read('id,title\n1,a\n', { gate: first })
+    const gated = await read('id,name\n1,a\n', { gate: gateOf(new Set(first.asked)) })
+    expect(gated.rows).toHaveLength(1)
+  })
+  test('records with stray quotes or NUL bytes are always parsed, a trailer is never asked about', async () => {
+    const gate = gateOf()
+    const result = await read('id,title\n1,5" nail\n2,a\0\n3,c\n#rows=3\n', { gate, complete: { kind: 'trailer', pattern: '#rows={n}' } })
+    expect([result.rows.length, gate.asked.length, result.end.trailerRows]).toEqual([3, 1, 3])
+  })
+})
