@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { Config, Environment } from '../config/config.ts'
+import type { Config, Environment, LogLevel } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import type { Style } from './style.ts'
 
@@ -18,7 +18,8 @@ export interface Context {
   readonly pipelines: string
   /** Read at the first call, so that help never touches it. */
   readonly config: () => Config
-  readonly log: () => Logger
+  /** `level` counts where SLUICE_LOG_LEVEL says nothing else. */
+  readonly log: (level?: LogLevel) => Logger
   readonly clock: Clock
   /** Aborted by the first SIGINT or SIGTERM, and when the launcher dies. */
   readonly signal: AbortSignal

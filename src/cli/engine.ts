@@ -1,4 +1,4 @@
-import { needService } from '../config/config.ts'
+import { needService, type LogLevel } from '../config/config.ts'
 import { createTransport } from '../service/client/index.ts'
 import { registerWorker } from '../store/workers.ts'
 import { engineSettings, type EngineDeps } from '../sync/engine.ts'
@@ -17,19 +17,28 @@ export interface Engine {
   readonly show: <Result>(label: string, work: (deps: EngineDeps) => Promise<Result>) => Promise<Result>
 }
 
+export interface EngineOptions {
+  /** Requests in flight at once; by latency without it. */
+  readonly concurrency?: number
+  /** What the worker table calls this process. */
+  readonly role?: 'command' | 'worker' | 'serve'
+  /** Logged where SLUICE_LOG_LEVEL says nothing else; `warn` without it. */
+  readonly logLevel?: LogLevel
+}
+
 /** Opens database and connection to the service, registers this process as a worker, and closes all behind the work. */
-export async function withEngine<Result>(context: Context, work: (engine: Engine) => Promise<Result>, options: { readonly concurrency?: number } = {}): Promise<Result> {
+export async function withEngine<Result>(context: Context, work: (engine: Engine) => Promise<Result>, options: EngineOptions = {}): Promise<Result> {
   const config = context.config()
   const service = needService(config)
   const { origin } = new URL(service.adsBaseUrl)
   return withStore(context, async (store) => {
     const transport = createTransport(service)
-    const workerId = await registerWorker(store.db, { role: 'command', concurrency: options.concurrency ?? 1 })
+    const workerId = await registerWorker(store.db, { role: options.role ?? 'command', concurrency: options.concurrency ?? 1 })
     const deps: EngineDeps = {
       db: store.db,
       transport,
       clock: context.clock,
-      log: context.log(),
+      log: context.log(options.logLevel),
       workerId,
       service: { origin, version: service.adsVersion },
       settings: engineSettings(origin, options.concurrency),

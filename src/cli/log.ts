@@ -1,5 +1,5 @@
 import { hideSecrets } from '../config/secret.ts'
-import type { Config } from '../config/config.ts'
+import type { Config, LogLevel } from '../config/config.ts'
 import type { LogFields, Logger } from '../log.ts'
 import type { Output } from './context.ts'
 import { safe } from './text.ts'
@@ -7,8 +7,8 @@ import { safe } from './text.ts'
 const order = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
 /** Logs to stderr: one line an event, `pretty` for people or `json`; below the configured level nothing is made. */
-export function createLogger(output: Output, config: Config, now: () => number): Logger {
-  const least = order.indexOf(config.log.level)
+export function createLogger(output: Output, config: Config, now: () => number, fallback?: LogLevel): Logger {
+  const least = order.indexOf(config.env['SLUICE_LOG_LEVEL'] === undefined ? (fallback ?? config.log.level) : config.log.level)
   const at = (level: (typeof order)[number]) => {
     if (order.indexOf(level) < least) return () => undefined
     return (fields: LogFields, message: string) => {

@@ -37,7 +37,7 @@ async function main(argv: readonly string[]): Promise<number> {
       json,
       pipelines: request.globals.pipelines,
       config: read,
-      log: () => createLogger(stderr, read(), systemClock.now),
+      log: (level) => createLogger(stderr, read(), systemClock.now, level),
       clock: systemClock,
       signal: stop.signal,
     }

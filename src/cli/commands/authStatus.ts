@@ -9,28 +9,28 @@ interface Account {
   readonly approvalStatus: string
 }
 
-/** Who signs, which advertising accounts are within reach, what access the token has, and what is missing. */
+/** Who signs, which advertising accounts are within reach, whether advertising is allowed, and what is missing. */
 export const run: CommandRun = async (context) => {
   const service = needService(context.config())
   const caller = createCaller(service, context.signal)
   try {
-    const me: Call = { method: 'GET', host: 'core', path: '/2/users/me', auth: 'user' }
-    const who = await caller.answer(me)
-    if (who.status !== 200) throw await refusal(who, me)
-    const user = record(data(who.body))
     const list: Call = { method: 'GET', host: 'ads', path: `/${service.adsVersion}/accounts`, auth: 'user' }
     const answer = await caller.answer(list)
+    // A user who is known but may not advertise is an answer of its own; everything else is refused as such.
     const approved = answer.status === 200
-    const accounts = approved ? (data(answer.body) as readonly unknown[]).map(accountOf) : []
-    const access = who.headers['x-access-level'] ?? null
+    if (!approved && answer.status !== 403) throw await refusal(answer, list)
+    const found = approved ? data(answer.body) : []
+    const accounts = Array.isArray(found) ? found.map(accountOf) : []
+    // Access tokens begin with the id of their user.
+    const userId = /^(\d+)-/.exec(service.accessToken)?.[1] ?? null
     const missing = [
       ...(approved ? [] : [{ what: `advertising calls are refused (${answer.status})`, mend: 'apply for advertising access of the application at the service' }]),
       ...(approved && accounts.length === 0 ? [{ what: 'no advertising account is within reach', mend: "ask an account's owner to add this user" }] : []),
-      ...(access === 'read' ? [{ what: 'the token may read only', mend: 'raise the permission of the application, then: sluice auth login' }] : []),
+      ...accounts.filter(({ approvalStatus }) => approvalStatus !== '' && approvalStatus !== 'ACCEPTED').map(({ id, approvalStatus }) => ({ what: `account ${id} is ${approvalStatus}`, mend: 'wait for the approval of the account, or ask the service' })),
     ]
-    if (context.json) writeJson(context, { userId: text(user['id']), handle: text(user['username']), access, accounts, missing })
+    if (context.json) writeJson(context, { userId, advertising: approved, accounts, missing })
     else {
-      context.stdout.write(`signed in as @${safe(text(user['username']))} (${text(user['id'])})${access === null ? '' : `, access ${safe(access)}`}\n`)
+      context.stdout.write(`signed in as user ${userId ?? 'unknown'}, advertising ${approved ? 'allowed' : 'refused'}\n`)
       context.stdout.write(table(accounts.map(({ id, name, approvalStatus }) => ['  account', id, safe(name), approvalStatus])))
       for (const { what, mend } of missing) context.stdout.write(`missing  ${what}\nmend     ${mend}\n`)
     }

@@ -1,0 +1,152 @@
+/** The commands that speak to the service directly, against the sandbox, as an outsider would. */
+import { createServer } from 'node:http'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { ended, printed, sluice, start, emptyFolder } from './support.ts'
+import { json, shopYaml, workspace } from './workspace.ts'
+
+test('the sandbox prints its address and an env block that works when pasted', async () => {
+  const folder = emptyFolder()
+  const child = start(['sandbox', '--port', '0'], { cwd: folder })
+  const over = ended(child)
+  const text = await printed(child, /SLUICE_ACCESS_TOKEN_SECRET=.*\n/)
+  const lines = text.split('\n').filter((line) => /^SLUICE_/.test(line))
+  expect(lines).toContain('SLUICE_CONSUMER_KEY=sandbox-consumer-key')
+  writeFileSync(join(folder, '.env'), lines.join('\n'))
+  const status = await sluice(['auth', 'status', '--json'], { cwd: folder })
+  expect(status.code).toBe(0)
+  expect(json(status)).toMatchObject({ userId: '1001', advertising: true, accounts: [{ id: '18ce54d4x5t' }, {}] })
+  const url = lines[0]?.split('=')[1] ?? ''
+  expect(await (await fetch(`${url}/_sandbox/health`)).json()).toEqual({ ok: true })
+  child.kill('SIGTERM')
+  expect((await over).code).toBe(143)
+})
+
+test('a port that is taken is said as such', async () => {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  const { code, stderr } = await sluice(['sandbox', '--port', String(port)])
+  server.close()
+  expect(code).toBe(1)
+  expect(stderr).toMatch(/error {2}PORT_IN_USE .*\nmend {3}choose another port with --port/)
+})
+
+test('the doctor finds all well, and names the variable of a refused credential', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', shopYaml)
+  const well = await shop.run(['doctor', '--json'])
+  expect(json(well)).toMatchObject({ ok: true, failed: 0 })
+  expect(well.code).toBe(0)
+  const wrong = await shop.run(['doctor'], { env: { SLUICE_ACCESS_TOKEN_SECRET: 'wrong-secret' } })
+  expect(wrong.code).toBe(1)
+  expect(wrong.stdout).toMatch(/failed +credentials .*SLUICE_ACCESS_TOKEN_SECRET/)
+  expect(wrong.stdout.trimEnd().split('\n').slice(-2)).toEqual(['1 failed', 'Next  sluice auth login'])
+  const elsewhere = await shop.run(['doctor'], { env: { SLUICE_BASE_URL: 'http://127.0.0.1:9' } })
+  expect(elsewhere.stdout).toMatch(/failed +service/)
+  shop.write('pipelines/list.yaml', 'source: { url: x.csv }\nmap: { email: email }\ndestination: { kind: do-not-reach, account_id: other, list_id: 2dnr }\n')
+  expect((await shop.run(['doctor'])).stdout).toMatch(/failed +pipeline list .*account other/)
+})
+
+test('api prints the answer as it came, follows pages, and explains a refusal by parameter and mend', async () => {
+  await using shop = await workspace()
+  const accounts = await shop.run(['api', 'GET', '/12/accounts'])
+  expect(json(accounts).data[0].id).toBe('18ce54d4x5t')
+  const products = JSON.stringify({ products: ['A', 'B', 'C'].map((id) => ({ id, title: id, description: id, link: 'https://a.example.com', image_link: 'https://a.example.com/i.png', price: '1.00 USD', availability: 'in stock', condition: 'new', brand: 'Acme' })) })
+  const put = await shop.run(['api', 'PUT', '/12/product_catalogs/4001/products', '--data', '-'], { input: products })
+  expect(put.code).toBe(0)
+  const paged = await shop.run(['api', 'GET', '/12/product_catalogs/4001/products?count=1', '--paginate'])
+  expect(json(paged).data.map((product: { id: string }) => product.id)).toEqual(['A', 'B', 'C'])
+  const included = json(await shop.run(['api', 'GET', '/12/accounts', '--include', '--json']))
+  expect(included).toMatchObject({ status: 200, headers: expect.any(Object), body: expect.any(Object) })
+  const refused = await shop.run(['api', 'GET', '/12/accounts', '-F', 'count=9999'])
+  expect(refused.code).toBe(1)
+  expect(json(refused).errors[0].parameter).toBe('count')
+  expect(refused.stderr).toMatch(/error {2}[A-Z_]+ .*count[\s\S]*mend .*count/)
+  expect((await shop.run(['api', 'FETCH', '/12/accounts'])).code).toBe(2)
+  expect((await shop.run(['api', 'GET', '/12/accounts', '--data', '{'])).code).toBe(2)
+})
+
+test('sign-in by PIN without a terminal: begun, agreed to in a browser, finished, and signed out of', async () => {
+  await using shop = await workspace()
+  const { SLUICE_ACCESS_TOKEN: _, SLUICE_ACCESS_TOKEN_SECRET: __, ...env } = shop.env
+  const begun = await sluice(['auth', 'login'], { cwd: shop.folder, env })
+  expect(begun.code).toBe(2)
+  expect(begun.stderr).toMatch(/mend {3}sluice auth login --pin PIN/)
+  const url = /Open (\S+) and/.exec(begun.stderr)?.[1] ?? ''
+  const pin = await agree(url)
+  const finished = await sluice(['auth', 'login', '--pin', pin], { cwd: shop.folder, env })
+  expect(finished).toMatchObject({ code: 0 })
+  const file = join(shop.folder, '.env')
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expect(existsSync(join(shop.folder, '.sluice', 'login.json'))).toBe(false)
+  const secret = /SLUICE_ACCESS_TOKEN_SECRET=(.*)/.exec(readFileSync(file, 'utf8'))?.[1] ?? 'none'
+  expect(finished.stdout + finished.stderr).not.toContain(secret)
+  expect((await sluice(['auth', 'status'], { cwd: shop.folder, env })).code).toBe(0)
+  expect((await sluice(['auth', 'logout'], { cwd: shop.folder, env })).code).toBe(0)
+  const after = await sluice(['auth', 'status', '--json'], { cwd: shop.folder, env })
+  expect(after.code).toBe(1)
+  expect(json(after).error.mend).toContain('SLUICE_ACCESS_TOKEN')
+})
+
+test('sign-in by callback checks the state', async () => {
+  await using shop = await workspace()
+  const { SLUICE_ACCESS_TOKEN: _, SLUICE_ACCESS_TOKEN_SECRET: __, ...env } = shop.env
+  const child = start(['auth', 'login', '--callback', '--out', 'tokens.env'], { cwd: shop.folder, env })
+  const over = ended(child)
+  const url = await new Promise<string>((resolve) => {
+    let text = ''
+    child.stderr?.on('data', (chunk) => {
+      const found = /\s(http\S+oauth_token=\S+)/.exec((text += String(chunk)))
+      if (found?.[1]) resolve(found[1])
+    })
+  })
+  const location = await agree(url)
+  const forged = new URL(location)
+  forged.searchParams.set('state', '0'.repeat(32))
+  expect((await fetch(forged)).status).toBe(404)
+  expect((await fetch(location)).status).toBe(200)
+  expect((await over).code).toBe(0)
+  expect(readFileSync(join(shop.folder, 'tokens.env'), 'utf8')).toMatch(/^SLUICE_ACCESS_TOKEN=\S+\nSLUICE_ACCESS_TOKEN_SECRET=\S+\n$/)
+})
+
+test('the app-only token goes into a pipe or a private file', async () => {
+  await using shop = await workspace()
+  const piped = await shop.run(['auth', 'bearer'])
+  expect(piped.stdout).toMatch(/^\S{40,}\n$/)
+  const filed = await shop.run(['auth', 'bearer', '--out', 'bearer.token'])
+  expect(filed.stdout).not.toContain(piped.stdout.trim())
+  expect(readFileSync(join(shop.folder, 'bearer.token'), 'utf8')).toBe(piped.stdout)
+  expect(statSync(join(shop.folder, 'bearer.token')).mode & 0o777).toBe(0o600)
+})
+
+test('a webhook is registered, listed, checked and removed while the receiver listens', async () => {
+  await using shop = await workspace()
+  const receiver = shop.start(['webhooks', 'listen', '--port', '0'])
+  const over = ended(receiver)
+  const url = /http\S+/.exec(await printed(receiver, /listening on \S+\n/))?.[0] ?? ''
+  await shop.sandbox.control.switches({ webhook_dev_urls: 'on' })
+  const added = await shop.run(['webhooks', 'add', url, '--json'])
+  expect(added.code).toBe(0)
+  const { id } = json(added)
+  expect((await shop.run(['webhooks', 'list'])).stdout).toContain(url)
+  expect((await shop.run(['webhooks', 'check', id])).code).toBe(0)
+  expect((await shop.run(['webhooks', 'remove', id])).code).toBe(0)
+  expect((await shop.run(['webhooks', 'replay', id])).code).toBe(2)
+  receiver.kill('SIGINT')
+  expect((await over).code).toBe(130)
+})
+
+/** Clicks "allow" on the sandbox's page: the PIN, or the address that the browser is sent to. */
+async function agree(url: string): Promise<string> {
+  const page = await (await fetch(url)).text()
+  const target = new URL(/<form[^>]*action="([^"]*)"/.exec(page)?.[1] ?? '', url)
+  for (const [tag] of page.matchAll(/<input[^>]*>/g)) target.searchParams.set(/name="([^"]*)"/.exec(tag)?.[1] ?? '', /value="([^"]*)"/.exec(tag)?.[1] ?? '')
+  target.searchParams.set('decision', 'allow')
+  const answer = await fetch(target, { redirect: 'manual' })
+  const location = answer.headers.get('location')
+  if (location) return location
+  const text = await answer.text()
+  return /\b(\d{7})\b/.exec(text)?.[1] ?? /<code[^>]*>([^<]+)/.exec(text)?.[1] ?? text
+}
