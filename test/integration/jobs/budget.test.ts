@@ -1,0 +1,119 @@
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { blockBudget, openBudget, setBudgetLimit, takeGrant } from '../../../src/store/budget.ts'
+import type { Database } from '../../../src/store/database.ts'
+import { testDatabase } from '../../support/postgres.ts'
+
+const taker = fileURLToPath(new URL('./taker.ts', import.meta.url))
+
+/** Grants as the ring's slots tell them, by the database's clock. */
+async function grantTimes(db: Database): Promise<number[]> {
+  const rows = await db.query<{ ms: number }>('select (extract(epoch from granted_at) * 1000)::float8 as ms from sluice.budget_slot order by granted_at')
+  return rows.map((row) => row.ms)
+}
+
+/** The most grants in any window of any position. */
+function mostInWindow(times: readonly number[], windowMs: number): number {
+  let most = 0
+  let from = 0
+  for (let to = 0; to < times.length; to++) {
+    while (times[to]! - times[from]! >= windowMs) from++
+    most = Math.max(most, to - from + 1)
+  }
+  return most
+}
+
+describe('the shared budget', () => {
+  test('grants a full burst at once, then not one more until the first of it leaves the window', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    await openBudget(db, { name: 'c', limit: 20, windowMs: 300_000 })
+    for (let i = 0; i < 20; i++) expect(await takeGrant(db, 'c')).toBe(0)
+    const wait = await takeGrant(db, 'c')
+    expect(wait).toBeGreaterThan(290_000)
+    expect(wait).toBeLessThanOrEqual(300_000)
+    await db.execute(`update sluice.budget_slot set granted_at = granted_at - interval '300 seconds' where slot = 0`)
+    expect(await takeGrant(db, 'c')).toBe(0)
+    expect(await takeGrant(db, 'c')).toBeGreaterThan(0)
+  })
+
+  test('several processes that start a burst at a window\'s end never have more than the limit in any window', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const windowMs = 1_000
+    await openBudget(db, { name: 'c', limit: 50, windowMs })
+    const children = Array.from({ length: 4 }, () => spawn(process.execPath, [taker, database.url, 'c', '2500'], { stdio: 'ignore' }))
+    const codes = await Promise.all(children.map((child) => new Promise((resolve) => child.on('exit', resolve))))
+    expect(codes).toEqual([0, 0, 0, 0])
+    const times = await grantTimes(db)
+    expect(times.length).toBeGreaterThan(50)
+    expect(mostInWindow(times, windowMs)).toBeLessThanOrEqual(50)
+  })
+
+  test('a limit cut in the middle holds from then on, and a raised one lets more through', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    await openBudget(db, { name: 'c', limit: 10, windowMs: 300_000 })
+    for (let i = 0; i < 5; i++) expect(await takeGrant(db, 'c')).toBe(0)
+    await setBudgetLimit(db, 'c', 5)
+    expect(await takeGrant(db, 'c')).toBeGreaterThan(0)
+    await setBudgetLimit(db, 'c', 7)
+    expect(await takeGrant(db, 'c')).toBe(0)
+    expect(await takeGrant(db, 'c')).toBe(0)
+    expect(await takeGrant(db, 'c')).toBeGreaterThan(0)
+  })
+
+  test('a block holds everybody, only ever grows, and is over by itself', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    await openBudget(db, { name: 'c', limit: 10, windowMs: 1_000 })
+    await blockBudget(db, 'c', 60_000)
+    await blockBudget(db, 'c', 1_000)
+    expect(await takeGrant(db, 'c')).toBeGreaterThan(50_000)
+    await db.execute(`update sluice.budget set blocked_until = clock_timestamp() - interval '1 second'`)
+    expect(await takeGrant(db, 'c')).toBe(0)
+  })
+
+  test('a refusal writes nothing, and classes do not know each other', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    await openBudget(db, { name: 'a', limit: 1, windowMs: 300_000 })
+    await openBudget(db, { name: "b'; drop", limit: 1, windowMs: 300_000 })
+    expect(await takeGrant(db, 'a')).toBe(0)
+    for (let i = 0; i < 3; i++) expect(await takeGrant(db, 'a')).toBeGreaterThan(0)
+    expect(await db.query(`select granted from sluice.budget where class = 'a'`)).toEqual([{ granted: '1' }])
+    expect(await takeGrant(db, "b'; drop")).toBe(0)
+    expect((await grantTimes(db)).length).toBe(2)
+  })
+
+  test('a process killed while it holds the budget holds up nobody', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    await openBudget(db, { name: 'c', limit: 10, windowMs: 1_000 })
+    const child = spawn(process.execPath, [taker, database.url, 'c', 'hold'], { stdio: ['ignore', 'pipe', 'ignore'] })
+    await new Promise((resolve) => child.stdout.once('data', resolve))
+    child.kill('SIGKILL')
+    expect(await takeGrant(db, 'c')).toBe(0)
+  })
+
+  test('the ring agrees with a plain log over many more grants than it has slots to look at', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    await openBudget(db, { name: 'c', limit: 7, windowMs: 40 })
+    const log: number[] = []
+    while (log.length < 120) {
+      const wait = await takeGrant(db, 'c')
+      if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait))
+      else log.push(log.length)
+    }
+    const times = await grantTimes(db)
+    expect(times.length).toBe(120)
+    expect(mostInWindow(times, 40)).toBeLessThanOrEqual(7)
+  })
+
+  test('a class that was never opened is a mistake, not a grant', async () => {
+    await using database = await testDatabase()
+    await expect(takeGrant(database.db, 'nobody')).rejects.toThrow('never opened')
+  })
+})

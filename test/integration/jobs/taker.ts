@@ -1,0 +1,19 @@
+/** A process that takes grants as fast as it gets them. Arguments: database, class, milliseconds (or `hold`: keep the lock). */
+import { openDatabase } from '../../../src/store/database.ts'
+import { takeGrant } from '../../../src/store/budget.ts'
+
+const [url = '', name = '', how = ''] = process.argv.slice(2)
+const db = openDatabase(url)
+if (how === 'hold') {
+  const client = await db.connect()
+  await client.query('begin')
+  await client.query('select from sluice.budget where class = $1 for update', [name])
+  process.stdout.write('held\n')
+  await new Promise(() => setInterval(() => undefined, 1_000))
+}
+const until = Date.now() + Number(how)
+while (Date.now() < until) {
+  const wait = await takeGrant(db, name)
+  if (wait > 0) await new Promise((resolve) => setTimeout(resolve, Math.min(wait, until - Date.now())))
+}
+await db.close()

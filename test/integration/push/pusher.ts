@@ -1,0 +1,18 @@
+/** A process of its own that pushes one plan: what a test may kill. Arguments: database, sandbox, plan; one line a lease lost. */
+import { createTransport } from '../../../src/service/client/index.ts'
+import { fixedCredentials } from '../../../src/sandbox/start.ts'
+import { openDatabase } from '../../../src/store/database.ts'
+import { pushPlan, settleLeftovers } from '../../../src/sync/push.ts'
+import { engineDeps } from './planted.ts'
+
+const [databaseUrl = '', sandboxUrl = '', planId = '', settings = '{}'] = process.argv.slice(2)
+const db = openDatabase(databaseUrl)
+const transport = createTransport({ baseUrl: sandboxUrl, adsBaseUrl: sandboxUrl, adsVersion: '12', ...fixedCredentials })
+const stop = new AbortController()
+process.once('SIGTERM', () => stop.abort())
+const deps = { ...(await engineDeps(db, transport, JSON.parse(settings) as object)), signal: stop.signal }
+const [plan] = await db.query<{ destination_id: number; run_id: string }>('select destination_id, run_id from sluice.plan where id = $1', [planId])
+await settleLeftovers(deps, plan!.destination_id, { runId: Number(plan!.run_id) })
+await pushPlan(deps, planId)
+await transport.close()
+await db.close()

@@ -1,0 +1,126 @@
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { createTransport } from '../../../src/service/client/index.ts'
+import { fixedCredentials } from '../../../src/sandbox/start.ts'
+import { planBooks, pushPlan, settleLeftovers } from '../../../src/sync/push.ts'
+import { testDatabase } from '../../support/postgres.ts'
+import { withSandbox, type SandboxUnderTest } from '../../support/sandbox.ts'
+import { email, engineDeps, gone, hex, plantBatch, plantDestination, plantPlan, user, type Planted } from './planted.ts'
+import type { Database } from '../../../src/store/database.ts'
+
+const transportTo = (url: string) => createTransport({ baseUrl: url, adsBaseUrl: url, adsVersion: '12', ...fixedCredentials })
+
+/** Users 0…n in batches; user 0's old address is deleted first, and its new one waits for that. */
+async function plant(db: Database, batches: number, size = 20): Promise<Planted> {
+  const planted = await plantPlan(db, await plantDestination(db))
+  await plantBatch(db, planted, [gone(email('old'))], { op: 'delete' })
+  for (let i = 0; i < batches; i++) await plantBatch(db, planted, Array.from({ length: size }, (_, j) => user(email(`${i}/${j}`))))
+  await plantBatch(db, planted, [user(email('new'))], { phase: 2 })
+  return planted
+}
+
+const expectedMembers = (batches: number, size = 20) =>
+  [...Array.from({ length: batches * size }, (_, i) => hex(email(`${Math.floor(i / size)}/${i % size}`))), hex(email('new'))].sort()
+
+async function members(sandbox: SandboxUnderTest): Promise<string[]> {
+  const lines = (await sandbox.control.identifiers()).split('\n').filter(Boolean)
+  return lines.map((line) => /[0-9a-f]{64}/.exec(line)?.[0] ?? line).sort()
+}
+
+async function uploads(sandbox: SandboxUnderTest): Promise<{ sha: string }[]> {
+  return (await sandbox.control.ledger()).filter((line: { path?: string }) => line.path?.endsWith('/users')).map((line: Record<string, unknown>) => ({ sha: String(line['body_sha256'] ?? line['bodySha256']) }))
+}
+
+describe('against the sandbox', () => {
+  test('a plan goes out whole: the audience holds exactly what was planned, without a violation', async () => {
+    await using database = await testDatabase()
+    await using sandbox = await withSandbox()
+    const transport = transportTo(sandbox.url)
+    const planted = await plant(database.db, 6)
+    await pushPlan(await engineDeps(database.db, transport), planted.planId)
+    await transport.close()
+    expect(await planBooks(database.db, planted.planId)).toEqual({ confirmed: 122, refused: 0, ambiguous: 0, pending: 0, requests: 8 })
+    expect(await members(sandbox)).toEqual(expectedMembers(6))
+    expect(await sandbox.control.violations()).toEqual([])
+  })
+
+  test.for(['status', 'reset', 'commit_then_reset', 'truncate', 'counts', 'html', 'empty', 'rate_limit'])('a single %s on the way changes nothing of the end', async (kind) => {
+    await using database = await testDatabase()
+    await using sandbox = await withSandbox()
+    const transport = transportTo(sandbox.url)
+    const planted = await plant(database.db, 3)
+    await sandbox.control.fault({ path: '/12/accounts/' }, kind === 'status' ? { kind, status: 503 } : kind === 'rate_limit' ? { kind, seconds: 1, retry_after: 1 } : kind === 'counts' ? { kind, success: 'n-1' } : { kind }, 2)
+    await pushPlan(await engineDeps(database.db, transport), planted.planId)
+    await transport.close()
+    expect(await planBooks(database.db, planted.planId)).toMatchObject({ confirmed: 62 })
+    expect(await members(sandbox)).toEqual(expectedMembers(3))
+    expect(await sandbox.control.violations()).toEqual([])
+  })
+})
+
+/** Runs the pusher until it ends; resolves with the signal that ended it, or its exit code. */
+function runPusher(args: readonly string[], crashAt?: string): Promise<{ code: number | null; signal: NodeJS.Signals | null; stderr: string }> {
+  const child = spawn(process.execPath, [fileURLToPath(new URL('./pusher.ts', import.meta.url)), ...args], {
+    env: { ...process.env, ...(crashAt === undefined ? {} : { CRASH_AT: crashAt }) },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let stderr = ''
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
+  return new Promise((resolve) => child.on('exit', (code, signal) => resolve({ code, signal, stderr })))
+}
+
+describe('a process killed at a named instant', () => {
+  test.for([
+    'push.batches_claimed:1', 'push.claimed:2', 'push.in_flight:1', 'push.in_flight:3', 'push.answered:1', 'push.answered:4', 'reconcile.entries_written:2',
+    'reconcile.before_commit:3', 'push.reconciled:2', 'settle.opened:1',
+  ])('%s: the next one ends where an undisturbed one ends, with one extra sending a batch at the most', async (crashAt) => {
+    await using database = await testDatabase()
+    await using sandbox = await withSandbox()
+    const planted = await plant(database.db, 4)
+    const args = [database.url, sandbox.url, planted.planId]
+    const killed = await runPusher(args, crashAt)
+    expect(killed).toMatchObject({ signal: 'SIGKILL' })
+    const inFlight = await database.db.query(`select from sluice.batch where status = 'in_flight'`)
+
+    const transport = transportTo(sandbox.url)
+    const deps = await engineDeps(database.db, transport)
+    await settleLeftovers(deps, planted.destinationId, { runId: planted.runId })
+    await pushPlan(deps, planted.planId)
+    await transport.close()
+    expect(await planBooks(database.db, planted.planId)).toMatchObject({ confirmed: 82, refused: 0, ambiguous: 0, pending: 0 })
+    expect(await members(sandbox)).toEqual(expectedMembers(4))
+    expect(await sandbox.control.violations()).toEqual([])
+    expect((await uploads(sandbox)).length).toBeLessThanOrEqual(6 + inFlight.length)
+    expect(await database.db.query(`select from sluice.attempt where finished_at is null`)).toEqual([])
+  })
+})
+
+describe('several processes', () => {
+  test('one is killed while three push: nothing is lost, nothing overlaps', async () => {
+    await using database = await testDatabase()
+    await using sandbox = await withSandbox()
+    const planted = await plant(database.db, 20, 5)
+    const args = [database.url, sandbox.url, planted.planId]
+    const ends = await Promise.all([runPusher(args, 'push.answered:3'), runPusher(args), runPusher(args)])
+    expect(ends.map((end) => end.signal ?? end.code)).toEqual(['SIGKILL', 0, 0])
+    expect(await planBooks(database.db, planted.planId)).toMatchObject({ confirmed: 102, pending: 0, ambiguous: 0 })
+    expect(await members(sandbox)).toEqual(expectedMembers(20, 5))
+    expect(await sandbox.control.violations()).toEqual([])
+  })
+
+  test('a process told to end lets go of what it holds', async () => {
+    await using database = await testDatabase()
+    await using sandbox = await withSandbox()
+    const planted = await plant(database.db, 3)
+    await sandbox.control.fault({ path: '/12/accounts/' }, { kind: 'hold', name: 'h' }, 'always')
+    const child = spawn(process.execPath, [fileURLToPath(new URL('./pusher.ts', import.meta.url)), database.url, sandbox.url, planted.planId], { stdio: 'ignore' })
+    const ended = new Promise<number | null>((resolve) => child.on('exit', resolve))
+    await expect.poll(async () => (await sandbox.control.holds()).length, { timeout: 20_000 }).toBeGreaterThan(0)
+    child.kill('SIGTERM')
+    await sandbox.control.clearFaults()
+    await sandbox.control.release('h')
+    expect(await ended).toBe(0)
+    expect(await database.db.query(`select from sluice.batch where status = 'in_flight'`)).toEqual([])
+  })
+})

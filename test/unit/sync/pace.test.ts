@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest'
+import { backoffMs, Pace } from '../../../src/sync/pace.ts'
+
+const settings = { concurrency: 16, backoffMinMs: 1_000, backoffMaxMs: 60_000 }
+const uploads = { limit: 1_500, windowMs: 60_000 }
+
+function paced() {
+  let now = 0
+  const clock = { now: () => now, monotonic: () => now, sleep: async () => undefined }
+  return { pace: new Pace(clock, settings, uploads), pass: (ms: number) => (now += ms) }
+}
+
+describe('concurrency', () => {
+  test('follows latency between a floor and the cap', () => {
+    const { pace } = paced()
+    expect(pace.slots).toBe(4)
+    for (let i = 0; i < 30; i++) pace.answered(20)
+    expect(pace.slots).toBe(4)
+    // 25 a second at 300 ms need 7.5 under way; twice that leaves room for what varies.
+    for (let i = 0; i < 30; i++) pace.answered(300)
+    expect(pace.slots).toBeGreaterThanOrEqual(14)
+    for (let i = 0; i < 30; i++) pace.answered(5_000)
+    expect(pace.slots).toBe(16)
+  })
+
+  test('while requests fail, one probe after growing pauses; an answer ends it', () => {
+    const { pace, pass } = paced()
+    pace.failed()
+    const first = pace.stillMs
+    expect(pace.slots).toBe(0)
+    // Those under way together say the same thing.
+    pace.failed()
+    expect(pace.failuresInRow).toBe(1)
+    pass(first)
+    expect(pace.slots).toBe(1)
+    for (let i = 0; i < 10; i++) {
+      pace.failed()
+      pass(pace.stillMs)
+    }
+    expect(pace.failuresInRow).toBe(11)
+    pace.answered(10)
+    expect(pace.slots).toBe(4)
+  })
+})
+
+test('backoff doubles up to its cap and is jittered over its whole length', () => {
+  expect([1, 2, 3, 7, 30].map((attempt) => backoffMs(attempt, settings, () => 1))).toEqual([1_000, 2_000, 4_000, 60_000, 60_000])
+  expect(backoffMs(5, settings, () => 0)).toBe(0)
+})
