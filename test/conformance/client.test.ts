@@ -32,9 +32,10 @@ describe('sign-in (spec 4.1)', () => {
   test('three legs: oauth.requestToken, the page, oauth.accessToken, then oauth.invalidateToken and code 89', async () => {
     const asked = await client.oauth.requestToken({ oauth_callback: 'oob' })
     expect(asked.oauth_callback_confirmed).toBe('true')
-    const page = await (await fetch(client.authorizeUrl({ oauth_token: asked.oauth_token }))).text()
+    const address = client.authorizeUrl({ oauth_token: asked.oauth_token, screen_name: 'sandbox' })
+    const page = await (await fetch(address)).text()
     expect(page).toContain('<form')
-    const pin = await allow(client.authorizeUrl({ oauth_token: asked.oauth_token }), page)
+    const pin = await allow(address, page)
     const token = await client.oauth.accessToken({ oauth_token: asked.oauth_token, oauth_verifier: pin }, { tokenSecret: asked.oauth_token_secret })
     expect(token).toMatchObject({ user_id: '1001', screen_name: 'sandbox' })
 
@@ -240,7 +241,9 @@ async function allow(url: string, page: string): Promise<string> {
   const name = /name="([^"]*)"/.exec(button)?.[1]
   if (name !== undefined) fields.set(name, /value="([^"]*)"/.exec(button)?.[1] ?? '')
   const action = /<form[^>]*action="([^"]*)"/.exec(page)?.[1]
-  const answer = await fetch(new URL((action ?? '').replaceAll('&amp;', '&'), url), { method: 'POST', body: fields })
+  const target = new URL((action ?? '').replaceAll('&amp;', '&'), url)
+  if (/<form[^>]*method="get"/i.test(page)) target.search = fields.toString()
+  const answer = target.search === '' ? await fetch(target, { method: 'POST', body: fields }) : await fetch(target)
   const pin = /\b(\d{6,8})\b/.exec(await answer.text())?.[1]
   if (pin === undefined) throw new Error('the page shows no PIN')
   return pin

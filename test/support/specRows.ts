@@ -1,0 +1,118 @@
+/**
+ * Rows of the specification, written down from it by hand: method and path of each endpoint of sections 4.1 to 4.7 and 6.2.
+ * Data only. A row without an entry in the contract turns test/unit/service/coverage.test.ts red.
+ */
+
+export interface SpecRow {
+  readonly section: string
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly path: string
+}
+
+const rows = (section: string, prefix: string, text: string): SpecRow[] =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => {
+      const [method = '', path = ''] = line.trim().split(' ')
+      return { section, method: method as SpecRow['method'], path: path === '/' ? prefix : prefix + path }
+    })
+
+export const specRows: readonly SpecRow[] = [
+  ...rows('4.1', '', `
+    POST /oauth/request_token
+    GET /oauth/authorize
+    GET /oauth/authenticate
+    POST /oauth/access_token
+    POST /1.1/oauth/invalidate_token
+    POST /oauth2/token
+    POST /oauth2/invalidate_token`),
+  ...rows('4.2', '/12/product_catalogs', `
+    GET /
+    POST /
+    PUT /:product_catalog_id
+    DELETE /:product_catalog_id
+    GET /:product_catalog_id/products
+    PUT /:product_catalog_id/products
+    DELETE /:product_catalog_id/products
+    GET /:product_catalog_id/product_sets/:product_set_id
+    POST /:product_catalog_id/product_sets`),
+  ...rows('4.3', '', `
+    GET /12/insights/keywords/search
+    GET /5/accounts/:account_id/tailored_audiences/:tailored_audience_id/permissions
+    POST /5/accounts/:account_id/tailored_audiences/:tailored_audience_id/permissions
+    DELETE /5/accounts/:account_id/tailored_audiences/:tailored_audience_id/permissions/:tailored_audience_permission_id
+    GET /12/accounts/:account_id/custom_audiences/:custom_audience_id/targeted
+    POST /12/accounts/:account_id/custom_audiences/:custom_audience_id/users
+    POST /12/batch/accounts/:account_id/do_not_reach_lists/:do_not_reach_list_id/users
+    DELETE /12/accounts/:account_id/do_not_reach_lists/:do_not_reach_list_id`),
+  ...rows('4.4', '/12/accounts/:account_id', `
+    GET /account_media
+    GET /account_media/:account_media_id
+    DELETE /account_media/:account_media_id
+    GET /cards
+    GET /cards/:card_id
+    POST /cards
+    PUT /cards/:card_id
+    DELETE /cards/:card_type/:card_id
+    GET /media_library
+    GET /media_library/:media_key
+    POST /media_library
+    PUT /media_library/:media_key
+    DELETE /media_library/:media_key
+    GET /cards/poll
+    GET /cards/poll/:card_id
+    POST /cards/poll
+    GET /cards/video_conversation
+    GET /cards/video_conversation/:card_id
+    POST /cards/video_conversation
+    POST /tweet
+    PUT /tweets/:tweet_id/name`),
+  ...rows('4.5', '/12', `
+    GET /accounts
+    GET /accounts/:account_id
+    POST /accounts
+    PUT /accounts/:account_id
+    DELETE /accounts/:account_id
+    GET /accounts/:account_id/account_apps
+    GET /accounts/:account_id/account_history
+    GET /advertiser_business_categories
+    GET /accounts/:account_id/curated_categories/:curated_category_id
+    GET /accounts/:account_id/features
+    POST /accounts/:account_id/features
+    PUT /accounts/:account_id/line_items/:line_item_id
+    DELETE /accounts/:account_id/line_items/:line_item_id
+    GET /accounts/:account_id/line_item_curated_categories
+    GET /accounts/:account_id/line_item_curated_categories/:line_item_curated_category_id
+    POST /accounts/:account_id/line_item_curated_categories
+    PUT /accounts/:account_id/line_item_curated_categories/:line_item_curated_category_id
+    DELETE /accounts/:account_id/line_item_curated_categories/:line_item_curated_category_id`),
+  ...rows('4.7', '', `
+    GET /2/tweets
+    POST /2/tweets
+    POST /2/webhooks
+    GET /2/webhooks
+    DELETE /2/webhooks/:webhook_id
+    PUT /2/webhooks/:webhook_id
+    POST /2/webhooks/replay`),
+  ...rows('6.2', '', `
+    POST /2/activity/subscriptions
+    GET /2/activity/stream`),
+]
+
+/** Parameters of the line item update (4.6), each a row. */
+export const lineItemParameters = [
+  'advertiser_domain', 'advertiser_user_id', 'android_app_store_identifier', 'ios_app_store_identifier', 'audience_expansion', 'bid_amount_local_micro', 'bid_strategy',
+  'categories', 'duration_in_days', 'frequency_cap', 'entity_status', 'start_time', 'end_time', 'goal', 'name', 'pay_by', 'total_budget_amount_local_micro',
+  'daily_budget_amount_local_micro',
+] as const
+
+/**
+ * Rows of sections 3, 7 and 8. `proof`: words that stand together in the title of a test that shows the row to hold, in the
+ * order given; where the title is found is printed in docs/coverage.md.
+ */
+export interface RuleRow {
+  readonly section: string
+  readonly row: string
+  readonly proof: RegExp
+}
