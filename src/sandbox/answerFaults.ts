@@ -131,9 +131,9 @@ function spread(results: Json[], name: string, wanted: unknown): void {
   }
 }
 
-/** 400 that points at the entries of `at` (indices), at the first when none is given; `offset` makes the index wrong. */
+/** 400 that points at the entries of `indices`, at the first when none is given; `offset` makes the index wrong. */
 function operationErrors(answer: Answer, fault: Fault): Answer {
-  const at = (Array.isArray(fault['at']) ? fault['at'].map(Number) : [0]).map((index) => index + whole(fault['offset'], 0))
+  const at = (Array.isArray(fault['indices']) ? fault['indices'].map(Number) : [0]).map((index) => index + whole(fault['offset'], 0))
   const length = Math.max(whole(fault['length'], 0), ...at.map((index) => index + 1))
   const errors = Array.from({ length }, (_, index) => (at.includes(index) ? [{ code: 'INVALID_PARAMETER', message: 'invalid user', parameter: 'users' }] : []))
   return { ...answer, status: 400, body: exactJson({ operation_errors: errors, request: [] }) }

@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import { withSandbox, type CallResult, type SandboxUnderTest } from '../support/sandbox.ts'
+
+let sandbox: SandboxUnderTest
+let shiftMs = 0
+beforeAll(async () => {
+  sandbox = await withSandbox({ clock: { ...systemClock, now: () => Date.now() + shiftMs } })
+})
+beforeEach(async () => {
+  shiftMs = 0
+  await sandbox.control.reset()
+})
+afterAll(() => sandbox.close())
+
+const product = (id: string): Record<string, unknown> => ({
+  id, title: 'A mug', description: 'Stoneware', availability: 'in stock', condition: 'new', price: '12.90 EUR', link: 'https://shop.example/a', image_link: 'https://shop.example/a.jpg', brand: 'Acme',
+})
+const put = (id: string): Promise<CallResult> => sandbox.call('PUT', '/12/product_catalogs/4001/products', { json: { products: [product(id)] }, timestamp: Math.floor((Date.now() + shiftMs) / 1000) })
+
+test('is ready at once and knows nothing outside its calls', async () => {
+  expect((await sandbox.control.request('GET', 'health')).body).toEqual({ ok: true })
+  expect((await sandbox.control.request('GET', 'nothing')).status).toBe(404)
+  expect((await sandbox.control.request('GET', 'audiences/none')).status).toBe(404)
+  expect(await sandbox.control.ledger()).toEqual([])
+})
+
+test('the ledger tells each request in order, after is exclusive', async () => {
+  await put('a')
+  await sandbox.call('GET', '/12/product_catalogs')
+  const [first, second] = await sandbox.control.ledger()
+  expect(first).toMatchObject({ seq: 1, method: 'PUT', path: '/12/product_catalogs/4001/products', status: 200, items: 1, applied: true, fault: null, body_sha256: expect.stringMatching(/^[0-9a-f]{64}$/) })
+  expect(first.bytes).toBeGreaterThan(100)
+  expect(new Date(first.time).toISOString()).toBe(first.time)
+  expect(second).toMatchObject({ seq: 2, bytes: 0, items: 0 })
+  expect((await sandbox.control.ledger(1)).map(({ seq }) => seq)).toEqual([2])
+})
+
+test('reset goes back to the first state and clears faults, ledger, violations, clock and switches', async () => {
+  await put('a')
+  await sandbox.control.fault({}, { kind: 'html' }, 'always')
+  await sandbox.control.advance(1000)
+  await sandbox.control.switches({ product_put: 'merge' })
+  await sandbox.control.reset()
+  expect((await sandbox.control.catalog()).products).toBe(0)
+  expect(await sandbox.control.ledger()).toEqual([])
+  expect((await sandbox.control.request('GET', 'faults')).body).toEqual([])
+  expect((await sandbox.control.request('GET', 'switches')).body.product_put).toBe('replace')
+  expect(Math.abs(Date.parse((await sandbox.control.request('GET', 'clock')).body.now) - Date.now())).toBeLessThan(5000)
+})
+
+test('the clock is set and advanced', async () => {
+  await sandbox.control.setClock('2030-01-01T00:00:00Z')
+  await sandbox.control.advance(86_400)
+  expect((await sandbox.control.request('GET', 'clock')).body.now).toMatch(/^2030-01-02T00:00:0/)
+  expect((await sandbox.control.request('PUT', 'clock', { now: 'soon' })).status).toBe(400)
+})
+
+test('an unknown switch or value is refused and changes nothing', async () => {
+  expect((await sandbox.control.request('PUT', 'switches', { product_put: 'merge', nonsense: 1 })).status).toBe(400)
+  expect((await sandbox.control.request('PUT', 'switches', { product_put: 'both' })).status).toBe(400)
+  expect((await sandbox.control.request('GET', 'switches')).body.product_put).toBe('replace')
+})
+
+test('a snapshot is restored as often as asked', async () => {
+  await put('a')
+  const { id } = (await sandbox.control.request('POST', 'snapshot')).body
+  const digest = (await sandbox.control.catalog()).digest
+  for (let n = 0; n < 2; n++) {
+    await put(`b${n}`)
+    expect((await sandbox.control.catalog()).digest).not.toBe(digest)
+    expect((await sandbox.control.request('POST', `restore/${id}`)).status).toBe(200)
+    expect((await sandbox.control.catalog()).digest).toBe(digest)
+  }
+})
+
+test('rate limits: headers on every answer, refusal beyond, a new window by the machine clock', async () => {
+  const create = (): Promise<CallResult> => sandbox.call('PUT', '/12/product_catalogs/4001', { query: { name: 'x' }, timestamp: Math.floor((Date.now() + shiftMs) / 1000) })
+  const first = await create()
+  expect([first.headers.get('x-rate-limit-limit'), first.headers.get('x-rate-limit-remaining'), first.headers.get('x-current-api-version')]).toEqual(['20', '19', '12'])
+  for (let n = 0; n < 19; n++) expect((await create()).status).toBe(200)
+  const refused = await create()
+  expect([refused.status, refused.body.errors[0].code, refused.headers.get('x-rate-limit-remaining'), refused.headers.get('x-rate-limit-reset')]).toEqual([429, 'TOO_MANY_REQUESTS', '0', first.headers.get('x-rate-limit-reset')])
+  expect((await sandbox.control.violations()).map(({ rule }) => rule)).toEqual(['over_rate_limit'])
+  await sandbox.control.advance(3600)
+  expect((await create()).status).toBe(429)
+  shiftMs = 16 * 60_000
+  expect((await create()).status).toBe(200)
+})
+
+test('a request during the wait that was asked for is a violation', async () => {
+  await sandbox.control.fault({ method: 'PUT' }, { kind: 'rate_limit', retry_after: 60 })
+  await put('a')
+  shiftMs = 10_000
+  await put('b')
+  expect((await sandbox.control.violations()).map(({ rule }) => rule)).toEqual(['request_during_retry_after'])
+  shiftMs = 61_000
+  await put('c')
+  expect(await sandbox.control.violations()).toHaveLength(1)
+})
+
+test('account reads carry the account trio, named limits hold with rate_limits off', async () => {
+  const read = await sandbox.call('GET', '/12/accounts/18ce54d4x5t/custom_audiences')
+  expect(read.headers.get('x-account-rate-limit-limit')).toBe('2000')
+  await sandbox.control.switches({ rate_limits: 'off' })
+  for (let n = 0; n < 21; n++) expect((await sandbox.call('PUT', '/12/product_catalogs/4001', { query: { name: 'x' } })).status).toBe(200)
+  for (let n = 0; n < 200; n++) await sandbox.call('GET', '/12/accounts/18ce54d4x5t/custom_audiences', { query: { with_total_count: true } })
+  expect((await sandbox.call('GET', '/12/accounts/18ce54d4x5t/custom_audiences', { query: { with_total_count: true } })).status).toBe(429)
+  expect((await sandbox.call('GET', '/12/accounts/18ce54d4x5t/custom_audiences')).status).toBe(200)
+})
+
+test.for([
+  ['GET', '/12/nothing', 404, 'ROUTE_NOT_FOUND'], ['PATCH', '/12/product_catalogs', 405, 'METHOD_NOT_ALLOWED'], ['DELETE', '/12/product_catalogs', 405, 'METHOD_NOT_ALLOWED'],
+  ['GET', '/1.1/nothing', 404, 34], ['GET', '/13/accounts', 404, 'ROUTE_NOT_FOUND'],
+] as const)('%s %s is refused aloud: %i %s', async ([method, path, status, code]) => {
+  const answer = await sandbox.call(method, path)
+  expect([answer.status, answer.body.errors[0].code]).toEqual([status, code])
+})
+
+test('a JSON body where parameters are due is refused, not ignored', async () => {
+  const answer = await sandbox.call('POST', '/12/accounts/18ce54d4x5t/custom_audiences', { query: { name: 'A' }, json: { name: 'B' } })
+  expect([answer.status, answer.body.errors[0].code]).toEqual([400, 'INVALID_PARAMETER'])
+})

@@ -1,0 +1,194 @@
+import { createHash } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { withSandbox, type CallResult, type SandboxUnderTest } from '../support/sandbox.ts'
+
+let sandbox: SandboxUnderTest
+beforeAll(async () => {
+  sandbox = await withSandbox()
+})
+beforeEach(() => sandbox.control.reset())
+afterAll(() => sandbox.close())
+
+const path = '/12/product_catalogs/4001/products'
+const product = (id: string): Record<string, unknown> => ({
+  id, title: 'A mug', description: 'Stoneware', availability: 'in stock', condition: 'new', price: '12.90 EUR', link: `https://shop.example/${id}`, image_link: `https://shop.example/${id}.jpg`, brand: 'Acme',
+})
+const put = (...ids: string[]): Promise<CallResult> => sandbox.call('PUT', path, { json: { products: ids.map(product) } })
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
+const users = (count: number): Promise<CallResult> =>
+  sandbox.call('POST', '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/users', { json: Array.from({ length: count }, (_, n) => ({ operation_type: 'Update', params: { users: [{ email: [digest(`p${n}`)] }] } })) })
+const arm = (fault: Record<string, unknown>, match: Record<string, unknown> = { method: 'PUT' }, times?: number | 'always'): Promise<string> => sandbox.control.fault(match, fault, times)
+const last = async (): Promise<any> => (await sandbox.control.ledger()).at(-1)
+const products = async (): Promise<number> => (await sandbox.control.catalog()).products
+/** A connection that broke: fetch rejects. */
+const broken = async (call: Promise<CallResult>): Promise<string> => call.then(() => 'answered', () => 'broken')
+
+describe('which request a rule hits', () => {
+  test('the nth of method and path prefix, so many times; the ledger names kind and rule', async () => {
+    const id = await arm({ kind: 'status', status: 503 }, { method: 'PUT', path: '/12/product_catalogs/', nth: 2 }, 2)
+    expect([(await put('a')).status, (await put('b')).status, (await put('c')).status, (await put('d')).status]).toEqual([200, 503, 503, 200])
+    expect((await sandbox.control.ledger()).map(({ fault, fault_id, applied }) => [fault, fault_id, applied])).toEqual([[null, null, true], ['status', id, false], ['status', id, false], [null, null, true]])
+    expect((await sandbox.control.request('GET', 'faults')).body[0]).toMatchObject({ id, matched: 4 - 1, fired: 2 })
+  })
+  test('a regular expression, a key in the body, a worker, the second sending of a body', async () => {
+    await arm({ kind: 'status', status: 500 }, { path: '/product_catalogs/\\d+/products$', contains_key: '"id":"b"' }, 'always')
+    expect([(await put('a')).status, (await put('a', 'b')).status, (await put('b')).status]).toEqual([200, 500, 500])
+    await sandbox.control.clearFaults()
+    await arm({ kind: 'status', status: 500 }, { worker: 'w2' }, 'always')
+    expect((await sandbox.call('GET', path, { headers: { 'x-test-worker': 'w2' } })).status).toBe(500)
+    expect((await sandbox.call('GET', path)).status).toBe(200)
+    await sandbox.control.clearFaults()
+    await arm({ kind: 'status', status: 500 }, { method: 'PUT', attempt_of_same_body: 2 }, 'always')
+    expect([(await put('x')).status, (await put('x')).status, (await put('x')).status, (await put('y')).status]).toEqual([200, 500, 200, 200])
+  })
+  test('an unknown kind, stage or match is refused with what there is', async () => {
+    for (const body of [{ fault: { kind: 'explode' } }, { fault: { kind: 'reset', stage: 'soon' } }, { match: { verb: 'PUT' }, fault: { kind: 'html' } }, { fault: { kind: 'html' }, times: 1.5 }])
+      expect((await sandbox.control.request('POST', 'faults', body)).status).toBe(400)
+  })
+})
+
+describe('answers that say no', () => {
+  test('status with body and headers, not applied; applied on request', async () => {
+    await arm({ kind: 'status', status: 503, body: { errors: [{ code: 'OVER_CAPACITY', message: 'x' }] }, headers: { 'Retry-After': '7' } })
+    const answer = await put('a')
+    expect([answer.status, answer.headers.get('retry-after'), answer.body.errors[0].code, await products()]).toEqual([503, '7', 'OVER_CAPACITY', 0])
+    await arm({ kind: 'status', status: 500, apply: 'all' })
+    expect([(await put('b')).status, await products(), (await last()).applied]).toEqual([500, 1, true])
+  })
+  test('html, empty', async () => {
+    await arm({ kind: 'html' })
+    const html = await put('a')
+    expect([html.status, html.headers.get('content-type'), html.text.includes('<html>')]).toEqual([502, 'text/html;charset=utf-8', true])
+    await arm({ kind: 'empty' })
+    const empty = await put('a')
+    expect([empty.status, empty.text, await products()]).toEqual([200, '', 0])
+  })
+  test('rate_limit with Retry-After or reset; coming back too early is a violation', async () => {
+    await arm({ kind: 'rate_limit', retry_after: 30 })
+    const limited = await put('a')
+    expect([limited.status, limited.headers.get('retry-after'), limited.body.errors[0].code]).toEqual([429, '30', 'TOO_MANY_REQUESTS'])
+    await arm({ kind: 'rate_limit', reset: 5 })
+    const reset = Number((await put('a')).headers.get('x-rate-limit-reset'))
+    expect(reset).toBeGreaterThan(Date.now() / 1000)
+    expect((await last()).applied).toBe(false)
+  })
+  test('expire_token answers 401 with code 89; a bearer is renewed by another', async () => {
+    await arm({ kind: 'expire_token' })
+    expect((await put('a')).body).toEqual({ errors: [{ code: 89, message: 'Invalid or expired token.' }] })
+    expect((await put('a')).status).toBe(200)
+    const headers = { authorization: `Basic ${Buffer.from('sandbox-consumer-key:sandbox-consumer-secret').toString('base64')}` }
+    const token = async (): Promise<string> => (await sandbox.call('POST', '/oauth2/token', { headers, form: { grant_type: 'client_credentials' } })).body.access_token
+    const bearer = await token()
+    await arm({ kind: 'expire_token' }, { path: '/2/' })
+    expect((await sandbox.call('GET', '/2/webhooks', { bearer })).status).toBe(401)
+    expect((await sandbox.call('GET', '/2/webhooks', { bearer })).status).toBe(401)
+    expect((await sandbox.call('GET', '/2/webhooks', { bearer: await token() })).status).toBe(200)
+  })
+})
+
+describe('connections that break', () => {
+  test.for([
+    [{ kind: 'reset', at: 'before' }, 0], [{ kind: 'reset', at: 'during' }, 0], [{ kind: 'reset', at: 'after' }, 0], [{ kind: 'reset' }, 0], [{ kind: 'close' }, 0], [{ kind: 'reset', stage: 'before_read' }, 0],
+    [{ kind: 'commit_then_reset' }, 1], [{ kind: 'reset', stage: 'after_apply' }, 1], [{ kind: 'reset', stage: 'after_apply', apply: 'none' }, 0], [{ kind: 'reset', stage: 'mid_response' }, 1],
+    [{ kind: 'truncate', bytes: 10 }, 1], [{ kind: 'truncate' }, 1], [{ kind: 'wrong_length' }, 1], [{ kind: 'no_chunk_end' }, 1],
+  ] as const)('%o breaks; applied: %i', async ([fault, applied]) => {
+    await arm(fault)
+    expect(await broken(put('a'))).toBe('broken')
+    expect(await products()).toBe(applied)
+    expect((await last()).applied).toBe(applied === 1)
+    expect((await put('a')).status).toBe(200)
+  })
+  test('delay and slow answer late but whole', async () => {
+    await arm({ kind: 'delay', ms: 30 })
+    expect((await put('a')).status).toBe(200)
+    await arm({ kind: 'slow', bytes_per_s: 4000 })
+    expect((await put('a')).body.data.products_response).toHaveLength(1)
+  })
+})
+
+describe('answers that do not fit', () => {
+  test('short, long, reorder, duplicate_results', async () => {
+    const ids = async (fault: Record<string, unknown>): Promise<string[]> => {
+      await arm(fault)
+      return (await put('a', 'b', 'c')).body.data.products_response.map(({ id }: any) => id)
+    }
+    expect(await ids({ kind: 'short' })).toEqual(['a', 'b'])
+    expect(await ids({ kind: 'long' })).toEqual(['a', 'b', 'c', 'alien-product'])
+    expect(await ids({ kind: 'reorder' })).toEqual(['c', 'b', 'a'])
+    expect(await ids({ kind: 'duplicate_results' })).toEqual(['a', 'a', 'b', 'c'])
+    expect(await ids({ kind: 'alien_id' })).toEqual(['alien-a', 'b', 'c'])
+    expect(await ids({ kind: 'null_id' })).toEqual([null, 'b', 'c'])
+    expect(await products()).toBe(3)
+  })
+  test.for([
+    [{ success: 2, total: 3 }, [2, 3], false], [{ success: 3, total: 2 }, [3, 2], false], [{ success: 0, total: 0 }, [0, 0], false], [{ success: 'n+1', total: 'n+1' }, [4, 4], false],
+    [{ success: 'n-1', apply: 'all' }, [2, 3], true],
+  ] as const)('counts %o sum to %o', async ([counts, sums, applied]) => {
+    await arm({ kind: 'counts', ...counts }, { path: '/12/accounts/' })
+    const { data } = (await users(3)).body
+    expect([data.reduce((sum: number, one: any) => sum + one.success_count, 0), data.reduce((sum: number, one: any) => sum + one.total_count, 0)]).toEqual(sums)
+    expect([(await last()).applied, (await sandbox.control.audience()).members]).toEqual([applied, applied ? 3 : 0])
+  })
+  test('counts as text, null, one object, empty, too short', async () => {
+    const data = async (fault: Record<string, unknown>): Promise<any> => {
+      await arm({ kind: 'counts', ...fault }, { path: '/12/accounts/' })
+      return (await users(2)).body.data
+    }
+    expect((await data({ success: '2' }))[1].success_count).toBe('2')
+    expect((await data({ total: null }))[1].total_count).toBeNull()
+    expect(await data({ shape: 'object' })).toEqual({ success_count: 2, total_count: 2 })
+    expect(await data({ shape: 'one' })).toEqual([{ success_count: 2, total_count: 2 }])
+    expect(await data({ shape: 'empty' })).toEqual([])
+    expect(await data({ shape: 'short' })).toHaveLength(1)
+  })
+  test('partial_apply applies the first half and counts so', async () => {
+    await arm({ kind: 'partial_apply' }, { path: '/12/accounts/' })
+    const { data } = (await users(4)).body
+    expect(data.map((one: any) => one.success_count)).toEqual([1, 1, 0, 0])
+    expect((await sandbox.control.audience()).members).toBe(2)
+    await arm({ kind: 'partial_apply', apply: 'first:1' })
+    expect((await put('a', 'b')).body.data.products_response.map(({ status }: any) => status)).toEqual(['CREATE_SUCCESS', 'ERROR'])
+    await arm({ kind: 'status', status: 500, apply: { only: ['c'] } })
+    await put('c', 'd')
+    expect((await sandbox.control.products()).map(({ id }) => id)).toEqual(['a', 'c'])
+  })
+  test('a product refused by id, errors in a 200, operation_errors', async () => {
+    await arm({ kind: 'product_error', ids: ['b'] })
+    expect((await put('a', 'b')).body.data.products_response.map(({ status }: any) => status)).toEqual(['CREATE_SUCCESS', 'ERROR'])
+    await arm({ kind: 'errors_in_200' })
+    expect((await put('z')).body).toMatchObject({ errors: [{ code: 'INTERNAL_ERROR' }] })
+    await arm({ kind: 'operation_errors', indices: [1] }, { path: '/12/accounts/' })
+    const answer = await users(2)
+    expect([answer.status, answer.body.operation_errors.map((one: unknown[]) => one.length)]).toEqual([400, [0, 1]])
+  })
+})
+
+describe('holds and later', () => {
+  test('a held request waits at its stage until it is released', async () => {
+    await arm({ kind: 'hold', name: 'gate', stage: 'before_apply' })
+    const held = put('a')
+    await expect.poll(async () => (await sandbox.control.holds()).length).toBe(1)
+    expect([await products(), (await last()).status]).toEqual([0, null])
+    expect((await sandbox.control.holds())[0]).toMatchObject({ name: 'gate', method: 'PUT', stage: 'before_apply' })
+    expect(await sandbox.control.release('gate')).toBe(1)
+    expect((await held).status).toBe(200)
+    expect(await products()).toBe(1)
+  })
+  test('two requests in flight for one key are a violation, for different keys are not', async () => {
+    await arm({ kind: 'hold', name: 'gate' })
+    const held = put('a', 'b')
+    await expect.poll(async () => (await sandbox.control.holds()).length).toBe(1)
+    await put('c')
+    expect(await sandbox.control.violations()).toEqual([])
+    await put('b')
+    expect((await sandbox.control.violations()).map(({ rule }) => rule)).toEqual(['two_in_flight_for_one_key'])
+    await sandbox.control.release('gate')
+    await held
+    expect((await sandbox.control.stats())['products.put']).toMatchObject({ requests: 3, most_in_flight: 2, items: 4, most_in_60_s: 3 })
+  })
+  test('later applies after the answer', async () => {
+    await arm({ kind: 'status', status: 500, apply: 'later:20' })
+    expect((await put('a')).status).toBe(500)
+    await expect.poll(products).toBe(1)
+  })
+})
