@@ -71,14 +71,14 @@ export class XmlCutter implements RecordCutter {
     let state = this.#state
     let token = this.#tokenStart
     let line = this.#line
-    let last = this.#lastByte
     for (let i = carried; i < bytes.length; i++) {
       // The index is below the length.
       const byte = bytes[i] as number
+      // Letters mean something only right behind < and <!; most bytes of a feed end here.
+      if (byte > 0x3e && state !== afterLt && state !== bang) continue
       if (byte === 0x0a) {
-        if (last !== 0x0d) line++
+        if ((i > 0 ? bytes[i - 1] : this.#lastByte) !== 0x0d) line++
       } else if (byte === 0x0d) line++
-      last = byte
       if (state === inText) {
         if (byte === 0x3c) {
           state = afterLt
@@ -144,7 +144,7 @@ export class XmlCutter implements RecordCutter {
       }
     }
     this.#line = line
-    this.#lastByte = last
+    this.#lastByte = bytes[bytes.length - 1] ?? 0
     this.#state = state
     this.#keep(bytes, from, token, state)
     return { bytes, count: starts.length, starts, ends, lines, flags }
