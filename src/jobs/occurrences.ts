@@ -14,20 +14,13 @@ const listedAtMost = 1_000
 /** Occurrences after `after`, up to and with `now`, in order: the newest 1,000 of them. */
 export function dueOccurrences(times: CronTimes, after: Date, now: Date): Date[] {
   const cron = cronOf(times)
-  const due: Date[] = []
-  let at = after
-  // A year of seconds after a long pause is not worth a walk: only the newest can ever be listed.
-  const skipped = new Date(now.getTime() - 3_600_000)
-  if (cron.nextRuns(listedAtMost + 1, after).length > listedAtMost) {
-    const last = cron.nextRuns(listedAtMost + 1, after).at(-1)
-    if (last !== undefined && last <= skipped) at = latestStart(cron, after, now)
-  }
-  for (;;) {
-    const next = cron.nextRun(at)
-    if (next === null || next > now) return due
-    due.push(next)
-    if (due.length > listedAtMost) due.shift()
-    at = next
+  const first = cron.nextRun(after)
+  if (first === null || first > now) return []
+  // Backwards in growing steps: a year of seconds after a long pause is not worth a walk.
+  for (let spanMs = 60_000; ; spanMs *= 4) {
+    const from = new Date(Math.max(after.getTime(), now.getTime() - spanMs))
+    const due = listBetween(cron, from, now)
+    if (due.length >= listedAtMost || from.getTime() === after.getTime()) return due.slice(-listedAtMost)
   }
 }
 
@@ -61,17 +54,10 @@ function cronOf({ cron, timezone }: CronTimes): Cron {
   return known
 }
 
-/** A point from which at most about `listedAtMost` occurrences lead to now, found by halving. */
-function latestStart(cron: Cron, after: Date, now: Date): Date {
-  let from = after.getTime()
-  let to = now.getTime()
-  while (to - from > 1_000) {
-    const middle = Math.floor((from + to) / 2)
-    const last = cron.nextRuns(listedAtMost, new Date(middle)).at(-1)
-    if (last !== undefined && last <= now) from = middle
-    else to = middle
-  }
-  return new Date(from)
+function listBetween(cron: Cron, after: Date, now: Date): Date[] {
+  const due: Date[] = []
+  for (let next = cron.nextRun(after); next !== null && next <= now; next = cron.nextRun(next)) due.push(next)
+  return due
 }
 
 /** Fixed hours of a cron field; `*` and steps over the whole day name none in particular. */

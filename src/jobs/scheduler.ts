@@ -15,6 +15,8 @@ export interface Scheduler {
 /** Files are looked at again so often: an edited schedule counts from then on. */
 const reloadEveryMs = 15_000
 
+const quiet = { info() {}, warn() {}, error() {}, debug() {} }
+
 /** Any number may run on one database: a tick is decided once. */
 export async function startScheduler(deps: JobDeps): Promise<Scheduler> {
   const queues = await openQueues(deps.db, { supervise: false, log: deps.log })
@@ -47,9 +49,14 @@ export async function startScheduler(deps: JobDeps): Promise<Scheduler> {
   }
 
   await reload()
-  let beating: Promise<void> = Promise.resolve()
-  // UTC: the pump itself knows no clock changes. noOverlap: a slow beat is not beaten twice.
-  const task = cron.schedule('* * * * * *', () => (beating = pump()), { timezone: 'UTC', noOverlap: true })
+  let beating: Promise<void> | undefined
+  const onBeat = () => {
+    // A slow beat is not beaten twice: the next one finds what came due meanwhile.
+    beating ??= pump().finally(() => (beating = undefined))
+    return beating
+  }
+  // UTC: the pump itself knows no clock changes. What node-cron would print about late beats nobody needs to read.
+  const task = cron.schedule('* * * * * *', onBeat, { timezone: 'UTC', suppressMissedWarning: true, logger: quiet })
   return {
     async stop() {
       await task.destroy()

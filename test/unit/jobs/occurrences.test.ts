@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest'
+import { dueOccurrences, isTouchedByClockChange, nextOccurrence } from '../../../src/jobs/occurrences.ts'
+
+const berlin = 'Europe/Berlin'
+const newYork = 'America/New_York'
+/** Local spring and autumn changes of 2026: Berlin 29 March and 25 October, New York 8 March and 1 November. */
+const iso = (dates: readonly Date[]) => dates.map((date) => date.toISOString().slice(0, 16))
+const due = (cron: string, timezone: string, from: string, to: string) => iso(dueOccurrences({ cron, timezone }, new Date(from), new Date(to)))
+
+describe('an hour that does not exist', () => {
+  test.for([
+    [berlin, '2026-03-29T00:00:00Z', '2026-03-29T12:00:00Z', '2026-03-29T01:30'],
+    [newYork, '2026-03-08T00:00:00Z', '2026-03-08T20:00:00Z', '2026-03-08T07:30'],
+  ] as const)('in %s a fixed time inside of it runs once', ([timezone, from, to]) => {
+    const ran = due('30 2 * * *', timezone, from, to)
+    expect(ran.length).toBe(1)
+  })
+
+  test('hourly schedules go on without a hole and without a repeat', () => {
+    expect(due('0 * * * *', berlin, '2026-03-28T23:30:00Z', '2026-03-29T04:30:00Z')).toEqual([0, 1, 2, 3, 4].map((hour) => `2026-03-29T0${hour}:00`))
+  })
+})
+
+describe('an hour that exists twice', () => {
+  test.for([
+    [berlin, '2026-10-24T22:00:00Z', '2026-10-25T12:00:00Z'],
+    [newYork, '2026-11-01T00:00:00Z', '2026-11-01T20:00:00Z'],
+  ] as const)('in %s a fixed time inside of it runs once, the first time', ([timezone, from, to]) => {
+    const ran = due('30 1 * * *', timezone === berlin ? newYork : timezone, from, to)
+    expect(ran.length).toBe(1)
+    expect(due('30 2 * * *', berlin, '2026-10-24T22:00:00Z', '2026-10-25T12:00:00Z')).toEqual(['2026-10-25T00:30'])
+  })
+
+  test('hourly and half-hourly schedules run in both', () => {
+    expect(due('0 * * * *', berlin, '2026-10-24T23:30:00Z', '2026-10-25T03:30:00Z').length).toBe(4)
+    expect(due('*/30 * * * *', newYork, '2026-11-01T04:45:00Z', '2026-11-01T07:45:00Z').length).toBe(6)
+  })
+
+  test('a change by half an hour is one too', () => {
+    expect(due('*/30 * * * *', 'Australia/Lord_Howe', '2026-04-04T14:00:00Z', '2026-04-04T17:00:00Z').length).toBeGreaterThanOrEqual(6)
+  })
+})
+
+describe('what is due', () => {
+  test('is everything after the last decided tick, up to now and with it', () => {
+    expect(due('*/15 * * * *', 'UTC', '2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z')).toEqual(['2026-01-01T00:15', '2026-01-01T00:30', '2026-01-01T00:45', '2026-01-01T01:00'])
+    expect(due('*/15 * * * *', 'UTC', '2026-01-01T01:00:00Z', '2026-01-01T01:14:59Z')).toEqual([])
+  })
+
+  test('six fields count seconds', () => {
+    expect(dueOccurrences({ cron: '*/5 * * * * *', timezone: 'UTC' }, new Date('2026-01-01T00:00:00Z'), new Date('2026-01-01T00:00:20Z')).length).toBe(4)
+  })
+
+  test('after months of seconds only the newest are listed, and quickly', () => {
+    const now = new Date('2026-06-01T00:00:00Z')
+    const listed = dueOccurrences({ cron: '* * * * * *', timezone: 'UTC' }, new Date('2026-01-01T00:00:00Z'), now)
+    expect(listed.length).toBe(1_000)
+    expect(listed.at(-1)).toEqual(now)
+  })
+
+  test('a clock that jumped back makes nothing due twice', () => {
+    expect(due('* * * * *', 'UTC', '2026-01-01T12:00:00Z', '2026-01-01T10:00:00Z')).toEqual([])
+  })
+
+  test('29 February comes every four years, and 30 February never', () => {
+    expect(nextOccurrence({ cron: '0 2 29 2 *', timezone: 'UTC' }, new Date('2026-01-01T00:00:00Z'))?.toISOString()).toBe('2028-02-29T02:00:00.000Z')
+    expect(nextOccurrence({ cron: '0 2 30 2 *', timezone: 'UTC' }, new Date('2026-01-01T00:00:00Z'))).toBeUndefined()
+  })
+})
+
+test.for([
+  ['30 2 * * *', berlin, true],
+  ['0 1-3 * * *', newYork, true],
+  ['0 6 * * *', berlin, false],
+  ['30 2 * * *', 'UTC', false],
+  ['*/15 * * * *', berlin, false],
+  ['30 2 * * *', 'Asia/Tokyo', false],
+  ['0 30 2 * * *', berlin, true],
+] as const)('%s in %s is touched by clock changes: %s', ([cron, timezone, expected]) => {
+  expect(isTouchedByClockChange({ cron, timezone })).toBe(expected)
+})
