@@ -88,6 +88,10 @@ describe('what an error says', () => {
     expect(error?.mend).toBe('count: a whole number, 1 to 1000, default 200 (spec 8)')
   })
 
+  test('code 93 of a direct message says which permission is missing', () => {
+    expect(errorOf(403, { errors: [{ code: 93, message: 'x' }] })?.mend).toContain('permission level')
+  })
+
   test('the older `attribute` is read as `parameter`', () => {
     expect(errorOf(400, ads('INVALID_PARAMETER', { attribute: 'count' }))?.issues[0]?.parameter).toBe('count')
   })

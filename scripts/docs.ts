@@ -1,0 +1,21 @@
+/** Writes every generated page of docs/. `--check` compares instead and fails where a page is out of date. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { coverageText, readTests } from './coverage.ts'
+import { rejectsDoc } from './rejectsDoc.ts'
+
+const pages: Readonly<Record<string, () => string>> = {
+  'coverage.md': () => coverageText(readTests(fileURLToPath(new URL('../test', import.meta.url)))),
+  'rejects.md': rejectsDoc,
+}
+
+const check = process.argv.includes('--check')
+for (const [name, make] of Object.entries(pages)) {
+  const file = new URL(`../docs/${name}`, import.meta.url)
+  const text = make()
+  if (!check) writeFileSync(file, text)
+  else if (readFileSync(file, 'utf8') !== text) {
+    process.stderr.write(`docs/${name} differs from the code: npm run docs\n`)
+    process.exitCode = 1
+  }
+}
