@@ -64,7 +64,7 @@ export type IdentifierType = (typeof identifierTypes)[number]
  */
 export type PackedIdentifier = Buffer
 
-/** A valid member: its usable identifiers, sorted bytewise and without repeats, at least one. */
+/** A valid member: its usable identifiers, sorted bytewise and without repeats; at least one, unless it is not wanted. */
 export interface MemberRecord {
   readonly kind: 'member'
   /** First 16 bytes of SHA-256 over the row's own key text; the text itself is nowhere kept. */
@@ -74,7 +74,7 @@ export interface MemberRecord {
   /** Only where the row says so; milliseconds since 1970, whole seconds. */
   readonly effectiveAtMs?: number
   readonly expiresAtMs?: number
-  /** False: the row asks to leave (no consent, or `remove` of a do-not-reach list). */
+  /** False: the row asks to leave (no consent, or `remove` of a do-not-reach list); its identifiers may be blank by then. */
   readonly wanted: boolean
 }
 

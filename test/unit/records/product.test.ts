@@ -133,3 +133,12 @@ test('a row that the reader holds faulty is a reject that keeps its key', () => 
   const { reject } = createMapper(pipeline).map({ line: 9, columns, cells: ['SKU-9'], fault: { code: 'ROW_RAGGED', message: 'the row has 1 cells, the header 9' } })
   expect(reject).toMatchObject({ line: 9, code: 'ROW_RAGGED', key: Buffer.from('SKU-9'), mend: expect.stringContaining('as many cells') })
 })
+
+test('what rejects keep of a row hides credentials, emails and phone numbers that strayed into it', () => {
+  const { pipeline } = resolvePipeline({ source: 'feed.csv', destination: { kind: 'catalog', catalog_id: '1' } }, 'shop', 'shop.yaml')
+  if (pipeline === undefined) throw new Error('no pipeline')
+  const columns = ['id', 'link', 'note', 'price']
+  expect(createMapper(pipeline).mask({ line: 2, columns, cells: ['1', 'https://user:secret@shop.example/p', 'ask canary.person@example.com or +1 202 555 0143', '-5.00 USD'] })).toEqual([
+    '1', 'https://***@shop.example/p', 'ask c***@e***.com or ***43', '-5.00 USD',
+  ])
+})
