@@ -2,7 +2,6 @@ import type { KnownService } from '../config/config.ts'
 import type { Auth, Host } from '../service/contract/endpoint.ts'
 import { createSender, userProof, type Proof } from '../service/client/transport.ts'
 import type { Answer, Exchange } from '../service/client/exchange.ts'
-import { RunError } from '../errors.ts'
 
 /** One call as a person asks for it. */
 export interface Call {
@@ -62,11 +61,7 @@ export function createCaller(service: KnownService, signal: AbortSignal): Caller
   const answer = async (call: Call): Promise<Answer> => {
     const exchange = await send(call)
     if (exchange.kind === 'answer') return exchange
-    const lost = exchange.kind === 'lost'
-    throw new RunError(lost ? 'ANSWER_LOST' : 'SERVICE_UNREACHABLE', lost ? `no complete answer came: ${exchange.error.message}. It may have been carried out.` : `the service does not answer: ${exchange.error.message}. Nothing was sent.`, {
-      where: `${call.method} ${call.path}`,
-      mend: lost ? 'look whether it happened before you call again' : 'sluice doctor',
-    })
+    throw await refusal(exchange, call)
   }
   const bearer = (): Promise<string> =>
     (token ??= (async () => {
@@ -78,8 +73,8 @@ export function createCaller(service: KnownService, signal: AbortSignal): Caller
   return { send, answer, bearer, close: () => sender.close() }
 }
 
-/** A refusal as a typed error that names parameter, rule and mend. */
-export async function refusal(answer: Answer, call: Pick<Call, 'method' | 'path'>): Promise<Error> {
+/** What went wrong with a call as a typed error that names parameter, rule and mend. */
+export async function refusal(exchange: Exchange, call: Pick<Call, 'method' | 'path'>): Promise<Error> {
   const { serviceError } = await import('./refusal.ts')
-  return serviceError(answer, call, Date.parse(answer.headers['date'] ?? '') || 0)
+  return serviceError(exchange, call, Date.now())
 }

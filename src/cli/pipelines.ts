@@ -38,5 +38,5 @@ async function unknownPipeline(context: Context, patterns: readonly string[]): P
 export async function pipelineNamed(context: Context, name: string): Promise<Pipeline> {
   const [pipeline, ...more] = await pipelinesNamed(context, [name])
   if (pipeline && more.length === 0) return pipeline
-  throw new UsageError('ONE_PIPELINE', `"${name}" names ${more.length + (pipeline ? 1 : 0)} pipelines, and this command takes one. Nothing was read or sent.`, { where: name, mend: `sluice check '${name}'` })
+  throw new UsageError('SEVERAL_PIPELINES', `"${name}" names ${more.length + (pipeline ? 1 : 0)} pipelines, and this command takes one. Nothing was read or sent.`, { where: name, mend: `sluice check '${name}'` })
 }

@@ -1,15 +1,15 @@
-import type { Answer } from '../service/client/exchange.ts'
+import type { Exchange } from '../service/client/exchange.ts'
 import { toServiceError } from '../service/client/toServiceError.ts'
 import type { Endpoint } from '../service/contract/endpoint.ts'
 import { RunError } from '../errors.ts'
 import type { Call } from './caller.ts'
 import { routeOf } from './route.ts'
 
-/** The client's typed error of a refused call: names the parameter, the rule and the mend. */
-export function serviceError(answer: Answer, call: Pick<Call, 'method' | 'path'>, nowMs: number): Error {
+/** The client's typed error of a call that failed: names the parameter, the rule and the mend. */
+export function serviceError(exchange: Exchange, call: Pick<Call, 'method' | 'path'>, nowMs: number): Error {
   const where = `${call.method} ${call.path}`
-  const error = toServiceError(answer, { endpoint: routeOf(call.method, call.path).endpoint ?? unknownEndpoint(call), where, nowMs })
-  return error ?? new RunError('SERVICE_REFUSED', `the service answered ${answer.status}`, { where, mend: 'sluice doctor' })
+  const error = toServiceError(exchange, { endpoint: routeOf(call.method, call.path).endpoint ?? unknownEndpoint(call), where, nowMs })
+  return error ?? new RunError('SERVICE_REFUSED', 'the service answered in a way that is no refusal of its own', { where, mend: 'sluice doctor' })
 }
 
 /** Stands for a path that the contract does not know, so that its refusal is explained all the same. */
