@@ -3,8 +3,8 @@ import { identifierTypes, type PackedIdentifier } from '../records/record.ts'
 
 export interface UserOperation {
   readonly op: 'update' | 'delete'
-  /** Identifiers of each user; 1 user by default, more in packed mode. */
-  readonly users: readonly (readonly PackedIdentifier[])[]
+  /** Identifiers of each user, packed, or packed and in hex as the plan reads them; 1 user by default, more in packed mode. */
+  readonly users: readonly (readonly (PackedIdentifier | string)[])[]
   /** Milliseconds since 1970; written as whole seconds. Deletes carry no times. */
   readonly effectiveAtMs?: number
   readonly expiresAtMs?: number
@@ -46,24 +46,27 @@ export function wireTime(ms: number): string {
 
 const wireTimes = new Map<number, string>()
 
-function renderUser(identifiers: readonly PackedIdentifier[]): string {
-  if (identifiers.length === 1) {
-    const only = identifiers[0]!
-    return `"${identifierTypes[only[0]! - 1]}":[${renderValue(only)}]`
-  }
+function renderUser(identifiers: readonly (PackedIdentifier | string)[]): string {
   let text = ''
   for (let type = 1; type <= identifierTypes.length; type++) {
     let values = ''
     for (let i = 0; i < identifiers.length; i++) {
       const identifier = identifiers[i]!
-      if (identifier[0] === type) values += values === '' ? renderValue(identifier) : ',' + renderValue(identifier)
+      if (typeOf(identifier) === type) values += values === '' ? renderValue(identifier) : ',' + renderValue(identifier)
     }
     if (values !== '') text += `${text === '' ? '' : ','}"${identifierTypes[type - 1]}":[${values}]`
   }
   return text
 }
 
-function renderValue(identifier: PackedIdentifier): string {
-  if (identifier[0] === plainType) return JSON.stringify(identifier.toString('utf8', 1))
-  return '"' + identifier.toString('hex', 1) + '"'
+function typeOf(identifier: PackedIdentifier | string): number {
+  // There are fewer than ten types, so the second digit is all of the byte.
+  return typeof identifier === 'string' ? identifier.charCodeAt(1) - 48 : identifier[0]!
+}
+
+function renderValue(identifier: PackedIdentifier | string): string {
+  if (typeOf(identifier) === plainType) {
+    return JSON.stringify(typeof identifier === 'string' ? Buffer.from(identifier.slice(2), 'hex').toString() : identifier.toString('utf8', 1))
+  }
+  return '"' + (typeof identifier === 'string' ? identifier.slice(2) : identifier.toString('hex', 1)) + '"'
 }

@@ -107,6 +107,25 @@ export class CopyWriter {
     this.#at = at
   }
 
+  /** `bytea[]` of values given in hex. */
+  hexArray(values: readonly string[]): void {
+    let size = 20
+    for (const value of values) size += 4 + value.length / 2
+    this.#need(4 + size)
+    const buffer = this.#buffer
+    let at = buffer.writeInt32BE(size, this.#at)
+    at = buffer.writeInt32BE(1, at)
+    at = buffer.writeInt32BE(0, at)
+    at = buffer.writeInt32BE(byteaOid, at)
+    at = buffer.writeInt32BE(values.length, at)
+    at = buffer.writeInt32BE(1, at)
+    for (const value of values) {
+      at = buffer.writeInt32BE(value.length / 2, at)
+      at += buffer.write(value, at, 'hex')
+    }
+    this.#at = at
+  }
+
   /** True when enough is buffered that `flush` should be awaited before more rows are added. */
   get full(): boolean {
     return this.#at >= chunkBytes

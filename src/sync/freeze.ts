@@ -152,7 +152,7 @@ async function writeBatches(
       entryCopy.int4(ord)
       entryCopy.int4(context.destinationId)
       entryCopy.bytes(item.recordKey)
-      entryCopy.byteaArray(item.keys)
+      entryCopy.hexArray(item.keys)
       entryCopy.text(item.change)
       if (item.hash) entryCopy.bytes(item.hash)
       else entryCopy.null()

@@ -17,7 +17,8 @@ export interface PlannedOperation {
   /** 2: may only go when every delete of this plan is settled (changed identifiers: delete, then update). */
   readonly phase: 1 | 2
   readonly recordKey: Buffer
-  readonly keys: readonly Buffer[]
+  /** In hex: they come from the database and go back to it. */
+  readonly keys: readonly string[]
   /** `desired_hash` that a confirmation makes the synced one; null for deletes. */
   readonly hash: Buffer | null
   readonly expiresAtMs: number | null
@@ -43,6 +44,8 @@ export interface MembershipTerms {
 }
 
 const fetchRows = 5_000
+/** Keys of a group as one text: an array of bytea would cost an object, a parse and a copy for each of them. */
+const hexKeys = `string_agg(encode(m.key, 'hex'), ',' order by m.key)`
 /** An identifier as sent, its key and quotes included, at the most; a plain one is capped well below by its own rule. */
 const identifierBytes = 160
 /** A packed operation stays well below a request's 5,000,000 bytes (spec 8). */
@@ -59,7 +62,7 @@ export async function* productOperations(context: OperationContext): AsyncGenera
     )
     for await (const { key, remote_key } of deletes) {
       const bytes = renderProductKey(remote_key)
-      yield { bytes, op: 'delete', change: 'delete', phase: 1, recordKey: key, keys: [key], hash: null, expiresAtMs: null, users: 1 }
+      yield { bytes, op: 'delete', change: 'delete', phase: 1, recordKey: key, keys: [key.toString('hex')], hash: null, expiresAtMs: null, users: 1 }
     }
   }
   const upserts = cursor<{ key: Buffer; created: boolean; body: string; hash: Buffer }>(
@@ -75,7 +78,7 @@ export async function* productOperations(context: OperationContext): AsyncGenera
       change: created ? 'create' : 'update',
       phase: 1,
       recordKey: key,
-      keys: [key],
+      keys: [key.toString('hex')],
       hash,
       expiresAtMs: null,
       users: 1,
@@ -86,20 +89,21 @@ export async function* productOperations(context: OperationContext): AsyncGenera
 /** Users to delete, then users to update; an update waits for the deletes when its user object lost an identifier. */
 export async function* memberOperations(context: OperationContext, terms: MembershipTerms): AsyncGenerator<PlannedOperation> {
   const { client, destinationId } = context
-  const deletes = cursor<{ group_key: Buffer; keys: Buffer[] }>(
+  const deletes = cursor<{ group_key: Buffer; keys: string }>(
     client,
-    `select t.group_key, array_agg(m.key order by m.key) as keys
+    `select t.group_key, ${hexKeys} as keys
      from todo t join sluice.remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key
      where t.deletes and m.held <= 0 and m.synced_hash is not null group by t.group_key order by t.group_key`,
   )
-  for await (const { group_key, keys } of deletes) {
+  for await (const { group_key, keys: joined } of deletes) {
+    const keys = joined.split(',')
     const bytes = renderUserOperation({ op: 'delete', users: [keys] })
     yield { bytes, op: 'delete', change: 'delete', phase: 1, recordKey: group_key, keys, hash: null, expiresAtMs: null, users: 1 }
   }
 
   const upserts = cursor<GroupRow>(
     client,
-    `select t.group_key, t.deletes, t.renewal, t.created, t.stamp, array_agg(m.key order by m.key) as keys, max(m.desired_hash::text)::bytea as hash,
+    `select t.group_key, t.deletes, t.renewal, t.created, t.stamp, ${hexKeys} as keys, max(m.desired_hash::text)::bytea as hash,
        extract(epoch from r.effective_at) * 1000 as effective_ms, extract(epoch from r.expires_at) * 1000 as expires_ms
      from todo t join sluice.remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.held > 0
        left join sluice.record r on r.destination_id = ${destinationId} and r.key = t.group_key
@@ -116,7 +120,7 @@ interface GroupRow {
   readonly created: boolean
   /** New desired content for groups that a delete may reach; null: as it is. */
   readonly stamp: Buffer | null
-  readonly keys: Buffer[]
+  readonly keys: string
   readonly hash: Buffer
   readonly effective_ms: string | null
   readonly expires_ms: string | null
@@ -130,7 +134,7 @@ async function* packUsers(groups: AsyncIterable<GroupRow>, terms: MembershipTerm
     a.deletes === b.deletes && a.effective_ms === b.effective_ms && a.expires_ms === b.expires_ms && hashOf(a).equals(hashOf(b)) && changeOf(a) === changeOf(b)
   for await (const group of groups) {
     const first = pending[0]
-    const bytes = 16 + group.keys.length * identifierBytes
+    const bytes = 16 + (group.keys.length / 68 + 1) * identifierBytes
     if (first && (pending.length >= terms.usersPerOperation || pendingBytes + bytes > operationBytes || !sameOperation(first, group))) {
       yield userOperation(pending, terms)
       pending = []
@@ -146,11 +150,12 @@ function userOperation(groups: readonly GroupRow[], terms: MembershipTerms): Pla
   const [first] = groups
   if (!first) throw new Error('an operation has a user')
   const expiresAtMs = first.expires_ms === null ? terms.expiresAtMs : Number(first.expires_ms)
+  const users = groups.map(({ keys }) => keys.split(','))
   const effectiveAtMs = first.effective_ms === null ? terms.plannedAtMs : Number(first.effective_ms)
   return {
     bytes: renderUserOperation({
       op: 'update',
-      users: groups.map(({ keys }) => keys),
+      users,
       ...(terms.withEffectiveAt ? { effectiveAtMs } : {}),
       expiresAtMs,
     }),
@@ -158,7 +163,7 @@ function userOperation(groups: readonly GroupRow[], terms: MembershipTerms): Pla
     change: changeOf(first),
     phase: first.deletes ? 2 : 1,
     recordKey: first.group_key,
-    keys: groups.flatMap(({ keys }) => keys),
+    keys: users.length === 1 ? (users[0] ?? []) : users.flat(),
     hash: hashOf(first),
     expiresAtMs,
     users: groups.length,

@@ -145,7 +145,7 @@ async function start(places: Places): Promise<string> {
       '-c', `port=${port}`,
       '-c', 'unix_socket_directories=',
       '-c', 'max_connections=200',
-      '-c', 'shared_buffers=128MB',
+      '-c', 'shared_buffers=256MB',
       // Bulk loads into fresh tables skip the log, and no checkpoint falls inside an apply of a million rows.
       '-c', 'wal_level=minimal', '-c', 'max_wal_senders=0', '-c', 'max_wal_size=4GB',
       '-c', 'jit=off',

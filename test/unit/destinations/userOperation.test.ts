@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { renderDoNotReachOperation } from '../../../src/destinations/doNotReach.ts'
 import { renderUserOperation, wireTime } from '../../../src/destinations/userOperation.ts'
 import { identifierTypes, type IdentifierType, type PackedIdentifier } from '../../../src/records/record.ts'
 
