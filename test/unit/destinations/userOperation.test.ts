@@ -47,10 +47,10 @@ describe('a user operation', () => {
     )
   })
 
-  test('a do-not-reach operation takes emails and phones only, and has no start', () => {
-    const bytes = renderDoNotReachOperation({ op: 'update', users: [[digest('email', 'a'), digest('handle', 'h')], [plain('x')]], expiresAtMs: 0 })
-    expect(JSON.parse(String(bytes))).toEqual({ operation_type: 'Update', params: { expires_at: '1970-01-01T00:00:00Z', users: [{ email: [hex('a')] }] } })
-    expect(renderDoNotReachOperation({ op: 'update', users: [[plain('x')]] })).toBeUndefined()
+  test('identifiers in hex make the same bytes as packed ones', () => {
+    const user = [digest('email', 'a'), digest('phone_number', 'p'), plain('opaque "1"')]
+    const packed = renderUserOperation({ op: 'update', users: [user], expiresAtMs: 0 })
+    expect(renderUserOperation({ op: 'update', users: [user.map((identifier) => identifier.toString('hex'))], expiresAtMs: 0 })).toEqual(packed)
   })
 
   test('times are whole seconds in UTC', () => {
