@@ -2,6 +2,7 @@
 import { gzipSync } from 'node:zlib'
 import { errorPage, exactJson, type Answer } from './answer.ts'
 import type { Fault } from './faults.ts'
+import { textOf } from './text.ts'
 
 interface ProductResult {
   warnings: unknown[]
@@ -55,7 +56,7 @@ const PRODUCTS: Readonly<Record<string, (results: unknown[], fault: Fault) => un
     const ids = Array.isArray(fault['ids']) ? fault['ids'].map(String) : undefined
     return results.map((one, index) => {
       const hit = ids === undefined ? index === 0 : ids.includes(String((one as Json)['id']))
-      return hit ? { ...(one as Json), status: 'ERROR', errors: [String(fault['message'] ?? 'image_link could not be fetched')], product_key: null } : one
+      return hit ? { ...(one as Json), status: 'ERROR', errors: [textOf(fault['message'] ?? 'image_link could not be fetched')], product_key: null } : one
     })
   },
   failed_key: (results) => first(results, (one) => ({ product_key: null, failed_product_key: one.product_key, message: 'Product could not be deleted' })),
@@ -156,7 +157,7 @@ function spoilBytes(answer: Answer, fault: Fault): Answer {
     case 'gzip_bomb':
       return { ...answer, headers: { ...headers, 'content-encoding': 'gzip' }, body: gzipSync(Buffer.alloc(whole(fault['bytes'], 200_000_000))) }
     case 'wrong_type':
-      return { ...answer, headers: { ...headers, 'content-type': String(fault['type'] ?? 'text/plain') } }
+      return { ...answer, headers: { ...headers, 'content-type': textOf(fault['type'] ?? 'text/plain') } }
     case 'large':
       return { ...answer, body: Buffer.concat([bytes.subarray(0, -1), Buffer.from(`,"padding":"${'x'.repeat(whole(fault['bytes'], 200_000_000))}"}`)]) }
     case 'deep': {

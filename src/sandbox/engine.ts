@@ -9,6 +9,7 @@ import { tokenRefused } from './authenticate.ts'
 import type { Pair } from './signature.ts'
 import { validate, type Validated } from './validate.ts'
 import type { SandboxWorld } from './world.ts'
+import { textOf } from './text.ts'
 
 export interface DispatchInput {
   readonly endpoint: Endpoint
@@ -199,7 +200,7 @@ export function refusalOf(endpoint: Endpoint, errors: readonly AdsError[]): Refu
   if (endpoint.host !== 'core') return adsRefusals(errors, errors.length > 1 ? 400 : undefined)
   if (endpoint.path.startsWith('/2/')) {
     return jsonRefusal(400, {
-      errors: errors.map((error) => ({ parameters: { [error.parameter ?? '']: [String(error.value ?? '')] }, message: error.message })),
+      errors: errors.map((error) => ({ parameters: { [error.parameter ?? '']: [textOf(error.value)] }, message: error.message })),
       title: 'Invalid Request',
       detail: 'One or more parameters to your request was invalid.',
       type: 'https://api.example.com/2/problems/invalid-request',

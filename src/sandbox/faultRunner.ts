@@ -10,6 +10,7 @@ import { adsRefusal, coreRefusal, tooMany, type Refusal } from './refusal.ts'
 import { parseAuthorization } from './signature.ts'
 import type { Watch } from './violations.ts'
 import type { SandboxWorld } from './world.ts'
+import { textOf } from './text.ts'
 
 export interface FaultSeat {
   readonly request: IncomingMessage
@@ -169,10 +170,10 @@ export class FaultRunner {
     const retryAfter = fault['retry_after']
     const reset = fault['reset']
     const headers: Record<string, string> = {}
-    if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter)
+    if (retryAfter !== undefined) headers['retry-after'] = textOf(retryAfter)
     // A reset below a billion is meant as seconds from now, not as a time in 1970.
     const resetS = typeof reset === 'number' ? (reset < 1_000_000_000 ? Math.ceil(nowS + reset) : reset) : undefined
-    if (reset !== undefined) Object.assign(headers, { 'x-rate-limit-limit': '1500', 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': String(resetS ?? reset) })
+    if (reset !== undefined) Object.assign(headers, { 'x-rate-limit-limit': '1500', 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': textOf(resetS ?? reset) })
     const untilS = Math.max(typeof retryAfter === 'number' ? nowS + retryAfter : 0, resetS ?? 0)
     if (untilS > nowS) this.#watch.toldToWait(seat.entry, callerOf(seat, this.#world), untilS * 1000)
     const answer = refuse(tooMany(seat.endpoint?.host, headers))

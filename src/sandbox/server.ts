@@ -8,18 +8,16 @@ import { authenticate, Nonces, tokenRefused, type Caller } from './authenticate.
 import type { Control } from './control.ts'
 import { refusalOf, type DispatchInput, type Engine } from './engine.ts'
 import type { Apply, FaultRule, Faults } from './faults.ts'
-import type { FaultRunner, FaultSeat } from './faultRunner.ts'
-import { carriedBy, type Carried } from './inspect.ts'
-import type { Ledger, LedgerEntry } from './ledger.ts'
+import type { FaultRunner } from './faultRunner.ts'
+import { checkSize, formOf, isJsonBody, MAX_BODY, noteLimits, noteRawValues, parseJson, pathOf, routed, type Seat } from './incoming.ts'
+import { carriedBy } from './inspect.ts'
+import type { Ledger } from './ledger.ts'
 import type { Rates, RateState } from './rates.ts'
-import { adsRefusal, coreRefusal, invalidParameter, adsRefusals, problem, Refusal, tooMany } from './refusal.ts'
-import type { Route, Router } from './router.ts'
-import { parseForm, type Pair } from './signature.ts'
-import { looksLikeEmail, looksLikePhone, type Watch } from './violations.ts'
+import { adsRefusal, coreRefusal, invalidParameter, Refusal, tooMany } from './refusal.ts'
+import type { Router } from './router.ts'
+import { parseForm } from './signature.ts'
+import type { Watch } from './violations.ts'
 import type { SandboxWorld } from './world.ts'
-
-/** No endpoint takes more than 5,000,000 bytes; what is larger is read to here, so that the refusal can be answered. */
-const MAX_BODY = 32 * 1024 * 1024
 
 export interface ServerParts {
   readonly world: SandboxWorld
@@ -31,21 +29,6 @@ export interface ServerParts {
   readonly runner: FaultRunner
   readonly watch: Watch
   readonly control: Control
-}
-
-/** One request on its way through the layers. */
-interface Seat extends FaultSeat {
-  readonly startedAt: number
-  readonly route: Route
-  readonly rawPath: string
-  readonly rawQuery: string
-  readonly query: readonly Pair[]
-  body: Buffer
-  json: unknown
-  jsonError: boolean
-  carried: Carried
-  caller: string
-  finished: boolean
 }
 
 export class SandboxServer {
@@ -90,7 +73,7 @@ export class SandboxServer {
 
   #receive(request: IncomingMessage, response: ServerResponse): void {
     const url = request.url ?? '/'
-    if (url.startsWith('/_sandbox')) return void this.#parts.control.receive(request, response)
+    if (url.startsWith('/_sandbox')) return this.#parts.control.receive(request, response)
     const seat = this.#open(request, response, url)
     const rule = this.#parts.faults.armed ? this.#parts.faults.beforeBody(probeOf(seat)) : undefined
     if (rule !== undefined) {
@@ -171,7 +154,7 @@ export class SandboxServer {
 
   #arrived(seat: Seat): void {
     const { entry, endpoint } = seat
-    const { faults, runner, watch, world } = this.#parts
+    const { faults, ledger, runner, watch, world } = this.#parts
     const now = world.machineNow()
     entry.body_end_at = new Date(now).toISOString()
     entry.body_sha256 = hash('sha256', seat.body)
@@ -179,8 +162,8 @@ export class SandboxServer {
     if (seat.route.kind === 'found') seat.carried = carriedBy(seat.route.endpoint.name, seat.route.path, seat.json)
     entry.items = seat.carried.items
     watch.carry(entry, seat.startedAt, seat.carried)
-    this.#noteLimits(seat)
-    this.#lookForRawValues(seat)
+    noteLimits(seat, ledger)
+    noteRawValues(seat, ledger)
     const rule = faults.armed ? faults.withBody({ ...probeOf(seat), body: seat.body, bodyHash: entry.body_sha256 }) : undefined
     if (rule === undefined) return this.#plain(seat)
     mark(seat, rule)
@@ -310,37 +293,9 @@ export class SandboxServer {
     const refusal = seat.endpoint?.host === 'core' ? coreRefusal(500, 131, 'Internal error') : adsRefusal('INTERNAL_ERROR', 'Internal error')
     this.#send(seat, this.#refuse(seat, refusal, {}))
   }
-
-  /** Limits of spec 8, and the one call that must never happen by itself: deleting a catalog, without a person's name on it. */
-  #noteLimits(seat: Seat): void {
-    const { entry, endpoint, carried, json } = seat
-    const violate = (rule: string, detail: string): void => this.#parts.ledger.violate(entry, entry.time, rule, detail)
-    if (endpoint?.name === 'products.put' && carried.items > 25) violate('over_25_products', `${carried.items} products`)
-    if (endpoint?.bodyLimit?.entries !== undefined && Array.isArray(json) && json.length > endpoint.bodyLimit.entries) violate(`over_${endpoint.bodyLimit.entries}_operations`, `${json.length} operations`)
-    if (endpoint?.bodyLimit?.bytes !== undefined && entry.bytes > endpoint.bodyLimit.bytes) violate(`over_${endpoint.bodyLimit.bytes}_bytes`, `${entry.bytes} bytes`)
-    if (endpoint?.name === 'catalogs.delete' && seat.request.headers['x-operator'] === undefined) violate('catalog_delete_without_operator', 'no x-operator header names who wants it')
-  }
-
-  /** Raw emails and phone numbers in the address or a header. Bodies are looked at by their area. */
-  #lookForRawValues(seat: Seat): void {
-    const { ledger } = this.#parts
-    const found = (place: string): void => ledger.violate(seat.entry, seat.entry.time, 'raw_identifier', `looks like an email or phone in the ${place}`)
-    if (looksLikeEmail(seat.rawPath)) found('path')
-    if (seat.query.some(([, value]) => looksLikeEmail(value) || (value.startsWith('+') && looksLikePhone(value)))) found('query')
-    const { headers } = seat.request
-    for (const name in headers) {
-      const value = headers[name]
-      if (name !== 'authorization' && typeof value === 'string' && looksLikeEmail(value)) found(`header ${name}`)
-    }
-  }
 }
 
 const EMPTY = Buffer.alloc(0)
-
-/** An absolute-form target is a proxy's: only its path counts. */
-function pathOf(path: string): string {
-  return /^https?:\/\//.test(path) ? path.replace(/^https?:\/\/[^/]*/, '') : path
-}
 
 function probeOf(seat: Seat): { method: string; path: string; query: string; worker: string | undefined } {
   return { method: seat.entry.method, path: seat.rawPath, query: seat.rawQuery, worker: seat.entry.worker ?? undefined }
@@ -350,53 +305,3 @@ function mark(seat: Seat, rule: FaultRule): void {
   seat.entry.fault = rule.fault.kind
   seat.entry.fault_id = rule.id
 }
-
-function routed(seat: Seat): Endpoint {
-  const { route, rawPath } = seat
-  if (route.kind === 'found') return route.endpoint
-  const core = /^\/(?:oauth2?|1\.1|2)(?:\/|$)/.test(rawPath)
-  if (route.kind === 'method') {
-    const headers = { allow: route.allowed.join(', ') }
-    if (core) throw new Refusal(405, rawPath.startsWith('/2/') ? { kind: 'json', body: { title: 'Method Not Allowed', detail: 'Method not allowed', type: 'about:blank', status: 405 } } : { kind: 'core', errors: [{ code: 86, message: 'This method is not allowed for this resource.' }] }, headers)
-    throw new Refusal(405, { kind: 'ads', errors: [{ code: 'METHOD_NOT_ALLOWED', message: `The method ${seat.entry.method} is not allowed for this route` }] }, headers)
-  }
-  if (rawPath.startsWith('/2/')) throw problem(404, 'Not Found', 'Not Found', 'about:blank')
-  if (core) throw coreRefusal(404, 34, 'Sorry, that page does not exist.')
-  throw adsRefusal('ROUTE_NOT_FOUND', `The route ${rawPath} was not found`)
-}
-
-function formOf(seat: Seat): readonly Pair[] {
-  const type = seat.request.headers['content-type']
-  return seat.body.length > 0 && type !== undefined && type.toLowerCase().includes('application/x-www-form-urlencoded') ? parseForm(seat.body.toString()) : NO_PAIRS
-}
-
-const NO_PAIRS: readonly Pair[] = []
-
-function isJsonBody(seat: Seat): boolean {
-  return seat.body.length > 0 && (seat.request.headers['content-type'] ?? '').toLowerCase().includes('json') && !/^\s*(?:\{\s*\}|null)?\s*$/.test(seat.body.toString())
-}
-
-function parseJson(seat: Seat): void {
-  try {
-    seat.json = JSON.parse(seat.body.toString()) as unknown
-  } catch {
-    seat.jsonError = true
-  }
-}
-
-/** Over 2,500 operations: 400; over 5,000,000 bytes: 413; both `REQUEST_TOO_COMPLEX` (gaps 5 'Too much'). */
-function checkSize(seat: Seat, endpoint: Endpoint, choice: string): void {
-  const limit = endpoint.bodyLimit
-  const bytes = limit?.bytes ?? MAX_BODY
-  const entries = limit?.entries ?? Number.POSITIVE_INFINITY
-  const tooLong = seat.entry.bytes > bytes
-  const tooMany = Array.isArray(seat.json) && seat.json.length > entries
-  if (!tooLong && !tooMany) return
-  if (choice === 'reset') {
-    seat.request.socket.resetAndDestroy()
-    throw new Refusal(400, { kind: 'ads', errors: [] })
-  }
-  const message = tooLong ? `The request body is larger than ${bytes} bytes` : `The request has more than ${entries} operations`
-  throw adsRefusals([{ code: 'REQUEST_TOO_COMPLEX', message }], tooLong && choice === 'split' ? 413 : 400)
-}
-

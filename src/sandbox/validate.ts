@@ -3,6 +3,7 @@ import type { Endpoint, Parameter, Rule } from '../service/contract/endpoint.ts'
 import { exclusiveParameters, invalidParameter, missingParameter, type AdsError } from './refusal.ts'
 import type { Pair } from './signature.ts'
 import { isoSeconds, parseTimestamp } from './timestamps.ts'
+import { codePoints, textOf } from './text.ts'
 
 export interface RequestInput {
   readonly path: Readonly<Record<string, string>>
@@ -130,7 +131,7 @@ function decode(parameter: Parameter, text: string): Decoded {
   switch (parameter.type) {
     case 'string':
     case 'url': {
-      const length = [...text].length
+      const length = codePoints(text)
       if (parameter.type === 'url' && !URL.canParse(text)) return wrong('url', 'invalid url')
       if (parameter.required === true && text === '' && (parameter.minLength ?? 1) > 0) return wrong('string')
       if (parameter.maxLength !== undefined && length > parameter.maxLength) return wrong(`at most ${parameter.maxLength} characters`)
@@ -206,7 +207,7 @@ function checkRule(rule: Rule, params: Record<string, unknown>, present: (name: 
     case 'required-if': {
       const { when } = rule
       const value = params[when.name]
-      const is = when.is === undefined || (Array.isArray(value) ? value.some((item) => when.is?.includes(String(item))) : value !== undefined && when.is.includes(String(value)))
+      const is = when.is === undefined || (Array.isArray(value) ? value.some((item) => when.is?.includes(String(item))) : value !== undefined && when.is.includes(textOf(value)))
       const holds = is && (when.absent !== true || !present(when.name)) && (when.present !== true || present(when.name))
       if (holds) for (const name of rule.names) if (!present(name) && !errors.some((error) => error.parameter === name)) errors.push(missingParameter(name))
     }
@@ -216,7 +217,7 @@ function checkRule(rule: Rule, params: Record<string, unknown>, present: (name: 
 function echoed(parameter: Parameter, value: unknown): unknown {
   // Ids are strings in the echo, all but these two (gaps 7 'Echo').
   if (parameter.type !== 'long' || typeof value !== 'bigint') return value
-  return /_id$/.test(parameter.name) && parameter.name !== 'tweet_id' && parameter.name !== 'as_user_id' ? String(value) : value
+  return parameter.name.endsWith('_id') && parameter.name !== 'tweet_id' && parameter.name !== 'as_user_id' ? String(value) : value
 }
 
 function defaultOf(parameter: Parameter): unknown {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { withSandbox, type CallResult, type SandboxUnderTest } from '../support/sandbox.ts'
+import { withSandbox, type CallResult, type SandboxUnderTest, type Loose } from '../support/sandbox.ts'
 
 let sandbox: SandboxUnderTest
 beforeAll(async () => {
@@ -179,7 +179,7 @@ describe('audiences, permissions, insights', () => {
   })
   test('targeted names campaigns and line items, servable ones unless asked otherwise', async () => {
     const active = (await sandbox.call('GET', `${account}/custom_audiences/1nmth/targeted`)).body.data
-    expect(active[0].line_items.every(({ servable }: any) => servable)).toBe(true)
+    expect(active[0].line_items.every(({ servable }: Loose) => servable)).toBe(true)
     const all = (await sandbox.call('GET', `${account}/custom_audiences/1nmth/targeted`, { query: { with_active: false } })).body.data
     expect(all[0].line_items.length).toBeGreaterThan(active[0].line_items.length)
   })

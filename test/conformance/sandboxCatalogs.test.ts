@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { withSandbox, type CallResult, type SandboxUnderTest } from '../support/sandbox.ts'
+import { withSandbox, type CallResult, type SandboxUnderTest, type Loose } from '../support/sandbox.ts'
 
 let sandbox: SandboxUnderTest
 beforeAll(async () => {
@@ -17,7 +17,7 @@ const product = (id: string, more: Record<string, unknown> = {}): Record<string,
   image_link: `https://shop.example/${id}.jpg`, brand: 'Acme', inventory: 3, ...more,
 })
 const put = (products: readonly unknown[]): Promise<CallResult> => sandbox.call('PUT', '/12/product_catalogs/4001/products', { json: { products } })
-const results = async (products: readonly unknown[]): Promise<any[]> => (await put(products)).body.data.products_response
+const results = async (products: readonly unknown[]): Promise<Loose[]> => (await put(products)).body.data.products_response
 const list = (query: Record<string, string | number> = {}): Promise<CallResult> => sandbox.call('GET', '/12/product_catalogs/4001/products', { query })
 const drop = (keys: readonly string[]): Promise<CallResult> => sandbox.call('DELETE', '/12/product_catalogs/4001/products', { json: { product_keys: keys } })
 
@@ -111,13 +111,13 @@ describe('product reads and deletes', () => {
     expect([answer.status, answer.body.errors[0].code]).toEqual([400, 'INVALID_PARAMETER'])
   })
   test('several wrong parameters are reported at once', async () => {
-    expect((await list({ count: 0, cursor: 'x', a: 1, b: 2 })).body.errors.map(({ parameter }: any) => parameter)).toEqual(['count', 'a', 'b'])
+    expect((await list({ count: 0, cursor: 'x', a: 1, b: 2 })).body.errors.map(({ parameter }: Loose) => parameter)).toEqual(['count', 'a', 'b'])
   })
   test('a group is read as its first-submitted product only', async () => {
     await put([product('v1', { item_group_id: 'g' }), product('v2', { item_group_id: 'g' }), product('w')])
     const read = (await list()).body.data
-    expect(read.map(({ id }: any) => id)).toEqual(['v1', 'w'])
-    expect((await list({ item_group_key: read[0].item_group_key })).body.data.map(({ id }: any) => id)).toEqual(['v1', 'v2'])
+    expect(read.map(({ id }: Loose) => id)).toEqual(['v1', 'w'])
+    expect((await list({ item_group_key: read[0].item_group_key })).body.data.map(({ id }: Loose) => id)).toEqual(['v1', 'v2'])
     expect((await sandbox.control.products()).map(({ id }) => id)).toEqual(['v1', 'v2', 'w'])
   })
   test('deletes by key; an unknown key fails alone; the echo names the keys only', async () => {
@@ -137,7 +137,7 @@ describe('product reads and deletes', () => {
     await put(written)
     const lines = written
       .map((one) => {
-        const { product_key: _, item_group_key: __, ...fields } = one as any
+        const { product_key: _, item_group_key: __, ...fields } = one as Loose
         const kept = Object.keys(fields).filter((name) => fields[name] !== null).sort()
         return [one['id'] as string, `{${kept.map((name) => `${JSON.stringify(name)}:${JSON.stringify(fields[name])}`).join(',')}}`] as const
       })

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { withSandbox, type CallResult, type SandboxUnderTest } from '../support/sandbox.ts'
+import { withSandbox, type CallResult, type SandboxUnderTest, type Loose } from '../support/sandbox.ts'
 
 let sandbox: SandboxUnderTest
 beforeAll(async () => {
@@ -18,7 +18,7 @@ const digest = (text: string): string => createHash('sha256').update(text).diges
 const users = (count: number): Promise<CallResult> =>
   sandbox.call('POST', '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/users', { json: Array.from({ length: count }, (_, n) => ({ operation_type: 'Update', params: { users: [{ email: [digest(`p${n}`)] }] } })) })
 const arm = (fault: Record<string, unknown>, match: Record<string, unknown> = { method: 'PUT' }, times?: number | 'always'): Promise<string> => sandbox.control.fault(match, fault, times)
-const last = async (): Promise<any> => (await sandbox.control.ledger()).at(-1)
+const last = async (): Promise<Loose> => (await sandbox.control.ledger()).at(-1)
 const products = async (): Promise<number> => (await sandbox.control.catalog()).products
 /** A connection that broke: fetch rejects. */
 const broken = async (call: Promise<CallResult>): Promise<string> => call.then(() => 'answered', () => 'broken')
@@ -110,7 +110,7 @@ describe('answers that do not fit', () => {
   test('short, long, reorder, duplicate_results', async () => {
     const ids = async (fault: Record<string, unknown>): Promise<string[]> => {
       await arm(fault)
-      return (await put('a', 'b', 'c')).body.data.products_response.map(({ id }: any) => id)
+      return (await put('a', 'b', 'c')).body.data.products_response.map(({ id }: Loose) => id)
     }
     expect(await ids({ kind: 'short' })).toEqual(['a', 'b'])
     expect(await ids({ kind: 'long' })).toEqual(['a', 'b', 'c', 'alien-product'])
@@ -126,11 +126,11 @@ describe('answers that do not fit', () => {
   ] as const)('counts %o sum to %o', async ([counts, sums, applied]) => {
     await arm({ kind: 'counts', ...counts }, { path: '/12/accounts/' })
     const { data } = (await users(3)).body
-    expect([data.reduce((sum: number, one: any) => sum + one.success_count, 0), data.reduce((sum: number, one: any) => sum + one.total_count, 0)]).toEqual(sums)
+    expect([data.reduce((sum: number, one: Loose) => sum + one.success_count, 0), data.reduce((sum: number, one: Loose) => sum + one.total_count, 0)]).toEqual(sums)
     expect([(await last()).applied, (await sandbox.control.audience()).members]).toEqual([applied, applied ? 3 : 0])
   })
   test('counts as text, null, one object, empty, too short', async () => {
-    const data = async (fault: Record<string, unknown>): Promise<any> => {
+    const data = async (fault: Record<string, unknown>): Promise<Loose> => {
       await arm({ kind: 'counts', ...fault }, { path: '/12/accounts/' })
       return (await users(2)).body.data
     }
@@ -144,17 +144,17 @@ describe('answers that do not fit', () => {
   test('partial_apply applies the first half and counts so', async () => {
     await arm({ kind: 'partial_apply' }, { path: '/12/accounts/' })
     const { data } = (await users(4)).body
-    expect(data.map((one: any) => one.success_count)).toEqual([1, 1, 0, 0])
+    expect(data.map((one: Loose) => one.success_count)).toEqual([1, 1, 0, 0])
     expect((await sandbox.control.audience()).members).toBe(2)
     await arm({ kind: 'partial_apply', apply: 'first:1' })
-    expect((await put('a', 'b')).body.data.products_response.map(({ status }: any) => status)).toEqual(['CREATE_SUCCESS', 'ERROR'])
+    expect((await put('a', 'b')).body.data.products_response.map(({ status }: Loose) => status)).toEqual(['CREATE_SUCCESS', 'ERROR'])
     await arm({ kind: 'status', status: 500, apply: { only: ['c'] } })
     await put('c', 'd')
     expect((await sandbox.control.products()).map(({ id }) => id)).toEqual(['a', 'c'])
   })
   test('a product refused by id, errors in a 200, operation_errors', async () => {
     await arm({ kind: 'product_error', ids: ['b'] })
-    expect((await put('a', 'b')).body.data.products_response.map(({ status }: any) => status)).toEqual(['CREATE_SUCCESS', 'ERROR'])
+    expect((await put('a', 'b')).body.data.products_response.map(({ status }: Loose) => status)).toEqual(['CREATE_SUCCESS', 'ERROR'])
     await arm({ kind: 'errors_in_200' })
     expect((await put('z')).body).toMatchObject({ errors: [{ code: 'INTERNAL_ERROR' }] })
     await arm({ kind: 'operation_errors', indices: [1] }, { path: '/12/accounts/' })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { controlOf, signedCall, withSandbox, type CallResult } from '../support/sandbox.ts'
+import { controlOf, signedCall, withSandbox, type CallResult, type Loose } from '../support/sandbox.ts'
 
 let folder: string
 beforeEach(() => {
@@ -63,7 +63,7 @@ test('what was answered before a SIGKILL is there after it: products, keys, memb
     form: { oauth_verifier: /id="oauth_pin">(\d+)</.exec(page)?.[1] ?? '' },
   })
   expect(access.status).toBe(200)
-  expect((await signedCall(second.url, 'GET', '/12/accounts/18ce54d4x5t/custom_audiences')).body.data.map(({ name }: any) => name)).toContain('Second')
+  expect((await signedCall(second.url, 'GET', '/12/accounts/18ce54d4x5t/custom_audiences')).body.data.map(({ name }: Loose) => name)).toContain('Second')
   const fresh = (await put(second.url, ['e'])).body.data.products_response[0].product_key
   expect(told.products.map(({ product_key: key }) => key)).not.toContain(fresh)
   await kill(second.child)

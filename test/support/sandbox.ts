@@ -3,6 +3,10 @@ import type { Clock } from '../../src/clock.ts'
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/start.ts'
 import { authorization, encode, type SignerCredentials } from './signer.ts'
 
+// Tests look into answers of every shape; each assertion says what it expects of it.
+// oxlint-disable-next-line typescript/no-explicit-any
+export type Loose = any
+
 export interface CallOptions {
   readonly query?: Readonly<Record<string, string | number | boolean>>
   readonly form?: Readonly<Record<string, string>>
@@ -21,8 +25,8 @@ export interface CallResult {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  // Tests look into answers of every shape; each assertion says what it expects.
-  readonly body: any
+  /** Parsed when it is JSON. */
+  readonly body: Loose
 }
 
 export interface SandboxUnderTest extends Sandbox {
@@ -34,20 +38,20 @@ export interface SandboxUnderTest extends Sandbox {
 
 export interface Control {
   readonly request: (method: string, path: string, body?: unknown) => Promise<CallResult>
-  readonly ledger: (after?: number) => Promise<any[]>
-  readonly violations: () => Promise<any[]>
-  readonly stats: () => Promise<any>
+  readonly ledger: (after?: number) => Promise<Loose[]>
+  readonly violations: () => Promise<Loose[]>
+  readonly stats: () => Promise<Loose>
   readonly audience: (id?: string) => Promise<{ members: number; identifiers: Record<string, number>; digest: string }>
   readonly identifiers: (id?: string) => Promise<string>
   readonly catalog: (id?: string) => Promise<{ products: number; digest: string }>
-  readonly products: (id?: string) => Promise<any[]>
+  readonly products: (id?: string) => Promise<Loose[]>
   readonly fault: (match: Record<string, unknown>, fault: Record<string, unknown>, times?: number | 'always') => Promise<string>
   readonly clearFaults: () => Promise<void>
   readonly switches: (values: Record<string, unknown>) => Promise<void>
   readonly advance: (seconds: number) => Promise<void>
   readonly setClock: (iso: string) => Promise<void>
   readonly reset: (seed?: number) => Promise<void>
-  readonly holds: () => Promise<any[]>
+  readonly holds: () => Promise<Loose[]>
   readonly release: (name: string) => Promise<number>
 }
 
@@ -90,7 +94,7 @@ export async function signedCall(base: string, method: string, path: string, opt
 export function controlOf(base: string): Control {
   const request = async (method: string, path: string, body?: unknown): Promise<CallResult> =>
     readAnswer(await fetch(`${base}/_sandbox/${path}`, { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }))
-  const must = async (method: string, path: string, body?: unknown): Promise<any> => {
+  const must = async (method: string, path: string, body?: unknown): Promise<Loose> => {
     const answer = await request(method, path, body)
     if (answer.status !== 200) throw new Error(`${method} /_sandbox/${path}: ${answer.status} ${answer.text}`)
     return answer.body ?? answer.text

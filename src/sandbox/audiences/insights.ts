@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import type { Call, Reply } from '../area.ts'
 import { adsRefusal, adsRefusals, invalidParameter, missingParameter, ok, type AdsError } from '../refusal.ts'
 import type { AudienceState } from './state.ts'
+import { textOf } from '../text.ts'
 
 type InsightsCall = Call<AudienceState>
 
@@ -15,7 +16,7 @@ export function searchKeywords(call: InsightsCall): Reply {
   const negative = (call.params['negative_keywords'] ?? []) as readonly string[]
   if (keywords.length + negative.length > MAX_KEYWORDS) throw adsRefusals([invalidParameter('keywords', `at most ${MAX_KEYWORDS} keywords in total`, `${keywords.length + negative.length} keywords`)])
   const start = Date.parse(String(call.params['start_time']))
-  const end = call.params['end_time'] === undefined ? call.now : Date.parse(String(call.params['end_time']))
+  const end = call.params['end_time'] === undefined ? call.now : Date.parse(textOf(call.params['end_time']))
   if (end <= start) throw adsRefusal('INVALID_TIME_WINDOW', 'end_time must be later than start_time', { parameter: 'end_time' })
   if (end - start > MAX_RANGE_MS) throw adsRefusal('INVALID_TIME_WINDOW', 'start_time and end_time are at most 7 days apart', { parameter: 'start_time' })
   const stepMs = call.params['granularity'] === 'DAY' ? 86_400_000 : 3_600_000
@@ -35,7 +36,7 @@ export function estimateAudience(call: InsightsCall): Reply {
     const { targeting_type: type, targeting_value: value, operator_type: operator, ...rest } = (typeof one === 'object' && one !== null ? one : {}) as Record<string, unknown>
     if (typeof type !== 'string') errors.push(missingParameter('targeting_type'))
     if (typeof value !== 'string' && typeof value !== 'number') errors.push(missingParameter('targeting_value'))
-    if (operator !== undefined && !['EQ', 'NE', 'GTE', 'LT'].includes(String(operator))) errors.push(invalidParameter('operator_type', 'one of EQ, NE, GTE, LT', operator))
+    if (operator !== undefined && !['EQ', 'NE', 'GTE', 'LT'].includes(textOf(operator))) errors.push(invalidParameter('operator_type', 'one of EQ, NE, GTE, LT', operator))
     for (const name in rest) errors.push({ ...invalidParameter(name, 'a field of a criterion', ''), message: `"${name}" is not a field of a criterion` })
   }
   if (errors.length > 0) throw adsRefusals(errors)

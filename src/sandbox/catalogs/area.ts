@@ -6,6 +6,7 @@ import { adsRefusal, adsRefusals, invalidParameter, ok } from '../refusal.ts'
 import { canonicalJson, catalogOf, deleteProducts, listProducts, putProducts } from './products.ts'
 import { createFeed, createSet, deleteFeed, deleteSet, getFeed, getSet, listFeeds, listSets, updateFeed, updateSet } from './sets.ts'
 import { createCatalogState, newCatalog, type Catalog, type CatalogState, type Product } from './state.ts'
+import { textOf } from '../text.ts'
 
 type CatalogCall = Call<CatalogState>
 
@@ -95,9 +96,9 @@ function deleteCatalog(call: CatalogCall): Reply {
 function userOf(call: CatalogCall): string {
   const own = call.user?.id ?? '1001'
   const asked = call.params['user_id']
-  if (asked !== undefined && String(asked) !== own) {
-    if (call.world.users.has(String(asked))) throw adsRefusal('ACTION_NOT_ALLOWED', 'The catalogs of another user are out of reach', { parameter: 'user_id' })
-    throw adsRefusals([invalidParameter('user_id', 'the authenticated user', String(asked))])
+  if (asked !== undefined && textOf(asked) !== own) {
+    if (call.world.users.has(textOf(asked))) throw adsRefusal('ACTION_NOT_ALLOWED', 'The catalogs of another user are out of reach', { parameter: 'user_id' })
+    throw adsRefusals([invalidParameter('user_id', 'the authenticated user', textOf(asked))])
   }
   return own
 }

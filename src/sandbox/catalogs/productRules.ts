@@ -1,5 +1,6 @@
 /** The field rules of spec 2.2, checked on one product as written. The sandbox's own reading; our records room has another. */
 import { parseTimestamp } from '../timestamps.ts'
+import { codePoints } from '../text.ts'
 
 /** Fields of a product in the order of spec 2.2. */
 export const PRODUCT_FIELDS = [
@@ -143,5 +144,5 @@ export function hasHtml(text: string): boolean {
 }
 
 function lengthOf(text: string, unit: LengthUnit): number {
-  return unit === 'utf16' ? text.length : unit === 'bytes' ? Buffer.byteLength(text) : [...text].length
+  return unit === 'utf16' ? text.length : unit === 'bytes' ? Buffer.byteLength(text) : codePoints(text)
 }

@@ -3,6 +3,7 @@ import type { Call, Reply } from '../area.ts'
 import { adsRefusal, adsRefusals, invalidParameter } from '../refusal.ts'
 import { checkProduct, hasHtml, PRODUCT_FIELDS, type LengthUnit, type StoredProduct } from './productRules.ts'
 import type { Catalog, CatalogState, Product } from './state.ts'
+import { textOf } from '../text.ts'
 
 type CatalogCall = Call<CatalogState>
 
@@ -74,7 +75,7 @@ export function deleteProducts(call: CatalogCall): Reply {
   const unknown = world.switch('delete_unknown_key')
   if (unknown === 'not_found') {
     const missing = keys.find((key) => !catalog.idByKey.has(String(key)))
-    if (missing !== undefined) throw adsRefusal('NOT_FOUND', `Product ${String(missing)} was not found`, { parameter: 'product_keys' })
+    if (missing !== undefined) throw adsRefusal('NOT_FOUND', `Product ${textOf(missing)} was not found`, { parameter: 'product_keys' })
   }
   const results = keys.map((given, index) => {
     const key = String(given)
@@ -101,9 +102,9 @@ export function listProducts(call: CatalogCall): Reply {
   const sorted = visible.sort((a, b) => (BigInt(a.key) < BigInt(b.key) ? -1 : 1))
   const count = call.params['count'] as number
   const cursor = call.params['cursor']
-  if (cursor !== undefined && !/^\d{1,19}$/.test(String(cursor))) throw adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer', cursor)])
+  if (cursor !== undefined && !/^\d{1,19}$/.test(textOf(cursor))) throw adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer', cursor)])
   // The cursor is the last key seen plus one, as the service's look (gaps 6 'Reads').
-  const from = cursor === undefined ? 0 : sorted.findIndex((product) => BigInt(product.key) >= BigInt(String(cursor)))
+  const from = cursor === undefined ? 0 : sorted.findIndex((product) => BigInt(product.key) >= BigInt(textOf(cursor)))
   const page = from === -1 ? [] : sorted.slice(from, from + count)
   const last = page.at(-1)
   const more = last !== undefined && from + count < sorted.length

@@ -1,0 +1,105 @@
+/** What a request says before its endpoint handles it: route, form, JSON, size; and what it shows of broken rules. */
+import type { Endpoint } from '../service/contract/endpoint.ts'
+import type { FaultSeat } from './faultRunner.ts'
+import type { Carried } from './inspect.ts'
+import type { Ledger } from './ledger.ts'
+import { adsRefusal, adsRefusals, coreRefusal, problem, Refusal } from './refusal.ts'
+import type { Route } from './router.ts'
+import { parseForm, type Pair } from './signature.ts'
+import { looksLikeEmail, looksLikePhone } from './violations.ts'
+
+/** No endpoint takes more than 5,000,000 bytes; what is larger is read to here, so that the refusal can be answered. */
+export const MAX_BODY = 32 * 1024 * 1024
+
+/** One request on its way through the layers. */
+export interface Seat extends FaultSeat {
+  readonly startedAt: number
+  readonly route: Route
+  readonly rawPath: string
+  readonly rawQuery: string
+  readonly query: readonly Pair[]
+  body: Buffer
+  json: unknown
+  jsonError: boolean
+  carried: Carried
+  caller: string
+  finished: boolean
+}
+
+/** An absolute-form target is a proxy's: only its path counts. */
+export function pathOf(path: string): string {
+  return /^https?:\/\//.test(path) ? path.replace(/^https?:\/\/[^/]*/, '') : path
+}
+
+export function routed(seat: Seat): Endpoint {
+  const { route, rawPath } = seat
+  if (route.kind === 'found') return route.endpoint
+  const core = /^\/(?:oauth2?|1\.1|2)(?:\/|$)/.test(rawPath)
+  if (route.kind === 'method') {
+    const headers = { allow: route.allowed.join(', ') }
+    if (core) throw new Refusal(405, rawPath.startsWith('/2/') ? { kind: 'json', body: { title: 'Method Not Allowed', detail: 'Method not allowed', type: 'about:blank', status: 405 } } : { kind: 'core', errors: [{ code: 86, message: 'This method is not allowed for this resource.' }] }, headers)
+    throw new Refusal(405, { kind: 'ads', errors: [{ code: 'METHOD_NOT_ALLOWED', message: `The method ${seat.entry.method} is not allowed for this route` }] }, headers)
+  }
+  if (rawPath.startsWith('/2/')) throw problem(404, 'Not Found', 'Not Found', 'about:blank')
+  if (core) throw coreRefusal(404, 34, 'Sorry, that page does not exist.')
+  throw adsRefusal('ROUTE_NOT_FOUND', `The route ${rawPath} was not found`)
+}
+
+export function formOf(seat: Seat): readonly Pair[] {
+  const type = seat.request.headers['content-type']
+  return seat.body.length > 0 && type !== undefined && type.toLowerCase().includes('application/x-www-form-urlencoded') ? parseForm(seat.body.toString()) : NO_PAIRS
+}
+
+const NO_PAIRS: readonly Pair[] = []
+
+export function isJsonBody(seat: Seat): boolean {
+  return seat.body.length > 0 && (seat.request.headers['content-type'] ?? '').toLowerCase().includes('json') && !/^\s*(?:\{\s*\}|null)?\s*$/.test(seat.body.toString())
+}
+
+export function parseJson(seat: Seat): void {
+  try {
+    seat.json = JSON.parse(seat.body.toString()) as unknown
+  } catch {
+    seat.jsonError = true
+  }
+}
+
+/** Over 2,500 operations: 400; over 5,000,000 bytes: 413; both `REQUEST_TOO_COMPLEX` (gaps 5 'Too much'). */
+export function checkSize(seat: Seat, endpoint: Endpoint, choice: string): void {
+  const limit = endpoint.bodyLimit
+  const bytes = limit?.bytes ?? MAX_BODY
+  const entries = limit?.entries ?? Number.POSITIVE_INFINITY
+  const tooLong = seat.entry.bytes > bytes
+  const tooMany = Array.isArray(seat.json) && seat.json.length > entries
+  if (!tooLong && !tooMany) return
+  if (choice === 'reset') {
+    seat.request.socket.resetAndDestroy()
+    throw new Refusal(400, { kind: 'ads', errors: [] })
+  }
+  const message = tooLong ? `The request body is larger than ${bytes} bytes` : `The request has more than ${entries} operations`
+  throw adsRefusals([{ code: 'REQUEST_TOO_COMPLEX', message }], tooLong && choice === 'split' ? 413 : 400)
+}
+
+
+/** Limits of spec 8, and the one call that must never happen by itself: deleting a catalog, without a person's name on it. */
+export function noteLimits(seat: Seat, ledger: Ledger): void {
+  const { entry, endpoint, carried, json } = seat
+  const violate = (rule: string, detail: string): void => ledger.violate(entry, entry.time, rule, detail)
+  const { entries, bytes } = endpoint?.bodyLimit ?? {}
+  if (endpoint?.name === 'products.put' && carried.items > 25) violate('over_25_products', `${carried.items} products`)
+  if (entries !== undefined && Array.isArray(json) && json.length > entries) violate(`over_${entries}_operations`, `${json.length} operations`)
+  if (bytes !== undefined && entry.bytes > bytes) violate(`over_${bytes}_bytes`, `${entry.bytes} bytes`)
+  if (endpoint?.name === 'catalogs.delete' && seat.request.headers['x-operator'] === undefined) violate('catalog_delete_without_operator', 'no x-operator header names who wants it')
+}
+
+/** Raw emails and phone numbers in the address or a header. Bodies are looked at by their area. */
+export function noteRawValues(seat: Seat, ledger: Ledger): void {
+  const found = (place: string): void => ledger.violate(seat.entry, seat.entry.time, 'raw_identifier', `looks like an email or phone in the ${place}`)
+  if (looksLikeEmail(seat.rawPath)) found('path')
+  if (seat.query.some(([, value]) => looksLikeEmail(value) || (value.startsWith('+') && looksLikePhone(value)))) found('query')
+  const { headers } = seat.request
+  for (const name in headers) {
+    const value = headers[name]
+    if (name !== 'authorization' && typeof value === 'string' && looksLikeEmail(value)) found(`header ${name}`)
+  }
+}
