@@ -23,16 +23,10 @@ export interface SourceFacts {
   /** Whether the decoded text ended with a line end (CSV, TSV, JSON lines); null where it does not apply. */
   readonly finalNewline: boolean | null
   readonly completeness: Completeness
-  /** Where this reading is not complete: how the last complete one ended, so that it stays the measure. */
-  readonly standard?: SourceStandard
   /** What is worth saying once about this source (delimiter found, columns left out …); never a value of it. */
   readonly notes?: readonly string[]
   readonly etag?: string
   readonly lastModified?: string
-}
-
-export interface SourceStandard {
-  readonly finalNewline: boolean | null
 }
 
 /**

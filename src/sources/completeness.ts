@@ -1,5 +1,5 @@
 import type { FormatEnd } from '../formats/formatReader.ts'
-import type { Completeness, SourceFacts, SourceStandard } from '../formats/rows.ts'
+import type { Completeness, SourceFacts } from '../formats/rows.ts'
 import type { CompletenessProof } from '../pipeline/definition.ts'
 import type { TransportEnd } from './byteStream.ts'
 
@@ -8,7 +8,6 @@ export interface EndFacts {
   readonly format: FormatEnd
   readonly transport: TransportEnd
   readonly containerProof: string | undefined
-  readonly compression: string
   readonly previous?: SourceFacts
   /** What a marker or manifest said; undefined where none was asked for. */
   readonly witness?: Witness
@@ -55,29 +54,19 @@ function judgeEnd(facts: EndFacts): Completeness {
 }
 
 /** What speaks against the end of a text that has no end mark of its own; undefined where nothing does. */
-function judgeOpenEnd({ format, containerProof, transport, previous, compression }: EndFacts): Completeness | undefined {
+function judgeOpenEnd({ format, containerProof, transport, previous }: EndFacts): Completeness | undefined {
   if (format.proof !== undefined || containerProof !== undefined) return undefined
   if (format.doubt !== undefined) return unproven(format.doubt)
   if (previous === undefined) return undefined
-  if (previous.compression !== compression) return unproven(`the source was packed with ${previous.compression} and is ${compression} now`)
-  const gone = previous.columns.filter((column) => !format.columns.includes(column))
-  // Only tables have one header for all rows; the keys of JSON come and go with the records.
-  if (isTable(previous.format) && gone.length > 0) return unproven(`${gone.length} columns of the last reading are gone`)
-  const ended = standardOf(previous)?.finalNewline
-  if (transport.endsAsBefore !== true || ended === undefined || ended === null || ended === format.finalNewline) return undefined
+  // A table without a row may have been cut in its header; with rows behind it the header is whole.
+  if (format.rowCount === 0 && previous.columns.some((column) => !format.columns.includes(column))) return unproven('the header is not whole and no row follows')
+  const ended = previous.finalNewline
+  if (transport.endsAsBefore !== true || ended === null || ended === format.finalNewline) return undefined
   return unproven(
-    ended ? 'the file ends without a line end, its last complete reading ended with one' : 'the file ends with a line end, its last complete reading ended without one',
+    ended
+      ? 'the file ends without a line end, its last complete reading ended with one; set `complete:` if it is whole'
+      : 'the file ends with a line end, its last complete reading ended without one; set `complete:` if it is whole',
   )
-}
-
-/** How the last complete reading ended, carried through readings that were not complete. */
-export function standardOf(previous: SourceFacts | undefined): SourceStandard | undefined {
-  if (previous === undefined) return undefined
-  return previous.completeness.complete ? { finalNewline: previous.finalNewline } : previous.standard
-}
-
-function isTable(format: string): boolean {
-  return format === 'csv' || format === 'tsv' || format === 'xlsx'
 }
 
 function judgeManifest({ witness, format, bytes, sha256 }: EndFacts): Completeness {

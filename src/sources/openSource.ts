@@ -8,7 +8,7 @@ import type { SourceFacts } from '../formats/rows.ts'
 import type { SourceDefinition } from '../pipeline/definition.ts'
 import type { Row } from '../records/record.ts'
 import type { ByteStream } from './byteStream.ts'
-import { judgeCompleteness, standardOf } from './completeness.ts'
+import { judgeCompleteness } from './completeness.ts'
 import { isLocalFile } from './hashSource.ts'
 import { openHttp } from './http.ts'
 import { openLocalFile } from './localFile.ts'
@@ -77,13 +77,11 @@ async function readStream(stream: ByteStream, definition: SourceDefinition, cont
         format: end,
         transport,
         containerProof: opened.containerProof,
-        compression: opened.detected.compression,
         bytes,
         sha256,
         ...(context.previous === undefined ? {} : { previous: context.previous }),
         ...(witness === undefined ? {} : { witness }),
       })
-      const standard = completeness.complete ? undefined : standardOf(context.previous)
       facts = {
         uri: name,
         bytes,
@@ -94,7 +92,6 @@ async function readStream(stream: ByteStream, definition: SourceDefinition, cont
         columns: end.columns,
         finalNewline: end.finalNewline,
         completeness,
-        ...(standard === undefined ? {} : { standard }),
         notes: [...opened.detected.notes, ...end.notes.filter((note) => !opened.detected.notes.includes(note))],
         ...(transport.etag === undefined ? {} : { etag: transport.etag }),
         ...(transport.lastModified === undefined ? {} : { lastModified: transport.lastModified }),
