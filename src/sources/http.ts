@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Dispatcher } from 'undici'
 import { Agent, request } from 'undici'
 import { RunError } from '../errors.ts'
+import type { ReadLimits } from '../formats/limits.ts'
 import { readLimits } from '../formats/limits.ts'
 import type { SourceFacts } from '../formats/rows.ts'
 import type { SourceDefinition } from '../pipeline/definition.ts'
@@ -16,6 +17,7 @@ export interface HttpContext {
   readonly signal?: AbortSignal
   readonly previous?: SourceFacts
   readonly backoffMs?: number
+  readonly limits?: Pick<ReadLimits, 'idleMs' | 'totalMs'>
 }
 
 const maxRedirects = 5
@@ -63,14 +65,15 @@ class HttpFetcher {
     this.#url = checkUrl(definition.uri, definition.allowPrivate)
     this.label = safeLabel(this.#url)
     this.backoffMs = context.backoffMs ?? 500
+    const limits = context.limits ?? readLimits
     this.#credentials = credentialHeaders(definition, context.env)
     this.#agent = new Agent({
       connect: { lookup: checkedLookup(definition.allowPrivate), timeout: 15_000, minVersion: 'TLSv1.2' },
-      headersTimeout: readLimits.idleMs,
-      bodyTimeout: readLimits.idleMs,
+      headersTimeout: limits.idleMs,
+      bodyTimeout: limits.idleMs,
       pipelining: 1,
     })
-    const total = AbortSignal.timeout(readLimits.totalMs)
+    const total = AbortSignal.timeout(limits.totalMs)
     this.#signal = context.signal === undefined ? total : AbortSignal.any([context.signal, total])
   }
 
@@ -83,7 +86,8 @@ class HttpFetcher {
           await answer.body.dump()
           return 'unchanged'
         }
-        if (answer.statusCode === 200 || answer.statusCode === 206) return answer
+        // Part of a feed that nobody asked for in parts is not the feed.
+        if (answer.statusCode === 200 || (answer.statusCode === 206 && from > 0)) return answer
         await answer.body.dump().catch(() => undefined)
         if ((answer.statusCode === 429 || answer.statusCode >= 500) && attempt < maxTries) {
           await delay(waitMs(answer, attempt, this.backoffMs), undefined, { signal: this.#signal })
@@ -92,12 +96,18 @@ class HttpFetcher {
         throw statusError(answer.statusCode, this.label)
       } catch (error) {
         if (error instanceof RunError) throw error
+        this.throwIfCancelled()
         if (this.#signal.aborted || attempt >= maxTries) throw unavailable(error, this.label)
         const refusal = findRunError(error)
         if (refusal !== undefined) throw refusal
         await delay(this.backoffMs * 2 ** (attempt - 1), undefined, { signal: this.#signal }).catch(() => undefined)
       }
     }
+  }
+
+  /** Whoever asked for the feed wants it no more: that is no failure of the source. */
+  throwIfCancelled(): void {
+    this.#context.signal?.throwIfAborted()
   }
 
   async close(): Promise<void> {
@@ -173,6 +183,7 @@ class ResumableBody {
         throw new Error('the body is shorter than its declared length')
       } catch (error) {
         if (error instanceof RunError) throw error
+        this.#fetcher.throwIfCancelled()
         cuts = this.#received > before ? 1 : cuts + 1
         if (cuts >= maxTries || this.#validator === undefined) throw this.#cut(error)
         answer = await this.#resume(error)

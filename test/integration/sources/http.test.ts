@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { createServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
+import { readLimits } from '../../../src/formats/limits.ts'
 import { isPrivateAddress } from '../../../src/sources/addresses.ts'
 import { checkUrl } from '../../../src/sources/httpAddress.ts'
 import { readSource, sourceOf } from './support.ts'
@@ -201,4 +202,22 @@ test('case 137: a name that resolves to this machine is refused without a connec
 
 test('public addresses are not private', () => {
   expect(['8.8.8.8', '1.1.1.1', '2606:4700::1111'].map(isPrivateAddress)).toEqual([false, false, false])
+})
+
+test('R7: a server that stops in the middle is given up after the idle time', async () => {
+  await using server = await rawServer((_, socket) => void socket.write(headers({ 'content-length': csv.length }) + csv.slice(0, 500)))
+  expect((await readSource(from(server), { limits: { ...readLimits, idleMs: 20 } })).code).toBe('FILE_TRUNCATED')
+})
+
+test('a part that nobody asked for is not the feed', async () => {
+  await using server = await rawServer((_, socket) => socket.end(headers({ 'content-length': 100, 'content-range': `bytes 0-99/${csv.length}` }, '206 Partial Content') + csv.slice(0, 100)))
+  expect((await readSource(from(server))).code).toBe('SOURCE_UNAVAILABLE')
+})
+
+test('a cancelled reading ends with the reason of whoever cancelled it', async () => {
+  const abort = new AbortController()
+  await using server = await rawServer((_, socket) => {
+    socket.write(headers({ 'content-length': csv.length }) + csv.slice(0, 500), () => abort.abort(new Error('enough')))
+  })
+  await expect(readSource(from(server), { signal: abort.signal })).rejects.toThrow('enough')
 })

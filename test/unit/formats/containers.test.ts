@@ -105,6 +105,13 @@ describe('transport, containers, encodings (bad-inputs section 1)', () => {
   ] as const)('%s is read by setting', async (encoding, bytes, text) => {
     expect((await read(Buffer.concat([Buffer.from('id,title\n1,'), Buffer.from(bytes), Buffer.from('\n')]), { encoding, chunkBytes: 1 })).rows[0]?.cells).toEqual(['1', text])
   })
+  test('case 177: windows-1251, semicolons and repeated names, each by setting', async () => {
+    const bytes = Buffer.from('id;\xef;\xef\n1;a;b\n', 'latin1')
+    expect(await refusal(bytes)).toBe('FILE_ENCODING')
+    expect(await refusal(bytes, { encoding: 'windows-1251' })).toBe('FILE_DUPLICATE_COLUMN')
+    const result = await read(bytes, { encoding: 'windows-1251', csv: { headerRow: 1, columns: ['id', 'title', 'brand'] } })
+    expect(result.rows[0]?.cells).toEqual(['1', 'a', 'b'])
+  })
   test('case 17: mark before HTTP header before declaration', async () => {
     const xml = (declared: string, text: Buffer) => Buffer.concat([Buffer.from(`<?xml version="1.0" encoding="${declared}"?><rss><channel><item><id>`), text, Buffer.from('</id></item></channel></rss>')])
     const latin = xml('iso-8859-1', Buffer.from([0xe9]))
