@@ -45,7 +45,8 @@ export interface SourceDefinition {
   /** Sheet of a workbook; the first without it. */
   readonly sheet?: string
   readonly csv: {
-    readonly delimiter: string | 'auto'
+    /** `auto`, or one character. */
+    readonly delimiter: string
     readonly quote: string
     /** Line of the header, from 1; `auto` finds it behind comment and title rows. */
     readonly headerRow: number | 'auto'

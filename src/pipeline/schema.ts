@@ -58,7 +58,7 @@ const schedule = z.string('must be a cron expression').refine((expression) => {
 const timezone = z.string('must be an IANA time zone').refine((zone) => {
   if (!/^[A-Za-z]/.test(zone)) return false
   try {
-    return new Intl.DateTimeFormat('en', { timeZone: zone }) !== undefined
+    return new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone !== ''
   } catch {
     return false
   }
@@ -69,11 +69,17 @@ const url = z
   .min(1, 'must be a path or address')
   .max(4096, 'is longer than 4096 characters')
   .refine((value) => !value.includes('${'), 'references ${…}, which are not expanded: write the address, put secrets into credentials, or use a .ts pipeline')
+  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
   .refine((value) => !/[\u0000-\u001f\u007f]/.test(value), 'holds control characters')
   .refine((value) => {
     const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(value)?.[1]?.toLowerCase()
     return scheme === undefined || sourceSchemes.includes(scheme)
   }, `must be a path, or one of ${sourceSchemes.map((scheme) => `${scheme}:`).join(' ')}, or -`)
+
+/** One code point: what a splitter can look for. */
+function isOneCharacter(value: string): boolean {
+  return value !== '' && value.length === String.fromCodePoint(value.codePointAt(0) ?? 0).length
+}
 
 const complete = z.union(
   [z.literal('auto'), strict({ marker: text('a path') }), strict({ manifest: text('a path') }), strict({ trailer: text('a text with {n}').refine((value) => value.includes('{n}'), 'must hold {n}') }), strict({ rows: count(0) })],
@@ -91,8 +97,8 @@ const source = strict({
   member: text('the name of a member').optional(),
   sheet: text('the name of a sheet').optional(),
   csv: strict({
-    delimiter: z.string('must be auto or a delimiter').refine((value) => value === 'auto' || value === 'tab' || [...value].length === 1, 'must be auto, tab or one character').optional(),
-    quote: z.string('must be a quote').refine((value) => [...value].length === 1, 'must be one character').optional(),
+    delimiter: z.string('must be auto or a delimiter').refine((value) => value === 'auto' || value === 'tab' || isOneCharacter(value), 'must be auto, tab or one character').optional(),
+    quote: z.string('must be a quote').refine(isOneCharacter, 'must be one character').optional(),
     header_row: z.union([z.literal('auto'), count(1, 1000)], 'must be auto or a line number from 1').optional(),
     columns: z.array(column, 'must be a list of column names').min(1).optional(),
   }).optional(),

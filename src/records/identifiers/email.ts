@@ -72,6 +72,7 @@ function slowEmail(given: string, options: EmailOptions): Normalized {
   if (/^mailto:/i.test(text) || /[<>]/.test(text)) return invalid('carries a name or mailto:')
   text = text.normalize('NFC').toLowerCase().normalize('NFC')
   if (text.length > 254) return invalid('is longer than 254 characters')
+  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
   if (!text.isWellFormed() || /[\u0000-\u001f\u007f-\u009f]/.test(text)) return invalid('holds control characters')
   const at = text.lastIndexOf('@')
   if (at <= 0) return invalid('has no @ with something before it')
@@ -86,6 +87,7 @@ function slowEmail(given: string, options: EmailOptions): Normalized {
   if (local.length > 64) return invalid('has more than 64 characters before the @')
   if (/[\uff01-\uff5e]/.test(text)) return invalid('holds full-width characters')
   if (!/^(?:[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?\.)+[\p{L}][\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}]$/u.test(domain)) return invalid('has no valid domain')
+  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
   const ascii = options.idnToAscii && /[^\u0000-\u007f]/.test(domain) ? URL.parse(`https://${domain}/`)?.hostname : domain
   if (ascii === undefined) return invalid('has no valid domain')
   const result = judged(`${local}@${ascii}`)

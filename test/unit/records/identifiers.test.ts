@@ -19,9 +19,9 @@ describe('published vectors', () => {
 
   test.for(vectors)('%s %s (%s) becomes %s', ([kind, input, country, normalized, sha256]) => {
     const result = normalizeIdentifier(kind, input, country === '' ? undefined : country)
-    if (normalized === '(invalid)') return expect(result).toHaveProperty('code')
-    expect(result).toMatchObject({ text: normalized })
-    expect(digestOf(kind, input, country === '' ? undefined : country)?.toString('hex')).toBe(sha256)
+    const isInvalid = normalized === '(invalid)'
+    expect('text' in result ? result.text : undefined).toBe(isInvalid ? undefined : normalized)
+    expect(digestOf(kind, input, country === '' ? undefined : country)?.toString('hex')).toBe(isInvalid ? undefined : sha256)
   })
 
   test.for([
@@ -142,13 +142,17 @@ describe('emails', () => {
   ] as const)('%s is %s', ([text, expected]) => expect(email(text)).toBe(expected))
 
   test('normalizing twice changes nothing', () => {
+    let seen = 0
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 20 }), (local) => {
-        const first = normalizeIdentifier('email', `${local}@example.com`, undefined)
-        if ('text' in first) expect(normalizeIdentifier('email', first.text, undefined)).toMatchObject({ text: first.text })
+        const first = email(`${local}@example.com`)
+        if (first === 'EMAIL_INVALID') return true
+        seen += 1
+        return email(first) === first
       }),
-      { numRuns: 3000 },
+      { numRuns: 5000 },
     )
+    expect(seen).toBeGreaterThan(100)
   })
 
   test('the second normalization is applied', () => {
