@@ -11,6 +11,9 @@ export interface AccountRecord {
   deleted: boolean
 }
 
+/** When everything that a sandbox has from the start was made: fixed, so that a restart with a journal shows the same. */
+export const FIRST_DAY = '2026-01-15T12:00:00Z'
+
 /** Records by account id, then by their own id, in the order of their creation. */
 export type Table<T> = Map<string, Map<string, T>>
 

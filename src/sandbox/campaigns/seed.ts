@@ -1,21 +1,18 @@
 /** The first state of the campaign area: enough of everything that each read answers something (interface.md 5). */
-import { recordsOfAccount } from '../accountRecords.ts'
+import { FIRST_DAY, recordsOfAccount } from '../accountRecords.ts'
 import type { World } from '../area.ts'
-import { isoSeconds } from '../timestamps.ts'
 import { FIXED_ACCOUNT } from '../world.ts'
 import type { CampaignsState, LineItem } from './state.ts'
 
 /** An account of the same user with the media poll feature, which no endpoint grants (spec 5 rule 7). */
 export const SECOND_ACCOUNT = '18ce55media'
 
-const DAY = 86_400_000
-
 export function createCampaigns(world: World): CampaignsState {
   const state: CampaignsState = {
     apps: new Map(), funding: new Map(), campaigns: new Map(), lineItems: new Map(), promotedTweets: new Map(), targeting: new Map(), lineItemCategories: new Map(),
     features: new Map(), history: new Map(),
   }
-  const at = isoSeconds(world.now())
+  const at = FIRST_DAY
   const stamps = { created_at: at, updated_at: at, deleted: false }
   addSecondAccount(world, at)
   for (const [account, funding] of [[FIXED_ACCOUNT, 'lygyi'], [SECOND_ACCOUNT, 'lygyj']] as const) {
@@ -35,7 +32,7 @@ export function createCampaigns(world: World): CampaignsState {
   campaigns.set('8wku3', { id: '8wku3', name: 'Brand', budget_optimization: 'CAMPAIGN', daily_budget_amount_local_micro: 20_000_000n, total_budget_amount_local_micro: 900_000_000n, ...campaign })
 
   const items = recordsOfAccount(state.lineItems, FIXED_ACCOUNT)
-  for (const item of lineItems(world, stamps)) items.set(item.id, item)
+  for (const item of lineItems(stamps)) items.set(item.id, item)
 
   const promoted = recordsOfAccount(state.promotedTweets, FIXED_ACCOUNT)
   promoted.set('1efwlo', { id: '1efwlo', line_item_id: '9cqi0', tweet_id: '1166476031668015104', entity_status: 'ACTIVE', approval_status: 'ACCEPTED', ...stamps })
@@ -66,10 +63,10 @@ function addSecondAccount(world: World, at: string): void {
 }
 
 /** One of each kind that the rules of spec 4.6 tell apart; `9cqi1` and `9cqi2` are there to be deleted. */
-function lineItems(world: World, stamps: Pick<LineItem, 'created_at' | 'updated_at' | 'deleted'>): LineItem[] {
+function lineItems(stamps: Pick<LineItem, 'created_at' | 'updated_at' | 'deleted'>): LineItem[] {
   const base: Omit<LineItem, 'id' | 'name' | 'objective' | 'goal'> = {
     campaign_id: '8wku2', product_type: 'PROMOTED_TWEETS', placements: ['ALL_ON_SERVICE'], entity_status: 'ACTIVE', start_time: stamps.created_at,
-    end_time: isoSeconds(world.now() + 90 * DAY), bid_strategy: 'AUTO', bid_amount_local_micro: null, total_budget_amount_local_micro: 500_000_000n,
+    end_time: '2036-01-01T00:00:00Z', bid_strategy: 'AUTO', bid_amount_local_micro: null, total_budget_amount_local_micro: 500_000_000n,
     daily_budget_amount_local_micro: 5_000_000n, target_cpa_local_micro: null, pay_by: 'IMPRESSION', currency: 'USD', frequency_cap: null, duration_in_days: null, categories: [],
     advertiser_user_id: null, advertiser_domain: null, android_app_store_identifier: null, ios_app_store_identifier: null, audience_expansion: null, primary_web_event_tag: null,
     standard_delivery: null, automatic_tweet_promotion: null, creative_source: 'MANUAL', ...stamps,

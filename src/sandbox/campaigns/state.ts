@@ -1,5 +1,5 @@
 /** What the campaign area holds, in wire form; money is bigint (gaps 7 'int64'). */
-import type { Call, World } from '../area.ts'
+import type { Call } from '../area.ts'
 import { type AccountRecord, type Table } from '../accountRecords.ts'
 
 export interface AccountApp extends AccountRecord {
@@ -117,34 +117,4 @@ export function campaignReasons(state: CampaignsState, accountId: string, campai
     ...(campaign.entity_status === 'PAUSED' ? ['PAUSED_BY_ADVERTISER'] : []),
     ...(funding === undefined || funding.deleted || !funding.able_to_fund ? ['FUNDING_PROBLEM'] : []),
   ]
-}
-
-export function isServable(state: CampaignsState, accountId: string, item: LineItem, now: number): boolean {
-  const campaign = state.campaigns.get(accountId)?.get(item.campaign_id)
-  const inFlight = (item.start_time === null || Date.parse(item.start_time) <= now) && (item.end_time === null || now < Date.parse(item.end_time))
-  return !item.deleted && item.entity_status === 'ACTIVE' && inFlight && campaign !== undefined && campaignReasons(state, accountId, campaign).length === 0
-}
-
-export interface TargetedCampaign {
-  readonly campaign_id: string
-  readonly campaign_name: string
-  readonly line_items: { readonly id: string; readonly name: string | null; readonly servable: boolean }[]
-}
-
-/** Campaigns and line items whose targeting names the audience (spec 2.3 targeting entry); for the audiences area. */
-export function campaignsTargeting(world: World, input: { readonly accountId: string; readonly audienceId: string; readonly onlyServable: boolean }): TargetedCampaign[] {
-  const state = world.stateOf('campaigns') as CampaignsState
-  const found = new Map<string, TargetedCampaign>()
-  for (const criterion of state.targeting.get(input.accountId)?.values() ?? []) {
-    if (criterion.deleted || !criterion.targeting_type.includes('AUDIENCE') || criterion.targeting_value !== input.audienceId) continue
-    const item = state.lineItems.get(input.accountId)?.get(criterion.line_item_id)
-    const campaign = item === undefined ? undefined : state.campaigns.get(input.accountId)?.get(item.campaign_id)
-    if (item === undefined || campaign === undefined || item.deleted) continue
-    const servable = isServable(state, input.accountId, item, world.now())
-    if (input.onlyServable && !servable) continue
-    const entry: TargetedCampaign = found.get(campaign.id) ?? { campaign_id: campaign.id, campaign_name: campaign.name, line_items: [] }
-    if (!entry.line_items.some((known) => known.id === item.id)) entry.line_items.push({ id: item.id, name: item.name, servable })
-    found.set(campaign.id, entry)
-  }
-  return [...found.values()]
 }

@@ -1,6 +1,5 @@
 /** What the creatives area holds, in wire form where nothing must be hidden (spec 2.4). */
-import type { World } from '../area.ts'
-import { recordsOfAccount, type AccountRecord, type Table } from '../accountRecords.ts'
+import { FIRST_DAY, recordsOfAccount, type AccountRecord, type Table } from '../accountRecords.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { FIXED_ACCOUNT } from '../world.ts'
 
@@ -83,9 +82,9 @@ export function mediaObject(mediaKey: string, at: string): MediaObject | undefin
 }
 
 /** Library, account media and a card of each type, so that every read answers something. */
-export function createCreatives(world: World): CreativesState {
+export function createCreatives(): CreativesState {
   const state: CreativesState = { accountMedia: new Map(), cards: new Map(), legacyCards: new Map(), polls: new Map(), conversations: new Map(), media: new Map(), widths: new Map() }
-  const at = isoSeconds(world.now())
+  const at = FIRST_DAY
   const stamps = { created_at: at, updated_at: at, deleted: false }
   addMedia(state, at)
   const accountMedia = recordsOfAccount(state.accountMedia, FIXED_ACCOUNT)

@@ -8,7 +8,6 @@ import { v2Handlers } from './v2.ts'
 interface Published {
   readonly kind: 'published'
   readonly scheduledId: string
-  readonly postId: string
 }
 
 export const postsArea = defineArea({
@@ -16,11 +15,12 @@ export const postsArea = defineArea({
   createState: createPosts,
   handlers: { ...advertiserHandlers, ...v2Handlers(emitPost) },
   onClock: (world, state) => {
-    for (const due of duePosts(state, world.now())) world.record('posts', { kind: 'published', scheduledId: due.id, postId: world.newId() } satisfies Published)
+    for (const due of duePosts(state, world.now())) world.record('posts', { kind: 'published', scheduledId: due.id } satisfies Published)
   },
   applyEvent: (world, state, event) => {
     // Only this area records events under its name.
-    const { scheduledId, postId } = event as Published
-    publishScheduled(world, state, scheduledId, postId)
+    const { scheduledId } = event as Published
+    // The id is taken here, so that a replay of the journal counts it too.
+    publishScheduled(world, state, scheduledId, world.newId())
   },
 })

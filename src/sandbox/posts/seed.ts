@@ -1,16 +1,16 @@
 /** The first posts and users (interface.md 5: posts and users exist from the start). Invented. */
-import type { World } from '../area.ts'
+import { FIRST_DAY } from '../accountRecords.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { FIXED_ACCOUNT } from '../world.ts'
 import { newPost, type Post, type PostsState, type WaitingPost } from './state.ts'
 
 const HOUR = 3_600_000
 
-export function createPosts(world: World): PostsState {
+export function createPosts(): PostsState {
   const state: PostsState = { posts: new Map(), scheduled: new Map(), drafts: new Map(), users: new Map(), media: new Map(), places: new Map(), polls: new Map() }
   addUsers(state)
-  const now = world.now()
-  const add = (post: Pick<Post, 'id' | 'text' | 'author_id'> & Partial<Post>) => state.posts.set(post.id, newPost({ createdAt: now - 48 * HOUR, ...post }))
+  const made = Date.parse(FIRST_DAY)
+  const add = (post: Pick<Post, 'id' | 'text' | 'author_id'> & Partial<Post>) => state.posts.set(post.id, newPost({ createdAt: made, ...post }))
   add({ id: '1166476031668015104', text: 'Spring mugs are here https://shop.example/mugs #mugs', author_id: '1001', account_id: FIXED_ACCOUNT, nullcast: true, name: 'Spring mugs', card_uri: 'card://1503831318555086849' })
   add({ id: '1166476031668015105', text: 'Which mug do you take?', author_id: '1001', account_id: FIXED_ACCOUNT, nullcast: true, media_keys: ['3_1146654567674912769'], poll_id: '1503831318555086900' })
   add({
@@ -31,7 +31,7 @@ export function createPosts(world: World): PostsState {
   })
   state.polls.set('1503831318555086900', {
     id: '1503831318555086900', options: [{ position: 1, label: 'Coffee', votes: 3 }, { position: 2, label: 'Tea', votes: 5 }], duration_minutes: 1440,
-    end_datetime: isoSeconds(now - 24 * HOUR).replace('Z', '.000Z'), voting_status: 'closed',
+    end_datetime: isoSeconds(made + 24 * HOUR).replace('Z', '.000Z'), voting_status: 'closed',
   })
   const metrics = { view_count: 310 }
   state.media.set('7_1146654567674912772', {
@@ -42,7 +42,7 @@ export function createPosts(world: World): PostsState {
   state.media.set('3_1146654567674912769', {
     media_key: '3_1146654567674912769', type: 'photo', url: 'https://media.example.com/3_1146654567674912769.png', height: 628, width: 1200, alt_text: 'Three mugs',
   })
-  addWaiting(world, state)
+  addWaiting(state)
   return state
 }
 
@@ -66,12 +66,12 @@ function addUsers(state: PostsState): void {
   }
 }
 
-function addWaiting(world: World, state: PostsState): void {
-  const at = isoSeconds(world.now())
+function addWaiting(state: PostsState): void {
+  const at = FIRST_DAY
   const base: Omit<WaitingPost, 'id' | 'text' | 'scheduled_at'> = {
     account_id: FIXED_ACCOUNT, user_id: '1001', name: null, nullcast: true, card_uri: null, media_keys: [], scheduled_status: 'SCHEDULED', completed_at: null, tweet_id: null,
     created_at: at, updated_at: at,
   }
-  state.scheduled.set('917438609065623552', { ...base, id: '917438609065623552', text: 'New glaze next month', scheduled_at: isoSeconds(world.now() + 30 * 24 * HOUR) })
+  state.scheduled.set('917438609065623552', { ...base, id: '917438609065623552', text: 'New glaze next month', scheduled_at: '2036-01-01T00:00:00Z' })
   state.drafts.set('994747471329873920', { ...base, id: '994747471329873920', text: 'An idea for summer', scheduled_at: null })
 }

@@ -60,9 +60,10 @@ export const creativeResources = {
     fields: [
       field('id', 'long'), field('id_str', 'string'), field('text', 'string'), text('name'), field('created_at', 'timestamp'), field('truncated', 'boolean'), field('entities', 'object'),
       field('user', 'object'), field('retweet_count', 'integer'), field('favorite_count', 'integer'), field('lang', 'string'), field('source', 'string'), field('scopes', 'object'),
-      field('geo', 'any', empty), field('coordinates', 'any', empty), field('place', 'any', empty), field('in_reply_to_status_id', 'long', empty), text('in_reply_to_status_id_str'),
+      field('geo', 'any', empty), field('coordinates', 'any', empty), field('place', 'any', empty), field('contributors', 'any', empty), field('in_reply_to_status_id', 'long', empty), text('in_reply_to_status_id_str'),
       field('in_reply_to_user_id', 'long', empty), text('in_reply_to_user_id_str'), text('in_reply_to_screen_name'), maybe('tweet_type'), field('nullcast', 'boolean', { optional: true }),
-      maybe('conversation_settings'), maybe('scheduled_at'), maybe('scheduled_status'), maybe('full_text'), field('display_text_range', 'integers', { optional: true }), maybe('tweet_id'),
+      maybe('conversation_settings'), maybe('scheduled_at'), maybe('scheduled_status'), maybe('full_text'), field('display_text_range', 'integers', { optional: true }), maybe('tweet_id'), maybe('card_uri'),
+      field('media_keys', 'strings', { optional: true }),
     ],
     source: 'spec 2.4 created post',
   },
