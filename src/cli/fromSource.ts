@@ -4,11 +4,12 @@ import type { SourceFacts } from '../formats/rows.ts'
 import type { Row } from '../records/record.ts'
 import { openSource } from '../sources/openSource.ts'
 import type { Store } from '../store/open.ts'
-import { loadRejects, runNumber, type StoredReject } from '../sync/history.ts'
+import { loadRejects, type StoredReject } from '../sync/index.ts'
+import { runNumber } from '../sync/history.ts'
 import type { Context } from './context.ts'
 import { openCsv } from './csvFile.ts'
 import { pipelineNamed } from './pipelines.ts'
-import { reasonCells, reasonColumns } from './commands/rejects.ts'
+import { reasonCells, reasonColumns } from './reasonColumns.ts'
 
 /**
  * Reads the run's sources again and writes the rejected rows as they stand there, because raw values are nowhere kept.

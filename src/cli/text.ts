@@ -37,19 +37,19 @@ export function safe(text: string): string {
 
 /** Cut to `width` with an ellipsis; for terminals only: what is piped is never cut. */
 export function cut(text: string, width: number): string {
-  const letters = [...text]
+  const letters = Array.from(text)
   return letters.length <= width ? text : `${letters.slice(0, Math.max(0, width - 1)).join('')}…`
 }
 
 /** Lines of cells, each column as wide as its widest cell; the columns in `right` are aligned right. */
 export function table(rows: readonly (readonly string[])[], right: ReadonlySet<number> = new Set()): string {
   const widths: number[] = []
-  for (const row of rows) for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, [...cell].length)
+  for (const row of rows) for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, lengthOf(cell))
   return rows
     .map((row) =>
       row
         .map((cell, i) => {
-          const blanks = ' '.repeat((widths[i] ?? 0) - [...cell].length)
+          const blanks = ' '.repeat((widths[i] ?? 0) - lengthOf(cell))
           return right.has(i) ? blanks + cell : i === row.length - 1 ? cell : cell + blanks
         })
         .join('  ')
@@ -57,4 +57,9 @@ export function table(rows: readonly (readonly string[])[], right: ReadonlySet<n
     )
     .map((line) => `${line}\n`)
     .join('')
+}
+
+/** In code points: what most terminals count. */
+function lengthOf(text: string): number {
+  return Array.from(text).length
 }

@@ -9,40 +9,7 @@ import { list, option, writeJson, type CommandRun, type Context } from '../conte
 import { pipelinesNamed } from '../pipelines.ts'
 import { presentError, type PresentedError } from '../present.ts'
 import { targetOf } from '../render/target.ts'
-import { checkReport } from '../render/check.ts'
-
-/** What one pipeline looks like from the first rows of its sources. */
-export interface Check {
-  readonly pipeline: string
-  readonly file: string
-  readonly destination: string
-  readonly sources: readonly SourceCheck[]
-}
-
-export interface SourceCheck {
-  readonly uri: string
-  /** What was found: format, dialect, encoding, compression. */
-  readonly detected: readonly string[]
-  readonly columns: readonly string[]
-  readonly rows: number
-  readonly valid: number
-  /** The whole source was read; otherwise only its first rows. */
-  readonly whole: boolean
-  readonly records: readonly SampleRecord[]
-  readonly rejects: readonly Pick<Reject, 'line' | 'code' | 'field' | 'message' | 'mend'>[]
-  readonly warnings: readonly Warning[]
-  readonly error?: PresentedError
-}
-
-export interface SampleRecord {
-  readonly line: number
-  /** A product's fields; a member's masked cells. */
-  readonly fields: Readonly<Record<string, unknown>>
-  /** A member's identifiers by type, with the beginning of the digest that is sent. */
-  readonly identifiers?: readonly { readonly type: string; readonly value: string }[]
-  /** False: the row asks to leave. */
-  readonly wanted?: boolean
-}
+import { checkReport, type Check, type SampleRecord, type SourceCheck } from '../render/check.ts'
 
 const sampleSize = 3
 

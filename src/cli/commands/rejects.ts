@@ -1,9 +1,10 @@
 import { UsageError } from '../../errors.ts'
-import { loadRejects, loadRun, type StoredReject } from '../../sync/index.ts'
+import { loadRejects, loadRun } from '../../sync/index.ts'
 import type { Store } from '../../store/open.ts'
 import { argument, flag, option, writeJson, type CommandRun, type Context } from '../context.ts'
 import { openCsv } from '../csvFile.ts'
 import { writeFullRows } from '../fromSource.ts'
+import { reasonCells, reasonColumns } from '../reasonColumns.ts'
 import { groupRejects, renderGroups, type ShownReject } from '../render/rejects.ts'
 import { withStore } from '../store.ts'
 import { plural } from '../text.ts'
@@ -50,16 +51,4 @@ async function writeMasked(context: Context, store: Store, target: { readonly ru
     csv.close()
   }
   return rows
-}
-
-const reasons = ['line', 'code', 'field', 'message', 'mend'] as const
-
-/** Ours give way where the merchant has a column of that name: a corrected copy must have no name twice. */
-export function reasonColumns(columns: readonly string[]): readonly string[] {
-  const taken = new Set(columns.map((column) => column.toLowerCase()))
-  return reasons.map((name) => (taken.has(name) ? `reject_${name}` : name))
-}
-
-export function reasonCells({ line, code, field, message, mend }: Pick<StoredReject, (typeof reasons)[number]>): readonly string[] {
-  return [String(line), code, field, message, mend]
 }

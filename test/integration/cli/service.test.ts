@@ -11,7 +11,7 @@ test('the sandbox prints its address and an env block that works when pasted', a
   const child = start(['sandbox', '--port', '0'], { cwd: folder })
   const over = ended(child)
   const text = await printed(child, /SLUICE_ACCESS_TOKEN_SECRET=.*\n/)
-  const lines = text.split('\n').filter((line) => /^SLUICE_/.test(line))
+  const lines = text.split('\n').filter((line) => line.startsWith('SLUICE_'))
   expect(lines).toContain('SLUICE_CONSUMER_KEY=sandbox-consumer-key')
   writeFileSync(join(folder, '.env'), lines.join('\n'))
   const status = await sluice(['auth', 'status', '--json'], { cwd: folder })

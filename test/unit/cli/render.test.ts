@@ -100,7 +100,8 @@ test.for([40, 400])('at %i columns nothing is wider than the terminal; a pipe is
 
 test('a feed cannot move the cursor or forge a line', () => {
   expect(safe('a\u001b[2Jb\r\nerror  FAKE\u202e\u0007')).toBe('a\\u001b[2Jb\\u000d\\u000aerror  FAKE\\u202e\\u0007')
-  expect(rejectGroups([{ line: 1, code: 'X_Y', field: 'f', message: 'm\n=\u001b[31m', mend: 'n' }], pipe())).not.toMatch(/\u001b|m\n=/)
+  const forged = rejectGroups([{ line: 1, code: 'X_Y', field: 'f', message: 'm\n=\u001b[31m', mend: 'n' }], pipe())
+  for (const raw of ['\u001b', 'm\n=']) expect(forged).not.toContain(raw)
 })
 
 test('rejects are grouped by code, the most frequent first, with the first lines', () => {

@@ -68,7 +68,7 @@ test('reports all problems of the environment at once', () => {
 
 test('a secret prints as [secret] however it is turned into text', () => {
   const secret = new Secret('canary-9f2')
-  expect([`${secret}`, JSON.stringify({ secret }), inspect({ secret }, { depth: 9 }), String(secret), JSON.stringify(Object.entries(secret))].join()).not.toContain('canary-9f2')
+  expect([secret.toString(), JSON.stringify({ secret }), inspect({ secret }, { depth: 9 }), String(secret), JSON.stringify(Object.entries(secret))].join()).not.toContain('canary-9f2')
   expect(secret.reveal()).toBe('canary-9f2')
 })
 
