@@ -1,0 +1,67 @@
+/** Arrows point down the list of rooms and never back (docs/architecture.md): who may import whom, and no circles. */
+import { readFileSync, readdirSync } from 'node:fs'
+import { dirname, join, relative, sep } from 'node:path'
+import { expect, test } from 'vitest'
+
+const src = join(import.meta.dirname, '../../../src')
+
+/** Known to everybody: what an error is, what a log takes, what a clock tells. */
+const base = ['errors', 'log', 'clock']
+
+/** Rooms that a room may import. A room may always import itself and the base. */
+const allowed: Readonly<Record<string, readonly string[]>> = {
+  'service/contract': [],
+  records: ['pipeline'],
+  pipeline: ['records'],
+  formats: ['records', 'pipeline'],
+  sources: ['formats', 'records', 'pipeline'],
+  'service/client': ['service/contract'],
+  // Two hands: the sandbox verifies with code of its own and never sees the client's.
+  sandbox: ['service/contract'],
+  store: ['destinations', 'sync/report'],
+  webhooks: ['store'],
+  destinations: ['records', 'service/contract', 'service/client/exchange'],
+  sync: ['destinations', 'store', 'sources', 'formats', 'records', 'pipeline', 'service/contract', 'service/client/exchange'],
+  jobs: ['sync', 'store', 'pipeline', 'service/client/exchange', 'webhooks'],
+  config: ['service/client/config', 'service/client/names'],
+  cli: ['jobs', 'sync', 'store', 'pipeline', 'records', 'sources', 'formats', 'service/client', 'service/contract', 'sandbox', 'webhooks', 'config', 'destinations'],
+  index: ['pipeline', 'service/client', 'sandbox', 'records', 'webhooks'],
+}
+
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => name.split(sep).join('/'))
+
+const arrows = files.flatMap((file) =>
+  [...readFileSync(join(src, file), 'utf8').matchAll(/(?:from|import\()\s*'(\.[^']+\.ts)'/g)].map(([, target = '']) => ({
+    file,
+    to: relative(src, join(src, dirname(file), target)).split(sep).join('/'),
+  })),
+)
+
+function roomOf(file: string): string {
+  const room = Object.keys(allowed).find((name) => file === `${name}.ts` || file.startsWith(`${name}/`))
+  return room ?? file.replace(/\.ts$/, '')
+}
+
+test('every import follows the map of rooms', () => {
+  expect(files.length, 'the checker must see the code it checks').toBeGreaterThan(100)
+  expect(arrows.length).toBeGreaterThan(300)
+  const illegal = arrows.filter(({ file, to }) => {
+    const from = roomOf(file)
+    const target = to.replace(/\.ts$/, '')
+    if (roomOf(to) === from || base.includes(target)) return false
+    return !(allowed[from] ?? []).some((room) => target === room || target.startsWith(`${room}/`))
+  })
+  expect(illegal.map(({ file, to }) => `${file} -> ${to}`)).toEqual([])
+})
+
+test('every room stands on the map', () => {
+  const rooms = new Set(files.map(roomOf))
+  expect([...rooms].filter((room) => !(room in allowed) && !base.includes(room))).toEqual([])
+})
+
+test('only the command line ends the process', () => {
+  const enders = files.filter((file) => /process\.exit\(/.test(readFileSync(join(src, file), 'utf8')) && !file.startsWith('cli/'))
+  expect(enders).toEqual([])
+})
