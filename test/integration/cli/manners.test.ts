@@ -1,0 +1,142 @@
+/** Manners that need whole processes: pipes that close, launchers that die, terminals, and nothing left behind. */
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { emptyFolder, ended, launcher, printed, sluice, start } from './support.ts'
+import { feed, json, shopYaml, workspace } from './workspace.ts'
+
+test('a closed pipe ends quietly', () => {
+  const { stdout, stderr, status } = spawnSync('sh', ['-c', `node "${launcher}" --help | head -1; node "${launcher}" help environment | true`], { encoding: 'utf8' })
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  expect(stdout).toBe('sluice keeps product catalogs and audiences in step with your own data.\n')
+})
+
+test('a launcher that is killed takes the command with it', async () => {
+  const child = start(['sandbox', '--port', '0'])
+  const text = await printed(child, /ready on \S+/)
+  const url = /ready on (\S+)/.exec(text)?.[1] ?? ''
+  child.kill('SIGKILL')
+  const answers = async () => fetch(`${url}/_sandbox/health`).then(() => true, () => false)
+  while (await answers()) await new Promise((resolve) => setImmediate(resolve))
+  expect(await answers()).toBe(false)
+})
+
+test('2>/dev/null leaves only results, and progress is plain lines on stderr', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', shopYaml)
+  shop.write('feed.csv', feed(2))
+  const { stdout, stderr } = await shop.run(['run', 'shop'])
+  expect(stdout).toMatch(/^\S+Z shop r_\d+ succeeded confirmed=2\n$/)
+  expect(stderr).toMatch(/ shop read rows=/)
+  for (const text of [stdout, stderr]) {
+    expect(text).not.toContain('\r')
+    expect(text).not.toContain('\u001b')
+  }
+})
+
+// `script` gives a command a terminal; without it the manners of a terminal are held by the unit tests alone.
+const hasScript = spawnSync('script', ['--version']).status === 0
+test.skipIf(!hasScript)('a terminal gets a bar, colours and a verdict (needs "script" of util-linux)', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', shopYaml)
+  shop.write('feed.csv', feed(60))
+  await shop.sandbox.control.fault({ method: 'PUT' }, { kind: 'delay', ms: 400 }, 'always')
+  const { PATH = '', HOME = '' } = process.env
+  const onTerminal = (env: Record<string, string>) => {
+    const child = spawn('script', ['-qec', `stty cols 60 rows 20; node "${launcher}" run shop --full`, '/dev/null'], { cwd: shop.folder, env: { PATH, HOME, TERM: 'xterm', ...shop.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+    return ended(child)
+  }
+  const shown = await onTerminal({})
+  expect(shown.stdout).toContain('push')
+  expect(shown.stdout).toMatch(/█|░/)
+  expect(shown.stdout).toContain('\u001b[')
+  expect(shown.stdout).toMatch(/DONE.*60 confirmed/)
+  const plain = await onTerminal({ NO_COLOR: '1' })
+  for (const colour of ['\u001b[32m', '\u001b[1m', '\u001b[31m']) expect(plain.stdout).not.toContain(colour)
+})
+
+test('the embedded server stops behind a command, stays when its address was asked for, and stops when told', async () => {
+  const cwd = emptyFolder()
+  const stopped = { running: false }
+  expect(json(await sluice(['runs', '--json'], { cwd }))).toEqual([])
+  expect(json(await sluice(['db', 'status', '--json'], { cwd }))).toMatchObject(stopped)
+  const { stdout } = await sluice(['db', 'url'], { cwd })
+  expect(stdout).toMatch(/^postgres(ql)?:\/\/\S+\n$/)
+  expect(json(await sluice(['db', 'status', '--json'], { cwd }))).toMatchObject({ running: true, kind: 'embedded', migrations: { applied: expect.any(Number), known: expect.any(Number) } })
+  expect(json(await sluice(['db', 'migrate', '--json'], { cwd })).applied).toBeGreaterThan(0)
+  expect(json(await sluice(['db', 'stop', '--json'], { cwd }))).toEqual({ stopped: true })
+  expect((await sluice(['db', 'stop'], { cwd })).stdout).toContain('nothing to do')
+  expect(json(await sluice(['db', 'status', '--json'], { cwd }))).toMatchObject(stopped)
+})
+
+test('the address of an own database is shown without its password', async () => {
+  await using shop = await workspace()
+  const url = new URL(shop.env['DATABASE_URL'] ?? '')
+  const text = (await shop.run(['db', 'url'])).stdout + (await shop.run(['db', 'status'])).stdout
+  expect(text).toContain(url.host)
+  expect(text).not.toContain(`:${url.password}@`)
+})
+
+test('an unreachable database is said as such, with the mend, and without its password', async () => {
+  const { code, stderr } = await sluice(['runs'], { env: { DATABASE_URL: 'postgres://me:hunter2hunter2@127.0.0.1:9/x' } })
+  expect(code).toBe(1)
+  expect(stderr).toMatch(/error {2}DATABASE_UNREACHABLE /)
+  expect(stderr).not.toContain('hunter2hunter2')
+})
+
+test('all problems of the environment come at once, also as JSON', async () => {
+  const env = { SLUICE_BASE_URL: 'nonsense', SLUICE_LOG_LEVEL: 'loud' }
+  const plain = await sluice(['runs'], { env })
+  expect(plain.code).toBe(2)
+  expect(plain.stderr).toMatch(/SLUICE_BASE_URL[\s\S]*SLUICE_LOG_LEVEL/)
+  const { error } = json(await sluice(['runs', '--json'], { env }))
+  expect(error.problems.map((problem: { path: string }) => problem.path)).toEqual(['SLUICE_BASE_URL', 'SLUICE_LOG_LEVEL'])
+})
+
+test('check works without a database, a service or a trace in the folder', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', shopYaml)
+  shop.write('feed.csv', feed(4, { rows: ['broken'] }))
+  const checked = await sluice(['check', '--json'], { cwd: shop.folder })
+  expect(checked.code).toBe(0)
+  const [{ sources }] = json(checked)
+  expect(sources[0]).toMatchObject({ rows: 5, valid: 4, whole: true, rejects: [{ line: 6 }] })
+  expect(sources[0].records).toHaveLength(3)
+  expect(existsSync(join(shop.folder, '.sluice'))).toBe(false)
+  expect((await sluice(['check', '--rows', '2', '--json'], { cwd: shop.folder })).stdout).toContain('"rows":2')
+})
+
+test('serve runs what its schedule says, and ends on SIGTERM with the state safe', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', `schedule: "*/1 * * * * *"\n${shopYaml}`)
+  shop.write('feed.csv', feed(3))
+  const child = shop.start(['serve', '--port', '0'])
+  const over = ended(child)
+  const url = /http\S+/.exec(await printed(child, /serving on \S+/))?.[0] ?? ''
+  expect(await (await fetch(`${url}/health`)).json()).toEqual({ ok: true })
+  while ((await shop.sandbox.control.catalog()).products < 3) await new Promise((resolve) => setImmediate(resolve))
+  child.kill('SIGTERM')
+  expect((await over).code).toBe(143)
+  const [newest] = json(await shop.run(['runs', '--json']))
+  expect(newest).toMatchObject({ pipeline: 'shop', trigger: 'schedule' })
+  expect(await shop.sandbox.control.violations()).toEqual([])
+})
+
+test('the demo ends by itself, sends only differences, breaks no rule and leaves nothing behind', async () => {
+  const tmp = emptyFolder()
+  const { code, stdout } = await sluice(['demo'], { env: { TMPDIR: tmp } })
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/once more +[\d,]+ rows read +0 changes +0 requests/)
+  expect(stdout).toContain('rules broken on the way: 0')
+  // Node's own cache of compiled code is not ours to clear.
+  expect(readdirSync(tmp).filter((name) => name !== 'node-compile-cache')).toEqual([])
+  const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+    } catch {
+      return ''
+    }
+  })
+  expect(processes.filter((line) => line.includes(tmp))).toEqual([])
+})
