@@ -1,0 +1,89 @@
+/** What every kind of record needs to bind a header: presets' names, missing and unknown columns, repeated headers. */
+import type { FieldMapping, Pipeline } from '../pipeline/definition.ts'
+import { nearest } from './closeness.ts'
+import { normalizeHeader, type PresetField } from './fields.ts'
+import { hideStray } from './mask.ts'
+import { presetByName, recognizePreset, type Preset } from './presets/index.ts'
+import { serviceFields } from './product/mapProduct.ts'
+import type { Mapped, Row, Warning } from './record.ts'
+import { trimText } from './text.ts'
+
+/** A source's columns, bound: what maps its rows and what was worth saying about them. */
+export interface Bound {
+  readonly map: (row: Row) => Mapped
+  readonly keyOf: (row: Row) => Uint8Array | undefined
+  readonly mask: (row: Row) => readonly string[]
+  readonly warnings: readonly Warning[]
+  /** Why the file cannot be used at all. */
+  readonly missing: readonly MissingColumn[]
+  /** Columns that repeat the header when a row holds their names (bad-inputs 24). */
+  readonly echo: readonly EchoColumn[]
+}
+
+export interface EchoColumn {
+  readonly index: number
+  /** Trimmed, in lower case. */
+  readonly name: string
+}
+
+export interface MissingColumn {
+  readonly field: string
+  readonly message: string
+  readonly mend: string
+}
+
+export function echoOf(columns: readonly string[], indexes: readonly number[]): EchoColumn[] {
+  return [...new Set(indexes)].map((index) => ({ index, name: trimText(columns[index] ?? '').toLowerCase() })).filter(({ name }) => name !== '')
+}
+
+export function fromPreset(entry: PresetField): FieldMapping {
+  return {
+    columns: entry.columns,
+    transforms: entry.transforms ?? [],
+    ...(entry.constant === undefined ? {} : { constant: entry.constant }),
+    ...(entry.defaultCountry === undefined ? {} : { defaultCountry: entry.defaultCountry }),
+    ...(entry.hashed === undefined ? {} : { hashed: entry.hashed }),
+  }
+}
+
+/** Of a preset's names those that the source has, the prefixed one before its plain twin (bad-inputs 142). */
+export function presentOnly(entry: PresetField, columns: readonly string[]): PresetField {
+  const present = entry.columns.flatMap((name) => {
+    const normal = normalizeHeader(name)
+    const found = columns.filter((column) => normalizeHeader(column) === normal)
+    return [...found.filter((column) => column.includes(':')), ...found.filter((column) => !column.includes(':'))]
+  })
+  return { ...entry, columns: present }
+}
+
+export function presetOf(pipeline: Pipeline, columns: readonly string[], kind: Preset['kind']): Preset | undefined {
+  if (pipeline.preset !== undefined) return presetByName(pipeline.preset)
+  return recognizePreset(columns, kind) ?? (kind === 'catalog' ? presetByName('google-shopping') : undefined)
+}
+
+export function missingColumn(field: string, names: readonly string[], columns: readonly string[]): MissingColumn {
+  const wanted = names[0] ?? field
+  const near = nearest(wanted, columns) ?? nearest(field, columns)
+  const list = columns.slice(0, 20).map((column) => `"${hideStray(column)}"`).join(', ')
+  return {
+    field,
+    message: `no column for ${field}: "${wanted}" is not among ${list}${columns.length > 20 ? ' …' : ''}`,
+    mend: near === undefined ? `Add the column, or map it: map: { ${field}: <column> }` : `map: { ${field}: ${JSON.stringify(near)} }`,
+  }
+}
+
+export function columnMissing(field: string, name: string, columns: readonly string[]): Warning {
+  const near = nearest(name, columns)
+  return { line: 1, code: 'COLUMN_MISSING', field, message: `${field}: the source has no column "${name}"${near === undefined ? '' : `; did you mean "${near}"?`}` }
+}
+
+export function unknownColumns(columns: readonly string[], used: ReadonlySet<number>, fields: readonly string[]): Warning[] {
+  const free = fields.filter((field) => !columns.some((column, index) => used.has(index) && normalizeHeader(column) === field))
+  return columns.flatMap((column, index): Warning[] => {
+    if (used.has(index) || trimText(column) === '') return []
+    const name = normalizeHeader(column)
+    if (serviceFields.has(name) && fields.length > 0) return [{ line: 1, code: 'SERVICE_FIELD_IGNORED', field: column, message: `"${column}" is set by the service and is ignored` }]
+    const near = nearest(name, free)
+    return [{ line: 1, code: 'COLUMN_UNKNOWN', field: column, message: `the column "${hideStray(column)}" is not used${near === undefined ? '' : `; did you mean ${near}?`}` }]
+  })
+}
