@@ -104,6 +104,24 @@ describe('what is known of a request', () => {
     expect(shape(second)).toEqual(['not-sent'])
   })
 
+  test('a request given up while it waited for a connection is not sent later', async () => {
+    const seen: string[] = []
+    const server = await serve((socket, head) => {
+      seen.push(head.split(' ')[1] ?? '')
+      if (head.includes('/last')) socket.write(answerText(200, '{}'))
+    })
+    const transport = transportFor(server.url, { connections: 1 })
+    await Promise.all([transport.exchange({ ...request, path: '/first', timeoutMs: 100 }), transport.exchange({ ...request, path: '/given-up', timeoutMs: 50 })])
+    expect(shape(await transport.exchange({ ...request, path: '/last' }))).toEqual(['answer', 200])
+    expect(seen).toEqual(['/first', '/last'])
+  })
+
+  test('an answer that announces more than the cap is given up at its head', async () => {
+    const server = await serve((socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 3000\r\n\r\n'))
+    const exchange = await transportFor(server.url, { maxAnswerBytes: 2_000 }).exchange(request)
+    expect(exchange).toMatchObject({ kind: 'lost', status: 200, error: { code: 'TOO_LARGE' } })
+  })
+
   test('an answer above the cap is lost', async () => {
     const big = 'x'.repeat(3_000)
     const declared = await serve((socket) => socket.write(answerText(200, big)))
@@ -188,10 +206,10 @@ describe('what goes on the wire', () => {
       seen.push(head.split(' ')[1] ?? '', body.toString())
       socket.write(answerText(200, '{}'))
     })
-    const text = String.raw`[{"service_id":["service_id"],"note":"\"service_id\": x"}]`
+    const text = String.raw`[{"service_id":["service_id"],"note":"\"service_id\": x","x\"service_id":1}]`
     await transportFor(server.url, {}, { service_id: 'real_id' }).exchange({ ...request, body: Buffer.from(text), query: { service_id: 'service_id' } })
     expect(seen[0]).toContain('?real_id=service_id')
-    expect(seen[1]).toBe(String.raw`[{"real_id":["service_id"],"note":"\"service_id\": x"}]`)
+    expect(seen[1]).toBe(String.raw`[{"real_id":["service_id"],"note":"\"service_id\": x","x\"service_id":1}]`)
   })
 
   test('a body of 5 MB arrives whole', async () => {
