@@ -8,7 +8,8 @@ import type { HeaderSettings, SampleRecord, TableHeader } from './tableHeader.ts
 import { chooseHeader } from './tableHeader.ts'
 
 export interface CsvSettings extends HeaderSettings {
-  readonly delimiter: string | 'auto'
+  /** One character, or `auto`. */
+  readonly delimiter: string
   readonly quote: string
 }
 

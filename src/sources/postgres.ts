@@ -169,7 +169,7 @@ function parserOf(oid: number): (value: string) => unknown {
 function databaseError(error: unknown, where: string): unknown {
   if (error instanceof RunError) return error
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown'
-  if (/^28/.test(code)) return new RunError('SOURCE_DENIED', `the database refused the login (${code})`, { where, mend: 'Check user and password of this source.', cause: error })
+  if (code.startsWith('28')) return new RunError('SOURCE_DENIED', `the database refused the login (${code})`, { where, mend: 'Check user and password of this source.', cause: error })
   if (/^(22|23|25|42|21|0A|54)/.test(code) || (error instanceof pg.DatabaseError && error.code?.startsWith('3') === true)) {
     return new RunError('SOURCE_QUERY', `the database refused the query (${code})`, { where, mend: 'Run the query by hand with the same user; it must be one read-only select.', cause: error })
   }

@@ -79,7 +79,7 @@ describe('JSON and JSON lines (bad-inputs section 4)', () => {
         const row = (await read(`${text}\n`, { chunkBytes })).rows[0]
         expect(row?.fault).toBeUndefined()
         const expected = Object.entries(object).filter(([, value]) => value !== null).map(([name, value]) => [name, typeof value === 'number' ? JSON.stringify(value) : String(value)])
-        expect(Object.entries(cellsOf(row)).toSorted()).toEqual(Object.entries(Object.fromEntries(expected)).toSorted())
+        expect(cellsOf(row)).toEqual(Object.fromEntries(expected))
       }),
       { numRuns: 300 },
     )
@@ -96,7 +96,7 @@ describe('JSON and JSON lines (bad-inputs section 4)', () => {
           valid = false
         }
         const result = await read(`{"z":0}\n${text}\n`)
-        if (!valid) expect(result.rows[1]?.fault).toBeDefined()
+        expect(valid || result.rows[1]?.fault !== undefined).toBe(true)
       }),
       { numRuns: 1000 },
     )

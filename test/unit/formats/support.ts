@@ -60,6 +60,11 @@ export function cellsOf(row: Row | undefined): Readonly<Record<string, Cell>> {
   return cells
 }
 
+/** The cells of a row as one text, whatever the order of its columns. */
+export function textOf(row: Row): string {
+  return JSON.stringify(Object.entries(cellsOf(row)).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+}
+
 export function faultsOf(result: ReadResult): readonly (string | undefined)[] {
   return result.rows.map((row) => row.fault?.code)
 }
