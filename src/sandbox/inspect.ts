@@ -1,9 +1,16 @@
 /** What a request carries, for the ledger and the checks on overlapping keys: products, product keys, users. */
+import { hash } from 'node:crypto'
 
 export interface Carried {
   readonly items: number
   /** One text per key, the same for two requests exactly when they touch the same thing. */
   readonly keys: readonly string[]
+}
+
+/** A key with the SHA-256 of the entry that carries it: a harness maps them to generations (guarantees 6.4). */
+export interface KeyValue {
+  readonly key: string
+  readonly value: string
 }
 
 const NOTHING: Carried = { items: 0, keys: [] }
@@ -14,6 +21,16 @@ export function carriedBy(endpoint: string, path: Readonly<Record<string, string
   if (endpoint === 'audiences.users') return users(`a ${path['custom_audience_id'] ?? ''}`, body)
   if (endpoint === 'doNotReachLists.users') return users(`d ${path['do_not_reach_list_id'] ?? ''}`, body)
   return NOTHING
+}
+
+/** Every key with its value; costs a hash an entry, so only on demand (the switch ledger_keys). */
+export function keyValues(endpoint: string, path: Readonly<Record<string, string>>, body: unknown): KeyValue[] {
+  const lists = endpoint.startsWith('products.') ? [field(body, 'products'), field(body, 'product_keys')].flatMap((list) => (Array.isArray(list) ? (list as unknown[]) : [])) : Array.isArray(body) ? (body as unknown[]) : []
+  return lists.flatMap((entry) => {
+    const single = endpoint.startsWith('products.') ? { products: [entry], product_keys: [entry] } : [entry]
+    const value = hash('sha256', JSON.stringify(entry))
+    return carriedBy(endpoint, path, single).keys.map((key) => ({ key, value }))
+  })
 }
 
 function products(path: Readonly<Record<string, string>>, list: unknown): Carried {

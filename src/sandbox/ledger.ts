@@ -1,4 +1,5 @@
 /** Every request in order, what is in flight, and the rules that callers broke (interface.md 5, guarantees 6.4, 6.5). */
+import type { KeyValue } from './inspect.ts'
 
 export interface LedgerEntry {
   readonly seq: number
@@ -27,6 +28,8 @@ export interface LedgerEntry {
   answer_ended_at: string | null
   answer_bytes: number
   client_closed: boolean
+  /** With the switch ledger_keys on. */
+  keys?: readonly KeyValue[]
 }
 
 export interface Violation {

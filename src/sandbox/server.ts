@@ -10,7 +10,7 @@ import { refusalOf, type DispatchInput, type Engine } from './engine.ts'
 import type { Apply, FaultRule, Faults } from './faults.ts'
 import type { FaultRunner } from './faultRunner.ts'
 import { checkSize, formOf, isJsonBody, MAX_BODY, noteLimits, noteRawValues, parseJson, pathOf, routed, type Seat } from './incoming.ts'
-import { carriedBy } from './inspect.ts'
+import { carriedBy, keyValues } from './inspect.ts'
 import type { Ledger } from './ledger.ts'
 import type { Rates, RateState } from './rates.ts'
 import { adsRefusal, coreRefusal, invalidParameter, Refusal, tooMany } from './refusal.ts'
@@ -159,7 +159,11 @@ export class SandboxServer {
     entry.body_end_at = new Date(now).toISOString()
     entry.body_sha256 = hash('sha256', seat.body)
     if (endpoint?.body === 'json' && seat.body.length > 0) parseJson(seat)
-    if (seat.route.kind === 'found') seat.carried = carriedBy(seat.route.endpoint.name, seat.route.path, seat.json)
+    if (seat.route.kind === 'found') {
+      const { endpoint: found, path } = seat.route
+      seat.carried = carriedBy(found.name, path, seat.json)
+      if (seat.carried.keys.length > 0 && world.switch('ledger_keys') === 'on') entry.keys = keyValues(found.name, path, seat.json)
+    }
     entry.items = seat.carried.items
     watch.carry(entry, seat.startedAt, seat.carried)
     noteLimits(seat, ledger)

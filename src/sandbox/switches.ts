@@ -47,6 +47,7 @@ export const SWITCHES: readonly SwitchDefinition[] = [
   { name: 'delete_keys_max', values: ['none'], number: true },
   { name: 'app_approved', values: ['yes', 'no'] },
   { name: 'group_reads', values: ['first', 'all'] },
+  { name: 'ledger_keys', values: ['off', 'on'] },
   { name: 'share_outside_business', values: ['granted', 'denied'] },
   { name: 'edit_history', values: ['off', 'on'] },
   { name: 'v2_names', values: ['tweet', 'post'] },

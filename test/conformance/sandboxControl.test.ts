@@ -36,6 +36,15 @@ test('the ledger tells each request in order, after is exclusive', async () => {
   expect((await sandbox.control.ledger(1)).map(({ seq }) => seq)).toEqual([2])
 })
 
+test('the ledger names keys and the hash of their entries on demand', async () => {
+  await sandbox.control.switches({ ledger_keys: 'on' })
+  await put('a')
+  await put('a')
+  const [first, second] = (await sandbox.control.ledger()).map(({ keys }) => keys)
+  expect(first).toEqual([{ key: 'p 4001 a', value: expect.stringMatching(/^[0-9a-f]{64}$/) }])
+  expect(second).toEqual(first)
+})
+
 test('reset goes back to the first state and clears faults, ledger, violations, clock and switches', async () => {
   await put('a')
   await sandbox.control.fault({}, { kind: 'html' }, 'always')
