@@ -9,7 +9,7 @@ import { productFields } from '../records/product/mapProduct.ts'
 import { identifierTypes } from '../records/record.ts'
 import type { CompletenessProof, DestinationDefinition, FieldMapping, Pipeline, SourceDefinition, ValueTest } from './definition.ts'
 import { atMostHalf } from './duration.ts'
-import { fieldSchema, pipelineSchema, removeSchema, sourceSchema, type FieldFile, type PipelineFile, type SourceFile } from './schema.ts'
+import { fieldSchema, pipelineSchema, removeSchema, type FieldFile, type PipelineFile, type SourceFile } from './schema.ts'
 
 export type Resolved = { readonly pipeline: Pipeline; readonly problems: readonly [] } | { readonly pipeline?: undefined; readonly problems: readonly PathProblem[] }
 
@@ -136,16 +136,6 @@ function complete(file: PipelineFile, map: Readonly<Record<string, FieldMapping>
 
 function sourcesOf(file: PipelineFile): readonly SourceFile[] {
   return Array.isArray(file.source) ? file.source : [file.source]
-}
-
-/** A one-off source for `backfill`: the first source's reading options at another address. */
-export function withSource(pipeline: Pipeline, uri: string): Pipeline {
-  const checked = sourceSchema.safeParse({ url: uri })
-  const [first] = pipeline.sources
-  const base = checked.success ? toSource(checked.data) : undefined
-  if (base === undefined || first === undefined) return pipeline
-  const { format: _format, complete: _complete, compression: _compression, member: _member, ...reading } = first
-  return { ...pipeline, sources: [{ ...base, ...reading, uri }] }
 }
 
 function toSource(source: SourceFile): SourceDefinition {

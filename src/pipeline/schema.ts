@@ -190,7 +190,6 @@ export const pipelineSchema = strict({
 
 export const fieldSchema = field
 export const removeSchema = valueTest
-export const sourceSchema = source
 
 /** A checked file, before defaults. */
 export type PipelineFile = z.output<typeof pipelineSchema>
