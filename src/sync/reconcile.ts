@@ -54,6 +54,7 @@ export async function reconcile(
     if (mine.length !== 1) throw new LeaseLost()
     const result = await apply({ tx, destination, batch, attemptId, options }, judgement)
     await writeAudit(tx, batch, result, judgement, options)
+    if (result.confirmed + result.refused > 0) await bumpState(tx, batch)
     crashPoint('reconcile.before_commit')
     return result
   })
@@ -100,7 +101,6 @@ async function applyEntries(work: Work, outcomes: readonly EntryOutcome[]): Prom
   const reasons = [...new Set(outcomes.flatMap((entry) => (entry.outcome === 'ambiguous' ? [entry.reason] : [])))].join(' ')
   const outcome = open.length === outcomes.length ? 'ambiguous' : confirmed === outcomes.length ? 'confirmed' : refused === outcomes.length ? 'refused' : 'partial'
   await finish(work, outcome, open.length > 0 ? reasons : null, { confirmed, refused, ambiguous: open.length })
-  if (confirmed + refused > 0) await bumpState(tx, batch)
 
   const done = confirmed + refused
   if (open.length === 0) {
@@ -137,7 +137,6 @@ async function applyRefusal(work: Work, judgement: { readonly code: string; read
   if (batch.entryCount > 1) return split(work, judgement.guilty, { reason: judgement.code, wrongAlike: 0, maybeApplied: batch.maybeApplied })
   await tx.execute(`update sluice.entry set outcome = 'refused', code = $2, message = $3 where batch_id = $1`, [batch.id, judgement.code, judgement.reason])
   await refuseKeys(work)
-  await bumpState(tx, batch)
   await releaseBatch(tx, batch, { to: 'settled' }, options.horizonMs)
   return { done: 1, confirmed: 0, refused: 1, state: 'settled' }
 }
@@ -307,7 +306,7 @@ async function refuseKeys({ tx, batch }: Work): Promise<void> {
   )
 }
 
-/** Last in its transaction: all who reconcile for a destination write this row. */
+/** Last in its transaction, because all who reconcile for a destination wait for this row. */
 async function bumpState(tx: Queryable, batch: ClaimedBatch): Promise<void> {
   await tx.execute(`update sluice.destination set state_version = state_version + 1 where id = $1`, [batch.destinationId])
 }

@@ -1,0 +1,156 @@
+import { describe, expect, test } from 'vitest'
+import { claimBatches, LeaseLost, releaseBatch, rescueBatches } from '../../../src/store/batches.ts'
+import { beginAttempt } from '../../../src/store/attempts.ts'
+import type { Database } from '../../../src/store/database.ts'
+import { deadWorkers, isAlive, identifyProcess } from '../../../src/store/workers.ts'
+import { planBooks, pushPlan, settleLeftovers } from '../../../src/sync/push.ts'
+import { testDatabase } from '../../support/postgres.ts'
+import { fakeService, lost } from './fakeService.ts'
+import { batchStates, email, engineDeps, gone, hex, plantBatch, plantDestination, plantPlan, syncedKeys, user, wanted } from './planted.ts'
+
+const claim = async (db: Database, planId: string, workerId: string) => (await claimBatches(db, { planId }, { workerId, leaseMs: 60_000, count: 1 }))[0]!
+
+describe('a lease', () => {
+  test('is one holder\'s: another claim finds nothing, and 32 claims at once find one', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const planted = await plantPlan(db, await plantDestination(db))
+    await plantBatch(db, planted, [user(email(1))])
+    const claims = await Promise.all(Array.from({ length: 32 }, (_, i) => claimBatches(db, { planId: planted.planId }, { workerId: `w${i}`, leaseMs: 60_000, count: 4 })))
+    expect(claims.flat().length).toBe(1)
+  })
+
+  test('that is alive is never taken back; one that is over is, and its holder\'s writes count for nothing', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const planted = await plantPlan(db, await plantDestination(db))
+    await plantBatch(db, planted, [user(email(1))])
+    const stalled = await claim(db, planted.planId, 'stalled')
+    await beginAttempt(db, stalled, { runId: planted.runId, workerId: 'stalled', leaseMs: 60_000 })
+    expect(await rescueBatches(db, [], 20)).toBe(0)
+    await db.execute(`update sluice.batch set lease_until = clock_timestamp() - interval '1 second'`)
+    expect(await rescueBatches(db, [], 600_000)).toBe(1)
+    expect(await batchStates(db, planted.planId)).toEqual(['ambiguous:worker_died'])
+    // Its bytes may land until the horizon.
+    expect((await db.query(`select from sluice.remote where late_until > clock_timestamp() + interval '9 minutes'`)).length).toBe(1)
+    await expect(beginAttempt(db, stalled, { runId: planted.runId, workerId: 'stalled', leaseMs: 60_000 })).rejects.toThrow(LeaseLost)
+    await expect(releaseBatch(db, stalled, { to: 'settled' }, 20)).rejects.toThrow(LeaseLost)
+    const next = await claim(db, planted.planId, 'next')
+    expect(next).toMatchObject({ epoch: stalled.epoch + 1, maybeApplied: true })
+    await expect(releaseBatch(db, stalled, { to: 'settled' }, 20)).rejects.toThrow(LeaseLost)
+  })
+
+  test('that was claimed and nothing more leaves nothing ambiguous behind', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const planted = await plantPlan(db, await plantDestination(db))
+    await plantBatch(db, planted, [user(email(1))])
+    await claim(db, planted.planId, 'gone')
+    await db.execute(`update sluice.batch set lease_until = clock_timestamp() - interval '1 second'`)
+    await rescueBatches(db, [], 20)
+    expect(await batchStates(db, planted.planId)).toEqual(['pending:worker_died'])
+  })
+
+  test('of a process proven dead ends at once', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const self = identifyProcess(process.pid)
+    const planted = await plantPlan(db, await plantDestination(db))
+    await plantBatch(db, planted, [user(email(1))])
+    await db.execute(`insert into sluice.worker (id, role, host, host_scope, pid, pid_started) values ('dead', 'test', 'h', $1, $2, 'another start'), ('far', 'test', 'h', 'another machine', 1, '1')`, [self.hostScope, self.pid])
+    await claim(db, planted.planId, 'dead')
+    expect(await deadWorkers(db)).toEqual(['dead'])
+    expect(await rescueBatches(db, ['dead'], 20)).toBe(1)
+    await claim(db, planted.planId, 'far')
+    expect(await deadWorkers(db)).toEqual([])
+    expect(isAlive(self)).toBe(true)
+    expect(isAlive({ ...self, pid: 2 ** 22 + 1 })).toBe(false)
+  })
+
+  test('an answer that comes after the batch was taken over changes nothing', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = fakeService()
+    const destinationId = await plantDestination(db)
+    const planted = await plantPlan(db, destinationId)
+    await plantBatch(db, planted, [user(email(1))])
+    service.script = async (_request, nth, apply) => {
+      if (nth === 1) {
+        await db.execute(`update sluice.batch set lease_until = clock_timestamp() - interval '1 second'`)
+        await rescueBatches(db, [], 20)
+      }
+      return nth === 1 ? apply() : lost(200)
+    }
+    await pushPlan(await engineDeps(db, service, { maxAttempts: 2 }), planted.planId)
+    // The first answer said yes, but its holder had lost the batch; the second was lost.
+    expect(await syncedKeys(db, destinationId)).toEqual([])
+    expect(await batchStates(db, planted.planId)).toEqual(['parked:connection-lost'])
+  })
+})
+
+describe('somebody who came onto the do-not-reach list meanwhile (I16)', () => {
+  async function listed(db: Database, key: Buffer): Promise<void> {
+    const listId = await plantDestination(db, 'do-not-reach', '2dnr')
+    await db.execute(`insert into sluice.remote (destination_id, key, held, desired_hash) values ($1, $2, 1, $3)`, [listId, key, wanted])
+    await db.execute('update sluice.destination set desired_version = desired_version + 1 where id = $1', [listId])
+  }
+
+  test('is cut out before the first byte, and everybody else is sent', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = fakeService()
+    const destinationId = await plantDestination(db)
+    const planted = await plantPlan(db, destinationId)
+    await plantBatch(db, planted, [user(email(1)), user(email(2), email('second of 2')), user(email(3))])
+    await listed(db, email('second of 2'))
+    await pushPlan(await engineDeps(db, service), planted.planId)
+    expect([...service.members.keys()].sort()).toEqual([hex(email(1)), hex(email(3))].sort())
+    expect(await planBooks(db, planted.planId)).toMatchObject({ confirmed: 2, pending: 1, requests: 1 })
+    expect(await batchStates(db, planted.planId)).toEqual(['superseded:suppressed', 'settled'])
+  })
+
+  test('is deleted where an earlier sending may have been applied', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = fakeService()
+    const destinationId = await plantDestination(db)
+    const planted = await plantPlan(db, destinationId)
+    await plantBatch(db, planted, [user(email(1)), user(email(2))])
+    service.script = async (_request, nth, apply) => {
+      if (nth > 1) return undefined
+      apply()
+      await listed(db, email(2))
+      return lost()
+    }
+    const deps = await engineDeps(db, service)
+    await pushPlan(deps, planted.planId)
+    await settleLeftovers(deps, destinationId, { runId: planted.runId })
+    expect([...service.members.keys()]).toEqual([hex(email(1))])
+    const updatesOf2 = service.seen.slice(1).filter((request) => request.body.includes('Update') && request.body.includes(hex(email(2))))
+    expect(updatesOf2).toEqual([])
+  })
+
+  test('deletes go whoever is on a list', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = fakeService()
+    const planted = await plantPlan(db, await plantDestination(db))
+    service.members.set(hex(email(1)), '')
+    await plantBatch(db, planted, [gone(email(1))], { op: 'delete' })
+    await listed(db, email(1))
+    await pushPlan(await engineDeps(db, service), planted.planId)
+    expect([...service.members]).toEqual([])
+  })
+
+  test('a pipeline that suppresses nobody sends everybody', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = fakeService()
+    const planted = await plantPlan(db, await plantDestination(db))
+    await db.execute(`update sluice.plan set review = '{"suppress": "none"}'`)
+    await plantBatch(db, planted, [user(email(1))])
+    await listed(db, email(1))
+    await pushPlan(await engineDeps(db, service), planted.planId)
+    expect([...service.members.keys()]).toEqual([hex(email(1))])
+  })
+})
