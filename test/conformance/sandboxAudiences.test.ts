@@ -120,6 +120,10 @@ describe('user uploads', () => {
     expect((await sandbox.control.request('GET', 'violations')).text).not.toContain('jane')
     expect(await sandbox.control.identifiers()).toContain(email(1))
   })
+  test('a raw value under an unknown key or without its array is seen too', async () => {
+    await users([update([{ mail: ['jane@example.com'] }]), update([{ phone_number: '+1 202 555 0143' }])])
+    expect(await rules()).toEqual(['raw_identifier', 'raw_identifier'])
+  })
   test('only JSON is read, and an array', async () => {
     expect((await users('{}')).body.errors[0].code).toBe('INVALID_PARAMETER')
     expect((await users('[')).status).toBe(400)

@@ -104,10 +104,12 @@ function checkUser(call: UsersCall, list: UserList, user: unknown, errors: AdsEr
     const number = TYPE_NUMBER.get(type)
     const values = user[type]
     if (number === undefined || (list.kind === 'do-not-reach' && !LIST_TYPES.includes(type))) {
+      noteRaw(call, values)
       errors.push(unknownField(type))
       continue
     }
     if (!Array.isArray(values)) {
+      noteRaw(call, values)
       errors.push(invalidParameter(type, 'array of strings', ''))
       continue
     }
@@ -130,6 +132,12 @@ function checkOddValue(call: UsersCall, type: string, value: unknown, errors: Ad
   if (typeof value === 'string' && ANY_HEX.test(value)) return
   if (typeof value === 'string' && (looksLikeEmail(value) || looksLikePhone(value))) call.world.violation('raw_identifier', `${type} looks like an email or phone`)
   errors.push({ ...invalidParameter(type, 'SHA-256 in hex', ''), message: `Expected SHA-256 in hex for ${type}` })
+}
+
+/** Where no identifier belongs: is one there in clear? */
+function noteRaw(call: UsersCall, value: unknown): void {
+  const texts = Array.isArray(value) ? (value as unknown[]) : [value]
+  if (texts.some((text) => typeof text === 'string' && (looksLikeEmail(text) || looksLikePhone(text)))) call.world.violation('raw_identifier', 'a field that is none of the identifiers looks like an email or phone')
 }
 
 function applyAll(call: UsersCall, list: UserList, operations: readonly (Operation | undefined)[]): void {
