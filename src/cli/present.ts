@@ -37,9 +37,10 @@ export function presentError(error: unknown, secrets: readonly Secret[] = []): P
 
 /**
  * Exit code of an error: 2 where the call or the configuration is at fault and nothing was done, else 1. A refusal by
- * the service may ask for another configuration too, but by then the command was under way.
+ * the service may ask for another configuration too, but by then the command was under way. 5: another run holds it.
  */
 export function exitCodeOfError(error: unknown): number {
+  if (error instanceof SluiceError && error.code === 'PIPELINE_HELD') return 5
   return error instanceof UsageError || error instanceof ConfigError ? 2 : 1
 }
 

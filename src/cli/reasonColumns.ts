@@ -1,4 +1,4 @@
-import type { StoredReject } from '../sync/index.ts'
+import type { StoredReject } from '../sync/history.ts'
 
 const reasons = ['line', 'code', 'field', 'message', 'mend'] as const
 

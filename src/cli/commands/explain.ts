@@ -1,5 +1,5 @@
 import { needService } from '../../config/config.ts'
-import { explainKey, type StoryEvent } from '../../sync/index.ts'
+import { explainKey, type StoryEvent } from '../../sync/explain.ts'
 import { argument, writeJson, type CommandRun } from '../context.ts'
 import { pipelineNamed } from '../pipelines.ts'
 import { withStore } from '../store.ts'

@@ -1,9 +1,8 @@
 import { UsageError } from '../../errors.ts'
-import { loadRejects, loadRun } from '../../sync/index.ts'
+import { loadRejects, loadRun } from '../../sync/history.ts'
 import type { Store } from '../../store/open.ts'
 import { argument, flag, option, writeJson, type CommandRun, type Context } from '../context.ts'
 import { openCsv } from '../csvFile.ts'
-import { writeFullRows } from '../fromSource.ts'
 import { reasonCells, reasonColumns } from '../reasonColumns.ts'
 import { groupRejects, renderGroups, type ShownReject } from '../render/rejects.ts'
 import { withStore } from '../store.ts'
@@ -32,7 +31,8 @@ export const run: CommandRun = async (context, invocation) => {
 
 async function writeCsv(context: Context, store: Store, runId: string, file: string, fromSource: boolean): Promise<number> {
   const { columns, pipeline } = await loadRun(store.db, runId)
-  const written = fromSource ? await writeFullRows(context, store, { runId, pipeline, file }) : await writeMasked(context, store, { runId, columns, file })
+  // The readers are loaded only where a source is read.
+  const written = fromSource ? await (await import('../fromSource.ts')).writeFullRows(context, store, { runId, pipeline, file }) : await writeMasked(context, store, { runId, columns, file })
   if (context.json && file !== '-') writeJson(context, { file, rows: written })
   else if (file !== '-') context.stderr.write(`${plural(written, 'reject')} in ${file}${fromSource ? ', in clear, mode 0600' : ''}\n`)
   return 0

@@ -1,5 +1,5 @@
 import { parseCount } from '../../config/config.ts'
-import { listRuns } from '../../sync/index.ts'
+import { listRuns } from '../../sync/history.ts'
 import { argument, option, writeJson, type CommandRun } from '../context.ts'
 import { runsTable } from '../render/funnel.ts'
 import { withStore } from '../store.ts'

@@ -1,4 +1,4 @@
-import { loadRun } from '../../sync/index.ts'
+import { loadRun } from '../../sync/history.ts'
 import { argument, writeJson, type CommandRun } from '../context.ts'
 import { funnel } from '../render/funnel.ts'
 import { withStore } from '../store.ts'
