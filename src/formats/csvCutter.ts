@@ -5,7 +5,7 @@ import { emptyBatch, recordFlags } from './recordBatch.ts'
 
 export interface CsvCutterOptions {
   readonly name: string
-  /** One ASCII character each; an empty quote means that quotes are text. */
+  /** One character; the quote ASCII, or empty: then quotes are text. */
   readonly delimiter: string
   readonly quote: string
   readonly limits: Pick<ReadLimits, 'recordBytes'>
@@ -46,7 +46,8 @@ export class CsvCutter implements RecordCutter {
 
   constructor(options: CsvCutterOptions) {
     this.#options = options
-    this.#kinds[options.delimiter.charCodeAt(0)] = isDelimiter
+    // The last byte of the delimiter is what stands before a field's first.
+    this.#kinds[Buffer.from(options.delimiter).at(-1) ?? 0] = isDelimiter
     if (options.quote !== '') this.#kinds[options.quote.charCodeAt(0)] = isQuote
     this.#kinds[0x0a] = isLf
     this.#kinds[0x0d] = isCr

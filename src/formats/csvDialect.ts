@@ -27,6 +27,9 @@ const delimiters = [',', ';', '\t', '|'] as const
  */
 export function detectCsvDialect(sample: Buffer, whole: boolean, settings: CsvSettings, source: { readonly name: string; readonly limits: ReadLimits }): CsvDialect {
   const { name, limits } = source
+  if (!/^[\u0020-\u007e]?$/.test(settings.quote)) {
+    throw fileError('WRONG_FORMAT', 'the configured quote is no ASCII character', { name, mend: "Set `csv.quote` to \" or '; curly quotes are text." })
+  }
   const notes: string[] = []
   const declared = separatorRow(sample)
   if (declared !== undefined) notes.push(`line 1 sets the delimiter to ${describeDelimiter(declared)}`)

@@ -16,7 +16,8 @@ export function splitRecord(text: string, delimiter: string, quote: string): str
         doubled = true
         close = text.indexOf(quote, close + 2)
       }
-      // The cutter closed the quote, so `close` is never -1 here.
+      // The cutter has seen the quote closed; without this line a mistake there would loop for ever here.
+      if (close === -1) close = length
       const field = text.slice(at + 1, close)
       fields.push(doubled ? field.replaceAll(quote + quote, quote) : field)
       at = close + 1

@@ -105,6 +105,10 @@ describe('transport, containers, encodings (bad-inputs section 1)', () => {
   ] as const)('%s is read by setting', async (encoding, bytes, text) => {
     expect((await read(Buffer.concat([Buffer.from('id,title\n1,'), Buffer.from(bytes), Buffer.from('\n')]), { encoding, chunkBytes: 1 })).rows[0]?.cells).toEqual(['1', text])
   })
+  test.each([['shift_jis', [0x81, 0x20]], ['utf-16le', [0x00, 0xd8, 0x41, 0x00]], ['windows-1253', [0xd2]]] as const)('bytes that are not %s are refused', async (encoding, bad) => {
+    const head = encoding === 'utf-16le' ? Buffer.from('id\n', 'utf16le') : Buffer.from('id\n')
+    expect(await refusal(Buffer.concat([head, Buffer.from(bad), head]), { encoding })).toBe('FILE_ENCODING')
+  })
   test('case 177: windows-1251, semicolons and repeated names, each by setting', async () => {
     const bytes = Buffer.from('id;\xef;\xef\n1;a;b\n', 'latin1')
     expect(await refusal(bytes)).toBe('FILE_ENCODING')

@@ -36,6 +36,11 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
     expect(result.detected.delimiter).toBe(delimiter)
     expect(result.rows[0]?.cells).toEqual(['1', 'a, b; c'])
   })
+  test('a delimiter outside ASCII separates, a quote outside ASCII is refused', async () => {
+    const result = await read('id§title\n1§"a\nb"\n2§§\n', { csv: { delimiter: '§' } })
+    expect(result.rows.map((row) => [row.line, row.cells.length, row.cells[1]])).toEqual([[2, 2, 'a\nb'], [4, 3, '']])
+    expect(await refusal('id,title\n', { csv: { quote: '“' } })).toBe('WRONG_FORMAT')
+  })
   test('case 22: a column name that stands twice refuses the file; names by position mend it', async () => {
     expect(await refusal('email,email\na,b\n')).toBe('FILE_DUPLICATE_COLUMN')
     const mended = await read('email,email\na,b\n', { csv: { headerRow: 1, columns: ['first', 'second'] } })

@@ -70,6 +70,9 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
     const shipping = '<g:shipping><g:country>US</g:country><g:price>9.99 USD</g:price></g:shipping>'.repeat(10)
     expect(await one(`<g:id>1</g:id>${shipping}<g:price>5.00 USD</g:price>`)).toEqual({ id: '1', price: '5.00 USD' })
   })
+  test('case 141: text around nested elements is no field either', async () => {
+    expect(await one('<g:id>1</g:id><g:price>5.00 USD<g:unit>kg</g:unit></g:price>')).toEqual({ id: '1' })
+  })
   test.each([
     ['<title>plain</title><g:title>product</g:title>', 1],
     ['<g:title>product</g:title><title>plain</title>', 1],
