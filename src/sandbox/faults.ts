@@ -103,6 +103,8 @@ const KINDS: Readonly<Record<string, { apply: Apply; stage: Stage }>> = {
   proto: { apply: 'all', stage: 'mid_response' },
 }
 
+export const FAULT_KINDS: readonly string[] = Object.keys(KINDS)
+
 const STAGES: readonly Stage[] = ['before_read', 'after_headers', 'mid_upload', 'after_read', 'before_apply', 'after_apply', 'mid_response', 'after_response']
 
 /** The rule is not one; the control door answers 400 with the message. */
