@@ -99,7 +99,7 @@ async function pipelineFiles(directory: string): Promise<string[]> {
       .map(({ name }) => name)
       .sort()
   } catch (error) {
-    throw new UsageError('PIPELINES_MISSING', `the directory of pipelines cannot be read: ${directory}`, { where: directory, mend: 'Name the directory with --pipelines, or make one with sluice init.', cause: error })
+    throw new UsageError('PIPELINES_MISSING', `the directory of pipelines cannot be read: ${directory}`, { where: directory, mend: 'Name the directory with --pipelines, or make it and put a pipeline file into it.', cause: error })
   }
 }
 
@@ -158,8 +158,10 @@ let hooked = false
 /** A TypeScript pipeline imports `sluice` from wherever it lies, and so gets this very program. */
 async function importDefault(file: string): Promise<unknown> {
   if (!hooked) {
-    const index = new URL('../index.ts', import.meta.url).href
-    registerHooks({ resolve: (specifier, context, next) => (specifier === 'sluice' ? { url: index, format: 'module-typescript', shortCircuit: true } : next(specifier, context)) })
+    // In the repository we are TypeScript, in an installed package JavaScript.
+    const built = import.meta.url.endsWith('.js')
+    const index = { url: new URL(built ? '../index.js' : '../index.ts', import.meta.url).href, format: built ? 'module' : 'module-typescript', shortCircuit: true }
+    registerHooks({ resolve: (specifier, context, next) => (specifier === 'sluice' ? index : next(specifier, context)) })
     hooked = true
   }
   const { mtimeMs } = await stat(file)
@@ -176,7 +178,7 @@ function nameOf(file: string): string {
 
 function unknownPipeline(pattern: string, directory: string, names: readonly string[]): UsageError {
   const near = nearest(pattern, names)
-  const list = names.length === 0 ? 'There is none yet: sluice init.' : `There are ${names.slice(0, 10).join(', ')}.`
+  const list = names.length === 0 ? 'There is none yet: put a pipeline file into it.' : `There are ${names.slice(0, 10).join(', ')}.`
   return new UsageError('UNKNOWN_PIPELINE', `no "${pattern}" in ${directory}. Nothing was read or sent.`, { where: directory, mend: near === undefined ? list : `Did you mean ${near}?` })
 }
 
