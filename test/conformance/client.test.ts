@@ -177,6 +177,18 @@ describe('audiences (spec 4.3)', () => {
   })
 })
 
+describe('activity (spec 6.2)', () => {
+  test('activity.stream gives what happens until it is left', async () => {
+    const events = client.activity.stream()[Symbol.asyncIterator]()
+    let arrived = false
+    const first = events.next().finally(() => (arrived = true))
+    // The stream takes a moment to stand; what happens before it is not brought by it.
+    while (!arrived) await sandbox.control.request('POST', 'events', { event_type: 'follow.follow' })
+    expect((await first).value).toMatchObject({ data: { event_type: 'follow.follow' } })
+    await events.return?.()
+  })
+})
+
 describe('every entry of the contract is served by client and sandbox', () => {
   test('there are entries', () => expect(endpoints.length).toBeGreaterThan(100))
 
