@@ -62,7 +62,7 @@ test('12 over the limits: 400 for bytes too, or a reset', async () => {
   await use({ over_limit: '400' })
   expect((await users(large)).status).toBe(400)
   await use({ over_limit: 'reset' })
-  await expect(users(large)).rejects.toThrow()
+  await expect(users(large)).rejects.toThrow('fetch failed')
 })
 test('13 error bodies as HTML, or empty', async () => {
   await use({ error_body: 'HTML' })
