@@ -33,6 +33,14 @@ test.each([
   expect((await readSource(sourceOf(database.url, { query }))).code).toBe('SOURCE_QUERY')
 })
 
+test('a function that writes is refused and has written nothing', async () => {
+  await using database = await testDatabase()
+  await database.db.execute('create table written (n int)')
+  await database.db.execute(`create function leak() returns int language plpgsql as $$ begin insert into written values (1); return 1; end $$`)
+  expect((await readSource(sourceOf(database.url, { query: 'select leak() as id' }))).code).toBe('SOURCE_QUERY')
+  expect(await database.db.query('select * from written')).toEqual([])
+})
+
 test('column names that stand twice are refused', async () => {
   await using database = await testDatabase()
   expect((await readSource(sourceOf(database.url, { query: 'select 1 as a, 2 as a' }))).code).toBe('FILE_DUPLICATE_COLUMN')

@@ -20,6 +20,9 @@ describe('transport, containers, encodings (bad-inputs section 1)', () => {
     expect(await refusal(bytes)).toBe(code)
     expect(await refusal(bytes, { chunkBytes: 1 })).toBe(code)
   })
+  test.each([['P'], ['PK'], ['PK\u0003'], ['\u001f']])('a file that ends inside the mark of a packed one is cut, no tiny table: %j', async (text) => {
+    expect(await refusal(text)).toBe('FILE_TRUNCATED')
+  })
   test.each([[Buffer.alloc(9)], [Buffer.from('garbage')], [Buffer.from([0])]])('case 4: bytes behind the gzip stream: %j', async (tail) => {
     for (const chunkBytes of [1, 7, 65_536]) expect(['FILE_TRAILING_BYTES', 'FILE_CORRUPT']).toContain(await refusal(Buffer.concat([gzip, tail]), { chunkBytes }))
   })
