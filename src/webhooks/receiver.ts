@@ -135,10 +135,22 @@ function readBody(request: IncomingMessage, maxBytes: number, timeoutMs: number)
   })
 }
 
-/** Answers without reading on, and closes: the rest of the body is not worth the line. */
+/** How long the rest of a refused body is thrown away before the connection is cut. */
+const DRAIN_MS = 1000
+
+/**
+ * Answers and closes. What is still coming of a long body is thrown away for a moment: closing at once would reset the
+ * connection, and the sender would see that instead of the 413.
+ */
 function refuseBody(request: IncomingMessage, response: ServerResponse, status: 400 | 408 | 413): void {
-  response.once('finish', () => request.destroy())
-  answer(response, status, { error: status === 413 ? 'the body is too long' : 'the body did not arrive' }, { connection: 'close' })
+  const close = () => {
+    clearTimeout(timer)
+    request.off('end', close).off('close', close)
+    response.end(() => request.destroy())
+  }
+  const timer = setTimeout(close, status === 413 ? DRAIN_MS : 0)
+  request.on('end', close).on('close', close).resume()
+  writeAnswer(response, status, { error: status === 413 ? 'the body is too long' : 'the body did not arrive' }, { connection: 'close' })
 }
 
 async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
@@ -152,7 +164,13 @@ async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
 }
 
 function answer(response: ServerResponse, status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): void {
+  writeAnswer(response, status, body, headers)
+  response.end()
+}
+
+/** The whole answer, without ending the response. */
+function writeAnswer(response: ServerResponse, status: number, body: unknown, headers: Readonly<Record<string, string>>): void {
   const text = JSON.stringify(body)
   response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text), ...headers })
-  response.end(text)
+  response.write(text)
 }

@@ -105,6 +105,8 @@ test('H3: a long body is refused before it is hashed, declared or not', async ()
   const chunk = Buffer.alloc(70_000, 'a')
   const chunks = Array.from({ length: 16 }, () => [`${chunk.length.toString(16)}\r\n`, chunk, '\r\n']).flat()
   expect(await raw(served.port, ['POST /webhooks HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n', ...chunks])).toMatch(/^HTTP\/1\.1 413 /)
+  // A sender in the middle of its body reads the refusal, not a reset.
+  expect(await served.post(event('long', 'a'.repeat(3_000_000)))).toBe(413)
   expect(await served.post(event('edge', 'a'.repeat(1_048_576 - event('edge').length)))).toBe(200)
 })
 
