@@ -36,14 +36,17 @@ export class LeaseLost extends Error {}
 export const afterSibling = 'after_sibling'
 /** Reason of the rest beside what an answer pointed at: it waits to see whether the pointer was right. */
 export const afterPointed = 'after_pointed'
-const siblingReasons = `('${afterSibling}', '${afterPointed}')`
+/** Reason of what was set aside while a culprit is looked for elsewhere: it goes as one request when that is done. */
+export const afterIsolation = 'after_isolation'
+const waitingReasons = `('${afterSibling}', '${afterPointed}', '${afterIsolation}')`
 
 /** Settled means that bytes of an earlier attempt cannot land any more either: `settled_at` may lie ahead (guarantees 1). */
 const openDeletes = `select from sluice.batch d where d.plan_id = b.plan_id and d.phase = 1 and d.operation = 'delete'
   and (d.status in ('pending', 'in_flight', 'ambiguous', 'parked') or (d.status <> 'superseded' and d.settled_at > clock_timestamp()))`
 
-const waitsForSibling = `b.reason in ${siblingReasons} and exists (
-  select from sluice.batch s where s.parent_id = b.parent_id and s.plan_id = b.plan_id and s.seq < b.seq and s.status in ('pending', 'in_flight', 'ambiguous'))`
+const waitsForOthers = `b.reason in ${waitingReasons} and exists (
+  select from sluice.batch s where s.plan_id = b.plan_id and s.status in ('pending', 'in_flight', 'ambiguous')
+    and case when b.reason = '${afterIsolation}' then s.parent_id is not null and s.reason is distinct from '${afterIsolation}' else s.parent_id = b.parent_id and s.seq < b.seq end)`
 
 const inScope = (scope: BatchScope) =>
   'planId' in scope
@@ -67,7 +70,7 @@ export async function claimBatches(
        select b.id, b.status = 'ambiguous' as maybe_applied
        from sluice.batch b
        where ${inScope(scope)} and b.status in ('pending', 'ambiguous') and (b.next_attempt_at is null or b.next_attempt_at <= clock_timestamp())
-         and (b.phase = 1 or not exists (${openDeletes})) and not (${waitsForSibling})
+         and (b.phase = 1 or not exists (${openDeletes})) and not (${waitsForOthers})
          and exists (select from sluice.destination t where t.id = b.destination_id and t.paused_at is null)
        order by b.status = 'ambiguous' desc, b.phase, b.seq
        limit $4 for update of b skip locked)
@@ -143,7 +146,7 @@ export async function releaseBatch(tx: Queryable, batch: Pick<ClaimedBatch, 'id'
   const status = open ? (release.maybeApplied ? 'ambiguous' : 'pending') : release.to
   const reason = release.to === 'settled' ? null : release.reason
   const hit = await tx.execute(
-    `update sluice.batch b set status = $3, reason = case when $8 and reason in ${siblingReasons} then reason else $4 end, lease_until = null, worker_id = null,
+    `update sluice.batch b set status = $3, reason = case when $8 and reason in ${waitingReasons} then reason else $4 end, lease_until = null, worker_id = null,
        next_attempt_at = case when $5::float8 > 0 then clock_timestamp() + $5::float8 * interval '1 millisecond' end,
        wrong_alike = coalesce($6, case when $3 = 'settled' then 0 else wrong_alike end),
        settled_at = case when $3 in ('settled', 'split', 'superseded') then greatest(clock_timestamp(), (

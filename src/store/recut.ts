@@ -61,6 +61,40 @@ export async function cutBatch(tx: Queryable, destination: Destination, batch: C
   return ids
 }
 
+/**
+ * Moves all entries of batches that nobody holds into one new batch, the batches in the order given. The caller has locked them and knows
+ * that none is under way; they end as split.
+ */
+export async function mergeBatches(tx: Queryable, destination: Destination, ids: readonly number[], part: Omit<Part, 'ords' | 'status' | 'waitMs'> & { readonly parentId: number }): Promise<void> {
+  const [first] = await tx.query<{ plan_id: string; destination_id: number; phase: number; operation: ClaimedBatch['operation']; ambiguous: boolean; expires_at: Date | null }>(
+    `select min(plan_id) as plan_id, min(destination_id) as destination_id, min(phase) as phase, min(operation) as operation, bool_or(status = 'ambiguous') as ambiguous, min(expires_at) as expires_at
+     from sluice.batch where id = any($1::bigint[])`,
+    [ids],
+  )
+  const rows = await tx.query<{ batch_id: string; ord: number; bytes: Buffer; users: number }>(
+    `select e.batch_id, e.ord, substring(b.body from e.byte_offset + 1 for e.byte_length) as bytes, e.users
+     from sluice.batch b join sluice.entry e on e.batch_id = b.id where b.id = any($1::bigint[]) order by array_position($1::bigint[], b.id), e.ord`,
+    [ids],
+  )
+  if (first === undefined || rows.length === 0) return
+  const merged = pack(rows, destination.frame(first.operation))
+  await tx.query('select from sluice.plan where id = $1 for update', [first.plan_id])
+  const [row] = await tx.query<{ id: string }>(
+    `insert into sluice.batch (plan_id, destination_id, seq, phase, operation, status, body, body_sha256, entry_count, user_count, parent_id, expires_at, attempts, wrong_alike, reason)
+     select $1, $2, (select max(seq) + 1 from sluice.batch where plan_id = $1), $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14 returning id`,
+    [
+      first.plan_id, first.destination_id, first.phase, first.operation, first.ambiguous ? 'ambiguous' : 'pending', merged.body, merged.sha256, rows.length,
+      rows.reduce((sum, entry) => sum + entry.users, 0), part.parentId, first.expires_at, part.attempts, part.wrongAlike, part.reason,
+    ],
+  )
+  await tx.execute(
+    `update sluice.entry e set batch_id = $1, ord = x.place, byte_offset = x.byte_offset
+     from unnest($2::bigint[], $3::int[], $4::int[], $5::int[]) as x (batch_id, ord, place, byte_offset) where e.batch_id = x.batch_id and e.ord = x.ord`,
+    [row?.id, rows.map((entry) => entry.batch_id), rows.map((entry) => entry.ord), rows.map((_, place) => place), [...merged.offsets]],
+  )
+  await tx.execute(`update sluice.batch set status = 'split', reason = 'set_aside', settled_at = clock_timestamp() where id = any($1::bigint[])`, [ids])
+}
+
 /** Places of the entries that are still with the batch. */
 export async function remainingOrds(tx: Queryable, batchId: number): Promise<number[]> {
   const rows = await tx.query<{ ord: number }>('select ord from sluice.entry where batch_id = $1 order by ord', [batchId])

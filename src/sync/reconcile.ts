@@ -4,9 +4,9 @@
  */
 import type { Destination, EntryOutcome, Judgement } from '../destinations/destination.ts'
 import { finishAttempt, type AttemptResult } from '../store/attempts.ts'
-import { afterPointed, afterSibling, LeaseLost, markLate, pauseDestination, releaseBatch, type ClaimedBatch } from '../store/batches.ts'
+import { afterIsolation, afterPointed, afterSibling, LeaseLost, markLate, pauseDestination, releaseBatch, type ClaimedBatch } from '../store/batches.ts'
 import type { Database, Queryable, Transaction } from '../store/database.ts'
-import { cutBatch, remainingOrds } from '../store/recut.ts'
+import { cutBatch, mergeBatches, remainingOrds } from '../store/recut.ts'
 import { crashPoint } from './crashPoint.ts'
 
 export interface ReconcileOptions {
@@ -134,6 +134,7 @@ async function applyPause(work: Work, judgement: { readonly code: string; readon
 async function applyRefusal(work: Work, judgement: { readonly code: string; readonly reason: string; readonly guilty: readonly number[] }): Promise<Reconciled> {
   const { tx, batch, options } = work
   await finish(work, 'refused', judgement.code, { message: judgement.reason, guilty: judgement.guilty.length })
+  await setSiblingAside(work, 0)
   if (batch.entryCount > 1) return split(work, judgement.guilty, { reason: judgement.code, wrongAlike: 0, maybeApplied: batch.maybeApplied })
   await tx.execute(`update sluice.entry set outcome = 'refused', code = $2, message = $3 where batch_id = $1`, [batch.id, judgement.code, judgement.reason])
   await refuseKeys(work)
@@ -148,6 +149,7 @@ async function applyAmbiguity(work: Work, judgement: Extract<Judgement, { kind: 
   crashPoint('reconcile.ambiguous')
   const wrongAlike = judgement.miscounted ? batch.wrongAlike + 1 : 0
   if (wrongAlike >= suspectedAfter) {
+    await setSiblingAside(work, suspectedAfter - 1)
     // One wrong answer is enough for its parts: the suspicion is there already.
     if (batch.entryCount > 1) return split(work, judgement.guilty, { reason: judgement.reason, wrongAlike: suspectedAfter - 1, maybeApplied: true })
     return park(work, judgement.reason, true)
@@ -172,7 +174,8 @@ async function park(work: Work, reason: string, maybeApplied: boolean): Promise<
 
 /**
  * Takes out what the answer points at, or halves. Of two halves the left goes first: when it is clean, the fault must be
- * in the right one, which is then cut without being sent whole. So a culprit costs one or two requests a halving (I14).
+ * in the right one, which is then cut without being sent whole; when it is not, the right one is set aside. So a culprit
+ * costs one request a halving, and one more for all that was set aside (I14).
  */
 async function split(
   work: Work,
@@ -195,6 +198,27 @@ async function split(
   crashPoint('reconcile.split')
   await releaseBatch(tx, batch, { to: 'split', reason: how.reason }, options.horizonMs)
   return { done: 0, confirmed: 0, refused: 0, state: 'split', pointerWrong }
+}
+
+/**
+ * The left half was wrong: its right sibling, if one waits, is taken for clean and joins what was set aside before, to go
+ * as one request when the culprit is found.
+ */
+async function setSiblingAside({ tx, batch, destination }: Work, wrongAlike: number): Promise<void> {
+  if (batch.parentId === null) return
+  const rows = await tx.query<{ id: string; sibling: boolean; root: string }>(
+    `with recursive up (id, parent_id) as (
+       select id, parent_id from sluice.batch where id = $1 union all select p.id, p.parent_id from up join sluice.batch p on p.id = up.parent_id)
+     select b.id, b.reason = $4 as sibling, root.id as root
+     from sluice.batch b, (select id from up where parent_id is null) root
+     where b.plan_id = $2 and b.status in ('pending', 'ambiguous')
+       and ((b.parent_id = $3 and b.seq > $6 and b.reason = $4) or (b.parent_id = root.id and b.reason = $5))
+     -- What was set aside before stood behind this one in the frozen body.
+     order by b.reason = $5, b.seq for update of b`,
+    [batch.id, batch.planId, batch.parentId, afterSibling, afterIsolation, batch.seq],
+  )
+  if (!rows.some((row) => row.sibling)) return
+  await mergeBatches(tx, destination, rows.map((row) => Number(row.id)), { parentId: Number(rows[0]?.root), attempts: 0, wrongAlike, reason: afterIsolation })
 }
 
 /** A pointer that took out the innocent once is not followed again: what points beside would cost a request a record. */
