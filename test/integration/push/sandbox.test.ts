@@ -59,6 +59,37 @@ describe('against the sandbox', () => {
   })
 })
 
+describe('one user in 2,500 whose counts are always wrong', () => {
+  test.for([0, 1_234, 2_499])('is found within 24 requests more, and everybody else is confirmed: user %i', async (culprit) => {
+    await using database = await testDatabase()
+    await using sandbox = await withSandbox()
+    const transport = transportTo(sandbox.url)
+    const planted = await plantPlan(database.db, await plantDestination(database.db))
+    await plantBatch(database.db, planted, Array.from({ length: 2_500 }, (_, i) => user(email(`person ${i}`))))
+    await sandbox.control.fault({ contains_key: hex(email(`person ${culprit}`)) }, { kind: 'counts', success: 'n-1' }, 'always')
+    await pushPlan(await engineDeps(database.db, transport), planted.planId)
+    await transport.close()
+    const books = await planBooks(database.db, planted.planId)
+    expect(books).toMatchObject({ confirmed: 2_499, ambiguous: 1 })
+    expect(books.requests - 1).toBeLessThanOrEqual(24)
+    expect((await members(sandbox)).length).toBe(2_499)
+    expect(await sandbox.control.violations()).toEqual([])
+  })
+
+  test('is found by the next process when the one that looked for it is killed', async () => {
+    await using database = await testDatabase()
+    await using sandbox = await withSandbox()
+    const planted = await plantPlan(database.db, await plantDestination(database.db))
+    await plantBatch(database.db, planted, Array.from({ length: 100 }, (_, i) => user(email(`person ${i}`))))
+    await sandbox.control.fault({ contains_key: hex(email(`person 77`)) }, { kind: 'counts', success: 'n-1' }, 'always')
+    expect(await runPusher([database.url, sandbox.url, planted.planId], 'reconcile.split:2')).toMatchObject({ signal: 'SIGKILL' })
+    expect(await runPusher([database.url, sandbox.url, planted.planId])).toMatchObject({ code: 0 })
+    expect(await planBooks(database.db, planted.planId)).toMatchObject({ confirmed: 99, ambiguous: 1, pending: 0 })
+    expect((await members(sandbox)).length).toBe(99)
+    expect(await sandbox.control.violations()).toEqual([])
+  })
+})
+
 /** Runs the pusher until it ends; resolves with the signal that ended it, or its exit code. */
 function runPusher(args: readonly string[], crashAt?: string): Promise<{ code: number | null; signal: NodeJS.Signals | null; stderr: string }> {
   const child = spawn(process.execPath, [fileURLToPath(new URL('./pusher.ts', import.meta.url)), ...args], {
