@@ -12,6 +12,11 @@ let folder: string
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'sluice-sandbox-'))
 })
+const children: ChildProcess[] = []
+afterEach(() => {
+  // A failed test leaves no process behind.
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+})
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const consumer = { consumerKey: 'sandbox-consumer-key', consumerSecret: 'sandbox-consumer-secret' }
@@ -22,6 +27,7 @@ const digest = (text: string): string => createHash('sha256').update(text).diges
 
 async function startProcess(file: string): Promise<{ url: string; child: ChildProcess }> {
   const child = spawn(process.execPath, [fileURLToPath(new URL('../support/sandboxProcess.ts', import.meta.url)), file], { stdio: ['ignore', 'pipe', 'inherit'] })
+  children.push(child)
   for await (const line of createInterface({ input: child.stdout! })) return { url: line, child }
   throw new Error('the sandbox printed no address')
 }
