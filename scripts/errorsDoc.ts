@@ -10,7 +10,10 @@ export function errorsDoc(): string {
     'Generated from `src/cli/errorCodes.ts` by `scripts/errorsDoc.ts`. Every error has a code, says where and what, whether anything was sent, and what to do. Codes are stable, sentences are not. Reasons why a single row is not used are in [rejects.md](rejects.md).',
     '',
     ...errorGroups.flatMap(({ title, note, codes }) => [
-      `## ${title}`, '', note, '',
+      `## ${title}`,
+      '',
+      note,
+      '',
       ...Object.entries(codes).flatMap(([code, { meaning, mend }]) => [`### ${code}`, '', `${meaning} *Mend:* ${mend}`, '']),
     ]),
   ].join('\n')

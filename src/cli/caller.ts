@@ -45,14 +45,20 @@ export function createCaller(service: KnownService, signal: AbortSignal): Caller
       case 'consumer':
         return { kind: 'oauth', ...(call.oauth ? { extra: call.oauth } : {}) }
       default:
-        if (call.token) return { kind: 'oauth', token: call.token.token, tokenSecret: call.token.secret, ...(call.oauth ? { extra: call.oauth } : {}) }
+        if (call.token)
+          return { kind: 'oauth', token: call.token.token, tokenSecret: call.token.secret, ...(call.oauth ? { extra: call.oauth } : {}) }
         return userProof(service)
     }
   }
   const send = async (call: Call): Promise<Exchange> => {
     const { method, host, path, query, form, json } = call
     return sender.send({
-      method, host, path, timeoutMs, signal, proof: await proofOf(call),
+      method,
+      host,
+      path,
+      timeoutMs,
+      signal,
+      proof: await proofOf(call),
       ...(query && Object.keys(query).length > 0 ? { query } : {}),
       ...(form ? { form } : {}),
       ...(json === undefined ? {} : { body: Buffer.from(json) }),
@@ -65,9 +71,16 @@ export function createCaller(service: KnownService, signal: AbortSignal): Caller
   }
   const bearer = (): Promise<string> =>
     (token ??= (async () => {
-      const reply = await answer({ method: 'POST', host: 'core', path: '/oauth2/token', auth: 'basic', form: { grant_type: 'client_credentials' } })
+      const reply = await answer({
+        method: 'POST',
+        host: 'core',
+        path: '/oauth2/token',
+        auth: 'basic',
+        form: { grant_type: 'client_credentials' },
+      })
       const body: unknown = reply.status === 200 ? JSON.parse(reply.body.toString('utf8')) : undefined
-      if (typeof body === 'object' && body !== null && 'access_token' in body && typeof body.access_token === 'string') return body.access_token
+      if (typeof body === 'object' && body !== null && 'access_token' in body && typeof body.access_token === 'string')
+        return body.access_token
       throw await refusal(reply, { method: 'POST', path: '/oauth2/token' })
     })())
   return { send, answer, bearer, close: () => sender.close() }

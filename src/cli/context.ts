@@ -42,8 +42,6 @@ export interface Invocation {
 /** A command's work: returns the exit code (interface.md 2), throws a SluiceError, ends nothing by itself. */
 export type CommandRun = (context: Context, invocation: Invocation) => Promise<number>
 
-export const exitCodes = { done: 0, failed: 1, usage: 2, refused: 3, withheld: 4, held: 5 } as const
-
 /** Exit code of several runs: the worst of 1, 5, 4, 3, 0 (interface.md 2). */
 export function worst(codes: readonly number[]): number {
   return [2, 1, 5, 4, 3].find((code) => codes.includes(code)) ?? 0

@@ -21,14 +21,25 @@ export function makeDayTwo(folder: string): void {
 export function makeDayThree(folder: string): void {
   const feed = join(folder, 'catalog.xml')
   let nth = 0
-  writeFileSync(feed, readFileSync(feed, 'utf8').replace(/(<(?:g:)?price\b[^>]*>\s*(?:<!\[CDATA\[)?\s*)(\d+)/g, (whole, open: string, amount: string) => (nth++ % 40 === 0 ? `${open}${Number(amount) + 1}` : whole)))
+  writeFileSync(
+    feed,
+    readFileSync(feed, 'utf8').replace(/(<(?:g:)?price\b[^>]*>\s*(?:<!\[CDATA\[)?\s*)(\d+)/g, (whole, open: string, amount: string) =>
+      nth++ % 40 === 0 ? `${open}${Number(amount) + 1}` : whole,
+    ),
+  )
   const customers = join(folder, 'customers.csv')
   writeFileSync(customers, readFileSync(customers, 'utf8').replace(/^N00001,.*\n/m, ''))
 }
 
 function newcomer(columns: readonly string[], i: number): string {
   const values: Readonly<Record<string, string>> = {
-    customer_id: `N${String(i + 1).padStart(5, '0')}`, first_name: 'Nova', last_name: 'Example', email: `nova.${i + 1}@example.com`, phone: number(i), country: 'US', marketing_ok: 'yes',
+    customer_id: `N${String(i + 1).padStart(5, '0')}`,
+    first_name: 'Nova',
+    last_name: 'Example',
+    email: `nova.${i + 1}@example.com`,
+    phone: number(i),
+    country: 'US',
+    marketing_ok: 'yes',
   }
   return columns.map((column) => values[column] ?? '').join(',')
 }

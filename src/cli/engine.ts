@@ -27,7 +27,11 @@ export interface EngineOptions {
 }
 
 /** Opens database and connection to the service, registers this process as a worker, and closes all behind the work. */
-export async function withEngine<Result>(context: Context, work: (engine: Engine) => Promise<Result>, options: EngineOptions = {}): Promise<Result> {
+export async function withEngine<Result>(
+  context: Context,
+  work: (engine: Engine) => Promise<Result>,
+  options: EngineOptions = {},
+): Promise<Result> {
   const config = context.config()
   const service = needService(config)
   const { origin } = new URL(service.adsBaseUrl)

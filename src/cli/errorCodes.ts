@@ -23,7 +23,10 @@ export const errorGroups: readonly ErrorGroup[] = [
       UNKNOWN_OPTION: entry('The command has no such option.', 'Take the one that is offered, or `sluice help COMMAND`.'),
       MISSING_ARGUMENT: entry('An argument, or the value of an option, is missing.', '`sluice help COMMAND` shows the call.'),
       MISSING_OPTION: entry('An option that this call needs is missing.', 'Add it as shown.'),
-      TOO_MANY_ARGUMENTS: entry('There are more arguments than the command takes.', '`sluice help COMMAND` shows the call. Quote names with blanks.'),
+      TOO_MANY_ARGUMENTS: entry(
+        'There are more arguments than the command takes.',
+        '`sluice help COMMAND` shows the call. Quote names with blanks.',
+      ),
       INVALID_VALUE: entry('A value is not of the kind or not within the bounds that the option takes.', 'Correct the value as shown.'),
       INVALID_JSON: entry('`--data` is not JSON.', 'Check the quotes, or put the JSON into a file: `--data @FILE`.'),
       UNKNOWN_PIPELINE: entry('No file of the pipelines folder has this name.', 'Take the name that is offered; `sluice check` lists all.'),
@@ -32,9 +35,15 @@ export const errorGroups: readonly ErrorGroup[] = [
       PIPELINES_MISSING: entry('The folder of pipelines cannot be read.', 'Name it with `--pipelines DIR`.'),
       UNKNOWN_RUN: entry('There is no run of this id.', '`sluice runs` lists them.'),
       UNKNOWN_PLAN: entry('There is no plan of this id.', '`sluice plan PIPELINE` makes one.'),
-      PLAN_OF_ANOTHER_SERVICE: entry('The plan was made for another service, for example the sandbox.', '`sluice plan PIPELINE` makes one for this.'),
+      PLAN_OF_ANOTHER_SERVICE: entry(
+        'The plan was made for another service, for example the sandbox.',
+        '`sluice plan PIPELINE` makes one for this.',
+      ),
       APPROVAL_NEEDS_ONE: entry('`--approve-deletes` approves the deletes of one pipeline, and several are named.', 'Run them one by one.'),
-      PIN_NEEDED: entry('The PIN cannot be asked for, because this is no terminal.', 'Open the printed address, then `sluice auth login --pin PIN`.'),
+      PIN_NEEDED: entry(
+        'The PIN cannot be asked for, because this is no terminal.',
+        'Open the printed address, then `sluice auth login --pin PIN`.',
+      ),
       NO_PENDING_LOGIN: entry('`--pin` ends a sign-in that was begun in this folder, and none was.', '`sluice auth login`'),
     },
   },
@@ -42,8 +51,14 @@ export const errorGroups: readonly ErrorGroup[] = [
     title: 'Configuration',
     note: 'Exit code 2. Nothing was read or sent. Every problem is listed at once.',
     codes: {
-      ENVIRONMENT_INVALID: entry('Environment variables, or the `.env` of the folder, are wrong.', '`sluice help environment` describes each.'),
-      SERVICE_NOT_CONFIGURED: entry('The addresses of the service or the credentials are missing.', '`sluice sandbox` prints a set to paste into `.env`.'),
+      ENVIRONMENT_INVALID: entry(
+        'Environment variables, or the `.env` of the folder, are wrong.',
+        '`sluice help environment` describes each.',
+      ),
+      SERVICE_NOT_CONFIGURED: entry(
+        'The addresses of the service or the credentials are missing.',
+        '`sluice sandbox` prints a set to paste into `.env`.',
+      ),
       PIPELINE_INVALID: entry('A pipeline file is wrong.', 'Correct the lines that are named; `sluice check` looks again.'),
       NODE_MISSING: entry('The pinned Node 24 is not installed.', '`npm ci`, with install scripts allowed.'),
     },
@@ -55,8 +70,14 @@ export const errorGroups: readonly ErrorGroup[] = [
       DATABASE_UNREACHABLE: entry('The database does not answer.', 'Check `DATABASE_URL`, or unset it for the embedded Postgres.'),
       DATABASE_TOO_OLD: entry('The server is older than Postgres 15.', 'Use a newer one, or the embedded one.'),
       DATABASE_FAILED: entry('The database failed during the run.', '`sluice doctor`, then run again: it goes on where it stopped.'),
-      POSTGRES_UNAVAILABLE: entry('The embedded Postgres cannot run here.', 'Set `DATABASE_URL` to a server of your own; the message says why.'),
-      MIGRATION_MISMATCH: entry('The database was made by another version of Sluice, or a migration was edited.', 'Run the newest version of Sluice that used this database.'),
+      POSTGRES_UNAVAILABLE: entry(
+        'The embedded Postgres cannot run here.',
+        'Set `DATABASE_URL` to a server of your own; the message says why.',
+      ),
+      MIGRATION_MISMATCH: entry(
+        'The database was made by another version of Sluice, or a migration was edited.',
+        'Run the newest version of Sluice that used this database.',
+      ),
     },
   },
   {
@@ -65,10 +86,19 @@ export const errorGroups: readonly ErrorGroup[] = [
     codes: {
       PIPELINE_HELD: entry('Another run holds the destination (exit code 5).', '`sluice runs PIPELINE` shows which; wait for it.'),
       PLAN_STALE: entry('The synced state moved since the plan was made. Nothing was sent.', '`sluice plan PIPELINE` makes a new one.'),
-      RUN_INTERRUPTED: entry('The run was stopped, or its process ended without a word. What was confirmed is kept.', '`sluice run PIPELINE` goes on.'),
-      DESTINATION_PAUSED: entry('The service refused everything for a reason that is not the records’: credentials, access, or a missing target.', '`sluice doctor`, then run again.'),
+      RUN_INTERRUPTED: entry(
+        'The run was stopped, or its process ended without a word. What was confirmed is kept.',
+        '`sluice run PIPELINE` goes on.',
+      ),
+      DESTINATION_PAUSED: entry(
+        'The service refused everything for a reason that is not the records’: credentials, access, or a missing target.',
+        '`sluice doctor`, then run again.',
+      ),
       OPERATION_TOO_LARGE: entry('One record alone is larger than a request may be.', 'Shorten its fields.'),
-      INTERRUPTED: entry('The command was stopped by a signal (exit code 130 or 143). The state is safe.', 'The same command again goes on from there.'),
+      INTERRUPTED: entry(
+        'The command was stopped by a signal (exit code 130 or 143). The state is safe.',
+        'The same command again goes on from there.',
+      ),
       INTERNAL: entry('A fault of Sluice itself.', 'Run it again with `SLUICE_LOG_LEVEL=debug` and report what it prints.'),
       DEMO_INCOMPLETE: entry('The samples of the demo are missing.', 'Install Sluice again.'),
     },
@@ -77,11 +107,26 @@ export const errorGroups: readonly ErrorGroup[] = [
     title: 'Guards',
     note: 'Exit code 4. Upserts went out, what is named was withheld.',
     codes: {
-      GUARD_DELETES: entry('More deletes than both `max_delete_count` and `max_delete_percent`.', 'If the records are truly gone: `sluice run PIPELINE --approve-deletes N`.'),
-      GUARD_MIN_ROWS: entry('Fewer valid rows than `min_rows`. No approval overrides this.', 'Look at the source; if it is right, lower `min_rows`.'),
-      GUARD_ROWS_FELL: entry('Far fewer rows than at the last good reading.', 'Look at the source; if it is right, approve the deletes by number.'),
-      GUARD_INCOMPLETE: entry('The end of the source is not proven, so nothing is taken for gone.', 'Export it again, or say in `complete:` what proves the end.'),
-      GUARD_REJECTS: entry('More rejects than `max_reject_percent`. Nothing was sent.', '`sluice rejects RUN_ID`, and `sluice check PIPELINE`.'),
+      GUARD_DELETES: entry(
+        'More deletes than both `max_delete_count` and `max_delete_percent`.',
+        'If the records are truly gone: `sluice run PIPELINE --approve-deletes N`.',
+      ),
+      GUARD_MIN_ROWS: entry(
+        'Fewer valid rows than `min_rows`. No approval overrides this.',
+        'Look at the source; if it is right, lower `min_rows`.',
+      ),
+      GUARD_ROWS_FELL: entry(
+        'Far fewer rows than at the last good reading.',
+        'Look at the source; if it is right, approve the deletes by number.',
+      ),
+      GUARD_INCOMPLETE: entry(
+        'The end of the source is not proven, so nothing is taken for gone.',
+        'Export it again, or say in `complete:` what proves the end.',
+      ),
+      GUARD_REJECTS: entry(
+        'More rejects than `max_reject_percent`. Nothing was sent.',
+        '`sluice rejects RUN_ID`, and `sluice check PIPELINE`.',
+      ),
     },
   },
   {
@@ -93,9 +138,18 @@ export const errorGroups: readonly ErrorGroup[] = [
       SOURCE_DENIED: entry('The source refused the credentials.', 'Check the variables that `source.credentials` names.'),
       SOURCE_CREDENTIALS: entry('A variable that holds a credential of the source is missing or unusable.', 'Set it, or its `…_FILE`.'),
       SOURCE_FORBIDDEN: entry('This machine may not read the file.', 'Check owner and mode.'),
-      SOURCE_REFUSED: entry('The address is of a kind that Sluice does not read: a folder, a device, a private address, a redirect elsewhere.', 'Name a file or a public https address, or allow it in the pipeline.'),
-      SOURCE_CHANGED: entry('The source changed while it was read, or since the run whose rows are asked for.', 'Run again once it is written.'),
-      SOURCE_HOST_KEY: entry('The SFTP server’s key is not the pinned one.', 'Compare it with the server’s owner before you change `host_key`.'),
+      SOURCE_REFUSED: entry(
+        'The address is of a kind that Sluice does not read: a folder, a device, a private address, a redirect elsewhere.',
+        'Name a file or a public https address, or allow it in the pipeline.',
+      ),
+      SOURCE_CHANGED: entry(
+        'The source changed while it was read, or since the run whose rows are asked for.',
+        'Run again once it is written.',
+      ),
+      SOURCE_HOST_KEY: entry(
+        'The SFTP server’s key is not the pinned one.',
+        'Compare it with the server’s owner before you change `host_key`.',
+      ),
       SOURCE_QUERY: entry('The query of a `postgres:` source failed.', 'Try the query by itself.'),
       DIGEST_MISMATCH: entry('The download is not what the server’s digest says.', 'Run again; if it repeats, tell the server’s owner.'),
     },
@@ -112,7 +166,10 @@ export const errorGroups: readonly ErrorGroup[] = [
       FILE_DOUBLE_PACKED: entry('The file is packed twice.', 'Pack it once.'),
       FILE_BOMB: entry('The file unpacks to far more than a feed can be.', 'Check where it comes from.'),
       FILE_TOO_LARGE: entry('The file is larger than the limit.', 'Split the export.'),
-      FILE_ENCODING: entry('The text is not in the encoding that it claims or that was found.', 'Set `source.encoding`, or export as UTF-8.'),
+      FILE_ENCODING: entry(
+        'The text is not in the encoding that it claims or that was found.',
+        'Set `source.encoding`, or export as UTF-8.',
+      ),
       FILE_MALFORMED: entry('The file breaks the rules of its format.', 'Correct the place that is named.'),
       FILE_UNCLOSED_QUOTE: entry('A quote is opened and never closed.', 'Close it near the line that is named.'),
       FILE_FAULTY_ROWS: entry('Too many rows do not fit the header.', 'Check delimiter and quotes.'),
@@ -137,12 +194,24 @@ export const errorGroups: readonly ErrorGroup[] = [
     codes: {
       SERVICE_BAD_SIGNATURE: entry('The signature was refused.', 'Check the four credentials and this machine’s clock: `sluice doctor`.'),
       SERVICE_TOKEN_INVALID: entry('`SLUICE_ACCESS_TOKEN` is invalid or expired (code 89).', '`sluice auth login`'),
-      SERVICE_APPLICATION_NOT_APPROVED: entry('The application of `SLUICE_CONSUMER_KEY` is not approved for this.', 'Apply for access at the service.'),
-      SERVICE_ACCOUNT_OUT_OF_REACH: entry('The user may not use this advertising account.', 'Ask the account’s owner; `sluice auth status` shows which are within reach.'),
+      SERVICE_APPLICATION_NOT_APPROVED: entry(
+        'The application of `SLUICE_CONSUMER_KEY` is not approved for this.',
+        'Apply for access at the service.',
+      ),
+      SERVICE_ACCOUNT_OUT_OF_REACH: entry(
+        'The user may not use this advertising account.',
+        'Ask the account’s owner; `sluice auth status` shows which are within reach.',
+      ),
       SERVICE_PERMISSION_LEVEL: entry('The application’s permission level does not include this.', 'Raise it, then `sluice auth login`.'),
       SERVICE_WRONG_CONTEXT: entry('The call wants a user, or an app-only token, and got the other.', 'Leave out `--bearer`, or add it.'),
-      SERVICE_CALLBACK_NOT_APPROVED: entry('The callback address is not approved in the application’s settings.', 'Approve it, or sign in by PIN.'),
-      SERVICE_BEARER_REFUSED: entry('The app-only token was refused to us (code 99).', 'Check consumer key and secret; wait, if it was asked for often.'),
+      SERVICE_CALLBACK_NOT_APPROVED: entry(
+        'The callback address is not approved in the application’s settings.',
+        'Approve it, or sign in by PIN.',
+      ),
+      SERVICE_BEARER_REFUSED: entry(
+        'The app-only token was refused to us (code 99).',
+        'Check consumer key and secret; wait, if it was asked for often.',
+      ),
       SERVICE_FORBIDDEN: entry('The service forbids the call.', 'The message holds its reason.'),
       SERVICE_NOT_FOUND: entry('The path or the record does not exist.', 'Check the ids.'),
       SERVICE_INVALID_PARAMETER: entry('A parameter breaks a rule.', 'The mend names parameter and rule.'),
@@ -152,10 +221,16 @@ export const errorGroups: readonly ErrorGroup[] = [
       SERVICE_RATE_LIMITED: entry('Too many requests.', 'Wait until the time that is named.'),
       SERVICE_UNAVAILABLE: entry('The service is in trouble. The call may have been carried out.', 'Try again later.'),
       SERVICE_UNREACHABLE: entry('The service does not answer. Nothing was sent.', '`sluice doctor`; for the sandbox, `sluice sandbox`.'),
-      SERVICE_ANSWER_LOST: entry('The call was sent and no complete answer came. It may have been carried out.', 'Read back before you send it again.'),
+      SERVICE_ANSWER_LOST: entry(
+        'The call was sent and no complete answer came. It may have been carried out.',
+        'Read back before you send it again.',
+      ),
       SERVICE_ANSWER_UNREADABLE: entry('The answer is not of the documented shape.', 'Try again; a gateway may stand in between.'),
       SERVICE_CURSOR_REPEATS: entry('A list hands out the same page again.', 'Report it to the service.'),
-      CALL_INVALID: entry('The client was called with parameters that the contract does not allow. Nothing was sent.', 'Correct the parameter that is named.'),
+      CALL_INVALID: entry(
+        'The client was called with parameters that the contract does not allow. Nothing was sent.',
+        'Correct the parameter that is named.',
+      ),
       LOGIN_DENIED: entry('The sign-in was denied in the browser.', '`sluice auth login`'),
       LOGIN_MISMATCH: entry('The answer belongs to another sign-in. Nothing was kept.', '`sluice auth login`'),
     },

@@ -17,10 +17,15 @@ import { reasonCells, reasonColumns } from './reasonColumns.ts'
  *
  * @throws {RunError} `SOURCE_CHANGED`
  */
-export async function writeFullRows(context: Context, store: Store, target: { readonly runId: string; readonly pipeline: string; readonly file: string }): Promise<number> {
+export async function writeFullRows(
+  context: Context,
+  store: Store,
+  target: { readonly runId: string; readonly pipeline: string; readonly file: string },
+): Promise<number> {
   const pipeline = await pipelineNamed(context, target.pipeline)
   const { facts, source: oneOff } = await loadReading(store, target.runId)
-  const definitions = oneOff === undefined ? pipeline.sources : pipeline.sources.slice(0, 1).map((definition) => ({ ...definition, uri: oneOff }))
+  const definitions =
+    oneOff === undefined ? pipeline.sources : pipeline.sources.slice(0, 1).map((definition) => ({ ...definition, uri: oneOff }))
   const rejects = new Map<string, StoredReject[]>()
   for await (const reject of loadRejects(store.db, target.runId)) {
     const key = `${reject.source} ${reject.line}`
@@ -64,7 +69,10 @@ function cellsOf(row: Row, columns: readonly string[]): readonly string[] {
   })
 }
 
-async function loadReading(store: Store, runId: string): Promise<{ readonly facts: readonly SourceFacts[]; readonly source: string | undefined }> {
+async function loadReading(
+  store: Store,
+  runId: string,
+): Promise<{ readonly facts: readonly SourceFacts[]; readonly source: string | undefined }> {
   const [row] = await store.db.query<{ sources: SourceFacts[] | null; source: string | null }>(
     `select s.sources, q.options->>'source' as source
      from sluice.run r left join sluice.snapshot s on s.id = r.snapshot_id left join sluice.run q on q.id = s.run_id where r.id = $1`,
@@ -74,5 +82,8 @@ async function loadReading(store: Store, runId: string): Promise<{ readonly fact
 }
 
 function changed(uri: string, runId: string): RunError {
-  return new RunError('SOURCE_CHANGED', 'the source is not the one that this run read, so its lines would be others. Nothing was kept.', { where: uri, mend: `sluice rejects ${runId} --csv rejects.csv   (the masked rows)` })
+  return new RunError('SOURCE_CHANGED', 'the source is not the one that this run read, so its lines would be others. Nothing was kept.', {
+    where: uri,
+    mend: `sluice rejects ${runId} --csv rejects.csv   (the masked rows)`,
+  })
 }

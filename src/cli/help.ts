@@ -39,9 +39,19 @@ export function mainHelp(catalogue: readonly CommandEntry[]): string {
 /** `sluice help plan`: example first, then usage, options, notes. */
 export function commandHelp(path: readonly string[], entry: CommandEntry): string {
   const name = ['sluice', ...path].join(' ')
-  const lines = [`${name}: ${entry.summary}`, '', entry.examples.length === 1 ? 'Example' : 'Examples', ...entry.examples.map((example) => `  ${example}`), '']
+  const lines = [
+    `${name}: ${entry.summary}`,
+    '',
+    entry.examples.length === 1 ? 'Example' : 'Examples',
+    ...entry.examples.map((example) => `  ${example}`),
+    '',
+  ]
   if (entry.commands) {
-    lines.push(`Usage: ${name} <command> [options]`, '', ...pairs(entry.commands.map((sub) => [sub.args === undefined ? sub.name : `${sub.name} ${sub.args}`, sub.summary])))
+    lines.push(
+      `Usage: ${name} <command> [options]`,
+      '',
+      ...pairs(entry.commands.map((sub) => [sub.args === undefined ? sub.name : `${sub.name} ${sub.args}`, sub.summary])),
+    )
   } else {
     lines.push(`Usage: ${name}${entry.args === undefined ? '' : ` ${entry.args}`} [options]`)
   }
@@ -69,7 +79,7 @@ const topicTexts: Readonly<Record<Topic, () => string[]>> = {
   ],
   'exit-codes': () => [
     'Example: react to withheld deletes in a script',
-    '  sluice run shop || [ $? -eq 4 ] && sluice show "$(…)"',
+    '  sluice run shop --json > run.json; [ $? -eq 4 ] && jq .guards run.json',
     '',
     '  0    done',
     '  1    failed',
@@ -84,7 +94,7 @@ const topicTexts: Readonly<Record<Topic, () => string[]>> = {
   ],
   formatting: () => [
     'Example: the run ids of what went wrong',
-    "  sluice runs --json | jq -r '.[] | select(.status!=\"succeeded\").runId'",
+    '  sluice runs --json | jq -r \'.[] | select(.status!="succeeded").runId\'',
     '',
     'Results go to stdout, progress and logs to stderr: 2>/dev/null leaves results.',
     '--json prints one document on stdout, errors included:',

@@ -16,7 +16,12 @@ export function createLogger(output: Output, config: Config, now: () => number, 
       const line =
         config.log.format === 'json'
           ? JSON.stringify({ time, level, msg: message, ...fields })
-          : [time, level.padEnd(5), message, ...Object.entries(fields).flatMap(([key, value]) => (value === undefined ? [] : [`${key}=${safe(String(value))}`]))].join(' ')
+          : [
+              time,
+              level.padEnd(5),
+              message,
+              ...Object.entries(fields).flatMap(([key, value]) => (value === undefined ? [] : [`${key}=${safe(String(value))}`])),
+            ].join(' ')
       output.write(`${hideSecrets(line, config.secrets)}\n`)
     }
   }

@@ -58,7 +58,12 @@ async function main(argv: readonly string[]): Promise<number> {
 }
 
 /** Whatever broke off because we were told to stop is no fault. */
-const interrupted = { code: 'INTERRUPTED', message: 'stopped as asked; what was confirmed is kept', where: null, mend: 'the same command again goes on from there' } as const
+const interrupted = {
+  code: 'INTERRUPTED',
+  message: 'stopped as asked; what was confirmed is kept',
+  where: null,
+  mend: 'the same command again goes on from there',
+} as const
 
 /** Something left open (a socket kept alive) must not hold a finished command; what is still being printed may. */
 function endSoon(): void {
@@ -67,7 +72,10 @@ function endSoon(): void {
 
 function presentStack(error: Error): string {
   // Frames only: the message was printed above, cleared of secrets.
-  return (error.stack ?? '').split('\n').filter((line) => line.trimStart().startsWith('at ')).join('\n')
+  return (error.stack ?? '')
+    .split('\n')
+    .filter((line) => line.trimStart().startsWith('at '))
+    .join('\n')
 }
 
 function output(stream: NodeJS.WriteStream): Output {

@@ -27,16 +27,26 @@ async function unknownPipeline(context: Context, patterns: readonly string[]): P
   const names = pipelines.map(({ name }) => name)
   const folder = `${context.pipelines.replace(/\/+$/, '')}/`
   if (names.length === 0 && errors.length === 0) {
-    return new UsageError('NO_PIPELINES', `there is no pipeline in ${folder}. Nothing was read or sent.`, { where: folder, mend: 'write one (README, "Your own feed"), then: sluice check' })
+    return new UsageError('NO_PIPELINES', `there is no pipeline in ${folder}. Nothing was read or sent.`, {
+      where: folder,
+      mend: 'write one (README, "Your own feed"), then: sluice check',
+    })
   }
   const unknown = patterns.find((pattern) => !names.some((name) => name === pattern || matchesGlob(name, pattern))) ?? ''
   const meant = nearest(unknown, names)
-  return new UsageError('UNKNOWN_PIPELINE', `no "${unknown}" in ${folder}. Nothing was read or sent.`, { where: folder, mend: meant === undefined ? 'sluice check   (shows every pipeline)' : `sluice ${context.command} ${meant}` })
+  return new UsageError('UNKNOWN_PIPELINE', `no "${unknown}" in ${folder}. Nothing was read or sent.`, {
+    where: folder,
+    mend: meant === undefined ? 'sluice check   (shows every pipeline)' : `sluice ${context.command} ${meant}`,
+  })
 }
 
 /** The one pipeline of that name, for commands that take no globs. */
 export async function pipelineNamed(context: Context, name: string): Promise<Pipeline> {
   const [pipeline, ...more] = await pipelinesNamed(context, [name])
   if (pipeline && more.length === 0) return pipeline
-  throw new UsageError('SEVERAL_PIPELINES', `"${name}" names ${more.length + (pipeline ? 1 : 0)} pipelines, and this command takes one. Nothing was read or sent.`, { where: name, mend: `sluice check '${name}'` })
+  throw new UsageError(
+    'SEVERAL_PIPELINES',
+    `"${name}" names ${more.length + (pipeline ? 1 : 0)} pipelines, and this command takes one. Nothing was read or sent.`,
+    { where: name, mend: `sluice check '${name}'` },
+  )
 }

@@ -21,12 +21,20 @@ export function presentError(error: unknown, secrets: readonly Secret[] = []): P
       message: hide(error.message),
       where: error.where === undefined ? null : hide(error.where),
       mend: hide(error.mend) || 'sluice doctor',
-      ...(error instanceof ConfigError ? { problems: error.problems.map((problem) => ({ ...problem, message: hide(problem.message) })) } : {}),
+      ...(error instanceof ConfigError
+        ? { problems: error.problems.map((problem) => ({ ...problem, message: hide(problem.message) })) }
+        : {}),
     }
   }
   const { code, path } = systemFacts(error)
   const known = systemErrors[code]
-  if (known) return { code: known.code, message: hide(`${known.message}${path === undefined ? '' : `: ${path}`}`), where: path === undefined ? null : hide(path), mend: known.mend }
+  if (known)
+    return {
+      code: known.code,
+      message: hide(`${known.message}${path === undefined ? '' : `: ${path}`}`),
+      where: path === undefined ? null : hide(path),
+      mend: known.mend,
+    }
   return {
     code: 'INTERNAL',
     message: hide(`a fault of Sluice itself: ${error instanceof Error ? error.message : String(error)}`),
@@ -48,10 +56,14 @@ export function exitCodeOfError(error: unknown): number {
 export function errorLines(error: PresentedError): string {
   const lines: string[] = []
   for (const problem of error.problems ?? []) {
-    const place = problem.where === undefined || problem.where.endsWith(problem.path) ? (problem.where ?? problem.path) : `${problem.where} ${problem.path}`
+    const place =
+      problem.where === undefined || problem.where.endsWith(problem.path)
+        ? (problem.where ?? problem.path)
+        : `${problem.where} ${problem.path}`
     lines.push(`  ${safe(place)}  ${safe(problem.message)}${problem.mend === undefined ? '' : `; ${safe(problem.mend)}`}`)
   }
-  const where = error.where !== null && !error.message.includes(error.where) && error.problems === undefined ? `where  ${error.where}\n` : ''
+  const where =
+    error.where !== null && !error.message.includes(error.where) && error.problems === undefined ? `where  ${error.where}\n` : ''
   return `${lines.map((line) => `${line}\n`).join('')}${where}error  ${error.code}  ${error.message}\nmend   ${error.mend}\n`
 }
 
@@ -63,14 +75,25 @@ interface SystemFacts {
 function systemFacts(error: unknown): SystemFacts {
   if (typeof error !== 'object' || error === null) return { code: '', path: undefined }
   const { code, path, port } = error as { code?: unknown; path?: unknown; port?: unknown }
-  return { code: typeof code === 'string' ? code : '', path: typeof path === 'string' ? path : typeof port === 'number' ? `port ${port}` : undefined }
+  return {
+    code: typeof code === 'string' ? code : '',
+    path: typeof path === 'string' ? path : typeof port === 'number' ? `port ${port}` : undefined,
+  }
 }
 
 /** Faults of the machine that a person can mend, by Node's code. */
 const systemErrors: Readonly<Record<string, { readonly code: string; readonly message: string; readonly mend: string }>> = {
-  EADDRINUSE: { code: 'PORT_IN_USE', message: 'another program listens there', mend: 'choose another port with --port, or --port 0 for a free one' },
+  EADDRINUSE: {
+    code: 'PORT_IN_USE',
+    message: 'another program listens there',
+    mend: 'choose another port with --port, or --port 0 for a free one',
+  },
   EACCES: { code: 'NO_PERMISSION', message: 'no permission', mend: 'check owner and mode of the path, or choose another' },
-  EADDRNOTAVAIL: { code: 'HOST_UNAVAILABLE', message: 'this machine has no such address', mend: 'leave out --host, or name an address of this machine' },
+  EADDRNOTAVAIL: {
+    code: 'HOST_UNAVAILABLE',
+    message: 'this machine has no such address',
+    mend: 'leave out --host, or name an address of this machine',
+  },
   ENOSPC: { code: 'DISK_FULL', message: 'the disk is full', mend: 'free some space; nothing that was confirmed is lost' },
   ENOENT: { code: 'FILE_MISSING', message: 'no such file or folder', mend: 'correct the path' },
   EISDIR: { code: 'NOT_A_FILE', message: 'that is a folder', mend: 'name a file' },

@@ -8,7 +8,13 @@ import { nearest } from './nearest.ts'
 /** What the command line asks for: a text to print, or a command to run. */
 export type Request =
   | { readonly kind: 'print'; readonly text: string }
-  | { readonly kind: 'run'; readonly path: readonly string[]; readonly entry: CommandEntry; readonly invocation: Invocation; readonly globals: Globals }
+  | {
+      readonly kind: 'run'
+      readonly path: readonly string[]
+      readonly entry: CommandEntry
+      readonly invocation: Invocation
+      readonly globals: Globals
+    }
 
 export interface Globals {
   readonly json: boolean
@@ -78,19 +84,34 @@ function commandWords(argv: readonly string[]): string[] {
   return words
 }
 
-function unknownCommand(argv: readonly string[], entries: readonly CommandEntry[], others: readonly string[], path: readonly string[] = []): UsageError | undefined {
+function unknownCommand(
+  argv: readonly string[],
+  entries: readonly CommandEntry[],
+  others: readonly string[],
+  path: readonly string[] = [],
+): UsageError | undefined {
   const [word, ...rest] = commandWords(argv)
   if (word === undefined) {
     if (path.length === 0) return undefined
-    return new UsageError('MISSING_ARGUMENT', `sluice ${path.join(' ')} needs one of: ${entries.map((entry) => entry.name).join(', ')}. Nothing was done.`, { mend: `sluice help ${path.join(' ')}` })
+    return new UsageError(
+      'MISSING_ARGUMENT',
+      `sluice ${path.join(' ')} needs one of: ${entries.map((entry) => entry.name).join(', ')}. Nothing was done.`,
+      { mend: `sluice help ${path.join(' ')}` },
+    )
   }
   const entry = entries.find((candidate) => candidate.name === word)
   if (!entry) {
     const meant = nearest(word, [...entries.filter((candidate) => !candidate.hidden).map((candidate) => candidate.name), ...others])
     const mend = ['sluice', ...path, ...(meant === undefined ? ['--help'] : others.includes(meant) ? ['help', meant] : [meant])].join(' ')
-    return new UsageError('UNKNOWN_COMMAND', `there is no command "${word.slice(0, 60)}"${path.length > 0 ? ` of sluice ${path.join(' ')}` : ''}. Nothing was done.`, { mend })
+    return new UsageError(
+      'UNKNOWN_COMMAND',
+      `there is no command "${word.slice(0, 60)}"${path.length > 0 ? ` of sluice ${path.join(' ')}` : ''}. Nothing was done.`,
+      { mend },
+    )
   }
-  return entry.commands && others.length === 0 && !argv.includes('--help') && !argv.includes('-h') ? unknownCommand(rest, entry.commands, [], [...path, word]) : undefined
+  return entry.commands && others.length === 0 && !argv.includes('--help') && !argv.includes('-h')
+    ? unknownCommand(rest, entry.commands, [], [...path, word])
+    : undefined
 }
 
 function build(entry: CommandEntry, path: readonly string[], program: Command, found: (request: Request) => void): Command {
@@ -120,7 +141,8 @@ function build(entry: CommandEntry, path: readonly string[], program: Command, f
 function base(command: Command): Command {
   command.exitOverride().helpOption(false).helpCommand(false).showSuggestionAfterError(false)
   command.configureOutput({ writeOut: () => undefined, writeErr: () => undefined })
-  if (command.name() === 'sluice') for (const { flags, meaning } of globalOptions) if (!flags.includes('--help')) command.option(flags, meaning)
+  if (command.name() === 'sluice')
+    for (const { flags, meaning } of globalOptions) if (!flags.includes('--help')) command.option(flags, meaning)
   return command
 }
 
@@ -134,7 +156,10 @@ function usageError(error: CommanderError, argv: readonly string[]): UsageError 
     case 'commander.unknownOption': {
       const given = /'(-[^']*)'/.exec(error.message)?.[1] ?? ''
       const meant = nearest(given.split('=')[0] ?? '', optionNames(path))
-      return new UsageError('UNKNOWN_OPTION', `${name} has no option ${given.slice(0, 60)}. Nothing was done.`, { where: given, mend: meant === undefined ? help : corrected(argv, given, meant) })
+      return new UsageError('UNKNOWN_OPTION', `${name} has no option ${given.slice(0, 60)}. Nothing was done.`, {
+        where: given,
+        mend: meant === undefined ? help : corrected(argv, given, meant),
+      })
     }
     case 'commander.missingArgument':
     case 'commander.optionMissingArgument':

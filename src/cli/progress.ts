@@ -87,12 +87,17 @@ function terminalBar(output: Output, clock: Clock): ProgressView {
       const parts = [
         total === undefined ? `${count(done)}${stage === 'read' ? ' rows' : ''}` : `${count(done)}/${count(total)}`,
         ...(moving ? [`${count(Math.round(perSecond))}/s`] : []),
-        ...(moving && total !== undefined && done < total ? [`${duration(((total - done) / perSecond) * 1000).replace(/\.\d/, '')} left`] : []),
+        ...(moving && total !== undefined && done < total
+          ? [`${duration(((total - done) / perSecond) * 1000).replace(/\.\d/, '')} left`]
+          : []),
         ...(rejected ? [`rejected ${count(rejected)}`] : []),
         ...(refused ? [`refused ${count(refused)}`] : []),
         ...(waiting === undefined ? [] : [waiting]),
       ]
-      const payload = { line: `${stage.padEnd(6)}\u0000${parts.join('  ')}`, ...(total === undefined || total === 0 ? {} : { share: Math.min(1, done / total) }) }
+      const payload = {
+        line: `${stage.padEnd(6)}\u0000${parts.join('  ')}`,
+        ...(total === undefined || total === 0 ? {} : { share: Math.min(1, done / total) }),
+      }
       if (!bar) {
         bar = make()
         bar.start(total ?? 1, done, payload)

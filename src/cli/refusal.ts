@@ -9,10 +9,25 @@ import { routeOf } from './route.ts'
 export function serviceError(exchange: Exchange, call: Pick<Call, 'method' | 'path'>, nowMs: number): Error {
   const where = `${call.method} ${call.path}`
   const error = toServiceError(exchange, { endpoint: routeOf(call.method, call.path).endpoint ?? unknownEndpoint(call), where, nowMs })
-  return error ?? new RunError('SERVICE_REFUSED', 'the service answered in a way that is no refusal of its own', { where, mend: 'sluice doctor' })
+  return (
+    error ??
+    new RunError('SERVICE_REFUSED', 'the service answered in a way that is no refusal of its own', { where, mend: 'sluice doctor' })
+  )
 }
 
 /** Stands for a path that the contract does not know, so that its refusal is explained all the same. */
 function unknownEndpoint({ method, path }: Pick<Call, 'method' | 'path'>): Endpoint {
-  return { name: 'unknown', method, host: 'core', path, auth: 'user', body: 'none', parameters: [], answer: { resource: 'unknown', many: false }, limit: '', repeatable: false, source: 'none' }
+  return {
+    name: 'unknown',
+    method,
+    host: 'core',
+    path,
+    auth: 'user',
+    body: 'none',
+    parameters: [],
+    answer: { resource: 'unknown', many: false },
+    limit: '',
+    repeatable: false,
+    source: 'none',
+  }
 }

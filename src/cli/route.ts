@@ -13,7 +13,9 @@ export interface Route {
  * context: the service may know more than the specification.
  */
 export function routeOf(method: string, path: string): Route {
-  const endpoint = endpoints.find((candidate) => candidate.method === method && [candidate.path, ...(candidate.aliases ?? [])].some((pattern) => matches(pattern, path)))
+  const endpoint = endpoints.find(
+    (candidate) => candidate.method === method && [candidate.path, ...(candidate.aliases ?? [])].some((pattern) => matches(pattern, path)),
+  )
   if (endpoint) return { endpoint, host: endpoint.host, auth: endpoint.auth }
   return { endpoint: undefined, host: /^\/\d+\//.test(path) ? 'ads' : 'core', auth: 'user' }
 }
@@ -22,5 +24,14 @@ export function routeOf(method: string, path: string): Route {
 function matches(pattern: string, path: string): boolean {
   const wanted = pattern.split('/')
   const given = path.split('/')
-  return wanted.length === given.length && wanted.every((segment, i) => (segment.startsWith(':') ? given[i] !== '' : i === 1 && /^\d+$/.test(segment) && segment !== '2' ? /^\d+$/.test(given[i] ?? '') : segment === given[i]))
+  return (
+    wanted.length === given.length &&
+    wanted.every((segment, i) =>
+      segment.startsWith(':')
+        ? given[i] !== ''
+        : i === 1 && /^\d+$/.test(segment) && segment !== '2'
+          ? /^\d+$/.test(given[i] ?? '')
+          : segment === given[i],
+    )
+  )
 }

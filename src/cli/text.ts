@@ -31,8 +31,11 @@ export function instant(value: string | Date | number): string {
  * escapes, so that no feed can move the cursor or forge a line.
  */
 export function safe(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are the point
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return text.replace(
+    // oxlint-disable-next-line no-control-regex -- control characters are the point
+    /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }
 
 /** Cut to `width` with an ellipsis; for terminals only: what is piped is never cut. */

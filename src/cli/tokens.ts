@@ -20,7 +20,9 @@ export function storeUserToken(config: Config, pair: UserToken, file: string): r
     return [tokenFile, secretFile]
   }
   const values = { SLUICE_ACCESS_TOKEN: pair.token, SLUICE_ACCESS_TOKEN_SECRET: pair.secret }
-  const kept = readLines(file).filter((line) => !Object.keys(values).some((name) => new RegExp(`^\\s*(export\\s+)?${name}\\s*=`).test(line)))
+  const kept = readLines(file).filter(
+    (line) => !Object.keys(values).some((name) => new RegExp(`^\\s*(export\\s+)?${name}\\s*=`).test(line)),
+  )
   writePrivately(file, `${[...kept, ...Object.entries(values).map(([name, value]) => `${name}=${value}`)].join('\n')}\n`)
   return [file]
 }
@@ -37,7 +39,10 @@ export function writePrivately(file: string, content: string): void {
 
 function readLines(file: string): string[] {
   try {
-    return readFileSync(file, 'utf8').trimEnd().split('\n').filter((line, i) => i > 0 || line !== '')
+    return readFileSync(file, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .filter((line, i) => i > 0 || line !== '')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
     throw error

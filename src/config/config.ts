@@ -56,7 +56,10 @@ const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
  *
  * @throws {ConfigError} `ENVIRONMENT_INVALID` with every problem at once
  */
-export function loadConfig(processEnv: Environment, options: { readonly database?: string | undefined; readonly dotenv?: string } = {}): Config {
+export function loadConfig(
+  processEnv: Environment,
+  options: { readonly database?: string | undefined; readonly dotenv?: string } = {},
+): Config {
   const problems: Problem[] = []
   const env: Environment = { ...readDotenv(options.dotenv ?? '.env', problems), ...present(processEnv) }
   if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
@@ -77,7 +80,8 @@ export function loadConfig(processEnv: Environment, options: { readonly database
   const password = given && URL.canParse(given.reveal()) ? decodeURIComponent(new URL(given.reveal()).password) : ''
   if (password !== '') remember(password, secrets)
   const adsVersion = text(env, 'SLUICE_ADS_VERSION') ?? '12'
-  if (!/^\d{1,3}$/.test(adsVersion)) problems.push({ path: 'SLUICE_ADS_VERSION', message: 'is not a version number', mend: 'set it to 12, or unset it' })
+  if (!/^\d{1,3}$/.test(adsVersion))
+    problems.push({ path: 'SLUICE_ADS_VERSION', message: 'is not a version number', mend: 'set it to 12, or unset it' })
 
   const config: Config = {
     databaseUrl: given,
@@ -104,10 +108,15 @@ export function loadConfig(processEnv: Environment, options: { readonly database
   reportUnknown(env, problems)
   if (problems.length > 0) {
     const first = problems[0] as Problem
-    throw new ConfigError('ENVIRONMENT_INVALID', `the environment has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}. Nothing was read or sent.`, problems, {
-      where: first.path,
-      mend: first.mend ?? 'sluice help environment',
-    })
+    throw new ConfigError(
+      'ENVIRONMENT_INVALID',
+      `the environment has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}. Nothing was read or sent.`,
+      problems,
+      {
+        where: first.path,
+        mend: first.mend ?? 'sluice help environment',
+      },
+    )
   }
   return config
 }
@@ -138,10 +147,15 @@ export function needService(config: Config, options: { readonly user?: boolean }
     names: service.names,
   }
   if (missing.length > 0) {
-    throw new ConfigError('SERVICE_NOT_CONFIGURED', `the service is not configured: ${missing.map((problem) => problem.path).join(', ')} not set. Nothing was read or sent.`, missing, {
-      where: 'environment',
-      mend: 'sluice sandbox   (prints the lines for .env; then run this again in a second terminal)',
-    })
+    throw new ConfigError(
+      'SERVICE_NOT_CONFIGURED',
+      `the service is not configured: ${missing.map((problem) => problem.path).join(', ')} not set. Nothing was read or sent.`,
+      missing,
+      {
+        where: 'environment',
+        mend: 'sluice sandbox   (prints the lines for .env; then run this again in a second terminal)',
+      },
+    )
   }
   return known
 }
@@ -182,7 +196,11 @@ function readSecret(name: string, env: Environment, problems: Problem[], secrets
     if (content !== '') return remember(content, secrets)
     problems.push({ path: `${name}_FILE`, message: 'names an empty file', mend: `put the value of ${name} into it` })
   } catch (error) {
-    problems.push({ path: `${name}_FILE`, message: `names a file that cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`, mend: `correct ${name}_FILE` })
+    problems.push({
+      path: `${name}_FILE`,
+      message: `names a file that cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`,
+      mend: `correct ${name}_FILE`,
+    })
   }
   return undefined
 }
@@ -205,7 +223,11 @@ function readUrl(name: string, env: Environment, problems: Problem[]): string | 
   } else if (url.search !== '' || url.hash !== '') {
     problems.push({ path: name, message: 'holds a query or fragment', mend })
   } else if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    problems.push({ path: name, message: 'is plain http to another machine: credentials and members would travel in clear', mend: `use https in ${name}` })
+    problems.push({
+      path: name,
+      message: 'is plain http to another machine: credentials and members would travel in clear',
+      mend: `use https in ${name}`,
+    })
   } else return url.href.replace(/\/+$/, '')
   return undefined
 }
@@ -219,7 +241,11 @@ function checkDatabaseUrl(given: Secret | undefined, path: string, problems: Pro
   const value = given.reveal()
   const protocol = URL.canParse(value) ? new URL(value).protocol : undefined
   if (protocol === 'postgres:' || protocol === 'postgresql:') return
-  problems.push({ path, message: 'is not a Postgres address', mend: `write ${path === '--database' ? '--database ' : 'DATABASE_URL='}postgres://user@host:5432/name, or leave it out for the embedded server` })
+  problems.push({
+    path,
+    message: 'is not a Postgres address',
+    mend: `write ${path === '--database' ? '--database ' : 'DATABASE_URL='}postgres://user@host:5432/name, or leave it out for the embedded server`,
+  })
 }
 
 function readNames(env: Environment, problems: Problem[]): Readonly<Record<string, string>> {
@@ -228,7 +254,12 @@ function readNames(env: Environment, problems: Problem[]): Readonly<Record<strin
   const mend = 'write a JSON object of texts: {"service_id":"…"}'
   try {
     const parsed: unknown = JSON.parse(value)
-    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) && Object.values(parsed).every((item) => typeof item === 'string' && item !== '')) {
+    if (
+      typeof parsed === 'object' &&
+      parsed !== null &&
+      !Array.isArray(parsed) &&
+      Object.values(parsed).every((item) => typeof item === 'string' && item !== '')
+    ) {
       return parsed as Record<string, string>
     }
     problems.push({ path: 'SLUICE_SERVICE_NAMES', message: 'is not a JSON object of texts', mend })
@@ -238,7 +269,13 @@ function readNames(env: Environment, problems: Problem[]): Readonly<Record<strin
   return {}
 }
 
-function oneOf<const Values extends readonly string[]>(env: Environment, name: string, values: Values, fallback: Values[number], problems: Problem[]): Values[number] {
+function oneOf<const Values extends readonly string[]>(
+  env: Environment,
+  name: string,
+  values: Values,
+  fallback: Values[number],
+  problems: Problem[],
+): Values[number] {
   const value = text(env, name)?.toLowerCase()
   if (value === undefined) return fallback
   if (values.includes(value)) return value
@@ -250,12 +287,17 @@ function oneOf<const Values extends readonly string[]>(env: Environment, name: s
 function reportUnknown(env: Environment, problems: Problem[]): void {
   const known = new Set(variables.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : [name])))
   const misspelt: Readonly<Record<string, string>> = {
-    SLUICE_API_KEY: 'SLUICE_CONSUMER_KEY', SLUICE_API_SECRET: 'SLUICE_CONSUMER_SECRET', SLUICE_TOKEN: 'SLUICE_ACCESS_TOKEN',
-    SLUICE_TOKEN_SECRET: 'SLUICE_ACCESS_TOKEN_SECRET', SLUICE_URL: 'SLUICE_BASE_URL', SLUICE_DATABASE_URL: 'DATABASE_URL',
+    SLUICE_API_KEY: 'SLUICE_CONSUMER_KEY',
+    SLUICE_API_SECRET: 'SLUICE_CONSUMER_SECRET',
+    SLUICE_TOKEN: 'SLUICE_ACCESS_TOKEN',
+    SLUICE_TOKEN_SECRET: 'SLUICE_ACCESS_TOKEN_SECRET',
+    SLUICE_URL: 'SLUICE_BASE_URL',
+    SLUICE_DATABASE_URL: 'DATABASE_URL',
   }
   for (const name of Object.keys(env)) {
     const meant = known.has(name) ? undefined : misspelt[name]
-    if (meant !== undefined) problems.push({ path: name, message: `is not a variable of Sluice; ${meant} is`, mend: `rename ${name} to ${meant}` })
+    if (meant !== undefined)
+      problems.push({ path: name, message: `is not a variable of Sluice; ${meant} is`, mend: `rename ${name} to ${meant}` })
   }
 }
 
@@ -263,8 +305,12 @@ function reportUnknown(env: Environment, problems: Problem[]): void {
 export function parseCount(name: string, value: string, bounds: { readonly min: number; readonly max: number }): number {
   const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN
   if (number >= bounds.min && number <= bounds.max) return number
-  throw new UsageError('INVALID_VALUE', `${name} takes a whole number from ${bounds.min} to ${bounds.max}, not "${value.slice(0, 40)}". Nothing was read or sent.`, {
-    where: name,
-    mend: `${name} ${bounds.min}`,
-  })
+  throw new UsageError(
+    'INVALID_VALUE',
+    `${name} takes a whole number from ${bounds.min} to ${bounds.max}, not "${value.slice(0, 40)}". Nothing was read or sent.`,
+    {
+      where: name,
+      mend: `${name} ${bounds.min}`,
+    },
+  )
 }

@@ -34,11 +34,17 @@ function readCall(invocation: Invocation): Call {
   const given = argument(invocation, 0).toUpperCase()
   const method = methods.find((name) => name === given)
   if (!method) {
-    throw new UsageError('INVALID_VALUE', `"${given.slice(0, 20)}" is none of ${methods.join(', ')}. Nothing was sent.`, { where: 'METHOD', mend: `sluice api ${nearest(given, methods) ?? 'GET'} ${argument(invocation, 1)}` })
+    throw new UsageError('INVALID_VALUE', `"${given.slice(0, 20)}" is none of ${methods.join(', ')}. Nothing was sent.`, {
+      where: 'METHOD',
+      mend: `sluice api ${nearest(given, methods) ?? 'GET'} ${argument(invocation, 1)}`,
+    })
   }
   const target = argument(invocation, 1)
   if (!target.startsWith('/') || target.startsWith('//') || target.includes('#')) {
-    throw new UsageError('INVALID_VALUE', 'PATH is a path below the host, beginning with one slash. Nothing was sent.', { where: 'PATH', mend: 'sluice api GET /12/accounts' })
+    throw new UsageError('INVALID_VALUE', 'PATH is a path below the host, beginning with one slash. Nothing was sent.', {
+      where: 'PATH',
+      mend: 'sluice api GET /12/accounts',
+    })
   }
   const [path = '', search = ''] = target.split(/\?(.*)/s, 2)
   const { endpoint, host, auth } = routeOf(method, path)
@@ -48,7 +54,9 @@ function readCall(invocation: Invocation): Call {
   const json = data ?? (endpoint?.body === 'json' && Object.keys(fields).length > 0 ? jsonOf(fields, endpoint) : undefined)
   const inQuery = method === 'GET' || method === 'DELETE' || data !== undefined
   return {
-    method, host, path,
+    method,
+    host,
+    path,
     auth: flag(invocation, 'bearer') ? 'bearer' : signedAs(auth),
     query: inQuery ? { ...query, ...fields } : query,
     ...(json === undefined ? {} : { json }),
@@ -78,7 +86,11 @@ function readData(given: string | undefined): string | undefined {
   try {
     parse(text)
   } catch (error) {
-    throw new UsageError('INVALID_JSON', `--data is not JSON: ${error instanceof Error ? error.message.slice(0, 80) : ''}. Nothing was sent.`, { where: '--data', mend: "sluice api … --data '{\"key\":\"value\"}', or --data @FILE" })
+    throw new UsageError(
+      'INVALID_JSON',
+      `--data is not JSON: ${error instanceof Error ? error.message.slice(0, 80) : ''}. Nothing was sent.`,
+      { where: '--data', mend: 'sluice api … --data \'{"key":"value"}\', or --data @FILE' },
+    )
   }
   return text
 }
@@ -87,7 +99,12 @@ function readData(given: string | undefined): string | undefined {
 function jsonOf(fields: Readonly<Record<string, string>>, endpoint: Endpoint): string {
   const members = Object.entries(fields).map(([name, value]) => {
     const type = endpoint.parameters.find((parameter) => parameter.name === name)?.type
-    const bare = type === 'integer' || type === 'long' ? /^-?\d+$/.test(value) : type === 'boolean' ? /^(true|false)$/.test(value) : type === 'object' || type === 'array'
+    const bare =
+      type === 'integer' || type === 'long'
+        ? /^-?\d+$/.test(value)
+        : type === 'boolean'
+          ? /^(true|false)$/.test(value)
+          : type === 'object' || type === 'array'
     const list = type === 'csv' || type === 'csv-enum' ? JSON.stringify(value.split(',')) : undefined
     return `${JSON.stringify(name)}:${bare ? value : (list ?? JSON.stringify(value))}`
   })
@@ -98,10 +115,17 @@ function print(context: Context, answer: Answer, include: boolean): void {
   const body = answer.body.toString('utf8')
   if (context.json) {
     const value = isJson(body) ? body : JSON.stringify(body)
-    context.stdout.write(include ? `{"status":${answer.status},"headers":${JSON.stringify(answer.headers)},"body":${value}}\n` : `${value}\n`)
+    context.stdout.write(
+      include ? `{"status":${answer.status},"headers":${JSON.stringify(answer.headers)},"body":${value}}\n` : `${value}\n`,
+    )
     return
   }
-  if (include) context.stdout.write(`${answer.status}\n${Object.entries(answer.headers).map(([name, value]) => `${name}: ${value}\n`).join('')}\n`)
+  if (include)
+    context.stdout.write(
+      `${answer.status}\n${Object.entries(answer.headers)
+        .map(([name, value]) => `${name}: ${value}\n`)
+        .join('')}\n`,
+    )
   context.stdout.write(`${context.stdout.isTTY && isJson(body) ? (stringify(parse(body), undefined, 2) ?? '') : body}\n`)
 }
 
@@ -128,7 +152,8 @@ async function printPages(context: Context, caller: Caller, call: Call, first: A
 function nextPage(page: Record<string, unknown>): { readonly name: string; readonly value: string } | undefined {
   if (typeof page['next_cursor'] === 'string' && page['next_cursor'] !== '') return { name: 'cursor', value: page['next_cursor'] }
   const meta = page['meta']
-  if (typeof meta === 'object' && meta !== null && 'next_token' in meta && typeof meta.next_token === 'string') return { name: 'pagination_token', value: meta.next_token }
+  if (typeof meta === 'object' && meta !== null && 'next_token' in meta && typeof meta.next_token === 'string')
+    return { name: 'pagination_token', value: meta.next_token }
   return undefined
 }
 

@@ -32,7 +32,10 @@ export const run: CommandRun = async (context, invocation) => {
     rmSync(pending, { force: true })
     const files = storeUserToken(config, access, option(invocation, 'out') ?? '.env')
     if (context.json) writeJson(context, { userId: access.userId, handle: access.handle, storedIn: files })
-    else context.stdout.write(`signed in as ${access.handle === '' ? 'the user' : `@${access.handle}`} (${access.userId}); the tokens are in ${files.join(' and ')}, mode 0600\n`)
+    else
+      context.stdout.write(
+        `signed in as ${access.handle === '' ? 'the user' : `@${access.handle}`} (${access.userId}); the tokens are in ${files.join(' and ')}, mode 0600\n`,
+      )
     return 0
   } finally {
     await caller.close()
@@ -51,7 +54,10 @@ async function byPin(context: Context, caller: Caller, baseUrl: string, pending:
   if (!process.stdin.isTTY || !context.stderr.isTTY || (context.env['CI'] ?? '') !== '') {
     mkdirSync(join(pending, '..'), { recursive: true })
     writePrivately(pending, JSON.stringify(request))
-    throw new UsageError('PIN_NEEDED', `no terminal can ask for the PIN. Open ${url} and agree there.`, { where: '--pin', mend: 'sluice auth login --pin PIN' })
+    throw new UsageError('PIN_NEEDED', `no terminal can ask for the PIN. Open ${url} and agree there.`, {
+      where: '--pin',
+      mend: 'sluice auth login --pin PIN',
+    })
   }
   context.stderr.write(`Open this address, agree, and come back with the PIN:\n  ${url}\n`)
   const prompt = createInterface({ input: process.stdin, output: process.stderr })
@@ -73,7 +79,11 @@ async function byCallback(context: Context, caller: Caller, baseUrl: string): Pr
     const request = await requestToken(caller, `http://127.0.0.1:${port}/callback?state=${state}`)
     context.stderr.write(`Open this address and agree:\n  ${baseUrl}/oauth/authorize?oauth_token=${encodeURIComponent(request.token)}\n`)
     const { token, verifier } = await answered
-    if (token !== request.token) throw new RunError('LOGIN_MISMATCH', 'the answer belongs to another sign-in. Nothing was kept.', { where: 'callback', mend: 'sluice auth login' })
+    if (token !== request.token)
+      throw new RunError('LOGIN_MISMATCH', 'the answer belongs to another sign-in. Nothing was kept.', {
+        where: 'callback',
+        mend: 'sluice auth login',
+      })
     return await exchange(caller, request, verifier)
   } finally {
     server.close()
@@ -92,21 +102,47 @@ function callback(server: Server, state: string, signal: AbortSignal): Promise<{
         return
       }
       const denied = searchParams.has('denied')
-      response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' }).end(denied ? 'Denied. You may close this page.\n' : 'Signed in. You may close this page.\n')
-      if (denied) reject(new RunError('LOGIN_DENIED', 'the sign-in was denied in the browser. Nothing was kept.', { where: 'callback', mend: 'sluice auth login' }))
+      response
+        .writeHead(200, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' })
+        .end(denied ? 'Denied. You may close this page.\n' : 'Signed in. You may close this page.\n')
+      if (denied)
+        reject(
+          new RunError('LOGIN_DENIED', 'the sign-in was denied in the browser. Nothing was kept.', {
+            where: 'callback',
+            mend: 'sluice auth login',
+          }),
+        )
       else resolve({ token: searchParams.get('oauth_token') ?? '', verifier: searchParams.get('oauth_verifier') ?? '' })
     })
   })
 }
 
 async function requestToken(caller: Caller, callbackUrl: string): Promise<UserToken> {
-  const answer = await form(caller, { method: 'POST', host: 'core', path: '/oauth/request_token', auth: 'consumer', oauth: { oauth_callback: callbackUrl } })
+  const answer = await form(caller, {
+    method: 'POST',
+    host: 'core',
+    path: '/oauth/request_token',
+    auth: 'consumer',
+    oauth: { oauth_callback: callbackUrl },
+  })
   return { token: answer.get('oauth_token') ?? '', secret: answer.get('oauth_token_secret') ?? '' }
 }
 
 async function exchange(caller: Caller, request: UserToken, verifier: string): Promise<Access> {
-  const answer = await form(caller, { method: 'POST', host: 'core', path: '/oauth/access_token', auth: 'request-token', token: request, oauth: { oauth_verifier: verifier } })
-  return { token: answer.get('oauth_token') ?? '', secret: answer.get('oauth_token_secret') ?? '', userId: answer.get('user_id') ?? '', handle: answer.get('screen_name') ?? '' }
+  const answer = await form(caller, {
+    method: 'POST',
+    host: 'core',
+    path: '/oauth/access_token',
+    auth: 'request-token',
+    token: request,
+    oauth: { oauth_verifier: verifier },
+  })
+  return {
+    token: answer.get('oauth_token') ?? '',
+    secret: answer.get('oauth_token_secret') ?? '',
+    userId: answer.get('user_id') ?? '',
+    handle: answer.get('screen_name') ?? '',
+  }
 }
 
 async function form(caller: Caller, call: Call): Promise<URLSearchParams> {
@@ -118,7 +154,8 @@ async function form(caller: Caller, call: Call): Promise<URLSearchParams> {
 function readPending(file: string): UserToken {
   try {
     const kept: unknown = JSON.parse(readFileSync(file, 'utf8'))
-    if (typeof kept === 'object' && kept !== null && 'token' in kept && 'secret' in kept) return { token: String(kept.token), secret: String(kept.secret) }
+    if (typeof kept === 'object' && kept !== null && 'token' in kept && 'secret' in kept)
+      return { token: String(kept.token), secret: String(kept.secret) }
   } catch {
     // Missing and damaged are mended alike: begin again.
   }

@@ -24,9 +24,23 @@ export const run: CommandRun = async (context) => {
     // Access tokens begin with the id of their user.
     const userId = /^(\d+)-/.exec(service.accessToken)?.[1] ?? null
     const missing = [
-      ...(approved ? [] : [{ what: `advertising calls are refused (${answer.status})`, mend: 'apply for advertising access of the application at the service' }]),
-      ...(approved && accounts.length === 0 ? [{ what: 'no advertising account is within reach', mend: "ask an account's owner to add this user" }] : []),
-      ...accounts.filter(({ approvalStatus }) => approvalStatus !== '' && approvalStatus !== 'ACCEPTED').map(({ id, approvalStatus }) => ({ what: `account ${id} is ${approvalStatus}`, mend: 'wait for the approval of the account, or ask the service' })),
+      ...(approved
+        ? []
+        : [
+            {
+              what: `advertising calls are refused (${answer.status})`,
+              mend: 'apply for advertising access of the application at the service',
+            },
+          ]),
+      ...(approved && accounts.length === 0
+        ? [{ what: 'no advertising account is within reach', mend: "ask an account's owner to add this user" }]
+        : []),
+      ...accounts
+        .filter(({ approvalStatus }) => approvalStatus !== '' && approvalStatus !== 'ACCEPTED')
+        .map(({ id, approvalStatus }) => ({
+          what: `account ${id} is ${approvalStatus}`,
+          mend: 'wait for the approval of the account, or ask the service',
+        })),
     ]
     if (context.json) writeJson(context, { userId, advertising: approved, accounts, missing })
     else {

@@ -10,7 +10,10 @@ export const run: CommandRun = async (context, invocation) => {
   const source = option(invocation, 'source')
   const name = argument(invocation, 0)
   if (source === undefined) {
-    throw new UsageError('MISSING_OPTION', 'sluice backfill needs --source. Nothing was read or sent.', { where: '--source', mend: `sluice backfill ${name} --source FILE` })
+    throw new UsageError('MISSING_OPTION', 'sluice backfill needs --source. Nothing was read or sent.', {
+      where: '--source',
+      mend: `sluice backfill ${name} --source FILE`,
+    })
   }
   const pipeline = await pipelineNamed(context, name)
   return withEngine(context, async (engine) => {

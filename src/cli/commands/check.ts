@@ -70,7 +70,10 @@ async function checkSource(context: Context, pipeline: Pipeline, definition: Sou
       }
       if (whole) {
         const facts = source.facts()
-        detected = [...detected, facts.completeness.complete ? `end proven: ${facts.completeness.proof}` : `end not proven: ${facts.completeness.reason ?? ''}`]
+        detected = [
+          ...detected,
+          facts.completeness.complete ? `end proven: ${facts.completeness.proof}` : `end not proven: ${facts.completeness.reason ?? ''}`,
+        ]
       }
     } finally {
       await source.close()
@@ -80,7 +83,14 @@ async function checkSource(context: Context, pipeline: Pipeline, definition: Sou
     error = presentError(cause, config.secrets)
   }
   return {
-    uri: definition.uri, detected, columns, rows, valid, whole, records, warnings,
+    uri: definition.uri,
+    detected,
+    columns,
+    rows,
+    valid,
+    whole,
+    records,
+    warnings,
     rejects: rejects.map(({ line, code, field, message, mend }) => ({ line, code, field, message, mend })),
     ...(error ? { error } : {}),
   }
@@ -88,7 +98,8 @@ async function checkSource(context: Context, pipeline: Pipeline, definition: Sou
 
 function describe({ format, encoding, compression, delimiter, headerLine, notes }: Detected): readonly string[] {
   return [
-    format, encoding,
+    format,
+    encoding,
     ...(compression === 'none' ? [] : [compression]),
     ...(delimiter === undefined ? [] : [`delimiter ${delimiter === '\t' ? 'TAB' : `"${delimiter}"`}`]),
     ...(headerLine === undefined ? [] : [headerLine === 0 ? 'no header' : `header on line ${headerLine}`]),
@@ -109,5 +120,8 @@ function sample(record: MappedRecord, row: Row, masked: readonly string[]): Samp
 /** A digest is personal data too: its beginning is enough to compare by. A partner's own number is masked. */
 function describeIdentifier(packed: PackedIdentifier): { readonly type: string; readonly value: string } {
   const type = identifierTypes[(packed[0] ?? 0) - 1] ?? 'unknown'
-  return { type, value: type === 'partner_user_id' ? `${packed.subarray(1, 2).toString()}***` : `${packed.subarray(1, 7).toString('hex')}…` }
+  return {
+    type,
+    value: type === 'partner_user_id' ? `${packed.subarray(1, 2).toString()}***` : `${packed.subarray(1, 7).toString('hex')}…`,
+  }
 }

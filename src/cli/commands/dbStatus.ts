@@ -20,7 +20,9 @@ export const run: CommandRun = async (context) => {
     const migrations = await migrationStatus(url)
     if (context.json) writeJson(context, { kind, running: true, address: safeUrl(url), server: server?.server_version ?? null, migrations })
     else {
-      context.stdout.write(`${kind} Postgres   ${server?.server_version ?? ''}\naddress             ${safeUrl(url)}\nmigrations          ${migrations.applied} of ${migrations.known}\n`)
+      context.stdout.write(
+        `${kind} Postgres   ${server?.server_version ?? ''}\naddress             ${safeUrl(url)}\nmigrations          ${migrations.applied} of ${migrations.known}\n`,
+      )
     }
     return migrations.applied === migrations.known ? 0 : 1
   } finally {

@@ -46,7 +46,12 @@ export const run: CommandRun = async (outer, invocation) => {
       if (context.json) writeJson(context, days.flat())
       say(context, `\nDone in ${duration(context.clock.monotonic() - startedAt)}.\n`)
       if (keep) {
-        say(context, `The sandbox runs on ${sandbox.url}, the database on ${engine.deps.db.url}, the pipelines lie in ${folder}\n${Object.entries(env).map(([name, value]) => `${name}=${value}\n`).join('')}Ctrl-C ends both.\n`)
+        say(
+          context,
+          `The sandbox runs on ${sandbox.url}, the database on ${engine.deps.db.url}, the pipelines lie in ${folder}\n${Object.entries(env)
+            .map(([name, value]) => `${name}=${value}\n`)
+            .join('')}Ctrl-C ends both.\n`,
+        )
         await untilAborted(context.signal)
       }
       return code
@@ -71,13 +76,27 @@ async function showDays(context: Context, engine: Engine, sandbox: Sandbox): Pro
   say(context, title(context, 'Once more: nothing is new'))
   const again = await showDay(context, engine, sandbox, { reasons: false })
   const days = [one, two, three, again]
-  const rows = [['day one', one], ['day two', two], ['day three', three], ['once more', again]] as const
-  const sum = (reports: readonly RunReport[], of: (counts: RunReport['counts']) => number) => reports.reduce((total, { counts }) => total + of(counts), 0)
+  const rows = [
+    ['day one', one],
+    ['day two', two],
+    ['day three', three],
+    ['once more', again],
+  ] as const
+  const sum = (reports: readonly RunReport[], of: (counts: RunReport['counts']) => number) =>
+    reports.reduce((total, { counts }) => total + of(counts), 0)
   say(context, title(context, 'Each day only the difference was sent'))
   say(
     context,
     table(
-      rows.map(([name, reports]) => [`  ${name}`, `${count(sum(reports, ({ read }) => read))} rows read`, plural(sum(reports, planned), 'change'), plural(sum(reports, ({ requests }) => requests), 'request')]),
+      rows.map(([name, reports]) => [
+        `  ${name}`,
+        `${count(sum(reports, ({ read }) => read))} rows read`,
+        plural(sum(reports, planned), 'change'),
+        plural(
+          sum(reports, ({ requests }) => requests),
+          'request',
+        ),
+      ]),
       new Set([1, 2, 3]),
     ),
   )
@@ -141,7 +160,10 @@ async function atTheService(sandbox: Sandbox): Promise<string> {
   const audience = await control<{ members: number }>(sandbox, 'audiences/1nmth')
   const list = await control<{ members: number }>(sandbox, 'audiences/2dnr')
   const broken = await control<unknown[]>(sandbox, 'violations')
-  return `The sandbox now holds ${plural(catalog.products, 'product')}, ${plural(audience.members, 'audience member')}, ${plural(list.members, 'person')} not to be reached; rules broken on the way: ${broken.length}.\n`.replace('persons', 'people')
+  return `The sandbox now holds ${plural(catalog.products, 'product')}, ${plural(audience.members, 'audience member')}, ${plural(list.members, 'person')} not to be reached; rules broken on the way: ${broken.length}.\n`.replace(
+    'persons',
+    'people',
+  )
 }
 
 async function control<Body>(sandbox: Sandbox, path: string): Promise<Body> {

@@ -41,7 +41,8 @@ export const run: CommandRun = async (context) => {
   const warned = findings.filter(({ state }) => state === 'warning').length
   if (context.json) writeJson(context, { ok: failed === 0, failed, warnings: warned, checks: findings })
   else {
-    const verdict = [...(failed > 0 ? [`${failed} failed`] : []), ...(warned > 0 ? [plural(warned, 'warning')] : [])].join(', ') || 'all well'
+    const verdict =
+      [...(failed > 0 ? [`${failed} failed`] : []), ...(warned > 0 ? [plural(warned, 'warning')] : [])].join(', ') || 'all well'
     context.stdout.write(`${verdict}\n`)
     const next = findings.find(({ state }) => state === 'failed')?.mend
     if (next !== undefined) context.stdout.write(`Next  ${next}\n`)
@@ -58,7 +59,13 @@ async function examineEnvironment(context: Context, say: Say): Promise<Config | 
     return config
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    for (const problem of error.problems) say({ check: 'environment', state: 'failed', message: `${problem.path} ${problem.message}`, mend: problem.mend ?? 'sluice help environment' })
+    for (const problem of error.problems)
+      say({
+        check: 'environment',
+        state: 'failed',
+        message: `${problem.path} ${problem.message}`,
+        mend: problem.mend ?? 'sluice help environment',
+      })
     return undefined
   }
 }
@@ -66,12 +73,24 @@ async function examineEnvironment(context: Context, say: Say): Promise<Config | 
 async function examineDatabase(context: Context, say: Say): Promise<void> {
   try {
     await withStore(context, async (store) => {
-      const [server] = await store.db.query<{ server_version: string; skew: string }>(`select current_setting('server_version') as server_version, extract(epoch from clock_timestamp())::text as skew`)
+      const [server] = await store.db.query<{ server_version: string; skew: string }>(
+        `select current_setting('server_version') as server_version, extract(epoch from clock_timestamp())::text as skew`,
+      )
       const { applied, known } = await migrationStatus(store.url)
-      say({ check: 'database', state: 'ok', message: `Postgres ${server?.server_version.split(' ')[0] ?? ''}${store.embedded ? ', embedded' : ''}, migrations ${applied} of ${known}` })
+      say({
+        check: 'database',
+        state: 'ok',
+        message: `Postgres ${server?.server_version.split(' ')[0] ?? ''}${store.embedded ? ', embedded' : ''}, migrations ${applied} of ${known}`,
+      })
       const offsetS = Math.abs(context.clock.now() / 1000 - Number(server?.skew))
       // Leases and schedules follow the database's clock, deadlines ours.
-      if (offsetS > clockWarningS) say({ check: 'clock', state: 'warning', message: `${offsetS.toFixed(0)} s from the database`, mend: 'set the clock of this machine or of the database server (NTP)' })
+      if (offsetS > clockWarningS)
+        say({
+          check: 'clock',
+          state: 'warning',
+          message: `${offsetS.toFixed(0)} s from the database`,
+          mend: 'set the clock of this machine or of the database server (NTP)',
+        })
     })
   } catch (error) {
     fail(error, 'database', say)
@@ -85,7 +104,13 @@ async function examinePipelines(context: Context, say: Say): Promise<readonly Pi
     return pipelines
   } catch (error) {
     if (error instanceof ConfigError) {
-      for (const problem of error.problems) say({ check: 'pipelines', state: 'failed', message: `${problem.where ?? ''} ${problem.path} ${problem.message}`.trim(), mend: 'sluice check' })
+      for (const problem of error.problems)
+        say({
+          check: 'pipelines',
+          state: 'failed',
+          message: `${problem.where ?? ''} ${problem.path} ${problem.message}`.trim(),
+          mend: 'sluice check',
+        })
     } else if (error instanceof SluiceError) say({ check: 'pipelines', state: 'warning', message: error.message, mend: error.mend })
     else throw error
     return []
@@ -103,7 +128,12 @@ async function examineService(config: Config, context: Context, pipelines: reado
   try {
     const first = await get(transport, `/${service.adsVersion}/accounts`)
     if (first.kind !== 'answer') {
-      return say({ check: 'service', state: 'failed', message: `${service.adsBaseUrl} does not answer: ${first.error.message}`, mend: 'check SLUICE_ADS_BASE_URL and the network; for the sandbox: sluice sandbox' })
+      return say({
+        check: 'service',
+        state: 'failed',
+        message: `${service.adsBaseUrl} does not answer: ${first.error.message}`,
+        mend: 'check SLUICE_ADS_BASE_URL and the network; for the sandbox: sluice sandbox',
+      })
     }
     say({ check: 'service', state: 'ok', message: `${service.adsBaseUrl} answers in ${Math.round(first.durationMs)} ms` })
     examineClock(first, context.clock.now(), say)
@@ -118,8 +148,20 @@ function examineClock(answer: Answer, now: number, say: Say): void {
   const date = Date.parse(answer.headers['date'] ?? '')
   if (Number.isNaN(date)) return say({ check: 'clock', state: 'warning', message: 'the service sent no Date header to compare with' })
   const offsetS = Math.abs(now - date) / 1000
-  if (offsetS > clockLimitS) say({ check: 'clock', state: 'failed', message: `${offsetS.toFixed(0)} s from the service: signatures are refused`, mend: 'set the clock of this machine (NTP)' })
-  else if (offsetS > clockWarningS) say({ check: 'clock', state: 'warning', message: `${offsetS.toFixed(0)} s from the service`, mend: 'set the clock of this machine (NTP)' })
+  if (offsetS > clockLimitS)
+    say({
+      check: 'clock',
+      state: 'failed',
+      message: `${offsetS.toFixed(0)} s from the service: signatures are refused`,
+      mend: 'set the clock of this machine (NTP)',
+    })
+  else if (offsetS > clockWarningS)
+    say({
+      check: 'clock',
+      state: 'warning',
+      message: `${offsetS.toFixed(0)} s from the service`,
+      mend: 'set the clock of this machine (NTP)',
+    })
   else say({ check: 'clock', state: 'ok', message: `${offsetS.toFixed(1)} s from the service` })
 }
 
@@ -128,31 +170,66 @@ function examineCredentials(answer: Answer, say: Say): readonly string[] | undef
   const body = parsed(answer)
   if (answer.status === 200) {
     const accounts = array(property(body, 'data')).flatMap((account) => textOf(property(account, 'id')))
-    if (accounts.length > 0) say({ check: 'credentials', state: 'ok', message: `${plural(accounts.length, 'advertising account')} within reach` })
-    else say({ check: 'credentials', state: 'warning', message: 'accepted, but no advertising account is within reach', mend: "ask the account's owner to add this user" })
+    if (accounts.length > 0)
+      say({ check: 'credentials', state: 'ok', message: `${plural(accounts.length, 'advertising account')} within reach` })
+    else
+      say({
+        check: 'credentials',
+        state: 'warning',
+        message: 'accepted, but no advertising account is within reach',
+        mend: "ask the account's owner to add this user",
+      })
     return accounts
   }
   const [code = ''] = array(property(body, 'errors')).flatMap((error) => textOf(property(error, 'code')))
   const reason = `${answer.status}${code === '' ? '' : `, code ${code}`}`
-  const finding = refusals.find((row) => row.status === answer.status && row.codes.includes(code)) ?? refusals.find((row) => row.status === answer.status && row.codes.length === 0)
-  say({ check: 'credentials', state: 'failed', message: `${finding?.what ?? 'the service refused'} (${reason})`, mend: finding?.mend ?? 'sluice auth status' })
+  const finding =
+    refusals.find((row) => row.status === answer.status && row.codes.includes(code)) ??
+    refusals.find((row) => row.status === answer.status && row.codes.length === 0)
+  say({
+    check: 'credentials',
+    state: 'failed',
+    message: `${finding?.what ?? 'the service refused'} (${reason})`,
+    mend: finding?.mend ?? 'sluice auth status',
+  })
   return undefined
 }
 
 /** Which variable a refusal speaks of (spec/gaps.md 4). */
 const refusals: readonly { readonly status: number; readonly codes: readonly string[]; readonly what: string; readonly mend: string }[] = [
   { status: 401, codes: ['89'], what: 'SLUICE_ACCESS_TOKEN refused', mend: 'sluice auth login' },
-  { status: 401, codes: [], what: 'the signature was refused: SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN or SLUICE_ACCESS_TOKEN_SECRET', mend: 'sluice auth login' },
-  { status: 403, codes: ['UNAUTHORIZED_CLIENT_APPLICATION'], what: 'the application of SLUICE_CONSUMER_KEY is not approved for advertising', mend: 'apply for access of the application at the service, then: sluice doctor' },
+  {
+    status: 401,
+    codes: [],
+    what: 'the signature was refused: SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN or SLUICE_ACCESS_TOKEN_SECRET',
+    mend: 'sluice auth login',
+  },
+  {
+    status: 403,
+    codes: ['UNAUTHORIZED_CLIENT_APPLICATION'],
+    what: 'the application of SLUICE_CONSUMER_KEY is not approved for advertising',
+    mend: 'apply for access of the application at the service, then: sluice doctor',
+  },
   { status: 403, codes: [], what: 'the user of SLUICE_ACCESS_TOKEN may not do this', mend: 'sluice auth status' },
 ]
 
-async function examineTargets(transport: Transport, service: KnownService, pipelines: readonly Pipeline[], accounts: readonly string[], say: Say): Promise<void> {
+async function examineTargets(
+  transport: Transport,
+  service: KnownService,
+  pipelines: readonly Pipeline[],
+  accounts: readonly string[],
+  say: Say,
+): Promise<void> {
   for (const { name, destination } of pipelines) {
     const check = `pipeline ${name}`
     const version = `/${service.adsVersion}`
     if (destination.kind !== 'catalog' && !accounts.includes(destination.accountId)) {
-      say({ check, state: 'failed', message: `account ${destination.accountId} is out of reach of SLUICE_ACCESS_TOKEN`, mend: "correct destination.account_id, or ask the account's owner to add this user" })
+      say({
+        check,
+        state: 'failed',
+        message: `account ${destination.accountId} is out of reach of SLUICE_ACCESS_TOKEN`,
+        mend: "correct destination.account_id, or ask the account's owner to add this user",
+      })
       continue
     }
     const path =
@@ -164,8 +241,17 @@ async function examineTargets(transport: Transport, service: KnownService, pipel
     const exchange = await get(transport, path)
     const target = targetOf(destination)
     if (exchange.kind !== 'answer') say({ check, state: 'failed', message: `${target}: ${exchange.error.message}`, mend: 'sluice doctor' })
-    else if (exchange.status !== 200) say({ check, state: 'failed', message: `${target} is not found or out of reach (${exchange.status})`, mend: `correct destination in the file of ${name}, then: sluice doctor` })
-    else if (destination.kind === 'do-not-reach' && !array(property(parsed(exchange), 'data')).some((list) => textOf(property(list, 'id'))[0] === destination.listId)) {
+    else if (exchange.status !== 200)
+      say({
+        check,
+        state: 'failed',
+        message: `${target} is not found or out of reach (${exchange.status})`,
+        mend: `correct destination in the file of ${name}, then: sluice doctor`,
+      })
+    else if (
+      destination.kind === 'do-not-reach' &&
+      !array(property(parsed(exchange), 'data')).some((list) => textOf(property(list, 'id'))[0] === destination.listId)
+    ) {
       say({ check, state: 'failed', message: `${target} is not among the account's lists`, mend: `correct destination.list_id of ${name}` })
     } else say({ check, state: 'ok', message: `${target} is within reach` })
   }

@@ -10,11 +10,17 @@ export const run: CommandRun = async (context, invocation) => {
   const pipeline = await pipelineNamed(context, argument(invocation, 0))
   const service = needService(context.config(), { user: false })
   return withStore(context, async (store) => {
-    const story = await explainKey({ db: store.db, service: { origin: new URL(service.adsBaseUrl).origin, version: service.adsVersion } }, pipeline, argument(invocation, 1))
+    const story = await explainKey(
+      { db: store.db, service: { origin: new URL(service.adsBaseUrl).origin, version: service.adsVersion } },
+      pipeline,
+      argument(invocation, 1),
+    )
     if (context.json) writeJson(context, story.events)
     else {
       const { bold } = context.stdout.style
-      context.stdout.write(`${bold(safe(story.headline))}\n${story.events.map((event) => eventLines(event, context.stdout.columns)).join('')}`)
+      context.stdout.write(
+        `${bold(safe(story.headline))}\n${story.events.map((event) => eventLines(event, context.stdout.columns)).join('')}`,
+      )
     }
     return 0
   })
@@ -30,7 +36,9 @@ function eventLines(event: StoryEvent, columns: number | undefined): string {
     ...(event.code === undefined ? [] : [event.code]),
     ...(event.expiresAt === undefined ? [] : [`until ${instant(event.expiresAt)}`]),
   ]
-  const head = fit(`${instant(event.at)}  ${event.what.padEnd(9)}  ${safe(event.message)}${facts.length === 0 ? '' : `   ${facts.join(' · ')}`}`)
+  const head = fit(
+    `${instant(event.at)}  ${event.what.padEnd(9)}  ${safe(event.message)}${facts.length === 0 ? '' : `   ${facts.join(' · ')}`}`,
+  )
   const indent = ' '.repeat(22)
   return (
     head +

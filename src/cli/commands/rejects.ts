@@ -13,12 +13,17 @@ export const run: CommandRun = async (context, invocation) => {
   const runId = argument(invocation, 0)
   const file = option(invocation, 'csv')
   if (flag(invocation, 'fromSource') && (file === undefined || file === '-')) {
-    throw new UsageError('MISSING_OPTION', '--from-source writes personal data in clear, so it needs a file: --csv FILE. Nothing was read.', { where: '--csv', mend: `sluice rejects ${runId} --csv rejects.csv --from-source` })
+    throw new UsageError(
+      'MISSING_OPTION',
+      '--from-source writes personal data in clear, so it needs a file: --csv FILE. Nothing was read.',
+      { where: '--csv', mend: `sluice rejects ${runId} --csv rejects.csv --from-source` },
+    )
   }
   return withStore(context, async (store) => {
     if (file !== undefined) return writeCsv(context, store, runId, file, flag(invocation, 'fromSource'))
     const rejects: ShownReject[] = []
-    for await (const { line, code, field, message, mend } of loadRejects(store.db, runId)) rejects.push({ line, code, field, message, mend })
+    for await (const { line, code, field, message, mend } of loadRejects(store.db, runId))
+      rejects.push({ line, code, field, message, mend })
     if (context.json) writeJson(context, rejects)
     else if (rejects.length === 0) context.stdout.write(`no rejects in ${runId}\n`)
     else {
@@ -32,13 +37,19 @@ export const run: CommandRun = async (context, invocation) => {
 async function writeCsv(context: Context, store: Store, runId: string, file: string, fromSource: boolean): Promise<number> {
   const { columns, pipeline } = await loadRun(store.db, runId)
   // The readers are loaded only where a source is read.
-  const written = fromSource ? await (await import('../fromSource.ts')).writeFullRows(context, store, { runId, pipeline, file }) : await writeMasked(context, store, { runId, columns, file })
+  const written = fromSource
+    ? await (await import('../fromSource.ts')).writeFullRows(context, store, { runId, pipeline, file })
+    : await writeMasked(context, store, { runId, columns, file })
   if (context.json && file !== '-') writeJson(context, { file, rows: written })
   else if (file !== '-') context.stderr.write(`${plural(written, 'reject')} in ${file}${fromSource ? ', in clear, mode 0600' : ''}\n`)
   return 0
 }
 
-async function writeMasked(context: Context, store: Store, target: { readonly runId: string; readonly columns: readonly string[]; readonly file: string }): Promise<number> {
+async function writeMasked(
+  context: Context,
+  store: Store,
+  target: { readonly runId: string; readonly columns: readonly string[]; readonly file: string },
+): Promise<number> {
   const csv = openCsv(target.file, context.stdout, 0o644)
   let rows = 0
   try {

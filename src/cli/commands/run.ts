@@ -13,17 +13,25 @@ export const run: CommandRun = async (context, invocation) => {
   const approveDeletes = approve === undefined ? undefined : parseCount('--approve-deletes', approve, { min: 0, max: 1_000_000_000 })
   const pipelines = await pipelinesNamed(context, names)
   if (approveDeletes !== undefined && pipelines.length > 1) {
-    throw new UsageError('APPROVAL_NEEDS_ONE', `--approve-deletes approves one pipeline's deletes, and ${pipelines.length} are named. Nothing was read or sent.`, {
-      where: '--approve-deletes',
-      mend: `sluice run ${pipelines[0]?.name ?? ''} --approve-deletes ${approveDeletes}`,
-    })
+    throw new UsageError(
+      'APPROVAL_NEEDS_ONE',
+      `--approve-deletes approves one pipeline's deletes, and ${pipelines.length} are named. Nothing was read or sent.`,
+      {
+        where: '--approve-deletes',
+        mend: `sluice run ${pipelines[0]?.name ?? ''} --approve-deletes ${approveDeletes}`,
+      },
+    )
   }
   return withEngine(context, async (engine) => {
     const reports: RunReport[] = []
     for (const pipeline of pipelines) {
       if (context.signal.aborted) break
       const report = await engine.show(pipeline.name, (deps) =>
-        engine.sync.runPipeline(deps, pipeline, { trigger: 'manual', full: flag(invocation, 'full'), ...(approveDeletes === undefined ? {} : { approveDeletes }) }),
+        engine.sync.runPipeline(deps, pipeline, {
+          trigger: 'manual',
+          full: flag(invocation, 'full'),
+          ...(approveDeletes === undefined ? {} : { approveDeletes }),
+        }),
       )
       reports.push(report)
       if (!context.json) context.stdout.write(runOutcome(report, context.stdout))

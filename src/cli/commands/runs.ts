@@ -10,6 +10,8 @@ export const run: CommandRun = async (context, invocation) => {
   const pipeline = argument(invocation, 0)
   return withStore(context, async (store) => {
     const reports = await listRuns(store.db, { limit, ...(pipeline === '' ? {} : { pipeline }) })
+    // A name that has neither runs nor a file is a slip of the pen.
+    if (reports.length === 0 && pipeline !== '') await (await import('../pipelines.ts')).pipelineNamed(context, pipeline)
     if (context.json) writeJson(context, reports)
     else if (reports.length === 0) context.stdout.write(`no runs yet: sluice run ${pipeline === '' ? '<pipeline>' : pipeline}\n`)
     else context.stdout.write(runsTable(reports, context.stdout))

@@ -29,7 +29,9 @@ export const run: CommandRun = async (context, invocation) => {
     context.stdout.write(
       `${bold(`sandbox ready on ${sandbox.url}`)}   loopback only${state === undefined ? ', state in memory' : `, state in ${state}`}\n` +
         'account 18ce54d4x5t · audience 1nmth · do-not-reach list 2dnr · catalog 4001\n\n' +
-        `# paste into .env\n${Object.entries(env).map(([name, value]) => `${name}=${value}\n`).join('')}\n`,
+        `# paste into .env\n${Object.entries(env)
+          .map(([name, value]) => `${name}=${value}\n`)
+          .join('')}\n`,
     )
     context.stderr.write('Ctrl-C ends it\n')
   }
@@ -40,7 +42,10 @@ export const run: CommandRun = async (context, invocation) => {
 }
 
 /** The variables of interface.md section 3 that point everything at one sandbox. */
-export function environmentFor(url: string, credentials: Readonly<Record<keyof typeof sandboxCredentials, string>>): Readonly<Record<string, string>> {
+export function environmentFor(
+  url: string,
+  credentials: Readonly<Record<keyof typeof sandboxCredentials, string>>,
+): Readonly<Record<string, string>> {
   return {
     SLUICE_BASE_URL: url,
     SLUICE_ADS_BASE_URL: url,

@@ -13,7 +13,11 @@ export const run: CommandRun = async (context, invocation) => {
   const service = needService(config, { user: false })
   return withStore(context, async (store) => {
     const server = await startReceiver(context, {
-      db: store.db, config, service, port, path,
+      db: store.db,
+      config,
+      service,
+      port,
+      path,
       host: option(invocation, 'host') ?? '127.0.0.1',
       onAnswer: (method, status) => {
         if (!context.json) context.stdout.write(`${instant(context.clock.now())} ${method} ${path} ${status}\n`)

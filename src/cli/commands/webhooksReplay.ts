@@ -4,10 +4,17 @@ import { callForData } from '../webhooks.ts'
 
 /** Has the events of a span delivered again; the receiver keeps each once (spec 6.1 rule 6, spec/gaps.md 10 Replay). */
 export const run: CommandRun = async (context, invocation) => {
-  const json = JSON.stringify({ webhook_id: argument(invocation, 0), from_date: minuteOf(invocation, 'from'), to_date: minuteOf(invocation, 'to') })
+  const json = JSON.stringify({
+    webhook_id: argument(invocation, 0),
+    from_date: minuteOf(invocation, 'from'),
+    to_date: minuteOf(invocation, 'to'),
+  })
   const data = await callForData(context, { method: 'POST', host: 'core', path: '/2/webhooks/replay', auth: 'bearer', json })
   if (context.json) writeJson(context, data)
-  else context.stdout.write(`replay asked for${typeof data === 'object' && data !== null && 'job_id' in data ? `: job ${String(data.job_id)}` : ''}\n`)
+  else
+    context.stdout.write(
+      `replay asked for${typeof data === 'object' && data !== null && 'job_id' in data ? `: job ${String(data.job_id)}` : ''}\n`,
+    )
   return 0
 }
 
@@ -15,9 +22,14 @@ export const run: CommandRun = async (context, invocation) => {
 function minuteOf(invocation: Invocation, name: 'from' | 'to'): string {
   const given = option(invocation, name)
   const example = 'sluice webhooks replay ID --from 202611200000 --to 202611210000'
-  if (given === undefined) throw new UsageError('MISSING_OPTION', `sluice webhooks replay needs --${name}. Nothing was sent.`, { where: `--${name}`, mend: example })
+  if (given === undefined)
+    throw new UsageError('MISSING_OPTION', `sluice webhooks replay needs --${name}. Nothing was sent.`, {
+      where: `--${name}`,
+      mend: example,
+    })
   if (/^\d{12}$/.test(given)) return given
   const at = /^\d{4}-\d{2}-\d{2}/.test(given) ? Date.parse(given) : Number.NaN
-  if (Number.isNaN(at)) throw new UsageError('INVALID_VALUE', `--${name} is no time. Nothing was sent.`, { where: `--${name}`, mend: example })
+  if (Number.isNaN(at))
+    throw new UsageError('INVALID_VALUE', `--${name} is no time. Nothing was sent.`, { where: `--${name}`, mend: example })
   return new Date(at).toISOString().replace(/\D/g, '').slice(0, 12)
 }

@@ -48,11 +48,14 @@ function sourceLines(source: SourceCheck, output: Output): string {
   const lines = [
     fit(`  source    ${safe(source.uri)}${source.detected.length === 0 ? '' : `   ${source.detected.join(', ')}`}`),
     ...(source.columns.length === 0 ? [] : [fit(`  columns   ${safe(source.columns.join(', '))}`)]),
-    fit(`  rows      ${count(source.rows)} read${source.whole ? '' : ' (the first ones)'}: ${count(source.valid)} valid, ${plural(source.rejects.length, 'reject')}`),
+    fit(
+      `  rows      ${count(source.rows)} read${source.whole ? '' : ' (the first ones)'}: ${count(source.valid)} valid, ${plural(source.rejects.length, 'reject')}`,
+    ),
   ]
   for (const record of source.records) {
     lines.push(fit(`  line ${record.line}${record.wanted === false ? '   asks to leave' : ''}`))
-    for (const [name, value] of Object.entries(record.fields)) lines.push(fit(`    ${name.padEnd(24)} ${safe(typeof value === 'string' ? value : JSON.stringify(value))}`))
+    for (const [name, value] of Object.entries(record.fields))
+      lines.push(fit(`    ${name.padEnd(24)} ${safe(typeof value === 'string' ? value : JSON.stringify(value))}`))
     for (const { type, value } of record.identifiers ?? []) lines.push(fit(`    → ${type.padEnd(22)} ${safe(value)}`))
   }
   return lines.join('') + rejectGroups(source.rejects, output).replace(/^(?=.)/gm, '  ') + warningGroups(source, fit)

@@ -17,36 +17,79 @@ export function funnel(report: RunReport, output: Output, stages: readonly Stage
   const all = planned(counts)
   const { bold } = output.style
   const rows: [string, number, string][] = [
-    ['read', counts.read, `= ${count(counts.rejected)} rejected + ${count(counts.duplicates)} duplicates + ${count(counts.suppressed)} suppressed + ${count(counts.valid)} valid`],
+    [
+      'read',
+      counts.read,
+      `= ${count(counts.rejected)} rejected + ${count(counts.duplicates)} duplicates + ${count(counts.suppressed)} suppressed + ${count(counts.valid)} valid`,
+    ],
     ['mapped', counts.valid, ''],
-    ['rejected', counts.rejected, (report.rejectCodes ?? []).slice(0, 3).map(({ code, count: n }) => `${code} ${count(n)}`).join(' · ')],
+    [
+      'rejected',
+      counts.rejected,
+      (report.rejectCodes ?? [])
+        .slice(0, 3)
+        .map(({ code, count: n }) => `${code} ${count(n)}`)
+        .join(' · '),
+    ],
     ['unchanged', counts.unchanged, ''],
     ...(counts.stale > 0 ? [['stale', counts.stale, 'stay as they were at the service'] as [string, number, string]] : []),
-    ['planned', all, `= ${count(counts.creates)} creates + ${count(counts.updates)} updates + ${count(counts.deletes)} deletes + ${count(counts.renewals)} renewals`],
+    [
+      'planned',
+      all,
+      `= ${count(counts.creates)} creates + ${count(counts.updates)} updates + ${count(counts.deletes)} deletes + ${count(counts.renewals)} renewals`,
+    ],
     ...(counts.withheld > 0 ? [['withheld', counts.withheld, 'deletes held by a guard, not planned'] as [string, number, string]] : []),
     ...(counts.deferred > 0 ? [['deferred', counts.deferred, 'renewals left for later days'] as [string, number, string]] : []),
     ['sent', counts.confirmed + counts.refused + counts.ambiguous, `in ${count(counts.requests)} requests`],
     ['confirmed', counts.confirmed, ''],
-    ['failed', counts.refused + counts.ambiguous, counts.refused + counts.ambiguous === 0 ? '' : `= ${count(counts.refused)} refused + ${count(counts.ambiguous)} unsettled`],
+    [
+      'failed',
+      counts.refused + counts.ambiguous,
+      counts.refused + counts.ambiguous === 0 ? '' : `= ${count(counts.refused)} refused + ${count(counts.ambiguous)} unsettled`,
+    ],
     ...(counts.pending > 0 ? [['pending', counts.pending, 'planned, not sent yet'] as [string, number, string]] : []),
   ]
   const head = `${bold(`${report.pipeline} ${report.runId}`)}  ${report.status}  ${report.trigger}  ${instant(report.startedAt)}  ${duration(report.durationMs)}\n`
-  const body = table(rows.map(([name, value, note]) => [`  ${name}`, count(value), note]), new Set([1]))
-  const times = stages.length === 0 ? '' : `  stages     ${stages.map(({ stage, durationMs }) => `${stage} ${duration(durationMs)}`).join(' · ')}\n`
+  const body = table(
+    rows.map(([name, value, note]) => [`  ${name}`, count(value), note]),
+    new Set([1]),
+  )
+  const times =
+    stages.length === 0 ? '' : `  stages     ${stages.map(({ stage, durationMs }) => `${stage} ${duration(durationMs)}`).join(' · ')}\n`
   const error = report.error ? `error  ${report.error.code}  ${safe(report.error.message)}\n` : ''
-  const next = nextCommands(report).map(([command], i) => `${i === 0 ? 'Next' : '    '}  ${command}\n`).join('')
-  return head + body + times + warningLines(report.warnings ?? [], output.columns) + report.guards.map((guard) => guardLine(guard, output.columns)).join('') + error + next
+  const next = nextCommands(report)
+    .map(([command], i) => `${i === 0 ? 'Next' : '    '}  ${command}\n`)
+    .join('')
+  return (
+    head +
+    body +
+    times +
+    warningLines(report.warnings ?? [], output.columns) +
+    report.guards.map((guard) => guardLine(guard, output.columns)).join('') +
+    error +
+    next
+  )
 }
 
 /** History, newest first; a line a run. */
 export function runsTable(reports: readonly RunReport[], output: Output): string {
   const rows = reports.map((report) => [
-    report.runId, report.pipeline, report.status, report.trigger, instant(report.startedAt), duration(report.durationMs),
-    `read ${count(report.counts.read)}`, `sent ${count(report.counts.confirmed + report.counts.refused + report.counts.ambiguous)}`,
-    `rejected ${count(report.counts.rejected)}`, ...(report.counts.withheld > 0 ? [`withheld ${count(report.counts.withheld)}`] : []),
+    report.runId,
+    report.pipeline,
+    report.status,
+    report.trigger,
+    instant(report.startedAt),
+    duration(report.durationMs),
+    `read ${count(report.counts.read)}`,
+    `sent ${count(report.counts.confirmed + report.counts.refused + report.counts.ambiguous)}`,
+    `rejected ${count(report.counts.rejected)}`,
+    ...(report.counts.withheld > 0 ? [`withheld ${count(report.counts.withheld)}`] : []),
   ])
   const text = table(rows, new Set([5]))
   if (output.columns === undefined) return text
   const { columns } = output
-  return text.split('\n').map((line) => line.slice(0, columns)).join('\n')
+  return text
+    .split('\n')
+    .map((line) => line.slice(0, columns))
+    .join('\n')
 }

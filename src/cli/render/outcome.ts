@@ -13,7 +13,13 @@ function forTerminal(report: RunReport, output: Output): string {
   const { style } = output
   const paint = report.status === 'succeeded' ? style.green : report.status === 'failed' ? style.red : style.yellow
   const head = `${paint(words[report.status])}  ${style.bold(report.pipeline)} ${report.runId}  ${summary(report)}   ${duration(report.durationMs)}\n`
-  return head + warningLines(report.warnings ?? [], output.columns) + report.guards.map((guard) => guardLine(guard, output.columns)).join('') + errorLine(report) + nextLines(report, output)
+  return (
+    head +
+    warningLines(report.warnings ?? [], output.columns) +
+    report.guards.map((guard) => guardLine(guard, output.columns)).join('') +
+    errorLine(report) +
+    nextLines(report, output)
+  )
 }
 
 function forPipe(report: RunReport): string {
@@ -24,13 +30,20 @@ function forPipe(report: RunReport): string {
     ...(counts.withheld > 0 ? [`deletes_withheld=${counts.withheld}`] : []),
   ]
   const line = `${instant(report.finishedAt)} ${report.pipeline} ${report.runId} ${report.status} ${isNothing(report) ? 'nothing to do' : facts.join(' ')}\n`
-  return line + warningLines(report.warnings ?? [], undefined) + report.guards.map((guard) => guardLine(guard, undefined)).join('') + errorLine(report) + nextLines(report, undefined)
+  return (
+    line +
+    warningLines(report.warnings ?? [], undefined) +
+    report.guards.map((guard) => guardLine(guard, undefined)).join('') +
+    errorLine(report) +
+    nextLines(report, undefined)
+  )
 }
 
 /** `333 confirmed · 1 refused · 1,180 deletes withheld`, or that there was nothing to do. */
 export function summary(report: RunReport): string {
   const { counts } = report
-  if (isNothing(report)) return `nothing to do: ${count(counts.unchanged)} unchanged${counts.rejected > 0 ? ` · ${count(counts.rejected)} rejected` : ''}`
+  if (isNothing(report))
+    return `nothing to do: ${count(counts.unchanged)} unchanged${counts.rejected > 0 ? ` · ${count(counts.rejected)} rejected` : ''}`
   return [
     `${count(counts.confirmed)} confirmed`,
     ...(counts.refused > 0 ? [`${count(counts.refused)} refused`] : []),
@@ -67,7 +80,8 @@ export function warningLines(warnings: readonly WarningSummary[], columns: numbe
 
 function errorLine(report: RunReport): string {
   if (!report.error) return ''
-  const where = report.error.where === null || report.error.message.includes(report.error.where) ? '' : `where  ${safe(report.error.where)}\n`
+  const where =
+    report.error.where === null || report.error.message.includes(report.error.where) ? '' : `where  ${safe(report.error.where)}\n`
   return `${where}error  ${report.error.code}  ${safe(report.error.message)}\n`
 }
 
@@ -81,7 +95,8 @@ export function nextCommands(report: RunReport): readonly (readonly [command: st
   if (report.error) add(report.error.mend, '')
   if (report.status === 'skipped') add(`sluice runs ${pipeline}`, 'who holds it')
   if (report.status === 'cancelled') add(`sluice run ${pipeline}`, 'goes on where it stopped')
-  if (counts.refused + counts.ambiguous + counts.pending > 0 && report.trigger !== 'plan') add(`sluice rerun ${runId} --failed`, 'sends again what is not confirmed')
+  if (counts.refused + counts.ambiguous + counts.pending > 0 && report.trigger !== 'plan')
+    add(`sluice rerun ${runId} --failed`, 'sends again what is not confirmed')
   for (const guard of report.guards) add(guard.mend, '')
   if (counts.rejected > 0) add(`sluice rejects ${runId} --csv rejects.csv`, 'rows to correct')
   return commands
@@ -91,5 +106,7 @@ function nextLines(report: RunReport, output: Output | undefined): string {
   const commands = nextCommands(report)
   if (exitCodeOf(report.status) === 0 && report.counts.rejected === 0) return ''
   const width = Math.max(...commands.map(([command]) => command.length), 0)
-  return commands.map(([command, why], i) => `${i === 0 ? 'Next' : '    '}  ${output && why !== '' ? `${command.padEnd(width)}   ${why}` : command}\n`).join('')
+  return commands
+    .map(([command, why], i) => `${i === 0 ? 'Next' : '    '}  ${output && why !== '' ? `${command.padEnd(width)}   ${why}` : command}\n`)
+    .join('')
 }

@@ -7,12 +7,24 @@ import { guardLine, planned } from './outcome.ts'
 export function planVerdict(report: PlanReport, output: Output): string {
   const { counts } = report
   const { bold, dim, green, yellow, red } = output.style
-  const lines: string[] = [`${bold(report.pipeline)}   plan ${bold(report.planId)}   ${plural(counts.read, 'row')}, ${safe(report.proof)}   ${duration(report.durationMs)}`]
-  const row = (sign: string, name: string, value: number, note = '') => lines.push(`  ${sign} ${name.padEnd(10)} ${count(value).padStart(11)}${note === '' ? '' : `   ${note}`}`)
+  const lines: string[] = [
+    `${bold(report.pipeline)}   plan ${bold(report.planId)}   ${plural(counts.read, 'row')}, ${safe(report.proof)}   ${duration(report.durationMs)}`,
+  ]
+  const row = (sign: string, name: string, value: number, note = '') =>
+    lines.push(`  ${sign} ${name.padEnd(10)} ${count(value).padStart(11)}${note === '' ? '' : `   ${note}`}`)
   row(green('+'), 'create', counts.creates)
-  row(yellow('~'), 'update', counts.updates, report.updateFields.slice(0, 4).map(({ field, count: n }) => `${safe(field)} ${count(n)}`).join(' · '))
+  row(
+    yellow('~'),
+    'update',
+    counts.updates,
+    report.updateFields
+      .slice(0, 4)
+      .map(({ field, count: n }) => `${safe(field)} ${count(n)}`)
+      .join(' · '),
+  )
   row(red('-'), 'delete', counts.deletes, counts.withheld > 0 ? `${count(counts.withheld)} withheld` : '')
-  if (counts.renewals > 0) row(yellow('~'), 'renew', counts.renewals, counts.deferred > 0 ? `${count(counts.deferred)} left for later days` : '')
+  if (counts.renewals > 0)
+    row(yellow('~'), 'renew', counts.renewals, counts.deferred > 0 ? `${count(counts.deferred)} left for later days` : '')
   row(dim('='), 'unchanged', counts.unchanged)
   if (counts.rejected > 0) row(red('!'), 'rejected', counts.rejected, rejectNote(report))
   if (counts.duplicates > 0) row('!', 'duplicate', counts.duplicates)

@@ -22,7 +22,10 @@ const samplesShown = 3
 
 /** Rejects by code and field, the most frequent first. */
 export function groupRejects(rejects: Iterable<ShownReject>): readonly RejectGroup[] {
-  const groups = new Map<string, { code: string; field: string; mend: string; count: number; samples: { line: number; message: string }[] }>()
+  const groups = new Map<
+    string,
+    { code: string; field: string; mend: string; count: number; samples: { line: number; message: string }[] }
+  >()
   for (const { line, code, field, message, mend } of rejects) {
     const key = `${code} ${field}`
     let group = groups.get(key)
@@ -44,7 +47,11 @@ export function renderGroups(groups: readonly RejectGroup[], output: Output): st
     .map((group) => {
       const samples = group.samples.map(({ line, message }) => fit(`  line ${String(line).padEnd(7)} ${safe(message)}`)).join('')
       const more = group.count - group.samples.length
-      return fit(`${group.code.padEnd(widest)}  ${plural(group.count, 'row')}  ${safe(group.field)}   mend: ${safe(group.mend)}`) + samples + (more > 0 ? `  … ${count(more)} more\n` : '')
+      return (
+        fit(`${group.code.padEnd(widest)}  ${plural(group.count, 'row')}  ${safe(group.field)}   mend: ${safe(group.mend)}`) +
+        samples +
+        (more > 0 ? `  … ${count(more)} more\n` : '')
+      )
     })
     .join('')
 }

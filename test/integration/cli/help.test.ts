@@ -16,24 +16,61 @@ describe('help', () => {
   const every = commands(catalogue, [])
   test('knows every command of the interface', () => {
     const names = every.map(({ path }) => path.join(' '))
-    for (const name of ['check', 'doctor', 'plan', 'apply', 'run', 'backfill', 'rerun', 'runs', 'show', 'rejects', 'explain', 'serve', 'worker', 'sandbox', 'api', 'auth login', 'auth status', 'auth logout', 'auth bearer', 'webhooks add', 'webhooks list', 'webhooks check', 'webhooks remove', 'webhooks replay', 'webhooks listen', 'db migrate', 'db status', 'db url', 'db stop', 'demo']) {
+    for (const name of [
+      'check',
+      'doctor',
+      'plan',
+      'apply',
+      'run',
+      'backfill',
+      'rerun',
+      'runs',
+      'show',
+      'rejects',
+      'explain',
+      'serve',
+      'worker',
+      'sandbox',
+      'api',
+      'auth login',
+      'auth status',
+      'auth logout',
+      'auth bearer',
+      'webhooks add',
+      'webhooks list',
+      'webhooks check',
+      'webhooks remove',
+      'webhooks replay',
+      'webhooks listen',
+      'db migrate',
+      'db status',
+      'db url',
+      'db stop',
+      'demo',
+    ]) {
       expect(names).toContain(name)
     }
   })
 
-  test.for([...every.map(({ path }) => path), ['environment'], ['exit-codes'], ['formatting'], []])('help %s fits 80 by 40, example before options', (path) => {
-    const text = print(['help', ...path])
-    const lines = text.trimEnd().split('\n')
-    expect(lines.length).toBeLessThanOrEqual(40)
-    expect(lines.filter((line) => line.length > 80)).toEqual([])
-    expect(text).toContain('Example')
-    expect(`${text}\nOptions`.indexOf('\nOptions')).toBeGreaterThan(text.indexOf('Example'))
-  })
+  test.for([...every.map(({ path }) => path), ['environment'], ['exit-codes'], ['formatting'], []])(
+    'help %s fits 80 by 40, example before options',
+    (path) => {
+      const text = print(['help', ...path])
+      const lines = text.trimEnd().split('\n')
+      expect(lines.length).toBeLessThanOrEqual(40)
+      expect(lines.filter((line) => line.length > 80)).toEqual([])
+      expect(text).toContain('Example')
+      expect(`${text}\nOptions`.indexOf('\nOptions')).toBeGreaterThan(text.indexOf('Example'))
+    },
+  )
 
-  test.for(every.flatMap(({ entry }) => entry.examples.filter((example) => example.startsWith('sluice '))))('the example parses: %s', (example) => {
-    const request = parseCommandLine(words(example), '1.0.0')
-    expect(request.kind).toBe('run')
-  })
+  test.for(every.flatMap(({ entry }) => entry.examples.filter((example) => example.startsWith('sluice '))))(
+    'the example parses: %s',
+    (example) => {
+      const request = parseCommandLine(words(example), '1.0.0')
+      expect(request.kind).toBe('run')
+    },
+  )
 
   test('--help of a command is its help, wherever the flag stands', () => {
     expect(print(['--help', 'run'])).toBe(print(['help', 'run']))
@@ -69,13 +106,18 @@ describe('a call that cannot be', () => {
   test('exits 2 with the error and the mend as the last two lines, nothing on stdout', async () => {
     const { code, stdout, stderr } = await sluice(['rn', 'shop'])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr.trimEnd().split('\n').slice(-2)).toEqual(['error  UNKNOWN_COMMAND  there is no command "rn". Nothing was done.', 'mend   sluice run'])
+    expect(stderr.trimEnd().split('\n').slice(-2)).toEqual([
+      'error  UNKNOWN_COMMAND  there is no command "rn". Nothing was done.',
+      'mend   sluice run',
+    ])
   })
 
   test('is one JSON document with --json', async () => {
     const { code, stdout, stderr } = await sluice(['run', '--json'])
     expect({ code, stderr }).toEqual({ code: 2, stderr: '' })
-    expect(JSON.parse(stdout)).toEqual({ error: { code: 'MISSING_ARGUMENT', message: expect.any(String), where: null, mend: 'sluice help run' } })
+    expect(JSON.parse(stdout)).toEqual({
+      error: { code: 'MISSING_ARGUMENT', message: expect.any(String), where: null, mend: 'sluice help run' },
+    })
   })
 
   test('does not repeat what stood in the call', () => {

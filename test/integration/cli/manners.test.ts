@@ -7,7 +7,11 @@ import { emptyFolder, ended, launcher, printed, sluice, start } from './support.
 import { feed, json, shopYaml, workspace } from './workspace.ts'
 
 test('a closed pipe ends quietly', () => {
-  const { stdout, stderr, status } = spawnSync('sh', ['-c', `node "${launcher}" --help | head -1; node "${launcher}" help environment | true`], { encoding: 'utf8' })
+  const { stdout, stderr, status } = spawnSync(
+    'sh',
+    ['-c', `node "${launcher}" --help | head -1; node "${launcher}" help environment | true`],
+    { encoding: 'utf8' },
+  )
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   expect(stdout).toBe('sluice keeps product catalogs and audiences in step with your own data.\n')
 })
@@ -17,7 +21,11 @@ test('a launcher that is killed takes the command with it', async () => {
   const text = await printed(child, /ready on \S+/)
   const url = /ready on (\S+)/.exec(text)?.[1] ?? ''
   child.kill('SIGKILL')
-  const answers = async () => fetch(`${url}/_sandbox/health`).then(() => true, () => false)
+  const answers = async () =>
+    fetch(`${url}/_sandbox/health`).then(
+      () => true,
+      () => false,
+    )
   while (await answers()) await new Promise((resolve) => setImmediate(resolve))
   expect(await answers()).toBe(false)
 })
@@ -44,7 +52,11 @@ test.skipIf(!hasScript)('a terminal gets a bar, colours and a verdict (needs "sc
   await shop.sandbox.control.fault({ method: 'PUT' }, { kind: 'delay', ms: 400 }, 'always')
   const { PATH = '', HOME = '' } = process.env
   const onTerminal = (env: Record<string, string>) => {
-    const child = spawn('script', ['-qec', `stty cols 60 rows 20; node "${launcher}" run shop --full`, '/dev/null'], { cwd: shop.folder, env: { PATH, HOME, TERM: 'xterm', ...shop.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn('script', ['-qec', `stty cols 60 rows 20; node "${launcher}" run shop --full`, '/dev/null'], {
+      cwd: shop.folder,
+      env: { PATH, HOME, TERM: 'xterm', ...shop.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
     return ended(child)
   }
   const shown = await onTerminal({})
@@ -63,7 +75,11 @@ test('the embedded server stops behind a command, stays when its address was ask
   expect(json(await sluice(['db', 'status', '--json'], { cwd }))).toMatchObject(stopped)
   const { stdout } = await sluice(['db', 'url'], { cwd })
   expect(stdout).toMatch(/^postgres(ql)?:\/\/\S+\n$/)
-  expect(json(await sluice(['db', 'status', '--json'], { cwd }))).toMatchObject({ running: true, kind: 'embedded', migrations: { applied: expect.any(Number), known: expect.any(Number) } })
+  expect(json(await sluice(['db', 'status', '--json'], { cwd }))).toMatchObject({
+    running: true,
+    kind: 'embedded',
+    migrations: { applied: expect.any(Number), known: expect.any(Number) },
+  })
   expect(json(await sluice(['db', 'migrate', '--json'], { cwd })).applied).toBeGreaterThan(0)
   expect(json(await sluice(['db', 'stop', '--json'], { cwd }))).toEqual({ stopped: true })
   expect((await sluice(['db', 'stop'], { cwd })).stdout).toContain('nothing to do')
@@ -131,12 +147,14 @@ test('the demo ends by itself, sends only differences, breaks no rule and leaves
   expect(stdout).toContain('rules broken on the way: 0')
   // Node's own cache of compiled code is not ours to clear.
   expect(readdirSync(tmp).filter((name) => name !== 'node-compile-cache')).toEqual([])
-  const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map((pid) => {
-    try {
-      return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
-    } catch {
-      return ''
-    }
-  })
+  const processes = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+      } catch {
+        return ''
+      }
+    })
   expect(processes.filter((line) => line.includes(tmp))).toEqual([])
 })

@@ -12,8 +12,15 @@ test('a run sends what is new, the next one says that there is nothing to do', a
   const first = await shop.run(['run', 'shop', '--json'])
   expect(first.code).toBe(0)
   const report = json(first)
-  expect(Object.keys(report)).toEqual(expect.arrayContaining(['runId', 'pipeline', 'trigger', 'status', 'counts', 'guards', 'startedAt', 'finishedAt', 'durationMs']))
-  expect(report).toMatchObject({ pipeline: 'shop', trigger: 'manual', status: 'succeeded', counts: { read: 4, rejected: 1, valid: 3, creates: 3, confirmed: 3, requests: 1 } })
+  expect(Object.keys(report)).toEqual(
+    expect.arrayContaining(['runId', 'pipeline', 'trigger', 'status', 'counts', 'guards', 'startedAt', 'finishedAt', 'durationMs']),
+  )
+  expect(report).toMatchObject({
+    pipeline: 'shop',
+    trigger: 'manual',
+    status: 'succeeded',
+    counts: { read: 4, rejected: 1, valid: 3, creates: 3, confirmed: 3, requests: 1 },
+  })
   const second = await shop.run(['run', 'shop'])
   expect(second.code).toBe(0)
   expect(second.stdout).toContain('nothing to do')
@@ -32,7 +39,10 @@ test('rejects go to people by code, to programs as an exact array, to spreadshee
   shop.write('feed.csv', feed(1, { rows: [product(2, '=1+1'), product(3, '19.99')] }))
   const { runId } = json(await shop.run(['run', 'shop', '--json']))
   const rejects = json(await shop.run(['rejects', runId, '--json']))
-  expect(rejects.map((reject: object) => Object.keys(reject))).toEqual([['line', 'code', 'field', 'message', 'mend'], ['line', 'code', 'field', 'message', 'mend']])
+  expect(rejects.map((reject: object) => Object.keys(reject))).toEqual([
+    ['line', 'code', 'field', 'message', 'mend'],
+    ['line', 'code', 'field', 'message', 'mend'],
+  ])
   expect(rejects.map((reject: { line: number }) => reject.line)).toEqual([3, 4])
   expect((await shop.run(['rejects', runId])).stdout).toContain('line 4')
 
@@ -46,7 +56,11 @@ test('rejects go to people by code, to programs as an exact array, to spreadshee
   // A corrected copy is a source as it is.
   shop.write('mended.csv', csv.join('\r\n').replace(`"'=1+1"`, '5.00 EUR').replace(',19.99,', ',19.99 EUR,'))
   const backfill = json(await shop.run(['backfill', 'shop', '--source', 'mended.csv', '--json']))
-  expect(backfill).toMatchObject({ trigger: 'backfill', status: 'succeeded', counts: { read: 2, rejected: 0, creates: 2, deletes: 0, confirmed: 2 } })
+  expect(backfill).toMatchObject({
+    trigger: 'backfill',
+    status: 'succeeded',
+    counts: { read: 2, rejected: 0, creates: 2, deletes: 0, confirmed: 2 },
+  })
 })
 
 test('full reject rows come from the unchanged source only, into a file that only its owner reads', async () => {
@@ -136,20 +150,43 @@ test('explain answers in its first line and never repeats an email', async () =>
 })
 
 test.for([
-  ['a missing source', 'source: { url: nowhere.csv }\ndestination: { kind: catalog, catalog_id: "4001" }\n', ['run', 'shop'], 1],
-  ['an unknown pipeline', shopYaml, ['run', 'shpo'], 2],
-  ['a definition that is wrong', 'source: { url: feed.csv }\ndestination: { kind: catalogue }\nnonsense: 1\n', ['check'], 2],
-  ['an unknown run', shopYaml, ['show', 'r_99'], 2],
-  ['an unknown plan', shopYaml, ['apply', 'p_nothing'], 2],
-] as const)('%s: code %s, the mend last, and one document with --json', async ([, yaml, args, code]) => {
+  ['a missing source', 1, 'source: { url: nowhere.csv }\ndestination: { kind: catalog, catalog_id: "4001" }\n', ['run', 'shop']],
+  ['an unknown pipeline', 2, shopYaml, ['run', 'shpo']],
+  ['a definition that is wrong', 2, 'source: { url: feed.csv }\ndestination: { kind: catalogue }\nnonsense: 1\n', ['check']],
+  ['the history of an unknown pipeline', 2, shopYaml, ['runs', 'shpo']],
+  ['an unknown run', 2, shopYaml, ['show', 'r_99']],
+  ['an unknown plan', 2, shopYaml, ['apply', 'p_nothing']],
+] as const)('%s: code %s, the mend last, and one document with --json', async ([, code, yaml, args]) => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', yaml)
   const plain = await shop.run(args)
   expect(plain.code).toBe(code)
-  expect((plain.stderr + plain.stdout).trimEnd().split('\n').slice(-2).join('\n')).toMatch(/error {2}[A-Z_]+ .*\n(mend|Next) {2,3}\S|Next {2}\S/)
+  expect((plain.stderr + plain.stdout).trimEnd().split('\n').slice(-2).join('\n')).toMatch(
+    /error {2}[A-Z_]+ .*\n(mend|Next) {2,3}\S|Next {2}\S/,
+  )
   expect(plain.stderr + plain.stdout).not.toMatch(/\n\s+at /)
   const document = json(await shop.run([...args, '--json']))
-  expect((Array.isArray(document) ? document[0].sources[0] : document).error).toMatchObject({ code: expect.stringMatching(/^[A-Z_]+$/), message: expect.any(String), mend: expect.stringMatching(/./) })
+  expect((Array.isArray(document) ? document[0].sources[0] : document).error).toMatchObject({
+    code: expect.stringMatching(/^[A-Z_]+$/),
+    message: expect.any(String),
+    mend: expect.stringMatching(/./),
+  })
+})
+
+test.for([
+  ['an empty file', '', 1],
+  ['a header alone', feed(0), 4],
+  ['a file cut inside a row', feed(20).slice(0, -40), 4],
+] as const)('%s deletes nothing and says why', async ([, content, code]) => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', shopYaml)
+  shop.write('feed.csv', feed(20))
+  await shop.run(['run', 'shop'])
+  shop.write('feed.csv', content)
+  const outcome = await shop.run(['run', 'shop', '--approve-deletes', '20'])
+  expect(outcome.code).toBe(code)
+  expect(outcome.stdout).toMatch(/\nNext {2}\S/)
+  expect((await shop.sandbox.control.catalog()).products).toBe(20)
 })
 
 test('all problems of a file come at once, each with its line', async () => {
@@ -167,7 +204,14 @@ test('several pipelines print an array and exit with the worst of theirs', async
   shop.write('feed.csv', feed(1))
   const outcome = await shop.run(['run', 'shop*', '--json'])
   expect(outcome.code).toBe(1)
-  expect(json(outcome).map((report: { pipeline: string; status: string }) => [report.pipeline, report.status]).toSorted()).toEqual([['shop', 'succeeded'], ['shop-gone', 'failed']])
+  expect(
+    json(outcome)
+      .map((report: { pipeline: string; status: string }) => [report.pipeline, report.status])
+      .toSorted(),
+  ).toEqual([
+    ['shop', 'succeeded'],
+    ['shop-gone', 'failed'],
+  ])
 })
 
 test('a second run of a held destination exits 5; an interrupted one 130 with the state safe', async () => {
@@ -193,15 +237,35 @@ test('a second run of a held destination exits 5; an interrupted one 130 with th
 test('canaries of the environment, the arguments and the feed appear in no output', async () => {
   await using crm = await workspace()
   crm.write('pipelines/customers.yaml', customersYaml)
-  crm.write('crm.csv', 'customer_id,email,phone\nkey-canary-1,canary.one@example.com,+1 202 555 0177\nkey-canary-2,canary.two.at.example,12\n')
+  crm.write(
+    'crm.csv',
+    'customer_id,email,phone\nkey-canary-1,canary.one@example.com,+1 202 555 0177\nkey-canary-2,canary.two.at.example,12\n',
+  )
   const env = { SLUICE_ACCESS_TOKEN_SECRET: 'canary-secret-77', SLUICE_LOG_LEVEL: 'debug' }
   let text = ''
-  for (const args of [['check'], ['run', 'customers'], ['run', 'customers', '--json'], ['doctor'], ['rejects', 'r_1'], ['rejects', 'r_1', '--csv', '-'], ['explain', 'customers', 'canary.one@example.com'], ['auth', 'status'], ['api', 'GET', '/12/accounts', '--include']]) {
+  for (const args of [
+    ['check'],
+    ['run', 'customers'],
+    ['run', 'customers', '--json'],
+    ['doctor'],
+    ['rejects', 'r_1'],
+    ['rejects', 'r_1', '--csv', '-'],
+    ['explain', 'customers', 'canary.one@example.com'],
+    ['auth', 'status'],
+    ['api', 'GET', '/12/accounts', '--include'],
+  ]) {
     const outcome = await crm.run(args, { env })
     text += outcome.stdout + outcome.stderr
   }
   expect(text.length).toBeGreaterThan(500)
-  for (const canary of [/canary\.one/i, /canary\.two/i, /2025550177|202.555.0177/, /canary-secret/, new RegExp(crm.env['SLUICE_CONSUMER_SECRET'] ?? 'x')]) expect(text).not.toMatch(canary)
+  for (const canary of [
+    /canary\.one/i,
+    /canary\.two/i,
+    /2025550177|202.555.0177/,
+    /canary-secret/,
+    new RegExp(crm.env['SLUICE_CONSUMER_SECRET'] ?? 'x'),
+  ])
+    expect(text).not.toMatch(canary)
 })
 
 async function eventually(holds: () => Promise<boolean>): Promise<void> {

@@ -45,7 +45,10 @@ test('the doctor finds all well, and names the variable of a refused credential'
   expect(wrong.stdout.trimEnd().split('\n').slice(-2)).toEqual(['1 failed', 'Next  sluice auth login'])
   const elsewhere = await shop.run(['doctor'], { env: { SLUICE_BASE_URL: 'http://127.0.0.1:9' } })
   expect(elsewhere.stdout).toMatch(/failed +service/)
-  shop.write('pipelines/list.yaml', 'source: { url: x.csv }\nmap: { email: email }\ndestination: { kind: do-not-reach, account_id: other, list_id: 2dnr }\n')
+  shop.write(
+    'pipelines/list.yaml',
+    'source: { url: x.csv }\nmap: { email: email }\ndestination: { kind: do-not-reach, account_id: other, list_id: 2dnr }\n',
+  )
   expect((await shop.run(['doctor'])).stdout).toMatch(/failed +pipeline list .*account other/)
 })
 
@@ -53,7 +56,19 @@ test('api prints the answer as it came, follows pages, and explains a refusal by
   await using shop = await workspace()
   const accounts = await shop.run(['api', 'GET', '/12/accounts'])
   expect(json(accounts).data[0].id).toBe('18ce54d4x5t')
-  const products = JSON.stringify({ products: ['A', 'B', 'C'].map((id) => ({ id, title: id, description: id, link: 'https://a.example.com', image_link: 'https://a.example.com/i.png', price: '1.00 USD', availability: 'in stock', condition: 'new', brand: 'Acme' })) })
+  const products = JSON.stringify({
+    products: ['A', 'B', 'C'].map((id) => ({
+      id,
+      title: id,
+      description: id,
+      link: 'https://a.example.com',
+      image_link: 'https://a.example.com/i.png',
+      price: '1.00 USD',
+      availability: 'in stock',
+      condition: 'new',
+      brand: 'Acme',
+    })),
+  })
   const put = await shop.run(['api', 'PUT', '/12/product_catalogs/4001/products', '--data', '-'], { input: products })
   expect(put.code).toBe(0)
   const paged = await shop.run(['api', 'GET', '/12/product_catalogs/4001/products?count=1', '--paginate'])
@@ -142,7 +157,8 @@ test('a webhook is registered, listed, checked and removed while the receiver li
 async function agree(url: string): Promise<string> {
   const page = await (await fetch(url)).text()
   const target = new URL(/<form[^>]*action="([^"]*)"/.exec(page)?.[1] ?? '', url)
-  for (const [tag] of page.matchAll(/<input[^>]*>/g)) target.searchParams.set(/name="([^"]*)"/.exec(tag)?.[1] ?? '', /value="([^"]*)"/.exec(tag)?.[1] ?? '')
+  for (const [tag] of page.matchAll(/<input[^>]*>/g))
+    target.searchParams.set(/name="([^"]*)"/.exec(tag)?.[1] ?? '', /value="([^"]*)"/.exec(tag)?.[1] ?? '')
   target.searchParams.set('decision', 'allow')
   const answer = await fetch(target, { redirect: 'manual' })
   const location = answer.headers.get('location')

@@ -37,7 +37,9 @@ export async function workspace(): Promise<Workspace> {
   }
   mkdirSync(join(folder, 'pipelines'))
   return {
-    folder, env, sandbox,
+    folder,
+    env,
+    sandbox,
     write: (path, content) => writeFileSync(join(folder, path), content),
     run: (args, options = {}) => sluice(args, { cwd: folder, ...options, env: { ...env, ...options.env } }),
     start: (args, options = {}) => start(args, { cwd: folder, ...options, env: { ...env, ...options.env } }),

@@ -3,7 +3,22 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { csvLine } from '../../../src/cli/render/csv.ts'
 
-test.for(['=1+1', '+49', '-5', '@SUM(A1)', '\t=1', '\r=1', '\u0000=1', '＝1', '＋1', '－1', '＠x', '  =1', '\u00a0=HYPERLINK("http://a.example.com")', '\u3000=1'])('%j cannot be run as a formula', (cell) => {
+test.for([
+  '=1+1',
+  '+49',
+  '-5',
+  '@SUM(A1)',
+  '\t=1',
+  '\r=1',
+  '\u0000=1',
+  '＝1',
+  '＋1',
+  '－1',
+  '＠x',
+  '  =1',
+  '\u00a0=HYPERLINK("http://a.example.com")',
+  '\u3000=1',
+])('%j cannot be run as a formula', (cell) => {
   const [[read = '']] = parse(csvLine([cell, 'x'])) as [string[]]
   expect(read).toBe(`'${cell}`)
 })

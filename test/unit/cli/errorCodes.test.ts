@@ -43,5 +43,6 @@ test('every documented code exists in the source, once in the table', () => {
 
 test('docs/errors.md is the generated one, with a mend for every code', () => {
   expect(readFileSync(join(root, 'docs/errors.md'), 'utf8')).toBe(errorsDoc())
-  for (const { codes } of errorGroups) for (const { meaning, mend } of Object.values(codes)) expect(meaning.length * mend.length).toBeGreaterThan(0)
+  for (const { codes } of errorGroups)
+    for (const { meaning, mend } of Object.values(codes)) expect(meaning.length * mend.length).toBeGreaterThan(0)
 })

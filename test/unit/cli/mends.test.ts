@@ -12,16 +12,23 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 function commandsIn(text: string): string[] {
   // Comments name commands in passing, connections are named after us, and templates that are cut by a quote inside are none to judge by.
   const code = text.replaceAll(/^\s*(?:\/\/|\*|\/\*).*$|application_?[nN]ame.*$/gm, '')
-  const whole = [...code.matchAll(/['`:] ?(sluice (?:--help|[a-z]+)\b[^'`\n]*)/g)].map(([, command = '']) => command.replaceAll(/\$\{[^}]*\}/g, 'x')).filter((command) => !/\$\{| needs /.test(command))
+  const whole = [...code.matchAll(/['`:] ?(sluice (?:--help|[a-z]+)\b[^'`\n]*)/g)]
+    .map(([, command = '']) => command.replaceAll(/\$\{[^}]*\}/g, 'x'))
+    .filter((command) => !/\$\{| needs |…/.test(command))
   return whole.map((command) =>
-    command.replace(/ {2,}.*$|[;,:.] .*$|\\n.*$| and .*$| or .*$| \(.*$/, '').replace(/[.:,;]$/, '').trim(),
+    command
+      .replace(/ {2,}.*$|[;,:.] .*$|\\n.*$| and .*$| or .*$| \(.*$/, '')
+      .replace(/[.:,;]$/, '')
+      .trim(),
   )
 }
 
 const sources = globSync('src/**/*.ts', { cwd: root }).filter((file) => !/^src\/cli\/(catalogue|help)\.ts$/.test(file))
 const found = new Map<string, string>()
 for (const file of sources) for (const command of commandsIn(readFileSync(join(root, file), 'utf8'))) found.set(command, file)
-for (const { codes } of errorGroups) for (const [code, { mend }] of Object.entries(codes)) for (const [, command = ''] of mend.matchAll(/`(sluice [^`]+)`/g)) found.set(command, code)
+for (const { codes } of errorGroups)
+  for (const [code, { mend }] of Object.entries(codes))
+    for (const [, command = ''] of mend.matchAll(/`(sluice [^`]+)`/g)) found.set(command, code)
 
 test('the scan saw mends', () => {
   expect(found.size).toBeGreaterThan(25)
@@ -30,6 +37,9 @@ test('the scan saw mends', () => {
 test.for([...found])('%s parses (%s)', ([command]) => {
   const argv = command.replace('COMMAND', 'run').split(/\s+/).slice(1)
   // A template that ends where a name would be put in stands for the whole call.
-  const complete = command.endsWith('$') || ['run', 'plan', 'check', 'rejects', 'show', 'help', 'auth', 'webhooks', 'db'].includes(argv.at(-1) ?? '') ? ['help', ...argv.filter((word) => word !== 'help')] : argv
+  const complete =
+    command.endsWith('$') || ['run', 'plan', 'check', 'rejects', 'show', 'help', 'auth', 'webhooks', 'db'].includes(argv.at(-1) ?? '')
+      ? ['help', ...argv.filter((word) => word !== 'help')]
+      : argv
   expect(() => parseCommandLine(complete, '1.0.0')).not.toThrow()
 })

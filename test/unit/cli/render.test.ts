@@ -13,13 +13,29 @@ import { safe } from '../../../src/cli/text.ts'
 import { noCounts, type PlanReport, type RunCounts, type RunReport } from '../../../src/sync/report.ts'
 
 const deletesHeld = {
-  code: 'GUARD_DELETES', message: '1,180 of 11,191 synced products left the feed (10.5 %), above 10 and 10 %', mend: 'sluice run shop --approve-deletes 1180', withheld: 1180,
+  code: 'GUARD_DELETES',
+  message: '1,180 of 11,191 synced products left the feed (10.5 %), above 10 and 10 %',
+  mend: 'sluice run shop --approve-deletes 1180',
+  withheld: 1180,
   examples: ['SKU-004', 'SKU-009'],
 }
 
 test('a plan reads like a ledger, 15 lines of 80 columns at the most', () => {
   const text = planVerdict(
-    plan({ counts: { read: 10_240, rejected: 31, duplicates: 4, valid: 10_205, unchanged: 9871, stale: 18, creates: 212, updates: 122, withheld: 1180 }, guards: [deletesHeld] }),
+    plan({
+      counts: {
+        read: 10_240,
+        rejected: 31,
+        duplicates: 4,
+        valid: 10_205,
+        unchanged: 9871,
+        stale: 18,
+        creates: 212,
+        updates: 122,
+        withheld: 1180,
+      },
+      guards: [deletesHeld],
+    }),
     pipe(),
   )
   expect(text).toBe(
@@ -42,7 +58,11 @@ test('a plan reads like a ledger, 15 lines of 80 columns at the most', () => {
 })
 
 test('a run tells a pipe one line of facts and the next command', () => {
-  const report = run({ status: 'withheld', counts: { read: 10_240, rejected: 0, valid: 10_240, updates: 334, confirmed: 333, refused: 1, withheld: 1180 }, guards: [deletesHeld] })
+  const report = run({
+    status: 'withheld',
+    counts: { read: 10_240, rejected: 0, valid: 10_240, updates: 334, confirmed: 333, refused: 1, withheld: 1180 },
+    guards: [deletesHeld],
+  })
   expect(runOutcome(report, pipe()).split('\n')).toEqual([
     '2026-11-21T03:00:18Z shop r_81 withheld confirmed=333 refused=1 deletes_withheld=1180',
     'HELD  GUARD_DELETES  1,180 of 11,191 synced products left the feed (10.5 %), above 10 and 10 %',
@@ -60,17 +80,42 @@ test('the same work twice says that there was nothing to do', () => {
 })
 
 test.for([
-  [run({ status: 'failed', error: { code: 'FILE_TRUNCATED', message: 'the file ends inside a record', where: 'feed.csv:12', mend: 'export it again' } }), 'export it again'],
+  [
+    run({
+      status: 'failed',
+      error: { code: 'FILE_TRUNCATED', message: 'the file ends inside a record', where: 'feed.csv:12', mend: 'export it again' },
+    }),
+    'export it again',
+  ],
   [run({ status: 'skipped' }), 'sluice runs shop'],
   [run({ status: 'cancelled' }), 'sluice run shop'],
   [run({ status: 'partial', counts: { refused: 1 } }), 'sluice rerun r_81 --failed'],
   [run({ status: 'withheld', guards: [deletesHeld] }), 'sluice run shop --approve-deletes 1180'],
 ] as const)('a run that did not succeed ends with the next command', ([report, command]) => {
-  for (const output of [pipe(), terminal(80)]) expect(runOutcome(report, output).trimEnd().split('\n').slice(-2).join('\n')).toContain(command)
+  for (const output of [pipe(), terminal(80)])
+    expect(runOutcome(report, output).trimEnd().split('\n').slice(-2).join('\n')).toContain(command)
 })
 
 test('the funnel prints its sums, so that the books can be checked by eye', () => {
-  const text = funnel(run({ status: 'partial', counts: { read: 10, rejected: 2, duplicates: 1, suppressed: 1, valid: 6, creates: 3, updates: 1, confirmed: 3, refused: 1, requests: 2, unchanged: 2 } }), pipe())
+  const text = funnel(
+    run({
+      status: 'partial',
+      counts: {
+        read: 10,
+        rejected: 2,
+        duplicates: 1,
+        suppressed: 1,
+        valid: 6,
+        creates: 3,
+        updates: 1,
+        confirmed: 3,
+        refused: 1,
+        requests: 2,
+        unchanged: 2,
+      },
+    }),
+    pipe(),
+  )
   expect(text).toContain('10  = 2 rejected + 1 duplicates + 1 suppressed + 6 valid')
   expect(text).toContain('4  = 3 creates + 1 updates + 0 deletes + 0 renewals')
   expect(text).toContain('1  = 1 refused + 0 unsettled')
@@ -82,7 +127,8 @@ test('the meaning survives without colour, and only a terminal gets colour', () 
   const bare = planVerdict(report, terminal(80)).replace(/\u001b\[\d+m/g, '')
   expect(bare).toBe(planVerdict(report, pipe()))
   expect(planVerdict(report, pipe())).not.toContain('\u001b')
-  for (const env of [{ NO_COLOR: '1' }, { TERM: 'dumb' }, { NO_COLOR: '1', FORCE_COLOR: '1' }]) expect(styleFor({ isTTY: true }, env).red('x')).toBe('x')
+  for (const env of [{ NO_COLOR: '1' }, { TERM: 'dumb' }, { NO_COLOR: '1', FORCE_COLOR: '1' }])
+    expect(styleFor({ isTTY: true }, env).red('x')).toBe('x')
   expect(styleFor({ isTTY: true }, { NO_COLOR: '' }).red('x')).not.toBe('x')
   expect(styleFor({ isTTY: false }, { FORCE_COLOR: '1' }).red('x')).toBe('x')
 })
@@ -90,11 +136,19 @@ test('the meaning survives without colour, and only a terminal gets colour', () 
 test.for([40, 400])('at %i columns nothing is wider than the terminal; a pipe is never cut', (columns) => {
   const long = 'a-very-long-pipeline-name-that-goes-on-and-on-and-on'
   const report = run({ pipeline: long, status: 'succeeded' })
-  expect(Math.max(...runsTable([report], terminal(columns)).split('\n').map((line) => line.length))).toBeLessThanOrEqual(columns)
+  expect(
+    Math.max(
+      ...runsTable([report], terminal(columns))
+        .split('\n')
+        .map((line) => line.length),
+    ),
+  ).toBeLessThanOrEqual(columns)
   expect(runsTable([report], pipe())).toContain(long)
   const rejects = [{ line: 41, code: 'LINK_INVALID', field: 'link', message: 'x'.repeat(500), mend: 'absolute https:// address' }]
   // oxlint-disable-next-line no-control-regex -- colours have no width
-  for (const line of rejectGroups(rejects, terminal(columns)).replace(/\u001b\[\d+m/g, '').split('\n')) expect(line.length).toBeLessThanOrEqual(columns)
+  const colours = /\u001b\[\d+m/g
+  for (const line of rejectGroups(rejects, terminal(columns)).replace(colours, '').split('\n'))
+    expect(line.length).toBeLessThanOrEqual(columns)
   expect(rejectGroups(rejects, pipe())).toContain('x'.repeat(500))
 })
 
@@ -130,20 +184,34 @@ test('plain progress is a line a stage and then at most one in ten seconds, with
 })
 
 test.for([
-  [[0, 3, 4], 4], [[3, 5], 5], [[5, 1, 4], 1], [[0, 0], 0], [[], 0],
+  [[0, 3, 4], 4],
+  [[3, 5], 5],
+  [[5, 1, 4], 1],
+  [[0, 0], 0],
+  [[], 0],
 ] as const)('several pipelines %j exit %i: the worst of 1, 5, 4, 3, 0', ([codes, expected]) => {
   expect(worst(codes)).toBe(expected)
 })
 
 test.for([
-  ['shpo', ['shop', 'customers'], 'shop'], ['cust', ['shop', 'customers'], 'customers'], ['zzz', ['shop'], undefined], ['x', ['shop'], undefined],
+  ['shpo', ['shop', 'customers'], 'shop'],
+  ['cust', ['shop', 'customers'], 'customers'],
+  ['zzz', ['shop'], undefined],
+  ['x', ['shop'], undefined],
 ] as const)('nearest to %s', ([name, names, expected]) => {
   expect(nearest(name, names)).toBe(expected)
 })
 
 function run(given: Partial<Omit<RunReport, 'counts'>> & { counts?: Partial<RunCounts> }): RunReport {
   return {
-    runId: 'r_81', pipeline: 'shop', trigger: 'manual', status: 'succeeded', guards: [], startedAt: '2026-11-21T03:00:00.123Z', finishedAt: '2026-11-21T03:00:18.456Z', durationMs: 18_333,
+    runId: 'r_81',
+    pipeline: 'shop',
+    trigger: 'manual',
+    status: 'succeeded',
+    guards: [],
+    startedAt: '2026-11-21T03:00:00.123Z',
+    finishedAt: '2026-11-21T03:00:18.456Z',
+    durationMs: 18_333,
     ...given,
     counts: { ...noCounts, ...given.counts },
   }
@@ -152,9 +220,19 @@ function run(given: Partial<Omit<RunReport, 'counts'>> & { counts?: Partial<RunC
 function plan(given: Parameters<typeof run>[0]): PlanReport {
   return {
     ...run({ trigger: 'plan', status: 'withheld', durationMs: 4100, ...given }),
-    planId: 'p_7Q3F', requests: 14, minutes: 0.4, proof: 'end proven',
-    updateFields: [{ field: 'price', count: 97 }, { field: 'availability', count: 31 }, { field: 'title', count: 6 }],
-    rejectCodes: [{ code: 'PRICE_CURRENCY_MISSING', count: 27 }, { code: 'LINK_INVALID', count: 4 }],
+    planId: 'p_7Q3F',
+    requests: 14,
+    minutes: 0.4,
+    proof: 'end proven',
+    updateFields: [
+      { field: 'price', count: 97 },
+      { field: 'availability', count: 31 },
+      { field: 'title', count: 6 },
+    ],
+    rejectCodes: [
+      { code: 'PRICE_CURRENCY_MISSING', count: 27 },
+      { code: 'LINK_INVALID', count: 4 },
+    ],
   }
 }
 

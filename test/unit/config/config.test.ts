@@ -20,13 +20,21 @@ test('without any variable there are defaults and no service', () => {
 test('names every missing variable at once when the service is needed', () => {
   const error = caught(() => needService(load({ SLUICE_BASE_URL: 'http://127.0.0.1:4010', SLUICE_ACCESS_TOKEN: 'token-1' })))
   expect(error.code).toBe('SERVICE_NOT_CONFIGURED')
-  expect(error.problems.map((problem) => problem.path)).toEqual(['SLUICE_CONSUMER_KEY', 'SLUICE_CONSUMER_SECRET', 'SLUICE_ACCESS_TOKEN_SECRET'])
+  expect(error.problems.map((problem) => problem.path)).toEqual([
+    'SLUICE_CONSUMER_KEY',
+    'SLUICE_CONSUMER_SECRET',
+    'SLUICE_ACCESS_TOKEN_SECRET',
+  ])
   expect(error.mend).toContain('sluice sandbox')
 })
 
 test('the two advertising hosts default to the core host', () => {
   const { service } = load({ SLUICE_BASE_URL: 'http://127.0.0.1:4010/' })
-  expect(service).toMatchObject({ baseUrl: 'http://127.0.0.1:4010', adsBaseUrl: 'http://127.0.0.1:4010', adsSandboxBaseUrl: 'http://127.0.0.1:4010' })
+  expect(service).toMatchObject({
+    baseUrl: 'http://127.0.0.1:4010',
+    adsBaseUrl: 'http://127.0.0.1:4010',
+    adsSandboxBaseUrl: 'http://127.0.0.1:4010',
+  })
 })
 
 test('the process wins over .env, and an empty variable counts as unset', () => {
@@ -68,7 +76,15 @@ test('reports all problems of the environment at once', () => {
 
 test('a secret prints as [secret] however it is turned into text', () => {
   const secret = new Secret('canary-9f2')
-  expect([secret.toString(), JSON.stringify({ secret }), inspect({ secret }, { depth: 9 }), String(secret), JSON.stringify(Object.entries(secret))].join()).not.toContain('canary-9f2')
+  expect(
+    [
+      secret.toString(),
+      JSON.stringify({ secret }),
+      inspect({ secret }, { depth: 9 }),
+      String(secret),
+      JSON.stringify(Object.entries(secret)),
+    ].join(),
+  ).not.toContain('canary-9f2')
   expect(secret.reveal()).toBe('canary-9f2')
 })
 
