@@ -39,6 +39,8 @@ export function openDatabase(url: string, options: { readonly applicationName?: 
   })
   // A broken idle connection is replaced by the pool; without a listener Node would end the process.
   pool.on('error', () => undefined)
+  // One that breaks while it is lent out says so to its next query; without this, Node would end the process before.
+  pool.on('connect', (client) => client.on('error', () => undefined))
 
   return {
     url,

@@ -11,7 +11,7 @@ export interface Seen {
   readonly inFlight: number
 }
 
-type Script = (request: ExchangeRequest, nth: number, apply: () => Answer) => Exchange | Promise<Exchange> | undefined
+type Script = (request: ExchangeRequest, nth: number, apply: () => Answer) => Exchange | Promise<Exchange | undefined> | undefined
 
 export interface FakeService extends Transport {
   readonly seen: Seen[]
