@@ -200,7 +200,7 @@ describe('delivery', () => {
       const job = await sandbox.call('POST', '/2/webhooks/replay', { json: { webhook_id: id, from_date: minute(now - 600_000), to_date: minute(now) }, bearer })
       expect(job.body).toEqual({ data: { job_id: expect.stringMatching(/^\d+$/) as string, created_at: expect.any(String) as string } })
       await expect.poll(() => endpoint.events.length).toBe(4)
-      const bodies = endpoint.events.map((event) => JSON.parse(event.body) as any)
+      const bodies = endpoint.events.map((event) => JSON.parse(event.body) as { data: { event_uuid: string } })
       expect(bodies.slice(0, 3).map((body) => body.data.event_uuid)).toEqual(missed)
       expect(bodies[3]).toEqual({ replay_job_status: { webhook_id: id, job_state: 'Complete', job_state_description: expect.any(String) as string, job_id: job.body.data.job_id } })
       await sandbox.control.advance(120)

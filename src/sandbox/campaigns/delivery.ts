@@ -1,5 +1,5 @@
 /** Campaigns, funding instruments, promoted tweets and targeting criteria (gaps 8). */
-import { deleteRecord, findRecord, listOf, passes, recordsOf, stamp } from '../accountRecords.ts'
+import { deleteRecord, findRecord, listOf, passes, recordsOf, stamp, textOf } from '../accountRecords.ts'
 import type { Call, Handler, World } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
 import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
@@ -156,7 +156,7 @@ export function createCriterion(call: Call<CampaignsState>): TargetingCriterion 
   if (!/^[A-Z][A-Z0-9_]*$/.test(type)) throw adsRefusal('INVALID_TARGETING_TYPE', `Expected a targeting type in capitals, got "${type}" for targeting_type`, { parameter: 'targeting_type', value: type })
   const value = String(call.params['targeting_value'])
   const criterion: TargetingCriterion = {
-    id: call.world.newShortId(), line_item_id: item.id, name: value, targeting_type: type, targeting_value: value, operator_type: String(call.params['operator_type'] ?? 'EQ'), ...stamp(call),
+    id: call.world.newShortId(), line_item_id: item.id, name: value, targeting_type: type, targeting_value: value, operator_type: textOf(call, 'operator_type') ?? 'EQ', ...stamp(call),
   }
   recordsOf(call, call.state.targeting).set(criterion.id, criterion)
   remember(call, { entity: 'TARGETING_CRITERIA', type: 'CREATE', after: criterion })

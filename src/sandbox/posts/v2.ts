@@ -74,13 +74,13 @@ function draft(call: Call<PostsState>): Post {
   if (text.trim() === '' && mediaKeys.length === 0 && params['card_uri'] === undefined && params['quote_tweet_id'] === undefined) throw badParameter('text', text, 'text must not be blank')
   const replied = repliedPost(call, author)
   const edited = editedPost(call, author)
-  const quoted = params['quote_tweet_id']
-  if (quoted !== undefined && !state.posts.has(String(quoted))) throw badParameter('quote_tweet_id', String(quoted), 'the post to quote was not found')
+  const quoted = typeof params['quote_tweet_id'] === 'string' ? params['quote_tweet_id'] : undefined
+  if (quoted !== undefined && !state.posts.has(quoted)) throw badParameter('quote_tweet_id', quoted, 'the post to quote was not found')
   const id = call.world.newId()
   return newPost({
     id, text, author_id: author, createdAt: call.now, media_keys: mediaKeys, card_uri: typeof params['card_uri'] === 'string' ? params['card_uri'] : null,
     conversation_id: replied?.conversation_id ?? edited?.conversation_id ?? id, in_reply_to_user_id: replied?.author_id ?? null,
-    referenced: [...(replied === undefined ? [] : [{ type: 'replied_to', id: replied.id }]), ...(quoted === undefined ? [] : [{ type: 'quoted', id: String(quoted) }])],
+    referenced: [...(replied === undefined ? [] : [{ type: 'replied_to', id: replied.id }]), ...(quoted === undefined ? [] : [{ type: 'quoted', id: quoted }])],
     community_id: typeof params['community_id'] === 'string' ? params['community_id'] : null, share_with_followers: params['share_with_followers'] === true,
     paid_partnership: params['paid_partnership'] === true, reply_settings: typeof params['reply_settings'] === 'string' ? params['reply_settings'] : 'everyone',
     edit_history: [...(edited?.edit_history ?? []), id],
@@ -107,7 +107,8 @@ function editedPost(call: Call<PostsState>, author: string): Post | undefined {
   const post = call.state.posts.get(id)
   if (post === undefined) throw badParameter('edit_options.previous_post_id', id, 'the post to edit was not found')
   if (post.author_id !== author) throw problem(403, 'Forbidden', 'You can edit only your own posts.', 'not-authorized-for-resource')
-  if (!String(call.state.users.get(author)?.['subscription_type'] ?? 'None').startsWith('Premium')) throw problem(403, 'Forbidden', 'Editing needs a premium subscription.', 'client-forbidden')
+  const subscription = call.state.users.get(author)?.['subscription_type']
+  if (typeof subscription !== 'string' || !subscription.startsWith('Premium')) throw problem(403, 'Forbidden', 'Editing needs a premium subscription.', 'client-forbidden')
   const first = call.state.posts.get(post.edit_history[0] ?? id) ?? post
   if (call.now - first.createdAt > HOUR) throw badParameter('edit_options.previous_post_id', id, 'a post can be edited within an hour of being made')
   return post

@@ -33,25 +33,26 @@ export function settleCheck(webhook: Webhook, outcome: CheckOutcome, now: number
 }
 
 /** Invalidates what has only had transient failures for longer than the grace. */
-export function expire(webhook: Webhook, now: number): boolean {
-  const expired = webhook.valid && webhook.lastOutcome === 'transient' && now - webhook.lastSuccessAt > GRACE_MS
-  if (expired) webhook.valid = false
-  return expired
+export function expire(webhook: Webhook, now: number): void {
+  if (isExpired(webhook, now)) webhook.valid = false
 }
 
 /** Runs every check that is due, and records each outcome. */
 export async function runChecks(world: World, state: WebhooksState): Promise<void> {
   const period = world.switch('crc_period')
-  await Promise.all(
-    [...state.webhooks.values()].map((webhook) => {
-      if (!isCheckDue(webhook, world.now(), period)) {
-        if (webhook.valid && webhook.lastOutcome === 'transient' && world.now() - webhook.lastSuccessAt > GRACE_MS) world.record('webhooks', { kind: 'expired', id: webhook.id })
-        return undefined
-      }
-      return once(state.runtime, `check ${webhook.id}`, async () => {
-        const outcome = await challenge(world, webhook.url)
-        world.record('webhooks', { kind: 'checked', id: webhook.id, outcome, at: world.now() })
-      })
-    }),
-  )
+  const checks: Promise<void>[] = []
+  for (const webhook of state.webhooks.values()) {
+    if (isCheckDue(webhook, world.now(), period)) checks.push(once(state.runtime, `check ${webhook.id}`, () => check(world, webhook)))
+    else if (isExpired(webhook, world.now())) world.record('webhooks', { kind: 'expired', id: webhook.id })
+  }
+  await Promise.all(checks)
+}
+
+async function check(world: World, webhook: Webhook): Promise<void> {
+  const outcome = await challenge(world, webhook.url)
+  world.record('webhooks', { kind: 'checked', id: webhook.id, outcome, at: world.now() })
+}
+
+function isExpired(webhook: Webhook, now: number): boolean {
+  return webhook.valid && webhook.lastOutcome === 'transient' && now - webhook.lastSuccessAt > GRACE_MS
 }

@@ -33,16 +33,6 @@ export interface EmitOptions {
 
 const sending = pLimit(32)
 
-/**
- * Makes an event happen: notes it for replays, sends it to the streams and to every webhook that it is for, with a real
- * signature. Resolves with the event's id when each first attempt has ended; failed ones are tried again by the clock.
- */
-export async function emitEvent(world: World, event: ActivityEvent, options: EmitOptions = {}): Promise<string> {
-  const uuid = noteEvent(world, event, options)
-  await deliverDue(world, stateOf(world))
-  return uuid
-}
-
 /** `post.create` for those who subscribed to the author. Does not wait for the receivers. */
 export function emitPost(world: World, post: Post): null {
   const payload = { id: post.id, text: post.text, author_id: post.author_id, created_at: new Date(post.createdAt).toISOString() }
@@ -51,7 +41,10 @@ export function emitPost(world: World, post: Post): null {
   return null
 }
 
-/** Notes the event and queues its deliveries without sending them yet. */
+/**
+ * Makes an event happen: notes it for replays, sends it to the streams, and queues it, signed as told, for every webhook
+ * that it is for; `deliverDue` sends. Hands back the event's id.
+ */
 export function noteEvent(world: World, event: ActivityEvent, options: EmitOptions = {}): string {
   const state = stateOf(world)
   const uuid = event.event_uuid ?? randomUUID()

@@ -1,4 +1,5 @@
 /** The webhook endpoints (spec 4.7, 6.1; gaps 10). */
+import type { webhookReasons } from '../../service/contract/webhookResources.ts'
 import type { Call, Handler } from '../area.ts'
 import { jsonRefusal, type Refusal } from '../refusal.ts'
 import { challenge, settleCheck } from './checks.ts'
@@ -11,7 +12,7 @@ const MAX_WEBHOOKS = 10
 const MINUTE = 60_000
 const REPLAY_BACK_MS = 5 * 86_400_000
 
-export type Reason = 'CrcValidationFailed' | 'UrlValidationFailed' | 'DuplicateUrlFailed' | 'WebhookLimitExceeded' | 'WebhookIdInvalid'
+type Reason = (typeof webhookReasons)[number]
 
 export const webhookHandlers: Readonly<Record<string, Handler<WebhooksState>>> = {
   'webhooks.create': async (call) => {

@@ -17,9 +17,7 @@ export const creativeTypes = [
 ] as const
 
 export const mediaTypes = ['GIF', 'IMAGE', 'VIDEO'] as const
-export const mediaCategories = ['TWEET_IMAGE', 'TWEET_GIF', 'TWEET_VIDEO', 'AMPLIFY_VIDEO'] as const
 export const buttonLabels = ['BOOK', 'CONNECT', 'INSTALL', 'OPEN', 'ORDER', 'PLAY', 'SHOP'] as const
-export const componentTypes = ['MEDIA', 'SWIPEABLE_MEDIA', 'DETAILS', 'BUTTON'] as const
 
 const empty = { nullable: true } as const
 const text = <const Name extends string>(name: Name) => field(name, 'string', empty)
