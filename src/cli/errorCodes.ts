@@ -173,6 +173,11 @@ export const errorGroups: readonly ErrorGroup[] = [
       FILE_MALFORMED: entry('The file breaks the rules of its format.', 'Correct the place that is named.'),
       FILE_UNCLOSED_QUOTE: entry('A quote is opened and never closed.', 'Close it near the line that is named.'),
       FILE_FAULTY_ROWS: entry('Too many rows do not fit the header.', 'Check delimiter and quotes.'),
+      FILE_SPREADSHEET_DAMAGE: entry(
+        'A spreadsheet changed many values: exponents, dates made of numbers.',
+        'Export again with every column formatted as text.',
+      ),
+      FILE_MAPPING: entry('Many rows have an email where a phone number is mapped, or the reverse.', 'Correct the columns under `map:`.'),
       FILE_NO_HEADER: entry('No row looks like a header.', 'Add one, or set `csv.columns`.'),
       FILE_COMMENT_HEADER: entry('The first row looks like a comment and like a header.', 'Set `csv.header_row`.'),
       FILE_DUPLICATE_COLUMN: entry('Two columns have one name.', 'Rename one.'),
