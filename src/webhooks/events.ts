@@ -1,6 +1,6 @@
 /** Events as they are stored: once each, by their own id or the hash of their body (guarantees I23). */
 import { createHash } from 'node:crypto'
-import type { Database, Queryable } from '../store/database.ts'
+import type { Queryable } from '../store/database.ts'
 
 export interface ReceivedEvent {
   /** The event's `event_uuid`, else the SHA-256 of the body in hex. */
@@ -34,11 +34,6 @@ export async function storeEvent(db: Queryable, event: ReceivedEvent): Promise<b
     // Kept whole, though not as JSON that can be searched.
     return (await insert(JSON.stringify({ base64: Buffer.from(event.json).toString('base64') }))) === 1
   }
-}
-
-/** Removes events older than `days` (guarantees 8 rule 5: 35). Number removed. */
-export function purgeEvents(db: Database, days = 35): Promise<number> {
-  return db.execute('delete from sluice.webhook_event where received_at < clock_timestamp() - make_interval(days => $1::int)', [days])
 }
 
 function typeOf(parsed: Readonly<Record<string, unknown>>, data: Readonly<Record<string, unknown>>): string {

@@ -1,5 +1,4 @@
 /** What other rooms use of the webhook receiver. */
-export { purgeEvents } from './events.ts'
 export type { Gap } from './gap.ts'
 export { createWebhookReceiver, type WebhookReceiver, type WebhookReceiverOptions } from './receiver.ts'
 export { sign } from './signature.ts'
