@@ -25,8 +25,17 @@ export interface SourceFacts {
   readonly completeness: Completeness
   /** What is worth saying once about this source (delimiter found, columns left out …); never a value of it. */
   readonly notes?: readonly string[]
+  /** Figures to hold the next reading against: what its rows became, not what they said. */
+  readonly quality?: QualityFigures
   readonly etag?: string
   readonly lastModified?: string
+}
+
+export interface QualityFigures {
+  readonly rows: number
+  readonly members: number
+  /** Identifier kind → members that have one at least. */
+  readonly filled: Readonly<Record<string, number>>
 }
 
 /**

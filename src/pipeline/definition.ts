@@ -118,6 +118,14 @@ export interface Guards {
   readonly maxDeleteCount: number
   readonly maxDeletePercent: number
   readonly maxRejectPercent: number
+  /** Notes of docs/rejects.md that withhold the run, besides those that do by themselves. */
+  readonly hold?: readonly string[]
+  /** Notes that their owner has looked at: they withhold nothing. */
+  readonly accept?: readonly string[]
+  /** Products going out of stock in one run, in percent of the synced ones; 10 where absent. */
+  readonly maxOutOfStockPercent?: number
+  /** A price that moves further is told; 50 where absent. */
+  readonly maxPriceChangePercent?: number
 }
 
 export interface MappingOptions {

@@ -2,6 +2,7 @@
 import { Cron } from 'croner'
 import { z } from 'zod'
 import { nearest } from '../records/closeness.ts'
+import { qualityCodes } from '../records/quality.ts'
 import { transforms } from '../records/transforms.ts'
 import { parseDuration } from './duration.ts'
 import { sourceSchemes } from './sourceSchemes.ts'
@@ -170,6 +171,9 @@ export const allowances = [
   'cut_title', 'cut_description', 'upgrade_http', 'zero_price', 'price_code_first', 'wrapped_email', 'split_lists', 'idn_to_ascii', 'base64_hash',
 ] as const
 
+/** Notes that `guards.hold` and `guards.accept` may name. */
+const guardedCodes: readonly [string, ...string[]] = ['OWNER_COLUMN', 'CONSENT_UNMAPPED', ...Object.keys(qualityCodes)]
+
 export const pipelineSchema = strict({
   schedule: schedule.optional(),
   timezone: timezone.optional(),
@@ -179,7 +183,10 @@ export const pipelineSchema = strict({
   map: z.record(z.string(), z.unknown(), 'must list target fields').optional(),
   consent: valueTest.optional(),
   destination,
-  guards: strict({ min_rows: count(0).optional(), max_delete_count: count(0).optional(), max_delete_percent: percent.optional(), max_reject_percent: percent.optional() }).optional(),
+  guards: strict({ min_rows: count(0).optional(), max_delete_count: count(0).optional(), max_delete_percent: percent.optional(), max_reject_percent: percent.optional(),
+    max_out_of_stock_percent: percent.optional(), max_price_change_percent: z.number('must be a number from 0').min(0, 'must be a number from 0').optional(),
+    hold: z.array(oneOf(guardedCodes)).optional(), accept: z.array(oneOf(guardedCodes)).optional(),
+  }).optional(),
   options: strict({
     default_currency: z.string().regex(/^[A-Za-z]{3}$/, 'must be a currency code such as EUR').optional(),
     max_id_length: count(1, 100).optional(),

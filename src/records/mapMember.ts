@@ -169,7 +169,7 @@ class MemberWork {
     if ('code' in result) {
       // A plus sign or a bare country code is what forms leave behind: nothing was given (bad-inputs 197).
       if (kind === 'phone_number' && /^\+?[\s(]*\d{0,3}[\s)]*$/.test(text)) return
-      this.#reject(result.code, field, `${maskFor(kind, text)} ${result.message}`)
+      this.#reject(result.code, field, `${maskFor(kind, text)} ${misplaced(kind, text) ?? result.message}`)
       return
     }
     if (result.note !== undefined) this.#warn(result.note, field, maskFor(kind, text))
@@ -283,6 +283,15 @@ function isOneOf(row: Row, test: { readonly index: number; readonly values: Read
 function unquote(text: string): string {
   return text.replace(/^['\u2018\u2019]/, '')
 }
+
+/** An email among phones or a phone among emails: many of them mean a wrong mapping (bad-inputs 112). */
+function misplaced(kind: IdentifierType, text: string): string | undefined {
+  if (kind === 'phone_number' && text.includes('@')) return looksLikeEmail
+  return kind === 'email' && /^\+?\d[\d\s().-]{6,22}$/.test(text) ? looksLikePhone : undefined
+}
+
+export const looksLikeEmail = 'looks like an email'
+export const looksLikePhone = 'looks like a phone number'
 
 /** A personal value as messages may show it. */
 export function maskFor(kind: IdentifierType, text: string): string {

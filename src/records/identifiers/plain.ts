@@ -1,4 +1,5 @@
 /** Handles, service ids, device ids and partner ids: short rules, one place. Inputs are trimmed. */
+import { isCardNumber, isIban } from '../personalColumns.ts'
 import type { Normalized } from './result.ts'
 
 /** No @, lower case, 1 to 15 letters, digits and underscores (spec/gaps.md 11; bad-inputs 124). */
@@ -28,25 +29,16 @@ export function normalizePartnerId(text: string): Normalized {
   // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
   if (text.length > 256 || !text.isWellFormed() || /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\ufeff]/.test(text)) return { code: 'PARTNER_ID_INVALID', message: 'is too long or holds control characters' }
   if (/\S(?:@|%40|＠)\S/i.test(text)) return personal('an email')
+  if (isIban(text)) return personal('a bank account number')
   if (/^\d+$/.test(text)) {
     if (/^00[1-9]\d{8,13}$/.test(text)) return personal('a phone number')
-    return isCard(text) ? personal('a card number') : { text }
+    return isCardNumber(text) ? personal('a card number') : { text }
   }
   if (/^[\d\s+().\-/\u2010-\u2015]+$/.test(text)) {
     const digits = text.replace(/\D/g, '')
-    if (isCard(digits)) return personal('a card number')
+    if (isCardNumber(digits)) return personal('a card number')
     const spelled = text.startsWith('+') || text.includes('(') || /^(?:1[ .-])?\d{3}[ .\u2010-\u2015-]\d{3}[ .\u2010-\u2015-]\d{4}$/.test(text) || /^0\d{1,4}[\s/-]\d/.test(text)
     if (spelled && digits.length >= 7 && digits.length <= 15) return personal('a phone number')
   }
   return { text }
-}
-
-function isCard(digits: string): boolean {
-  if (!/^(?:4\d{15}|5[1-5]\d{14}|2[2-7]\d{14}|3[47]\d{13}|6(?:011|5\d\d)\d{12})$/.test(digits)) return false
-  let sum = 0
-  for (let i = digits.length - 1, twice = false; i >= 0; i--, twice = !twice) {
-    const digit = digits.charCodeAt(i) - 48
-    sum += twice ? (digit > 4 ? digit * 2 - 9 : digit * 2) : digit
-  }
-  return sum % 10 === 0
 }

@@ -1,0 +1,70 @@
+/** Notes on a source that withhold the run until a person has looked (bad-inputs, outcome H), and what prices and stock did. */
+import type pg from 'pg'
+import type { Guards, Pipeline } from '../pipeline/definition.ts'
+import { heldCodes } from '../records/quality.ts'
+import type { GuardVerdict, WarningSummary } from './report.ts'
+
+/** Verdicts over the notes of a reading; empty when it may go on. */
+export function guardNotes(pipeline: Pick<Pipeline, 'guards' | 'name'>, warnings: readonly WarningSummary[]): GuardVerdict[] {
+  return warnings.filter((warning) => withholds(pipeline.guards, warning)).map(({ code, message, lines }) => ({
+    code: `GUARD_${code}`,
+    message: `${message}: nothing was sent`,
+    mend: `look at the source; if it is right, set guards: { accept: [${code}] } in the pipeline and sluice run ${pipeline.name}`,
+    withheld: 0,
+    examples: lines.filter((line) => line > 0).map((line) => `line ${line}`),
+  }))
+}
+
+/** Columns of a person's state that nobody reads; a column of wishes (newsletter, marketing) is only told. */
+const leftColumn = /unsubscri|opt(?:ed)?[ _-]?out|bounced|blacklist|cleaned|do[ _-]?not/i
+
+function withholds(guards: Guards, { code, field }: WarningSummary): boolean {
+  if (guards.accept?.includes(code) === true) return false
+  if (guards.hold?.includes(code) === true) return true
+  return heldCodes.includes(code) && (code !== 'CONSENT_UNMAPPED' || leftColumn.test(field))
+}
+
+/** Thrown inside a plan's transaction: nothing of the plan stays, the run is withheld. */
+export class RunHeld extends Error {
+  readonly verdicts: readonly GuardVerdict[]
+  constructor(verdicts: readonly GuardVerdict[]) {
+    super('the run is withheld')
+    this.verdicts = verdicts
+  }
+}
+
+/** Synced products below which a share says nothing (bad-inputs, rules). */
+const judgedFrom = 100
+
+/**
+ * Prices and stock of the changed products (`change`, before the desired state takes them over) against what was synced:
+ * one join over the changes alone.
+ */
+export async function changeNotes(client: pg.PoolClient, options: { readonly destinationId: number; readonly guards: Guards }): Promise<WarningSummary[]> {
+  const { destinationId, guards } = options
+  const percent = guards.maxPriceChangePercent ?? 50
+  const { rows } = await client.query<{ gone: string; moved: string; known: string; examples: string[] | null }>(
+    `with changed as (
+       select s.line, convert_from(c.key, 'UTF8') as id,
+         s.body like '%"availability":"out of stock"%' and r.body not like '%"availability":"out of stock"%' as gone,
+         substring(r.body from '"price":"([0-9.]+) ')::numeric as old, substring(s.body from '"price":"([0-9.]+) ')::numeric as new
+       from change c join stage s using (key) join sluice.record r on r.destination_id = $1 and r.key = c.key
+       where c.what = 'update' and s.kind = 0),
+     moved as (select id, old, new from changed where old > 0 and abs(new - old) * 100 > old * $2)
+     select (select count(*) from changed where gone) as gone, (select count(*) from moved) as moved,
+       (select count(*) from sluice.record where destination_id = $1 and status = 'live') as known,
+       (select array_agg(left(id, 40) || ': ' || old || ' to ' || new) from (select * from moved limit 5) m) as examples`,
+    [destinationId, percent],
+  )
+  const [row] = rows
+  const gone = Number(row?.gone ?? 0)
+  const moved = Number(row?.moved ?? 0)
+  const known = Number(row?.known ?? 0)
+  const notes: WarningSummary[] = []
+  if (moved > 0) notes.push({ code: 'PRICE_MOVED', field: 'price', message: `${moved} prices moved by more than ${percent} %: ${(row?.examples ?? []).join(', ')}`, count: moved, lines: [] })
+  const allowed = guards.maxOutOfStockPercent ?? 10
+  if (known >= judgedFrom && gone * 100 > known * allowed) {
+    notes.push({ code: 'OUT_OF_STOCK_ROSE', field: 'availability', message: `${gone} of ${known} synced products go out of stock in this run, above ${allowed} %`, count: gone, lines: [] })
+  }
+  return notes
+}
