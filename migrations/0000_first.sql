@@ -141,6 +141,15 @@ CREATE TABLE "sluice"."record" (
 	CONSTRAINT "record_status" CHECK ("sluice"."record"."status" in ('live', 'stale', 'missing'))
 );
 --> statement-breakpoint
+CREATE TABLE "sluice"."record_digest" (
+	"destination_id" integer NOT NULL,
+	"chunk" integer NOT NULL,
+	"digests" "bytea" NOT NULL,
+	"keys" "bytea"[] NOT NULL,
+	"gone" integer[] DEFAULT '{}' NOT NULL,
+	CONSTRAINT "record_digest_pkey" PRIMARY KEY("destination_id","chunk")
+);
+--> statement-breakpoint
 CREATE TABLE "sluice"."reject" (
 	"run_id" bigint NOT NULL,
 	"line" bigint NOT NULL,
@@ -268,6 +277,7 @@ CREATE INDEX "audit_run" ON "sluice"."audit" USING btree ("run_id");--> statemen
 CREATE INDEX "batch_open" ON "sluice"."batch" USING btree ("destination_id","phase","seq") WHERE status in ('pending', 'in_flight', 'ambiguous', 'parked');--> statement-breakpoint
 CREATE INDEX "batch_lease" ON "sluice"."batch" USING btree ("lease_until") WHERE status = 'in_flight';--> statement-breakpoint
 CREATE INDEX "entry_record" ON "sluice"."entry" USING btree ("destination_id","record_key");--> statement-breakpoint
+CREATE INDEX "record_not_live" ON "sluice"."record" USING btree ("destination_id") WHERE status <> 'live';--> statement-breakpoint
 CREATE INDEX "reject_run" ON "sluice"."reject" USING btree ("run_id","source","line");--> statement-breakpoint
 CREATE INDEX "reject_key" ON "sluice"."reject" USING btree ("record_key") WHERE record_key is not null;--> statement-breakpoint
 CREATE INDEX "remote_dirty" ON "sluice"."remote" USING btree ("destination_id") WHERE (held > 0 and desired_hash is distinct from synced_hash) or (held = 0 and synced_hash is not null);--> statement-breakpoint

@@ -129,8 +129,27 @@ export const record = sluice.table('record', {
   snapshotId: bigint('snapshot_id', { mode: 'number' }).notNull(),
 }, (t) => [
   primaryKey({ name: 'record_pkey', columns: [t.destinationId, t.key] }),
+  index('record_not_live').on(t.destinationId).where(sql`status <> 'live'`),
   check('record_status', sql`${t.status} in ('live', 'stale', 'missing')`),
 ])
+
+/**
+ * Digests of the raw records of the last closed snapshot, and the keys that they became, in chunks (performance.md,
+ * gate 2). There only when every valid record has one.
+ */
+export const recordDigest = sluice.table(
+  'record_digest',
+  {
+    destinationId: integer('destination_id').notNull(),
+    chunk: integer('chunk').notNull(),
+    /** 16 bytes each; as many as `keys`. */
+    digests: bytea('digests').notNull(),
+    keys: bytea('keys').array().notNull(),
+    /** Positions, from 0, that a later snapshot did not hold any more. */
+    gone: integer('gone').array().notNull().default(sql`'{}'`),
+  },
+  (t) => [primaryKey({ name: 'record_digest_pkey', columns: [t.destinationId, t.chunk] })],
+)
 
 /**
  * What we want of, and know about, each key at the service: a product id, or a packed identifier. A row lives while the

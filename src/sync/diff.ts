@@ -16,27 +16,12 @@ export interface Diff {
   readonly suppressed: number
 }
 
+/** What a gated reading knows of the records that it did not stage: the temporary table `left_key` holds those that left. */
+export type Reading = 'whole' | 'gated'
+
 /** `change.what`: create, update, stale, absent, leaving (no consent, removal), suppressed (do-not-reach). */
-export async function diffStage(client: pg.PoolClient, destinationId: number): Promise<Diff> {
-  await client.query(
-    `create temp table change as
-     select coalesce(s.key, r.key) as key,
-       case
-         when s.key is null then 'absent'
-         when s.kind = ${stagedKind.rejected} then 'stale'
-         when s.kind = ${stagedKind.leaving} then 'leaving'
-         when s.kind = ${stagedKind.suppressed} then 'suppressed'
-         when r.key is null then 'create'
-         else 'update'
-       end as what
-     from stage s
-     full join (select key, hash, status from sluice.record where destination_id = $1) r on r.key = s.key
-     where case
-       when s.key is null then r.status <> 'missing'
-       when s.kind = ${stagedKind.valid} then r.key is null or r.hash <> s.hash or r.status <> 'live'
-       else r.key is not null
-     end`.replace('$1', String(destinationId)),
-  )
+export async function diffStage(client: pg.PoolClient, destinationId: number, reading: Reading): Promise<Diff> {
+  await client.query(reading === 'whole' ? wholeDiff(destinationId) : gatedDiff(destinationId))
   const { rows } = await client.query<{ what: string; n: string }>('select what, count(*) as n from change group by what')
   const counts = new Map(rows.map(({ what, n }) => [what, Number(n)]))
   return {
@@ -47,4 +32,36 @@ export async function diffStage(client: pg.PoolClient, destinationId: number): P
     leaving: counts.get('leaving') ?? 0,
     suppressed: counts.get('suppressed') ?? 0,
   }
+}
+
+const what = `case
+    when s.key is null then 'absent'
+    when s.kind = ${stagedKind.rejected} then 'stale'
+    when s.kind = ${stagedKind.leaving} then 'leaving'
+    when s.kind = ${stagedKind.suppressed} then 'suppressed'
+    when r.key is null then 'create'
+    else 'update'
+  end`
+
+const changed = `case when s.kind = ${stagedKind.valid} then r.key is null or r.hash <> s.hash or r.status <> 'live' else r.key is not null end`
+
+function wholeDiff(destinationId: number): string {
+  return `create temp table change as
+    select coalesce(s.key, r.key) as key, ${what} as what
+    from stage s
+    full join (select key, hash, status from sluice.record where destination_id = ${destinationId}) r on r.key = s.key
+    where case when s.key is null then r.status <> 'missing' else ${changed} end`
+}
+
+/** Unchanged records are neither in the stage nor in `left_key`; stale ones never had a digest, so they must be staged again. */
+function gatedDiff(destinationId: number): string {
+  const gone = `not exists (select from stage s where s.key = r.key)`
+  return `create temp table change as
+    select s.key, ${what} as what
+    from stage s left join sluice.record r on r.destination_id = ${destinationId} and r.key = s.key where ${changed}
+    union all
+    select r.key, 'absent' from left_key l join sluice.record r on r.destination_id = ${destinationId} and r.key = l.key
+    where r.status = 'live' and ${gone}
+    union all
+    select r.key, 'absent' from sluice.record r where r.destination_id = ${destinationId} and r.status = 'stale' and ${gone}`
 }

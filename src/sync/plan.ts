@@ -7,6 +7,7 @@ import type pg from 'pg'
 import { destinationOf } from '../destinations/index.ts'
 import type { Duration, Pipeline } from '../pipeline/definition.ts'
 import { rateLimits, type RateLimitClass } from '../service/contract/limits.ts'
+import { forgetDigests, replaceDigests, updateDigests, type UnseenDigests } from '../store/digests.ts'
 import type { RunRow } from '../store/runs.ts'
 import { brake } from './brake.ts'
 import { crashPoint } from './crashPoint.ts'
@@ -15,7 +16,9 @@ import { diffStage, type Diff } from './diff.ts'
 import type { EngineDeps } from './engine.ts'
 import { freeze } from './freeze.ts'
 import { memberOperations, productOperations, type OperationContext } from './operations.ts'
+import { changeNotes, guardNotes, RunHeld } from './qualityGuard.ts'
 import type { GuardVerdict, RunCounts } from './report.ts'
+import { stagedKind } from './stage.ts'
 import { collectUnsettled, stampGroups, type TodoContext } from './todo.ts'
 
 /** A closed reading, or what stands for it where nothing was read (unchanged bytes, `rerun --failed`). */
@@ -23,8 +26,9 @@ export interface PlanInput {
   readonly snapshotId: number
   /** Rows of the books: read, rejected, duplicates, suppressed, valid. */
   readonly rows: Pick<RunCounts, 'read' | 'rejected' | 'duplicates' | 'suppressed' | 'valid'>
-  /** False: `stage` is empty because nothing was read; the last snapshot still stands. */
-  readonly staged: boolean
+  /** `unread`: the stage is empty because the last snapshot still stands. `gated`: only what it did not know is staged. */
+  readonly reading: 'whole' | 'gated' | 'unread'
+  readonly unseen: readonly UnseenDigests[]
   readonly previousValid: number | undefined
   readonly incomplete: string | undefined
   readonly suppressedBy: number | undefined
@@ -83,8 +87,9 @@ async function planInTransaction(deps: EngineDeps, client: pg.PoolClient, pipeli
     ...(input.onlyFailedOf === undefined ? {} : { onlyFailedOf: input.onlyFailedOf }),
   }
   deps.onProgress?.({ stage: 'diff', done: 0 })
-  const diff = input.staged ? await diffStage(client, destinationId) : await noChanges(client)
+  const diff = input.reading === 'unread' ? await noChanges(client) : await diffStage(client, destinationId, input.reading)
   crashPoint('plan.diffed')
+  if (keys === 'products' && diff.updates > 0) await judgeChanges(deps, client, pipeline, run)
   const updateFields = keys === 'products' ? await fieldsUpdated(client, destinationId, diff.updates) : []
   await applyUpserts(desired)
   if (diff.creates + diff.updates > 50_000) await client.query('analyze sluice.record, sluice.remote')
@@ -162,7 +167,8 @@ async function planInTransaction(deps: EngineDeps, client: pg.PoolClient, pipeli
     destinationId,
     diff.creates + diff.updates + diff.leaving > 0 ? 1 : 0,
   ])
-  if (input.staged) {
+  if (input.reading !== 'unread') {
+    await keepDigests(client, destinationId, run, input)
     await client.query(
       `update sluice.snapshot set status = $2, closed_at = clock_timestamp(), counts = $3 where id = $1 and status = 'open'`,
       [input.snapshotId, input.incomplete === undefined ? 'closed' : 'incomplete', JSON.stringify(input.rows)],
@@ -184,6 +190,23 @@ async function supersede(client: pg.PoolClient, destinationId: number): Promise<
     [destinationId],
   )
   await client.query(`update sluice.plan set status = 'superseded' where destination_id = $1 and status = 'applying'`, [destinationId])
+}
+
+/** The digests stand for the records of the closed snapshot, or there are none: an incomplete or one-off reading is no standard. */
+async function keepDigests(client: pg.PoolClient, destinationId: number, run: RunRow, input: PlanInput): Promise<void> {
+  if (input.incomplete !== undefined || run.trigger === 'backfill') await forgetDigests(client, destinationId)
+  else if (input.reading === 'gated') await updateDigests(client, destinationId, stagedKind.valid, input.unseen)
+  else await replaceDigests(client, destinationId, stagedKind.valid)
+}
+
+/** Prices and stock against what was synced, told with the run; too much of it withholds the run. */
+async function judgeChanges(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline, run: RunRow): Promise<void> {
+  const notes = await changeNotes(client, { destinationId: run.destinationId, guards: pipeline.guards })
+  if (notes.length === 0) return
+  const held = guardNotes(pipeline, notes)
+  if (held.length > 0) throw new RunHeld(held)
+  // Beside the transaction, which must not hold the row of the run: the heartbeat writes it.
+  await deps.db.execute('update sluice.run set warnings = $3::jsonb || warnings where id = $1 and epoch = $2', [run.id, run.epoch, JSON.stringify(notes)])
 }
 
 async function noChanges(client: pg.PoolClient): Promise<Diff> {

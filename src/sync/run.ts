@@ -13,6 +13,7 @@ import { guardRejects } from './guard.ts'
 import { loadReport, loadRun, runNumber } from './history.ts'
 import { makePlan, type Planned, type PlanInput } from './plan.ts'
 import { planBooks, pushPlan, settleLeftovers } from './push.ts'
+import { guardNotes, RunHeld } from './qualityGuard.ts'
 import { noCounts, type GuardVerdict, type PlanReport, type RunReport, type RunStatus, type RunTrigger } from './report.ts'
 import { discardSnapshot, readSnapshot } from './snapshot.ts'
 import { createStage, interrupted } from './stage.ts'
@@ -172,16 +173,26 @@ async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: RunRow): P
       const snapshot = await stage(deps, run, 'read', () => readSnapshot(deps, client, effective, run))
       const { rows } = snapshot
       await updateRun(deps.db, run, { counts: { ...noCounts, ...rows }, snapshot_id: snapshot.snapshotId })
-      const tooMany = snapshot.staged ? guardRejects({ guards: pipeline.guards, read: rows.read, rejected: rows.rejected, pipeline: pipeline.name }) : undefined
+      const tooMany = snapshot.reading !== 'unread' ? guardRejects({ guards: pipeline.guards, read: rows.read, rejected: rows.rejected, pipeline: pipeline.name }) : undefined
       if (tooMany) {
         await discardSnapshot(deps.db, snapshot.snapshotId, rows)
         return { planned: undefined, guards: [tooMany], proof: snapshot.proof }
+      }
+      const held = guardNotes(pipeline, snapshot.warnings)
+      if (held.length > 0) {
+        await discardSnapshot(deps.db, snapshot.snapshotId, rows)
+        return { planned: undefined, guards: held, proof: snapshot.proof }
       }
       input = snapshot
     }
     if (run.trigger !== 'plan') await waitForLateArrivals(deps, run.destinationId)
     if (deps.signal?.aborted) throw interrupted()
-    const planned = await stage(deps, run, 'plan', () => makePlan(deps, client, effective, run, input))
+    const planned = await stage(deps, run, 'plan', () => makePlan(deps, client, effective, run, input)).catch(async (error: unknown) => {
+      if (!(error instanceof RunHeld)) throw error
+      await discardSnapshot(deps.db, input.snapshotId, input.rows)
+      return error
+    })
+    if (planned instanceof RunHeld) return { planned: undefined, guards: planned.verdicts, proof: input.proof }
     await updateRun(deps.db, run, { counts: { ...noCounts, ...planned.counts, pending: operationsOf(planned) }, guards: planned.guards })
     return { planned, guards: planned.guards, proof: input.proof }
   } finally {
@@ -197,7 +208,8 @@ async function nothingRead(deps: EngineDeps, client: Parameters<typeof makePlan>
   return {
     snapshotId: Number(last?.id ?? 0),
     rows: { read: 0, rejected: 0, duplicates: 0, suppressed: 0, valid: 0 },
-    staged: false,
+    reading: 'unread',
+    unseen: [],
     previousValid: undefined,
     incomplete: undefined,
     suppressedBy: undefined,

@@ -9,19 +9,23 @@ import { createMapper } from '../records/createMapper.ts'
 import { hashSource } from '../sources/hashSource.ts'
 import { openSource, type OpenedSource } from '../sources/openSource.ts'
 import type { Database } from '../store/database.ts'
+import { collectLeftKeys, loadDigests, type UnseenDigests } from '../store/digests.ts'
 import type { RunRow } from '../store/runs.ts'
 import { crashPoint } from './crashPoint.ts'
 import type { EngineDeps } from './engine.ts'
 import type { RunCounts, WarningSummary } from './report.ts'
 import { resolveStage } from './resolveStage.ts'
-import { createStage, stageSources } from './stage.ts'
+import { DigestGate, KnownDigests } from './recordGate.ts'
+import { createStage, stagedKind, stageSources, type Staged } from './stage.ts'
 import { fillConflictCells } from './conflictCells.ts'
 
 export interface SnapshotResult {
   readonly snapshotId: number
   readonly rows: Pick<RunCounts, 'read' | 'rejected' | 'duplicates' | 'suppressed' | 'valid'>
-  /** False: the last closed snapshot stands, nothing was read. */
-  readonly staged: boolean
+  /** `unread`: the last closed snapshot stands. `gated`: only records that it did not know were staged. */
+  readonly reading: 'whole' | 'gated' | 'unread'
+  /** Gated: the known records that were not there any more. */
+  readonly unseen: readonly UnseenDigests[]
   readonly previousValid: number | undefined
   readonly incomplete: string | undefined
   readonly suppressedBy: number | undefined
@@ -36,7 +40,7 @@ interface LastSnapshot {
   readonly suppressionVersion: number
   readonly sources: readonly SourceFacts[]
   readonly rows: SnapshotResult['rows']
-  /** A guard held something back, or stopped the run: the same bytes have to be looked at again. */
+  /** A guard held something back, or another reading came between: the same bytes have to be looked at again. */
   readonly held: boolean
 }
 
@@ -44,53 +48,47 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
   const { definitionHash } = createMapper(pipeline)
   const suppression = await suppressionOf(deps, pipeline)
   const last = run.trigger === 'backfill' ? undefined : await lastSnapshot(deps.db, run.destinationId)
-  let opened: ReadonlyMap<number, OpenedSource> = new Map()
-  if (last && !run.options.full && !last.held && last.definitionHash === definitionHash && last.suppressionVersion === suppression.version) {
-    const gate = await sameBytes(deps, pipeline, last.sources)
-    opened = gate.opened
-    if (gate.same) {
-      deps.onProgress?.({ stage: 'read', done: last.rows.read, total: last.rows.read })
-      await createStage(client)
-      return {
-        snapshotId: last.id,
-        rows: last.rows,
-        staged: false,
-        previousValid: last.rows.valid,
-        incomplete: undefined,
-        suppressedBy: suppression.destinationId,
-        proof: 'the same bytes as the last closed snapshot',
-        warnings: [],
-      }
+  // What decides over a row besides its bytes is as it was: then equal bytes are an equal outcome.
+  const comparable =
+    last !== undefined && !run.options.full && !last.held && last.definitionHash === definitionHash && last.suppressionVersion === suppression.version
+  const bytes = comparable ? await sameBytes(deps, pipeline, last.sources) : { same: false, opened: new Map<number, OpenedSource>() }
+  await createStage(client)
+  if (comparable && bytes.same) {
+    deps.onProgress?.({ stage: 'read', done: last.rows.read, total: last.rows.read })
+    return {
+      snapshotId: last.id,
+      rows: last.rows,
+      reading: 'unread',
+      unseen: [],
+      previousValid: last.rows.valid,
+      incomplete: undefined,
+      suppressedBy: suppression.destinationId,
+      proof: 'the same bytes as the last closed snapshot',
+      warnings: [],
     }
   }
 
   const snapshotId = await openSnapshot(deps.db, run, definitionHash, suppression.version)
   crashPoint('read.opened')
-  await createStage(client)
   try {
-    const staged = await stageSources(deps, pipeline, { client, runId: run.id, startedAtMs: run.startedAtMs, previous: last?.sources ?? [], opened })
+    const known = comparable && isGateable(pipeline) ? await knownRecords(deps.db, run.destinationId, last.rows.valid) : undefined
+    const context: ReadContext = { deps, client, pipeline, run, suppressedBy: suppression.destinationId, previous: last?.sources ?? [] }
+    const read = (known && (await readRecords(context, bytes.opened, known))) ?? (await readRecords(context, known ? new Map() : bytes.opened, undefined))
+    if (read === undefined) throw new Error('a whole reading is never given up')
+    const { staged, rows } = read
     await deps.db.execute('update sluice.run set columns = $3, warnings = $4 where id = $1 and epoch = $2', [
       run.id,
       run.epoch,
       JSON.stringify(staged.columns),
       JSON.stringify(staged.warnings),
     ])
-    crashPoint('read.staged')
-    // Conflicting rows are rejected beside the run's transaction, like all rejects; a run that fails keeps its reasons.
-    const resolved = await resolveStage(client, { runId: run.id, kind: pipeline.destination.kind, suppressedBy: suppression.destinationId })
-    if (resolved.conflicting > 0) await fillConflictCells(deps, pipeline, run.id)
     await deps.db.execute('update sluice.snapshot set sources = $2 where id = $1', [snapshotId, JSON.stringify(staged.facts)])
     const unproven = staged.facts.find(({ completeness }) => !completeness.complete)
     return {
       snapshotId,
-      rows: {
-        read: staged.read,
-        rejected: staged.rejected + resolved.conflicting,
-        duplicates: resolved.duplicates,
-        suppressed: resolved.suppressed,
-        valid: resolved.valid,
-      },
-      staged: true,
+      rows,
+      reading: read.unseen === undefined ? 'whole' : 'gated',
+      unseen: read.unseen ?? [],
       previousValid: last?.rows.valid,
       incomplete: unproven === undefined ? undefined : (unproven.completeness.reason ?? unproven.completeness.proof),
       suppressedBy: suppression.destinationId,
@@ -101,6 +99,81 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
     await deps.db.execute(`update sluice.snapshot set status = 'discarded', closed_at = clock_timestamp() where id = $1 and status = 'open'`, [snapshotId])
     throw error
   }
+}
+
+interface ReadContext {
+  readonly deps: EngineDeps
+  readonly client: pg.PoolClient
+  readonly pipeline: Pipeline
+  readonly run: RunRow
+  readonly suppressedBy: number | undefined
+  readonly previous: readonly SourceFacts[]
+}
+
+/** More known records than this are not held in memory (29 bytes each): such a file is read whole, in flat memory. */
+const mostKnown = 3_000_000
+
+/** A row whose outcome depends on the time of the run must be looked at each time; standard input cannot be read twice. */
+function isGateable(pipeline: Pipeline): boolean {
+  return !('expires_at' in pipeline.map) && pipeline.sources.every(({ uri }) => uri !== '-')
+}
+
+/** The digests of the last closed snapshot, if they stand for every valid record of it. */
+async function knownRecords(db: Database, destinationId: number, valid: number): Promise<KnownDigests | undefined> {
+  const stored = await loadDigests(db, destinationId)
+  if (stored === undefined || stored.count !== valid || stored.stored > mostKnown) return undefined
+  const known = new KnownDigests(stored.stored)
+  for await (const { chunk, digests, gone } of stored.chunks) known.add(chunk, digests, gone)
+  known.seal()
+  return known
+}
+
+interface ReadRecords {
+  readonly staged: Staged
+  readonly rows: SnapshotResult['rows']
+  /** Undefined for a whole reading. */
+  readonly unseen: readonly UnseenDigests[] | undefined
+}
+
+/**
+ * Reads all sources, whole or past the records that are known. Undefined: a gated reading met a row that contradicts, or
+ * repeats, a record it did not stage; only a whole reading can tell which.
+ */
+async function readRecords(context: ReadContext, opened: ReadonlyMap<number, OpenedSource>, known: KnownDigests | undefined): Promise<ReadRecords | undefined> {
+  const { deps, client, pipeline, run } = context
+  const gate = new DigestGate(known)
+  const staged = await stageSources(deps, pipeline, { client, runId: run.id, startedAtMs: run.startedAtMs, previous: context.previous, opened, gate })
+  crashPoint('read.staged')
+  const unseen = known?.unseen()
+  if (unseen) {
+    await collectLeftKeys(client, run.destinationId, unseen)
+    await client.query('analyze stage')
+    if (await meetsUnstaged(client, run.destinationId)) {
+      await client.query('truncate stage')
+      await client.query('drop table left_key')
+      await deps.db.execute('delete from sluice.reject where run_id = $1', [run.id])
+      return undefined
+    }
+  }
+  // Conflicting rows are rejected beside the run's transaction, like all rejects; a run that fails keeps its reasons.
+  const resolved = await resolveStage(client, { runId: run.id, kind: pipeline.destination.kind, suppressedBy: context.suppressedBy })
+  if (resolved.conflicting > 0) await fillConflictCells(deps, pipeline, run.id)
+  const rows = {
+    read: staged.read + gate.unchanged + gate.repeated,
+    rejected: staged.rejected + resolved.conflicting,
+    duplicates: resolved.duplicates + gate.repeated,
+    suppressed: resolved.suppressed,
+    valid: resolved.valid + gate.unchanged,
+  }
+  return { staged, rows, unseen }
+}
+
+/** Whether a staged row has the key of a record that is still there unchanged. A rejected one changes nothing and goes. */
+async function meetsUnstaged(client: pg.PoolClient, destinationId: number): Promise<boolean> {
+  const unstaged = `select from sluice.record r where r.destination_id = ${destinationId} and r.key = s.key and r.status = 'live'
+    and not exists (select from left_key l where l.key = s.key)`
+  await client.query(`delete from stage s where s.kind = ${stagedKind.rejected} and exists (${unstaged})`)
+  return (await client.query(`select from stage s where exists (${unstaged}) limit 1`)).rowCount === 1
 }
 
 /** Ends a snapshot that will not be planned. */
@@ -132,10 +205,12 @@ async function lastSnapshot(db: Database, destinationId: number): Promise<LastSn
     held: boolean
   }>(
     `select s.id, s.definition_hash, s.suppression_version, s.sources, s.counts,
-       exists (
+       exists (select from sluice.snapshot x where x.destination_id = s.destination_id and x.id > s.id and x.status in ('closed', 'incomplete')) or exists (
          select from sluice.run l where l.snapshot_id = s.id
            and l.id = (select max(m.id) from sluice.run m where m.snapshot_id = s.id)
-           and jsonb_array_length(l.guards) > 0) as held
+           and jsonb_array_length(l.guards) > 0)
+         -- A backfill or half a file read since changed what is wanted.
+         or exists (select from sluice.snapshot n where n.destination_id = s.destination_id and n.id > s.id and n.status in ('closed', 'incomplete')) as held
      from sluice.snapshot s join sluice.run r on r.id = s.run_id
      where s.destination_id = $1 and s.status = 'closed' and r.trigger <> 'backfill'
      order by s.id desc limit 1`,

@@ -12,7 +12,9 @@ import type { MappedRecord, MemberRecord, RecordMapper, Reject, Row } from '../r
 import { openSource, type OpenedSource } from '../sources/openSource.ts'
 import { CopyWriter } from '../store/copyBinary.ts'
 import type { EngineDeps } from './engine.ts'
+import type { DigestGate } from './recordGate.ts'
 import { RejectWriter } from './rejectWriter.ts'
+import { watchMapper } from './sourceQuality.ts'
 import { WarningCounter } from './warningCounter.ts'
 import type { WarningSummary } from './report.ts'
 
@@ -32,7 +34,7 @@ export async function createStage(client: pg.PoolClient): Promise<void> {
   await client.query(`
     create temp table stage (
       key bytea not null, hash bytea not null, kind int2 not null, line int8 not null, source int2 not null,
-      body text, identifiers bytea[], effective_at timestamptz, expires_at timestamptz
+      body text, identifiers bytea[], effective_at timestamptz, expires_at timestamptz, digest bytea
     )`)
 }
 
@@ -43,18 +45,19 @@ export async function createStage(client: pg.PoolClient): Promise<void> {
 export async function stageSources(
   deps: EngineDeps,
   pipeline: Pipeline,
-  options: { readonly client: pg.PoolClient; readonly runId: number; readonly startedAtMs: number; readonly previous: readonly SourceFacts[]; readonly opened: ReadonlyMap<number, OpenedSource> },
+  options: { readonly client: pg.PoolClient; readonly runId: number; readonly startedAtMs: number; readonly previous: readonly SourceFacts[]; readonly opened: ReadonlyMap<number, OpenedSource>; readonly gate?: DigestGate },
 ): Promise<Staged> {
-  const mapper = createMapper(pipeline)
+  const mapper = watchMapper(createMapper(pipeline))
   const warnings = new WarningCounter()
   const rejects = new RejectWriter(deps.db, options.runId)
   const facts: SourceFacts[] = []
+  const notes: WarningSummary[] = []
   let columns: readonly string[] = []
   let read = 0
   let rejected = 0
 
   for (const [index, definition] of pipeline.sources.entries()) {
-    const source = options.opened.get(index) ?? (await openWhole(deps, definition, options.previous[index]))
+    const source = options.opened.get(index) ?? (await openWhole(deps, definition, options.previous[index], options.gate))
     const writer = pipeline.destination.kind === 'catalog' ? new ProductStage(options.client, index) : new MemberStage(options.client, index)
     let started: readonly string[] | undefined
     try {
@@ -67,7 +70,7 @@ export async function stageSources(
             for (const warning of mapper.start(row.columns)) warnings.add(warning)
           }
           read++
-          const reject = stageRow(mapper, row, writer, warnings, options.startedAtMs)
+          const reject = stageRow(mapper, row, writer, warnings, options)
           if (reject) {
             rejected++
             if (reject.key) writer.present(reject.key, row.line)
@@ -85,7 +88,9 @@ export async function stageSources(
         if (columns.length === 0) columns = ended.columns
         for (const warning of mapper.start(ended.columns)) warnings.add(warning)
       }
-      facts.push(ended)
+      const verdict = mapper.finish(ended, options.previous[index], options.gate === undefined)
+      notes.push(...verdict.warnings)
+      facts.push({ ...ended, quality: verdict.figures })
     } catch (error) {
       writer.copy.abort()
       throw error
@@ -94,16 +99,17 @@ export async function stageSources(
       await rejects.flush()
     }
   }
-  return { read, rejected, facts, warnings: warnings.summaries(), columns }
+  return { read, rejected, facts, warnings: [...notes, ...warnings.summaries()], columns }
 }
 
 /** Opens a source that has to be read whatever the server thinks of it: no conditional request. */
-async function openWhole(deps: EngineDeps, definition: SourceDefinition, last: SourceFacts | undefined): Promise<OpenedSource> {
+async function openWhole(deps: EngineDeps, definition: SourceDefinition, last: SourceFacts | undefined, gate: DigestGate | undefined): Promise<OpenedSource> {
   const { etag: _, lastModified: __, ...previous } = last ?? ({} as Partial<SourceFacts>)
   return openSource(definition, {
     env: deps.env,
     log: deps.log,
     ...(deps.signal ? { signal: deps.signal } : {}),
+    ...(gate ? { gate } : {}),
     // All but the two conditional headers: nothing required is left out.
     ...(last ? { previous: previous as SourceFacts } : {}),
   })
@@ -113,12 +119,19 @@ export function interrupted(): RunError {
   return new RunError('RUN_INTERRUPTED', 'stopped by a signal; what was confirmed is kept', { mend: 'run the same command again to go on' })
 }
 
-function stageRow(mapper: RecordMapper, row: Row, writer: StageWriter, warnings: WarningCounter, startedAtMs: number): Reject | undefined {
+function stageRow(
+  mapper: RecordMapper,
+  row: Row,
+  writer: StageWriter,
+  warnings: WarningCounter,
+  options: { readonly startedAtMs: number; readonly gate?: DigestGate },
+): Reject | undefined {
+  const digest = options.gate?.digestOf(row.line)
   const { record, reject, warnings: found } = mapper.map(row)
   for (const warning of found) warnings.add(warning)
   if (reject) return reject
   if (!record) throw new Error('a mapper returns a record or a reject')
-  if (record.kind === 'member' && record.expiresAtMs !== undefined && record.expiresAtMs <= startedAtMs) {
+  if (record.kind === 'member' && record.expiresAtMs !== undefined && record.expiresAtMs <= options.startedAtMs) {
     return {
       line: row.line,
       code: 'EXPIRED',
@@ -128,13 +141,13 @@ function stageRow(mapper: RecordMapper, row: Row, writer: StageWriter, warnings:
       key: record.key,
     }
   }
-  writer.add(record)
+  writer.add(record, digest)
   return undefined
 }
 
 interface StageWriter {
   readonly copy: CopyWriter
-  readonly add: (record: MappedRecord) => void
+  readonly add: (record: MappedRecord, digest: Buffer | undefined) => void
   /** The key stood in a row that was rejected: not gone. */
   readonly present: (key: Uint8Array, line: number) => void
 }
@@ -146,29 +159,31 @@ class ProductStage implements StageWriter {
   readonly #source: number
 
   constructor(client: pg.PoolClient, source: number) {
-    this.copy = new CopyWriter(client, 'stage (key, hash, kind, line, source, body)')
+    this.copy = new CopyWriter(client, 'stage (key, hash, kind, line, source, digest, body)')
     this.#source = source
   }
 
-  add(record: MappedRecord): void {
+  add(record: MappedRecord, digest: Buffer | undefined): void {
     if (record.kind !== 'product') throw new Error('a catalog takes products')
-    this.#row(record.key, contentHash(record.json), stagedKind.valid, record.line)
+    this.#row(record.key, contentHash(record.json), stagedKind.valid, record.line, digest)
     this.copy.text(record.json)
   }
 
   present(key: Uint8Array, line: number): void {
-    this.#row(key, noHash, stagedKind.rejected, line)
+    this.#row(key, noHash, stagedKind.rejected, line, undefined)
     this.copy.null()
   }
 
-  #row(key: Uint8Array, content: Uint8Array, kind: number, line: number): void {
+  #row(key: Uint8Array, content: Uint8Array, kind: number, line: number, digest: Buffer | undefined): void {
     const { copy } = this
-    copy.row(6)
+    copy.row(7)
     copy.bytes(key)
     copy.bytes(content)
     copy.int2(kind)
     copy.int8(line)
     copy.int2(this.#source)
+    if (digest) copy.bytes(digest)
+    else copy.null()
   }
 }
 
@@ -178,14 +193,14 @@ class MemberStage implements StageWriter {
   readonly #hash = Buffer.alloc(16)
 
   constructor(client: pg.PoolClient, source: number) {
-    this.copy = new CopyWriter(client, 'stage (key, hash, kind, line, source, identifiers, effective_at, expires_at)')
+    this.copy = new CopyWriter(client, 'stage (key, hash, kind, line, source, digest, identifiers, effective_at, expires_at)')
     this.#source = source
   }
 
-  add(record: MappedRecord): void {
+  add(record: MappedRecord, digest: Buffer | undefined): void {
     if (record.kind !== 'member') throw new Error('an audience takes members')
     memberHash(record, this.#hash)
-    this.#row(record.key, this.#hash, record.wanted ? stagedKind.valid : stagedKind.leaving, record.line)
+    this.#row(record.key, this.#hash, record.wanted ? stagedKind.valid : stagedKind.leaving, record.line, digest)
     const { copy } = this
     copy.byteaArray(record.identifiers)
     if (record.effectiveAtMs === undefined) copy.null()
@@ -195,20 +210,22 @@ class MemberStage implements StageWriter {
   }
 
   present(key: Uint8Array, line: number): void {
-    this.#row(key, noHash, stagedKind.rejected, line)
+    this.#row(key, noHash, stagedKind.rejected, line, undefined)
     this.copy.null()
     this.copy.null()
     this.copy.null()
   }
 
-  #row(key: Uint8Array, content: Uint8Array, kind: number, line: number): void {
+  #row(key: Uint8Array, content: Uint8Array, kind: number, line: number, digest: Buffer | undefined): void {
     const { copy } = this
-    copy.row(8)
+    copy.row(9)
     copy.bytes(key)
     copy.bytes(content)
     copy.int2(kind)
     copy.int8(line)
     copy.int2(this.#source)
+    if (digest) copy.bytes(digest)
+    else copy.null()
   }
 }
 
