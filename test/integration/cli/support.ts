@@ -3,6 +3,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
 
 /** The launcher, started by whatever Node stands first on the path: an older one has to do. */
 export const launcher = fileURLToPath(new URL('../../../bin/sluice.js', import.meta.url))
@@ -33,7 +34,10 @@ export async function sluice(args: readonly string[], options: CallOptions = {})
 
 export function start(args: readonly string[], options: CallOptions = {}): ChildProcess {
   const { PATH = '', HOME = '' } = process.env
-  return spawn('node', [launcher, ...args], { cwd: options.cwd ?? emptyFolder(), env: { PATH, HOME, ...options.env }, stdio: 'pipe' })
+  const child = spawn('node', [launcher, ...args], { cwd: options.cwd ?? emptyFolder(), env: { PATH, HOME, ...options.env }, stdio: 'pipe' })
+  // A test that fails half way leaves nothing running: the command ends with its launcher.
+  onTestFinished(() => void child.kill('SIGKILL'))
+  return child
 }
 
 export function ended(child: ChildProcess): Promise<Outcome> {
