@@ -286,7 +286,12 @@ function partial(answer: Answer, fault: Fault, items: number): Answer {
   if (answer.status >= 400) return answer
   const planned = planOf(fault).apply
   const applied = planned === 'half' ? Math.floor(items / 2) : typeof planned === 'string' && planned.startsWith('first:') ? Number(planned.slice(6)) : items
-  const body = JSON.parse(answer.body.toString()) as { data?: { products_response?: { status: string }[] } }
+  const body = JSON.parse(answer.body.toString()) as { data?: { products_response?: { status: string }[]; delete_products?: { product_key: string | null }[] } }
+  const deletes = body.data?.delete_products
+  deletes?.forEach((one, index) => {
+    if (index >= applied && one.product_key !== null) Object.assign(one, { product_key: null, failed_product_key: one.product_key, message: 'The product could not be deleted' })
+  })
+  if (deletes !== undefined) return { ...answer, body: exactJson(body) }
   const results = body.data?.products_response
   if (results === undefined) return spoil(answer, { kind: 'counts', success: applied })
   results.forEach((one, index) => {

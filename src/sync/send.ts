@@ -1,6 +1,6 @@
 /** One sending of one claimed batch: grant, attempt committed, bytes, judgement, books (guarantees 3.3 to 3.7). */
 import { hash } from 'node:crypto'
-import type { Destination, Judgement, SentEntry, Target } from '../destinations/destination.ts'
+import type { Destination, EntryOutcome, Judgement, SentEntry, Target } from '../destinations/destination.ts'
 import type { Exchange } from '../service/client/exchange.ts'
 import { beginAttempt } from '../store/attempts.ts'
 import { releaseBatch, type ClaimedBatch } from '../store/batches.ts'
@@ -136,10 +136,20 @@ async function judge(sending: Sending, batch: ClaimedBatch, exchange: Exchange):
   if (judgement.kind === 'entries') state.unauthorized = false
   if (judgement.kind === 'pause' && batch.operation === 'delete' && exchange.kind === 'answer' && exchange.status === 404 && (await isReadable(sending))) {
     // C4: the catalog is there, so the 404 means the key. Not deleted, for no answer says so.
+    if (batch.maybeApplied && batch.entryCount === 1) return { kind: 'entries', entries: [goneAlready] }
     return { kind: 'refused', code: judgement.code, reason: judgement.reason, guilty: [] }
+  }
+  if (judgement.kind === 'entries' && destination.kind === 'catalog' && batch.operation === 'delete' && batch.maybeApplied) {
+    return { kind: 'entries', entries: judgement.entries.map((entry) => (entry.outcome === 'refused' ? goneAlready : entry)) }
   }
   return countRefusals(state, judgement)
 }
+
+/**
+ * A key that cannot be deleted any more, after a sending of this very delete whose answer was lost: that one was applied.
+ * Keys are never given twice (spec 3.3), so nothing else is left under it; as refused it would be tried for ever.
+ */
+const goneAlready: EntryOutcome = { outcome: 'confirmed', warnings: ['the key was gone: an earlier sending of this delete, whose answer was lost, had been applied'] }
 
 /** So many refusals without one confirmation in between: not the records', the request's fault (I14). */
 function countRefusals(state: PushState, judgement: Judgement): Judgement {

@@ -1,0 +1,85 @@
+/** Half a file is never taken for a smaller whole: nothing is deleted, and the reason is told. */
+import { gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
+import { item, products, rss, wanted } from './products.ts'
+
+const rows = products(3)
+const header = 'id,title,description,link,image_link,price,availability,brand,mpn,condition'
+const flat = rows.map((row) => wanted({ ...row, title: row.id }))
+const files: readonly (readonly [name: string, text: string])[] = [
+  ['feed.xml', rss(rows.map((row) => item(row)))],
+  ['feed.json', JSON.stringify(flat)],
+  ['feed.jsonl', flat.map((row) => `${JSON.stringify(row)}\n`).join('')],
+  ['feed.csv', `${header}\n${flat.map((row) => header.split(',').map((name) => String(row[name])).join(',')).join('\n')}\n`],
+]
+
+/** A whole file is read in some 30 ms: enough cuts to meet every kind of place, all of them with SLUICE_EVERY_BYTE. */
+function cuts(length: number): number[] {
+  const step = process.env['SLUICE_EVERY_BYTE'] ? 1 : 29
+  const all = Array.from({ length }, (_, i) => i)
+  return all.filter((i) => i % step === 0 || i < 3 || i > length - 12)
+}
+
+describe.for(files)('%s', ([name, text]) => {
+  test.for(['plain', 'gzip'] as const)('cut anywhere, %s: deletes nothing', async (form) => {
+    await using engine = await engineUnderTest()
+    const whole = form === 'gzip' ? gzipSync(text) : Buffer.from(text)
+    const file = form === 'gzip' ? `${name}.gz` : name
+    // No brake: what withholds the deletes has to be the unproven end.
+    engine.pipeline('shop', `${catalogYaml(file)}guards: { min_rows: 0, max_reject_percent: 100 }\n`)
+    engine.write(file, whole)
+    expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { creates: 3 } })
+    const deletesAtRecordEnd: number[] = []
+    for (const at of cuts(whole.length)) {
+      engine.write(file, whole.subarray(0, at))
+      const report = await engine.plan('shop').catch((error: { code: string; message: string }) => error)
+      if ('counts' in report && report.counts.deletes > 0) deletesAtRecordEnd.push(at)
+      else if ('counts' in report) expect([at, report.guards.length > 0 || report.counts.withheld === 0]).toEqual([at, true])
+      else expect([at, report.code]).toEqual([at, expect.stringMatching(/^[A-Z_]+$/)])
+    }
+    // Only where the last byte kept ends a record can the cut not be told (I8).
+    const recordEnds = form === 'plain' && /csv|jsonl/.test(name) ? deletesAtRecordEnd.filter((at) => whole[at - 1] === 0x0a || whole[at] === 0x0a) : []
+    expect(deletesAtRecordEnd).toEqual(recordEnds)
+    expect((await engine.writes()).filter(({ method }) => method === 'DELETE')).toEqual([])
+    expect((await engine.sandbox.control.catalog()).products).toBe(3)
+  }, 120_000)
+})
+
+test.for([
+  ['an empty file', 'feed.csv', '', /^failed|withheld$/],
+  ['a header alone', 'feed.csv', `${header}\n`, /^withheld$/],
+  ['an empty list', 'feed.json', '[]', /^withheld$/],
+  ['an empty channel', 'feed.xml', rss([]), /^withheld$/],
+] as const)('%s deletes nothing and says why, whatever is approved', async ([, file, text, status]) => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml(file))
+  engine.write(file, files.find(([name]) => name === file)?.[1] ?? '')
+  expect((await engine.run('shop')).status).toBe('succeeded')
+  engine.write(file, text)
+  for (const options of [{}, { approveDeletes: 3 }, { approveDeletes: 1_000 }]) {
+    const report = await engine.run('shop', options)
+    expect(report.status).toMatch(status)
+    expect(report.counts.deletes).toBe(0)
+    expect(report.guards.map(({ message, mend }) => `${message} ${mend}`).join('') + (report.error?.message ?? '')).not.toBe('')
+    if (report.status === 'withheld') expect(report.guards.map(({ code }) => code)).toContain('GUARD_MIN_ROWS')
+  }
+  expect((await engine.sandbox.control.catalog()).products).toBe(3)
+})
+
+test('an approval is a ceiling: one delete more than approved and none goes', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  const feed = (from: number) => engine.write('feed.xml', rss(products(60).slice(from).map((row) => item(row))))
+  feed(0)
+  await engine.run('shop')
+  feed(15)
+  expect(await engine.run('shop')).toMatchObject({ status: 'withheld', counts: { withheld: 15, deletes: 0 }, guards: [{ code: 'GUARD_DELETES', withheld: 15 }] })
+  expect(await engine.run('shop', { approveDeletes: 14 })).toMatchObject({ status: 'withheld', counts: { withheld: 15, deletes: 0 } })
+  // It got worse after somebody looked.
+  feed(16)
+  expect(await engine.run('shop', { approveDeletes: 15 })).toMatchObject({ status: 'withheld', counts: { withheld: 16, deletes: 0 } })
+  expect((await engine.sandbox.control.catalog()).products).toBe(60)
+  expect(await engine.run('shop', { approveDeletes: 16 })).toMatchObject({ status: 'succeeded', counts: { deletes: 16, withheld: 0 } })
+  expect((await engine.sandbox.control.catalog()).products).toBe(44)
+})
