@@ -75,6 +75,8 @@ export interface ValueTest {
   readonly column: string
   /** Compared trimmed and case-blind. */
   readonly values: readonly string[]
+  /** Further columns that must say yes as well: regions that ask for several consents. */
+  readonly also?: readonly ValueTest[]
 }
 
 /** One target field: from one column or several in order, or a constant, then transforms. */
@@ -132,6 +134,8 @@ export interface MappingOptions {
   /** Currency of prices written without one. Undefined: such a price is a reject. */
   readonly defaultCurrency?: string
   readonly maxIdLength: number
+  /** Hosts that product links lead to; others are told. Undefined: any. */
+  readonly linkHosts?: readonly string[]
   /** Options of bad-inputs.md that an owner may switch on, by name (`cut_title`, `upgrade_http` …). */
   readonly allow: readonly string[]
   /** Words to the service's own words, by field (`availability: { "yes": "in stock" }`). */

@@ -109,6 +109,7 @@ function complete(file: PipelineFile, map: Readonly<Record<string, FieldMapping>
     maxIdLength: file.options?.max_id_length ?? 100,
     allow: file.options?.allow ?? [],
     values: file.options?.values ?? {},
+    ...(file.options?.link_hosts === undefined ? {} : { linkHosts: file.options.link_hosts.map((host) => host.toLowerCase()) }),
     ...(file.options?.default_currency === undefined ? {} : { defaultCurrency: file.options.default_currency.toUpperCase() }),
   }
   const reading = sources.map(({ uri, format, encoding, member, sheet, csv, query, parameters }) => ({ uri, format, encoding, member, sheet, csv, query, parameters }))
@@ -133,9 +134,16 @@ function complete(file: PipelineFile, map: Readonly<Record<string, FieldMapping>
     definitionHash: hash('sha256', decides),
     ...(file.schedule === undefined ? {} : { schedule: { cron: file.schedule.trim(), timezone: file.timezone ?? 'UTC', overlap: file.overlap ?? 'skip' } }),
     ...(file.preset === undefined ? {} : { preset: file.preset }),
-    ...(file.consent === undefined ? {} : { consent: file.consent }),
+    ...(file.consent === undefined ? {} : { consent: allOf(file.consent) }),
     ...(remove === undefined ? {} : { remove }),
   }
+}
+
+/** Several tests are one whose others come along. */
+function allOf(given: NonNullable<PipelineFile['consent']>): ValueTest {
+  const [first, ...also] = [given].flat()
+  if (first === undefined) throw new Error('the schema asks for one test at least')
+  return also.length === 0 ? first : { ...first, also }
 }
 
 function sourcesOf(file: PipelineFile): readonly SourceFile[] {

@@ -172,7 +172,7 @@ export const allowances = [
 ] as const
 
 /** Notes that `guards.hold` and `guards.accept` may name. */
-const guardedCodes: readonly [string, ...string[]] = ['OWNER_COLUMN', 'CONSENT_UNMAPPED', ...Object.keys(qualityCodes)]
+const guardedCodes: readonly [string, ...string[]] = ['OWNER_COLUMN', 'CONSENT_UNMAPPED', 'LINK_HOST_OTHER', ...Object.keys(qualityCodes)]
 
 export const pipelineSchema = strict({
   schedule: schedule.optional(),
@@ -181,7 +181,7 @@ export const pipelineSchema = strict({
   source: z.preprocess((given) => (typeof given === 'string' ? { url: given } : given), z.union([source, z.array(source, 'must be a source or a list of sources').min(1, 'needs at least one source')])),
   preset: text('the name of a preset').optional(),
   map: z.record(z.string(), z.unknown(), 'must list target fields').optional(),
-  consent: valueTest.optional(),
+  consent: z.union([valueTest, z.array(valueTest, 'must be { column, values } or a list of these').min(1, 'needs at least one column')]).optional(),
   destination,
   guards: strict({ min_rows: count(0).optional(), max_delete_count: count(0).optional(), max_delete_percent: percent.optional(), max_reject_percent: percent.optional(),
     max_out_of_stock_percent: percent.optional(), max_price_change_percent: z.number('must be a number from 0').min(0, 'must be a number from 0').optional(),
@@ -190,6 +190,7 @@ export const pipelineSchema = strict({
   options: strict({
     default_currency: z.string().regex(/^[A-Za-z]{3}$/, 'must be a currency code such as EUR').optional(),
     max_id_length: count(1, 100).optional(),
+    link_hosts: z.array(text('a host such as shop.example.com')).optional(),
     allow: z.array(oneOf(allowances)).optional(),
     values: z.record(z.string(), z.record(z.string(), word)).optional(),
   }).optional(),

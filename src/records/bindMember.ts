@@ -1,5 +1,6 @@
 /** The header of an export bound to the identifiers, tests and times of a member. */
 import type { Pipeline } from '../pipeline/definition.ts'
+import { ageColumnsOf } from './age.ts'
 import { columnMissing, echoOf, fromPreset, missingColumn, presentOnly, presetOf, unknownColumns, type Bound, type MissingColumn } from './boundColumns.ts'
 import { bindField, findColumn, normalizeHeader } from './fields.ts'
 import { mapMember, maskFor, memberKey, testValues, type BoundIdentifier, type MemberBinding, type MemberRules } from './mapMember.ts'
@@ -8,7 +9,7 @@ import { presetByName, type Preset } from './presets/index.ts'
 import { identifierTypes, type IdentifierType, type Row, type Warning } from './record.ts'
 import { trimText } from './text.ts'
 
-export function memberBinder(pipeline: Pipeline): (columns: readonly string[]) => Bound {
+export function memberBinder(pipeline: Pipeline, today: Date): (columns: readonly string[]) => Bound {
   const { destination, mapping } = pipeline
   const allow = new Set(mapping.allow)
   const rules: MemberRules = { email: { wrapped: allow.has('wrapped_email'), idnToAscii: allow.has('idn_to_ascii') }, base64: allow.has('base64_hash'), splitLists: allow.has('split_lists') }
@@ -35,6 +36,10 @@ export function memberBinder(pipeline: Pipeline): (columns: readonly string[]) =
       used.add(index)
       return { index, values: testValues(given) }
     }
+    const consent = pipeline.consent ?? presetConsent(preset, columns, warnings)
+    // A child on a do-not-reach list stays on it.
+    const ages = destination.kind === 'audience' ? ageColumnsOf(columns, today) : []
+    for (const { index } of ages) used.add(index)
     const identifiers: BoundIdentifier[] = []
     for (const kind of kinds) {
       const made = bound(kind, true)
@@ -62,7 +67,8 @@ export function memberBinder(pipeline: Pipeline): (columns: readonly string[]) =
       identifiers,
       effectiveAt: destination.kind === 'audience' ? bound('effective_at', false) : undefined,
       expiresAt: bound('expires_at', false),
-      consent: test('consent', pipeline.consent ?? presetConsent(preset, columns, warnings)),
+      consent: [consent, ...(consent?.also ?? [])].flatMap((one) => test('consent', one) ?? []),
+      ages,
       remove: test('remove', pipeline.remove),
       rules,
     }
@@ -96,7 +102,7 @@ function presetConsent(preset: Preset | undefined, columns: readonly string[], w
 
 /** Identifier columns by kind, tests, times and countries as they are, everything else hidden: it may be a name or an address. */
 function maskMember(columns: readonly string[], binding: MemberBinding): (row: Row) => readonly string[] {
-  const shown = new Set([binding.consent?.index, binding.remove?.index, ...(binding.effectiveAt?.indexes ?? []), ...(binding.expiresAt?.indexes ?? [])])
+  const shown = new Set([...binding.consent.map(({ index }) => index), binding.remove?.index, ...(binding.effectiveAt?.indexes ?? []), ...(binding.expiresAt?.indexes ?? [])])
   const kinds = new Map(binding.identifiers.flatMap(({ kind, indexes, country }) => {
     if (typeof country === 'number') shown.add(country)
     return indexes.map((index) => [index, kind] as const)

@@ -17,9 +17,9 @@ export const normalizerVersion = 1
 /** Different headers kept at once: rows of JSON and XML have their own. */
 const maxBound = 512
 
-/** Pure but for a cache of bound headers; one mapper serves one source file at a time. */
+/** Pure but for a cache of bound headers, and for the day, which decides who is a child; one mapper serves one source file at a time. */
 export function createMapper(pipeline: Pipeline): RecordMapper {
-  const bind = pipeline.destination.kind === 'catalog' ? catalogBinder(pipeline) : memberBinder(pipeline)
+  const bind = pipeline.destination.kind === 'catalog' ? catalogBinder(pipeline) : memberBinder(pipeline, new Date())
   const known = new Map<string, Bound>()
   let lastColumns: readonly string[] | undefined
   let last: Bound | undefined

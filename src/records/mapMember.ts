@@ -10,6 +10,7 @@ import { isPlaceholder, junkDigests } from './identifiers/placeholders.ts'
 import { normalizeDeviceId, normalizeHandle, normalizePartnerId, normalizeServiceId } from './identifiers/plain.ts'
 import type { Normalized } from './identifiers/result.ts'
 import { parseInstant } from './instant.ts'
+import { isChild, type BoundAge } from './age.ts'
 import { maskEmail, maskPhone, maskText, maskUnknown } from './mask.ts'
 import type { Cell, IdentifierType, Mapped, PackedIdentifier, Reject, Row, Warning } from './record.ts'
 import { mendOf, type RecordCode } from './rejectCodes.ts'
@@ -23,9 +24,16 @@ export interface MemberBinding {
   readonly identifiers: readonly BoundIdentifier[]
   readonly effectiveAt: BoundField | undefined
   readonly expiresAt: BoundField | undefined
-  readonly consent: { readonly index: number; readonly values: ReadonlySet<string> } | undefined
-  readonly remove: { readonly index: number; readonly values: ReadonlySet<string> } | undefined
+  /** All of them must say yes; none: everybody counts as consenting. */
+  readonly consent: readonly BoundTest[]
+  readonly ages: readonly BoundAge[]
+  readonly remove: BoundTest | undefined
   readonly rules: MemberRules
+}
+
+export interface BoundTest {
+  readonly index: number
+  readonly values: ReadonlySet<string>
 }
 
 export interface BoundIdentifier extends BoundField {
@@ -63,7 +71,7 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
     return { reject: key === undefined ? made : { ...made, key }, warnings: work.warnings }
   }
   if (binding.key !== undefined && key === undefined) return reject('KEY_MISSING', 'key', 'is missing')
-  const wanted = (binding.consent === undefined || isOneOf(row, binding.consent)) && (binding.remove === undefined || !isOneOf(row, binding.remove))
+  const wanted = binding.consent.every((test) => isOneOf(row, test)) && !binding.ages.some((age) => isChild(row, age)) && (binding.remove === undefined || !isOneOf(row, binding.remove))
   // Who withdraws is let go even if the export has blanked the identifiers: the key says who it was.
   if (!wanted && key !== undefined) return { record: { kind: 'member', key, line: row.line, identifiers: work.packed, wanted }, warnings: work.warnings }
   if (work.count > maxIdentifiers) return reject('TOO_MANY_IDENTIFIERS', work.firstField, `holds ${work.count} identifiers, ${maxIdentifiers} are allowed`)
@@ -275,7 +283,7 @@ function isAscii(text: string): boolean {
   return true
 }
 
-function isOneOf(row: Row, test: { readonly index: number; readonly values: ReadonlySet<string> }): boolean {
+function isOneOf(row: Row, test: BoundTest): boolean {
   const text = firstText(row.cells[test.index] as Cell | undefined)
   return text !== undefined && test.values.has(trimText(text).toLowerCase())
 }

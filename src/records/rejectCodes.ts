@@ -55,6 +55,8 @@ export const recordCodes = {
   LINK_INVALID: reject('The link is no absolute https address, or hides another host, or is longer than 2,048 characters.', 'Use an absolute https:// address without spaces or credentials.'),
   LINK_NOT_HTTPS: reject('The link is http.', 'Use https, or set options.allow: [upgrade_http].'),
   LINK_UPGRADED: warning('The link was changed from http to https.', 'Write https in the source.'),
+  LINK_HOST_OTHER: warning('The link leads to a host that options.link_hosts does not name.', 'Correct the link, or add its host to options.link_hosts.'),
+  CATEGORY_UNUSUAL: warning('The category is neither a number nor a path of the product taxonomy; it is sent as it is.', 'Use a category number, or a path such as Home & Garden > Decor.'),
   LINK_HOST_ASCII: warning('The host was written in its ASCII form.', 'Nothing.'),
   MOBILE_LINK_DROPPED: warning('The mobile link is no https address and was left out.', 'Correct mobile_link.'),
   IMAGE_INVALID: reject('The image link is no absolute address of a JPG, GIF, WEBP or PNG.', 'Give an absolute address of such an image.'),

@@ -32,6 +32,11 @@ export function parseLink(text: string): LinkResult {
   return link.length > maxLinkLength ? { invalid: `is longer than ${maxLinkLength} characters` } : { link, toAscii, http }
 }
 
+/** Host of a link that `parseLink` gave, in lower case, without its port. */
+export function hostOf(link: string): string {
+  return (/^https?:\/\/([^/?#:]+)/.exec(link)?.[1] ?? '').toLowerCase()
+}
+
 const imageTypes = /\.(?:jpe?g|gif|webp|png)$/i
 const otherTypes = /\.(?:svgz?|bmp|tiff?|ico|avif|heic|heif|psd|pdf|eps|ai|mp4|mov|webm|avi|html?|zip)$/i
 

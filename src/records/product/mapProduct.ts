@@ -7,7 +7,7 @@ import type { Mapped, Row, Warning } from '../record.ts'
 import { mendOf, type RecordCode } from '../rejectCodes.ts'
 import { cutAtGrapheme, decodeEntities, hasInvisible, isBroken, stripControls, stripHtml, trimText } from '../text.ts'
 import { parseGtin } from './gtin.ts'
-import { parseImage, parseLink, splitImages } from './links.ts'
+import { hostOf, parseImage, parseLink, splitImages } from './links.ts'
 import { parsePrice, type Price, type PriceOptions } from './price.ts'
 
 /** Fields as they may be written, in the order of their bytes: the order of the keys in a product's JSON. */
@@ -32,6 +32,11 @@ const words: Readonly<Record<'availability' | 'condition' | 'gender' | 'age_grou
 const absent = new Set(['n/a', 'na', 'none', 'null', 'undefined', 'nil', 'nan', '-', '--', '—', '.', '?', '#n/a'])
 const absentBrand = new Set([...absent, 'unknown', 'no brand', 'unbranded', 'generic brand', 'does not apply'])
 const spreadsheet = /^(?:\d(?:[.,]\d+)?[eE]\+\d+|#+|#(?:N\/A|REF!|VALUE!|DIV\/0!|NAME\?|NUM!|NULL!)|\d{1,2}-(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))$/
+/** First levels of the product taxonomy (English). */
+const topCategories = new Set([
+  'Animals & Pet Supplies', 'Apparel & Accessories', 'Arts & Entertainment', 'Baby & Toddler', 'Business & Industrial', 'Cameras & Optics', 'Electronics', 'Food, Beverages & Tobacco',
+  'Furniture', 'Hardware', 'Health & Beauty', 'Home & Garden', 'Luggage & Bags', 'Mature', 'Media', 'Office Supplies', 'Religious & Ceremonial', 'Software', 'Sporting Goods', 'Toys & Games', 'Vehicles & Parts',
+])
 const maxTitle = 150
 const maxDescription = 5000
 const maxText = 1000
@@ -298,6 +303,8 @@ class ProductWork {
     const parsed = parseLink(text)
     if ('invalid' in parsed) throw new RowRejected('LINK_INVALID', 'link', parsed.invalid)
     if (parsed.toAscii) this.#warn('LINK_HOST_ASCII', 'link', 'has an international host')
+    const { linkHosts } = this.#rules.options
+    if (linkHosts !== undefined && !linkHosts.includes(hostOf(parsed.link))) this.#warn('LINK_HOST_OTHER', 'link', 'leads to a host that options.link_hosts does not name')
     if (!parsed.http) return parsed.link
     if (!this.#rules.allow.has('upgrade_http')) throw new RowRejected('LINK_NOT_HTTPS', 'link', 'is http, https is required')
     this.#warn('LINK_UPGRADED', 'link', 'was changed to https')
@@ -381,7 +388,9 @@ class ProductWork {
 
   #levels(field: 'google_product_category' | 'product_type'): string | undefined {
     const text = this.#text(field)
-    if (text === undefined || !text.includes('>')) return text
+    if (text === undefined) return undefined
+    if (field === 'google_product_category' && !/^[1-9]\d*$/.test(text) && !topCategories.has(text.split('>', 1)[0]?.trim() ?? '')) this.#warn('CATEGORY_UNUSUAL', field, 'is neither a category number nor a path of the taxonomy')
+    if (!text.includes('>')) return text
     const levels = text.replace(/\s*>\s*/g, ' > ').trim()
     if (levels !== text) this.#warn('SEPARATOR_NORMALIZED', field, 'was separated anew')
     return levels
