@@ -4,6 +4,8 @@ const withPostgres = { globalSetup: ['test/support/postgres.ts'], testTimeout: 6
 
 export default defineConfig({
   test: {
+    // Files share a target, each from its first state: one after the other.
+    fileParallelism: process.env['CONFORMANCE_TARGET'] === undefined,
     projects: [
       { test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
       { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], ...withPostgres } },

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { authorization } from '../support/signer.ts'
+import { authorization, sandboxCredentials } from '../support/signer.ts'
 import { withSandbox, type CallResult, type SandboxUnderTest } from '../support/sandbox.ts'
 
 let sandbox: SandboxUnderTest
@@ -9,9 +9,9 @@ beforeAll(async () => {
 beforeEach(() => sandbox.control.reset())
 afterAll(() => sandbox.close())
 
-const consumer = { consumerKey: 'sandbox-consumer-key', consumerSecret: 'sandbox-consumer-secret' }
-const basic = { authorization: `Basic ${Buffer.from('sandbox-consumer-key:sandbox-consumer-secret').toString('base64')}` }
-const user = { ...consumer, accessToken: '1001-sandbox-access-token', accessTokenSecret: 'sandbox-access-token-secret' }
+const consumer = { consumerKey: sandboxCredentials.consumerKey, consumerSecret: sandboxCredentials.consumerSecret }
+const basic = { authorization: `Basic ${Buffer.from(`${sandboxCredentials.consumerKey}:${sandboxCredentials.consumerSecret}`).toString('base64')}` }
+const user = sandboxCredentials
 const notAuthenticated = { errors: [{ code: 'UNAUTHORIZED_ACCESS', message: 'This request is not properly authenticated' }], request: { params: {} } }
 
 const requestToken = async (callback: string): Promise<URLSearchParams> =>
@@ -176,7 +176,7 @@ describe('app-only tokens', () => {
   test.for([
     ['a bad grant', { headers: basic, form: { grant_type: 'password' } }],
     ['no grant', { headers: basic, form: {} }],
-    ['a wrong secret', { headers: { authorization: `Basic ${Buffer.from('sandbox-consumer-key:wrong').toString('base64')}` }, form: { grant_type: 'client_credentials' } }],
+    ['a wrong secret', { headers: { authorization: `Basic ${Buffer.from(`${sandboxCredentials.consumerKey}:wrong`).toString('base64')}` }, form: { grant_type: 'client_credentials' } }],
   ] as const)('%s is refused with code 99', async ([, options]) => {
     const answer = await sandbox.call('POST', '/oauth2/token', options)
     expect([answer.status, answer.body]).toEqual([403, { errors: [{ code: 99, label: 'authenticity_token_error', message: 'Unable to verify your credentials' }] }])

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { withSandbox, type CallResult, type Loose, type SandboxUnderTest } from '../support/sandbox.ts'
+import { sandboxCredentials } from '../support/signer.ts'
 
 // The other readings of guarantees 6.6; the default of each is what the area's own test shows.
 
@@ -84,7 +85,7 @@ test('14 a 429 with Retry-After, or without any hint', async () => {
 })
 test('15 advertising paths by bearer token', async () => {
   await use({ ads_auth: 'bearer' })
-  const headers = { authorization: `Basic ${Buffer.from('sandbox-consumer-key:sandbox-consumer-secret').toString('base64')}` }
+  const headers = { authorization: `Basic ${Buffer.from(`${sandboxCredentials.consumerKey}:${sandboxCredentials.consumerSecret}`).toString('base64')}` }
   const bearer = (await sandbox.call('POST', '/oauth2/token', { headers, form: { grant_type: 'client_credentials' } })).body.access_token
   expect((await sandbox.call('GET', '/12/product_catalogs', { bearer })).body.data).toHaveLength(1)
 })
@@ -106,7 +107,7 @@ test('20 what is right in a batch is applied though the rest is refused', async 
   expect((await sandbox.control.audience()).members).toBe(1)
 })
 test('a read-only token reads and does not write', async () => {
-  const consumer = { consumerKey: 'sandbox-consumer-key', consumerSecret: 'sandbox-consumer-secret' }
+  const consumer = { consumerKey: sandboxCredentials.consumerKey, consumerSecret: sandboxCredentials.consumerSecret }
   const token = new URLSearchParams((await sandbox.call('POST', '/oauth/request_token', { credentials: consumer, form: { svc_auth_access_type: 'read' }, oauth: { oauth_callback: 'oob' } })).text)
   const page = await (await fetch(`${sandbox.url}/oauth/authorize?oauth_token=${token.get('oauth_token')}&decision=allow`)).text()
   const access = new URLSearchParams(

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { withSandbox, type CallResult, type SandboxUnderTest, type Loose } from '../support/sandbox.ts'
+import { sandboxCredentials } from '../support/signer.ts'
 
 let sandbox: SandboxUnderTest
 beforeAll(async () => {
@@ -76,7 +77,7 @@ describe('answers that say no', () => {
     await arm({ kind: 'expire_token' })
     expect((await put('a')).body).toEqual({ errors: [{ code: 89, message: 'Invalid or expired token.' }] })
     expect((await put('a')).status).toBe(200)
-    const headers = { authorization: `Basic ${Buffer.from('sandbox-consumer-key:sandbox-consumer-secret').toString('base64')}` }
+    const headers = { authorization: `Basic ${Buffer.from(`${sandboxCredentials.consumerKey}:${sandboxCredentials.consumerSecret}`).toString('base64')}` }
     const token = async (): Promise<string> => (await sandbox.call('POST', '/oauth2/token', { headers, form: { grant_type: 'client_credentials' } })).body.access_token
     const bearer = await token()
     await arm({ kind: 'expire_token' }, { path: '/2/' })

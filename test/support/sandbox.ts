@@ -1,7 +1,8 @@
 /** A sandbox of the test's own on a free port, signed calls to it, and its control door. */
 import type { Clock } from '../../src/clock.ts'
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/start.ts'
-import { authorization, encode, type SignerCredentials } from './signer.ts'
+import { authorization, encode, sandboxCredentials, type SignerCredentials } from './signer.ts'
+import { skipForWantOfDoor, target, targetHasDoor } from './target.ts'
 
 // Tests look into answers of every shape; each assertion says what it expects of it.
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -55,10 +56,21 @@ export interface Control {
   readonly release: (name: string) => Promise<number>
 }
 
-/** Dispose of it with `await using`, or call `close`. */
+/**
+ * Dispose of it with `await using`, or call `close`. With CONFORMANCE_TARGET it is the target instead, put back to its first state
+ * where it has a door; a test that chooses clock, seed or state file still gets a sandbox of its own.
+ */
 export async function withSandbox(options: SandboxOptions & { readonly clock?: Clock } = {}): Promise<SandboxUnderTest> {
-  const sandbox = await startSandbox(options)
+  const sandbox = target === undefined || Object.keys(options).length > 0 ? await startSandbox(options) : await openTarget(target)
   return { ...sandbox, call: (method, path, rest) => signedCall(sandbox.url, method, path, rest), control: controlOf(sandbox.url), [Symbol.asyncDispose]: sandbox.close }
+}
+
+async function openTarget(url: string): Promise<Sandbox> {
+  const reset = async (): Promise<void> => {
+    if (await targetHasDoor()) await fetch(`${url}/_sandbox/reset`, { method: 'POST' })
+  }
+  await reset()
+  return { url, port: Number(new URL(url).port), credentials: sandboxCredentials, reset, close: () => Promise.resolve() }
 }
 
 export async function signedCall(base: string, method: string, path: string, options: CallOptions = {}): Promise<CallResult> {
@@ -92,8 +104,10 @@ export async function signedCall(base: string, method: string, path: string, opt
 }
 
 export function controlOf(base: string): Control {
-  const request = async (method: string, path: string, body?: unknown): Promise<CallResult> =>
-    readAnswer(await fetch(`${base}/_sandbox/${path}`, { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }))
+  const request = async (method: string, path: string, body?: unknown): Promise<CallResult> => {
+    if (base === target && !(await targetHasDoor())) skipForWantOfDoor(`${method} /_sandbox/${path}`)
+    return readAnswer(await fetch(`${base}/_sandbox/${path}`, { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }))
+  }
   const must = async (method: string, path: string, body?: unknown): Promise<Loose> => {
     const answer = await request(method, path, body)
     if (answer.status !== 200) throw new Error(`${method} /_sandbox/${path}: ${answer.status} ${answer.text}`)
@@ -113,7 +127,8 @@ export function controlOf(base: string): Control {
     switches: (values) => must('PUT', 'switches', values),
     advance: (seconds) => must('PUT', 'clock', { advance_s: seconds }),
     setClock: (iso) => must('PUT', 'clock', { now: iso }),
-    reset: (seed) => must('POST', 'reset', seed === undefined ? {} : { seed }),
+    // A service without the door has no first state to go back to; its tests begin where they find it.
+    reset: async (seed) => (base === target && !(await targetHasDoor()) ? undefined : must('POST', 'reset', seed === undefined ? {} : { seed })),
     holds: () => must('GET', 'holds'),
     release: async (name) => (await must('POST', `release/${name}`)).released,
   }

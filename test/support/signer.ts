@@ -3,6 +3,7 @@
  * RFC 5849; query and form parameters are given decoded.
  */
 import { createHmac, randomBytes } from 'node:crypto'
+import { targetCredentials } from './target.ts'
 
 export interface SignerCredentials {
   readonly consumerKey: string
@@ -11,12 +12,7 @@ export interface SignerCredentials {
   readonly accessTokenSecret?: string
 }
 
-export const sandboxCredentials = {
-  consumerKey: 'sandbox-consumer-key',
-  consumerSecret: 'sandbox-consumer-secret',
-  accessToken: '1001-sandbox-access-token',
-  accessTokenSecret: 'sandbox-access-token-secret',
-} as const satisfies SignerCredentials
+export const sandboxCredentials = targetCredentials satisfies SignerCredentials
 
 export interface SignOptions {
   readonly method: string
@@ -27,6 +23,8 @@ export interface SignOptions {
   /** More `oauth_*` parameters (`oauth_callback`, `oauth_verifier`). */
   readonly oauth?: Readonly<Record<string, string>>
   readonly credentials?: SignerCredentials
+  /** Protocol parameters to leave out. */
+  readonly omit?: readonly string[]
   readonly nonce?: string
   readonly timestamp?: number
 }
@@ -44,6 +42,7 @@ export function authorization(options: SignOptions): string {
     ...(credentials.accessToken === undefined ? {} : { oauth_token: credentials.accessToken }),
     ...options.oauth,
   }
+  for (const name of options.omit ?? []) delete oauth[name]
   const pairs = [...url.searchParams, ...Object.entries(options.form ?? {}), ...Object.entries(oauth)]
     .map(([name, value]) => [encode(name), encode(value)] as const)
     .sort(([a, x], [b, y]) => (a === b ? (x < y ? -1 : 1) : a < b ? -1 : 1))

@@ -1,0 +1,46 @@
+/**
+ * The service under test: by default a sandbox of the test's own; with CONFORMANCE_TARGET a service that already runs, called
+ * with the credentials of SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN, SLUICE_ACCESS_TOKEN_SECRET.
+ */
+import type { TestContext } from 'vitest'
+
+const address = process.env['CONFORMANCE_TARGET']
+
+/** Base URL without a trailing slash; undefined: none was asked for. */
+export const target: string | undefined = address === undefined || address === '' ? undefined : address.replace(/\/+$/, '')
+
+/** Given for a target, else what every sandbox starts with (interface.md 5). */
+export const targetCredentials = {
+  consumerKey: given('SLUICE_CONSUMER_KEY', 'sandbox-consumer-key'),
+  consumerSecret: given('SLUICE_CONSUMER_SECRET', 'sandbox-consumer-secret'),
+  accessToken: given('SLUICE_ACCESS_TOKEN', '1001-sandbox-access-token'),
+  accessTokenSecret: given('SLUICE_ACCESS_TOKEN_SECRET', 'sandbox-access-token-secret'),
+} as const
+
+let running: TestContext | undefined
+if (target !== undefined) {
+  // Only here, because benches use the same signer outside the runner.
+  const { beforeEach } = await import('vitest')
+  beforeEach((context) => {
+    running = context
+  })
+}
+
+let door: Promise<boolean> | undefined
+
+/** Whether the target has a sandbox's control door. Asked once a test file. */
+export function targetHasDoor(): Promise<boolean> {
+  door ??= fetch(`${target ?? ''}/_sandbox/health`).then((answer) => answer.ok, () => false)
+  return door
+}
+
+/** Skips the test that runs: it cannot be seen from outside without the door. */
+export function skipForWantOfDoor(what: string): never {
+  const reason = `the target has no control door: ${what}`
+  if (running !== undefined) running.skip(reason)
+  throw new Error(reason)
+}
+
+function given(name: string, own: string): string {
+  return target === undefined ? own : (process.env[name] ?? own)
+}
