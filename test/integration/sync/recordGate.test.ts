@@ -11,7 +11,7 @@ interface Item {
   readonly spaced: boolean
 }
 
-const item = fc.record({ id: fc.nat(7), price: fc.nat(2), broken: fc.boolean().map((x) => x), spaced: fc.boolean() })
+const item = fc.record({ id: fc.nat(7), price: fc.nat(2), broken: fc.boolean(), spaced: fc.boolean() })
 const files = fc.array(fc.array(item, { minLength: 1, maxLength: 10 }), { minLength: 2, maxLength: 4 })
 
 const fields = (row: Item): Record<string, string> => ({
@@ -34,6 +34,18 @@ const formats: Readonly<Record<string, (rows: readonly Item[]) => string>> = {
       .map((row) => `<item>${Object.entries(fields(row)).map(([name, value]) => `<g:${name}>${value}</g:${name}>`).join('')}</item>`)
       .join('\n')}</channel></rss>`,
 }
+
+const row = (id: number, price = 0, broken = false): Item => ({ id, price, broken, spaced: false })
+const three = [row(0), row(1), row(2)]
+
+/** What chance would find late: each breaks the gate if one of its conditions is taken away. */
+const examples: [Item[][]][] = [
+  [[three, [...three, row(0, 1)]]], // a known record, and a new row that contradicts it
+  [[three, [...three, row(1)], [row(1), row(1), row(2)]]], // a known record twice
+  [[three, [row(0, 1, true), row(1), row(2)], [row(1), row(2)]]], // stale, then gone: it never had a digest
+  [[three, [...three, row(0, 1, true)]]], // a known record, and a broken row of its key
+  [[three, [row(1)], three]], // gone, and back
+]
 
 const yaml = (file: string) => `${catalogYaml(file)}guards: { max_delete_count: 1000, max_reject_percent: 100 }\n`
 
@@ -70,7 +82,7 @@ for (const [format, render] of Object.entries(formats)) {
           expect(await state(gated)).toEqual(await state(slow))
         }
       }),
-      { numRuns: 6 },
+      { numRuns: 5 + examples.length, examples },
     )
     expect(gatedReadings, 'the gate must have been open').toBeGreaterThan(0)
   })
