@@ -7,6 +7,7 @@ import { accountCalls } from '../support/account.ts'
 import { withSandbox, type SandboxUnderTest } from '../support/sandbox.ts'
 import { sandboxCredentials } from '../support/signer.ts'
 import { webhookEndpoint } from '../support/webhookEndpoint.ts'
+import { target } from '../support/target.ts'
 
 async function bearerOf(sandbox: SandboxUnderTest): Promise<string> {
   const basic = Buffer.from(`${sandboxCredentials.consumerKey}:${sandboxCredentials.consumerSecret}`).toString('base64')
@@ -23,7 +24,7 @@ async function everything(sandbox: SandboxUnderTest): Promise<Record<string, unk
   return { ...Object.fromEntries(answers), posts, accounts, webhooks }
 }
 
-test('a restart shows every record as it was, and goes on numbering', async () => {
+test.skipIf(target !== undefined)('a restart shows every record as it was, and goes on numbering', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'sluice-sandbox-'))
   await using endpoint = await webhookEndpoint()
   try {

@@ -61,7 +61,7 @@ export interface Control {
  * where it has a door; a test that chooses clock, seed or state file still gets a sandbox of its own.
  */
 export async function withSandbox(options: SandboxOptions & { readonly clock?: Clock } = {}): Promise<SandboxUnderTest> {
-  const sandbox = target === undefined || Object.keys(options).length > 0 ? await startSandbox(options) : await openTarget(target)
+  const sandbox = target === undefined || Object.keys(options).length > 0 ? await startSandbox({ credentials: sandboxCredentials, ...options }) : await openTarget(target)
   return { ...sandbox, call: (method, path, rest) => signedCall(sandbox.url, method, path, rest), control: controlOf(sandbox.url), [Symbol.asyncDispose]: sandbox.close }
 }
 
