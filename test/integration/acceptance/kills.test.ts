@@ -1,0 +1,133 @@
+/** A run killed at any instant: whoever comes next ends where an undisturbed run ends, and sends hardly more. */
+import { spawn } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { audienceDigest, catalogDigest } from '../../support/digests.ts'
+import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { chance, crm, customer, customers, customersYaml, identifiersOf } from './customers.ts'
+import { goodProduct, item, products, rss, wanted } from './products.ts'
+
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+const main = join(root, 'src/cli/main.ts')
+
+/** The command itself, without the launcher: one process, so that a signal hits what it means. */
+function run(engine: EngineUnderTest, name: string, env: Readonly<Record<string, string>> = {}, killAfterMs?: number): Promise<string | number | null> {
+  const { PATH = '', HOME = '' } = process.env
+  const child = spawn(process.execPath, [main, 'run', name, '--json'], { cwd: engine.folder, env: { PATH, HOME, ...engine.env, ...env }, stdio: 'ignore' })
+  const timer = killAfterMs === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), killAfterMs)
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('exit', (code, signal) => {
+      clearTimeout(timer)
+      resolve(signal ?? code)
+    })
+  })
+}
+
+/** Wave 0 loads; the next ones change some, delete some and add some, so that every phase of a push is met. */
+function waves(engine: EngineUnderTest) {
+  // The brake is not what is looked at here.
+  engine.pipeline('shop', `${catalogYaml('feed.xml')}guards: { max_delete_count: 1000 }\n`)
+  engine.pipeline('customers', `${customersYaml}guards: { max_delete_count: 1000 }\n`)
+  return {
+    catalog(n: number): string {
+      const rows = [...products(110).slice(n * 3).map((row, i) => (i % 9 === 0 ? goodProduct(i + n * 3, 500 + n) : row)), ...products(n * 5, 900)]
+      engine.write('feed.xml', rss(rows.map((row) => item(row))))
+      return catalogDigest(rows.map(wanted))
+    },
+    audience(n: number): string {
+      const rows = [...customers(300, 51).slice(n * 4).map((row, i) => (i % 20 === n % 20 ? { ...customer(5_000 + 100 * n + i, chance(i)), key: row.key } : row)), ...customers(n * 5, 52, 900)]
+      engine.write('crm.csv', crm(rows))
+      return audienceDigest(identifiersOf(rows))
+    },
+  }
+}
+
+const labels = labelsOf(join(root, 'src/sync'))
+
+test('there are enough named instants', () => {
+  expect(labels.length).toBeGreaterThanOrEqual(15)
+})
+
+test('killed at each named instant, in turn, with a run after each', async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  const { catalog, audience } = waves(engine)
+  catalog(0)
+  audience(0)
+  await engine.run('shop')
+  await engine.run('customers')
+  let wave = 0
+  const reached: string[] = []
+  for (const label of labels) {
+    wave++
+    const name = wave % 2 === 0 ? 'shop' : 'customers'
+    const expected = name === 'shop' ? catalog(wave) : audience(wave)
+    const before = await engine.mark()
+    const fault = label === 'reconcile.split' ? { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } } : { kind: 'commit_then_reset' }
+    if (label === 'reconcile.ambiguous' || label === 'reconcile.split') await control.fault({ path: '/12/' }, fault)
+    if (label === 'settle.opened') await run(engine, name, { CRASH_AT: 'push.in_flight' })
+    if ((await run(engine, name, { CRASH_AT: label })) === 'SIGKILL') reached.push(label)
+    const inFlight = Number((await engine.db.query<{ n: string }>(`select count(*) as n from sluice.batch where status = 'in_flight'`))[0]?.n)
+    await control.clearFaults()
+    // A new expected state every time; a plan killed before its commit leaves nothing, one after it is carried on.
+    const report = await engine.run(name)
+    expect([label, report.status, report.error?.code]).toEqual([label, 'succeeded', undefined])
+    expect([label, (await (name === 'shop' ? control.catalog() : control.audience())).digest]).toEqual([label, expected])
+    const sent = await engine.writes(before)
+    const repeats = sent.length - new Set(sent.map(({ body_sha256 }) => body_sha256)).size
+    expect([label, repeats <= inFlight + 2]).toEqual([label, true])
+  }
+  expect(labels.filter((label) => !reached.includes(label))).toEqual([])
+  expect(await control.violations()).toEqual([])
+}, 180_000)
+
+test('killed behind a plan whose deletes are withheld: the next run withholds them too, and says so', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(40).map((row) => item(row))))
+  await engine.run('shop')
+  engine.write('feed.xml', rss(products(20).map((row) => item(row))))
+  expect(await run(engine, 'shop', { CRASH_AT: 'plan.after_commit' })).toBe('SIGKILL')
+  expect(await engine.run('shop')).toMatchObject({ status: 'withheld', counts: { withheld: 20, deletes: 0 } })
+  expect(await engine.run('shop', { approveDeletes: 20 })).toMatchObject({ status: 'succeeded', counts: { deletes: 20 } })
+})
+
+const seed = Number(process.env['SLUICE_SEED'] ?? Date.now() % 1_000_000)
+
+test(`killed at random instants (SLUICE_SEED=${seed}), 20 times, then left alone`, async () => {
+  // The horizon of the command: what its killed runs left in flight is waited for.
+  await using engine = await engineUnderTest({ settings: { horizonMs: 10_000 } })
+  const { control } = engine.sandbox
+  const random = chance(seed)
+  const { audience } = waves(engine)
+  audience(0)
+  await engine.run('customers')
+  let expected = ''
+  let killed = 0
+  for (let i = 1; i <= 20; i++) {
+    if (i % 5 === 1) expected = audience(i)
+    // Every answer takes a moment, so that instants in the middle of a push are hit too.
+    await control.fault({ path: '/12/accounts' }, { kind: 'delay', ms: 150 }, 4)
+    if ((await run(engine, 'customers', {}, 200 + random() * 1_400)) === 'SIGKILL') killed++
+    if (i % 5 === 0) {
+      await control.clearFaults()
+      const report = await engine.run('customers')
+      expect([i, report.status, report.error?.code]).toEqual([i, 'succeeded', undefined])
+      expect([i, (await control.audience()).digest]).toEqual([i, expected])
+    }
+  }
+  expect(killed).toBeGreaterThan(0)
+  const sent = await engine.writes()
+  const repeats = sent.length - new Set(sent.map(({ body_sha256 }) => body_sha256)).size
+  expect(repeats).toBeLessThanOrEqual(killed * 4)
+  expect(await control.violations()).toEqual([])
+}, 180_000)
+
+/** Labels of every crash point below `folder`. */
+function labelsOf(folder: string): string[] {
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
+  return files.flatMap((file) => Array.from(readFileSync(join(folder, file), 'utf8').matchAll(/crashPoint\('([^']+)'\)/g), ([, label = '']) => label)).toSorted()
+}
