@@ -42,6 +42,8 @@ export interface Sandbox {
   readonly credentials: SandboxCredentials
   readonly reset: () => Promise<void>
   readonly close: () => Promise<void>
+  /** `await using sandbox = await startSandbox()` closes it. */
+  readonly [Symbol.asyncDispose]: () => Promise<void>
 }
 
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
@@ -77,6 +79,13 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       Promise.resolve(area.onClock?.(world, world.stateOf(area.name))).catch((error: unknown) => world.log.error({ area: area.name, error: String(error) }, 'timed work failed'))
   }, 1000)
   beat.unref()
+  const close = async () => {
+    clearInterval(beat)
+    runner.clear()
+    world.stop()
+    await server.close()
+    engine.closeJournal()
+  }
   return {
     url: world.url,
     port,
@@ -84,12 +93,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     reset: async () => {
       await control.reset()
     },
-    close: async () => {
-      clearInterval(beat)
-      runner.clear()
-      world.stop()
-      await server.close()
-      engine.closeJournal()
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   }
 }

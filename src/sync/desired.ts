@@ -8,7 +8,7 @@
  * object only, and all that once stood beside a deleted one are known.
  */
 import type pg from 'pg'
-import { contentHash } from './stage.ts'
+import { contentHash, stagedKind } from './stage.ts'
 
 export interface DesiredContext {
   readonly client: pg.PoolClient
@@ -38,6 +38,20 @@ export async function collectRemovals(client: pg.PoolClient, options: { readonly
   await client.query('drop table if exists removal')
   await client.query(
     `create temp table removal as select key, what as cause from change where what in ('leaving', 'suppressed'${options.absent ? `, 'absent'` : ''})`,
+  )
+}
+
+/**
+ * On a list without keys of its own a person who leaves is known by an identifier, and may have come with more of them:
+ * every record that holds one of a leaving row's identifiers leaves too. Adds them to the diff's changes.
+ */
+export async function leaveByIdentifier({ client, destinationId }: DesiredContext): Promise<void> {
+  await client.query(
+    `insert into change
+     select distinct r.key, 'leaving'
+     from stage s cross join lateral unnest(s.identifiers) as i (identifier)
+       join sluice.record r on r.destination_id = ${destinationId} and i.identifier = any (r.identifiers)
+     where s.kind = ${stagedKind.leaving} and not exists (select from change c where c.key = r.key and c.what <> 'absent')`,
   )
 }
 

@@ -11,7 +11,7 @@ import { forgetDigests, replaceDigests, updateDigests, type UnseenDigests } from
 import type { RunRow } from '../store/runs.ts'
 import { brake } from './brake.ts'
 import { crashPoint } from './crashPoint.ts'
-import { applyUpserts, type DesiredContext } from './desired.ts'
+import { applyUpserts, leaveByIdentifier, type DesiredContext } from './desired.ts'
 import { diffStage, type Diff } from './diff.ts'
 import type { EngineDeps } from './engine.ts'
 import { freeze } from './freeze.ts'
@@ -88,6 +88,7 @@ async function planInTransaction(deps: EngineDeps, client: pg.PoolClient, pipeli
   }
   deps.onProgress?.({ stage: 'diff', done: 0 })
   const diff = input.reading === 'unread' ? await noChanges(client) : await diffStage(client, destinationId, input.reading)
+  if (destination.kind === 'do-not-reach') await leaveByIdentifier(desired)
   crashPoint('plan.diffed')
   if (keys === 'products' && diff.updates > 0) await judgeChanges(deps, client, pipeline, run)
   const updateFields = keys === 'products' ? await fieldsUpdated(client, destinationId, diff.updates) : []

@@ -134,7 +134,7 @@ function stageRow(
   if (record.kind === 'member' && record.expiresAtMs !== undefined && record.expiresAtMs <= options.startedAtMs) {
     return {
       line: row.line,
-      code: 'EXPIRED',
+      code: 'EXPIRES_AT_INVALID',
       field: 'expires_at',
       message: 'the membership has ended already',
       mend: 'give a later expires_at, or leave the row out',

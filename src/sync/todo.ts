@@ -91,7 +91,7 @@ async function collectGroups(context: TodoContext): Promise<number> {
 function renewalDue({ destinationId, renewBeforeMs }: TodoContext, ownEnd: boolean): string {
   return `m.held > 0 and m.expires_at <= clock_timestamp() + ${renewBeforeMs * 1.5} * interval '1 millisecond'
     and m.expires_at <= clock_timestamp() + (${renewBeforeMs}
-      + ${renewBeforeMs * 0.5} * (get_byte(m.group_key, 0) * 256 + get_byte(m.group_key, 1)) / 65536.0) * interval '1 millisecond'
+      + ${renewBeforeMs * 0.5}::float8 * (get_byte(m.group_key, 0) * 256 + get_byte(m.group_key, 1)) / 65536.0) * interval '1 millisecond'
     ${ownEnd ? `and not exists (select from sluice.record r where r.destination_id = ${destinationId} and r.key = m.group_key and r.expires_at is not null)` : ''}`
 }
 

@@ -70,7 +70,8 @@ async function openTarget(url: string): Promise<Sandbox> {
     if (await targetHasDoor()) await fetch(`${url}/_sandbox/reset`, { method: 'POST' })
   }
   await reset()
-  return { url, port: Number(new URL(url).port), credentials: sandboxCredentials, reset, close: () => Promise.resolve() }
+  const close = () => Promise.resolve()
+  return { url, port: Number(new URL(url).port), credentials: sandboxCredentials, reset, close, [Symbol.asyncDispose]: close }
 }
 
 export async function signedCall(base: string, method: string, path: string, options: CallOptions = {}): Promise<CallResult> {

@@ -4,7 +4,7 @@ import { type Logger, silentLogger } from '../../log.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { type EndpointName, endpoints, findEndpoint } from '../contract/index.ts'
 import { type CallResult, type Caller, createCaller } from './caller.ts'
-import type { ServiceConfig } from './config.ts'
+import type { ClientConfig, ServiceConfig } from './config.ts'
 import { encodePairs } from './encode.ts'
 import { List } from './list.ts'
 import { createSpelling, type Spelling } from './names.ts'
@@ -41,11 +41,13 @@ export type Client = Methods & General
  * `ServiceError`s: match on class or `code`. `close` ends its connections.
  *
  * ```ts
- * const client = createClient({ baseUrl, adsBaseUrl, adsVersion: '12', consumerKey, consumerSecret, accessToken, accessTokenSecret })
+ * const client = createClient({ baseUrl, consumerKey, consumerSecret, accessToken, accessTokenSecret })
  * for await (const product of client.products.list({ product_catalog_id: '4001' })) …
  * ```
  */
-export function createClient(config: ServiceConfig, options: ClientOptions = {}): Client {
+export function createClient(given: ClientConfig, options: ClientOptions = {}): Client {
+  // One address is enough for a sandbox, which serves all three hosts.
+  const config: ServiceConfig = { adsBaseUrl: given.baseUrl, adsSandboxBaseUrl: given.adsBaseUrl ?? given.baseUrl, adsVersion: '12', ...given }
   const sender = createSender(config, options)
   const spelling = createSpelling(config.names)
   const clock = options.clock ?? systemClock

@@ -17,3 +17,6 @@ export interface ServiceConfig {
   /** Neutral word of the specification → the service's own spelling (`SLUICE_SERVICE_NAMES`). */
   readonly names?: Readonly<Record<string, string>>
 }
+
+/** `createClient` takes the advertising hosts to be the core host, and the version to be 12, unless told otherwise. */
+export type ClientConfig = Omit<ServiceConfig, 'adsBaseUrl' | 'adsVersion'> & Partial<Pick<ServiceConfig, 'adsBaseUrl' | 'adsVersion'>>
