@@ -1,0 +1,172 @@
+/** What happens to memberships and products over their life: renewal, suppression, consent, stale rows, missing ones. */
+import { describe, expect, test } from 'vitest'
+import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
+import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
+import { chance, crm, customer, customers, customersYaml, identifiersOf } from './customers.ts'
+import { goodProduct, item, products, rss, wanted } from './products.ts'
+
+const people = (names: readonly string[], more = '') => `customer_id,email,ok${more === '' ? '' : ',more'}\n${names.map((name) => `${name.split(':')[0]},${name.split(':')[0]}@example.com,${name.split(':')[1] ?? 'yes'}`).join('\n')}\n`
+const peopleYaml = `source: { url: "{folder}/people.csv" }
+map: { key: customer_id, email: email }
+consent: { column: ok, values: ["yes"] }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
+guards: { max_delete_count: 1000 }
+`
+const listYaml = `source: { url: "{folder}/optouts.csv" }
+map: { email: email, remove: { column: status, values: ["resubscribed"] } }
+destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }
+`
+const mails = (...names: string[]) => audienceDigest(names.map((name) => email(`${name}@example.com`)))
+
+/** As if everything confirmed so far had been confirmed that long ago. */
+async function age(engine: EngineUnderTest, interval: string, seconds: number): Promise<void> {
+  await engine.db.execute(`update sluice.remote set expires_at = expires_at - interval '${interval}', synced_at = synced_at - interval '${interval}'`)
+  await engine.sandbox.control.advance(seconds)
+}
+
+const day = 86_400
+
+test('memberships are renewed before they end, over days; what ended is sent again', async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  const rows = customers(400, 61)
+  engine.pipeline('customers', customersYaml)
+  engine.write('crm.csv', crm(rows))
+  await engine.run('customers')
+  await age(engine, '300 days', 0)
+  expect((await engine.run('customers')).counts).toMatchObject({ renewals: 0, requests: 0 })
+  // 13 months are 395 days at the least: from 45 days before the end on, some each day, all by 30 days before it.
+  const renewed: number[] = []
+  for (let i = 0; i < 8; i++) {
+    await age(engine, i === 0 ? '49 days' : '3 days', 0)
+    const report = await engine.run('customers')
+    expect([i, report.status, report.error]).toEqual([i, 'succeeded', undefined])
+    expect(report.counts).toMatchObject({ creates: 0, updates: 0, deletes: 0 })
+    expect(imbalance(report.counts)).toEqual([])
+    renewed.push(report.counts.renewals)
+  }
+  expect(renewed.reduce((sum, n) => sum + n, 0)).toBeGreaterThanOrEqual(rows.length)
+  expect(renewed.filter((n) => n > 0).length).toBeGreaterThanOrEqual(4)
+  expect(Math.max(...renewed)).toBeLessThan(rows.length / 2)
+
+  // Fourteen months with nobody running it: everything lapsed, and everything comes back.
+  await age(engine, '430 days', 430 * day)
+  expect((await control.audience()).members).toBe(0)
+  expect(await engine.run('customers')).toMatchObject({ status: 'succeeded', counts: { deletes: 0 } })
+  // The sandbox's time is ahead of ours: only that it was all sent can be seen.
+  const [open] = await engine.db.query<{ n: string }>(`select count(*) as n from sluice.remote where expires_at < clock_timestamp()`)
+  expect(Number(open?.n)).toBe(0)
+})
+
+describe.for(['user', 'identifier'])('where a delete reaches the %s', (reach) => {
+  test.for([1, 40])('shared and changed identifiers end right, %i users an operation', async (packed) => {
+    await using engine = await engineUnderTest()
+    const { control } = engine.sandbox
+    await control.switches({ delete_reach: reach })
+    engine.pipeline('customers', `${customersYaml.replace('1nmth }', `1nmth, users_per_operation: ${packed} }`)}guards: { max_delete_count: 1000 }\n`)
+    // Families share addresses, so that one delete may reach what others still hold.
+    let rows = customers(80, 62).map((row, i) => (i % 4 === 0 ? row : { ...row, cells: [row.cells[0], `family.${i % 7}@example.org`, '', 'US', ''] as const, identifiers: [row.identifiers[0] ?? email(''), email(`family.${i % 7}@example.org`)] }))
+    for (let wave = 0; wave < 5; wave++) {
+      engine.write('crm.csv', crm(rows))
+      const report = await engine.run('customers')
+      expect([wave, report.status]).toEqual([wave, 'succeeded'])
+      expect(imbalance(report.counts)).toEqual([])
+      expect([wave, (await control.audience()).digest]).toEqual([wave, audienceDigest(identifiersOf(rows))])
+      rows = rows.flatMap((row, i) => (i % 11 === wave ? [] : i % 7 === wave ? [{ ...customer(1_000 * (wave + 1) + i, chance(i)), key: row.key }] : [row]))
+    }
+    expect(await control.violations()).toEqual([])
+  })
+})
+
+test('whoever is put on the do-not-reach list leaves the audience, and comes back when taken off it', async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  engine.pipeline('people', peopleYaml)
+  engine.pipeline('optouts', listYaml)
+  engine.write('people.csv', people(['ann', 'ben', 'cat']))
+  await engine.run('people')
+  engine.write('optouts.csv', 'email,status\n BEN@example.com ,out\n')
+  expect((await engine.run('optouts')).status).toBe('succeeded')
+  expect((await control.audience('2dnr')).digest).toBe(mails('ben'))
+
+  // Same file as before, and yet there is something to do.
+  const report = await engine.run('people')
+  expect(report).toMatchObject({ status: 'succeeded', counts: { read: 3, suppressed: 1, valid: 2, deletes: 1 } })
+  expect(imbalance(report.counts)).toEqual([])
+  expect((await control.audience()).digest).toBe(mails('ann', 'cat'))
+  // Another source brings him again: still not.
+  engine.write('people.csv', people(['ben', 'ann', 'cat', 'dan']))
+  expect(await engine.run('people')).toMatchObject({ counts: { suppressed: 1, creates: 1, deletes: 0 } })
+  expect((await control.audience()).digest).toBe(mails('ann', 'cat', 'dan'))
+
+  // Gone from the file is no word to take him off; `remove` is.
+  engine.write('optouts.csv', 'email,status\neve@example.com,out\n')
+  expect(await engine.run('optouts')).toMatchObject({ counts: { deletes: 0 } })
+  expect((await control.audience('2dnr')).digest).toBe(mails('ben', 'eve'))
+  engine.write('optouts.csv', 'email,status\nben@example.com,resubscribed\neve@example.com,out\n')
+  expect(await engine.run('optouts')).toMatchObject({ status: 'succeeded', counts: { deletes: 1 } })
+  expect((await control.audience('2dnr')).digest).toBe(mails('eve'))
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { suppressed: 0, creates: 1 } })
+  expect((await control.audience()).digest).toBe(mails('ann', 'ben', 'cat', 'dan'))
+  expect(await control.violations()).toEqual([])
+})
+
+test('without consent nobody is sent, and consent withdrawn is a delete', async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  engine.pipeline('people', peopleYaml)
+  engine.write('people.csv', people(['ann', 'ben:no', 'cat:YES', 'dan:']))
+  expect(await engine.run('people')).toMatchObject({ counts: { read: 4, suppressed: 2, valid: 2, creates: 2 } })
+  expect((await control.audience()).digest).toBe(mails('ann', 'cat'))
+  engine.write('people.csv', people(['ann:no', 'ben', 'cat']))
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { suppressed: 1, deletes: 1, creates: 1 } })
+  expect((await control.audience()).digest).toBe(mails('ben', 'cat'))
+})
+
+test('a row that became invalid leaves its record as it was', async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  engine.pipeline('people', peopleYaml)
+  engine.write('people.csv', people(['ann', 'ben', 'cat']))
+  await engine.run('people')
+  engine.write('people.csv', people(['ann', 'ben', 'cat']).replace('ben@example.com', 'ben at home'))
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { read: 3, rejected: 1, valid: 2, stale: 1, deletes: 0 } })
+  expect((await control.audience()).digest).toBe(mails('ann', 'ben', 'cat'))
+  engine.write('people.csv', people(['ann', 'cat']))
+  expect(await engine.run('people')).toMatchObject({ counts: { stale: 0, deletes: 1 } })
+  expect((await control.audience()).digest).toBe(mails('ann', 'cat'))
+})
+
+test.for(['out-of-stock', 'keep'] as const)('missing: %s', async (missing) => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  const rows = products(12)
+  engine.pipeline('shop', catalogYaml('feed.xml', `, missing: ${missing}`))
+  const feed = (some: typeof rows) => engine.write('feed.xml', rss(some.map((row) => item(row))))
+  feed(rows)
+  await engine.run('shop')
+  feed(rows.slice(3))
+  const report = await engine.run('shop')
+  expect(report).toMatchObject({ status: 'succeeded', counts: { deletes: 0, updates: missing === 'keep' ? 0 : 2 } })
+  expect(imbalance(report.counts)).toEqual([])
+  const gone = (row: (typeof rows)[number]) => (missing === 'keep' ? wanted(row) : { ...wanted(row), availability: 'out of stock' })
+  expect((await control.catalog()).digest).toBe(catalogDigest([...rows.slice(0, 3).map(gone), ...rows.slice(3).map(wanted)]))
+  expect((await engine.run('shop')).counts.requests).toBe(0)
+  // Back as if nothing had been.
+  feed(rows)
+  expect((await engine.run('shop')).status).toBe('succeeded')
+  expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(wanted)))
+})
+
+test('two sources of one pipeline are one catalog; either one missing stops the run', async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  engine.pipeline('shop', 'source: [{ url: "{folder}/a.xml" }, { url: "{folder}/b.xml" }]\ndestination: { kind: catalog, catalog_id: "4001" }\n')
+  const feed = (file: string, some: ReturnType<typeof products>) => engine.write(file, rss(some.map((row) => item(row))))
+  feed('a.xml', products(10))
+  feed('b.xml', [...products(5, 100), goodProduct(3)])
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { read: 16, duplicates: 1, valid: 15, creates: 15 } })
+  feed('b.xml', products(4, 100))
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { deletes: 1, updates: 0 } })
+  expect((await control.catalog()).digest).toBe(catalogDigest([...products(10), ...products(4, 100)].map(wanted)))
+})
