@@ -122,7 +122,8 @@ export function createQuality(): Quality {
       if (garbledCount > 0) note('MOJIBAKE', garbledCount, `${garbledCount} products hold wrongly decoded text`, garbled)
       const repeated = identifiers.above(repeatedRows)
       if (repeated.length > 0) note('IDENTIFIER_REPEATED', repeated.length, `${repeated.length} identifiers stand on more than ${repeatedRows} rows each, the most frequent on ${repeated[0]?.[1] ?? 0}`)
-      if (members >= judgedFrom && (repeated[0]?.[1] ?? 0) > members * 0.3) note('IDENTIFIER_SHARE', repeated[0]?.[1] ?? 0, `one identifier stands on ${percent(repeated[0]?.[1] ?? 0, members)} of the rows`)
+      const most = identifiers.above(1)[0]?.[1] ?? 0
+      if (members >= judgedFrom && most > members * 0.3) note('IDENTIFIER_SHARE', most, `one identifier stands on ${percent(most, members)} of the rows`)
       for (const [kind, count] of filled) note('FILL_RATE', count, `${percent(count, members)} of the members have ${kind}`)
       return { products, members, outOfStock, filled: Object.fromEntries(filled), notes }
     },

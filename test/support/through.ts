@@ -21,6 +21,8 @@ export interface Outcome {
   /** Codes of warnings of rows and header. */
   readonly codes: readonly string[]
   readonly notes: readonly WarningSummary[]
+  /** What the reader says of the whole source. */
+  readonly sourceNotes: readonly string[]
   readonly read: number
   /** Whether absence from this file may mean gone. */
   readonly complete: boolean
@@ -55,9 +57,10 @@ export async function through(content: string | Uint8Array, settings: Settings =
   const rejects: Reject[] = []
   const codes: string[] = []
   let notes: readonly WarningSummary[] = []
+  let sourceNotes: readonly string[] = []
   let read = 0
   let complete = false
-  const outcome = (error?: RunError): Outcome => ({ refused: error?.code, mend: error?.mend, products, members, rejects, codes, notes, read, complete })
+  const outcome = (error?: RunError): Outcome => ({ refused: error?.code, mend: error?.mend, products, members, rejects, codes, notes, sourceNotes, read, complete })
   try {
     const { pipeline, problems } = resolvePipeline({ ...rest, source: { url: file, ...source }, destination }, 'shop', 'shop.yaml')
     const [definition] = pipeline?.sources ?? []
@@ -81,6 +84,7 @@ export async function through(content: string | Uint8Array, settings: Settings =
       const facts = opened.facts()
       if (!started && facts.columns.length > 0) mapper.start(facts.columns)
       notes = mapper.finish(facts, undefined, true).warnings
+      sourceNotes = facts.notes ?? []
       complete = facts.completeness.complete
     } finally {
       await opened.close()
