@@ -1,0 +1,182 @@
+/**
+ * From the contract: for each endpoint a call that breaks one rule, with the parameter that the refusal has to name. Every
+ * parameter's presence, type, bounds, values, and every condition across parameters that is data.
+ */
+import type { Endpoint, Parameter, Rule } from '../../src/service/contract/endpoint.ts'
+
+export interface BrokenCall {
+  readonly what: string
+  readonly query: Readonly<Record<string, string>>
+  readonly json: Readonly<Record<string, unknown>> | undefined
+  /** Of the refusal; the code counts on the advertising host only. */
+  readonly code: string
+  readonly parameter: string
+}
+
+/** Ids that exist in a sandbox's first state, so that a call is refused for what is wrong with it alone. */
+export const FIRST: Readonly<Record<string, string>> = {
+  account_id: '18ce54d4x5t', account_media_id: 'amed1', card_id: '1503831318555086849', card_type: 'image_conversation', media_key: '3_1146654567674912769',
+  scheduled_tweet_id: '917438609065623552', draft_tweet_id: '994747471329873920', curated_category_id: 'b0xt', line_item_curated_category_id: 'yav', line_item_id: '9cqi0',
+  campaign_id: '8wku2', funding_instrument_id: 'lygyi', promoted_tweet_id: '1efwlo', targeting_criterion_id: '2kzxf', product_catalog_id: '4001', custom_audience_id: '1nmth',
+  tailored_audience_id: '1nmth', do_not_reach_list_id: '2dnr', tweet_id: '1166476031668015104', product_set_id: '1', scheduled_feed_id: '1', webhook_id: '1',
+  tailored_audience_permission_id: '1',
+}
+
+/** Values that a rule outside the data would refuse otherwise: country codes, an end after its start. */
+const FITTING: Readonly<Record<string, string>> = { ...FIRST, country_codes: 'US', end_time: '2027-02-01T00:00:00Z' }
+
+export function pathOf(endpoint: Endpoint, ids: Readonly<Record<string, string>> = {}): string {
+  return endpoint.path.replaceAll(/:(\w+)/g, (_, name: string) => ids[name] ?? FIRST[name] ?? '1')
+}
+
+export function brokenCalls(endpoint: Endpoint): readonly BrokenCall[] {
+  const parameters = endpoint.parameters.filter((one) => (one.in === 'query' || one.in === 'body') && !(one.in === 'body' && endpoint.bodyIs === 'array'))
+  const sample = sampleOf(endpoint, parameters)
+  const calls: BrokenCall[] = []
+  const add = (what: string, code: string, parameter: string, changes: Readonly<Record<string, unknown>>): void => {
+    calls.push({ what, code, parameter, ...split(endpoint, { ...sample, ...changes }) })
+  }
+  const invalid = (parameter: Parameter, what: string, value: unknown): void => add(`${parameter.name} ${what}`, 'INVALID_PARAMETER', parameter.name, { [parameter.name]: value })
+
+  calls.push(unknownParameter(endpoint, sample))
+  if (endpoint.body === 'json' && endpoint.bodyIs !== 'array') add('an unknown field', 'INVALID_PARAMETER', 'no_such_field', { no_such_field: '1' })
+  for (const parameter of parameters) {
+    if (parameter.required === true) add(`without ${parameter.name}`, 'MISSING_PARAMETER', parameter.name, { [parameter.name]: undefined })
+    for (const [what, value] of wrongValues(parameter)) invalid(parameter, what, value)
+  }
+  const names = new Set(parameters.map(({ name }) => name))
+  if (names.has('cursor')) add('a cursor that was never given out', 'INVALID_PARAMETER', 'cursor', { cursor: 'no cursor!' })
+  if (names.has('sort_by')) add('sort_by an unknown attribute', 'INVALID_PARAMETER', 'sort_by', { sort_by: 'no_such_attribute-asc' })
+  if (names.has('with_total_count') && names.has('cursor')) add('with_total_count and cursor', 'EXCLUSIVE_PARAMETERS', 'with_total_count', { with_total_count: 'true', cursor: 'x' })
+  for (const rule of endpoint.rules ?? []) for (const [what, code, parameter, changes] of brokenRule(rule, parameters)) add(what, code, parameter, changes)
+  return calls
+}
+
+type Broken = readonly [what: string, code: string, parameter: string, changes: Readonly<Record<string, unknown>>]
+
+function brokenRule(rule: Rule, parameters: readonly Parameter[]): readonly Broken[] {
+  if (rule.kind === 'other') return []
+  const given = (names: readonly string[]): Record<string, unknown> => Object.fromEntries(names.map((name) => [name, valueOf(parameters.find((one) => one.name === name))]))
+  const absent = (names: readonly string[]): Record<string, unknown> => Object.fromEntries(names.map((name) => [name, undefined]))
+  const [first = ''] = rule.names
+  const all = rule.names.join(', ')
+  switch (rule.kind) {
+    case 'exclusive':
+      return [[`${all} at once`, 'EXCLUSIVE_PARAMETERS', first, given(rule.names)]]
+    case 'exactly-one':
+      return [[`${all} at once`, 'EXCLUSIVE_PARAMETERS', first, given(rule.names)], [`none of ${all}`, 'MISSING_PARAMETER', first, absent(rule.names)]]
+    case 'one-of':
+      return [[`none of ${all}`, 'MISSING_PARAMETER', first, absent(rule.names)]]
+    case 'together':
+      return rule.names.map((name) => [`${all} without ${name}`, 'INCLUSIVE_PARAMETERS', name, { ...given(rule.names), [name]: undefined }])
+    case 'required-if': {
+      const { when } = rule
+      const condition = when.absent === true ? absent([when.name]) : { [when.name]: when.is?.[0] ?? valueOf(parameters.find((one) => one.name === when.name)) }
+      return rule.names.map((name) => [`without ${name} where ${when.name} ${when.absent === true ? 'is absent' : 'asks for it'}`, 'MISSING_PARAMETER', name, { ...condition, [name]: undefined }])
+    }
+  }
+}
+
+function* wrongValues({ type, values, min, max, minLength, maxLength, maxItems, in: place, unsettable }: Parameter): Generator<readonly [what: string, value: unknown]> {
+  const inBody = place === 'body'
+  switch (type) {
+    case 'enum':
+      if (values !== undefined) yield ['outside its values', 'NO_SUCH_VALUE']
+      break
+    case 'csv-enum':
+      if (values !== undefined) yield ['with one value outside', `${values[0] ?? ''},NO_SUCH_VALUE`]
+      break
+    case 'boolean':
+      yield ['neither true nor false', 'maybe']
+      break
+    case 'integer':
+    case 'long':
+      yield ['no number', 'many']
+      yield ['a fraction', '1.5']
+      yield ['beyond 64 bits', '9223372036854775808']
+      if (min !== undefined) yield [`below ${min}`, String(min - 1)]
+      if (max !== undefined) yield [`above ${max}`, String(max + 1)]
+      break
+    case 'timestamp':
+    case 'hour':
+      yield ['no time', 'soon']
+      if (type === 'hour') yield ['not a whole hour', '2026-03-01T10:30:00Z']
+      break
+    case 'csv':
+      if (unsettable !== true) yield ['an empty item', 'a,,b']
+      break
+    case 'url':
+      yield ['no URL', 'not a url']
+      break
+    case 'object':
+      yield ['no object', inBody ? [1] : 'x']
+      break
+    case 'array':
+      yield ['no array', inBody ? { a: 1 } : 'x']
+      break
+    case 'string':
+      if (inBody) yield ['no string', 5]
+  }
+  if (maxLength !== undefined && type === 'string') yield [`over ${maxLength} characters`, 'é'.repeat(maxLength + 1)]
+  if (minLength !== undefined && minLength > 1 && type === 'string') yield [`under ${minLength} characters`, 'é'.repeat(minLength - 1)]
+  if (maxItems !== undefined) yield [`over ${maxItems} items`, type === 'array' ? Array.from({ length: maxItems + 1 }, () => ({})) : Array.from({ length: maxItems + 1 }, (_, index) => values?.[0] ?? String(index + 1)).join(',')]
+}
+
+/** Everything that is required, and one of each pair of which one is. */
+function sampleOf(endpoint: Endpoint, parameters: readonly Parameter[]): Record<string, unknown> {
+  const sample: Record<string, unknown> = {}
+  for (const parameter of parameters) if (parameter.required === true) sample[parameter.name] = valueOf(parameter)
+  for (const rule of endpoint.rules ?? []) {
+    if (rule.kind !== 'one-of' && rule.kind !== 'exactly-one') continue
+    const name = rule.names[0] ?? ''
+    if (!rule.names.some((one) => one in sample)) sample[name] = valueOf(parameters.find((one) => one.name === name))
+  }
+  return sample
+}
+
+function valueOf(parameter: Parameter | undefined): unknown {
+  if (parameter === undefined) return 'x'
+  const { type, values, min, minLength, in: place } = parameter
+  const fitting = FITTING[parameter.name]
+  if (fitting !== undefined) return fitting
+  switch (type) {
+    case 'enum':
+    case 'csv-enum':
+      return values?.[0] ?? 'x'
+    case 'integer':
+    case 'long':
+      return place === 'body' ? (min ?? 1) : String(min ?? 1)
+    case 'boolean':
+      return place === 'body' ? true : 'true'
+    case 'timestamp':
+    case 'hour':
+      return '2027-01-01T00:00:00Z'
+    case 'url':
+      return 'https://shop.example.com/'
+    case 'object':
+      return place === 'body' ? {} : '{}'
+    case 'array':
+      return place === 'body' ? [] : '[]'
+    case 'csv':
+      return '1'
+    case 'string':
+      return 'x'.repeat(Math.max(1, minLength ?? 1))
+  }
+}
+
+function unknownParameter(endpoint: Endpoint, sample: Readonly<Record<string, unknown>>): BrokenCall {
+  const { query, json } = split(endpoint, sample)
+  return { what: 'an unknown parameter', code: 'INVALID_PARAMETER', parameter: 'no_such_parameter', query: { ...query, no_such_parameter: '1' }, json }
+}
+
+function split(endpoint: Endpoint, values: Readonly<Record<string, unknown>>): Pick<BrokenCall, 'query' | 'json'> {
+  const query: Record<string, string> = {}
+  const json: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(values)) {
+    if (value === undefined) continue
+    const place = endpoint.parameters.find((one) => one.name === name)?.in
+    if (place === 'body' || (place === undefined && endpoint.body === 'json')) json[name] = value
+    else query[name] = typeof value === 'string' ? value : JSON.stringify(value)
+  }
+  return { query, json: endpoint.body === 'json' && endpoint.bodyIs !== 'array' ? json : undefined }
+}
