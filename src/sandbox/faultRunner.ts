@@ -91,7 +91,9 @@ export class FaultRunner {
 
   async run(seat: FaultSeat, rule: FaultRule, ways: FaultWays): Promise<void> {
     const { fault } = rule
-    const { stage, apply } = planOf(fault)
+    const { stage, apply: usual } = planOf(fault)
+    // Answers without counts stay as they are, and so they have to be true.
+    const apply = fault.kind === 'counts' && fault.apply === undefined && seat.endpoint?.path.endsWith('/users') !== true ? 'all' : usual
     const late = stage === 'after_apply' || stage === 'mid_response' || stage === 'after_response'
     if (!late) await this.#pause(seat, rule, stage)
     const made = await this.#apply(seat, apply, ways)
