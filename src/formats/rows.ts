@@ -32,7 +32,6 @@ export interface SourceFacts {
 }
 
 export interface QualityFigures {
-  readonly rows: number
   readonly members: number
   /** Identifier kind → members that have one at least. */
   readonly filled: Readonly<Record<string, number>>

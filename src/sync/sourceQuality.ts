@@ -20,11 +20,11 @@ export interface SourceQuality {
   readonly row: (row: Row) => void
   readonly add: (mapped: Mapped) => void
   /**
-   * Not `whole`: rows known by their bytes were left out, so shares are held against the size of the last reading.
+   * `skipped` rows were known by their bytes and not mapped: they count as good, and nothing is said of all rows.
    *
    * @throws RunError FILE_SPREADSHEET_DAMAGE, FILE_MAPPING
    */
-  readonly finish: (facts: SourceFacts, previous: SourceFacts | undefined, whole: boolean) => SourceVerdict
+  readonly finish: (facts: SourceFacts, previous: SourceFacts | undefined, skipped: number) => SourceVerdict
 }
 
 /** A mapper whose rows are looked at on their way, one source after the other. */
@@ -82,8 +82,8 @@ export function createSourceQuality(): SourceQuality {
       }
       quality.add(mapped)
     },
-    finish: (facts, previous, whole) => {
-      const total = whole ? rows : Math.max(rows, previous?.quality?.rows ?? 0)
+    finish: (facts, previous, skipped) => {
+      const total = rows + skipped
       if (total >= judgedFrom && damaged.count > total * damagedShare) {
         throw new RunError('FILE_SPREADSHEET_DAMAGE', `${damaged.count} of ${total} rows were changed by a spreadsheet (exponents, #N/A, dates made of numbers)`, {
           where: `${facts.uri}, first on line ${damaged.first}`,
@@ -100,15 +100,15 @@ export function createSourceQuality(): SourceQuality {
       const warnings: WarningSummary[] = []
       const tell = (code: string, field: string, message: string, count: number, lines: readonly number[] = []) => warnings.push({ code, field, message, count, lines })
       for (const { code, message, count, examples } of notes) {
-        if (code === 'FILL_RATE' || code === 'OUT_OF_STOCK_SHARE' || (!whole && shares.has(code))) continue
+        if (code === 'FILL_RATE' || code === 'OUT_OF_STOCK_SHARE' || (skipped > 0 && shares.has(code))) continue
         tell(code, '', examples.length === 0 ? message : `${message}: ${examples.join(', ')}`, count)
       }
       for (const [column, what] of personal.found()) tell('PERSONAL_COLUMN', column, `the column "${column}" holds what looks like ${what}`, 1)
       if (total >= judgedFrom && roles.count > total * roleShare) tell('EMAIL_ROLE_SHARE', 'email', `${roles.count} of ${total} rows have an address of a role or an example`, roles.count, [roles.first])
       for (const column of vanished(facts, previous)) tell('COLUMN_VANISHED', column, `the column "${column}" was there last time`, 1)
-      const figures = !whole && previous?.quality !== undefined ? previous.quality : { rows, members, filled }
-      for (const [kind, before, now] of fallen(previous?.quality, figures)) tell('FILL_RATE_FELL', kind, `${now} % of the members have ${kind}, last time ${before} %`, 1)
-      return { warnings, figures }
+      const own = { members, filled }
+      for (const [kind, before, now] of fallen(previous?.quality, own)) tell('FILL_RATE_FELL', kind, `${now} % of the members have ${kind}, last time ${before} %`, 1)
+      return { warnings, figures: skipped > 0 ? (previous?.quality ?? own) : own }
     },
   }
 }

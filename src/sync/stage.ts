@@ -59,6 +59,7 @@ export async function stageSources(
   for (const [index, definition] of pipeline.sources.entries()) {
     const source = options.opened.get(index) ?? (await openWhole(deps, definition, options.previous[index], options.gate))
     const writer = pipeline.destination.kind === 'catalog' ? new ProductStage(options.client, index) : new MemberStage(options.client, index)
+    const skipped = skippedBy(options.gate)
     let started: readonly string[] | undefined
     try {
       for await (const rows of source.rows) {
@@ -88,7 +89,7 @@ export async function stageSources(
         if (columns.length === 0) columns = ended.columns
         for (const warning of mapper.start(ended.columns)) warnings.add(warning)
       }
-      const verdict = mapper.finish(ended, options.previous[index], options.gate === undefined)
+      const verdict = mapper.finish(ended, options.previous[index], skippedBy(options.gate) - skipped)
       notes.push(...verdict.warnings)
       facts.push({ ...ended, quality: verdict.figures })
     } catch (error) {
@@ -100,6 +101,11 @@ export async function stageSources(
     }
   }
   return { read, rejected, facts, warnings: [...notes, ...warnings.summaries()], columns }
+}
+
+/** Rows that the gate knew and kept from being parsed. */
+function skippedBy(gate: DigestGate | undefined): number {
+  return gate === undefined ? 0 : gate.unchanged + gate.repeated
 }
 
 /** Opens a source that has to be read whatever the server thinks of it: no conditional request. */

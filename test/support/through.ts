@@ -83,7 +83,7 @@ export async function through(content: string | Uint8Array, settings: Settings =
       }
       const facts = opened.facts()
       if (!started && facts.columns.length > 0) mapper.start(facts.columns)
-      notes = mapper.finish(facts, undefined, true).warnings
+      notes = mapper.finish(facts, undefined, 0).warnings
       sourceNotes = facts.notes ?? []
       complete = facts.completeness.complete
     } finally {

@@ -1,0 +1,203 @@
+/** Outcomes that only a whole run can show: holds, collapsed and contradicting rows, suppression, deletes under the brake. */
+import { expect, test } from 'vitest'
+import { csvOf, goodProduct, itemOf, manyProducts, rssOf, type Fields } from '../../support/through.ts'
+import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
+
+const people = (count: number, change: (index: number) => Fields = () => ({})) => Array.from({ length: count }, (_, i): Fields => ({ id: `C-${i}`, email: `p${i}@example.com`, ...change(i) }))
+const audienceYaml = (file: string, more = '') =>
+  `source: { url: "{folder}/${file}" }\nmap: { key: id, email: email }\n${more}destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\n`
+const listYaml = (file: string) =>
+  `source: { url: "{folder}/${file}" }\nmap: { email: email, remove: { column: status, values: ["resubscribed"] } }\ndestination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }\n`
+
+async function shop(engine: EngineUnderTest, rows: readonly Fields[] | string, more = '') {
+  engine.pipeline('shop', catalogYaml('feed.csv') + more)
+  engine.write('feed.csv', typeof rows === 'string' ? rows : csvOf(rows))
+  const report = await engine.run('shop')
+  expect(imbalance(report.counts)).toEqual([])
+  return report
+}
+
+async function crm(engine: EngineUnderTest, rows: readonly Fields[], more = '') {
+  engine.pipeline('crm', audienceYaml('crm.csv', more))
+  engine.write('crm.csv', csvOf(rows))
+  const report = await engine.run('crm')
+  expect(imbalance(report.counts)).toEqual([])
+  return report
+}
+
+const guardsOf = (report: { readonly guards: readonly { readonly code: string }[] }) => report.guards.map(({ code }) => code)
+
+test('case 1: a zero-byte file fails the run and deletes nothing', async () => {
+  await using engine = await engineUnderTest()
+  await shop(engine, manyProducts(30))
+  const report = await shop(engine, '')
+  expect([report.status, report.error?.code, (await engine.sandbox.control.catalog()).products]).toEqual(['failed', 'FILE_EMPTY', 30])
+})
+
+test('cases 2 and 207: a header alone deletes nothing', async () => {
+  await using engine = await engineUnderTest()
+  await shop(engine, manyProducts(30))
+  const report = await shop(engine, `${Object.keys(goodProduct).join(',')}\n`)
+  expect([report.status, guardsOf(report), (await engine.sandbox.control.catalog()).products]).toEqual(['withheld', ['GUARD_MIN_ROWS'], 30])
+})
+
+test('case 173: a valid feed without items deletes nothing', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rssOf(manyProducts(5).map((product) => itemOf(product))))
+  await engine.run('shop')
+  engine.write('feed.xml', rssOf([]))
+  const report = await engine.run('shop')
+  expect([report.status, guardsOf(report), (await engine.sandbox.control.catalog()).products]).toEqual(['withheld', ['GUARD_MIN_ROWS'], 5])
+})
+
+test('case 57: an id twice with the same content collapses', async () => {
+  await using engine = await engineUnderTest()
+  const report = await shop(engine, [goodProduct, goodProduct])
+  expect(report).toMatchObject({ status: 'succeeded', counts: { read: 2, duplicates: 1, valid: 1, confirmed: 1 } })
+})
+
+test('case 58: an id twice with other content rejects every instance', async () => {
+  await using engine = await engineUnderTest()
+  const report = await shop(engine, [...manyProducts(3), goodProduct, { ...goodProduct, price: '1.00 USD' }])
+  expect(report).toMatchObject({ counts: { read: 5, rejected: 2, valid: 3 }, rejectCodes: [{ code: 'DUPLICATE_CONFLICT', count: 2 }] })
+})
+
+test('case 168: one id twice among many rejects both, the rest goes', async () => {
+  await using engine = await engineUnderTest()
+  const report = await shop(engine, manyProducts(1255, (i) => (i === 700 ? { id: 'P-3', title: 'Other' } : {})))
+  expect(report).toMatchObject({ status: 'succeeded', counts: { read: 1255, rejected: 2, valid: 1253, confirmed: 1253 } })
+})
+
+test('case 59: ids that differ by case are both sent, never in one request', async () => {
+  await using engine = await engineUnderTest()
+  const report = await shop(engine, [{ ...goodProduct, id: 'SKU1' }, { ...goodProduct, id: 'sku1' }])
+  expect(report).toMatchObject({ status: 'succeeded', counts: { valid: 2, confirmed: 2, requests: 2 } })
+  expect(await engine.sandbox.control.violations()).toEqual([])
+})
+
+test('case 84: foreign hosts withhold the run where the owner asks for it', async () => {
+  await using engine = await engineUnderTest()
+  const rules = 'options: { link_hosts: [shop.example.com] }\n'
+  const rows = [goodProduct, { ...goodProduct, id: '2', link: 'https://other.example.com/' }]
+  expect(await shop(engine, rows, `${rules}guards: { hold: [LINK_HOST_OTHER] }\n`)).toMatchObject({ status: 'withheld', counts: { confirmed: 0 } })
+  expect((await shop(engine, rows, rules)).status).toBe('succeeded')
+})
+
+test('case 91: more than a tenth of the products going out of stock withholds the run until it is accepted', async () => {
+  await using engine = await engineUnderTest()
+  await shop(engine, manyProducts(100))
+  const gone = (count: number) => manyProducts(100, (i) => (i < count ? { availability: 'out of stock' } : {}))
+  expect(await shop(engine, gone(11))).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_OUT_OF_STOCK_ROSE' }], counts: { confirmed: 0 } })
+  expect(await shop(engine, gone(10))).toMatchObject({ status: 'succeeded', counts: { updates: 10, confirmed: 10 } })
+  expect(await shop(engine, gone(40), 'guards: { accept: [OUT_OF_STOCK_ROSE] }\n')).toMatchObject({ status: 'succeeded', counts: { updates: 30, confirmed: 30 } })
+})
+
+test('case 186: a shop that flips to out of stock as a whole is withheld', async () => {
+  await using engine = await engineUnderTest()
+  await shop(engine, manyProducts(120))
+  expect(guardsOf(await shop(engine, manyProducts(120, () => ({ availability: 'out of stock' }))))).toEqual(['GUARD_OUT_OF_STOCK_ROSE'])
+})
+
+test('prices that moved far and columns that vanished are told, and withhold only where asked', async () => {
+  await using engine = await engineUnderTest()
+  await shop(engine, manyProducts(120, () => ({ color: 'red' })))
+  const next = manyProducts(120, (i) => (i < 2 ? { price: '99.00 USD' } : {}))
+  const held = await shop(engine, next, 'guards: { hold: [PRICE_MOVED] }\n')
+  expect(held).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_PRICE_MOVED' }] })
+  const report = await shop(engine, next)
+  expect(report.status).toBe('succeeded')
+  expect(report.warnings?.find(({ code }) => code === 'PRICE_MOVED')?.message).toContain('12.99 to 99.00')
+  expect(report.warnings?.map(({ code, field }) => `${code} ${field}`)).toContain('COLUMN_VANISHED color')
+})
+
+test('a fill rate that fell is told', async () => {
+  await using engine = await engineUnderTest()
+  const phones = (given: number) => people(300, (i) => ({ phone: i < given ? `+1202555${String(1000 + i)}` : '' }))
+  engine.pipeline('crm', audienceYaml('crm.csv').replace('email: email }', 'email: email, phone_number: phone }'))
+  engine.write('crm.csv', csvOf(phones(280)))
+  await engine.run('crm')
+  engine.write('crm.csv', csvOf(phones(100)))
+  expect((await engine.run('crm')).warnings?.map(({ code, field }) => `${code} ${field}`)).toContain('FILL_RATE_FELL phone_number')
+})
+
+test('case 110: role addresses beyond one in a hundred withhold the run', async () => {
+  await using engine = await engineUnderTest()
+  expect(await crm(engine, people(100, (i) => (i < 2 ? { email: `info@shop${i}.example.com` } : {})))).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_EMAIL_ROLE_SHARE' }], counts: { confirmed: 0 } })
+})
+
+test('case 112: emails in the phone column fail the run', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('crm', audienceYaml('crm.csv').replace('email: email', 'phone_number: email'))
+  engine.write('crm.csv', csvOf(people(100)))
+  expect((await engine.run('crm')).error?.code).toBe('FILE_MAPPING')
+})
+
+test('cases 119 and 221: one digest on a third of the rows withholds the run', async () => {
+  await using engine = await engineUnderTest()
+  expect(guardsOf(await crm(engine, people(120, (i) => (i < 60 ? { email: 'a'.repeat(64) } : {}))))).toEqual(['GUARD_IDENTIFIER_SHARE'])
+})
+
+test('case 129: of one person to keep and to let go the removal wins', async () => {
+  await using engine = await engineUnderTest()
+  const rows = [...people(3), { id: 'C-1', email: 'p1@example.com', ok: 'no' }].map((row): Fields => ({ ok: 'yes', ...row }))
+  expect(await crm(engine, rows, 'consent: { column: ok, values: ["yes"] }\n')).toMatchObject({ status: 'succeeded', counts: { read: 4, suppressed: 2, valid: 2, confirmed: 2 } })
+})
+
+test('case 130: a suppressed person is not sent, and counted', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('optouts', listYaml('list.csv'))
+  engine.write('list.csv', 'email,status\np1@example.com,\n')
+  await engine.run('optouts')
+  expect(await crm(engine, people(3))).toMatchObject({ counts: { read: 3, suppressed: 1, valid: 2, confirmed: 2 } })
+})
+
+test('case 135: the removal of somebody never listed changes nothing', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('optouts', listYaml('list.csv'))
+  engine.write('list.csv', 'email,status\np1@example.com,resubscribed\n')
+  expect(await engine.run('optouts')).toMatchObject({ status: 'succeeded', counts: { requests: 0 } })
+})
+
+test('case 182: a shop exported again without accents is a real change', async () => {
+  await using engine = await engineUnderTest()
+  await shop(engine, manyProducts(20, (i) => ({ title: `Café №${i}` })))
+  expect(await shop(engine, manyProducts(20, (i) => ({ title: `Cafe №${i}` })))).toMatchObject({ status: 'succeeded', counts: { updates: 20, confirmed: 20 } })
+})
+
+test('case 183: two products fewer are two deletes under the brake', async () => {
+  await using engine = await engineUnderTest()
+  await shop(engine, manyProducts(218))
+  expect(await shop(engine, manyProducts(216))).toMatchObject({ status: 'succeeded', counts: { deletes: 2, confirmed: 2 } })
+})
+
+test('case 190: a mapped column of colleagues withholds the run until it is accepted', async () => {
+  await using engine = await engineUnderTest()
+  const rows = people(2).map(({ id, email }): Fields => ({ id, 'Contact owner email': email }))
+  const run = async (more = '') => {
+    engine.pipeline('crm', audienceYaml('crm.csv', more).replace('email: email', 'email: "Contact owner email"'))
+    engine.write('crm.csv', csvOf(rows))
+    return engine.run('crm')
+  }
+  expect(guardsOf(await run())).toEqual(['GUARD_OWNER_COLUMN'])
+  expect((await run('guards: { accept: [OWNER_COLUMN] }\n')).status).toBe('succeeded')
+})
+
+test('case 201: a column of people who left that nobody reads withholds the run', async () => {
+  await using engine = await engineUnderTest()
+  const rows = people(2, () => ({ Unsubscribed: 'true' }))
+  expect(guardsOf(await crm(engine, rows))).toEqual(['GUARD_CONSENT_UNMAPPED'])
+  expect((await crm(engine, rows, 'guards: { accept: [CONSENT_UNMAPPED] }\n')).status).toBe('succeeded')
+})
+
+test('case 209: five rows, two good, one invalid, one empty, one repeated in another case: the books balance', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('crm', audienceYaml('crm.csv').replace('key: id', 'key: email'))
+  engine.write('crm.csv', csvOf([{ id: '1', email: 'a@example.com' }, { id: '2', email: 'b@example.com' }, { id: '3', email: 'b@' }, { id: '4', email: '' }, { id: '5', email: 'A@Example.com' }]))
+  expect((await engine.run('crm')).counts).toMatchObject({ read: 5, rejected: 2, duplicates: 1, valid: 2 })
+})
+
+test('case 158: a feed whose price is absent everywhere stops before anything is sent', async () => {
+  await using engine = await engineUnderTest()
+  expect(await shop(engine, manyProducts(10, () => ({ price: '' })))).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_REJECTS' }] })
+})
