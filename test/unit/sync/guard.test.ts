@@ -1,0 +1,60 @@
+/** Every edge of the brake (guarantees I8, I9). */
+import { describe, expect, test } from 'vitest'
+import { guardDeletes, guardRejects, type GuardFacts } from '../../../src/sync/guard.ts'
+
+const guards = { minRows: 1, maxDeleteCount: 10, maxDeletePercent: 10, maxRejectPercent: 50 }
+const calm: GuardFacts = {
+  pipeline: 'shop', guards, valid: 1_000, previousValid: 1_000, read: 1_000, rejected: 0, deletes: 0, confirmed: 1_000, incomplete: undefined, approveDeletes: undefined,
+  absenceDeletes: true, examples: ['SKU-1'],
+}
+const codes = (facts: Partial<GuardFacts>) => guardDeletes({ ...calm, ...facts }).map(({ code }) => code).join(' ')
+
+describe('deletes', () => {
+  test.for<[name: string, facts: Partial<GuardFacts>, codes: string]>([
+    ['none', {}, ''],
+    ['10 of 20: at the count, whatever the percent', { deletes: 10, confirmed: 20, valid: 10, previousValid: 19 }, ''],
+    ['11 of 110: at the percent exactly', { deletes: 11, confirmed: 110 }, ''],
+    ['11 of 109: above both', { deletes: 11, confirmed: 109 }, 'GUARD_DELETES'],
+    ['99 of 1,000: 9.9 %', { deletes: 99 }, ''],
+    ['100 of 1,000: 10 %', { deletes: 100 }, ''],
+    ['101 of 1,000: 10.1 %', { deletes: 101 }, 'GUARD_DELETES'],
+    ['11 with nothing confirmed', { deletes: 11, confirmed: 0 }, 'GUARD_DELETES'],
+    ['no valid row', { valid: 0, deletes: 3, previousValid: 3 }, 'GUARD_MIN_ROWS'],
+    ['no valid row and nothing to delete', { valid: 0, previousValid: undefined }, 'GUARD_MIN_ROWS'],
+    ['one valid row, as many as min_rows', { valid: 1, deletes: 3, previousValid: 4 }, ''],
+    ['fewer than a higher min_rows', { valid: 499, deletes: 3, guards: { ...guards, minRows: 500 } }, 'GUARD_MIN_ROWS'],
+    ['rows fell by half exactly', { valid: 10, previousValid: 20, deletes: 10, confirmed: 20 }, ''],
+    ['rows fell by more than half', { valid: 9, previousValid: 20, deletes: 5, confirmed: 1_000 }, 'GUARD_ROWS_FELL'],
+    ['rows fell, but there were fewer than 20', { valid: 9, previousValid: 19, deletes: 5 }, ''],
+    ['rows fell, but nothing would be deleted', { valid: 9, previousValid: 20 }, ''],
+    ['above both, and rows fell', { valid: 100, deletes: 900 }, 'GUARD_DELETES GUARD_ROWS_FELL'],
+    ['end not proven', { incomplete: 'no closing element', deletes: 1 }, 'GUARD_INCOMPLETE'],
+    ['end not proven, no row', { incomplete: 'no closing element', valid: 0, deletes: 1 }, 'GUARD_MIN_ROWS GUARD_INCOMPLETE'],
+    ['approved exactly', { deletes: 900, valid: 100, approveDeletes: 900 }, ''],
+    ['approved one too few', { deletes: 900, approveDeletes: 899 }, 'GUARD_DELETES'],
+    ['approval is no word on min_rows', { deletes: 3, valid: 0, approveDeletes: 3 }, 'GUARD_MIN_ROWS'],
+    ['approval is no proof of the end', { deletes: 3, incomplete: 'cut', approveDeletes: 3 }, 'GUARD_INCOMPLETE'],
+    ['approval of nothing', { deletes: 101, approveDeletes: 0 }, 'GUARD_DELETES'],
+    ['a source that deletes nothing by absence needs no rows', { valid: 0, absenceDeletes: false, previousValid: 100 }, ''],
+  ])('%s', ([, facts, expected]) => {
+    expect(codes(facts)).toBe(expected)
+  })
+
+  test('a verdict names what it holds and the command that lets it through', () => {
+    expect(guardDeletes({ ...calm, deletes: 101 })).toEqual([
+      { code: 'GUARD_DELETES', message: expect.stringContaining('101 of 1,000') as string, mend: 'sluice run shop --approve-deletes 101', withheld: 101, examples: ['SKU-1'] },
+    ])
+  })
+
+  test('no figure that a person gives lets through what min_rows holds', () => {
+    for (let approveDeletes = 0; approveDeletes < 50; approveDeletes++) expect(codes({ valid: 0, deletes: 20, approveDeletes })).toBe('GUARD_MIN_ROWS')
+  })
+})
+
+describe('rejects', () => {
+  test.for([
+    [0, 0, undefined], [1, 2, undefined], [50, 100, undefined], [51, 100, 'GUARD_REJECTS'], [1, 1, 'GUARD_REJECTS'],
+  ] as const)('%i of %i rows', ([rejected, read, code]) => {
+    expect(guardRejects({ guards, rejected, read, pipeline: 'shop' })?.code).toBe(code)
+  })
+})
