@@ -157,12 +157,6 @@ export async function releaseBatch(tx: Queryable, batch: Pick<ClaimedBatch, 'id'
   if (hit !== 1) throw new LeaseLost()
 }
 
-/** The row is ours until the transaction ends. @throws {LeaseLost} */
-export async function lockBatch(tx: Queryable, batch: Pick<ClaimedBatch, 'id' | 'epoch'>): Promise<void> {
-  const rows = await tx.query(`select from sluice.batch where id = $1 and epoch = $2 and status = 'in_flight' for update`, [batch.id, batch.epoch])
-  if (rows.length !== 1) throw new LeaseLost()
-}
-
 /**
  * Takes back what dead processes held: their lease is over, or they are proven dead. With an attempt begun the bytes may
  * be at the service (ambiguous, and they may land until the horizon); without one nothing left this machine.

@@ -25,7 +25,7 @@ export function mentionsUser(text: string, username: string): boolean {
 }
 
 function matches(text: string, pattern: RegExp): (Place & { readonly value: string })[] {
-  return [...text.matchAll(pattern)].map((match) => {
+  return Array.from(text.matchAll(pattern), (match) => {
     const start = [...text.slice(0, match.index)].length
     return { value: match[0], start, end: start + [...match[0]].length }
   })

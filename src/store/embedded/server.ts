@@ -54,11 +54,6 @@ export async function stopEmbedded(dataDir: string): Promise<boolean> {
   return stop(places)
 }
 
-/** Takes back the wish to keep it: the next command that ends stops it. */
-export function unkeepEmbedded(dataDir: string): void {
-  rmSync(placesOf(dataDir).keep, { force: true })
-}
-
 async function releaseEmbedded(dataDir: string): Promise<void> {
   const places = placesOf(dataDir)
   if (existsSync(places.keep)) return
