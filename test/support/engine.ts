@@ -43,6 +43,8 @@ export interface EngineUnderTest extends AsyncDisposable {
 
 export interface LedgerLine {
   readonly seq: number
+  /** When it arrived, ISO 8601. */
+  readonly time: string
   readonly method: string
   readonly path: string
   readonly status: number

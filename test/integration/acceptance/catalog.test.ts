@@ -95,3 +95,22 @@ test('an id twice with different content: no instance is sent, a synced product 
   expect(imbalance(report.counts)).toEqual([])
   expect((await control.catalog()).digest).toBe(catalogDigest(first.map(wanted)))
 })
+
+test('ids that differ in case only are two products, and never share a request', async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  const rows = [...products(60), ...[3, 4, 30, 59].map((n) => ({ ...goodProduct(n), id: `sku-${n}` })), { ...goodProduct(3), id: 'Sku-3' }]
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(rows.map((row) => item(row))))
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { creates: 65, confirmed: 65 } })
+  expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(wanted)))
+  const batches = await engine.db.query<{ body: Buffer }>('select body from sluice.batch')
+  for (const { body } of batches) {
+    const ids: string[] = JSON.parse(body.toString()).products.map(({ id }: { id: string }) => id.toLowerCase())
+    expect([ids.length <= 25, new Set(ids).size]).toEqual([true, ids.length])
+  }
+  engine.write('feed.xml', rss(rows.slice(0, 60).map((row) => item(row))))
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { deletes: 5 } })
+  expect((await control.catalog()).digest).toBe(catalogDigest(rows.slice(0, 60).map(wanted)))
+  expect(await control.violations()).toEqual([])
+})
