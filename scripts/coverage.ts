@@ -5,7 +5,7 @@ import type { Endpoint, Parameter } from '../src/service/contract/endpoint.ts'
 import { endpoints } from '../src/service/contract/index.ts'
 import { limitOf } from '../src/service/contract/limits.ts'
 import { describeParameter, describeRule } from '../src/service/client/describeParameter.ts'
-import { lineItemParameters, ruleRows, specRows, type RuleRow, type SpecRow } from '../test/support/specRows.ts'
+import { lineItemParameters, ruleRows, specRows, unservedRows, type RuleRow, type SpecRow } from '../test/support/specRows.ts'
 
 export interface TestTitle {
   /** `conformance/client.test.ts`. */
@@ -42,8 +42,8 @@ export function unprovenRows(tests: readonly TestTitle[], rows: readonly RuleRow
 }
 
 /** Tests of conformance and of the client whose file and title say what the row says. */
-function proofsOf({ proof }: RuleRow, tests: readonly TestTitle[]): readonly TestTitle[] {
-  return tests.filter(({ file, title }) => /^conformance|service/.test(file) && proof.test(`${file} ${title}`))
+function proofsOf({ proof, text: said }: RuleRow, tests: readonly TestTitle[]): readonly TestTitle[] {
+  return tests.filter(({ file, title, text }) => /^conformance|service/.test(file) && proof.test(`${file} ${title}`) && (said === undefined || said.test(text)))
 }
 
 /** Tests that call the endpoint: by its name through the client, or by its method and path over HTTP. */
@@ -70,8 +70,9 @@ export function coverageText(tests: readonly TestTitle[]): string {
     lines.push(`## ${area}`, '')
     for (const endpoint of own) lines.push(...endpointLines(endpoint, tests))
   }
-  lines.push('## States, errors and limits', '', '| Section | Row | Tests |', '|---|---|---|')
+  lines.push('## States, line item parameters, errors and limits', '', '| Section | Row | Tests |', '|---|---|---|')
   for (const row of ruleRows) lines.push(`| ${row.section} | ${row.row} | ${named(proofsOf(row, tests), 2)} |`)
+  for (const [section, row, why] of unservedRows) lines.push(`| ${section} | ${row} | not served: ${why} |`)
   return `${lines.join('\n')}\n`
 }
 

@@ -5,7 +5,7 @@ import https from 'node:https'
 import type { CheckOutcome } from './state.ts'
 
 /** The receiver answers within 10 seconds (spec 8). */
-const TIMEOUT_MS = 10_000
+export const RESPONSE_LIMIT_MS = 10_000
 const MAX_ANSWER_BYTES = 65_536
 
 const agents = { http: new http.Agent({ keepAlive: true, maxSockets: 64 }), https: new https.Agent({ keepAlive: true, maxSockets: 64 }) }
@@ -18,10 +18,10 @@ export function sign(bytes: string | Uint8Array, secret: string, form: Signature
 }
 
 /** Sends a challenge and judges the answer (spec 3.1). Never rejects. `token` only to try a receiver with a hostile one. */
-export async function checkWebhook(url: string, secret: string, form: SignatureForm, token: string = randomBytes(32).toString('base64url')): Promise<CheckOutcome> {
+export async function checkWebhook(url: string, secret: string, form: SignatureForm, token: string = randomBytes(32).toString('base64url'), limitMs = RESPONSE_LIMIT_MS): Promise<CheckOutcome> {
   const target = new URL(url)
   target.searchParams.set('crc_token', token)
-  const answer = await send(target, 'GET', {}, undefined)
+  const answer = await send(target, 'GET', {}, undefined, limitMs)
   if ('error' in answer) return isTlsError(answer.error) ? 'tls' : 'transient'
   if (answer.status >= 300 && answer.status < 400) return 'redirect'
   if (answer.status < 200 || answer.status >= 400) return 'transient'
@@ -34,6 +34,7 @@ export interface EventRequest {
   readonly secret: string
   readonly form: SignatureForm
   readonly signature: 'good' | 'bad' | 'none'
+  readonly limitMs?: number
 }
 
 /** Posts an event. Status of the answer, or 0 when none came. Never rejects, follows no redirect. */
@@ -41,16 +42,16 @@ export async function sendEvent(request: EventRequest): Promise<number> {
   const bytes = Buffer.from(request.body)
   const key = request.signature === 'bad' ? `${request.secret}-wrong` : request.secret
   const signature = request.signature === 'none' ? {} : { 'x-service-webhooks-signature': sign(bytes, key, request.form) }
-  const answer = await send(new URL(request.url), 'POST', { 'content-type': 'application/json', 'content-length': bytes.length, ...signature }, bytes)
+  const answer = await send(new URL(request.url), 'POST', { 'content-type': 'application/json', 'content-length': bytes.length, ...signature }, bytes, request.limitMs ?? RESPONSE_LIMIT_MS)
   return 'error' in answer ? 0 : answer.status
 }
 
 type Answer = { readonly status: number; readonly body: string } | { readonly error: Error }
 
-function send(url: URL, method: 'GET' | 'POST', headers: http.OutgoingHttpHeaders, body: Buffer | undefined): Promise<Answer> {
+function send(url: URL, method: 'GET' | 'POST', headers: http.OutgoingHttpHeaders, body: Buffer | undefined, limitMs: number): Promise<Answer> {
   return new Promise((resolve) => {
     const secure = url.protocol === 'https:'
-    const deadline = AbortSignal.timeout(TIMEOUT_MS)
+    const deadline = AbortSignal.timeout(limitMs)
     const request = (secure ? https : http).request(url, { method, headers, agent: secure ? agents.https : agents.http, signal: deadline, ...(secure ? { minVersion: 'TLSv1.2' } : {}) }, (response) => {
       const chunks: Buffer[] = []
       let size = 0
