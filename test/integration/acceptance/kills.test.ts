@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { audienceDigest, catalogDigest } from '../../support/digests.ts'
+import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { chance, crm, customer, customers, customersYaml, identifiersOf } from './customers.ts'
 import { goodProduct, item, products, rss, wanted } from './products.ts'
@@ -93,6 +93,23 @@ test('killed behind a plan whose deletes are withheld: the next run withholds th
   expect(await run(engine, 'shop', { CRASH_AT: 'plan.after_commit' })).toBe('SIGKILL')
   expect(await engine.run('shop')).toMatchObject({ status: 'withheld', counts: { withheld: 20, deletes: 0 } })
   expect(await engine.run('shop', { approveDeletes: 20 })).toMatchObject({ status: 'succeeded', counts: { deletes: 20 } })
+})
+
+test.for(['user', 'identifier'])('killed between a delete that reaches the %s and its update: what stood beside the deleted is there again', async (reach) => {
+  await using engine = await engineUnderTest({ settings: { horizonMs: 10_000 } })
+  const { control } = engine.sandbox
+  await control.switches({ delete_reach: reach })
+  engine.pipeline('customers', customersYaml)
+  const rows = Array.from({ length: 5 }, (_, i) => ({ key: `k${i}`, cells: [`a${i}@example.com`, `b${i}@example.com`, '', 'US', ''] as const, identifiers: [email(`a${i}@example.com`), email(`b${i}@example.com`)] }))
+  engine.write('crm.csv', crm(rows))
+  await engine.run('customers')
+  const fewer = rows.map((row) => ({ ...row, cells: [row.cells[0], '', '', 'US', ''] as const, identifiers: row.identifiers.slice(0, 1) }))
+  engine.write('crm.csv', crm(fewer))
+  expect(await run(engine, 'customers', { CRASH_AT: 'push.reconciled' })).toBe('SIGKILL')
+  expect((await control.audience()).identifiers['email']).toBe(reach === 'user' ? 0 : 5)
+  expect(await engine.run('customers')).toMatchObject({ status: 'succeeded' })
+  expect((await control.audience()).digest).toBe(audienceDigest(identifiersOf(fewer)))
+  expect((await engine.run('customers')).counts.requests).toBe(0)
 })
 
 const seed = Number(process.env['SLUICE_SEED'] ?? Date.now() % 1_000_000)
