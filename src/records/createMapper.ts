@@ -8,6 +8,7 @@ import type { Bound, EchoColumn } from './boundColumns.ts'
 import { hideStray } from './mask.ts'
 import type { RecordMapper, Row } from './record.ts'
 import { mendOf, recordCodes, type RecordCode } from './rejectCodes.ts'
+import { reasonIndexes, withoutGuards } from './rejectsCopy.ts'
 import { trimText } from './text.ts'
 import { TransformFault } from './transforms.ts'
 
@@ -29,7 +30,7 @@ export function createMapper(pipeline: Pipeline): RecordMapper {
     let bound = known.get(key)
     if (bound === undefined) {
       if (known.size >= maxBound) known.clear()
-      bound = bind(columns)
+      bound = boundCopy(bind(columns), columns)
       known.set(key, bound)
     }
     lastColumns = columns
@@ -67,6 +68,13 @@ export function createMapper(pipeline: Pipeline): RecordMapper {
     },
     mask: (row) => boundFor(row.columns).mask(row),
   }
+}
+
+/** Of a corrected rejects file: its reasons are not told as unknown columns, its apostrophes fall away. */
+function boundCopy(bound: Bound, columns: readonly string[]): Bound {
+  const ignored = new Set(reasonIndexes(columns).map((index) => columns[index]))
+  if (ignored.size === 0) return bound
+  return { ...bound, map: (row) => bound.map(withoutGuards(row)), keyOf: (row) => bound.keyOf(withoutGuards(row)), warnings: bound.warnings.filter(({ code, field }) => code !== 'COLUMN_UNKNOWN' || !ignored.has(field)) }
 }
 
 /**
