@@ -1,0 +1,159 @@
+/**
+ * Mutated files through every reader. A reader may read or refuse with a code and a mend; it may not crash, take long,
+ * grow without bounds, or call a damaged file complete that lost rows where the format or its container proves the end.
+ */
+import { readFileSync } from 'node:fs'
+import { gzipSync, zstdCompressSync } from 'node:zlib'
+import fc from 'fast-check'
+import { RunError } from '../../src/errors.ts'
+import { ByteQueue } from '../../src/formats/byteQueue.ts'
+import { readLimits } from '../../src/formats/limits.ts'
+import { openFormat } from '../../src/formats/openFormat.ts'
+import type { SourceDefinition } from '../../src/pipeline/definition.ts'
+import { judgeCompleteness } from '../../src/sources/completeness.ts'
+import { zipOf } from '../unit/formats/zipOf.ts'
+import { csvOf, itemOf, manyProducts, rssOf } from './through.ts'
+
+export interface FuzzReader {
+  readonly name: string
+  readonly seeds: readonly Buffer[]
+  /** Files made up of parts that mean something to the format. */
+  readonly structured: fc.Arbitrary<Buffer>
+  /** The container's checksum covers every byte of data: other rows are never read from it. */
+  readonly checked: boolean
+}
+
+export interface Finding {
+  readonly reader: string
+  readonly run: number
+  readonly what: string
+  /** The input, base64. */
+  readonly input: string
+}
+
+const rows = manyProducts(4, (i) => ({ title: ['Shoe, "red"', 'Café <b>', 'a & b', 'x\ny'][i], price: `${i}.50 USD` }))
+const csv = csvOf(rows)
+const xml = rssOf(rows.map((row) => itemOf(row, '<g:shipping><g:price>1 EUR</g:price></g:shipping><g:note><![CDATA[a ]]]]><![CDATA[> b]]></g:note>')))
+const atom = xml.replace(/<rss.*?<channel>/s, '<feed xmlns="http://www.w3.org/2005/Atom" xmlns:g="http://base.google.com/ns/1.0">').replace('</channel></rss>', '</feed>').replaceAll('item>', 'entry>')
+const lines = rows.map((row) => `${JSON.stringify({ ...row, nested: { price: 1.5 }, list: ['a', 'b'] })}\n`).join('')
+const array = `[${lines.trim().replaceAll('\n', ',\n')}]`
+const real = readFileSync(new URL('../fixtures/feeds/rss.xml', import.meta.url))
+
+const text = fc.string({ unit: fc.constantFrom('a', 'é', '𝄞', ',', ';', '\t', '"', "'", '\n', '\r', '<', '>', '&', ']', '\\', '{', '}', '\0', ' '), maxLength: 12 })
+const joined = (parts: readonly string[], maxLength = 40) => fc.array(fc.oneof(fc.constantFrom(...parts), text), { maxLength }).map((given) => Buffer.from(given.join('')))
+const table = joined(['id,title\n', 'id;title\r\n', 'sep=;\n', '"a ""b"""', '"open', ',', ';', '\n', '\r\n', '# note\n', '\ufeff', '1,a\n', '2,"b\nc"\n'])
+const markup = joined(['<rss xmlns:g="http://base.google.com/ns/1.0">', '<channel>', '<item>', '</item>', '<g:id>', '</g:id>', '<g:price/>', '</channel>', '</rss>', '<![CDATA[', ']]>', '<!--', '-->', '<?xml version="1.0"?>', '<!DOCTYPE a>', '&amp;', '&#0;', '&nbsp;', '<a:b>', '<item x="', '">', '1'])
+const objects = joined(['{"id":"1"}', '{"id":1.50,', '"a":{"b":[', ']', '}', '[', '{', ',', ':', '\n', '"', '\\u', '\\ud800', '\u001e', 'null', 'NaN', '{"id":"1","id":"2"}', '{"__proto__":1}'])
+
+export const fuzzReaders: readonly FuzzReader[] = [
+  { name: 'csv', seeds: [Buffer.from(csv), Buffer.from(csvOf(rows, ';').replaceAll('\n', '\r\n')), Buffer.from(`\ufeff${csv}`, 'utf16le')], structured: table, checked: false },
+  { name: 'tsv', seeds: [Buffer.from(csvOf(rows, '\t'))], structured: table.map((bytes) => Buffer.from(bytes.toString().replaceAll(',', '\t'))), checked: false },
+  { name: 'json lines', seeds: [Buffer.from(lines)], structured: objects, checked: false },
+  { name: 'json array', seeds: [Buffer.from(array)], structured: objects.map((bytes) => Buffer.concat([Buffer.from('['), bytes])), checked: false },
+  { name: 'rss', seeds: [Buffer.from(xml), real], structured: markup, checked: false },
+  { name: 'atom', seeds: [Buffer.from(atom)], structured: markup.map((bytes) => Buffer.from(bytes.toString().replaceAll('item', 'entry').replaceAll('rss', 'feed'))), checked: false },
+  { name: 'gzip', seeds: [gzipSync(csv), Buffer.concat([gzipSync(csv.slice(0, 60)), gzipSync(csv.slice(60))]), gzipSync(xml)], structured: table.map((bytes) => gzipSync(bytes)), checked: true },
+  { name: 'zip', seeds: [zipOf([{ name: 'a.csv', content: csv }]), zipOf([{ name: 'a.csv', content: csv, described: true }])], structured: table.map((bytes) => zipOf([{ name: 'a.csv', content: bytes.toString('latin1') }])), checked: true },
+  { name: 'zstd', seeds: [zstdCompressSync(csv)], structured: table.map((bytes) => zstdCompressSync(bytes)), checked: false },
+]
+
+const tokens = ['"', ',', ';', '\t', '\n', '\r', '\0', '<', '>', '</item>', '<item>', '<![CDATA[', ']]>', '<!--', '&', '&#0;', '{', '}', '[', ']', ':', '\\', '\ufeff', '\u001e', 'PK\u0003\u0004', '\u001f\u008b'].map((one) => Buffer.from(one))
+const slowMs = 5_000
+
+export interface FuzzOptions {
+  readonly reader: FuzzReader
+  readonly runs: number
+  readonly seed: number
+  readonly onRun?: (run: number) => void
+}
+
+/** Runs are numbered: the same seed and number give the same input. One in four is structured, the others are mutations. */
+export async function fuzzReader({ reader, runs, seed, onRun }: FuzzOptions): Promise<Finding[]> {
+  const findings: Finding[] = []
+  const whole = await Promise.all(reader.seeds.map((bytes) => outcome(bytes)))
+  const structured = fc.sample(reader.structured, { numRuns: Math.min(2_000, Math.ceil(runs / 4)), seed })
+  const random = randomOf(seed)
+  for (let run = 0; run < runs; run++) {
+    onRun?.(run)
+    const index = Math.floor(random() * reader.seeds.length)
+    const original = reader.seeds[index] ?? Buffer.of()
+    const parts = structured[Math.floor(random() * structured.length)]
+    const isCut = random() < 0.2
+    const input = isCut ? original.subarray(0, Math.floor(random() * original.length)) : run % 4 === 0 && parts !== undefined ? (run % 8 === 0 ? parts : mutate(parts, random)) : mutate(original, random)
+    const say = (what: string) => findings.push({ reader: reader.name, run, what, input: input.toString('base64') })
+    const started = performance.now()
+    let result: Outcome | undefined
+    try {
+      result = await outcome(input)
+    } catch (error) {
+      say(`crash: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
+    }
+    const took = performance.now() - started
+    if (took > slowMs) say(`took ${Math.round(took)} ms`)
+    const expected = whole[index]
+    if (result?.complete !== true || expected === undefined) continue
+    if (isCut && result.proven && result.rows.length < expected.rows.length) say('a cut file is called complete')
+    if (reader.checked && !(run % 4 === 0) && !isCut && result.proven && expected.rows.some((row) => !result.rows.includes(row))) say('a damaged file that lost rows is called complete')
+  }
+  return findings
+}
+
+interface Outcome {
+  readonly rows: readonly string[]
+  readonly complete: boolean
+  /** By an end mark of the format or its container, not by the file's length alone. */
+  readonly proven: boolean
+}
+
+const definition: SourceDefinition = { uri: 'fuzz', format: 'auto', complete: { kind: 'auto' }, encoding: 'auto', compression: 'auto', csv: { delimiter: 'auto', quote: '"', headerRow: 'auto' }, allowPrivate: false }
+
+/** What became of a file; refused ones are simply not complete. */
+async function outcome(bytes: Buffer): Promise<Outcome> {
+  try {
+    const opened = await openFormat(new ByteQueue(once(bytes)), definition, { name: 'fuzz', limits: readLimits })
+    const found: string[] = []
+    for await (const batch of opened.reader.rows) for (const row of batch) if (row.fault === undefined) found.push(JSON.stringify(row.cells))
+    const end = opened.reader.end()
+    const { complete } = judgeCompleteness({ asked: definition.complete, format: end, transport: { proof: 'file unchanged while read' }, containerProof: opened.containerProof, bytes: bytes.length, sha256: '' })
+    return { rows: found, complete, proven: end.proof !== undefined || opened.containerProof !== undefined }
+  } catch (error) {
+    if (error instanceof RunError && error.where !== undefined && error.mend !== '') return { rows: [], complete: false, proven: false }
+    throw error
+  }
+}
+
+async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes
+}
+
+function mutate(original: Buffer, random: () => number): Buffer {
+  let bytes = original
+  for (let edits = 1 + Math.floor(random() * 4); edits > 0; edits--) {
+    const at = Math.floor(random() * (bytes.length + 1))
+    const kind = random()
+    if (kind < 0.3) {
+      const flipped = Buffer.from(bytes)
+      if (at < flipped.length) flipped[at] = (flipped[at] ?? 0) ^ (1 << Math.floor(random() * 8))
+      bytes = flipped
+    } else if (kind < 0.6) {
+      bytes = Buffer.concat([bytes.subarray(0, at), tokens[Math.floor(random() * tokens.length)] ?? Buffer.of(), bytes.subarray(at)])
+    } else if (kind < 0.8) {
+      bytes = Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 1 + Math.floor(random() * 16))])
+    } else {
+      const from = Math.floor(random() * (bytes.length + 1))
+      bytes = Buffer.concat([bytes.subarray(0, at), bytes.subarray(from, from + Math.floor(random() * 64)), bytes.subarray(at)])
+    }
+  }
+  return bytes
+}
+
+/** mulberry32: small, seeded, the same everywhere. */
+function randomOf(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
