@@ -1,0 +1,24 @@
+/** The same sync in DuckDB, all in SQL: read, normalize, hash, compare with the state of the file before. */
+import { DuckDBInstance } from '@duckdb/node-api'
+
+/** Loads `first` as state, untimed, then stages and compares `second`, timed. */
+export async function duckdb(input: { readonly first: string; readonly second: string; readonly file: string }): Promise<object> {
+  const instance = await DuckDBInstance.create(input.file, { threads: '2' })
+  const connection = await instance.connect()
+  await connection.run(`create table state as ${members(input.first)}`)
+  const started = performance.now()
+  await connection.run(`create temp table stage as ${members(input.second)}`)
+  const reader = await connection.runAndReadAll(
+    `select count(*) from stage s full join state r on s.key = r.key where s.key is null or r.key is null or s.email <> r.email or s.phone <> r.phone`,
+  )
+  const changes = Number(reader.getRows()[0]?.[0])
+  const seconds = (performance.now() - started) / 1000
+  connection.closeSync()
+  instance.closeSync()
+  return { seconds, changes }
+}
+
+function members(file: string): string {
+  return `select customer_id as key, sha256(lower(trim(email))) as email, sha256(regexp_replace(phone, '[^0-9+]', '', 'g')) as phone
+    from read_csv('${file}', header = true, all_varchar = true)`
+}

@@ -1,0 +1,104 @@
+/** The engine as a bench drives it: dependencies, a pipeline in a folder, and a run that reads and diffs but keeps nothing. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { systemClock } from '../src/clock.ts'
+import { silentLogger } from '../src/log.ts'
+import { loadPipeline } from '../src/pipeline/load.ts'
+import { createTransport } from '../src/service/client/index.ts'
+import { fixedCredentials } from '../src/sandbox/start.ts'
+import { openDatabase } from '../src/store/database.ts'
+import { claimRun, ensureDestination, requestRun } from '../src/store/runs.ts'
+import { registerWorker } from '../src/store/workers.ts'
+import { destinationIdentity } from '../src/sync/destinationIdentity.ts'
+import { applyUpserts } from '../src/sync/desired.ts'
+import { diffStage } from '../src/sync/diff.ts'
+import { engineSettings, type EngineDeps } from '../src/sync/engine.ts'
+import { planPipeline } from '../src/sync/index.ts'
+import { readSnapshot } from '../src/sync/snapshot.ts'
+
+export interface Setting {
+  readonly databaseUrl: string
+  /** Holds `pipelines/NAME.yaml`. */
+  readonly folder: string
+  readonly pipeline: string
+  /** Nobody needs to answer there as long as nothing is sent. */
+  readonly serviceUrl?: string
+  readonly full?: boolean
+}
+
+export function writePipeline(folder: string, name: string, yaml: string): void {
+  mkdirSync(join(folder, 'pipelines'), { recursive: true })
+  writeFileSync(join(folder, 'pipelines', `${name}.yaml`), yaml)
+}
+
+export function audienceYaml(csv: string): string {
+  return `source: { url: "${csv}" }\ndestination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\nmap: { key: customer_id, email: email, phone_number: phone }\n`
+}
+
+export async function withEngine<Result>(setting: Setting, work: (deps: EngineDeps) => Promise<Result>): Promise<Result> {
+  const url = setting.serviceUrl ?? 'http://127.0.0.1:9'
+  const db = openDatabase(setting.databaseUrl)
+  const transport = createTransport({ baseUrl: url, adsBaseUrl: url, adsVersion: '12', ...fixedCredentials })
+  try {
+    return await work({
+      db, transport,
+      clock: systemClock,
+      log: silentLogger,
+      workerId: await registerWorker(db, { role: 'bench' }),
+      service: { origin: new URL(url).origin, version: '12' },
+      settings: engineSettings(url),
+      env: {},
+    })
+  } finally {
+    await transport.close()
+    await db.close()
+  }
+}
+
+/**
+ * Reads and diffs, then leaves everything as it was: the snapshot is discarded, the run closed. `apply` also writes the
+ * desired state, inside a transaction that is rolled back; the diff and that are `applySeconds`.
+ */
+export async function readAndDiff(setting: Setting & { readonly apply?: boolean }): Promise<object> {
+  const pipeline = await loadPipeline(join(setting.folder, 'pipelines'), setting.pipeline)
+  return withEngine(setting, async (deps) => {
+    const { id: destinationId } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
+    const runId = await requestRun(deps.db, { pipeline: pipeline.name, destinationId, trigger: 'plan', options: { ...(setting.full ? { full: true } : {}) } })
+    const run = await claimRun(deps.db, runId ?? 0, deps.workerId, deps.settings.leaseMs)
+    if (typeof run === 'string') throw new Error(`the run is ${run}`)
+    const client = await deps.db.connect()
+    try {
+      const started = performance.now()
+      const snapshot = await readSnapshot(deps, client, pipeline, run)
+      const readAt = performance.now()
+      await client.query('begin')
+      const diff = snapshot.reading === 'unread' ? undefined : await diffStage(client, destinationId, snapshot.reading)
+      const endedAt = performance.now()
+      if (setting.apply) await applyUpserts({ client, destinationId, snapshotId: snapshot.snapshotId, keys: pipeline.destination.kind === 'catalog' ? 'products' : 'identifiers' })
+      const appliedAt = performance.now()
+      await client.query('rollback')
+      return {
+        seconds: (endedAt - started) / 1000,
+        readSeconds: (readAt - started) / 1000,
+        applySeconds: (appliedAt - readAt) / 1000,
+        reading: snapshot.reading,
+        rows: snapshot.rows,
+        diff,
+      }
+    } finally {
+      client.release(true)
+      await deps.db.execute(`update sluice.snapshot set status = 'discarded', closed_at = clock_timestamp() where run_id = $1 and status = 'open'`, [run.id])
+      await deps.db.execute(`update sluice.run set status = 'succeeded', finished_at = clock_timestamp() where id = $1`, [run.id])
+    }
+  })
+}
+
+/** A whole plan, stored, not sent. */
+export async function plan(setting: Setting): Promise<object> {
+  const pipeline = await loadPipeline(join(setting.folder, 'pipelines'), setting.pipeline)
+  return withEngine(setting, async (deps) => {
+    const started = performance.now()
+    const report = await planPipeline(deps, pipeline, setting.full ? { full: true } : {})
+    return { seconds: (performance.now() - started) / 1000, planId: report.planId, requests: report.requests, counts: report.counts }
+  })
+}

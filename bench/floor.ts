@@ -1,0 +1,36 @@
+/** The floor of every ratio: Postgres loading the bytes of the file into an unlogged table, by psql where there is one. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { createReadStream } from 'node:fs'
+import { pipeline } from 'node:stream/promises'
+import pg from 'pg'
+import { from } from 'pg-copy-streams'
+import { median } from './figure.ts'
+
+export interface Floor {
+  readonly seconds: number
+  readonly by: string
+}
+
+/** Middle of five loads. */
+export async function copyFloor(url: string, csv: string): Promise<Floor> {
+  const psql = spawnSync('psql', ['--version']).status === 0
+  const measured: number[] = []
+  for (let i = 0; i < 5; i++) measured.push(await copyOnce(url, csv, psql))
+  return { seconds: median(measured), by: psql ? 'psql \\copy' : 'COPY by pg-copy-streams' }
+}
+
+async function copyOnce(url: string, csv: string, psql: boolean): Promise<number> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query('drop table if exists public.raw')
+    await client.query('create unlogged table public.raw (customer_id text, email text, phone text, name text)')
+    const started = performance.now()
+    if (psql) execFileSync('psql', [url, '-qc', `\\copy public.raw from '${csv}' csv header`])
+    else await pipeline(createReadStream(csv), client.query(from('copy public.raw from stdin (format csv, header)')))
+    return (performance.now() - started) / 1000
+  } finally {
+    await client.query('drop table if exists public.raw')
+    await client.end()
+  }
+}
