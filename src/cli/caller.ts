@@ -87,7 +87,7 @@ export function createCaller(service: KnownService, signal: AbortSignal): Caller
 }
 
 /** What went wrong with a call as a typed error that names parameter, rule and mend. */
-export async function refusal(exchange: Exchange, call: Pick<Call, 'method' | 'path'>): Promise<Error> {
+export async function refusal(exchange: Exchange, call: Pick<Call, 'method' | 'path'> & { readonly auth?: Call['auth'] }): Promise<Error> {
   const { serviceError } = await import('./refusal.ts')
   return serviceError(exchange, call, Date.now())
 }

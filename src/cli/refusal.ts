@@ -6,9 +6,11 @@ import type { Call } from './caller.ts'
 import { routeOf } from './route.ts'
 
 /** The client's typed error of a call that failed: names the parameter, the rule and the mend. */
-export function serviceError(exchange: Exchange, call: Pick<Call, 'method' | 'path'>, nowMs: number): Error {
+export function serviceError(exchange: Exchange, call: Pick<Call, 'method' | 'path'> & { readonly auth?: Call['auth'] }, nowMs: number): Error {
   const where = `${call.method} ${call.path}`
-  const error = toServiceError(exchange, { endpoint: routeOf(call.method, call.path).endpoint ?? unknownEndpoint(call), where, nowMs })
+  const endpoint = routeOf(call.method, call.path).endpoint ?? unknownEndpoint(call)
+  const asApplication = call.auth === 'bearer' && endpoint.auth === 'user'
+  const error = toServiceError(exchange, { endpoint, where, nowMs, asApplication })
   return (
     error ??
     new RunError('SERVICE_REFUSED', 'the service answered in a way that is no refusal of its own', { where, mend: 'sluice doctor' })

@@ -16,6 +16,8 @@ export interface CallContext {
   /** `PUT /12/product_catalogs/4001/products`, without a query. */
   readonly where: string
   readonly nowMs: number
+  /** Sent with an app-only token although the contract asks for a user. */
+  readonly asApplication?: boolean
 }
 
 const keys = 'SLUICE_CONSUMER_KEY and SLUICE_CONSUMER_SECRET'
@@ -49,7 +51,7 @@ function judge(answer: Answer, context: CallContext, decoded: Decoded): ServiceE
   const issues = decoded.kind === 'json' ? readIssues(decoded.value) : undefined
   if (status >= 200 && status < 300) return judgeSuccess(answer, context, decoded, issues)
 
-  const said = issues?.[0]?.message || (decoded.kind === 'html' ? 'an HTML page came instead of an answer, probably from a gateway' : decoded.kind === 'text' ? cleanText(decoded.value) : '')
+  const said = sayIssues(issues ?? []) || (decoded.kind === 'html' ? 'an HTML page came instead of an answer, probably from a gateway' : decoded.kind === 'text' ? cleanText(decoded.value) : '')
   const message = `${status}${issues?.[0]?.code ? ` ${issues[0].code}` : ''}${said === '' ? '' : `: ${said}`}`
   const details = (mend: string): ServiceErrorDetails => ({ where: context.where, mend, status, issues: issues ?? [] })
   const has = (...codes: readonly string[]) => (issues ?? []).some(({ code }) => codes.includes(code))
@@ -81,11 +83,18 @@ function judge(answer: Answer, context: CallContext, decoded: Decoded): ServiceE
   if (has('ACCOUNT_NOT_FOUND')) {
     return new AccountOutOfReachError(message, details('Check the account id; the user behind SLUICE_ACCESS_TOKEN must be given access to that account.'))
   }
-  if (status === 401 || has('32', '215', 'UNAUTHORIZED_ACCESS')) return new BadSignatureError(message, details(`Check ${allKeys}, and this machine's clock; sluice doctor tests each.`))
-  if (status === 403) return new ForbiddenError(message, details('The signed user or application may not do this; the message above is all that the service says.'))
-  if (status === 404) return new NotFoundError(message, details('Check the ids in the path; deleted records are found only with with_deleted=true.'))
+  if (status === 401 || has('32', '215', 'UNAUTHORIZED_ACCESS')) {
+    if (context.asApplication === true) return new BadSignatureError(message, details('This call is signed for a user: send it without the app-only token (leave --bearer out).'))
+    return new BadSignatureError(message, details(`Check ${allKeys}, and this machine's clock; sluice doctor tests each.`))
+  }
+  if (status === 403) {
+    const about = namedParameters(context.endpoint, issues ?? [])
+    return new ForbiddenError(message, details(`The signed user or application may not do this${about.length > 0 ? `. ${about.join('. ')}` : '; the message above is all that the service says.'}`))
+  }
+  if (status === 404) return new NotFoundError(message, details(notFoundMend(context.endpoint, issues ?? [])))
+  if (status === 405) return new RefusedError(message, details(`Use another method${answer.headers['allow'] === undefined ? '' : `: ${cleanText(answer.headers['allow'])}`}.`))
   if (status === 413 || has('REQUEST_TOO_COMPLEX')) return new RequestTooLargeError(message, details(sizeMend(context.endpoint)))
-  if ((issues ?? []).some(({ index }) => index !== undefined)) return new BatchRefusedError(message, details('Nothing of the batch was applied: mend or take out the entries named by their index.'))
+  if ((issues ?? []).some(({ index }) => index !== undefined)) return new BatchRefusedError(message, details(batchMend(context.endpoint, issues ?? [])))
   if (status === 400) return new InvalidParameterError(message, details(parameterMend(context.endpoint, issues ?? [])))
   return new RefusedError(message, details(status < 400 ? `Redirects are not followed: check ${hostVariable(context.endpoint)}.` : 'Check the call against the documentation.'))
 }
@@ -112,9 +121,38 @@ function judgeSuccess(answer: Answer, context: CallContext, decoded: Decoded, is
 
 /** Every parameter the service named, with what the contract asks of it. */
 function parameterMend(endpoint: Endpoint, issues: readonly ServiceIssue[]): string {
-  const named = [...new Set(issues.flatMap(({ parameter }) => (parameter === undefined ? [] : [parameter])))]
-  const known = named.map((name) => describeParameter(endpoint, name) ?? `${name} is not known here; ${describeParameters(endpoint)}`)
-  return known.length > 0 ? known.join('. ') : describeParameters(endpoint)
+  const named = namedParameters(endpoint, issues)
+  return named.length > 0 ? named.join('. ') : describeParameters(endpoint)
+}
+
+function namedParameters(endpoint: Endpoint, issues: readonly ServiceIssue[]): readonly string[] {
+  const named = [...new Set(issues.flatMap(({ parameter }) => (parameter === undefined || parameter === '' ? [] : [parameter])))]
+  return named.map((name) => describeParameter(endpoint, name) ?? `${name} is not known here; ${describeParameters(endpoint)}`)
+}
+
+/** What the service said of each fault with its parameter, the entry of a batch by its index; the first five. */
+function sayIssues(issues: readonly ServiceIssue[]): string {
+  const said = issues.flatMap(({ message, index, parameter }) => {
+    if (message === '') return []
+    // A long message is cut, and the service may leave the parameter out of it.
+    const about = parameter === undefined || message.includes(parameter) ? message : `${parameter}: ${message}`
+    return [index === undefined ? about : `entry ${index}: ${about}`]
+  })
+  return said.slice(0, 5).join('; ') + (said.length > 5 ? `; and ${said.length - 5} more` : '')
+}
+
+function batchMend(endpoint: Endpoint, issues: readonly ServiceIssue[]): string {
+  const entries = issues.flatMap(({ index, parameter }) => (index === undefined ? [] : [parameter === undefined ? `entry ${index}` : `${parameter} of entry ${index}`]))
+  const about = issues.flatMap(({ parameter }) => (parameter === undefined ? [] : (describeParameter(endpoint, parameter) ?? [])))
+  const mend = `Nothing of the batch was applied: mend or take out ${entries.slice(0, 5).join(', ')}${entries.length > 5 ? ` and ${entries.length - 5} more` : ''}.`
+  return [mend, ...new Set(about)].join(' ')
+}
+
+function notFoundMend(endpoint: Endpoint, issues: readonly ServiceIssue[]): string {
+  if (issues.some(({ code }) => code === 'ROUTE_NOT_FOUND')) return 'Nothing is served there: check version and path against docs/coverage.md.'
+  const names = [...new Set(issues.flatMap(({ parameter }) => (parameter === undefined || parameter === '' ? [] : [parameter])))]
+  const deleted = endpoint.parameters.some(({ name }) => name === 'with_deleted') ? '; deleted records are found only with with_deleted=true' : ''
+  return `Check ${names.length > 0 ? names.join(' and ') : 'the ids in the path'}: there is no such record, or it is deleted${deleted}.`
 }
 
 function tokenMend(endpoint: Endpoint): string {
