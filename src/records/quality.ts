@@ -51,6 +51,9 @@ export interface Quality {
 
 const groupRows = 100
 const repeatedRows = 50
+const quote = 34
+/** Type byte of the one identifier that is no digest. */
+const plainType = 6
 const tracked = 2048
 // Shares are judged in files of 100 rows or more (bad-inputs, rules).
 const judgedFrom = 100
@@ -59,10 +62,15 @@ export const heldCodes: readonly string[] = ['OUT_OF_STOCK_ROSE', 'EMAIL_ROLE_SH
 const mojibake = /Ã[\u0080-\u00bf©«¶¼]|Â[\u00a0-\u00bf]|â€[™œ\u009d\u0153"“]/
 
 export function createQuality(): Quality {
-  const groups = new HeavyHitters(tracked)
-  const brands = new HeavyHitters(16)
+  const groups = new HeavyHitters<string>(tracked)
+  let oneBrand = true
+  /** `"brand":"Acme"` of the first product, and where it stood behind the availability. */
+  let brand = ''
+  let brandOffset = 0
   const currencies = new Map<string, number>()
-  const identifiers = new HeavyHitters(tracked)
+  let lastCurrency = '\u0000'
+  let lastCount = 0
+  const identifiers = new HeavyHitters<string | number>(tracked)
   const filled = new Map<string, number>()
   const garbled: string[] = []
   let garbledCount = 0
@@ -71,22 +79,43 @@ export function createQuality(): Quality {
   let outOfStock = 0
   let ownGroup = 0
 
+  // Keys stand in sorted order, so each search begins where the last one ended; nothing is cut out unless it is kept.
   const addProduct = ({ json, line }: ProductRecord): void => {
     products += 1
-    if (json.includes('"availability":"out of stock"')) outOfStock += 1
-    const group = valueOf(json, 'item_group_id')
-    if (group !== undefined) {
+    const stock = json.indexOf('"availability":"')
+    if (json.startsWith('out of stock"', stock + 16)) outOfStock += 1
+    if (oneBrand && !(brand === '' ? learnBrand(json, stock) : json.startsWith(brand, stock + brandOffset) || json.indexOf(brand, stock) >= 0)) oneBrand = false
+    const id = json.indexOf('"id":"', stock)
+    const groupAt = json.indexOf('"item_group_id":"', id)
+    if (groupAt >= 0) {
+      const from = groupAt + 17
+      const group = json.slice(from, json.indexOf('"', from))
       groups.add(group)
-      if (group === valueOf(json, 'id')) ownGroup += 1
+      if (json.startsWith(group, id + 6) && json.charCodeAt(id + 6 + group.length) === quote) ownGroup += 1
     }
-    const brand = valueOf(json, 'brand')
-    if (brand !== undefined) brands.add(brand)
-    const currency = /"price":"[\d.]+ ([A-Z]{3})"/.exec(json)?.[1]
-    if (currency !== undefined && (currencies.has(currency) || currencies.size < 200)) currencies.set(currency, (currencies.get(currency) ?? 0) + 1)
+    const priceAt = json.indexOf('"price":"', groupAt < 0 ? id : groupAt)
+    if (priceAt >= 0) {
+      const end = json.indexOf('"', priceAt + 9)
+      if (json.startsWith(lastCurrency, end - 3)) lastCount += 1
+      else countCurrency(json.slice(end - 3, end))
+    }
     if ((json.includes('Ã') || json.includes('Â') || json.includes('â€')) && mojibake.test(json)) {
       garbledCount += 1
       if (garbled.length < 5) garbled.push(`line ${line}`)
     }
+  }
+  const learnBrand = (json: string, from: number): boolean => {
+    const at = json.indexOf('"brand":"', from)
+    if (at < 0) return false
+    brandOffset = at - from
+    brand = json.slice(at, json.indexOf('"', at + 9) + 1)
+    return true
+  }
+  /** Neighbours mostly have one currency: it is counted aside, and its name is cut out once. */
+  const countCurrency = (currency: string): void => {
+    if (lastCount > 0 && (currencies.has(lastCurrency) || currencies.size < 200)) currencies.set(lastCurrency, (currencies.get(lastCurrency) ?? 0) + lastCount)
+    lastCurrency = currency
+    lastCount = 1
   }
   const addMember = ({ identifiers: packed }: MemberRecord): void => {
     members += 1
@@ -98,8 +127,8 @@ export function createQuality(): Quality {
         if (kind !== undefined) filled.set(kind, (filled.get(kind) ?? 0) + 1)
         last = type
       }
-      // The first bytes of a digest tell digests apart well enough to count them, and are gone with this object.
-      identifiers.add(identifier.toString('latin1', 0, 13))
+      // Six bytes of a digest tell digests apart well enough to count them; they are gone with this object.
+      identifiers.add(type === plainType ? identifier.toString('latin1') : identifier.readUInt32LE(1) * 65_536 + identifier.readUInt16LE(5))
     }
   }
   return {
@@ -115,9 +144,9 @@ export function createQuality(): Quality {
       if (large.length > 0) note('GROUP_LARGE', large.length, `${large.length} item groups have more than ${groupRows} products`, large.slice(0, 5).map(([group, count]) => `${group.slice(0, 60)}: ${count}`))
       if (products >= judgedFrom && outOfStock === products) note('ALL_OUT_OF_STOCK', products, `all ${products} products are out of stock`)
       else if (outOfStock > 0) note('OUT_OF_STOCK_SHARE', outOfStock, `${percent(outOfStock, products)} of the products are out of stock`)
+      countCurrency('')
       if (currencies.size > 1) note('CURRENCIES_MIXED', currencies.size, `prices come in ${currencies.size} currencies`, [...currencies].sort((a, b) => b[1] - a[1]).slice(0, 5).map(([code, count]) => `${code}: ${count}`))
-      const [brand] = brands.above(0)
-      if (products >= judgedFrom && brand !== undefined && brand[1] === products) note('BRAND_SAME', products, 'every product has the same brand', [brand[0].slice(0, 60)])
+      if (products >= judgedFrom && oneBrand) note('BRAND_SAME', products, 'every product has the same brand', [brand.slice(9, 69).replace(/"$/, '')])
       if (ownGroup > 0) note('GROUP_OF_ITSELF', ownGroup, `${ownGroup} products are a group of their own id`)
       if (garbledCount > 0) note('MOJIBAKE', garbledCount, `${garbledCount} products hold wrongly decoded text`, garbled)
       const repeated = identifiers.above(repeatedRows)
@@ -134,24 +163,16 @@ function percent(part: number, whole: number): string {
   return `${whole === 0 ? 0 : Math.round((part / whole) * 1000) / 10} %`
 }
 
-function valueOf(json: string, field: string): string | undefined {
-  const at = json.indexOf(`"${field}":"`)
-  if (at < 0) return undefined
-  const from = at + field.length + 4
-  const to = json.indexOf('"', from)
-  return to < 0 ? undefined : json.slice(from, to)
-}
-
 /** Misra and Gries: values that stand on more than 1/size of all rows are surely kept; counts are never too high. */
-class HeavyHitters {
+class HeavyHitters<Value> {
   readonly #size: number
-  readonly #counts = new Map<string, number>()
+  readonly #counts = new Map<Value, number>()
 
   constructor(size: number) {
     this.#size = size
   }
 
-  add(value: string): void {
+  add(value: Value): void {
     const count = this.#counts.get(value)
     if (count !== undefined) this.#counts.set(value, count + 1)
     else if (this.#counts.size < this.#size) this.#counts.set(value, 1)
@@ -159,7 +180,7 @@ class HeavyHitters {
   }
 
   /** Values counted more than `least` times, most frequent first. */
-  above(least: number): [string, number][] {
+  above(least: number): [Value, number][] {
     return [...this.#counts].filter(([, count]) => count > least).sort((a, b) => b[1] - a[1])
   }
 

@@ -3,7 +3,7 @@ import { createQuality } from '../../../src/records/quality.ts'
 import { packedOf } from '../../../src/records/digestOf.ts'
 import type { MemberRecord, ProductRecord } from '../../../src/records/record.ts'
 
-const product = (line: number, fields: object): { record: ProductRecord; warnings: [] } => ({ record: { kind: 'product', key: Buffer.from(String(line)), line, json: JSON.stringify({ price: '1.00 EUR', ...fields }) }, warnings: [] })
+const product = (line: number, fields: object): { record: ProductRecord; warnings: [] } => ({ record: { kind: 'product', key: Buffer.from(String(line)), line, json: JSON.stringify(Object.fromEntries(Object.entries({ id: String(line), price: '1.00 EUR', ...fields }).toSorted(([a], [b]) => (a < b ? -1 : 1)))) }, warnings: [] })
 const member = (line: number, ...emails: string[]): { record: MemberRecord; warnings: [] } => ({
   record: { kind: 'member', key: Buffer.from(String(line)), line, identifiers: emails.flatMap((email) => packedOf('email', email) ?? []), wanted: true },
   warnings: [],
