@@ -33,11 +33,20 @@ export async function applyUpserts(context: DesiredContext): Promise<void> {
   )
 }
 
-/** Which records of the diff leave, and why: the rows of `removal`. Absent ones only when the caller may delete them. */
-export async function collectRemovals(client: pg.PoolClient, options: { readonly absent: boolean }): Promise<void> {
+/**
+ * Which records leave, and why: the rows of `removal`. Absent ones only when the caller may delete them; then those too
+ * that were kept, or taken out of stock, under an earlier policy and are still not back.
+ */
+export async function collectRemovals({ client, destinationId, keys }: DesiredContext, options: { readonly absent: boolean }): Promise<void> {
   await client.query('drop table if exists removal')
   await client.query(
     `create temp table removal as select key, what as cause from change where what in ('leaving', 'suppressed'${options.absent ? `, 'absent'` : ''})`,
+  )
+  if (!options.absent || keys !== 'products') return
+  await client.query(
+    `insert into removal select r.key, 'absent'
+     from sluice.record r join sluice.remote m on m.destination_id = r.destination_id and m.key = r.key and m.held > 0
+     where r.destination_id = ${destinationId} and r.status = 'missing'`,
   )
 }
 

@@ -70,7 +70,9 @@ export async function planBooks(db: Pick<Database, 'query'>, planId: string): Pr
        count(*) filter (where e.outcome = 'ambiguous' or (e.outcome = 'pending' and b.status in ('ambiguous', 'in_flight')))::int as ambiguous,
        count(*) filter (where e.outcome = 'superseded' or (e.outcome = 'pending' and b.status not in ('ambiguous', 'in_flight')))::int as pending,
        (select count(*)::int from sluice.attempt a join sluice.batch t on t.id = a.batch_id where t.plan_id = $1) as requests
-     from sluice.batch b join sluice.entry e on e.batch_id = b.id where b.plan_id = $1`,
+     -- The delete of somebody listed while their update was under way (suppression.ts) was never planned.
+     from sluice.batch b join sluice.entry e on e.batch_id = b.id left join sluice.batch p on p.id = b.parent_id
+     where b.plan_id = $1 and (p.operation is null or p.operation = b.operation)`,
     [planId],
   )
   return { confirmed: row?.confirmed ?? 0, refused: row?.refused ?? 0, ambiguous: row?.ambiguous ?? 0, pending: row?.pending ?? 0, requests: row?.requests ?? 0 }

@@ -75,6 +75,7 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
     const verdict = await startApplying(deps, run.row, planId)
     const guards = await guardsOf(deps, planId)
     if (verdict === 'done') return { status: 'succeeded', guards: [] }
+    await unpause(deps, run.row.destinationId)
     await pushPlan(lease.deps, planId)
     return outcome(deps, planId, guards)
   })
@@ -272,7 +273,7 @@ function stale(planId: string, pipeline: string, why: string): RunError {
   return new RunError('PLAN_STALE', `plan ${planId} is stale: ${why}. Nothing was sent.`, { where: planId, mend: `sluice plan ${pipeline}` })
 }
 
-/** A pause ends with the next run that somebody starts: it tries again, and pauses again if nothing changed. */
+/** A pause ends with the next run or apply that somebody starts: it tries again, and pauses again if nothing changed. */
 async function unpause(deps: EngineDeps, destinationId: number): Promise<void> {
   await deps.db.execute('update sluice.destination set paused_at = null, paused_reason = null where id = $1 and paused_at is not null', [destinationId])
 }

@@ -205,12 +205,10 @@ async function lastSnapshot(db: Database, destinationId: number): Promise<LastSn
     held: boolean
   }>(
     `select s.id, s.definition_hash, s.suppression_version, s.sources, s.counts,
-       -- A backfill or half a file read since changed what is wanted.
-       exists (select from sluice.snapshot n where n.destination_id = s.destination_id and n.id > s.id and n.status in ('closed', 'incomplete'))
-         -- By the plan, which is written with its verdicts: a run that was killed behind it could not say so itself.
-         or coalesce((
-           select jsonb_array_length(p.guards) > 0 from sluice.plan p
-           where p.destination_id = s.destination_id and p.snapshot_id = s.id order by p.created_at desc limit 1), false) as held
+       -- By the plan, which stands or falls with the snapshot: what a later run over it says of itself is not asked.
+       exists (select from sluice.plan p where p.snapshot_id = s.id and jsonb_array_length(p.guards) > 0)
+         -- A backfill or half a file read since changed what is wanted.
+         or exists (select from sluice.snapshot n where n.destination_id = s.destination_id and n.id > s.id and n.status in ('closed', 'incomplete')) as held
      from sluice.snapshot s join sluice.run r on r.id = s.run_id
      where s.destination_id = $1 and s.status = 'closed' and r.trigger <> 'backfill'
      order by s.id desc limit 1`,

@@ -63,7 +63,7 @@ async function collectGroups(context: TodoContext): Promise<number> {
        ${confirmed ? `union all select m.*, false as dirty ${mine} and not ${dirty} and ${renewalDue(context, ownEnd)}` : ''}`
   await client.query(
     `create temp table todo as
-     select m.group_key, bool_or(m.held = 0 and m.synced_hash is not null) as deletes, not bool_or(m.dirty) and not ${full} as renewal,
+     select m.group_key, bool_or(m.held = 0 and m.synced_hash is not null) as deletes, bool_or(m.dirty) as dirty, not bool_or(m.dirty) and not ${full} as renewal,
        bool_and(m.synced_hash is null) as created, ${unsettled ? 'bool_or(exists (select from unsettled u where u.key = m.key))' : 'false'} as deferred,
        null::bytea as stamp
      from (${due}) m
@@ -83,15 +83,18 @@ async function collectGroups(context: TodoContext): Promise<number> {
   // `created` saw the dirty identifiers only: a group is new when none of it was ever confirmed. Otherwise, all of the
   // group gets one new content, so that one answer confirms it whole.
   await client.query(`update todo t set created = false where created and exists (select ${mine} and m.group_key = t.group_key and m.synced_hash is not null)`)
-  await client.query(`update todo set stamp = decode(md5($1 || encode(group_key, 'hex')), 'hex') where deletes or not (renewal or created or ${full})`, [planId])
+  await client.query(`update todo set stamp = decode(md5($1 || encode(group_key, 'hex')), 'hex') where deletes or (dirty and not created)`, [planId])
   return deferred
 }
 
-/** Due for renewal: its end is nearer than `renewBeforeMs` and up to half as much again, spread by key (I19). */
+/**
+ * Due for renewal: its end is nearer than `renewBeforeMs` and a tenth to half as much again, spread by key (I19). The tenth
+ * is for whoever runs once a month: a month may be a day longer than 30 days.
+ */
 function renewalDue({ destinationId, renewBeforeMs }: TodoContext, ownEnd: boolean): string {
   return `m.held > 0 and m.expires_at <= clock_timestamp() + ${renewBeforeMs * 1.5} * interval '1 millisecond'
-    and m.expires_at <= clock_timestamp() + (${renewBeforeMs}
-      + ${renewBeforeMs * 0.5}::float8 * (get_byte(m.group_key, 0) * 256 + get_byte(m.group_key, 1)) / 65536.0) * interval '1 millisecond'
+    and m.expires_at <= clock_timestamp() + (${renewBeforeMs * 1.1}
+      + ${renewBeforeMs * 0.4}::float8 * (get_byte(m.group_key, 0) * 256 + get_byte(m.group_key, 1)) / 65536.0) * interval '1 millisecond'
     ${ownEnd ? `and not exists (select from sluice.record r where r.destination_id = ${destinationId} and r.key = m.group_key and r.expires_at is not null)` : ''}`
 }
 
@@ -128,7 +131,7 @@ export async function withholdDeletes(context: TodoContext): Promise<void> {
     await client.query(`delete from todo where what = 'delete'`)
     return
   }
-  await client.query('update todo t set deletes = false, stamp = null where deletes and not exists (select from exempt x where x.group_key = t.group_key)')
+  await client.query('update todo t set deletes = false where deletes and not exists (select from exempt x where x.group_key = t.group_key)')
   // A group that was there for its delete alone has nothing left to do.
   await client.query(
     `delete from todo t where not deletes and not renewal and not exists (

@@ -1,0 +1,132 @@
+/** Corners where one command's end changes what the next one sees. */
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { loadPipeline } from '../../../src/pipeline/load.ts'
+import { runPipeline } from '../../../src/sync/index.ts'
+import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
+import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
+import { item, products, rss, wanted } from '../acceptance/products.ts'
+
+const peopleYaml = `source: { url: "{folder}/people.csv" }
+map: { key: id, email: [e1, e2, e3] }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
+`
+const csv = (...rows: string[]) => `id,e1,e2,e3\n${rows.map((row) => `${row}\n`).join('')}`
+const many = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => `k${from + i},m${from + i}@example.com,,`)
+const mails = (rows: readonly string[]) => audienceDigest(rows.flatMap((row) => row.split(',').slice(1).filter((cell) => cell !== '')).map(email))
+
+async function setUp(engine: EngineUnderTest, rows: readonly string[]): Promise<void> {
+  engine.pipeline('people', peopleYaml)
+  engine.write('people.csv', csv(...rows))
+  expect((await engine.run('people')).status).toBe('succeeded')
+}
+
+test('a rerun of what failed does not make a withheld delete forgotten', async () => {
+  await using engine = await engineUnderTest()
+  await setUp(engine, many(0, 60))
+  engine.write('people.csv', csv(...many(20, 60)))
+  const held = await engine.run('people')
+  expect(held).toMatchObject({ status: 'withheld', counts: { withheld: 20 } })
+  expect(await engine.rerun(held.runId, { failedOnly: true })).toMatchObject({ counts: { deletes: 0, requests: 0 } })
+  expect(await engine.run('people')).toMatchObject({ status: 'withheld', counts: { withheld: 20 } })
+  await engine.rerun(held.runId, { failedOnly: true })
+  expect(await engine.run('people', { approveDeletes: 20 })).toMatchObject({ status: 'succeeded', counts: { deletes: 20 } })
+  expect((await engine.sandbox.control.audience()).digest).toBe(mails(many(20, 60)))
+})
+
+test('a plan whose destination paused goes on when it is applied again', async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  engine.pipeline('people', peopleYaml)
+  engine.write('people.csv', csv(...many(0, 5)))
+  const { planId } = await engine.plan('people')
+  await control.fault({ path: '/12/accounts' }, { kind: 'status', status: 403, body: { errors: [{ code: 'NO_ACCESS', message: 'no access' }] } })
+  expect(await engine.apply(planId)).toMatchObject({ status: 'failed', error: { code: 'DESTINATION_PAUSED' } })
+  await control.clearFaults()
+  expect(await engine.apply(planId)).toMatchObject({ status: 'succeeded', counts: { confirmed: 5, pending: 0 } })
+})
+
+test('a full resync that also brings a new identifier leaves nothing to do', async () => {
+  await using engine = await engineUnderTest()
+  await setUp(engine, ['k1,m1@example.com,,', 'k2,m2@example.com,,'])
+  engine.write('people.csv', csv('k1,m1@example.com,,', 'k2,m2@example.com,n2@example.com,'))
+  expect((await engine.run('people')).status).toBe('succeeded')
+  engine.write('people.csv', csv('k1,m1@example.com,n1@example.com,', 'k2,m2@example.com,n2@example.com,o2@example.com'))
+  expect((await engine.run('people', { full: true })).status).toBe('succeeded')
+  expect((await engine.run('people')).counts.requests).toBe(0)
+})
+
+/** Everything known happened that much earlier, here and at the service. */
+async function monthLater(engine: EngineUnderTest): Promise<void> {
+  const columns = await engine.db.query<{ table_name: string; column_name: string }>(
+    `select table_name, column_name from information_schema.columns where table_schema = 'sluice' and data_type = 'timestamp with time zone'`,
+  )
+  const [before] = await engine.db.query<{ s: number }>(`select extract(epoch from clock_timestamp() - (clock_timestamp() - interval '31 days'))::float8 as s`)
+  for (const { table_name, column_name } of columns) await engine.db.execute(`update sluice.${table_name} set ${column_name} = ${column_name} - interval '31 days'`)
+  await engine.sandbox.control.advance(before?.s ?? 0)
+}
+
+test('whoever runs monthly renews in time: 31 days before the end, everybody is due', async () => {
+  await using engine = await engineUnderTest()
+  await setUp(engine, many(0, 300))
+  await engine.db.execute(`update sluice.remote set expires_at = clock_timestamp() + interval '46 days'`)
+  expect((await engine.run('people')).counts).toMatchObject({ renewals: 0 })
+  await engine.db.execute(`update sluice.remote set expires_at = clock_timestamp() + interval '31 days 1 hour'`)
+  expect((await engine.run('people')).counts).toMatchObject({ renewals: 300 })
+})
+
+test('a run every 31 days is enough that nobody lapses', async () => {
+  await using engine = await engineUnderTest()
+  const rows = many(0, 300)
+  await setUp(engine, rows)
+  for (let month = 1; month <= 15; month++) {
+    await monthLater(engine)
+    const [lapsed] = await engine.db.query<{ n: number }>(`select count(*)::int as n from sluice.remote where expires_at <= clock_timestamp()`)
+    expect([month, lapsed?.n]).toEqual([month, 0])
+    expect((await engine.run('people')).status).toBe('succeeded')
+  }
+})
+
+test('what was kept while missing goes when the policy becomes delete', async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  const rows = products(12)
+  const feed = (some: typeof rows) => engine.write('feed.xml', rss(some.map((row) => item(row))))
+  engine.pipeline('shop', catalogYaml('feed.xml', ', missing: keep'))
+  feed(rows)
+  await engine.run('shop')
+  feed(rows.slice(3))
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { deletes: 0 } })
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { deletes: 3 } })
+  expect((await control.catalog()).digest).toBe(catalogDigest(rows.slice(3).map(wanted)))
+  expect((await engine.run('shop')).counts.requests).toBe(0)
+})
+
+test('the books balance when somebody is listed between a lost answer and its second sending', async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  engine.pipeline('people', peopleYaml)
+  engine.pipeline('optouts', 'source: { url: "{folder}/optouts.csv" }\nmap: { email: email }\ndestination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }\n')
+  engine.write('optouts.csv', 'email\nother@example.org\n')
+  await engine.run('optouts')
+  engine.write('people.csv', csv(...many(0, 5)))
+  engine.write('optouts.csv', 'email\nm3@example.com\nother@example.org\n')
+  await control.fault({ path: '/12/accounts' }, { kind: 'commit_then_reset' })
+  let listed = false
+  const exchange: typeof engine.deps.transport.exchange = async (request) => {
+    const answer = await engine.deps.transport.exchange(request)
+    if (!listed) {
+      listed = true
+      await engine.run('optouts')
+    }
+    return answer
+  }
+  const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), 'people')
+  const report = await runPipeline({ ...engine.deps, transport: { ...engine.deps.transport, exchange } }, pipeline, { trigger: 'manual' })
+  expect(report).toMatchObject({ counts: { creates: 5, confirmed: 4, pending: 1 } })
+  expect(imbalance(report.counts)).toEqual([])
+  await engine.run('people')
+  expect((await control.audience()).digest).toBe(mails(many(0, 5).filter((row) => !row.startsWith('k3,'))))
+  expect(await control.violations()).toEqual([])
+})
