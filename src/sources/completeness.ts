@@ -48,14 +48,15 @@ export function judgeCompleteness(facts: EndFacts): Completeness {
 function judgeEnd(facts: EndFacts): Completeness {
   const { format, containerProof, transport } = facts
   if (format.proof !== undefined) return proven(format.proof)
-  if (containerProof !== undefined) return proven(containerProof)
+  // A stream of several packed members may end between two of them: the text still has to end as it used to.
+  if (containerProof !== undefined) return judgeOpenEnd(facts) ?? proven(containerProof)
   if (transport.proof === undefined) return unproven(transport.reason ?? 'nothing proves that the end was reached')
   return judgeOpenEnd(facts) ?? proven(transport.proof)
 }
 
 /** What speaks against the end of a text that has no end mark of its own; undefined where nothing does. */
-function judgeOpenEnd({ format, containerProof, transport, previous }: EndFacts): Completeness | undefined {
-  if (format.proof !== undefined || containerProof !== undefined) return undefined
+function judgeOpenEnd({ format, transport, previous }: EndFacts): Completeness | undefined {
+  if (format.proof !== undefined) return undefined
   if (format.doubt !== undefined) return unproven(format.doubt)
   if (previous === undefined) return undefined
   // A table without a row may have been cut in its header; with rows behind it the header is whole.

@@ -9,6 +9,7 @@ import { RunError } from '../../src/errors.ts'
 import { ByteQueue } from '../../src/formats/byteQueue.ts'
 import { readLimits } from '../../src/formats/limits.ts'
 import { openFormat } from '../../src/formats/openFormat.ts'
+import type { SourceFacts } from '../../src/formats/rows.ts'
 import type { SourceDefinition } from '../../src/pipeline/definition.ts'
 import { judgeCompleteness } from '../../src/sources/completeness.ts'
 import { zipOf } from '../unit/formats/zipOf.ts'
@@ -70,7 +71,7 @@ export interface FuzzOptions {
 /** Runs are numbered: the same seed and number give the same input. One in four is structured, the others are mutations. */
 export async function fuzzReader({ reader, runs, seed, onRun }: FuzzOptions): Promise<Finding[]> {
   const findings: Finding[] = []
-  const whole = await Promise.all(reader.seeds.map((bytes) => outcome(bytes)))
+  const whole = await Promise.all(reader.seeds.map((bytes) => outcome(bytes, undefined)))
   const structured = fc.sample(reader.structured, { numRuns: Math.min(2_000, Math.ceil(runs / 4)), seed })
   const random = randomOf(seed)
   for (let run = 0; run < runs; run++) {
@@ -84,7 +85,7 @@ export async function fuzzReader({ reader, runs, seed, onRun }: FuzzOptions): Pr
     const started = performance.now()
     let result: Outcome | undefined
     try {
-      result = await outcome(input)
+      result = await outcome(input, whole[index]?.facts)
     } catch (error) {
       say(`crash: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
     }
@@ -103,19 +104,24 @@ interface Outcome {
   readonly complete: boolean
   /** By an end mark of the format or its container, not by the file's length alone. */
   readonly proven: boolean
+  readonly facts?: SourceFacts
 }
 
 const definition: SourceDefinition = { uri: 'fuzz', format: 'auto', complete: { kind: 'auto' }, encoding: 'auto', compression: 'auto', csv: { delimiter: 'auto', quote: '"', headerRow: 'auto' }, allowPrivate: false }
 
 /** What became of a file; refused ones are simply not complete. */
-async function outcome(bytes: Buffer): Promise<Outcome> {
+async function outcome(bytes: Buffer, previous: SourceFacts | undefined): Promise<Outcome> {
   try {
     const opened = await openFormat(new ByteQueue(once(bytes)), definition, { name: 'fuzz', limits: readLimits })
     const found: string[] = []
     for await (const batch of opened.reader.rows) for (const row of batch) if (row.fault === undefined) found.push(JSON.stringify(row.cells))
     const end = opened.reader.end()
-    const { complete } = judgeCompleteness({ asked: definition.complete, format: end, transport: { proof: 'file unchanged while read' }, containerProof: opened.containerProof, bytes: bytes.length, sha256: '' })
-    return { rows: found, complete, proven: end.proof !== undefined || opened.containerProof !== undefined }
+    const completeness = judgeCompleteness({
+      asked: definition.complete, format: end, transport: { proof: 'file unchanged while read', endsAsBefore: true }, containerProof: opened.containerProof, bytes: bytes.length, sha256: '',
+      ...(previous === undefined ? {} : { previous }),
+    })
+    const facts = { uri: 'fuzz', bytes: bytes.length, sha256: '', format: opened.detected.format, encoding: opened.detected.encoding, compression: opened.detected.compression, columns: end.columns, finalNewline: end.finalNewline, completeness }
+    return { rows: found, complete: completeness.complete, proven: end.proof !== undefined || opened.containerProof !== undefined, facts }
   } catch (error) {
     if (error instanceof RunError && error.where !== undefined && error.mend !== '') return { rows: [], complete: false, proven: false }
     throw error
