@@ -4,6 +4,7 @@ import { FAULT_KINDS } from '../../../src/sandbox/faults.ts'
 import { SWITCHES } from '../../../src/sandbox/switches.ts'
 
 const page = readFileSync(new URL('../../../docs/sandbox.md', import.meta.url), 'utf8')
+const source = (path: string): string => readFileSync(new URL(`../../../src/sandbox/${path}`, import.meta.url), 'utf8')
 
 test('every switch, its values and every fault kind stand in docs/sandbox.md', () => {
   expect(SWITCHES.length + FAULT_KINDS.length).toBeGreaterThan(70)
@@ -11,4 +12,20 @@ test('every switch, its values and every fault kind stand in docs/sandbox.md', (
   const missing = SWITCHES.flatMap(({ name, values }) => values.filter((value) => !rowOf(name).includes(`\`${value}\``)).map((value) => `${name}: ${value}`))
   expect(missing).toEqual([])
   expect(FAULT_KINDS.filter((kind) => !page.includes(`\`${kind}\``))).toEqual([])
+})
+
+test('every call of the control door stands in docs/sandbox.md', () => {
+  const calls = ['control.ts', 'audiences/area.ts', 'catalogs/area.ts', 'webhooks/area.ts'].flatMap((file) => [...source(file).matchAll(/'(GET|POST|PUT|DELETE) (?:\/_sandbox\/)?([a-z]+)/g)].map(([, method = '', name = '']) => [method, name] as const))
+  expect(calls.length).toBeGreaterThan(15)
+  const rows = page.slice(page.indexOf('## The control door'), page.indexOf('## Faults')).split('\n').filter((line) => line.startsWith('|'))
+  const missing = calls.filter(([method, name]) => !rows.some((row) => row.includes(method) && new RegExp(String.raw`[\s\`]${name}\b`).test(row.split('|')[1] ?? '')))
+  expect(missing).toEqual([])
+})
+
+test('every field of a fault and of an event stands in docs/sandbox.md', () => {
+  const fields = (text: string, type: string): string[] =>
+    [...(text.split(`interface ${type} {`)[1]?.split('\n}')[0] ?? '').matchAll(/readonly (\w+)\??:/g)].map(([, name = '']) => name)
+  const events = fields(source('webhooks/control.ts'), 'EventInput').filter((name) => name !== 'data')
+  expect(events.length).toBeGreaterThan(8)
+  expect(events.filter((name) => !page.includes(`\`${name}\``) && !page.includes(`"${name}"`))).toEqual([])
 })
