@@ -115,13 +115,18 @@ export async function heartbeatRun(db: Queryable, run: RunRow, leaseMs: number):
   return rows.length === 1 && rows[0]?.cancelled === false
 }
 
-/** Runs that say `running` and whose holder's lease is over or whose holder is dead: ended as failed, to be run again. */
+/**
+ * Runs that say `running` and whose holder's lease is over or whose holder is dead, and plans and applies whose process died
+ * before it took them: ended as failed, to be run again.
+ */
 export async function rescueRuns(db: Database, deadWorkers: readonly string[]): Promise<number[]> {
   const rows = await db.query<{ id: string }>(
     `update sluice.run set status = 'failed', finished_at = clock_timestamp(), lease_until = null,
        error = jsonb_build_object('code', 'RUN_INTERRUPTED', 'message', 'the process that ran it ended without a word; what was confirmed is kept',
          'where', null, 'mend', 'sluice run ' || pipeline)
-     where status = 'running' and (lease_until < clock_timestamp() or worker_id = any($1)) returning id`,
+     where (status = 'running' and (lease_until < clock_timestamp() or worker_id = any($1)))
+       -- Nobody else carries these out (findQueuedRuns), and queued they would hold up every tick.
+       or (status = 'queued' and trigger in ('plan', 'apply') and created_at < clock_timestamp() - interval '30 seconds') returning id`,
     [deadWorkers],
   )
   return rows.map(({ id }) => Number(id))

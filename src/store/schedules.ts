@@ -71,12 +71,12 @@ export async function openRuns(db: Queryable, destinationId: number): Promise<re
 
 /**
  * Queued runs for a worker to take: those of schedules, and others that nobody took within half a minute (whoever starts a
- * run by hand queues it and takes it itself, at once).
+ * run by hand queues it and takes it itself, at once). Never a plan or its apply: nobody but who asked for it may carry it out.
  */
 export async function findQueuedRuns(db: Queryable, options: { readonly destinationId?: number; readonly runId?: number } = {}): Promise<readonly { readonly id: number; readonly destinationId: number }[]> {
   const rows = await db.query<{ id: string; destination_id: number }>(
     `select q.id, q.destination_id from sluice.run q
-     where q.status = 'queued' and ($1::int is null or q.destination_id = $1)
+     where q.status = 'queued' and q.trigger not in ('plan', 'apply') and ($1::int is null or q.destination_id = $1)
        and (q.trigger = 'schedule' or q.id = $2 or q.created_at < clock_timestamp() - interval '30 seconds')
        and not exists (select from sluice.run r where r.destination_id = q.destination_id and r.status = 'running' and r.lease_until > clock_timestamp() and $1::int is null)
      order by q.id limit 50`,

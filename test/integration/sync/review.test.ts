@@ -2,6 +2,8 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
+import { requestRun, rescueRuns } from '../../../src/store/runs.ts'
+import { findQueuedRuns } from '../../../src/store/schedules.ts'
 import { runPipeline } from '../../../src/sync/index.ts'
 import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
@@ -129,4 +131,19 @@ test('the books balance when somebody is listed between a lost answer and its se
   await engine.run('people')
   expect((await control.audience()).digest).toBe(mails(many(0, 5).filter((row) => !row.startsWith('k3,'))))
   expect(await control.violations()).toEqual([])
+})
+
+test('a plan whose process died before it began is never carried out by a worker, and holds nothing up', async () => {
+  await using engine = await engineUnderTest()
+  await setUp(engine, many(0, 2))
+  const [destination] = await engine.db.query<{ id: number }>('select id from sluice.destination')
+  for (const trigger of ['plan', 'apply', 'manual'] as const) await requestRun(engine.db, { pipeline: 'people', destinationId: destination?.id ?? 0, trigger })
+  await rescueRuns(engine.db, [])
+  expect(await engine.db.query(`select from sluice.run where status = 'queued'`)).toHaveLength(3)
+  await engine.db.execute(`update sluice.run set created_at = created_at - interval '31 seconds' where status = 'queued'`)
+  const [manual, ...others] = await findQueuedRuns(engine.db)
+  expect(others).toEqual([])
+  expect(await engine.db.query(`select from sluice.run where id = $1 and trigger = 'manual'`, [manual?.id])).toHaveLength(1)
+  await rescueRuns(engine.db, [])
+  expect(await engine.db.query(`select trigger from sluice.run where status = 'queued'`)).toEqual([{ trigger: 'manual' }])
 })
