@@ -322,8 +322,8 @@ async function closing(deps: EngineDeps, run: RunRow, work: (lease: { readonly d
   try {
     ending = await work({ deps: { ...deps, signal } })
   } catch (error) {
-    if (!(error instanceof SluiceError) && !isDatabaseError(error)) throw await failedBy(deps, run, error)
-    const known = error instanceof SluiceError ? error : databaseError(error)
+    const known = knownError(error, signal)
+    if (!known) throw await failedBy(deps, run, error)
     ending = { status: deps.signal?.aborted ? 'cancelled' : 'failed', guards: [], error: known }
   } finally {
     clearInterval(heartbeat)
@@ -371,6 +371,13 @@ function errorJson(error: SluiceError): { code: string; message: string; where: 
 
 function asError(error: NonNullable<RunReport['error']>): RunError {
   return new RunError(error.code, error.message, { ...(error.where === null ? {} : { where: error.where }), mend: error.mend })
+}
+
+/** Undefined: a fault of our own. Whatever a source was doing when the signal came throws an abort of its own kind. */
+function knownError(error: unknown, signal: AbortSignal): SluiceError | undefined {
+  if (error instanceof SluiceError) return error
+  if (signal.aborted && error instanceof Error && (error.name === 'AbortError' || error === signal.reason)) return interrupted()
+  return isDatabaseError(error) ? databaseError(error) : undefined
 }
 
 function isDatabaseError(error: unknown): boolean {

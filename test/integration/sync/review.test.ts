@@ -147,3 +147,13 @@ test('a plan whose process died before it began is never carried out by a worker
   await rescueRuns(engine.db, [])
   expect(await engine.db.query(`select trigger from sluice.run where status = 'queued'`)).toEqual([{ trigger: 'manual' }])
 })
+
+test('a run that is stopped while it settles or reads says that it was stopped, not that we are at fault', async () => {
+  await using engine = await engineUnderTest()
+  await setUp(engine, many(0, 3))
+  const stop = new AbortController()
+  stop.abort()
+  const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), 'people')
+  engine.write('people.csv', csv(...many(0, 4)))
+  expect(await runPipeline({ ...engine.deps, signal: stop.signal }, pipeline, { trigger: 'manual' })).toMatchObject({ status: 'cancelled', error: { code: 'RUN_INTERRUPTED' } })
+})
