@@ -23,7 +23,6 @@ export const recordCodes = {
   ROW_JSON_DEPTH: reject('The JSON record is nested too deeply.', 'Nest objects and arrays less deep.'),
   ROW_COLUMNS: reject('The JSON records name too many different keys.', 'Use the same keys in every record.'),
   DUPLICATE_CONFLICT: reject('Several rows with different content have one key; none of them is used.', 'Keep one row for each key.'),
-  EXPIRED: reject('The membership has ended already.', 'Give a later expires_at, or leave the row out.'),
   SPREADSHEET_DAMAGE: reject('A spreadsheet changed the value (exponent, #N/A, a date made of a number).', 'Export again with the column formatted as text.'),
   TEXT_BROKEN: reject('The text holds a NUL character or half of a surrogate pair.', 'Export the source again as UTF-8.'),
   FIELD_MISSING: reject('A required field is empty.', 'Fill the field in the source, or map another column to it.'),
