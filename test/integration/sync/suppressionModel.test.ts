@@ -1,0 +1,108 @@
+/**
+ * Random days of an audience and its account's do-not-reach list, each with its own faults, stops and reruns, against a
+ * model of two maps (guarantees I2, I9, I16, I20): whoever is listed by any of their addresses is not sent, an address
+ * stays while somebody who is not listed holds it, and nothing that a guard withheld is forgotten.
+ */
+import fc from 'fast-check'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { loadPipeline } from '../../../src/pipeline/load.ts'
+import { registerWorker } from '../../../src/store/workers.ts'
+import { runPipeline } from '../../../src/sync/index.ts'
+import { audienceDigest, email } from '../../support/digests.ts'
+import { engineUnderTest, imbalance } from '../../support/engine.ts'
+
+const people = Array.from({ length: 10 }, (_, i) => `p${i}`)
+const addresses = Array.from({ length: 8 }, (_, i) => `a${i}@example.com`)
+const faults = ['none', 'none', 'counts', 'commit_then_reset', 'truncate', 'html', 'status', 'reset', 'partial_apply'] as const
+
+interface Day {
+  readonly hold: readonly (readonly [person: string, addresses: readonly string[]])[]
+  readonly list: readonly (readonly [address: string, listed: boolean])[]
+  readonly fault: (typeof faults)[number]
+  readonly feed: 'people' | 'optouts'
+  readonly how: 'run' | 'full' | 'plan' | 'apply' | 'stop' | 'die' | 'failed'
+}
+
+const day: fc.Arbitrary<Day> = fc.record({
+  hold: fc.array(fc.tuple(fc.constantFrom(...people), fc.uniqueArray(fc.constantFrom(...addresses), { maxLength: 3 })), { maxLength: 5 }),
+  list: fc.array(fc.tuple(fc.constantFrom(...addresses), fc.boolean()), { maxLength: 2 }),
+  fault: fc.constantFrom(...faults),
+  feed: fc.constantFrom('people', 'people', 'optouts'),
+  how: fc.constantFrom('run', 'run', 'full', 'plan', 'apply', 'stop', 'die', 'failed'),
+})
+
+const peopleYaml = (packed: number, guard: number) => `source: { url: "{folder}/people.csv" }
+map: { key: id, email: [e1, e2, e3] }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth, users_per_operation: ${packed} }
+guards: { max_delete_count: ${guard}, max_delete_percent: 0, min_rows: 0 }
+`
+const listYaml = `source: { url: "{folder}/optouts.csv" }
+map: { email: email, remove: { column: status, values: ["back"] } }
+destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }
+`
+
+test('audience and do-not-reach list end as the files say, whatever came between', async () => {
+  await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20 } })
+  const { control } = engine.sandbox
+  await fc.assert(
+    fc.asyncProperty(fc.array(day, { minLength: 2, maxLength: 7 }), fc.constantFrom('user', 'identifier'), fc.constantFrom(1, 4), fc.constantFrom(0, 2, 1000), async (days, reach, packed, guard) => {
+      await control.reset()
+      await control.switches({ delete_reach: reach })
+      await engine.db.execute('truncate sluice.destination, sluice.run, sluice.snapshot, sluice.record, sluice.record_digest, sluice.remote, sluice.plan, sluice.batch, sluice.entry, sluice.attempt, sluice.reject cascade')
+      engine.pipeline('people', peopleYaml(packed, guard))
+      engine.pipeline('optouts', listYaml)
+      const held = new Map<string, readonly string[]>()
+      const listed = new Map<string, boolean>()
+      const write = () => {
+        engine.write('people.csv', `id,e1,e2,e3\n${Array.from(held, ([id, list]) => `${id},${[0, 1, 2].map((i) => list[i] ?? '').join(',')}\n`).join('')}keep,keep@example.org,,\n`)
+        engine.write('optouts.csv', `email,status\n${Array.from(listed, ([address, on]) => `${address},${on ? 'out' : 'back'}\n`).join('')}other@example.org,out\n`)
+      }
+      write()
+      for (const { hold, list, fault, feed, how } of days) {
+        for (const [person, some] of hold) some.length === 0 ? held.delete(person) : held.set(person, some)
+        for (const [address, on] of list) listed.set(address, on)
+        write()
+        if (fault !== 'none') await control.fault({ path: '/12/', nth: 1 }, fault === 'status' ? { kind: 'status', status: 503 } : { kind: fault })
+        if (how === 'plan') await engine.plan(feed)
+        else if (how === 'apply') await engine.apply((await engine.plan(feed)).planId)
+        else if (how === 'failed') {
+          const report = await engine.run(feed)
+          expect(imbalance((await engine.rerun(report.runId, { failedOnly: true })).counts)).toEqual([])
+        } else if (how === 'stop' || how === 'die') await interruptedRun(engine, feed, how)
+        else {
+          const report = await engine.run(feed, how === 'full' ? { full: true } : {})
+          expect(report.error).toBeUndefined()
+          expect(imbalance(report.counts)).toEqual([])
+        }
+        await control.clearFaults()
+      }
+      for (let i = 0; i < 3; i++) for (const name of ['optouts', 'people']) await engine.run(name, { approveDeletes: 1_000 })
+      const off = new Set([...listed].flatMap(([address, on]) => (on ? [address] : [])))
+      const wanted = [...held.values()].filter((some) => !some.some((address) => off.has(address))).flat()
+      expect((await control.audience('2dnr')).digest).toBe(audienceDigest([...off, 'other@example.org'].map(email)))
+      expect((await control.audience()).digest).toBe(audienceDigest([...wanted, 'keep@example.org'].map(email)))
+      expect(await control.violations()).toEqual([])
+      const after = await engine.mark()
+      for (const name of ['optouts', 'people']) expect((await engine.run(name)).counts).toMatchObject({ requests: 0, withheld: 0 })
+      expect(await engine.writes(after)).toEqual([])
+    }),
+    { endOnFailure: true, numRuns: Number(process.env['SLUICE_RUNS'] ?? 12), ...(process.env['SLUICE_SEED'] ? { seed: Number(process.env['SLUICE_SEED']) } : {}) },
+  )
+}, 300_000)
+
+/** A run that is told to stop at its first request, or whose process dies there. */
+async function interruptedRun(engine: Awaited<ReturnType<typeof engineUnderTest>>, name: string, how: 'stop' | 'die'): Promise<void> {
+  const stop = new AbortController()
+  const workerId = await registerWorker(engine.db, { role: 'test' })
+  const exchange: typeof engine.deps.transport.exchange = async (request) => {
+    stop.abort()
+    const answer = await engine.deps.transport.exchange(request)
+    if (how === 'die') throw new Error('the power went')
+    return answer
+  }
+  const deps = { ...engine.deps, workerId, transport: { ...engine.deps.transport, exchange }, ...(how === 'stop' ? { signal: stop.signal } : {}) }
+  const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), name)
+  await runPipeline(deps, pipeline, { trigger: 'manual' }).catch((error: unknown) => expect(String(error)).toContain('the power went'))
+  await engine.db.execute('update sluice.worker set pid = 4194999, pid_started = $2 where id = $1', [workerId, '1'])
+}
