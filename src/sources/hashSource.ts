@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
+import { stat } from 'node:fs/promises'
 import type { SourceDefinition } from '../pipeline/definition.ts'
-import { openLocalFile } from './localFile.ts'
+import { findFile, openLocalFile } from './localFile.ts'
 
 export interface SourceHash {
   readonly sha256: string
@@ -9,12 +10,16 @@ export interface SourceHash {
 
 /**
  * SHA-256 of a local file without reading its rows, for the source gate: the same bytes as the last closed snapshot
- * need no parsing. About 0.1 s for 98 MB. Undefined for sources that are not local files.
+ * need no parsing. About 0.1 s for 98 MB. Undefined for sources that are not local files. A file of another size than
+ * `expectedBytes` holds other bytes, and is not read to learn it.
  *
  * @throws RunError as `openLocalFile`
  */
-export async function hashSource(definition: SourceDefinition): Promise<SourceHash | undefined> {
+export async function hashSource(definition: SourceDefinition): Promise<SourceHash | undefined>
+export async function hashSource(definition: SourceDefinition, expectedBytes: number): Promise<SourceHash | 'other size' | undefined>
+export async function hashSource(definition: SourceDefinition, expectedBytes?: number): Promise<SourceHash | 'other size' | undefined> {
   if (!isLocalFile(definition.uri)) return undefined
+  if (expectedBytes !== undefined && (await stat(await findFile(definition.uri)).catch(() => undefined))?.size !== expectedBytes) return 'other size'
   const stream = await openLocalFile(definition.uri)
   try {
     const hash = createHash('sha256')

@@ -9,7 +9,7 @@ import { readLimits } from '../formats/limits.ts'
 import type { SourceFacts } from '../formats/rows.ts'
 import type { SourceDefinition } from '../pipeline/definition.ts'
 import type { ByteStream, TransportEnd } from './byteStream.ts'
-import { checkedLookup, checkUrl, safeLabel } from './httpAddress.ts'
+import { checkedLookup, checkUrl, namesThisMachine, safeLabel } from './httpAddress.ts'
 import { readCredential } from './credentials.ts'
 
 export interface HttpContext {
@@ -57,18 +57,21 @@ class HttpFetcher {
   readonly #signal: AbortSignal
   readonly #credentials: Record<string, string>
   readonly backoffMs: number
+  /** Origin of a source on this machine, where its address says so plainly. */
+  readonly #own: string | undefined
   #url: URL
 
   constructor(definition: SourceDefinition, context: HttpContext) {
     this.#definition = definition
     this.#context = context
-    this.#url = checkUrl(definition.uri, definition.allowPrivate)
+    this.#own = namesThisMachine(definition.uri) ? new URL(definition.uri).origin : undefined
+    this.#url = checkUrl(definition.uri, this.#allows(definition.uri))
     this.label = safeLabel(this.#url)
     this.backoffMs = context.backoffMs ?? 500
     const limits = context.limits ?? readLimits
     this.#credentials = credentialHeaders(definition, context.env)
     this.#agent = new Agent({
-      connect: { lookup: checkedLookup(definition.allowPrivate), timeout: 15_000, minVersion: 'TLSv1.2' },
+      connect: { lookup: checkedLookup(definition.allowPrivate || this.#own !== undefined), timeout: 15_000, minVersion: 'TLSv1.2' },
       headersTimeout: limits.idleMs,
       bodyTimeout: limits.idleMs,
       pipelining: 1,
@@ -127,10 +130,18 @@ class HttpFetcher {
     const refuse = (what: string) => new RunError('SOURCE_REFUSED', what, { where: this.label, mend: 'Name the final address of the feed in `source.url`.' })
     if (hops >= maxRedirects) throw refuse(`more than ${maxRedirects} redirects`)
     if (location === undefined || !URL.canParse(location, this.#url.href)) throw refuse('a redirect without a usable address')
-    const next = checkUrl(new URL(location, this.#url).href, this.#definition.allowPrivate)
+    const target = new URL(location, this.#url).href
+    const next = checkUrl(target, this.#allows(target))
+    // Once this machine was named, nothing private but it: the look-up of a name would not tell any more.
+    if (this.#own !== undefined && next.origin !== this.#own && !this.#definition.allowPrivate) throw refuse('a redirect from this machine to another address')
     if (this.#url.protocol === 'https:' && next.protocol !== 'https:') throw refuse('a redirect from https to http')
     if (next.origin !== this.#url.origin && Object.keys(this.#credentials).length > 0) throw refuse('a redirect to another host, with credentials')
     return next
+  }
+
+  /** Private addresses by setting, or this machine where the pipeline file names it in plain words. */
+  #allows(address: string): boolean {
+    return this.#definition.allowPrivate || (this.#own !== undefined && new URL(address).origin === this.#own)
   }
 
   #headers(from: number, validator: string | undefined): Record<string, string> {

@@ -30,6 +30,15 @@ export function checkUrl(text: string, allowPrivate: boolean): URL {
   return url
 }
 
+/**
+ * Whether a source names this very machine in plain words: `http://127.0.0.1:8000/…`, `localhost` or `[::1]`. Whoever
+ * writes that into a pipeline file means it (docs/decisions/loopback-sources.md). Other spellings of the same address,
+ * names and redirects that lead to it, hide it, and stay refused.
+ */
+export function namesThisMachine(text: string): boolean {
+  return /^https?:\/\/(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?([/?]|$)/.test(text)
+}
+
 /** Resolves once and hands only allowed addresses to the connection, so that a second answer of the DNS changes nothing. */
 export function checkedLookup(allowPrivate: boolean): LookupFunction {
   return (hostname, options, callback) => {

@@ -221,3 +221,18 @@ test('a cancelled reading ends with the reason of whoever cancelled it', async (
   })
   await expect(readSource(from(server), { signal: abort.signal })).rejects.toThrow('enough')
 })
+
+test('a source on this machine is read when its address says so in plain words, and refused when it hides it', async () => {
+  await using server = await rawServer((request, socket) => {
+    if (request.startsWith('GET /away')) return socket.end(`HTTP/1.1 302 Found\r\nlocation: ${server.url.replace('127.0.0.1', 'localhost')}/feed.csv\r\ncontent-length: 0\r\n\r\n`)
+    return socket.end('HTTP/1.1 200 OK\r\ncontent-type: text/csv\r\ncontent-length: 15\r\n\r\nid,title\n1,Cup\n')
+  })
+  const { port } = new URL(server.url)
+  expect((await readSource(sourceOf(`${server.url}/feed.csv`))).code).toBe('read')
+  const seen = server.requests.length
+  for (const hidden of ['127.1', '2130706433', '0177.0.0.1', '[::ffff:127.0.0.1]', '127.0.0.2']) {
+    expect((await readSource(sourceOf(`http://${hidden}:${port}/feed.csv`))).code, hidden).toBe('SOURCE_REFUSED')
+  }
+  expect(server.requests.length, 'nothing of the hidden ones reached the server').toBe(seen)
+  expect((await readSource(sourceOf(`${server.url}/away`))).code).toBe('SOURCE_REFUSED')
+})
