@@ -34,7 +34,7 @@ export async function brake(context: BrakeContext): Promise<Braked> {
   if (context.desired.keys === 'identifiers') await collectSuppressedIdentifiers(client, context.desired.destinationId)
   await client.query('savepoint removals')
   const examples = await removedExamples(client, context)
-  await collectRemovals(context.desired, { absent: context.absent === 'delete' })
+  await collectRemovals(client, { absent: context.absent === 'delete' })
   await applyRemovals(context.desired)
   if (context.absent === 'out-of-stock') await markOutOfStock(context.desired)
   else if (context.absent === 'keep') await markMissing(context.desired)

@@ -34,34 +34,42 @@ export async function applyUpserts(context: DesiredContext): Promise<void> {
 }
 
 /**
- * Which records leave, and why: the rows of `removal`. Absent ones only when the caller may delete them; then those too
- * that were kept, or taken out of stock, under an earlier policy and are still not back.
+ * Products that were kept, or taken out of stock, under an earlier `missing` and are still not back: absent again where
+ * the policy now asks for more. Adds them to the diff's changes and returns how many they are.
  */
-export async function collectRemovals({ client, destinationId, keys }: DesiredContext, options: { readonly absent: boolean }): Promise<void> {
+export async function recallMissing({ client, destinationId }: DesiredContext, policy: 'delete' | 'out-of-stock'): Promise<number> {
+  const recalled = await client.query(
+    `insert into change
+     select r.key, 'absent'
+     from sluice.record r join sluice.remote m on m.destination_id = r.destination_id and m.key = r.key and m.held > 0
+     where r.destination_id = $1 and r.status = 'missing' ${policy === 'delete' ? '' : `and r.body not like '%"availability":"out of stock"%'`}`,
+    [destinationId],
+  )
+  return recalled.rowCount ?? 0
+}
+
+/** Which records of the diff leave, and why: the rows of `removal`. Absent ones only when the caller may delete them. */
+export async function collectRemovals(client: pg.PoolClient, options: { readonly absent: boolean }): Promise<void> {
   await client.query('drop table if exists removal')
   await client.query(
     `create temp table removal as select key, what as cause from change where what in ('leaving', 'suppressed'${options.absent ? `, 'absent'` : ''})`,
-  )
-  if (!options.absent || keys !== 'products') return
-  await client.query(
-    `insert into removal select r.key, 'absent'
-     from sluice.record r join sluice.remote m on m.destination_id = r.destination_id and m.key = r.key and m.held > 0
-     where r.destination_id = ${destinationId} and r.status = 'missing'`,
   )
 }
 
 /**
  * On a list without keys of its own a person who leaves is known by an identifier, and may have come with more of them:
- * every record that holds one of a leaving row's identifiers leaves too. Adds them to the diff's changes.
+ * every record that holds one of a leaving row's identifiers leaves too. Adds them to the diff's changes and returns how
+ * many they are.
  */
-export async function leaveByIdentifier({ client, destinationId }: DesiredContext): Promise<void> {
-  await client.query(
+export async function leaveByIdentifier({ client, destinationId }: DesiredContext): Promise<number> {
+  const leaving = await client.query(
     `insert into change
      select distinct r.key, 'leaving'
      from stage s cross join lateral unnest(s.identifiers) as i (identifier)
        join sluice.record r on r.destination_id = ${destinationId} and i.identifier = any (r.identifiers)
      where s.kind = ${stagedKind.leaving} and not exists (select from change c where c.key = r.key and c.what <> 'absent')`,
   )
+  return leaving.rowCount ?? 0
 }
 
 /** Takes the records of `removal` out of the desired state. */

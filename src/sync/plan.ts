@@ -11,7 +11,7 @@ import { forgetDigests, replaceDigests, updateDigests, type UnseenDigests } from
 import type { RunRow } from '../store/runs.ts'
 import { brake } from './brake.ts'
 import { crashPoint } from './crashPoint.ts'
-import { applyUpserts, leaveByIdentifier, type DesiredContext } from './desired.ts'
+import { applyUpserts, leaveByIdentifier, recallMissing, type DesiredContext } from './desired.ts'
 import { diffStage, type Diff } from './diff.ts'
 import type { EngineDeps } from './engine.ts'
 import { freeze } from './freeze.ts'
@@ -87,22 +87,26 @@ async function planInTransaction(deps: EngineDeps, client: pg.PoolClient, pipeli
     ...(input.onlyFailedOf === undefined ? {} : { onlyFailedOf: input.onlyFailedOf }),
   }
   deps.onProgress?.({ stage: 'diff', done: 0 })
-  const diff = input.reading === 'unread' ? await noChanges(client) : await diffStage(client, destinationId, input.reading)
-  if (destination.kind === 'do-not-reach') await leaveByIdentifier(desired)
+  const found = input.reading === 'unread' ? await noChanges(client) : await diffStage(client, destinationId, input.reading)
+  const left = destination.kind === 'do-not-reach' ? await leaveByIdentifier(desired) : 0
   crashPoint('plan.diffed')
-  if (keys === 'products' && diff.updates > 0) await judgeChanges(deps, client, pipeline, run)
-  const updateFields = keys === 'products' ? await fieldsUpdated(client, destinationId, diff.updates) : []
+  if (keys === 'products' && found.updates > 0) await judgeChanges(deps, client, pipeline, run)
+  const updateFields = keys === 'products' ? await fieldsUpdated(client, destinationId, found.updates) : []
   await applyUpserts(desired)
-  if (diff.creates + diff.updates > 50_000) await client.query('analyze sluice.record, sluice.remote')
+  if (found.creates + found.updates > 50_000) await client.query('analyze sluice.record, sluice.remote')
   crashPoint('plan.desired')
   await collectUnsettled(client, destinationId)
 
   const oneOff = run.trigger === 'backfill' || input.onlyFailedOf !== undefined
+  const absent =
+    oneOff || input.incomplete !== undefined || destination.kind === 'do-not-reach' ? 'ignore' : destination.kind === 'catalog' ? destination.missing : 'delete'
+  const recalled = keys === 'products' && (absent === 'delete' || absent === 'out-of-stock') ? await recallMissing(desired, absent) : 0
+  const diff: Diff = { ...found, leaving: found.leaving + left, absent: found.absent + recalled }
   const braked = await brake({
     desired,
     todo,
     diff,
-    absent: oneOff || input.incomplete !== undefined || destination.kind === 'do-not-reach' ? 'ignore' : destination.kind === 'catalog' ? destination.missing : 'delete',
+    absent,
     suppressedBy: input.suppressedBy,
     guarded: destination.kind !== 'do-not-reach',
     facts: {
