@@ -40,10 +40,12 @@ function peakMegabytes(): number {
   return Math.round(process.resourceUsage().maxRSS / 1024)
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const [, , file = '', work = '', input = '{}'] = process.argv
+async function work(): Promise<void> {
+  const [, , file = '', name = '', input = '{}'] = process.argv
   const module = (await import(new URL(file, import.meta.url).href)) as Record<string, (input: unknown) => Promise<object>>
-  const result = await module[work]?.(JSON.parse(input))
-  process.stdout.write(JSON.stringify({ ...result, megabytes: peakMegabytes() }))
-  process.exit(0)
+  const result = await module[name]?.(JSON.parse(input))
+  process.stdout.write(JSON.stringify({ ...result, megabytes: peakMegabytes() }), () => process.exit(0))
 }
+
+// Not awaited: the module that is imported may itself import this one.
+if (process.argv[1] === fileURLToPath(import.meta.url)) void work()

@@ -2,46 +2,37 @@
  * The sandbox's speed and size (docs/benchmarks.md): signed requests of 25 products, user batches of 2,500, and the memory
  * of many memberships. Ratios against the figures to reach are printed; nothing is asserted. The signing client runs in
  * a process of its own.
- *
- *   node bin/node24.js bench/sandbox.ts [members in millions, default 10]
  */
-import { fork } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { fileURLToPath } from 'node:url'
 import { Pool } from 'undici'
 import { Memberships } from '../src/sandbox/audiences/memberships.ts'
-import { startSandbox } from '../src/sandbox/start.ts'
 import { authorization } from '../test/support/signer.ts'
+import { inChild } from './child.ts'
+import { seconds, type Bench } from './figure.ts'
+import { startSandboxProcess } from './sandboxProcess.ts'
 
-interface Result {
-  readonly requests: number
-  readonly seconds: number
-  readonly refused: number
+export const bench: Bench = async ({ small, large, say }) => {
+  const sandbox = await startSandboxProcess()
+  try {
+    await sandbox.control('PUT', 'switches', { rate_limits: 'off' })
+    const products = await inChild('./sandbox.ts', 'client', { kind: 'products', url: sandbox.url, total: small ? 1_000 : 6_000 })
+    const perSecond = Number(products['requests']) / products.seconds
+    say({ figure: 'signed requests of 25 products', measured: `${Math.round(perSecond)}/s, ${String(products['refused'])} refused`, ratio: `${Math.round(perSecond * 25)} products/s`, reach: '2,000/s', met: perSecond >= 2_000 && products['refused'] === 0 })
+    const users = await inChild('./sandbox.ts', 'client', { kind: 'users', url: sandbox.url, total: small ? 40 : 400 })
+    say({ figure: `${String(users['requests'])} batches of 2,500 users`, measured: `${seconds(users.seconds)}, ${String(users['refused'])} refused`, ratio: `${Math.round((Number(users['requests']) * 2_500) / users.seconds / 1000)} k users/s`, reach: small ? '30 s for 400' : '30 s', met: users.seconds <= 30 && users['refused'] === 0 })
+    const started = performance.now()
+    const audience = (await sandbox.control('GET', 'audiences/1nmth')) as { readonly members: number }
+    say({ figure: 'count and digest of them', measured: `${seconds((performance.now() - started) / 1000)} for ${audience.members} members` })
+  } finally {
+    await sandbox.close()
+  }
+  const millions = large ? 10 : 1
+  const held = await inChild('./sandbox.ts', 'memberships', { millions })
+  say({ figure: `${millions},000,000 memberships`, measured: `${held.megabytes} MB, ${seconds(held.seconds)}`, ratio: `${Math.round((held.megabytes * 1_048_576) / millions / 1_000_000)} bytes each`, reach: large ? '2,048 MB' : '2,048 MB at 10,000,000 (--large)', met: held.megabytes <= 2_048 })
 }
 
-if (process.argv[2] === 'client') await client(process.argv[3] ?? '', process.argv[4] ?? '')
-else await main(Number(process.argv[2] ?? 10))
-
-async function main(millions: number): Promise<void> {
-  const sandbox = await startSandbox()
-  await fetch(`${sandbox.url}/_sandbox/switches`, { method: 'PUT', body: JSON.stringify({ rate_limits: 'off' }) })
-  const products = await load('products', sandbox.url)
-  print('signed PUT of 25 products', `${Math.round(products.requests / products.seconds)} requests/s`, 'reach 2,000', products.refused)
-  const users = await load('users', sandbox.url)
-  print('400 batches of 2,500 users', `${users.seconds.toFixed(1)} s`, 'reach 30 s', users.refused)
-  const before = performance.now()
-  const audience = await (await fetch(`${sandbox.url}/_sandbox/audiences/1nmth`)).json() as { members: number }
-  print('count and digest of them', `${((performance.now() - before) / 1000).toFixed(1)} s for ${audience.members} members`, '', 0)
-  await sandbox.close()
-  memory(millions)
-}
-
-function print(what: string, figure: string, reach: string, refused: number): void {
-  process.stdout.write(`${what.padEnd(32)} ${figure.padEnd(34)} ${reach}${refused > 0 ? `  ${refused} REFUSED` : ''}\n`)
-}
-
-/** RSS of an audience of so many million identifiers, two a user. */
-function memory(millions: number): void {
+/** An audience of so many million identifiers, two a user. */
+export async function memberships({ millions }: { readonly millions: number }): Promise<object> {
   const members = new Memberships()
   const key = Buffer.alloc(32)
   const times = { effectiveAt: 1_800_000_000, expiresAt: 1_830_000_000 }
@@ -51,20 +42,10 @@ function memory(millions: number): void {
     const email = members.put(0, key, times)
     members.join(email, members.put(4, key, times))
   }
-  const seconds = (performance.now() - started) / 1000
-  print(`${millions} M memberships`, `${Math.round(process.memoryUsage().rss / 1_048_576)} MB RSS, ${seconds.toFixed(1)} s`, 'reach 2,048 MB', 0)
+  return { seconds: (performance.now() - started) / 1000 }
 }
 
-function load(kind: string, url: string): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const child = fork(fileURLToPath(import.meta.url), ['client', kind, url])
-    child.on('message', (result) => resolve(result as Result))
-    child.on('exit', (code) => code !== 0 && reject(new Error(`the client ended with ${code}`)))
-  })
-}
-
-async function client(kind: string, url: string): Promise<void> {
-  const total = kind === 'products' ? 6000 : 400
+export async function client({ kind, url, total }: { readonly kind: string; readonly url: string; readonly total: number }): Promise<object> {
   const pool = new Pool(url, { connections: 8 })
   const path = kind === 'products' ? '/12/product_catalogs/4001/products' : '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/users'
   const method = kind === 'products' ? 'PUT' : 'POST'
@@ -87,10 +68,9 @@ async function client(kind: string, url: string): Promise<void> {
       }
     }),
   )
-  const seconds = (performance.now() - started) / 1000
-  process.send?.({ requests: total, seconds, refused } satisfies Result)
+  const spent = (performance.now() - started) / 1000
   await pool.close()
-  process.disconnect()
+  return { seconds: spent, requests: total, refused }
 }
 
 function productBody(n: number): string {

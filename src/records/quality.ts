@@ -4,6 +4,7 @@
  */
 import type { Mapped, MemberRecord, ProductRecord } from './record.ts'
 import { identifierTypes } from './record.ts'
+import { FrequentDigests } from './frequentDigests.ts'
 
 export interface QualityNote {
   /** Upper snake case, stable: GROUP_LARGE, ALL_OUT_OF_STOCK … */
@@ -52,8 +53,6 @@ export interface Quality {
 const groupRows = 100
 const repeatedRows = 50
 const quote = 34
-/** Type byte of the one identifier that is no digest. */
-const plainType = 6
 const tracked = 2048
 // Shares are judged in files of 100 rows or more (bad-inputs, rules).
 const judgedFrom = 100
@@ -62,7 +61,7 @@ export const heldCodes: readonly string[] = ['OUT_OF_STOCK_ROSE', 'EMAIL_ROLE_SH
 const mojibake = /Ã[\u0080-\u00bf©«¶¼]|Â[\u00a0-\u00bf]|â€[™œ\u009d\u0153"“]/
 
 export function createQuality(): Quality {
-  const groups = new HeavyHitters<string>(tracked)
+  const groups = new HeavyHitters(tracked)
   let oneBrand = true
   /** `"brand":"Acme"` of the first product, and where it stood behind the availability. */
   let brand = ''
@@ -70,7 +69,7 @@ export function createQuality(): Quality {
   const currencies = new Map<string, number>()
   let lastCurrency = '\u0000'
   let lastCount = 0
-  const identifiers = new HeavyHitters<string | number>(tracked)
+  const identifiers = new FrequentDigests(tracked)
   const filled = new Map<string, number>()
   const garbled: string[] = []
   let garbledCount = 0
@@ -127,8 +126,7 @@ export function createQuality(): Quality {
         if (kind !== undefined) filled.set(kind, (filled.get(kind) ?? 0) + 1)
         last = type
       }
-      // Six bytes of a digest tell digests apart well enough to count them; they are gone with this object.
-      identifiers.add(type === plainType ? identifier.toString('latin1') : identifier.readUInt32LE(1) * 65_536 + identifier.readUInt16LE(5))
+      identifiers.add(identifier)
     }
   }
   return {
@@ -150,8 +148,8 @@ export function createQuality(): Quality {
       if (ownGroup > 0) note('GROUP_OF_ITSELF', ownGroup, `${ownGroup} products are a group of their own id`)
       if (garbledCount > 0) note('MOJIBAKE', garbledCount, `${garbledCount} products hold wrongly decoded text`, garbled)
       const repeated = identifiers.above(repeatedRows)
-      if (repeated.length > 0) note('IDENTIFIER_REPEATED', repeated.length, `${repeated.length} identifiers stand on more than ${repeatedRows} rows each, the most frequent on ${repeated[0]?.[1] ?? 0}`)
-      const most = identifiers.above(1)[0]?.[1] ?? 0
+      if (repeated.length > 0) note('IDENTIFIER_REPEATED', repeated.length, `${repeated.length} identifiers stand on more than ${repeatedRows} rows each, the most frequent on ${repeated[0] ?? 0}`)
+      const most = identifiers.above(1)[0] ?? 0
       if (members >= judgedFrom && most > members * 0.3) note('IDENTIFIER_SHARE', most, `one identifier stands on ${percent(most, members)} of the rows`)
       for (const [kind, count] of filled) note('FILL_RATE', count, `${percent(count, members)} of the members have ${kind}`)
       return { products, members, outOfStock, filled: Object.fromEntries(filled), notes }
@@ -164,15 +162,15 @@ function percent(part: number, whole: number): string {
 }
 
 /** Misra and Gries: values that stand on more than 1/size of all rows are surely kept; counts are never too high. */
-class HeavyHitters<Value> {
+class HeavyHitters {
   readonly #size: number
-  readonly #counts = new Map<Value, number>()
+  readonly #counts = new Map<string, number>()
 
   constructor(size: number) {
     this.#size = size
   }
 
-  add(value: Value): void {
+  add(value: string): void {
     const count = this.#counts.get(value)
     if (count !== undefined) this.#counts.set(value, count + 1)
     else if (this.#counts.size < this.#size) this.#counts.set(value, 1)
@@ -180,7 +178,7 @@ class HeavyHitters<Value> {
   }
 
   /** Values counted more than `least` times, most frequent first. */
-  above(least: number): [Value, number][] {
+  above(least: number): [string, number][] {
     return [...this.#counts].filter(([, count]) => count > least).sort((a, b) => b[1] - a[1])
   }
 

@@ -239,7 +239,8 @@ async function sameBytes(
   for (const [i, definition] of pipeline.sources.entries()) {
     const previous = sources[i]
     if (previous === undefined) return { same: false, opened }
-    const local = await hashSource(definition)
+    const local = await hashSource(definition, previous.bytes)
+    if (local === 'other size') return { same: false, opened }
     if (local) {
       if (local.sha256 !== previous.sha256) return { same: false, opened }
       continue

@@ -1,0 +1,35 @@
+/** Rendering and packing users into request bodies: time must grow with their number and not faster. */
+import { randomBytes } from 'node:crypto'
+import { destinationOf } from '../src/destinations/index.ts'
+import { Packer } from '../src/destinations/pack.ts'
+import { renderUserOperation } from '../src/destinations/userOperation.ts'
+import { median, type Bench } from './figure.ts'
+
+const sizes = [250, 500, 1_000, 2_000, 4_000]
+
+export const bench: Bench = async ({ say }) => {
+  const users = Array.from({ length: 4_000 }, () => [`01${randomBytes(32).toString('hex')}`, `05${randomBytes(32).toString('hex')}`])
+  packAll(users)
+  const spent = sizes.map((size) => median(Array.from({ length: 15 }, () => packAll(users.slice(0, size)))))
+  const perUser = spent.map((ms, i) => (ms / (sizes[i] ?? 1)) * 1000)
+  sizes.forEach((size, i) => {
+    const ms = spent[i] ?? Number.NaN
+    say({ figure: `packing ${size} users`, measured: `${ms.toFixed(2)} ms`, ratio: `${(perUser[i] ?? 0).toFixed(2)} µs a user`, ...(size === 2_000 ? { reach: '10 ms', met: ms <= 10 } : {}) })
+  })
+  const growth = (spent[4] ?? 0) / (spent[1] ?? 1)
+  say({ figure: '4,000 users against 500', measured: `${growth.toFixed(1)} x the time`, ratio: '8 x the users', reach: 'linear', met: growth <= 12 })
+}
+
+/** Milliseconds. */
+function packAll(users: readonly (readonly string[])[]): number {
+  const destination = destinationOf('audience')
+  const started = performance.now()
+  const packer = new Packer<{ readonly bytes: Buffer }>(destination.frame('upsert'), destination.limits('upsert'))
+  let bodies = 0
+  for (const keys of users) {
+    if (packer.add({ bytes: renderUserOperation({ op: 'update', users: [[...keys]], effectiveAtMs: 1_800_000_000_000, expiresAtMs: 1_830_000_000_000 }) })) bodies++
+  }
+  if (packer.flush()) bodies++
+  if (bodies !== Math.ceil(users.length / 2_500)) throw new Error(`${bodies} bodies`)
+  return performance.now() - started
+}

@@ -1,0 +1,36 @@
+/** A whole customer export pushed to a sandbox in its own process: plan, then requests until the books are closed. */
+import { join } from 'node:path'
+import { inChild } from './child.ts'
+import { writeCustomers } from './data.ts'
+import { audienceYaml, withEngine, writePipeline, type Setting } from './engine.ts'
+import { seconds, type Bench } from './figure.ts'
+import { startSandboxProcess } from './sandboxProcess.ts'
+import { applyPlan } from '../src/sync/index.ts'
+
+export const bench: Bench = async ({ rows, folder, database, say }) => {
+  const csv = join(folder, 'customers.csv')
+  await writeCustomers(csv, { rows })
+  writePipeline(folder, 'customers', audienceYaml(csv))
+  const sandbox = await startSandboxProcess()
+  try {
+    const setting = { databaseUrl: await database(), folder, pipeline: 'customers', serviceUrl: sandbox.url }
+    const planned = await inChild('./engine.ts', 'plan', setting)
+    say({ figure: `reading and planning ${rows} users`, measured: `${seconds(planned.seconds)}, ${planned.megabytes} MB` })
+    const pushed = await inChild('./push.ts', 'push', { ...setting, planId: planned['planId'] })
+    const perSecond = Number(pushed['requests']) / pushed.seconds
+    say({ figure: `pushing ${rows} users, ${String(pushed['requests'])} requests`, measured: `${seconds(pushed.seconds)}, ${pushed.megabytes} MB, ${perSecond.toFixed(1)} requests/s`, ratio: `${(perSecond / 25).toFixed(1)} x the allowance`, reach: '60 s', met: pushed.seconds <= 60 && pushed['confirmed'] === rows })
+    const audience = (await sandbox.control('GET', 'audiences/1nmth')) as { readonly members: number }
+    say({ figure: 'members in the sandbox afterwards', measured: String(audience.members), reach: String(rows), met: audience.members === rows })
+  } finally {
+    await sandbox.close()
+  }
+}
+
+/** Applies a stored plan. */
+export async function push(setting: Setting & { readonly planId: string }): Promise<object> {
+  return withEngine(setting, async (deps) => {
+    const started = performance.now()
+    const { counts } = await applyPlan(deps, setting.planId)
+    return { seconds: (performance.now() - started) / 1000, confirmed: counts.confirmed, requests: counts.requests }
+  })
+}

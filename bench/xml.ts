@@ -1,0 +1,26 @@
+/** A Google-Shopping feed: first load, and one item in a hundred changed. */
+import { copyFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { inChild, medianOf } from './child.ts'
+import { writeFeed } from './data.ts'
+import { writePipeline } from './engine.ts'
+import { seconds, times, type Bench } from './figure.ts'
+
+export const bench: Bench = async ({ small, folder, database, say }) => {
+  const items = small ? 20_000 : 200_000
+  const [first, second, feed] = ['first.xml', 'second.xml', 'feed.xml'].map((name) => join(folder, name)) as [string, string, string]
+  await writeFeed(first, items)
+  await writeFeed(second, items, 100)
+  await copyFile(first, feed)
+  writePipeline(folder, 'shop', `source: { url: "${feed}" }\ndestination: { kind: catalog, catalog_id: "4001" }\n`)
+  const setting = { databaseUrl: await database(), folder, pipeline: 'shop' }
+  const megabytes = Math.round((await stat(first)).size / 1_000_000)
+  const read = () => inChild('./engine.ts', 'readAndDiff', setting)
+
+  const whole = await medianOf(small ? 3 : 1, read)
+  say({ figure: `first load of ${items} items, ${megabytes} MB`, measured: `${seconds(whole.seconds)}, ${whole.megabytes} MB`, ratio: '1', reach: '18 s, 256 MB', met: whole.seconds <= 18 && whole.megabytes <= 256 })
+  await inChild('./engine.ts', 'plan', setting)
+  await copyFile(second, feed)
+  const changed = await medianOf(3, read)
+  say({ figure: `1 % changed (${String(changed['reading'])})`, measured: `${seconds(changed.seconds)}, ${changed.megabytes} MB`, ratio: `${times(changed.seconds / whole.seconds)} the first load`, reach: 'a quarter, 4 s, 256 MB', met: changed.seconds <= whole.seconds / 4 && changed.seconds <= 4 && changed.megabytes <= 256 })
+}
