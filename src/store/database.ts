@@ -28,6 +28,11 @@ export interface Database extends Queryable {
 
 const retryable = new Set(['40001', '40P01'])
 
+/** A serialization failure or a deadlock: the same transaction, begun anew, is likely to get through. */
+export function isRetryable(error: unknown): boolean {
+  return retryable.has(String((error as { code?: unknown } | null)?.code))
+}
+
 /** Opens a pool. Does not connect yet: the first query does, and throws pg's error when nobody answers. */
 export function openDatabase(url: string, options: { readonly applicationName?: string; readonly maxConnections?: number } = {}): Database {
   const pool = new pg.Pool({
@@ -61,7 +66,7 @@ export function openDatabase(url: string, options: { readonly applicationName?: 
           } catch (rollbackError) {
             broken = rollbackError as Error
           }
-          if (attempt < 5 && retryable.has(String((error as { code?: unknown }).code))) continue
+          if (attempt < 5 && isRetryable(error)) continue
           throw error
         } finally {
           client.release(broken)

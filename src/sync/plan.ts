@@ -7,6 +7,7 @@ import type pg from 'pg'
 import { destinationOf } from '../destinations/index.ts'
 import type { Duration, Pipeline } from '../pipeline/definition.ts'
 import { rateLimits, type RateLimitClass } from '../service/contract/limits.ts'
+import { isRetryable } from '../store/database.ts'
 import { forgetDigests, replaceDigests, updateDigests, type UnseenDigests } from '../store/digests.ts'
 import type { RunRow } from '../store/runs.ts'
 import { brake } from './brake.ts'
@@ -48,7 +49,18 @@ export interface Planned {
 
 const noDiff: Diff = { creates: 0, updates: 0, stale: 0, absent: 0, leaving: 0, suppressed: 0 }
 
+/** Begins anew when it ran into the books of an answer that a helper elsewhere wrote at the same time (deadlock). */
 export async function makePlan(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline, run: RunRow, input: PlanInput): Promise<Planned> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await tryPlan(deps, client, pipeline, run, input)
+    } catch (error) {
+      if (attempt === 5 || !isRetryable(error)) throw error
+    }
+  }
+}
+
+async function tryPlan(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline, run: RunRow, input: PlanInput): Promise<Planned> {
   await client.query('begin')
   try {
     // Hash aggregates of a few million digests stay in memory; the diff's join gains nothing by more (scale 4).

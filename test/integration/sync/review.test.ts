@@ -189,3 +189,26 @@ test('what was kept while missing goes out of stock when the policy becomes that
   expect((await engine.sandbox.control.catalog()).digest).toBe(catalogDigest([...gone, ...rows.slice(3).map(wanted)]))
   expect((await engine.run('shop')).counts.requests).toBe(0)
 })
+
+test('a plan that meets the late answer of somebody else on its way starts again instead of failing', async () => {
+  await using engine = await engineUnderTest()
+  await setUp(engine, many(0, 3))
+  engine.write('people.csv', csv(...many(1, 4)))
+  const other = await engine.db.connect()
+  try {
+    // As an answer is booked: keys first, the destination last.
+    await other.query('begin')
+    await other.query('update sluice.remote set late_until = null')
+    const report = engine.run('people')
+    await waitFor(async () => (await engine.db.query(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)).length > 0)
+    await other.query('update sluice.destination set state_version = state_version + 1')
+    await other.query('commit')
+    expect(await report).toMatchObject({ status: 'succeeded', counts: { creates: 1, deletes: 1 } })
+  } finally {
+    other.release(true)
+  }
+})
+
+async function waitFor(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise(setImmediate)
+}
