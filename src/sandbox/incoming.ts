@@ -3,7 +3,7 @@ import type { Endpoint } from '../service/contract/endpoint.ts'
 import type { FaultSeat } from './faultRunner.ts'
 import type { Carried } from './inspect.ts'
 import type { Ledger } from './ledger.ts'
-import { adsRefusal, adsRefusals, coreRefusal, problem, Refusal } from './refusal.ts'
+import { adsRefusal, adsRefusals, coreRefusal, invalidParameter, problem, Refusal } from './refusal.ts'
 import type { Route } from './router.ts'
 import { parseForm, type Pair } from './signature.ts'
 import { looksLikeEmail, looksLikePhone } from './violations.ts'
@@ -64,6 +64,13 @@ export function parseJson(seat: Seat): void {
   }
 }
 
+/** The upload of audience users asks for its content type (spec 4.3); elsewhere a JSON body is read whatever it is called. */
+export function checkContentType(seat: Seat, endpoint: Endpoint): void {
+  const type = seat.request.headers['content-type'] ?? ''
+  if (endpoint.name !== 'audiences.users' || seat.body.length === 0 || /^application\/json\s*(?:;|$)/i.test(type)) return
+  throw adsRefusals([{ ...invalidParameter('Content-Type', 'application/json', type), details: 'invalid content type' }])
+}
+
 /** Over 2,500 operations: 400; over 5,000,000 bytes: 413; both `REQUEST_TOO_COMPLEX` (gaps 5 'Too much'). */
 export function checkSize(seat: Seat, endpoint: Endpoint, choice: string): void {
   const limit = endpoint.bodyLimit
@@ -79,7 +86,6 @@ export function checkSize(seat: Seat, endpoint: Endpoint, choice: string): void 
   const message = tooLong ? `The request body is larger than ${bytes} bytes` : `The request has more than ${entries} operations`
   throw adsRefusals([{ code: 'REQUEST_TOO_COMPLEX', message }], tooLong && choice === 'split' ? 413 : 400)
 }
-
 
 /** Limits of spec 8, and the one call that must never happen by itself: deleting a catalog, without a person's name on it. */
 export function noteLimits(seat: Seat, ledger: Ledger): void {

@@ -9,7 +9,7 @@ import type { Control } from './control.ts'
 import { refusalOf, type DispatchInput, type Engine } from './engine.ts'
 import type { Apply, FaultRule, Faults } from './faults.ts'
 import type { FaultRunner } from './faultRunner.ts'
-import { checkSize, formOf, isJsonBody, MAX_BODY, noteLimits, noteRawValues, parseJson, pathOf, routed, type Seat } from './incoming.ts'
+import { checkContentType, checkSize, formOf, isJsonBody, MAX_BODY, noteLimits, noteRawValues, parseJson, pathOf, routed, type Seat } from './incoming.ts'
 import { carriedBy, keyValues } from './inspect.ts'
 import type { Ledger } from './ledger.ts'
 import type { Rates, RateState } from './rates.ts'
@@ -211,6 +211,7 @@ export class SandboxServer {
       const rate = this.#rate(rates, endpoint, seat, caller, true)
       headers = rateHeaders(rate)
       if (rate.refused) throw this.#limited(seat, endpoint, rate)
+      checkContentType(seat, endpoint)
       checkSize(seat, endpoint, world.switch('over_limit'))
       if (seat.jsonError) throw refusalOf(endpoint, [{ ...invalidParameter('body', 'JSON', ''), details: 'invalid JSON' }])
       if (endpoint.body !== 'json' && isJsonBody(seat)) throw refusalOf(endpoint, [{ ...invalidParameter('body', 'no JSON body; parameters go into the query or a form', ''), details: 'unexpected body' }])

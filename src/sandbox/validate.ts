@@ -28,6 +28,7 @@ export function validate(endpoint: Endpoint, input: RequestInput): Validated {
   const given = new Set(Object.keys(input.path))
   const echo: Record<string, unknown> = {}
   const byName = known(endpoint)
+  const seen = new Map<string, string>()
   for (const parameter of endpoint.parameters) {
     if (parameter.in === 'path' && parameter.type !== 'string') take(parameter, input.path[parameter.name] ?? '', params, errors)
     const value = parameter.in === 'oauth' ? input.oauth.get(parameter.name) : undefined
@@ -49,6 +50,14 @@ export function validate(endpoint: Endpoint, input: RequestInput): Validated {
       continue
     }
     if (given.has(name) && parameter.in === 'oauth') continue
+    // The same in query and form is one parameter; two values for one would be a guess.
+    const before = seen.get(name)
+    if (before === value) continue
+    if (before !== undefined) {
+      errors.push(invalidParameter(name, 'one value', value, 'repeated parameter'))
+      continue
+    }
+    seen.set(name, value)
     given.add(name)
     take(parameter, value, params, errors)
   }

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Endpoint } from '../../src/service/contract/endpoint.ts'
 import { endpoints } from '../../src/service/contract/index.ts'
+import { authorization } from '../support/signer.ts'
 import { brokenCalls, pathOf, type BrokenCall } from '../support/brokenCalls.ts'
 import { withSandbox, type CallOptions, type CallResult, type Loose, type SandboxUnderTest } from '../support/sandbox.ts'
 
@@ -58,6 +59,26 @@ describe('every parameter rule of a v2 endpoint is a problem that names the para
     }
     expect(wrong).toEqual([])
   })
+})
+
+test('a parameter given twice is refused unless both say the same, and lists are one parameter with commas', async () => {
+  const read = (query: string): Promise<Response> => {
+    const url = `${sandbox.url}/12/accounts/18ce54d4x5t/campaigns?${query}`
+    return fetch(url, { headers: { authorization: authorization({ method: 'GET', url }) } })
+  }
+  for (const query of ['count=1&count=2', 'campaign_ids=8wku2&campaign_ids=8wku3']) {
+    const answer = await read(query)
+    const { errors } = (await answer.json()) as Loose
+    expect([answer.status, errors[0].code, errors[0].parameter]).toEqual([400, 'INVALID_PARAMETER', query.split('=')[0]])
+  }
+  expect((await read('count=1&count=1')).status).toBe(200)
+})
+
+test('the upload of audience users wants its content type', async () => {
+  const upload = (type: string): Promise<CallResult> => sandbox.call('POST', '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/users', { json: [], headers: { 'content-type': type } })
+  for (const type of ['application/json', 'application/json; charset=utf-8']) expect((await upload(type)).status).toBe(200)
+  const refused = await upload('text/plain')
+  expect([refused.status, refused.body.errors[0].code, refused.body.errors[0].parameter]).toEqual([400, 'INVALID_PARAMETER', 'Content-Type'])
 })
 
 describe('access', () => {

@@ -26,7 +26,7 @@ export function mentionsUser(text: string, username: string): boolean {
 
 function matches(text: string, pattern: RegExp): (Place & { readonly value: string })[] {
   return Array.from(text.matchAll(pattern), (match) => {
-    const start = [...text.slice(0, match.index)].length
+    const start = Array.from(text.slice(0, match.index)).length
     return { value: match[0], start, end: start + [...match[0]].length }
   })
 }
