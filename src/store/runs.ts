@@ -26,6 +26,11 @@ export interface RunRow {
   readonly startedAtMs: number
 }
 
+/** Reads something else than the pipeline's own source: a backfill, or the rerun of one. Absence in it means nothing. */
+export function readsOneOff(run: Pick<RunRow, 'trigger' | 'options'>): boolean {
+  return run.trigger === 'backfill' || run.options.source !== undefined
+}
+
 export interface DestinationRow {
   readonly id: number
   readonly stateVersion: number

@@ -9,7 +9,7 @@ import type { Duration, Pipeline } from '../pipeline/definition.ts'
 import { rateLimits, type RateLimitClass } from '../service/contract/limits.ts'
 import { isRetryable } from '../store/database.ts'
 import { forgetDigests, replaceDigests, updateDigests, type UnseenDigests } from '../store/digests.ts'
-import type { RunRow } from '../store/runs.ts'
+import { readsOneOff, type RunRow } from '../store/runs.ts'
 import { brake } from './brake.ts'
 import { crashPoint } from './crashPoint.ts'
 import { applyUpserts, leaveByIdentifier, recallMissing, type DesiredContext } from './desired.ts'
@@ -109,7 +109,7 @@ async function planInTransaction(deps: EngineDeps, client: pg.PoolClient, pipeli
   crashPoint('plan.desired')
   await collectUnsettled(client, destinationId)
 
-  const oneOff = run.trigger === 'backfill' || input.onlyFailedOf !== undefined
+  const oneOff = readsOneOff(run) || input.onlyFailedOf !== undefined
   const absent =
     oneOff || input.incomplete !== undefined || destination.kind === 'do-not-reach' ? 'ignore' : destination.kind === 'catalog' ? destination.missing : 'delete'
   const recalled = keys === 'products' && (absent === 'delete' || absent === 'out-of-stock') ? await recallMissing(desired, absent) : 0
@@ -211,7 +211,7 @@ async function supersede(client: pg.PoolClient, destinationId: number): Promise<
 
 /** The digests stand for the records of the closed snapshot, or there are none: an incomplete or one-off reading is no standard. */
 async function keepDigests(client: pg.PoolClient, destinationId: number, run: RunRow, input: PlanInput): Promise<void> {
-  if (input.incomplete !== undefined || run.trigger === 'backfill') await forgetDigests(client, destinationId)
+  if (input.incomplete !== undefined || readsOneOff(run)) await forgetDigests(client, destinationId)
   else if (input.reading === 'gated') await updateDigests(client, destinationId, stagedKind.valid, input.unseen)
   else await replaceDigests(client, destinationId, stagedKind.valid)
 }

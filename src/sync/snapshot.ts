@@ -10,7 +10,7 @@ import { hashSource } from '../sources/hashSource.ts'
 import { openSource, type OpenedSource } from '../sources/openSource.ts'
 import type { Database } from '../store/database.ts'
 import { collectLeftKeys, loadDigests, type UnseenDigests } from '../store/digests.ts'
-import type { RunRow } from '../store/runs.ts'
+import { readsOneOff, type RunRow } from '../store/runs.ts'
 import { crashPoint } from './crashPoint.ts'
 import type { EngineDeps } from './engine.ts'
 import type { RunCounts, WarningSummary } from './report.ts'
@@ -47,7 +47,7 @@ interface LastSnapshot {
 export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline, run: RunRow): Promise<SnapshotResult> {
   const { definitionHash } = createMapper(pipeline)
   const suppression = await suppressionOf(deps, pipeline)
-  const last = run.trigger === 'backfill' ? undefined : await lastSnapshot(deps.db, run.destinationId)
+  const last = readsOneOff(run) ? undefined : await lastSnapshot(deps.db, run.destinationId)
   // What decides over a row besides its bytes is as it was: then equal bytes are an equal outcome.
   const comparable =
     last !== undefined && !run.options.full && !last.held && last.definitionHash === definitionHash && last.suppressionVersion === suppression.version
@@ -210,7 +210,7 @@ async function lastSnapshot(db: Database, destinationId: number): Promise<LastSn
          -- A backfill or half a file read since changed what is wanted.
          or exists (select from sluice.snapshot n where n.destination_id = s.destination_id and n.id > s.id and n.status in ('closed', 'incomplete')) as held
      from sluice.snapshot s join sluice.run r on r.id = s.run_id
-     where s.destination_id = $1 and s.status = 'closed' and r.trigger <> 'backfill'
+     where s.destination_id = $1 and s.status = 'closed' and r.trigger <> 'backfill' and r.options ->> 'source' is null
      order by s.id desc limit 1`,
     [destinationId],
   )

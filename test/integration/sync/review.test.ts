@@ -209,6 +209,17 @@ test('a plan that meets the late answer of somebody else on its way starts again
   }
 })
 
+test('a rerun of a backfill deletes nothing either, and is no standard for the feed', async () => {
+  await using engine = await engineUnderTest()
+  await setUp(engine, many(0, 8))
+  engine.write('old.csv', csv(...many(4, 9)))
+  const { runId } = await engine.backfill('people', 'old.csv')
+  expect(await engine.rerun(runId)).toMatchObject({ status: 'succeeded', counts: { read: 5, deletes: 0, withheld: 0 } })
+  expect((await engine.sandbox.control.audience()).digest).toBe(mails(many(0, 9)))
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { read: 8, valid: 8, deletes: 1 } })
+  expect((await engine.sandbox.control.audience()).digest).toBe(mails(many(0, 8)))
+})
+
 async function waitFor(condition: () => Promise<boolean>): Promise<void> {
   while (!(await condition())) await new Promise(setImmediate)
 }
