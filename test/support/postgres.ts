@@ -3,7 +3,7 @@
  * SLUICE_TEST_DATABASE_URL, to test another version of Postgres). vitest's global setup of the projects that need it.
  */
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -22,6 +22,8 @@ declare module 'vitest' {
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-test-'))
+  // Where the server's own user can reach it, should this be root: then its files go with the folder.
+  chmodSync(dataDir, 0o755)
   const outside = process.env['SLUICE_TEST_DATABASE_URL']
   const url = outside ?? (await startEmbedded(dataDir, { keep: true })).url
   if (!outside) {

@@ -6,7 +6,7 @@
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
-import { chmodSync, chownSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -89,6 +89,8 @@ function placesOf(dataDir: string): Places {
     mkdirSync(base, { recursive: true })
     chmodSync(systemFolder, 0o755)
     chmodSync(base, 0o755)
+    writeFileSync(join(base, 'home'), home)
+    sweepOrphans()
   }
   return {
     home,
@@ -99,6 +101,21 @@ function placesOf(dataDir: string): Places {
     keep: join(home, 'postgres.keep'),
     lock: join(home, 'postgres.lock'),
     account,
+  }
+}
+
+/** Removes clusters below the system's folder whose data directory was deleted, and whose server does not run. */
+function sweepOrphans(): void {
+  for (const name of readdirSync(systemFolder)) {
+    const base = join(systemFolder, name)
+    try {
+      if (existsSync(readFileSync(join(base, 'home'), 'utf8'))) continue
+      const pid = join(base, `postgres-${version}`, 'postmaster.pid')
+      if (existsSync(pid) && alive(Number(readFileSync(pid, 'utf8').split('\n')[0]))) continue
+      rmSync(base, { recursive: true, force: true })
+    } catch {
+      // Not a cluster of ours (the binaries lie here too), or swept by somebody else just now.
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdtempSync } from 'node:fs'
+import { chmodSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -22,7 +22,10 @@ export interface CallOptions {
 
 /** An empty folder of its own, removed by the system. */
 export function emptyFolder(): string {
-  return mkdtempSync(join(tmpdir(), 'sluice-cli-'))
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-cli-'))
+  // Reachable for the user that Postgres runs as, should this be root: its files then go with the folder.
+  chmodSync(folder, 0o755)
+  return folder
 }
 
 /** Calls the command line as a person would, with nothing of ours in the environment. */
