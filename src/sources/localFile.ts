@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { RunError } from '../errors.ts'
 import type { ByteStream, TransportEnd } from './byteStream.ts'
 
-const chunkBytes = 262_144
+const chunkBytes = 131_072
 
 /**
  * Opens a local file, or the newest match of a pattern (`exports/*.csv`). Only regular files; a symbolic link only

@@ -16,6 +16,8 @@ export class CopyWriter {
   readonly #stream: CopyStreamQuery
   #buffer: Buffer
   #at: number
+  /** One that the connection has done with, to be filled again: new ones of this size would fragment memory. */
+  #spare: Buffer | undefined
   #failure: Error | undefined
   #rows = 0
 
@@ -135,10 +137,14 @@ export class CopyWriter {
   async flush(): Promise<void> {
     if (this.#failure) throw this.#failure
     if (this.#at === 0) return
-    const chunk = this.#buffer.subarray(0, this.#at)
-    this.#buffer = Buffer.allocUnsafe(Math.max(chunkBytes * 2, 0))
+    const filled = this.#buffer
+    const chunk = filled.subarray(0, this.#at)
+    // What is smaller than the socket's own mark may still wait in it when it is said to be written.
+    const reusable = chunk.length >= chunkBytes && filled.length === chunkBytes * 2
+    this.#buffer = this.#spare ?? Buffer.allocUnsafe(chunkBytes * 2)
+    this.#spare = undefined
     this.#at = 0
-    if (!this.#stream.write(chunk)) {
+    if (!this.#stream.write(chunk, (error) => (this.#spare = reusable && !error ? filled : this.#spare))) {
       await new Promise<void>((resolve, reject) => {
         const stream = this.#stream
         const drained = () => {

@@ -13,6 +13,7 @@ import { openSource, type OpenedSource } from '../sources/openSource.ts'
 import { CopyWriter } from '../store/copyBinary.ts'
 import type { EngineDeps } from './engine.ts'
 import type { DigestGate } from './recordGate.ts'
+import { keepMemoryFlat } from './flatMemory.ts'
 import { RejectWriter } from './rejectWriter.ts'
 import { watchMapper } from './sourceQuality.ts'
 import { WarningCounter } from './warningCounter.ts'
@@ -47,6 +48,7 @@ export async function stageSources(
   pipeline: Pipeline,
   options: { readonly client: pg.PoolClient; readonly runId: number; readonly startedAtMs: number; readonly previous: readonly SourceFacts[]; readonly opened: ReadonlyMap<number, OpenedSource>; readonly gate?: DigestGate },
 ): Promise<Staged> {
+  keepMemoryFlat()
   const mapper = watchMapper(createMapper(pipeline))
   const warnings = new WarningCounter()
   const rejects = new RejectWriter(deps.db, options.runId)
