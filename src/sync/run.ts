@@ -2,19 +2,21 @@
  * A run, from the first byte read to the books closed: settle what earlier runs left open, read, plan, push. Whatever
  * ends it is written into the `run` table with its reason; only a killed process leaves that to whoever comes next.
  */
-import { RunError, SluiceError, UsageError } from '../errors.ts'
+import { RunError, UsageError } from '../errors.ts'
 import type { Pipeline } from '../pipeline/definition.ts'
 import { loadPipeline } from '../pipeline/load.ts'
-import { claimRun, ensureDestination, finishRun, heartbeatRun, requestRun, rescueRuns, skipRun, updateRun, type RunOptions, type RunRow } from '../store/runs.ts'
+import { claimRun, ensureDestination, requestRun, rescueRuns, skipRun, updateRun, type RunOptions, type RunRow } from '../store/runs.ts'
 import { deadWorkers } from '../store/workers.ts'
+import { guardsOf, outcome, startApplying, unpause } from './applying.ts'
+import { closing, errorJson, timed } from './closing.ts'
 import { destinationIdentity } from './destinationIdentity.ts'
 import type { EngineDeps } from './engine.ts'
 import { guardRejects } from './guard.ts'
 import { loadReport, loadRun, runNumber } from './history.ts'
 import { makePlan, type Planned, type PlanInput } from './plan.ts'
-import { planBooks, pushPlan, settleLeftovers } from './push.ts'
+import { pushPlan, settleLeftovers } from './push.ts'
 import { guardNotes, RunHeld } from './qualityGuard.ts'
-import { noCounts, type GuardVerdict, type PlanReport, type RunReport, type RunStatus, type RunTrigger } from './report.ts'
+import { noCounts, type GuardVerdict, type PlanReport, type RunReport, type RunTrigger } from './report.ts'
 import { discardSnapshot, readSnapshot } from './snapshot.ts'
 import { createStage, interrupted } from './stage.ts'
 
@@ -163,7 +165,7 @@ interface Made {
 
 /** Settles what is open, reads, plans. No plan (and nothing sent) when too many rows were rejected. */
 async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: RunRow): Promise<Made> {
-  if (run.trigger !== 'plan') await stage(deps, run, 'settle', () => settleLeftovers(deps, run.destinationId, { runId: run.id }))
+  if (run.trigger !== 'plan') await timed(deps, run, 'settle', () => settleLeftovers(deps, run.destinationId, { runId: run.id }))
   const client = await deps.db.connect()
   try {
     const effective = run.options.source === undefined ? pipeline : withSource(pipeline, run.options.source)
@@ -171,7 +173,7 @@ async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: RunRow): P
     if (run.options.failedOnly) {
       input = { ...(await nothingRead(deps, client, run)), proof: 'nothing was read: only what failed goes again' }
     } else {
-      const snapshot = await stage(deps, run, 'read', () => readSnapshot(deps, client, effective, run))
+      const snapshot = await timed(deps, run, 'read', () => readSnapshot(deps, client, effective, run))
       const { rows } = snapshot
       await updateRun(deps.db, run, { counts: { ...noCounts, ...rows }, snapshot_id: snapshot.snapshotId })
       const tooMany = snapshot.reading !== 'unread' ? guardRejects({ guards: pipeline.guards, read: rows.read, rejected: rows.rejected, pipeline: pipeline.name }) : undefined
@@ -188,7 +190,7 @@ async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: RunRow): P
     }
     if (run.trigger !== 'plan') await waitForLateArrivals(deps, run.destinationId)
     if (deps.signal?.aborted) throw interrupted()
-    const planned = await stage(deps, run, 'plan', () => makePlan(deps, client, effective, run, input)).catch(async (error: unknown) => {
+    const planned = await timed(deps, run, 'plan', () => makePlan(deps, client, effective, run, input)).catch(async (error: unknown) => {
       if (!(error instanceof RunHeld)) throw error
       await discardSnapshot(deps.db, input.snapshotId, input.rows)
       return error
@@ -239,164 +241,10 @@ async function waitForLateArrivals(deps: EngineDeps, destinationId: number): Pro
   await deps.clock.sleep(ms + 50, deps.signal)
 }
 
-/**
- * Marks the plan as being applied, once. What a delete may reach besides its own identifiers gets a new content to be
- * confirmed (I20): its updates stand in the plan's second phase, or in the next plan if this process dies.
- */
-async function startApplying(deps: EngineDeps, run: RunRow, planId: string): Promise<'go' | 'done'> {
-  return deps.db.transaction(async (tx) => {
-    const [row] = await tx.query<{ status: string; plan_version: string; state_version: string; pipeline: string }>(
-      `select p.status, p.pipeline, p.state_version as plan_version, d.state_version
-       from sluice.plan p join sluice.destination d on d.id = p.destination_id where p.id = $1 for update of p, d`,
-      [planId],
-    )
-    if (!row) throw new Error('the plan was just there')
-    if (row.status === 'applied') return 'done'
-    if (row.status === 'superseded') throw stale(planId, row.pipeline, 'a newer plan took its place')
-    if (row.status === 'ready') {
-      if (row.plan_version !== row.state_version) throw stale(planId, row.pipeline, 'the synced state moved since it was made')
-      await tx.execute(
-        `update sluice.remote m set desired_hash = decode(md5($1 || encode(e.record_key, 'hex')), 'hex')
-         from sluice.entry e join sluice.batch b on b.id = e.batch_id
-         where b.plan_id = $1 and b.operation = 'delete' and m.destination_id = e.destination_id and m.group_key = e.record_key and m.held > 0`,
-        [planId],
-      )
-      await tx.execute(`update sluice.plan set status = 'applying', applied_at = clock_timestamp() where id = $1`, [planId])
-      await tx.execute(`update sluice.destination set state_version = state_version + 1 where id = (select destination_id from sluice.plan where id = $1)`, [planId])
-    }
-    await tx.execute(`update sluice.run set plan_id = $3, snapshot_id = (select snapshot_id from sluice.plan where id = $3) where id = $1 and epoch = $2`, [run.id, run.epoch, planId])
-    return 'go'
-  })
-}
-
-function stale(planId: string, pipeline: string, why: string): RunError {
-  return new RunError('PLAN_STALE', `plan ${planId} is stale: ${why}. Nothing was sent.`, { where: planId, mend: `sluice plan ${pipeline}` })
-}
-
-/** A pause ends with the next run or apply that somebody starts: it tries again, and pauses again if nothing changed. */
-async function unpause(deps: EngineDeps, destinationId: number): Promise<void> {
-  await deps.db.execute('update sluice.destination set paused_at = null, paused_reason = null where id = $1 and paused_at is not null', [destinationId])
-}
-
-async function guardsOf(deps: EngineDeps, planId: string): Promise<readonly GuardVerdict[]> {
-  const [row] = await deps.db.query<{ guards: GuardVerdict[] }>('select guards from sluice.plan where id = $1', [planId])
-  return row?.guards ?? []
-}
-
-interface Ending {
-  readonly status: RunStatus
-  readonly guards: readonly GuardVerdict[]
-  readonly error?: SluiceError
-}
-
-/** Status from the books, once nothing moves any more. */
-async function outcome(deps: EngineDeps, planId: string, guards: readonly GuardVerdict[]): Promise<Ending> {
-  const books = await planBooks(deps.db, planId)
-  const [row] = await deps.db.query<{ paused_reason: string | null; pipeline: string; deferred: number }>(
-    `select d.paused_reason, p.pipeline, (p.counts ->> 'deferred')::int as deferred
-     from sluice.plan p join sluice.destination d on d.id = p.destination_id where p.id = $1`,
-    [planId],
-  )
-  if (books.pending === 0) await deps.db.execute(`update sluice.plan set status = 'applied' where id = $1 and status = 'applying'`, [planId])
-  if (deps.signal?.aborted && books.pending > 0) return { status: 'cancelled', guards, error: interrupted() }
-  if (row?.paused_reason != null) {
-    const error = new RunError('DESTINATION_PAUSED', row.paused_reason, { where: row.pipeline, mend: 'sluice doctor' })
-    return { status: books.confirmed === 0 ? 'failed' : 'partial', guards, error }
-  }
-  if (guards.length > 0) return { status: 'withheld', guards }
-  const open = books.refused + books.ambiguous + books.pending + (row?.deferred ?? 0)
-  return { status: open > 0 ? 'partial' : 'succeeded', guards }
-}
-
-/** Runs `work` under the run's lease and writes its end, whatever it is. Errors become the run's, never an exception. */
-async function closing(deps: EngineDeps, run: RunRow, work: (lease: { readonly deps: EngineDeps }) => Promise<Ending>): Promise<RunReport> {
-  const lost = new AbortController()
-  const signal = deps.signal ? AbortSignal.any([deps.signal, lost.signal]) : lost.signal
-  const heartbeat = setInterval(() => {
-    heartbeatRun(deps.db, run, deps.settings.leaseMs).then(
-      (kept) => kept || lost.abort(),
-      (error: unknown) => deps.log.warn({ runId: `r_${run.id}`, reason: error instanceof Error ? error.name : 'error' }, 'the lease could not be renewed'),
-    )
-  }, deps.settings.heartbeatMs)
-  let ending: Ending
-  try {
-    ending = await work({ deps: { ...deps, signal } })
-  } catch (error) {
-    const known = knownError(error, signal)
-    if (!known) throw await failedBy(deps, run, error)
-    ending = { status: deps.signal?.aborted ? 'cancelled' : 'failed', guards: [], error: known }
-  } finally {
-    clearInterval(heartbeat)
-  }
-  await finish(deps, run, ending)
-  return loadReport(deps.db, run.id)
-}
-
-async function finish(deps: EngineDeps, run: RunRow, ending: Ending): Promise<void> {
-  const [row] = await deps.db.query<{ plan_id: string | null; counts: Record<string, number> }>('select plan_id, counts from sluice.run where id = $1', [run.id])
-  const sent = row?.plan_id && run.trigger !== 'plan' ? await planBooks(deps.db, row.plan_id) : undefined
-  const planned = run.trigger === 'apply' && row?.plan_id ? await countsOf(deps, row.plan_id) : (row?.counts ?? {})
-  await finishRun(deps.db, run, {
-    status: ending.status,
-    guards: ending.guards,
-    counts: { ...noCounts, ...planned, ...sent },
-    error: ending.error ? errorJson(ending.error) : null,
-  })
-}
-
-async function countsOf(deps: EngineDeps, planId: string): Promise<Record<string, number>> {
-  const [row] = await deps.db.query<{ counts: Record<string, number> }>('select counts from sluice.plan where id = $1', [planId])
-  return row?.counts ?? {}
-}
-
 function operationsOf({ counts }: Planned): number {
   return counts.creates + counts.updates + counts.deletes + counts.renewals
 }
 
-/** Times a stage and remembers it with the run. */
-async function stage<Result>(deps: EngineDeps, run: RunRow, name: string, work: () => Promise<Result>): Promise<Result> {
-  const startedAt = new Date(deps.clock.now()).toISOString()
-  const start = deps.clock.monotonic()
-  try {
-    return await work()
-  } finally {
-    const entry = { stage: name, startedAt, durationMs: Math.round(deps.clock.monotonic() - start) }
-    await deps.db.execute(`update sluice.run set stages = stages || $3::jsonb where id = $1 and epoch = $2`, [run.id, run.epoch, JSON.stringify([entry])])
-  }
-}
-
-function errorJson(error: SluiceError): { code: string; message: string; where: string | null; mend: string } {
-  return { code: error.code, message: error.message, where: error.where ?? null, mend: error.mend }
-}
-
 function asError(error: NonNullable<RunReport['error']>): RunError {
   return new RunError(error.code, error.message, { ...(error.where === null ? {} : { where: error.where }), mend: error.mend })
-}
-
-/** Undefined: a fault of our own. Whatever a source was doing when the signal came throws an abort of its own kind. */
-function knownError(error: unknown, signal: AbortSignal): SluiceError | undefined {
-  if (error instanceof SluiceError) return error
-  if (signal.aborted && error instanceof Error && (error.name === 'AbortError' || error === signal.reason)) return interrupted()
-  return isDatabaseError(error) ? databaseError(error) : undefined
-}
-
-function isDatabaseError(error: unknown): boolean {
-  const code = (error as { code?: unknown } | null)?.code
-  return typeof code === 'string' && (/^[0-9A-Z]{5}$/.test(code) || /^E[A-Z]+$/.test(code))
-}
-
-/** Postgres' own texts may hold values (`detail`): only its code goes on (guarantees 7, logs). */
-function databaseError(error: unknown): RunError {
-  const code = String((error as { code?: unknown }).code)
-  return new RunError('DATABASE_FAILED', `the database failed (${code}); what was confirmed is kept`, { where: 'database', mend: 'sluice doctor', cause: error })
-}
-
-/** A fault of our own: the run says so, and the exception goes on to whoever shows it. */
-async function failedBy(deps: EngineDeps, run: RunRow, error: unknown): Promise<unknown> {
-  await finish(deps, run, {
-    status: 'failed',
-    guards: [],
-    error: new RunError('INTERNAL', 'a fault in Sluice itself ended the run; what was confirmed is kept', { mend: 'SLUICE_LOG_LEVEL=debug shows where; please report it', cause: error }),
-  })
-  return error
 }
