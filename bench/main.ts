@@ -45,6 +45,10 @@ async function main(names: readonly string[]): Promise<number> {
   const dataDir = join(folder, 'postgres')
   const results: { bench: string; load: number; figures: Figure[] }[] = []
   let failed = false
+  // Stopped by hand: the server and the data must not stay.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => void stopEmbedded(dataDir).then(() => rm(folder, { recursive: true, force: true })).finally(() => process.exit(130)))
+  }
   try {
     const { url } = await startEmbedded(dataDir, { keep: true })
     tell(`Node ${process.versions.node}, ${availableParallelism()} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), load ${loadavg()[0]?.toFixed(1)}\n`)

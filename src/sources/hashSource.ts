@@ -20,7 +20,7 @@ export async function hashSource(definition: SourceDefinition, expectedBytes: nu
 export async function hashSource(definition: SourceDefinition, expectedBytes?: number): Promise<SourceHash | 'other size' | undefined> {
   if (!isLocalFile(definition.uri)) return undefined
   if (expectedBytes !== undefined && (await stat(await findFile(definition.uri)).catch(() => undefined))?.size !== expectedBytes) return 'other size'
-  const stream = await openLocalFile(definition.uri)
+  const stream = await openLocalFile(definition.uri, { reuseBuffer: true })
   try {
     const hash = createHash('sha256')
     let bytes = 0

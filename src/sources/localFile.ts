@@ -11,11 +11,12 @@ const chunkBytes = 131_072
 /**
  * Opens a local file, or the newest match of a pattern (`exports/*.csv`). Only regular files; a symbolic link only
  * inside its own folder; nothing of /proc, /sys and /dev; no relative path out of the working directory (R10,
- * bad-inputs 138). A file that changes while it is read is refused at its end (R9).
+ * bad-inputs 138). A file that changes while it is read is refused at its end (R9). `reuseBuffer`: a chunk is valid only
+ * until the next one is asked for.
  *
  * @throws RunError SOURCE_MISSING, SOURCE_FORBIDDEN, SOURCE_REFUSED; SOURCE_CHANGED while reading
  */
-export async function openLocalFile(uri: string): Promise<ByteStream> {
+export async function openLocalFile(uri: string, options: { readonly reuseBuffer?: boolean } = {}): Promise<ByteStream> {
   const path = await findFile(uri)
   const file = await openChecked(path, uri)
   const opened = await file.stat({ bigint: true })
@@ -27,7 +28,7 @@ export async function openLocalFile(uri: string): Promise<ByteStream> {
   }
   return {
     label: path,
-    chunks: readChunks(file),
+    chunks: options.reuseBuffer ? readAgain(file) : readChunks(file),
     end: async (): Promise<TransportEnd> => {
       const now = await file.stat({ bigint: true })
       const atPath = await stat(path, { bigint: true }).catch(() => undefined)
@@ -84,6 +85,15 @@ async function* readChunks(file: FileHandle): AsyncGenerator<Buffer> {
   for (;;) {
     // A new buffer each time: records may still point into the last one.
     const { bytesRead, buffer } = await file.read({ buffer: Buffer.allocUnsafeSlow(chunkBytes), length: chunkBytes })
+    if (bytesRead === 0) return
+    yield buffer.subarray(0, bytesRead)
+  }
+}
+
+async function* readAgain(file: FileHandle): AsyncGenerator<Buffer> {
+  const buffer = Buffer.allocUnsafeSlow(chunkBytes * 8)
+  for (;;) {
+    const { bytesRead } = await file.read({ buffer, length: buffer.length })
     if (bytesRead === 0) return
     yield buffer.subarray(0, bytesRead)
   }
