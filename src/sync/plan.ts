@@ -8,7 +8,7 @@ import { destinationOf } from '../destinations/index.ts'
 import type { Duration, Pipeline } from '../pipeline/definition.ts'
 import { rateLimits, type RateLimitClass } from '../service/contract/limits.ts'
 import { isRetryable } from '../store/database.ts'
-import { forgetDigests, replaceDigests, updateDigests, type UnseenDigests } from '../store/digests.ts'
+import { forgetDigests, replaceDigests, updateDigests } from '../store/digests.ts'
 import { readsOneOff, type RunRow } from '../store/runs.ts'
 import { brake } from './brake.ts'
 import { crashPoint } from './crashPoint.ts'
@@ -19,20 +19,12 @@ import { freeze } from './freeze.ts'
 import { memberOperations, productOperations, type OperationContext } from './operations.ts'
 import { changeNotes, guardNotes, RunHeld } from './qualityGuard.ts'
 import type { GuardVerdict, RunCounts } from './report.ts'
+import type { SnapshotResult } from './snapshot.ts'
 import { stagedKind } from './stage.ts'
 import { collectUnsettled, stampGroups, type TodoContext } from './todo.ts'
 
 /** A closed reading, or what stands for it where nothing was read (unchanged bytes, `rerun --failed`). */
-export interface PlanInput {
-  readonly snapshotId: number
-  /** Rows of the books: read, rejected, duplicates, suppressed, valid. */
-  readonly rows: Pick<RunCounts, 'read' | 'rejected' | 'duplicates' | 'suppressed' | 'valid'>
-  /** `unread`: the stage is empty because the last snapshot still stands. `gated`: only what it did not know is staged. */
-  readonly reading: 'whole' | 'gated' | 'unread'
-  readonly unseen: readonly UnseenDigests[]
-  readonly previousValid: number | undefined
-  readonly incomplete: string | undefined
-  readonly suppressedBy: number | undefined
+export interface PlanInput extends Omit<SnapshotResult, 'proof' | 'warnings'> {
   /** Only what this run left refused, ambiguous or pending. */
   readonly onlyFailedOf?: number
 }

@@ -21,13 +21,17 @@ import { fillConflictCells } from './conflictCells.ts'
 
 export interface SnapshotResult {
   readonly snapshotId: number
+  /** Rows of the books. */
   readonly rows: Pick<RunCounts, 'read' | 'rejected' | 'duplicates' | 'suppressed' | 'valid'>
-  /** `unread`: the last closed snapshot stands. `gated`: only records that it did not know were staged. */
+  /** `unread`: the stage is empty because the last closed snapshot stands. `gated`: only what it did not know is staged. */
   readonly reading: 'whole' | 'gated' | 'unread'
   /** Gated: the known records that were not there any more. */
   readonly unseen: readonly UnseenDigests[]
+  /** Valid rows of the last closed snapshot. */
   readonly previousValid: number | undefined
+  /** Why the end is not proven; undefined when it is. */
   readonly incomplete: string | undefined
+  /** Do-not-reach list of the account, where the audience respects it. */
   readonly suppressedBy: number | undefined
   /** What proves that the end was reached. */
   readonly proof: string
