@@ -1,6 +1,12 @@
 import { defineConfig } from 'vitest/config'
 
-const withPostgres = { globalSetup: ['test/support/postgres.ts'], testTimeout: 60_000, hookTimeout: 60_000 }
+const withPostgres = {
+  globalSetup: ['test/support/postgres.ts'],
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  // Processes are started, killed and waited for: in CI a second and third try tell a crowded machine from a fault.
+  retry: process.env['CI'] === 'true' ? 2 : 0,
+}
 
 export default defineConfig({
   test: {
