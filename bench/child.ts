@@ -1,6 +1,8 @@
 /** One piece of work in a process of its own, so that memory and compiled code are its own: `child.ts FILE EXPORT JSON`. */
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export interface Measured {
@@ -12,7 +14,9 @@ export interface Measured {
 
 /** Runs `export` of a module beside this one with `input`, in a new process; what it returns, with its peak memory. */
 export async function inChild(file: string, work: string, input: unknown): Promise<Measured> {
-  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), file, work, JSON.stringify(input)], { stdio: ['ignore', 'pipe', 'inherit'] })
+  // Types are stripped once and kept, because the package that people install holds JavaScript.
+  const env = { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'sluice-bench-compiled') }
+  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), file, work, JSON.stringify(input)], { stdio: ['ignore', 'pipe', 'inherit'], env })
   let text = ''
   child.stdout.setEncoding('utf8').on('data', (part: string) => (text += part))
   const code = await new Promise<number | null>((resolve) => child.on('close', resolve))

@@ -74,6 +74,8 @@ export async function readAndDiff(setting: Setting & { readonly apply?: boolean 
       const snapshot = await readSnapshot(deps, client, pipeline, run)
       const readAt = performance.now()
       await client.query('begin')
+      // As the plan's own transaction has it.
+      await client.query(`set local work_mem = '64MB'`)
       const diff = snapshot.reading === 'unread' ? undefined : await diffStage(client, destinationId, snapshot.reading)
       const endedAt = performance.now()
       if (setting.apply) await applyUpserts({ client, destinationId, snapshotId: snapshot.snapshotId, keys: pipeline.destination.kind === 'catalog' ? 'products' : 'identifiers' })
