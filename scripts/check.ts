@@ -57,5 +57,5 @@ function migrationsFresh(): string | undefined {
   const text = added.map((name) => readFileSync(join('migrations', name), 'utf8')).join('\n')
   for (const name of added) rmSync(join('migrations', name))
   spawnSync('git', ['checkout', '--', 'migrations/meta'])
-  return `src/store/schema.ts says more than migrations/:\n${text}`
+  return `src/store/schema/ says more than migrations/:\n${text}`
 }
