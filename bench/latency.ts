@@ -1,6 +1,6 @@
 /**
  * Pushing where every answer takes 300 ms: concurrency has to follow latency, or the allowance of 1,500 requests a minute
- * stays unused. Measured over one burst of small requests, so that the latency is what there is to overcome.
+ * stays unused. Measured over one burst.
  */
 import { join } from 'node:path'
 import { inChild } from './child.ts'

@@ -7,7 +7,7 @@ import { seconds, type Bench } from './figure.ts'
 import { startSandboxProcess } from './sandboxProcess.ts'
 import { applyPlan } from '../src/sync/index.ts'
 
-export const bench: Bench = async ({ rows, folder, database, say }) => {
+export const bench: Bench = async ({ rows, small, folder, database, say }) => {
   const csv = join(folder, 'customers.csv')
   await writeCustomers(csv, { rows })
   writePipeline(folder, 'customers', audienceYaml(csv))
@@ -18,7 +18,7 @@ export const bench: Bench = async ({ rows, folder, database, say }) => {
     say({ figure: `reading and planning ${rows} users`, measured: `${seconds(planned.seconds)}, ${planned.megabytes} MB` })
     const pushed = await inChild('./push.ts', 'push', { ...setting, planId: planned['planId'] })
     const perSecond = Number(pushed['requests']) / pushed.seconds
-    say({ figure: `pushing ${rows} users, ${String(pushed['requests'])} requests`, measured: `${seconds(pushed.seconds)}, ${pushed.megabytes} MB, ${perSecond.toFixed(1)} requests/s`, ratio: `${(perSecond / 25).toFixed(1)} x the allowance`, reach: '60 s', met: pushed.seconds <= 60 && pushed['confirmed'] === rows })
+    say({ figure: `pushing ${rows} users, ${String(pushed['requests'])} requests`, measured: `${seconds(pushed.seconds)}, ${pushed.megabytes} MB, ${perSecond.toFixed(1)} requests/s`, ratio: `${(perSecond / 25).toFixed(1)} x the allowance`, reach: '60 s for 1,000,000', ...(small ? {} : { met: pushed.seconds <= 60 && pushed['confirmed'] === rows }) })
     const audience = (await sandbox.control('GET', 'audiences/1nmth')) as { readonly members: number }
     say({ figure: 'members in the sandbox afterwards', measured: String(audience.members), reach: String(rows), met: audience.members === rows })
   } finally {
