@@ -56,6 +56,8 @@ test('facts carry size, digest and what was found', async () => {
   expect(facts).toMatchObject({ uri: path, bytes: 13, sha256, format: 'csv', encoding: 'utf-8', compression: 'none', columns: ['id', 'title'], finalNewline: true })
   expect(await hashSource(sourceOf(path))).toEqual({ sha256, bytes: 13 })
   expect(await hashSource(sourceOf('https://shop.example.com/feed.csv'))).toBeUndefined()
+  expect(await hashSource(sourceOf(path), 13)).toEqual({ sha256, bytes: 13 })
+  expect(await hashSource(sourceOf(path), 12)).toBe('other size')
 })
 
 test('a source larger than the limit is refused', async () => {
