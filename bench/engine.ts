@@ -65,7 +65,7 @@ export async function readAndDiff(setting: Setting & { readonly apply?: boolean 
   const pipeline = await loadPipeline(join(setting.folder, 'pipelines'), setting.pipeline)
   return withEngine(setting, async (deps) => {
     const { id: destinationId } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
-    const runId = await requestRun(deps.db, { pipeline: pipeline.name, destinationId, trigger: 'plan', options: { ...(setting.full ? { full: true } : {}) } })
+    const runId = await requestRun(deps.db, { pipeline: pipeline.name, destinationId, trigger: 'plan', options: setting.full ? { full: true } : {} })
     const run = await claimRun(deps.db, runId ?? 0, deps.workerId, deps.settings.leaseMs)
     if (typeof run === 'string') throw new Error(`the run is ${run}`)
     const client = await deps.db.connect()
