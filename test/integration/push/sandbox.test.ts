@@ -133,9 +133,11 @@ describe('several processes', () => {
     await using sandbox = await withSandbox()
     const planted = await plant(database.db, 20, 5)
     const args = [database.url, sandbox.url, planted.planId]
-    // Slow answers: all three are at work before any could be done alone.
-    await sandbox.control.fault({ path: '/12/accounts/' }, { kind: 'delay', ms: 300 }, 'always')
-    const ends = await Promise.all([runPusher(args, 'push.answered:1'), runPusher(args), runPusher(args)])
+    // Slow answers, and a start for the one to be killed: it holds batches when the others come.
+    await sandbox.control.fault({ path: '/12/accounts/' }, { kind: 'delay', ms: 700 }, 'always')
+    const doomed = runPusher(args, 'push.answered:1')
+    await expect.poll(async () => (await database.db.query(`select from sluice.batch where status = 'in_flight'`)).length, { timeout: 20_000 }).toBeGreaterThan(0)
+    const ends = await Promise.all([doomed, runPusher(args), runPusher(args)])
     expect(ends.map((end) => end.signal ?? end.code)).toEqual(['SIGKILL', 0, 0])
     expect(await planBooks(database.db, planted.planId)).toMatchObject({ confirmed: 102, pending: 0, ambiguous: 0 })
     expect(await members(sandbox)).toEqual(expectedMembers(20, 5))
