@@ -59,7 +59,8 @@ function helpAsked(argv: readonly string[]): string | undefined {
   const topic = topics.find((name) => name === path[0])
   if (topic && first === 'help') return topicHelp(topic)
   const unknown = unknownCommand(path, catalogue, first === 'help' ? topics : [])
-  if (unknown) throw unknown
+  // A group of commands named alone is a question that help answers.
+  if (unknown && unknown.code !== 'MISSING_ARGUMENT') throw unknown
   let entries = catalogue
   const names: string[] = []
   let entry: CommandEntry | undefined

@@ -16,11 +16,11 @@ const silenceMs = 30_000
 const redrawMs = 100
 
 /**
- * A bar for a terminal, plain lines for everything else. `label` names pipeline and run. Nothing here may fail a run:
- * it only writes.
+ * A bar for a terminal, plain lines for everything else, a terminal that must stay plain included. `label` names pipeline
+ * and run. Nothing here may fail a run: it only writes.
  */
 export function createProgress(output: Output, clock: Clock, label: string): ProgressView {
-  return output.isTTY ? terminalBar(output, clock) : plainLines(output, clock, label)
+  return output.isTTY && !output.style.plain ? terminalBar(output, clock) : plainLines(output, clock, label)
 }
 
 function plainLines(output: Output, clock: Clock, label: string): ProgressView {

@@ -8,10 +8,10 @@ export async function withStore<Result>(
   options: { readonly keep?: boolean } = {},
 ): Promise<Result> {
   const config = context.config()
-  if (config.databaseUrl === undefined && context.stderr.isTTY)
-    context.stderr.write(context.stderr.style.dim('starting the embedded Postgres …\r'))
+  const fleeting = config.databaseUrl === undefined && context.stderr.isTTY && !context.stderr.style.plain
+  if (fleeting) context.stderr.write(context.stderr.style.dim('starting the embedded Postgres …\r'))
   const store = await openStore({ databaseUrl: config.databaseUrl?.reveal(), dataDir: config.dataDir, ...options })
-  if (config.databaseUrl === undefined && context.stderr.isTTY) context.stderr.write('\u001b[2K\r')
+  if (fleeting) context.stderr.write('\u001b[2K\r')
   try {
     return await work(store)
   } finally {

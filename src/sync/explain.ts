@@ -60,7 +60,8 @@ async function memberRecordKeys(db: Database, destinationId: number, text: strin
 
 async function readEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
   const rows = await db.query<{ at: Date; line: string; status: string; body: string | null; identifiers: Buffer[] | null; hash: Buffer; run_id: string }>(
-    `select coalesce(s.closed_at, s.opened_at) as at, r.line, r.status, r.body, r.identifiers, r.hash, s.run_id
+    // When it was begun to be read: a snapshot closes only after its plan was written.
+    `select s.opened_at as at, r.line, r.status, r.body, r.identifiers, r.hash, s.run_id
      from sluice.record r join sluice.snapshot s on s.id = r.snapshot_id where r.destination_id = $1 and r.key = any($2)`,
     [destinationId, keys],
   )
@@ -114,7 +115,8 @@ async function entryEvents(db: Database, destinationId: number, keys: readonly B
     outcome: row.outcome,
     ...(row.code === null ? {} : { code: row.code }),
     ...(row.expires_at === null ? {} : { expiresAt: row.expires_at.toISOString() }),
-    ...(row.hash === null ? {} : { digest: row.hash.toString('hex') }),
+    // Identifiers without times of their own are all alike, told by one byte: no digest to show.
+    ...(row.hash === null || row.hash.length < 16 ? {} : { digest: row.hash.toString('hex') }),
     message: `${row.change} planned in ${row.plan_id}, ${row.outcome}${row.message === null ? '' : `: ${row.message}`}`,
   }))
 }
@@ -183,7 +185,7 @@ function shortIdentifier(packed: Buffer): string {
 }
 
 function headlineOf(events: readonly StoryEvent[]): string {
-  if (events.length === 0) return 'Not known: no row of the source had this key, and nothing was ever sent for it'
+  if (events.length === 0) return 'Not known: no row that may be sent has this key (one without consent, or on a do-not-reach list, is not kept), and nothing held is under it'
   const last = (what: StoryEvent['what']) => events.findLast((event) => event.what === what)
   const rejected = last('rejected')
   const read = last('read')
@@ -194,5 +196,5 @@ function headlineOf(events: readonly StoryEvent[]): string {
   if (rejected && (!read || read.at < rejected.at)) return `${confirmed ? 'Live as it was before' : 'Not live'}: ${rejected.message} (${rejected.runId ?? ''})`
   if (wanted) return `${confirmed ? 'Live, and changing' : 'Not live yet'}: ${wanted.message}`
   if (confirmed) return `Live: confirmed at ${confirmed.at}${confirmed.expiresAt === undefined ? '' : `, until ${confirmed.expiresAt}`}`
-  return 'Not live: it was removed, or never confirmed'
+  return 'Not live: never confirmed, or removed: its row is gone, without consent, or on a do-not-reach list'
 }

@@ -201,7 +201,7 @@ const refusals: readonly { readonly status: number; readonly codes: readonly str
   {
     status: 401,
     codes: [],
-    what: 'the signature was refused: SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN or SLUICE_ACCESS_TOKEN_SECRET',
+    what: 'the signature was refused: SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN or SLUICE_ACCESS_TOKEN_SECRET',
     mend: 'sluice auth login',
   },
   {

@@ -72,6 +72,11 @@ describe('help', () => {
     },
   )
 
+  test.for([['auth'], ['db'], ['webhooks']])('--help of the group %s lists its commands', ([group = '']) => {
+    expect(print([group, '--help'])).toBe(print(['help', group]))
+    expect(print([group, '-h'])).toMatch(/Usage: sluice \w+ <command>/)
+  })
+
   test('--help of a command is its help, wherever the flag stands', () => {
     expect(print(['--help', 'run'])).toBe(print(['help', 'run']))
     expect(print(['run', 'shop', '--help'])).toBe(print(['help', 'run']))

@@ -146,6 +146,9 @@ test('explain answers in its first line and never repeats an email', async () =>
   expect(told.stdout + told.stderr).not.toMatch(/jane|canary/i)
   const events = json(await crm.run(['explain', 'customers', 'jane.canary@example.com', '--json']))
   expect(events.length).toBeGreaterThan(2)
+  const kinds = events.map(({ what }: { what: string }) => what)
+  expect(kinds.indexOf('read')).toBeLessThan(kinds.indexOf('planned'))
+  for (const { digest } of events) expect(digest ?? 'f'.repeat(32)).toMatch(/^[0-9a-f]{32}$/)
   for (const event of events) expect(event).toMatchObject({ at: expect.stringMatching(/^\d{4}-.*Z$/), what: expect.any(String) })
 })
 

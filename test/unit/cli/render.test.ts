@@ -183,6 +183,14 @@ test('plain progress is a line a stage and then at most one in ten seconds, with
   ])
 })
 
+test.for([{ NO_COLOR: '1' }, { TERM: 'dumb' }])('a terminal under %j gets plain lines instead of a bar, and no escape', (env) => {
+  const output = { ...terminal(80), style: styleFor({ isTTY: true }, env) }
+  const progress = createProgress(output, { now: () => 0, monotonic: () => 0, sleep: () => Promise.resolve() }, 'shop r_81')
+  progress.update({ stage: 'read', done: 0 })
+  progress.end()
+  expect(output.text()).toBe('1970-01-01T00:00:00Z shop r_81 read rows=0\n')
+})
+
 test.for([
   [[0, 3, 4], 4],
   [[3, 5], 5],
