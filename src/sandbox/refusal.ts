@@ -48,7 +48,7 @@ export function missingParameter(name: string): AdsError {
 
 /** `expected` as in the service's own sentence: `Expected time, got "" for start_time`. */
 export function invalidParameter(name: string, expected: string, value: unknown, details?: string): AdsError {
-  const shown = typeof value === 'string' ? value : (JSON.stringify(value, (_, v: unknown) => (typeof v === 'bigint' ? String(v) : v)) ?? '')
+  const shown = typeof value === 'string' || typeof value === 'bigint' ? String(value) : (JSON.stringify(value, (_, v: unknown) => (typeof v === 'bigint' ? String(v) : v)) ?? '')
   return {
     parameter: name,
     details: details ?? `invalid ${name}`,
@@ -62,9 +62,10 @@ export function exclusiveParameters(names: readonly string[]): AdsError {
   return { code: 'EXCLUSIVE_PARAMETERS', message: `${names.map((name) => `"${name}"`).join(' and ')} are mutually exclusive`, parameter: names[0] ?? '' }
 }
 
-/** 404 of a resource: `notFound('LINE_ITEM_NOT_FOUND', 'line_item_id', id)`. */
+/** 404 of a resource: `notFound('LINE_ITEM_NOT_FOUND', 'line_item_id', id)`. The general code has no resource in it: the parameter names it. */
 export function notFound(code: string, parameter: string, id: string): Refusal {
-  return adsRefusal(code, `${code.replace(/_NOT_FOUND$/, '').toLowerCase().replaceAll('_', ' ')} ${id} was not found`.trim(), { parameter, status: 404 })
+  const resource = code === 'NOT_FOUND' ? parameter.replace(/_ids?$/, '') : code.replace(/_NOT_FOUND$/, '').toLowerCase()
+  return adsRefusal(code, `${resource.replaceAll('_', ' ')} ${id} was not found`, { parameter, status: 404 })
 }
 
 export function coreRefusal(status: number, code: number, message: string, label?: string): Refusal {

@@ -157,7 +157,7 @@ function decode(parameter: Parameter, text: string): Decoded {
       const value = BigInt(text)
       if (BigInt.asIntN(64, value) !== value) return wrong(parameter.type)
       if ((parameter.min !== undefined && value < BigInt(parameter.min)) || (parameter.max !== undefined && value > BigInt(parameter.max)))
-        return wrong(`${parameter.type} from ${parameter.min ?? 'any'} to ${parameter.max ?? 'any'}`)
+        return wrong(`${parameter.type}${parameter.min === undefined ? '' : ` from ${parameter.min}`}${parameter.max === undefined ? '' : ` to ${parameter.max}`}`)
       return { value: parameter.type === 'long' ? value : Number(value) }
     }
     case 'timestamp':

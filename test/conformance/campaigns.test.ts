@@ -117,7 +117,9 @@ describe('categories', () => {
     expect((await account.get('curated_categories/b0xt')).body.data).toMatchObject({ country_codes: ['US', 'GB'], publisher_user_ids: ['2001', '2002'], videos_monetized_in_last_thirty_days: 1250 })
     expectRefusal(await account.get('curated_categories'), [400, 'MISSING_PARAMETER', 'country_codes'])
     expectRefusal(await account.get('curated_categories', { country_codes: 'USA' }), [400, 'INVALID_PARAMETER', 'country_codes'])
-    expectRefusal(await account.get('curated_categories/none'), [404, 'NOT_FOUND', 'curated_category_id'])
+    const unknown = await account.get('curated_categories/none')
+    expectRefusal(unknown, [404, 'NOT_FOUND', 'curated_category_id'])
+    expect(unknown.body.errors[0].message).toBe('curated category none was not found')
   })
 
   test('line item curated categories are created, changed and deleted', async () => {
@@ -163,6 +165,13 @@ describe('campaigns', () => {
     [{ funding_instrument_id: 'lygyi', name: 'a', total_budget_amount_local_micro: 0 }, [400, 'INVALID_PARAMETER', 'total_budget_amount_local_micro']],
   ] as const)('%j is refused', async ([query, expected]) => {
     expectRefusal(await account.post('campaigns', query), expected)
+  })
+
+  test('an amount that is refused is told as it was sent, without quotes of its own', async () => {
+    const refused = await account.post('campaigns', { funding_instrument_id: 'lygyi', name: 'a', daily_budget_amount_local_micro: 2, total_budget_amount_local_micro: 1 })
+    expect(refused.body.errors[0]).toMatchObject({ value: '2', message: 'Expected at most total_budget_amount_local_micro, got "2" for daily_budget_amount_local_micro' })
+    const tooSmall = await account.post('campaigns', { funding_instrument_id: 'lygyi', name: 'a', total_budget_amount_local_micro: 0 })
+    expect(tooSmall.body.errors[0].message).toBe('Expected long from 1, got "0" for total_budget_amount_local_micro')
   })
 
   test('are filtered by id, funding and prefix of the name', async () => {

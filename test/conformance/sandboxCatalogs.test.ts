@@ -64,7 +64,8 @@ describe('product upserts', () => {
   test.for([
     ['title', { title: 'x'.repeat(151) }], ['title', { title: null }], ['description', { description: 'x'.repeat(5001) }], ['description', { description: 'A <b>mug</b>' }],
     ['availability', { availability: 'in_stock' }], ['condition', { condition: 'New' }], ['price', { price: '12,90 EUR' }], ['price', { price: '12.90' }], ['price', { price: '12.90 XYZ' }],
-    ['link', { link: 'http://shop.example/a' }], ['mobile_link', { mobile_link: 'http://m.shop.example' }], ['image_link', { image_link: 'a.jpg' }],
+    ['link', { link: 'http://shop.example/a' }], ['mobile_link', { mobile_link: 'http://m.shop.example' }], ['image_link', { image_link: 'a.jpg' }], ['image_link', { image_link: 'https://shop.example/a.svg?v=2' }],
+    ['additional_image_link', { additional_image_link: 'https://shop.example/1.jpg,https://shop.example/2.bmp' }],
     ['additional_image_link', { additional_image_link: Array.from({ length: 11 }, (_, n) => `https://shop.example/${n}.jpg`).join(',') }],
     ['inventory', { inventory: 0 }], ['inventory', { inventory: '3' }], ['inventory', { inventory: 1.5 }], ['sale_price', { sale_price: '12.90 EUR' }], ['sale_price', { sale_price: '9.90 USD' }],
     ['sale_price_effective_date', { sale_price_effective_date: '2027-01-01T00:00:00/2027-01-02T00:00:00' }], ['gender', { gender: 'men' }], ['age_group', { age_group: 'Adult' }],

@@ -70,7 +70,9 @@ function checkFields(fields: StoredProduct, unit: LengthUnit, errors: string[]):
   }
   if (fields['brand'] === undefined && fields['gtin'] === undefined && fields['mpn'] === undefined) errors.push('brand: one of brand, gtin, mpn is required')
   for (const name of ['link', 'mobile_link']) if (fields[name] !== undefined && !isUrl(String(fields[name]), true)) errors.push(`${name}: must be an https URL`)
-  if (fields['image_link'] !== undefined && !isUrl(String(fields['image_link']), false)) errors.push('image_link: must be a URL')
+  const image = fields['image_link']
+  if (image !== undefined && !isUrl(String(image), false)) errors.push('image_link: must be a URL')
+  else if (image !== undefined && isOtherType(String(image))) errors.push('image_link: must be a JPG, GIF, WEBP or PNG')
   checkImages(fields['additional_image_link'], errors)
   const description = fields['description']
   if (typeof description === 'string' && hasHtml(description)) errors.push('description: must be plain text without HTML')
@@ -85,6 +87,7 @@ function checkImages(list: string | number | undefined, errors: string[]): void 
   const links = String(list).split(',')
   if (links.length > 10) errors.push('additional_image_link: more than 10 URLs')
   if (links.some((link) => !isUrl(link.trim(), false))) errors.push('additional_image_link: must be URLs separated by commas')
+  else if (links.some((link) => isOtherType(link.trim()))) errors.push('additional_image_link: must be JPG, GIF, WEBP or PNG')
 }
 
 /** `inventory` unset is allowed; given, it must be 1 or more while in stock. */
@@ -136,6 +139,11 @@ function isUrl(text: string, httpsOnly: boolean): boolean {
   if (!URL.canParse(text) || /\s/.test(text)) return false
   const { protocol, hostname } = new URL(text)
   return (protocol === 'https:' || (protocol === 'http:' && !httpsOnly)) && hostname !== ''
+}
+
+/** The ending of the path says that it is no JPG, GIF, WEBP or PNG (spec 2.2). Without a telling ending it may be one: images are never fetched here. */
+function isOtherType(url: string): boolean {
+  return /^[^?#]*\/[^/?#]*\.(?:svgz?|bmp|tiff?|ico|avif|hei[cf]|psd|pdf|eps|mp4|mov|webm)(?:[?#]|$)/i.test(url)
 }
 
 /** An opening, closing or empty tag, a comment or a doctype; `<` as "less than" is text. */
