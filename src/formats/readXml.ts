@@ -22,6 +22,7 @@ export function readXml(chunks: AsyncIterable<Buffer>, context: FormatContext): 
   let scope: string | undefined
   let rowCount = 0
   let overridden = 0
+  let prefixAssumed = false
   async function* rows(): AsyncGenerator<readonly Row[]> {
     for await (const batch of cutRecords(chunks, cutter)) {
       const current = JSON.stringify(skeleton.itemScope)
@@ -52,6 +53,7 @@ export function readXml(chunks: AsyncIterable<Buffer>, context: FormatContext): 
         }
         rowCount += parsed.length
         overridden = items.overridden
+        prefixAssumed ||= items.prefixAssumed
         if (parsed.length === 0) continue
         const names = columns.names()
         yield parsed.map(({ line, cells }) => ({ line, columns: names, cells }))
@@ -67,7 +69,10 @@ export function readXml(chunks: AsyncIterable<Buffer>, context: FormatContext): 
       rowCount,
       finalNewline: null,
       proof: 'root element closed',
-      notes: overridden === 0 ? [] : [`a plain element differs from the product element of the same name ${overridden} times; the product element counts`],
+      notes: [
+        ...(overridden === 0 ? [] : [`a plain element differs from the product element of the same name ${overridden} times; the product element counts`]),
+        ...(prefixAssumed ? ['the prefix g is not declared; read as the product namespace'] : []),
+      ],
     }),
   }
 }

@@ -37,13 +37,18 @@ export class XmlItemReader {
   #nested = false
   #position = -1
   #fromProduct = false
+  readonly #scopeBinds: boolean
+  #itemBinds = false
   #cells: (Cell | undefined)[] = []
   /** Positions of this item that a product element has filled. */
   #productCells = new Set<number>()
   overridden = 0
+  /** An element used `g:` although nothing binds it (bad-inputs 144). */
+  prefixAssumed = false
 
   constructor(columns: ColumnRegistry, namespaces: Readonly<Record<string, string>>) {
     this.#columns = columns
+    this.#scopeBinds = namespaces['g'] !== undefined
     const parser = new SaxesParser({ xmlns: true, fragment: true, additionalNamespaces: { g: productNamespace, ...namespaces } })
     this.#parser = parser
     parser.on('error', (error) => {
@@ -69,7 +74,9 @@ export class XmlItemReader {
     if (tag.uri === xincludeNamespace) throw new XmlItemError('XInclude is refused', this.#parser.line - 1)
     this.#depth++
     if (this.#depth > 2) this.#nested = true
+    if (this.#depth === 1) this.#itemBinds = this.#scopeBinds || tag.ns['g'] !== undefined
     if (this.#depth !== 2) return
+    if (tag.prefix === 'g' && !this.#itemBinds && tag.ns['g'] === undefined) this.prefixAssumed = true
     this.#text = ''
     this.#nested = false
     this.#fromProduct = tag.uri.startsWith('http://base.google.com/ns/')

@@ -7,7 +7,7 @@ import type { Detected } from '../../formats/openFormat.ts'
 import { openSource } from '../../sources/openSource.ts'
 import { list, option, writeJson, type CommandRun, type Context } from '../context.ts'
 import { pipelinesNamed } from '../pipelines.ts'
-import { presentError, type PresentedError } from '../present.ts'
+import { errorLines, presentError, type PresentedError } from '../present.ts'
 import { targetOf } from '../render/target.ts'
 import { checkReport, type Check, type SampleRecord, type SourceCheck } from '../render/check.ts'
 
@@ -27,7 +27,7 @@ export const run: CommandRun = async (context, invocation) => {
   }
   const failed = checks.flatMap((check) => check.sources.flatMap((source) => (source.error ? [source.error] : [])))
   if (context.json) writeJson(context, checks)
-  else for (const error of failed.slice(0, 1)) context.stdout.write(`error  ${error.code}  ${error.message}\nmend   ${error.mend}\n`)
+  else for (const error of failed) context.stdout.write(errorLines(error))
   return failed.length > 0 ? 1 : 0
 }
 
@@ -72,6 +72,7 @@ async function checkSource(context: Context, pipeline: Pipeline, definition: Sou
         const facts = source.facts()
         detected = [
           ...detected,
+          ...(facts.notes ?? []).filter((note) => !detected.includes(note)),
           facts.completeness.complete ? `end proven: ${facts.completeness.proof}` : `end not proven: ${facts.completeness.reason ?? ''}`,
         ]
       }

@@ -364,7 +364,7 @@ class ProductWork {
       this.#warn('GTIN_DROPPED', 'gtin', parsed.invalid)
       return [brand, undefined, mpn]
     }
-    if (parsed === undefined && brand === undefined && mpn === undefined) throw new RowRejected('IDENTIFIER_MISSING', 'brand', ', gtin and mpn are all absent')
+    if (parsed === undefined && brand === undefined && mpn === undefined) throw new RowRejected('IDENTIFIER_MISSING', 'brand', 'is absent, and so are gtin and mpn')
     if (parsed?.normalized === true) this.#warn('GTIN_NORMALIZED', 'gtin', 'was written in another form')
     return [brand, parsed?.gtin, mpn]
   }

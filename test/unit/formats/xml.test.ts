@@ -16,6 +16,18 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
   ])('%s refuses the file', async (_, prolog) => {
     expect(await refusal(`<?xml version="1.0"?>${prolog}<rss><channel><item><id>&x;</id></item></channel></rss>`)).toBe('FILE_DOCTYPE')
   })
+  test('cases 142 and 144: an undeclared g and a plain element that differs are noted, a declared g is not', async () => {
+    const item = '<item><title>Cup</title><g:title>Mug</g:title><g:id>1</g:id></item>'
+    const { end, rows } = await read(`<rss><channel>${item}</channel></rss>`)
+    expect(cellsOf(rows[0])).toEqual({ title: 'Mug', id: '1' })
+    expect(end.notes).toEqual([expect.stringContaining('a plain element differs'), 'the prefix g is not declared; read as the product namespace'])
+    const bound = 'xmlns:g="http://base.google.com/ns/1.0"'
+    for (const text of [
+      `<rss ${bound}><channel><item><g:id>1</g:id></item></channel></rss>`,
+      `<rss><channel><item ${bound}><g:id>1</g:id></item></channel></rss>`,
+      `<rss><channel><item><g:id ${bound}>1</g:id></item></channel></rss>`,
+    ]) expect((await read(text)).end.notes).toEqual([])
+  })
   test('case 36: XInclude refuses the file', async () => {
     expect(await refusal(feed('<xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="file:///etc/passwd"/>'))).toBe('FILE_MALFORMED')
   })
