@@ -123,6 +123,17 @@ test('check works without a database, a service or a trace in the folder', async
   expect((await sluice(['check', '--rows', '2', '--json'], { cwd: shop.folder })).stdout).toContain('"rows":2')
 })
 
+test('check tells for every file that cannot be read where it breaks', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', 'source: [{ url: quote.csv }, { url: gone.csv }]\ndestination: { kind: catalog, catalog_id: "4001" }\n')
+  shop.write('quote.csv', `${feed(2).trimEnd()}\nz,"never closed,in stock\n`)
+  const { code, stdout } = await sluice(['check'], { cwd: shop.folder })
+  expect(code).toBe(1)
+  expect(stdout).toMatch(/where .*quote\.csv, line 4\nerror {2}FILE_TRUNCATED/)
+  expect(stdout).toMatch(/gone\.csv[\s\S]*mend/)
+  expect(stdout.match(/^error {2}/gm)).toHaveLength(2)
+})
+
 test('serve runs what its schedule says, and ends on SIGTERM with the state safe', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', `schedule: "*/1 * * * * *"\n${shopYaml}`)
