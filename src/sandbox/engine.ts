@@ -130,8 +130,10 @@ export class Engine {
     if (id === undefined) return undefined
     const account = this.#world.accounts.get(id)
     const reaches = account !== undefined && (input.user === undefined || account.userIds.includes(input.user.id))
-    if (!reaches || (account.deleted && checked.params['with_deleted'] !== true && input.endpoint.name !== 'accounts.delete'))
-      throw adsRefusal('ACCOUNT_NOT_FOUND', `Account ${id} was not found`)
+    if (!reaches) throw adsRefusal('ACCOUNT_NOT_FOUND', `Account ${id} was not found`)
+    // A deleted record is a 404 (spec/gaps.md 4); what lies below a deleted account is out of reach.
+    if (account.deleted && checked.params['with_deleted'] !== true && input.endpoint.name !== 'accounts.delete')
+      throw adsRefusal('ACCOUNT_NOT_FOUND', `Account ${id} was not found`, /:account_id$/.test(input.endpoint.path) ? { status: 404 } : {})
     return account
   }
 

@@ -62,7 +62,9 @@ describe('accounts', () => {
     expect(made.body).toMatchObject({ data: [{ deleted: false }], next_cursor: null })
     const id = made.body.data[0].id as string
     expect((await sandbox.call('DELETE', `/12/accounts/${id}`)).body.data).toMatchObject({ id, deleted: true })
-    expect((await sandbox.call('GET', `/12/accounts/${id}`)).status).toBe(403)
+    const gone = await sandbox.call('GET', `/12/accounts/${id}`)
+    expect([gone.status, gone.body.errors[0].code]).toEqual([404, 'ACCOUNT_NOT_FOUND'])
+    expect((await sandbox.call('GET', `/12/accounts/${id}/cards`)).status).toBe(403)
     expect((await sandbox.call('GET', `/12/accounts/${id}`, { query: { with_deleted: true } })).body.data.deleted).toBe(true)
     expect((await sandbox.call('DELETE', `/12/accounts/${id}`)).status).toBe(404)
   })
