@@ -11,6 +11,7 @@ import type { Change, PlannedOperation } from './operations.ts'
 
 export interface Frozen {
   readonly batches: number
+  /** Products or users by change, however many share an operation. */
   readonly entries: Readonly<Record<Change, number>>
   /** SHA-256 over all bodies in order. */
   readonly digest: string
@@ -75,7 +76,8 @@ export async function freeze(
     take(full)
   }
   for await (const operation of operations) {
-    entries[operation.change]++
+    // Packed users are counted one by one, as everywhere in the books.
+    entries[operation.change] += operation.users
     if (destination.kind === 'catalog' && current?.op === operation.op && folded.has(foldedId(operation))) {
       waiting.push(operation)
       continue

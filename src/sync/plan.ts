@@ -121,9 +121,10 @@ async function planInTransaction(deps: EngineDeps, client: pg.PoolClient, pipeli
       previousValid: oneOff ? undefined : input.previousValid,
       read: input.rows.read,
       rejected: input.rows.rejected,
-      incomplete: input.incomplete,
+      // Nothing is deleted by absence from a one-off, proven to its end or not, short or long: nothing is withheld.
+      incomplete: oneOff ? undefined : input.incomplete,
       approveDeletes: run.options.approveDeletes,
-      absenceDeletes: input.onlyFailedOf === undefined,
+      absenceDeletes: input.onlyFailedOf === undefined && (!oneOff || input.rows.valid === 0),
     },
   })
   crashPoint('plan.braked')

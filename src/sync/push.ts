@@ -62,13 +62,13 @@ export interface PlanBooks {
   readonly requests: number
 }
 
-/** Entries of a plan by outcome; the four sum up to what was planned, and what was cut out of a batch counts as pending (I2). */
+/** Products and users of a plan by outcome; the four sum up to what was planned, and what was cut out of a batch counts as pending (I2). */
 export async function planBooks(db: Pick<Database, 'query'>, planId: string): Promise<PlanBooks> {
   const [row] = await db.query<PlanBooks & Record<string, number>>(
-    `select count(*) filter (where e.outcome = 'confirmed')::int as confirmed,
-       count(*) filter (where e.outcome = 'refused')::int as refused,
-       count(*) filter (where e.outcome = 'ambiguous' or (e.outcome = 'pending' and b.status in ('ambiguous', 'in_flight')))::int as ambiguous,
-       count(*) filter (where e.outcome = 'superseded' or (e.outcome = 'pending' and b.status not in ('ambiguous', 'in_flight')))::int as pending,
+    `select coalesce(sum(e.users) filter (where e.outcome = 'confirmed'), 0)::int as confirmed,
+       coalesce(sum(e.users) filter (where e.outcome = 'refused'), 0)::int as refused,
+       coalesce(sum(e.users) filter (where e.outcome = 'ambiguous' or (e.outcome = 'pending' and b.status in ('ambiguous', 'in_flight'))), 0)::int as ambiguous,
+       coalesce(sum(e.users) filter (where e.outcome = 'superseded' or (e.outcome = 'pending' and b.status not in ('ambiguous', 'in_flight'))), 0)::int as pending,
        (select count(*)::int from sluice.attempt a join sluice.batch t on t.id = a.batch_id where t.plan_id = $1) as requests
      -- The delete of somebody listed while their update was under way (suppression.ts) was never planned.
      from sluice.batch b join sluice.entry e on e.batch_id = b.id left join sluice.batch p on p.id = b.parent_id

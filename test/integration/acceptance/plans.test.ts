@@ -73,6 +73,23 @@ test.for([
   if (name === 'shop') expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(wanted)))
 })
 
+test('a backfill of fewer rows than the pipeline must have withholds nothing: it never deletes by absence', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('customers', `${customersYaml}guards: { min_rows: 20 }\n`)
+  engine.write('crm.csv', crm(customers(30, 41)))
+  await engine.run('customers')
+  engine.write('more.csv', crm(customers(3, 42, 700)))
+  expect(await engine.backfill('customers', 'more.csv')).toMatchObject({ status: 'succeeded', guards: [], counts: { valid: 3, creates: 3, withheld: 0 } })
+})
+
+test('users packed into one operation are counted one by one', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('customers', customersYaml.replace('1nmth }', '1nmth, users_per_operation: 100 }'))
+  engine.write('crm.csv', crm(customers(30, 41)))
+  expect(await engine.run('customers')).toMatchObject({ status: 'succeeded', counts: { valid: 30, unchanged: 0, creates: 30, confirmed: 30, requests: 1 } })
+  expect(await engine.run('customers')).toMatchObject({ status: 'succeeded', counts: { valid: 30, unchanged: 30, creates: 0, requests: 0 } })
+})
+
 test('rerun --failed sends only what the run left open; a rerun reads the whole source', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
