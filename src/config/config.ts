@@ -147,13 +147,17 @@ export function needService(config: Config, options: { readonly user?: boolean }
     names: service.names,
   }
   if (missing.length > 0) {
+    // An application that is known lacks only its user: sign-in gives the tokens.
+    const signIn = missing.every(({ path }) => path.startsWith('SLUICE_ACCESS_TOKEN'))
     throw new ConfigError(
       'SERVICE_NOT_CONFIGURED',
       `the service is not configured: ${missing.map((problem) => problem.path).join(', ')} not set. Nothing was read or sent.`,
       missing,
       {
         where: 'environment',
-        mend: 'sluice sandbox   (prints the lines for .env; then run this again in a second terminal)',
+        mend: signIn
+          ? 'sluice auth login   (writes both tokens to .env)'
+          : 'sluice sandbox   (prints the lines for .env; then run this again in a second terminal)',
       },
     )
   }
