@@ -44,9 +44,18 @@ async function finish(deps: EngineDeps, run: RunRow, ending: Ending): Promise<vo
   await finishRun(deps.db, run, {
     status: ending.status,
     guards: ending.guards,
-    counts: { ...noCounts, ...planned, ...sent },
+    counts: { ...noCounts, ...planned, ...sent, requests: (sent?.requests ?? 0) + (await settlingRequests(deps, run.id, row?.plan_id ?? null)) },
     error: ending.error ? errorJson(ending.error) : null,
   })
+}
+
+/** What this run sent to settle what earlier plans had left open: requests all the same, though in no book of its own plan. */
+async function settlingRequests(deps: EngineDeps, runId: number, planId: string | null): Promise<number> {
+  const [row] = await deps.db.query<{ n: number }>(
+    `select count(*)::int as n from sluice.attempt a join sluice.batch b on b.id = a.batch_id where a.run_id = $1 and b.plan_id is distinct from $2`,
+    [runId, planId],
+  )
+  return row?.n ?? 0
 }
 
 async function countsOf(deps: EngineDeps, planId: string): Promise<Record<string, number>> {

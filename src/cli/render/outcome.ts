@@ -25,7 +25,7 @@ function forTerminal(report: RunReport, output: Output): string {
 function forPipe(report: RunReport): string {
   const { counts } = report
   const facts = [
-    `confirmed=${counts.confirmed}`,
+    ...(settledOnly(report) ? [`settled_in_requests=${counts.requests}`] : [`confirmed=${counts.confirmed}`]),
     ...(['rejected', 'refused', 'ambiguous', 'pending'] as const).flatMap((name) => (counts[name] > 0 ? [`${name}=${counts[name]}`] : [])),
     ...(counts.withheld > 0 ? [`deletes_withheld=${counts.withheld}`] : []),
   ]
@@ -45,7 +45,7 @@ export function summary(report: RunReport): string {
   if (isNothing(report))
     return `nothing to do: ${count(counts.unchanged)} unchanged${counts.rejected > 0 ? ` · ${count(counts.rejected)} rejected` : ''}`
   return [
-    `${count(counts.confirmed)} confirmed`,
+    settledOnly(report) ? `what an earlier run left open is settled, in ${plural(counts.requests, 'request')}` : `${count(counts.confirmed)} confirmed`,
     ...(counts.refused > 0 ? [`${count(counts.refused)} refused`] : []),
     ...(counts.ambiguous > 0 ? [`${count(counts.ambiguous)} unsettled`] : []),
     ...(counts.pending > 0 ? [`${count(counts.pending)} not sent yet`] : []),
@@ -58,8 +58,13 @@ export function planned(counts: RunReport['counts']): number {
   return counts.creates + counts.updates + counts.deletes + counts.renewals
 }
 
+/** It planned nothing itself, but sent what an earlier run had left open. */
+function settledOnly({ status, counts }: RunReport): boolean {
+  return status === 'succeeded' && planned(counts) === 0 && counts.requests > 0
+}
+
 function isNothing(report: RunReport): boolean {
-  return report.status === 'succeeded' && planned(report.counts) === 0 && report.counts.withheld === 0
+  return report.status === 'succeeded' && planned(report.counts) === 0 && report.counts.withheld === 0 && report.counts.requests === 0
 }
 
 export function guardLine(guard: GuardVerdict, columns: number | undefined): string {

@@ -48,6 +48,22 @@ test('a plan whose destination paused goes on when it is applied again', async (
   expect(await engine.apply(planId)).toMatchObject({ status: 'succeeded', counts: { confirmed: 5, pending: 0 } })
 })
 
+test('a run that only settles what another left open counts the requests that it sent', async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  engine.pipeline('people', peopleYaml)
+  engine.write('people.csv', csv(...many(0, 5)))
+  await control.fault({ path: '/12/accounts' }, { kind: 'status', status: 403, body: { errors: [{ code: 'NO_ACCESS', message: 'no access' }] } })
+  expect(await engine.run('people')).toMatchObject({ status: 'failed', counts: { pending: 5 } })
+  await control.clearFaults()
+  const after = await engine.mark()
+  const settled = await engine.run('people')
+  const sent = (await engine.writes(after)).length
+  expect(sent).toBeGreaterThan(0)
+  expect(settled).toMatchObject({ status: 'succeeded', counts: { unchanged: 5, requests: sent } })
+  expect(imbalance(settled.counts)).toEqual([])
+})
+
 test('a full resync that also brings a new identifier leaves nothing to do', async () => {
   await using engine = await engineUnderTest()
   await setUp(engine, ['k1,m1@example.com,,', 'k2,m2@example.com,,'])
