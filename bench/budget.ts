@@ -12,14 +12,22 @@ export const bench: Bench = async ({ database, say, small }) => {
     let decisions = 0
     let grants = 0
     const started = performance.now()
-    await Promise.all(Array.from({ length: 8 }, async () => {
-      while (performance.now() < until) {
-        if ((await takeGrant(db, 'bench')) <= 0) grants++
-        decisions++
-      }
-    }))
+    await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        while (performance.now() < until) {
+          if ((await takeGrant(db, 'bench')) <= 0) grants++
+          decisions++
+        }
+      }),
+    )
     const perSecond = decisions / ((performance.now() - started) / 1000)
-    say({ figure: 'budget decisions', measured: `${Math.round(perSecond)}/s`, ratio: `${Math.round(perSecond / 25)} x the allowance`, reach: '1,000/s', met: perSecond >= 1_000 })
+    say({
+      figure: 'budget decisions',
+      measured: `${Math.round(perSecond)}/s`,
+      ratio: `${Math.round(perSecond / 25)} x the allowance`,
+      reach: '1,000/s',
+      met: perSecond >= 1_000,
+    })
     say({ figure: 'grants within one window', measured: String(grants), reach: 'at most 1,500', met: grants <= limit })
   } finally {
     await db.close()

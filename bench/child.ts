@@ -16,7 +16,10 @@ export interface Measured {
 export async function inChild(file: string, work: string, input: unknown): Promise<Measured> {
   // Types are stripped once and kept, because the package that people install holds JavaScript.
   const env = { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'sluice-bench-compiled') }
-  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), file, work, JSON.stringify(input)], { stdio: ['ignore', 'pipe', 'inherit'], env })
+  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), file, work, JSON.stringify(input)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env,
+  })
   let text = ''
   child.stdout.setEncoding('utf8').on('data', (part: string) => (text += part))
   const code = await new Promise<number | null>((resolve) => child.on('close', resolve))

@@ -26,7 +26,12 @@ export interface Setting {
 }
 
 /** Those of every sandbox, written out: loading the sandbox to learn them would count as the engine's memory. */
-const credentials = { consumerKey: 'sandbox-consumer-key', consumerSecret: 'sandbox-consumer-secret', accessToken: '1001-sandbox-access-token', accessTokenSecret: 'sandbox-access-token-secret' }
+const credentials = {
+  consumerKey: 'sandbox-consumer-key',
+  consumerSecret: 'sandbox-consumer-secret',
+  accessToken: '1001-sandbox-access-token',
+  accessTokenSecret: 'sandbox-access-token-secret',
+}
 
 export function writePipeline(folder: string, name: string, yaml: string): void {
   mkdirSync(join(folder, 'pipelines'), { recursive: true })
@@ -43,7 +48,8 @@ export async function withEngine<Result>(setting: Setting, work: (deps: EngineDe
   const transport = createTransport({ baseUrl: url, adsBaseUrl: url, adsVersion: '12', ...credentials })
   try {
     return await work({
-      db, transport,
+      db,
+      transport,
       clock: systemClock,
       log: silentLogger,
       workerId: await registerWorker(db, { role: 'bench' }),
@@ -65,7 +71,12 @@ export async function readAndDiff(setting: Setting & { readonly apply?: boolean 
   const pipeline = await loadPipeline(join(setting.folder, 'pipelines'), setting.pipeline)
   return withEngine(setting, async (deps) => {
     const { id: destinationId } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
-    const runId = await requestRun(deps.db, { pipeline: pipeline.name, destinationId, trigger: 'plan', options: setting.full ? { full: true } : {} })
+    const runId = await requestRun(deps.db, {
+      pipeline: pipeline.name,
+      destinationId,
+      trigger: 'plan',
+      options: setting.full ? { full: true } : {},
+    })
     const run = await claimRun(deps.db, runId ?? 0, deps.workerId, deps.settings.leaseMs)
     if (typeof run === 'string') throw new Error(`the run is ${run}`)
     const client = await deps.db.connect()
@@ -78,7 +89,13 @@ export async function readAndDiff(setting: Setting & { readonly apply?: boolean 
       await client.query(`set local work_mem = '64MB'`)
       const diff = snapshot.reading === 'unread' ? undefined : await diffStage(client, destinationId, snapshot.reading)
       const endedAt = performance.now()
-      if (setting.apply) await applyUpserts({ client, destinationId, snapshotId: snapshot.snapshotId, keys: pipeline.destination.kind === 'catalog' ? 'products' : 'identifiers' })
+      if (setting.apply)
+        await applyUpserts({
+          client,
+          destinationId,
+          snapshotId: snapshot.snapshotId,
+          keys: pipeline.destination.kind === 'catalog' ? 'products' : 'identifiers',
+        })
       const appliedAt = performance.now()
       await client.query('rollback')
       return {
@@ -91,7 +108,10 @@ export async function readAndDiff(setting: Setting & { readonly apply?: boolean 
       }
     } finally {
       client.release(true)
-      await deps.db.execute(`update sluice.snapshot set status = 'discarded', closed_at = clock_timestamp() where run_id = $1 and status = 'open'`, [run.id])
+      await deps.db.execute(
+        `update sluice.snapshot set status = 'discarded', closed_at = clock_timestamp() where run_id = $1 and status = 'open'`,
+        [run.id],
+      )
       await deps.db.execute(`update sluice.run set status = 'succeeded', finished_at = clock_timestamp() where id = $1`, [run.id])
     }
   })

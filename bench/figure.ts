@@ -40,8 +40,21 @@ export function median(values: readonly number[]): number {
 }
 
 export function table(figures: readonly Figure[]): string {
-  const rows = figures.map(({ figure, measured, reach, ratio, met }) => [figure, measured, ratio ?? '', reach ?? '', met === undefined ? '' : met ? 'met' : 'SHORT'])
+  const rows = figures.map(({ figure, measured, reach, ratio, met }) => [
+    figure,
+    measured,
+    ratio ?? '',
+    reach ?? '',
+    met === undefined ? '' : met ? 'met' : 'SHORT',
+  ])
   const lines = [['figure', 'measured', 'ratio', 'reach', ''], ...rows]
   const widths = [0, 1, 2, 3].map((column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)))
-  return lines.map((line) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()).join('\n')
+  return lines
+    .map((line) =>
+      line
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
 }

@@ -31,7 +31,11 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { small: { type: 'boolean', default: false }, large: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } },
+  options: {
+    small: { type: 'boolean', default: false },
+    large: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+  },
 })
 process.exitCode = await main(positionals.length === 0 ? Object.keys(benches) : positionals)
 
@@ -47,11 +51,19 @@ async function main(names: readonly string[]): Promise<number> {
   let failed = false
   // Stopped by hand: the server and the data must not stay.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => void stopEmbedded(dataDir).then(() => rm(folder, { recursive: true, force: true })).finally(() => process.exit(130)))
+    process.once(
+      signal,
+      () =>
+        void stopEmbedded(dataDir)
+          .then(() => rm(folder, { recursive: true, force: true }))
+          .finally(() => process.exit(130)),
+    )
   }
   try {
     const { url } = await startEmbedded(dataDir, { keep: true })
-    tell(`Node ${process.versions.node}, ${availableParallelism()} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), load ${loadavg()[0]?.toFixed(1)}\n`)
+    tell(
+      `Node ${process.versions.node}, ${availableParallelism()} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), load ${loadavg()[0]?.toFixed(1)}\n`,
+    )
     for (const name of names) {
       const figures: Figure[] = []
       const load = loadavg()[0] ?? 0

@@ -19,7 +19,13 @@ export const bench: Bench = async ({ rows, folder, database, say }) => {
   const csv = join(folder, 'crm.csv')
   await writeCustomers(csv, { rows })
   const lines = join(folder, 'crm.jsonl')
-  await write(lines, '', rows, (at) => `{"customer_id":${100_000 + at},"email":"person${at}@example.com","phone":"${phoneOf(at)}","name":"Zoë Ünïcode ${at}"}\n`, '')
+  await write(
+    lines,
+    '',
+    rows,
+    (at) => `{"customer_id":${100_000 + at},"email":"person${at}@example.com","phone":"${phoneOf(at)}","name":"Zoë Ünïcode ${at}"}\n`,
+    '',
+  )
   const feed = join(folder, 'feed.xml')
   await writeFeed(feed, rows / 5)
   execFileSync('gzip', ['-k', csv])
@@ -35,7 +41,11 @@ export const bench: Bench = async ({ rows, folder, database, say }) => {
     ['XML items', 'reading', feed, rows / 5],
   ] as const) {
     const read = await inChild('./read.ts', work, { file })
-    say({ figure, measured: `${seconds(read.seconds)}, ${read.megabytes} MB, ${Math.round(count / read.seconds / 1000)} k/s`, ratio: `${times(read.seconds / floor.seconds)} \\copy` })
+    say({
+      figure,
+      measured: `${seconds(read.seconds)}, ${read.megabytes} MB, ${Math.round(count / read.seconds / 1000)} k/s`,
+      ratio: `${times(read.seconds / floor.seconds)} \\copy`,
+    })
   }
 }
 
@@ -63,5 +73,13 @@ async function read(file: string, gate?: RecordGate): Promise<object> {
 }
 
 function definitionOf(uri: string): SourceDefinition {
-  return { uri, format: 'auto', complete: { kind: 'auto' }, encoding: 'auto', compression: 'auto', csv: { delimiter: 'auto', quote: '"', headerRow: 'auto' }, allowPrivate: false }
+  return {
+    uri,
+    format: 'auto',
+    complete: { kind: 'auto' },
+    encoding: 'auto',
+    compression: 'auto',
+    csv: { delimiter: 'auto', quote: '"', headerRow: 'auto' },
+    allowPrivate: false,
+  }
 }

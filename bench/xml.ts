@@ -18,9 +18,21 @@ export const bench: Bench = async ({ small, folder, database, say }) => {
   const read = () => inChild('./engine.ts', 'readAndDiff', setting)
 
   const whole = await medianOf(small ? 3 : 1, read)
-  say({ figure: `first load of ${items} items, ${megabytes} MB`, measured: `${seconds(whole.seconds)}, ${whole.megabytes} MB`, ratio: '1', reach: '18 s, 256 MB', met: whole.seconds <= 18 && whole.megabytes <= 256 })
+  say({
+    figure: `first load of ${items} items, ${megabytes} MB`,
+    measured: `${seconds(whole.seconds)}, ${whole.megabytes} MB`,
+    ratio: '1',
+    reach: '18 s, 256 MB',
+    met: whole.seconds <= 18 && whole.megabytes <= 256,
+  })
   await inChild('./engine.ts', 'plan', setting)
   await copyFile(second, feed)
   const changed = await medianOf(3, read)
-  say({ figure: `1 % changed (${String(changed['reading'])})`, measured: `${seconds(changed.seconds)}, ${changed.megabytes} MB`, ratio: `${times(changed.seconds / whole.seconds)} the first load`, reach: 'a quarter, 4 s, 256 MB', met: changed.seconds <= whole.seconds / 4 && changed.seconds <= 4 && changed.megabytes <= 256 })
+  say({
+    figure: `1 % changed (${String(changed['reading'])})`,
+    measured: `${seconds(changed.seconds)}, ${changed.megabytes} MB`,
+    ratio: `${times(changed.seconds / whole.seconds)} the first load`,
+    reach: 'a quarter, 4 s, 256 MB',
+    met: changed.seconds <= whole.seconds / 4 && changed.seconds <= 4 && changed.megabytes <= 256,
+  })
 }

@@ -28,7 +28,11 @@ const failed = checks.filter(({ name, mend, run }) => {
   if (output !== undefined) console.log(`${output.trim()}\nmend: ${mend}\n`)
   return output !== undefined
 })
-console.log(failed.length === 0 ? `${checks.length} checks hold` : `${failed.length} of ${checks.length} checks failed: ${failed.map(({ name }) => name).join(', ')}`)
+console.log(
+  failed.length === 0
+    ? `${checks.length} checks hold`
+    : `${failed.length} of ${checks.length} checks failed: ${failed.map(({ name }) => name).join(', ')}`,
+)
 process.exitCode = failed.length === 0 ? 0 : 1
 
 /** Output of a failing tool of node_modules; undefined when it is content. */

@@ -6,7 +6,9 @@ import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { fuzzReader, fuzzReaders, type Finding } from '../test/support/fuzzReaders.ts'
 
-const { values } = parseArgs({ options: { runs: { type: 'string', default: '5000' }, seed: { type: 'string' }, reader: { type: 'string' } } })
+const { values } = parseArgs({
+  options: { runs: { type: 'string', default: '5000' }, seed: { type: 'string' }, reader: { type: 'string' } },
+})
 const runs = Number(values.runs)
 const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31))
 const chosen = fuzzReaders.filter(({ name }) => values.reader === undefined || name === values.reader)
@@ -30,14 +32,23 @@ const watchdog = new Worker(
 let findings: Finding[] = []
 for (const reader of chosen) {
   const started = performance.now()
-  const found = await fuzzReader({ reader, runs, seed, onRun: (run) => {
-    progress[0] = (progress[0] ?? 0) + 1
-    if (run % 10_000 === 9_999 && process.memoryUsage.rss() > memoryLimit) throw new Error(`${reader.name}: more than ${memoryLimit} bytes resident at run ${run}, seed ${seed}`)
-  } })
+  const found = await fuzzReader({
+    reader,
+    runs,
+    seed,
+    onRun: (run) => {
+      progress[0] = (progress[0] ?? 0) + 1
+      if (run % 10_000 === 9_999 && process.memoryUsage.rss() > memoryLimit)
+        throw new Error(`${reader.name}: more than ${memoryLimit} bytes resident at run ${run}, seed ${seed}`)
+    },
+  })
   findings = [...findings, ...found]
   const seconds = (performance.now() - started) / 1000
-  process.stdout.write(`${reader.name.padEnd(12)} ${runs} files, ${found.length} findings, ${Math.round(runs / seconds)}/s, ${Math.round(process.memoryUsage.rss() / 1e6)} MB, seed ${seed}\n`)
+  process.stdout.write(
+    `${reader.name.padEnd(12)} ${runs} files, ${found.length} findings, ${Math.round(runs / seconds)}/s, ${Math.round(process.memoryUsage.rss() / 1e6)} MB, seed ${seed}\n`,
+  )
 }
 await watchdog.terminate()
-for (const { reader, run, what, input } of findings.slice(0, 20)) process.stdout.write(`${reader} run ${run}: ${what}\n  ${input.slice(0, 2_000)}\n`)
+for (const { reader, run, what, input } of findings.slice(0, 20))
+  process.stdout.write(`${reader} run ${run}: ${what}\n  ${input.slice(0, 2_000)}\n`)
 process.exitCode = findings.length === 0 ? 0 : 1

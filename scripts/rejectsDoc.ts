@@ -10,7 +10,10 @@ const cell = (text: string) => text.replaceAll('|', '\\|')
 /** The page as it should stand. */
 export function rejectsDoc(): string {
   const entries = Object.entries(recordCodes)
-  const rows = (outcome: 'reject' | 'warning') => entries.filter(([, entry]) => entry.outcome === outcome).map(([code, { meaning, mend }]) => `| \`${code}\` | ${cell(meaning)} | ${cell(mend)} |`)
+  const rows = (outcome: 'reject' | 'warning') =>
+    entries
+      .filter(([, entry]) => entry.outcome === outcome)
+      .map(([code, { meaning, mend }]) => `| \`${code}\` | ${cell(meaning)} | ${cell(mend)} |`)
   return [
     '# Rejects and warnings',
     '',
@@ -20,29 +23,41 @@ export function rejectsDoc(): string {
     '',
     'The row is not used. If it was synced before, what was synced stays as it was (`stale`). The same codes serve identifiers: where a row has other usable ones, the bad one is left out with the warning `IDENTIFIER_DROPPED`.',
     '',
-    '| Code | Meaning | What to do |', '|---|---|---|', ...rows('reject'),
+    '| Code | Meaning | What to do |',
+    '|---|---|---|',
+    ...rows('reject'),
     '',
     '## Warnings',
     '',
     'The row stays; something in it was mended or left out. Counted by code and field, with the first lines.',
     '',
-    '| Code | Meaning | What to do |', '|---|---|---|', ...rows('warning'),
+    '| Code | Meaning | What to do |',
+    '|---|---|---|',
+    ...rows('warning'),
     '',
     '## Notes on the whole source',
     '',
-    '| Code | Meaning |', '|---|---|', ...Object.entries(qualityCodes).map(([code, meaning]) => `| \`${code}\` | ${cell(meaning)} |`),
+    '| Code | Meaning |',
+    '|---|---|',
+    ...Object.entries(qualityCodes).map(([code, meaning]) => `| \`${code}\` | ${cell(meaning)} |`),
     '',
     '## Transforms',
     '',
     'In `map:`, as `transform: name`, `transform: { name: arguments }` or a list of these, applied in order.',
     '',
-    '| Name | What it does | Example |', '|---|---|---|', ...Object.entries(transforms).map(([name, { meaning, example }]) => `| \`${name}\` | ${cell(meaning)} | \`${cell(example)}\` |`),
+    '| Name | What it does | Example |',
+    '|---|---|---|',
+    ...Object.entries(transforms).map(([name, { meaning, example }]) => `| \`${name}\` | ${cell(meaning)} | \`${cell(example)}\` |`),
     '',
     '## Presets',
     '',
     'Recognized by the header where `map:` is absent, or named with `preset:`.',
     '',
-    '| Name | What | Told by these columns |', '|---|---|---|', ...presets.map(({ name, title, recognize }) => `| \`${name}\` | ${title} | ${recognize.map((column) => `\`${cell(column)}\``).join(', ')} |`),
+    '| Name | What | Told by these columns |',
+    '|---|---|---|',
+    ...presets.map(
+      ({ name, title, recognize }) => `| \`${name}\` | ${title} | ${recognize.map((column) => `\`${cell(column)}\``).join(', ')} |`,
+    ),
     '',
   ].join('\n')
 }

@@ -6,7 +6,11 @@ import type { Call } from './caller.ts'
 import { routeOf } from './route.ts'
 
 /** The client's typed error of a call that failed: names the parameter, the rule and the mend. */
-export function serviceError(exchange: Exchange, call: Pick<Call, 'method' | 'path'> & { readonly auth?: Call['auth'] }, nowMs: number): Error {
+export function serviceError(
+  exchange: Exchange,
+  call: Pick<Call, 'method' | 'path'> & { readonly auth?: Call['auth'] },
+  nowMs: number,
+): Error {
   const where = `${call.method} ${call.path}`
   const endpoint = routeOf(call.method, call.path).endpoint ?? unknownEndpoint(call)
   const asApplication = call.auth === 'bearer' && endpoint.auth === 'user'

@@ -31,8 +31,17 @@ export function judgeEnvelope(exchange: Exchange, entryCount: number): Success |
   }
 }
 
-export function ambiguous(reason: string, more: { miscounted?: boolean; mayLandLater?: boolean; guilty?: readonly number[] } = {}): Judgement {
-  return { kind: 'ambiguous', reason, miscounted: more.miscounted ?? false, mayLandLater: more.mayLandLater ?? false, guilty: more.guilty ?? [] }
+export function ambiguous(
+  reason: string,
+  more: { miscounted?: boolean; mayLandLater?: boolean; guilty?: readonly number[] } = {},
+): Judgement {
+  return {
+    kind: 'ambiguous',
+    reason,
+    miscounted: more.miscounted ?? false,
+    mayLandLater: more.mayLandLater ?? false,
+    guilty: more.guilty ?? [],
+  }
 }
 
 /** The errors of one result in any form of spec/gaps.md 4 and 6: strings, or objects with `code` and `message`. */
@@ -51,7 +60,12 @@ export function readErrors(value: Json | undefined): ServiceError[] | undefined 
 /** Digests and controls out, 300 characters at most: what the service says may echo what it was sent (I17). */
 export function cleanText(text: string): string {
   // oxlint-disable-next-line no-control-regex -- control characters are what is removed
-  return text.slice(0, 2_000).replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').replace(/[0-9a-f]{64}/gi, '[digest]').replace(/\S+@\S+/g, '[email]').slice(0, 300)
+  return text
+    .slice(0, 2_000)
+    .replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
+    .replace(/[0-9a-f]{64}/gi, '[digest]')
+    .replace(/\S+@\S+/g, '[email]')
+    .slice(0, 300)
 }
 
 function judgeStatus(answer: Answer, entryCount: number): Success | Judgement {
@@ -68,7 +82,8 @@ function judgeStatus(answer: Answer, entryCount: number): Success | Judgement {
   }
   const errors = body === undefined ? undefined : readFailure(body, entryCount)
   // The same unreadable refusal thrice is one record's doing as likely as not, but only where records are judged at all.
-  if (errors === undefined) return ambiguous(`http-${status}-unreadable`, { miscounted: !aboutTheCaller.has(status) && status !== 401 && status !== 423 })
+  if (errors === undefined)
+    return ambiguous(`http-${status}-unreadable`, { miscounted: !aboutTheCaller.has(status) && status !== 401 && status !== 423 })
   const { code, message } = errors.first
   if (status === 423) return { kind: 'retry', reason: 'locked', status }
   if (status === 401) return { kind: 'retry', reason: code, status }
@@ -91,7 +106,10 @@ function judgeSuccess(body: JsonObject, entryCount: number): Success | Judgement
 }
 
 /** Undefined: no `errors` or `operation_errors` that can be read. */
-function readFailure(body: JsonObject, entryCount: number): { readonly first: ServiceError; readonly guilty: readonly number[] } | undefined {
+function readFailure(
+  body: JsonObject,
+  entryCount: number,
+): { readonly first: ServiceError; readonly guilty: readonly number[] } | undefined {
   const listed = body['errors']
   const errors = listed === undefined || listed === null ? [] : readErrors(listed)
   const operations = body['operation_errors']
@@ -118,7 +136,10 @@ function readError(item: Json): ServiceError | undefined {
   if (!isObject(item)) return undefined
   const { code, message } = item
   if (code === undefined && typeof message !== 'string') return undefined
-  return { code: code === undefined || code === null ? 'ERROR' : cleanText(String(code)), message: typeof message === 'string' ? cleanText(message) : '' }
+  return {
+    code: code === undefined || code === null ? 'ERROR' : cleanText(String(code)),
+    message: typeof message === 'string' ? cleanText(message) : '',
+  }
 }
 
 function filled(value: Json | undefined): boolean {

@@ -58,9 +58,18 @@ function judgeProduct(result: JsonObject): EntryOutcome {
   if (errors === undefined) return { outcome: 'ambiguous', reason: 'wrong-shape' }
   if (status === 'ERROR') {
     const [first] = errors
-    return { outcome: 'refused', code: first?.code ?? 'ERROR', message: errors.map((error) => error.message).join('; ').slice(0, 300) || 'refused without a reason' }
+    return {
+      outcome: 'refused',
+      code: first?.code ?? 'ERROR',
+      message:
+        errors
+          .map((error) => error.message)
+          .join('; ')
+          .slice(0, 300) || 'refused without a reason',
+    }
   }
-  if (status !== 'CREATE_SUCCESS' && status !== 'UPDATE_SUCCESS' && status !== 'NO_CHANGE') return { outcome: 'ambiguous', reason: 'unknown-status' }
+  if (status !== 'CREATE_SUCCESS' && status !== 'UPDATE_SUCCESS' && status !== 'NO_CHANGE')
+    return { outcome: 'ambiguous', reason: 'unknown-status' }
   if (errors.length > 0) return { outcome: 'ambiguous', reason: 'success-with-errors' }
   const warnings = readErrors(result['warnings'])?.map((warning) => warning.message) ?? []
   const key = readKey(result['product_key'])
@@ -76,9 +85,14 @@ function judgeDeletes(results: readonly Json[], sent: readonly SentEntry[]): Ent
     if (found.length > 1) return { outcome: 'ambiguous', reason: 'key-doubled' }
     const failed = found[0]!['failed_product_key']
     if (failed === undefined || failed === null) return { outcome: 'confirmed' }
-    if (readKey(failed) !== id || readKey(found[0]!['product_key']) !== undefined) return { outcome: 'ambiguous', reason: 'key-contradicted' }
+    if (readKey(failed) !== id || readKey(found[0]!['product_key']) !== undefined)
+      return { outcome: 'ambiguous', reason: 'key-contradicted' }
     const { message } = found[0]!
-    return { outcome: 'refused', code: 'DELETE_FAILED', message: typeof message === 'string' ? cleanText(message) : 'the key was not deleted' }
+    return {
+      outcome: 'refused',
+      code: 'DELETE_FAILED',
+      message: typeof message === 'string' ? cleanText(message) : 'the key was not deleted',
+    }
   })
 }
 

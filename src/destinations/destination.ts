@@ -9,7 +9,10 @@ export interface Destination {
   readonly kind: 'catalog' | 'audience' | 'do-not-reach'
   readonly limits: (op: Operation) => BatchLimits
   /** Method and path below the advertising host, version included. */
-  readonly request: (target: Target, op: Operation) => { readonly method: 'PUT' | 'POST' | 'DELETE'; readonly path: string; readonly limitClass: string }
+  readonly request: (
+    target: Target,
+    op: Operation,
+  ) => { readonly method: 'PUT' | 'POST' | 'DELETE'; readonly path: string; readonly limitClass: string }
   /** Bytes before, between and after the entries of a body: `{"products":[`, `,`, `]}`. Entries never change (I5). */
   readonly frame: (op: Operation) => { readonly open: string; readonly close: string }
   /** What the answer will call this entry: product id or product_key; null for users. `bytes` is its slice of the body. */
@@ -62,4 +65,10 @@ export type Judgement =
    * May or may not be applied. `miscounted`: a complete answer with wrong counts (three alike: halve, I14).
    * `mayLandLater`: no head of an answer was seen, so bytes may still arrive (horizon).
    */
-  | { readonly kind: 'ambiguous'; readonly reason: string; readonly miscounted: boolean; readonly mayLandLater: boolean; readonly guilty: readonly number[] }
+  | {
+      readonly kind: 'ambiguous'
+      readonly reason: string
+      readonly miscounted: boolean
+      readonly mayLandLater: boolean
+      readonly guilty: readonly number[]
+    }

@@ -69,7 +69,10 @@ export class Packer<T extends { readonly bytes: Buffer }> {
 }
 
 /** A body of exactly these items: what a re-cut is made of. Limits are the caller's, a part of a batch always fits. */
-export function pack<T extends { readonly bytes: Buffer }>(items: readonly T[], frame: { readonly open: string; readonly close: string }): PackedBatch<T> {
+export function pack<T extends { readonly bytes: Buffer }>(
+  items: readonly T[],
+  frame: { readonly open: string; readonly close: string },
+): PackedBatch<T> {
   const open = Buffer.from(frame.open)
   const close = Buffer.from(frame.close)
   let size = open.length + close.length + Math.max(0, items.length - 1)

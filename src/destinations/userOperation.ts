@@ -66,7 +66,9 @@ function typeOf(identifier: PackedIdentifier | string): number {
 
 function renderValue(identifier: PackedIdentifier | string): string {
   if (typeOf(identifier) === plainType) {
-    return JSON.stringify(typeof identifier === 'string' ? Buffer.from(identifier.slice(2), 'hex').toString() : identifier.toString('utf8', 1))
+    return JSON.stringify(
+      typeof identifier === 'string' ? Buffer.from(identifier.slice(2), 'hex').toString() : identifier.toString('utf8', 1),
+    )
   }
   return '"' + (typeof identifier === 'string' ? identifier.slice(2) : identifier.toString('hex', 1)) + '"'
 }

@@ -28,7 +28,11 @@ export async function decodeText(input: ByteQueue, hints: CharsetHints): Promise
   const mark = byteOrderMark(head)
   const setting = hints.setting === 'auto' ? undefined : labelOf(hints.setting, hints.name)
   if (mark !== undefined && setting !== undefined && setting !== mark.encoding && hints.setting.toLowerCase() !== 'utf-16') {
-    throw fileError('FILE_ENCODING', `the file begins with the mark of ${mark.encoding}, the setting says ${setting}`, { name: hints.name, at: 'byte 0', mend: 'Remove `encoding:` or set it to what the file is.' })
+    throw fileError('FILE_ENCODING', `the file begins with the mark of ${mark.encoding}, the setting says ${setting}`, {
+      name: hints.name,
+      at: 'byte 0',
+      mend: 'Remove `encoding:` or set it to what the file is.',
+    })
   }
   const declared = /^\s*<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)["']/.exec(head.toString('latin1'))?.[1]
   const transport = hints.transport === undefined || hints.transport === '' ? undefined : hints.transport
@@ -36,7 +40,11 @@ export async function decodeText(input: ByteQueue, hints: CharsetHints): Promise
   if (mark !== undefined) await input.take(mark.length)
   if (encoding === 'utf-8') {
     if (mark === undefined && looksLikeUtf16(head)) {
-      throw fileError('FILE_ENCODING', 'every second byte is zero: this looks like UTF-16 without its mark', { name: hints.name, at: 'byte 0', mend: 'Set `encoding: utf-16le` (or utf-16be), or export as UTF-8.' })
+      throw fileError('FILE_ENCODING', 'every second byte is zero: this looks like UTF-16 without its mark', {
+        name: hints.name,
+        at: 'byte 0',
+        mend: 'Set `encoding: utf-16le` (or utf-16be), or export as UTF-8.',
+      })
     }
     return { encoding, chunks: checkedUtf8(input, hints.name, mark?.length ?? 0) }
   }
@@ -54,7 +62,11 @@ function labelOf(label: string, name: string): string {
   try {
     return new TextDecoder(label).encoding
   } catch (error) {
-    throw fileError('FILE_ENCODING', `the encoding ${JSON.stringify(label.slice(0, 40))} is not known`, { name, mend: 'Set `encoding:` to a name such as utf-8, utf-16le, windows-1252, iso-8859-2 or shift_jis.', cause: error })
+    throw fileError('FILE_ENCODING', `the encoding ${JSON.stringify(label.slice(0, 40))} is not known`, {
+      name,
+      mend: 'Set `encoding:` to a name such as utf-8, utf-16le, windows-1252, iso-8859-2 or shift_jis.',
+      cause: error,
+    })
   }
 }
 
@@ -85,7 +97,11 @@ async function* checkedUtf8(input: AsyncIterable<Buffer>, name: string, skipped:
     if (text.length > 0) yield text
   }
   if (carry.length > 0) {
-    throw fileError('FILE_TRUNCATED', 'the file ends inside a character', { name, at: `byte ${offset}`, mend: 'Export or transfer the file again.' })
+    throw fileError('FILE_TRUNCATED', 'the file ends inside a character', {
+      name,
+      at: `byte ${offset}`,
+      mend: 'Export or transfer the file again.',
+    })
   }
 }
 
@@ -117,13 +133,21 @@ async function* transcoded(input: AsyncIterable<Buffer>, encoding: string, name:
   const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true })
   let offset = 0
   for await (const chunk of input) {
-    const text = decodeOr(() => decoder.decode(chunk, { stream: true }), () => encodingError(name, encoding, offset))
+    const text = decodeOr(
+      () => decoder.decode(chunk, { stream: true }),
+      () => encodingError(name, encoding, offset),
+    )
     offset += chunk.length
     if (text !== '') yield Buffer.from(text, 'utf8')
   }
   const rest = decodeOr(
     () => decoder.decode(),
-    () => fileError('FILE_TRUNCATED', 'the file ends inside a character', { name, at: `byte ${offset}`, mend: 'Export or transfer the file again.' }),
+    () =>
+      fileError('FILE_TRUNCATED', 'the file ends inside a character', {
+        name,
+        at: `byte ${offset}`,
+        mend: 'Export or transfer the file again.',
+      }),
   )
   if (rest !== '') yield Buffer.from(rest, 'utf8')
 }
@@ -137,5 +161,9 @@ function decodeOr(decode: () => string, refused: () => Error): string {
 }
 
 function encodingError(name: string, encoding: string, byte: number) {
-  return fileError('FILE_ENCODING', `bytes that are not ${encoding}`, { name, at: `byte ${byte}`, mend: 'Set `encoding:` to what the file is (windows-1252 is common in exports of older programs), or export as UTF-8.' })
+  return fileError('FILE_ENCODING', `bytes that are not ${encoding}`, {
+    name,
+    at: `byte ${byte}`,
+    mend: 'Set `encoding:` to what the file is (windows-1252 is common in exports of older programs), or export as UTF-8.',
+  })
 }

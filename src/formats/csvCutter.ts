@@ -164,7 +164,9 @@ export class CsvCutter implements RecordCutter {
       {
         name: this.#options.name,
         at: `line ${this.#recordLine}`,
-        mend: unclosed ? 'Close the quote in that record, or set `csv.quote` if quotes are plain text here.' : 'Check the line ends and the delimiter of the file.',
+        mend: unclosed
+          ? 'Close the quote in that record, or set `csv.quote` if quotes are plain text here.'
+          : 'Check the line ends and the delimiter of the file.',
       },
     )
   }

@@ -25,31 +25,45 @@ const delimiters = [',', ';', '\t', '|'] as const
  *
  * @throws RunError HEADER_MISMATCH, FILE_EMPTY and those of `chooseHeader`
  */
-export function detectCsvDialect(sample: Buffer, whole: boolean, settings: CsvSettings, source: { readonly name: string; readonly limits: ReadLimits }): CsvDialect {
+export function detectCsvDialect(
+  sample: Buffer,
+  whole: boolean,
+  settings: CsvSettings,
+  source: { readonly name: string; readonly limits: ReadLimits },
+): CsvDialect {
   const { name, limits } = source
   if (!/^[\u0020-\u007e]?$/.test(settings.quote)) {
-    throw fileError('WRONG_FORMAT', 'the configured quote is no ASCII character', { name, mend: "Set `csv.quote` to \" or '; curly quotes are text." })
+    throw fileError('WRONG_FORMAT', 'the configured quote is no ASCII character', {
+      name,
+      mend: 'Set `csv.quote` to " or \'; curly quotes are text.',
+    })
   }
   const notes: string[] = []
   const declared = separatorRow(sample)
   if (declared !== undefined) notes.push(`line 1 sets the delimiter to ${describeDelimiter(declared)}`)
   const skipSeparator = declared === undefined ? 0 : 1
   const configured = settings.delimiter === 'auto' ? declared : settings.delimiter
-  const cut = (delimiter: string) => cutSample(sample, whole, delimiter, settings.quote, source).filter((record) => record.line > skipSeparator)
+  const cut = (delimiter: string) =>
+    cutSample(sample, whole, delimiter, settings.quote, source).filter((record) => record.line > skipSeparator)
   const best = configured ?? guessDelimiter(cut)
   const records = cut(best)
   if (records.length === 0) {
-    if (settings.columns !== undefined) return { delimiter: best, quote: settings.quote, header: settings.columns, headerLine: 0, skipThroughLine: skipSeparator, notes }
+    if (settings.columns !== undefined)
+      return { delimiter: best, quote: settings.quote, header: settings.columns, headerLine: 0, skipThroughLine: skipSeparator, notes }
     throw fileError('FILE_EMPTY', 'the file holds no row', { name, mend: 'Export the file again.' })
   }
   if (settings.delimiter !== 'auto' && records.every((record) => record.fields.length === 1)) {
     const other = guessDelimiter(cut)
     if (other !== best && cut(other).some((record) => record.fields.length > 1)) {
-      throw fileError('HEADER_MISMATCH', `no row holds the configured delimiter ${describeDelimiter(best)}; the file looks separated by ${describeDelimiter(other)}`, {
-        name,
-        at: `line ${records[0]?.line ?? 1}`,
-        mend: 'Set `csv: { delimiter: auto }`, or the delimiter that the file has.',
-      })
+      throw fileError(
+        'HEADER_MISMATCH',
+        `no row holds the configured delimiter ${describeDelimiter(best)}; the file looks separated by ${describeDelimiter(other)}`,
+        {
+          name,
+          at: `line ${records[0]?.line ?? 1}`,
+          mend: 'Set `csv: { delimiter: auto }`, or the delimiter that the file has.',
+        },
+      )
     }
   }
   const chosen = chooseHeader(records, settings, { name, limits, skipped: skipSeparator })
@@ -74,7 +88,13 @@ function separatorRow(sample: Buffer): string | undefined {
   return /^"?sep=([^\r\n"])"?(?:\r|\n|$)/i.exec(sample.subarray(0, 16).toString('latin1'))?.[1]
 }
 
-function cutSample(sample: Buffer, whole: boolean, delimiter: string, quote: string, source: { readonly name: string; readonly limits: ReadLimits }): readonly SampleRecord[] {
+function cutSample(
+  sample: Buffer,
+  whole: boolean,
+  delimiter: string,
+  quote: string,
+  source: { readonly name: string; readonly limits: ReadLimits },
+): readonly SampleRecord[] {
   const cutter = new CsvCutter({ name: source.name, delimiter, quote, limits: source.limits })
   const records: SampleRecord[] = []
   const take = (batch: RecordBatch) => {

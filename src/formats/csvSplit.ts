@@ -38,7 +38,12 @@ export function splitRecord(text: string, delimiter: string, quote: string): str
 /** Fields of a record with a quote in an unusual place, as csv-parse sees it; undefined where it refuses the record. */
 export function splitOddRecord(text: string, delimiter: string, quote: string): readonly string[] | undefined {
   try {
-    const records: unknown = parse(text, { delimiter, quote: quote === '' ? null : quote, relax_column_count: true, record_delimiter: ['\r\n', '\n', '\r'] })
+    const records: unknown = parse(text, {
+      delimiter,
+      quote: quote === '' ? null : quote,
+      relax_column_count: true,
+      record_delimiter: ['\r\n', '\n', '\r'],
+    })
     if (!Array.isArray(records) || records.length !== 1) return undefined
     const [only] = records as readonly (readonly string[])[]
     return only

@@ -25,6 +25,10 @@ export class FaultyRows {
   /** @throws RunError FILE_FAULTY_ROWS */
   judge(mend: string): void {
     if (this.rows < this.#limits.shareFromRows || this.#faulty <= this.rows * this.#limits.faultyShare) return
-    throw fileError('FILE_FAULTY_ROWS', `${this.#faulty} of ${this.rows} rows cannot be read`, { name: this.#name, at: `first on line ${this.#firstLine}`, mend })
+    throw fileError('FILE_FAULTY_ROWS', `${this.#faulty} of ${this.rows} rows cannot be read`, {
+      name: this.#name,
+      at: `first on line ${this.#firstLine}`,
+      mend,
+    })
   }
 }

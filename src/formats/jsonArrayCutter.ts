@@ -82,14 +82,22 @@ export class JsonArrayCutter implements RecordCutter {
     }
     this.#carry = this.#state === inElement ? Buffer.from(bytes.subarray(start)) : Buffer.alloc(0)
     if (this.#carry.length > this.#limits.recordBytes) {
-      throw fileError('FILE_RECORD_TOO_LARGE', `an element is larger than ${this.#limits.recordBytes} bytes`, { name: this.#name, at: `line ${this.#elementLine}`, mend: 'Check that the array holds one object a record.' })
+      throw fileError('FILE_RECORD_TOO_LARGE', `an element is larger than ${this.#limits.recordBytes} bytes`, {
+        name: this.#name,
+        at: `line ${this.#elementLine}`,
+        mend: 'Check that the array holds one object a record.',
+      })
     }
     return { bytes, count: starts.length, starts, ends, lines, flags }
   }
 
   end(): RecordBatch {
     if (this.#state !== afterArray) {
-      throw fileError('FILE_TRUNCATED', 'the array is not closed', { name: this.#name, at: `line ${this.#line}`, mend: 'Export the file again.' })
+      throw fileError('FILE_TRUNCATED', 'the array is not closed', {
+        name: this.#name,
+        at: `line ${this.#line}`,
+        mend: 'Export the file again.',
+      })
     }
     return emptyBatch
   }
@@ -99,11 +107,17 @@ export class JsonArrayCutter implements RecordCutter {
     else if (this.#state === afterElement && byte === 0x2c) this.#state = beforeElement
     else if (byte === 0x5d && (this.#state === afterElement || (this.#state === beforeElement && this.#first))) this.#state = afterArray
     else {
-      throw fileError('FILE_MALFORMED', this.#state === afterArray ? 'something follows behind the closed array' : 'the array holds something else than elements and commas', {
-        name: this.#name,
-        at: `line ${this.#line}`,
-        mend: 'Export the file again as one JSON array of objects.',
-      })
+      throw fileError(
+        'FILE_MALFORMED',
+        this.#state === afterArray
+          ? 'something follows behind the closed array'
+          : 'the array holds something else than elements and commas',
+        {
+          name: this.#name,
+          at: `line ${this.#line}`,
+          mend: 'Export the file again as one JSON array of objects.',
+        },
+      )
     }
   }
 }

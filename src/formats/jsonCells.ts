@@ -12,7 +12,11 @@ import type { RowFaultCode } from './rowFaults.ts'
  *
  * Does what no JSON.parse can: it keeps number texts and sees duplicate keys. JSON.parse is its oracle in tests.
  */
-export function readJsonCells(text: string, columns: ColumnRegistry, limits: { readonly jsonDepth: number; readonly columns: number }): JsonCells {
+export function readJsonCells(
+  text: string,
+  columns: ColumnRegistry,
+  limits: { readonly jsonDepth: number; readonly columns: number },
+): JsonCells {
   const scanner = new JsonScanner(text, columns, limits)
   try {
     scanner.document()
@@ -75,7 +79,11 @@ class JsonScanner {
       keys.add(key)
       if (this.#peek() !== ':') throw this.#unexpected()
       this.#at++
-      this.#value(path === '' ? key : `${path}.${key}`, repeated, key === '__proto__' || path === '__proto__' || path.startsWith('__proto__.'))
+      this.#value(
+        path === '' ? key : `${path}.${key}`,
+        repeated,
+        key === '__proto__' || path === '__proto__' || path.startsWith('__proto__.'),
+      )
       const next = this.#peek()
       if (next === '}') return this.#leave()
       if (next !== ',') throw this.#unexpected()
@@ -154,7 +162,8 @@ class JsonScanner {
 
   #enter(): void {
     this.#at++
-    if (++this.#depth > this.#limits.jsonDepth) throw new JsonFault('ROW_JSON_DEPTH', `the record is nested deeper than ${this.#limits.jsonDepth} levels`)
+    if (++this.#depth > this.#limits.jsonDepth)
+      throw new JsonFault('ROW_JSON_DEPTH', `the record is nested deeper than ${this.#limits.jsonDepth} levels`)
   }
 
   #leave(): void {

@@ -51,7 +51,11 @@ export class JsonLinesCutter implements RecordCutter {
     this.#lastByte = last
     this.#carry = start === 0 ? bytes : Buffer.from(bytes.subarray(start))
     if (this.#carry.length > this.#limits.recordBytes) {
-      throw fileError('FILE_RECORD_TOO_LARGE', `a line is longer than ${this.#limits.recordBytes} bytes`, { name: this.#name, at: `line ${this.#line}`, mend: 'Write one object on each line.' })
+      throw fileError('FILE_RECORD_TOO_LARGE', `a line is longer than ${this.#limits.recordBytes} bytes`, {
+        name: this.#name,
+        at: `line ${this.#line}`,
+        mend: 'Write one object on each line.',
+      })
     }
     return { bytes, count: starts.length, starts, ends, lines, flags }
   }

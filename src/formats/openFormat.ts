@@ -55,21 +55,34 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
   const trailer = definition.complete.kind === 'trailer' ? { trailer: definition.complete.pattern } : {}
   const context: FormatContext = { name, limits, ...trailer, ...(hints.gate === undefined ? {} : { gate: hints.gate }) }
   if ((await input.peek(1)).length === 0) throw emptyFile(name)
-  if (definition.format === 'xlsx' || (definition.format === 'auto' && (await looksLikeWorkbook(input)))) return openSheet(input, definition, context)
-  const unpacked = await unpack(input, definition.compression, { ...context, ...(definition.member === undefined ? {} : { member: definition.member }) })
+  if (definition.format === 'xlsx' || (definition.format === 'auto' && (await looksLikeWorkbook(input))))
+    return openSheet(input, definition, context)
+  const unpacked = await unpack(input, definition.compression, {
+    ...context,
+    ...(definition.member === undefined ? {} : { member: definition.member }),
+  })
   if ((await unpacked.bytes.peek(1)).length === 0) throw emptyFile(name)
-  const decoded = await decodeText(unpacked.bytes, { name, setting: definition.encoding, ...(hints.charset === undefined ? {} : { transport: hints.charset }) })
+  const decoded = await decodeText(unpacked.bytes, {
+    name,
+    setting: definition.encoding,
+    ...(hints.charset === undefined ? {} : { transport: hints.charset }),
+  })
   const text = new ByteQueue(decoded.chunks)
   const sample = await text.peek(sampleBytes)
   const format = formatOf(sample, definition, name)
   const base = { encoding: decoded.encoding, compression: unpacked.compression }
   if (format === 'csv' || format === 'tsv') {
-    const delimiter = format === 'tsv' && definition.csv.delimiter === 'auto' && definition.format === 'tsv' ? '\t' : definition.csv.delimiter
+    const delimiter =
+      format === 'tsv' && definition.csv.delimiter === 'auto' && definition.format === 'tsv' ? '\t' : definition.csv.delimiter
     const dialect = detectCsvDialect(sample, sample.length < sampleBytes, { ...definition.csv, delimiter }, { name, limits })
     return { detected: describeCsv(dialect, base, unpacked.notes), reader: readCsv(text, dialect, context), containerProof: unpacked.proof }
   }
-  const notes = [...unpacked.notes, ...(definition.format !== 'auto' && definition.format !== format ? [`read as ${format}, not ${definition.format} as configured`] : [])]
-  const reader = format === 'jsonl' ? readJsonLines(text, context) : format === 'json' ? readJsonArray(text, context) : readXml(text, context)
+  const notes = [
+    ...unpacked.notes,
+    ...(definition.format !== 'auto' && definition.format !== format ? [`read as ${format}, not ${definition.format} as configured`] : []),
+  ]
+  const reader =
+    format === 'jsonl' ? readJsonLines(text, context) : format === 'json' ? readJsonArray(text, context) : readXml(text, context)
   return { detected: { ...base, format, notes }, reader, containerProof: unpacked.proof }
 }
 
@@ -77,11 +90,22 @@ async function openSheet(input: ByteQueue, definition: SourceDefinition, context
   const { headerRow, columns } = definition.csv
   const { sheet } = definition
   if ((await input.peek(4)).equals(oldOfficeMark)) {
-    throw fileError('WRONG_FORMAT', 'the file is an old or encrypted Office document', { name: context.name, mend: 'Save it as .xlsx without a password, or as CSV.' })
+    throw fileError('WRONG_FORMAT', 'the file is an old or encrypted Office document', {
+      name: context.name,
+      mend: 'Save it as .xlsx without a password, or as CSV.',
+    })
   }
   if (!(await input.peek(4)).equals(zipMark)) throw wrongFormat(context.name, 'no workbook', 'xlsx')
-  const { reader, header } = await openWorkbook(input, { headerRow, ...(columns === undefined ? {} : { columns }), ...(sheet === undefined ? {} : { sheet }) }, context)
-  return { detected: { format: 'xlsx', encoding: 'utf-8', compression: 'none', headerLine: header.headerLine, notes: header.notes }, reader, containerProof: undefined }
+  const { reader, header } = await openWorkbook(
+    input,
+    { headerRow, ...(columns === undefined ? {} : { columns }), ...(sheet === undefined ? {} : { sheet }) },
+    context,
+  )
+  return {
+    detected: { format: 'xlsx', encoding: 'utf-8', compression: 'none', headerLine: header.headerLine, notes: header.notes },
+    reader,
+    containerProof: undefined,
+  }
 }
 
 const zipMark = Buffer.from('PK\u0003\u0004')
@@ -96,14 +120,31 @@ async function looksLikeWorkbook(input: ByteQueue): Promise<boolean> {
   return first === '[Content_Types].xml' || /^(xl|_rels|docProps)\//.test(first)
 }
 
-function describeCsv(dialect: CsvDialect, base: { readonly encoding: string; readonly compression: Compression }, notes: readonly string[]): Detected {
-  return { ...base, format: dialect.delimiter === '\t' ? 'tsv' : 'csv', delimiter: dialect.delimiter, headerLine: dialect.headerLine, notes: [...notes, ...dialect.notes] }
+function describeCsv(
+  dialect: CsvDialect,
+  base: { readonly encoding: string; readonly compression: Compression },
+  notes: readonly string[],
+): Detected {
+  return {
+    ...base,
+    format: dialect.delimiter === '\t' ? 'tsv' : 'csv',
+    delimiter: dialect.delimiter,
+    headerLine: dialect.headerLine,
+    notes: [...notes, ...dialect.notes],
+  }
 }
 
-function formatOf(sample: Buffer, definition: SourceDefinition, name: string): 'csv' | 'tsv' | 'json' | 'jsonl' | 'google-rss' | 'google-atom' {
+function formatOf(
+  sample: Buffer,
+  definition: SourceDefinition,
+  name: string,
+): 'csv' | 'tsv' | 'json' | 'jsonl' | 'google-rss' | 'google-atom' {
   const start = sample.subarray(0, 2048).toString('utf8').trimStart()
   if (/^<(!doctype\s+html|html)[\s>]/i.test(start)) {
-    throw fileError('UNEXPECTED_CONTENT', 'the source is a web page, not data', { name, mend: 'Check the address and the credentials: a login page looks like this.' })
+    throw fileError('UNEXPECTED_CONTENT', 'the source is a web page, not data', {
+      name,
+      mend: 'Check the address and the credentials: a login page looks like this.',
+    })
   }
   const wanted = definition.format
   const xml = start.startsWith('<')
@@ -128,7 +169,10 @@ function rootOf(start: string): 'google-rss' | 'google-atom' {
 }
 
 function wrongFormat(name: string, found: string, wanted: string) {
-  return fileError('WRONG_FORMAT', `the file is ${found}, the setting says ${wanted}`, { name, mend: 'Set `format: auto`, or the format that the file has.' })
+  return fileError('WRONG_FORMAT', `the file is ${found}, the setting says ${wanted}`, {
+    name,
+    mend: 'Set `format: auto`, or the format that the file has.',
+  })
 }
 
 function emptyFile(name: string) {

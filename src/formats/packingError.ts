@@ -4,6 +4,11 @@ import { fileError } from './fileError.ts'
 /** node:zlib's codes in our words; everything else passes through. */
 export function packingError(error: unknown, compression: string, name: string): unknown {
   if (error instanceof RunError || !(error instanceof Error) || !('code' in error)) return error
-  if (error.code === 'Z_BUF_ERROR') return fileError('FILE_TRUNCATED', `the ${compression} stream is cut`, { name, mend: 'Transfer or export the file again.', cause: error })
+  if (error.code === 'Z_BUF_ERROR')
+    return fileError('FILE_TRUNCATED', `the ${compression} stream is cut`, {
+      name,
+      mend: 'Transfer or export the file again.',
+      cause: error,
+    })
   return fileError('FILE_CORRUPT', `the ${compression} stream is damaged`, { name, mend: 'Pack or transfer the file again.', cause: error })
 }

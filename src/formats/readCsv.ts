@@ -85,7 +85,11 @@ class CsvReader {
     if (this.#trailerOf !== undefined && this.#takeTrailer(batch, index, line)) return undefined
     this.#faulty.rows++
     const flags = batch.flags[index] as number
-    if (this.#gate !== undefined && flags <= recordFlags.quoted && this.#gate.known(batch.bytes, batch.starts[index] as number, batch.ends[index] as number, line)) {
+    if (
+      this.#gate !== undefined &&
+      flags <= recordFlags.quoted &&
+      this.#gate.known(batch.bytes, batch.starts[index] as number, batch.ends[index] as number, line)
+    ) {
       // What was accepted once had its full width.
       this.#lastShort = false
       return undefined
@@ -112,7 +116,10 @@ class CsvReader {
     if ((flags & recordFlags.nul) !== 0) return { code: 'TEXT_BROKEN', message: 'the row holds a NUL byte' }
     if (fields.length === width) return { code: 'HEADER_REPEATED', message: 'the header stands here once more' }
     if (fields.length > this.#context.limits.columns) {
-      throw fileError('FILE_TOO_MANY_COLUMNS', `a row has ${fields.length} columns, the limit is ${this.#context.limits.columns}`, { name: this.#context.name, mend: 'Check the delimiter and the line ends of the file.' })
+      throw fileError('FILE_TOO_MANY_COLUMNS', `a row has ${fields.length} columns, the limit is ${this.#context.limits.columns}`, {
+        name: this.#context.name,
+        mend: 'Check the delimiter and the line ends of the file.',
+      })
     }
     if (fields[0]?.startsWith('#') === true) return { code: 'ROW_COMMENT', message: 'a comment row stands among the data' }
     return { code: 'ROW_RAGGED', message: `the row has ${fields.length} cells, the header ${width}` }
@@ -120,12 +127,20 @@ class CsvReader {
 
   #isRepeatedHeader(fields: readonly string[]): boolean {
     // The first cell decides in nearly every row, so that the join is paid for suspects alone.
-    return this.#headerText !== '' && fields[0]?.trim() === this.#dialect.header[0] && fields.map((field) => field.trim()).join('\u0000') === this.#headerText
+    return (
+      this.#headerText !== '' &&
+      fields[0]?.trim() === this.#dialect.header[0] &&
+      fields.map((field) => field.trim()).join('\u0000') === this.#headerText
+    )
   }
 
   #takeTrailer(batch: RecordBatch, index: number, line: number): boolean {
     if (this.#trailer !== undefined) {
-      throw fileError('FILE_MALFORMED', 'rows follow behind the trailer row', { name: this.#context.name, at: `line ${line}`, mend: 'Check that the file was not joined from two, and the pattern in `complete.trailer`.' })
+      throw fileError('FILE_MALFORMED', 'rows follow behind the trailer row', {
+        name: this.#context.name,
+        at: `line ${line}`,
+        mend: 'Check that the file was not joined from two, and the pattern in `complete.trailer`.',
+      })
     }
     const rows = this.#trailerOf?.(recordText(batch, index))
     if (rows === undefined) return false
@@ -136,6 +151,10 @@ class CsvReader {
   #checkFields(fields: readonly string[], line: number): void {
     const limit = this.#context.limits.fieldBytes
     if (fields.every((field) => field.length <= limit && Buffer.byteLength(field) <= limit)) return
-    throw fileError('FILE_FIELD_TOO_LARGE', `a field is larger than ${limit} bytes`, { name: this.#context.name, at: `line ${line}`, mend: 'Check for a quote that is never closed, or shorten the field.' })
+    throw fileError('FILE_FIELD_TOO_LARGE', `a field is larger than ${limit} bytes`, {
+      name: this.#context.name,
+      at: `line ${line}`,
+      mend: 'Check for a quote that is never closed, or shorten the field.',
+    })
   }
 }

@@ -25,7 +25,11 @@ export function readJsonLines(chunks: AsyncIterable<Buffer>, context: FormatCont
     const before = reader.faults
     yield* reader.batches(rest)
     if (rest.count > 0 && reader.faults > before) {
-      throw fileError('FILE_TRUNCATED', 'the last line is cut', { name: context.name, at: `line ${rest.lines[0]}`, mend: 'Export the file again.' })
+      throw fileError('FILE_TRUNCATED', 'the last line is cut', {
+        name: context.name,
+        at: `line ${rest.lines[0]}`,
+        mend: 'Export the file again.',
+      })
     }
     reader.judge()
   }
@@ -82,7 +86,9 @@ class JsonReader {
       for (const { line, parsed, text } of read) {
         this.#faulty.rows++
         if (parsed.fault !== undefined) this.#refuse(line, text)
-        rows.push(parsed.fault === undefined ? { line, columns, cells: parsed.cells } : { line, columns, cells: parsed.cells, fault: parsed.fault })
+        rows.push(
+          parsed.fault === undefined ? { line, columns, cells: parsed.cells } : { line, columns, cells: parsed.cells, fault: parsed.fault },
+        )
       }
       if (rows.length > 0) yield rows
     }
@@ -93,13 +99,22 @@ class JsonReader {
   }
 
   end(): Omit<FormatEnd, 'finalNewline'> {
-    return { columns: this.#columns.names(), rowCount: this.#faulty.rows, notes: [], ...(this.#trailer === undefined ? {} : { trailerRows: this.#trailer }) }
+    return {
+      columns: this.#columns.names(),
+      rowCount: this.#faulty.rows,
+      notes: [],
+      ...(this.#trailer === undefined ? {} : { trailerRows: this.#trailer }),
+    }
   }
 
   #refuse(line: number, text: string): void {
     // A first record of a lone bracket is the head of an object spread over lines (bad-inputs 48).
     if (this.#faulty.rows === 1 && /^\s*\{\s*("[^"]*"\s*:\s*[[{]?\s*)?$/.test(text)) {
-      throw fileError('FILE_NOT_JSON_LINES', 'an object is spread over several lines', { name: this.#context.name, at: `line ${line}`, mend: 'Write one object on each line, or a JSON array of objects.' })
+      throw fileError('FILE_NOT_JSON_LINES', 'an object is spread over several lines', {
+        name: this.#context.name,
+        at: `line ${line}`,
+        mend: 'Write one object on each line, or a JSON array of objects.',
+      })
     }
     this.faults++
     this.#faulty.add(line)
@@ -107,7 +122,11 @@ class JsonReader {
 
   #takeTrailer(text: string, line: number): boolean {
     if (this.#trailer !== undefined) {
-      throw fileError('FILE_MALFORMED', 'records follow behind the trailer', { name: this.#context.name, at: `line ${line}`, mend: 'Check that the file was not joined from two, and the pattern in `complete.trailer`.' })
+      throw fileError('FILE_MALFORMED', 'records follow behind the trailer', {
+        name: this.#context.name,
+        at: `line ${line}`,
+        mend: 'Check that the file was not joined from two, and the pattern in `complete.trailer`.',
+      })
     }
     this.#trailer = this.#trailerOf?.(text)
     return this.#trailer !== undefined

@@ -29,17 +29,23 @@ const headerSample = 50
  *
  * @throws RunError FILE_TOO_LARGE, FILE_TRUNCATED, FILE_CORRUPT, FILE_BOMB, FILE_MALFORMED, WRONG_FORMAT and those of `chooseHeader`
  */
-export async function openWorkbook(input: ByteQueue, settings: HeaderSettings & { readonly sheet?: string }, context: FormatContext): Promise<OpenedWorkbook> {
+export async function openWorkbook(
+  input: ByteQueue,
+  settings: HeaderSettings & { readonly sheet?: string },
+  context: FormatContext,
+): Promise<OpenedWorkbook> {
   const { name, limits } = context
   const parts: Buffer[] = []
   let bytes = 0
   for await (const chunk of input) {
     bytes += chunk.length
-    if (bytes > maxWorkbookBytes) throw fileError('FILE_TOO_LARGE', `the workbook is larger than ${maxWorkbookBytes} bytes`, { name, mend: 'Save the sheet as CSV.' })
+    if (bytes > maxWorkbookBytes)
+      throw fileError('FILE_TOO_LARGE', `the workbook is larger than ${maxWorkbookBytes} bytes`, { name, mend: 'Save the sheet as CSV.' })
     parts.push(chunk)
   }
   const archive = new ZipDirectory(Buffer.concat(parts), name, limits)
-  if (!archive.has('xl/workbook.xml')) throw fileError('WRONG_FORMAT', 'the archive is no Excel workbook', { name, mend: 'Save the file as .xlsx, or as CSV.' })
+  if (!archive.has('xl/workbook.xml'))
+    throw fileError('WRONG_FORMAT', 'the archive is no Excel workbook', { name, mend: 'Save the file as .xlsx, or as CSV.' })
   const workbook = await readWorkbookParts(archive, settings.sheet, name)
   const records = readSheet(archive, workbook, context)
   const sample: SampleRecord[] = []
@@ -48,7 +54,8 @@ export async function openWorkbook(input: ByteQueue, settings: HeaderSettings & 
     if (next.done === true) break
     sample.push(...next.value)
   }
-  if (sample.length === 0) throw fileError('FILE_EMPTY', 'the sheet holds no row', { name, mend: 'Check which sheet is read, with `sheet:`.' })
+  if (sample.length === 0)
+    throw fileError('FILE_EMPTY', 'the sheet holds no row', { name, mend: 'Check which sheet is read, with `sheet:`.' })
   const header = chooseHeader(sample, settings, { name, limits, skipped: 0 })
   const columns = header.header.filter((column) => column !== '')
   const picked = header.header.flatMap((column, index) => (column === '' ? [] : [index]))
@@ -73,7 +80,13 @@ export async function openWorkbook(input: ByteQueue, settings: HeaderSettings & 
     if (batch.length > 0) yield batch
     faulty.judge('Remove cells beside the table.')
   }
-  return { header, reader: { rows: rows(), end: () => ({ columns, rowCount: faulty.rows, finalNewline: null, proof: 'sheet closed, checksum met', notes: header.notes }) } }
+  return {
+    header,
+    reader: {
+      rows: rows(),
+      end: () => ({ columns, rowCount: faulty.rows, finalNewline: null, proof: 'sheet closed, checksum met', notes: header.notes }),
+    },
+  }
 }
 
 /** Filled rows of the sheet, a few at a time; empty cells are empty texts, empty ends are left off. */
@@ -108,10 +121,20 @@ async function* readSheet(archive: ZipDirectory, workbook: WorkbookParts, contex
     close: (tag: string) => {
       if (tag === 'v' || tag === 't') taking = false
       else if (tag === 'c' && value !== '') {
-        if (column >= limits.columns) throw fileError('FILE_TOO_MANY_COLUMNS', `the sheet has more than ${limits.columns} columns`, { name, at: `line ${line}`, mend: 'Remove the columns that are not needed.' })
+        if (column >= limits.columns)
+          throw fileError('FILE_TOO_MANY_COLUMNS', `the sheet has more than ${limits.columns} columns`, {
+            name,
+            at: `line ${line}`,
+            mend: 'Remove the columns that are not needed.',
+          })
         const text = cellText(value, type, workbook.dateStyles[style] === true, workbook)
         recordBytes += text.length
-        if (recordBytes > limits.recordBytes) throw fileError('FILE_RECORD_TOO_LARGE', `a row is larger than ${limits.recordBytes} bytes`, { name, at: `line ${line}`, mend: 'Shorten the cells of that row.' })
+        if (recordBytes > limits.recordBytes)
+          throw fileError('FILE_RECORD_TOO_LARGE', `a row is larger than ${limits.recordBytes} bytes`, {
+            name,
+            at: `line ${line}`,
+            mend: 'Shorten the cells of that row.',
+          })
         while (fields.length < column) fields.push('')
         fields[column] = text
       } else if (tag === 'row' && fields.length > 0) done.push({ line, fields })

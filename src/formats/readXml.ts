@@ -14,10 +14,18 @@ import { productNamespace, XmlItemError, XmlItemReader } from './xmlItem.ts'
  *
  * @throws RunError FILE_MALFORMED and those of `XmlCutter`
  */
-export function readXml(chunks: AsyncIterable<Buffer>, context: FormatContext): FormatReader & { readonly root: () => 'google-rss' | 'google-atom' | undefined } {
+export function readXml(
+  chunks: AsyncIterable<Buffer>,
+  context: FormatContext,
+): FormatReader & { readonly root: () => 'google-rss' | 'google-atom' | undefined } {
   const columns = new ColumnRegistry()
   const skeleton = new Skeleton(context.name)
-  const cutter = new XmlCutter({ name: context.name, limits: context.limits, skeleton: (text) => skeleton.write(text), itemStarts: () => skeleton.keepItemScope() })
+  const cutter = new XmlCutter({
+    name: context.name,
+    limits: context.limits,
+    skeleton: (text) => skeleton.write(text),
+    itemStarts: () => skeleton.keepItemScope(),
+  })
   let items: XmlItemReader | undefined
   let scope: string | undefined
   let rowCount = 0
@@ -43,7 +51,11 @@ export function readXml(chunks: AsyncIterable<Buffer>, context: FormatContext): 
           try {
             const cells = items.read(recordText(batch, i))
             if (cells.length > context.limits.columns) {
-              throw fileError('FILE_TOO_MANY_COLUMNS', `the items name more than ${context.limits.columns} different elements`, { name: context.name, at: `line ${line}`, mend: 'Check the feed: an element name should not change from item to item.' })
+              throw fileError('FILE_TOO_MANY_COLUMNS', `the items name more than ${context.limits.columns} different elements`, {
+                name: context.name,
+                at: `line ${line}`,
+                mend: 'Check the feed: an element name should not change from item to item.',
+              })
             }
             parsed.push({ line, cells })
           } catch (error) {
@@ -70,7 +82,9 @@ export function readXml(chunks: AsyncIterable<Buffer>, context: FormatContext): 
       finalNewline: null,
       proof: 'root element closed',
       notes: [
-        ...(overridden === 0 ? [] : [`a plain element differs from the product element of the same name ${overridden} times; the product element counts`]),
+        ...(overridden === 0
+          ? []
+          : [`a plain element differs from the product element of the same name ${overridden} times; the product element counts`]),
         ...(prefixAssumed ? ['the prefix g is not declared; read as the product namespace'] : []),
       ],
     }),

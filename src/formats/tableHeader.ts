@@ -33,7 +33,11 @@ export interface SampleRecord {
  *
  * @throws RunError HEADER_MISMATCH, FILE_NO_HEADER, FILE_COMMENT_HEADER, FILE_DUPLICATE_COLUMN, FILE_TOO_MANY_COLUMNS
  */
-export function chooseHeader(records: readonly SampleRecord[], settings: HeaderSettings, source: { readonly name: string; readonly limits: ReadLimits; readonly skipped: number }): TableHeader {
+export function chooseHeader(
+  records: readonly SampleRecord[],
+  settings: HeaderSettings,
+  source: { readonly name: string; readonly limits: ReadLimits; readonly skipped: number },
+): TableHeader {
   const { name, limits, skipped } = source
   if (settings.columns !== undefined) {
     const line = settings.headerRow === 'auto' ? 0 : settings.headerRow
@@ -42,7 +46,10 @@ export function chooseHeader(records: readonly SampleRecord[], settings: HeaderS
   const index = findHeader(records, settings.headerRow, name)
   const found = index === undefined ? undefined : records[index]
   if (index === undefined || found === undefined) {
-    throw fileError('HEADER_MISMATCH', `no row starts on line ${settings.headerRow}`, { name, mend: 'Set `csv.header_row` to the line of the header, or leave it out.' })
+    throw fileError('HEADER_MISMATCH', `no row starts on line ${settings.headerRow}`, {
+      name,
+      mend: 'Set `csv.header_row` to the line of the header, or leave it out.',
+    })
   }
   const header = found.fields.map((field) => field.trim())
   checkHeader(header, found.line, { name, limits, guessed: settings.headerRow === 'auto' })
@@ -51,7 +58,9 @@ export function chooseHeader(records: readonly SampleRecord[], settings: HeaderS
     headerLine: found.line,
     skipThroughLine: found.line,
     notes: [
-      ...(index > 0 && settings.headerRow === 'auto' ? [`passed over ${index} comment or title rows before the header on line ${found.line}`] : []),
+      ...(index > 0 && settings.headerRow === 'auto'
+        ? [`passed over ${index} comment or title rows before the header on line ${found.line}`]
+        : []),
       ...(header.includes('') ? ['columns without a name are left out'] : []),
     ],
   }
@@ -79,11 +88,19 @@ function findHeader(records: readonly SampleRecord[], headerRow: number | 'auto'
   return 0
 }
 
-function checkHeader(header: readonly string[], line: number, source: { readonly name: string; readonly limits: ReadLimits; readonly guessed: boolean }): void {
+function checkHeader(
+  header: readonly string[],
+  line: number,
+  source: { readonly name: string; readonly limits: ReadLimits; readonly guessed: boolean },
+): void {
   const { name, limits } = source
   const at = `line ${line}`
   if (header.length > limits.columns) {
-    throw fileError('FILE_TOO_MANY_COLUMNS', `the header has ${header.length} columns, the limit is ${limits.columns}`, { name, at, mend: 'Check the delimiter, or export fewer columns.' })
+    throw fileError('FILE_TOO_MANY_COLUMNS', `the header has ${header.length} columns, the limit is ${limits.columns}`, {
+      name,
+      at,
+      mend: 'Check the delimiter, or export fewer columns.',
+    })
   }
   const seen = new Set<string>()
   for (const [index, column] of header.entries()) {
@@ -107,5 +124,11 @@ function checkHeader(header: readonly string[], line: number, source: { readonly
 
 /** Addresses, web addresses, digests, prices and long numbers are no column names. */
 function looksLikeData(cell: string): boolean {
-  return /^https?:\/\//i.test(cell) || /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(cell) || /^[0-9a-f]{64}$/i.test(cell) || /^-?\d+[.,]\d+( [A-Z]{3})?$/.test(cell) || /^\+?\d{4,}$/.test(cell)
+  return (
+    /^https?:\/\//i.test(cell) ||
+    /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(cell) ||
+    /^[0-9a-f]{64}$/i.test(cell) ||
+    /^-?\d+[.,]\d+( [A-Z]{3})?$/.test(cell) ||
+    /^\+?\d{4,}$/.test(cell)
+  )
 }

@@ -26,9 +26,17 @@ const chunkSize = 262_144
  * The returned bytes throw RunError FILE_TRUNCATED, FILE_CORRUPT, FILE_TRAILING_BYTES, FILE_BOMB, FILE_ARCHIVE,
  * FILE_DOUBLE_PACKED.
  */
-export async function unpack(input: ByteQueue, setting: 'auto' | Compression, context: FormatContext & { readonly member?: string }): Promise<Unpacked> {
+export async function unpack(
+  input: ByteQueue,
+  setting: 'auto' | Compression,
+  context: FormatContext & { readonly member?: string },
+): Promise<Unpacked> {
   const head = await input.peek(4)
-  if (head.length < 4 && isStartOfPacking(head)) throw fileError('FILE_TRUNCATED', 'the file ends inside the mark of a packed file', { name: context.name, mend: 'Transfer or export the file again.' })
+  if (head.length < 4 && isStartOfPacking(head))
+    throw fileError('FILE_TRUNCATED', 'the file ends inside the mark of a packed file', {
+      name: context.name,
+      mend: 'Transfer or export the file again.',
+    })
   const compression = packingOf(head)
   const notes = setting === 'auto' || setting === compression ? [] : [`compression is ${compression}, not ${setting} as configured`]
   if (compression === 'none') return { compression, bytes: input, notes, proof: undefined }
@@ -44,8 +52,17 @@ export async function unpack(input: ByteQueue, setting: 'auto' | Compression, co
   const members = compression === 'zip' ? unpackZip(counted, context) : unpackMembers(counted, compression, context)
   const bytes = new ByteQueue(watchSize(members, () => taken, context))
   const inner = packingOf(await bytes.peek(4))
-  if (inner !== 'none') throw fileError('FILE_DOUBLE_PACKED', `inside the ${compression} stands a ${inner} file`, { name: context.name, mend: 'Pack the file once.' })
-  return { compression, bytes, notes, proof: compression === 'zip' ? 'zip directory and checksum' : compression === 'gzip' ? 'gzip trailer' : 'zstd frame end' }
+  if (inner !== 'none')
+    throw fileError('FILE_DOUBLE_PACKED', `inside the ${compression} stands a ${inner} file`, {
+      name: context.name,
+      mend: 'Pack the file once.',
+    })
+  return {
+    compression,
+    bytes,
+    notes,
+    proof: compression === 'zip' ? 'zip directory and checksum' : compression === 'gzip' ? 'gzip trailer' : 'zstd frame end',
+  }
 }
 
 const packingMarks = [Buffer.from([0x1f, 0x8b]), Buffer.from([0x28, 0xb5, 0x2f, 0xfd]), Buffer.from('PK\u0003\u0004')] as const
@@ -73,7 +90,10 @@ async function* unpackMembers(input: ByteQueue, compression: 'gzip' | 'zstd', co
     const next = await input.peek(4)
     if (next.length === 0) return
     if (packingOf(next) !== compression) {
-      throw fileError('FILE_TRAILING_BYTES', `bytes follow behind the end of the ${compression} stream`, { name: context.name, mend: 'Pack the file again; check how it was joined or transferred.' })
+      throw fileError('FILE_TRAILING_BYTES', `bytes follow behind the end of the ${compression} stream`, {
+        name: context.name,
+        mend: 'Pack the file again; check how it was joined or transferred.',
+      })
     }
   }
 }
@@ -84,7 +104,11 @@ async function* watchSize(chunks: AsyncIterable<Buffer>, taken: () => number, co
   for await (const chunk of chunks) {
     expanded += chunk.length
     if (expanded > limits.expandedBytes || (expanded > limits.ratioFromBytes && expanded > taken() * limits.ratio)) {
-      throw fileError('FILE_BOMB', `the file unpacks to more than ${expanded > limits.expandedBytes ? `${limits.expandedBytes} bytes` : `${limits.ratio} times its size`}`, { name, mend: 'Send the file unpacked if it is as it should be.' })
+      throw fileError(
+        'FILE_BOMB',
+        `the file unpacks to more than ${expanded > limits.expandedBytes ? `${limits.expandedBytes} bytes` : `${limits.ratio} times its size`}`,
+        { name, mend: 'Send the file unpacked if it is as it should be.' },
+      )
     }
     yield chunk
   }

@@ -68,14 +68,26 @@ export async function* unpackZip(input: ByteQueue, context: FormatContext & { re
     }
     if (member.method === 0) packed = member.packedBytes
     const tail = member.describedLater ? await readDescriptor(input, member, context) : { crc: member.crc, bytes: 0 }
-    if (tail.crc !== crc) throw fileError('FILE_CORRUPT', 'the checksum of the archive member does not match', { name: context.name, mend: 'Pack or transfer the file again.' })
+    if (tail.crc !== crc)
+      throw fileError('FILE_CORRUPT', 'the checksum of the archive member does not match', {
+        name: context.name,
+        mend: 'Pack or transfer the file again.',
+      })
     offset = start + headerBytes + packed + tail.bytes
     members.push({ name: member.name, crc, bytes, offset: start })
   }
-  if (!found) throw archive(context, files === 0 ? 'the archive holds no file' : 'the archive does not hold the named member', 'Check `member:` and the archive.')
+  if (!found)
+    throw archive(
+      context,
+      files === 0 ? 'the archive holds no file' : 'the archive does not hold the named member',
+      'Check `member:` and the archive.',
+    )
 }
 
-async function readLocalHeader(input: ByteQueue, context: FormatContext): Promise<{ readonly member: Member; readonly headerBytes: number }> {
+async function readLocalHeader(
+  input: ByteQueue,
+  context: FormatContext,
+): Promise<{ readonly member: Member; readonly headerBytes: number }> {
   const fixed = await need(input, 26, context)
   const flags = fixed.readUInt16LE(2)
   const nameBytes = fixed.readUInt16LE(22)
@@ -94,9 +106,12 @@ async function readLocalHeader(input: ByteQueue, context: FormatContext): Promis
     packedBytes: wide ?? sizes.packed,
   }
   if (member.encrypted) throw archive(context, 'the archive is encrypted', 'Pack the file without a password.')
-  if (/(^|[/\\])\.\.([/\\]|$)|^[/\\]|^[A-Za-z]:/.test(name)) throw archive(context, 'the archive holds a path that leads out of it', 'Pack the file by its plain name.')
-  if (member.method !== 0 && member.method !== 8) throw archive(context, `the archive uses compression method ${member.method}`, 'Pack the file as an ordinary zip (deflate).')
-  if (member.method === 0 && member.describedLater && !name.endsWith('/')) throw archive(context, 'the archive member says nowhere how long it is', 'Pack the file as an ordinary zip (deflate).')
+  if (/(^|[/\\])\.\.([/\\]|$)|^[/\\]|^[A-Za-z]:/.test(name))
+    throw archive(context, 'the archive holds a path that leads out of it', 'Pack the file by its plain name.')
+  if (member.method !== 0 && member.method !== 8)
+    throw archive(context, `the archive uses compression method ${member.method}`, 'Pack the file as an ordinary zip (deflate).')
+  if (member.method === 0 && member.describedLater && !name.endsWith('/'))
+    throw archive(context, 'the archive member says nowhere how long it is', 'Pack the file as an ordinary zip (deflate).')
   return { member, headerBytes: 30 + nameBytes + extraBytes }
 }
 
@@ -133,7 +148,11 @@ async function* inflated(input: ByteQueue, context: FormatContext, packed: (size
   packed(unpacker.bytesWritten)
 }
 
-async function readDescriptor(input: ByteQueue, member: Member, context: FormatContext): Promise<{ readonly crc: number; readonly bytes: number }> {
+async function readDescriptor(
+  input: ByteQueue,
+  member: Member,
+  context: FormatContext,
+): Promise<{ readonly crc: number; readonly bytes: number }> {
   const signed = (await input.peek(4)).length === 4 && (await input.peek(4)).readUInt32LE(0) === descriptor
   const size = (signed ? 4 : 0) + 4 + (member.zip64 ? 16 : 8)
   const bytes = await need(input, size, context)
@@ -150,14 +169,25 @@ async function checkDirectory(input: ByteQueue, first: number, members: readonly
     const member = members[index++]
     const size = fixed.readUInt32LE(20)
     const place = fixed.readUInt32LE(38)
-    const agrees = member !== undefined && member.name === name && member.crc === fixed.readUInt32LE(12) && (size === 0xffffffff || size === member.bytes) && (place === 0xffffffff || place === member.offset)
-    if (!agrees) throw fileError('FILE_CORRUPT', 'the directory of the archive does not agree with its members', { name: context.name, mend: 'Pack the file again.' })
-    if (((fixed.readUInt32LE(34) >>> 28) & 0xf) === 0xa) throw archive(context, 'the archive holds a symbolic link', 'Pack the file itself.')
+    const agrees =
+      member !== undefined &&
+      member.name === name &&
+      member.crc === fixed.readUInt32LE(12) &&
+      (size === 0xffffffff || size === member.bytes) &&
+      (place === 0xffffffff || place === member.offset)
+    if (!agrees)
+      throw fileError('FILE_CORRUPT', 'the directory of the archive does not agree with its members', {
+        name: context.name,
+        mend: 'Pack the file again.',
+      })
+    if (((fixed.readUInt32LE(34) >>> 28) & 0xf) === 0xa)
+      throw archive(context, 'the archive holds a symbolic link', 'Pack the file itself.')
     signature = (await need(input, 4, context)).readUInt32LE(0)
   }
   if (signature === directoryEnd64) {
     const length = Number((await need(input, 8, context)).readBigUInt64LE(0))
-    if (length > 4096) throw fileError('FILE_CORRUPT', 'the directory of the archive is damaged', { name: context.name, mend: 'Pack the file again.' })
+    if (length > 4096)
+      throw fileError('FILE_CORRUPT', 'the directory of the archive is damaged', { name: context.name, mend: 'Pack the file again.' })
     await need(input, length, context)
     signature = (await need(input, 4, context)).readUInt32LE(0)
     if (signature === locator64) {
@@ -165,10 +195,15 @@ async function checkDirectory(input: ByteQueue, first: number, members: readonly
       signature = (await need(input, 4, context)).readUInt32LE(0)
     }
   }
-  if (signature !== directoryEnd || index !== members.length) throw fileError('FILE_CORRUPT', 'the directory of the archive is damaged', { name: context.name, mend: 'Pack the file again.' })
+  if (signature !== directoryEnd || index !== members.length)
+    throw fileError('FILE_CORRUPT', 'the directory of the archive is damaged', { name: context.name, mend: 'Pack the file again.' })
   const end = await need(input, 18, context)
   await need(input, end.readUInt16LE(16), context)
-  if ((await input.peek(1)).length > 0) throw fileError('FILE_TRAILING_BYTES', 'bytes follow behind the end of the archive', { name: context.name, mend: 'Pack the file again.' })
+  if ((await input.peek(1)).length > 0)
+    throw fileError('FILE_TRAILING_BYTES', 'bytes follow behind the end of the archive', {
+      name: context.name,
+      mend: 'Pack the file again.',
+    })
 }
 
 async function need(input: ByteQueue, size: number, context: FormatContext): Promise<Buffer> {

@@ -13,7 +13,8 @@ export interface XmlPartHandler {
 /** Runs one XML part of a workbook through a strict parser; a generator, so that rows can be handed on between chunks. */
 export async function* parsePart(archive: ZipDirectory, member: string, handler: XmlPartHandler, name: string): AsyncGenerator<void> {
   const parser = new SaxesParser()
-  const refuse = (message: string) => fileError('FILE_MALFORMED', `a part of the workbook ${message}`, { name, mend: 'Save the workbook again, or save the sheet as CSV.' })
+  const refuse = (message: string) =>
+    fileError('FILE_MALFORMED', `a part of the workbook ${message}`, { name, mend: 'Save the workbook again, or save the sheet as CSV.' })
   parser.on('error', () => {
     throw refuse('is not well-formed XML')
   })
@@ -56,24 +57,41 @@ export async function readWorkbookParts(archive: ZipDirectory, wanted: string | 
   const targets = new Map<string, string>()
   let from1904 = false
   await drain(
-    parsePart(archive, 'xl/workbook.xml', {
-      open: (tag, attributes) => {
-        if (tag === 'sheet') sheets.push({ name: attributes['name'] ?? '', id: attributes['r:id'] ?? Object.entries(attributes).find(([key]) => key.endsWith(':id'))?.[1] ?? '' })
-        if (tag === 'workbookPr') from1904 = attributes['date1904'] === '1' || attributes['date1904'] === 'true'
+    parsePart(
+      archive,
+      'xl/workbook.xml',
+      {
+        open: (tag, attributes) => {
+          if (tag === 'sheet')
+            sheets.push({
+              name: attributes['name'] ?? '',
+              id: attributes['r:id'] ?? Object.entries(attributes).find(([key]) => key.endsWith(':id'))?.[1] ?? '',
+            })
+          if (tag === 'workbookPr') from1904 = attributes['date1904'] === '1' || attributes['date1904'] === 'true'
+        },
       },
-    }, name),
+      name,
+    ),
   )
   await drain(
-    parsePart(archive, 'xl/_rels/workbook.xml.rels', {
-      open: (tag, attributes) => {
-        if (tag === 'Relationship') targets.set(attributes['Id'] ?? '', attributes['Target'] ?? '')
+    parsePart(
+      archive,
+      'xl/_rels/workbook.xml.rels',
+      {
+        open: (tag, attributes) => {
+          if (tag === 'Relationship') targets.set(attributes['Id'] ?? '', attributes['Target'] ?? '')
+        },
       },
-    }, name),
+      name,
+    ),
   )
   const sheet = wanted === undefined ? sheets[0] : sheets.find((candidate) => candidate.name === wanted)
   const target = sheet === undefined ? undefined : targets.get(sheet.id)
   if (target === undefined) {
-    throw fileError('WRONG_FORMAT', wanted === undefined ? 'the workbook has no sheet' : 'the workbook has no sheet of that name', { name, mend: `Set \`sheet:\` to one of: ${sheets.map((candidate) => candidate.name).join(', ')}.` })
+    throw fileError('WRONG_FORMAT', wanted === undefined ? 'the workbook has no sheet' : 'the workbook has no sheet of that name', {
+      name,
+      mend: `Set \`sheet:\` to one of: ${sheets.map((candidate) => candidate.name).join(', ')}.`,
+    })
   }
   return {
     sheet: target.startsWith('/') ? target.slice(1) : `xl/${target}`,
@@ -89,21 +107,26 @@ async function readStrings(archive: ZipDirectory, name: string): Promise<readonl
   let inText = false
   let inPhonetic = false
   await drain(
-    parsePart(archive, 'xl/sharedStrings.xml', {
-      open: (tag) => {
-        if (tag === 'si') current = ''
-        else if (tag === 'rPh') inPhonetic = true
-        else if (tag === 't') inText = !inPhonetic
+    parsePart(
+      archive,
+      'xl/sharedStrings.xml',
+      {
+        open: (tag) => {
+          if (tag === 'si') current = ''
+          else if (tag === 'rPh') inPhonetic = true
+          else if (tag === 't') inText = !inPhonetic
+        },
+        text: (text) => {
+          if (inText) current += text
+        },
+        close: (tag) => {
+          if (tag === 'si') strings.push(current)
+          else if (tag === 'rPh') inPhonetic = false
+          else if (tag === 't') inText = false
+        },
       },
-      text: (text) => {
-        if (inText) current += text
-      },
-      close: (tag) => {
-        if (tag === 'si') strings.push(current)
-        else if (tag === 'rPh') inPhonetic = false
-        else if (tag === 't') inText = false
-      },
-    }, name),
+      name,
+    ),
   )
   return strings
 }
@@ -113,16 +136,21 @@ async function readDateStyles(archive: ZipDirectory, name: string): Promise<read
   const styles: boolean[] = []
   let inCellFormats = false
   await drain(
-    parsePart(archive, 'xl/styles.xml', {
-      open: (tag, attributes) => {
-        if (tag === 'numFmt') custom.set(attributes['numFmtId'] ?? '', attributes['formatCode'] ?? '')
-        else if (tag === 'cellXfs') inCellFormats = true
-        else if (tag === 'xf' && inCellFormats) styles.push(isDateFormat(attributes['numFmtId'] ?? '0', custom))
+    parsePart(
+      archive,
+      'xl/styles.xml',
+      {
+        open: (tag, attributes) => {
+          if (tag === 'numFmt') custom.set(attributes['numFmtId'] ?? '', attributes['formatCode'] ?? '')
+          else if (tag === 'cellXfs') inCellFormats = true
+          else if (tag === 'xf' && inCellFormats) styles.push(isDateFormat(attributes['numFmtId'] ?? '0', custom))
+        },
+        close: (tag) => {
+          if (tag === 'cellXfs') inCellFormats = false
+        },
       },
-      close: (tag) => {
-        if (tag === 'cellXfs') inCellFormats = false
-      },
-    }, name),
+      name,
+    ),
   )
   return styles
 }

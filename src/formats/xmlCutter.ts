@@ -131,7 +131,11 @@ export class XmlCutter implements RecordCutter {
         else if (byte === 0x5b && this.#depth > 0) state = cdata
         else {
           this.#line = line
-          throw this.#error('FILE_DOCTYPE', 'the file has a document type declaration', 'Remove the <!DOCTYPE …>: entities and external files are never read.')
+          throw this.#error(
+            'FILE_DOCTYPE',
+            'the file has a document type declaration',
+            'Remove the <!DOCTYPE …>: entities and external files are never read.',
+          )
         }
       } else if (state === comment) {
         if (byte === 0x3e && bytes[i - 1] === 0x2d && bytes[i - 2] === 0x2d && i - token >= 6) state = inText
@@ -152,7 +156,11 @@ export class XmlCutter implements RecordCutter {
 
   end(): RecordBatch {
     if (this.#state !== inText || this.#depth > 0 || !this.#sawRoot) {
-      throw this.#error('FILE_TRUNCATED', this.#sawRoot ? 'the root element is not closed' : 'the file holds no element', 'Export or fetch the file again.')
+      throw this.#error(
+        'FILE_TRUNCATED',
+        this.#sawRoot ? 'the root element is not closed' : 'the file holds no element',
+        'Export or fetch the file again.',
+      )
     }
     this.#skeletonText(this.#carry.toString('utf8'))
     this.#carry = Buffer.alloc(0)
@@ -162,9 +170,14 @@ export class XmlCutter implements RecordCutter {
   /** True where the tag starts an item. */
   #open(bytes: Buffer, token: number, end: number, selfClosed: boolean): boolean {
     const depth = this.#depth
-    if (end - token > this.#options.limits.fieldBytes) throw this.#error('FILE_FIELD_TOO_LARGE', 'a tag with its attributes is too large', 'Shorten the attributes.')
+    if (end - token > this.#options.limits.fieldBytes)
+      throw this.#error('FILE_FIELD_TOO_LARGE', 'a tag with its attributes is too large', 'Shorten the attributes.')
     if (!selfClosed && ++this.#depth > this.#options.limits.xmlDepth) {
-      throw this.#error('FILE_TOO_DEEP', `elements are nested deeper than ${this.#options.limits.xmlDepth} levels`, 'Export the feed in the usual RSS or Atom layout.')
+      throw this.#error(
+        'FILE_TOO_DEEP',
+        `elements are nested deeper than ${this.#options.limits.xmlDepth} levels`,
+        'Export the feed in the usual RSS or Atom layout.',
+      )
     }
     if (this.#inItem !== -1 || (depth !== 0 && depth !== this.#itemDepth)) return false
     const tag = tagName(bytes, token + 1, end)
@@ -187,7 +200,11 @@ export class XmlCutter implements RecordCutter {
     if (this.#depth < 0) throw this.#error('FILE_MALFORMED', 'an element is closed that was never opened', 'Export the feed again.')
     if (this.#inItem === -1 || this.#depth !== this.#inItem) return false
     if (tagName(bytes, token + 2, end) !== this.#itemTag) {
-      throw this.#error('FILE_MALFORMED', `the item that starts on line ${this.#itemLine} is closed by another tag`, 'Close every element in the order in which they were opened.')
+      throw this.#error(
+        'FILE_MALFORMED',
+        `the item that starts on line ${this.#itemLine} is closed by another tag`,
+        'Close every element in the order in which they were opened.',
+      )
     }
     this.#inItem = -1
     return true
@@ -198,13 +215,27 @@ export class XmlCutter implements RecordCutter {
     if (name === 'rss') [this.#itemDepth, this.#itemName, this.root] = [2, 'item', 'google-rss']
     else if (name === 'channel') [this.#itemDepth, this.#itemName, this.root] = [1, 'item', 'google-rss']
     else if (name === 'feed') [this.#itemDepth, this.#itemName, this.root] = [1, 'entry', 'google-atom']
-    else if (/^html$/i.test(name)) throw this.#error('UNEXPECTED_CONTENT', 'the source is a web page, not a feed', 'Check the address and the credentials: a login page looks like this.')
-    else throw this.#error('WRONG_FORMAT', 'the root element is neither <rss> nor <feed>', 'Export the feed as Google Shopping RSS 2.0 or Atom, or as CSV.')
+    else if (/^html$/i.test(name))
+      throw this.#error(
+        'UNEXPECTED_CONTENT',
+        'the source is a web page, not a feed',
+        'Check the address and the credentials: a login page looks like this.',
+      )
+    else
+      throw this.#error(
+        'WRONG_FORMAT',
+        'the root element is neither <rss> nor <feed>',
+        'Export the feed as Google Shopping RSS 2.0 or Atom, or as CSV.',
+      )
   }
 
   #checkInstruction(bytes: Buffer, token: number, end: number): void {
     if (/^<\?xml[\s?]/.test(bytes.toString('latin1', token, Math.min(end + 1, token + 16)))) return
-    throw this.#error('FILE_DOCTYPE', 'the file has a processing instruction', 'Remove the <?…?> instruction: style sheets and other files are never read.')
+    throw this.#error(
+      'FILE_DOCTYPE',
+      'the file has a processing instruction',
+      'Remove the <?…?> instruction: style sheets and other files are never read.',
+    )
   }
 
   /** Hands the skeleton what is safe to hand over and keeps the open item, or the open token, for the next bytes. */
@@ -217,7 +248,12 @@ export class XmlCutter implements RecordCutter {
     this.#carry = start === 0 ? bytes : Buffer.from(bytes.subarray(start))
     this.#tokenStart = token - start
     if (this.#carry.length > this.#options.limits.recordBytes) {
-      throw this.#error('FILE_RECORD_TOO_LARGE', `an item, comment or tag is larger than ${this.#options.limits.recordBytes} bytes`, 'Check that every item, comment and CDATA section is closed.', this.#inItem === -1 ? undefined : this.#itemLine)
+      throw this.#error(
+        'FILE_RECORD_TOO_LARGE',
+        `an item, comment or tag is larger than ${this.#options.limits.recordBytes} bytes`,
+        'Check that every item, comment and CDATA section is closed.',
+        this.#inItem === -1 ? undefined : this.#itemLine,
+      )
     }
   }
 
@@ -227,7 +263,8 @@ export class XmlCutter implements RecordCutter {
 
   #skeletonText(text: string): void {
     this.#textBytes = text.includes('>') ? 0 : this.#textBytes + text.length
-    if (this.#textBytes > this.#options.limits.recordBytes) throw this.#error('FILE_RECORD_TOO_LARGE', 'the text between two elements is too long', 'Check the head of the feed.')
+    if (this.#textBytes > this.#options.limits.recordBytes)
+      throw this.#error('FILE_RECORD_TOO_LARGE', 'the text between two elements is too long', 'Check the head of the feed.')
     this.#options.skeleton(text)
   }
 

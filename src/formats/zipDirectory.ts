@@ -29,7 +29,8 @@ export class ZipDirectory {
     this.#name = name
     this.#limits = limits
     const end = archive.lastIndexOf(Buffer.from([0x50, 0x4b, 0x05, 0x06]))
-    if (end === -1 || end + 22 > archive.length) throw fileError('FILE_TRUNCATED', 'the workbook is cut', { name, mend: 'Save or transfer the workbook again.' })
+    if (end === -1 || end + 22 > archive.length)
+      throw fileError('FILE_TRUNCATED', 'the workbook is cut', { name, mend: 'Save or transfer the workbook again.' })
     if (end + 22 + archive.readUInt16LE(end + 20) !== archive.length) throw this.#corrupt()
     let at = archive.readUInt32LE(end + 16)
     for (let left = archive.readUInt16LE(end + 10); left > 0; left--) {
@@ -64,7 +65,10 @@ export class ZipDirectory {
       crc = crc32(chunk, crc)
       bytes += chunk.length
       if (bytes > this.#limits.ratioFromBytes && bytes > packed.length * this.#limits.ratio) {
-        throw fileError('FILE_BOMB', `the workbook unpacks to more than ${this.#limits.ratio} times its size`, { name: this.#name, mend: 'Save the sheet as CSV if it is as it should be.' })
+        throw fileError('FILE_BOMB', `the workbook unpacks to more than ${this.#limits.ratio} times its size`, {
+          name: this.#name,
+          mend: 'Save the sheet as CSV if it is as it should be.',
+        })
       }
       yield chunk
     }

@@ -21,7 +21,9 @@ export interface BeatDeps {
 /** Returns how many ticks were decided. */
 export async function beat(deps: BeatDeps): Promise<number> {
   const { now, schedules } = await loadSchedules(deps.db)
-  const due = schedules.filter((schedule) => dueOccurrences(schedule, schedule.lastScheduledFor, now).length > 0).map((schedule) => schedule.pipeline)
+  const due = schedules
+    .filter((schedule) => dueOccurrences(schedule, schedule.lastScheduledFor, now).length > 0)
+    .map((schedule) => schedule.pipeline)
   let decided = 0
   for (const pipeline of due) {
     const destinationId = await deps.destinationOf(pipeline)
@@ -35,11 +37,20 @@ export async function beat(deps: BeatDeps): Promise<number> {
 }
 
 /** The newest due tick runs; older ones were missed, and this run makes up for all of them. */
-async function decide(deps: BeatDeps, tx: Transaction, schedule: ScheduleRow, now: Date, destinationId: number | undefined): Promise<number> {
+async function decide(
+  deps: BeatDeps,
+  tx: Transaction,
+  schedule: ScheduleRow,
+  now: Date,
+  destinationId: number | undefined,
+): Promise<number> {
   const due = dueOccurrences(schedule, schedule.lastScheduledFor, now)
   const newest = due.at(-1)
   if (newest === undefined) return 0
-  const tick = destinationId === undefined ? skipped(newest, 'the pipeline file cannot be used', null) : await start(deps, tx, schedule, newest, destinationId)
+  const tick =
+    destinationId === undefined
+      ? skipped(newest, 'the pipeline file cannot be used', null)
+      : await start(deps, tx, schedule, newest, destinationId)
   const missed = due.slice(0, -1).map((scheduledFor): Tick => ({
     scheduledFor,
     outcome: 'missed',
@@ -59,14 +70,25 @@ async function start(deps: BeatDeps, tx: Transaction, schedule: ScheduleRow, sch
   if (held !== undefined && (schedule.overlap === 'skip' || waiting !== undefined)) {
     const reason = waiting === undefined ? `run r_${held.id} was still under way` : `run r_${waiting.id} was already waiting`
     const runId = await requestRun(tx, { pipeline: schedule.pipeline, destinationId, trigger: 'schedule', scheduledFor })
-    if (runId !== undefined) await skipRun(tx, runId, { code: 'TICK_SKIPPED', message: reason, where: schedule.pipeline, mend: 'overlap: queue lets one run wait instead' })
+    if (runId !== undefined)
+      await skipRun(tx, runId, {
+        code: 'TICK_SKIPPED',
+        message: reason,
+        where: schedule.pipeline,
+        mend: 'overlap: queue lets one run wait instead',
+      })
     return skipped(scheduledFor, reason, runId ?? null)
   }
   const runId = await requestRun(tx, { pipeline: schedule.pipeline, destinationId, trigger: 'schedule', scheduledFor })
   if (runId === undefined) return skipped(scheduledFor, 'this tick has its run already', null)
   // False is no failure: somebody is awake for this destination and looks for queued runs before going to sleep.
   await deps.queues.wakeForRun({ runId, destinationId }, tx)
-  return { scheduledFor, outcome: held === undefined ? 'ran' : 'queued', reason: held === undefined ? null : `behind run r_${held.id}`, runId }
+  return {
+    scheduledFor,
+    outcome: held === undefined ? 'ran' : 'queued',
+    reason: held === undefined ? null : `behind run r_${held.id}`,
+    runId,
+  }
 }
 
 function skipped(scheduledFor: Date, reason: string, runId: number | null): Tick {

@@ -54,11 +54,18 @@ export async function openQueues(db: Database, options: { readonly supervise: bo
   return {
     boss,
     async wakeForRun(job, tx) {
-      const id = await boss.send('run', job, { singletonKey: String(job.destinationId), ...(tx === undefined ? {} : { db: inTransaction(tx) }) })
+      const id = await boss.send('run', job, {
+        singletonKey: String(job.destinationId),
+        ...(tx === undefined ? {} : { db: inTransaction(tx) }),
+      })
       return id !== null
     },
     async wakeForPush(job, helpers) {
-      if (helpers > 0) await boss.insert('push', Array.from({ length: helpers }, () => ({ data: job })))
+      if (helpers > 0)
+        await boss.insert(
+          'push',
+          Array.from({ length: helpers }, () => ({ data: job })),
+        )
     },
     close: () => boss.stop({ graceful: true, timeout: 20_000, close: true }),
   }

@@ -30,11 +30,17 @@ export async function startScheduler(deps: JobDeps): Promise<Scheduler> {
     const found = new Map<string, number>()
     for (const pipeline of scheduled) found.set(pipeline.name, (await ensureDestination(deps.db, destinationIdentity(deps, pipeline))).id)
     destinations = found
-    await storeSchedules(deps.db, scheduled.flatMap((pipeline) => (pipeline.schedule === undefined ? [] : [{ pipeline: pipeline.name, ...pipeline.schedule }])))
+    await storeSchedules(
+      deps.db,
+      scheduled.flatMap((pipeline) => (pipeline.schedule === undefined ? [] : [{ pipeline: pipeline.name, ...pipeline.schedule }])),
+    )
     for (const { name, schedule } of scheduled) {
       if (schedule === undefined || warned.has(name) || !isTouchedByClockChange(schedule)) continue
       warned.add(name)
-      deps.log.warn({ pipeline: name, cron: schedule.cron, timezone: schedule.timezone }, 'this time is skipped or doubled when the clocks change; docs/schedules.md says what then')
+      deps.log.warn(
+        { pipeline: name, cron: schedule.cron, timezone: schedule.timezone },
+        'this time is skipped or doubled when the clocks change; docs/schedules.md says what then',
+      )
     }
     reloadedAt = deps.clock.monotonic()
   }

@@ -29,12 +29,20 @@ export async function startWorker(deps: JobDeps): Promise<Worker> {
   const work = createWork({ ...deps, signal }, queues)
 
   // batchSize 1 and several loops: a job is a whole run, so there is nothing to gain by taking more than one.
-  await queues.boss.work<RunJob>('run', { localConcurrency: runsAtOnce, pollingIntervalSeconds: 2, notifyPollingIntervalSeconds: 10 }, async ([job]) => {
-    if (job !== undefined && !signal.aborted) await work.runDestination(job.data.destinationId, job.data.runId)
-  })
-  await queues.boss.work<PushJob>('push', { localConcurrency: runsAtOnce, pollingIntervalSeconds: 2, notifyPollingIntervalSeconds: 10 }, async ([job]) => {
-    if (job !== undefined && !signal.aborted) await work.helpPush(job.data.planId)
-  })
+  await queues.boss.work<RunJob>(
+    'run',
+    { localConcurrency: runsAtOnce, pollingIntervalSeconds: 2, notifyPollingIntervalSeconds: 10 },
+    async ([job]) => {
+      if (job !== undefined && !signal.aborted) await work.runDestination(job.data.destinationId, job.data.runId)
+    },
+  )
+  await queues.boss.work<PushJob>(
+    'push',
+    { localConcurrency: runsAtOnce, pollingIntervalSeconds: 2, notifyPollingIntervalSeconds: 10 },
+    async ([job]) => {
+      if (job !== undefined && !signal.aborted) await work.helpPush(job.data.planId)
+    },
+  )
   await queues.boss.work('maintain', { pollingIntervalSeconds: 30, notifyPollingIntervalSeconds: 30 }, async () => {
     if (!signal.aborted) await applyRetention(deps.db)
   })
@@ -108,7 +116,9 @@ function once<Key>(under: Map<Key, Promise<void>>, key: Key, work: () => Promise
 async function lookAround(deps: JobDeps, queues: Queues, work: Work, signal: AbortSignal): Promise<void> {
   const { db, clock } = deps
   const background = (task: Promise<void>, what: string) => {
-    task.catch((error: unknown) => deps.log.error({ what, reason: error instanceof Error ? error.message : 'error' }, 'work ended with an error; it is tried again'))
+    task.catch((error: unknown) =>
+      deps.log.error({ what, reason: error instanceof Error ? error.message : 'error' }, 'work ended with an error; it is tried again'),
+    )
   }
   let rescuedAt = Number.NEGATIVE_INFINITY
   let maintainedAt = clock.monotonic()

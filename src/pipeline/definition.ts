@@ -110,7 +110,13 @@ export type DestinationDefinition =
       readonly usersPerOperation: number
       readonly suppress: 'do-not-reach' | 'none'
     }
-  | { readonly kind: 'do-not-reach'; readonly accountId: string; readonly listId: string; readonly expiresIn: Duration; readonly renewBefore: Duration }
+  | {
+      readonly kind: 'do-not-reach'
+      readonly accountId: string
+      readonly listId: string
+      readonly expiresIn: Duration
+      readonly renewBefore: Duration
+    }
 
 /** Calendar months stay months (clamped to the month's end), everything else is milliseconds. */
 export type Duration = { readonly months: number } | { readonly ms: number }

@@ -30,7 +30,15 @@ export async function loadPipelines(directory: string): Promise<LoadedPipelines>
       const twin = pipelines.find((other) => other.name === pipeline.name)
       if (twin !== undefined) throw configError(file, [{ path: '', message: `${twin.file} has the same name`, where: pipeline.file }])
       const rival = pipelines.find((other) => identityOf(other.destination) === identityOf(pipeline.destination))
-      if (rival !== undefined) throw configError(file, [{ path: 'destination', message: `${rival.file} writes to the same destination: each would delete what the other sends`, mend: 'Put both sources into one pipeline (source: as a list), or use another destination.', where: pipeline.file }])
+      if (rival !== undefined)
+        throw configError(file, [
+          {
+            path: 'destination',
+            message: `${rival.file} writes to the same destination: each would delete what the other sends`,
+            mend: 'Put both sources into one pipeline (source: as a list), or use another destination.',
+            where: pipeline.file,
+          },
+        ])
       pipelines.push(pipeline)
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error
@@ -57,7 +65,13 @@ export async function selectPipelines(directory: string, patterns: readonly stri
   }
   const faults = [...broken].filter(([name]) => picked.has(name)).map(([, error]) => error)
   if (faults.length === 1 && faults[0] !== undefined) throw faults[0]
-  if (faults.length > 1) throw new ConfigError('PIPELINE_INVALID', `${faults.length} pipeline files are wrong`, faults.flatMap(({ problems }) => problems), { where: directory, mend: 'Correct the files; sluice check shows every problem.' })
+  if (faults.length > 1)
+    throw new ConfigError(
+      'PIPELINE_INVALID',
+      `${faults.length} pipeline files are wrong`,
+      faults.flatMap(({ problems }) => problems),
+      { where: directory, mend: 'Correct the files; sluice check shows every problem.' },
+    )
   return pipelines.filter(({ name }) => picked.has(name))
 }
 
@@ -65,7 +79,11 @@ export async function selectPipelines(directory: string, patterns: readonly stri
 export async function loadPipeline(directory: string, name: string): Promise<Pipeline> {
   const [pipeline, more] = await selectPipelines(directory, [name])
   if (pipeline === undefined) throw unknownPipeline(name, directory, [])
-  if (more !== undefined) throw new UsageError('SEVERAL_PIPELINES', `"${name}" names several pipelines, one is needed`, { where: directory, mend: `Name one of them, for example ${pipeline.name}.` })
+  if (more !== undefined)
+    throw new UsageError('SEVERAL_PIPELINES', `"${name}" names several pipelines, one is needed`, {
+      where: directory,
+      mend: `Name one of them, for example ${pipeline.name}.`,
+    })
   return pipeline
 }
 
@@ -73,10 +91,14 @@ export async function loadPipeline(directory: string, name: string): Promise<Pip
 export async function loadFile(file: string): Promise<Pipeline> {
   const name = nameOf(path.basename(file))
   const { input, lineOf } = await readInput(file)
-  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name)) throw configError(file, [{ path: '', message: 'the file name must be letters, digits, - and _', where: file }])
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name))
+    throw configError(file, [{ path: '', message: 'the file name must be letters, digits, - and _', where: file }])
   const { pipeline, problems } = resolvePipeline(input, name, file)
   if (pipeline !== undefined) return pipeline
-  throw configError(file, problems.map((problem) => located(problem, file, lineOf)))
+  throw configError(
+    file,
+    problems.map((problem) => located(problem, file, lineOf)),
+  )
 }
 
 function located(problem: PathProblem, file: string, lineOf: (parts: readonly (string | number)[]) => number | undefined): Problem {
@@ -88,18 +110,33 @@ function located(problem: PathProblem, file: string, lineOf: (parts: readonly (s
 function configError(file: string, problems: readonly Problem[]): ConfigError {
   const [first] = problems
   const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
-  return new ConfigError('PIPELINE_INVALID', `${first?.path === '' || first === undefined ? '' : `${first.path} `}${first?.message ?? 'is not valid'}${more}`, problems, { where: file, mend: first?.mend ?? `Correct ${path.basename(file)}; nothing was read or sent.` })
+  return new ConfigError(
+    'PIPELINE_INVALID',
+    `${first?.path === '' || first === undefined ? '' : `${first.path} `}${first?.message ?? 'is not valid'}${more}`,
+    problems,
+    { where: file, mend: first?.mend ?? `Correct ${path.basename(file)}; nothing was read or sent.` },
+  )
 }
 
 async function pipelineFiles(directory: string): Promise<string[]> {
   try {
     const entries = await readdir(directory, { withFileTypes: true })
     return entries
-      .filter((entry) => !entry.isDirectory() && endings.some((ending) => entry.name.endsWith(ending)) && !entry.name.startsWith('.') && !/\.(?:d|test)\.m?ts$/.test(entry.name))
+      .filter(
+        (entry) =>
+          !entry.isDirectory() &&
+          endings.some((ending) => entry.name.endsWith(ending)) &&
+          !entry.name.startsWith('.') &&
+          !/\.(?:d|test)\.m?ts$/.test(entry.name),
+      )
       .map(({ name }) => name)
       .sort()
   } catch (error) {
-    throw new UsageError('PIPELINES_MISSING', `the directory of pipelines cannot be read: ${directory}`, { where: directory, mend: 'Name the directory with --pipelines, or make it and put a pipeline file into it.', cause: error })
+    throw new UsageError('PIPELINES_MISSING', `the directory of pipelines cannot be read: ${directory}`, {
+      where: directory,
+      mend: 'Name the directory with --pipelines, or make it and put a pipeline file into it.',
+      cause: error,
+    })
   }
 }
 
@@ -114,7 +151,9 @@ async function readInput(file: string): Promise<{ input: unknown; lineOf: LineOf
     return file.endsWith('.json') ? readJson(text, file) : readYaml(text, file)
   } catch (error) {
     if (error instanceof ConfigError) throw error
-    throw configError(file, [{ path: '', message: `cannot be loaded: ${error instanceof Error ? error.message : String(error)}`, where: file }])
+    throw configError(file, [
+      { path: '', message: `cannot be loaded: ${error instanceof Error ? error.message : String(error)}`, where: file },
+    ])
   }
 }
 
@@ -122,7 +161,10 @@ function readYaml(text: string, file: string): { input: unknown; lineOf: LineOf 
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true })
   if (document.errors.length > 0) {
-    throw configError(file, document.errors.map((error) => ({ path: '', message: error.message, where: `${file}:${lines.linePos(error.pos[0]).line}` })))
+    throw configError(
+      file,
+      document.errors.map((error) => ({ path: '', message: error.message, where: `${file}:${lines.linePos(error.pos[0]).line}` })),
+    )
   }
   return { input: document.toJS({ maxAliasCount: 20 }), lineOf: (parts) => lineIn(document, lines, parts) }
 }
@@ -134,12 +176,19 @@ function readJson(text: string, file: string): { input: unknown; lineOf: LineOf 
     // JSON is YAML: the document knows where each value stands, and that a key stands twice.
     const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
     const twice = document.errors.find(({ code }) => code === 'DUPLICATE_KEY')
-    if (twice !== undefined) throw configError(file, [{ path: '', message: twice.message, where: `${file}:${lines.linePos(twice.pos[0]).line}` }])
+    if (twice !== undefined)
+      throw configError(file, [{ path: '', message: twice.message, where: `${file}:${lines.linePos(twice.pos[0]).line}` }])
     return { input, lineOf: (parts) => lineIn(document, lines, parts) }
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
     const at = /line (\d+)/.exec(error.message)?.[1]
-    throw configError(file, [{ path: '', message: `is no JSON: ${error.message.replace(/"[^"]*"\.\.\. /g, '')}`, where: at === undefined ? file : `${file}:${at}` }])
+    throw configError(file, [
+      {
+        path: '',
+        message: `is no JSON: ${error.message.replace(/"[^"]*"\.\.\. /g, '')}`,
+        where: at === undefined ? file : `${file}:${at}`,
+      },
+    ])
   }
 }
 
@@ -160,7 +209,11 @@ async function importDefault(file: string): Promise<unknown> {
   if (!hooked) {
     // In the repository we are TypeScript, in an installed package JavaScript.
     const built = import.meta.url.endsWith('.js')
-    const index = { url: new URL(built ? '../index.js' : '../index.ts', import.meta.url).href, format: built ? 'module' : 'module-typescript', shortCircuit: true }
+    const index = {
+      url: new URL(built ? '../index.js' : '../index.ts', import.meta.url).href,
+      format: built ? 'module' : 'module-typescript',
+      shortCircuit: true,
+    }
     registerHooks({ resolve: (specifier, context, next) => (specifier === 'sluice' ? index : next(specifier, context)) })
     hooked = true
   }
@@ -179,10 +232,15 @@ function nameOf(file: string): string {
 function unknownPipeline(pattern: string, directory: string, names: readonly string[]): UsageError {
   const near = nearest(pattern, names)
   const list = names.length === 0 ? 'There is none yet: put a pipeline file into it.' : `There are ${names.slice(0, 10).join(', ')}.`
-  return new UsageError('UNKNOWN_PIPELINE', `no "${pattern}" in ${directory}. Nothing was read or sent.`, { where: directory, mend: near === undefined ? list : `Did you mean ${near}?` })
+  return new UsageError('UNKNOWN_PIPELINE', `no "${pattern}" in ${directory}. Nothing was read or sent.`, {
+    where: directory,
+    mend: near === undefined ? list : `Did you mean ${near}?`,
+  })
 }
 
 function identityOf(destination: DestinationDefinition): string {
   if (destination.kind === 'catalog') return `catalog ${destination.catalogId}`
-  return destination.kind === 'audience' ? `audience ${destination.accountId} ${destination.audienceId}` : `do-not-reach ${destination.accountId} ${destination.listId}`
+  return destination.kind === 'audience'
+    ? `audience ${destination.accountId} ${destination.audienceId}`
+    : `do-not-reach ${destination.accountId} ${destination.listId}`
 }

@@ -11,7 +11,9 @@ import type { CompletenessProof, DestinationDefinition, FieldMapping, Pipeline, 
 import { atMostHalf } from './duration.ts'
 import { fieldSchema, pipelineSchema, removeSchema, type FieldFile, type PipelineFile, type SourceFile } from './schema.ts'
 
-export type Resolved = { readonly pipeline: Pipeline; readonly problems: readonly [] } | { readonly pipeline?: undefined; readonly problems: readonly PathProblem[] }
+export type Resolved =
+  | { readonly pipeline: Pipeline; readonly problems: readonly [] }
+  | { readonly pipeline?: undefined; readonly problems: readonly PathProblem[] }
 
 /** A problem with its path in parts, so that the loader can find its line. */
 export interface PathProblem extends Problem {
@@ -32,11 +34,18 @@ export function resolvePipeline(input: unknown, name: string, file: string): Res
   const raw = isObject(input) ? input : {}
   const { map, remove } = readMap(raw, say)
   if (checked.data?.preset !== undefined && presetByName(checked.data.preset) === undefined) {
-    const near = nearest(checked.data.preset, presets.map((preset) => preset.name))
-    say(['preset'], `unknown preset "${checked.data.preset}"${near === undefined ? `; known are ${presets.map((preset) => preset.name).join(', ')}` : `; did you mean "${near}"?`}`)
+    const near = nearest(
+      checked.data.preset,
+      presets.map((preset) => preset.name),
+    )
+    say(
+      ['preset'],
+      `unknown preset "${checked.data.preset}"${near === undefined ? `; known are ${presets.map((preset) => preset.name).join(', ')}` : `; did you mean "${near}"?`}`,
+    )
   }
   const currency = checked.data?.options?.default_currency?.toUpperCase()
-  if (currency !== undefined && !minorUnits.has(currency)) say(['options', 'default_currency'], `"${currency}" is no active ISO 4217 currency`)
+  if (currency !== undefined && !minorUnits.has(currency))
+    say(['options', 'default_currency'], `"${currency}" is no active ISO 4217 currency`)
   if (checked.data !== undefined) checkSources(sourcesOf(checked.data), Array.isArray(raw['source']), say)
   if (!checked.success || problems.length > 0) return { problems }
   return { pipeline: complete(checked.data, map, remove, name, file), problems: [] }
@@ -56,7 +65,10 @@ function readMap(input: Readonly<Record<string, unknown>>, say: Say): { map: Rec
     for (const [field, value] of Object.entries(given)) {
       if (!known.includes(field)) {
         const near = nearest(field, known)
-        say(['map', field], `unknown field "${field}"${near === undefined ? `; known are ${known.join(', ')}` : `; did you mean "${near}"?`}`)
+        say(
+          ['map', field],
+          `unknown field "${field}"${near === undefined ? `; known are ${known.join(', ')}` : `; did you mean "${near}"?`}`,
+        )
       } else if (field === 'remove') {
         const checked = removeSchema.safeParse(value)
         if (checked.success) remove = checked.data
@@ -68,8 +80,15 @@ function readMap(input: Readonly<Record<string, unknown>>, say: Say): { map: Rec
       }
     }
     const fields = Object.keys(given)
-    if (kind === 'audience' && fields.length > 0 && !fields.includes('key') && input['preset'] === undefined) say(['map'], 'needs key: the column that tells one row from another', 'map: { key: customer_id }')
-    if (kind !== 'catalog' && fields.length > 0 && !fields.some((field) => (identifierTypes as readonly string[]).includes(field)) && input['preset'] === undefined) say(['map'], `needs at least one of ${kind === 'audience' ? identifierTypes.join(', ') : 'email, phone_number'}`)
+    if (kind === 'audience' && fields.length > 0 && !fields.includes('key') && input['preset'] === undefined)
+      say(['map'], 'needs key: the column that tells one row from another', 'map: { key: customer_id }')
+    if (
+      kind !== 'catalog' &&
+      fields.length > 0 &&
+      !fields.some((field) => (identifierTypes as readonly string[]).includes(field)) &&
+      input['preset'] === undefined
+    )
+      say(['map'], `needs at least one of ${kind === 'audience' ? identifierTypes.join(', ') : 'email, phone_number'}`)
   }
   if (kind === 'catalog' && input['consent'] !== undefined) say(['consent'], 'belongs to audiences, not to catalogs')
   return { map, remove }
@@ -103,7 +122,13 @@ function checkSources(sources: readonly SourceFile[], isList: boolean, say: Say)
   })
 }
 
-function complete(file: PipelineFile, map: Readonly<Record<string, FieldMapping>>, remove: ValueTest | undefined, name: string, path: string): Pipeline {
+function complete(
+  file: PipelineFile,
+  map: Readonly<Record<string, FieldMapping>>,
+  remove: ValueTest | undefined,
+  name: string,
+  path: string,
+): Pipeline {
   const sources = sourcesOf(file).map(toSource)
   const mapping = {
     maxIdLength: file.options?.max_id_length ?? 100,
@@ -112,8 +137,21 @@ function complete(file: PipelineFile, map: Readonly<Record<string, FieldMapping>
     ...(file.options?.link_hosts === undefined ? {} : { linkHosts: file.options.link_hosts.map((host) => host.toLowerCase()) }),
     ...(file.options?.default_currency === undefined ? {} : { defaultCurrency: file.options.default_currency.toUpperCase() }),
   }
-  const reading = sources.map(({ uri, format, encoding, member, sheet, csv, query, parameters }) => ({ uri, format, encoding, member, sheet, csv, query, parameters }))
-  const decides = JSON.stringify({ reading, preset: file.preset, map, consent: file.consent, remove, mapping, kind: file.destination.kind }, (_, value: unknown) => (typeof value === 'function' ? String(value) : value))
+  const reading = sources.map(({ uri, format, complete: proof, encoding, member, sheet, csv, query, parameters }) => ({
+    uri,
+    proof,
+    format,
+    encoding,
+    member,
+    sheet,
+    csv,
+    query,
+    parameters,
+  }))
+  const decides = JSON.stringify(
+    { reading, preset: file.preset, map, consent: file.consent, remove, mapping, kind: file.destination.kind },
+    (_, value: unknown) => (typeof value === 'function' ? String(value) : value),
+  )
   return {
     name,
     file: path,
@@ -132,7 +170,9 @@ function complete(file: PipelineFile, map: Readonly<Record<string, FieldMapping>
     },
     mapping,
     definitionHash: hash('sha256', decides),
-    ...(file.schedule === undefined ? {} : { schedule: { cron: file.schedule.trim(), timezone: file.timezone ?? 'UTC', overlap: file.overlap ?? 'skip' } }),
+    ...(file.schedule === undefined
+      ? {}
+      : { schedule: { cron: file.schedule.trim(), timezone: file.timezone ?? 'UTC', overlap: file.overlap ?? 'skip' } }),
     ...(file.preset === undefined ? {} : { preset: file.preset }),
     ...(file.consent === undefined ? {} : { consent: allOf(file.consent) }),
     ...(remove === undefined ? {} : { remove }),
@@ -187,7 +227,14 @@ function toDestination(given: PipelineFile['destination']): DestinationDefinitio
   const expiresIn = given.expires_in ?? { months: 13 }
   const times = { expiresIn, renewBefore: atMostHalf(given.renew_before ?? { ms: 30 * 86_400_000 }, expiresIn) }
   if (given.kind === 'do-not-reach') return { kind: 'do-not-reach', accountId: given.account_id, listId: given.list_id, ...times }
-  return { kind: 'audience', accountId: given.account_id, audienceId: given.audience_id, ...times, usersPerOperation: given.users_per_operation ?? 1, suppress: given.suppress ?? 'do-not-reach' }
+  return {
+    kind: 'audience',
+    accountId: given.account_id,
+    audienceId: given.audience_id,
+    ...times,
+    usersPerOperation: given.users_per_operation ?? 1,
+    suppress: given.suppress ?? 'do-not-reach',
+  }
 }
 
 interface FlatIssue {
@@ -201,13 +248,25 @@ function flatten(issues: readonly z.core.$ZodIssue[], input: unknown, base: read
     const path = [...base, ...issue.path.map(part)]
     if (issue.code === 'unrecognized_keys') {
       const messages = issue.message.split('; unknown key ')
-      return issue.keys.map((key, index) => ({ path: [...path, key], message: index === 0 ? (messages[0] ?? issue.message) : `unknown key ${messages[index] ?? `"${key}"`}` }))
+      return issue.keys.map((key, index) => ({
+        path: [...path, key],
+        message: index === 0 ? (messages[0] ?? issue.message) : `unknown key ${messages[index] ?? `"${key}"`}`,
+      }))
     }
-    if (path.length > 0 && issue.code !== 'custom' && valueAt(input, path) === undefined) return [{ path, message: `is missing: it ${issue.message === 'Invalid input' ? 'is required' : issue.message}` }]
-    if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [{ path, message: issue.message === 'Invalid input' ? 'is not valid' : issue.message }]
+    if (path.length > 0 && issue.code !== 'custom' && valueAt(input, path) === undefined)
+      return [{ path, message: `is missing: it ${issue.message === 'Invalid input' ? 'is required' : issue.message}` }]
+    if (issue.code !== 'invalid_union' || issue.errors.length === 0)
+      return [{ path, message: issue.message === 'Invalid input' ? 'is not valid' : issue.message }]
     const value = valueAt(input, path)
     const branches = issue.errors.map((errors) => flatten(errors, input, path)).filter((branch) => branch.length > 0)
-    const meant = isObject(value) || Array.isArray(value) ? branches.filter((branch) => branch.some(({ path: at }) => at.length > path.length) || branch.every(({ message }) => message.startsWith('unknown key') || message.startsWith('needs'))) : []
+    const meant =
+      isObject(value) || Array.isArray(value)
+        ? branches.filter(
+            (branch) =>
+              branch.some(({ path: at }) => at.length > path.length) ||
+              branch.every(({ message }) => message.startsWith('unknown key') || message.startsWith('needs')),
+          )
+        : []
     const best = meant.sort((a, b) => a.length - b.length)[0]
     return best ?? [{ path, message: issue.message === 'Invalid input' ? 'is not valid' : issue.message }]
   })
@@ -215,7 +274,8 @@ function flatten(issues: readonly z.core.$ZodIssue[], input: unknown, base: read
 
 function valueAt(input: unknown, path: readonly (string | number)[]): unknown {
   let value = input
-  for (const step of path) value = typeof value === 'object' && value !== null ? (value as Readonly<Record<string | number, unknown>>)[step] : undefined
+  for (const step of path)
+    value = typeof value === 'object' && value !== null ? (value as Readonly<Record<string | number, unknown>>)[step] : undefined
   return value
 }
 

@@ -31,15 +31,25 @@ const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words)
       return `must be one of ${words.join(', ')}${near === undefined ? '' : `; did you mean "${near}"?`}`
     },
   })
-const count = (least: number, most = Number.MAX_SAFE_INTEGER) => z.int('must be a whole number').min(least, `must be ${least} or more`).max(most, `must be ${most} or less`)
-const percent = z.number('must be a number from 0 to 100').min(0, 'must be a number from 0 to 100').max(100, 'must be a number from 0 to 100')
+const count = (least: number, most = Number.MAX_SAFE_INTEGER) =>
+  z.int('must be a whole number').min(least, `must be ${least} or more`).max(most, `must be ${most} or less`)
+const percent = z
+  .number('must be a number from 0 to 100')
+  .min(0, 'must be a number from 0 to 100')
+  .max(100, 'must be a number from 0 to 100')
 
 /** Ids are texts; YAML reads 1234 as a number, which is taken where nothing was lost. */
-const id = z.union([z.string().min(1), z.int().nonnegative()], 'must be an id; write it in quotes').transform(String).refine((value) => /^[A-Za-z0-9_-]{1,64}$/.test(value), 'must be an id of letters and digits')
+const id = z
+  .union([z.string().min(1), z.int().nonnegative()], 'must be an id; write it in quotes')
+  .transform(String)
+  .refine((value) => /^[A-Za-z0-9_-]{1,64}$/.test(value), 'must be an id of letters and digits')
 const duration = z.string('must be a duration such as "13 months" or "30 days"').transform((value, context) => {
   const parsed = parseDuration(value)
   if (parsed !== undefined) return parsed
-  context.addIssue({ code: 'custom', message: `"${value.slice(0, 40)}" is no duration; write a number and seconds, minutes, hours, days or months` })
+  context.addIssue({
+    code: 'custom',
+    message: `"${value.slice(0, 40)}" is no duration; write a number and seconds, minutes, hours, days or months`,
+  })
   return z.NEVER
 })
 const column = text('the name of a column')
@@ -69,13 +79,19 @@ const url = z
   .string('must be a path or address')
   .min(1, 'must be a path or address')
   .max(4096, 'is longer than 4096 characters')
-  .refine((value) => !value.includes('${'), 'references ${…}, which are not expanded: write the address, put secrets into credentials, or use a .ts pipeline')
+  .refine(
+    (value) => !value.includes('${'),
+    'references ${…}, which are not expanded: write the address, put secrets into credentials, or use a .ts pipeline',
+  )
   // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
   .refine((value) => !/[\u0000-\u001f\u007f]/.test(value), 'holds control characters')
-  .refine((value) => {
-    const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(value)?.[1]?.toLowerCase()
-    return scheme === undefined || sourceSchemes.includes(scheme)
-  }, `must be a path, or one of ${sourceSchemes.map((scheme) => `${scheme}:`).join(' ')}, or -`)
+  .refine(
+    (value) => {
+      const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(value)?.[1]?.toLowerCase()
+      return scheme === undefined || sourceSchemes.includes(scheme)
+    },
+    `must be a path, or one of ${sourceSchemes.map((scheme) => `${scheme}:`).join(' ')}, or -`,
+  )
 
 /** One code point: what a splitter can look for. */
 function isOneCharacter(value: string): boolean {
@@ -83,22 +99,36 @@ function isOneCharacter(value: string): boolean {
 }
 
 const complete = z.union(
-  [z.literal('auto'), strict({ marker: text('a path') }), strict({ manifest: text('a path') }), strict({ trailer: text('a text with {n}').refine((value) => value.includes('{n}'), 'must hold {n}') }), strict({ rows: count(0) })],
+  [
+    z.literal('auto'),
+    strict({ marker: text('a path') }),
+    strict({ manifest: text('a path') }),
+    strict({ trailer: text('a text with {n}').refine((value) => value.includes('{n}'), 'must hold {n}') }),
+    strict({ rows: count(0) }),
+  ],
   'must be auto, { marker: path }, { manifest: path }, { trailer: "#rows={n}" } or { rows: n }',
 )
 
-const environmentName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable; secrets themselves never stand in a pipeline file')
+const environmentName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable; secrets themselves never stand in a pipeline file')
 
 const source = strict({
   url,
   format: oneOf(['auto', 'csv', 'tsv', 'json', 'jsonl', 'google-rss', 'google-atom', 'xlsx']).optional(),
   complete: complete.optional(),
-  encoding: z.string('must be auto or an encoding').regex(/^[A-Za-z0-9._-]{2,40}$/, 'must be auto or an encoding, for example windows-1252').optional(),
+  encoding: z
+    .string('must be auto or an encoding')
+    .regex(/^[A-Za-z0-9._-]{2,40}$/, 'must be auto or an encoding, for example windows-1252')
+    .optional(),
   compression: oneOf(['auto', 'none', 'gzip', 'zip', 'zstd']).optional(),
   member: text('the name of a member').optional(),
   sheet: text('the name of a sheet').optional(),
   csv: strict({
-    delimiter: z.string('must be auto or a delimiter').refine((value) => value === 'auto' || value === 'tab' || isOneCharacter(value), 'must be auto, tab or one character').optional(),
+    delimiter: z
+      .string('must be auto or a delimiter')
+      .refine((value) => value === 'auto' || value === 'tab' || isOneCharacter(value), 'must be auto, tab or one character')
+      .optional(),
     quote: z.string('must be a quote').refine(isOneCharacter, 'must be one character').optional(),
     header_row: z.union([z.literal('auto'), count(1, 1000)], 'must be auto or a line number from 1').optional(),
     columns: z.array(column, 'must be a list of column names').min(1).optional(),
@@ -107,28 +137,47 @@ const source = strict({
   parameters: z.array(z.union([z.string(), z.number(), z.boolean(), z.null()])).optional(),
   credentials: z.record(z.string(), environmentName).optional(),
   allow_private: z.boolean('must be true or false').optional(),
-  host_key: z.string().regex(/^SHA256:[A-Za-z0-9+/=]{40,}$/, 'must be SHA256:… as ssh-keygen -l prints it').optional(),
+  host_key: z
+    .string()
+    .regex(/^SHA256:[A-Za-z0-9+/=]{40,}$/, 'must be SHA256:… as ssh-keygen -l prints it')
+    .optional(),
 })
 
-const transformAliases: Readonly<Record<string, string>> = { map_values: 'map', date_format: 'date', price_format: 'price', first_non_empty: 'first', 'strip-html': 'strip_html', lowercase: 'lower', uppercase: 'upper' }
+const transformAliases: Readonly<Record<string, string>> = {
+  map_values: 'map',
+  date_format: 'date',
+  price_format: 'price',
+  first_non_empty: 'first',
+  'strip-html': 'strip_html',
+  lowercase: 'lower',
+  uppercase: 'upper',
+}
 const shorthand: Readonly<Record<string, string>> = { prefix: 'with', split: 'at', join: 'with', date: 'form' }
 
-const transform = z.custom<string | Readonly<Record<string, unknown>>>((given) => typeof given === 'string' || (typeof given === 'object' && given !== null && !Array.isArray(given)), 'must be the name of a transform, or { name: arguments }').transform((given, context) => {
-  const entries: [string, unknown][] = typeof given === 'string' ? [[given, undefined]] : Object.entries(given)
-  return entries.flatMap(([written, value]) => {
-    const name = transformAliases[written] ?? written
-    const entry = transforms[name]
-    if (entry === undefined) {
-      const near = nearest(written, Object.keys(transforms))
-      context.addIssue({ code: 'custom', message: `unknown transform "${written}"${near === undefined ? `; known are ${Object.keys(transforms).join(', ')}` : `; did you mean "${near}"?`}` })
-      return []
-    }
-    const args = argumentsOf(name, value)
-    const fault = entry.check(args)
-    if (fault !== undefined) context.addIssue({ code: 'custom', message: `${name} ${fault}, for example ${entry.example}` })
-    return [{ name, args }]
+const transform = z
+  .custom<string | Readonly<Record<string, unknown>>>(
+    (given) => typeof given === 'string' || (typeof given === 'object' && given !== null && !Array.isArray(given)),
+    'must be the name of a transform, or { name: arguments }',
+  )
+  .transform((given, context) => {
+    const entries: [string, unknown][] = typeof given === 'string' ? [[given, undefined]] : Object.entries(given)
+    return entries.flatMap(([written, value]) => {
+      const name = transformAliases[written] ?? written
+      const entry = transforms[name]
+      if (entry === undefined) {
+        const near = nearest(written, Object.keys(transforms))
+        context.addIssue({
+          code: 'custom',
+          message: `unknown transform "${written}"${near === undefined ? `; known are ${Object.keys(transforms).join(', ')}` : `; did you mean "${near}"?`}`,
+        })
+        return []
+      }
+      const args = argumentsOf(name, value)
+      const fault = entry.check(args)
+      if (fault !== undefined) context.addIssue({ code: 'custom', message: `${name} ${fault}, for example ${entry.example}` })
+      return [{ name, args }]
+    })
   })
-})
 
 function argumentsOf(name: string, value: unknown): Readonly<Record<string, unknown>> {
   if (value === undefined || value === null || value === true) return {}
@@ -138,37 +187,74 @@ function argumentsOf(name: string, value: unknown): Readonly<Record<string, unkn
 
 type Compute = NonNullable<import('./definition.ts').FieldMapping['compute']>
 
-const field = z.union([
-  column,
-  z.array(column).min(1),
-  z.custom<Compute>((value) => typeof value === 'function'),
-  strict({
-    column: z.union([column, z.array(column).min(1)]).optional(),
-    columns: z.array(column).min(1).optional(),
-    const: word.optional(),
-    constant: word.optional(),
-    value: word.optional(),
-    default: word.optional(),
-    default_country: text('a column or an ISO country code').optional(),
-    hashed: z.boolean('must be true or false').optional(),
-    transform: z.preprocess((given) => (given === undefined || Array.isArray(given) ? given : [given]), z.array(transform).optional()).optional(),
-    transforms: z.array(transform).optional(),
-    compute: z.custom<Compute>((value) => typeof value === 'function', 'must be a function (TypeScript pipelines only)').optional(),
-  }).refine((given) => [given.column, given.columns, given.const, given.constant, given.value, given.default, given.compute].some((one) => one !== undefined), 'needs a column, columns, const, default or compute'),
-], { error: (issue) => (typeof issue.input === 'object' && issue.input !== null ? undefined : 'must be a column, a list of columns, or { column, … }') })
+const field = z.union(
+  [
+    column,
+    z.array(column).min(1),
+    z.custom<Compute>((value) => typeof value === 'function'),
+    strict({
+      column: z.union([column, z.array(column).min(1)]).optional(),
+      columns: z.array(column).min(1).optional(),
+      const: word.optional(),
+      constant: word.optional(),
+      value: word.optional(),
+      default: word.optional(),
+      default_country: text('a column or an ISO country code').optional(),
+      hashed: z.boolean('must be true or false').optional(),
+      transform: z
+        .preprocess((given) => (given === undefined || Array.isArray(given) ? given : [given]), z.array(transform).optional())
+        .optional(),
+      transforms: z.array(transform).optional(),
+      compute: z.custom<Compute>((value) => typeof value === 'function', 'must be a function (TypeScript pipelines only)').optional(),
+    }).refine(
+      (given) =>
+        [given.column, given.columns, given.const, given.constant, given.value, given.default, given.compute].some(
+          (one) => one !== undefined,
+        ),
+      'needs a column, columns, const, default or compute',
+    ),
+  ],
+  {
+    error: (issue) =>
+      typeof issue.input === 'object' && issue.input !== null ? undefined : 'must be a column, a list of columns, or { column, … }',
+  },
+)
 
-const destination = z.discriminatedUnion('kind', [
-  strict({ kind: z.literal('catalog'), catalog_id: id, missing: oneOf(['delete', 'out-of-stock', 'keep']).optional() }),
-  strict({
-    kind: z.literal('audience'), account_id: id, audience_id: id, expires_in: duration.optional(), renew_before: duration.optional(),
-    users_per_operation: count(1, 2500).optional(), suppress: oneOf(['do-not-reach', 'none']).optional(),
-  }),
-  strict({ kind: z.literal('do-not-reach'), account_id: id, list_id: id, expires_in: duration.optional(), renew_before: duration.optional() }),
-], 'needs a kind: catalog, audience or do-not-reach')
+const destination = z.discriminatedUnion(
+  'kind',
+  [
+    strict({ kind: z.literal('catalog'), catalog_id: id, missing: oneOf(['delete', 'out-of-stock', 'keep']).optional() }),
+    strict({
+      kind: z.literal('audience'),
+      account_id: id,
+      audience_id: id,
+      expires_in: duration.optional(),
+      renew_before: duration.optional(),
+      users_per_operation: count(1, 2500).optional(),
+      suppress: oneOf(['do-not-reach', 'none']).optional(),
+    }),
+    strict({
+      kind: z.literal('do-not-reach'),
+      account_id: id,
+      list_id: id,
+      expires_in: duration.optional(),
+      renew_before: duration.optional(),
+    }),
+  ],
+  'needs a kind: catalog, audience or do-not-reach',
+)
 
 /** Options an owner may switch on, by the rows of bad-inputs.md that name them. */
 export const allowances = [
-  'cut_title', 'cut_description', 'upgrade_http', 'zero_price', 'price_code_first', 'wrapped_email', 'split_lists', 'idn_to_ascii', 'base64_hash',
+  'cut_title',
+  'cut_description',
+  'upgrade_http',
+  'zero_price',
+  'price_code_first',
+  'wrapped_email',
+  'split_lists',
+  'idn_to_ascii',
+  'base64_hash',
 ] as const
 
 /** Notes that `guards.hold` and `guards.accept` may name. */
@@ -178,17 +264,31 @@ export const pipelineSchema = strict({
   schedule: schedule.optional(),
   timezone: timezone.optional(),
   overlap: oneOf(['skip', 'queue']).optional(),
-  source: z.preprocess((given) => (typeof given === 'string' ? { url: given } : given), z.union([source, z.array(source, 'must be a source or a list of sources').min(1, 'needs at least one source')])),
+  source: z.preprocess(
+    (given) => (typeof given === 'string' ? { url: given } : given),
+    z.union([source, z.array(source, 'must be a source or a list of sources').min(1, 'needs at least one source')]),
+  ),
   preset: text('the name of a preset').optional(),
   map: z.record(z.string(), z.unknown(), 'must list target fields').optional(),
-  consent: z.union([valueTest, z.array(valueTest, 'must be { column, values } or a list of these').min(1, 'needs at least one column')]).optional(),
+  consent: z
+    .union([valueTest, z.array(valueTest, 'must be { column, values } or a list of these').min(1, 'needs at least one column')])
+    .optional(),
   destination,
-  guards: strict({ min_rows: count(0).optional(), max_delete_count: count(0).optional(), max_delete_percent: percent.optional(), max_reject_percent: percent.optional(),
-    max_out_of_stock_percent: percent.optional(), max_price_change_percent: z.number('must be a number from 0').min(0, 'must be a number from 0').optional(),
-    hold: z.array(oneOf(guardedCodes)).optional(), accept: z.array(oneOf(guardedCodes)).optional(),
+  guards: strict({
+    min_rows: count(0).optional(),
+    max_delete_count: count(0).optional(),
+    max_delete_percent: percent.optional(),
+    max_reject_percent: percent.optional(),
+    max_out_of_stock_percent: percent.optional(),
+    max_price_change_percent: z.number('must be a number from 0').min(0, 'must be a number from 0').optional(),
+    hold: z.array(oneOf(guardedCodes)).optional(),
+    accept: z.array(oneOf(guardedCodes)).optional(),
   }).optional(),
   options: strict({
-    default_currency: z.string().regex(/^[A-Za-z]{3}$/, 'must be a currency code such as EUR').optional(),
+    default_currency: z
+      .string()
+      .regex(/^[A-Za-z]{3}$/, 'must be a currency code such as EUR')
+      .optional(),
     max_id_length: count(1, 100).optional(),
     link_hosts: z.array(text('a host such as shop.example.com')).optional(),
     allow: z.array(oneOf(allowances)).optional(),

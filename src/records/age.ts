@@ -12,7 +12,18 @@ export interface BoundAge {
 
 const leastAge = 13
 const ageColumns: ReadonlySet<string> = new Set(['age', 'customer_age', 'alter', 'edad'])
-const birthColumns: ReadonlySet<string> = new Set(['birth_date', 'birthdate', 'birthday', 'date_of_birth', 'dob', 'birth_year', 'year_of_birth', 'yob', 'doby', 'geburtsdatum'])
+const birthColumns: ReadonlySet<string> = new Set([
+  'birth_date',
+  'birthdate',
+  'birthday',
+  'date_of_birth',
+  'dob',
+  'birth_year',
+  'year_of_birth',
+  'yob',
+  'doby',
+  'geburtsdatum',
+])
 
 export function ageColumnsOf(columns: readonly string[], today: Date): BoundAge[] {
   const latest = `${today.getUTCFullYear() - leastAge}${today.toISOString().slice(4, 10)}`

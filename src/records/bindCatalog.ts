@@ -1,6 +1,16 @@
 /** The header of a feed bound to the fields of a product. */
 import type { FieldMapping, Pipeline } from '../pipeline/definition.ts'
-import { columnMissing, echoOf, fromPreset, missingColumn, presentOnly, presetOf, unknownColumns, type Bound, type MissingColumn } from './boundColumns.ts'
+import {
+  columnMissing,
+  echoOf,
+  fromPreset,
+  missingColumn,
+  presentOnly,
+  presetOf,
+  unknownColumns,
+  type Bound,
+  type MissingColumn,
+} from './boundColumns.ts'
 import { bindField, normalizeHeader, type BoundField } from './fields.ts'
 import { hideStray } from './mask.ts'
 import { mapProduct, productFields, productKey, productRules, requiredProductFields, type ProductBinding } from './product/mapProduct.ts'
@@ -24,16 +34,25 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
       const mapping = own ?? (entry === undefined ? { ...emptyMapping, columns: [field] } : fromPreset(presentOnly(entry, columns)))
       const bound = bindField(field, mapping, columns, many)
       for (const index of bound.indexes) used.add(index)
-      if (bound.indexes.length > 0 || mapping.constant !== undefined || mapping.compute !== undefined || mapping.default !== undefined) binding[field] = bound
+      if (bound.indexes.length > 0 || mapping.constant !== undefined || mapping.compute !== undefined || mapping.default !== undefined)
+        binding[field] = bound
       else if (requiredProductFields.includes(field)) missing.push(missingColumn(field, mapping.columns, columns))
       if (own !== undefined) for (const name of bound.missing) warnings.push(columnMissing(field, name, columns))
       if (own === undefined && bound.indexes.length > 1 && prefixedTwin(columns, bound.indexes)) {
-        warnings.push({ line: 1, code: 'PREFIX_CONFLICT', field, message: `${field} stands in two columns; the one with the prefix is used` })
+        warnings.push({
+          line: 1,
+          code: 'PREFIX_CONFLICT',
+          field,
+          message: `${field} stands in two columns; the one with the prefix is used`,
+        })
       }
     }
     warnings.push(...unknownColumns(columns, used, productFields))
     const typed: ProductBinding = binding
-    const echo = echoOf(columns, ['id', 'title', 'price'].flatMap((field) => binding[field]?.indexes.slice(0, 1) ?? []))
+    const echo = echoOf(
+      columns,
+      ['id', 'title', 'price'].flatMap((field) => binding[field]?.indexes.slice(0, 1) ?? []),
+    )
     return {
       map: (row) => mapProduct(row, typed, rules),
       keyOf: (row) => productKey(row, typed, rules),

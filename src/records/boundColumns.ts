@@ -33,7 +33,9 @@ export interface MissingColumn {
 }
 
 export function echoOf(columns: readonly string[], indexes: readonly number[]): EchoColumn[] {
-  return [...new Set(indexes)].map((index) => ({ index, name: trimText(columns[index] ?? '').toLowerCase() })).filter(({ name }) => name !== '')
+  return [...new Set(indexes)]
+    .map((index) => ({ index, name: trimText(columns[index] ?? '').toLowerCase() }))
+    .filter(({ name }) => name !== '')
 }
 
 export function fromPreset(entry: PresetField): FieldMapping {
@@ -64,7 +66,10 @@ export function presetOf(pipeline: Pipeline, columns: readonly string[], kind: P
 export function missingColumn(field: string, names: readonly string[], columns: readonly string[]): MissingColumn {
   const wanted = names[0] ?? field
   const near = nearest(wanted, columns) ?? nearest(field, columns)
-  const list = columns.slice(0, 20).map((column) => `"${hideStray(column)}"`).join(', ')
+  const list = columns
+    .slice(0, 20)
+    .map((column) => `"${hideStray(column)}"`)
+    .join(', ')
   return {
     field,
     message: `no column for ${field}: "${wanted}" is not among ${list}${columns.length > 20 ? ' …' : ''}`,
@@ -74,7 +79,12 @@ export function missingColumn(field: string, names: readonly string[], columns: 
 
 export function columnMissing(field: string, name: string, columns: readonly string[]): Warning {
   const near = nearest(name, columns)
-  return { line: 1, code: 'COLUMN_MISSING', field, message: `${field}: the source has no column "${name}"${near === undefined ? '' : `; did you mean "${near}"?`}` }
+  return {
+    line: 1,
+    code: 'COLUMN_MISSING',
+    field,
+    message: `${field}: the source has no column "${name}"${near === undefined ? '' : `; did you mean "${near}"?`}`,
+  }
 }
 
 export function unknownColumns(columns: readonly string[], used: ReadonlySet<number>, fields: readonly string[]): Warning[] {
@@ -82,8 +92,16 @@ export function unknownColumns(columns: readonly string[], used: ReadonlySet<num
   return columns.flatMap((column, index): Warning[] => {
     if (used.has(index) || trimText(column) === '') return []
     const name = normalizeHeader(column)
-    if (serviceFields.has(name) && fields.length > 0) return [{ line: 1, code: 'SERVICE_FIELD_IGNORED', field: column, message: `"${column}" is set by the service and is ignored` }]
+    if (serviceFields.has(name) && fields.length > 0)
+      return [{ line: 1, code: 'SERVICE_FIELD_IGNORED', field: column, message: `"${column}" is set by the service and is ignored` }]
     const near = nearest(name, free)
-    return [{ line: 1, code: 'COLUMN_UNKNOWN', field: column, message: `the column "${hideStray(column)}" is not used${near === undefined ? '' : `; did you mean ${near}?`}` }]
+    return [
+      {
+        line: 1,
+        code: 'COLUMN_UNKNOWN',
+        field: column,
+        message: `the column "${hideStray(column)}" is not used${near === undefined ? '' : `; did you mean ${near}?`}`,
+      },
+    ]
   })
 }

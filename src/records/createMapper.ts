@@ -43,7 +43,10 @@ export function createMapper(pipeline: Pipeline): RecordMapper {
       const bound = boundFor(columns)
       const [first] = bound.missing
       if (first !== undefined && isTable(pipeline, columns)) {
-        throw new RunError('FILE_COLUMN_MISSING', bound.missing.map(({ message }) => message).join('; '), { where: pipeline.sources[0]?.uri ?? pipeline.name, mend: first.mend })
+        throw new RunError('FILE_COLUMN_MISSING', bound.missing.map(({ message }) => message).join('; '), {
+          where: pipeline.sources[0]?.uri ?? pipeline.name,
+          mend: first.mend,
+        })
       }
       return bound.warnings
     },
@@ -51,19 +54,43 @@ export function createMapper(pipeline: Pipeline): RecordMapper {
       const bound = boundFor(row.columns)
       if (row.fault !== undefined) {
         const { code, message, field } = row.fault
-        const reject = { line: row.line, code, field: field ?? '', message: hideStray(message), mend: code in recordCodes ? mendOf(code as RecordCode) : 'Correct the row in the source.' }
+        const reject = {
+          line: row.line,
+          code,
+          field: field ?? '',
+          message: hideStray(message),
+          mend: code in recordCodes ? mendOf(code as RecordCode) : 'Correct the row in the source.',
+        }
         // Cells may be shifted in such a row, but where its key reads as one, that record is stale and not gone (I2).
         const key = row.cells.length === 0 ? undefined : bound.keyOf(row)
         return { reject: key === undefined ? reject : { ...reject, key }, warnings: [] }
       }
       if (isHeaderAgain(row, bound.echo)) {
-        return { reject: { line: row.line, code: 'HEADER_REPEATED', field: row.columns[bound.echo[0]?.index ?? 0] ?? '', message: 'the header stands here once more', mend: mendOf('HEADER_REPEATED') }, warnings: [] }
+        return {
+          reject: {
+            line: row.line,
+            code: 'HEADER_REPEATED',
+            field: row.columns[bound.echo[0]?.index ?? 0] ?? '',
+            message: 'the header stands here once more',
+            mend: mendOf('HEADER_REPEATED'),
+          },
+          warnings: [],
+        }
       }
       try {
         return bound.map(row)
       } catch (error) {
         if (!(error instanceof TransformFault)) throw error
-        return { reject: { line: row.line, code: 'TRANSFORM_FAILED', field: error.transform, message: `${error.transform}: the value ${error.message}`, mend: mendOf('TRANSFORM_FAILED') }, warnings: [] }
+        return {
+          reject: {
+            line: row.line,
+            code: 'TRANSFORM_FAILED',
+            field: error.transform,
+            message: `${error.transform}: the value ${error.message}`,
+            mend: mendOf('TRANSFORM_FAILED'),
+          },
+          warnings: [],
+        }
       }
     },
     mask: (row) => boundFor(row.columns).mask(row),
@@ -74,7 +101,12 @@ export function createMapper(pipeline: Pipeline): RecordMapper {
 function boundCopy(bound: Bound, columns: readonly string[]): Bound {
   const ignored = new Set(reasonIndexes(columns).map((index) => columns[index]))
   if (ignored.size === 0) return bound
-  return { ...bound, map: (row) => bound.map(withoutGuards(row)), keyOf: (row) => bound.keyOf(withoutGuards(row)), warnings: bound.warnings.filter(({ code, field }) => code !== 'COLUMN_UNKNOWN' || !ignored.has(field)) }
+  return {
+    ...bound,
+    map: (row) => bound.map(withoutGuards(row)),
+    keyOf: (row) => bound.keyOf(withoutGuards(row)),
+    warnings: bound.warnings.filter(({ code, field }) => code !== 'COLUMN_UNKNOWN' || !ignored.has(field)),
+  }
 }
 
 /**
@@ -85,7 +117,10 @@ function isTable(pipeline: Pipeline, columns: readonly string[]): boolean {
   if (columns.length === 0) return false
   const { format = 'auto', uri = '' } = pipeline.sources[0] ?? {}
   if (format !== 'auto') return format === 'csv' || format === 'tsv' || format === 'xlsx'
-  return !/\.(?:xml|rss|atom|json|jsonl|ndjson)(?:\.(?:gz|zip|zst))?(?:[?#].*)?$/i.test(uri) && !columns.some((column) => /^[a-z0-9]+:\S/i.test(column))
+  return (
+    !/\.(?:xml|rss|atom|json|jsonl|ndjson)(?:\.(?:gz|zip|zst))?(?:[?#].*)?$/i.test(uri) &&
+    !columns.some((column) => /^[a-z0-9]+:\S/i.test(column))
+  )
 }
 
 function isHeaderAgain(row: Row, echo: readonly EchoColumn[]): boolean {

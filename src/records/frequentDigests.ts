@@ -27,7 +27,9 @@ export class FrequentDigests {
     let high = identifier[0] ?? 0
     let low = 0
     if (length === 33) {
-      high = Math.imul(high, 0x9e3779b1) ^ ((identifier[1] ?? 0) | ((identifier[2] ?? 0) << 8) | ((identifier[3] ?? 0) << 16) | ((identifier[4] ?? 0) << 24))
+      high =
+        Math.imul(high, 0x9e3779b1) ^
+        ((identifier[1] ?? 0) | ((identifier[2] ?? 0) << 8) | ((identifier[3] ?? 0) << 16) | ((identifier[4] ?? 0) << 24))
       low = (identifier[5] ?? 0) | ((identifier[6] ?? 0) << 8) | ((identifier[7] ?? 0) << 16) | ((identifier[8] ?? 0) << 24)
     } else {
       low = 0x811c9dc5

@@ -71,23 +71,35 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
     return { reject: key === undefined ? made : { ...made, key }, warnings: work.warnings }
   }
   if (binding.key !== undefined && key === undefined) return reject('KEY_MISSING', 'key', 'is missing')
-  const wanted = binding.consent.every((test) => isOneOf(row, test)) && !binding.ages.some((age) => isChild(row, age)) && (binding.remove === undefined || !isOneOf(row, binding.remove))
+  const wanted =
+    binding.consent.every((test) => isOneOf(row, test)) &&
+    !binding.ages.some((age) => isChild(row, age)) &&
+    (binding.remove === undefined || !isOneOf(row, binding.remove))
   // Who withdraws is let go even if the export has blanked the identifiers: the key says who it was.
-  if (!wanted && key !== undefined) return { record: { kind: 'member', key, line: row.line, identifiers: work.packed, wanted }, warnings: work.warnings }
-  if (work.count > maxIdentifiers) return reject('TOO_MANY_IDENTIFIERS', work.firstField, `holds ${work.count} identifiers, ${maxIdentifiers} are allowed`)
+  if (!wanted && key !== undefined)
+    return { record: { kind: 'member', key, line: row.line, identifiers: work.packed, wanted }, warnings: work.warnings }
+  if (work.count > maxIdentifiers)
+    return reject('TOO_MANY_IDENTIFIERS', work.firstField, `holds ${work.count} identifiers, ${maxIdentifiers} are allowed`)
   if (key === undefined || work.packed.length === 0) {
     const fault = work.fault
-    return fault === undefined ? reject('NO_IDENTIFIER', work.firstField, 'and every other identifier are empty') : reject(fault.code, fault.field, fault.message)
+    return fault === undefined
+      ? reject('NO_IDENTIFIER', work.firstField, 'and every other identifier are empty')
+      : reject(fault.code, fault.field, fault.message)
   }
   const effectiveAtMs = work.time('effective_at', binding.effectiveAt)
   const expiresAtMs = work.time('expires_at', binding.expiresAt)
   if (expiresAtMs === null) return reject('EXPIRES_AT_INVALID', 'expires_at', 'is no ISO 8601 date or time with offset')
-  if (effectiveAtMs !== undefined && effectiveAtMs !== null && expiresAtMs !== undefined && effectiveAtMs >= expiresAtMs) return reject('TIMES_CONTRADICT', 'effective_at', 'is not before expires_at')
+  if (effectiveAtMs !== undefined && effectiveAtMs !== null && expiresAtMs !== undefined && effectiveAtMs >= expiresAtMs)
+    return reject('TIMES_CONTRADICT', 'effective_at', 'is not before expires_at')
   work.sayDropped()
   const record = { kind: 'member' as const, key, line: row.line, identifiers: work.packed, wanted }
   if (effectiveAtMs === undefined && expiresAtMs === undefined) return { record, warnings: work.warnings }
   return {
-    record: { ...record, ...(typeof effectiveAtMs === 'number' ? { effectiveAtMs } : {}), ...(expiresAtMs === undefined ? {} : { expiresAtMs }) },
+    record: {
+      ...record,
+      ...(typeof effectiveAtMs === 'number' ? { effectiveAtMs } : {}),
+      ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+    },
     warnings: work.warnings,
   }
 }
@@ -103,7 +115,12 @@ export function memberKey(row: Row, binding: MemberBinding): Uint8Array | undefi
  * Normalizes one value of a kind, with no row around it: for look-ups by `explain` and `forget` and for tests. A SHA-256
  * in hex is taken as a digest.
  */
-export function normalizeIdentifier(kind: IdentifierType, value: string, country: string | undefined, rules: MemberRules = plainRules): Normalized {
+export function normalizeIdentifier(
+  kind: IdentifierType,
+  value: string,
+  country: string | undefined,
+  rules: MemberRules = plainRules,
+): Normalized {
   const text = trimText(value)
   switch (kind) {
     case 'email':
@@ -188,11 +205,20 @@ class MemberWork {
   #readDigest(bound: BoundIdentifier, text: string): void {
     const { field, kind, hashed } = bound
     let hex = text
-    if (!sha256Hex.test(hex)) hex = hex.replace(/^["'\s]+|["'\s]+$/g, '').replace(/^(?:0x|sha-?256[:=])/i, '').replace(/\s+/g, '')
-    if (!sha256Hex.test(hex) && this.#binding.rules.base64 && /^[A-Za-z0-9+/_-]{43}=?$/.test(hex)) hex = Buffer.from(hex, 'base64url').toString('hex')
+    if (!sha256Hex.test(hex))
+      hex = hex
+        .replace(/^["'\s]+|["'\s]+$/g, '')
+        .replace(/^(?:0x|sha-?256[:=])/i, '')
+        .replace(/\s+/g, '')
+    if (!sha256Hex.test(hex) && this.#binding.rules.base64 && /^[A-Za-z0-9+/_-]{43}=?$/.test(hex))
+      hex = Buffer.from(hex, 'base64url').toString('hex')
     if (!sha256Hex.test(hex)) {
       const raw = /@|^\+?[\d\s().-]{6,24}$/.test(text)
-      this.#reject(raw ? 'HASH_EXPECTED' : 'HASH_INVALID', field, raw ? `${maskFor(kind, text)} is a raw value` : `has ${text.length} characters and is no SHA-256 in hex`)
+      this.#reject(
+        raw ? 'HASH_EXPECTED' : 'HASH_INVALID',
+        field,
+        raw ? `${maskFor(kind, text)} is a raw value` : `has ${text.length} characters and is no SHA-256 in hex`,
+      )
       return
     }
     const lower = hex.toLowerCase()
@@ -235,7 +261,12 @@ class MemberWork {
   }
 
   sayDropped(): void {
-    if (this.fault !== undefined) this.#warn('IDENTIFIER_DROPPED', this.fault.field, `${this.fault.message} (${this.fault.code}${this.#dropped > 1 ? ` and ${this.#dropped - 1} more` : ''})`)
+    if (this.fault !== undefined)
+      this.#warn(
+        'IDENTIFIER_DROPPED',
+        this.fault.field,
+        `${this.fault.message} (${this.fault.code}${this.#dropped > 1 ? ` and ${this.#dropped - 1} more` : ''})`,
+      )
   }
 
   #warn(code: RecordCode, field: string, message: string): void {

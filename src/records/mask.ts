@@ -43,8 +43,10 @@ export function showValue(text: string, length = 60): string {
 export function hideStray(text: string): string {
   let shown = text
   if (shown.includes('//')) shown = shown.replace(credentials, '//***@')
-  if (shown.includes('@') || shown.includes('%40')) shown = shown.replace(emailLike, (found) => (found.startsWith('***@') ? found : maskEmail(found.replace('%40', '@'))))
-  if (shown.includes('+')) shown = shown.replace(internationalLike, (found) => (found.replace(/\D/g, '').length >= 8 ? maskPhone(found) : found))
+  if (shown.includes('@') || shown.includes('%40'))
+    shown = shown.replace(emailLike, (found) => (found.startsWith('***@') ? found : maskEmail(found.replace('%40', '@'))))
+  if (shown.includes('+'))
+    shown = shown.replace(internationalLike, (found) => (found.replace(/\D/g, '').length >= 8 ? maskPhone(found) : found))
   return shown
 }
 

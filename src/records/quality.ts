@@ -57,7 +57,13 @@ const tracked = 2048
 // Shares are judged in files of 100 rows or more (bad-inputs, rules).
 const judgedFrom = 100
 /** Notes that withhold the run by themselves, until guards.accept names them (bad-inputs 91, 110, 119, 190, 201). */
-export const heldCodes: readonly string[] = ['OUT_OF_STOCK_ROSE', 'EMAIL_ROLE_SHARE', 'IDENTIFIER_SHARE', 'OWNER_COLUMN', 'CONSENT_UNMAPPED']
+export const heldCodes: readonly string[] = [
+  'OUT_OF_STOCK_ROSE',
+  'EMAIL_ROLE_SHARE',
+  'IDENTIFIER_SHARE',
+  'OWNER_COLUMN',
+  'CONSENT_UNMAPPED',
+]
 const mojibake = /Ã[\u0080-\u00bf©«¶¼]|Â[\u00a0-\u00bf]|â€[™œ\u009d\u0153"“]/
 
 export function createQuality(): Quality {
@@ -83,7 +89,11 @@ export function createQuality(): Quality {
     products += 1
     const stock = json.indexOf('"availability":"')
     if (json.startsWith('out of stock"', stock + 16)) outOfStock += 1
-    if (oneBrand && !(brand === '' ? learnBrand(json, stock) : json.startsWith(brand, stock + brandOffset) || json.indexOf(brand, stock) >= 0)) oneBrand = false
+    if (
+      oneBrand &&
+      !(brand === '' ? learnBrand(json, stock) : json.startsWith(brand, stock + brandOffset) || json.indexOf(brand, stock) >= 0)
+    )
+      oneBrand = false
     const id = json.indexOf('"id":"', stock)
     const groupAt = json.indexOf('"item_group_id":"', id)
     if (groupAt >= 0) {
@@ -112,7 +122,8 @@ export function createQuality(): Quality {
   }
   /** Neighbours mostly have one currency: it is counted aside, and its name is cut out once. */
   const countCurrency = (currency: string): void => {
-    if (lastCount > 0 && (currencies.has(lastCurrency) || currencies.size < 200)) currencies.set(lastCurrency, (currencies.get(lastCurrency) ?? 0) + lastCount)
+    if (lastCount > 0 && (currencies.has(lastCurrency) || currencies.size < 200))
+      currencies.set(lastCurrency, (currencies.get(lastCurrency) ?? 0) + lastCount)
     lastCurrency = currency
     lastCount = 1
   }
@@ -137,20 +148,43 @@ export function createQuality(): Quality {
     },
     finish: () => {
       const notes: QualityNote[] = []
-      const note = (code: QualityCode, count: number, message: string, examples: readonly string[] = []) => notes.push({ code, count, message, examples })
+      const note = (code: QualityCode, count: number, message: string, examples: readonly string[] = []) =>
+        notes.push({ code, count, message, examples })
       const large = groups.above(groupRows)
-      if (large.length > 0) note('GROUP_LARGE', large.length, `${large.length} item groups have more than ${groupRows} products`, large.slice(0, 5).map(([group, count]) => `${group.slice(0, 60)}: ${count}`))
+      if (large.length > 0)
+        note(
+          'GROUP_LARGE',
+          large.length,
+          `${large.length} item groups have more than ${groupRows} products`,
+          large.slice(0, 5).map(([group, count]) => `${group.slice(0, 60)}: ${count}`),
+        )
       if (products >= judgedFrom && outOfStock === products) note('ALL_OUT_OF_STOCK', products, `all ${products} products are out of stock`)
       else if (outOfStock > 0) note('OUT_OF_STOCK_SHARE', outOfStock, `${percent(outOfStock, products)} of the products are out of stock`)
       countCurrency('')
-      if (currencies.size > 1) note('CURRENCIES_MIXED', currencies.size, `prices come in ${currencies.size} currencies`, [...currencies].sort((a, b) => b[1] - a[1]).slice(0, 5).map(([code, count]) => `${code}: ${count}`))
-      if (products >= judgedFrom && oneBrand) note('BRAND_SAME', products, 'every product has the same brand', [brand.slice(9, 69).replace(/"$/, '')])
+      if (currencies.size > 1)
+        note(
+          'CURRENCIES_MIXED',
+          currencies.size,
+          `prices come in ${currencies.size} currencies`,
+          [...currencies]
+            .sort((a, b) => b[1] - a[1])
+            .slice(0, 5)
+            .map(([code, count]) => `${code}: ${count}`),
+        )
+      if (products >= judgedFrom && oneBrand)
+        note('BRAND_SAME', products, 'every product has the same brand', [brand.slice(9, 69).replace(/"$/, '')])
       if (ownGroup > 0) note('GROUP_OF_ITSELF', ownGroup, `${ownGroup} products are a group of their own id`)
       if (garbledCount > 0) note('MOJIBAKE', garbledCount, `${garbledCount} products hold wrongly decoded text`, garbled)
       const repeated = identifiers.above(repeatedRows)
-      if (repeated.length > 0) note('IDENTIFIER_REPEATED', repeated.length, `${repeated.length} identifiers stand on more than ${repeatedRows} rows each, the most frequent on ${repeated[0] ?? 0}`)
+      if (repeated.length > 0)
+        note(
+          'IDENTIFIER_REPEATED',
+          repeated.length,
+          `${repeated.length} identifiers stand on more than ${repeatedRows} rows each, the most frequent on ${repeated[0] ?? 0}`,
+        )
       const most = identifiers.above(1)[0] ?? 0
-      if (members >= judgedFrom && most > members * 0.3) note('IDENTIFIER_SHARE', most, `one identifier stands on ${percent(most, members)} of the rows`)
+      if (members >= judgedFrom && most > members * 0.3)
+        note('IDENTIFIER_SHARE', most, `one identifier stands on ${percent(most, members)} of the rows`)
       for (const [kind, count] of filled) note('FILL_RATE', count, `${percent(count, members)} of the members have ${kind}`)
       return { products, members, outOfStock, filled: Object.fromEntries(filled), notes }
     },

@@ -63,11 +63,18 @@ export const transforms: Readonly<Record<string, TransformEntry>> = Object.assig
     meaning: 'Cuts each text at a separator; `part` (from 1) keeps one piece. Pieces are trimmed, empty ones fall away.',
     example: '{ column: Emails, transform: { split: { at: ";" } } }   "a@e.example; b@e.example" → two texts',
     check: (args) =>
-      needs('at')(args) ?? (args['at'] === '' ? 'needs an at that is not empty' : undefined) ?? (args['part'] === undefined || (Number.isInteger(args['part']) && Number(args['part']) > 0) ? undefined : 'needs part as a number from 1'),
+      needs('at')(args) ??
+      (args['at'] === '' ? 'needs an at that is not empty' : undefined) ??
+      (args['part'] === undefined || (Number.isInteger(args['part']) && Number(args['part']) > 0)
+        ? undefined
+        : 'needs part as a number from 1'),
     apply: (texts, args) => {
       const part = args['part']
       return texts.flatMap((text) => {
-        const pieces = text.split(textOf(args, 'at')).map(trimText).filter((piece) => piece !== '')
+        const pieces = text
+          .split(textOf(args, 'at'))
+          .map(trimText)
+          .filter((piece) => piece !== '')
         return part === undefined ? pieces : pieces.slice(Number(part) - 1, Number(part))
       })
     },
@@ -101,14 +108,19 @@ export const transforms: Readonly<Record<string, TransformEntry>> = Object.assig
   },
   date: {
     meaning: 'Reads a date by a form of YYYY MM DD HH mm ss and writes ISO 8601 with the given offset (default Z).',
-    example: '{ column: Joined, transform: { date: { form: "DD.MM.YYYY", offset: "+01:00" } } }   "31.12.2025" → "2025-12-31T00:00:00+01:00"',
-    check: (args) => needs('form')(args) ?? (/^(?:Z|[+-]\d{2}:\d{2})$/.test(textOf(args, 'offset', 'Z')) ? undefined : 'needs offset as Z or +01:00'),
-    apply: (texts, args) => texts.map((text) => (trimText(text) === '' ? text : writeDate(trimText(text), textOf(args, 'form'), textOf(args, 'offset', 'Z')))),
+    example:
+      '{ column: Joined, transform: { date: { form: "DD.MM.YYYY", offset: "+01:00" } } }   "31.12.2025" → "2025-12-31T00:00:00+01:00"',
+    check: (args) =>
+      needs('form')(args) ?? (/^(?:Z|[+-]\d{2}:\d{2})$/.test(textOf(args, 'offset', 'Z')) ? undefined : 'needs offset as Z or +01:00'),
+    apply: (texts, args) =>
+      texts.map((text) => (trimText(text) === '' ? text : writeDate(trimText(text), textOf(args, 'form'), textOf(args, 'offset', 'Z')))),
   },
   price: {
-    meaning: 'Reads an amount with the given decimal and group signs, with or without a currency code or sign before or behind, and writes `1299.00 EUR`.',
+    meaning:
+      'Reads an amount with the given decimal and group signs, with or without a currency code or sign before or behind, and writes `1299.00 EUR`.',
     example: '{ column: Preis, transform: { price: { decimal: ",", group: ".", currency: EUR } } }   "1.299,00 €" → "1299.00 EUR"',
-    check: (args) => (args['currency'] === undefined || /^[A-Z]{3}$/.test(textOf(args, 'currency')) ? undefined : 'needs currency as three capital letters'),
+    check: (args) =>
+      args['currency'] === undefined || /^[A-Z]{3}$/.test(textOf(args, 'currency')) ? undefined : 'needs currency as three capital letters',
     apply: (texts, args) => texts.map((text) => (trimText(text) === '' ? text : writePrice(trimText(text), args))),
   },
   strip_html: {
@@ -142,7 +154,9 @@ export function applyTransforms(texts: readonly string[], list: readonly Transfo
 }
 
 function isTexts(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every((text) => typeof text === 'string')
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every((text) => typeof text === 'string')
+  )
 }
 
 const lookups = new WeakMap<object, ReadonlyMap<string, string>>()
@@ -174,7 +188,18 @@ function writeDate(text: string, form: string, offset: string): string {
   return `${parts['YYYY']}-${parts['MM']}-${parts['DD']}T${parts['HH']}:${parts['mm']}:${parts['ss']}${offset}`
 }
 
-const signs: Readonly<Record<string, string>> = { '€': 'EUR', '£': 'GBP', '¥': 'JPY', '₺': 'TRY', '₹': 'INR', '₽': 'RUB', '₩': 'KRW', '₪': 'ILS', '₴': 'UAH', 'zł': 'PLN' }
+const signs: Readonly<Record<string, string>> = {
+  '€': 'EUR',
+  '£': 'GBP',
+  '¥': 'JPY',
+  '₺': 'TRY',
+  '₹': 'INR',
+  '₽': 'RUB',
+  '₩': 'KRW',
+  '₪': 'ILS',
+  '₴': 'UAH',
+  zł: 'PLN',
+}
 
 function writePrice(text: string, args: Readonly<Record<string, unknown>>): string {
   const decimal = textOf(args, 'decimal', '.')

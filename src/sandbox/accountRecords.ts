@@ -33,7 +33,12 @@ export function recordsOfAccount<T>(table: Table<T>, accountId: string): Map<str
  * The record that a path parameter names. Deleted ones are found only with `with_deleted=true`, so a write or a second
  * DELETE answers 404 (spec 7, gaps 4).
  */
-export function findRecord<T extends { readonly deleted: boolean }>(call: Call<unknown>, table: Table<T>, parameter: string, code: string): T {
+export function findRecord<T extends { readonly deleted: boolean }>(
+  call: Call<unknown>,
+  table: Table<T>,
+  parameter: string,
+  code: string,
+): T {
   const id = String(call.params[parameter])
   const record = recordsOf(call, table).get(id)
   if (record === undefined || (record.deleted && call.params['with_deleted'] !== true)) throw notFound(code, parameter, id)

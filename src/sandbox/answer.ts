@@ -27,7 +27,11 @@ export function answerOf(reply: Reply, echo: Readonly<Record<string, unknown>>):
       return { status: reply.status ?? 200, headers: { 'content-type': JSON_TYPE }, body: exactJson(body) }
     }
     case 'json':
-      return { status: reply.status ?? 200, headers: { 'content-type': JSON_TYPE, ...reply.headers }, body: reply.body === undefined ? '' : exactJson(reply.body) }
+      return {
+        status: reply.status ?? 200,
+        headers: { 'content-type': JSON_TYPE, ...reply.headers },
+        body: reply.body === undefined ? '' : exactJson(reply.body),
+      }
     case 'text':
       return { status: reply.status ?? 200, headers: { 'content-type': reply.type, ...reply.headers }, body: reply.body }
     case 'stream':
@@ -36,7 +40,11 @@ export function answerOf(reply: Reply, echo: Readonly<Record<string, unknown>>):
 }
 
 /** `integerCodes`: the other reading of spec 7, the code is the status (gaps 4 'Code type'). */
-export function answerOfRefusal(refusal: Refusal, echo: Readonly<Record<string, unknown>>, style: { readonly integerCodes: boolean; readonly body: string }): Answer {
+export function answerOfRefusal(
+  refusal: Refusal,
+  echo: Readonly<Record<string, unknown>>,
+  style: { readonly integerCodes: boolean; readonly body: string },
+): Answer {
   const { status, body } = refusal
   const headers = { 'content-type': JSON_TYPE, ...refusal.headers }
   if (style.body === 'html') return { status, headers: { ...headers, 'content-type': 'text/html;charset=utf-8' }, body: errorPage(status) }

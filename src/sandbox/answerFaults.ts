@@ -26,15 +26,26 @@ export function spoil(answer: Answer, fault: Fault): Answer {
     case 'reorder':
       return edit(answer, (body) => editResults(body, (results) => results.toReversed()))
     case 'duplicate_results':
-      return edit(answer, (body) => editResults(body, (results) => results.flatMap((result, index) => (index === 0 ? [result, result] : [result]))))
+      return edit(answer, (body) =>
+        editResults(body, (results) => results.flatMap((result, index) => (index === 0 ? [result, result] : [result]))),
+      )
     case 'counts':
       return edit(answer, (body) => countsOf(body, fault))
     case 'errors_in_200':
-      return { ...answer, status: 200, body: exactJson({ errors: [{ code: 'INTERNAL_ERROR', message: 'Internal error' }], request: { params: {} } }) }
+      return {
+        ...answer,
+        status: 200,
+        body: exactJson({ errors: [{ code: 'INTERNAL_ERROR', message: 'Internal error' }], request: { params: {} } }),
+      }
     case 'operation_errors':
       return operationErrors(answer, fault)
     case 'html':
-      return { ...answer, status: whole(fault['status'], 502), headers: { 'content-type': 'text/html;charset=utf-8' }, body: errorPage(whole(fault['status'], 502)) }
+      return {
+        ...answer,
+        status: whole(fault['status'], 502),
+        headers: { 'content-type': 'text/html;charset=utf-8' },
+        body: errorPage(whole(fault['status'], 502)),
+      }
     case 'empty':
       return { ...answer, status: whole(fault['status'], 200), body: '' }
     default:
@@ -43,7 +54,8 @@ export function spoil(answer: Answer, fault: Fault): Answer {
 }
 
 const PRODUCTS: Readonly<Record<string, (results: unknown[], fault: Fault) => unknown[]>> = {
-  alien_id: (results) => first(results, (one) => ({ ...one, id: `alien-${String(one.id)}`, ...('failed_product_key' in one ? { product_key: '999' } : {}) })),
+  alien_id: (results) =>
+    first(results, (one) => ({ ...one, id: `alien-${String(one.id)}`, ...('failed_product_key' in one ? { product_key: '999' } : {}) })),
   null_id: (results) => first(results, (one) => ({ ...one, id: null })),
   null_key: (results) => first(results, (one) => ({ ...one, product_key: null })),
   changed_key: (results) => first(results, (one) => ({ ...one, product_key: `9${String(one.product_key)}`.slice(0, 19) })),
@@ -56,10 +68,13 @@ const PRODUCTS: Readonly<Record<string, (results: unknown[], fault: Fault) => un
     const ids = Array.isArray(fault['ids']) ? fault['ids'].map(String) : undefined
     return results.map((one, index) => {
       const hit = ids === undefined ? index === 0 : ids.includes(String((one as Json)['id']))
-      return hit ? { ...(one as Json), status: 'ERROR', errors: [textOf(fault['message'] ?? 'image_link could not be fetched')], product_key: null } : one
+      return hit
+        ? { ...(one as Json), status: 'ERROR', errors: [textOf(fault['message'] ?? 'image_link could not be fetched')], product_key: null }
+        : one
     })
   },
-  failed_key: (results) => first(results, (one) => ({ product_key: null, failed_product_key: one.product_key, message: 'Product could not be deleted' })),
+  failed_key: (results) =>
+    first(results, (one) => ({ product_key: null, failed_product_key: one.product_key, message: 'Product could not be deleted' })),
 }
 
 /** Edits `data` when it is an array, else the one array inside it. */
@@ -137,7 +152,9 @@ function spread(results: Json[], name: string, wanted: unknown): void {
 function operationErrors(answer: Answer, fault: Fault): Answer {
   const at = (Array.isArray(fault['indices']) ? fault['indices'].map(Number) : [0]).map((index) => index + whole(fault['offset'], 0))
   const length = Math.max(whole(fault['length'], 0), ...at.map((index) => index + 1))
-  const errors = Array.from({ length }, (_, index) => (at.includes(index) ? [{ code: 'INVALID_PARAMETER', message: 'invalid user', parameter: 'users' }] : []))
+  const errors = Array.from({ length }, (_, index) =>
+    at.includes(index) ? [{ code: 'INVALID_PARAMETER', message: 'invalid user', parameter: 'users' }] : [],
+  )
   return { ...answer, status: 400, body: exactJson({ operation_errors: errors, request: [] }) }
 }
 
@@ -156,11 +173,18 @@ function spoilBytes(answer: Answer, fault: Fault): Answer {
     case 'gzip_broken':
       return { ...answer, headers: { ...headers, 'content-encoding': 'gzip' }, body: gzipSync(bytes).subarray(0, -6) }
     case 'gzip_bomb':
-      return { ...answer, headers: { ...headers, 'content-encoding': 'gzip' }, body: gzipSync(Buffer.alloc(whole(fault['bytes'], 200_000_000))) }
+      return {
+        ...answer,
+        headers: { ...headers, 'content-encoding': 'gzip' },
+        body: gzipSync(Buffer.alloc(whole(fault['bytes'], 200_000_000))),
+      }
     case 'wrong_type':
       return { ...answer, headers: { ...headers, 'content-type': textOf(fault['type'] ?? 'text/plain') } }
     case 'large':
-      return { ...answer, body: Buffer.concat([bytes.subarray(0, -1), Buffer.from(`,"padding":"${'x'.repeat(whole(fault['bytes'], 200_000_000))}"}`)]) }
+      return {
+        ...answer,
+        body: Buffer.concat([bytes.subarray(0, -1), Buffer.from(`,"padding":"${'x'.repeat(whole(fault['bytes'], 200_000_000))}"}`)]),
+      }
     case 'deep': {
       const depth = whole(fault['depth'], 100_000)
       return { ...answer, body: `${'['.repeat(depth)}${']'.repeat(depth)}` }

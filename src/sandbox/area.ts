@@ -60,7 +60,13 @@ export type Reply =
   /** A whole JSON body (core and v2). */
   | { readonly kind: 'json'; readonly body: unknown; readonly status?: number; readonly headers?: Readonly<Record<string, string>> }
   /** Form-encoded answers and pages. */
-  | { readonly kind: 'text'; readonly body: string; readonly type: string; readonly status?: number; readonly headers?: Readonly<Record<string, string>> }
+  | {
+      readonly kind: 'text'
+      readonly body: string
+      readonly type: string
+      readonly status?: number
+      readonly headers?: Readonly<Record<string, string>>
+    }
   /** A connection that stays open; the head is written by `open`. */
   | { readonly kind: 'stream'; readonly open: (response: ServerResponse) => void }
 

@@ -8,4 +8,12 @@ import { creativesArea } from './creatives/area.ts'
 import { postsArea } from './posts/area.ts'
 import { webhooksArea } from './webhooks/area.ts'
 
-export const areas: readonly Area<unknown>[] = [authArea, catalogsArea, audiencesArea, creativesArea, campaignsArea, postsArea, webhooksArea]
+export const areas: readonly Area<unknown>[] = [
+  authArea,
+  catalogsArea,
+  audiencesArea,
+  creativesArea,
+  campaignsArea,
+  postsArea,
+  webhooksArea,
+]

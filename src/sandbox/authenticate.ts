@@ -64,7 +64,9 @@ export function authenticate(world: SandboxWorld, nonces: Nonces, endpoint: Endp
     default:
       if (scheme === 'bearer' && endpoint.host === 'core') {
         bearer(world, endpoint, header)
-        throw incoming.rawPath.startsWith('/2/') ? wrongKind() : coreRefusal(403, 220, 'Your credentials do not allow access to this resource')
+        throw incoming.rawPath.startsWith('/2/')
+          ? wrongKind()
+          : coreRefusal(403, 220, 'Your credentials do not allow access to this resource')
       }
       return signed(world, nonces, endpoint, incoming, wanted)
   }
@@ -74,16 +76,26 @@ function signed(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, incomin
   const oauth = incoming.authorization === undefined ? undefined : parseAuthorization(incoming.authorization.trim())
   // Made only when thrown: an Error captures its stack.
   const refuse = (): Refusal => unauthenticated(world, endpoint, incoming)
-  if (oauth === undefined) throw endpoint.host === 'core' && !incoming.rawPath.startsWith('/2/') ? coreRefusal(400, 215, 'Bad Authentication data') : refuse()
+  if (oauth === undefined)
+    throw endpoint.host === 'core' && !incoming.rawPath.startsWith('/2/') ? coreRefusal(400, 215, 'Bad Authentication data') : refuse()
   const fields = new Map(oauth)
   // A parameter of the protocol stands once in the header (RFC 5849 3.1).
   if (fields.size !== oauth.length) throw refuse()
-  for (const name of ['oauth_consumer_key', 'oauth_nonce', 'oauth_signature', 'oauth_signature_method', 'oauth_timestamp']) if (!fields.get(name)) throw refuse()
+  for (const name of ['oauth_consumer_key', 'oauth_nonce', 'oauth_signature', 'oauth_signature_method', 'oauth_timestamp'])
+    if (!fields.get(name)) throw refuse()
   if (fields.get('oauth_signature_method') !== 'HMAC-SHA1' || (fields.get('oauth_version') ?? '1.0') !== '1.0') throw refuse()
   if (fields.get('oauth_consumer_key') !== world.credentials.consumerKey) throw refuse()
   if (world.switch('raw_reserved') === 'reject' && /[:/,]/.test(incoming.rawQuery)) throw refuse()
   const { user, secret } = tokenOf(world, endpoint, incoming, fields, wanted, refuse)
-  const request = { method: incoming.method, scheme: 'http', host: incoming.host, rawPath: incoming.rawPath, query: incoming.query, form: incoming.form, oauth }
+  const request = {
+    method: incoming.method,
+    scheme: 'http',
+    host: incoming.host,
+    rawPath: incoming.rawPath,
+    query: incoming.query,
+    form: incoming.form,
+    oauth,
+  }
   const duplicates = world.switch('duplicate_oauth') === 'rfc' ? 'rfc' : 'both'
   if (!verifySignature(request, { consumerSecret: world.credentials.consumerSecret, tokenSecret: secret }, duplicates)) throw refuse()
   checkFreshness(world, nonces, fields, refuse)
@@ -92,11 +104,19 @@ function signed(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, incomin
   return { user, oauth: fields, kind: wanted, id: user?.id ?? 'app' }
 }
 
-function tokenOf(world: SandboxWorld, endpoint: Endpoint, incoming: Incoming, fields: ReadonlyMap<string, string>, wanted: Caller['kind'], refuse: () => Refusal): { user: SandboxUser | undefined; secret: string } {
+function tokenOf(
+  world: SandboxWorld,
+  endpoint: Endpoint,
+  incoming: Incoming,
+  fields: ReadonlyMap<string, string>,
+  wanted: Caller['kind'],
+  refuse: () => Refusal,
+): { user: SandboxUser | undefined; secret: string } {
   const auth = authState(world)
   const token = fields.get('oauth_token') ?? ''
   if (wanted === 'request-token') {
-    const name = token || (incoming.query.find(([key]) => key === 'oauth_token') ?? incoming.form.find(([key]) => key === 'oauth_token'))?.[1]
+    const name =
+      token || (incoming.query.find(([key]) => key === 'oauth_token') ?? incoming.form.find(([key]) => key === 'oauth_token'))?.[1]
     const found = auth.requestTokens.get(name ?? '')
     if (found === undefined) throw refuse()
     return { user: undefined, secret: token === '' ? '' : found.secret }
@@ -125,7 +145,8 @@ function bearer(world: SandboxWorld, endpoint: Endpoint, header: string | undefi
   const token = /^\s*bearer\s+(\S+)\s*$/i.exec(header ?? '')?.[1]
   if (token === undefined || auth.bearer === null || token !== auth.bearer) {
     if (endpoint.host !== 'core') throw unauthorizedAccess()
-    if (world.switch('v2_auth_errors') === 'problem' && endpoint.path.startsWith('/2/')) throw problem(401, 'Unauthorized', 'Unauthorized', 'about:blank')
+    if (world.switch('v2_auth_errors') === 'problem' && endpoint.path.startsWith('/2/'))
+      throw problem(401, 'Unauthorized', 'Unauthorized', 'about:blank')
     throw header === undefined ? coreRefusal(401, 32, 'Could not authenticate you.') : invalidToken('')
   }
   return { user: asUser === undefined ? undefined : world.users.get(asUser), oauth: NONE, kind: 'bearer', id: 'app' }
@@ -136,7 +157,8 @@ function basic(world: SandboxWorld, header: string | undefined): Caller {
   const text = Buffer.from(/^\s*basic\s+(\S+)\s*$/i.exec(header ?? '')?.[1] ?? '', 'base64').toString()
   const colon = text.indexOf(':')
   const { consumerKey, consumerSecret } = world.credentials
-  if (colon === -1 || unescape(text.slice(0, colon)) !== consumerKey || unescape(text.slice(colon + 1)) !== consumerSecret) throw tokenRefused()
+  if (colon === -1 || unescape(text.slice(0, colon)) !== consumerKey || unescape(text.slice(colon + 1)) !== consumerSecret)
+    throw tokenRefused()
   return { user: undefined, oauth: NONE, kind: 'basic', id: 'app' }
 }
 
@@ -168,7 +190,8 @@ function unauthorizedAccess(): Refusal {
 
 function unauthenticated(world: SandboxWorld, endpoint: Endpoint, incoming: Incoming): Refusal {
   if (endpoint.host !== 'core') return unauthorizedAccess()
-  if (incoming.rawPath.startsWith('/2/') && world.switch('v2_auth_errors') === 'problem') return problem(401, 'Unauthorized', 'Unauthorized', 'about:blank')
+  if (incoming.rawPath.startsWith('/2/') && world.switch('v2_auth_errors') === 'problem')
+    return problem(401, 'Unauthorized', 'Unauthorized', 'about:blank')
   return coreRefusal(401, 32, 'Could not authenticate you.')
 }
 

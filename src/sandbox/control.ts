@@ -88,14 +88,27 @@ export class Control {
     const json = 'application/json; charset=utf-8'
     try {
       const body: unknown = bytes.length === 0 ? undefined : JSON.parse(bytes.toString())
-      const result = await this.#call(`${request.method ?? 'GET'} ${name}`, { rest: rest.filter((part) => part !== ''), body, query: url.searchParams })
+      const result = await this.#call(`${request.method ?? 'GET'} ${name}`, {
+        rest: rest.filter((part) => part !== ''),
+        body,
+        query: url.searchParams,
+      })
       if (result === undefined) return { status: 404, body: exactJson({ error: `nothing at ${url.pathname}` }), type: json }
       if (result instanceof ControlText) return { status: 200, body: result.body, type: 'text/plain; charset=utf-8' }
       return { status: 200, body: exactJson(result), type: json }
     } catch (error) {
-      const known = error instanceof FaultError || error instanceof SwitchError || error instanceof SyntaxError || error instanceof ControlError
-      if (!known) this.#parts.world.log.error({ path: url.pathname, error: error instanceof Error ? (error.stack ?? error.message) : 'unknown' }, 'the control door failed')
-      return { status: error instanceof ControlError ? error.status : known ? 400 : 500, body: exactJson({ error: error instanceof Error ? error.message : 'unknown' }), type: json }
+      const known =
+        error instanceof FaultError || error instanceof SwitchError || error instanceof SyntaxError || error instanceof ControlError
+      if (!known)
+        this.#parts.world.log.error(
+          { path: url.pathname, error: error instanceof Error ? (error.stack ?? error.message) : 'unknown' },
+          'the control door failed',
+        )
+      return {
+        status: error instanceof ControlError ? error.status : known ? 400 : 500,
+        body: exactJson({ error: error instanceof Error ? error.message : 'unknown' }),
+        type: json,
+      }
     }
   }
 
@@ -130,7 +143,8 @@ export class Control {
 
   #setSwitches(body: unknown): unknown {
     const { world, engine } = this.#parts
-    if (typeof body !== 'object' || body === null || Array.isArray(body)) throw new ControlError(400, `give { name: value } with names of: ${SWITCHES.map(({ name }) => name).join(', ')}`)
+    if (typeof body !== 'object' || body === null || Array.isArray(body))
+      throw new ControlError(400, `give { name: value } with names of: ${SWITCHES.map(({ name }) => name).join(', ')}`)
     world.switches.set(body as Record<string, unknown>)
     engine.note({ kind: 'switches', values: world.switches.all() })
     return world.switches.all()

@@ -70,7 +70,10 @@ export class Engine {
 
   /** Checks the parameters. @throws {Refusal}; `echo` of the answer is on the result. */
   check(input: DispatchInput): Validated {
-    const pairs = input.endpoint.auth === 'browser' ? input.pairs.filter(([name]) => input.endpoint.parameters.some((one) => one.name === name)) : input.pairs
+    const pairs =
+      input.endpoint.auth === 'browser'
+        ? input.pairs.filter(([name]) => input.endpoint.parameters.some((one) => one.name === name))
+        : input.pairs
     const checked = validate(input.endpoint, { path: input.path, pairs, body: input.body, oauth: input.oauth })
     return checked
   }
@@ -133,7 +136,11 @@ export class Engine {
     if (!reaches) throw adsRefusal('ACCOUNT_NOT_FOUND', `Account ${id} was not found`)
     // A deleted record is a 404 (spec/gaps.md 4); what lies below a deleted account is out of reach.
     if (account.deleted && checked.params['with_deleted'] !== true && input.endpoint.name !== 'accounts.delete')
-      throw adsRefusal('ACCOUNT_NOT_FOUND', `Account ${id} was not found`, /:account_id$/.test(input.endpoint.path) ? { status: 404 } : {})
+      throw adsRefusal(
+        'ACCOUNT_NOT_FOUND',
+        `Account ${id} was not found`,
+        input.endpoint.path.endsWith(':account_id') ? { status: 404 } : {},
+      )
     return account
   }
 
@@ -210,8 +217,13 @@ export function refusalOf(endpoint: Endpoint, errors: readonly AdsError[]): Refu
   }
   if (endpoint.name.startsWith('oauth2.')) return tokenRefused()
   if (endpoint.name === 'oauth.requestToken' && errors[0]?.parameter === 'oauth_callback')
-    return coreRefusal(403, 415, 'Callback URL not approved for this client application. Approved callback URLs can be adjusted in your application settings')
-  if (endpoint.name === 'oauth.accessToken' && errors[0]?.code === 'MISSING_PARAMETER') return coreRefusal(401, 32, 'Could not authenticate you.')
+    return coreRefusal(
+      403,
+      415,
+      'Callback URL not approved for this client application. Approved callback URLs can be adjusted in your application settings',
+    )
+  if (endpoint.name === 'oauth.accessToken' && errors[0]?.code === 'MISSING_PARAMETER')
+    return coreRefusal(401, 32, 'Could not authenticate you.')
   return coreRefusal(400, 214, `Bad request parameters: ${errors.map((error) => error.message).join('; ')}`)
 }
 

@@ -83,7 +83,11 @@ export class FaultRunner {
       return
     }
     if (fault.kind === 'stall') return
-    const answer = this.#given(seat, fault, (refusal) => ({ status: refusal.status, headers: { 'content-type': 'application/json' }, body: exactJson({ errors: [] }) }))
+    const answer = this.#given(seat, fault, (refusal) => ({
+      status: refusal.status,
+      headers: { 'content-type': 'application/json' },
+      body: exactJson({ errors: [] }),
+    }))
     seat.entry.status = answer.status
     seat.response.writeHead(answer.status, { ...answer.headers, connection: 'close' })
     seat.response.end(answer.body)
@@ -102,7 +106,8 @@ export class FaultRunner {
     if (fault.kind === 'stall') return
     const answer = await this.#answer(seat, rule, made, ways)
     if (answer === undefined) return
-    if (fault.kind === 'commit_then_reset' || fault.kind === 'reset' || fault.kind === 'close') return this.#breakAt(seat, fault, stage, answer)
+    if (fault.kind === 'commit_then_reset' || fault.kind === 'reset' || fault.kind === 'close')
+      return this.#breakAt(seat, fault, stage, answer)
     if (fault.kind === 'truncate') return this.#cut(seat, answer, whole(fault['bytes'], Math.floor(answer.body.length / 2)))
     if (fault.kind === 'slow' || fault.kind === 'drip') return this.#drip(seat, answer, whole(fault['bytes_per_s'], 100))
     if (fault.kind === 'wrong_length') return this.#cut(seat, answer, answer.body.length, answer.body.length + whole(fault['by'], 10))
@@ -141,7 +146,8 @@ export class FaultRunner {
 
   /** The answer that the request would have had, with nothing applied. */
   async #rehearse(seat: FaultSeat, fault: Fault, ways: FaultWays): Promise<Answer> {
-    if (fault.kind === 'errors_in_200' || fault.kind === 'operation_errors' || BREAKS.has(fault.kind)) return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body: '{}' }
+    if (fault.kind === 'errors_in_200' || fault.kind === 'operation_errors' || BREAKS.has(fault.kind))
+      return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body: '{}' }
     const answer = await ways.apply('first:0')
     seat.entry.applied = false
     seat.entry.applied_at = null
@@ -155,7 +161,11 @@ export class FaultRunner {
       case 'expire_token':
         return this.#expired(seat, refuse)
       case 'html':
-        return { status: whole(fault['status'], 502), headers: { 'content-type': 'text/html;charset=utf-8' }, body: errorPage(whole(fault['status'], 502)) }
+        return {
+          status: whole(fault['status'], 502),
+          headers: { 'content-type': 'text/html;charset=utf-8' },
+          body: errorPage(whole(fault['status'], 502)),
+        }
       case 'empty':
         return { status: whole(fault['status'], 200), headers: headersOf(fault), body: '' }
       default: {
@@ -175,7 +185,8 @@ export class FaultRunner {
     if (retryAfter !== undefined) headers['retry-after'] = textOf(retryAfter)
     // A reset below a billion is meant as seconds from now, not as a time in 1970.
     const resetS = typeof reset === 'number' ? (reset < 1_000_000_000 ? Math.ceil(nowS + reset) : reset) : undefined
-    if (reset !== undefined) Object.assign(headers, { 'x-rate-limit-limit': '1500', 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': textOf(resetS ?? reset) })
+    if (reset !== undefined)
+      Object.assign(headers, { 'x-rate-limit-limit': '1500', 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': textOf(resetS ?? reset) })
     const untilS = Math.max(typeof retryAfter === 'number' ? nowS + retryAfter : 0, resetS ?? 0)
     if (untilS > nowS) this.#watch.toldToWait(seat.entry, callerOf(seat, this.#world), untilS * 1000)
     const answer = refuse(tooMany(seat.endpoint?.host, headers))
@@ -193,7 +204,9 @@ export class FaultRunner {
   #hold(seat: FaultSeat, rule: FaultRule, stage: string): Promise<void> {
     const name = typeof rule.fault['name'] === 'string' ? rule.fault['name'] : rule.id
     const { seq, method, path } = seat.entry
-    return new Promise((resolve) => this.#holds.set({ name, seq, method, path, stage, since: new Date(this.#world.machineNow()).toISOString() }, resolve))
+    return new Promise((resolve) =>
+      this.#holds.set({ name, seq, method, path, stage, since: new Date(this.#world.machineNow()).toISOString() }, resolve),
+    )
   }
 
   #wait(ms: number): Promise<void> {
@@ -266,20 +279,38 @@ function statusAnswer(seat: FaultSeat, fault: Fault, refuse: (refusal: Refusal) 
   const body = fault['body']
   if (body !== undefined) {
     const text = typeof body === 'string' ? body : exactJson(body)
-    const type = typeof body !== 'string' ? 'application/json; charset=utf-8' : body.trimStart().startsWith('<') ? 'text/html;charset=utf-8' : 'text/plain;charset=utf-8'
+    const type =
+      typeof body !== 'string'
+        ? 'application/json; charset=utf-8'
+        : body.trimStart().startsWith('<')
+          ? 'text/html;charset=utf-8'
+          : 'text/plain;charset=utf-8'
     return { status, headers: { 'content-type': type, ...headersOf(fault) }, body: text }
   }
   const answer =
     status >= 400
-      ? refuse(seat.endpoint?.host === 'core' ? coreRefusal(status, CORE_CODES[status] ?? 131, 'Internal error') : adsRefusal(ADS_CODES[status] ?? 'INTERNAL_ERROR', `The service answered ${status}`, { status }))
+      ? refuse(
+          seat.endpoint?.host === 'core'
+            ? coreRefusal(status, CORE_CODES[status] ?? 131, 'Internal error')
+            : adsRefusal(ADS_CODES[status] ?? 'INTERNAL_ERROR', `The service answered ${status}`, { status }),
+        )
       : { status, headers: {}, body: '' }
   Object.assign(answer.headers, headersOf(fault))
   return answer
 }
 
 const ADS_CODES: Readonly<Record<number, string>> = {
-  400: 'INVALID_PARAMETER', 401: 'UNAUTHORIZED_ACCESS', 403: 'ACTION_NOT_ALLOWED', 404: 'NOT_FOUND', 405: 'METHOD_NOT_ALLOWED', 408: 'CANCELLED_REQUEST',
-  413: 'REQUEST_TOO_COMPLEX', 423: 'LOCK_ACQUISITION_TIMEOUT', 429: 'TOO_MANY_REQUESTS', 500: 'INTERNAL_ERROR', 503: 'SERVICE_UNAVAILABLE',
+  400: 'INVALID_PARAMETER',
+  401: 'UNAUTHORIZED_ACCESS',
+  403: 'ACTION_NOT_ALLOWED',
+  404: 'NOT_FOUND',
+  405: 'METHOD_NOT_ALLOWED',
+  408: 'CANCELLED_REQUEST',
+  413: 'REQUEST_TOO_COMPLEX',
+  423: 'LOCK_ACQUISITION_TIMEOUT',
+  429: 'TOO_MANY_REQUESTS',
+  500: 'INTERNAL_ERROR',
+  503: 'SERVICE_UNAVAILABLE',
 }
 const CORE_CODES: Readonly<Record<number, number>> = { 400: 215, 401: 89, 403: 220, 404: 34, 429: 88, 503: 130 }
 
@@ -287,11 +318,19 @@ const CORE_CODES: Readonly<Record<number, number>> = { 400: 215, 401: 89, 403: 2
 function partial(answer: Answer, fault: Fault, items: number): Answer {
   if (answer.status >= 400) return answer
   const planned = planOf(fault).apply
-  const applied = planned === 'half' ? Math.floor(items / 2) : typeof planned === 'string' && planned.startsWith('first:') ? Number(planned.slice(6)) : items
-  const body = JSON.parse(answer.body.toString()) as { data?: { products_response?: { status: string }[]; delete_products?: { product_key: string | null }[] } }
+  const applied =
+    planned === 'half'
+      ? Math.floor(items / 2)
+      : typeof planned === 'string' && planned.startsWith('first:')
+        ? Number(planned.slice(6))
+        : items
+  const body = JSON.parse(answer.body.toString()) as {
+    data?: { products_response?: { status: string }[]; delete_products?: { product_key: string | null }[] }
+  }
   const deletes = body.data?.delete_products
   deletes?.forEach((one, index) => {
-    if (index >= applied && one.product_key !== null) Object.assign(one, { product_key: null, failed_product_key: one.product_key, message: 'The product could not be deleted' })
+    if (index >= applied && one.product_key !== null)
+      Object.assign(one, { product_key: null, failed_product_key: one.product_key, message: 'The product could not be deleted' })
   })
   if (deletes !== undefined) return { ...answer, body: exactJson(body) }
   const results = body.data?.products_response
@@ -308,7 +347,9 @@ function delayOf(fault: Fault, world: SandboxWorld): number {
 
 function headersOf(fault: Fault): Record<string, string> {
   const { headers } = fault
-  return typeof headers === 'object' && headers !== null ? Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)])) : {}
+  return typeof headers === 'object' && headers !== null
+    ? Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]))
+    : {}
 }
 
 /** The caller is known after authentication only, which a fault may come before: then by the token in the header. */

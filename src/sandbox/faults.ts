@@ -19,7 +19,15 @@ export interface FaultMatch {
   readonly attempt_of_same_body?: number
 }
 
-export type Stage = 'before_read' | 'after_headers' | 'mid_upload' | 'after_read' | 'before_apply' | 'after_apply' | 'mid_response' | 'after_response'
+export type Stage =
+  | 'before_read'
+  | 'after_headers'
+  | 'mid_upload'
+  | 'after_read'
+  | 'before_apply'
+  | 'after_apply'
+  | 'mid_response'
+  | 'after_response'
 
 /** How much of the request reaches the state: none, all, the first n entries, those named, all of it twice, or later. */
 export type Apply = 'none' | 'all' | 'twice' | `first:${number}` | 'half' | `later:${number}` | { readonly only: readonly string[] }
@@ -105,7 +113,16 @@ const KINDS: Readonly<Record<string, { apply: Apply; stage: Stage }>> = {
 
 export const FAULT_KINDS: readonly string[] = Object.keys(KINDS)
 
-const STAGES: readonly Stage[] = ['before_read', 'after_headers', 'mid_upload', 'after_read', 'before_apply', 'after_apply', 'mid_response', 'after_response']
+const STAGES: readonly Stage[] = [
+  'before_read',
+  'after_headers',
+  'mid_upload',
+  'after_read',
+  'before_apply',
+  'after_apply',
+  'mid_response',
+  'after_response',
+]
 
 /** The rule is not one; the control door answers 400 with the message. */
 export class FaultError extends Error {}
@@ -191,8 +208,17 @@ export class Faults {
     if (match.path !== undefined && !probe.path.startsWith(match.path) && !pattern(match.path).test(probe.path)) return false
     if (match.worker !== undefined && match.worker !== probe.worker) return false
     if (match.after_ms !== undefined && this.#now() - armedAt < match.after_ms) return false
-    if (match.contains_key !== undefined && !`${probe.path}?${probe.query}`.includes(match.contains_key) && probe.body?.includes(match.contains_key) !== true) return false
-    if (match.attempt_of_same_body !== undefined && this.#attempts.get(`${probe.method} ${probe.path} ${probe.bodyHash ?? ''}`) !== match.attempt_of_same_body) return false
+    if (
+      match.contains_key !== undefined &&
+      !`${probe.path}?${probe.query}`.includes(match.contains_key) &&
+      probe.body?.includes(match.contains_key) !== true
+    )
+      return false
+    if (
+      match.attempt_of_same_body !== undefined &&
+      this.#attempts.get(`${probe.method} ${probe.path} ${probe.bodyHash ?? ''}`) !== match.attempt_of_same_body
+    )
+      return false
     return true
   }
 }
@@ -221,7 +247,8 @@ function stageOfAt(at: unknown): Stage | undefined {
 
 function checkFault(input: unknown): Fault {
   const fault = asObject(input, '"fault"') as Fault
-  if (typeof fault.kind !== 'string' || KINDS[fault.kind] === undefined) throw new FaultError(`fault.kind is one of: ${Object.keys(KINDS).join(', ')}`)
+  if (typeof fault.kind !== 'string' || KINDS[fault.kind] === undefined)
+    throw new FaultError(`fault.kind is one of: ${Object.keys(KINDS).join(', ')}`)
   if (fault.stage !== undefined && !STAGES.includes(fault.stage)) throw new FaultError(`fault.stage is one of: ${STAGES.join(', ')}`)
   if (fault['at'] !== undefined && stageOfAt(fault['at']) === undefined) throw new FaultError('fault.at is before, during or after')
   return fault.apply === undefined ? fault : { ...fault, apply: checkApply(fault.apply) }
@@ -247,7 +274,8 @@ function checkMatch(input: unknown): FaultMatch {
 }
 
 function checkWhole(value: unknown, name: string): number {
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 1) throw new FaultError(`${name} is a whole number from 1, or "always"`)
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 1)
+    throw new FaultError(`${name} is a whole number from 1, or "always"`)
   return value
 }
 

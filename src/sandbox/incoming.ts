@@ -37,8 +37,19 @@ export function routed(seat: Seat): Endpoint {
   const core = /^\/(?:oauth2?|1\.1|2)(?:\/|$)/.test(rawPath)
   if (route.kind === 'method') {
     const headers = { allow: route.allowed.join(', ') }
-    if (core) throw new Refusal(405, rawPath.startsWith('/2/') ? { kind: 'json', body: { title: 'Method Not Allowed', detail: 'Method not allowed', type: 'about:blank', status: 405 } } : { kind: 'core', errors: [{ code: 86, message: 'This method is not allowed for this resource.' }] }, headers)
-    throw new Refusal(405, { kind: 'ads', errors: [{ code: 'METHOD_NOT_ALLOWED', message: `The method ${seat.entry.method} is not allowed for this route` }] }, headers)
+    if (core)
+      throw new Refusal(
+        405,
+        rawPath.startsWith('/2/')
+          ? { kind: 'json', body: { title: 'Method Not Allowed', detail: 'Method not allowed', type: 'about:blank', status: 405 } }
+          : { kind: 'core', errors: [{ code: 86, message: 'This method is not allowed for this resource.' }] },
+        headers,
+      )
+    throw new Refusal(
+      405,
+      { kind: 'ads', errors: [{ code: 'METHOD_NOT_ALLOWED', message: `The method ${seat.entry.method} is not allowed for this route` }] },
+      headers,
+    )
   }
   if (rawPath.startsWith('/2/')) throw problem(404, 'Not Found', 'Not Found', 'about:blank')
   if (core) throw coreRefusal(404, 34, 'Sorry, that page does not exist.')
@@ -47,13 +58,19 @@ export function routed(seat: Seat): Endpoint {
 
 export function formOf(seat: Seat): readonly Pair[] {
   const type = seat.request.headers['content-type']
-  return seat.body.length > 0 && type !== undefined && type.toLowerCase().includes('application/x-www-form-urlencoded') ? parseForm(seat.body.toString()) : NO_PAIRS
+  return seat.body.length > 0 && type !== undefined && type.toLowerCase().includes('application/x-www-form-urlencoded')
+    ? parseForm(seat.body.toString())
+    : NO_PAIRS
 }
 
 const NO_PAIRS: readonly Pair[] = []
 
 export function isJsonBody(seat: Seat): boolean {
-  return seat.body.length > 0 && (seat.request.headers['content-type'] ?? '').toLowerCase().includes('json') && !/^\s*(?:\{\s*\}|null)?\s*$/.test(seat.body.toString())
+  return (
+    seat.body.length > 0 &&
+    (seat.request.headers['content-type'] ?? '').toLowerCase().includes('json') &&
+    !/^\s*(?:\{\s*\}|null)?\s*$/.test(seat.body.toString())
+  )
 }
 
 export function parseJson(seat: Seat): void {
@@ -93,14 +110,17 @@ export function noteLimits(seat: Seat, ledger: Ledger): void {
   const violate = (rule: string, detail: string): void => ledger.violate(entry, entry.time, rule, detail)
   const { entries, bytes } = endpoint?.bodyLimit ?? {}
   if (endpoint?.name === 'products.put' && carried.items > 25) violate('over_25_products', `${carried.items} products`)
-  if (entries !== undefined && Array.isArray(json) && json.length > entries) violate(`over_${entries}_operations`, `${json.length} operations`)
+  if (entries !== undefined && Array.isArray(json) && json.length > entries)
+    violate(`over_${entries}_operations`, `${json.length} operations`)
   if (bytes !== undefined && entry.bytes > bytes) violate(`over_${bytes}_bytes`, `${entry.bytes} bytes`)
-  if (endpoint?.name === 'catalogs.delete' && seat.request.headers['x-operator'] === undefined) violate('catalog_delete_without_operator', 'no x-operator header names who wants it')
+  if (endpoint?.name === 'catalogs.delete' && seat.request.headers['x-operator'] === undefined)
+    violate('catalog_delete_without_operator', 'no x-operator header names who wants it')
 }
 
 /** Raw emails and phone numbers in the address or a header. Bodies are looked at by their area. */
 export function noteRawValues(seat: Seat, ledger: Ledger): void {
-  const found = (place: string): void => ledger.violate(seat.entry, seat.entry.time, 'raw_identifier', `looks like an email or phone in the ${place}`)
+  const found = (place: string): void =>
+    ledger.violate(seat.entry, seat.entry.time, 'raw_identifier', `looks like an email or phone in the ${place}`)
   if (looksLikeEmail(seat.rawPath)) found('path')
   if (seat.query.some(([, value]) => looksLikeEmail(value) || (value.startsWith('+') && looksLikePhone(value)))) found('query')
   const { headers } = seat.request

@@ -25,7 +25,11 @@ export function carriedBy(endpoint: string, path: Readonly<Record<string, string
 
 /** Every key with its value; costs a hash an entry, so only on demand (the switch ledger_keys). */
 export function keyValues(endpoint: string, path: Readonly<Record<string, string>>, body: unknown): KeyValue[] {
-  const lists = endpoint.startsWith('products.') ? [field(body, 'products'), field(body, 'product_keys')].flatMap((list) => (Array.isArray(list) ? (list as unknown[]) : [])) : Array.isArray(body) ? (body as unknown[]) : []
+  const lists = endpoint.startsWith('products.')
+    ? [field(body, 'products'), field(body, 'product_keys')].flatMap((list) => (Array.isArray(list) ? (list as unknown[]) : []))
+    : Array.isArray(body)
+      ? (body as unknown[])
+      : []
   return lists.flatMap((entry) => {
     const single = endpoint.startsWith('products.') ? { products: [entry], product_keys: [entry] } : [entry]
     const value = hash('sha256', JSON.stringify(entry))

@@ -94,7 +94,13 @@ export class Ledger {
     const starts = new Map<string, { times: number[]; first: number }>()
     for (const entry of this.entries) {
       const name = entry.endpoint ?? 'unknown'
-      const one = (stats[name] ??= { requests: 0, by_status: {}, items: 0, most_in_flight: this.#inFlight.get(name)?.most ?? 0, most_in_60_s: 0 })
+      const one = (stats[name] ??= {
+        requests: 0,
+        by_status: {},
+        items: 0,
+        most_in_flight: this.#inFlight.get(name)?.most ?? 0,
+        most_in_60_s: 0,
+      })
       one.requests++
       one.items += entry.items
       const status = entry.status === null ? 'none' : String(entry.status)

@@ -48,7 +48,11 @@ export function matchesTerms(texts: readonly (string | null | undefined)[], q: u
     .every((term) => words.some((word) => word.startsWith(term)))
 }
 
-function sortRecords<T extends object>(call: Call<unknown>, records: T[], sortable: readonly string[] = ['created_at', 'updated_at', 'name']): T[] {
+function sortRecords<T extends object>(
+  call: Call<unknown>,
+  records: T[],
+  sortable: readonly string[] = ['created_at', 'updated_at', 'name'],
+): T[] {
   const sortBy = call.params['sort_by']
   if (!Array.isArray(sortBy) || sortBy.length === 0) return records
   const keys = sortBy.map((term: unknown) => {

@@ -41,7 +41,9 @@ export class Rates {
   check(input: RateInput, take: boolean): RateState {
     const states = classesOf(input).map((name) => this.#one(name, input, take))
     // The scarcer budget is the one shown; a refusal by any is a refusal.
-    return states.reduce((scarce, state) => (state.refused && !scarce.refused ? state : !scarce.refused && state.remaining < scarce.remaining ? state : scarce))
+    return states.reduce((scarce, state) =>
+      state.refused && !scarce.refused ? state : !scarce.refused && state.remaining < scarce.remaining ? state : scarce,
+    )
   }
 
   clear(): void {
@@ -63,7 +65,13 @@ export class Rates {
     const holds = rule.named || !input.namedOnly
     const refused = take && holds && window.used >= limit
     if (take && !refused) window.used++
-    return { limit, remaining: Math.max(0, limit - window.used), resetS: Math.ceil(window.endsAt / 1000), refused, account: rule.per === 'account' }
+    return {
+      limit,
+      remaining: Math.max(0, limit - window.used),
+      resetS: Math.ceil(window.endsAt / 1000),
+      refused,
+      account: rule.per === 'account',
+    }
   }
 }
 

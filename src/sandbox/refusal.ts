@@ -32,7 +32,11 @@ export class Refusal extends Error {
 }
 
 /** One error of the advertising catalogue (gaps 4), with the status that goes with its code. */
-export function adsRefusal(code: string, message: string, more: { parameter?: string; details?: string; value?: unknown; status?: number } = {}): Refusal {
+export function adsRefusal(
+  code: string,
+  message: string,
+  more: { parameter?: string; details?: string; value?: unknown; status?: number } = {},
+): Refusal {
   const { status, ...rest } = more
   return adsRefusals([{ code, message, ...rest }], status)
 }
@@ -48,7 +52,10 @@ export function missingParameter(name: string): AdsError {
 
 /** `expected` as in the service's own sentence: `Expected time, got "" for start_time`. */
 export function invalidParameter(name: string, expected: string, value: unknown, details?: string): AdsError {
-  const shown = typeof value === 'string' || typeof value === 'bigint' ? String(value) : (JSON.stringify(value, (_, v: unknown) => (typeof v === 'bigint' ? String(v) : v)) ?? '')
+  const shown =
+    typeof value === 'string' || typeof value === 'bigint'
+      ? String(value)
+      : (JSON.stringify(value, (_, v: unknown) => (typeof v === 'bigint' ? String(v) : v)) ?? '')
   return {
     parameter: name,
     details: details ?? `invalid ${name}`,
@@ -59,7 +66,11 @@ export function invalidParameter(name: string, expected: string, value: unknown,
 }
 
 export function exclusiveParameters(names: readonly string[]): AdsError {
-  return { code: 'EXCLUSIVE_PARAMETERS', message: `${names.map((name) => `"${name}"`).join(' and ')} are mutually exclusive`, parameter: names[0] ?? '' }
+  return {
+    code: 'EXCLUSIVE_PARAMETERS',
+    message: `${names.map((name) => `"${name}"`).join(' and ')} are mutually exclusive`,
+    parameter: names[0] ?? '',
+  }
 }
 
 /** 404 of a resource: `notFound('LINE_ITEM_NOT_FOUND', 'line_item_id', id)`. The general code has no resource in it: the parameter names it. */
@@ -84,7 +95,8 @@ export function problem(status: number, title: string, detail: string, slug: str
 
 /** 429 of the host (gaps 1). */
 export function tooMany(host: string | undefined, headers: Readonly<Record<string, string>>): Refusal {
-  if (host !== undefined && host !== 'core') return new Refusal(429, { kind: 'ads', errors: [{ code: 'TOO_MANY_REQUESTS', message: 'Too many requests' }] }, headers)
+  if (host !== undefined && host !== 'core')
+    return new Refusal(429, { kind: 'ads', errors: [{ code: 'TOO_MANY_REQUESTS', message: 'Too many requests' }] }, headers)
   return new Refusal(429, { kind: 'core', errors: [{ code: 88, message: 'Rate limit exceeded' }] }, headers)
 }
 

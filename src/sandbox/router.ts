@@ -25,7 +25,9 @@ export class Router {
     const segments = rawPath.split('/').slice(1)
     if (segments.at(-1) === '' && segments.length > 1) segments.pop()
     const values: string[] = []
-    const node = walk(this.#root, segments, 0, values, (found) => found.ends.has(method)) ?? walk(this.#root, segments, 0, values, (found) => found.ends.size > 0)
+    const node =
+      walk(this.#root, segments, 0, values, (found) => found.ends.has(method)) ??
+      walk(this.#root, segments, 0, values, (found) => found.ends.size > 0)
     if (node === undefined) return { kind: 'unknown' }
     const end = node.ends.get(method)
     if (end === undefined) return { kind: 'method', allowed: [...node.ends.keys()] }

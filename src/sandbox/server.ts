@@ -9,7 +9,19 @@ import type { Control } from './control.ts'
 import { refusalOf, type DispatchInput, type Engine } from './engine.ts'
 import type { Apply, FaultRule, Faults } from './faults.ts'
 import type { FaultRunner } from './faultRunner.ts'
-import { checkContentType, checkSize, formOf, isJsonBody, MAX_BODY, noteLimits, noteRawValues, parseJson, pathOf, routed, type Seat } from './incoming.ts'
+import {
+  checkContentType,
+  checkSize,
+  formOf,
+  isJsonBody,
+  MAX_BODY,
+  noteLimits,
+  noteRawValues,
+  parseJson,
+  pathOf,
+  routed,
+  type Seat,
+} from './incoming.ts'
 import { carriedBy, keyValues } from './inspect.ts'
 import type { Ledger } from './ledger.ts'
 import type { Rates, RateState } from './rates.ts'
@@ -117,12 +129,26 @@ export class SandboxServer {
       client_closed: false,
     })
     const seat: Seat = {
-      request, response, entry, endpoint, startedAt, route, rawPath, rawQuery,
-      query: parseForm(rawQuery), body: EMPTY, json: undefined, jsonError: false, carried: { items: 0, keys: [] }, caller: 'nobody', finished: false,
+      request,
+      response,
+      entry,
+      endpoint,
+      startedAt,
+      route,
+      rawPath,
+      rawQuery,
+      query: parseForm(rawQuery),
+      body: EMPTY,
+      json: undefined,
+      jsonError: false,
+      carried: { items: 0, keys: [] },
+      caller: 'nobody',
+      finished: false,
     }
     ledger.begin(endpoint?.name ?? 'unknown')
     watch.begin(entry)
-    if (endpoint?.name === 'oauth2.token' && ledger.inFlight('oauth2.token') > 1) ledger.violate(entry, entry.time, 'two_token_calls_at_once', 'oauth2/token is already in flight')
+    if (endpoint?.name === 'oauth2.token' && ledger.inFlight('oauth2.token') > 1)
+      ledger.violate(entry, entry.time, 'two_token_calls_at_once', 'oauth2/token is already in flight')
     response.on('close', () => this.#finish(seat))
     return seat
   }
@@ -203,8 +229,13 @@ export class SandboxServer {
       const looked = this.#rate(rates, endpoint, seat, undefined, false)
       headers = rateHeaders(looked)
       const caller = authenticate(world, this.#nonces, endpoint, {
-        method: seat.entry.method, rawPath: seat.rawPath, rawQuery: seat.rawQuery, host: seat.request.headers.host ?? '',
-        authorization: seat.request.headers.authorization, query: seat.query, form,
+        method: seat.entry.method,
+        rawPath: seat.rawPath,
+        rawQuery: seat.rawQuery,
+        host: seat.request.headers.host ?? '',
+        authorization: seat.request.headers.authorization,
+        query: seat.query,
+        form,
       })
       seat.caller = caller.id
       this.#parts.watch.checkWait(seat.entry, caller.id)
@@ -214,8 +245,20 @@ export class SandboxServer {
       checkContentType(seat, endpoint)
       checkSize(seat, endpoint, world.switch('over_limit'))
       if (seat.jsonError) throw refusalOf(endpoint, [{ ...invalidParameter('body', 'JSON', ''), details: 'invalid JSON' }])
-      if (endpoint.body !== 'json' && isJsonBody(seat)) throw refusalOf(endpoint, [{ ...invalidParameter('body', 'no JSON body; parameters go into the query or a form', ''), details: 'unexpected body' }])
-      const input: DispatchInput = { endpoint, path, pairs: form.length === 0 ? seat.query : [...seat.query, ...form], query: seat.query, oauth: caller.oauth, user: caller.user, body: seat.json, rawBody: seat.body }
+      if (endpoint.body !== 'json' && isJsonBody(seat))
+        throw refusalOf(endpoint, [
+          { ...invalidParameter('body', 'no JSON body; parameters go into the query or a form', ''), details: 'unexpected body' },
+        ])
+      const input: DispatchInput = {
+        endpoint,
+        path,
+        pairs: form.length === 0 ? seat.query : [...seat.query, ...form],
+        query: seat.query,
+        oauth: caller.oauth,
+        user: caller.user,
+        body: seat.json,
+        rawBody: seat.body,
+      }
       const checked = engine.check(input)
       echo = checked.echo
       if (checked.errors.length > 0) throw refusalOf(endpoint, checked.errors)
@@ -243,13 +286,19 @@ export class SandboxServer {
     if (!(error instanceof Refusal)) throw error
     const answer = this.#refuse(seat, error, echo)
     // A refusal's own headers win: that of a 429 may hide the trio.
-    answer.headers = error.status === 429 && this.#parts.world.switch('rate_limit_headers') !== 'reset' ? answer.headers : { ...headers, ...answer.headers }
+    answer.headers =
+      error.status === 429 && this.#parts.world.switch('rate_limit_headers') !== 'reset'
+        ? answer.headers
+        : { ...headers, ...answer.headers }
     return answer
   }
 
   #refuse(seat: Seat, refusal: Refusal, echo: Readonly<Record<string, unknown>>): Answer {
     const { world } = this.#parts
-    const answer = answerOfRefusal(refusal, echo, { integerCodes: world.switch('ads_error_codes') === 'integer', body: world.switch('error_body') })
+    const answer = answerOfRefusal(refusal, echo, {
+      integerCodes: world.switch('ads_error_codes') === 'integer',
+      body: world.switch('error_body'),
+    })
     Object.assign(answer.headers, commonHeaders(seat.endpoint))
     return answer
   }
@@ -294,8 +343,12 @@ export class SandboxServer {
 
   /** Our own mistake: said as a 500 and in the log, never swallowed. */
   #broken(seat: Seat, error: unknown): void {
-    this.#parts.world.log.error({ path: seat.rawPath, error: error instanceof Error ? (error.stack ?? error.message) : 'unknown' }, 'the sandbox failed on a request')
-    const refusal = seat.endpoint?.host === 'core' ? coreRefusal(500, 131, 'Internal error') : adsRefusal('INTERNAL_ERROR', 'Internal error')
+    this.#parts.world.log.error(
+      { path: seat.rawPath, error: error instanceof Error ? (error.stack ?? error.message) : 'unknown' },
+      'the sandbox failed on a request',
+    )
+    const refusal =
+      seat.endpoint?.host === 'core' ? coreRefusal(500, 131, 'Internal error') : adsRefusal('INTERNAL_ERROR', 'Internal error')
     this.#send(seat, this.#refuse(seat, refusal, {}))
   }
 }

@@ -32,7 +32,11 @@ export type DuplicateOauth = 'both' | 'rfc'
 
 export function verifySignature(request: SignedRequest, secrets: Secrets, duplicates: DuplicateOauth = 'both'): boolean {
   const given = request.oauth.find(([name]) => name === 'oauth_signature')?.[1] ?? ''
-  const pairs: Pair[] = [...request.query, ...request.form, ...request.oauth.filter(([name]) => name !== 'oauth_signature' && name !== 'realm')]
+  const pairs: Pair[] = [
+    ...request.query,
+    ...request.form,
+    ...request.oauth.filter(([name]) => name !== 'oauth_signature' && name !== 'realm'),
+  ]
   if (sameText(given, sign(request, pairs, secrets))) return true
   if (duplicates === 'rfc') return false
   const collapsed = collapseOauth(pairs)

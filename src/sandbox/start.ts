@@ -50,7 +50,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const clock = options.clock ?? systemClock
   const credentials = { ...fixedCredentials, ...options.credentials }
   const ledger = new Ledger()
-  const violate = (entry: LedgerEntry | undefined, rule: string, detail: string): void => ledger.violate(entry, new Date(clock.now()).toISOString(), rule, detail)
+  const violate = (entry: LedgerEntry | undefined, rule: string, detail: string): void =>
+    ledger.violate(entry, new Date(clock.now()).toISOString(), rule, detail)
   const world: SandboxWorld = new SandboxWorld({
     areas,
     credentials,
@@ -76,7 +77,9 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   world.url = `http://127.0.0.1:${port}`
   const beat = setInterval(() => {
     for (const area of world.areas)
-      Promise.resolve(area.onClock?.(world, world.stateOf(area.name))).catch((error: unknown) => world.log.error({ area: area.name, error: String(error) }, 'timed work failed'))
+      Promise.resolve(area.onClock?.(world, world.stateOf(area.name))).catch((error: unknown) =>
+        world.log.error({ area: area.name, error: String(error) }, 'timed work failed'),
+      )
   }, 1000)
   beat.unref()
   const close = async () => {

@@ -15,7 +15,12 @@ interface SwitchDefinition {
 }
 
 export const SWITCHES: readonly SwitchDefinition[] = [
-  { name: 'audience_users_response', dialect: 1, values: ['array', 'object', 'array_of_one'], spellings: { array_per_operation: 'array', one: 'array_of_one' } },
+  {
+    name: 'audience_users_response',
+    dialect: 1,
+    values: ['array', 'object', 'array_of_one'],
+    spellings: { array_per_operation: 'array', one: 'array_of_one' },
+  },
   { name: 'count_basis', dialect: 2, values: ['users', 'operations', 'identifiers'] },
   { name: 'operation_order', dialect: 3, values: ['listed', 'random', 'deletes_first'] },
   { name: 'audience_update', dialect: 4, values: ['merge', 'replace'] },
@@ -24,9 +29,19 @@ export const SWITCHES: readonly SwitchDefinition[] = [
   { name: 'error_product_key', dialect: 7, values: ['null', 'present'] },
   { name: 'product_put', dialect: 8, values: ['replace', 'merge'] },
   { name: 'product_key_on_write', dialect: 9, values: ['ignored', 'required'], spellings: { required_if_known: 'required' } },
-  { name: 'delete_unknown_key', dialect: 10, values: ['failed', 'not_found', 'success'], spellings: { failed_entry: 'failed', '404': 'not_found' } },
+  {
+    name: 'delete_unknown_key',
+    dialect: 10,
+    values: ['failed', 'not_found', 'success'],
+    spellings: { failed_entry: 'failed', '404': 'not_found' },
+  },
   { name: 'dnr_expires_at', dialect: 11, values: ['optional', 'required'] },
-  { name: 'over_limit', dialect: 12, values: ['split', 'bad_request', 'reset'], spellings: { '400': 'bad_request', '400_bytes_413': 'split' } },
+  {
+    name: 'over_limit',
+    dialect: 12,
+    values: ['split', 'bad_request', 'reset'],
+    spellings: { '400': 'bad_request', '400_bytes_413': 'split' },
+  },
   { name: 'error_body', dialect: 13, values: ['json', 'html', 'empty'] },
   { name: 'rate_limit_headers', dialect: 14, values: ['reset', 'retry_after', 'none'], spellings: { reset_epoch: 'reset' } },
   { name: 'ads_auth', dialect: 15, values: ['oauth1', 'bearer'], spellings: { oauth_1_0a: 'oauth1' } },
@@ -35,7 +50,12 @@ export const SWITCHES: readonly SwitchDefinition[] = [
   { name: 'signature_form', dialect: 18, values: ['base64', 'hex'] },
   { name: 'id_comparison', dialect: 19, values: ['exact', 'case_blind', 'trimmed'] },
   { name: 'partial_apply', dialect: 20, values: ['off', 'on'] },
-  { name: 'delete_reach', dialect: 21, values: ['user', 'identifier'], spellings: { whole_user: 'user', whole_user_by_any_key: 'user', that_identifier: 'identifier' } },
+  {
+    name: 'delete_reach',
+    dialect: 21,
+    values: ['user', 'identifier'],
+    spellings: { whole_user: 'user', whole_user_by_any_key: 'user', that_identifier: 'identifier' },
+  },
   { name: 'operation_errors', dialect: 22, values: ['aligned', 'flat'] },
   { name: 'ads_error_codes', dialect: 23, values: ['string', 'integer'] },
   { name: 'phone_plus', dialect: 24, values: ['yes', 'no'] },
@@ -95,9 +115,14 @@ function find(name: string): SwitchDefinition {
 }
 
 function valueOf(definition: SwitchDefinition, value: unknown): string {
-  if (value === true || value === false) return valueOf(definition, definition.values.includes('on') ? (value ? 'on' : 'off') : value ? 'yes' : 'no')
-  const text = String(value).toLowerCase().replaceAll(/[^a-z0-9]+/g, '_')
+  if (value === true || value === false)
+    return valueOf(definition, definition.values.includes('on') ? (value ? 'on' : 'off') : value ? 'yes' : 'no')
+  const text = String(value)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '_')
   const chosen = definition.spellings?.[text] ?? text
   if (definition.values.includes(chosen) || (definition.number === true && /^\d+$/.test(chosen))) return chosen
-  throw new SwitchError(`switch "${definition.name}" is one of: ${definition.values.join(', ')}${definition.number === true ? ', or a whole number' : ''}`)
+  throw new SwitchError(
+    `switch "${definition.name}" is one of: ${definition.values.join(', ')}${definition.number === true ? ', or a whole number' : ''}`,
+  )
 }

@@ -8,7 +8,12 @@ export function parseTimestamp(text: string): number | undefined {
   const at = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second))
   const date = new Date(at)
   // Date.UTC rolls 31 April over; such a date is refused instead.
-  const real = date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day) && Number(hour) < 24 && Number(minute) < 60 && Number(second) < 60
+  const real =
+    date.getUTCMonth() === Number(month) - 1 &&
+    date.getUTCDate() === Number(day) &&
+    Number(hour) < 24 &&
+    Number(minute) < 60 &&
+    Number(second) < 60
   if (!real) return undefined
   return at - offsetMs(zone)
 }

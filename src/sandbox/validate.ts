@@ -41,7 +41,10 @@ export function validate(endpoint: Endpoint, input: RequestInput): Validated {
     // The core host's own OAuth endpoints may be sent protocol parameters in the form; elsewhere they are unknown.
     if (parameter === undefined && name.startsWith('oauth_') && endpoint.host === 'core') continue
     if (parameter === undefined || parameter.in === 'body') {
-      errors.push({ ...invalidParameter(name, 'a parameter of this endpoint', value, 'unknown parameter'), message: `"${name}" is not a parameter of this endpoint` })
+      errors.push({
+        ...invalidParameter(name, 'a parameter of this endpoint', value, 'unknown parameter'),
+        message: `"${name}" is not a parameter of this endpoint`,
+      })
       continue
     }
     if (parameter.in === 'path') {
@@ -67,13 +70,21 @@ export function validate(endpoint: Endpoint, input: RequestInput): Validated {
     if (given.has(parameter.name)) {
       if (params[parameter.name] !== undefined) echo[parameter.name] = echoed(parameter, params[parameter.name])
     } else if (parameter.default !== undefined) params[parameter.name] = defaultOf(parameter)
-    else if (parameter.required === true && parameter.in !== 'path' && !(parameter.in === 'body' && bareArray)) errors.push(missingParameter(parameter.name))
+    else if (parameter.required === true && parameter.in !== 'path' && !(parameter.in === 'body' && bareArray))
+      errors.push(missingParameter(parameter.name))
   }
   checkConditions(endpoint, params, given, errors)
   return { params, given, echo, errors }
 }
 
-function takeBody(endpoint: Endpoint, body: unknown, byName: ReadonlyMap<string, Parameter>, params: Record<string, unknown>, given: Set<string>, errors: AdsError[]): void {
+function takeBody(
+  endpoint: Endpoint,
+  body: unknown,
+  byName: ReadonlyMap<string, Parameter>,
+  params: Record<string, unknown>,
+  given: Set<string>,
+  errors: AdsError[],
+): void {
   if (endpoint.body !== 'json' || body === undefined) return
   if (endpoint.bodyIs === 'array') {
     if (!Array.isArray(body)) errors.push(invalidParameter('body', 'array', ''))
@@ -91,7 +102,10 @@ function takeBody(endpoint: Endpoint, body: unknown, byName: ReadonlyMap<string,
   for (const [name, value] of Object.entries(body)) {
     const parameter = byName.get(name)
     if (parameter === undefined || parameter.in !== 'body') {
-      errors.push({ ...invalidParameter(name, 'a field of this body', '', 'unknown field'), message: `"${name}" is not a field of this body` })
+      errors.push({
+        ...invalidParameter(name, 'a field of this body', '', 'unknown field'),
+        message: `"${name}" is not a field of this body`,
+      })
       continue
     }
     given.add(name)
@@ -148,16 +162,24 @@ function decode(parameter: Parameter, text: string): Decoded {
       return { value: text }
     }
     case 'enum':
-      return parameter.values === undefined || parameter.values.includes(text) ? { value: text } : wrong(`one of ${parameter.values.join(', ')}`)
+      return parameter.values === undefined || parameter.values.includes(text)
+        ? { value: text }
+        : wrong(`one of ${parameter.values.join(', ')}`)
     case 'boolean':
-      return text === 'true' || text === '1' || text === 't' ? { value: true } : text === 'false' || text === '0' || text === 'f' ? { value: false } : wrong('boolean')
+      return text === 'true' || text === '1' || text === 't'
+        ? { value: true }
+        : text === 'false' || text === '0' || text === 'f'
+          ? { value: false }
+          : wrong('boolean')
     case 'integer':
     case 'long': {
       if (!/^-?\d{1,19}$/.test(text)) return wrong(parameter.type)
       const value = BigInt(text)
       if (BigInt.asIntN(64, value) !== value) return wrong(parameter.type)
       if ((parameter.min !== undefined && value < BigInt(parameter.min)) || (parameter.max !== undefined && value > BigInt(parameter.max)))
-        return wrong(`${parameter.type}${parameter.min === undefined ? '' : ` from ${parameter.min}`}${parameter.max === undefined ? '' : ` to ${parameter.max}`}`)
+        return wrong(
+          `${parameter.type}${parameter.min === undefined ? '' : ` from ${parameter.min}`}${parameter.max === undefined ? '' : ` to ${parameter.max}`}`,
+        )
       return { value: parameter.type === 'long' ? value : Number(value) }
     }
     case 'timestamp':
@@ -171,8 +193,11 @@ function decode(parameter: Parameter, text: string): Decoded {
     case 'csv-enum': {
       const items = text.split(',').map((item) => item.trim())
       if (items.some((item) => item === '')) return wrong('comma-separated list')
-      if (parameter.maxItems !== undefined && items.length > parameter.maxItems) return { error: invalidParameter(name, `at most ${parameter.maxItems} items`, `${items.length} items`) }
-      const unknown = items.find((item) => parameter.type === 'csv-enum' && parameter.values !== undefined && !parameter.values.includes(item))
+      if (parameter.maxItems !== undefined && items.length > parameter.maxItems)
+        return { error: invalidParameter(name, `at most ${parameter.maxItems} items`, `${items.length} items`) }
+      const unknown = items.find(
+        (item) => parameter.type === 'csv-enum' && parameter.values !== undefined && !parameter.values.includes(item),
+      )
       if (unknown !== undefined) return { error: invalidParameter(name, `any of ${parameter.values?.join(', ') ?? ''}`, unknown) }
       return { value: items }
     }
@@ -197,7 +222,11 @@ function checkRule(rule: Rule, params: Record<string, unknown>, present: (name: 
   if (rule.kind === 'other') return
   const there = rule.names.filter(present)
   const inclusive = (): void => {
-    errors.push({ code: 'INCLUSIVE_PARAMETERS', message: `${rule.names.map((name) => `"${name}"`).join(' and ')} go together`, parameter: rule.names.find((name) => !present(name)) ?? '' })
+    errors.push({
+      code: 'INCLUSIVE_PARAMETERS',
+      message: `${rule.names.map((name) => `"${name}"`).join(' and ')} go together`,
+      parameter: rule.names.find((name) => !present(name)) ?? '',
+    })
   }
   switch (rule.kind) {
     case 'exclusive':
@@ -207,18 +236,32 @@ function checkRule(rule: Rule, params: Record<string, unknown>, present: (name: 
       if (there.length > 0 && there.length < rule.names.length) inclusive()
       return
     case 'one-of':
-      if (there.length === 0) errors.push({ ...missingParameter(rule.names[0] ?? ''), message: `one of ${rule.names.map((name) => `"${name}"`).join(', ')} is required` })
+      if (there.length === 0)
+        errors.push({
+          ...missingParameter(rule.names[0] ?? ''),
+          message: `one of ${rule.names.map((name) => `"${name}"`).join(', ')} is required`,
+        })
       return
     case 'exactly-one':
-      if (there.length === 0) errors.push({ ...missingParameter(rule.names[0] ?? ''), message: `exactly one of ${rule.names.map((name) => `"${name}"`).join(', ')} is required` })
+      if (there.length === 0)
+        errors.push({
+          ...missingParameter(rule.names[0] ?? ''),
+          message: `exactly one of ${rule.names.map((name) => `"${name}"`).join(', ')} is required`,
+        })
       else if (there.length > 1) errors.push(exclusiveParameters(there))
       return
     case 'required-if': {
       const { when } = rule
       const value = params[when.name]
-      const is = when.is === undefined || (Array.isArray(value) ? value.some((item) => when.is?.includes(String(item))) : value !== undefined && when.is.includes(textOf(value)))
+      const is =
+        when.is === undefined ||
+        (Array.isArray(value)
+          ? value.some((item) => when.is?.includes(String(item)))
+          : value !== undefined && when.is.includes(textOf(value)))
       const holds = is && (when.absent !== true || !present(when.name)) && (when.present !== true || present(when.name))
-      if (holds) for (const name of rule.names) if (!present(name) && !errors.some((error) => error.parameter === name)) errors.push(missingParameter(name))
+      if (holds)
+        for (const name of rule.names)
+          if (!present(name) && !errors.some((error) => error.parameter === name)) errors.push(missingParameter(name))
     }
   }
 }
@@ -230,7 +273,8 @@ function echoed(parameter: Parameter, value: unknown): unknown {
 }
 
 function defaultOf(parameter: Parameter): unknown {
-  if (typeof parameter.default === 'string' && (parameter.type === 'csv' || parameter.type === 'csv-enum')) return parameter.default.split(',')
+  if (typeof parameter.default === 'string' && (parameter.type === 'csv' || parameter.type === 'csv-enum'))
+    return parameter.default.split(',')
   if (typeof parameter.default === 'number' && parameter.type === 'long') return BigInt(parameter.default)
   return parameter.default
 }
@@ -241,7 +285,8 @@ function known(endpoint: Endpoint): ReadonlyMap<string, Parameter> {
   let found = KNOWN.get(endpoint)
   if (found === undefined) {
     const byName = new Map(endpoint.parameters.map((parameter) => [parameter.name, parameter]))
-    for (const [, name = ''] of endpoint.path.matchAll(/:(\w+)/g)) if (!byName.has(name)) byName.set(name, { name, in: 'path', type: 'string' })
+    for (const [, name = ''] of endpoint.path.matchAll(/:(\w+)/g))
+      if (!byName.has(name)) byName.set(name, { name, in: 'path', type: 'string' })
     found = byName
     KNOWN.set(endpoint, found)
   }

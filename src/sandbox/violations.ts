@@ -75,7 +75,8 @@ export class Watch {
     const wait = this.#waits.get(`${entry.endpoint ?? ''} ${caller}`)
     if (wait === undefined) return
     const now = this.#now()
-    if (now < wait.until && now > wait.toldAt + GRACE_MS) this.#violate(entry, 'request_during_retry_after', `${Math.ceil((wait.until - now) / 1000)} s too early`)
+    if (now < wait.until && now > wait.toldAt + GRACE_MS)
+      this.#violate(entry, 'request_during_retry_after', `${Math.ceil((wait.until - now) / 1000)} s too early`)
     else if (now >= wait.until) this.#waits.delete(`${entry.endpoint ?? ''} ${caller}`)
   }
 
@@ -90,7 +91,8 @@ export class Watch {
     const [small, large] = mine.carried.keys.length < other.carried.keys.length ? [mine, other] : [other, mine]
     large.keySet ??= new Set(large.carried.keys)
     const set = large.keySet
-    if (small.carried.keys.some((key) => set.has(key))) this.#violate(mine.entry, 'two_in_flight_for_one_key', `overlaps request ${other.entry.seq}`)
+    if (small.carried.keys.some((key) => set.has(key)))
+      this.#violate(mine.entry, 'two_in_flight_for_one_key', `overlaps request ${other.entry.seq}`)
   }
 
   #sameBody(entry: LedgerEntry): void {
@@ -117,5 +119,9 @@ export function looksLikeEmail(text: string): boolean {
 
 /** Looks like a phone number with its plus sign or separators: digits alone are ids. */
 export function looksLikePhone(text: string): boolean {
-  return /^\s*(?:\+|%2B|00)?[\s(]*\d[\d\s().-]{6,20}\d\s*$/i.test(text) && text.replaceAll(/\D/g, '').length <= 15 && /[+\s().-]|%2B|^0/i.test(text)
+  return (
+    /^\s*(?:\+|%2B|00)?[\s(]*\d[\d\s().-]{6,20}\d\s*$/i.test(text) &&
+    text.replaceAll(/\D/g, '').length <= 15 &&
+    /[+\s().-]|%2B|^0/i.test(text)
+  )
 }

@@ -37,7 +37,9 @@ export function judgeCompleteness(facts: EndFacts): Completeness {
       return judgeOpenEnd(facts) ?? proven('row count met')
     case 'trailer':
       if (format.trailerRows === undefined) return unproven('the trailer row is missing')
-      return format.trailerRows === format.rowCount ? proven('trailer row met') : unproven(`the trailer row announces ${format.trailerRows} rows, ${format.rowCount} were read`)
+      return format.trailerRows === format.rowCount
+        ? proven('trailer row met')
+        : unproven(`the trailer row announces ${format.trailerRows} rows, ${format.rowCount} were read`)
     case 'marker':
       return facts.witness?.found === true ? proven('done marker found') : unproven('the done marker is missing')
     case 'manifest':
@@ -60,7 +62,8 @@ function judgeOpenEnd({ format, transport, previous }: EndFacts): Completeness |
   if (format.doubt !== undefined) return unproven(format.doubt)
   if (previous === undefined) return undefined
   // A table without a row may have been cut in its header; with rows behind it the header is whole.
-  if (format.rowCount === 0 && previous.columns.some((column) => !format.columns.includes(column))) return unproven('the header is not whole and no row follows')
+  if (format.rowCount === 0 && previous.columns.some((column) => !format.columns.includes(column)))
+    return unproven('the header is not whole and no row follows')
   const ended = previous.finalNewline
   if (transport.endsAsBefore !== true || ended === null || ended === format.finalNewline) return undefined
   return unproven(
@@ -72,10 +75,14 @@ function judgeOpenEnd({ format, transport, previous }: EndFacts): Completeness |
 
 function judgeManifest({ witness, format, bytes, sha256 }: EndFacts): Completeness {
   if (witness?.found !== true) return unproven('the manifest is missing or cannot be read')
-  if (witness.rows === undefined && witness.bytes === undefined && witness.sha256 === undefined) return unproven('the manifest names neither rows, bytes nor sha256')
-  if (witness.rows !== undefined && witness.rows !== format.rowCount) return unproven(`the manifest announces ${witness.rows} rows, ${format.rowCount} were read`)
-  if (witness.bytes !== undefined && witness.bytes !== bytes) return unproven(`the manifest announces ${witness.bytes} bytes, ${bytes} were read`)
-  if (witness.sha256 !== undefined && witness.sha256.toLowerCase() !== sha256) return unproven('the manifest names another digest than the file has')
+  if (witness.rows === undefined && witness.bytes === undefined && witness.sha256 === undefined)
+    return unproven('the manifest names neither rows, bytes nor sha256')
+  if (witness.rows !== undefined && witness.rows !== format.rowCount)
+    return unproven(`the manifest announces ${witness.rows} rows, ${format.rowCount} were read`)
+  if (witness.bytes !== undefined && witness.bytes !== bytes)
+    return unproven(`the manifest announces ${witness.bytes} bytes, ${bytes} were read`)
+  if (witness.sha256 !== undefined && witness.sha256.toLowerCase() !== sha256)
+    return unproven('the manifest names another digest than the file has')
   return proven('manifest met')
 }
 

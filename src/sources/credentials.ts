@@ -7,7 +7,11 @@ import { RunError } from '../errors.ts'
  *
  * @throws RunError SOURCE_CREDENTIALS when the variable is named but not set; the message holds names, never values
  */
-export function readCredential(key: string, names: Readonly<Record<string, string>> | undefined, env: Readonly<Record<string, string | undefined>>): string | undefined {
+export function readCredential(
+  key: string,
+  names: Readonly<Record<string, string>> | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+): string | undefined {
   const name = names?.[key]
   if (name === undefined) return undefined
   const value = env[name]
@@ -17,8 +21,15 @@ export function readCredential(key: string, names: Readonly<Record<string, strin
     try {
       return readFileSync(file, 'utf8').trim()
     } catch (error) {
-      throw new RunError('SOURCE_CREDENTIALS', `the file named by ${name}_FILE cannot be read`, { where: `credentials.${key}`, mend: 'Check the path and the rights of the secret file.', cause: error })
+      throw new RunError('SOURCE_CREDENTIALS', `the file named by ${name}_FILE cannot be read`, {
+        where: `credentials.${key}`,
+        mend: 'Check the path and the rights of the secret file.',
+        cause: error,
+      })
     }
   }
-  throw new RunError('SOURCE_CREDENTIALS', `the environment variable ${name} is not set`, { where: `credentials.${key}`, mend: `Set ${name}, or ${name}_FILE to a file that holds the secret.` })
+  throw new RunError('SOURCE_CREDENTIALS', `the environment variable ${name} is not set`, {
+    where: `credentials.${key}`,
+    mend: `Set ${name}, or ${name}_FILE to a file that holds the secret.`,
+  })
 }

@@ -19,7 +19,8 @@ export async function hashSource(definition: SourceDefinition): Promise<SourceHa
 export async function hashSource(definition: SourceDefinition, expectedBytes: number): Promise<SourceHash | 'other size' | undefined>
 export async function hashSource(definition: SourceDefinition, expectedBytes?: number): Promise<SourceHash | 'other size' | undefined> {
   if (!isLocalFile(definition.uri)) return undefined
-  if (expectedBytes !== undefined && (await stat(await findFile(definition.uri)).catch(() => undefined))?.size !== expectedBytes) return 'other size'
+  if (expectedBytes !== undefined && (await stat(await findFile(definition.uri)).catch(() => undefined))?.size !== expectedBytes)
+    return 'other size'
   const stream = await openLocalFile(definition.uri, { reuseBuffer: true })
   try {
     const hash = createHash('sha256')

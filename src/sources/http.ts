@@ -119,7 +119,11 @@ class HttpFetcher {
 
   async #follow(from: number, validator: string | undefined): Promise<Dispatcher.ResponseData> {
     for (let hops = 0; ; hops++) {
-      const answer = await request(this.#url.href, { dispatcher: this.#agent, signal: this.#signal, headers: this.#headers(from, validator) })
+      const answer = await request(this.#url.href, {
+        dispatcher: this.#agent,
+        signal: this.#signal,
+        headers: this.#headers(from, validator),
+      })
       if (![301, 302, 303, 307, 308].includes(answer.statusCode)) return answer
       await answer.body.dump().catch(() => undefined)
       this.#url = this.#redirected(header(answer, 'location'), hops)
@@ -127,15 +131,18 @@ class HttpFetcher {
   }
 
   #redirected(location: string | undefined, hops: number): URL {
-    const refuse = (what: string) => new RunError('SOURCE_REFUSED', what, { where: this.label, mend: 'Name the final address of the feed in `source.url`.' })
+    const refuse = (what: string) =>
+      new RunError('SOURCE_REFUSED', what, { where: this.label, mend: 'Name the final address of the feed in `source.url`.' })
     if (hops >= maxRedirects) throw refuse(`more than ${maxRedirects} redirects`)
     if (location === undefined || !URL.canParse(location, this.#url.href)) throw refuse('a redirect without a usable address')
     const target = new URL(location, this.#url).href
     const next = checkUrl(target, this.#allows(target))
     // Once this machine was named, nothing private but it: the look-up of a name would not tell any more.
-    if (this.#own !== undefined && next.origin !== this.#own && !this.#definition.allowPrivate) throw refuse('a redirect from this machine to another address')
+    if (this.#own !== undefined && next.origin !== this.#own && !this.#definition.allowPrivate)
+      throw refuse('a redirect from this machine to another address')
     if (this.#url.protocol === 'https:' && next.protocol !== 'https:') throw refuse('a redirect from https to http')
-    if (next.origin !== this.#url.origin && Object.keys(this.#credentials).length > 0) throw refuse('a redirect to another host, with credentials')
+    if (next.origin !== this.#url.origin && Object.keys(this.#credentials).length > 0)
+      throw refuse('a redirect to another host, with credentials')
     return next
   }
 
@@ -180,7 +187,7 @@ class ResumableBody {
 
   async *read(): AsyncGenerator<Buffer> {
     let answer = this.#first
-    for (let cuts = 0; ; ) {
+    for (let cuts = 0; ;) {
       const before = this.#received
       try {
         for await (const chunk of answer.body) {
@@ -207,7 +214,8 @@ class ResumableBody {
     const etag = header(this.#first, 'etag')
     const lastModified = header(this.#first, 'last-modified')
     const chunked = /chunked/i.test(header(this.#first, 'transfer-encoding') ?? '')
-    const proof = this.#digests.length > 0 ? 'digest met' : this.#length !== undefined ? 'content-length met' : chunked ? 'chunked end' : undefined
+    const proof =
+      this.#digests.length > 0 ? 'digest met' : this.#length !== undefined ? 'content-length met' : chunked ? 'chunked end' : undefined
     return {
       ...(proof === undefined ? { reason: 'the server ended the answer by closing the connection, without a length' } : { proof }),
       ...(etag === undefined ? {} : { etag }),
@@ -222,18 +230,29 @@ class ResumableBody {
     if (answer.statusCode === 206 && header(answer, 'content-range')?.startsWith(`bytes ${this.#received}-`) === true) return answer
     await answer.body.dump().catch(() => undefined)
     if (answer.statusCode === 206) throw this.#cut(cause)
-    throw new RunError('SOURCE_CHANGED', 'the feed changed, or the server cannot resume, after the connection was cut', { where: this.#fetcher.label, mend: 'Run again.', cause })
+    throw new RunError('SOURCE_CHANGED', 'the feed changed, or the server cannot resume, after the connection was cut', {
+      where: this.#fetcher.label,
+      mend: 'Run again.',
+      cause,
+    })
   }
 
   #checkDigests(): void {
     for (const { hash, expected } of this.#digests) {
       if (hash.digest().equals(expected)) continue
-      throw new RunError('DIGEST_MISMATCH', 'the bytes do not have the digest that the server declared', { where: this.#fetcher.label, mend: 'Run again; if it stays, ask whoever serves the feed.' })
+      throw new RunError('DIGEST_MISMATCH', 'the bytes do not have the digest that the server declared', {
+        where: this.#fetcher.label,
+        mend: 'Run again; if it stays, ask whoever serves the feed.',
+      })
     }
   }
 
   #cut(cause: unknown): RunError {
-    return new RunError('FILE_TRUNCATED', `the connection was cut after ${this.#received} bytes`, { where: this.#fetcher.label, mend: 'Run again; the server should send a length and an ETag so that downloads can be resumed.', cause })
+    return new RunError('FILE_TRUNCATED', `the connection was cut after ${this.#received} bytes`, {
+      where: this.#fetcher.label,
+      mend: 'Run again; the server should send a length and an ETag so that downloads can be resumed.',
+      cause,
+    })
   }
 }
 
@@ -243,7 +262,9 @@ function header(answer: Dispatcher.ResponseData, name: string): string | undefin
 }
 
 /** Whole-entity digests: Repr-Digest (RFC 9530), Content-Digest on a whole answer, the older Digest, Content-MD5. */
-function declaredDigests(answer: Dispatcher.ResponseData): readonly { readonly algorithm: 'sha256' | 'sha512' | 'md5'; readonly expected: Buffer }[] {
+function declaredDigests(
+  answer: Dispatcher.ResponseData,
+): readonly { readonly algorithm: 'sha256' | 'sha512' | 'md5'; readonly expected: Buffer }[] {
   const found: { algorithm: 'sha256' | 'sha512' | 'md5'; expected: Buffer }[] = []
   for (const name of ['repr-digest', 'content-digest']) {
     for (const match of (header(answer, name) ?? '').matchAll(/(sha-256|sha-512)=:([A-Za-z0-9+/=]+):/g)) {
@@ -264,7 +285,8 @@ function credentialHeaders(definition: SourceDefinition, env: Readonly<Record<st
   const headers: Record<string, string> = {}
   const username = readCredential('username', credentials, env)
   const password = readCredential('password', credentials, env)
-  if (username !== undefined || password !== undefined) headers['authorization'] = `Basic ${Buffer.from(`${username ?? ''}:${password ?? ''}`).toString('base64')}`
+  if (username !== undefined || password !== undefined)
+    headers['authorization'] = `Basic ${Buffer.from(`${username ?? ''}:${password ?? ''}`).toString('base64')}`
   const token = readCredential('token', credentials, env)
   if (token !== undefined) headers['authorization'] = `Bearer ${token}`
   for (const key of Object.keys(credentials ?? {})) {
@@ -278,19 +300,33 @@ function credentialHeaders(definition: SourceDefinition, env: Readonly<Record<st
 /** Retry-After in seconds or as a date, at most a minute; else doubling from the base. */
 function waitMs(answer: Dispatcher.ResponseData, attempt: number, backoffMs: number): number {
   const asked = header(answer, 'retry-after')
-  const ms = asked === undefined ? Number.NaN : /^\d+$/.test(asked) ? Number(asked) * 1000 : Date.parse(asked) - Date.parse(header(answer, 'date') ?? asked)
+  const ms =
+    asked === undefined
+      ? Number.NaN
+      : /^\d+$/.test(asked)
+        ? Number(asked) * 1000
+        : Date.parse(asked) - Date.parse(header(answer, 'date') ?? asked)
   return Number.isFinite(ms) && ms >= 0 ? Math.min(ms, 60_000) : backoffMs * 2 ** (attempt - 1)
 }
 
 function statusError(status: number, where: string): RunError {
-  if (status === 401 || status === 403) return new RunError('SOURCE_DENIED', `the server answered ${status}`, { where, mend: 'Check the credentials of this source.' })
-  if (status === 404 || status === 410) return new RunError('SOURCE_MISSING', `the server answered ${status}`, { where, mend: 'Check the address in `source.url`.' })
-  return new RunError('SOURCE_UNAVAILABLE', `the server answered ${status}`, { where, mend: 'Try again later; if it stays, ask whoever serves the feed.' })
+  if (status === 401 || status === 403)
+    return new RunError('SOURCE_DENIED', `the server answered ${status}`, { where, mend: 'Check the credentials of this source.' })
+  if (status === 404 || status === 410)
+    return new RunError('SOURCE_MISSING', `the server answered ${status}`, { where, mend: 'Check the address in `source.url`.' })
+  return new RunError('SOURCE_UNAVAILABLE', `the server answered ${status}`, {
+    where,
+    mend: 'Try again later; if it stays, ask whoever serves the feed.',
+  })
 }
 
 function unavailable(error: unknown, where: string): RunError {
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? ` (${error.code})` : ''
-  return new RunError('SOURCE_UNAVAILABLE', `the source cannot be reached${code}`, { where, mend: 'Check the address, the certificate and the network; then run again.', cause: error })
+  return new RunError('SOURCE_UNAVAILABLE', `the source cannot be reached${code}`, {
+    where,
+    mend: 'Check the address, the certificate and the network; then run again.',
+    cause: error,
+  })
 }
 
 /** The lookup's refusal comes wrapped by the client. */

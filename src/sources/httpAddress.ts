@@ -20,13 +20,18 @@ export function checkUrl(text: string, allowPrivate: boolean): URL {
   const url = new URL(text)
   const where = safeLabel(url)
   if (url.protocol !== 'https:' && url.protocol !== 'http:') throw refused(`an address of the kind ${url.protocol}`, where)
-  if (url.username !== '' || url.password !== '') throw refused('an address with credentials inside', where, 'Name environment variables under `source.credentials` instead.')
+  if (url.username !== '' || url.password !== '')
+    throw refused('an address with credentials inside', where, 'Name environment variables under `source.credentials` instead.')
   if (allowPrivate) return url
-  if (url.protocol === 'http:') throw refused('plain http', where, 'Use https, or set `allow_private: true` for a source in your own network.')
-  if (!ports.has(url.port)) throw refused(`port ${url.port}`, where, 'Serve the feed on 443, or set `allow_private: true` for a source in your own network.')
+  if (url.protocol === 'http:')
+    throw refused('plain http', where, 'Use https, or set `allow_private: true` for a source in your own network.')
+  if (!ports.has(url.port))
+    throw refused(`port ${url.port}`, where, 'Serve the feed on 443, or set `allow_private: true` for a source in your own network.')
   const host = url.hostname.replace(/^\[|\]$/g, '')
-  if (isIP(host) !== 0 && isPrivateAddress(host)) throw refused('a private address', where, 'Set `allow_private: true` for a source in your own network.')
-  if (/(^|\.)localhost\.?$/i.test(host)) throw refused('this machine itself', where, 'Set `allow_private: true` for a source in your own network.')
+  if (isIP(host) !== 0 && isPrivateAddress(host))
+    throw refused('a private address', where, 'Set `allow_private: true` for a source in your own network.')
+  if (/(^|\.)localhost\.?$/i.test(host))
+    throw refused('this machine itself', where, 'Set `allow_private: true` for a source in your own network.')
   return url
 }
 
@@ -47,7 +52,11 @@ export function checkedLookup(allowPrivate: boolean): LookupFunction {
       const usable = allowPrivate ? found : found.filter(({ address }) => !isPrivateAddress(address))
       const [first] = usable
       if (first === undefined) {
-        const refusal = refused('a name that leads to a private address', hostname, 'Set `allow_private: true` for a source in your own network.')
+        const refusal = refused(
+          'a name that leads to a private address',
+          hostname,
+          'Set `allow_private: true` for a source in your own network.',
+        )
         return callback(refusal, [])
       }
       if (options.all === true) callback(null, usable)

@@ -33,7 +33,10 @@ export async function openLocalFile(uri: string, options: { readonly reuseBuffer
       const now = await file.stat({ bigint: true })
       const atPath = await stat(path, { bigint: true }).catch(() => undefined)
       if (now.size !== opened.size || now.mtimeNs !== opened.mtimeNs || atPath?.ino !== opened.ino || atPath.dev !== opened.dev) {
-        throw new RunError('SOURCE_CHANGED', 'the file changed while it was read', { where: path, mend: 'Run again once the export is finished; write exports under another name and rename them.' })
+        throw new RunError('SOURCE_CHANGED', 'the file changed while it was read', {
+          where: path,
+          mend: 'Run again once the export is finished; write exports under another name and rename them.',
+        })
       }
       return { proof: 'file unchanged while read', endsAsBefore: true }
     },
@@ -48,16 +51,22 @@ export async function findFile(uri: string): Promise<string> {
   const path = uri.startsWith('file:') ? pathOfUrl(uri) : uri
   if (!isAbsolute(path)) {
     const below = relative(process.cwd(), resolve(path))
-    if (below === '..' || below.startsWith(`..${sep}`)) throw refused('a relative path that leaves the working directory', uri, 'Write the absolute path if you mean it.')
+    if (below === '..' || below.startsWith(`..${sep}`))
+      throw refused('a relative path that leaves the working directory', uri, 'Write the absolute path if you mean it.')
   }
   if (!/[*?[{]/.test(path) || (await lstat(path).catch(() => undefined)) !== undefined) return resolve(path)
   let newest: { readonly path: string; readonly at: bigint } | undefined
   for await (const match of glob(path)) {
     const found = await stat(match, { bigint: true }).catch(() => undefined)
     if (found?.isFile() !== true) continue
-    if (newest === undefined || found.mtimeNs > newest.at || (found.mtimeNs === newest.at && match > newest.path)) newest = { path: match, at: found.mtimeNs }
+    if (newest === undefined || found.mtimeNs > newest.at || (found.mtimeNs === newest.at && match > newest.path))
+      newest = { path: match, at: found.mtimeNs }
   }
-  if (newest === undefined) throw new RunError('SOURCE_MISSING', 'no file matches the pattern', { where: uri, mend: 'Check the folder and the pattern in `source.url`.' })
+  if (newest === undefined)
+    throw new RunError('SOURCE_MISSING', 'no file matches the pattern', {
+      where: uri,
+      mend: 'Check the folder and the pattern in `source.url`.',
+    })
   return resolve(newest.path)
 }
 
@@ -68,7 +77,8 @@ async function openChecked(path: string, uri: string): Promise<FileHandle> {
   const link = await lstat(path)
   if (link.isSymbolicLink()) {
     const folder = await realpath(dirname(path))
-    if (real !== folder && !real.startsWith(folder.endsWith(sep) ? folder : folder + sep)) throw refused('a symbolic link that leads out of its folder', uri, 'Name the file itself.')
+    if (real !== folder && !real.startsWith(folder.endsWith(sep) ? folder : folder + sep))
+      throw refused('a symbolic link that leads out of its folder', uri, 'Name the file itself.')
   }
   if (/^\/(proc|sys|dev)(\/|$)/.test(real)) throw refused('a file of the operating system', uri)
   // O_NONBLOCK: opening a FIFO must not wait for its writer; O_NOFOLLOW: the link may not be swapped in after the check.
@@ -78,7 +88,13 @@ async function openChecked(path: string, uri: string): Promise<FileHandle> {
   const found = await file.stat()
   if (found.isFile()) return file
   await file.close()
-  throw refused(found.isDirectory() ? 'a folder' : 'no regular file', uri, found.isDirectory() ? 'Name a file, or a pattern such as `exports/*.csv` for the newest.' : 'Name a regular file, or `-` for standard input.')
+  throw refused(
+    found.isDirectory() ? 'a folder' : 'no regular file',
+    uri,
+    found.isDirectory()
+      ? 'Name a file, or a pattern such as `exports/*.csv` for the newest.'
+      : 'Name a regular file, or `-` for standard input.',
+  )
 }
 
 async function* readChunks(file: FileHandle): AsyncGenerator<Buffer> {
@@ -104,15 +120,28 @@ function pathOfUrl(uri: string): string {
   try {
     return fileURLToPath(uri)
   } catch (error) {
-    throw new RunError('SOURCE_REFUSED', 'the file address names another host or cannot be read', { where: uri, mend: 'Write the path itself.', cause: error })
+    throw new RunError('SOURCE_REFUSED', 'the file address names another host or cannot be read', {
+      where: uri,
+      mend: 'Write the path itself.',
+      cause: error,
+    })
   }
 }
 
 function openError(error: unknown, path: string): RunError {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
-  if (code === 'EACCES' || code === 'EPERM') return new RunError('SOURCE_FORBIDDEN', 'the file may not be read', { where: path, mend: 'Give the user that runs this the right to read the file.', cause: error })
+  if (code === 'EACCES' || code === 'EPERM')
+    return new RunError('SOURCE_FORBIDDEN', 'the file may not be read', {
+      where: path,
+      mend: 'Give the user that runs this the right to read the file.',
+      cause: error,
+    })
   if (code === 'ELOOP') return refused('a symbolic link that was put in place while it was opened', path)
-  return new RunError('SOURCE_MISSING', 'the file does not exist', { where: path, mend: 'Check `source.url` and the working directory.', cause: error })
+  return new RunError('SOURCE_MISSING', 'the file does not exist', {
+    where: path,
+    mend: 'Check `source.url` and the working directory.',
+    cause: error,
+  })
 }
 
 function refused(what: string, where: string, mend = 'Name an ordinary file.'): RunError {

@@ -44,7 +44,10 @@ async function openBytes(definition: SourceDefinition, context: SourceContext): 
   // Loaded where they are needed: most pipelines never are.
   if (/^sftp:/i.test(uri)) return (await import('./sftp.ts')).openSftp(definition, context.env)
   if (/^s3:/i.test(uri)) return (await import('./s3.ts')).openS3(definition, context)
-  throw new RunError('SOURCE_REFUSED', 'the kind of this source address is not known', { where: uri.slice(0, uri.indexOf(':') + 1), mend: 'Use a path, `file:`, `https:`, `sftp:`, `s3:`, `postgres:` or `-`.' })
+  throw new RunError('SOURCE_REFUSED', 'the kind of this source address is not known', {
+    where: uri.slice(0, uri.indexOf(':') + 1),
+    mend: 'Use a path, `file:`, `https:`, `sftp:`, `s3:`, `postgres:` or `-`.',
+  })
 }
 
 async function readStream(stream: ByteStream, definition: SourceDefinition, context: SourceContext): Promise<OpenedSource> {
@@ -57,13 +60,22 @@ async function readStream(stream: ByteStream, definition: SourceDefinition, cont
       for await (const chunk of stream.chunks) {
         context.signal?.throwIfAborted()
         bytes += chunk.length
-        if (bytes > limits.compressedBytes) throw fileError('FILE_TOO_LARGE', `the source is larger than ${limits.compressedBytes} bytes`, { name, mend: 'Split the export, or send it packed.' })
+        if (bytes > limits.compressedBytes)
+          throw fileError('FILE_TOO_LARGE', `the source is larger than ${limits.compressedBytes} bytes`, {
+            name,
+            mend: 'Split the export, or send it packed.',
+          })
         hash.update(chunk)
         yield chunk
       }
     })(),
   )
-  const opened = await openFormat(input, definition, { name, limits, ...(stream.charset === undefined ? {} : { charset: stream.charset }), ...(context.gate === undefined ? {} : { gate: context.gate }) })
+  const opened = await openFormat(input, definition, {
+    name,
+    limits,
+    ...(stream.charset === undefined ? {} : { charset: stream.charset }),
+    ...(context.gate === undefined ? {} : { gate: context.gate }),
+  })
   let facts: SourceFacts | undefined
   async function* rows(): AsyncGenerator<readonly Row[]> {
     try {
@@ -113,7 +125,11 @@ async function readStream(stream: ByteStream, definition: SourceDefinition, cont
 }
 
 function unchangedSource(definition: SourceDefinition, previous: SourceFacts | undefined): OpenedSource {
-  if (previous === undefined) throw new RunError('SOURCE_UNAVAILABLE', 'the server says that nothing changed, but nothing was read before', { where: definition.uri.replace(/\?.*$/, ''), mend: 'Run again.' })
+  if (previous === undefined)
+    throw new RunError('SOURCE_UNAVAILABLE', 'the server says that nothing changed, but nothing was read before', {
+      where: definition.uri.replace(/\?.*$/, ''),
+      mend: 'Run again.',
+    })
   return {
     unchanged: true,
     detected: undefined,

@@ -27,11 +27,21 @@ const textArrays = new Set([1007, 1009, 1015, 1016])
  */
 export async function openPostgres(definition: SourceDefinition, context: SourceContext): Promise<OpenedSource> {
   const { query } = definition
-  if (query === undefined) throw new RunError('SOURCE_QUERY', 'a postgres source needs a query', { where: 'source.query', mend: 'Add `query: select …` to the source.' })
+  if (query === undefined)
+    throw new RunError('SOURCE_QUERY', 'a postgres source needs a query', {
+      where: 'source.query',
+      mend: 'Add `query: select …` to the source.',
+    })
   const connectionString = connectionOf(definition, context.env)
   const label = labelOf(connectionString)
   const password = readCredential('password', definition.credentials, context.env)
-  const client = new pg.Client({ connectionString, application_name: 'sluice source', connectionTimeoutMillis: 15_000, ...(password === undefined ? {} : { password }), types: { getTypeParser: parserOf } })
+  const client = new pg.Client({
+    connectionString,
+    application_name: 'sluice source',
+    connectionTimeoutMillis: 15_000,
+    ...(password === undefined ? {} : { password }),
+    types: { getTypeParser: parserOf },
+  })
   // Reported by the query that is under way; without a listener Node would end the process.
   client.on('error', () => undefined)
   let closed = false
@@ -45,7 +55,11 @@ export async function openPostgres(definition: SourceDefinition, context: Source
     await client.query('begin transaction isolation level repeatable read read only')
     await client.query(`set local datestyle = 'ISO'; set local timezone = 'UTC'`)
     // The extended protocol takes one statement only, with or without parameters.
-    await client.query({ text: `declare sluice_source no scroll cursor for ${query.trim().replace(/;$/, '')}`, values: [...(definition.parameters ?? [])], queryMode: 'extended' } as pg.QueryConfig)
+    await client.query({
+      text: `declare sluice_source no scroll cursor for ${query.trim().replace(/;$/, '')}`,
+      values: [...(definition.parameters ?? [])],
+      queryMode: 'extended',
+    } as pg.QueryConfig)
   } catch (error) {
     await close()
     throw databaseError(error, label)
@@ -114,15 +128,27 @@ class QueryReading {
 
   #takeColumns(names: readonly string[]): void {
     this.#columns = names
-    if (new Set(names).size < names.length) throw fileError('FILE_DUPLICATE_COLUMN', 'the query gives one name to several columns', { name: this.#label, mend: 'Give every column its own name with `as`.' })
-    if (names.length > this.#limits.columns) throw fileError('FILE_TOO_MANY_COLUMNS', `the query has more than ${this.#limits.columns} columns`, { name: this.#label, mend: 'Select only the columns that are mapped.' })
+    if (new Set(names).size < names.length)
+      throw fileError('FILE_DUPLICATE_COLUMN', 'the query gives one name to several columns', {
+        name: this.#label,
+        mend: 'Give every column its own name with `as`.',
+      })
+    if (names.length > this.#limits.columns)
+      throw fileError('FILE_TOO_MANY_COLUMNS', `the query has more than ${this.#limits.columns} columns`, {
+        name: this.#label,
+        mend: 'Select only the columns that are mapped.',
+      })
   }
 
   #cells(values: readonly (Cell | null)[], line: number): readonly (Cell | undefined)[] {
     return values.map((value) => {
       if (value === null) return undefined
       if (typeof value === 'string' && value.length > this.#limits.fieldBytes) {
-        throw fileError('FILE_FIELD_TOO_LARGE', `a value is larger than ${this.#limits.fieldBytes} bytes`, { name: this.#label, at: `row ${line}`, mend: 'Shorten the value in the query.' })
+        throw fileError('FILE_FIELD_TOO_LARGE', `a value is larger than ${this.#limits.fieldBytes} bytes`, {
+          name: this.#label,
+          at: `row ${line}`,
+          mend: 'Shorten the value in the query.',
+        })
       }
       return value
     })
@@ -141,7 +167,11 @@ function connectionOf(definition: SourceDefinition, env: Readonly<Record<string,
   if (named !== undefined) return named
   if (!/^postgres(ql)?:\/*$/.test(definition.uri)) return definition.uri
   const own = env['DATABASE_URL']
-  if (own === undefined || own === '') throw new RunError('SOURCE_CREDENTIALS', 'the source names no database and DATABASE_URL is not set', { where: 'source.url', mend: 'Write postgres://user@host/database, or name a variable under `credentials: { url: … }`.' })
+  if (own === undefined || own === '')
+    throw new RunError('SOURCE_CREDENTIALS', 'the source names no database and DATABASE_URL is not set', {
+      where: 'source.url',
+      mend: 'Write postgres://user@host/database, or name a variable under `credentials: { url: … }`.',
+    })
   return own
 }
 
@@ -169,9 +199,22 @@ function parserOf(oid: number): (value: string) => unknown {
 function databaseError(error: unknown, where: string): unknown {
   if (error instanceof RunError) return error
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown'
-  if (code.startsWith('28')) return new RunError('SOURCE_DENIED', `the database refused the login (${code})`, { where, mend: 'Check user and password of this source.', cause: error })
+  if (code.startsWith('28'))
+    return new RunError('SOURCE_DENIED', `the database refused the login (${code})`, {
+      where,
+      mend: 'Check user and password of this source.',
+      cause: error,
+    })
   if (/^(22|23|25|42|21|0A|54)/.test(code) || (error instanceof pg.DatabaseError && error.code?.startsWith('3') === true)) {
-    return new RunError('SOURCE_QUERY', `the database refused the query (${code})`, { where, mend: 'Run the query by hand with the same user; it must be one read-only select.', cause: error })
+    return new RunError('SOURCE_QUERY', `the database refused the query (${code})`, {
+      where,
+      mend: 'Run the query by hand with the same user; it must be one read-only select.',
+      cause: error,
+    })
   }
-  return new RunError('SOURCE_UNAVAILABLE', `the database cannot be read (${code})`, { where, mend: 'Check the address and the network; then run again.', cause: error })
+  return new RunError('SOURCE_UNAVAILABLE', `the database cannot be read (${code})`, {
+    where,
+    mend: 'Check the address and the network; then run again.',
+    cause: error,
+  })
 }

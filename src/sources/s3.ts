@@ -29,7 +29,10 @@ export async function openS3(definition: SourceDefinition, context: SourceContex
   try {
     const key = await newestKey(client, url.host, decodeURIComponent(url.pathname.slice(1)), label)
     const get = (more: { readonly IfNoneMatch?: string; readonly IfMatch?: string; readonly Range?: string }) =>
-      client.send(new GetObjectCommand({ Bucket: url.host, Key: key, ...more }), context.signal === undefined ? {} : { abortSignal: context.signal })
+      client.send(
+        new GetObjectCommand({ Bucket: url.host, Key: key, ...more }),
+        context.signal === undefined ? {} : { abortSignal: context.signal },
+      )
     const first = await get(context.previous?.etag === undefined ? {} : { IfNoneMatch: context.previous.etag })
     const length = first.ContentLength
     let received = 0
@@ -77,7 +80,9 @@ function clientOptions(url: URL, definition: SourceDefinition, env: Env) {
     requestHandler: { requestTimeout: readLimits.idleMs, connectionTimeout: 15_000 },
     // Other stores know no buckets as host names.
     ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true, responseChecksumValidation: 'WHEN_REQUIRED' as const }),
-    ...(accessKeyId === undefined || secretAccessKey === undefined ? {} : { credentials: { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) } }),
+    ...(accessKeyId === undefined || secretAccessKey === undefined
+      ? {}
+      : { credentials: { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) } }),
   }
 }
 
@@ -89,10 +94,15 @@ async function newestKey(client: S3Client, bucket: string, key: string, label: s
   for await (const page of paginateListObjectsV2({ client }, { Bucket: bucket, Prefix: key.slice(0, wild) })) {
     for (const { Key, LastModified } of page.Contents ?? []) {
       const at = LastModified?.getTime() ?? 0
-      if (Key !== undefined && matchesGlob(Key, key) && (newest === undefined || at > newest.at || (at === newest.at && Key > newest.key))) newest = { key: Key, at }
+      if (Key !== undefined && matchesGlob(Key, key) && (newest === undefined || at > newest.at || (at === newest.at && Key > newest.key)))
+        newest = { key: Key, at }
     }
   }
-  if (newest === undefined) throw new RunError('SOURCE_MISSING', 'no object matches the pattern', { where: label, mend: 'Check the bucket and the pattern in `source.url`.' })
+  if (newest === undefined)
+    throw new RunError('SOURCE_MISSING', 'no object matches the pattern', {
+      where: label,
+      mend: 'Check the bucket and the pattern in `source.url`.',
+    })
   return newest.key
 }
 
@@ -112,16 +122,32 @@ function endOf(answer: GetObjectCommandOutput): TransportEnd {
 function statusOf(error: unknown): number | undefined {
   if (typeof error !== 'object' || error === null || !('$metadata' in error)) return undefined
   const metadata = error.$metadata
-  return typeof metadata === 'object' && metadata !== null && 'httpStatusCode' in metadata && typeof metadata.httpStatusCode === 'number' ? metadata.httpStatusCode : undefined
+  return typeof metadata === 'object' && metadata !== null && 'httpStatusCode' in metadata && typeof metadata.httpStatusCode === 'number'
+    ? metadata.httpStatusCode
+    : undefined
 }
 
 function s3Error(error: unknown, where: string): RunError {
   if (error instanceof RunError) return error
   const status = statusOf(error)
-  if (status === 404) return new RunError('SOURCE_MISSING', 'the store has no such bucket or object', { where, mend: 'Check bucket and key in `source.url`.', cause: error })
-  if (status === 401 || status === 403) return new RunError('SOURCE_DENIED', `the store answered ${status}`, { where, mend: 'Check the credentials of this source and what they may read.', cause: error })
+  if (status === 404)
+    return new RunError('SOURCE_MISSING', 'the store has no such bucket or object', {
+      where,
+      mend: 'Check bucket and key in `source.url`.',
+      cause: error,
+    })
+  if (status === 401 || status === 403)
+    return new RunError('SOURCE_DENIED', `the store answered ${status}`, {
+      where,
+      mend: 'Check the credentials of this source and what they may read.',
+      cause: error,
+    })
   const name = error instanceof Error ? ` (${error.name})` : ''
-  return new RunError('SOURCE_UNAVAILABLE', `the store cannot be reached${name}`, { where, mend: 'Check endpoint, region, credentials and network; then run again.', cause: error })
+  return new RunError('SOURCE_UNAVAILABLE', `the store cannot be reached${name}`, {
+    where,
+    mend: 'Check endpoint, region, credentials and network; then run again.',
+    cause: error,
+  })
 }
 
 function changed(where: string, cause: unknown): RunError {

@@ -16,7 +16,11 @@ import { readCredential } from './credentials.ts'
  */
 export async function openSftp(definition: SourceDefinition, env: Readonly<Record<string, string | undefined>>): Promise<ByteStream> {
   const url = new URL(definition.uri)
-  if (url.password !== '') throw new RunError('SOURCE_REFUSED', 'the address holds a password', { where: url.host, mend: 'Name an environment variable under `credentials: { password: … }`.' })
+  if (url.password !== '')
+    throw new RunError('SOURCE_REFUSED', 'the address holds a password', {
+      where: url.host,
+      mend: 'Name an environment variable under `credentials: { password: … }`.',
+    })
   const client = new SftpClient()
   // Reported by the call that is under way.
   client.on('error', () => undefined)
@@ -32,7 +36,11 @@ export async function openSftp(definition: SourceDefinition, env: Readonly<Recor
     await connect(client, url, definition, env)
     const file = await newestMatch(client, path, label)
     const before = await client.stat(file)
-    if (!before.isFile) throw new RunError('SOURCE_REFUSED', 'the source is no regular file', { where: label, mend: 'Name a file, or a pattern such as `/exports/*.csv`.' })
+    if (!before.isFile)
+      throw new RunError('SOURCE_REFUSED', 'the source is no regular file', {
+        where: label,
+        mend: 'Name a file, or a pattern such as `/exports/*.csv`.',
+      })
     let received = 0
     async function* chunks(): AsyncGenerator<Buffer> {
       const stream = client.createReadStream(file, { highWaterMark: 262_144, autoClose: true })
@@ -60,7 +68,10 @@ export async function openSftp(definition: SourceDefinition, env: Readonly<Recor
           throw sftpError(error, label, received)
         })
         if (after.size !== before.size || after.modifyTime !== before.modifyTime || received !== before.size) {
-          throw new RunError('SOURCE_CHANGED', 'the file changed while it was read', { where: label, mend: 'Run again once the upload is finished; upload under another name and rename.' })
+          throw new RunError('SOURCE_CHANGED', 'the file changed while it was read', {
+            where: label,
+            mend: 'Run again once the upload is finished; upload under another name and rename.',
+          })
         }
         return { proof: 'file unchanged while read', endsAsBefore: true }
       },
@@ -72,7 +83,12 @@ export async function openSftp(definition: SourceDefinition, env: Readonly<Recor
   }
 }
 
-async function connect(client: SftpClient, url: URL, definition: SourceDefinition, env: Readonly<Record<string, string | undefined>>): Promise<void> {
+async function connect(
+  client: SftpClient,
+  url: URL,
+  definition: SourceDefinition,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<void> {
   const credential = (key: string) => readCredential(key, definition.credentials, env)
   const [password, privateKey, passphrase] = [credential('password'), credential('private_key'), credential('passphrase')]
   let shown: string | undefined
@@ -93,11 +109,17 @@ async function connect(client: SftpClient, url: URL, definition: SourceDefinitio
     })
   } catch (error) {
     if (shown !== undefined && shown !== definition.hostKey?.replace(/=+$/, '')) {
-      throw new RunError('SOURCE_HOST_KEY', definition.hostKey === undefined ? 'the host key of the server is not pinned' : 'the server shows another host key than the pinned one', {
-        where: url.host,
-        mend: `Compare with the server's owner, then set \`host_key: ${shown}\`.`,
-        cause: error,
-      })
+      throw new RunError(
+        'SOURCE_HOST_KEY',
+        definition.hostKey === undefined
+          ? 'the host key of the server is not pinned'
+          : 'the server shows another host key than the pinned one',
+        {
+          where: url.host,
+          mend: `Compare with the server's owner, then set \`host_key: ${shown}\`.`,
+          cause: error,
+        },
+      )
     }
     throw error
   }
@@ -109,7 +131,11 @@ async function newestMatch(client: SftpClient, path: string, label: string): Pro
   const folder = posix.dirname(path)
   const files = (await client.list(folder)).filter((entry) => entry.type === '-' && matchesGlob(entry.name, name))
   const [newest] = files.toSorted((a, b) => b.modifyTime - a.modifyTime || (a.name < b.name ? 1 : -1))
-  if (newest === undefined) throw new RunError('SOURCE_MISSING', 'no file matches the pattern', { where: label, mend: 'Check the folder and the pattern in `source.url`.' })
+  if (newest === undefined)
+    throw new RunError('SOURCE_MISSING', 'no file matches the pattern', {
+      where: label,
+      mend: 'Check the folder and the pattern in `source.url`.',
+    })
   return posix.join(folder, newest.name)
 }
 
@@ -117,10 +143,20 @@ function sftpError(error: unknown, where: string, received: number): RunError {
   if (error instanceof RunError) return error
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
   const message = error instanceof Error ? error.message : ''
-  if (code === 'ENOENT' || code === 'ERR_BAD_PATH' || /no such file/i.test(message)) return new RunError('SOURCE_MISSING', 'the file does not exist', { where, mend: 'Check the path in `source.url`.', cause: error })
-  if (/authentication|All configured/i.test(message) || /permission denied/i.test(message)) return new RunError('SOURCE_DENIED', 'the server refused the login or the file', { where, mend: 'Check user, key or password, and the rights of the file.', cause: error })
+  if (code === 'ENOENT' || code === 'ERR_BAD_PATH' || /no such file/i.test(message))
+    return new RunError('SOURCE_MISSING', 'the file does not exist', { where, mend: 'Check the path in `source.url`.', cause: error })
+  if (/authentication|All configured/i.test(message) || /permission denied/i.test(message))
+    return new RunError('SOURCE_DENIED', 'the server refused the login or the file', {
+      where,
+      mend: 'Check user, key or password, and the rights of the file.',
+      cause: error,
+    })
   if (received > 0) return cut(where, received, error)
-  return new RunError('SOURCE_UNAVAILABLE', `the source cannot be reached${code === '' ? '' : ` (${code})`}`, { where, mend: 'Check the address and the network; then run again.', cause: error })
+  return new RunError('SOURCE_UNAVAILABLE', `the source cannot be reached${code === '' ? '' : ` (${code})`}`, {
+    where,
+    mend: 'Check the address and the network; then run again.',
+    cause: error,
+  })
 }
 
 function cut(where: string, received: number, cause: unknown): RunError {

@@ -36,6 +36,14 @@ export interface AttemptResult {
 export async function finishAttempt(tx: Queryable, attemptId: number, result: AttemptResult): Promise<void> {
   await tx.execute(
     `update sluice.attempt set finished_at = clock_timestamp(), outcome = $2, http_status = $3, reason = $4, answer = $5, answer_sha256 = $6, duration_ms = $7 where id = $1`,
-    [attemptId, result.outcome, result.httpStatus, result.reason, JSON.stringify(result.answer), result.answerSha256, Math.round(result.durationMs)],
+    [
+      attemptId,
+      result.outcome,
+      result.httpStatus,
+      result.reason,
+      JSON.stringify(result.answer),
+      result.answerSha256,
+      Math.round(result.durationMs),
+    ],
   )
 }

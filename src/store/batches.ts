@@ -113,7 +113,13 @@ export async function findOpenWork(db: Queryable, scope: BatchScope): Promise<Op
      from open`,
     [scopeValue(scope)],
   )
-  return { inFlight: row?.in_flight ?? 0, waiting: row?.waiting ?? 0, blocked: row?.blocked ?? 0, waitMs: row?.wait_ms ?? 0, paused: row?.paused ?? false }
+  return {
+    inFlight: row?.in_flight ?? 0,
+    waiting: row?.waiting ?? 0,
+    blocked: row?.blocked ?? 0,
+    waitMs: row?.wait_ms ?? 0,
+    paused: row?.paused ?? false,
+  }
 }
 
 /** Lengthens the leases of everything that this worker holds. Batches that it lost are not among the returned. */
@@ -126,7 +132,13 @@ export async function renewLeases(db: Queryable, workerId: string, leaseMs: numb
 
 export type Release =
   /** Later, the same bytes. */
-  | { readonly to: 'open'; readonly reason: string | null; readonly waitMs: number; readonly wrongAlike?: number; readonly maybeApplied: boolean }
+  | {
+      readonly to: 'open'
+      readonly reason: string | null
+      readonly waitMs: number
+      readonly wrongAlike?: number
+      readonly maybeApplied: boolean
+    }
   /** Enough for this run; once more in each later one. */
   | { readonly to: 'parked'; readonly reason: string }
   /** Every entry has its final outcome. */
@@ -141,7 +153,12 @@ export type Release =
  *
  * @throws {LeaseLost}
  */
-export async function releaseBatch(tx: Queryable, batch: Pick<ClaimedBatch, 'id' | 'epoch'>, release: Release, horizonMs: number): Promise<void> {
+export async function releaseBatch(
+  tx: Queryable,
+  batch: Pick<ClaimedBatch, 'id' | 'epoch'>,
+  release: Release,
+  horizonMs: number,
+): Promise<void> {
   const open = release.to === 'open'
   const status = open ? (release.maybeApplied ? 'ambiguous' : 'pending') : release.to
   const reason = release.to === 'settled' ? null : release.reason
@@ -218,11 +235,16 @@ export async function resetAttempts(db: Queryable, destinationId: number): Promi
 }
 
 export async function pauseDestination(tx: Queryable, destinationId: number, reason: string): Promise<void> {
-  await tx.execute(`update sluice.destination set paused_at = coalesce(paused_at, clock_timestamp()), paused_reason = $2 where id = $1`, [destinationId, reason])
+  await tx.execute(`update sluice.destination set paused_at = coalesce(paused_at, clock_timestamp()), paused_reason = $2 where id = $1`, [
+    destinationId,
+    reason,
+  ])
 }
 
 export async function resumeDestination(db: Queryable, destinationId: number): Promise<void> {
-  await db.execute(`update sluice.destination set paused_at = null, paused_reason = null where id = $1 and paused_at is not null`, [destinationId])
+  await db.execute(`update sluice.destination set paused_at = null, paused_reason = null where id = $1 and paused_at is not null`, [
+    destinationId,
+  ])
 }
 
 interface BatchRow {

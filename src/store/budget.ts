@@ -65,5 +65,8 @@ export async function blockBudget(db: Queryable, name: string, ms: number): Prom
 
 /** The limit that answers state. */
 export async function setBudgetLimit(db: Queryable, name: string, limit: number): Promise<void> {
-  await db.execute(`update sluice.budget set request_limit = $2 where class = $1 and request_limit <> $2`, [name, Math.max(1, Math.min(limit, ringSize - 1))])
+  await db.execute(`update sluice.budget set request_limit = $2 where class = $1 and request_limit <> $2`, [
+    name,
+    Math.max(1, Math.min(limit, ringSize - 1)),
+  ])
 }

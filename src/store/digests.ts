@@ -27,7 +27,10 @@ export async function loadDigests(db: Database, destinationId: number): Promise<
   return { count: total - gone, stored: total, chunks: readChunks(db, destinationId) }
 }
 
-async function* readChunks(db: Database, destinationId: number): StoredDigests['chunks'] extends AsyncIterable<infer Chunk> ? AsyncGenerator<Chunk> : never {
+async function* readChunks(
+  db: Database,
+  destinationId: number,
+): StoredDigests['chunks'] extends AsyncIterable<infer Chunk> ? AsyncGenerator<Chunk> : never {
   let after = -1
   for (;;) {
     const rows = await db.query<{ chunk: number; digests: Buffer; gone: number[] }>(
@@ -54,7 +57,12 @@ export async function replaceDigests(client: pg.PoolClient, destinationId: numbe
 }
 
 /** A gated reading: new records are appended, those not seen again are marked. */
-export async function updateDigests(client: pg.PoolClient, destinationId: number, validKind: number, unseen: readonly UnseenDigests[]): Promise<void> {
+export async function updateDigests(
+  client: pg.PoolClient,
+  destinationId: number,
+  validKind: number,
+  unseen: readonly UnseenDigests[],
+): Promise<void> {
   await client.query(
     `update sluice.record_digest d set gone = d.gone || (select array_agg(p::int) from jsonb_array_elements_text(x.positions) p)
      from jsonb_to_recordset($2::jsonb) as x (chunk int, positions jsonb) where d.destination_id = $1 and d.chunk = x.chunk`,

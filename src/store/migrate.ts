@@ -29,7 +29,10 @@ export async function migrateDatabase(url: string): Promise<MigrationStatus> {
     await client.query('select pg_advisory_lock($1)', [advisoryLock])
     await check(client)
     // Loaded only when there is something to do: drizzle's driver is some hundred files, 0.3 s and 130 MB.
-    const [{ drizzle }, { migrate }] = await Promise.all([import('drizzle-orm/node-postgres'), import('drizzle-orm/node-postgres/migrator')])
+    const [{ drizzle }, { migrate }] = await Promise.all([
+      import('drizzle-orm/node-postgres'),
+      import('drizzle-orm/node-postgres/migrator'),
+    ])
     await migrate(drizzle(client), { migrationsFolder })
     const after = await check(client)
     if (after.applied !== after.known) throw mismatch(`applied ${after.applied} of ${after.known} migrations`)

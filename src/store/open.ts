@@ -57,7 +57,10 @@ async function checkServer(db: Database): Promise<void> {
     })
   }
   if (version < 15) {
-    throw new RunError('DATABASE_TOO_OLD', `Postgres ${version} is too old: Sluice needs 15 or newer`, { where: safeUrl(db.url), mend: 'point DATABASE_URL at a newer server, or unset it' })
+    throw new RunError('DATABASE_TOO_OLD', `Postgres ${version} is too old: Sluice needs 15 or newer`, {
+      where: safeUrl(db.url),
+      mend: 'point DATABASE_URL at a newer server, or unset it',
+    })
   }
 }
 

@@ -45,9 +45,21 @@ export async function cutBatch(tx: Queryable, destination: Destination, batch: C
          case when $15::float8 > 0 then clock_timestamp() + $15::float8 * interval '1 millisecond' end
        returning id`,
       [
-        batch.planId, batch.destinationId, batch.phase, batch.operation, part.status, cut.body, cut.sha256, chosen.length,
-        chosen.reduce((sum, slice) => sum + slice.users, 0), batch.id, expiries.length === 0 ? null : new Date(Math.min(...expiries)),
-        part.attempts, part.wrongAlike, part.reason, part.waitMs,
+        batch.planId,
+        batch.destinationId,
+        batch.phase,
+        batch.operation,
+        part.status,
+        cut.body,
+        cut.sha256,
+        chosen.length,
+        chosen.reduce((sum, slice) => sum + slice.users, 0),
+        batch.id,
+        expiries.length === 0 ? null : new Date(Math.min(...expiries)),
+        part.attempts,
+        part.wrongAlike,
+        part.reason,
+        part.waitMs,
       ],
     )
     const id = Number(row?.id)
@@ -65,8 +77,20 @@ export async function cutBatch(tx: Queryable, destination: Destination, batch: C
  * Moves all entries of batches that nobody holds into one new batch, the batches in the order given. The caller has locked them and knows
  * that none is under way; they end as split.
  */
-export async function mergeBatches(tx: Queryable, destination: Destination, ids: readonly number[], part: Omit<Part, 'ords' | 'status' | 'waitMs'> & { readonly parentId: number }): Promise<void> {
-  const [first] = await tx.query<{ plan_id: string; destination_id: number; phase: number; operation: ClaimedBatch['operation']; ambiguous: boolean; expires_at: Date | null }>(
+export async function mergeBatches(
+  tx: Queryable,
+  destination: Destination,
+  ids: readonly number[],
+  part: Omit<Part, 'ords' | 'status' | 'waitMs'> & { readonly parentId: number },
+): Promise<void> {
+  const [first] = await tx.query<{
+    plan_id: string
+    destination_id: number
+    phase: number
+    operation: ClaimedBatch['operation']
+    ambiguous: boolean
+    expires_at: Date | null
+  }>(
     `select min(plan_id) as plan_id, min(destination_id) as destination_id, min(phase) as phase, min(operation) as operation, bool_or(status = 'ambiguous') as ambiguous, min(expires_at) as expires_at
      from sluice.batch where id = any($1::bigint[])`,
     [ids],
@@ -83,8 +107,20 @@ export async function mergeBatches(tx: Queryable, destination: Destination, ids:
     `insert into sluice.batch (plan_id, destination_id, seq, phase, operation, status, body, body_sha256, entry_count, user_count, parent_id, expires_at, attempts, wrong_alike, reason)
      select $1, $2, (select max(seq) + 1 from sluice.batch where plan_id = $1), $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14 returning id`,
     [
-      first.plan_id, first.destination_id, first.phase, first.operation, first.ambiguous ? 'ambiguous' : 'pending', merged.body, merged.sha256, rows.length,
-      rows.reduce((sum, entry) => sum + entry.users, 0), part.parentId, first.expires_at, part.attempts, part.wrongAlike, part.reason,
+      first.plan_id,
+      first.destination_id,
+      first.phase,
+      first.operation,
+      first.ambiguous ? 'ambiguous' : 'pending',
+      merged.body,
+      merged.sha256,
+      rows.length,
+      rows.reduce((sum, entry) => sum + entry.users, 0),
+      part.parentId,
+      first.expires_at,
+      part.attempts,
+      part.wrongAlike,
+      part.reason,
     ],
   )
   await tx.execute(
@@ -92,7 +128,10 @@ export async function mergeBatches(tx: Queryable, destination: Destination, ids:
      from unnest($2::bigint[], $3::int[], $4::int[], $5::int[]) as x (batch_id, ord, place, byte_offset) where e.batch_id = x.batch_id and e.ord = x.ord`,
     [row?.id, rows.map((entry) => entry.batch_id), rows.map((entry) => entry.ord), rows.map((_, place) => place), [...merged.offsets]],
   )
-  await tx.execute(`update sluice.batch set status = 'split', reason = 'set_aside', settled_at = clock_timestamp() where id = any($1::bigint[])`, [ids])
+  await tx.execute(
+    `update sluice.batch set status = 'split', reason = 'set_aside', settled_at = clock_timestamp() where id = any($1::bigint[])`,
+    [ids],
+  )
 }
 
 /** Places of the entries that are still with the batch. */
@@ -109,7 +148,12 @@ async function readSlices(tx: Queryable, batch: ClaimedBatch): Promise<Map<numbe
   return new Map(
     rows.map((row) => [
       row.ord,
-      { ord: row.ord, bytes: batch.body.subarray(row.byte_offset, row.byte_offset + row.byte_length), users: row.users, expiresAt: row.expires_at },
+      {
+        ord: row.ord,
+        bytes: batch.body.subarray(row.byte_offset, row.byte_offset + row.byte_length),
+        users: row.users,
+        expiresAt: row.expires_at,
+      },
     ]),
   )
 }

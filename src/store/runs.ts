@@ -69,7 +69,14 @@ export async function requestRun(
   const rows = await db.query<{ id: string }>(
     `insert into sluice.run (pipeline, destination_id, trigger, status, scheduled_for, rerun_of, options)
      values ($1, $2, $3, 'queued', $4, $5, $6) on conflict (pipeline, scheduled_for) do nothing returning id`,
-    [request.pipeline, request.destinationId, request.trigger, request.scheduledFor ?? null, request.rerunOf ?? null, JSON.stringify(request.options ?? {})],
+    [
+      request.pipeline,
+      request.destinationId,
+      request.trigger,
+      request.scheduledFor ?? null,
+      request.rerunOf ?? null,
+      JSON.stringify(request.options ?? {}),
+    ],
   )
   return rows[0] ? Number(rows[0].id) : undefined
 }

@@ -10,7 +10,10 @@ export interface ScheduleRow {
 }
 
 /** Database time and the enabled schedules; `forUpdate` leaves out those that another scheduler is deciding now. */
-export async function loadSchedules(db: Queryable, options: { readonly forUpdate?: readonly string[] } = {}): Promise<{ readonly now: Date; readonly schedules: readonly ScheduleRow[] }> {
+export async function loadSchedules(
+  db: Queryable,
+  options: { readonly forUpdate?: readonly string[] } = {},
+): Promise<{ readonly now: Date; readonly schedules: readonly ScheduleRow[] }> {
   const locked = options.forUpdate
   const rows = await db.query<{ pipeline: string; cron: string; timezone: string; overlap: 'skip' | 'queue'; last_scheduled_for: Date }>(
     `select pipeline, cron, timezone, overlap, last_scheduled_for from sluice.schedule where enabled ${locked ? 'and pipeline = any($1) for update skip locked' : ''}`,
@@ -20,7 +23,13 @@ export async function loadSchedules(db: Queryable, options: { readonly forUpdate
   const [clock] = await db.query<{ now: Date }>('select clock_timestamp() as now')
   return {
     now: clock?.now ?? new Date(0),
-    schedules: rows.map((row) => ({ pipeline: row.pipeline, cron: row.cron, timezone: row.timezone, overlap: row.overlap, lastScheduledFor: row.last_scheduled_for })),
+    schedules: rows.map((row) => ({
+      pipeline: row.pipeline,
+      cron: row.cron,
+      timezone: row.timezone,
+      overlap: row.overlap,
+      lastScheduledFor: row.last_scheduled_for,
+    })),
   }
 }
 
@@ -52,16 +61,28 @@ export async function recordTicks(db: Queryable, pipeline: string, ticks: readon
   await db.execute(
     `insert into sluice.tick (pipeline, scheduled_for, outcome, reason, run_id)
      select $1, * from unnest($2::timestamptz[], $3::text[], $4::text[], $5::bigint[]) on conflict do nothing`,
-    [pipeline, ticks.map((tick) => tick.scheduledFor), ticks.map((tick) => tick.outcome), ticks.map((tick) => tick.reason), ticks.map((tick) => tick.runId)],
+    [
+      pipeline,
+      ticks.map((tick) => tick.scheduledFor),
+      ticks.map((tick) => tick.outcome),
+      ticks.map((tick) => tick.reason),
+      ticks.map((tick) => tick.runId),
+    ],
   )
 }
 
 export async function moveSchedule(db: Queryable, pipeline: string, lastScheduledFor: Date): Promise<void> {
-  await db.execute('update sluice.schedule set last_scheduled_for = $2 where pipeline = $1 and last_scheduled_for < $2', [pipeline, lastScheduledFor])
+  await db.execute('update sluice.schedule set last_scheduled_for = $2 where pipeline = $1 and last_scheduled_for < $2', [
+    pipeline,
+    lastScheduledFor,
+  ])
 }
 
 /** Runs of a destination that wait or are under way, the oldest first. */
-export async function openRuns(db: Queryable, destinationId: number): Promise<readonly { readonly id: number; readonly status: 'queued' | 'running'; readonly pipeline: string }[]> {
+export async function openRuns(
+  db: Queryable,
+  destinationId: number,
+): Promise<readonly { readonly id: number; readonly status: 'queued' | 'running'; readonly pipeline: string }[]> {
   const rows = await db.query<{ id: string; status: 'queued' | 'running'; pipeline: string }>(
     `select id, status, pipeline from sluice.run where destination_id = $1 and status in ('queued', 'running') order by id`,
     [destinationId],
@@ -73,7 +94,10 @@ export async function openRuns(db: Queryable, destinationId: number): Promise<re
  * Queued runs for a worker to take: those of schedules, and others that nobody took within half a minute (whoever starts a
  * run by hand queues it and takes it itself, at once). Never a plan or its apply: nobody but who asked for it may carry it out.
  */
-export async function findQueuedRuns(db: Queryable, options: { readonly destinationId?: number; readonly runId?: number } = {}): Promise<readonly { readonly id: number; readonly destinationId: number }[]> {
+export async function findQueuedRuns(
+  db: Queryable,
+  options: { readonly destinationId?: number; readonly runId?: number } = {},
+): Promise<readonly { readonly id: number; readonly destinationId: number }[]> {
   const rows = await db.query<{ id: string; destination_id: number }>(
     `select q.id, q.destination_id from sluice.run q
      where q.status = 'queued' and q.trigger not in ('plan', 'apply') and ($1::int is null or q.destination_id = $1)

@@ -22,7 +22,12 @@ export class Allowance {
   readonly #turn = pLimit(1)
   #known: number
 
-  private constructor(db: Database, clock: Clock, name: string, rate: { readonly limit: number; readonly windowMs: number; readonly named: boolean }) {
+  private constructor(
+    db: Database,
+    clock: Clock,
+    name: string,
+    rate: { readonly limit: number; readonly windowMs: number; readonly named: boolean },
+  ) {
     this.name = name
     this.limit = rate.limit
     this.windowMs = rate.windowMs

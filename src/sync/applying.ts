@@ -30,20 +30,31 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
         [planId],
       )
       await tx.execute(`update sluice.plan set status = 'applying', applied_at = clock_timestamp() where id = $1`, [planId])
-      await tx.execute(`update sluice.destination set state_version = state_version + 1 where id = (select destination_id from sluice.plan where id = $1)`, [planId])
+      await tx.execute(
+        `update sluice.destination set state_version = state_version + 1 where id = (select destination_id from sluice.plan where id = $1)`,
+        [planId],
+      )
     }
-    await tx.execute(`update sluice.run set plan_id = $3, snapshot_id = (select snapshot_id from sluice.plan where id = $3) where id = $1 and epoch = $2`, [run.id, run.epoch, planId])
+    await tx.execute(
+      `update sluice.run set plan_id = $3, snapshot_id = (select snapshot_id from sluice.plan where id = $3) where id = $1 and epoch = $2`,
+      [run.id, run.epoch, planId],
+    )
     return 'go'
   })
 }
 
 function stale(planId: string, pipeline: string, why: string): RunError {
-  return new RunError('PLAN_STALE', `plan ${planId} is stale: ${why}. Nothing was sent.`, { where: planId, mend: `sluice plan ${pipeline}` })
+  return new RunError('PLAN_STALE', `plan ${planId} is stale: ${why}. Nothing was sent.`, {
+    where: planId,
+    mend: `sluice plan ${pipeline}`,
+  })
 }
 
 /** A pause ends with the next run or apply that somebody starts: it tries again, and pauses again if nothing changed. */
 export async function unpause(deps: EngineDeps, destinationId: number): Promise<void> {
-  await deps.db.execute('update sluice.destination set paused_at = null, paused_reason = null where id = $1 and paused_at is not null', [destinationId])
+  await deps.db.execute('update sluice.destination set paused_at = null, paused_reason = null where id = $1 and paused_at is not null', [
+    destinationId,
+  ])
 }
 
 export async function guardsOf(deps: EngineDeps, planId: string): Promise<readonly GuardVerdict[]> {
@@ -59,7 +70,8 @@ export async function outcome(deps: EngineDeps, planId: string, guards: readonly
      from sluice.plan p join sluice.destination d on d.id = p.destination_id where p.id = $1`,
     [planId],
   )
-  if (books.pending === 0) await deps.db.execute(`update sluice.plan set status = 'applied' where id = $1 and status = 'applying'`, [planId])
+  if (books.pending === 0)
+    await deps.db.execute(`update sluice.plan set status = 'applied' where id = $1 and status = 'applying'`, [planId])
   if (deps.signal?.aborted && books.pending > 0) return { status: 'cancelled', guards, error: interrupted() }
   if (row?.paused_reason != null) {
     const error = new RunError('DESTINATION_PAUSED', row.paused_reason, { where: row.pipeline, mend: 'sluice doctor' })

@@ -42,7 +42,12 @@ export async function brake(context: BrakeContext): Promise<Braked> {
   if (!context.guarded) return { verdicts: [], withheld: 0, deferred: first.deferred, deletesHeld: false }
 
   // Taking products out of stock is as harmful as deleting them, should the feed be half a feed (bad-inputs 91).
-  const missing = context.absent === 'out-of-stock' ? context.diff.absent : context.absent === 'ignore' && context.facts.incomplete !== undefined ? context.diff.absent : 0
+  const missing =
+    context.absent === 'out-of-stock'
+      ? context.diff.absent
+      : context.absent === 'ignore' && context.facts.incomplete !== undefined
+        ? context.diff.absent
+        : 0
   const deletes = (await countGuardedDeletes(context.todo, context.suppressedBy)) + missing
   const confirmed = deletes === 0 ? 0 : await countConfirmed(client, context.desired)
   const verdicts = guardDeletes({ ...context.facts, deletes, confirmed, examples })

@@ -14,13 +14,18 @@ export interface Ending {
 }
 
 /** Runs `work` under the run's lease and writes its end, whatever it is. Errors become the run's, never an exception. */
-export async function closing(deps: EngineDeps, run: RunRow, work: (lease: { readonly deps: EngineDeps }) => Promise<Ending>): Promise<RunReport> {
+export async function closing(
+  deps: EngineDeps,
+  run: RunRow,
+  work: (lease: { readonly deps: EngineDeps }) => Promise<Ending>,
+): Promise<RunReport> {
   const lost = new AbortController()
   const signal = deps.signal ? AbortSignal.any([deps.signal, lost.signal]) : lost.signal
   const heartbeat = setInterval(() => {
     heartbeatRun(deps.db, run, deps.settings.leaseMs).then(
       (kept) => kept || lost.abort(),
-      (error: unknown) => deps.log.warn({ runId: `r_${run.id}`, reason: error instanceof Error ? error.name : 'error' }, 'the lease could not be renewed'),
+      (error: unknown) =>
+        deps.log.warn({ runId: `r_${run.id}`, reason: error instanceof Error ? error.name : 'error' }, 'the lease could not be renewed'),
     )
   }, deps.settings.heartbeatMs)
   let ending: Ending
@@ -38,13 +43,21 @@ export async function closing(deps: EngineDeps, run: RunRow, work: (lease: { rea
 }
 
 async function finish(deps: EngineDeps, run: RunRow, ending: Ending): Promise<void> {
-  const [row] = await deps.db.query<{ plan_id: string | null; counts: Record<string, number> }>('select plan_id, counts from sluice.run where id = $1', [run.id])
+  const [row] = await deps.db.query<{ plan_id: string | null; counts: Record<string, number> }>(
+    'select plan_id, counts from sluice.run where id = $1',
+    [run.id],
+  )
   const sent = row?.plan_id && run.trigger !== 'plan' ? await planBooks(deps.db, row.plan_id) : undefined
   const planned = run.trigger === 'apply' && row?.plan_id ? await countsOf(deps, row.plan_id) : (row?.counts ?? {})
   await finishRun(deps.db, run, {
     status: ending.status,
     guards: ending.guards,
-    counts: { ...noCounts, ...planned, ...sent, requests: (sent?.requests ?? 0) + (await settlingRequests(deps, run.id, row?.plan_id ?? null)) },
+    counts: {
+      ...noCounts,
+      ...planned,
+      ...sent,
+      requests: (sent?.requests ?? 0) + (await settlingRequests(deps, run.id, row?.plan_id ?? null)),
+    },
     error: ending.error ? errorJson(ending.error) : null,
   })
 }
@@ -71,7 +84,11 @@ export async function timed<Result>(deps: EngineDeps, run: RunRow, name: string,
     return await work()
   } finally {
     const entry = { stage: name, startedAt, durationMs: Math.round(deps.clock.monotonic() - start) }
-    await deps.db.execute(`update sluice.run set stages = stages || $3::jsonb where id = $1 and epoch = $2`, [run.id, run.epoch, JSON.stringify([entry])])
+    await deps.db.execute(`update sluice.run set stages = stages || $3::jsonb where id = $1 and epoch = $2`, [
+      run.id,
+      run.epoch,
+      JSON.stringify([entry]),
+    ])
   }
 }
 
@@ -94,7 +111,11 @@ function isDatabaseError(error: unknown): boolean {
 /** Postgres' own texts may hold values (`detail`): only its code goes on (guarantees 7, logs). */
 function databaseError(error: unknown): RunError {
   const code = String((error as { code?: unknown }).code)
-  return new RunError('DATABASE_FAILED', `the database failed (${code}); what was confirmed is kept`, { where: 'database', mend: 'sluice doctor', cause: error })
+  return new RunError('DATABASE_FAILED', `the database failed (${code}); what was confirmed is kept`, {
+    where: 'database',
+    mend: 'sluice doctor',
+    cause: error,
+  })
 }
 
 /** A fault of our own: the run says so, and the exception goes on to whoever shows it. */
@@ -102,7 +123,10 @@ async function failedBy(deps: EngineDeps, run: RunRow, error: unknown): Promise<
   await finish(deps, run, {
     status: 'failed',
     guards: [],
-    error: new RunError('INTERNAL', 'a fault in Sluice itself ended the run; what was confirmed is kept', { mend: 'SLUICE_LOG_LEVEL=debug shows where; please report it', cause: error }),
+    error: new RunError('INTERNAL', 'a fault in Sluice itself ended the run; what was confirmed is kept', {
+      mend: 'SLUICE_LOG_LEVEL=debug shows where; please report it',
+      cause: error,
+    }),
   })
   return error
 }

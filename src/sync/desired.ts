@@ -113,12 +113,7 @@ export async function markOutOfStock(context: DesiredContext): Promise<void> {
     [destinationId],
   )
   const bodies = rows.map(({ key, body }) => ({ key, body: outOfStock(body) }))
-  const values = [
-    destinationId,
-    bodies.map(({ key }) => key),
-    bodies.map(({ body }) => body),
-    bodies.map(({ body }) => contentHash(body)),
-  ]
+  const values = [destinationId, bodies.map(({ key }) => key), bodies.map(({ body }) => body), bodies.map(({ body }) => contentHash(body))]
   await client.query(
     `update sluice.record r set body = x.body, hash = x.hash, status = 'missing', snapshot_id = $5
      from unnest($2::bytea[], $3::text[], $4::bytea[]) as x (key, body, hash)

@@ -35,7 +35,11 @@ export interface Story {
   readonly events: readonly StoryEvent[]
 }
 
-export async function explainKey(deps: { readonly db: Database; readonly service: ServiceIdentity }, pipeline: Pipeline, text: string): Promise<Story> {
+export async function explainKey(
+  deps: { readonly db: Database; readonly service: ServiceIdentity },
+  pipeline: Pipeline,
+  text: string,
+): Promise<Story> {
   const { id } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
   const keys = pipeline.destination.kind === 'catalog' ? [Buffer.from(text)] : await memberRecordKeys(deps.db, id, text)
   const events = [
@@ -59,7 +63,15 @@ async function memberRecordKeys(db: Database, destinationId: number, text: strin
 }
 
 async function readEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
-  const rows = await db.query<{ at: Date; line: string; status: string; body: string | null; identifiers: Buffer[] | null; hash: Buffer; run_id: string }>(
+  const rows = await db.query<{
+    at: Date
+    line: string
+    status: string
+    body: string | null
+    identifiers: Buffer[] | null
+    hash: Buffer
+    run_id: string
+  }>(
     // When it was begun to be read: a snapshot closes only after its plan was written.
     `select s.opened_at as at, r.line, r.status, r.body, r.identifiers, r.hash, s.run_id
      from sluice.record r join sluice.snapshot s on s.id = r.snapshot_id where r.destination_id = $1 and r.key = any($2)`,
@@ -99,7 +111,18 @@ async function rejectEvents(db: Database, destinationId: number, keys: readonly 
 }
 
 async function entryEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
-  const rows = await db.query<{ at: Date; run_id: string; plan_id: string; batch_id: string; change: string; outcome: string; code: string | null; message: string | null; expires_at: Date | null; hash: Buffer | null }>(
+  const rows = await db.query<{
+    at: Date
+    run_id: string
+    plan_id: string
+    batch_id: string
+    change: string
+    outcome: string
+    code: string | null
+    message: string | null
+    expires_at: Date | null
+    hash: Buffer | null
+  }>(
     `select p.created_at as at, p.run_id, p.id as plan_id, e.batch_id, e.change, e.outcome, e.code, e.message, e.expires_at, e.hash
      from sluice.entry e join sluice.batch b on b.id = e.batch_id join sluice.plan p on p.id = b.plan_id
      where e.destination_id = $1 and e.record_key = any($2) order by e.batch_id desc limit 100`,
@@ -122,7 +145,15 @@ async function entryEvents(db: Database, destinationId: number, keys: readonly B
 }
 
 async function attemptEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
-  const rows = await db.query<{ started_at: Date; finished_at: Date | null; run_id: string; batch_id: string; outcome: string | null; http_status: number | null; reason: string | null }>(
+  const rows = await db.query<{
+    started_at: Date
+    finished_at: Date | null
+    run_id: string
+    batch_id: string
+    outcome: string | null
+    http_status: number | null
+    reason: string | null
+  }>(
     `select a.started_at, a.finished_at, a.run_id, a.batch_id, a.outcome, a.http_status, a.reason
      from sluice.attempt a
      where a.batch_id in (select batch_id from sluice.entry where destination_id = $1 and record_key = any($2)) order by a.id desc limit 100`,
@@ -151,7 +182,19 @@ async function attemptEvents(db: Database, destinationId: number, keys: readonly
 }
 
 async function stateEvents(db: Database, destinationId: number, keys: readonly Buffer[], catalog: boolean): Promise<StoryEvent[]> {
-  const rows = await db.query<{ key: Buffer; held: number; same: boolean; synced: boolean; synced_at: Date | null; expires_at: Date | null; remote_key: string | null; refused_code: string | null; refused_message: string | null; batch_id: string | null; now: Date }>(
+  const rows = await db.query<{
+    key: Buffer
+    held: number
+    same: boolean
+    synced: boolean
+    synced_at: Date | null
+    expires_at: Date | null
+    remote_key: string | null
+    refused_code: string | null
+    refused_message: string | null
+    batch_id: string | null
+    now: Date
+  }>(
     `select key, held, desired_hash is not distinct from synced_hash as same, synced_hash is not null as synced, synced_at, expires_at, remote_key,
        refused_code, refused_message, batch_id, clock_timestamp() as now
      from sluice.remote where destination_id = $1 and ${catalog ? 'key' : 'group_key'} = any($2) order by key`,
@@ -170,7 +213,12 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
       })
     }
     if (row.refused_code !== null) {
-      events.push({ at: row.now.toISOString(), what: 'refused', code: row.refused_code, message: `${name} refused by the service: ${row.refused_message ?? ''}` })
+      events.push({
+        at: row.now.toISOString(),
+        what: 'refused',
+        code: row.refused_code,
+        message: `${name} refused by the service: ${row.refused_message ?? ''}`,
+      })
     }
     if (row.held > 0 && !row.same) events.push({ at: row.now.toISOString(), what: 'wanted', message: `${name} waits to be sent` })
     if (row.held === 0 && row.synced) events.push({ at: row.now.toISOString(), what: 'wanted', message: `${name} waits to be deleted` })
@@ -185,7 +233,8 @@ function shortIdentifier(packed: Buffer): string {
 }
 
 function headlineOf(events: readonly StoryEvent[]): string {
-  if (events.length === 0) return 'Not known: no row that may be sent has this key (one without consent, or on a do-not-reach list, is not kept), and nothing held is under it'
+  if (events.length === 0)
+    return 'Not known: no row that may be sent has this key (one without consent, or on a do-not-reach list, is not kept), and nothing held is under it'
   const last = (what: StoryEvent['what']) => events.findLast((event) => event.what === what)
   const rejected = last('rejected')
   const read = last('read')
@@ -193,7 +242,8 @@ function headlineOf(events: readonly StoryEvent[]): string {
   const confirmed = last('confirmed')
   const wanted = last('wanted')
   if (refused) return `Not live: ${refused.message}`
-  if (rejected && (!read || read.at < rejected.at)) return `${confirmed ? 'Live as it was before' : 'Not live'}: ${rejected.message} (${rejected.runId ?? ''})`
+  if (rejected && (!read || read.at < rejected.at))
+    return `${confirmed ? 'Live as it was before' : 'Not live'}: ${rejected.message} (${rejected.runId ?? ''})`
   if (wanted) return `${confirmed ? 'Live, and changing' : 'Not live yet'}: ${wanted.message}`
   if (confirmed) return `Live: confirmed at ${confirmed.at}${confirmed.expiresAt === undefined ? '' : `, until ${confirmed.expiresAt}`}`
   return 'Not live: never confirmed, or removed: its row is gone, without consent, or on a do-not-reach list'

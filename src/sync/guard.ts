@@ -53,7 +53,11 @@ export function guardDeletes(facts: GuardFacts): GuardVerdict[] {
     )
   }
   if (facts.incomplete !== undefined) {
-    held('GUARD_INCOMPLETE', `the end of the source is not proven (${facts.incomplete}): nothing is deleted`, `sluice run ${facts.pipeline}`)
+    held(
+      'GUARD_INCOMPLETE',
+      `the end of the source is not proven (${facts.incomplete}): nothing is deleted`,
+      `sluice run ${facts.pipeline}`,
+    )
   }
   if (verdicts.length > 0) return verdicts
 

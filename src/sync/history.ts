@@ -1,7 +1,15 @@
 /** What was done, read back: runs as reports, rejects, and one record's whole story. Changes nothing. */
 import { UsageError } from '../errors.ts'
 import type { Database } from '../store/database.ts'
-import { noCounts, type GuardVerdict, type RunCounts, type RunReport, type RunStatus, type RunTrigger, type WarningSummary } from './report.ts'
+import {
+  noCounts,
+  type GuardVerdict,
+  type RunCounts,
+  type RunReport,
+  type RunStatus,
+  type RunTrigger,
+  type WarningSummary,
+} from './report.ts'
 
 export interface StageTime {
   readonly stage: string
@@ -71,7 +79,10 @@ export async function loadRun(db: Database, runId: string): Promise<StoredRun> {
 }
 
 /** Newest first. */
-export async function listRuns(db: Database, options: { readonly pipeline?: string; readonly limit: number }): Promise<readonly RunReport[]> {
+export async function listRuns(
+  db: Database,
+  options: { readonly pipeline?: string; readonly limit: number },
+): Promise<readonly RunReport[]> {
   const rows = await db.query<RunRecord & Record<string, unknown>>(
     `${select} where $1::text is null or r.pipeline = $1 order by r.id desc limit $2`,
     [options.pipeline ?? null, options.limit],
@@ -84,7 +95,16 @@ export async function* loadRejects(db: Database, runId: string): AsyncGenerator<
   const run = await readingRun(db, runId)
   let after = { source: -1, line: -1, row: '(0,0)' }
   for (;;) {
-    const rows = await db.query<{ line: string; source: number; code: string; field: string; message: string; mend: string; cells: string[]; row: string }>(
+    const rows = await db.query<{
+      line: string
+      source: number
+      code: string
+      field: string
+      message: string
+      mend: string
+      cells: string[]
+      row: string
+    }>(
       `select line, source, code, field, message, mend, cells, ctid::text as row from sluice.reject
        where run_id = $1 and (source, line, ctid) > ($2::int2, $3::int8, $4::tid) order by source, line, ctid limit 5000`,
       [run, after.source, after.line, after.row],

@@ -62,7 +62,17 @@ export async function* productOperations(context: OperationContext): AsyncGenera
     )
     for await (const { key, remote_key } of deletes) {
       const bytes = renderProductKey(remote_key)
-      yield { bytes, op: 'delete', change: 'delete', phase: 1, recordKey: key, keys: [key.toString('hex')], hash: null, expiresAtMs: null, users: 1 }
+      yield {
+        bytes,
+        op: 'delete',
+        change: 'delete',
+        phase: 1,
+        recordKey: key,
+        keys: [key.toString('hex')],
+        hash: null,
+        expiresAtMs: null,
+        users: 1,
+      }
     }
   }
   const upserts = cursor<{ key: Buffer; created: boolean; body: string; hash: Buffer }>(
@@ -131,7 +141,11 @@ async function* packUsers(groups: AsyncIterable<GroupRow>, terms: MembershipTerm
   let pending: GroupRow[] = []
   let pendingBytes = 0
   const sameOperation = (a: GroupRow, b: GroupRow) =>
-    a.deletes === b.deletes && a.effective_ms === b.effective_ms && a.expires_ms === b.expires_ms && hashOf(a).equals(hashOf(b)) && changeOf(a) === changeOf(b)
+    a.deletes === b.deletes &&
+    a.effective_ms === b.effective_ms &&
+    a.expires_ms === b.expires_ms &&
+    hashOf(a).equals(hashOf(b)) &&
+    changeOf(a) === changeOf(b)
   for await (const group of groups) {
     const first = pending[0]
     const bytes = 16 + (group.keys.length / 68 + 1) * identifierBytes

@@ -42,7 +42,13 @@ export interface Planned {
 const noDiff: Diff = { creates: 0, updates: 0, stale: 0, absent: 0, leaving: 0, suppressed: 0 }
 
 /** Begins anew when it ran into the books of an answer that a helper elsewhere wrote at the same time (deadlock). */
-export async function makePlan(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline, run: RunRow, input: PlanInput): Promise<Planned> {
+export async function makePlan(
+  deps: EngineDeps,
+  client: pg.PoolClient,
+  pipeline: Pipeline,
+  run: RunRow,
+  input: PlanInput,
+): Promise<Planned> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await tryPlan(deps, client, pipeline, run, input)
@@ -68,7 +74,13 @@ async function tryPlan(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeli
   }
 }
 
-async function planInTransaction(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline, run: RunRow, input: PlanInput): Promise<Planned> {
+async function planInTransaction(
+  deps: EngineDeps,
+  client: pg.PoolClient,
+  pipeline: Pipeline,
+  run: RunRow,
+  input: PlanInput,
+): Promise<Planned> {
   const { destination } = pipeline
   const { destinationId } = run
   const planId = `p_${randomBytes(5).toString('hex')}`
@@ -103,7 +115,11 @@ async function planInTransaction(deps: EngineDeps, client: pg.PoolClient, pipeli
 
   const oneOff = readsOneOff(run) || input.onlyFailedOf !== undefined
   const absent =
-    oneOff || input.incomplete !== undefined || destination.kind === 'do-not-reach' ? 'ignore' : destination.kind === 'catalog' ? destination.missing : 'delete'
+    oneOff || input.incomplete !== undefined || destination.kind === 'do-not-reach'
+      ? 'ignore'
+      : destination.kind === 'catalog'
+        ? destination.missing
+        : 'delete'
   const recalled = keys === 'products' && (absent === 'delete' || absent === 'out-of-stock') ? await recallMissing(desired, absent) : 0
   const diff: Diff = { ...found, leaving: found.leaving + left, absent: found.absent + recalled }
   const braked = await brake({
@@ -155,10 +171,14 @@ async function planInTransaction(deps: EngineDeps, client: pg.PoolClient, pipeli
   crashPoint('plan.frozen')
 
   const { entries } = frozen
-  const outOfStock = !braked.deletesHeld && destination.kind === 'catalog' && destination.missing === 'out-of-stock' && !oneOff ? diff.absent : 0
+  const outOfStock =
+    !braked.deletesHeld && destination.kind === 'catalog' && destination.missing === 'out-of-stock' && !oneOff ? diff.absent : 0
   const counts = {
     ...input.rows,
-    unchanged: Math.max(0, input.rows.valid - entries.create - Math.max(0, entries.update - outOfStock) - entries.renewal - braked.deferred),
+    unchanged: Math.max(
+      0,
+      input.rows.valid - entries.create - Math.max(0, entries.update - outOfStock) - entries.renewal - braked.deferred,
+    ),
     stale: diff.stale,
     creates: entries.create,
     updates: entries.update,
@@ -184,7 +204,12 @@ async function planInTransaction(deps: EngineDeps, client: pg.PoolClient, pipeli
       [input.snapshotId, input.incomplete === undefined ? 'closed' : 'incomplete', JSON.stringify(input.rows)],
     )
   }
-  await client.query(`update sluice.run set plan_id = $3, snapshot_id = $4 where id = $1 and epoch = $2`, [run.id, run.epoch, planId, input.snapshotId])
+  await client.query(`update sluice.run set plan_id = $3, snapshot_id = $4 where id = $1 and epoch = $2`, [
+    run.id,
+    run.epoch,
+    planId,
+    input.snapshotId,
+  ])
   return { planId, batches: frozen.batches, counts, guards: braked.verdicts, updateFields, minutes: minutesOf(frozen.requests) }
 }
 
@@ -216,7 +241,11 @@ async function judgeChanges(deps: EngineDeps, client: pg.PoolClient, pipeline: P
   const held = guardNotes(pipeline, notes)
   if (held.length > 0) throw new RunHeld(held)
   // Beside the transaction, which must not hold the row of the run: the heartbeat writes it.
-  await deps.db.execute('update sluice.run set warnings = $3::jsonb || warnings where id = $1 and epoch = $2', [run.id, run.epoch, JSON.stringify(notes)])
+  await deps.db.execute('update sluice.run set warnings = $3::jsonb || warnings where id = $1 and epoch = $2', [
+    run.id,
+    run.epoch,
+    JSON.stringify(notes),
+  ])
 }
 
 async function noChanges(client: pg.PoolClient): Promise<Diff> {

@@ -6,8 +6,17 @@ import pLimit from 'p-limit'
 import { destinationOf } from '../destinations/index.ts'
 import type { Destination } from '../destinations/destination.ts'
 import {
-  claimBatches, findOpenWork, LeaseLost, pauseDestination, renewLeases, rescueBatches, resetAttempts, resumeDestination, unparkBatches,
-  type BatchScope, type ClaimedBatch,
+  claimBatches,
+  findOpenWork,
+  LeaseLost,
+  pauseDestination,
+  renewLeases,
+  rescueBatches,
+  resetAttempts,
+  resumeDestination,
+  unparkBatches,
+  type BatchScope,
+  type ClaimedBatch,
 } from '../store/batches.ts'
 import type { Database } from '../store/database.ts'
 import { deadWorkers } from '../store/workers.ts'
@@ -35,7 +44,10 @@ const claimAtOnce = 4
  * destination is paused, or Updates stand behind a parked Delete. What is left shows in `planBooks`.
  */
 export async function pushPlan(deps: EngineDeps, planId: string, options: PushOptions = {}): Promise<void> {
-  const [plan] = await deps.db.query<{ destination_id: number; run_id: string }>('select destination_id, run_id from sluice.plan where id = $1', [planId])
+  const [plan] = await deps.db.query<{ destination_id: number; run_id: string }>(
+    'select destination_id, run_id from sluice.plan where id = $1',
+    [planId],
+  )
   if (plan === undefined) throw new Error(`plan ${planId} is not stored`)
   await drive(deps, { planId }, plan.destination_id, Number(plan.run_id), options)
 }
@@ -44,7 +56,11 @@ export async function pushPlan(deps: EngineDeps, planId: string, options: PushOp
  * Settles what earlier runs left at a destination, before anything newer is planned: takes back what dead workers held,
  * sends ambiguous batches again byte for byte, and parked ones once more. Clears a pause, because this is the next try.
  */
-export async function settleLeftovers(deps: EngineDeps, destinationId: number, options: PushOptions & { readonly runId: number }): Promise<void> {
+export async function settleLeftovers(
+  deps: EngineDeps,
+  destinationId: number,
+  options: PushOptions & { readonly runId: number },
+): Promise<void> {
   await rescueBatches(deps.db, await deadWorkers(deps.db), deps.settings.horizonMs)
   await resumeDestination(deps.db, destinationId)
   await resetAttempts(deps.db, destinationId)
@@ -75,7 +91,13 @@ export async function planBooks(db: Pick<Database, 'query'>, planId: string): Pr
      where b.plan_id = $1 and (p.operation is null or p.operation = b.operation)`,
     [planId],
   )
-  return { confirmed: row?.confirmed ?? 0, refused: row?.refused ?? 0, ambiguous: row?.ambiguous ?? 0, pending: row?.pending ?? 0, requests: row?.requests ?? 0 }
+  return {
+    confirmed: row?.confirmed ?? 0,
+    refused: row?.refused ?? 0,
+    ambiguous: row?.ambiguous ?? 0,
+    pending: row?.pending ?? 0,
+    requests: row?.requests ?? 0,
+  }
 }
 
 async function drive(deps: EngineDeps, scope: BatchScope, destinationId: number, runId: number, options: PushOptions): Promise<void> {
@@ -155,12 +177,17 @@ async function openSending(
   deps: EngineDeps,
   destinationId: number,
   runId: number,
-  options: { readonly signal: AbortSignal; readonly hardStop: AbortSignal; readonly onProgress: ((progress: Progress) => void) | undefined },
+  options: {
+    readonly signal: AbortSignal
+    readonly hardStop: AbortSignal
+    readonly onProgress: ((progress: Progress) => void) | undefined
+  },
 ): Promise<Sending> {
   const { db, clock, service, settings } = deps
-  const [row] = await db.query<{ kind: Destination['kind']; account_id: string; target_id: string }>('select kind, account_id, target_id from sluice.destination where id = $1', [
-    destinationId,
-  ])
+  const [row] = await db.query<{ kind: Destination['kind']; account_id: string; target_id: string }>(
+    'select kind, account_id, target_id from sluice.destination where id = $1',
+    [destinationId],
+  )
   if (row === undefined) throw new Error(`destination ${destinationId} is not stored`)
   const destination = destinationOf(row.kind)
   const target = { accountId: row.account_id === '' ? null : row.account_id, targetId: row.target_id, version: service.version }
@@ -176,7 +203,12 @@ async function openSending(
     runId,
     signal: options.signal,
     hardStop: options.hardStop,
-    onWait: (ms) => options.onProgress?.({ stage: 'push', done: 0, waiting: `waiting for the rate limit until ${new Date(clock.now() + ms).toISOString().slice(0, 19)}Z` }),
+    onWait: (ms) =>
+      options.onProgress?.({
+        stage: 'push',
+        done: 0,
+        waiting: `waiting for the rate limit until ${new Date(clock.now() + ms).toISOString().slice(0, 19)}Z`,
+      }),
     state: { refusals: 0, unauthorized: false, trustPointers: true },
   }
 }

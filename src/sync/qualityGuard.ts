@@ -6,13 +6,15 @@ import type { GuardVerdict, WarningSummary } from './report.ts'
 
 /** Verdicts over the notes of a reading; empty when it may go on. */
 export function guardNotes(pipeline: Pick<Pipeline, 'guards' | 'name'>, warnings: readonly WarningSummary[]): GuardVerdict[] {
-  return warnings.filter((warning) => withholds(pipeline.guards, warning)).map(({ code, message, lines }) => ({
-    code: `GUARD_${code}`,
-    message: `${message}: nothing was sent`,
-    mend: `look at the source; if it is right, set guards: { accept: [${code}] } in the pipeline and sluice run ${pipeline.name}`,
-    withheld: 0,
-    examples: lines.filter((line) => line > 0).map((line) => `line ${line}`),
-  }))
+  return warnings
+    .filter((warning) => withholds(pipeline.guards, warning))
+    .map(({ code, message, lines }) => ({
+      code: `GUARD_${code}`,
+      message: `${message}: nothing was sent`,
+      mend: `look at the source; if it is right, set guards: { accept: [${code}] } in the pipeline and sluice run ${pipeline.name}`,
+      withheld: 0,
+      examples: lines.filter((line) => line > 0).map((line) => `line ${line}`),
+    }))
 }
 
 /** Columns of a person's state that nobody reads; a column of wishes (newsletter, marketing) is only told. */
@@ -40,7 +42,10 @@ const judgedFrom = 100
  * Prices and stock of the changed products (`change`, before the desired state takes them over) against what was synced:
  * one join over the changes alone.
  */
-export async function changeNotes(client: pg.PoolClient, options: { readonly destinationId: number; readonly guards: Guards }): Promise<WarningSummary[]> {
+export async function changeNotes(
+  client: pg.PoolClient,
+  options: { readonly destinationId: number; readonly guards: Guards },
+): Promise<WarningSummary[]> {
   const { destinationId, guards } = options
   const percent = guards.maxPriceChangePercent ?? 50
   const { rows } = await client.query<{ gone: string; moved: string; known: string; examples: string[] | null }>(
@@ -61,10 +66,23 @@ export async function changeNotes(client: pg.PoolClient, options: { readonly des
   const moved = Number(row?.moved ?? 0)
   const known = Number(row?.known ?? 0)
   const notes: WarningSummary[] = []
-  if (moved > 0) notes.push({ code: 'PRICE_MOVED', field: 'price', message: `${moved} prices moved by more than ${percent} %: ${(row?.examples ?? []).join(', ')}`, count: moved, lines: [] })
+  if (moved > 0)
+    notes.push({
+      code: 'PRICE_MOVED',
+      field: 'price',
+      message: `${moved} prices moved by more than ${percent} %: ${(row?.examples ?? []).join(', ')}`,
+      count: moved,
+      lines: [],
+    })
   const allowed = guards.maxOutOfStockPercent ?? 10
   if (known >= judgedFrom && gone * 100 > known * allowed) {
-    notes.push({ code: 'OUT_OF_STOCK_ROSE', field: 'availability', message: `${gone} of ${known} synced products go out of stock in this run, above ${allowed} %`, count: gone, lines: [] })
+    notes.push({
+      code: 'OUT_OF_STOCK_ROSE',
+      field: 'availability',
+      message: `${gone} of ${known} synced products go out of stock in this run, above ${allowed} %`,
+      count: gone,
+      lines: [],
+    })
   }
   return notes
 }

@@ -4,7 +4,16 @@
  */
 import type { Destination, EntryOutcome, Judgement } from '../destinations/destination.ts'
 import { finishAttempt, type AttemptResult } from '../store/attempts.ts'
-import { afterIsolation, afterPointed, afterSibling, LeaseLost, markLate, pauseDestination, releaseBatch, type ClaimedBatch } from '../store/batches.ts'
+import {
+  afterIsolation,
+  afterPointed,
+  afterSibling,
+  LeaseLost,
+  markLate,
+  pauseDestination,
+  releaseBatch,
+  type ClaimedBatch,
+} from '../store/batches.ts'
 import type { Database, Queryable, Transaction } from '../store/database.ts'
 import { cutBatch, mergeBatches, remainingOrds } from '../store/recut.ts'
 import { crashPoint } from './crashPoint.ts'
@@ -99,7 +108,14 @@ async function applyEntries(work: Work, outcomes: readonly EntryOutcome[]): Prom
   if (refused > 0) await refuseKeys(work)
 
   const reasons = [...new Set(outcomes.flatMap((entry) => (entry.outcome === 'ambiguous' ? [entry.reason] : [])))].join(' ')
-  const outcome = open.length === outcomes.length ? 'ambiguous' : confirmed === outcomes.length ? 'confirmed' : refused === outcomes.length ? 'refused' : 'partial'
+  const outcome =
+    open.length === outcomes.length
+      ? 'ambiguous'
+      : confirmed === outcomes.length
+        ? 'confirmed'
+        : refused === outcomes.length
+          ? 'refused'
+          : 'partial'
   await finish(work, outcome, open.length > 0 ? reasons : null, { confirmed, refused, ambiguous: open.length })
 
   const done = confirmed + refused
@@ -112,7 +128,8 @@ async function applyEntries(work: Work, outcomes: readonly EntryOutcome[]): Prom
   const [child] = await cutBatch(tx, work.destination, batch, [
     { ords: open, status: 'ambiguous', attempts: batch.attempts + 1, wrongAlike: 0, reason: reasons, waitMs: options.waitMs },
   ])
-  if (batch.attempts + 1 >= options.maxAttempts) await tx.execute(`update sluice.batch set status = 'parked', next_attempt_at = null where id = $1`, [child])
+  if (batch.attempts + 1 >= options.maxAttempts)
+    await tx.execute(`update sluice.batch set status = 'parked', next_attempt_at = null where id = $1`, [child])
   else await tx.execute(`update sluice.entry set outcome = 'pending' where batch_id = $1`, [child])
   await releaseBatch(tx, batch, { to: 'settled' }, options.horizonMs)
   return { done, confirmed, refused, state: 'split' }
@@ -131,12 +148,20 @@ async function applyPause(work: Work, judgement: { readonly code: string; readon
   return { done: 0, confirmed: 0, refused: 0, state: 'paused' }
 }
 
-async function applyRefusal(work: Work, judgement: { readonly code: string; readonly reason: string; readonly guilty: readonly number[] }): Promise<Reconciled> {
+async function applyRefusal(
+  work: Work,
+  judgement: { readonly code: string; readonly reason: string; readonly guilty: readonly number[] },
+): Promise<Reconciled> {
   const { tx, batch, options } = work
   await finish(work, 'refused', judgement.code, { message: judgement.reason, guilty: judgement.guilty.length })
   await setSiblingAside(work, 0)
-  if (batch.entryCount > 1) return split(work, judgement.guilty, { reason: judgement.code, wrongAlike: 0, maybeApplied: batch.maybeApplied })
-  await tx.execute(`update sluice.entry set outcome = 'refused', code = $2, message = $3 where batch_id = $1`, [batch.id, judgement.code, judgement.reason])
+  if (batch.entryCount > 1)
+    return split(work, judgement.guilty, { reason: judgement.code, wrongAlike: 0, maybeApplied: batch.maybeApplied })
+  await tx.execute(`update sluice.entry set outcome = 'refused', code = $2, message = $3 where batch_id = $1`, [
+    batch.id,
+    judgement.code,
+    judgement.reason,
+  ])
   await refuseKeys(work)
   await releaseBatch(tx, batch, { to: 'settled' }, options.horizonMs)
   return { done: 1, confirmed: 0, refused: 1, state: 'settled' }
@@ -151,7 +176,8 @@ async function applyAmbiguity(work: Work, judgement: Extract<Judgement, { kind: 
   if (wrongAlike >= suspectedAfter) {
     await setSiblingAside(work, suspectedAfter - 1)
     // One wrong answer is enough for its parts: the suspicion is there already.
-    if (batch.entryCount > 1) return split(work, judgement.guilty, { reason: judgement.reason, wrongAlike: suspectedAfter - 1, maybeApplied: true })
+    if (batch.entryCount > 1)
+      return split(work, judgement.guilty, { reason: judgement.reason, wrongAlike: suspectedAfter - 1, maybeApplied: true })
     return park(work, judgement.reason, true)
   }
   return again(work, judgement.reason, true, wrongAlike)
@@ -167,7 +193,11 @@ async function again(work: Work, reason: string, maybeApplied: boolean, wrongAli
 
 async function park(work: Work, reason: string, maybeApplied: boolean): Promise<Reconciled> {
   const { tx, batch, options } = work
-  await tx.execute(`update sluice.entry set outcome = $2, code = $3 where batch_id = $1`, [batch.id, maybeApplied ? 'ambiguous' : 'pending', reason])
+  await tx.execute(`update sluice.entry set outcome = $2, code = $3 where batch_id = $1`, [
+    batch.id,
+    maybeApplied ? 'ambiguous' : 'pending',
+    reason,
+  ])
   await releaseBatch(tx, batch, { to: 'parked', reason }, options.horizonMs)
   return { done: batch.entryCount, confirmed: 0, refused: 0, state: 'parked' }
 }
@@ -186,7 +216,13 @@ async function split(
   const ords = await remainingOrds(tx, batch.id)
   const pointerWrong = !(await wasPointerRight(tx, batch))
   const pointed = new Set(options.trustPointers && !pointerWrong ? guilty : [])
-  const part = { status: how.maybeApplied ? 'ambiguous' : 'pending', attempts: 0, wrongAlike: how.wrongAlike, reason: how.reason, waitMs: 0 } as const
+  const part = {
+    status: how.maybeApplied ? 'ambiguous' : 'pending',
+    attempts: 0,
+    wrongAlike: how.wrongAlike,
+    reason: how.reason,
+    waitMs: 0,
+  } as const
   if (pointed.size > 0 && pointed.size < ords.length) {
     await cutBatch(tx, destination, batch, [
       { ...part, ords: ords.filter((ord) => pointed.has(ord)) },
@@ -218,7 +254,12 @@ async function setSiblingAside({ tx, batch, destination }: Work, wrongAlike: num
     [batch.id, batch.planId, batch.parentId, afterSibling, afterIsolation, batch.seq],
   )
   if (!rows.some((row) => row.sibling)) return
-  await mergeBatches(tx, destination, rows.map((row) => Number(row.id)), { parentId: Number(rows[0]?.root), attempts: 0, wrongAlike, reason: afterIsolation })
+  await mergeBatches(
+    tx,
+    destination,
+    rows.map((row) => Number(row.id)),
+    { parentId: Number(rows[0]?.root), attempts: 0, wrongAlike, reason: afterIsolation },
+  )
 }
 
 /** A pointer that took out the innocent once is not followed again: what points beside would cost a request a record. */
@@ -232,9 +273,21 @@ async function wasPointerRight(tx: Queryable, batch: ClaimedBatch): Promise<bool
   return sibling?.guilty === true
 }
 
-type PartState = { readonly status: 'pending' | 'ambiguous'; readonly attempts: number; readonly wrongAlike: number; readonly waitMs: number; readonly reason: string }
+type PartState = {
+  readonly status: 'pending' | 'ambiguous'
+  readonly attempts: number
+  readonly wrongAlike: number
+  readonly waitMs: number
+  readonly reason: string
+}
 
-async function halve(tx: Queryable, destination: Destination, batch: ClaimedBatch, ords: readonly number[], part: PartState): Promise<void> {
+async function halve(
+  tx: Queryable,
+  destination: Destination,
+  batch: ClaimedBatch,
+  ords: readonly number[],
+  part: PartState,
+): Promise<void> {
   const middle = Math.ceil(ords.length / 2)
   await cutBatch(tx, destination, batch, [
     { ...part, ords: ords.slice(0, middle) },
@@ -264,7 +317,12 @@ export async function cutKnownGuilty(db: Database, destination: Destination, bat
   })
 }
 
-async function finish(work: Work, outcome: AttemptResult['outcome'], reason: string | null, answer: Readonly<Record<string, unknown>>): Promise<void> {
+async function finish(
+  work: Work,
+  outcome: AttemptResult['outcome'],
+  reason: string | null,
+  answer: Readonly<Record<string, unknown>>,
+): Promise<void> {
   const { sent } = work.options
   await finishAttempt(work.tx, work.attemptId, { ...sent, outcome, reason, answer: { ...sent.answer, ...answer } })
 }
@@ -277,11 +335,21 @@ async function writeOutcomes(tx: Queryable, batch: ClaimedBatch, outcomes: reado
       batch.id,
       outcomes.map((_, ord) => ord),
       outcomes.map((entry) => entry.outcome),
-      outcomes.map((entry) => (entry.outcome === 'refused' ? entry.code : entry.outcome === 'ambiguous' ? entry.reason : entry.warnings ? 'WARNING' : null)),
-      outcomes.map((entry) => (entry.outcome === 'refused' ? entry.message : entry.outcome === 'confirmed' ? (entry.warnings?.join('; ').slice(0, 300) ?? null) : null)),
+      outcomes.map((entry) =>
+        entry.outcome === 'refused' ? entry.code : entry.outcome === 'ambiguous' ? entry.reason : entry.warnings ? 'WARNING' : null,
+      ),
+      outcomes.map((entry) =>
+        entry.outcome === 'refused'
+          ? entry.message
+          : entry.outcome === 'confirmed'
+            ? (entry.warnings?.join('; ').slice(0, 300) ?? null)
+            : null,
+      ),
     ],
   )
-  const keyed = outcomes.flatMap((entry, ord) => (entry.outcome === 'confirmed' && entry.remoteKey !== undefined ? [{ ord, key: entry.remoteKey }] : []))
+  const keyed = outcomes.flatMap((entry, ord) =>
+    entry.outcome === 'confirmed' && entry.remoteKey !== undefined ? [{ ord, key: entry.remoteKey }] : [],
+  )
   if (keyed.length === 0) return
   const values = [batch.id, keyed.map(({ ord }) => ord), keyed.map(({ key }) => key)]
   const of = `sluice.entry e, unnest($2::int[], $3::text[]) as x (ord, remote_key)
@@ -313,12 +381,15 @@ async function confirmKeys({ tx, batch }: Work): Promise<void> {
     [batch.id, batch.destinationId],
   )
   // Its record was kept for the delete alone.
-  await tx.execute(`delete from sluice.record r using sluice.remote m, ${confirmed} and m.held <= 0 and r.destination_id = $2 and r.key = m.key and r.status = 'missing'`, [
-    batch.id,
-    batch.destinationId,
-  ])
+  await tx.execute(
+    `delete from sluice.record r using sluice.remote m, ${confirmed} and m.held <= 0 and r.destination_id = $2 and r.key = m.key and r.status = 'missing'`,
+    [batch.id, batch.destinationId],
+  )
   // A key that late bytes may still bring back stays known until then.
-  await tx.execute(`delete from sluice.remote m using ${confirmed} and m.held <= 0 and (m.late_until is null or m.late_until <= clock_timestamp())`, [batch.id, batch.destinationId])
+  await tx.execute(
+    `delete from sluice.remote m using ${confirmed} and m.held <= 0 and (m.late_until is null or m.late_until <= clock_timestamp())`,
+    [batch.id, batch.destinationId],
+  )
 }
 
 async function refuseKeys({ tx, batch }: Work): Promise<void> {
@@ -335,7 +406,13 @@ async function bumpState(tx: Queryable, batch: ClaimedBatch): Promise<void> {
   await tx.execute(`update sluice.destination set state_version = state_version + 1 where id = $1`, [batch.destinationId])
 }
 
-async function writeAudit(tx: Queryable, batch: ClaimedBatch, result: Reconciled, judgement: Judgement, options: ReconcileOptions): Promise<void> {
+async function writeAudit(
+  tx: Queryable,
+  batch: ClaimedBatch,
+  result: Reconciled,
+  judgement: Judgement,
+  options: ReconcileOptions,
+): Promise<void> {
   await tx.execute(`insert into sluice.audit (actor, what, run_id, plan_id, batch_id, detail) values ($1, $2, $3, $4, $5, $6)`, [
     options.workerId,
     `batch.${result.state}`,

@@ -55,7 +55,13 @@ export class KnownDigests {
     for (let slot = this.#at(digest, 0) & this.#mask; ; slot = (slot + 1) & this.#mask) {
       const i = this.#slots[slot] ?? -1
       if (i === -1) return -1
-      if (this.#word(i, 0) === digest[0] && this.#word(i, 1) === digest[1] && this.#word(i, 2) === digest[2] && this.#word(i, 3) === digest[3]) return i
+      if (
+        this.#word(i, 0) === digest[0] &&
+        this.#word(i, 1) === digest[1] &&
+        this.#word(i, 2) === digest[2] &&
+        this.#word(i, 3) === digest[3]
+      )
+        return i
     }
   }
 
@@ -150,7 +156,8 @@ export class DigestGate implements RecordGate {
 function wordsOf(latin1: string, out: Uint32Array): void {
   for (let i = 0; i < words; i++) {
     const at = i * 4
-    out[i] = latin1.charCodeAt(at) | (latin1.charCodeAt(at + 1) << 8) | (latin1.charCodeAt(at + 2) << 16) | (latin1.charCodeAt(at + 3) << 24)
+    out[i] =
+      latin1.charCodeAt(at) | (latin1.charCodeAt(at + 1) << 8) | (latin1.charCodeAt(at + 2) << 16) | (latin1.charCodeAt(at + 3) << 24)
   }
 }
 

@@ -29,8 +29,24 @@ export interface RunCounts {
 }
 
 export const noCounts: RunCounts = {
-  read: 0, rejected: 0, duplicates: 0, suppressed: 0, valid: 0, unchanged: 0, stale: 0, creates: 0, updates: 0, deletes: 0,
-  renewals: 0, withheld: 0, deferred: 0, requests: 0, confirmed: 0, refused: 0, ambiguous: 0, pending: 0,
+  read: 0,
+  rejected: 0,
+  duplicates: 0,
+  suppressed: 0,
+  valid: 0,
+  unchanged: 0,
+  stale: 0,
+  creates: 0,
+  updates: 0,
+  deletes: 0,
+  renewals: 0,
+  withheld: 0,
+  deferred: 0,
+  requests: 0,
+  confirmed: 0,
+  refused: 0,
+  ambiguous: 0,
+  pending: 0,
 }
 
 /** A guard that held something back, or stopped the run. */

@@ -66,10 +66,14 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
     throw new UsageError('UNKNOWN_PLAN', `there is no plan "${planId}". Nothing was sent.`, { where: planId, mend: 'sluice plan PIPELINE' })
   }
   if (plan.service !== deps.service.origin) {
-    throw new UsageError('PLAN_OF_ANOTHER_SERVICE', `plan ${planId} was made for ${plan.service}, not for ${deps.service.origin}. Nothing was sent.`, {
-      where: planId,
-      mend: `sluice plan ${plan.pipeline}`,
-    })
+    throw new UsageError(
+      'PLAN_OF_ANOTHER_SERVICE',
+      `plan ${planId} was made for ${plan.service}, not for ${deps.service.origin}. Nothing was sent.`,
+      {
+        where: planId,
+        mend: `sluice plan ${plan.pipeline}`,
+      },
+    )
   }
   const run = await claimDestination(deps, plan.pipeline, plan.destination_id, { trigger: 'apply', planId })
   if ('report' in run) return run.report
@@ -84,12 +88,21 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
 }
 
 /** Runs again what a run did: its whole source, or only what it left refused, ambiguous or pending. */
-export async function rerun(deps: EngineDeps, runId: string, options: { readonly failedOnly: boolean; readonly pipelines: string }): Promise<RunReport> {
+export async function rerun(
+  deps: EngineDeps,
+  runId: string,
+  options: { readonly failedOnly: boolean; readonly pipelines: string },
+): Promise<RunReport> {
   const old = await loadRun(deps.db, runId)
   return rerunPipeline(deps, await loadPipeline(options.pipelines, old.pipeline), runNumber(runId), options)
 }
 
-async function rerunPipeline(deps: EngineDeps, pipeline: Pipeline, runId: number, options: { readonly failedOnly: boolean }): Promise<RunReport> {
+async function rerunPipeline(
+  deps: EngineDeps,
+  pipeline: Pipeline,
+  runId: number,
+  options: { readonly failedOnly: boolean },
+): Promise<RunReport> {
   const [old] = await deps.db.query<{ options: RunOptions }>(`select options from sluice.run where id = $1`, [runId])
   const source = old?.options.source
   return runPipeline(deps, pipeline, {
@@ -115,7 +128,11 @@ export async function executeRun(
   } catch (error) {
     return closing(deps, row, () => Promise.reject(error))
   }
-  return carryOut(deps, pipeline, row, { trigger: row.trigger, ...row.options, ...(options.onPlanned ? { onPlanned: options.onPlanned } : {}) })
+  return carryOut(deps, pipeline, row, {
+    trigger: row.trigger,
+    ...row.options,
+    ...(options.onPlanned ? { onPlanned: options.onPlanned } : {}),
+  })
 }
 
 async function begin(deps: EngineDeps, pipeline: Pipeline, request: RunRequest): Promise<{ row: RunRow } | { report: RunReport }> {
@@ -123,7 +140,12 @@ async function begin(deps: EngineDeps, pipeline: Pipeline, request: RunRequest):
   return claimDestination(deps, pipeline.name, id, request)
 }
 
-async function claimDestination(deps: EngineDeps, pipeline: string, destinationId: number, request: RunRequest): Promise<{ row: RunRow } | { report: RunReport }> {
+async function claimDestination(
+  deps: EngineDeps,
+  pipeline: string,
+  destinationId: number,
+  request: RunRequest,
+): Promise<{ row: RunRow } | { report: RunReport }> {
   await rescue(deps)
   const { trigger, rerunOf, onPlanned: _, ...options } = request
   const runId = await requestRun(deps.db, { pipeline, destinationId, trigger, options, ...(rerunOf === undefined ? {} : { rerunOf }) })
@@ -136,7 +158,10 @@ async function claimDestination(deps: EngineDeps, pipeline: string, destinationI
 }
 
 function heldError(pipeline: string): RunError {
-  return new RunError('PIPELINE_HELD', `another run holds ${pipeline}: this one sent nothing`, { where: pipeline, mend: `sluice runs ${pipeline}` })
+  return new RunError('PIPELINE_HELD', `another run holds ${pipeline}: this one sent nothing`, {
+    where: pipeline,
+    mend: `sluice runs ${pipeline}`,
+  })
 }
 
 /** Ends runs of dead processes, so that their destinations are free at once. */
@@ -176,7 +201,10 @@ async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: RunRow): P
       const snapshot = await timed(deps, run, 'read', () => readSnapshot(deps, client, effective, run))
       const { rows } = snapshot
       await updateRun(deps.db, run, { counts: { ...noCounts, ...rows }, snapshot_id: snapshot.snapshotId })
-      const tooMany = snapshot.reading !== 'unread' ? guardRejects({ guards: pipeline.guards, read: rows.read, rejected: rows.rejected, pipeline: pipeline.name }) : undefined
+      const tooMany =
+        snapshot.reading !== 'unread'
+          ? guardRejects({ guards: pipeline.guards, read: rows.read, rejected: rows.rejected, pipeline: pipeline.name })
+          : undefined
       if (tooMany) {
         await discardSnapshot(deps.db, snapshot.snapshotId, rows)
         return { planned: undefined, guards: [tooMany], proof: snapshot.proof }
@@ -207,7 +235,10 @@ async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: RunRow): P
 /** `rerun --failed` reads no source: the last snapshot stands, and the plan takes only what that run left open. */
 async function nothingRead(deps: EngineDeps, client: Parameters<typeof makePlan>[1], run: RunRow): Promise<PlanInput> {
   await createStage(client)
-  const [last] = await deps.db.query<{ id: string }>(`select max(id) as id from sluice.snapshot where destination_id = $1 and status = 'closed'`, [run.destinationId])
+  const [last] = await deps.db.query<{ id: string }>(
+    `select max(id) as id from sluice.snapshot where destination_id = $1 and status = 'closed'`,
+    [run.destinationId],
+  )
   return {
     snapshotId: Number(last?.id ?? 0),
     rows: { read: 0, rejected: 0, duplicates: 0, suppressed: 0, valid: 0 },

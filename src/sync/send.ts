@@ -90,7 +90,11 @@ export async function sendBatch(sending: Sending, batch: ClaimedBatch): Promise<
 }
 
 /** The suppression check and the attempt in one transaction; undefined when the batch was cut instead. */
-async function begin(sending: Sending, batch: ClaimedBatch, runId: number): Promise<{ readonly attemptId: number; readonly atMs: number } | undefined> {
+async function begin(
+  sending: Sending,
+  batch: ClaimedBatch,
+  runId: number,
+): Promise<{ readonly attemptId: number; readonly atMs: number } | undefined> {
   const { deps, destination } = sending
   const { db, settings, workerId } = deps
   // Before the statement: the lease that it renews cannot be younger than this.
@@ -134,7 +138,13 @@ async function judge(sending: Sending, batch: ClaimedBatch, exchange: Exchange):
     return judgement
   }
   if (judgement.kind === 'entries') state.unauthorized = false
-  if (judgement.kind === 'pause' && batch.operation === 'delete' && exchange.kind === 'answer' && exchange.status === 404 && (await isReadable(sending))) {
+  if (
+    judgement.kind === 'pause' &&
+    batch.operation === 'delete' &&
+    exchange.kind === 'answer' &&
+    exchange.status === 404 &&
+    (await isReadable(sending))
+  ) {
     // C4: the catalog is there, so the 404 means the key. Not deleted, for no answer says so.
     if (batch.maybeApplied && batch.entryCount === 1) return { kind: 'entries', entries: [goneAlready] }
     return { kind: 'refused', code: judgement.code, reason: judgement.reason, guilty: [] }
@@ -149,7 +159,10 @@ async function judge(sending: Sending, batch: ClaimedBatch, exchange: Exchange):
  * A key that cannot be deleted any more, after a sending of this very delete whose answer was lost: that one was applied.
  * Keys are never given twice (spec 3.3), so nothing else is left under it; as refused it would be tried for ever.
  */
-const goneAlready: EntryOutcome = { outcome: 'confirmed', warnings: ['the key was gone: an earlier sending of this delete, whose answer was lost, had been applied'] }
+const goneAlready: EntryOutcome = {
+  outcome: 'confirmed',
+  warnings: ['the key was gone: an earlier sending of this delete, whose answer was lost, had been applied'],
+}
 
 /** So many refusals without one confirmation in between: not the records', the request's fault (I14). */
 function countRefusals(state: PushState, judgement: Judgement): Judgement {
@@ -162,12 +175,22 @@ function countRefusals(state: PushState, judgement: Judgement): Judgement {
   state.refusals++
   if (state.refusals < refusalsBeforePause || judgement.kind === 'entries') return judgement
   const { reason } = judgement
-  return { kind: 'pause', code: judgement.kind === 'refused' ? judgement.code : reason, reason: `${refusalsBeforePause} requests in a row were refused: ${reason}` }
+  return {
+    kind: 'pause',
+    code: judgement.kind === 'refused' ? judgement.code : reason,
+    reason: `${refusalsBeforePause} requests in a row were refused: ${reason}`,
+  }
 }
 
 async function isReadable({ deps, destination, target }: Sending): Promise<boolean> {
   const { path } = destination.request(target, 'upsert')
-  const exchange = await deps.transport.exchange({ method: 'GET', host: 'ads', path, query: { count: '1' }, timeoutMs: deps.settings.httpTimeoutMs })
+  const exchange = await deps.transport.exchange({
+    method: 'GET',
+    host: 'ads',
+    path,
+    query: { count: '1' },
+    timeoutMs: deps.settings.httpTimeoutMs,
+  })
   return exchange.kind === 'answer' && exchange.status === 200
 }
 
@@ -191,14 +214,23 @@ async function learn(sending: Sending, allowance: Allowance, exchange: Exchange,
   await allowance.learn(exchange.headers, settings.retryAfterCapMs)
   if (exchange.status !== 429) return
   const advice = adviceMs(exchange.headers, clock.now()) ?? 0
-  await allowance.block(Math.min(settings.retryAfterCapMs, Math.max(advice, backoffMs(batch.attempts + 1, settings, () => 1))))
+  await allowance.block(
+    Math.min(
+      settings.retryAfterCapMs,
+      Math.max(
+        advice,
+        backoffMs(batch.attempts + 1, settings, () => 1),
+      ),
+    ),
+  )
 }
 
 function waitFor(sending: Sending, batch: ClaimedBatch, exchange: Exchange, judgement: Judgement): number {
   const { settings, clock } = sending.deps
   if (judgement.kind === 'retry' && judgement.status === 401) return 0
   const own = backoffMs(batch.attempts + 1, settings)
-  const advice = exchange.kind === 'answer' && (exchange.status === 429 || exchange.status === 503) ? (adviceMs(exchange.headers, clock.now()) ?? 0) : 0
+  const advice =
+    exchange.kind === 'answer' && (exchange.status === 429 || exchange.status === 503) ? (adviceMs(exchange.headers, clock.now()) ?? 0) : 0
   return Math.max(own, Math.min(advice, settings.retryAfterCapMs))
 }
 
@@ -213,7 +245,12 @@ export function isUnreachable(pace: Pace): boolean {
 }
 
 async function putBack({ deps }: Sending, batch: ClaimedBatch): Promise<undefined> {
-  await releaseBatch(deps.db, batch, { to: 'open', reason: batch.reason, waitMs: 0, maybeApplied: batch.maybeApplied, wrongAlike: batch.wrongAlike }, deps.settings.horizonMs)
+  await releaseBatch(
+    deps.db,
+    batch,
+    { to: 'open', reason: batch.reason, waitMs: 0, maybeApplied: batch.maybeApplied, wrongAlike: batch.wrongAlike },
+    deps.settings.horizonMs,
+  )
   return undefined
 }
 
@@ -221,7 +258,9 @@ async function putBack({ deps }: Sending, batch: ClaimedBatch): Promise<undefine
 async function supersedeExpired({ deps }: Sending, batch: ClaimedBatch): Promise<undefined> {
   await deps.db.transaction(async (tx) => {
     await releaseBatch(tx, batch, { to: 'superseded', reason: 'expired' }, deps.settings.horizonMs)
-    await tx.execute(`update sluice.entry set outcome = 'superseded', code = 'expired' where batch_id = $1 and outcome <> 'confirmed'`, [batch.id])
+    await tx.execute(`update sluice.entry set outcome = 'superseded', code = 'expired' where batch_id = $1 and outcome <> 'confirmed'`, [
+      batch.id,
+    ])
   })
   return undefined
 }

@@ -54,7 +54,11 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
   const last = readsOneOff(run) ? undefined : await lastSnapshot(deps.db, run.destinationId)
   // What decides over a row besides its bytes is as it was: then equal bytes are an equal outcome.
   const comparable =
-    last !== undefined && !run.options.full && !last.held && last.definitionHash === definitionHash && last.suppressionVersion === suppression.version
+    last !== undefined &&
+    !run.options.full &&
+    !last.held &&
+    last.definitionHash === definitionHash &&
+    last.suppressionVersion === suppression.version
   const bytes = comparable ? await sameBytes(deps, pipeline, last.sources) : { same: false, opened: new Map<number, OpenedSource>() }
   await createStage(client)
   if (comparable && bytes.same) {
@@ -77,7 +81,9 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
   try {
     const known = comparable && isGateable(pipeline) ? await knownRecords(deps.db, run.destinationId, last.rows.valid) : undefined
     const context: ReadContext = { deps, client, pipeline, run, suppressedBy: suppression.destinationId, previous: last?.sources ?? [] }
-    const read = (known && (await readRecords(context, bytes.opened, known))) ?? (await readRecords(context, known ? new Map() : bytes.opened, undefined))
+    const read =
+      (known && (await readRecords(context, bytes.opened, known))) ??
+      (await readRecords(context, known ? new Map() : bytes.opened, undefined))
     if (read === undefined) throw new Error('a whole reading is never given up')
     const { staged, rows } = read
     await deps.db.execute('update sluice.run set columns = $3, warnings = $4 where id = $1 and epoch = $2', [
@@ -100,7 +106,10 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
       warnings: staged.warnings,
     }
   } catch (error) {
-    await deps.db.execute(`update sluice.snapshot set status = 'discarded', closed_at = clock_timestamp() where id = $1 and status = 'open'`, [snapshotId])
+    await deps.db.execute(
+      `update sluice.snapshot set status = 'discarded', closed_at = clock_timestamp() where id = $1 and status = 'open'`,
+      [snapshotId],
+    )
     throw error
   }
 }
@@ -143,10 +152,21 @@ interface ReadRecords {
  * Reads all sources, whole or past the records that are known. Undefined: a gated reading met a row that contradicts, or
  * repeats, a record it did not stage; only a whole reading can tell which.
  */
-async function readRecords(context: ReadContext, opened: ReadonlyMap<number, OpenedSource>, known: KnownDigests | undefined): Promise<ReadRecords | undefined> {
+async function readRecords(
+  context: ReadContext,
+  opened: ReadonlyMap<number, OpenedSource>,
+  known: KnownDigests | undefined,
+): Promise<ReadRecords | undefined> {
   const { deps, client, pipeline, run } = context
   const gate = new DigestGate(known)
-  const staged = await stageSources(deps, pipeline, { client, runId: run.id, startedAtMs: run.startedAtMs, previous: context.previous, opened, gate })
+  const staged = await stageSources(deps, pipeline, {
+    client,
+    runId: run.id,
+    startedAtMs: run.startedAtMs,
+    previous: context.previous,
+    opened,
+    gate,
+  })
   crashPoint('read.staged')
   const unseen = known?.unseen()
   if (unseen) {
@@ -182,15 +202,18 @@ async function meetsUnstaged(client: pg.PoolClient, destinationId: number): Prom
 
 /** Ends a snapshot that will not be planned. */
 export async function discardSnapshot(db: Database, snapshotId: number, rows: SnapshotResult['rows']): Promise<void> {
-  await db.execute(`update sluice.snapshot set status = 'discarded', closed_at = clock_timestamp(), counts = $2 where id = $1 and status = 'open'`, [
-    snapshotId,
-    JSON.stringify(rows),
-  ])
+  await db.execute(
+    `update sluice.snapshot set status = 'discarded', closed_at = clock_timestamp(), counts = $2 where id = $1 and status = 'open'`,
+    [snapshotId, JSON.stringify(rows)],
+  )
 }
 
 async function openSnapshot(db: Database, run: RunRow, definitionHash: string, suppressionVersion: number): Promise<number> {
   // Left open by a run that was killed: never planned, so never used (R14).
-  await db.execute(`update sluice.snapshot set status = 'discarded', closed_at = clock_timestamp() where destination_id = $1 and status = 'open'`, [run.destinationId])
+  await db.execute(
+    `update sluice.snapshot set status = 'discarded', closed_at = clock_timestamp() where destination_id = $1 and status = 'open'`,
+    [run.destinationId],
+  )
   const [row] = await db.query<{ id: string }>(
     `insert into sluice.snapshot (destination_id, run_id, status, definition_hash, suppression_version) values ($1, $2, 'open', $3, $4) returning id`,
     [run.destinationId, run.id, definitionHash, suppressionVersion],
@@ -261,7 +284,10 @@ async function sameBytes(
 }
 
 /** The do-not-reach list of the same account, where this audience respects it, and the state of its wishes. */
-async function suppressionOf(deps: EngineDeps, pipeline: Pipeline): Promise<{ readonly destinationId: number | undefined; readonly version: number }> {
+async function suppressionOf(
+  deps: EngineDeps,
+  pipeline: Pipeline,
+): Promise<{ readonly destinationId: number | undefined; readonly version: number }> {
   const { destination } = pipeline
   if (destination.kind !== 'audience' || destination.suppress === 'none') return { destinationId: undefined, version: 0 }
   // One list an account (spec/gaps.md 5 'Do-not-reach').

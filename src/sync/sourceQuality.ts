@@ -85,29 +85,43 @@ export function createSourceQuality(): SourceQuality {
     finish: (facts, previous, skipped) => {
       const total = rows + skipped
       if (total >= judgedFrom && damaged.count > total * damagedShare) {
-        throw new RunError('FILE_SPREADSHEET_DAMAGE', `${damaged.count} of ${total} rows were changed by a spreadsheet (exponents, #N/A, dates made of numbers)`, {
-          where: `${facts.uri}, first on line ${damaged.first}`,
-          mend: 'Export again with every column formatted as text.',
-        })
+        throw new RunError(
+          'FILE_SPREADSHEET_DAMAGE',
+          `${damaged.count} of ${total} rows were changed by a spreadsheet (exponents, #N/A, dates made of numbers)`,
+          {
+            where: `${facts.uri}, first on line ${damaged.first}`,
+            mend: 'Export again with every column formatted as text.',
+          },
+        )
       }
       if (total >= judgedFrom && misplaced.count > total * misplacedShare) {
-        throw new RunError('FILE_MAPPING', `${misplaced.count} of ${total} rows have an email where a phone number is mapped, or the reverse`, {
-          where: `${facts.uri}, first on line ${misplaced.first}`,
-          mend: 'Correct the columns under map:.',
-        })
+        throw new RunError(
+          'FILE_MAPPING',
+          `${misplaced.count} of ${total} rows have an email where a phone number is mapped, or the reverse`,
+          {
+            where: `${facts.uri}, first on line ${misplaced.first}`,
+            mend: 'Correct the columns under map:.',
+          },
+        )
       }
       const { members, filled, notes } = quality.finish()
       const warnings: WarningSummary[] = []
-      const tell = (code: string, field: string, message: string, count: number, lines: readonly number[] = []) => warnings.push({ code, field, message, count, lines })
+      const tell = (code: string, field: string, message: string, count: number, lines: readonly number[] = []) =>
+        warnings.push({ code, field, message, count, lines })
       for (const { code, message, count, examples } of notes) {
         if (code === 'FILL_RATE' || code === 'OUT_OF_STOCK_SHARE' || (skipped > 0 && shares.has(code))) continue
         tell(code, '', examples.length === 0 ? message : `${message}: ${examples.join(', ')}`, count)
       }
-      for (const [column, what] of personal.found()) tell('PERSONAL_COLUMN', column, `the column "${column}" holds what looks like ${what}`, 1)
-      if (total >= judgedFrom && roles.count > total * roleShare) tell('EMAIL_ROLE_SHARE', 'email', `${roles.count} of ${total} rows have an address of a role or an example`, roles.count, [roles.first])
+      for (const [column, what] of personal.found())
+        tell('PERSONAL_COLUMN', column, `the column "${column}" holds what looks like ${what}`, 1)
+      if (total >= judgedFrom && roles.count > total * roleShare)
+        tell('EMAIL_ROLE_SHARE', 'email', `${roles.count} of ${total} rows have an address of a role or an example`, roles.count, [
+          roles.first,
+        ])
       for (const column of vanished(facts, previous)) tell('COLUMN_VANISHED', column, `the column "${column}" was there last time`, 1)
       const own = { members, filled }
-      for (const [kind, before, now] of fallen(previous?.quality, own)) tell('FILL_RATE_FELL', kind, `${now} % of the members have ${kind}, last time ${before} %`, 1)
+      for (const [kind, before, now] of fallen(previous?.quality, own))
+        tell('FILL_RATE_FELL', kind, `${now} % of the members have ${kind}, last time ${before} %`, 1)
       return { warnings, figures: skipped > 0 ? (previous?.quality ?? own) : own }
     },
   }

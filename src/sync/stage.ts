@@ -46,7 +46,14 @@ export async function createStage(client: pg.PoolClient): Promise<void> {
 export async function stageSources(
   deps: EngineDeps,
   pipeline: Pipeline,
-  options: { readonly client: pg.PoolClient; readonly runId: number; readonly startedAtMs: number; readonly previous: readonly SourceFacts[]; readonly opened: ReadonlyMap<number, OpenedSource>; readonly gate?: DigestGate },
+  options: {
+    readonly client: pg.PoolClient
+    readonly runId: number
+    readonly startedAtMs: number
+    readonly previous: readonly SourceFacts[]
+    readonly opened: ReadonlyMap<number, OpenedSource>
+    readonly gate?: DigestGate
+  },
 ): Promise<Staged> {
   keepMemoryFlat()
   const mapper = watchMapper(createMapper(pipeline))
@@ -60,7 +67,8 @@ export async function stageSources(
 
   for (const [index, definition] of pipeline.sources.entries()) {
     const source = options.opened.get(index) ?? (await openWhole(deps, definition, options.previous[index], options.gate))
-    const writer = pipeline.destination.kind === 'catalog' ? new ProductStage(options.client, index) : new MemberStage(options.client, index)
+    const writer =
+      pipeline.destination.kind === 'catalog' ? new ProductStage(options.client, index) : new MemberStage(options.client, index)
     const skipped = skippedBy(options.gate)
     let started: readonly string[] | undefined
     try {
@@ -111,7 +119,12 @@ function skippedBy(gate: DigestGate | undefined): number {
 }
 
 /** Opens a source that has to be read whatever the server thinks of it: no conditional request. */
-async function openWhole(deps: EngineDeps, definition: SourceDefinition, last: SourceFacts | undefined, gate: DigestGate | undefined): Promise<OpenedSource> {
+async function openWhole(
+  deps: EngineDeps,
+  definition: SourceDefinition,
+  last: SourceFacts | undefined,
+  gate: DigestGate | undefined,
+): Promise<OpenedSource> {
   const { etag: _, lastModified: __, ...previous } = last ?? ({} as Partial<SourceFacts>)
   return openSource(definition, {
     env: deps.env,

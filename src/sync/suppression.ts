@@ -41,13 +41,26 @@ export async function cutSuppressed(tx: Queryable, destination: Destination, bat
     await cutBatch(tx, destination, batch, [{ ords: rest, status, attempts: batch.attempts, wrongAlike: 0, reason: null, waitMs: 0 }])
   }
   await tx.execute(`update sluice.entry set outcome = 'superseded', code = 'suppressed' where batch_id = $1`, [batch.id])
-  if (batch.maybeApplied) await planErasure(tx, destination, batch, suppressed.flatMap((entry) => entry.keys), horizonMs)
+  if (batch.maybeApplied)
+    await planErasure(
+      tx,
+      destination,
+      batch,
+      suppressed.flatMap((entry) => entry.keys),
+      horizonMs,
+    )
   await releaseBatch(tx, batch, { to: 'superseded', reason: 'suppressed' }, horizonMs)
   return true
 }
 
 /** An earlier sending may have been applied: the identifiers are deleted as soon as nothing of it can land any more. */
-async function planErasure(tx: Queryable, destination: Destination, batch: ClaimedBatch, keys: readonly Buffer[], horizonMs: number): Promise<void> {
+async function planErasure(
+  tx: Queryable,
+  destination: Destination,
+  batch: ClaimedBatch,
+  keys: readonly Buffer[],
+  horizonMs: number,
+): Promise<void> {
   const body = pack([{ bytes: renderUserOperation({ op: 'delete', users: [keys] }) }], destination.frame('delete'))
   await tx.query('select from sluice.plan where id = $1 for update', [batch.planId])
   const [row] = await tx.query<{ id: string }>(

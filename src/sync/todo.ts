@@ -82,8 +82,13 @@ async function collectGroups(context: TodoContext): Promise<number> {
   if (!confirmed) return deferred
   // `created` saw the dirty identifiers only: a group is new when none of it was ever confirmed. Otherwise, all of the
   // group gets one new content, so that one answer confirms it whole.
-  await client.query(`update todo t set created = false where created and exists (select ${mine} and m.group_key = t.group_key and m.synced_hash is not null)`)
-  await client.query(`update todo set stamp = decode(md5($1 || encode(group_key, 'hex')), 'hex') where deletes or (dirty and not created)`, [planId])
+  await client.query(
+    `update todo t set created = false where created and exists (select ${mine} and m.group_key = t.group_key and m.synced_hash is not null)`,
+  )
+  await client.query(
+    `update todo set stamp = decode(md5($1 || encode(group_key, 'hex')), 'hex') where deletes or (dirty and not created)`,
+    [planId],
+  )
   return deferred
 }
 
@@ -121,7 +126,10 @@ export async function countGuardedDeletes(context: TodoContext, suppressedBy: nu
   const { client, destinationId } = context
   if (context.keys === 'products') return scalar(client, `select count(*) as n from todo where what = 'delete'`)
   await markExempt(client, destinationId, suppressedBy)
-  return scalar(client, 'select count(*) as n from todo where deletes and not exists (select from exempt x where x.group_key = todo.group_key)')
+  return scalar(
+    client,
+    'select count(*) as n from todo where deletes and not exists (select from exempt x where x.group_key = todo.group_key)',
+  )
 }
 
 /** Leaves the deletes of `todo` to a later run, but for the exempt ones. */
@@ -131,7 +139,9 @@ export async function withholdDeletes(context: TodoContext): Promise<void> {
     await client.query(`delete from todo where what = 'delete'`)
     return
   }
-  await client.query('update todo t set deletes = false where deletes and not exists (select from exempt x where x.group_key = t.group_key)')
+  await client.query(
+    'update todo t set deletes = false where deletes and not exists (select from exempt x where x.group_key = t.group_key)',
+  )
   // A group that was there for its delete alone has nothing left to do.
   await client.query(
     `delete from todo t where not deletes and not renewal and not exists (

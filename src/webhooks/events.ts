@@ -26,7 +26,12 @@ export function parseEvent(body: Buffer): ReceivedEvent | undefined {
 
 /** True when it was new, false when it was known already. */
 export async function storeEvent(db: Queryable, event: ReceivedEvent): Promise<boolean> {
-  const insert = (json: string) => db.execute('insert into sluice.webhook_event (id, type, body) values ($1, $2, $3) on conflict (id) do nothing', [event.id, event.type, json])
+  const insert = (json: string) =>
+    db.execute('insert into sluice.webhook_event (id, type, body) values ($1, $2, $3) on conflict (id) do nothing', [
+      event.id,
+      event.type,
+      json,
+    ])
   try {
     return (await insert(event.json)) === 1
   } catch (error) {
@@ -39,7 +44,11 @@ export async function storeEvent(db: Queryable, event: ReceivedEvent): Promise<b
 function typeOf(parsed: Readonly<Record<string, unknown>>, data: Readonly<Record<string, unknown>>): string {
   if (typeof data['event_type'] === 'string') return data['event_type'].slice(0, 200)
   // Envelopes without a type are named by their one event key (`replay_job_status`, `direct_message_events`).
-  return Object.keys(parsed).find((name) => name !== 'for_user_id' && name !== 'users')?.slice(0, 200) ?? 'unknown'
+  return (
+    Object.keys(parsed)
+      .find((name) => name !== 'for_user_id' && name !== 'users')
+      ?.slice(0, 200) ?? 'unknown'
+  )
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {

@@ -35,7 +35,10 @@ export class GapKeeper {
     this.#refused++
     if (!this.#alarmed && now - this.#from >= ALARM_AFTER_MS) {
       this.#alarmed = true
-      this.#log.error({ minutes: Math.round((now - this.#from) / 60_000), refused: this.#refused }, 'webhook events have been refused for an hour')
+      this.#log.error(
+        { minutes: Math.round((now - this.#from) / 60_000), refused: this.#refused },
+        'webhook events have been refused for an hour',
+      )
     }
   }
 

@@ -92,10 +92,15 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
   async function reportGap(ended: Gap): Promise<void> {
     try {
       await options.db.execute('insert into sluice.audit (actor, what, detail) values ($1, $2, $3)', [
-        'webhooks', 'webhook.gap', JSON.stringify({ from: ended.from.toISOString(), to: ended.to.toISOString(), refused: ended.refused }),
+        'webhooks',
+        'webhook.gap',
+        JSON.stringify({ from: ended.from.toISOString(), to: ended.to.toISOString(), refused: ended.refused }),
       ])
     } catch (error) {
-      options.log.error({ error: error instanceof Error ? error.name : 'unknown', refused: ended.refused }, 'the gap in webhook events could not be recorded')
+      options.log.error(
+        { error: error instanceof Error ? error.name : 'unknown', refused: ended.refused },
+        'the gap in webhook events could not be recorded',
+      )
     }
     options.onGap?.(ended)
   }
@@ -104,7 +109,8 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
 /** Needs no database, and signs only what cannot be an event. */
 function answerChallenge(url: URL, response: ServerResponse, secret: string | undefined): void {
   const [token, ...more] = url.searchParams.getAll('crc_token')
-  if (token === undefined || more.length > 0 || !isChallengeToken(token)) return answer(response, 400, { error: 'crc_token must be 1 to 256 letters, digits or any of _ + / = -' })
+  if (token === undefined || more.length > 0 || !isChallengeToken(token))
+    return answer(response, 400, { error: 'crc_token must be 1 to 256 letters, digits or any of _ + / = -' })
   if (secret === undefined) return answer(response, 503, { error: 'no consumer secret is configured' })
   answer(response, 200, { response_token: sign(token, secret) })
 }

@@ -10,7 +10,13 @@ let sandbox: SandboxUnderTest
 let client: Client
 beforeAll(async () => {
   sandbox = await withSandbox()
-  client = createClient({ baseUrl: sandbox.url, adsBaseUrl: sandbox.url, adsSandboxBaseUrl: sandbox.url, adsVersion: '12', ...sandbox.credentials })
+  client = createClient({
+    baseUrl: sandbox.url,
+    adsBaseUrl: sandbox.url,
+    adsSandboxBaseUrl: sandbox.url,
+    adsVersion: '12',
+    ...sandbox.credentials,
+  })
 })
 beforeEach(() => sandbox.control.reset())
 afterAll(async () => {
@@ -28,23 +34,36 @@ test('lists are walked over all their pages', async () => {
 
 test('a refusal names the parameter and the rule', async () => {
   await expect(client.lineItems.update({ account_id, line_item_id: '9cqi0', bid_strategy: 'MAX' })).rejects.toMatchObject({
-    code: 'SERVICE_INVALID_PARAMETER', status: 400, mend: expect.stringContaining('bid_amount_local_micro') as string,
+    code: 'SERVICE_INVALID_PARAMETER',
+    status: 400,
+    mend: expect.stringContaining('bid_amount_local_micro') as string,
   })
   await expect(client.lineItems.get({ account_id, line_item_id: 'none' })).rejects.toMatchObject({ code: 'SERVICE_NOT_FOUND' })
 })
 
 test('cards, media and posts are made and read', async () => {
   const card = await client.cards.create({
-    account_id, name: 'A card', components: [{ type: 'MEDIA', media_key: '3_1' }, { type: 'DETAILS', title: 'Mugs', destination: { type: 'WEBSITE', url: 'https://shop.example' } }],
+    account_id,
+    name: 'A card',
+    components: [
+      { type: 'MEDIA', media_key: '3_1' },
+      { type: 'DETAILS', title: 'Mugs', destination: { type: 'WEBSITE', url: 'https://shop.example' } },
+    ],
   })
   expect(card).toMatchObject({ card_type: 'IMAGE_WEBSITE' })
   const post = await client.advertiserPosts.create({ account_id, as_user_id: '1001', text: 'Dogs, Cats & Mice ☃', card_uri: card.card_uri })
   const found = await client.posts.lookup({ ids: [post.id_str], 'tweet.fields': ['card_uri'], expansions: ['author_id'] })
-  expect(found).toMatchObject({ data: [{ id: post.id_str, text: 'Dogs, Cats & Mice ☃', card_uri: card.card_uri }], includes: { users: [{ id: '1001' }] } })
+  expect(found).toMatchObject({
+    data: [{ id: post.id_str, text: 'Dogs, Cats & Mice ☃', card_uri: card.card_uri }],
+    includes: { users: [{ id: '1001' }] },
+  })
 })
 
 test('batches are all or nothing', async () => {
-  const body = [{ operation_type: 'Update', params: { campaign_id: '8wku2', name: 'Changed' } }, { operation_type: 'Delete', params: { campaign_id: 'none' } }] as const
+  const body = [
+    { operation_type: 'Update', params: { campaign_id: '8wku2', name: 'Changed' } },
+    { operation_type: 'Delete', params: { campaign_id: 'none' } },
+  ] as const
   await expect(client.campaigns.batch({ account_id, body })).rejects.toMatchObject({ issues: [expect.objectContaining({ index: 1 })] })
   expect(await client.campaigns.get({ account_id, campaign_id: '8wku2' })).toMatchObject({ name: 'Spring mugs' })
   expect(await client.campaigns.batch({ account_id, body: body.slice(0, 1) })).toMatchObject([{ name: 'Changed' }])
@@ -59,6 +78,9 @@ test('webhooks are registered, checked and removed with the app-only token', asy
   expect(webhook).toMatchObject({ data: { url: endpoint.url, valid: true } })
   expect(await own.webhooks.check({ webhook_id: String((webhook as { data: { id: string } }).data.id) })).toEqual({ data: { valid: true } })
   endpoint.challenge = 'wrong-token'
-  await expect(own.webhooks.check({ webhook_id: String((webhook as { data: { id: string } }).data.id) })).rejects.toMatchObject({ status: 400, message: expect.stringContaining('CrcValidationFailed') as string })
+  await expect(own.webhooks.check({ webhook_id: String((webhook as { data: { id: string } }).data.id) })).rejects.toMatchObject({
+    status: 400,
+    message: expect.stringContaining('CrcValidationFailed') as string,
+  })
   await own.close()
 })

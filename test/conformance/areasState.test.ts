@@ -11,13 +11,49 @@ import { target } from '../support/target.ts'
 
 async function bearerOf(sandbox: SandboxUnderTest): Promise<string> {
   const basic = Buffer.from(`${sandboxCredentials.consumerKey}:${sandboxCredentials.consumerSecret}`).toString('base64')
-  return (await sandbox.call('POST', '/oauth2/token', { form: { grant_type: 'client_credentials' }, headers: { authorization: `Basic ${basic}` } })).body.access_token as string
+  return (
+    await sandbox.call('POST', '/oauth2/token', {
+      form: { grant_type: 'client_credentials' },
+      headers: { authorization: `Basic ${basic}` },
+    })
+  ).body.access_token as string
 }
 
 async function everything(sandbox: SandboxUnderTest): Promise<Record<string, unknown>> {
   const account = accountCalls(sandbox)
-  const paths = ['account_media', 'cards', 'media_library', 'cards/poll', 'cards/video_conversation', 'campaigns', 'line_items', 'funding_instruments', 'promoted_tweets', 'features', 'scheduled_tweets', 'draft_tweets']
-  const answers = await Promise.all(paths.map(async (path) => [path, (await account.get(path, path === 'features' || path === 'media_library' || path === 'cards' || path.endsWith('_tweets') && path !== 'promoted_tweets' ? {} : { with_deleted: true })).text] as const))
+  const paths = [
+    'account_media',
+    'cards',
+    'media_library',
+    'cards/poll',
+    'cards/video_conversation',
+    'campaigns',
+    'line_items',
+    'funding_instruments',
+    'promoted_tweets',
+    'features',
+    'scheduled_tweets',
+    'draft_tweets',
+  ]
+  const answers = await Promise.all(
+    paths.map(
+      async (path) =>
+        [
+          path,
+          (
+            await account.get(
+              path,
+              path === 'features' ||
+                path === 'media_library' ||
+                path === 'cards' ||
+                (path.endsWith('_tweets') && path !== 'promoted_tweets')
+                ? {}
+                : { with_deleted: true },
+            )
+          ).text,
+        ] as const,
+    ),
+  )
   const posts = (await account.get('tweets', { tweet_type: 'PUBLISHED' })).text
   const accounts = (await sandbox.call('GET', '/12/accounts', { query: { with_deleted: true } })).text
   const webhooks = (await sandbox.call('GET', '/2/webhooks', { bearer: await bearerOf(sandbox) })).text
@@ -38,8 +74,17 @@ test.skipIf(target !== undefined)('a restart shows every record as it was, and g
     await account.put('line_items/9cqi0', { name: 'Kept too' })
     await account.del('line_items/9cqi1')
     await account.post('media_library', { media_key: '13_77' })
-    await account.json('POST', 'cards', { name: 'Kept card', components: [{ type: 'MEDIA', media_key: '3_77' }, { type: 'DETAILS', title: 'a', destination: { type: 'WEBSITE', url: 'https://shop.example' } }] })
-    await account.batch('campaigns', [{ operation_type: 'Create', params: { funding_instrument_id: 'lygyi', name: 'x' } }, { operation_type: 'Create', params: {} }])
+    await account.json('POST', 'cards', {
+      name: 'Kept card',
+      components: [
+        { type: 'MEDIA', media_key: '3_77' },
+        { type: 'DETAILS', title: 'a', destination: { type: 'WEBSITE', url: 'https://shop.example' } },
+      ],
+    })
+    await account.batch('campaigns', [
+      { operation_type: 'Create', params: { funding_instrument_id: 'lygyi', name: 'x' } },
+      { operation_type: 'Create', params: {} },
+    ])
     await account.post('tweet', { as_user_id: '1001', text: 'Kept post' })
     await account.post('scheduled_tweets', { as_user_id: '1001', text: 'Soon', scheduled_at: new Date(Date.now() + 60_000).toISOString() })
     await first.control.advance(61)

@@ -16,7 +16,13 @@ afterAll(() => sandbox.close())
 const ids = (answer: { body: { data: { id: string }[] } }) => answer.body.data.map((one) => one.id)
 
 test.for([
-  ['account_apps', {}], ['line_item_curated_categories', {}], ['campaigns', {}], ['line_items', {}], ['funding_instruments', {}], ['promoted_tweets', {}], ['targeting_criteria', { line_item_ids: '9cqi0' }],
+  ['account_apps', {}],
+  ['line_item_curated_categories', {}],
+  ['campaigns', {}],
+  ['line_items', {}],
+  ['funding_instruments', {}],
+  ['promoted_tweets', {}],
+  ['targeting_criteria', { line_item_ids: '9cqi0' }],
 ] as const)('%s pages with count 1 to 1000, counts on request, and refuses what it does not know', async ([path, query]) => {
   const all = await account.get(path, { ...query, with_total_count: true })
   expect(all.body.data.length).toBeGreaterThan(0)
@@ -42,7 +48,15 @@ describe('accounts', () => {
   test('are listed by id and by prefix of the name, without what only the sandbox knows', async () => {
     const one = await sandbox.call('GET', '/12/accounts', { query: { account_ids: ACCOUNT } })
     expect(one.body.data).toEqual([
-      expect.objectContaining({ id: ACCOUNT, approval_status: 'ACCEPTED', industry_type: 'RETAIL', business_id: null, timezone: expect.any(String), timezone_switch_at: expect.any(String), deleted: false }),
+      expect.objectContaining({
+        id: ACCOUNT,
+        approval_status: 'ACCEPTED',
+        industry_type: 'RETAIL',
+        business_id: null,
+        timezone: expect.any(String),
+        timezone_switch_at: expect.any(String),
+        deleted: false,
+      }),
     ])
     expect(one.body.data[0]).not.toHaveProperty('userIds')
     expect((await sandbox.call('GET', '/12/accounts', { query: { q: 'SANDBOX media' } })).body.data.length).toBe(1)
@@ -54,7 +68,11 @@ describe('accounts', () => {
     const changed = await sandbox.call('PUT', `/12/accounts/${ACCOUNT}`, { query: { name: 'Mugs & more', industry_type: 'TRAVEL' } })
     expect(changed.body.data).toMatchObject({ name: 'Mugs & more', industry_type: 'TRAVEL' })
     expect((await sandbox.call('GET', `/12/accounts/${ACCOUNT}`)).body.data.name).toBe('Mugs & more')
-    expectRefusal(await sandbox.call('PUT', `/12/accounts/${ACCOUNT}`, { query: { industry_type: 'POTTERY' } }), [400, 'INVALID_PARAMETER', 'industry_type'])
+    expectRefusal(await sandbox.call('PUT', `/12/accounts/${ACCOUNT}`, { query: { industry_type: 'POTTERY' } }), [
+      400,
+      'INVALID_PARAMETER',
+      'industry_type',
+    ])
   })
 
   test('are created in an array of one and deleted, on the sandbox host', async () => {
@@ -73,8 +91,14 @@ describe('accounts', () => {
 describe('what belongs to an account', () => {
   test('apps have the fields of the specification', async () => {
     expect((await account.get('account_apps')).body.data[0]).toEqual({
-      id: 'app1a', app_store_identifier: 'com.example.mugs', conversion_tracking_enabled: true, deep_link_pattern: null, os_type: 'Android', created_at: expect.any(String) as string,
-      updated_at: expect.any(String) as string, deleted: false,
+      id: 'app1a',
+      app_store_identifier: 'com.example.mugs',
+      conversion_tracking_enabled: true,
+      deep_link_pattern: null,
+      os_type: 'Android',
+      created_at: expect.any(String) as string,
+      updated_at: expect.any(String) as string,
+      deleted: false,
     })
   })
 
@@ -84,7 +108,10 @@ describe('what belongs to an account', () => {
     const entries = (await account.get('account_history', query)).body.data
     expect(entries.map((entry: { change_type: string }) => entry.change_type)).toEqual(['CREATE', 'UPDATE'])
     expect(entries[1]).toMatchObject({
-      change_by: { user_id: '1001', platform: expect.any(String) as string }, changes: { name: { before: 'Mugs, website clicks', after: 'Renamed' } }, entity: 'LINE_ITEM', entity_id: '9cqi0',
+      change_by: { user_id: '1001', platform: expect.any(String) as string },
+      changes: { name: { before: 'Mugs, website clicks', after: 'Renamed' } },
+      entity: 'LINE_ITEM',
+      entity_id: '9cqi0',
       entity_data: { id: '9cqi0', name: 'Renamed' },
     })
     expect((await account.get('account_history', { ...query, user_id: '7' })).body.data).toEqual([])
@@ -93,16 +120,28 @@ describe('what belongs to an account', () => {
       const { [name as keyof typeof query]: _, ...rest } = query
       expectRefusal(await account.get('account_history', rest), [400, 'MISSING_PARAMETER', name])
     }
-    expectRefusal(await account.get('account_history', { ...query, start_time: '2026-01-01T00:30:00Z' }), [400, 'INVALID_PARAMETER', 'start_time'])
-    expectRefusal(await account.get('account_history', { ...query, end_time: '2026-01-01T00:00:01Z' }), [400, 'INVALID_PARAMETER', 'end_time'])
+    expectRefusal(await account.get('account_history', { ...query, start_time: '2026-01-01T00:30:00Z' }), [
+      400,
+      'INVALID_PARAMETER',
+      'start_time',
+    ])
+    expectRefusal(await account.get('account_history', { ...query, end_time: '2026-01-01T00:00:01Z' }), [
+      400,
+      'INVALID_PARAMETER',
+      'end_time',
+    ])
     expectRefusal(await account.get('account_history', { ...query, entity_type: 'CARD' }), [400, 'INVALID_PARAMETER', 'entity_type'])
     expectRefusal(await account.get('account_history', { ...query, end_time: query.start_time }), [400, 'INVALID_TIME_WINDOW', 'end_time'])
   })
 
   test('features are granted and taken away on the sandbox host, and filtered in reads', async () => {
-    expect((await account.get('features', { feature_keys: 'REACH_FREQUENCY_CAP,WEBSITE_CLICKS_CPM_BILLING' })).body.data).toEqual(['REACH_FREQUENCY_CAP'])
+    expect((await account.get('features', { feature_keys: 'REACH_FREQUENCY_CAP,WEBSITE_CLICKS_CPM_BILLING' })).body.data).toEqual([
+      'REACH_FREQUENCY_CAP',
+    ])
     expectRefusal(await account.get('features', { feature_keys: 'DR_TAP' }), [400, 'INVALID_PARAMETER', 'feature_keys'])
-    expect((await account.post('features', { feature_keys: accountFeatures.join(',') })).body.data).toEqual(expect.arrayContaining([...accountFeatures]))
+    expect((await account.post('features', { feature_keys: accountFeatures.join(',') })).body.data).toEqual(
+      expect.arrayContaining([...accountFeatures]),
+    )
     expect((await account.del('features', { feature_keys: 'DR_TAP' })).body.data).not.toContain('DR_TAP')
     expectRefusal(await account.post('features', { feature_keys: 'PROMOTED_MEDIA_POLLS' }), [400, 'INVALID_PARAMETER', 'feature_keys'])
     expectRefusal(await account.post('features'), [400, 'MISSING_PARAMETER', 'feature_keys'])
@@ -111,12 +150,20 @@ describe('what belongs to an account', () => {
 
 describe('categories', () => {
   test('business categories carry their codes', async () => {
-    expect((await sandbox.call('GET', '/12/advertiser_business_categories')).body.data[0]).toEqual({ id: expect.any(String) as string, name: expect.any(String) as string, iab_categories: expect.arrayContaining(['IAB1']) as string[] })
+    expect((await sandbox.call('GET', '/12/advertiser_business_categories')).body.data[0]).toEqual({
+      id: expect.any(String) as string,
+      name: expect.any(String) as string,
+      iab_categories: expect.arrayContaining(['IAB1']) as string[],
+    })
   })
 
   test('curated categories are listed by country', async () => {
     expect(ids(await account.get('curated_categories', { country_codes: 'GB' }))).toEqual(['b0xt'])
-    expect((await account.get('curated_categories/b0xt')).body.data).toMatchObject({ country_codes: ['US', 'GB'], publisher_user_ids: ['2001', '2002'], videos_monetized_in_last_thirty_days: 1250 })
+    expect((await account.get('curated_categories/b0xt')).body.data).toMatchObject({
+      country_codes: ['US', 'GB'],
+      publisher_user_ids: ['2001', '2002'],
+      videos_monetized_in_last_thirty_days: 1250,
+    })
     expectRefusal(await account.get('curated_categories'), [400, 'MISSING_PARAMETER', 'country_codes'])
     expectRefusal(await account.get('curated_categories', { country_codes: 'USA' }), [400, 'INVALID_PARAMETER', 'country_codes'])
     const unknown = await account.get('curated_categories/none')
@@ -128,14 +175,34 @@ describe('categories', () => {
     const made = (await account.post('line_item_curated_categories', { line_item_id: '9cqi3', curated_category_id: 'b0xu' })).body.data
     expect(made).toMatchObject({ line_item_id: '9cqi3', curated_category_id: 'b0xu', deleted: false })
     const path = `line_item_curated_categories/${made.id}`
-    expect((await account.put(path, { curated_category_id: 'b0xv' })).body.data).toMatchObject({ id: made.id, line_item_id: '9cqi3', curated_category_id: 'b0xv' })
+    expect((await account.put(path, { curated_category_id: 'b0xv' })).body.data).toMatchObject({
+      id: made.id,
+      line_item_id: '9cqi3',
+      curated_category_id: 'b0xv',
+    })
     expect((await account.del(path)).body.data.deleted).toBe(true)
     expectRefusal(await account.get(path), [404, 'NOT_FOUND'])
     expect((await account.get(path, { with_deleted: true })).body.data.deleted).toBe(true)
-    expectRefusal(await account.post('line_item_curated_categories', { line_item_id: 'none', curated_category_id: 'b0xu' }), [404, 'LINE_ITEM_NOT_FOUND', 'line_item_id'])
-    expectRefusal(await account.post('line_item_curated_categories', { line_item_id: '9cqi3', curated_category_id: 'none' }), [404, 'NOT_FOUND', 'curated_category_id'])
-    expectRefusal(await account.post('line_item_curated_categories', { line_item_id: '9cqi3' }), [400, 'MISSING_PARAMETER', 'curated_category_id'])
-    expectRefusal(await account.post('line_item_curated_categories', { curated_category_id: 'b0xu' }), [400, 'MISSING_PARAMETER', 'line_item_id'])
+    expectRefusal(await account.post('line_item_curated_categories', { line_item_id: 'none', curated_category_id: 'b0xu' }), [
+      404,
+      'LINE_ITEM_NOT_FOUND',
+      'line_item_id',
+    ])
+    expectRefusal(await account.post('line_item_curated_categories', { line_item_id: '9cqi3', curated_category_id: 'none' }), [
+      404,
+      'NOT_FOUND',
+      'curated_category_id',
+    ])
+    expectRefusal(await account.post('line_item_curated_categories', { line_item_id: '9cqi3' }), [
+      400,
+      'MISSING_PARAMETER',
+      'curated_category_id',
+    ])
+    expectRefusal(await account.post('line_item_curated_categories', { curated_category_id: 'b0xu' }), [
+      400,
+      'MISSING_PARAMETER',
+      'line_item_id',
+    ])
   })
 
   test('placements are told by product type', async () => {
@@ -148,30 +215,61 @@ describe('categories', () => {
 
 describe('campaigns', () => {
   test('are created, changed, paused and deleted; amounts beyond 2^53 keep every digit', async () => {
-    const made = await account.post('campaigns', { funding_instrument_id: 'lygyi', name: 'Summer', total_budget_amount_local_micro: '9007199254740995', daily_budget_amount_local_micro: '9007199254740993' })
+    const made = await account.post('campaigns', {
+      funding_instrument_id: 'lygyi',
+      name: 'Summer',
+      total_budget_amount_local_micro: '9007199254740995',
+      daily_budget_amount_local_micro: '9007199254740993',
+    })
     expect(made.text).toContain('"total_budget_amount_local_micro":9007199254740995')
     expect(made.text).toContain('"daily_budget_amount_local_micro":9007199254740993')
-    expect(made.body.data).toMatchObject({ budget_optimization: 'CAMPAIGN', entity_status: 'ACTIVE', effective_status: 'RUNNING', servable: true, reasons_not_servable: [], currency: 'USD' })
+    expect(made.body.data).toMatchObject({
+      budget_optimization: 'CAMPAIGN',
+      entity_status: 'ACTIVE',
+      effective_status: 'RUNNING',
+      servable: true,
+      reasons_not_servable: [],
+      currency: 'USD',
+    })
     const path = `campaigns/${made.body.data.id}`
-    expect((await account.put(path, { entity_status: 'PAUSED' })).body.data).toMatchObject({ servable: false, reasons_not_servable: ['PAUSED_BY_ADVERTISER'], effective_status: 'PAUSED' })
+    expect((await account.put(path, { entity_status: 'PAUSED' })).body.data).toMatchObject({
+      servable: false,
+      reasons_not_servable: ['PAUSED_BY_ADVERTISER'],
+      effective_status: 'PAUSED',
+    })
     expect((await account.put(path, { daily_budget_amount_local_micro: '' })).body.data.daily_budget_amount_local_micro).toBeNull()
     expect((await account.del(path)).body.data.deleted).toBe(true)
     expectRefusal(await account.del(path), [404, 'CAMPAIGN_NOT_FOUND', 'campaign_id'])
   })
 
   test.for([
-    [{ name: 'a' }, [400, 'MISSING_PARAMETER', 'funding_instrument_id']], [{ funding_instrument_id: 'lygyi' }, [400, 'MISSING_PARAMETER', 'name']],
+    [{ name: 'a' }, [400, 'MISSING_PARAMETER', 'funding_instrument_id']],
+    [{ funding_instrument_id: 'lygyi' }, [400, 'MISSING_PARAMETER', 'name']],
     [{ funding_instrument_id: 'none', name: 'a' }, [404, 'FUNDING_INSTRUMENT_NOT_FOUND', 'funding_instrument_id']],
-    [{ funding_instrument_id: 'lygyi', name: 'a', daily_budget_amount_local_micro: 2, total_budget_amount_local_micro: 1 }, [400, 'INVALID_PARAMETER', 'daily_budget_amount_local_micro']],
+    [
+      { funding_instrument_id: 'lygyi', name: 'a', daily_budget_amount_local_micro: 2, total_budget_amount_local_micro: 1 },
+      [400, 'INVALID_PARAMETER', 'daily_budget_amount_local_micro'],
+    ],
     [{ funding_instrument_id: 'lygyi', name: 'a', budget_optimization: 'NONE' }, [400, 'INVALID_PARAMETER', 'budget_optimization']],
-    [{ funding_instrument_id: 'lygyi', name: 'a', total_budget_amount_local_micro: 0 }, [400, 'INVALID_PARAMETER', 'total_budget_amount_local_micro']],
+    [
+      { funding_instrument_id: 'lygyi', name: 'a', total_budget_amount_local_micro: 0 },
+      [400, 'INVALID_PARAMETER', 'total_budget_amount_local_micro'],
+    ],
   ] as const)('%j is refused', async ([query, expected]) => {
     expectRefusal(await account.post('campaigns', query), expected)
   })
 
   test('an amount that is refused is told as it was sent, without quotes of its own', async () => {
-    const refused = await account.post('campaigns', { funding_instrument_id: 'lygyi', name: 'a', daily_budget_amount_local_micro: 2, total_budget_amount_local_micro: 1 })
-    expect(refused.body.errors[0]).toMatchObject({ value: '2', message: 'Expected at most total_budget_amount_local_micro, got "2" for daily_budget_amount_local_micro' })
+    const refused = await account.post('campaigns', {
+      funding_instrument_id: 'lygyi',
+      name: 'a',
+      daily_budget_amount_local_micro: 2,
+      total_budget_amount_local_micro: 1,
+    })
+    expect(refused.body.errors[0]).toMatchObject({
+      value: '2',
+      message: 'Expected at most total_budget_amount_local_micro, got "2" for daily_budget_amount_local_micro',
+    })
     const tooSmall = await account.post('campaigns', { funding_instrument_id: 'lygyi', name: 'a', total_budget_amount_local_micro: 0 })
     expect(tooSmall.body.errors[0].message).toBe('Expected long from 1, got "0" for total_budget_amount_local_micro')
   })
@@ -184,7 +282,11 @@ describe('campaigns', () => {
 
   test('at most 200 are active', async () => {
     await sandbox.control.switches({ rate_limits: 'off' })
-    const operations = (count: number) => Array.from({ length: count }, (_, index) => ({ operation_type: 'Create', params: { funding_instrument_id: 'lygyi', name: `c${index}` } }))
+    const operations = (count: number) =>
+      Array.from({ length: count }, (_, index) => ({
+        operation_type: 'Create',
+        params: { funding_instrument_id: 'lygyi', name: `c${index}` },
+      }))
     for (const count of [40, 40, 40, 40, 38]) expect((await account.batch('campaigns', operations(count))).status).toBe(200)
     expectRefusal(await account.post('campaigns', { funding_instrument_id: 'lygyi', name: 'one more' }), [400, 'TOO_MANY_CAMPAIGNS'])
     expect((await account.post('campaigns', { funding_instrument_id: 'lygyi', name: 'paused', entity_status: 'PAUSED' })).status).toBe(200)
@@ -193,12 +295,28 @@ describe('campaigns', () => {
 
 describe('funding instruments', () => {
   test('are created and deleted on the sandbox host', async () => {
-    const made = (await account.post('funding_instruments', { currency: 'EUR', start_time: '2026-01-01T00:00:00+01:00', type: 'CREDIT_CARD' })).body.data
-    expect(made).toMatchObject({ currency: 'EUR', type: 'CREDIT_CARD', able_to_fund: true, reasons_not_able_to_fund: [], start_time: '2025-12-31T23:00:00Z' })
+    const made = (
+      await account.post('funding_instruments', { currency: 'EUR', start_time: '2026-01-01T00:00:00+01:00', type: 'CREDIT_CARD' })
+    ).body.data
+    expect(made).toMatchObject({
+      currency: 'EUR',
+      type: 'CREDIT_CARD',
+      able_to_fund: true,
+      reasons_not_able_to_fund: [],
+      start_time: '2025-12-31T23:00:00Z',
+    })
     expect((await account.del(`funding_instruments/${made.id}`)).body.data.deleted).toBe(true)
     expectRefusal(await account.get(`funding_instruments/${made.id}`), [404, 'FUNDING_INSTRUMENT_NOT_FOUND'])
-    expectRefusal(await account.post('funding_instruments', { currency: 'EURO', start_time: '2026-01-01', type: 'CREDIT_CARD' }), [400, 'INVALID_PARAMETER', 'currency'])
-    expectRefusal(await account.post('funding_instruments', { currency: 'EUR', start_time: 'soon', type: 'CREDIT_CARD' }), [400, 'INVALID_PARAMETER', 'start_time'])
+    expectRefusal(await account.post('funding_instruments', { currency: 'EURO', start_time: '2026-01-01', type: 'CREDIT_CARD' }), [
+      400,
+      'INVALID_PARAMETER',
+      'currency',
+    ])
+    expectRefusal(await account.post('funding_instruments', { currency: 'EUR', start_time: 'soon', type: 'CREDIT_CARD' }), [
+      400,
+      'INVALID_PARAMETER',
+      'start_time',
+    ])
   })
 })
 
@@ -206,28 +324,56 @@ describe('promoted tweets', () => {
   test('are created as an array with a total, and deleted', async () => {
     const made = await account.post('promoted_tweets', { line_item_id: '9cqi1', tweet_ids: '1166476031668015106,1166476031668015104' })
     expect(made.body.total_count).toBe(2)
-    expect(made.body.data).toMatchObject([{ line_item_id: '9cqi1', tweet_id: '1166476031668015106', entity_status: 'ACTIVE', approval_status: 'ACCEPTED' }, { tweet_id: '1166476031668015104' }])
+    expect(made.body.data).toMatchObject([
+      { line_item_id: '9cqi1', tweet_id: '1166476031668015106', entity_status: 'ACTIVE', approval_status: 'ACCEPTED' },
+      { tweet_id: '1166476031668015104' },
+    ])
     const path = `promoted_tweets/${made.body.data[0].id}`
     expect((await account.put(path, { line_item_id: '9cqi0' })).status).toBe(405)
     expect((await account.del(path)).body.data.deleted).toBe(true)
     expectRefusal(await account.del(path), [404, 'PROMOTED_TWEET_NOT_FOUND'])
     expectRefusal(await account.post('promoted_tweets', { line_item_id: '9cqi1', tweet_ids: '7' }), [404, 'TWEET_NOT_FOUND', 'tweet_ids'])
-    expectRefusal(await account.post('promoted_tweets', { line_item_id: '9cqi1', tweet_ids: Array.from({ length: 51 }, (_, index) => index).join(',') }), [400, 'INVALID_PARAMETER', 'tweet_ids'])
+    expectRefusal(
+      await account.post('promoted_tweets', {
+        line_item_id: '9cqi1',
+        tweet_ids: Array.from({ length: 51 }, (_, index) => index).join(','),
+      }),
+      [400, 'INVALID_PARAMETER', 'tweet_ids'],
+    )
     expectRefusal(await account.post('promoted_tweets', { tweet_ids: '1166476031668015106' }), [400, 'MISSING_PARAMETER', 'line_item_id'])
   })
 })
 
 describe('targeting criteria', () => {
   test('are created with an operator and deleted', async () => {
-    const made = (await account.post('targeting_criteria', { line_item_id: '9cqi1', targeting_type: 'AGE', targeting_value: 'AGE_OVER_25' })).body.data
-    expect(made).toMatchObject({ line_item_id: '9cqi1', targeting_type: 'AGE', targeting_value: 'AGE_OVER_25', operator_type: 'EQ', deleted: false })
+    const made = (
+      await account.post('targeting_criteria', { line_item_id: '9cqi1', targeting_type: 'AGE', targeting_value: 'AGE_OVER_25' })
+    ).body.data
+    expect(made).toMatchObject({
+      line_item_id: '9cqi1',
+      targeting_type: 'AGE',
+      targeting_value: 'AGE_OVER_25',
+      operator_type: 'EQ',
+      deleted: false,
+    })
     expect(ids(await account.get('targeting_criteria', { line_item_ids: '9cqi1' }))).toEqual([made.id])
     expect((await account.del(`targeting_criteria/${made.id}`)).body.data.deleted).toBe(true)
     expectRefusal(await account.get(`targeting_criteria/${made.id}`), [404, 'TARGETING_CRITERION_NOT_FOUND'])
     expectRefusal(await account.get('targeting_criteria'), [400, 'MISSING_PARAMETER', 'line_item_ids'])
-    expectRefusal(await account.post('targeting_criteria', { line_item_id: '9cqi1', targeting_type: 'AGE', targeting_value: 'x', operator_type: 'IS' }), [400, 'INVALID_PARAMETER', 'operator_type'])
-    expectRefusal(await account.post('targeting_criteria', { line_item_id: '9cqi1', targeting_type: 'no type', targeting_value: 'x' }), [400, 'INVALID_TARGETING_TYPE', 'targeting_type'])
-    expectRefusal(await account.post('targeting_criteria', { line_item_id: 'none', targeting_type: 'AGE', targeting_value: 'x' }), [404, 'LINE_ITEM_NOT_FOUND', 'line_item_id'])
+    expectRefusal(
+      await account.post('targeting_criteria', { line_item_id: '9cqi1', targeting_type: 'AGE', targeting_value: 'x', operator_type: 'IS' }),
+      [400, 'INVALID_PARAMETER', 'operator_type'],
+    )
+    expectRefusal(await account.post('targeting_criteria', { line_item_id: '9cqi1', targeting_type: 'no type', targeting_value: 'x' }), [
+      400,
+      'INVALID_TARGETING_TYPE',
+      'targeting_type',
+    ])
+    expectRefusal(await account.post('targeting_criteria', { line_item_id: 'none', targeting_type: 'AGE', targeting_value: 'x' }), [
+      404,
+      'LINE_ITEM_NOT_FOUND',
+      'line_item_id',
+    ])
   })
 })
 
@@ -235,22 +381,45 @@ describe('batches', () => {
   const good = { operation_type: 'Create', params: { funding_instrument_id: 'lygyi', name: 'Batch' } }
 
   test('answer in the order of the request', async () => {
-    const answer = await account.batch('campaigns', [good, { operation_type: 'Update', params: { campaign_id: '8wku2', name: 'Changed' } }, { operation_type: 'Delete', params: { campaign_id: '8wku3' } }])
+    const answer = await account.batch('campaigns', [
+      good,
+      { operation_type: 'Update', params: { campaign_id: '8wku2', name: 'Changed' } },
+      { operation_type: 'Delete', params: { campaign_id: '8wku3' } },
+    ])
     expect(answer.body.data).toMatchObject([{ name: 'Batch' }, { id: '8wku2', name: 'Changed' }, { id: '8wku3', deleted: true }])
-    expect(answer.body.request).toMatchObject([{ operation_type: 'Create', params: { name: 'Batch', account_id: ACCOUNT } }, { operation_type: 'Update' }, { operation_type: 'Delete' }])
+    expect(answer.body.request).toMatchObject([
+      { operation_type: 'Create', params: { name: 'Batch', account_id: ACCOUNT } },
+      { operation_type: 'Update' },
+      { operation_type: 'Delete' },
+    ])
   })
 
   test('apply all or nothing, and name each bad operation by its place', async () => {
     const before = (await account.get('campaigns')).text
-    const answer = await account.batch('campaigns', [good, { operation_type: 'Create', params: { name: 'No funding' } }, { operation_type: 'Delete', params: { campaign_id: 'none' } }])
+    const answer = await account.batch('campaigns', [
+      good,
+      { operation_type: 'Create', params: { name: 'No funding' } },
+      { operation_type: 'Delete', params: { campaign_id: 'none' } },
+    ])
     expect([answer.status, answer.body.errors]).toEqual([400, undefined])
-    expect(answer.body.operation_errors).toMatchObject([[], [{ code: 'MISSING_PARAMETER', parameter: 'funding_instrument_id' }], [{ code: 'CAMPAIGN_NOT_FOUND' }]])
+    expect(answer.body.operation_errors).toMatchObject([
+      [],
+      [{ code: 'MISSING_PARAMETER', parameter: 'funding_instrument_id' }],
+      [{ code: 'CAMPAIGN_NOT_FOUND' }],
+    ])
     expect((await account.get('campaigns')).text).toBe(before)
     await sandbox.control.switches({ operation_errors: 'flat' })
-    expect((await account.batch('campaigns', [good, { operation_type: 'Rename', params: {} }])).body.operation_errors).toMatchObject([null, { code: 'INVALID_PARAMETER', parameter: 'operation_type' }])
+    expect((await account.batch('campaigns', [good, { operation_type: 'Rename', params: {} }])).body.operation_errors).toMatchObject([
+      null,
+      { code: 'INVALID_PARAMETER', parameter: 'operation_type' },
+    ])
   })
 
-  test.for([['campaigns', 40], ['line_items', 40], ['targeting_criteria', 500]] as const)('%s take %i operations and no more', async ([path, limit]) => {
+  test.for([
+    ['campaigns', 40],
+    ['line_items', 40],
+    ['targeting_criteria', 500],
+  ] as const)('%s take %i operations and no more', async ([path, limit]) => {
     const operations = Array.from({ length: limit + 1 }, () => ({ operation_type: 'Create', params: {} }))
     expectRefusal(await account.batch(path, operations), [400, 'REQUEST_TOO_COMPLEX'])
     expect((await account.batch(path, operations.slice(1))).body.operation_errors.length).toBe(limit)
@@ -258,13 +427,26 @@ describe('batches', () => {
 
   test('line items and targeting criteria follow the rules of their single calls', async () => {
     const items = await account.batch('line_items', [
-      { operation_type: 'Update', params: { line_item_id: '9cqi0', bid_strategy: 'MAX', bid_amount_local_micro: 1_500_000, categories: ['IAB10'] } }, { operation_type: 'Delete', params: { line_item_id: '9cqi1' } },
+      {
+        operation_type: 'Update',
+        params: { line_item_id: '9cqi0', bid_strategy: 'MAX', bid_amount_local_micro: 1_500_000, categories: ['IAB10'] },
+      },
+      { operation_type: 'Delete', params: { line_item_id: '9cqi1' } },
     ])
-    expect(items.body.data).toMatchObject([{ bid_amount_local_micro: 1_500_000, categories: ['IAB10'] }, { id: '9cqi1', deleted: true }])
-    const refused = await account.batch('line_items', [{ operation_type: 'Update', params: { line_item_id: '9cqi0', bid_strategy: 'MAX' } }])
+    expect(items.body.data).toMatchObject([
+      { bid_amount_local_micro: 1_500_000, categories: ['IAB10'] },
+      { id: '9cqi1', deleted: true },
+    ])
+    const refused = await account.batch('line_items', [
+      { operation_type: 'Update', params: { line_item_id: '9cqi0', bid_strategy: 'MAX' } },
+    ])
     expect(refused.body.operation_errors).toMatchObject([[{ code: 'MISSING_PARAMETER', parameter: 'bid_amount_local_micro' }]])
     const criteria = await account.batch('targeting_criteria', [
-      { operation_type: 'Create', params: { line_item_id: '9cqi0', targeting_type: 'AGE', targeting_value: 'AGE_OVER_25', operator_type: 'NE' } }, { operation_type: 'Delete', params: { targeting_criterion_id: '2kzxf' } },
+      {
+        operation_type: 'Create',
+        params: { line_item_id: '9cqi0', targeting_type: 'AGE', targeting_value: 'AGE_OVER_25', operator_type: 'NE' },
+      },
+      { operation_type: 'Delete', params: { targeting_criterion_id: '2kzxf' } },
     ])
     expect(criteria.body.data).toMatchObject([{ operator_type: 'NE' }, { id: '2kzxf', deleted: true }])
   })

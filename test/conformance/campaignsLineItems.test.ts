@@ -37,12 +37,26 @@ describe('an update is taken', () => {
     [PREROLL, { advertiser_user_id: '2001' }, { advertiser_user_id: '2001' }],
     [PREROLL, { categories: 'IAB1,IAB2' }, { categories: ['IAB1', 'IAB2'] }],
     [INSTALLS, { pay_by: 'IMPRESSION' }, { pay_by: 'IMPRESSION' }],
-    [INSTALLS, { android_app_store_identifier: '', ios_app_store_identifier: '333903271' }, { android_app_store_identifier: null, ios_app_store_identifier: '333903271' }],
+    [
+      INSTALLS,
+      { android_app_store_identifier: '', ios_app_store_identifier: '333903271' },
+      { android_app_store_identifier: null, ios_app_store_identifier: '333903271' },
+    ],
     [REACH, { frequency_cap: 3, duration_in_days: 30 }, { frequency_cap: 3, duration_in_days: 30 }],
-    [ENGAGEMENTS, { frequency_cap: 3 }, { frequency_cap: 3 }], [VIDEO_VIEWS, { frequency_cap: 3 }, { frequency_cap: 3 }], [PREROLL, { frequency_cap: 3 }, { frequency_cap: 3 }],
-    [WEBSITE, { start_time: '2027-01-01', end_time: '2027-02-01T00:00:00+0100' }, { start_time: '2027-01-01T00:00:00Z', end_time: '2027-01-31T23:00:00Z' }],
+    [ENGAGEMENTS, { frequency_cap: 3 }, { frequency_cap: 3 }],
+    [VIDEO_VIEWS, { frequency_cap: 3 }, { frequency_cap: 3 }],
+    [PREROLL, { frequency_cap: 3 }, { frequency_cap: 3 }],
+    [
+      WEBSITE,
+      { start_time: '2027-01-01', end_time: '2027-02-01T00:00:00+0100' },
+      { start_time: '2027-01-01T00:00:00Z', end_time: '2027-01-31T23:00:00Z' },
+    ],
     [WEBSITE, { end_time: '' }, { end_time: null }],
-    [WEBSITE, { total_budget_amount_local_micro: 9_000_000, daily_budget_amount_local_micro: 9_000_000 }, { daily_budget_amount_local_micro: 9_000_000 }],
+    [
+      WEBSITE,
+      { total_budget_amount_local_micro: 9_000_000, daily_budget_amount_local_micro: 9_000_000 },
+      { daily_budget_amount_local_micro: 9_000_000 },
+    ],
   ] as const)('%s with %j', async ([id, query, expected]) => {
     const answer = await account.put(`line_items/${id}`, query)
     expect(answer.status, answer.text).toBe(200)
@@ -97,7 +111,11 @@ describe('an update is refused', () => {
 
   test('several faults are told at once', async () => {
     const answer = await account.put(`line_items/${WEBSITE}`, { bid_strategy: 'MAX', frequency_cap: 0, colour: 'red' })
-    expect(answer.body.errors.map((error: { parameter: string }) => error.parameter).toSorted()).toEqual(['bid_amount_local_micro', 'colour', 'frequency_cap'])
+    expect(answer.body.errors.map((error: { parameter: string }) => error.parameter).toSorted()).toEqual([
+      'bid_amount_local_micro',
+      'colour',
+      'frequency_cap',
+    ])
   })
 })
 
@@ -110,46 +128,75 @@ describe('deletion', () => {
     expect((await account.get(`line_items/${ENGAGEMENTS}`, { with_deleted: true })).body.data.deleted).toBe(true)
     expect((await account.get('promoted_tweets', { line_item_ids: ENGAGEMENTS })).body.data).toEqual([])
     expect((await account.get('promoted_tweets/1efwlp')).status).toBe(404)
-    expect((await account.get('promoted_tweets', { line_item_ids: ENGAGEMENTS, with_deleted: true })).body.data).toMatchObject([{ id: '1efwlp', deleted: false }])
+    expect((await account.get('promoted_tweets', { line_item_ids: ENGAGEMENTS, with_deleted: true })).body.data).toMatchObject([
+      { id: '1efwlp', deleted: false },
+    ])
   })
 })
 
 describe('creation', () => {
   const item = {
-    campaign_id: '8wku2', objective: 'WEBSITE_CLICKS', placements: 'ALL_ON_SERVICE', product_type: 'PROMOTED_TWEETS', start_time: '2027-01-01T00:00:00Z', end_time: '2027-02-01T00:00:00Z',
+    campaign_id: '8wku2',
+    objective: 'WEBSITE_CLICKS',
+    placements: 'ALL_ON_SERVICE',
+    product_type: 'PROMOTED_TWEETS',
+    start_time: '2027-01-01T00:00:00Z',
+    end_time: '2027-02-01T00:00:00Z',
   }
 
   test('takes the six required parameters and fills in what depends on the objective', async () => {
     const made = await account.post('line_items', item)
     expect(made.body.data).toMatchObject({
-      ...item, placements: ['ALL_ON_SERVICE'], goal: 'LINK_CLICKS', bid_strategy: 'AUTO', bid_amount_local_micro: null, pay_by: 'IMPRESSION', entity_status: 'ACTIVE', currency: 'USD',
-      creative_source: 'MANUAL', categories: [], name: null, deleted: false,
+      ...item,
+      placements: ['ALL_ON_SERVICE'],
+      goal: 'LINK_CLICKS',
+      bid_strategy: 'AUTO',
+      bid_amount_local_micro: null,
+      pay_by: 'IMPRESSION',
+      entity_status: 'ACTIVE',
+      currency: 'USD',
+      creative_source: 'MANUAL',
+      categories: [],
+      name: null,
+      deleted: false,
     })
     expect(made.body.request.params).toMatchObject({ placements: ['ALL_ON_SERVICE'], start_time: '2027-01-01T00:00:00Z' })
   })
 
   test.for(Object.keys(item))('without %s it is refused', async (name) => {
-    expectRefusal(await account.post('line_items', Object.fromEntries(Object.entries(item).filter(([key]) => key !== name))), [400, 'MISSING_PARAMETER', name])
+    expectRefusal(await account.post('line_items', Object.fromEntries(Object.entries(item).filter(([key]) => key !== name))), [
+      400,
+      'MISSING_PARAMETER',
+      name,
+    ])
   })
 
   test.for([
-    [{ campaign_id: 'none' }, [404, 'CAMPAIGN_NOT_FOUND', 'campaign_id']], [{ objective: 'FAME' }, [400, 'INVALID_PARAMETER', 'objective']],
-    [{ placements: 'somewhere' }, [400, 'INVALID_PLACEMENT_TYPE', 'placements']], [{ placements: 'PUBLISHER_NETWORK' }, [400, 'MISSING_PARAMETER', 'advertiser_domain']],
-    [{ objective: 'APP_INSTALLS' }, [400, 'MISSING_PARAMETER', 'android_app_store_identifier']], [{ objective: 'PREROLL_VIEWS' }, [400, 'MISSING_PARAMETER', 'categories']],
+    [{ campaign_id: 'none' }, [404, 'CAMPAIGN_NOT_FOUND', 'campaign_id']],
+    [{ objective: 'FAME' }, [400, 'INVALID_PARAMETER', 'objective']],
+    [{ placements: 'somewhere' }, [400, 'INVALID_PLACEMENT_TYPE', 'placements']],
+    [{ placements: 'PUBLISHER_NETWORK' }, [400, 'MISSING_PARAMETER', 'advertiser_domain']],
+    [{ objective: 'APP_INSTALLS' }, [400, 'MISSING_PARAMETER', 'android_app_store_identifier']],
+    [{ objective: 'PREROLL_VIEWS' }, [400, 'MISSING_PARAMETER', 'categories']],
     [{ campaign_id: '8wku3', daily_budget_amount_local_micro: 1 }, [400, 'INVALID_PARAMETER', 'daily_budget_amount_local_micro']],
   ] as const)('with %j it is refused', async ([change, expected]) => {
     expectRefusal(await account.post('line_items', { ...item, ...change }), expected)
   })
 
   test('a campaign holds 100', async () => {
-    const operations = (count: number) => Array.from({ length: count }, () => ({ operation_type: 'Create', params: { ...item, campaign_id: '8wku3', placements: ['ALL_ON_SERVICE'] } }))
+    const operations = (count: number) =>
+      Array.from({ length: count }, () => ({
+        operation_type: 'Create',
+        params: { ...item, campaign_id: '8wku3', placements: ['ALL_ON_SERVICE'] },
+      }))
     for (const count of [40, 40, 19]) expect((await account.batch('line_items', operations(count))).status).toBe(200)
     expectRefusal(await account.post('line_items', { ...item, campaign_id: '8wku3' }), [400, 'TOO_MANY_LINE_ITEMS'])
   })
 })
 
 test('the list is filtered by campaign, id and prefix of the name, and sorted', async () => {
-  const names = async (query: Record<string, string>) => (await account.get('line_items', query)).body.data.map((one: { name: string }) => one.name) as string[]
+  const names = async (query: Record<string, string>) =>
+    (await account.get('line_items', query)).body.data.map((one: { name: string }) => one.name) as string[]
   expect(await names({ campaign_ids: '8wku3' })).toEqual(['Brand reach'])
   expect(await names({ line_item_ids: `${REACH},${WEBSITE}` })).toEqual(['Mugs, website clicks', 'Reach'])
   expect(await names({ q: 'APP' })).toEqual(['App installs', 'App engagements'])

@@ -12,7 +12,14 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 let sandbox: SandboxUnderTest
 let client: Client
 const clientWith = (config: Partial<ServiceConfig> = {}) =>
-  createClient({ baseUrl: sandbox.url, adsBaseUrl: sandbox.url, adsSandboxBaseUrl: sandbox.url, adsVersion: '12', ...sandbox.credentials, ...config })
+  createClient({
+    baseUrl: sandbox.url,
+    adsBaseUrl: sandbox.url,
+    adsSandboxBaseUrl: sandbox.url,
+    adsVersion: '12',
+    ...sandbox.credentials,
+    ...config,
+  })
 
 beforeAll(async () => {
   sandbox = await withSandbox()
@@ -24,8 +31,16 @@ afterAll(async () => {
 })
 
 const product = (id: string, more: object = {}) => ({
-  id, title: `Title ${id}`, description: 'Plain', availability: 'in stock', condition: 'new', price: '10.00 USD', link: `https://shop.example.com/${id}`,
-  image_link: `https://shop.example.com/${id}.jpg`, brand: 'Example', ...more,
+  id,
+  title: `Title ${id}`,
+  description: 'Plain',
+  availability: 'in stock',
+  condition: 'new',
+  price: '10.00 USD',
+  link: `https://shop.example.com/${id}`,
+  image_link: `https://shop.example.com/${id}.jpg`,
+  brand: 'Example',
+  ...more,
 })
 
 describe('sign-in (spec 4.1)', () => {
@@ -36,7 +51,10 @@ describe('sign-in (spec 4.1)', () => {
     const page = await (await fetch(address)).text()
     expect(page).toContain('<form')
     const pin = await allow(address, page)
-    const token = await client.oauth.accessToken({ oauth_token: asked.oauth_token, oauth_verifier: pin }, { tokenSecret: asked.oauth_token_secret })
+    const token = await client.oauth.accessToken(
+      { oauth_token: asked.oauth_token, oauth_verifier: pin },
+      { tokenSecret: asked.oauth_token_secret },
+    )
     expect(token).toMatchObject({ user_id: '1001', screen_name: 'sandbox' })
 
     const own = clientWith({ accessToken: token.oauth_token, accessTokenSecret: token.oauth_token_secret })
@@ -47,7 +65,9 @@ describe('sign-in (spec 4.1)', () => {
   })
 
   test('a callback that is not approved is refused by name', async () => {
-    await expect(client.oauth.requestToken({ oauth_callback: 'https://elsewhere.example.com/' })).rejects.toMatchObject({ code: 'SERVICE_CALLBACK_NOT_APPROVED' })
+    await expect(client.oauth.requestToken({ oauth_callback: 'https://elsewhere.example.com/' })).rejects.toMatchObject({
+      code: 'SERVICE_CALLBACK_NOT_APPROVED',
+    })
   })
 
   test('oauth2.token gives one token until oauth2.invalidateToken, then another', async () => {
@@ -72,13 +92,17 @@ describe('sign-in (spec 4.1)', () => {
 describe('catalogs (spec 4.2)', () => {
   test('catalogs.list, catalogs.update, and catalogs.create refused for a second one', async () => {
     expect((await client.catalogs.list().toArray()).map(({ id }) => id)).toEqual([catalog])
-    expect(await client.catalogs.update({ product_catalog_id: catalog, name: "Ünïcode & Söhne's (100%) + *" })).toEqual({ id: catalog, name: "Ünïcode & Söhne's (100%) + *" })
+    expect(await client.catalogs.update({ product_catalog_id: catalog, name: "Ünïcode & Söhne's (100%) + *" })).toEqual({
+      id: catalog,
+      name: "Ünïcode & Söhne's (100%) + *",
+    })
     await expect(client.catalogs.create({ name: 'second' })).rejects.toBeInstanceOf(ServiceError)
   })
 
   test('products.put creates, changes nothing, updates; products.list pages; products.delete', async () => {
     const many = Array.from({ length: 25 }, (_, index) => product(`p${String(index).padStart(2, '0')}`))
-    const statuses = async (products: object[]) => (await client.products.put({ product_catalog_id: catalog, products })).products_response.map(({ status }) => status)
+    const statuses = async (products: object[]) =>
+      (await client.products.put({ product_catalog_id: catalog, products })).products_response.map(({ status }) => status)
     expect(new Set(await statuses(many))).toEqual(new Set(['CREATE_SUCCESS']))
     expect(new Set(await statuses(many))).toEqual(new Set(['NO_CHANGE']))
     expect(await statuses([product('p00', { price: '9.00 USD' })])).toEqual(['UPDATE_SUCCESS'])
@@ -94,7 +118,10 @@ describe('catalogs (spec 4.2)', () => {
   })
 
   test('products.put of 26 names the parameter and the rule', async () => {
-    const call = client.products.put({ product_catalog_id: catalog, products: Array.from({ length: 26 }, (_, index) => product(`q${index}`)) })
+    const call = client.products.put({
+      product_catalog_id: catalog,
+      products: Array.from({ length: 26 }, (_, index) => product(`q${index}`)),
+    })
     await expect(call).rejects.toMatchObject({ code: 'SERVICE_INVALID_PARAMETER', mend: expect.stringContaining('at most 25 entries') })
   })
 
@@ -112,7 +139,11 @@ describe('catalogs (spec 4.2)', () => {
   })
 
   test('scheduledFeeds.create, scheduledFeeds.get, scheduledFeeds.list, scheduledFeeds.update, scheduledFeeds.delete', async () => {
-    const made = await client.scheduledFeeds.create({ product_catalog_id: catalog, feed_url: 'https://shop.example.com/feed.xml', frequency: 'DAILY' })
+    const made = await client.scheduledFeeds.create({
+      product_catalog_id: catalog,
+      feed_url: 'https://shop.example.com/feed.xml',
+      frequency: 'DAILY',
+    })
     const ids = { product_catalog_id: catalog, scheduled_feed_id: made.id }
     expect((await client.scheduledFeeds.get(ids)).feed_url).toBe('https://shop.example.com/feed.xml')
     expect(await client.scheduledFeeds.list({ product_catalog_id: catalog }).toArray()).toHaveLength(1)
@@ -126,20 +157,31 @@ describe('audiences (spec 4.3)', () => {
   const users = (address: string) => [{ operation_type: 'Update', params: { users: [{ email: [sha256(address)] }] } }]
 
   test('keywords.search answers with thirty related keywords', async () => {
-    const found = await client.keywords.search({ granularity: 'DAY', keywords: ['shoes', 'boots'], start_time: new Date(Date.now() - 86_400_000) })
+    const found = await client.keywords.search({
+      granularity: 'DAY',
+      keywords: ['shoes', 'boots'],
+      start_time: new Date(Date.now() - 86_400_000),
+    })
     expect(found.related_keywords).toHaveLength(30)
   })
 
   test.for(['array', 'object'])('audiences.users and doNotReachLists.users sum up alike (answer as %s)', async (form) => {
     await sandbox.control.switches({ audience_users_response: form })
-    expect(await client.audiences.users({ account_id: account, custom_audience_id: '1nmth', body: users('a@example.com') })).toEqual([{ success_count: 1, total_count: 1 }])
-    expect(await client.doNotReachLists.users({ account_id: account, do_not_reach_list_id: '2dnr', body: users('b@example.com') })).toEqual([{ success_count: 1, total_count: 1 }])
+    expect(await client.audiences.users({ account_id: account, custom_audience_id: '1nmth', body: users('a@example.com') })).toEqual([
+      { success_count: 1, total_count: 1 },
+    ])
+    expect(await client.doNotReachLists.users({ account_id: account, do_not_reach_list_id: '2dnr', body: users('b@example.com') })).toEqual(
+      [{ success_count: 1, total_count: 1 }],
+    )
     await sandbox.control.switches({ audience_users_response: 'array' })
   })
 
   test('audiences.users with a wrong entry names its index', async () => {
     const body = [...users('c@example.com'), { operation_type: 'Update', params: {} }]
-    await expect(client.audiences.users({ account_id: account, custom_audience_id: '1nmth', body })).rejects.toMatchObject({ code: 'SERVICE_BATCH_REFUSED', issues: [{ index: 1 }] })
+    await expect(client.audiences.users({ account_id: account, custom_audience_id: '1nmth', body })).rejects.toMatchObject({
+      code: 'SERVICE_BATCH_REFUSED',
+      issues: [{ index: 1 }],
+    })
   })
 
   test('audiences.create, audiences.get, audiences.list, audiences.update, audiences.targeted, audiences.estimate, audiences.delete', async () => {
@@ -149,7 +191,10 @@ describe('audiences (spec 4.3)', () => {
     expect((await client.audiences.list({ account_id: account }).toArray()).map(({ id }) => id)).toContain(made.id)
     expect((await client.audiences.update({ ...ids, name: 'Renamed' })).name).toBe('Renamed')
     expect(await client.audiences.targeted(ids).toArray()).toEqual([])
-    const estimate = await client.audiences.estimate({ account_id: account, targeting_criteria: [{ targeting_type: 'LOCATION', targeting_value: '96683cc9126741d1', operator_type: 'EQ' }] })
+    const estimate = await client.audiences.estimate({
+      account_id: account,
+      targeting_criteria: [{ targeting_type: 'LOCATION', targeting_value: '96683cc9126741d1', operator_type: 'EQ' }],
+    })
     expect(estimate.audience_size).toHaveProperty('min')
     expect((await client.audiences.delete(ids)).deleted).toBe(true)
     await expect(client.audiences.get(ids)).rejects.toMatchObject({ code: 'SERVICE_NOT_FOUND' })
@@ -158,7 +203,9 @@ describe('audiences (spec 4.3)', () => {
   test('audiencePermissions.list, audiencePermissions.create, audiencePermissions.delete', async () => {
     const ids = { account_id: account, tailored_audience_id: '1nmth' }
     const before = await client.audiencePermissions.list(ids).toArray()
-    const outcome = await client.audiencePermissions.create({ ...ids, granted_account_id: 'other', permission_level: 'READ_ONLY' }).catch((error: unknown) => error)
+    const outcome = await client.audiencePermissions
+      .create({ ...ids, granted_account_id: 'other', permission_level: 'READ_ONLY' })
+      .catch((error: unknown) => error)
     if (outcome instanceof Error) {
       // Sharing outside a business is a feature of the account (spec 5 rule 7).
       expect(outcome).toBeInstanceOf(ServiceError)
@@ -192,23 +239,27 @@ describe('activity (spec 6.2)', () => {
 describe('every entry of the contract is served by client and sandbox', () => {
   test('there are entries', () => expect(endpoints.length).toBeGreaterThan(100))
 
-  test.for(endpoints.filter(({ stream }) => stream !== true).map((endpoint) => [endpoint.name, endpoint] as const))('%s', async ([name, endpoint]) => {
-    const outcome = await client.callByName(name, sampleOf(endpoint), { retry: false }).catch((error: unknown) => error)
-    if (!(outcome instanceof Error)) return
-    // Ids that exist nowhere are refused; what matters is that it is the endpoint itself that refuses.
-    expect(outcome).toBeInstanceOf(ServiceError)
-    const { status, issues } = outcome as ServiceError
-    expect([status, issues.map(({ code }) => code)]).not.toEqual([expect.anything(), expect.arrayContaining(['ROUTE_NOT_FOUND'])])
-    expect(status, outcome.message).toBeDefined()
-    expect([405, 500, 501]).not.toContain(status)
-  })
+  test.for(endpoints.filter(({ stream }) => stream !== true).map((endpoint) => [endpoint.name, endpoint] as const))(
+    '%s',
+    async ([name, endpoint]) => {
+      const outcome = await client.callByName(name, sampleOf(endpoint), { retry: false }).catch((error: unknown) => error)
+      if (!(outcome instanceof Error)) return
+      // Ids that exist nowhere are refused; what matters is that it is the endpoint itself that refuses.
+      expect(outcome).toBeInstanceOf(ServiceError)
+      const { status, issues } = outcome as ServiceError
+      expect([status, issues.map(({ code }) => code)]).not.toEqual([expect.anything(), expect.arrayContaining(['ROUTE_NOT_FOUND'])])
+      expect(status, outcome.message).toBeDefined()
+      expect([405, 500, 501]).not.toContain(status)
+    },
+  )
 })
 
 /** Fills in what is required, by type alone. */
 function sampleOf(endpoint: Endpoint): Record<string, unknown> {
   const params: Record<string, unknown> = {}
   for (const one of endpoint.parameters) {
-    if (one.required === true && !(endpoint.bodyIs === 'array' && one.in === 'body')) params[one.name] = one.name === 'account_id' ? account : sampleValue(one)
+    if (one.required === true && !(endpoint.bodyIs === 'array' && one.in === 'body'))
+      params[one.name] = one.name === 'account_id' ? account : sampleValue(one)
   }
   if (endpoint.bodyIs === 'array') params['body'] = []
   return params

@@ -16,17 +16,25 @@ beforeEach(async () => {
   await sandbox.control.switches({ rate_limits: 'off' })
   const { consumerKey, consumerSecret } = sandbox.credentials
   const basic = Buffer.from(`${consumerKey}:${consumerSecret}`).toString('base64')
-  bearer = (await sandbox.call('POST', '/oauth2/token', { form: { grant_type: 'client_credentials' }, headers: { authorization: `Basic ${basic}` } })).body.access_token
+  bearer = (
+    await sandbox.call('POST', '/oauth2/token', {
+      form: { grant_type: 'client_credentials' },
+      headers: { authorization: `Basic ${basic}` },
+    })
+  ).body.access_token
 })
 afterAll(() => sandbox.close())
 
-const signed = endpoints.filter(({ auth, stream }) => stream !== true && (auth === 'user' || auth === 'bearer' || auth === 'bearer-or-user'))
+const signed = endpoints.filter(
+  ({ auth, stream }) => stream !== true && (auth === 'user' || auth === 'bearer' || auth === 'bearer-or-user'),
+)
 const ads = signed.filter(({ host }) => host !== 'core')
 const v2 = signed.filter(({ path }) => path.startsWith('/2/'))
 const named = (list: readonly Endpoint[]): (readonly [string, Endpoint])[] => list.map((endpoint) => [endpoint.name, endpoint])
 const send = (endpoint: Endpoint, options: CallOptions, path = pathOf(endpoint)): Promise<CallResult> =>
   sandbox.call(endpoint.method, path, endpoint.auth === 'bearer' ? { bearer, ...options } : options)
-const sendBroken = (endpoint: Endpoint, { query, json }: BrokenCall): Promise<CallResult> => send(endpoint, { query, ...(json === undefined ? {} : { json }) })
+const sendBroken = (endpoint: Endpoint, { query, json }: BrokenCall): Promise<CallResult> =>
+  send(endpoint, { query, ...(json === undefined ? {} : { json }) })
 
 test('the contract has enough rules to break', () => {
   const broken = signed.flatMap(brokenCalls)
@@ -41,7 +49,9 @@ describe('every parameter rule of an advertising endpoint is refused by code, pa
       const { status, body, text } = await sendBroken(endpoint, broken)
       const errors: Loose[] = body?.errors ?? []
       const found = errors.find((error) => error.parameter === broken.parameter && error.code === broken.code)
-      const shaped = errors.every((error) => typeof error.code === 'string' && typeof error.message === 'string' && error.message !== '') && typeof body?.request?.params === 'object'
+      const shaped =
+        errors.every((error) => typeof error.code === 'string' && typeof error.message === 'string' && error.message !== '') &&
+        typeof body?.request?.params === 'object'
       if (status !== 400 || found === undefined || !shaped) wrong.push([broken.what, status, text.slice(0, 300)])
     }
     expect(wrong).toEqual([])
@@ -55,7 +65,8 @@ describe('every parameter rule of a v2 endpoint is a problem that names the para
       const { status, body, text } = await sendBroken(endpoint, broken)
       const errors: Loose[] = body?.errors ?? []
       const found = errors.some((error) => broken.parameter in (error.parameters ?? {}) && typeof error.message === 'string')
-      if (status !== 400 || !found || body.title !== 'Invalid Request' || !String(body.type).endsWith('/2/problems/invalid-request')) wrong.push([broken.what, status, text.slice(0, 300)])
+      if (status !== 400 || !found || body.title !== 'Invalid Request' || !String(body.type).endsWith('/2/problems/invalid-request'))
+        wrong.push([broken.what, status, text.slice(0, 300)])
     }
     expect(wrong).toEqual([])
   })
@@ -75,10 +86,15 @@ test('a parameter given twice is refused unless both say the same, and lists are
 })
 
 test('the upload of audience users wants its content type', async () => {
-  const upload = (type: string): Promise<CallResult> => sandbox.call('POST', '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/users', { json: [], headers: { 'content-type': type } })
+  const upload = (type: string): Promise<CallResult> =>
+    sandbox.call('POST', '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/users', { json: [], headers: { 'content-type': type } })
   for (const type of ['application/json', 'application/json; charset=utf-8']) expect((await upload(type)).status).toBe(200)
   const refused = await upload('text/plain')
-  expect([refused.status, refused.body.errors[0].code, refused.body.errors[0].parameter]).toEqual([400, 'INVALID_PARAMETER', 'Content-Type'])
+  expect([refused.status, refused.body.errors[0].code, refused.body.errors[0].parameter]).toEqual([
+    400,
+    'INVALID_PARAMETER',
+    'Content-Type',
+  ])
 })
 
 describe('access', () => {
@@ -86,7 +102,10 @@ describe('access', () => {
     const wrongSecret = { ...sandbox.credentials, accessTokenSecret: 'wrong' }
     for (const options of [{ headers: { authorization: '' } }, { bearer }, { credentials: wrongSecret }]) {
       const { status, body } = await send(endpoint, options)
-      expect([status, body]).toEqual([401, { errors: [{ code: 'UNAUTHORIZED_ACCESS', message: 'This request is not properly authenticated' }], request: { params: {} } }])
+      expect([status, body]).toEqual([
+        401,
+        { errors: [{ code: 'UNAUTHORIZED_ACCESS', message: 'This request is not properly authenticated' }], request: { params: {} } },
+      ])
     }
   })
 
@@ -96,13 +115,20 @@ describe('access', () => {
     expect(body.errors[0].message).toEqual(expect.any(String))
   })
 
-  test.for(named(ads.filter(({ path }) => path.includes(':account_id'))))('%s is refused for an account out of reach', async ([, endpoint]) => {
-    const [first] = brokenCalls(endpoint)
-    const { no_such_parameter: _, ...query } = first?.query ?? {}
-    const json = endpoint.bodyIs === 'array' ? [] : first?.json
-    const { status, body } = await send(endpoint, { query, ...(json === undefined ? {} : { json }) }, pathOf(endpoint, { account_id: 'abc1' }))
-    expect([status, body.errors[0].code, body.errors[0].message]).toEqual([403, 'ACCOUNT_NOT_FOUND', 'Account abc1 was not found'])
-  })
+  test.for(named(ads.filter(({ path }) => path.includes(':account_id'))))(
+    '%s is refused for an account out of reach',
+    async ([, endpoint]) => {
+      const [first] = brokenCalls(endpoint)
+      const { no_such_parameter: _, ...query } = first?.query ?? {}
+      const json = endpoint.bodyIs === 'array' ? [] : first?.json
+      const { status, body } = await send(
+        endpoint,
+        { query, ...(json === undefined ? {} : { json }) },
+        pathOf(endpoint, { account_id: 'abc1' }),
+      )
+      expect([status, body.errors[0].code, body.errors[0].message]).toEqual([403, 'ACCOUNT_NOT_FOUND', 'Account abc1 was not found'])
+    },
+  )
 
   test.for(named(ads.filter(({ auth }) => auth === 'user')))('%s is refused to an application without access', async ([, endpoint]) => {
     await sandbox.control.switches({ app_approved: 'no' })

@@ -15,7 +15,12 @@ beforeAll(async () => {
 beforeEach(async () => {
   await sandbox.control.reset()
   const basic = Buffer.from(`${sandboxCredentials.consumerKey}:${sandboxCredentials.consumerSecret}`).toString('base64')
-  bearer = (await sandbox.call('POST', '/oauth2/token', { form: { grant_type: 'client_credentials' }, headers: { authorization: `Basic ${basic}` } })).body.access_token
+  bearer = (
+    await sandbox.call('POST', '/oauth2/token', {
+      form: { grant_type: 'client_credentials' },
+      headers: { authorization: `Basic ${basic}` },
+    })
+  ).body.access_token
 })
 afterAll(() => sandbox.close())
 
@@ -27,7 +32,11 @@ const look = (query: Record<string, string>) => sandbox.call('GET', '/2/tweets',
 const make = (json: unknown) => sandbox.call('POST', '/2/tweets', { json })
 
 function expectBadParameter(answer: CallResult, parameter: string): void {
-  expect([answer.status, answer.body.title, answer.body.detail], answer.text).toEqual([400, 'Invalid Request', 'One or more parameters to your request was invalid.'])
+  expect([answer.status, answer.body.title, answer.body.detail], answer.text).toEqual([
+    400,
+    'Invalid Request',
+    'One or more parameters to your request was invalid.',
+  ])
   expect(answer.body.type).toMatch(/\/2\/problems\/invalid-request$/)
   expect(answer.body.errors.map((error: { parameters: object }) => Object.keys(error.parameters)[0])).toContain(parameter)
 }
@@ -40,31 +49,59 @@ describe('look-up', () => {
   test('fields come when asked for', async () => {
     const post = (await look({ ids: REPLY, 'tweet.fields': postFields.join(',') })).body.data[0]
     expect(post).toMatchObject({
-      id: REPLY, author_id: '1001', created_at: expect.stringMatching(/\.\d{3}Z$/) as string, conversation_id: MENTION, in_reply_to_user_id: '2001', paid_partnership: false,
-      referenced_tweets: [{ type: 'replied_to', id: MENTION }], entities: { mentions: [{ start: 0, end: 7, username: 'potter' }] }, lang: 'en', possibly_sensitive: false,
+      id: REPLY,
+      author_id: '1001',
+      created_at: expect.stringMatching(/\.\d{3}Z$/) as string,
+      conversation_id: MENTION,
+      in_reply_to_user_id: '2001',
+      paid_partnership: false,
+      referenced_tweets: [{ type: 'replied_to', id: MENTION }],
+      entities: { mentions: [{ start: 0, end: 7, username: 'potter' }] },
+      lang: 'en',
+      possibly_sensitive: false,
       public_metrics: { retweet_count: 0, reply_count: 0, like_count: 0, quote_count: 0 },
     })
   })
 
   test('expansions come under includes, each object once and with the fields asked for', async () => {
     const answer = await look({
-      ids: `${FILM},${REPLY}`, expansions: postExpansions.join(','), 'tweet.fields': 'attachments', 'user.fields': 'verified,public_metrics,affiliation', 'media.fields': 'duration_ms,public_metrics',
-      'place.fields': placeFields.join(','), 'poll.fields': pollFields.join(','),
+      ids: `${FILM},${REPLY}`,
+      expansions: postExpansions.join(','),
+      'tweet.fields': 'attachments',
+      'user.fields': 'verified,public_metrics,affiliation',
+      'media.fields': 'duration_ms,public_metrics',
+      'place.fields': placeFields.join(','),
+      'poll.fields': pollFields.join(','),
     })
     const { includes } = answer.body
     expect(Object.keys(includes).toSorted()).toEqual(['media', 'places', 'tweets', 'users'])
     expect(includes.users.map((user: { id: string }) => user.id).toSorted()).toEqual(['1001', '2001'])
-    expect(includes.users[0]).toMatchObject({ id: '1001', name: 'Sandbox', username: 'sandbox', verified: true, affiliation: { user_id: ['2001'] } })
+    expect(includes.users[0]).toMatchObject({
+      id: '1001',
+      name: 'Sandbox',
+      username: 'sandbox',
+      verified: true,
+      affiliation: { user_id: ['2001'] },
+    })
     expect(includes.users[0]).not.toHaveProperty('description')
-    expect(includes.media).toEqual([{ media_key: '7_1146654567674912772', type: 'video', duration_ms: 15_000, public_metrics: { view_count: 310 } }])
+    expect(includes.media).toEqual([
+      { media_key: '7_1146654567674912772', type: 'video', duration_ms: 15_000, public_metrics: { view_count: 310 } },
+    ])
     expect(includes.tweets.map((post: { id: string }) => post.id)).toContain(MENTION)
     expect(includes.places[0]).toMatchObject({ id: '96683cc9126741d1', country_code: 'US' })
-    expect((await look({ ids: '1166476031668015105', expansions: 'attachments.poll_ids', 'poll.fields': 'voting_status' })).body.includes.polls[0]).toMatchObject({ voting_status: 'closed' })
+    expect(
+      (await look({ ids: '1166476031668015105', expansions: 'attachments.poll_ids', 'poll.fields': 'voting_status' })).body.includes
+        .polls[0],
+    ).toMatchObject({ voting_status: 'closed' })
   })
 
   test('every user, media, place and poll field is a field that may be asked for', async () => {
     const answer = await look({
-      ids: FILM, 'user.fields': userFields.join(','), 'media.fields': mediaFields.join(','), 'place.fields': placeFields.join(','), 'poll.fields': pollFields.join(','),
+      ids: FILM,
+      'user.fields': userFields.join(','),
+      'media.fields': mediaFields.join(','),
+      'place.fields': placeFields.join(','),
+      'poll.fields': pollFields.join(','),
     })
     expect(answer.status, answer.text).toBe(200)
   })
@@ -74,7 +111,15 @@ describe('look-up', () => {
     expect(answer.status).toBe(200)
     expect(answer.body.data.length).toBe(1)
     expect(answer.body.errors).toEqual([
-      { resource_id: '99', resource_type: 'tweet', parameter: 'ids', value: '99', title: 'Not Found Error', detail: expect.any(String) as string, type: expect.stringMatching(/resource-not-found$/) as string },
+      {
+        resource_id: '99',
+        resource_type: 'tweet',
+        parameter: 'ids',
+        value: '99',
+        title: 'Not Found Error',
+        detail: expect.any(String) as string,
+        type: expect.stringMatching(/resource-not-found$/) as string,
+      },
     ])
     const none = await look({ ids: '99' })
     expect([none.status, none.body.data, none.body.errors.length]).toEqual([200, undefined, 1])
@@ -82,56 +127,102 @@ describe('look-up', () => {
 
   test('private metrics are for the author', async () => {
     const query = { ids: FILM, 'tweet.fields': 'non_public_metrics' }
-    expect((await look(query)).body).toMatchObject({ data: [{ id: FILM }], errors: [{ value: 'non_public_metrics', type: expect.stringMatching(/not-authorized-for-field$/) as string }] })
+    expect((await look(query)).body).toMatchObject({
+      data: [{ id: FILM }],
+      errors: [{ value: 'non_public_metrics', type: expect.stringMatching(/not-authorized-for-field$/) as string }],
+    })
     expect((await sandbox.call('GET', '/2/tweets', { query })).body.data[0]).toHaveProperty('non_public_metrics')
   })
 
   test.for([
-    [{}, 'ids'], [{ ids: 'x' }, 'ids'], [{ ids: Array.from({ length: 101 }, (_, index) => index + 1).join(',') }, 'ids'], [{ ids: FILM, 'tweet.fields': 'colour' }, 'tweet.fields'],
-    [{ ids: FILM, expansions: 'author' }, 'expansions'], [{ ids: FILM, colour: 'red' }, 'colour'], [{ ids: FILM, 'post.fields': 'lang' }, 'post.fields'],
+    [{}, 'ids'],
+    [{ ids: 'x' }, 'ids'],
+    [{ ids: Array.from({ length: 101 }, (_, index) => index + 1).join(',') }, 'ids'],
+    [{ ids: FILM, 'tweet.fields': 'colour' }, 'tweet.fields'],
+    [{ ids: FILM, expansions: 'author' }, 'expansions'],
+    [{ ids: FILM, colour: 'red' }, 'colour'],
+    [{ ids: FILM, 'post.fields': 'lang' }, 'post.fields'],
   ] as const)('%j is refused as a bad parameter', async ([query, parameter]) => {
     expectBadParameter(await look(query), parameter)
   })
 
   test('the newest names are a switch', async () => {
     await sandbox.control.switches({ v2_names: 'post', edit_history: 'on' })
-    expect((await look({ ids: FILM, 'post.fields': 'lang' })).body.data[0]).toEqual({ id: FILM, text: expect.any(String) as string, lang: 'en', edit_history_post_ids: [FILM] })
+    expect((await look({ ids: FILM, 'post.fields': 'lang' })).body.data[0]).toEqual({
+      id: FILM,
+      text: expect.any(String) as string,
+      lang: 'en',
+      edit_history_post_ids: [FILM],
+    })
     expectBadParameter(await look({ ids: FILM, 'tweet.fields': 'lang' }), 'tweet.fields')
   })
 
   test('without a good token there is no answer', async () => {
-    expect((await sandbox.call('GET', '/2/tweets', { query: { ids: FILM }, bearer: 'unknown' })).body).toEqual({ errors: [{ code: 89, message: expect.any(String) as string }] })
+    expect((await sandbox.call('GET', '/2/tweets', { query: { ids: FILM }, bearer: 'unknown' })).body).toEqual({
+      errors: [{ code: 89, message: expect.any(String) as string }],
+    })
     expect((await sandbox.call('POST', '/2/tweets', { json: { text: 'a' }, bearer })).status).toBe(403)
   })
 })
 
 describe('creation', () => {
   test('answers 201 with id and text, and the post can be read', async () => {
-    const made = await make({ text: 'Fresh from the kiln', paid_partnership: true, community_id: '1758000000000000001', share_with_followers: true })
-    expect([made.status, made.body]).toEqual([201, { data: { id: expect.stringMatching(/^\d{19}$/) as string, text: 'Fresh from the kiln' } }])
-    expect((await look({ ids: made.body.data.id, 'tweet.fields': 'paid_partnership,community_id,author_id' })).body.data[0]).toMatchObject({ paid_partnership: true, community_id: '1758000000000000001', author_id: '1001' })
+    const made = await make({
+      text: 'Fresh from the kiln',
+      paid_partnership: true,
+      community_id: '1758000000000000001',
+      share_with_followers: true,
+    })
+    expect([made.status, made.body]).toEqual([
+      201,
+      { data: { id: expect.stringMatching(/^\d{19}$/) as string, text: 'Fresh from the kiln' } },
+    ])
+    expect((await look({ ids: made.body.data.id, 'tweet.fields': 'paid_partnership,community_id,author_id' })).body.data[0]).toMatchObject({
+      paid_partnership: true,
+      community_id: '1758000000000000001',
+      author_id: '1001',
+    })
   })
 
   test('an own post can be edited for an hour, and keeps its history', async () => {
     const first = (await make({ text: 'Frist' })).body.data.id as string
     await sandbox.control.advance(3590)
     const second = (await make({ text: 'First', edit_options: { previous_post_id: first } })).body.data.id as string
-    expect((await look({ ids: second, 'tweet.fields': 'edit_history_tweet_ids' })).body.data[0].edit_history_tweet_ids).toEqual([first, second])
+    expect((await look({ ids: second, 'tweet.fields': 'edit_history_tweet_ids' })).body.data[0].edit_history_tweet_ids).toEqual([
+      first,
+      second,
+    ])
     await sandbox.control.advance(20)
     expectBadParameter(await make({ text: 'Too late', edit_options: { previous_post_id: first } }), 'edit_options.previous_post_id')
-    expect((await make({ text: 'Not mine', edit_options: { previous_post_id: QUIET } })).body).toMatchObject({ status: 403, type: expect.stringMatching(/not-authorized-for-resource$/) as string })
+    expect((await make({ text: 'Not mine', edit_options: { previous_post_id: QUIET } })).body).toMatchObject({
+      status: 403,
+      type: expect.stringMatching(/not-authorized-for-resource$/) as string,
+    })
   })
 
   test('a reply needs that the author mentioned the replier', async () => {
     const made = await make({ text: 'Yes', reply: { in_reply_to_tweet_id: MENTION } })
-    expect((await look({ ids: made.body.data.id, 'tweet.fields': 'referenced_tweets,conversation_id' })).body.data[0]).toMatchObject({ conversation_id: MENTION, referenced_tweets: [{ type: 'replied_to', id: MENTION }] })
-    expect((await make({ text: 'Uninvited', reply: { in_reply_to_tweet_id: QUIET } })).body).toMatchObject({ status: 403, type: expect.stringMatching(/client-forbidden$/) as string })
+    expect((await look({ ids: made.body.data.id, 'tweet.fields': 'referenced_tweets,conversation_id' })).body.data[0]).toMatchObject({
+      conversation_id: MENTION,
+      referenced_tweets: [{ type: 'replied_to', id: MENTION }],
+    })
+    expect((await make({ text: 'Uninvited', reply: { in_reply_to_tweet_id: QUIET } })).body).toMatchObject({
+      status: 403,
+      type: expect.stringMatching(/client-forbidden$/) as string,
+    })
   })
 
   test.for([
-    [{}, 'text'], [{ text: ' ' }, 'text'], [{ text: 'a', share_with_followers: true }, 'community_id'], [{ text: 'a', colour: 'red' }, 'colour'], [{ text: 'a', paid_partnership: 'perhaps' }, 'paid_partnership'],
-    [{ text: 'a', edit_options: {} }, 'edit_options.previous_post_id'], [{ text: 'a', edit_options: { previous_post_id: '99' } }, 'edit_options.previous_post_id'],
-    [{ text: 'a', reply: { in_reply_to_tweet_id: '99' } }, 'reply.in_reply_to_tweet_id'], [{ text: 'a', media: { media_ids: [] } }, 'media.media_ids'], [{ text: 'a', quote_tweet_id: '99' }, 'quote_tweet_id'],
+    [{}, 'text'],
+    [{ text: ' ' }, 'text'],
+    [{ text: 'a', share_with_followers: true }, 'community_id'],
+    [{ text: 'a', colour: 'red' }, 'colour'],
+    [{ text: 'a', paid_partnership: 'perhaps' }, 'paid_partnership'],
+    [{ text: 'a', edit_options: {} }, 'edit_options.previous_post_id'],
+    [{ text: 'a', edit_options: { previous_post_id: '99' } }, 'edit_options.previous_post_id'],
+    [{ text: 'a', reply: { in_reply_to_tweet_id: '99' } }, 'reply.in_reply_to_tweet_id'],
+    [{ text: 'a', media: { media_ids: [] } }, 'media.media_ids'],
+    [{ text: 'a', quote_tweet_id: '99' }, 'quote_tweet_id'],
   ] as const)('%j is refused as a bad parameter', async ([json, parameter]) => {
     expectBadParameter(await make(json), parameter)
   })
@@ -147,32 +238,70 @@ describe('posts for an advertiser', () => {
     expect(BigInt(id)).toBeGreaterThan(2n ** 53n)
     expect(made.text).toContain('"as_user_id":1001')
     expect(made.body.data).toMatchObject({
-      text: post.text, name: 'Animals', truncated: false, user: { id: 1001, id_str: '1001' }, retweet_count: 0, favorite_count: 0, geo: null, coordinates: null, place: null,
-      in_reply_to_status_id: null, created_at: expect.stringMatching(/Z$/) as string,
+      text: post.text,
+      name: 'Animals',
+      truncated: false,
+      user: { id: 1001, id_str: '1001' },
+      retweet_count: 0,
+      favorite_count: 0,
+      geo: null,
+      coordinates: null,
+      place: null,
+      in_reply_to_status_id: null,
+      created_at: expect.stringMatching(/Z$/) as string,
     })
     expect(Object.keys(made.body.data.user as object)).toEqual(['id', 'id_str'])
     expect(made.body.data).not.toHaveProperty('conversation_settings')
     const read = (await account.get('tweets', { tweet_type: 'PUBLISHED', tweet_ids: id })).body.data[0]
-    expect(read).toMatchObject({ tweet_type: 'PUBLISHED', nullcast: true, conversation_settings: 'EVERYONE', full_text: post.text, display_text_range: [0, 19], tweet_id: id, scheduled_at: null })
+    expect(read).toMatchObject({
+      tweet_type: 'PUBLISHED',
+      nullcast: true,
+      conversation_settings: 'EVERYONE',
+      full_text: post.text,
+      display_text_range: [0, 19],
+      tweet_id: id,
+      scheduled_at: null,
+    })
   })
 
   test('options show where the specification says', async () => {
     const made = await account.post('tweet', {
-      ...post, media_keys: '7_1146654567674912772', card_uri: 'card://1503831318555086849', conversation_settings: 'FOLLOWING', nullcast: false, tweet_mode: 'extended', video_cta: 'WATCH_NOW',
-      video_cta_value: 'https://shop.example', video_title: 'T'.repeat(70), video_description: 'D'.repeat(200),
+      ...post,
+      media_keys: '7_1146654567674912772',
+      card_uri: 'card://1503831318555086849',
+      conversation_settings: 'FOLLOWING',
+      nullcast: false,
+      tweet_mode: 'extended',
+      video_cta: 'WATCH_NOW',
+      video_cta_value: 'https://shop.example',
+      video_title: 'T'.repeat(70),
+      video_description: 'D'.repeat(200),
     })
     expect(made.body.data).toMatchObject({ full_text: post.text, user: { screen_name: 'sandbox' } })
-    expect((await account.get('tweets', { tweet_type: 'PUBLISHED', tweet_ids: made.body.data.id_str })).body.data[0]).toMatchObject({ conversation_settings: 'FOLLOWING', nullcast: false })
+    expect((await account.get('tweets', { tweet_type: 'PUBLISHED', tweet_ids: made.body.data.id_str })).body.data[0]).toMatchObject({
+      conversation_settings: 'FOLLOWING',
+      nullcast: false,
+    })
     expect((await account.get('media_library/7_1146654567674912772')).body.data.tweeted).toBe(true)
   })
 
   test.for([
-    [{ as_user_id: '' }, [400, 'INVALID_PARAMETER', 'as_user_id']], [{ as_user_id: '77' }, [403, 'USER_NOT_FOUND', 'as_user_id']], [{ as_user_id: '2001' }, [403, 'ACTION_NOT_ALLOWED', 'as_user_id']],
-    [{ text: ' ' }, [400, 'TWEET_CANNOT_BE_BLANK', 'text']], [{ media_keys: '3_1,3_2,3_3,3_4,3_5' }, [400, 'INVALID_PARAMETER', 'media_keys']], [{ media_keys: '3_1,7_2' }, [400, 'INVALID_MEDIA', 'media_keys']],
-    [{ media_keys: '16_1,16_2' }, [400, 'INVALID_MEDIA', 'media_keys']], [{ media_keys: 'x' }, [400, 'INVALID_MEDIA_ID', 'media_keys']], [{ card_uri: 'card://1' }, [404, 'CARD_NOT_FOUND', 'card_uri']],
-    [{ conversation_settings: 'NOBODY' }, [400, 'INVALID_PARAMETER', 'conversation_settings']], [{ name: 'a'.repeat(81) }, [400, 'INVALID_PARAMETER', 'name']],
-    [{ video_title: 'a'.repeat(71) }, [400, 'INVALID_PARAMETER', 'video_title']], [{ video_description: 'a'.repeat(201) }, [400, 'INVALID_PARAMETER', 'video_description']],
-    [{ video_cta: 'BUY' }, [400, 'INVALID_PARAMETER', 'video_cta']], [{ tweet_mode: 'long' }, [400, 'INVALID_PARAMETER', 'tweet_mode']], [{ nullcast: 'perhaps' }, [400, 'INVALID_PARAMETER', 'nullcast']],
+    [{ as_user_id: '' }, [400, 'INVALID_PARAMETER', 'as_user_id']],
+    [{ as_user_id: '77' }, [403, 'USER_NOT_FOUND', 'as_user_id']],
+    [{ as_user_id: '2001' }, [403, 'ACTION_NOT_ALLOWED', 'as_user_id']],
+    [{ text: ' ' }, [400, 'TWEET_CANNOT_BE_BLANK', 'text']],
+    [{ media_keys: '3_1,3_2,3_3,3_4,3_5' }, [400, 'INVALID_PARAMETER', 'media_keys']],
+    [{ media_keys: '3_1,7_2' }, [400, 'INVALID_MEDIA', 'media_keys']],
+    [{ media_keys: '16_1,16_2' }, [400, 'INVALID_MEDIA', 'media_keys']],
+    [{ media_keys: 'x' }, [400, 'INVALID_MEDIA_ID', 'media_keys']],
+    [{ card_uri: 'card://1' }, [404, 'CARD_NOT_FOUND', 'card_uri']],
+    [{ conversation_settings: 'NOBODY' }, [400, 'INVALID_PARAMETER', 'conversation_settings']],
+    [{ name: 'a'.repeat(81) }, [400, 'INVALID_PARAMETER', 'name']],
+    [{ video_title: 'a'.repeat(71) }, [400, 'INVALID_PARAMETER', 'video_title']],
+    [{ video_description: 'a'.repeat(201) }, [400, 'INVALID_PARAMETER', 'video_description']],
+    [{ video_cta: 'BUY' }, [400, 'INVALID_PARAMETER', 'video_cta']],
+    [{ tweet_mode: 'long' }, [400, 'INVALID_PARAMETER', 'tweet_mode']],
+    [{ nullcast: 'perhaps' }, [400, 'INVALID_PARAMETER', 'nullcast']],
   ] as const)('%j is refused', async ([change, expected]) => {
     expectRefusal(await account.post('tweet', { ...post, ...change }), expected)
   })
@@ -190,8 +319,13 @@ describe('posts for an advertiser', () => {
   })
 
   test('the list is by type', async () => {
-    const texts = async (type: string) => (await account.get('tweets', { tweet_type: type })).body.data.map((one: { text: string }) => one.text) as string[]
-    expect([(await texts('PUBLISHED')).length, await texts('DRAFT'), await texts('SCHEDULED')]).toEqual([3, ['An idea for summer'], ['New glaze next month']])
+    const texts = async (type: string) =>
+      (await account.get('tweets', { tweet_type: type })).body.data.map((one: { text: string }) => one.text) as string[]
+    expect([(await texts('PUBLISHED')).length, await texts('DRAFT'), await texts('SCHEDULED')]).toEqual([
+      3,
+      ['An idea for summer'],
+      ['New glaze next month'],
+    ])
     expectRefusal(await account.get('tweets'), [400, 'MISSING_PARAMETER', 'tweet_type'])
     expectRefusal(await account.get('tweets', { tweet_type: 'LOST' }), [400, 'INVALID_PARAMETER', 'tweet_type'])
     expectRefusal(await account.get('tweets', { tweet_type: 'DRAFT', count: 201 }), [400, 'INVALID_PARAMETER', 'count'])
@@ -202,9 +336,22 @@ describe('scheduled and drafted posts', () => {
   test('a scheduled post is published when its time comes by the sandbox clock', async () => {
     const at = new Date(Date.now() + 3_600_000).toISOString().replace(/\.\d{3}Z$/, 'Z')
     const made = (await account.post('scheduled_tweets', { as_user_id: '1001', text: 'In an hour', scheduled_at: at })).body.data
-    expect(made).toMatchObject({ user_id: '1001', text: 'In an hour', nullcast: true, media_keys: [], scheduled_at: at, scheduled_status: 'SCHEDULED', completed_at: null, tweet_id: null })
+    expect(made).toMatchObject({
+      user_id: '1001',
+      text: 'In an hour',
+      nullcast: true,
+      media_keys: [],
+      scheduled_at: at,
+      scheduled_status: 'SCHEDULED',
+      completed_at: null,
+      tweet_id: null,
+    })
     const path = `scheduled_tweets/${made.id_str}`
-    expect((await account.put(path, { text: 'In one hour', name: 'Soon' })).body.data).toMatchObject({ text: 'In one hour', name: 'Soon', scheduled_at: at })
+    expect((await account.put(path, { text: 'In one hour', name: 'Soon' })).body.data).toMatchObject({
+      text: 'In one hour',
+      name: 'Soon',
+      scheduled_at: at,
+    })
     await sandbox.control.advance(3601)
     const done = (await account.get(path)).body.data
     expect(done).toMatchObject({ scheduled_status: 'SUCCEEDED', completed_at: at, tweet_id: expect.stringMatching(/^\d+$/) as string })
@@ -212,10 +359,17 @@ describe('scheduled and drafted posts', () => {
     expectRefusal(await account.put(path, { text: 'Too late' }), [403, 'ACTION_NOT_ALLOWED'])
   })
 
-  test.for([['scheduled_tweets', { scheduled_at: '2099-01-01T00:00:00Z' }], ['draft_tweets', {}]] as const)('%s are kept, changed and deleted for good', async ([path, more]) => {
+  test.for([
+    ['scheduled_tweets', { scheduled_at: '2099-01-01T00:00:00Z' }],
+    ['draft_tweets', {}],
+  ] as const)('%s are kept, changed and deleted for good', async ([path, more]) => {
     const made = (await account.post(path, { as_user_id: '1001', media_keys: '3_1', ...more })).body.data
     expect(made).toMatchObject({ text: '', media_keys: ['3_1'] })
-    expect((await account.put(`${path}/${made.id_str}`, { text: 'Words', media_keys: '', nullcast: false })).body.data).toMatchObject({ text: 'Words', media_keys: [], nullcast: false })
+    expect((await account.put(`${path}/${made.id_str}`, { text: 'Words', media_keys: '', nullcast: false })).body.data).toMatchObject({
+      text: 'Words',
+      media_keys: [],
+      nullcast: false,
+    })
     expectRefusal(await account.put(`${path}/${made.id_str}`, { text: '' }), [400, 'TWEET_CANNOT_BE_BLANK', 'text'])
     expect((await account.get(path)).body.data.length).toBe(2)
     expect((await account.del(`${path}/${made.id_str}`)).status).toBe(200)
@@ -226,7 +380,11 @@ describe('scheduled and drafted posts', () => {
   })
 
   test('a time that has passed is refused', async () => {
-    expectRefusal(await account.post('scheduled_tweets', { as_user_id: '1001', text: 'a', scheduled_at: '2020-01-01' }), [400, 'INVALID_PARAMETER', 'scheduled_at'])
+    expectRefusal(await account.post('scheduled_tweets', { as_user_id: '1001', text: 'a', scheduled_at: '2020-01-01' }), [
+      400,
+      'INVALID_PARAMETER',
+      'scheduled_at',
+    ])
     expectRefusal(await account.post('scheduled_tweets', { as_user_id: '1001', text: 'a' }), [400, 'MISSING_PARAMETER', 'scheduled_at'])
   })
 })

@@ -14,18 +14,37 @@ beforeAll(async () => {
 afterAll(() => sandbox.close())
 
 const FIRST: Readonly<Record<string, string>> = {
-  account_id: '18ce54d4x5t', account_media_id: 'amed1', card_id: '1503831318555086849', media_key: '3_1146654567674912769', scheduled_tweet_id: '917438609065623552',
-  draft_tweet_id: '994747471329873920', curated_category_id: 'b0xt', line_item_curated_category_id: 'yav', line_item_id: '9cqi0', campaign_id: '8wku2', funding_instrument_id: 'lygyi',
-  promoted_tweet_id: '1efwlo', targeting_criterion_id: '2kzxf',
+  account_id: '18ce54d4x5t',
+  account_media_id: 'amed1',
+  card_id: '1503831318555086849',
+  media_key: '3_1146654567674912769',
+  scheduled_tweet_id: '917438609065623552',
+  draft_tweet_id: '994747471329873920',
+  curated_category_id: 'b0xt',
+  line_item_curated_category_id: 'yav',
+  line_item_id: '9cqi0',
+  campaign_id: '8wku2',
+  funding_instrument_id: 'lygyi',
+  promoted_tweet_id: '1efwlo',
+  targeting_criterion_id: '2kzxf',
 }
-const OWN: Readonly<Record<string, Readonly<Record<string, string>>>> = { 'pollCards.get': { card_id: '1503831318555086900' }, 'videoConversationCards.get': { card_id: '1503831318555087000' } }
+const OWN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'pollCards.get': { card_id: '1503831318555086900' },
+  'videoConversationCards.get': { card_id: '1503831318555087000' },
+}
 const QUERY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  'cards.all': { card_uris: 'card://1503831318555086849' }, 'advertiserPosts.list': { tweet_type: 'PUBLISHED' }, 'curatedCategories.list': { country_codes: 'US,DE' },
-  'accountHistory.list': { entity_type: 'LINE_ITEM', entity_id: '9cqi0', start_time: '2026-01-01', end_time: '2027-01-01' }, 'targetingCriteria.list': { line_item_ids: '9cqi0' },
-  'cards.list': { include_legacy_cards: 'true', count: '200' }, 'mediaLibrary.list': { count: '50' },
+  'cards.all': { card_uris: 'card://1503831318555086849' },
+  'advertiserPosts.list': { tweet_type: 'PUBLISHED' },
+  'curatedCategories.list': { country_codes: 'US,DE' },
+  'accountHistory.list': { entity_type: 'LINE_ITEM', entity_id: '9cqi0', start_time: '2026-01-01', end_time: '2027-01-01' },
+  'targetingCriteria.list': { line_item_ids: '9cqi0' },
+  'cards.list': { include_legacy_cards: 'true', count: '200' },
+  'mediaLibrary.list': { count: '50' },
 }
 
-const reads = [...creativeEndpoints, ...campaignEndpoints].filter((endpoint) => endpoint.method === 'GET').map((endpoint): [string, Endpoint] => [endpoint.name, endpoint])
+const reads = [...creativeEndpoints, ...campaignEndpoints]
+  .filter((endpoint) => endpoint.method === 'GET')
+  .map((endpoint): [string, Endpoint] => [endpoint.name, endpoint])
 
 test.for(reads)('%s', async ([name, endpoint]) => {
   const path = endpoint.path.replaceAll(/:(\w+)/g, (_, parameter: string) => OWN[name]?.[parameter] ?? FIRST[parameter] ?? '')

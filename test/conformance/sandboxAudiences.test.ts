@@ -13,21 +13,35 @@ const account = '/12/accounts/18ce54d4x5t'
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
 const email = (n: number | string): string => digest(`person${n}@example.com`)
 const phone = (n: number): string => digest(`+1202555010${n}`)
-const users = (operations: unknown): Promise<CallResult> => sandbox.call('POST', `${account}/custom_audiences/1nmth/users`, { json: operations })
-const doNotReach = (operations: unknown): Promise<CallResult> => sandbox.call('POST', '/12/batch/accounts/18ce54d4x5t/do_not_reach_lists/2dnr/users', { json: operations })
-const update = (list: unknown[], more: Record<string, unknown> = {}): unknown => ({ operation_type: 'Update', params: { users: list, ...more } })
+const users = (operations: unknown): Promise<CallResult> =>
+  sandbox.call('POST', `${account}/custom_audiences/1nmth/users`, { json: operations })
+const doNotReach = (operations: unknown): Promise<CallResult> =>
+  sandbox.call('POST', '/12/batch/accounts/18ce54d4x5t/do_not_reach_lists/2dnr/users', { json: operations })
+const update = (list: unknown[], more: Record<string, unknown> = {}): unknown => ({
+  operation_type: 'Update',
+  params: { users: list, ...more },
+})
 const remove = (list: unknown[]): unknown => ({ operation_type: 'Delete', params: { users: list } })
 const rules = async (): Promise<string[]> => (await sandbox.control.violations()).map(({ rule }) => rule)
 
 describe('user uploads', () => {
   test('one result an operation, counting users, in request order; users are not echoed', async () => {
-    const answer = await users([update([{ email: [email(1)] }, { email: [email(2)] }], { expires_at: '2027-06-01' }), remove([{ email: [email(9)] }])])
+    const answer = await users([
+      update([{ email: [email(1)] }, { email: [email(2)] }], { expires_at: '2027-06-01' }),
+      remove([{ email: [email(9)] }]),
+    ])
     expect(answer.body).toEqual({
       request: [
-        { params: { custom_audience_id: '1nmth', account_id: '18ce54d4x5t', expires_at: '2027-06-01T00:00:00Z' }, operation_type: 'Update' },
+        {
+          params: { custom_audience_id: '1nmth', account_id: '18ce54d4x5t', expires_at: '2027-06-01T00:00:00Z' },
+          operation_type: 'Update',
+        },
         { params: { custom_audience_id: '1nmth', account_id: '18ce54d4x5t' }, operation_type: 'Delete' },
       ],
-      data: [{ success_count: 2, total_count: 2 }, { success_count: 1, total_count: 1 }],
+      data: [
+        { success_count: 2, total_count: 2 },
+        { success_count: 1, total_count: 1 },
+      ],
     })
     expect(await sandbox.control.audience()).toMatchObject({ members: 2, identifiers: { email: 2 } })
     expect(await rules()).toEqual([])
@@ -35,23 +49,45 @@ describe('user uploads', () => {
   test('answers as one object, or an array of one, by choice', async () => {
     await sandbox.control.switches({ audience_users_response: 'object' })
     const operations = [update([{ email: [email(1)] }]), update([{ email: [email(2)] }, { email: [email(3)] }])]
-    expect((await users(operations)).body).toEqual({ request: { params: { account_id: '18ce54d4x5t', custom_audience_id: '1nmth' } }, data: { success_count: 3, total_count: 3 } })
+    expect((await users(operations)).body).toEqual({
+      request: { params: { account_id: '18ce54d4x5t', custom_audience_id: '1nmth' } },
+      data: { success_count: 3, total_count: 3 },
+    })
     await sandbox.control.switches({ '1': 'array of one', count_basis: 'operations' })
     expect((await users(operations)).body.data).toEqual([{ success_count: 2, total_count: 2 }])
   })
   test('the digest is what independent code makes of what is in force', async () => {
-    await users([update([{ email: [email(1)], phone_number: [phone(1)], partner_user_id: ['vip-é', 'vip-1'] }]), update([{ device_id: [digest('d')], handle: [digest('h')], service_id: [digest('7')] }])])
-    const lines = [['email', email(1)], ['phone_number', phone(1)], ['partner_user_id', 'vip-é'], ['partner_user_id', 'vip-1'], ['device_id', digest('d')], ['handle', digest('h')], ['service_id', digest('7')]]
+    await users([
+      update([{ email: [email(1)], phone_number: [phone(1)], partner_user_id: ['vip-é', 'vip-1'] }]),
+      update([{ device_id: [digest('d')], handle: [digest('h')], service_id: [digest('7')] }]),
+    ])
+    const lines = [
+      ['email', email(1)],
+      ['phone_number', phone(1)],
+      ['partner_user_id', 'vip-é'],
+      ['partner_user_id', 'vip-1'],
+      ['device_id', digest('d')],
+      ['handle', digest('h')],
+      ['service_id', digest('7')],
+    ]
       .map(([type, value]) => `${type}\t${value}\n`)
       .sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
     const found = await sandbox.control.audience()
     expect(found.digest).toBe(digest(lines.join('')))
     expect(found.members).toBe(2)
-    expect((await sandbox.control.identifiers()).split('\n').filter(Boolean).map((line) => line.split('\t').slice(0, 2).join('\t') + '\n')).toEqual(lines)
+    expect(
+      (await sandbox.control.identifiers())
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => line.split('\t').slice(0, 2).join('\t') + '\n'),
+    ).toEqual(lines)
   })
   test('memberships begin and end by the sandbox clock, 13 months ahead by default', async () => {
     await sandbox.control.setClock('2027-01-31T12:00:00Z')
-    await users([update([{ email: [email(1)] }]), update([{ email: [email(2)] }], { effective_at: '2027-02-02T00:00:00Z', expires_at: '2027-03-01T00:00:00+01:00' })])
+    await users([
+      update([{ email: [email(1)] }]),
+      update([{ email: [email(2)] }], { effective_at: '2027-02-02T00:00:00Z', expires_at: '2027-03-01T00:00:00+01:00' }),
+    ])
     expect(await sandbox.control.identifiers()).toBe(`email\t${email(1)}\t2028-02-29T12:00:00Z\n`)
     await sandbox.control.advance(3 * 86_400)
     expect((await sandbox.control.audience()).members).toBe(2)
@@ -61,7 +97,11 @@ describe('user uploads', () => {
     expect(await sandbox.control.audience()).toMatchObject({ members: 0, digest: digest('') })
   })
   test('Update merges user objects; Delete by any key reaches the whole user', async () => {
-    await users([update([{ email: [email(1)] }]), update([{ email: [email(1)], phone_number: [phone(1)] }]), update([{ phone_number: [phone(1)], handle: [digest('h')] }])])
+    await users([
+      update([{ email: [email(1)] }]),
+      update([{ email: [email(1)], phone_number: [phone(1)] }]),
+      update([{ phone_number: [phone(1)], handle: [digest('h')] }]),
+    ])
     expect(await sandbox.control.audience()).toMatchObject({ members: 1, identifiers: { email: 1, phone_number: 1, handle: 1 } })
     await users([remove([{ handle: [digest('h')] }])])
     expect((await sandbox.control.audience()).members).toBe(0)
@@ -82,8 +122,16 @@ describe('user uploads', () => {
     ['an unknown key', { operation_type: 'Update', params: { users: [{ mail: [email(2)] }] } }, 'mail'],
     ['an unknown field', { operation_type: 'Update', params: { users: [{ email: [email(2)] }], ttl: 5 } }, 'ttl'],
     ['no digest', { operation_type: 'Update', params: { users: [{ email: ['abc'] }] } }, 'email'],
-    ['expiry before effect', { operation_type: 'Update', params: { users: [{ email: [email(2)] }], effective_at: '2030-01-02', expires_at: '2030-01-01' } }, 'expires_at'],
-    ['expiry in the past', { operation_type: 'Update', params: { users: [{ email: [email(2)] }], expires_at: '2020-01-01' } }, 'expires_at'],
+    [
+      'expiry before effect',
+      { operation_type: 'Update', params: { users: [{ email: [email(2)] }], effective_at: '2030-01-02', expires_at: '2030-01-01' } },
+      'expires_at',
+    ],
+    [
+      'expiry in the past',
+      { operation_type: 'Update', params: { users: [{ email: [email(2)] }], expires_at: '2020-01-01' } },
+      'expires_at',
+    ],
     ['a wrong date', { operation_type: 'Update', params: { users: [{ email: [email(2)] }], expires_at: 'soon' } }, 'expires_at'],
   ] as const)('%s: operation_errors at the index of the operation, and nothing is applied', async ([, bad, parameter]) => {
     const answer = await users([update([{ email: [email(1)] }]), bad])
@@ -95,7 +143,10 @@ describe('user uploads', () => {
   })
   test('operation_errors flat, and integer codes elsewhere, by choice', async () => {
     await sandbox.control.switches({ operation_errors: 'flat', ads_error_codes: 'integer' })
-    expect((await users([update([{ email: [email(1)] }]), { operation_type: 'Update', params: {} }])).body.operation_errors).toEqual([null, expect.objectContaining({ code: 'MISSING_PARAMETER' })])
+    expect((await users([update([{ email: [email(1)] }]), { operation_type: 'Update', params: {} }])).body.operation_errors).toEqual([
+      null,
+      expect.objectContaining({ code: 'MISSING_PARAMETER' }),
+    ])
     expect((await sandbox.call('GET', `${account}/custom_audiences/none`)).body.errors[0].code).toBe(404)
   })
   test('over 2,500 operations: 400; over 5,000,000 bytes: 413; both REQUEST_TOO_COMPLEX', async () => {
@@ -116,7 +167,16 @@ describe('user uploads', () => {
     await users([update([{ email: [email(1).toUpperCase()] }])])
     await users([update([{ partner_user_id: ['jane@example.com'] }])])
     await sandbox.call('GET', `${account}/custom_audiences`, { query: { q: 'jane@example.com' } })
-    expect(await rules()).toEqual(['digest_not_64_lower_hex', 'raw_identifier', 'digest_not_64_lower_hex', 'raw_identifier', 'junk_digest', 'digest_not_64_lower_hex', 'raw_identifier', 'raw_identifier'])
+    expect(await rules()).toEqual([
+      'digest_not_64_lower_hex',
+      'raw_identifier',
+      'digest_not_64_lower_hex',
+      'raw_identifier',
+      'junk_digest',
+      'digest_not_64_lower_hex',
+      'raw_identifier',
+      'raw_identifier',
+    ])
     expect((await sandbox.control.request('GET', 'violations')).text).not.toContain('jane')
     expect(await sandbox.control.identifiers()).toContain(email(1))
   })
@@ -135,13 +195,22 @@ describe('do-not-reach lists', () => {
     await sandbox.control.setClock('2026-06-01T00:00:00Z')
     const answer = await doNotReach([update([{ email: [email(1)] }, { phone_number: [phone(1)] }], { expires_at: '2027-01-22T00:00:00Z' })])
     expect(answer.body).toEqual({
-      request: [{ params: { do_not_reach_list_id: '2dnr', account_id: '18ce54d4x5t', expires_at: '2027-01-22T00:00:00Z' }, operation_type: 'Update' }],
+      request: [
+        {
+          params: { do_not_reach_list_id: '2dnr', account_id: '18ce54d4x5t', expires_at: '2027-01-22T00:00:00Z' },
+          operation_type: 'Update',
+        },
+      ],
       data: [{ success_count: 2, total_count: 2 }],
     })
     expect((await sandbox.control.audience('2dnr')).members).toBe(2)
   })
   test('only email and phone, no effective_at, expiry under 13 months ahead', async () => {
-    for (const bad of [update([{ handle: [digest('h')] }]), update([{ email: [email(1)] }], { effective_at: '2030-01-01' }), update([{ email: [email(1)] }], { expires_at: '2099-01-01' })])
+    for (const bad of [
+      update([{ handle: [digest('h')] }]),
+      update([{ email: [email(1)] }], { effective_at: '2030-01-01' }),
+      update([{ email: [email(1)] }], { expires_at: '2099-01-01' }),
+    ])
       expect((await doNotReach([bad])).status).toBe(400)
     await sandbox.control.switches({ dnr_expires_at: 'required' })
     expect((await doNotReach([update([{ email: [email(1)] }])])).body.operation_errors[0][0].parameter).toBe('expires_at')
@@ -155,7 +224,12 @@ describe('do-not-reach lists', () => {
     expect((await sandbox.call('POST', `${account}/do_not_reach_lists`)).status).toBe(403)
     expect((await sandbox.call('DELETE', `${account}/do_not_reach_lists/2dnr`)).body.data).toMatchObject({ id: '2dnr', deleted: true })
     expect((await sandbox.call('DELETE', `${account}/do_not_reach_lists/2dnr`)).status).toBe(404)
-    expect((await sandbox.call('POST', `${account}/do_not_reach_lists`, { form: { description: 'new' } })).body.data).toMatchObject({ name: 'Do Not Reach List', description: 'new', list_size: null, targetable: false })
+    expect((await sandbox.call('POST', `${account}/do_not_reach_lists`, { form: { description: 'new' } })).body.data).toMatchObject({
+      name: 'Do Not Reach List',
+      description: 'new',
+      list_size: null,
+      targetable: false,
+    })
     expect((await sandbox.call('GET', `${account}/do_not_reach_lists`, { query: { with_deleted: true } })).body.data).toHaveLength(2)
   })
 })
@@ -163,14 +237,33 @@ describe('do-not-reach lists', () => {
 describe('audiences, permissions, insights', () => {
   test('audiences are made with a unique name, changed, listed and deleted', async () => {
     const made = (await sandbox.call('POST', `${account}/custom_audiences`, { query: { name: 'Buyers', description: 'all' } })).body.data
-    expect(made).toMatchObject({ name: 'Buyers', description: 'all', owner_account_id: '18ce54d4x5t', targetable: false, reasons_not_targetable: ['TOO_SMALL'], deleted: false })
+    expect(made).toMatchObject({
+      name: 'Buyers',
+      description: 'all',
+      owner_account_id: '18ce54d4x5t',
+      targetable: false,
+      reasons_not_targetable: ['TOO_SMALL'],
+      deleted: false,
+    })
     expect((await sandbox.call('POST', `${account}/custom_audiences`, { query: { name: 'Buyers' } })).status).toBe(400)
-    expect((await sandbox.call('PUT', `${account}/custom_audiences/${made.id}`, { query: { description: '' } })).body.data.description).toBeNull()
-    const listed = await sandbox.call('GET', `${account}/custom_audiences`, { query: { with_total_count: true, count: 1, sort_by: 'name-desc' } })
-    expect(listed.body).toMatchObject({ total_count: 2, data: [{ name: 'Sandbox audience' }], request: { params: { account_id: '18ce54d4x5t', with_total_count: true, count: 1, sort_by: ['name-desc'] } } })
-    const next = await sandbox.call('GET', `${account}/custom_audiences`, { query: { count: 1, sort_by: 'name-desc', cursor: listed.body.next_cursor } })
+    expect(
+      (await sandbox.call('PUT', `${account}/custom_audiences/${made.id}`, { query: { description: '' } })).body.data.description,
+    ).toBeNull()
+    const listed = await sandbox.call('GET', `${account}/custom_audiences`, {
+      query: { with_total_count: true, count: 1, sort_by: 'name-desc' },
+    })
+    expect(listed.body).toMatchObject({
+      total_count: 2,
+      data: [{ name: 'Sandbox audience' }],
+      request: { params: { account_id: '18ce54d4x5t', with_total_count: true, count: 1, sort_by: ['name-desc'] } },
+    })
+    const next = await sandbox.call('GET', `${account}/custom_audiences`, {
+      query: { count: 1, sort_by: 'name-desc', cursor: listed.body.next_cursor },
+    })
     expect(next.body.data[0].name).toBe('Buyers')
-    expect((await sandbox.call('GET', `${account}/custom_audiences`, { query: { with_total_count: true, cursor: 'x' } })).body.errors[0].code).toBe('EXCLUSIVE_PARAMETERS')
+    expect(
+      (await sandbox.call('GET', `${account}/custom_audiences`, { query: { with_total_count: true, cursor: 'x' } })).body.errors[0].code,
+    ).toBe('EXCLUSIVE_PARAMETERS')
     expect((await sandbox.call('GET', `${account}/custom_audiences`, { query: { sort_by: 'id-asc' } })).status).toBe(400)
     expect((await sandbox.call('DELETE', `${account}/custom_audiences/${made.id}`)).body.data.deleted).toBe(true)
     expect((await sandbox.call('GET', `${account}/custom_audiences/${made.id}`)).body.errors[0].code).toBe('TAILORED_AUDIENCE_NOT_FOUND')
@@ -179,7 +272,11 @@ describe('audiences, permissions, insights', () => {
   })
   test('an audience is targetable from 100 members', async () => {
     await users([update(Array.from({ length: 100 }, (_, n) => ({ email: [email(n)] })))])
-    expect((await sandbox.call('GET', `${account}/custom_audiences/1nmth`)).body.data).toMatchObject({ targetable: true, audience_size: 100, reasons_not_targetable: [] })
+    expect((await sandbox.call('GET', `${account}/custom_audiences/1nmth`)).body.data).toMatchObject({
+      targetable: true,
+      audience_size: 100,
+      reasons_not_targetable: [],
+    })
   })
   test('targeted names campaigns and line items, servable ones unless asked otherwise', async () => {
     const active = (await sandbox.call('GET', `${account}/custom_audiences/1nmth/targeted`)).body.data
@@ -187,24 +284,43 @@ describe('audiences, permissions, insights', () => {
     const all = (await sandbox.call('GET', `${account}/custom_audiences/1nmth/targeted`, { query: { with_active: false } })).body.data
     expect(all[0].line_items.length).toBeGreaterThan(active[0].line_items.length)
   })
-  test.for(['/5/accounts/18ce54d4x5t/tailored_audiences/1nmth/permissions', '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/permissions'])('permissions at %s', async (path) => {
-    const made = (await sandbox.call('POST', path, { query: { granted_account_id: '18ce54zzz', permission_level: 'READ_WRITE' } })).body.data
-    expect(made).toMatchObject({ tailored_audience_id: '1nmth', granted_account_id: '18ce54zzz', permission_level: 'READ_WRITE', deleted: false })
-    expect((await sandbox.call('GET', path, { query: { granted_account_ids: '18ce54zzz' } })).body.data).toHaveLength(1)
-    expect((await sandbox.call('DELETE', `${path}/${made.id}`)).body.data.deleted).toBe(true)
-    expect((await sandbox.call('DELETE', `${path}/${made.id}`)).status).toBe(404)
-    expect((await sandbox.call('POST', path, { query: { granted_account_id: 'x', permission_level: 'ALL' } })).body.errors[0]).toMatchObject({ code: 'INVALID_PARAMETER', parameter: 'permission_level' })
-  })
+  test.for(['/5/accounts/18ce54d4x5t/tailored_audiences/1nmth/permissions', '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/permissions'])(
+    'permissions at %s',
+    async (path) => {
+      const made = (await sandbox.call('POST', path, { query: { granted_account_id: '18ce54zzz', permission_level: 'READ_WRITE' } })).body
+        .data
+      expect(made).toMatchObject({
+        tailored_audience_id: '1nmth',
+        granted_account_id: '18ce54zzz',
+        permission_level: 'READ_WRITE',
+        deleted: false,
+      })
+      expect((await sandbox.call('GET', path, { query: { granted_account_ids: '18ce54zzz' } })).body.data).toHaveLength(1)
+      expect((await sandbox.call('DELETE', `${path}/${made.id}`)).body.data.deleted).toBe(true)
+      expect((await sandbox.call('DELETE', `${path}/${made.id}`)).status).toBe(404)
+      expect(
+        (await sandbox.call('POST', path, { query: { granted_account_id: 'x', permission_level: 'ALL' } })).body.errors[0],
+      ).toMatchObject({ code: 'INVALID_PARAMETER', parameter: 'permission_level' })
+    },
+  )
   test('keyword insights: 30 related keywords, a volume a day, 7 days and 10 keywords at most', async () => {
     const search = (query: Record<string, string>): Promise<CallResult> =>
-      sandbox.call('GET', '/12/insights/keywords/search', { query: { granularity: 'DAY', keywords: 'mugs,cups', start_time: '2026-01-01', end_time: '2026-01-04', ...query } })
+      sandbox.call('GET', '/12/insights/keywords/search', {
+        query: { granularity: 'DAY', keywords: 'mugs,cups', start_time: '2026-01-01', end_time: '2026-01-04', ...query },
+      })
     const { data } = (await search({})).body
     expect(data.related_keywords).toHaveLength(30)
     expect(data.tweet_volume).toHaveLength(3)
     expect((await search({ end_time: '2026-01-09' })).status).toBe(400)
     expect((await search({ negative_keywords: 'a,b,c,d,e,f,g,h,i' })).status).toBe(400)
     expect((await search({ granularity: 'WEEK' })).status).toBe(400)
-    expect((await search({ start_time: '' })).body.errors[0]).toEqual({ parameter: 'start_time', details: 'invalid date', code: 'INVALID_PARAMETER', value: '', message: 'Expected time, got "" for start_time' })
+    expect((await search({ start_time: '' })).body.errors[0]).toEqual({
+      parameter: 'start_time',
+      details: 'invalid date',
+      code: 'INVALID_PARAMETER',
+      value: '',
+      message: 'Expected time, got "" for start_time',
+    })
   })
   test('an estimate takes the object and the bare array', async () => {
     const criteria = [{ targeting_type: 'LOCATION', targeting_value: '96683cc9126741d1', operator_type: 'EQ' }]

@@ -10,12 +10,19 @@ beforeEach(() => sandbox.control.reset())
 afterAll(() => sandbox.close())
 
 const consumer = { consumerKey: sandboxCredentials.consumerKey, consumerSecret: sandboxCredentials.consumerSecret }
-const basic = { authorization: `Basic ${Buffer.from(`${sandboxCredentials.consumerKey}:${sandboxCredentials.consumerSecret}`).toString('base64')}` }
+const basic = {
+  authorization: `Basic ${Buffer.from(`${sandboxCredentials.consumerKey}:${sandboxCredentials.consumerSecret}`).toString('base64')}`,
+}
 const user = sandboxCredentials
-const notAuthenticated = { errors: [{ code: 'UNAUTHORIZED_ACCESS', message: 'This request is not properly authenticated' }], request: { params: {} } }
+const notAuthenticated = {
+  errors: [{ code: 'UNAUTHORIZED_ACCESS', message: 'This request is not properly authenticated' }],
+  request: { params: {} },
+}
 
 const requestToken = async (callback: string): Promise<URLSearchParams> =>
-  new URLSearchParams((await sandbox.call('POST', '/oauth/request_token', { credentials: consumer, oauth: { oauth_callback: callback } })).text)
+  new URLSearchParams(
+    (await sandbox.call('POST', '/oauth/request_token', { credentials: consumer, oauth: { oauth_callback: callback } })).text,
+  )
 const browse = (path: string): Promise<Response> => fetch(sandbox.url + path, { redirect: 'manual' })
 const exchange = (token: URLSearchParams, verifier: string): Promise<CallResult> =>
   sandbox.call('POST', '/oauth/access_token', {
@@ -35,14 +42,17 @@ describe('signatures on advertising paths', () => {
     expect((await sandbox.call('GET', '/12/product_catalogs/')).status).toBe(200)
   })
   test('a form body is signed, with a charset too', async () => {
-    const form = { name: "Dogs, Cats & Mice (☃)!" }
+    const form = { name: 'Dogs, Cats & Mice (☃)!' }
     for (const type of ['application/x-www-form-urlencoded', 'application/x-www-form-urlencoded;charset=UTF-8']) {
       const answer = await sandbox.call('PUT', '/12/product_catalogs/4001', { form, headers: { 'content-type': type } })
       expect(answer.body.data).toEqual({ id: '4001', name: form.name })
     }
   })
   test('a content type without a body and a body hash are tolerated', async () => {
-    const answer = await sandbox.call('GET', '/12/product_catalogs', { headers: { 'content-type': 'application/json' }, oauth: { oauth_body_hash: '2jmj7l5rSw0yVb/vlWAYkK/YBwk=' } })
+    const answer = await sandbox.call('GET', '/12/product_catalogs', {
+      headers: { 'content-type': 'application/json' },
+      oauth: { oauth_body_hash: '2jmj7l5rSw0yVb/vlWAYkK/YBwk=' },
+    })
     expect(answer.status).toBe(200)
   })
   test.for([
@@ -73,7 +83,10 @@ describe('signatures on advertising paths', () => {
     expect((await sandbox.call('GET', '/12/product_catalogs')).status).toBe(200)
   })
   test('an application that is not approved and an account out of reach have their own answers', async () => {
-    expect((await sandbox.call('GET', '/12/accounts/abc1/custom_audiences')).body.errors[0]).toEqual({ code: 'ACCOUNT_NOT_FOUND', message: 'Account abc1 was not found' })
+    expect((await sandbox.call('GET', '/12/accounts/abc1/custom_audiences')).body.errors[0]).toEqual({
+      code: 'ACCOUNT_NOT_FOUND',
+      message: 'Account abc1 was not found',
+    })
     await sandbox.control.switches({ app_approved: 'no' })
     const answer = await sandbox.call('GET', '/12/product_catalogs')
     expect(answer.status).toBe(403)
@@ -104,7 +117,11 @@ describe('three-legged sign-in', () => {
     expect(access.get('screen_name')).toBe('sandbox')
     expect((await exchange(token, pin)).status).toBe(401)
 
-    const credentials = { ...consumer, accessToken: access.get('oauth_token') ?? '', accessTokenSecret: access.get('oauth_token_secret') ?? '' }
+    const credentials = {
+      ...consumer,
+      accessToken: access.get('oauth_token') ?? '',
+      accessTokenSecret: access.get('oauth_token_secret') ?? '',
+    }
     expect((await sandbox.call('GET', '/12/product_catalogs', { credentials })).status).toBe(200)
     const invalidated = await sandbox.call('POST', '/1.1/oauth/invalidate_token.json', { credentials })
     expect(invalidated.body).toEqual({ access_token: access.get('oauth_token') })
@@ -134,7 +151,10 @@ describe('three-legged sign-in', () => {
     expect((await browse(`/oauth/authenticate?oauth_token=${second.get('oauth_token')}`)).status).toBe(302)
   })
   test('a callback that is not approved is refused with 415', async () => {
-    const answer = await sandbox.call('POST', '/oauth/request_token', { credentials: consumer, oauth: { oauth_callback: 'https://shop.example/back' } })
+    const answer = await sandbox.call('POST', '/oauth/request_token', {
+      credentials: consumer,
+      oauth: { oauth_callback: 'https://shop.example/back' },
+    })
     expect([answer.status, answer.body.errors[0].code]).toEqual([403, 415])
   })
   test('what a person types is shown escaped', async () => {
@@ -151,11 +171,15 @@ describe('three-legged sign-in', () => {
 })
 
 describe('app-only tokens', () => {
-  const token = async (): Promise<string> => (await sandbox.call('POST', '/oauth2/token', { headers: basic, form: { grant_type: 'client_credentials' } })).body.access_token
+  const token = async (): Promise<string> =>
+    (await sandbox.call('POST', '/oauth2/token', { headers: basic, form: { grant_type: 'client_credentials' } })).body.access_token
   test('the same one until it is invalidated, then another', async () => {
     const first = await token()
     expect(await token()).toBe(first)
-    const gone = await sandbox.call('POST', '/oauth2/invalidate_token', { headers: { ...basic, 'content-type': 'application/x-www-form-urlencoded' }, form: { access_token: first } })
+    const gone = await sandbox.call('POST', '/oauth2/invalidate_token', {
+      headers: { ...basic, 'content-type': 'application/x-www-form-urlencoded' },
+      form: { access_token: first },
+    })
     expect(gone.body).toEqual({ access_token: first })
     expect(await token()).not.toBe(first)
     const old = await sandbox.call('GET', '/2/webhooks', { bearer: first })
@@ -176,10 +200,19 @@ describe('app-only tokens', () => {
   test.for([
     ['a bad grant', { headers: basic, form: { grant_type: 'password' } }],
     ['no grant', { headers: basic, form: {} }],
-    ['a wrong secret', { headers: { authorization: `Basic ${Buffer.from(`${sandboxCredentials.consumerKey}:wrong`).toString('base64')}` }, form: { grant_type: 'client_credentials' } }],
+    [
+      'a wrong secret',
+      {
+        headers: { authorization: `Basic ${Buffer.from(`${sandboxCredentials.consumerKey}:wrong`).toString('base64')}` },
+        form: { grant_type: 'client_credentials' },
+      },
+    ],
   ] as const)('%s is refused with code 99', async ([, options]) => {
     const answer = await sandbox.call('POST', '/oauth2/token', options)
-    expect([answer.status, answer.body]).toEqual([403, { errors: [{ code: 99, label: 'authenticity_token_error', message: 'Unable to verify your credentials' }] }])
+    expect([answer.status, answer.body]).toEqual([
+      403,
+      { errors: [{ code: 99, label: 'authenticity_token_error', message: 'Unable to verify your credentials' }] },
+    ])
   })
   test('the 51st request for a token in a quarter of an hour is refused with code 99', async () => {
     for (let n = 0; n < 50; n++) await token()

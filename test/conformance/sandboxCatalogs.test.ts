@@ -13,25 +13,47 @@ beforeEach(async () => {
 afterAll(() => sandbox.close())
 
 const product = (id: string, more: Record<string, unknown> = {}): Record<string, unknown> => ({
-  id, title: 'A mug', description: 'Stoneware', availability: 'in stock', condition: 'new', price: '12.90 EUR', link: `https://shop.example/${id}`,
-  image_link: `https://shop.example/${id}.jpg`, brand: 'Acme', inventory: 3, ...more,
+  id,
+  title: 'A mug',
+  description: 'Stoneware',
+  availability: 'in stock',
+  condition: 'new',
+  price: '12.90 EUR',
+  link: `https://shop.example/${id}`,
+  image_link: `https://shop.example/${id}.jpg`,
+  brand: 'Acme',
+  inventory: 3,
+  ...more,
 })
-const put = (products: readonly unknown[]): Promise<CallResult> => sandbox.call('PUT', '/12/product_catalogs/4001/products', { json: { products } })
+const put = (products: readonly unknown[]): Promise<CallResult> =>
+  sandbox.call('PUT', '/12/product_catalogs/4001/products', { json: { products } })
 const results = async (products: readonly unknown[]): Promise<Loose[]> => (await put(products)).body.data.products_response
-const list = (query: Record<string, string | number> = {}): Promise<CallResult> => sandbox.call('GET', '/12/product_catalogs/4001/products', { query })
-const drop = (keys: readonly string[]): Promise<CallResult> => sandbox.call('DELETE', '/12/product_catalogs/4001/products', { json: { product_keys: keys } })
+const list = (query: Record<string, string | number> = {}): Promise<CallResult> =>
+  sandbox.call('GET', '/12/product_catalogs/4001/products', { query })
+const drop = (keys: readonly string[]): Promise<CallResult> =>
+  sandbox.call('DELETE', '/12/product_catalogs/4001/products', { json: { product_keys: keys } })
 
 describe('catalogs', () => {
   test('one a user: listed, renamed, deleted for good, made anew', async () => {
-    expect((await sandbox.call('GET', '/12/product_catalogs')).body).toEqual({ request: { params: {} }, next_cursor: null, data: [{ id: '4001', name: 'Sandbox catalog' }] })
+    expect((await sandbox.call('GET', '/12/product_catalogs')).body).toEqual({
+      request: { params: {} },
+      next_cursor: null,
+      data: [{ id: '4001', name: 'Sandbox catalog' }],
+    })
     const second = await sandbox.call('POST', '/12/product_catalogs', { query: { name: 'Second' } })
     expect([second.status, second.body.errors[0].code]).toEqual([403, 'ACTION_NOT_ALLOWED'])
-    expect((await sandbox.call('PUT', '/12/product_catalogs/4001', { query: { name: 'Mugs' } })).body).toEqual({ request: { params: { id: '4001', name: 'Mugs' } }, data: { id: '4001', name: 'Mugs' } })
+    expect((await sandbox.call('PUT', '/12/product_catalogs/4001', { query: { name: 'Mugs' } })).body).toEqual({
+      request: { params: { id: '4001', name: 'Mugs' } },
+      data: { id: '4001', name: 'Mugs' },
+    })
     expect((await sandbox.call('DELETE', '/12/product_catalogs/4001')).body.data).toEqual({ id: '4001', name: 'Mugs' })
     expect((await list()).status).toBe(404)
     const made = await sandbox.call('POST', '/12/product_catalogs', { form: { name: 'New' } })
     expect(made.body.data.name).toBe('New')
-    expect((await sandbox.call('POST', '/12/product_catalogs')).body.errors[0]).toMatchObject({ code: 'MISSING_PARAMETER', parameter: 'name' })
+    expect((await sandbox.call('POST', '/12/product_catalogs')).body.errors[0]).toMatchObject({
+      code: 'MISSING_PARAMETER',
+      parameter: 'name',
+    })
   })
 })
 
@@ -40,10 +62,16 @@ describe('product upserts', () => {
     const created = await put([product('a')])
     expect(created.body).toEqual({
       request: { params: { product_catalog_id: '4001' } },
-      data: { products_response: [{ warnings: [], errors: [], product_key: expect.stringMatching(/^\d{19}$/), id: 'a', status: 'CREATE_SUCCESS' }] },
+      data: {
+        products_response: [
+          { warnings: [], errors: [], product_key: expect.stringMatching(/^\d{19}$/), id: 'a', status: 'CREATE_SUCCESS' },
+        ],
+      },
     })
     const key = created.body.data.products_response[0].product_key
-    expect(await results([product('a', { price: '13.00 EUR' })])).toEqual([{ warnings: [], errors: [], product_key: key, id: 'a', status: 'UPDATE_SUCCESS' }])
+    expect(await results([product('a', { price: '13.00 EUR' })])).toEqual([
+      { warnings: [], errors: [], product_key: key, id: 'a', status: 'UPDATE_SUCCESS' },
+    ])
     expect((await results([product('a', { price: '13.00 EUR', color: null, size: '' })]))[0].status).toBe('NO_CHANGE')
   })
   test('a put replaces the whole product, and merges by choice', async () => {
@@ -57,19 +85,42 @@ describe('product upserts', () => {
   })
   test('all instances of a repeated id are ignored, and the violation is noted', async () => {
     const answered = await results([product('a'), product('b'), product('a', { title: 'Other' })])
-    expect(answered.map(({ id, status }) => [id, status])).toEqual([['a', 'ERROR'], ['b', 'CREATE_SUCCESS'], ['a', 'ERROR']])
+    expect(answered.map(({ id, status }) => [id, status])).toEqual([
+      ['a', 'ERROR'],
+      ['b', 'CREATE_SUCCESS'],
+      ['a', 'ERROR'],
+    ])
     expect((await sandbox.control.catalog()).products).toBe(1)
     expect((await sandbox.control.violations()).map(({ rule }) => rule)).toEqual(['duplicate_in_request'])
   })
   test.for([
-    ['title', { title: 'x'.repeat(151) }], ['title', { title: null }], ['description', { description: 'x'.repeat(5001) }], ['description', { description: 'A <b>mug</b>' }],
-    ['availability', { availability: 'in_stock' }], ['condition', { condition: 'New' }], ['price', { price: '12,90 EUR' }], ['price', { price: '12.90' }], ['price', { price: '12.90 XYZ' }],
-    ['link', { link: 'http://shop.example/a' }], ['mobile_link', { mobile_link: 'http://m.shop.example' }], ['image_link', { image_link: 'a.jpg' }], ['image_link', { image_link: 'https://shop.example/a.svg?v=2' }],
+    ['title', { title: 'x'.repeat(151) }],
+    ['title', { title: null }],
+    ['description', { description: 'x'.repeat(5001) }],
+    ['description', { description: 'A <b>mug</b>' }],
+    ['availability', { availability: 'in_stock' }],
+    ['condition', { condition: 'New' }],
+    ['price', { price: '12,90 EUR' }],
+    ['price', { price: '12.90' }],
+    ['price', { price: '12.90 XYZ' }],
+    ['link', { link: 'http://shop.example/a' }],
+    ['mobile_link', { mobile_link: 'http://m.shop.example' }],
+    ['image_link', { image_link: 'a.jpg' }],
+    ['image_link', { image_link: 'https://shop.example/a.svg?v=2' }],
     ['additional_image_link', { additional_image_link: 'https://shop.example/1.jpg,https://shop.example/2.bmp' }],
     ['additional_image_link', { additional_image_link: Array.from({ length: 11 }, (_, n) => `https://shop.example/${n}.jpg`).join(',') }],
-    ['inventory', { inventory: 0 }], ['inventory', { inventory: '3' }], ['inventory', { inventory: 1.5 }], ['sale_price', { sale_price: '12.90 EUR' }], ['sale_price', { sale_price: '9.90 USD' }],
-    ['sale_price_effective_date', { sale_price_effective_date: '2027-01-01T00:00:00/2027-01-02T00:00:00' }], ['gender', { gender: 'men' }], ['age_group', { age_group: 'Adult' }],
-    ['color', { color: '#ff0000' }], ['brand', { brand: null }], ['shipping', { shipping: 'free' }], ['id', { id: 'x'.repeat(101) }],
+    ['inventory', { inventory: 0 }],
+    ['inventory', { inventory: '3' }],
+    ['inventory', { inventory: 1.5 }],
+    ['sale_price', { sale_price: '12.90 EUR' }],
+    ['sale_price', { sale_price: '9.90 USD' }],
+    ['sale_price_effective_date', { sale_price_effective_date: '2027-01-01T00:00:00/2027-01-02T00:00:00' }],
+    ['gender', { gender: 'men' }],
+    ['age_group', { age_group: 'Adult' }],
+    ['color', { color: '#ff0000' }],
+    ['brand', { brand: null }],
+    ['shipping', { shipping: 'free' }],
+    ['id', { id: 'x'.repeat(101) }],
   ] as const)('a wrong %s is an ERROR of that product alone: %o', async ([field, change]) => {
     const [bad, good] = await results([product('a', change), product('b')])
     expect(bad.status).toBe('ERROR')
@@ -78,8 +129,14 @@ describe('product upserts', () => {
     expect(good.status).toBe('CREATE_SUCCESS')
   })
   test.for([
-    [{ sale_price: '9.90 EUR', sale_price_effective_date: '2027-01-01T00:00:00+0100/2027-02-01T00:00:00Z' }], [{ availability: 'out of stock', inventory: 0 }], [{ inventory: null }],
-    [{ brand: null, mpn: 'M-1' }], [{ title: '☃'.repeat(150) }], [{ description: 'under 5 < 6 mugs' }], [{ product_key: '1' }], [{ price: '1000 JPY' }],
+    [{ sale_price: '9.90 EUR', sale_price_effective_date: '2027-01-01T00:00:00+0100/2027-02-01T00:00:00Z' }],
+    [{ availability: 'out of stock', inventory: 0 }],
+    [{ inventory: null }],
+    [{ brand: null, mpn: 'M-1' }],
+    [{ title: '☃'.repeat(150) }],
+    [{ description: 'under 5 < 6 mugs' }],
+    [{ product_key: '1' }],
+    [{ price: '1000 JPY' }],
   ] as const)('is taken: %o', async ([change]) => {
     expect((await results([product('a', change)]))[0]).toMatchObject({ status: 'CREATE_SUCCESS', errors: [] })
   })
@@ -87,9 +144,14 @@ describe('product upserts', () => {
     const many = await put(Array.from({ length: 26 }, (_, n) => product(`p${n}`)))
     expect([many.status, many.body.errors[0]]).toMatchObject([400, { code: 'INVALID_PARAMETER', parameter: 'products' }])
     expect((await put([])).status).toBe(400)
-    expect((await sandbox.call('PUT', '/12/product_catalogs/4001/products', { json: {} })).body.errors[0]).toMatchObject({ code: 'MISSING_PARAMETER', parameter: 'products' })
+    expect((await sandbox.call('PUT', '/12/product_catalogs/4001/products', { json: {} })).body.errors[0]).toMatchObject({
+      code: 'MISSING_PARAMETER',
+      parameter: 'products',
+    })
     expect((await sandbox.call('PUT', '/12/product_catalogs/4001/products', { json: '{"products":' })).status).toBe(400)
-    expect((await sandbox.call('PUT', '/12/product_catalogs/4001/products', { json: { products: [product('a')], dry_run: true } })).status).toBe(400)
+    expect(
+      (await sandbox.call('PUT', '/12/product_catalogs/4001/products', { json: { products: [product('a')], dry_run: true } })).status,
+    ).toBe(400)
     expect((await sandbox.control.catalog()).products).toBe(0)
   })
 })
@@ -107,12 +169,19 @@ describe('product reads and deletes', () => {
     expect([...second.body.data, ...third.body.data].map(({ id }) => id)).toEqual(['p2', 'p3', 'p4'])
     expect(third.body.next_cursor).toBeNull()
   })
-  test.for([[{ count: 101 }], [{ count: 0 }], [{ count: 'x' }], [{ cursor: 'abc' }], [{ colour: 'red' }]] as const)('%o is refused, never clamped or guessed', async ([query]) => {
-    const answer = await list(query)
-    expect([answer.status, answer.body.errors[0].code]).toEqual([400, 'INVALID_PARAMETER'])
-  })
+  test.for([[{ count: 101 }], [{ count: 0 }], [{ count: 'x' }], [{ cursor: 'abc' }], [{ colour: 'red' }]] as const)(
+    '%o is refused, never clamped or guessed',
+    async ([query]) => {
+      const answer = await list(query)
+      expect([answer.status, answer.body.errors[0].code]).toEqual([400, 'INVALID_PARAMETER'])
+    },
+  )
   test('several wrong parameters are reported at once', async () => {
-    expect((await list({ count: 0, cursor: 'x', a: 1, b: 2 })).body.errors.map(({ parameter }: Loose) => parameter)).toEqual(['count', 'a', 'b'])
+    expect((await list({ count: 0, cursor: 'x', a: 1, b: 2 })).body.errors.map(({ parameter }: Loose) => parameter)).toEqual([
+      'count',
+      'a',
+      'b',
+    ])
   })
   test('a group is read as its first-submitted product only', async () => {
     await put([product('v1', { item_group_id: 'g' }), product('v2', { item_group_id: 'g' }), product('w')])
@@ -126,7 +195,12 @@ describe('product reads and deletes', () => {
     const answer = await drop([key, '999'])
     expect(answer.body).toEqual({
       request: { params: { product_keys: [key, '999'] } },
-      data: { delete_products: [{ product_key: key, failed_product_key: null, message: null }, { product_key: null, failed_product_key: '999', message: expect.any(String) }] },
+      data: {
+        delete_products: [
+          { product_key: key, failed_product_key: null, message: null },
+          { product_key: null, failed_product_key: '999', message: expect.any(String) },
+        ],
+      },
     })
     expect((await sandbox.control.catalog()).products).toBe(0)
     expect((await results([product('a')]))[0].product_key).not.toBe(key)
@@ -139,11 +213,18 @@ describe('product reads and deletes', () => {
     const lines = written
       .map((one) => {
         const { product_key: _, item_group_key: __, ...fields } = one as Loose
-        const kept = Object.keys(fields).filter((name) => fields[name] !== null).sort()
-        return [one['id'] as string, `{${kept.map((name) => `${JSON.stringify(name)}:${JSON.stringify(fields[name])}`).join(',')}}`] as const
+        const kept = Object.keys(fields)
+          .filter((name) => fields[name] !== null)
+          .sort()
+        return [
+          one['id'] as string,
+          `{${kept.map((name) => `${JSON.stringify(name)}:${JSON.stringify(fields[name])}`).join(',')}}`,
+        ] as const
       })
       .sort(([x], [y]) => Buffer.compare(Buffer.from(x), Buffer.from(y)))
-    const digest = createHash('sha256').update(lines.map(([id, json]) => `${id}\t${json}\n`).join('')).digest('hex')
+    const digest = createHash('sha256')
+      .update(lines.map(([id, json]) => `${id}\t${json}\n`).join(''))
+      .digest('hex')
     expect(await sandbox.control.catalog()).toEqual({ products: 3, digest })
   })
 })
@@ -152,20 +233,47 @@ describe('product sets and feeds', () => {
   const sets = '/12/product_catalogs/4001/product_sets'
   test('a manual set: PROCESSING, then DONE; changed, deleted, gone', async () => {
     const [a, b] = await results([product('a'), product('b')])
-    const made = (await sandbox.call('POST', sets, { json: { name: 'Two', type: 'MANUAL', product_keys: [a.product_key, b.product_key] } })).body.data
-    expect(made).toMatchObject({ name: 'Two', description: null, type: 'MANUAL', filters: [], product_ids: ['a', 'b'], processing_status: 'PROCESSING' })
-    expect((await sandbox.call('GET', `${sets}/${made.id}`)).body).toMatchObject({ request: { params: { product_catalog_id: '4001', id: made.id } }, data: { processing_status: 'DONE' } })
-    expect((await sandbox.call('PUT', `${sets}/${made.id}`, { json: { product_keys: [a.product_key], description: 'one' } })).body.data).toMatchObject({ product_ids: ['a'], description: 'one' })
+    const made = (await sandbox.call('POST', sets, { json: { name: 'Two', type: 'MANUAL', product_keys: [a.product_key, b.product_key] } }))
+      .body.data
+    expect(made).toMatchObject({
+      name: 'Two',
+      description: null,
+      type: 'MANUAL',
+      filters: [],
+      product_ids: ['a', 'b'],
+      processing_status: 'PROCESSING',
+    })
+    expect((await sandbox.call('GET', `${sets}/${made.id}`)).body).toMatchObject({
+      request: { params: { product_catalog_id: '4001', id: made.id } },
+      data: { processing_status: 'DONE' },
+    })
+    expect(
+      (await sandbox.call('PUT', `${sets}/${made.id}`, { json: { product_keys: [a.product_key], description: 'one' } })).body.data,
+    ).toMatchObject({ product_ids: ['a'], description: 'one' })
     expect((await sandbox.call('DELETE', `${sets}/${made.id}`)).status).toBe(200)
     expect((await sandbox.call('DELETE', `${sets}/${made.id}`)).status).toBe(404)
   })
   test('a filtered set needs filters of known attributes and operators', async () => {
     await put([product('a', { product_type: 'Mugs' }), product('b', { price: '99.00 EUR' })])
-    const made = await sandbox.call('POST', sets, { json: { name: 'Dear', type: 'FILTERED', filters: [{ attribute: 'price', operator: 'GREATER_THAN', value: '50' }] } })
+    const made = await sandbox.call('POST', sets, {
+      json: { name: 'Dear', type: 'FILTERED', filters: [{ attribute: 'price', operator: 'GREATER_THAN', value: '50' }] },
+    })
     expect(made.body.data.product_ids).toEqual(['b'])
-    expect((await sandbox.call('POST', sets, { json: { name: 'x', type: 'FILTERED' } })).body.errors[0]).toMatchObject({ code: 'MISSING_PARAMETER', parameter: 'filters' })
-    expect((await sandbox.call('POST', sets, { json: { name: 'x', type: 'MANUAL' } })).body.errors[0]).toMatchObject({ code: 'MISSING_PARAMETER', parameter: 'product_keys' })
-    expect((await sandbox.call('POST', sets, { json: { name: 'x', type: 'FILTERED', filters: [{ attribute: 'color', operator: 'IS', value: 1 }] } })).body.errors).toHaveLength(3)
+    expect((await sandbox.call('POST', sets, { json: { name: 'x', type: 'FILTERED' } })).body.errors[0]).toMatchObject({
+      code: 'MISSING_PARAMETER',
+      parameter: 'filters',
+    })
+    expect((await sandbox.call('POST', sets, { json: { name: 'x', type: 'MANUAL' } })).body.errors[0]).toMatchObject({
+      code: 'MISSING_PARAMETER',
+      parameter: 'product_keys',
+    })
+    expect(
+      (
+        await sandbox.call('POST', sets, {
+          json: { name: 'x', type: 'FILTERED', filters: [{ attribute: 'color', operator: 'IS', value: 1 }] },
+        })
+      ).body.errors,
+    ).toHaveLength(3)
     expect((await sandbox.call('PUT', `${sets}/${made.body.data.id}`, { json: { product_keys: [] } })).status).toBe(400)
   })
   test('one scheduled feed a user', async () => {

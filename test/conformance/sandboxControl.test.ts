@@ -14,9 +14,21 @@ beforeEach(async () => {
 afterAll(() => sandbox.close())
 
 const product = (id: string): Record<string, unknown> => ({
-  id, title: 'A mug', description: 'Stoneware', availability: 'in stock', condition: 'new', price: '12.90 EUR', link: 'https://shop.example/a', image_link: 'https://shop.example/a.jpg', brand: 'Acme',
+  id,
+  title: 'A mug',
+  description: 'Stoneware',
+  availability: 'in stock',
+  condition: 'new',
+  price: '12.90 EUR',
+  link: 'https://shop.example/a',
+  image_link: 'https://shop.example/a.jpg',
+  brand: 'Acme',
 })
-const put = (id: string): Promise<CallResult> => sandbox.call('PUT', '/12/product_catalogs/4001/products', { json: { products: [product(id)] }, timestamp: Math.floor((Date.now() + shiftMs) / 1000) })
+const put = (id: string): Promise<CallResult> =>
+  sandbox.call('PUT', '/12/product_catalogs/4001/products', {
+    json: { products: [product(id)] },
+    timestamp: Math.floor((Date.now() + shiftMs) / 1000),
+  })
 
 test('is ready at once and knows nothing outside its calls', async () => {
   expect((await sandbox.control.request('GET', 'health')).body).toEqual({ ok: true })
@@ -29,7 +41,16 @@ test('the ledger tells each request in order, after is exclusive', async () => {
   await put('a')
   await sandbox.call('GET', '/12/product_catalogs')
   const [first, second] = await sandbox.control.ledger()
-  expect(first).toMatchObject({ seq: 1, method: 'PUT', path: '/12/product_catalogs/4001/products', status: 200, items: 1, applied: true, fault: null, body_sha256: expect.stringMatching(/^[0-9a-f]{64}$/) })
+  expect(first).toMatchObject({
+    seq: 1,
+    method: 'PUT',
+    path: '/12/product_catalogs/4001/products',
+    status: 200,
+    items: 1,
+    applied: true,
+    fault: null,
+    body_sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+  })
   expect(first.bytes).toBeGreaterThan(100)
   expect(new Date(first.time).toISOString()).toBe(first.time)
   expect(second).toMatchObject({ seq: 2, bytes: 0, items: 0 })
@@ -84,12 +105,22 @@ test('a snapshot is restored as often as asked', async () => {
 })
 
 test('rate limits: headers on every answer, refusal beyond, a new window by the machine clock', async () => {
-  const create = (): Promise<CallResult> => sandbox.call('PUT', '/12/product_catalogs/4001', { query: { name: 'x' }, timestamp: Math.floor((Date.now() + shiftMs) / 1000) })
+  const create = (): Promise<CallResult> =>
+    sandbox.call('PUT', '/12/product_catalogs/4001', { query: { name: 'x' }, timestamp: Math.floor((Date.now() + shiftMs) / 1000) })
   const first = await create()
-  expect([first.headers.get('x-rate-limit-limit'), first.headers.get('x-rate-limit-remaining'), first.headers.get('x-current-api-version')]).toEqual(['20', '19', '12'])
+  expect([
+    first.headers.get('x-rate-limit-limit'),
+    first.headers.get('x-rate-limit-remaining'),
+    first.headers.get('x-current-api-version'),
+  ]).toEqual(['20', '19', '12'])
   for (let n = 0; n < 19; n++) expect((await create()).status).toBe(200)
   const refused = await create()
-  expect([refused.status, refused.body.errors[0].code, refused.headers.get('x-rate-limit-remaining'), refused.headers.get('x-rate-limit-reset')]).toEqual([429, 'TOO_MANY_REQUESTS', '0', first.headers.get('x-rate-limit-reset')])
+  expect([
+    refused.status,
+    refused.body.errors[0].code,
+    refused.headers.get('x-rate-limit-remaining'),
+    refused.headers.get('x-rate-limit-reset'),
+  ]).toEqual([429, 'TOO_MANY_REQUESTS', '0', first.headers.get('x-rate-limit-reset')])
   expect((await sandbox.control.violations()).map(({ rule }) => rule)).toEqual(['over_rate_limit'])
   await sandbox.control.advance(3600)
   expect((await create()).status).toBe(429)
@@ -113,14 +144,18 @@ test('account reads carry the account trio, named limits hold with rate_limits o
   expect(read.headers.get('x-account-rate-limit-limit')).toBe('2000')
   await sandbox.control.switches({ rate_limits: 'off' })
   for (let n = 0; n < 21; n++) expect((await sandbox.call('PUT', '/12/product_catalogs/4001', { query: { name: 'x' } })).status).toBe(200)
-  for (let n = 0; n < 200; n++) await sandbox.call('GET', '/12/accounts/18ce54d4x5t/custom_audiences', { query: { with_total_count: true } })
+  for (let n = 0; n < 200; n++)
+    await sandbox.call('GET', '/12/accounts/18ce54d4x5t/custom_audiences', { query: { with_total_count: true } })
   expect((await sandbox.call('GET', '/12/accounts/18ce54d4x5t/custom_audiences', { query: { with_total_count: true } })).status).toBe(429)
   expect((await sandbox.call('GET', '/12/accounts/18ce54d4x5t/custom_audiences')).status).toBe(200)
 })
 
 test.for([
-  ['GET', '/12/nothing', 404, 'ROUTE_NOT_FOUND'], ['PATCH', '/12/product_catalogs', 405, 'METHOD_NOT_ALLOWED'], ['DELETE', '/12/product_catalogs', 405, 'METHOD_NOT_ALLOWED'],
-  ['GET', '/1.1/nothing', 404, 34], ['GET', '/13/accounts', 404, 'ROUTE_NOT_FOUND'],
+  ['GET', '/12/nothing', 404, 'ROUTE_NOT_FOUND'],
+  ['PATCH', '/12/product_catalogs', 405, 'METHOD_NOT_ALLOWED'],
+  ['DELETE', '/12/product_catalogs', 405, 'METHOD_NOT_ALLOWED'],
+  ['GET', '/1.1/nothing', 404, 34],
+  ['GET', '/13/accounts', 404, 'ROUTE_NOT_FOUND'],
 ] as const)('%s %s is refused aloud: %i %s', async ([method, path, status, code]) => {
   const answer = await sandbox.call(method, path)
   expect([answer.status, answer.body.errors[0].code]).toEqual([status, code])

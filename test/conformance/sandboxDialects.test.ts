@@ -13,18 +13,32 @@ beforeEach(() => sandbox.control.reset())
 afterAll(() => sandbox.close())
 
 const product = (id: string, more: Record<string, unknown> = {}): Record<string, unknown> => ({
-  id, title: 'A mug', description: 'Stoneware', availability: 'in stock', condition: 'new', price: '12.90 EUR', link: 'https://shop.example/a', image_link: 'https://shop.example/a.jpg', brand: 'Acme', ...more,
+  id,
+  title: 'A mug',
+  description: 'Stoneware',
+  availability: 'in stock',
+  condition: 'new',
+  price: '12.90 EUR',
+  link: 'https://shop.example/a',
+  image_link: 'https://shop.example/a.jpg',
+  brand: 'Acme',
+  ...more,
 })
-const results = async (...products: unknown[]): Promise<Loose[]> => (await sandbox.call('PUT', '/12/product_catalogs/4001/products', { json: { products } })).body.data.products_response
-const drop = (...keys: string[]): Promise<CallResult> => sandbox.call('DELETE', '/12/product_catalogs/4001/products', { json: { product_keys: keys } })
+const results = async (...products: unknown[]): Promise<Loose[]> =>
+  (await sandbox.call('PUT', '/12/product_catalogs/4001/products', { json: { products } })).body.data.products_response
+const drop = (...keys: string[]): Promise<CallResult> =>
+  sandbox.call('DELETE', '/12/product_catalogs/4001/products', { json: { product_keys: keys } })
 const email = (n: number): string => createHash('sha256').update(`person${n}@example.com`).digest('hex')
-const users = (operations: unknown): Promise<CallResult> => sandbox.call('POST', '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/users', { json: operations })
+const users = (operations: unknown): Promise<CallResult> =>
+  sandbox.call('POST', '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/users', { json: operations })
 const update = (list: unknown[]): unknown => ({ operation_type: 'Update', params: { users: list } })
 const use = (values: Record<string, unknown>): Promise<void> => sandbox.control.switches(values)
 
 test('2 counts of identifiers', async () => {
   await use({ count_basis: 'identifiers' })
-  expect((await users([update([{ email: [email(1), email(2)] }, { email: [email(3)] }])])).body.data).toEqual([{ success_count: 3, total_count: 3 }])
+  expect((await users([update([{ email: [email(1), email(2)] }, { email: [email(3)] }])])).body.data).toEqual([
+    { success_count: 3, total_count: 3 },
+  ])
 })
 test('3 deletes first: an update after it in the list survives', async () => {
   await use({ operation_order: 'deletes first' })
@@ -85,7 +99,9 @@ test('14 a 429 with Retry-After, or without any hint', async () => {
 })
 test('15 advertising paths by bearer token', async () => {
   await use({ ads_auth: 'bearer' })
-  const headers = { authorization: `Basic ${Buffer.from(`${sandboxCredentials.consumerKey}:${sandboxCredentials.consumerSecret}`).toString('base64')}` }
+  const headers = {
+    authorization: `Basic ${Buffer.from(`${sandboxCredentials.consumerKey}:${sandboxCredentials.consumerSecret}`).toString('base64')}`,
+  }
   const bearer = (await sandbox.call('POST', '/oauth2/token', { headers, form: { grant_type: 'client_credentials' } })).body.access_token
   expect((await sandbox.call('GET', '/12/product_catalogs', { bearer })).body.data).toHaveLength(1)
 })
@@ -108,15 +124,29 @@ test('20 what is right in a batch is applied though the rest is refused', async 
 })
 test('a read-only token reads and does not write', async () => {
   const consumer = { consumerKey: sandboxCredentials.consumerKey, consumerSecret: sandboxCredentials.consumerSecret }
-  const token = new URLSearchParams((await sandbox.call('POST', '/oauth/request_token', { credentials: consumer, form: { svc_auth_access_type: 'read' }, oauth: { oauth_callback: 'oob' } })).text)
+  const token = new URLSearchParams(
+    (
+      await sandbox.call('POST', '/oauth/request_token', {
+        credentials: consumer,
+        form: { svc_auth_access_type: 'read' },
+        oauth: { oauth_callback: 'oob' },
+      })
+    ).text,
+  )
   const page = await (await fetch(`${sandbox.url}/oauth/authorize?oauth_token=${token.get('oauth_token')}&decision=allow`)).text()
   const access = new URLSearchParams(
-    (await sandbox.call('POST', '/oauth/access_token', {
-      credentials: { ...consumer, accessToken: token.get('oauth_token') ?? '', accessTokenSecret: token.get('oauth_token_secret') ?? '' },
-      query: { oauth_verifier: /id="oauth_pin">(\d+)</.exec(page)?.[1] ?? '' },
-    })).text,
+    (
+      await sandbox.call('POST', '/oauth/access_token', {
+        credentials: { ...consumer, accessToken: token.get('oauth_token') ?? '', accessTokenSecret: token.get('oauth_token_secret') ?? '' },
+        query: { oauth_verifier: /id="oauth_pin">(\d+)</.exec(page)?.[1] ?? '' },
+      })
+    ).text,
   )
-  const credentials = { ...consumer, accessToken: access.get('oauth_token') ?? '', accessTokenSecret: access.get('oauth_token_secret') ?? '' }
+  const credentials = {
+    ...consumer,
+    accessToken: access.get('oauth_token') ?? '',
+    accessTokenSecret: access.get('oauth_token_secret') ?? '',
+  }
   expect((await sandbox.call('GET', '/12/product_catalogs', { credentials })).status).toBe(200)
   const write = await sandbox.call('PUT', '/12/product_catalogs/4001', { query: { name: 'x' }, credentials })
   expect([write.status, write.body.errors[0].code]).toEqual([403, 'READONLY_CLIENT_APPLICATION'])

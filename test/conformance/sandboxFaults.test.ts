@@ -12,23 +12,48 @@ afterAll(() => sandbox.close())
 
 const path = '/12/product_catalogs/4001/products'
 const product = (id: string): Record<string, unknown> => ({
-  id, title: 'A mug', description: 'Stoneware', availability: 'in stock', condition: 'new', price: '12.90 EUR', link: `https://shop.example/${id}`, image_link: `https://shop.example/${id}.jpg`, brand: 'Acme',
+  id,
+  title: 'A mug',
+  description: 'Stoneware',
+  availability: 'in stock',
+  condition: 'new',
+  price: '12.90 EUR',
+  link: `https://shop.example/${id}`,
+  image_link: `https://shop.example/${id}.jpg`,
+  brand: 'Acme',
 })
 const put = (...ids: string[]): Promise<CallResult> => sandbox.call('PUT', path, { json: { products: ids.map(product) } })
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
 const users = (count: number): Promise<CallResult> =>
-  sandbox.call('POST', '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/users', { json: Array.from({ length: count }, (_, n) => ({ operation_type: 'Update', params: { users: [{ email: [digest(`p${n}`)] }] } })) })
-const arm = (fault: Record<string, unknown>, match: Record<string, unknown> = { method: 'PUT' }, times?: number | 'always'): Promise<string> => sandbox.control.fault(match, fault, times)
+  sandbox.call('POST', '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/users', {
+    json: Array.from({ length: count }, (_, n) => ({ operation_type: 'Update', params: { users: [{ email: [digest(`p${n}`)] }] } })),
+  })
+const arm = (
+  fault: Record<string, unknown>,
+  match: Record<string, unknown> = { method: 'PUT' },
+  times?: number | 'always',
+): Promise<string> => sandbox.control.fault(match, fault, times)
 const last = async (): Promise<Loose> => (await sandbox.control.ledger()).at(-1)
 const products = async (): Promise<number> => (await sandbox.control.catalog()).products
 /** A connection that broke: fetch rejects. */
-const broken = async (call: Promise<CallResult>): Promise<string> => call.then(() => 'answered', () => 'broken')
+const broken = async (call: Promise<CallResult>): Promise<string> =>
+  call.then(
+    () => 'answered',
+    () => 'broken',
+  )
 
 describe('which request a rule hits', () => {
   test('the nth of method and path prefix, so many times; the ledger names kind and rule', async () => {
     const id = await arm({ kind: 'status', status: 503 }, { method: 'PUT', path: '/12/product_catalogs/', nth: 2 }, 2)
-    expect([(await put('a')).status, (await put('b')).status, (await put('c')).status, (await put('d')).status]).toEqual([200, 503, 503, 200])
-    expect((await sandbox.control.ledger()).map(({ fault, fault_id, applied }) => [fault, fault_id, applied])).toEqual([[null, null, true], ['status', id, false], ['status', id, false], [null, null, true]])
+    expect([(await put('a')).status, (await put('b')).status, (await put('c')).status, (await put('d')).status]).toEqual([
+      200, 503, 503, 200,
+    ])
+    expect((await sandbox.control.ledger()).map(({ fault, fault_id, applied }) => [fault, fault_id, applied])).toEqual([
+      [null, null, true],
+      ['status', id, false],
+      ['status', id, false],
+      [null, null, true],
+    ])
     expect((await sandbox.control.request('GET', 'faults')).body[0]).toMatchObject({ id, matched: 4 - 1, fired: 2 })
   })
   test('a regular expression, a key in the body, a worker, the second sending of a body', async () => {
@@ -40,10 +65,17 @@ describe('which request a rule hits', () => {
     expect((await sandbox.call('GET', path)).status).toBe(200)
     await sandbox.control.clearFaults()
     await arm({ kind: 'status', status: 500 }, { method: 'PUT', attempt_of_same_body: 2 }, 'always')
-    expect([(await put('x')).status, (await put('x')).status, (await put('x')).status, (await put('y')).status]).toEqual([200, 500, 200, 200])
+    expect([(await put('x')).status, (await put('x')).status, (await put('x')).status, (await put('y')).status]).toEqual([
+      200, 500, 200, 200,
+    ])
   })
   test('an unknown kind, stage or match is refused with what there is', async () => {
-    for (const body of [{ fault: { kind: 'explode' } }, { fault: { kind: 'reset', stage: 'soon' } }, { match: { verb: 'PUT' }, fault: { kind: 'html' } }, { fault: { kind: 'html' }, times: 1.5 }])
+    for (const body of [
+      { fault: { kind: 'explode' } },
+      { fault: { kind: 'reset', stage: 'soon' } },
+      { match: { verb: 'PUT' }, fault: { kind: 'html' } },
+      { fault: { kind: 'html' }, times: 1.5 },
+    ])
       expect((await sandbox.control.request('POST', 'faults', body)).status).toBe(400)
   })
 })
@@ -52,7 +84,12 @@ describe('answers that say no', () => {
   test('status with body and headers, not applied; applied on request', async () => {
     await arm({ kind: 'status', status: 503, body: { errors: [{ code: 'OVER_CAPACITY', message: 'x' }] }, headers: { 'Retry-After': '7' } })
     const answer = await put('a')
-    expect([answer.status, answer.headers.get('retry-after'), answer.body.errors[0].code, await products()]).toEqual([503, '7', 'OVER_CAPACITY', 0])
+    expect([answer.status, answer.headers.get('retry-after'), answer.body.errors[0].code, await products()]).toEqual([
+      503,
+      '7',
+      'OVER_CAPACITY',
+      0,
+    ])
     await arm({ kind: 'status', status: 500, apply: 'all' })
     expect([(await put('b')).status, await products(), (await last()).applied]).toEqual([500, 1, true])
   })
@@ -77,8 +114,11 @@ describe('answers that say no', () => {
     await arm({ kind: 'expire_token' })
     expect((await put('a')).body).toEqual({ errors: [{ code: 89, message: 'Invalid or expired token.' }] })
     expect((await put('a')).status).toBe(200)
-    const headers = { authorization: `Basic ${Buffer.from(`${sandboxCredentials.consumerKey}:${sandboxCredentials.consumerSecret}`).toString('base64')}` }
-    const token = async (): Promise<string> => (await sandbox.call('POST', '/oauth2/token', { headers, form: { grant_type: 'client_credentials' } })).body.access_token
+    const headers = {
+      authorization: `Basic ${Buffer.from(`${sandboxCredentials.consumerKey}:${sandboxCredentials.consumerSecret}`).toString('base64')}`,
+    }
+    const token = async (): Promise<string> =>
+      (await sandbox.call('POST', '/oauth2/token', { headers, form: { grant_type: 'client_credentials' } })).body.access_token
     const bearer = await token()
     await arm({ kind: 'expire_token' }, { path: '/2/' })
     expect((await sandbox.call('GET', '/2/webhooks', { bearer })).status).toBe(401)
@@ -89,9 +129,20 @@ describe('answers that say no', () => {
 
 describe('connections that break', () => {
   test.for([
-    [{ kind: 'reset', at: 'before' }, 0], [{ kind: 'reset', at: 'during' }, 0], [{ kind: 'reset', at: 'after' }, 0], [{ kind: 'reset' }, 0], [{ kind: 'close' }, 0], [{ kind: 'reset', stage: 'before_read' }, 0],
-    [{ kind: 'commit_then_reset' }, 1], [{ kind: 'reset', stage: 'after_apply' }, 1], [{ kind: 'reset', stage: 'after_apply', apply: 'none' }, 0], [{ kind: 'reset', stage: 'mid_response' }, 1],
-    [{ kind: 'truncate', bytes: 10 }, 1], [{ kind: 'truncate' }, 1], [{ kind: 'wrong_length' }, 1], [{ kind: 'no_chunk_end' }, 1],
+    [{ kind: 'reset', at: 'before' }, 0],
+    [{ kind: 'reset', at: 'during' }, 0],
+    [{ kind: 'reset', at: 'after' }, 0],
+    [{ kind: 'reset' }, 0],
+    [{ kind: 'close' }, 0],
+    [{ kind: 'reset', stage: 'before_read' }, 0],
+    [{ kind: 'commit_then_reset' }, 1],
+    [{ kind: 'reset', stage: 'after_apply' }, 1],
+    [{ kind: 'reset', stage: 'after_apply', apply: 'none' }, 0],
+    [{ kind: 'reset', stage: 'mid_response' }, 1],
+    [{ kind: 'truncate', bytes: 10 }, 1],
+    [{ kind: 'truncate' }, 1],
+    [{ kind: 'wrong_length' }, 1],
+    [{ kind: 'no_chunk_end' }, 1],
   ] as const)('%o breaks; applied: %i', async ([fault, applied]) => {
     await arm(fault)
     expect(await broken(put('a'))).toBe('broken')
@@ -122,12 +173,18 @@ describe('answers that do not fit', () => {
     expect(await products()).toBe(3)
   })
   test.for([
-    [{ success: 2, total: 3 }, [2, 3], false], [{ success: 3, total: 2 }, [3, 2], false], [{ success: 0, total: 0 }, [0, 0], false], [{ success: 'n+1', total: 'n+1' }, [4, 4], false],
+    [{ success: 2, total: 3 }, [2, 3], false],
+    [{ success: 3, total: 2 }, [3, 2], false],
+    [{ success: 0, total: 0 }, [0, 0], false],
+    [{ success: 'n+1', total: 'n+1' }, [4, 4], false],
     [{ success: 'n-1', apply: 'all' }, [2, 3], true],
   ] as const)('counts %o sum to %o', async ([counts, sums, applied]) => {
     await arm({ kind: 'counts', ...counts }, { path: '/12/accounts/' })
     const { data } = (await users(3)).body
-    expect([data.reduce((sum: number, one: Loose) => sum + one.success_count, 0), data.reduce((sum: number, one: Loose) => sum + one.total_count, 0)]).toEqual(sums)
+    expect([
+      data.reduce((sum: number, one: Loose) => sum + one.success_count, 0),
+      data.reduce((sum: number, one: Loose) => sum + one.total_count, 0),
+    ]).toEqual(sums)
     expect([(await last()).applied, (await sandbox.control.audience()).members]).toEqual([applied, applied ? 3 : 0])
   })
   test('counts as text, null, one object, empty, too short', async () => {

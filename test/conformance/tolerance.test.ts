@@ -26,7 +26,15 @@ afterAll(async () => {
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
 const users = [1, 2, 3].map((n) => ({ operation_type: 'Update', params: { users: [{ email: [digest(`a${n}@example.com`)] }] } }))
 const product = {
-  id: 'sku', title: 'Krug № 5', description: 'Plain', availability: 'in stock', condition: 'new', price: '10.00 USD', link: 'https://shop.example.com/1', image_link: 'https://shop.example.com/1.jpg', brand: 'Example',
+  id: 'sku',
+  title: 'Krug № 5',
+  description: 'Plain',
+  availability: 'in stock',
+  condition: 'new',
+  price: '10.00 USD',
+  link: 'https://shop.example.com/1',
+  image_link: 'https://shop.example.com/1.jpg',
+  brand: 'Example',
 }
 
 /** One of each kind of call; times of the sandbox stand still enough, as its clock was set. */
@@ -39,28 +47,45 @@ async function story(client: Client): Promise<Record<string, unknown>> {
     made: [made.id, made.name, made.deleted],
     changed: (await client.campaigns.update({ account_id, campaign_id: made.id, name: 'Sommer' })).name,
     deleted: (await client.campaigns.delete({ account_id, campaign_id: made.id })).deleted,
-    products: (await client.products.put({ product_catalog_id: '4001', products: [product] })).products_response.map(({ id, status }) => [id, status]),
+    products: (await client.products.put({ product_catalog_id: '4001', products: [product] })).products_response.map(({ id, status }) => [
+      id,
+      status,
+    ]),
     read: (await client.products.list({ product_catalog_id: '4001' }).toArray()).map(({ id, title, gtin }) => [id, title, gtin]),
-    users: (await client.audiences.users({ account_id, custom_audience_id: '1nmth', body: users })).reduce((all, one) => all + Number(one.success_count), 0),
-    exclusions: (await client.doNotReachLists.users({ account_id, do_not_reach_list_id: '2dnr', body: users })).reduce((all, one) => all + Number(one.total_count), 0),
+    users: (await client.audiences.users({ account_id, custom_audience_id: '1nmth', body: users })).reduce(
+      (all, one) => all + Number(one.success_count),
+      0,
+    ),
+    exclusions: (await client.doNotReachLists.users({ account_id, do_not_reach_list_id: '2dnr', body: users })).reduce(
+      (all, one) => all + Number(one.total_count),
+      0,
+    ),
     features: await client.features.list({ account_id }),
     posts: await client.posts.lookup({ ids: ['1166476031668015106'], 'tweet.fields': ['author_id'], expansions: ['author_id'] }),
     token: (await client.oauth2.token({ grant_type: 'client_credentials' })).token_type,
     refusals: await Promise.all([
-      refusalOf(client.lineItems.get({ account_id, line_item_id: 'none' })), refusalOf(client.lineItems.update({ account_id, line_item_id: '9cqi0', bid_strategy: 'MAX' })),
-      refusalOf(client.accounts.get({ account_id: 'abc1' })), refusalOf(client.audiences.users({ account_id, custom_audience_id: '1nmth', body: [...users, { operation_type: 'Update', params: {} }] })),
+      refusalOf(client.lineItems.get({ account_id, line_item_id: 'none' })),
+      refusalOf(client.lineItems.update({ account_id, line_item_id: '9cqi0', bid_strategy: 'MAX' })),
+      refusalOf(client.accounts.get({ account_id: 'abc1' })),
+      refusalOf(
+        client.audiences.users({ account_id, custom_audience_id: '1nmth', body: [...users, { operation_type: 'Update', params: {} }] }),
+      ),
     ]),
   }
 }
 
 /** Status and kind; what a form cannot carry (a code without its text, an HTML page) is left to the status. */
 async function refusalOf(call: Promise<unknown>): Promise<unknown> {
-  const error = await call.then(() => undefined, (thrown: unknown) => thrown)
+  const error = await call.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
   if (!(error instanceof ServiceError)) return `no refusal: ${JSON.stringify(error)}`
   return [error.status, error.mend === '' ? 'no mend' : 'a mend']
 }
 
-const clientOf = (url: string): Client => createClient({ baseUrl: url, adsBaseUrl: url, adsSandboxBaseUrl: url, adsVersion: '12', ...sandbox.credentials })
+const clientOf = (url: string): Client =>
+  createClient({ baseUrl: url, adsBaseUrl: url, adsSandboxBaseUrl: url, adsVersion: '12', ...sandbox.credentials })
 
 describe('the same comes out of', () => {
   let expected: Record<string, unknown>
@@ -73,7 +98,17 @@ describe('the same comes out of', () => {
   })
 
   test('what is right without a form', () => {
-    expect(expected).toMatchObject({ users: 3, exclusions: 3, deleted: true, refusals: [[404, 'a mend'], [400, 'a mend'], [403, 'a mend'], [400, 'a mend']] })
+    expect(expected).toMatchObject({
+      users: 3,
+      exclusions: 3,
+      deleted: true,
+      refusals: [
+        [404, 'a mend'],
+        [400, 'a mend'],
+        [403, 'a mend'],
+        [400, 'a mend'],
+      ],
+    })
   })
 
   test.for(forms.map((form): [string, Form] => [form.name, form]))('%s', async ([, form]) => {
@@ -88,8 +123,18 @@ describe('the same comes out of', () => {
 test('the forms change what they say they change', () => {
   const changed = forms.map(({ name, body, text, headers }) => {
     const samples = [
-      { request: { params: {} }, data: { id: '1' } }, { request: { params: {} }, data: [{ id: '1' }] }, { request: [], data: [{ success_count: 1, total_count: 1 }, { success_count: 1, total_count: 1 }] },
-      { errors: [{ code: 'X', message: 'm', parameter: 'p' }], request: { params: {} } }, { errors: [{ code: 89, message: 'm' }] }, { request: {}, data: ['é'], next_cursor: null },
+      { request: { params: {} }, data: { id: '1' } },
+      { request: { params: {} }, data: [{ id: '1' }] },
+      {
+        request: [],
+        data: [
+          { success_count: 1, total_count: 1 },
+          { success_count: 1, total_count: 1 },
+        ],
+      },
+      { errors: [{ code: 'X', message: 'm', parameter: 'p' }], request: { params: {} } },
+      { errors: [{ code: 89, message: 'm' }] },
+      { request: {}, data: ['é'], next_cursor: null },
     ]
     const inBody = samples.some((sample) => JSON.stringify(body?.(sample) ?? sample) !== JSON.stringify(sample))
     const inText = text !== undefined && text('{"a":"é"}', 400) !== '{"a":"é"}'

@@ -9,7 +9,10 @@ const HOUR = 3600
 
 async function bearerOf(sandbox: SandboxUnderTest): Promise<string> {
   const basic = Buffer.from(`${sandboxCredentials.consumerKey}:${sandboxCredentials.consumerSecret}`).toString('base64')
-  const answer = await sandbox.call('POST', '/oauth2/token', { form: { grant_type: 'client_credentials' }, headers: { authorization: `Basic ${basic}` } })
+  const answer = await sandbox.call('POST', '/oauth2/token', {
+    form: { grant_type: 'client_credentials' },
+    headers: { authorization: `Basic ${basic}` },
+  })
   return answer.body.access_token as string
 }
 
@@ -41,7 +44,10 @@ describe('registration', () => {
     story(async ({ sandbox, endpoint, bearer, id }) => {
       expect(endpoint.challenges).toBe(1)
       const list = await sandbox.call('GET', '/2/webhooks', { bearer })
-      expect(list.body).toEqual({ data: [{ id, url: endpoint.url, valid: true, created_at: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/) as string }], meta: { result_count: 1 } })
+      expect(list.body).toEqual({
+        data: [{ id, url: endpoint.url, valid: true, created_at: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/) as string }],
+        meta: { result_count: 1 },
+      })
       expect(id).toMatch(/^[0-9]{1,19}$/)
       expect((await sandbox.call('DELETE', `/2/webhooks/${id}`, { bearer })).body).toEqual({ data: { deleted: true } })
       expect((await sandbox.call('GET', '/2/webhooks', { bearer })).body.data).toEqual([])
@@ -49,26 +55,42 @@ describe('registration', () => {
       expect([again.status, again.body.errors[0].message]).toEqual([400, expect.stringMatching(/^WebhookIdInvalid: /)])
     }))
 
-  test.for([['wrong-token'], ['redirect'], ['error']] as const)('an endpoint that answers the challenge with %s is not registered', async ([behaviour]) => {
-    await using sandbox = await withSandbox()
-    await using endpoint = await webhookEndpoint()
-    endpoint.challenge = behaviour
-    await sandbox.control.switches({ webhook_dev_urls: 'on' })
-    const bearer = await bearerOf(sandbox)
-    const made = await sandbox.call('POST', '/2/webhooks', { json: { url: endpoint.url }, bearer })
-    expect([made.status, made.body.title, made.body.errors[0].message]).toEqual([400, 'Invalid Request', expect.stringMatching(/^CrcValidationFailed: /)])
-    expect((await sandbox.call('GET', '/2/webhooks', { bearer })).body.data).toEqual([])
-  })
+  test.for([['wrong-token'], ['redirect'], ['error']] as const)(
+    'an endpoint that answers the challenge with %s is not registered',
+    async ([behaviour]) => {
+      await using sandbox = await withSandbox()
+      await using endpoint = await webhookEndpoint()
+      endpoint.challenge = behaviour
+      await sandbox.control.switches({ webhook_dev_urls: 'on' })
+      const bearer = await bearerOf(sandbox)
+      const made = await sandbox.call('POST', '/2/webhooks', { json: { url: endpoint.url }, bearer })
+      expect([made.status, made.body.title, made.body.errors[0].message]).toEqual([
+        400,
+        'Invalid Request',
+        expect.stringMatching(/^CrcValidationFailed: /),
+      ])
+      expect((await sandbox.call('GET', '/2/webhooks', { bearer })).body.data).toEqual([])
+    },
+  )
 
   test('without the developer switch only public https without a port is taken', async () => {
     await using sandbox = await withSandbox()
     const bearer = await bearerOf(sandbox)
-    for (const url of ['http://hooks.example.com/a', 'https://hooks.example.com:8443/a', 'https://hooks.example.com:443/a', 'https://127.0.0.1/a', 'https://localhost/a', 'not a url']) {
+    for (const url of [
+      'http://hooks.example.com/a',
+      'https://hooks.example.com:8443/a',
+      'https://hooks.example.com:443/a',
+      'https://127.0.0.1/a',
+      'https://localhost/a',
+      'not a url',
+    ]) {
       const made = await sandbox.call('POST', '/2/webhooks', { json: { url }, bearer })
       expect([url, made.status, made.body.errors[0].message]).toEqual([url, 400, expect.stringMatching(/^UrlValidationFailed: /)])
     }
     expect((await sandbox.call('POST', '/2/webhooks', { json: {}, bearer })).status).toBe(400)
-    expect((await sandbox.call('POST', '/2/webhooks', { json: { url: `https://example.com/${'a'.repeat(200)}` }, bearer })).status).toBe(400)
+    expect((await sandbox.call('POST', '/2/webhooks', { json: { url: `https://example.com/${'a'.repeat(200)}` }, bearer })).status).toBe(
+      400,
+    )
   })
 
   test('the same url twice is a duplicate, and a user signature is no bearer token', () =>
@@ -154,13 +176,24 @@ describe('validity by the clock', () => {
 describe('delivery', () => {
   test('an event arrives once, signed over its raw bytes', () =>
     story(async ({ sandbox, endpoint }) => {
-      const made = await sandbox.control.request('POST', 'events', { event_type: 'profile.update.bio', user_id: '1001', payload: { before: 'Mögen', after: 'ü' }, tag: 'bio' })
+      const made = await sandbox.control.request('POST', 'events', {
+        event_type: 'profile.update.bio',
+        user_id: '1001',
+        payload: { before: 'Mögen', after: 'ü' },
+        tag: 'bio',
+      })
       expect(made.body.deliveries).toEqual({ delivered: 1, failed: 0 })
       const [event, ...more] = endpoint.events
       expect(more).toEqual([])
       expect(event?.headers['x-service-webhooks-signature']).toBe(signatureOf(event?.body ?? ''))
       expect(JSON.parse(event?.body ?? '')).toEqual({
-        data: { event_uuid: made.body.events[0], filter: { user_id: '1001' }, event_type: 'profile.update.bio', tag: 'bio', payload: { before: 'Mögen', after: 'ü' } },
+        data: {
+          event_uuid: made.body.events[0],
+          filter: { user_id: '1001' },
+          event_type: 'profile.update.bio',
+          tag: 'bio',
+          payload: { before: 'Mögen', after: 'ü' },
+        },
       })
     }))
 
@@ -197,55 +230,103 @@ describe('delivery', () => {
       await sandbox.call('PUT', `/2/webhooks/${id}`, { bearer })
       const now = Date.parse((await sandbox.control.request('GET', 'clock')).body.now as string)
       const minute = (ms: number) => new Date(ms).toISOString().replaceAll(/[-T:]/g, '').slice(0, 12)
-      const job = await sandbox.call('POST', '/2/webhooks/replay', { json: { webhook_id: id, from_date: minute(now - 600_000), to_date: minute(now) }, bearer })
+      const job = await sandbox.call('POST', '/2/webhooks/replay', {
+        json: { webhook_id: id, from_date: minute(now - 600_000), to_date: minute(now) },
+        bearer,
+      })
       expect(job.body).toEqual({ data: { job_id: expect.stringMatching(/^\d+$/) as string, created_at: expect.any(String) as string } })
       await expect.poll(() => endpoint.events.length).toBe(4)
       const bodies = endpoint.events.map((event) => JSON.parse(event.body) as { data: { event_uuid: string } })
       expect(bodies.slice(0, 3).map((body) => body.data.event_uuid)).toEqual(missed)
-      expect(bodies[3]).toEqual({ replay_job_status: { webhook_id: id, job_state: 'Complete', job_state_description: expect.any(String) as string, job_id: job.body.data.job_id } })
+      expect(bodies[3]).toEqual({
+        replay_job_status: {
+          webhook_id: id,
+          job_state: 'Complete',
+          job_state_description: expect.any(String) as string,
+          job_id: job.body.data.job_id,
+        },
+      })
       await sandbox.control.advance(120)
       expect(endpoint.events.length).toBe(4)
     }))
 
   test.for([
-    [{ from_date: '202601010000' }, 'from_date'], [{ to_date: '20260101' }, 'to_date'], [{ from_date: '209901010000', to_date: '209901020000' }, 'from_date'], [{ webhook_id: '7' }, 'webhook_id'],
+    [{ from_date: '202601010000' }, 'from_date'],
+    [{ to_date: '20260101' }, 'to_date'],
+    [{ from_date: '209901010000', to_date: '209901020000' }, 'from_date'],
+    [{ webhook_id: '7' }, 'webhook_id'],
   ] as const)('a replay with %o is refused by %s', ([change, parameter]) =>
     story(async ({ sandbox, bearer, id }) => {
       const now = Date.now()
       const minute = (ms: number) => new Date(ms).toISOString().replaceAll(/[-T:]/g, '').slice(0, 12)
-      const answer = await sandbox.call('POST', '/2/webhooks/replay', { json: { webhook_id: id, from_date: minute(now - 600_000), to_date: minute(now), ...change }, bearer })
+      const answer = await sandbox.call('POST', '/2/webhooks/replay', {
+        json: { webhook_id: id, from_date: minute(now - 600_000), to_date: minute(now), ...change },
+        bearer,
+      })
       expect([answer.status, Object.keys(answer.body.errors[0].parameters as object)]).toEqual([400, [parameter]])
-    }))
+    }),
+  )
 })
 
 describe('activity', () => {
   test('a subscription decides what its webhook gets, and a made post is an event', () =>
     story(async ({ sandbox, endpoint, bearer, id }) => {
-      const made = await sandbox.call('POST', '/2/activity/subscriptions', { json: { event_type: 'post.create', filter: { user_id: '1001' }, tag: 'mine', webhook_id: id }, bearer })
-      expect(made.body.data.subscription).toMatchObject({ event_type: 'post.create', filter: { user_id: '1001' }, tag: 'mine', webhook_id: id, subscription_id: expect.stringMatching(/^\d+$/) as string })
+      const made = await sandbox.call('POST', '/2/activity/subscriptions', {
+        json: { event_type: 'post.create', filter: { user_id: '1001' }, tag: 'mine', webhook_id: id },
+        bearer,
+      })
+      expect(made.body.data.subscription).toMatchObject({
+        event_type: 'post.create',
+        filter: { user_id: '1001' },
+        tag: 'mine',
+        webhook_id: id,
+        subscription_id: expect.stringMatching(/^\d+$/) as string,
+      })
       await sandbox.control.request('POST', 'events', [{ event_type: 'post.delete' }, { event_type: 'post.create', user_id: '2001' }])
       expect(endpoint.events).toEqual([])
       await sandbox.call('POST', '/2/tweets', { json: { text: 'An event of its own' } })
       await expect.poll(() => endpoint.events.length).toBe(1)
-      expect(JSON.parse(endpoint.events[0]?.body ?? '').data).toMatchObject({ event_type: 'post.create', tag: 'mine', payload: { text: 'An event of its own' } })
-    }))
-
-  test.for([['sent', 1], ['received', 0], ['both', 1], ['outbound', 1], ['inbound', 0]] as const)('direction %s matches a sent message %i times', ([direction, times]) =>
-    story(async ({ sandbox, endpoint, bearer, id }) => {
-      const made = await sandbox.call('POST', '/2/activity/subscriptions', { json: { event_type: 'dm.sent', filter: { user_id: '1001', direction }, webhook_id: id }, bearer })
-      expect(made.status, made.text).toBe(200)
-      await sandbox.control.request('POST', 'events', { event_type: 'dm.sent', user_id: '1001' })
-      expect(endpoint.events.length).toBe(times)
+      expect(JSON.parse(endpoint.events[0]?.body ?? '').data).toMatchObject({
+        event_type: 'post.create',
+        tag: 'mine',
+        payload: { text: 'An event of its own' },
+      })
     }))
 
   test.for([
-    [{ event_type: 'nothing.known' }, 'event_type'], [{ filter: {} }, 'filter.user_id'], [{ filter: { user_id: '1001', direction: 'sent' } }, 'filter.direction'],
-    [{ filter: { user_id: '1001', colour: 'red' } }, 'filter.colour'], [{ tag: 'a'.repeat(201) }, 'tag'], [{ webhook_id: '99' }, 'webhook_id'],
+    ['sent', 1],
+    ['received', 0],
+    ['both', 1],
+    ['outbound', 1],
+    ['inbound', 0],
+  ] as const)('direction %s matches a sent message %i times', ([direction, times]) =>
+    story(async ({ sandbox, endpoint, bearer, id }) => {
+      const made = await sandbox.call('POST', '/2/activity/subscriptions', {
+        json: { event_type: 'dm.sent', filter: { user_id: '1001', direction }, webhook_id: id },
+        bearer,
+      })
+      expect(made.status, made.text).toBe(200)
+      await sandbox.control.request('POST', 'events', { event_type: 'dm.sent', user_id: '1001' })
+      expect(endpoint.events.length).toBe(times)
+    }),
+  )
+
+  test.for([
+    [{ event_type: 'nothing.known' }, 'event_type'],
+    [{ filter: {} }, 'filter.user_id'],
+    [{ filter: { user_id: '1001', direction: 'sent' } }, 'filter.direction'],
+    [{ filter: { user_id: '1001', colour: 'red' } }, 'filter.colour'],
+    [{ tag: 'a'.repeat(201) }, 'tag'],
+    [{ webhook_id: '99' }, 'webhook_id'],
   ] as const)('a subscription with %o is refused', ([change, parameter]) =>
     story(async ({ sandbox, bearer, id }) => {
-      const answer = await sandbox.call('POST', '/2/activity/subscriptions', { json: { event_type: 'post.create', filter: { user_id: '1001' }, webhook_id: id, ...change }, bearer })
+      const answer = await sandbox.call('POST', '/2/activity/subscriptions', {
+        json: { event_type: 'post.create', filter: { user_id: '1001' }, webhook_id: id, ...change },
+        bearer,
+      })
       expect([answer.status, Object.keys(answer.body.errors[0].parameters as object)]).toEqual([400, [parameter]])
-    }))
+    }),
+  )
 
   test('the stream stays open and carries events; beyond its limit the answer names TooManyConnections', async () => {
     await using sandbox = await withSandbox()

@@ -15,10 +15,28 @@ export interface BrokenCall {
 
 /** Ids that exist in a sandbox's first state, so that a call is refused for what is wrong with it alone. */
 export const FIRST: Readonly<Record<string, string>> = {
-  account_id: '18ce54d4x5t', account_media_id: 'amed1', card_id: '1503831318555086849', card_type: 'image_conversation', media_key: '3_1146654567674912769',
-  scheduled_tweet_id: '917438609065623552', draft_tweet_id: '994747471329873920', curated_category_id: 'b0xt', line_item_curated_category_id: 'yav', line_item_id: '9cqi0',
-  campaign_id: '8wku2', funding_instrument_id: 'lygyi', promoted_tweet_id: '1efwlo', targeting_criterion_id: '2kzxf', product_catalog_id: '4001', custom_audience_id: '1nmth',
-  tailored_audience_id: '1nmth', do_not_reach_list_id: '2dnr', tweet_id: '1166476031668015104', product_set_id: '1', scheduled_feed_id: '1', webhook_id: '1',
+  account_id: '18ce54d4x5t',
+  account_media_id: 'amed1',
+  card_id: '1503831318555086849',
+  card_type: 'image_conversation',
+  media_key: '3_1146654567674912769',
+  scheduled_tweet_id: '917438609065623552',
+  draft_tweet_id: '994747471329873920',
+  curated_category_id: 'b0xt',
+  line_item_curated_category_id: 'yav',
+  line_item_id: '9cqi0',
+  campaign_id: '8wku2',
+  funding_instrument_id: 'lygyi',
+  promoted_tweet_id: '1efwlo',
+  targeting_criterion_id: '2kzxf',
+  product_catalog_id: '4001',
+  custom_audience_id: '1nmth',
+  tailored_audience_id: '1nmth',
+  do_not_reach_list_id: '2dnr',
+  tweet_id: '1166476031668015104',
+  product_set_id: '1',
+  scheduled_feed_id: '1',
+  webhook_id: '1',
   tailored_audience_permission_id: '1',
 }
 
@@ -30,16 +48,20 @@ export function pathOf(endpoint: Endpoint, ids: Readonly<Record<string, string>>
 }
 
 export function brokenCalls(endpoint: Endpoint): readonly BrokenCall[] {
-  const parameters = endpoint.parameters.filter((one) => (one.in === 'query' || one.in === 'body') && !(one.in === 'body' && endpoint.bodyIs === 'array'))
+  const parameters = endpoint.parameters.filter(
+    (one) => (one.in === 'query' || one.in === 'body') && !(one.in === 'body' && endpoint.bodyIs === 'array'),
+  )
   const sample = sampleOf(endpoint, parameters)
   const calls: BrokenCall[] = []
   const add = (what: string, code: string, parameter: string, changes: Readonly<Record<string, unknown>>): void => {
     calls.push({ what, code, parameter, ...split(endpoint, { ...sample, ...changes }) })
   }
-  const invalid = (parameter: Parameter, what: string, value: unknown): void => add(`${parameter.name} ${what}`, 'INVALID_PARAMETER', parameter.name, { [parameter.name]: value })
+  const invalid = (parameter: Parameter, what: string, value: unknown): void =>
+    add(`${parameter.name} ${what}`, 'INVALID_PARAMETER', parameter.name, { [parameter.name]: value })
 
   calls.push(unknownParameter(endpoint, sample))
-  if (endpoint.body === 'json' && endpoint.bodyIs !== 'array') add('an unknown field', 'INVALID_PARAMETER', 'no_such_field', { no_such_field: '1' })
+  if (endpoint.body === 'json' && endpoint.bodyIs !== 'array')
+    add('an unknown field', 'INVALID_PARAMETER', 'no_such_field', { no_such_field: '1' })
   for (const parameter of parameters) {
     if (parameter.required === true) add(`without ${parameter.name}`, 'MISSING_PARAMETER', parameter.name, { [parameter.name]: undefined })
     for (const [what, value] of wrongValues(parameter)) invalid(parameter, what, value)
@@ -47,8 +69,10 @@ export function brokenCalls(endpoint: Endpoint): readonly BrokenCall[] {
   const names = new Set(parameters.map(({ name }) => name))
   if (names.has('cursor')) add('a cursor that was never given out', 'INVALID_PARAMETER', 'cursor', { cursor: 'no cursor!' })
   if (names.has('sort_by')) add('sort_by an unknown attribute', 'INVALID_PARAMETER', 'sort_by', { sort_by: 'no_such_attribute-asc' })
-  if (names.has('with_total_count') && names.has('cursor')) add('with_total_count and cursor', 'EXCLUSIVE_PARAMETERS', 'with_total_count', { with_total_count: 'true', cursor: 'x' })
-  for (const rule of endpoint.rules ?? []) for (const [what, code, parameter, changes] of brokenRule(rule, parameters)) add(what, code, parameter, changes)
+  if (names.has('with_total_count') && names.has('cursor'))
+    add('with_total_count and cursor', 'EXCLUSIVE_PARAMETERS', 'with_total_count', { with_total_count: 'true', cursor: 'x' })
+  for (const rule of endpoint.rules ?? [])
+    for (const [what, code, parameter, changes] of brokenRule(rule, parameters)) add(what, code, parameter, changes)
   return calls
 }
 
@@ -56,7 +80,8 @@ type Broken = readonly [what: string, code: string, parameter: string, changes: 
 
 function brokenRule(rule: Rule, parameters: readonly Parameter[]): readonly Broken[] {
   if (rule.kind === 'other') return []
-  const given = (names: readonly string[]): Record<string, unknown> => Object.fromEntries(names.map((name) => [name, valueOf(parameters.find((one) => one.name === name))]))
+  const given = (names: readonly string[]): Record<string, unknown> =>
+    Object.fromEntries(names.map((name) => [name, valueOf(parameters.find((one) => one.name === name))]))
   const absent = (names: readonly string[]): Record<string, unknown> => Object.fromEntries(names.map((name) => [name, undefined]))
   const [first = ''] = rule.names
   const all = rule.names.join(', ')
@@ -64,20 +89,41 @@ function brokenRule(rule: Rule, parameters: readonly Parameter[]): readonly Brok
     case 'exclusive':
       return [[`${all} at once`, 'EXCLUSIVE_PARAMETERS', first, given(rule.names)]]
     case 'exactly-one':
-      return [[`${all} at once`, 'EXCLUSIVE_PARAMETERS', first, given(rule.names)], [`none of ${all}`, 'MISSING_PARAMETER', first, absent(rule.names)]]
+      return [
+        [`${all} at once`, 'EXCLUSIVE_PARAMETERS', first, given(rule.names)],
+        [`none of ${all}`, 'MISSING_PARAMETER', first, absent(rule.names)],
+      ]
     case 'one-of':
       return [[`none of ${all}`, 'MISSING_PARAMETER', first, absent(rule.names)]]
     case 'together':
       return rule.names.map((name) => [`${all} without ${name}`, 'INCLUSIVE_PARAMETERS', name, { ...given(rule.names), [name]: undefined }])
     case 'required-if': {
       const { when } = rule
-      const condition = when.absent === true ? absent([when.name]) : { [when.name]: when.is?.[0] ?? valueOf(parameters.find((one) => one.name === when.name)) }
-      return rule.names.map((name) => [`without ${name} where ${when.name} ${when.absent === true ? 'is absent' : 'asks for it'}`, 'MISSING_PARAMETER', name, { ...condition, [name]: undefined }])
+      const condition =
+        when.absent === true
+          ? absent([when.name])
+          : { [when.name]: when.is?.[0] ?? valueOf(parameters.find((one) => one.name === when.name)) }
+      return rule.names.map((name) => [
+        `without ${name} where ${when.name} ${when.absent === true ? 'is absent' : 'asks for it'}`,
+        'MISSING_PARAMETER',
+        name,
+        { ...condition, [name]: undefined },
+      ])
     }
   }
 }
 
-function* wrongValues({ type, values, min, max, minLength, maxLength, maxItems, in: place, unsettable }: Parameter): Generator<readonly [what: string, value: unknown]> {
+function* wrongValues({
+  type,
+  values,
+  min,
+  max,
+  minLength,
+  maxLength,
+  maxItems,
+  in: place,
+  unsettable,
+}: Parameter): Generator<readonly [what: string, value: unknown]> {
   const inBody = place === 'body'
   switch (type) {
     case 'enum':
@@ -119,7 +165,13 @@ function* wrongValues({ type, values, min, max, minLength, maxLength, maxItems, 
   }
   if (maxLength !== undefined && type === 'string') yield [`over ${maxLength} characters`, 'é'.repeat(maxLength + 1)]
   if (minLength !== undefined && minLength > 1 && type === 'string') yield [`under ${minLength} characters`, 'é'.repeat(minLength - 1)]
-  if (maxItems !== undefined) yield [`over ${maxItems} items`, type === 'array' ? Array.from({ length: maxItems + 1 }, () => ({})) : Array.from({ length: maxItems + 1 }, (_, index) => values?.[0] ?? String(index + 1)).join(',')]
+  if (maxItems !== undefined)
+    yield [
+      `over ${maxItems} items`,
+      type === 'array'
+        ? Array.from({ length: maxItems + 1 }, () => ({}))
+        : Array.from({ length: maxItems + 1 }, (_, index) => values?.[0] ?? String(index + 1)).join(','),
+    ]
 }
 
 /** Everything that is required, and one of each pair of which one is. */
@@ -166,7 +218,13 @@ function valueOf(parameter: Parameter | undefined): unknown {
 
 function unknownParameter(endpoint: Endpoint, sample: Readonly<Record<string, unknown>>): BrokenCall {
   const { query, json } = split(endpoint, sample)
-  return { what: 'an unknown parameter', code: 'INVALID_PARAMETER', parameter: 'no_such_parameter', query: { ...query, no_such_parameter: '1' }, json }
+  return {
+    what: 'an unknown parameter',
+    code: 'INVALID_PARAMETER',
+    parameter: 'no_such_parameter',
+    query: { ...query, no_such_parameter: '1' },
+    json,
+  }
 }
 
 function split(endpoint: Endpoint, values: Readonly<Record<string, unknown>>): Pick<BrokenCall, 'query' | 'json'> {

@@ -58,7 +58,9 @@ export interface LedgerLine {
 export const catalogYaml = (file: string, more = ''): string =>
   `source: { url: "{folder}/${file}" }\ndestination: { kind: catalog, catalog_id: "4001"${more} }\n`
 
-export async function engineUnderTest(options: { readonly settings?: Partial<EngineSettings>; readonly log?: Logger } = {}): Promise<EngineUnderTest> {
+export async function engineUnderTest(
+  options: { readonly settings?: Partial<EngineSettings>; readonly log?: Logger } = {},
+): Promise<EngineUnderTest> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-engine-'))
   mkdirSync(join(folder, 'pipelines'))
   const database = await testDatabase()
@@ -79,7 +81,9 @@ export async function engineUnderTest(options: { readonly settings?: Partial<Eng
   const load = (name: string) => loadPipeline(pipelines, name)
   const ledger = (after = 0): Promise<LedgerLine[]> => sandbox.control.ledger(after)
   return {
-    folder, sandbox, deps,
+    folder,
+    sandbox,
+    deps,
     db: database.db,
     databaseUrl: database.url,
     env: {
@@ -112,7 +116,11 @@ export async function engineUnderTest(options: { readonly settings?: Partial<Eng
 export function imbalance(counts: RunCounts): string[] {
   const planned = counts.creates + counts.updates + counts.deletes + counts.renewals
   const sums: [string, number, number][] = [
-    ['read = rejected + duplicates + suppressed + valid', counts.read, counts.rejected + counts.duplicates + counts.suppressed + counts.valid],
+    [
+      'read = rejected + duplicates + suppressed + valid',
+      counts.read,
+      counts.rejected + counts.duplicates + counts.suppressed + counts.valid,
+    ],
     ['planned = confirmed + refused + ambiguous + pending', planned, counts.confirmed + counts.refused + counts.ambiguous + counts.pending],
   ]
   return sums.filter(([, left, right]) => left !== right).map(([name, left, right]) => `${name}: ${left} is not ${right}`)

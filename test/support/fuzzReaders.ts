@@ -34,31 +34,153 @@ export interface Finding {
 
 const rows = manyProducts(4, (i) => ({ title: ['Shoe, "red"', 'Café <b>', 'a & b', 'x\ny'][i], price: `${i}.50 USD` }))
 const csv = csvOf(rows)
-const xml = rssOf(rows.map((row) => itemOf(row, '<g:shipping><g:price>1 EUR</g:price></g:shipping><g:note><![CDATA[a ]]]]><![CDATA[> b]]></g:note>')))
-const atom = xml.replace(/<rss.*?<channel>/s, '<feed xmlns="http://www.w3.org/2005/Atom" xmlns:g="http://base.google.com/ns/1.0">').replace('</channel></rss>', '</feed>').replaceAll('item>', 'entry>')
+const xml = rssOf(
+  rows.map((row) => itemOf(row, '<g:shipping><g:price>1 EUR</g:price></g:shipping><g:note><![CDATA[a ]]]]><![CDATA[> b]]></g:note>')),
+)
+const atom = xml
+  .replace(/<rss.*?<channel>/s, '<feed xmlns="http://www.w3.org/2005/Atom" xmlns:g="http://base.google.com/ns/1.0">')
+  .replace('</channel></rss>', '</feed>')
+  .replaceAll('item>', 'entry>')
 const lines = rows.map((row) => `${JSON.stringify({ ...row, nested: { price: 1.5 }, list: ['a', 'b'] })}\n`).join('')
 const array = `[${lines.trim().replaceAll('\n', ',\n')}]`
 const real = readFileSync(new URL('../fixtures/feeds/rss.xml', import.meta.url))
 
-const text = fc.string({ unit: fc.constantFrom('a', 'é', '𝄞', ',', ';', '\t', '"', "'", '\n', '\r', '<', '>', '&', ']', '\\', '{', '}', '\0', ' '), maxLength: 12 })
-const joined = (parts: readonly string[], maxLength = 40) => fc.array(fc.oneof(fc.constantFrom(...parts), text), { maxLength }).map((given) => Buffer.from(given.join('')))
-const table = joined(['id,title\n', 'id;title\r\n', 'sep=;\n', '"a ""b"""', '"open', ',', ';', '\n', '\r\n', '# note\n', '\ufeff', '1,a\n', '2,"b\nc"\n'])
-const markup = joined(['<rss xmlns:g="http://base.google.com/ns/1.0">', '<channel>', '<item>', '</item>', '<g:id>', '</g:id>', '<g:price/>', '</channel>', '</rss>', '<![CDATA[', ']]>', '<!--', '-->', '<?xml version="1.0"?>', '<!DOCTYPE a>', '&amp;', '&#0;', '&nbsp;', '<a:b>', '<item x="', '">', '1'])
-const objects = joined(['{"id":"1"}', '{"id":1.50,', '"a":{"b":[', ']', '}', '[', '{', ',', ':', '\n', '"', '\\u', '\\ud800', '\u001e', 'null', 'NaN', '{"id":"1","id":"2"}', '{"__proto__":1}'])
+const text = fc.string({
+  unit: fc.constantFrom('a', 'é', '𝄞', ',', ';', '\t', '"', "'", '\n', '\r', '<', '>', '&', ']', '\\', '{', '}', '\0', ' '),
+  maxLength: 12,
+})
+const joined = (parts: readonly string[], maxLength = 40) =>
+  fc.array(fc.oneof(fc.constantFrom(...parts), text), { maxLength }).map((given) => Buffer.from(given.join('')))
+const table = joined([
+  'id,title\n',
+  'id;title\r\n',
+  'sep=;\n',
+  '"a ""b"""',
+  '"open',
+  ',',
+  ';',
+  '\n',
+  '\r\n',
+  '# note\n',
+  '\ufeff',
+  '1,a\n',
+  '2,"b\nc"\n',
+])
+const markup = joined([
+  '<rss xmlns:g="http://base.google.com/ns/1.0">',
+  '<channel>',
+  '<item>',
+  '</item>',
+  '<g:id>',
+  '</g:id>',
+  '<g:price/>',
+  '</channel>',
+  '</rss>',
+  '<![CDATA[',
+  ']]>',
+  '<!--',
+  '-->',
+  '<?xml version="1.0"?>',
+  '<!DOCTYPE a>',
+  '&amp;',
+  '&#0;',
+  '&nbsp;',
+  '<a:b>',
+  '<item x="',
+  '">',
+  '1',
+])
+const objects = joined([
+  '{"id":"1"}',
+  '{"id":1.50,',
+  '"a":{"b":[',
+  ']',
+  '}',
+  '[',
+  '{',
+  ',',
+  ':',
+  '\n',
+  '"',
+  '\\u',
+  '\\ud800',
+  '\u001e',
+  'null',
+  'NaN',
+  '{"id":"1","id":"2"}',
+  '{"__proto__":1}',
+])
 
 export const fuzzReaders: readonly FuzzReader[] = [
-  { name: 'csv', seeds: [Buffer.from(csv), Buffer.from(csvOf(rows, ';').replaceAll('\n', '\r\n')), Buffer.from(`\ufeff${csv}`, 'utf16le')], structured: table, checked: false },
-  { name: 'tsv', seeds: [Buffer.from(csvOf(rows, '\t'))], structured: table.map((bytes) => Buffer.from(bytes.toString().replaceAll(',', '\t'))), checked: false },
+  {
+    name: 'csv',
+    seeds: [Buffer.from(csv), Buffer.from(csvOf(rows, ';').replaceAll('\n', '\r\n')), Buffer.from(`\ufeff${csv}`, 'utf16le')],
+    structured: table,
+    checked: false,
+  },
+  {
+    name: 'tsv',
+    seeds: [Buffer.from(csvOf(rows, '\t'))],
+    structured: table.map((bytes) => Buffer.from(bytes.toString().replaceAll(',', '\t'))),
+    checked: false,
+  },
   { name: 'json lines', seeds: [Buffer.from(lines)], structured: objects, checked: false },
-  { name: 'json array', seeds: [Buffer.from(array)], structured: objects.map((bytes) => Buffer.concat([Buffer.from('['), bytes])), checked: false },
+  {
+    name: 'json array',
+    seeds: [Buffer.from(array)],
+    structured: objects.map((bytes) => Buffer.concat([Buffer.from('['), bytes])),
+    checked: false,
+  },
   { name: 'rss', seeds: [Buffer.from(xml), real], structured: markup, checked: false },
-  { name: 'atom', seeds: [Buffer.from(atom)], structured: markup.map((bytes) => Buffer.from(bytes.toString().replaceAll('item', 'entry').replaceAll('rss', 'feed'))), checked: false },
-  { name: 'gzip', seeds: [gzipSync(csv), Buffer.concat([gzipSync(csv.slice(0, 60)), gzipSync(csv.slice(60))]), gzipSync(xml)], structured: table.map((bytes) => gzipSync(bytes)), checked: true },
-  { name: 'zip', seeds: [zipOf([{ name: 'a.csv', content: csv }]), zipOf([{ name: 'a.csv', content: csv, described: true }])], structured: table.map((bytes) => zipOf([{ name: 'a.csv', content: bytes.toString('latin1') }])), checked: true },
+  {
+    name: 'atom',
+    seeds: [Buffer.from(atom)],
+    structured: markup.map((bytes) => Buffer.from(bytes.toString().replaceAll('item', 'entry').replaceAll('rss', 'feed'))),
+    checked: false,
+  },
+  {
+    name: 'gzip',
+    seeds: [gzipSync(csv), Buffer.concat([gzipSync(csv.slice(0, 60)), gzipSync(csv.slice(60))]), gzipSync(xml)],
+    structured: table.map((bytes) => gzipSync(bytes)),
+    checked: true,
+  },
+  {
+    name: 'zip',
+    seeds: [zipOf([{ name: 'a.csv', content: csv }]), zipOf([{ name: 'a.csv', content: csv, described: true }])],
+    structured: table.map((bytes) => zipOf([{ name: 'a.csv', content: bytes.toString('latin1') }])),
+    checked: true,
+  },
   { name: 'zstd', seeds: [zstdCompressSync(csv)], structured: table.map((bytes) => zstdCompressSync(bytes)), checked: false },
 ]
 
-const tokens = ['"', ',', ';', '\t', '\n', '\r', '\0', '<', '>', '</item>', '<item>', '<![CDATA[', ']]>', '<!--', '&', '&#0;', '{', '}', '[', ']', ':', '\\', '\ufeff', '\u001e', 'PK\u0003\u0004', '\u001f\u008b'].map((one) => Buffer.from(one))
+const tokens = [
+  '"',
+  ',',
+  ';',
+  '\t',
+  '\n',
+  '\r',
+  '\0',
+  '<',
+  '>',
+  '</item>',
+  '<item>',
+  '<![CDATA[',
+  ']]>',
+  '<!--',
+  '&',
+  '&#0;',
+  '{',
+  '}',
+  '[',
+  ']',
+  ':',
+  '\\',
+  '\ufeff',
+  '\u001e',
+  'PK\u0003\u0004',
+  '\u001f\u008b',
+].map((one) => Buffer.from(one))
 const slowMs = 5_000
 
 export interface FuzzOptions {
@@ -80,7 +202,13 @@ export async function fuzzReader({ reader, runs, seed, onRun }: FuzzOptions): Pr
     const original = reader.seeds[index] ?? Buffer.of()
     const parts = structured[Math.floor(random() * structured.length)]
     const isCut = random() < 0.2
-    const input = isCut ? original.subarray(0, Math.floor(random() * original.length)) : run % 4 === 0 && parts !== undefined ? (run % 8 === 0 ? parts : mutate(parts, random)) : mutate(original, random)
+    const input = isCut
+      ? original.subarray(0, Math.floor(random() * original.length))
+      : run % 4 === 0 && parts !== undefined
+        ? run % 8 === 0
+          ? parts
+          : mutate(parts, random)
+        : mutate(original, random)
     const say = (what: string) => findings.push({ reader: reader.name, run, what, input: input.toString('base64') })
     const started = performance.now()
     let result: Outcome | undefined
@@ -94,7 +222,8 @@ export async function fuzzReader({ reader, runs, seed, onRun }: FuzzOptions): Pr
     const expected = whole[index]
     if (result?.complete !== true || expected === undefined) continue
     if (isCut && result.proven && result.rows.length < expected.rows.length) say('a cut file is called complete')
-    if (reader.checked && !(run % 4 === 0) && !isCut && result.proven && expected.rows.some((row) => !result.rows.includes(row))) say('a damaged file that lost rows is called complete')
+    if (reader.checked && !(run % 4 === 0) && !isCut && result.proven && expected.rows.some((row) => !result.rows.includes(row)))
+      say('a damaged file that lost rows is called complete')
   }
   return findings
 }
@@ -107,20 +236,44 @@ interface Outcome {
   readonly facts?: SourceFacts
 }
 
-const definition: SourceDefinition = { uri: 'fuzz', format: 'auto', complete: { kind: 'auto' }, encoding: 'auto', compression: 'auto', csv: { delimiter: 'auto', quote: '"', headerRow: 'auto' }, allowPrivate: false }
+const definition: SourceDefinition = {
+  uri: 'fuzz',
+  format: 'auto',
+  complete: { kind: 'auto' },
+  encoding: 'auto',
+  compression: 'auto',
+  csv: { delimiter: 'auto', quote: '"', headerRow: 'auto' },
+  allowPrivate: false,
+}
 
 /** What became of a file; refused ones are simply not complete. */
 async function outcome(bytes: Buffer, previous: SourceFacts | undefined): Promise<Outcome> {
   try {
     const opened = await openFormat(new ByteQueue(once(bytes)), definition, { name: 'fuzz', limits: readLimits })
     const found: string[] = []
-    for await (const batch of opened.reader.rows) for (const row of batch) if (row.fault === undefined) found.push(JSON.stringify(row.cells))
+    for await (const batch of opened.reader.rows)
+      for (const row of batch) if (row.fault === undefined) found.push(JSON.stringify(row.cells))
     const end = opened.reader.end()
     const completeness = judgeCompleteness({
-      asked: definition.complete, format: end, transport: { proof: 'file unchanged while read', endsAsBefore: true }, containerProof: opened.containerProof, bytes: bytes.length, sha256: '',
+      asked: definition.complete,
+      format: end,
+      transport: { proof: 'file unchanged while read', endsAsBefore: true },
+      containerProof: opened.containerProof,
+      bytes: bytes.length,
+      sha256: '',
       ...(previous === undefined ? {} : { previous }),
     })
-    const facts = { uri: 'fuzz', bytes: bytes.length, sha256: '', format: opened.detected.format, encoding: opened.detected.encoding, compression: opened.detected.compression, columns: end.columns, finalNewline: end.finalNewline, completeness }
+    const facts = {
+      uri: 'fuzz',
+      bytes: bytes.length,
+      sha256: '',
+      format: opened.detected.format,
+      encoding: opened.detected.encoding,
+      compression: opened.detected.compression,
+      columns: end.columns,
+      finalNewline: end.finalNewline,
+      completeness,
+    }
     return { rows: found, complete: completeness.complete, proven: end.proof !== undefined || opened.containerProof !== undefined, facts }
   } catch (error) {
     if (error instanceof RunError && error.where !== undefined && error.mend !== '') return { rows: [], complete: false, proven: false }

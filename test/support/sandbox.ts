@@ -61,8 +61,16 @@ export interface Control {
  * where it has a door; a test that chooses clock, seed or state file still gets a sandbox of its own.
  */
 export async function withSandbox(options: SandboxOptions & { readonly clock?: Clock } = {}): Promise<SandboxUnderTest> {
-  const sandbox = target === undefined || Object.keys(options).length > 0 ? await startSandbox({ credentials: sandboxCredentials, ...options }) : await openTarget(target)
-  return { ...sandbox, call: (method, path, rest) => signedCall(sandbox.url, method, path, rest), control: controlOf(sandbox.url), [Symbol.asyncDispose]: sandbox.close }
+  const sandbox =
+    target === undefined || Object.keys(options).length > 0
+      ? await startSandbox({ credentials: sandboxCredentials, ...options })
+      : await openTarget(target)
+  return {
+    ...sandbox,
+    call: (method, path, rest) => signedCall(sandbox.url, method, path, rest),
+    control: controlOf(sandbox.url),
+    [Symbol.asyncDispose]: sandbox.close,
+  }
 }
 
 async function openTarget(url: string): Promise<Sandbox> {
@@ -83,7 +91,8 @@ export async function signedCall(base: string, method: string, path: string, opt
   headers['authorization'] ??=
     options.bearer === undefined
       ? authorization({
-          method, url,
+          method,
+          url,
           ...(options.form === undefined ? {} : { form: options.form }),
           ...(options.oauth === undefined ? {} : { oauth: options.oauth }),
           ...(options.credentials === undefined ? {} : { credentials: options.credentials }),
@@ -122,14 +131,19 @@ export function controlOf(base: string): Control {
     audience: (id = '1nmth') => must('GET', `audiences/${id}`),
     identifiers: async (id = '1nmth') => (await request('GET', `audiences/${id}/identifiers`)).text,
     catalog: (id = '4001') => must('GET', `catalogs/${id}`),
-    products: async (id = '4001') => (await request('GET', `catalogs/${id}/products`)).text.split('\n').filter(Boolean).map((line) => JSON.parse(line) as unknown),
+    products: async (id = '4001') =>
+      (await request('GET', `catalogs/${id}/products`)).text
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line) as unknown),
     fault: async (match, fault, times = 1) => (await must('POST', 'faults', { match, fault, times })).id,
     clearFaults: () => must('DELETE', 'faults'),
     switches: (values) => must('PUT', 'switches', values),
     advance: (seconds) => must('PUT', 'clock', { advance_s: seconds }),
     setClock: (iso) => must('PUT', 'clock', { now: iso }),
     // A service without the door has no first state to go back to; its tests begin where they find it.
-    reset: async (seed) => (base === target && !(await targetHasDoor()) ? undefined : must('POST', 'reset', seed === undefined ? {} : { seed })),
+    reset: async (seed) =>
+      base === target && !(await targetHasDoor()) ? undefined : must('POST', 'reset', seed === undefined ? {} : { seed }),
     holds: () => must('GET', 'holds'),
     release: async (name) => (await must('POST', `release/${name}`)).released,
   }

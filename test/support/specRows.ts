@@ -19,15 +19,22 @@ const rows = (section: string, prefix: string, text: string): SpecRow[] =>
     })
 
 export const specRows: readonly SpecRow[] = [
-  ...rows('4.1', '', `
+  ...rows(
+    '4.1',
+    '',
+    `
     POST /oauth/request_token
     GET /oauth/authorize
     GET /oauth/authenticate
     POST /oauth/access_token
     POST /1.1/oauth/invalidate_token
     POST /oauth2/token
-    POST /oauth2/invalidate_token`),
-  ...rows('4.2', '/12/product_catalogs', `
+    POST /oauth2/invalidate_token`,
+  ),
+  ...rows(
+    '4.2',
+    '/12/product_catalogs',
+    `
     GET /
     POST /
     PUT /:product_catalog_id
@@ -36,8 +43,12 @@ export const specRows: readonly SpecRow[] = [
     PUT /:product_catalog_id/products
     DELETE /:product_catalog_id/products
     GET /:product_catalog_id/product_sets/:product_set_id
-    POST /:product_catalog_id/product_sets`),
-  ...rows('4.3', '', `
+    POST /:product_catalog_id/product_sets`,
+  ),
+  ...rows(
+    '4.3',
+    '',
+    `
     GET /12/insights/keywords/search
     GET /5/accounts/:account_id/tailored_audiences/:tailored_audience_id/permissions
     POST /5/accounts/:account_id/tailored_audiences/:tailored_audience_id/permissions
@@ -45,8 +56,12 @@ export const specRows: readonly SpecRow[] = [
     GET /12/accounts/:account_id/custom_audiences/:custom_audience_id/targeted
     POST /12/accounts/:account_id/custom_audiences/:custom_audience_id/users
     POST /12/batch/accounts/:account_id/do_not_reach_lists/:do_not_reach_list_id/users
-    DELETE /12/accounts/:account_id/do_not_reach_lists/:do_not_reach_list_id`),
-  ...rows('4.4', '/12/accounts/:account_id', `
+    DELETE /12/accounts/:account_id/do_not_reach_lists/:do_not_reach_list_id`,
+  ),
+  ...rows(
+    '4.4',
+    '/12/accounts/:account_id',
+    `
     GET /account_media
     GET /account_media/:account_media_id
     DELETE /account_media/:account_media_id
@@ -67,8 +82,12 @@ export const specRows: readonly SpecRow[] = [
     GET /cards/video_conversation/:card_id
     POST /cards/video_conversation
     POST /tweet
-    PUT /tweets/:tweet_id/name`),
-  ...rows('4.5', '/12', `
+    PUT /tweets/:tweet_id/name`,
+  ),
+  ...rows(
+    '4.5',
+    '/12',
+    `
     GET /accounts
     GET /accounts/:account_id
     POST /accounts
@@ -86,24 +105,48 @@ export const specRows: readonly SpecRow[] = [
     GET /accounts/:account_id/line_item_curated_categories/:line_item_curated_category_id
     POST /accounts/:account_id/line_item_curated_categories
     PUT /accounts/:account_id/line_item_curated_categories/:line_item_curated_category_id
-    DELETE /accounts/:account_id/line_item_curated_categories/:line_item_curated_category_id`),
-  ...rows('4.7', '', `
+    DELETE /accounts/:account_id/line_item_curated_categories/:line_item_curated_category_id`,
+  ),
+  ...rows(
+    '4.7',
+    '',
+    `
     GET /2/tweets
     POST /2/tweets
     POST /2/webhooks
     GET /2/webhooks
     DELETE /2/webhooks/:webhook_id
     PUT /2/webhooks/:webhook_id
-    POST /2/webhooks/replay`),
-  ...rows('6.2', '', `
+    POST /2/webhooks/replay`,
+  ),
+  ...rows(
+    '6.2',
+    '',
+    `
     POST /2/activity/subscriptions
-    GET /2/activity/stream`),
+    GET /2/activity/stream`,
+  ),
 ]
 
 /** Parameters of the line item update (4.6), each a row. */
 export const lineItemParameters = [
-  'advertiser_domain', 'advertiser_user_id', 'android_app_store_identifier', 'ios_app_store_identifier', 'audience_expansion', 'bid_amount_local_micro', 'bid_strategy',
-  'categories', 'duration_in_days', 'frequency_cap', 'entity_status', 'start_time', 'end_time', 'goal', 'name', 'pay_by', 'total_budget_amount_local_micro',
+  'advertiser_domain',
+  'advertiser_user_id',
+  'android_app_store_identifier',
+  'ios_app_store_identifier',
+  'audience_expansion',
+  'bid_amount_local_micro',
+  'bid_strategy',
+  'categories',
+  'duration_in_days',
+  'frequency_cap',
+  'entity_status',
+  'start_time',
+  'end_time',
+  'goal',
+  'name',
+  'pay_by',
+  'total_budget_amount_local_micro',
   'daily_budget_amount_local_micro',
 ] as const
 
@@ -118,12 +161,19 @@ export interface RuleRow {
   readonly text?: RegExp
 }
 
-const rule = (section: string, row: string, proof: RegExp, text?: RegExp): RuleRow => ({ section, row, proof, ...(text === undefined ? {} : { text }) })
+const rule = (section: string, row: string, proof: RegExp, text?: RegExp): RuleRow => ({
+  section,
+  row,
+  proof,
+  ...(text === undefined ? {} : { text }),
+})
 
 /** Both tables of the line item update: what is taken and what is refused. A free text has nothing to refuse. */
 const lineItemRule = (name: string): readonly RuleRow[] => [
   rule('4.6', `${name}: taken`, /LineItems.*(%s with %j$|creat|promoted|taken|identifier)/, new RegExp(String.raw`\b${name}:`)),
-  ...(name === 'name' || name === 'total_budget_amount_local_micro' ? [] : [rule('4.6', `${name}: refused`, /LineItems.*(%s with %j: %s for %s)/, new RegExp(String.raw`'${name}'`))]),
+  ...(name === 'name' || name === 'total_budget_amount_local_micro'
+    ? []
+    : [rule('4.6', `${name}: refused`, /LineItems.*(%s with %j: %s for %s)/, new RegExp(String.raw`'${name}'`))]),
 ]
 
 export const ruleRows: readonly RuleRow[] = [
@@ -181,7 +231,11 @@ export const ruleRows: readonly RuleRow[] = [
 
 /** Rows of section 8 that nothing serves, and why. */
 export const unservedRows: readonly (readonly [section: string, row: string, why: string])[] = [
-  ['8', 'image: min 500x500 px, max 5 MB', 'the sandbox opens no links of products; the service says so in `warnings`, which the client keeps'],
+  [
+    '8',
+    'image: min 500x500 px, max 5 MB',
+    'the sandbox opens no links of products; the service says so in `warnings`, which the client keeps',
+  ],
   ['8', 'monthly post cap: 500,000', 'belongs to search and filtered stream, whose endpoints the specification does not show (4.8)'],
   ['8', 'filtered stream webhook rules', 'belongs to the stream rules endpoints, which the specification does not show (4.8)'],
 ]

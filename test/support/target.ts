@@ -30,7 +30,10 @@ let door: Promise<boolean> | undefined
 
 /** Whether the target has a sandbox's control door. Asked once a test file. */
 export function targetHasDoor(): Promise<boolean> {
-  door ??= fetch(`${target ?? ''}/_sandbox/health`).then((answer) => answer.ok, () => false)
+  door ??= fetch(`${target ?? ''}/_sandbox/health`).then(
+    (answer) => answer.ok,
+    () => false,
+  )
   return door
 }
 

@@ -60,7 +60,18 @@ export async function through(content: string | Uint8Array, settings: Settings =
   let sourceNotes: readonly string[] = []
   let read = 0
   let complete = false
-  const outcome = (error?: RunError): Outcome => ({ refused: error?.code, mend: error?.mend, products, members, rejects, codes, notes, sourceNotes, read, complete })
+  const outcome = (error?: RunError): Outcome => ({
+    refused: error?.code,
+    mend: error?.mend,
+    products,
+    members,
+    rejects,
+    codes,
+    notes,
+    sourceNotes,
+    read,
+    complete,
+  })
   try {
     const { pipeline, problems } = resolvePipeline({ ...rest, source: { url: file, ...source }, destination }, 'shop', 'shop.yaml')
     const [definition] = pipeline?.sources ?? []
@@ -109,18 +120,34 @@ export type Fields = Readonly<Record<string, string | undefined>>
 /** A CSV file of rows with their own columns; undefined leaves the cell empty. */
 export function csvOf(rows: readonly Fields[], delimiter = ','): string {
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))]
-  const cell = (text: string) => (/["\n\r]/.test(text) || text.includes(delimiter) || text !== text.trim() ? `"${text.replaceAll('"', '""')}"` : text)
-  return [columns, ...rows.map((row) => columns.map((column) => row[column] ?? ''))].map((cells) => `${cells.map(cell).join(delimiter)}\n`).join('')
+  const cell = (text: string) =>
+    /["\n\r]/.test(text) || text.includes(delimiter) || text !== text.trim() ? `"${text.replaceAll('"', '""')}"` : text
+  return [columns, ...rows.map((row) => columns.map((column) => row[column] ?? ''))]
+    .map((cells) => `${cells.map(cell).join(delimiter)}\n`)
+    .join('')
 }
 
 export const goodProduct: Fields = {
-  id: 'SKU-1', title: 'Red shoe', description: 'A red shoe.', availability: 'in stock', condition: 'new', price: '12.99 USD',
-  link: 'https://shop.example.com/p/1', image_link: 'https://shop.example.com/i/1.jpg', brand: 'Acme',
+  id: 'SKU-1',
+  title: 'Red shoe',
+  description: 'A red shoe.',
+  availability: 'in stock',
+  condition: 'new',
+  price: '12.99 USD',
+  link: 'https://shop.example.com/p/1',
+  image_link: 'https://shop.example.com/i/1.jpg',
+  brand: 'Acme',
 }
 
 /** Good products of other ids, so that shares can be judged. */
 export function manyProducts(count: number, change: (index: number) => Fields = () => ({})): Fields[] {
-  return Array.from({ length: count }, (_, index) => ({ ...goodProduct, id: `P-${index}`, title: `Shoe ${index}`, brand: `Brand ${index % 7}`, ...change(index) }))
+  return Array.from({ length: count }, (_, index) => ({
+    ...goodProduct,
+    id: `P-${index}`,
+    title: `Shoe ${index}`,
+    brand: `Brand ${index % 7}`,
+    ...change(index),
+  }))
 }
 
 export function rssOf(items: readonly string[]): string {
@@ -129,5 +156,9 @@ export function rssOf(items: readonly string[]): string {
 
 export function itemOf(fields: Fields, more = ''): string {
   const escape = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
-  return Object.entries(fields).map(([name, value]) => (value === undefined ? '' : `<g:${name}>${escape(value)}</g:${name}>`)).join('') + more
+  return (
+    Object.entries(fields)
+      .map(([name, value]) => (value === undefined ? '' : `<g:${name}>${escape(value)}</g:${name}>`))
+      .join('') + more
+  )
 }

@@ -42,7 +42,11 @@ export async function webhookEndpoint(): Promise<WebhookEndpoint> {
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const endpoint: WebhookEndpoint = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, challenge: 'good', eventStatus: 200, challenges: 0, events: [],
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    challenge: 'good',
+    eventStatus: 200,
+    challenges: 0,
+    events: [],
     [Symbol.asyncDispose]: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

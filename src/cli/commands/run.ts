@@ -12,7 +12,9 @@ export const run: CommandRun = async (context, invocation) => {
   const approve = option(invocation, 'approveDeletes')
   const approveDeletes = approve === undefined ? undefined : parseCount('--approve-deletes', approve, { min: 0, max: 1_000_000_000 })
   // Whoever must not be reached is known before anybody is sent (I16).
-  const pipelines = (await pipelinesNamed(context, names)).toSorted((a, b) => Number(b.destination.kind === 'do-not-reach') - Number(a.destination.kind === 'do-not-reach'))
+  const pipelines = (await pipelinesNamed(context, names)).toSorted(
+    (a, b) => Number(b.destination.kind === 'do-not-reach') - Number(a.destination.kind === 'do-not-reach'),
+  )
   if (approveDeletes !== undefined && pipelines.length > 1) {
     throw new UsageError(
       'APPROVAL_NEEDS_ONE',

@@ -45,7 +45,9 @@ export function summary(report: RunReport): string {
   if (isNothing(report))
     return `nothing to do: ${count(counts.unchanged)} unchanged${counts.rejected > 0 ? ` · ${count(counts.rejected)} rejected` : ''}`
   return [
-    settledOnly(report) ? `what an earlier run left open is settled, in ${plural(counts.requests, 'request')}` : `${count(counts.confirmed)} confirmed`,
+    settledOnly(report)
+      ? `what an earlier run left open is settled, in ${plural(counts.requests, 'request')}`
+      : `${count(counts.confirmed)} confirmed`,
     ...(counts.refused > 0 ? [`${count(counts.refused)} refused`] : []),
     ...(counts.ambiguous > 0 ? [`${count(counts.ambiguous)} unsettled`] : []),
     ...(counts.pending > 0 ? [`${count(counts.pending)} not sent yet`] : []),

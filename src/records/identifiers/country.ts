@@ -13,5 +13,17 @@ export function countryCode(text: string): string {
 function englishNames(): ReadonlyMap<string, string> {
   const display = new Intl.DisplayNames('en', { type: 'region' })
   const names = getCountries().map((code) => [(display.of(code) ?? code).toLowerCase(), code] as const)
-  return new Map<string, string>([...names, ['usa', 'US'], ['united states of america', 'US'], ['uk', 'GB'], ['great britain', 'GB'], ['england', 'GB'], ['turkey', 'TR'], ['czech republic', 'CZ'], ['uae', 'AE'], ['south korea', 'KR'], ['deutschland', 'DE']])
+  return new Map<string, string>([
+    ...names,
+    ['usa', 'US'],
+    ['united states of america', 'US'],
+    ['uk', 'GB'],
+    ['great britain', 'GB'],
+    ['england', 'GB'],
+    ['turkey', 'TR'],
+    ['czech republic', 'CZ'],
+    ['uae', 'AE'],
+    ['south korea', 'KR'],
+    ['deutschland', 'DE'],
+  ])
 }

@@ -3,7 +3,9 @@ import { hash } from 'node:crypto'
 import { identifierTypes, type IdentifierType, type PackedIdentifier } from '../record.ts'
 
 /** Type byte of a packed identifier: index in `identifierTypes` + 1, as record.ts says. */
-export const typeByte: Readonly<Record<IdentifierType, number>> = Object.fromEntries(identifierTypes.map((type, index) => [type, index + 1])) as Record<IdentifierType, number>
+export const typeByte: Readonly<Record<IdentifierType, number>> = Object.fromEntries(
+  identifierTypes.map((type, index) => [type, index + 1]),
+) as Record<IdentifierType, number>
 
 /** Normalized text, hashed. */
 export function packHash(type: IdentifierType, normalized: string): PackedIdentifier {

@@ -16,7 +16,8 @@ const kinds = new Uint8Array(128)
 for (const char of 'abcdefghijklmnopqrstuvwxyz0123456789') kinds[char.charCodeAt(0)] = 1
 for (const char of "!#$%&'*+/=?^_`{|}~-") kinds[char.charCodeAt(0)] = 2
 
-const role = /^(?:no-?reply|do-?not-?reply|info|admin|administrator|webmaster|postmaster|hostmaster|abuse|sales|support|contact|office|mailer-daemon|root|test)@|^a@example\./
+const role =
+  /^(?:no-?reply|do-?not-?reply|info|admin|administrator|webmaster|postmaster|hostmaster|abuse|sales|support|contact|office|mailer-daemon|root|test)@|^a@example\./
 
 /**
  * Trimmed, NFC, lower case, NFC; mailbox dots and +tags stay. Source: spec/gaps.md 11, bad-inputs 6 and 103 to 110.
@@ -86,7 +87,8 @@ function slowEmail(given: string, options: EmailOptions): Normalized {
   }
   if (local.length > 64) return invalid('has more than 64 characters before the @')
   if (/[\uff01-\uff5e]/.test(text)) return invalid('holds full-width characters')
-  if (!/^(?:[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?\.)+[\p{L}][\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}]$/u.test(domain)) return invalid('has no valid domain')
+  if (!/^(?:[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?\.)+[\p{L}][\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}]$/u.test(domain))
+    return invalid('has no valid domain')
   // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
   const ascii = options.idnToAscii && /[^\u0000-\u007f]/.test(domain) ? URL.parse(`https://${domain}/`)?.hostname : domain
   if (ascii === undefined) return invalid('has no valid domain')

@@ -16,7 +16,11 @@ export function normalizePhone(text: string, country: string | undefined): Norma
 
 /** Everything the fast path does not answer. */
 export function slowPhone(given: string, country: string | undefined): Normalized {
-  let text = given.normalize('NFKC').replace(/^(?:p:|tel:)/i, '').replace(/^['\u2018\u2019]/, '').trim()
+  let text = given
+    .normalize('NFKC')
+    .replace(/^(?:p:|tel:)/i, '')
+    .replace(/^['\u2018\u2019]/, '')
+    .trim()
   text = text.replace(/[\u2010-\u2015\u2212]/g, '-').replace(/\p{Nd}/gu, decimalDigit)
   if (text.includes('@')) return invalid('is an email')
   const extension = /^(.*\d)[\s,;]*(?:extension|ext|int)[\s.:]*\d{1,7}$/i.exec(text)

@@ -7,7 +7,16 @@ import metadata from 'libphonenumber-js/max/metadata'
 
 /** A country's row of the metadata, by position (version 4 of the library's METADATA.md). */
 type Plan = readonly unknown[]
-const at = { callingCode: 0, idd: 1, pattern: 2, nationalPrefix: 5, prefixForParsing: 7, prefixRule: 8, leadingDigits: 10, types: 11 } as const
+const at = {
+  callingCode: 0,
+  idd: 1,
+  pattern: 2,
+  nationalPrefix: 5,
+  prefixForParsing: 7,
+  prefixRule: 8,
+  leadingDigits: 10,
+  types: 11,
+} as const
 
 interface Compiled {
   readonly callingCode: string

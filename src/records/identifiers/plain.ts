@@ -5,7 +5,9 @@ import type { Normalized } from './result.ts'
 /** No @, lower case, 1 to 15 letters, digits and underscores (spec/gaps.md 11; bad-inputs 124). */
 export function normalizeHandle(text: string): Normalized {
   const handle = (text.startsWith('@') ? text.slice(1) : text).trim().toLowerCase()
-  return /^[a-z0-9_]{1,15}$/.test(handle) ? { text: handle } : { code: 'HANDLE_INVALID', message: 'is no handle of 1 to 15 letters, digits and underscores' }
+  return /^[a-z0-9_]{1,15}$/.test(handle)
+    ? { text: handle }
+    : { code: 'HANDLE_INVALID', message: 'is no handle of 1 to 15 letters, digits and underscores' }
 }
 
 /** Decimal digits as text, zeros kept (bad-inputs 125). */
@@ -16,7 +18,8 @@ export function normalizeServiceId(text: string): Normalized {
 /** Advertising id as UUID with dashes, or 16 hex digits of an Android id; lower case; never all zeros (spec/gaps.md 11; bad-inputs 123). */
 export function normalizeDeviceId(text: string): Normalized {
   const id = text.toLowerCase()
-  if (!/^(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{16})$/.test(id)) return { code: 'DEVICE_ID_INVALID', message: 'is no advertising id' }
+  if (!/^(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{16})$/.test(id))
+    return { code: 'DEVICE_ID_INVALID', message: 'is no advertising id' }
   return /^[0-]+$/.test(id) ? { code: 'DEVICE_ID_INVALID', message: 'is all zeros: tracking was refused' } : { text: id }
 }
 
@@ -27,7 +30,8 @@ export function normalizeDeviceId(text: string): Normalized {
 export function normalizePartnerId(text: string): Normalized {
   const personal = (what: string): Normalized => ({ code: 'PARTNER_ID_PERSONAL', message: `looks like ${what}` })
   // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
-  if (text.length > 256 || !text.isWellFormed() || /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\ufeff]/.test(text)) return { code: 'PARTNER_ID_INVALID', message: 'is too long or holds control characters' }
+  if (text.length > 256 || !text.isWellFormed() || /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\ufeff]/.test(text))
+    return { code: 'PARTNER_ID_INVALID', message: 'is too long or holds control characters' }
   if (/\S(?:@|%40|＠)\S/i.test(text)) return personal('an email')
   if (isIban(text)) return personal('a bank account number')
   if (/^\d+$/.test(text)) {
@@ -37,7 +41,11 @@ export function normalizePartnerId(text: string): Normalized {
   if (/^[\d\s+().\-/\u2010-\u2015]+$/.test(text)) {
     const digits = text.replace(/\D/g, '')
     if (isCardNumber(digits)) return personal('a card number')
-    const spelled = text.startsWith('+') || text.includes('(') || /^(?:1[ .-])?\d{3}[ .\u2010-\u2015-]\d{3}[ .\u2010-\u2015-]\d{4}$/.test(text) || /^0\d{1,4}[\s/-]\d/.test(text)
+    const spelled =
+      text.startsWith('+') ||
+      text.includes('(') ||
+      /^(?:1[ .-])?\d{3}[ .\u2010-\u2015-]\d{3}[ .\u2010-\u2015-]\d{4}$/.test(text) ||
+      /^0\d{1,4}[\s/-]\d/.test(text)
     if (spelled && digits.length >= 7 && digits.length <= 15) return personal('a phone number')
   }
   return { text }

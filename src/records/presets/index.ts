@@ -17,8 +17,18 @@ export type { Preset } from './preset.ts'
 
 /** All presets; where a header fits several, the one that asks for more columns is meant. */
 export const presets: readonly Preset[] = [
-  googleShopping, metaCatalog, shopifyProducts, woocommerceProducts,
-  shopify, woocommerce, hubspot, salesforce, mailchimp, klaviyo, googleCustomerMatch, metaCustomerList,
+  googleShopping,
+  metaCatalog,
+  shopifyProducts,
+  woocommerceProducts,
+  shopify,
+  woocommerce,
+  hubspot,
+  salesforce,
+  mailchimp,
+  klaviyo,
+  googleCustomerMatch,
+  metaCustomerList,
 ]
 
 export function presetByName(name: string): Preset | undefined {

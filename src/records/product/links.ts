@@ -23,7 +23,8 @@ export function parseLink(text: string): LinkResult {
   if (authority.includes('@')) return { invalid: 'holds credentials or hides its host behind an @' }
   const http = scheme.length === 7
   const start = http ? 'http://' : 'https://'
-  if (simpleHost.test(authority) && letterEnd.test(authority) && !authority.includes('..')) return { link: `${start}${authority}${rest}`, toAscii: false, http }
+  if (simpleHost.test(authority) && letterEnd.test(authority) && !authority.includes('..'))
+    return { link: `${start}${authority}${rest}`, toAscii: false, http }
   const url = URL.parse(`${start}${authority}/`)
   if (url === null || url.hostname === '' || /%/.test(authority)) return { invalid: 'has no valid host' }
   // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
@@ -40,7 +41,9 @@ export function hostOf(link: string): string {
 const imageTypes = /\.(?:jpe?g|gif|webp|png)$/i
 const otherTypes = /\.(?:svgz?|bmp|tiff?|ico|avif|heic|heif|psd|pdf|eps|ai|mp4|mov|webm|avi|html?|zip)$/i
 
-export type ImageResult = { readonly link: string; readonly http: boolean; readonly encoded: boolean; readonly typeKnown: boolean } | { readonly invalid: string }
+export type ImageResult =
+  | { readonly link: string; readonly http: boolean; readonly encoded: boolean; readonly typeKnown: boolean }
+  | { readonly invalid: string }
 
 /** An image address: blanks and commas are encoded (the list is joined by commas), the type is judged by the path's ending. */
 export function parseImage(text: string): ImageResult {

@@ -12,12 +12,46 @@ import { parsePrice, type Price, type PriceOptions } from './price.ts'
 
 /** Fields as they may be written, in the order of their bytes: the order of the keys in a product's JSON. */
 export const productFields = [
-  'additional_image_link', 'age_group', 'availability', 'brand', 'color', 'condition', 'custom_label_0', 'custom_label_1', 'custom_label_2', 'custom_label_3',
-  'custom_label_4', 'description', 'gender', 'google_product_category', 'gtin', 'id', 'image_link', 'inventory', 'item_group_id', 'link', 'mobile_link', 'mpn',
-  'price', 'product_type', 'sale_price', 'sale_price_effective_date', 'size', 'title',
+  'additional_image_link',
+  'age_group',
+  'availability',
+  'brand',
+  'color',
+  'condition',
+  'custom_label_0',
+  'custom_label_1',
+  'custom_label_2',
+  'custom_label_3',
+  'custom_label_4',
+  'description',
+  'gender',
+  'google_product_category',
+  'gtin',
+  'id',
+  'image_link',
+  'inventory',
+  'item_group_id',
+  'link',
+  'mobile_link',
+  'mpn',
+  'price',
+  'product_type',
+  'sale_price',
+  'sale_price_effective_date',
+  'size',
+  'title',
 ] as const
 export type ProductField = (typeof productFields)[number]
-export const requiredProductFields: readonly ProductField[] = ['id', 'title', 'description', 'availability', 'condition', 'price', 'link', 'image_link']
+export const requiredProductFields: readonly ProductField[] = [
+  'id',
+  'title',
+  'description',
+  'availability',
+  'condition',
+  'price',
+  'link',
+  'image_link',
+]
 /** Set by the service (bad-inputs 98). */
 export const serviceFields: ReadonlySet<string> = new Set(['product_key', 'item_group_key'])
 
@@ -31,11 +65,31 @@ const words: Readonly<Record<'availability' | 'condition' | 'gender' | 'age_grou
 }
 const absent = new Set(['n/a', 'na', 'none', 'null', 'undefined', 'nil', 'nan', '-', '--', '—', '.', '?', '#n/a'])
 const absentBrand = new Set([...absent, 'unknown', 'no brand', 'unbranded', 'generic brand', 'does not apply'])
-const spreadsheet = /^(?:\d(?:[.,]\d+)?[eE]\+\d+|#+|#(?:N\/A|REF!|VALUE!|DIV\/0!|NAME\?|NUM!|NULL!)|\d{1,2}-(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))$/
+const spreadsheet =
+  /^(?:\d(?:[.,]\d+)?[eE]\+\d+|#+|#(?:N\/A|REF!|VALUE!|DIV\/0!|NAME\?|NUM!|NULL!)|\d{1,2}-(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))$/
 /** First levels of the product taxonomy (English). */
 const topCategories = new Set([
-  'Animals & Pet Supplies', 'Apparel & Accessories', 'Arts & Entertainment', 'Baby & Toddler', 'Business & Industrial', 'Cameras & Optics', 'Electronics', 'Food, Beverages & Tobacco',
-  'Furniture', 'Hardware', 'Health & Beauty', 'Home & Garden', 'Luggage & Bags', 'Mature', 'Media', 'Office Supplies', 'Religious & Ceremonial', 'Software', 'Sporting Goods', 'Toys & Games', 'Vehicles & Parts',
+  'Animals & Pet Supplies',
+  'Apparel & Accessories',
+  'Arts & Entertainment',
+  'Baby & Toddler',
+  'Business & Industrial',
+  'Cameras & Optics',
+  'Electronics',
+  'Food, Beverages & Tobacco',
+  'Furniture',
+  'Hardware',
+  'Health & Beauty',
+  'Home & Garden',
+  'Luggage & Bags',
+  'Mature',
+  'Media',
+  'Office Supplies',
+  'Religious & Ceremonial',
+  'Software',
+  'Sporting Goods',
+  'Toys & Games',
+  'Vehicles & Parts',
 ])
 const maxTitle = 150
 const maxDescription = 5000
@@ -55,8 +109,17 @@ export function productRules(options: MappingOptions): ProductRules {
   return {
     options,
     allow,
-    price: { ...(options.defaultCurrency === undefined ? {} : { defaultCurrency: options.defaultCurrency }), zeroAllowed: allow.has('zero_price'), codeFirstAllowed: allow.has('price_code_first') },
-    values: new Map(Object.entries(options.values).map(([field, map]) => [field, new Map(Object.entries(map).map(([from, to]) => [trimText(from).toLowerCase(), to]))])),
+    price: {
+      ...(options.defaultCurrency === undefined ? {} : { defaultCurrency: options.defaultCurrency }),
+      zeroAllowed: allow.has('zero_price'),
+      codeFirstAllowed: allow.has('price_code_first'),
+    },
+    values: new Map(
+      Object.entries(options.values).map(([field, map]) => [
+        field,
+        new Map(Object.entries(map).map(([from, to]) => [trimText(from).toLowerCase(), to])),
+      ]),
+    ),
   }
 }
 
@@ -125,7 +188,8 @@ class ProductWork {
     if (hasInvisible(text)) throw new RowRejected('ID_INVALID', 'id', 'holds control or invisible characters')
     if (spreadsheet.test(text)) throw new RowRejected('SPREADSHEET_DAMAGE', 'id', `"${showValue(text)}" was changed by a spreadsheet`)
     const id = text.normalize('NFC')
-    if (id.length > this.#rules.options.maxIdLength) throw new RowRejected('ID_TOO_LONG', 'id', `has ${id.length} characters, ${this.#rules.options.maxIdLength} are allowed`)
+    if (id.length > this.#rules.options.maxIdLength)
+      throw new RowRejected('ID_TOO_LONG', 'id', `has ${id.length} characters, ${this.#rules.options.maxIdLength} are allowed`)
     if (id !== raw && raw.trim() !== raw.normalize('NFC').trim()) this.#warn('ID_NORMALIZED', 'id', 'was brought to one Unicode form')
     if (/[/,%\u0080-\uffff]/.test(id)) this.#warn('ID_UNUSUAL', 'id', 'holds separators or characters outside ASCII')
     return id
@@ -221,7 +285,8 @@ class ProductWork {
     if (title === '') throw new RowRejected('FIELD_MISSING', 'title', 'is missing')
     if (spreadsheet.test(title)) throw new RowRejected('SPREADSHEET_DAMAGE', 'title', `"${showValue(title)}" was changed by a spreadsheet`)
     if (title.length <= maxTitle) return title
-    if (!this.#rules.allow.has('cut_title')) throw new RowRejected('TITLE_TOO_LONG', 'title', `has ${title.length} characters, ${maxTitle} are allowed`)
+    if (!this.#rules.allow.has('cut_title'))
+      throw new RowRejected('TITLE_TOO_LONG', 'title', `has ${title.length} characters, ${maxTitle} are allowed`)
     this.#warn('TITLE_CUT', 'title', `had ${title.length} characters`)
     return cutAtGrapheme(title, maxTitle)
   }
@@ -233,7 +298,8 @@ class ProductWork {
     const description = trimText(plain)
     if (description === '') throw new RowRejected('DESCRIPTION_EMPTY', 'description', 'is empty without its HTML')
     if (description.length <= maxDescription) return description
-    if (!this.#rules.allow.has('cut_description')) throw new RowRejected('DESCRIPTION_TOO_LONG', 'description', `has ${description.length} characters, ${maxDescription} are allowed`)
+    if (!this.#rules.allow.has('cut_description'))
+      throw new RowRejected('DESCRIPTION_TOO_LONG', 'description', `has ${description.length} characters, ${maxDescription} are allowed`)
     this.#warn('DESCRIPTION_CUT', 'description', `had ${description.length} characters`)
     return cutAtGrapheme(description, maxDescription)
   }
@@ -241,7 +307,12 @@ class ProductWork {
   #word(field: 'availability' | 'condition'): string {
     const text = this.#required(field)
     const word = this.#known(field, text)
-    if (word === undefined) throw new RowRejected(field === 'availability' ? 'AVAILABILITY_UNKNOWN' : 'CONDITION_UNKNOWN', field, `"${showValue(text)}" is not known`)
+    if (word === undefined)
+      throw new RowRejected(
+        field === 'availability' ? 'AVAILABILITY_UNKNOWN' : 'CONDITION_UNKNOWN',
+        field,
+        `"${showValue(text)}" is not known`,
+      )
     return word
   }
 
@@ -257,7 +328,9 @@ class ProductWork {
     if (words[field].has(text)) return text
     const spelled = text.toLowerCase().replace(/[_\s]+/g, ' ')
     const mapped = this.#rules.values.get(field)
-    const found = words[field].has(spelled) ? spelled : (mapped?.get(text.toLowerCase()) ?? mapped?.get(spelled) ?? mapped?.get(text.slice(text.lastIndexOf('/') + 1).toLowerCase()))
+    const found = words[field].has(spelled)
+      ? spelled
+      : (mapped?.get(text.toLowerCase()) ?? mapped?.get(spelled) ?? mapped?.get(text.slice(text.lastIndexOf('/') + 1).toLowerCase()))
     if (found !== undefined) this.#warn('WORD_NORMALIZED', field, `"${showValue(text)}" was written as "${found}"`)
     return found
   }
@@ -274,7 +347,14 @@ class ProductWork {
     const text = this.#optional('sale_price')
     if (text === undefined) return undefined
     const result = parsePrice(text, this.#rules.price)
-    const fault = 'code' in result ? result.message : result.price.currency !== price.currency ? 'has another currency than the price' : result.price.minor >= price.minor ? 'is not below the price' : undefined
+    const fault =
+      'code' in result
+        ? result.message
+        : result.price.currency !== price.currency
+          ? 'has another currency than the price'
+          : result.price.minor >= price.minor
+            ? 'is not below the price'
+            : undefined
     if (fault !== undefined || 'code' in result) {
       this.#warn('SALE_PRICE_DROPPED', 'sale_price', `"${showValue(text)}" ${fault}`)
       return undefined
@@ -304,7 +384,8 @@ class ProductWork {
     if ('invalid' in parsed) throw new RowRejected('LINK_INVALID', 'link', parsed.invalid)
     if (parsed.toAscii) this.#warn('LINK_HOST_ASCII', 'link', 'has an international host')
     const { linkHosts } = this.#rules.options
-    if (linkHosts !== undefined && !linkHosts.includes(hostOf(parsed.link))) this.#warn('LINK_HOST_OTHER', 'link', 'leads to a host that options.link_hosts does not name')
+    if (linkHosts !== undefined && !linkHosts.includes(hostOf(parsed.link)))
+      this.#warn('LINK_HOST_OTHER', 'link', 'leads to a host that options.link_hosts does not name')
     if (!parsed.http) return parsed.link
     if (!this.#rules.allow.has('upgrade_http')) throw new RowRejected('LINK_NOT_HTTPS', 'link', 'is http, https is required')
     this.#warn('LINK_UPGRADED', 'link', 'was changed to https')
@@ -348,7 +429,8 @@ class ProductWork {
         encoded ||= parsed.encoded
       }
     }
-    if (dropped > 0) this.#warn('IMAGES_DROPPED', 'additional_image_link', `lost ${dropped} addresses: invalid, repeated or beyond the tenth`)
+    if (dropped > 0)
+      this.#warn('IMAGES_DROPPED', 'additional_image_link', `lost ${dropped} addresses: invalid, repeated or beyond the tenth`)
     if (encoded) this.#warn('IMAGE_ENCODED', 'additional_image_link', 'held blanks or commas')
     return images.length === 0 ? undefined : images.join(',')
   }
@@ -364,7 +446,8 @@ class ProductWork {
       this.#warn('GTIN_DROPPED', 'gtin', parsed.invalid)
       return [brand, undefined, mpn]
     }
-    if (parsed === undefined && brand === undefined && mpn === undefined) throw new RowRejected('IDENTIFIER_MISSING', 'brand', 'is absent, and so are gtin and mpn')
+    if (parsed === undefined && brand === undefined && mpn === undefined)
+      throw new RowRejected('IDENTIFIER_MISSING', 'brand', 'is absent, and so are gtin and mpn')
     if (parsed?.normalized === true) this.#warn('GTIN_NORMALIZED', 'gtin', 'was written in another form')
     return [brand, parsed?.gtin, mpn]
   }
@@ -373,7 +456,8 @@ class ProductWork {
     const text = this.#optional('inventory')
     if (text === undefined) return undefined
     const whole = /^-?\d{1,12}$/.test(text) ? Number(text) : undefined
-    if (whole !== undefined && whole < 1 && availability === 'in stock') throw new RowRejected('STOCK_CONTRADICTION', 'inventory', `is ${whole} although the product is in stock`)
+    if (whole !== undefined && whole < 1 && availability === 'in stock')
+      throw new RowRejected('STOCK_CONTRADICTION', 'inventory', `is ${whole} although the product is in stock`)
     if (whole !== undefined && whole >= 0 && whole <= 2_147_483_647) return whole
     this.#warn('INVENTORY_DROPPED', 'inventory', `"${showValue(text)}" is no whole number from 0 to 2147483647`)
     return undefined
@@ -389,7 +473,8 @@ class ProductWork {
   #levels(field: 'google_product_category' | 'product_type'): string | undefined {
     const text = this.#text(field)
     if (text === undefined) return undefined
-    if (field === 'google_product_category' && !/^[1-9]\d*$/.test(text) && !topCategories.has(text.split('>', 1)[0]?.trim() ?? '')) this.#warn('CATEGORY_UNUSUAL', field, 'is neither a category number nor a path of the taxonomy')
+    if (field === 'google_product_category' && !/^[1-9]\d*$/.test(text) && !topCategories.has(text.split('>', 1)[0]?.trim() ?? ''))
+      this.#warn('CATEGORY_UNUSUAL', field, 'is neither a category number nor a path of the taxonomy')
     if (!text.includes('>')) return text
     const levels = text.replace(/\s*>\s*/g, ' > ').trim()
     if (levels !== text) this.#warn('SEPARATOR_NORMALIZED', field, 'was separated anew')

@@ -36,7 +36,10 @@ export function parsePrice(text: string, options: PriceOptions): PriceResult {
   const units = minorUnits.get(currency)
   if (units === undefined) {
     const since = withdrawn.get(currency)
-    return { code: 'PRICE_CURRENCY_UNKNOWN', message: since === undefined ? `has the unknown currency ${currency}` : `has the currency ${currency}, withdrawn in ${since}` }
+    return {
+      code: 'PRICE_CURRENCY_UNKNOWN',
+      message: since === undefined ? `has the unknown currency ${currency}` : `has the currency ${currency}, withdrawn in ${since}`,
+    }
   }
   const significant = fraction.length > units ? fraction.replace(/0+$/, '') : fraction
   if (significant.length > units) return { code: 'PRICE_PRECISION', message: `has more than ${units} decimals` }

@@ -12,16 +12,26 @@ const FIELDS = ['user_id', 'keyword', 'direction']
 export const activityHandlers: Readonly<Record<string, Handler<WebhooksState>>> = {
   'activity.subscribe': (call) => {
     const type = String(call.params['event_type'])
-    if (!activityEventTypes.some((name) => name === type) && !(type in deprecatedEventTypes)) throw badParameter('event_type', type, `event_type is not one of [${activityEventTypes.join(', ')}]`)
+    if (!activityEventTypes.some((name) => name === type) && !(type in deprecatedEventTypes))
+      throw badParameter('event_type', type, `event_type is not one of [${activityEventTypes.join(', ')}]`)
     const filter = filterOf(type, call.params['filter'])
     const webhookId = call.params['webhook_id'] === undefined ? null : findWebhook(call, call.params['webhook_id']).id
     const at = new Date(call.now).toISOString()
     const subscription: Subscription = {
-      subscription_id: call.world.newId(), event_type: type, filter, tag: typeof call.params['tag'] === 'string' ? call.params['tag'] : null, webhook_id: webhookId, created_at: at, updated_at: at,
+      subscription_id: call.world.newId(),
+      event_type: type,
+      filter,
+      tag: typeof call.params['tag'] === 'string' ? call.params['tag'] : null,
+      webhook_id: webhookId,
+      created_at: at,
+      updated_at: at,
     }
     call.state.subscriptions.set(subscription.subscription_id, subscription)
     const { tag, webhook_id, ...shown } = subscription
-    return { kind: 'json', body: { data: { subscription: { ...shown, ...(tag === null ? {} : { tag }), ...(webhook_id === null ? {} : { webhook_id }) } } } }
+    return {
+      kind: 'json',
+      body: { data: { subscription: { ...shown, ...(tag === null ? {} : { tag }), ...(webhook_id === null ? {} : { webhook_id }) } } },
+    }
   },
   'activity.stream': (call) => {
     checkStreamLimit(call.state)
@@ -38,8 +48,15 @@ function filterOf(type: string, value: unknown): SubscriptionFilter {
   }
   const { user_id: user, keyword, direction } = filter as SubscriptionFilter
   if (user !== undefined && !/^\d{1,19}$/.test(user)) throw badParameter('filter.user_id', user, 'filter.user_id is a user id')
-  if (user === undefined && (keyword === undefined || type === 'post.create' || type === 'post.delete')) throw badParameter('filter.user_id', '', `filter.user_id is required for ${type}`)
-  if (direction !== undefined && !/^(dm|chat)\./.test(type)) throw badParameter('filter.direction', direction, 'filter.direction is for dm and chat events only')
-  if (direction !== undefined && !DIRECTIONS.includes(direction)) throw badParameter('filter.direction', direction, `filter.direction is one of [${DIRECTIONS.join(', ')}]`)
-  return { ...(user === undefined ? {} : { user_id: user }), ...(keyword === undefined ? {} : { keyword }), ...(direction === undefined ? {} : { direction }) }
+  if (user === undefined && (keyword === undefined || type === 'post.create' || type === 'post.delete'))
+    throw badParameter('filter.user_id', '', `filter.user_id is required for ${type}`)
+  if (direction !== undefined && !/^(dm|chat)\./.test(type))
+    throw badParameter('filter.direction', direction, 'filter.direction is for dm and chat events only')
+  if (direction !== undefined && !DIRECTIONS.includes(direction))
+    throw badParameter('filter.direction', direction, `filter.direction is one of [${DIRECTIONS.join(', ')}]`)
+  return {
+    ...(user === undefined ? {} : { user_id: user }),
+    ...(keyword === undefined ? {} : { keyword }),
+    ...(direction === undefined ? {} : { direction }),
+  }
 }

@@ -13,7 +13,10 @@ const KEEP_ALIVE_MS = 20_000
 export function checkStreamLimit(state: WebhooksState): void {
   if (runtimeOf(state.runtime).streams.size < MAX_STREAMS) return
   throw jsonRefusal(429, {
-    title: 'ConnectionException', detail: 'This stream is currently at the maximum allowed connection limit.', connection_issue: 'TooManyConnections', status: 429,
+    title: 'ConnectionException',
+    detail: 'This stream is currently at the maximum allowed connection limit.',
+    connection_issue: 'TooManyConnections',
+    status: 429,
     type: 'https://api.example.com/2/problems/streaming-connection',
   })
 }

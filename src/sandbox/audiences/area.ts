@@ -32,8 +32,15 @@ export const audiencesArea = defineArea<AudienceState>({
     'audiences.targeted': targeted,
     'audiences.users': (call) => {
       const audience = audienceOf(call)
-      const suppressed = [...call.state.lists.values()].filter((list) => list.accountId === audience.accountId && !list.deleted && list.memberships.size > 0).map((list) => list.memberships)
-      return uploadUsers(call, { memberships: audience.memberships, kind: 'audience', suppressed, echo: { custom_audience_id: audience.id, account_id: audience.accountId } })
+      const suppressed = [...call.state.lists.values()]
+        .filter((list) => list.accountId === audience.accountId && !list.deleted && list.memberships.size > 0)
+        .map((list) => list.memberships)
+      return uploadUsers(call, {
+        memberships: audience.memberships,
+        kind: 'audience',
+        suppressed,
+        echo: { custom_audience_id: audience.id, account_id: audience.accountId },
+      })
     },
     'audiences.estimate': estimateAudience,
     'doNotReachLists.list': listLists,
@@ -41,7 +48,12 @@ export const audiencesArea = defineArea<AudienceState>({
     'doNotReachLists.delete': deleteList,
     'doNotReachLists.users': (call) => {
       const list = listOf(call)
-      return uploadUsers(call, { memberships: list.memberships, kind: 'do-not-reach', suppressed: [], echo: { do_not_reach_list_id: list.id, account_id: list.accountId } })
+      return uploadUsers(call, {
+        memberships: list.memberships,
+        kind: 'do-not-reach',
+        suppressed: [],
+        echo: { do_not_reach_list_id: list.id, account_id: list.accountId },
+      })
     },
   },
   control: {
@@ -52,7 +64,12 @@ export const audiencesArea = defineArea<AudienceState>({
       if (rest[1] === undefined) return { ...found.memberships.count(nowS), digest: membersDigest(found, nowS) }
       if (rest[1] !== 'identifiers') return undefined
       const parts: string[] = []
-      eachLine(found.memberships, nowS, ({ type, value, expiresAt }) => `${type}\t${value}\t${isoSeconds(expiresAt * 1000)}\n`, (text) => parts.push(text))
+      eachLine(
+        found.memberships,
+        nowS,
+        ({ type, value, expiresAt }) => `${type}\t${value}\t${isoSeconds(expiresAt * 1000)}\n`,
+        (text) => parts.push(text),
+      )
       return new ControlText(parts.join(''))
     },
   },
@@ -61,13 +78,21 @@ export const audiencesArea = defineArea<AudienceState>({
 /** SHA-256 over all lines `type TAB value LF` in force, sorted bytewise (interface.md 5). */
 export function membersDigest(audience: Audience, nowS: number): string {
   const digest = createHash('sha256')
-  eachLine(audience.memberships, nowS, ({ type, value }) => `${type}\t${value}\n`, (text) => digest.update(text))
+  eachLine(
+    audience.memberships,
+    nowS,
+    ({ type, value }) => `${type}\t${value}\n`,
+    (text) => digest.update(text),
+  )
   return digest.digest('hex')
 }
 
 function listAudiences(call: AudienceCall): Reply {
   const ids = call.params['custom_audience_ids']
-  const own = [...call.state.audiences.values()].filter((one) => one.accountId === call.account?.id && (!Array.isArray(ids) || ids.includes(one.id)) && matchesPrefix(one.name, call.params['q']))
+  const own = [...call.state.audiences.values()].filter(
+    (one) =>
+      one.accountId === call.account?.id && (!Array.isArray(ids) || ids.includes(one.id)) && matchesPrefix(one.name, call.params['q']),
+  )
   return listReply(call, own, { render: (one) => audienceShape(call, one) })
 }
 
@@ -109,7 +134,10 @@ function listPermissions(call: AudienceCall): Reply {
   const accounts = call.params['granted_account_ids']
   const ids = call.params['tailored_audience_permission_ids']
   const found = [...call.state.permissions.values()].filter(
-    (one) => one.tailored_audience_id === audience.id && (!Array.isArray(accounts) || accounts.includes(one.granted_account_id)) && (!Array.isArray(ids) || ids.includes(one.id)),
+    (one) =>
+      one.tailored_audience_id === audience.id &&
+      (!Array.isArray(accounts) || accounts.includes(one.granted_account_id)) &&
+      (!Array.isArray(ids) || ids.includes(one.id)),
   )
   return listReply(call, found, { sortable: ['created_at', 'updated_at'] })
 }
@@ -120,9 +148,13 @@ function createPermission(call: AudienceCall): Reply {
   const granted = String(call.params['granted_account_id'])
   const inside = call.world.accounts.get(granted)?.business_name === call.account?.business_name
   if (!inside && call.world.switch('share_outside_business') === 'denied')
-    throw adsRefusal('FEATURE_NOT_AVAILABLE', 'The account needs the feature SHARE_AUDIENCE_OUTSIDE_BUSINESS', { parameter: 'granted_account_id' })
+    throw adsRefusal('FEATURE_NOT_AVAILABLE', 'The account needs the feature SHARE_AUDIENCE_OUTSIDE_BUSINESS', {
+      parameter: 'granted_account_id',
+    })
   const now = isoSeconds(call.now)
-  const known = [...call.state.permissions.values()].find((one) => one.tailored_audience_id === audience.id && one.granted_account_id === granted && !one.deleted)
+  const known = [...call.state.permissions.values()].find(
+    (one) => one.tailored_audience_id === audience.id && one.granted_account_id === granted && !one.deleted,
+  )
   if (known !== undefined) {
     known.permission_level = String(call.params['permission_level'])
     known.updated_at = now
@@ -177,14 +209,18 @@ function audienceShape(call: AudienceCall, audience: Audience): Record<string, u
   const { id, name, description, accountId, created_at, updated_at, deleted } = audience
   const size = audience.memberships.count(call.now / 1000).members
   return {
-    id, name, description,
+    id,
+    name,
+    description,
     audience_type: 'CRM',
     audience_size: size >= TARGETABLE_FROM ? size : null,
     targetable: size >= TARGETABLE_FROM,
     reasons_not_targetable: size >= TARGETABLE_FROM ? [] : ['TOO_SMALL'],
     permission_level: 'READ_WRITE',
     owner_account_id: accountId,
-    created_at, updated_at, deleted,
+    created_at,
+    updated_at,
+    deleted,
   }
 }
 
@@ -192,11 +228,15 @@ function listShape(call: AudienceCall, list: Audience): Record<string, unknown> 
   const { id, name, description, created_at, updated_at, deleted } = list
   const size = list.memberships.count(call.now / 1000).members
   return {
-    id, name, description,
+    id,
+    name,
+    description,
     targetable: size >= TARGETABLE_FROM,
     reasons_not_targetable: size >= TARGETABLE_FROM ? [] : ['TOO_SMALL'],
     list_size: size >= TARGETABLE_FROM ? size : null,
-    created_at, updated_at, deleted,
+    created_at,
+    updated_at,
+    deleted,
   }
 }
 
@@ -219,20 +259,29 @@ function audienceOf(call: AudienceCall, reads = false): Audience {
 function permittedAudience(call: AudienceCall): Audience {
   const id = String(call.params['tailored_audience_id'])
   const found = call.state.audiences.get(id)
-  if (found === undefined || found.deleted || found.accountId !== call.account?.id) throw notFound('TAILORED_AUDIENCE_NOT_FOUND', 'tailored_audience_id', id)
+  if (found === undefined || found.deleted || found.accountId !== call.account?.id)
+    throw notFound('TAILORED_AUDIENCE_NOT_FOUND', 'tailored_audience_id', id)
   return found
 }
 
 function listOf(call: AudienceCall): Audience {
   const id = String(call.params['do_not_reach_list_id'])
   const found = call.state.lists.get(id)
-  if (found === undefined || found.deleted || found.accountId !== call.account?.id) throw adsRefusal('NOT_FOUND', `Do not reach list ${id} was not found`, { parameter: 'do_not_reach_list_id' })
+  if (found === undefined || found.deleted || found.accountId !== call.account?.id)
+    throw adsRefusal('NOT_FOUND', `Do not reach list ${id} was not found`, { parameter: 'do_not_reach_list_id' })
   return found
 }
 
 function refuseTakenName(call: AudienceCall, name: string, except: Audience | undefined): void {
-  const taken = [...call.state.audiences.values()].some((one) => one !== except && !one.deleted && one.accountId === call.account?.id && one.name === name)
-  if (taken) throw adsRefusal('INVALID_PARAMETER', `An audience named "${name}" exists already`, { parameter: 'name', value: name, details: 'name is not unique' })
+  const taken = [...call.state.audiences.values()].some(
+    (one) => one !== except && !one.deleted && one.accountId === call.account?.id && one.name === name,
+  )
+  if (taken)
+    throw adsRefusal('INVALID_PARAMETER', `An audience named "${name}" exists already`, {
+      parameter: 'name',
+      value: name,
+      details: 'name is not unique',
+    })
 }
 
 function textOrNull(value: unknown): string | null {

@@ -14,14 +14,19 @@ const MAX_RANGE_MS = 7 * 86_400_000
 export function searchKeywords(call: InsightsCall): Reply {
   const keywords = call.params['keywords'] as readonly string[]
   const negative = (call.params['negative_keywords'] ?? []) as readonly string[]
-  if (keywords.length + negative.length > MAX_KEYWORDS) throw adsRefusals([invalidParameter('keywords', `at most ${MAX_KEYWORDS} keywords in total`, `${keywords.length + negative.length} keywords`)])
+  if (keywords.length + negative.length > MAX_KEYWORDS)
+    throw adsRefusals([
+      invalidParameter('keywords', `at most ${MAX_KEYWORDS} keywords in total`, `${keywords.length + negative.length} keywords`),
+    ])
   const start = Date.parse(String(call.params['start_time']))
   const end = call.params['end_time'] === undefined ? call.now : Date.parse(textOf(call.params['end_time']))
   if (end <= start) throw adsRefusal('INVALID_TIME_WINDOW', 'end_time must be later than start_time', { parameter: 'end_time' })
-  if (end - start > MAX_RANGE_MS) throw adsRefusal('INVALID_TIME_WINDOW', 'start_time and end_time are at most 7 days apart', { parameter: 'start_time' })
+  if (end - start > MAX_RANGE_MS)
+    throw adsRefusal('INVALID_TIME_WINDOW', 'start_time and end_time are at most 7 days apart', { parameter: 'start_time' })
   const stepMs = call.params['granularity'] === 'DAY' ? 86_400_000 : 3_600_000
   const volume: number[] = []
-  for (let at = start; at < end; at += stepMs) volume.push(keywords.reduce((sum, keyword) => sum + (number(`${keyword.toLowerCase()} ${at}`) % 5000), 0))
+  for (let at = start; at < end; at += stepMs)
+    volume.push(keywords.reduce((sum, keyword) => sum + (number(`${keyword.toLowerCase()} ${at}`) % 5000), 0))
   const stem = keywords[0] ?? ''
   const related = Array.from({ length: RELATED }, (_, index) => `${stem} ${WORDS[(number(stem) + index) % WORDS.length] ?? ''}`)
   return ok({ related_keywords: related, tweet_volume: volume })
@@ -33,11 +38,18 @@ export function estimateAudience(call: InsightsCall): Reply {
   const errors: AdsError[] = []
   if (criteria.length === 0) errors.push(invalidParameter('targeting_criteria', 'at least one criterion', ''))
   for (const one of criteria) {
-    const { targeting_type: type, targeting_value: value, operator_type: operator, ...rest } = (typeof one === 'object' && one !== null ? one : {}) as Record<string, unknown>
+    const {
+      targeting_type: type,
+      targeting_value: value,
+      operator_type: operator,
+      ...rest
+    } = (typeof one === 'object' && one !== null ? one : {}) as Record<string, unknown>
     if (typeof type !== 'string') errors.push(missingParameter('targeting_type'))
     if (typeof value !== 'string' && typeof value !== 'number') errors.push(missingParameter('targeting_value'))
-    if (operator !== undefined && !['EQ', 'NE', 'GTE', 'LT'].includes(textOf(operator))) errors.push(invalidParameter('operator_type', 'one of EQ, NE, GTE, LT', operator))
-    for (const name in rest) errors.push({ ...invalidParameter(name, 'a field of a criterion', ''), message: `"${name}" is not a field of a criterion` })
+    if (operator !== undefined && !['EQ', 'NE', 'GTE', 'LT'].includes(textOf(operator)))
+      errors.push(invalidParameter('operator_type', 'one of EQ, NE, GTE, LT', operator))
+    for (const name in rest)
+      errors.push({ ...invalidParameter(name, 'a field of a criterion', ''), message: `"${name}" is not a field of a criterion` })
   }
   if (errors.length > 0) throw adsRefusals(errors)
   delete call.echo['targeting_criteria']
@@ -46,7 +58,9 @@ export function estimateAudience(call: InsightsCall): Reply {
 }
 
 const WORDS =
-  'sale news deals online shop today review price best new live gift ideas near me delivery guide trends size color brand store offers code free summer winter spring autumn kids women men outlet fashion style season week video photo'.split(' ')
+  'sale news deals online shop today review price best new live gift ideas near me delivery guide trends size color brand store offers code free summer winter spring autumn kids women men outlet fashion style season week video photo'.split(
+    ' ',
+  )
 
 function number(text: string): number {
   return Number.parseInt(hash('sha256', text).slice(0, 8), 16)

@@ -107,7 +107,14 @@ export class Memberships {
 
   /** How many users the identifiers in force at `now` make up, and how many there are of each type. */
   count(now: number): { members: number; identifiers: Record<IdentifierType, number> } {
-    const identifiers: Record<IdentifierType, number> = { email: 0, device_id: 0, handle: 0, service_id: 0, phone_number: 0, partner_user_id: 0 }
+    const identifiers: Record<IdentifierType, number> = {
+      email: 0,
+      device_id: 0,
+      handle: 0,
+      service_id: 0,
+      phone_number: 0,
+      partner_user_id: 0,
+    }
     const seen = new Uint8Array(this.#records)
     let members = 0
     for (let record = 0; record < this.#records; record++) {
@@ -168,7 +175,8 @@ export class Memberships {
     const rightAt = this.#at(b)
     const byType = (TYPE_RANK[left[leftAt + TYPE] ?? 0] ?? 0) - (TYPE_RANK[right[rightAt + TYPE] ?? 0] ?? 0)
     if (byType !== 0) return byType
-    if (this.#plain.size > 0 && this.#plain.has(a)) return Buffer.compare(Buffer.from(this.#plain.get(a) ?? ''), Buffer.from(this.#plain.get(b) ?? ''))
+    if (this.#plain.size > 0 && this.#plain.has(a))
+      return Buffer.compare(Buffer.from(this.#plain.get(a) ?? ''), Buffer.from(this.#plain.get(b) ?? ''))
     return left.compare(right, rightAt, rightAt + 32, leftAt, leftAt + 32)
   }
 

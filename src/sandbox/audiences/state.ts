@@ -32,14 +32,31 @@ export interface AudienceState {
 const CREATED = '2026-01-15T12:00:00Z'
 
 export function createAudienceState(_world: World): AudienceState {
-  const fixed = (id: string, name: string): Audience => ({ id, accountId: '18ce54d4x5t', name, description: null, created_at: CREATED, updated_at: CREATED, deleted: false, memberships: new Memberships() })
+  const fixed = (id: string, name: string): Audience => ({
+    id,
+    accountId: '18ce54d4x5t',
+    name,
+    description: null,
+    created_at: CREATED,
+    updated_at: CREATED,
+    deleted: false,
+    memberships: new Memberships(),
+  })
   return {
     audiences: new Map([['1nmth', fixed('1nmth', 'Sandbox audience')]]),
     lists: new Map([['2dnr', fixed('2dnr', 'Do Not Reach List')]]),
     permissions: new Map([
       [
         '1perm',
-        { id: '1perm', tailored_audience_id: '1nmth', granted_account_id: '18ce54aymz3', permission_level: 'READ_ONLY', created_at: CREATED, updated_at: CREATED, deleted: false },
+        {
+          id: '1perm',
+          tailored_audience_id: '1nmth',
+          granted_account_id: '18ce54aymz3',
+          permission_level: 'READ_ONLY',
+          created_at: CREATED,
+          updated_at: CREATED,
+          deleted: false,
+        },
       ],
     ]),
   }
@@ -47,6 +64,7 @@ export function createAudienceState(_world: World): AudienceState {
 
 /** structuredClone knows nothing of Memberships. */
 export function cloneAudienceState(state: AudienceState): AudienceState {
-  const cloneAll = (map: Map<string, Audience>): Map<string, Audience> => new Map([...map].map(([id, one]) => [id, { ...one, memberships: one.memberships.clone() }]))
+  const cloneAll = (map: Map<string, Audience>): Map<string, Audience> =>
+    new Map([...map].map(([id, one]) => [id, { ...one, memberships: one.memberships.clone() }]))
   return { audiences: cloneAll(state.audiences), lists: cloneAll(state.lists), permissions: structuredClone(state.permissions) }
 }

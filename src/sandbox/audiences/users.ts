@@ -35,7 +35,11 @@ const LIST_TYPES: readonly string[] = ['email', 'phone_number'] satisfies Identi
 const HEX = /^[0-9a-f]{64}$/
 const ANY_HEX = /^[0-9a-fA-F]{64}$/
 /** Digests of nothing and of placeholders: whoever sends them hashed junk. */
-const JUNK: ReadonlySet<string> = new Set(['', ' ', 'null', 'undefined', 'none', 'n/a', 'na', 'unknown', '0', '-', 'nan', 'test', 'test@test.com'].map((text) => hash('sha256', text)))
+const JUNK: ReadonlySet<string> = new Set(
+  ['', ' ', 'null', 'undefined', 'none', 'n/a', 'na', 'unknown', '0', '-', 'nan', 'test', 'test@test.com'].map((text) =>
+    hash('sha256', text),
+  ),
+)
 
 export function uploadUsers(call: UsersCall, list: UserList): Reply {
   const errors: AdsError[][] = []
@@ -43,7 +47,8 @@ export function uploadUsers(call: UsersCall, list: UserList): Reply {
   const wrong = errors.some((one) => one.length > 0)
   if (!wrong || call.world.switch('partial_apply') === 'on') applyAll(call, list, operations)
   const request = operations.map((operation, index) => echoOf(call, list, operation, index))
-  if (wrong) throw jsonRefusal(400, { operation_errors: call.world.switch('operation_errors') === 'aligned' ? errors : flat(errors), request })
+  if (wrong)
+    throw jsonRefusal(400, { operation_errors: call.world.switch('operation_errors') === 'aligned' ? errors : flat(errors), request })
   return answer(call, list, operations as readonly Operation[], request)
 }
 
@@ -61,7 +66,14 @@ function readOperations(call: UsersCall, list: UserList, errors: AdsError[][]): 
   })
 }
 
-function readOperation(call: UsersCall, list: UserList, input: unknown, nowS: number, firstUser: number, errors: AdsError[]): Operation | undefined {
+function readOperation(
+  call: UsersCall,
+  list: UserList,
+  input: unknown,
+  nowS: number,
+  firstUser: number,
+  errors: AdsError[],
+): Operation | undefined {
   if (!isObject(input)) return void errors.push(invalidParameter('operation', 'object', ''))
   for (const name in input) if (name !== 'operation_type' && name !== 'params') errors.push(unknownField(name))
   const type = input['operation_type']
@@ -70,7 +82,9 @@ function readOperation(call: UsersCall, list: UserList, input: unknown, nowS: nu
   const params = input['params']
   if (params === undefined) return void errors.push(missingParameter('params'))
   if (!isObject(params)) return void errors.push(invalidParameter('params', 'object', ''))
-  for (const name in params) if (name !== 'users' && name !== 'expires_at' && (name !== 'effective_at' || list.kind === 'do-not-reach')) errors.push(unknownField(name))
+  for (const name in params)
+    if (name !== 'users' && name !== 'expires_at' && (name !== 'effective_at' || list.kind === 'do-not-reach'))
+      errors.push(unknownField(name))
   const effectiveAt = time(params['effective_at'], 'effective_at', errors)
   const expiresAt = time(params['expires_at'], 'expires_at', errors)
   if (type !== 'Delete') checkTimes(call, list, { nowS, effectiveAt, expiresAt }, errors)
@@ -83,7 +97,12 @@ function readOperation(call: UsersCall, list: UserList, input: unknown, nowS: nu
   return { type, users: users as User[], effectiveAt, expiresAt, firstUser }
 }
 
-function checkTimes(call: UsersCall, list: UserList, times: { nowS: number; effectiveAt: number | undefined; expiresAt: number | undefined }, errors: AdsError[]): void {
+function checkTimes(
+  call: UsersCall,
+  list: UserList,
+  times: { nowS: number; effectiveAt: number | undefined; expiresAt: number | undefined },
+  errors: AdsError[],
+): void {
   const { nowS, effectiveAt, expiresAt } = times
   if (expiresAt === undefined) {
     if (list.kind === 'do-not-reach' && call.world.switch('dnr_expires_at') === 'required') errors.push(missingParameter('expires_at'))
@@ -91,7 +110,13 @@ function checkTimes(call: UsersCall, list: UserList, times: { nowS: number; effe
   }
   if (expiresAt <= (effectiveAt ?? nowS)) {
     call.world.violation('expires_before_effective', 'expires_at is not later than effective_at')
-    errors.push(invalidParameter('expires_at', effectiveAt === undefined ? 'time later than now' : 'time later than effective_at', isoSeconds(expiresAt * 1000)))
+    errors.push(
+      invalidParameter(
+        'expires_at',
+        effectiveAt === undefined ? 'time later than now' : 'time later than effective_at',
+        isoSeconds(expiresAt * 1000),
+      ),
+    )
   } else if (list.kind === 'do-not-reach' && expiresAt * 1000 > addMonths(call.now, DEFAULT_MONTHS))
     errors.push(invalidParameter('expires_at', 'time under 13 months ahead', isoSeconds(expiresAt * 1000)))
 }
@@ -116,7 +141,8 @@ function checkUser(call: UsersCall, list: UserList, user: unknown, errors: AdsEr
     for (const value of values as unknown[]) {
       count++
       if (typeof value === 'string' && (type === 'partner_user_id' ? value !== '' && value.length <= 1000 : HEX.test(value))) {
-        if (type === 'partner_user_id' && (looksLikeEmail(value) || looksLikePhone(value))) call.world.violation('raw_identifier', 'partner_user_id looks like an email or phone')
+        if (type === 'partner_user_id' && (looksLikeEmail(value) || looksLikePhone(value)))
+          call.world.violation('raw_identifier', 'partner_user_id looks like an email or phone')
         if (JUNK.has(value)) call.world.violation('junk_digest', `${type} is the digest of an empty or placeholder value`)
         continue
       }
@@ -130,14 +156,16 @@ function checkUser(call: UsersCall, list: UserList, user: unknown, errors: AdsEr
 function checkOddValue(call: UsersCall, type: string, value: unknown, errors: AdsError[]): void {
   call.world.violation('digest_not_64_lower_hex', `${type} is not 64 lower-case hex digits`)
   if (typeof value === 'string' && ANY_HEX.test(value)) return
-  if (typeof value === 'string' && (looksLikeEmail(value) || looksLikePhone(value))) call.world.violation('raw_identifier', `${type} looks like an email or phone`)
+  if (typeof value === 'string' && (looksLikeEmail(value) || looksLikePhone(value)))
+    call.world.violation('raw_identifier', `${type} looks like an email or phone`)
   errors.push({ ...invalidParameter(type, 'SHA-256 in hex', ''), message: `Expected SHA-256 in hex for ${type}` })
 }
 
 /** Where no identifier belongs: is one there in clear? */
 function noteRaw(call: UsersCall, value: unknown): void {
   const texts = Array.isArray(value) ? (value as unknown[]) : [value]
-  if (texts.some((text) => typeof text === 'string' && (looksLikeEmail(text) || looksLikePhone(text)))) call.world.violation('raw_identifier', 'a field that is none of the identifiers looks like an email or phone')
+  if (texts.some((text) => typeof text === 'string' && (looksLikeEmail(text) || looksLikePhone(text))))
+    call.world.violation('raw_identifier', 'a field that is none of the identifiers looks like an email or phone')
 }
 
 function applyAll(call: UsersCall, list: UserList, operations: readonly (Operation | undefined)[]): void {
@@ -160,7 +188,13 @@ function applyAll(call: UsersCall, list: UserList, operations: readonly (Operati
 }
 
 /** All identifiers of a user object belong together from now on; `replace`: and nothing else does. */
-function updateUser(call: UsersCall, list: UserList, user: User, times: { effectiveAt: number; expiresAt: number }, replaces: boolean): void {
+function updateUser(
+  call: UsersCall,
+  list: UserList,
+  user: User,
+  times: { effectiveAt: number; expiresAt: number },
+  replaces: boolean,
+): void {
   const { memberships } = list
   let first = -1
   if (replaces) deleteUser(memberships, user, true)
@@ -196,7 +230,8 @@ function noteSuppressed(call: UsersCall, list: UserList, number: number, key: Bu
     if (record === -1) continue
     const { effectiveAt, expiresAt } = memberships.member(record)
     const nowS = call.now / 1000
-    if (effectiveAt <= nowS && expiresAt > nowS) call.world.violation('update_of_suppressed', `an ${IDENTIFIER_TYPES[number] ?? ''} on the do-not-reach list was added to an audience`)
+    if (effectiveAt <= nowS && expiresAt > nowS)
+      call.world.violation('update_of_suppressed', `an ${IDENTIFIER_TYPES[number] ?? ''} on the do-not-reach list was added to an audience`)
   }
 }
 
@@ -204,7 +239,12 @@ function noteSuppressed(call: UsersCall, list: UserList, number: number, key: Bu
 function answer(call: UsersCall, list: UserList, operations: readonly Operation[], request: unknown): Reply {
   const basis = call.world.switch('count_basis')
   const results = operations.map(({ users }) => {
-    const count = basis === 'users' ? users.length : basis === 'operations' ? 1 : users.reduce((sum, user) => sum + Object.values(user).reduce((all, values) => all + values.length, 0), 0)
+    const count =
+      basis === 'users'
+        ? users.length
+        : basis === 'operations'
+          ? 1
+          : users.reduce((sum, user) => sum + Object.values(user).reduce((all, values) => all + values.length, 0), 0)
     return { success_count: count, total_count: count }
   })
   const form = list.kind === 'do-not-reach' ? 'array' : call.world.switch('audience_users_response')
@@ -245,7 +285,11 @@ function time(value: unknown, name: string, errors: AdsError[]): number | undefi
 
 function unknownField(name: string): AdsError {
   const shown = looksLikeEmail(name) ? 'a field' : `"${name.slice(0, 40)}"`
-  return { code: 'INVALID_PARAMETER', message: `${shown} is not a field of this operation`, parameter: looksLikeEmail(name) ? 'users' : name.slice(0, 40) }
+  return {
+    code: 'INVALID_PARAMETER',
+    message: `${shown} is not a field of this operation`,
+    parameter: looksLikeEmail(name) ? 'users' : name.slice(0, 40),
+  }
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -25,7 +25,11 @@ function requestToken(call: AuthCall): Reply {
   if (/[^\x20-\x7e]/.test(call.oauth.get('oauth_nonce') ?? '')) throw coreRefusal(401, 32, 'Could not authenticate you.')
   const callback = String(call.params['oauth_callback'])
   if (callback !== 'oob' && !isLoopbackUrl(callback))
-    throw coreRefusal(403, 415, 'Callback URL not approved for this client application. Approved callback URLs can be adjusted in your application settings')
+    throw coreRefusal(
+      403,
+      415,
+      'Callback URL not approved for this client application. Approved callback URLs can be adjusted in your application settings',
+    )
   const token: RequestToken = {
     token: randomText(call.world, 27),
     secret: randomText(call.world, 32),
@@ -49,12 +53,14 @@ function authorize(call: AuthCall, remembers: boolean): Reply {
   const screenName = typeof call.params['screen_name'] === 'string' ? call.params['screen_name'] : ''
   const forceLogin = call.params['force_login'] === true
   const user = [...call.world.users.values()].find((one) => one.screenName === (screenName || 'sandbox').replace(/^@/, ''))
-  const decision = call.query.get('decision') ?? (remembers && !forceLogin && user !== undefined && call.state.granted.has(user.id) ? 'allow' : undefined)
+  const decision =
+    call.query.get('decision') ?? (remembers && !forceLogin && user !== undefined && call.state.granted.has(user.id) ? 'allow' : undefined)
   if (decision === 'deny') {
     token.state = 'denied'
     return token.callback === 'oob' ? html(deniedPage()) : redirect(token.callback, { denied: token.token })
   }
-  if (decision !== 'allow' || user === undefined) return html(authorizationPage({ token, path: call.endpoint.path, screenName, forceLogin }))
+  if (decision !== 'allow' || user === undefined)
+    return html(authorizationPage({ token, path: call.endpoint.path, screenName, forceLogin }))
   token.state = 'allowed'
   token.userId = user.id
   call.state.granted.add(user.id)
@@ -72,7 +78,13 @@ function accessToken(call: AuthCall): Reply {
   if (token === undefined || user === undefined || token.state !== 'allowed' || token.verifier !== call.params['oauth_verifier'])
     throw coreRefusal(401, 32, 'Could not authenticate you.')
   token.state = 'used'
-  const access = { token: `${user.id}-${randomText(call.world, 40)}`, secret: randomText(call.world, 45), userId: user.id, access: token.access, active: true }
+  const access = {
+    token: `${user.id}-${randomText(call.world, 40)}`,
+    secret: randomText(call.world, 45),
+    userId: user.id,
+    access: token.access,
+    active: true,
+  }
   call.state.accessTokens.set(access.token, access)
   return form({ oauth_token: access.token, oauth_token_secret: access.secret, user_id: user.id, screen_name: user.screenName })
 }
@@ -94,7 +106,8 @@ function invalidateBearer(call: AuthCall): Reply {
   const { bearer } = call.state
   const given = String(call.params['access_token'])
   // A form or query decodes the escapes of the token; both spellings name it.
-  if (bearer === null || (given !== bearer && given !== decodeURIComponent(bearer))) throw coreRefusal(403, 99, 'Unable to verify your credentials', 'authenticity_token_error')
+  if (bearer === null || (given !== bearer && given !== decodeURIComponent(bearer)))
+    throw coreRefusal(403, 99, 'Unable to verify your credentials', 'authenticity_token_error')
   call.state.deadBearers.add(bearer)
   call.state.bearer = null
   return { kind: 'json', body: { access_token: bearer } }

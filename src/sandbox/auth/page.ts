@@ -24,7 +24,10 @@ export function authorizationPage({ token, path, screenName, forceLogin }: Autho
 
 /** Out-of-band mode: the person types the PIN into the application. */
 export function pinPage(pin: string): string {
-  return page('Access granted', `<p>Type this PIN into the application:</p>\n<p><kbd aria-labelledby="code-desc"><code id="oauth_pin">${pin}</code></kbd></p>`)
+  return page(
+    'Access granted',
+    `<p>Type this PIN into the application:</p>\n<p><kbd aria-labelledby="code-desc"><code id="oauth_pin">${pin}</code></kbd></p>`,
+  )
 }
 
 export function deniedPage(): string {

@@ -34,7 +34,9 @@ export interface AuthState {
 export function createAuthState(world: World): AuthState {
   const { accessToken, accessTokenSecret } = world.credentials
   return {
-    accessTokens: new Map([[accessToken, { token: accessToken, secret: accessTokenSecret, userId: '1001', access: 'write', active: true }]]),
+    accessTokens: new Map([
+      [accessToken, { token: accessToken, secret: accessTokenSecret, userId: '1001', access: 'write', active: true }],
+    ]),
     requestTokens: new Map(),
     bearer: null,
     deadBearers: new Set(),

@@ -11,7 +11,8 @@ export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
   'accounts.list': (call) => {
     const ids = listOf(call, 'account_ids')
     const mine = [...call.world.accounts.values()].filter(
-      (account) => account.userIds.includes(call.user?.id ?? '') && passes(ids, account.id) && matchesPrefix(account.name, call.params['q']),
+      (account) =>
+        account.userIds.includes(call.user?.id ?? '') && passes(ids, account.id) && matchesPrefix(account.name, call.params['q']),
     )
     return listReply(call, mine, { render: toWire })
   },
@@ -20,8 +21,19 @@ export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
     const id = call.world.newShortId()
     const { created_at, updated_at, deleted } = stamp(call)
     const account: SandboxAccount = {
-      id, name: `Sandbox account ${id}`, business_name: null, business_id: null, timezone: 'UTC', timezone_switch_at: created_at, approval_status: 'ACCEPTED', industry_type: 'OTHER',
-      created_at, updated_at, deleted, userIds: [call.user?.id ?? ''], currency: 'USD',
+      id,
+      name: `Sandbox account ${id}`,
+      business_name: null,
+      business_id: null,
+      timezone: 'UTC',
+      timezone_switch_at: created_at,
+      approval_status: 'ACCEPTED',
+      industry_type: 'OTHER',
+      created_at,
+      updated_at,
+      deleted,
+      userIds: [call.user?.id ?? ''],
+      currency: 'USD',
     }
     call.world.accounts.set(id, account)
     return { kind: 'ads', data: [toWire(account)], nextCursor: null }
@@ -43,11 +55,15 @@ export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
   'accountApps.list': (call) => listReply(call, recordsOf(call, call.state.apps).values()),
   'accountHistory.list': (call) => {
     const [start, end] = [String(call.params['start_time']), String(call.params['end_time'])]
-    if (end <= start) throw adsRefusals([{ ...invalidParameter('end_time', 'a time later than start_time', end), code: 'INVALID_TIME_WINDOW' }])
+    if (end <= start)
+      throw adsRefusals([{ ...invalidParameter('end_time', 'a time later than start_time', end), code: 'INVALID_TIME_WINDOW' }])
     const user = call.params['user_id']
     const entries = (call.state.history.get(call.account!.id) ?? []).filter(
       (entry) =>
-        entry.entity === call.params['entity_type'] && entry.entity_id === call.params['entity_id'] && entry.change_time >= start && entry.change_time < end &&
+        entry.entity === call.params['entity_type'] &&
+        entry.entity_id === call.params['entity_id'] &&
+        entry.change_time >= start &&
+        entry.change_time < end &&
         (user === undefined || entry.change_by.user_id === String(user)),
     )
     const places = new Map(entries.map((entry, index) => [entry, String(index)]))
@@ -58,7 +74,10 @@ export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
     const countries = (listOf(call, 'country_codes') ?? []).map((code) => code.toUpperCase())
     const bad = countries.find((code) => !/^[A-Z]{2}$/.test(code))
     if (bad !== undefined) throw adsRefusals([invalidParameter('country_codes', 'ISO 3166-1 alpha-2 codes', bad)])
-    return listReply(call, curatedCategories.filter((category) => category.country_codes.some((code) => countries.includes(code))))
+    return listReply(
+      call,
+      curatedCategories.filter((category) => category.country_codes.some((code) => countries.includes(code))),
+    )
   },
   'curatedCategories.get': (call) => {
     const id = String(call.params['curated_category_id'])
@@ -77,10 +96,12 @@ export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
     call.state.features.set(call.account!.id, features)
     return ok(features)
   },
-  'lineItemPlacements.list': (call) => ok(placements.filter((one) => call.params['product_type'] === undefined || one.product_type === call.params['product_type'])),
+  'lineItemPlacements.list': (call) =>
+    ok(placements.filter((one) => call.params['product_type'] === undefined || one.product_type === call.params['product_type'])),
 
   'lineItemCuratedCategories.list': (call) => listReply(call, recordsOf(call, call.state.lineItemCategories).values()),
-  'lineItemCuratedCategories.get': (call) => ok(findRecord(call, call.state.lineItemCategories, 'line_item_curated_category_id', 'NOT_FOUND')),
+  'lineItemCuratedCategories.get': (call) =>
+    ok(findRecord(call, call.state.lineItemCategories, 'line_item_curated_category_id', 'NOT_FOUND')),
   'lineItemCuratedCategories.create': (call) => {
     const record: LineItemCategory = { id: '', line_item_id: '', curated_category_id: '', ...stamp(call) }
     setCategory(call, record)
@@ -94,7 +115,8 @@ export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
     record.updated_at = isoSeconds(call.now)
     return ok(record)
   },
-  'lineItemCuratedCategories.delete': (call) => ok(deleteRecord(call, call.state.lineItemCategories, 'line_item_curated_category_id', 'NOT_FOUND')),
+  'lineItemCuratedCategories.delete': (call) =>
+    ok(deleteRecord(call, call.state.lineItemCategories, 'line_item_curated_category_id', 'NOT_FOUND')),
 }
 
 /** Without what only the sandbox knows. */
@@ -119,7 +141,8 @@ function setCategory(call: Call<CampaignsState>, record: LineItemCategory): void
   const { line_item_id: itemId = record.line_item_id, curated_category_id: categoryId = record.curated_category_id } = call.params
   const item = recordsOf(call, call.state.lineItems).get(String(itemId))
   if (item === undefined || item.deleted) throw notFound('LINE_ITEM_NOT_FOUND', 'line_item_id', String(itemId))
-  if (!curatedCategories.some((category) => category.id === categoryId)) throw notFound('NOT_FOUND', 'curated_category_id', String(categoryId))
+  if (!curatedCategories.some((category) => category.id === categoryId))
+    throw notFound('NOT_FOUND', 'curated_category_id', String(categoryId))
   record.line_item_id = String(itemId)
   record.curated_category_id = String(categoryId)
 }

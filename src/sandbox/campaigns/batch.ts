@@ -33,7 +33,10 @@ const LINE_ITEMS: Kind = {
 }
 const TARGETING: Kind = {
   limit: 500,
-  steps: { Create: { endpoint: 'targetingCriteria.create', run: createCriterion }, Delete: { endpoint: 'targetingCriteria.delete', run: deleteCriterion } },
+  steps: {
+    Create: { endpoint: 'targetingCriteria.create', run: createCriterion },
+    Delete: { endpoint: 'targetingCriteria.delete', run: deleteCriterion },
+  },
 }
 
 export const batchHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
@@ -50,7 +53,8 @@ interface Operation {
 function runBatch(call: Call<CampaignsState>, kind: Kind): Reply {
   if (!Array.isArray(call.body)) throw adsRefusal('INVALID_PARAMETER', 'Expected a JSON array of operations')
   const items: readonly unknown[] = call.body
-  if (items.length > kind.limit) throw adsRefusal('REQUEST_TOO_COMPLEX', `at most ${kind.limit} operations in a request, got ${items.length}`)
+  if (items.length > kind.limit)
+    throw adsRefusal('REQUEST_TOO_COMPLEX', `at most ${kind.limit} operations in a request, got ${items.length}`)
   const before = structuredClone(call.state)
   const data: unknown[] = []
   const errors: (readonly AdsError[])[] = []
@@ -74,19 +78,35 @@ function runBatch(call: Call<CampaignsState>, kind: Kind): Reply {
   return { kind: 'ads', data, request }
 }
 
-function runOne(call: Call<CampaignsState>, kind: Kind, item: unknown): { readonly data: unknown } | { readonly errors: readonly AdsError[] } {
-  if (typeof item !== 'object' || item === null || Array.isArray(item)) return { errors: [invalidParameter('operation', 'an object', item)] }
+function runOne(
+  call: Call<CampaignsState>,
+  kind: Kind,
+  item: unknown,
+): { readonly data: unknown } | { readonly errors: readonly AdsError[] } {
+  if (typeof item !== 'object' || item === null || Array.isArray(item))
+    return { errors: [invalidParameter('operation', 'an object', item)] }
   const { operation_type: type, params, ...rest } = item as Record<string, unknown>
   const extra = Object.keys(rest)
-  if (extra.length > 0) return { errors: extra.map((name) => ({ ...invalidParameter(name, 'operation_type or params', ''), message: `"${name}" is not a field of an operation` })) }
+  if (extra.length > 0)
+    return {
+      errors: extra.map((name) => ({
+        ...invalidParameter(name, 'operation_type or params', ''),
+        message: `"${name}" is not a field of an operation`,
+      })),
+    }
   if (type === undefined) return { errors: [missingParameter('operation_type')] }
   const step = typeof type === 'string' && Object.hasOwn(kind.steps, type) ? kind.steps[type] : undefined
   if (step === undefined) return { errors: [invalidParameter('operation_type', Object.keys(kind.steps).join(', '), type)] }
-  if (typeof params !== 'object' || params === null || Array.isArray(params)) return { errors: [params === undefined ? missingParameter('params') : invalidParameter('params', 'an object', params)] }
+  if (typeof params !== 'object' || params === null || Array.isArray(params))
+    return { errors: [params === undefined ? missingParameter('params') : invalidParameter('params', 'an object', params)] }
   return runStep(call, step, params as Record<string, unknown>)
 }
 
-function runStep(call: Call<CampaignsState>, step: { readonly endpoint: string; readonly run: Step }, params: Record<string, unknown>): { readonly data: unknown } | { readonly errors: readonly AdsError[] } {
+function runStep(
+  call: Call<CampaignsState>,
+  step: { readonly endpoint: string; readonly run: Step },
+  params: Record<string, unknown>,
+): { readonly data: unknown } | { readonly errors: readonly AdsError[] } {
   // Named by this file, so the contract holds it.
   const endpoint = findEndpoint(step.endpoint)!
   const path: Record<string, string> = { account_id: call.account!.id }

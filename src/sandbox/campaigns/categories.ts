@@ -32,13 +32,47 @@ export interface CuratedCategory {
 const made = { created_at: '2026-01-15T12:00:00Z', updated_at: '2026-01-15T12:00:00Z' }
 
 export const curatedCategories: readonly CuratedCategory[] = [
-  { id: 'b0xt', name: 'Kitchen and cooking', description: 'Cooks and bakers at work.', country_codes: ['US', 'GB'], publisher_user_ids: ['2001', '2002'], videos_monetized_in_last_thirty_days: 1250, ...made },
-  { id: 'b0xu', name: 'Outdoor sports', description: 'Running, climbing, cycling.', country_codes: ['US', 'DE', 'FR'], publisher_user_ids: ['2003'], videos_monetized_in_last_thirty_days: 830, ...made },
-  { id: 'b0xv', name: 'Home design', description: 'Rooms and how they were made.', country_codes: ['DE'], publisher_user_ids: ['2004', '2005'], videos_monetized_in_last_thirty_days: 410, ...made },
+  {
+    id: 'b0xt',
+    name: 'Kitchen and cooking',
+    description: 'Cooks and bakers at work.',
+    country_codes: ['US', 'GB'],
+    publisher_user_ids: ['2001', '2002'],
+    videos_monetized_in_last_thirty_days: 1250,
+    ...made,
+  },
+  {
+    id: 'b0xu',
+    name: 'Outdoor sports',
+    description: 'Running, climbing, cycling.',
+    country_codes: ['US', 'DE', 'FR'],
+    publisher_user_ids: ['2003'],
+    videos_monetized_in_last_thirty_days: 830,
+    ...made,
+  },
+  {
+    id: 'b0xv',
+    name: 'Home design',
+    description: 'Rooms and how they were made.',
+    country_codes: ['DE'],
+    publisher_user_ids: ['2004', '2005'],
+    videos_monetized_in_last_thirty_days: 410,
+    ...made,
+  },
 ]
 
 export const placements: readonly { readonly product_type: string; readonly placements: readonly (readonly string[])[] }[] = [
-  { product_type: 'PROMOTED_TWEETS', placements: [['ALL_ON_SERVICE'], ['SERVICE_PROFILE'], ['SERVICE_SEARCH'], ['SERVICE_TIMELINE'], ['ALL_ON_SERVICE', 'PUBLISHER_NETWORK'], ['PUBLISHER_NETWORK']] },
+  {
+    product_type: 'PROMOTED_TWEETS',
+    placements: [
+      ['ALL_ON_SERVICE'],
+      ['SERVICE_PROFILE'],
+      ['SERVICE_SEARCH'],
+      ['SERVICE_TIMELINE'],
+      ['ALL_ON_SERVICE', 'PUBLISHER_NETWORK'],
+      ['PUBLISHER_NETWORK'],
+    ],
+  },
   { product_type: 'PROMOTED_ACCOUNT', placements: [['ALL_ON_SERVICE'], ['SERVICE_TIMELINE']] },
   { product_type: 'MEDIA', placements: [['ALL_ON_SERVICE'], ['PUBLISHER_NETWORK']] },
 ]

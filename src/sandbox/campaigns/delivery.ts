@@ -6,7 +6,15 @@ import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refu
 import { isoSeconds } from '../timestamps.ts'
 import { remember } from './history.ts'
 import { tooMany } from './lineItemRules.ts'
-import { campaignReasons, type Campaign, type CampaignsState, type FundingInstrument, type LineItem, type PromotedTweet, type TargetingCriterion } from './state.ts'
+import {
+  campaignReasons,
+  type Campaign,
+  type CampaignsState,
+  type FundingInstrument,
+  type LineItem,
+  type PromotedTweet,
+  type TargetingCriterion,
+} from './state.ts'
 
 /** Whether a post can be promoted; the posts area knows. */
 export type PostExists = (world: World, tweetId: string) => boolean
@@ -16,10 +24,12 @@ export function deliveryHandlers(postExists: PostExists): Readonly<Record<string
     'campaigns.list': (call) => {
       const [ids, funding] = [listOf(call, 'campaign_ids'), listOf(call, 'funding_instrument_ids')]
       const found = [...recordsOf(call, call.state.campaigns).values()].filter(
-        (campaign) => passes(ids, campaign.id) && passes(funding, campaign.funding_instrument_id) && matchesPrefix(campaign.name, call.params['q']),
+        (campaign) =>
+          passes(ids, campaign.id) && passes(funding, campaign.funding_instrument_id) && matchesPrefix(campaign.name, call.params['q']),
       )
       return listReply(call, found, {
-        sortable: ['created_at', 'updated_at', 'name', 'daily_budget_amount_local_micro', 'total_budget_amount_local_micro'], render: (campaign) => campaignWire(call, campaign),
+        sortable: ['created_at', 'updated_at', 'name', 'daily_budget_amount_local_micro', 'total_budget_amount_local_micro'],
+        render: (campaign) => campaignWire(call, campaign),
       })
     },
     'campaigns.get': (call) => ok(campaignWire(call, findRecord(call, call.state.campaigns, 'campaign_id', 'CAMPAIGN_NOT_FOUND'))),
@@ -29,19 +39,30 @@ export function deliveryHandlers(postExists: PostExists): Readonly<Record<string
 
     'fundingInstruments.list': (call) => {
       const ids = listOf(call, 'funding_instrument_ids')
-      return listReply(call, [...recordsOf(call, call.state.funding).values()].filter((one) => passes(ids, one.id)), {
-        sortable: ['created_at', 'updated_at', 'start_time', 'end_time', 'funded_amount_local_micro'],
-      })
+      return listReply(
+        call,
+        [...recordsOf(call, call.state.funding).values()].filter((one) => passes(ids, one.id)),
+        {
+          sortable: ['created_at', 'updated_at', 'start_time', 'end_time', 'funded_amount_local_micro'],
+        },
+      )
     },
     'fundingInstruments.get': (call) => ok(findRecord(call, call.state.funding, 'funding_instrument_id', 'FUNDING_INSTRUMENT_NOT_FOUND')),
     'fundingInstruments.create': (call) => ok(createFunding(call)),
-    'fundingInstruments.delete': (call) => ok(deleteRecord(call, call.state.funding, 'funding_instrument_id', 'FUNDING_INSTRUMENT_NOT_FOUND')),
+    'fundingInstruments.delete': (call) =>
+      ok(deleteRecord(call, call.state.funding, 'funding_instrument_id', 'FUNDING_INSTRUMENT_NOT_FOUND')),
 
     'promotedTweets.list': (call) => {
       const [items, ids] = [listOf(call, 'line_item_ids'), listOf(call, 'promoted_tweet_ids')]
-      return listReply(call, [...recordsOf(call, call.state.promotedTweets).values()].filter((one) => passes(items, one.line_item_id) && passes(ids, one.id) && isShown(call, one)), {
-        sortable: ['created_at', 'updated_at'],
-      })
+      return listReply(
+        call,
+        [...recordsOf(call, call.state.promotedTweets).values()].filter(
+          (one) => passes(items, one.line_item_id) && passes(ids, one.id) && isShown(call, one),
+        ),
+        {
+          sortable: ['created_at', 'updated_at'],
+        },
+      )
     },
     'promotedTweets.get': (call) => {
       const promoted = findRecord(call, call.state.promotedTweets, 'promoted_tweet_id', 'PROMOTED_TWEET_NOT_FOUND')
@@ -60,9 +81,13 @@ export function deliveryHandlers(postExists: PostExists): Readonly<Record<string
 
     'targetingCriteria.list': (call) => {
       const items = listOf(call, 'line_item_ids')
-      return listReply(call, [...recordsOf(call, call.state.targeting).values()].filter((one) => passes(items, one.line_item_id)))
+      return listReply(
+        call,
+        [...recordsOf(call, call.state.targeting).values()].filter((one) => passes(items, one.line_item_id)),
+      )
     },
-    'targetingCriteria.get': (call) => ok(findRecord(call, call.state.targeting, 'targeting_criterion_id', 'TARGETING_CRITERION_NOT_FOUND')),
+    'targetingCriteria.get': (call) =>
+      ok(findRecord(call, call.state.targeting, 'targeting_criterion_id', 'TARGETING_CRITERION_NOT_FOUND')),
     'targetingCriteria.create': (call) => ok(createCriterion(call)),
     'targetingCriteria.delete': (call) => ok(deleteCriterion(call)),
   }
@@ -72,7 +97,9 @@ export function deliveryHandlers(postExists: PostExists): Readonly<Record<string
 export function campaignWire(call: Call<CampaignsState>, campaign: Campaign): Record<string, unknown> {
   const reasons = campaignReasons(call.state, call.account!.id, campaign)
   return {
-    ...campaign, servable: reasons.length === 0, reasons_not_servable: reasons,
+    ...campaign,
+    servable: reasons.length === 0,
+    reasons_not_servable: reasons,
     effective_status: reasons.length === 0 ? 'RUNNING' : campaign.entity_status === 'PAUSED' ? 'PAUSED' : reasons[0],
   }
 }
@@ -82,8 +109,15 @@ export function createCampaign(call: Call<CampaignsState>): Campaign {
   const funding = recordsOf(call, call.state.funding).get(fundingId)
   if (funding === undefined || funding.deleted) throw notFound('FUNDING_INSTRUMENT_NOT_FOUND', 'funding_instrument_id', fundingId)
   const campaign: Campaign = {
-    id: '', name: '', funding_instrument_id: fundingId, entity_status: 'ACTIVE', budget_optimization: 'CAMPAIGN', daily_budget_amount_local_micro: null,
-    total_budget_amount_local_micro: null, currency: funding.currency, ...stamp(call),
+    id: '',
+    name: '',
+    funding_instrument_id: fundingId,
+    entity_status: 'ACTIVE',
+    budget_optimization: 'CAMPAIGN',
+    daily_budget_amount_local_micro: null,
+    total_budget_amount_local_micro: null,
+    currency: funding.currency,
+    ...stamp(call),
   }
   changeCampaign(call, campaign)
   const active = [...recordsOf(call, call.state.campaigns).values()].filter((one) => !one.deleted && one.entity_status === 'ACTIVE')
@@ -111,20 +145,35 @@ export function deleteCampaign(call: Call<CampaignsState>): Campaign {
 
 function changeCampaign(call: Call<CampaignsState>, campaign: Campaign): void {
   const next: Campaign & Record<string, unknown> = { ...campaign }
-  for (const name of ['name', 'budget_optimization', 'daily_budget_amount_local_micro', 'total_budget_amount_local_micro', 'entity_status']) {
+  for (const name of [
+    'name',
+    'budget_optimization',
+    'daily_budget_amount_local_micro',
+    'total_budget_amount_local_micro',
+    'entity_status',
+  ]) {
     if (call.given.has(name) && call.params[name] !== undefined) next[name] = call.params[name]
   }
   const { daily_budget_amount_local_micro: daily, total_budget_amount_local_micro: total } = next
-  if (daily !== null && total !== null && daily > total) throw adsRefusals([invalidParameter('daily_budget_amount_local_micro', 'at most total_budget_amount_local_micro', daily)])
+  if (daily !== null && total !== null && daily > total)
+    throw adsRefusals([invalidParameter('daily_budget_amount_local_micro', 'at most total_budget_amount_local_micro', daily)])
   Object.assign(campaign, next)
 }
 
 function createFunding(call: Call<CampaignsState>): FundingInstrument {
   const currency = String(call.params['currency'])
-  if (!/^[A-Z]{3}$/.test(currency)) throw adsRefusals([{ ...invalidParameter('currency', 'an ISO 4217 code', currency), code: 'INVALID_DENOMINATION' }])
+  if (!/^[A-Z]{3}$/.test(currency))
+    throw adsRefusals([{ ...invalidParameter('currency', 'an ISO 4217 code', currency), code: 'INVALID_DENOMINATION' }])
   const instrument: FundingInstrument = {
-    id: call.world.newShortId(), type: String(call.params['type']), currency, able_to_fund: true, reasons_not_able_to_fund: [], funded_amount_local_micro: null,
-    start_time: String(call.params['start_time']), end_time: null, ...stamp(call),
+    id: call.world.newShortId(),
+    type: String(call.params['type']),
+    currency,
+    able_to_fund: true,
+    reasons_not_able_to_fund: [],
+    funded_amount_local_micro: null,
+    start_time: String(call.params['start_time']),
+    end_time: null,
+    ...stamp(call),
   }
   recordsOf(call, call.state.funding).set(instrument.id, instrument)
   return instrument
@@ -143,7 +192,14 @@ function promote(call: Call<CampaignsState>, postExists: PostExists): PromotedTw
   return tweetIds.map((tweetId) => {
     const already = [...known.values()].find((one) => one.line_item_id === item.id && one.tweet_id === tweetId && !one.deleted)
     if (already !== undefined) return already
-    const promoted: PromotedTweet = { id: call.world.newShortId(), line_item_id: item.id, tweet_id: tweetId, entity_status: 'ACTIVE', approval_status: 'ACCEPTED', ...stamp(call) }
+    const promoted: PromotedTweet = {
+      id: call.world.newShortId(),
+      line_item_id: item.id,
+      tweet_id: tweetId,
+      entity_status: 'ACTIVE',
+      approval_status: 'ACCEPTED',
+      ...stamp(call),
+    }
     known.set(promoted.id, promoted)
     remember(call, { entity: 'PROMOTED_TWEET', type: 'CREATE', after: promoted })
     return promoted
@@ -153,10 +209,20 @@ function promote(call: Call<CampaignsState>, postExists: PostExists): PromotedTw
 export function createCriterion(call: Call<CampaignsState>): TargetingCriterion {
   const item = liveLineItem(call)
   const type = String(call.params['targeting_type'])
-  if (!/^[A-Z][A-Z0-9_]*$/.test(type)) throw adsRefusal('INVALID_TARGETING_TYPE', `Expected a targeting type in capitals, got "${type}" for targeting_type`, { parameter: 'targeting_type', value: type })
+  if (!/^[A-Z][A-Z0-9_]*$/.test(type))
+    throw adsRefusal('INVALID_TARGETING_TYPE', `Expected a targeting type in capitals, got "${type}" for targeting_type`, {
+      parameter: 'targeting_type',
+      value: type,
+    })
   const value = String(call.params['targeting_value'])
   const criterion: TargetingCriterion = {
-    id: call.world.newShortId(), line_item_id: item.id, name: value, targeting_type: type, targeting_value: value, operator_type: textOf(call, 'operator_type') ?? 'EQ', ...stamp(call),
+    id: call.world.newShortId(),
+    line_item_id: item.id,
+    name: value,
+    targeting_type: type,
+    targeting_value: value,
+    operator_type: textOf(call, 'operator_type') ?? 'EQ',
+    ...stamp(call),
   }
   recordsOf(call, call.state.targeting).set(criterion.id, criterion)
   remember(call, { entity: 'TARGETING_CRITERIA', type: 'CREATE', after: criterion })

@@ -5,20 +5,35 @@ import type { CampaignsState } from './state.ts'
 
 /** Adds an entry; `before` is the entity as it was, for a change. */
 export function remember(
-  call: Call<CampaignsState>, change: { readonly entity: string; readonly type: 'CREATE' | 'UPDATE' | 'DELETE'; readonly after: { readonly id: string }; readonly before?: object },
+  call: Call<CampaignsState>,
+  change: {
+    readonly entity: string
+    readonly type: 'CREATE' | 'UPDATE' | 'DELETE'
+    readonly after: { readonly id: string }
+    readonly before?: object
+  },
 ): void {
   // Endpoints that change records have `:account_id` in their path.
   const account = call.account!.id
   const entries = call.state.history.get(account) ?? []
   call.state.history.set(account, entries)
   entries.push({
-    change_by: { user_id: call.user?.id ?? '', platform: 'Ads API' }, changes: differences(change.before, change.after), change_time: isoSeconds(call.now),
-    entity_id: change.after.id, entity: change.entity, entity_data: { ...change.after }, change_type: change.type,
+    change_by: { user_id: call.user?.id ?? '', platform: 'Ads API' },
+    changes: differences(change.before, change.after),
+    change_time: isoSeconds(call.now),
+    entity_id: change.after.id,
+    entity: change.entity,
+    entity_data: { ...change.after },
+    change_type: change.type,
   })
 }
 
 function differences(before: object | undefined, after: object): Record<string, unknown> {
   if (before === undefined) return {}
   const old = before as Record<string, unknown>
-  return Object.fromEntries(Object.entries(after).flatMap(([name, value]) => (old[name] === value || name === 'updated_at' ? [] : [[name, { before: old[name] ?? null, after: value as unknown }]])))
+  return Object.fromEntries(
+    Object.entries(after).flatMap(([name, value]) =>
+      old[name] === value || name === 'updated_at' ? [] : [[name, { before: old[name] ?? null, after: value as unknown }]],
+    ),
+  )
 }

@@ -6,8 +6,14 @@ import type { Campaign, LineItem } from './state.ts'
 const CAPPED = ['REACH', 'ENGAGEMENTS', 'VIDEO_VIEWS', 'PREROLL_VIEWS']
 
 const DEFAULT_GOAL: Readonly<Record<string, string>> = {
-  REACH: 'MAX_REACH', FOLLOWERS: 'FOLLOWERS', ENGAGEMENTS: 'ENGAGEMENT', VIDEO_VIEWS: 'VIDEO_VIEW', PREROLL_VIEWS: 'PREROLL', APP_INSTALLS: 'APP_INSTALLS',
-  APP_ENGAGEMENTS: 'APP_CLICKS', WEBSITE_CLICKS: 'LINK_CLICKS',
+  REACH: 'MAX_REACH',
+  FOLLOWERS: 'FOLLOWERS',
+  ENGAGEMENTS: 'ENGAGEMENT',
+  VIDEO_VIEWS: 'VIDEO_VIEW',
+  PREROLL_VIEWS: 'PREROLL',
+  APP_INSTALLS: 'APP_INSTALLS',
+  APP_ENGAGEMENTS: 'APP_CLICKS',
+  WEBSITE_CLICKS: 'LINK_CLICKS',
 }
 
 export function defaultGoal(objective: string): string {
@@ -32,18 +38,28 @@ export function checkLineItem(next: LineItem, campaign: Campaign | undefined, gi
     if (next.advertiser_domain === null) errors.push(missingParameter('advertiser_domain'))
     if (next.categories.length === 0) errors.push(missingParameter('categories'))
   }
-  if (next.advertiser_domain !== null && !/^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z][a-z0-9-]+$/i.test(next.advertiser_domain)) wrong('advertiser_domain', 'a domain without protocol')
+  if (next.advertiser_domain !== null && !/^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z][a-z0-9-]+$/i.test(next.advertiser_domain))
+    wrong('advertiser_domain', 'a domain without protocol')
   if (next.advertiser_user_id !== null && objective !== 'PREROLL_VIEWS') wrong('advertiser_user_id', 'objective PREROLL_VIEWS')
-  if (next.ios_app_store_identifier !== null && !/^\d+$/.test(next.ios_app_store_identifier)) wrong('ios_app_store_identifier', 'the numeric part of the store identifier')
-  if ((objective === 'APP_INSTALLS' || objective === 'APP_ENGAGEMENTS') && next.android_app_store_identifier === null && next.ios_app_store_identifier === null)
-    errors.push({ ...missingParameter('android_app_store_identifier'), message: 'one of "android_app_store_identifier", "ios_app_store_identifier" is required' })
+  if (next.ios_app_store_identifier !== null && !/^\d+$/.test(next.ios_app_store_identifier))
+    wrong('ios_app_store_identifier', 'the numeric part of the store identifier')
+  if (
+    (objective === 'APP_INSTALLS' || objective === 'APP_ENGAGEMENTS') &&
+    next.android_app_store_identifier === null &&
+    next.ios_app_store_identifier === null
+  )
+    errors.push({
+      ...missingParameter('android_app_store_identifier'),
+      message: 'one of "android_app_store_identifier", "ios_app_store_identifier" is required',
+    })
   checkBid(next, given, errors)
   if (next.frequency_cap !== null && !CAPPED.includes(objective)) wrong('frequency_cap', `objective ${CAPPED.join(', ')}`)
   if (next.duration_in_days !== null && ![1, 7, 30].includes(next.duration_in_days)) wrong('duration_in_days', '1, 7 or 30')
   checkBudget(next, campaign, given, errors)
   if (next.start_time !== null && next.end_time !== null && Date.parse(next.end_time) <= Date.parse(next.start_time))
     errors.push({ ...invalidParameter('end_time', 'a time later than start_time', next.end_time), code: 'INVALID_TIME_WINDOW' })
-  if (next.placements.length === 0 || !next.placements.every((placement) => /^[A-Z][A-Z0-9_]*$/.test(placement))) errors.push({ ...invalidParameter('placements', 'placements', next.placements.join(',')), code: 'INVALID_PLACEMENT_TYPE' })
+  if (next.placements.length === 0 || !next.placements.every((placement) => /^[A-Z][A-Z0-9_]*$/.test(placement)))
+    errors.push({ ...invalidParameter('placements', 'placements', next.placements.join(',')), code: 'INVALID_PLACEMENT_TYPE' })
   checkCategories(next, errors)
   return errors
 }
@@ -52,9 +68,12 @@ function checkBid(next: LineItem, given: ReadonlySet<string>, errors: AdsError[]
   const { objective, bid_strategy: strategy } = next
   const wrong = (name: 'bid_strategy' | 'pay_by', expected: string) => errors.push(invalidParameter(name, expected, next[name]))
   if (strategy !== 'AUTO' && next.bid_amount_local_micro === null) errors.push(missingParameter('bid_amount_local_micro'))
-  if (strategy === 'MAX' && (objective === 'REACH' || objective === 'FOLLOWERS')) wrong('bid_strategy', `AUTO${objective === 'REACH' ? ' or TARGET' : ''} with objective ${objective}`)
-  if (strategy === 'TARGET' && objective !== 'REACH' && objective !== 'WEBSITE_CLICKS') wrong('bid_strategy', 'TARGET only with objective REACH or WEBSITE_CLICKS')
-  if (next.pay_by === 'IMPRESSION' && strategy === 'TARGET' && next.goal === 'LINK_CLICKS') wrong('pay_by', 'another unit than IMPRESSION with bid strategy TARGET for the LINK_CLICKS goal')
+  if (strategy === 'MAX' && (objective === 'REACH' || objective === 'FOLLOWERS'))
+    wrong('bid_strategy', `AUTO${objective === 'REACH' ? ' or TARGET' : ''} with objective ${objective}`)
+  if (strategy === 'TARGET' && objective !== 'REACH' && objective !== 'WEBSITE_CLICKS')
+    wrong('bid_strategy', 'TARGET only with objective REACH or WEBSITE_CLICKS')
+  if (next.pay_by === 'IMPRESSION' && strategy === 'TARGET' && next.goal === 'LINK_CLICKS')
+    wrong('pay_by', 'another unit than IMPRESSION with bid strategy TARGET for the LINK_CLICKS goal')
   else if (given.has('pay_by') && objective !== 'APP_INSTALLS') wrong('pay_by', 'nothing: it can be set only with objective APP_INSTALLS')
 }
 
@@ -62,7 +81,8 @@ function checkBudget(next: LineItem, campaign: Campaign | undefined, given: Read
   const daily = next.daily_budget_amount_local_micro
   const total = next.total_budget_amount_local_micro
   if (daily === null) return
-  if (total !== null && daily > total) errors.push(invalidParameter('daily_budget_amount_local_micro', 'at most total_budget_amount_local_micro', daily))
+  if (total !== null && daily > total)
+    errors.push(invalidParameter('daily_budget_amount_local_micro', 'at most total_budget_amount_local_micro', daily))
   if (given.has('daily_budget_amount_local_micro') && campaign !== undefined && campaign.budget_optimization !== 'LINE_ITEM')
     errors.push(invalidParameter('daily_budget_amount_local_micro', 'a campaign with budget_optimization LINE_ITEM', daily))
 }
@@ -72,7 +92,8 @@ function checkCategories(next: LineItem, errors: AdsError[]): void {
   const owners = new Set<string>()
   for (const code of next.categories) {
     const owner = businessCategories.find((category) => category.iab_categories.includes(code))
-    if (owner === undefined) errors.push({ ...invalidParameter('categories', 'a code of advertiser_business_categories', code), code: 'INVALID_IAB_CATEGORY' })
+    if (owner === undefined)
+      errors.push({ ...invalidParameter('categories', 'a code of advertiser_business_categories', code), code: 'INVALID_IAB_CATEGORY' })
     else owners.add(owner.id)
   }
   if (next.objective !== 'PREROLL_VIEWS') return

@@ -9,8 +9,24 @@ import { checkLineItem, defaultGoal, defaultPayBy, tooMany } from './lineItemRul
 import type { Campaign, CampaignsState, LineItem } from './state.ts'
 
 const WRITABLE = [
-  'advertiser_domain', 'advertiser_user_id', 'android_app_store_identifier', 'ios_app_store_identifier', 'audience_expansion', 'bid_amount_local_micro', 'bid_strategy', 'categories',
-  'duration_in_days', 'frequency_cap', 'entity_status', 'goal', 'name', 'pay_by', 'total_budget_amount_local_micro', 'daily_budget_amount_local_micro', 'start_time', 'end_time',
+  'advertiser_domain',
+  'advertiser_user_id',
+  'android_app_store_identifier',
+  'ios_app_store_identifier',
+  'audience_expansion',
+  'bid_amount_local_micro',
+  'bid_strategy',
+  'categories',
+  'duration_in_days',
+  'frequency_cap',
+  'entity_status',
+  'goal',
+  'name',
+  'pay_by',
+  'total_budget_amount_local_micro',
+  'daily_budget_amount_local_micro',
+  'start_time',
+  'end_time',
 ] as const
 
 export const lineItemHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
@@ -21,10 +37,23 @@ export const lineItemHandlers: Readonly<Record<string, Handler<CampaignsState>>>
       call,
       [...recordsOf(call, call.state.lineItems).values()].filter(
         (item) =>
-          passes(campaigns, item.campaign_id) && passes(ids, item.id) && matchesPrefix(item.name, call.params['q']) &&
+          passes(campaigns, item.campaign_id) &&
+          passes(ids, item.id) &&
+          matchesPrefix(item.name, call.params['q']) &&
           passes(funding, owners.get(item.campaign_id)?.funding_instrument_id ?? ''),
       ),
-      { sortable: ['created_at', 'updated_at', 'name', 'start_time', 'end_time', 'bid_amount_local_micro', 'total_budget_amount_local_micro', 'daily_budget_amount_local_micro'] },
+      {
+        sortable: [
+          'created_at',
+          'updated_at',
+          'name',
+          'start_time',
+          'end_time',
+          'bid_amount_local_micro',
+          'total_budget_amount_local_micro',
+          'daily_budget_amount_local_micro',
+        ],
+      },
     )
   },
   'lineItems.get': (call) => ok(findRecord(call, call.state.lineItems, 'line_item_id', 'LINE_ITEM_NOT_FOUND')),
@@ -40,11 +69,36 @@ export function createLineItem(call: Call<CampaignsState>): LineItem {
   const objective = String(call.params['objective'])
   const bid = call.params['bid_amount_local_micro']
   const drafted: LineItem = {
-    id: '', name: null, campaign_id: campaignId, objective, goal: defaultGoal(objective), product_type: String(call.params['product_type']),
-    placements: listOf(call, 'placements') ?? [], entity_status: 'ACTIVE', start_time: null, end_time: null, bid_strategy: defaultStrategy(objective, bid),
-    bid_amount_local_micro: null, total_budget_amount_local_micro: null, daily_budget_amount_local_micro: null, target_cpa_local_micro: null, pay_by: '', currency: campaign.currency,
-    frequency_cap: null, duration_in_days: null, categories: [], advertiser_user_id: null, advertiser_domain: null, android_app_store_identifier: null, ios_app_store_identifier: null,
-    audience_expansion: null, primary_web_event_tag: null, standard_delivery: null, automatic_tweet_promotion: null, creative_source: 'MANUAL', ...stamp(call),
+    id: '',
+    name: null,
+    campaign_id: campaignId,
+    objective,
+    goal: defaultGoal(objective),
+    product_type: String(call.params['product_type']),
+    placements: listOf(call, 'placements') ?? [],
+    entity_status: 'ACTIVE',
+    start_time: null,
+    end_time: null,
+    bid_strategy: defaultStrategy(objective, bid),
+    bid_amount_local_micro: null,
+    total_budget_amount_local_micro: null,
+    daily_budget_amount_local_micro: null,
+    target_cpa_local_micro: null,
+    pay_by: '',
+    currency: campaign.currency,
+    frequency_cap: null,
+    duration_in_days: null,
+    categories: [],
+    advertiser_user_id: null,
+    advertiser_domain: null,
+    android_app_store_identifier: null,
+    ios_app_store_identifier: null,
+    audience_expansion: null,
+    primary_web_event_tag: null,
+    standard_delivery: null,
+    automatic_tweet_promotion: null,
+    creative_source: 'MANUAL',
+    ...stamp(call),
   }
   const ready = changed(call, drafted, campaign)
   checkRoom(call, ready)
@@ -57,7 +111,9 @@ export function createLineItem(call: Call<CampaignsState>): LineItem {
 export function updateLineItem(call: Call<CampaignsState>): LineItem {
   const item = findRecord(call, call.state.lineItems, 'line_item_id', 'LINE_ITEM_NOT_FOUND')
   const before = { ...item }
-  Object.assign(item, changed(call, item, recordsOf(call, call.state.campaigns).get(item.campaign_id)), { updated_at: isoSeconds(call.now) })
+  Object.assign(item, changed(call, item, recordsOf(call, call.state.campaigns).get(item.campaign_id)), {
+    updated_at: isoSeconds(call.now),
+  })
   remember(call, { entity: 'LINE_ITEM', type: 'UPDATE', after: item, before })
   return item
 }
@@ -74,7 +130,10 @@ export function deleteLineItem(call: Call<CampaignsState>): LineItem {
 function changed(call: Call<CampaignsState>, item: LineItem, campaign: Campaign | undefined): LineItem {
   const given = WRITABLE.filter((name) => call.given.has(name) && call.params[name] !== undefined)
   // Each value has its field's type: the contract's parameter was decoded to it.
-  const next: LineItem = { ...item, ...Object.fromEntries(given.map((name) => [name, name === 'categories' ? (call.params[name] ?? []) : call.params[name]])) }
+  const next: LineItem = {
+    ...item,
+    ...Object.fromEntries(given.map((name) => [name, name === 'categories' ? (call.params[name] ?? []) : call.params[name]])),
+  }
   // The bid is ignored with AUTO (spec 4.6).
   if (next.bid_strategy === 'AUTO') next.bid_amount_local_micro = null
   if (!call.given.has('pay_by') && (item.pay_by === '' || next.objective !== 'APP_INSTALLS')) next.pay_by = defaultPayBy(next)
@@ -91,6 +150,8 @@ function defaultStrategy(objective: string, bid: unknown): string {
 /** 100 line items a campaign, 256 active an account (gaps 8 line_items). */
 function checkRoom(call: Call<CampaignsState>, item: LineItem): void {
   const live = [...recordsOf(call, call.state.lineItems).values()].filter((one) => !one.deleted)
-  if (live.filter((one) => one.campaign_id === item.campaign_id).length >= 100) throw tooMany('TOO_MANY_LINE_ITEMS', '100 line items in a campaign')
-  if (item.entity_status === 'ACTIVE' && live.filter((one) => one.entity_status === 'ACTIVE').length >= 256) throw tooMany('TOO_MANY_LINE_ITEMS', '256 active line items in an account')
+  if (live.filter((one) => one.campaign_id === item.campaign_id).length >= 100)
+    throw tooMany('TOO_MANY_LINE_ITEMS', '100 line items in a campaign')
+  if (item.entity_status === 'ACTIVE' && live.filter((one) => one.entity_status === 'ACTIVE').length >= 256)
+    throw tooMany('TOO_MANY_LINE_ITEMS', '256 active line items in an account')
 }

@@ -38,7 +38,13 @@ export const catalogsArea = defineArea<CatalogState>({
       if (catalog === undefined) return undefined
       if (rest[1] === undefined) return { products: catalog.products.size, digest: catalogDigest(catalog) }
       // One line a product as written, its generated keys included, variants too.
-      return rest[1] === 'products' ? new ControlText(sortedById(catalog).map((product) => JSON.stringify(line(product)) + '\n').join('')) : undefined
+      return rest[1] === 'products'
+        ? new ControlText(
+            sortedById(catalog)
+              .map((product) => JSON.stringify(line(product)) + '\n')
+              .join(''),
+          )
+        : undefined
     },
   },
 })
@@ -72,7 +78,8 @@ function listCatalogs(call: CatalogCall): Reply {
 
 function createCatalog(call: CatalogCall): Reply {
   const userId = userOf(call)
-  if ([...call.state.catalogs.values()].some((catalog) => catalog.userId === userId)) throw adsRefusal('ACTION_NOT_ALLOWED', 'A user can hold one product catalog')
+  if ([...call.state.catalogs.values()].some((catalog) => catalog.userId === userId))
+    throw adsRefusal('ACTION_NOT_ALLOWED', 'A user can hold one product catalog')
   const catalog = newCatalog(call.world.newId(), userId, String(call.params['name']))
   call.state.catalogs.set(catalog.id, catalog)
   return ok(nameShape(catalog))
@@ -97,7 +104,8 @@ function userOf(call: CatalogCall): string {
   const own = call.user?.id ?? '1001'
   const asked = call.params['user_id']
   if (asked !== undefined && textOf(asked) !== own) {
-    if (call.world.users.has(textOf(asked))) throw adsRefusal('ACTION_NOT_ALLOWED', 'The catalogs of another user are out of reach', { parameter: 'user_id' })
+    if (call.world.users.has(textOf(asked)))
+      throw adsRefusal('ACTION_NOT_ALLOWED', 'The catalogs of another user are out of reach', { parameter: 'user_id' })
     throw adsRefusals([invalidParameter('user_id', 'the authenticated user', textOf(asked))])
   }
   return own

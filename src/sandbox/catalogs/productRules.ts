@@ -4,9 +4,36 @@ import { codePoints } from '../text.ts'
 
 /** Fields of a product in the order of spec 2.2. */
 export const PRODUCT_FIELDS = [
-  'id', 'product_key', 'title', 'description', 'availability', 'condition', 'price', 'link', 'image_link', 'brand', 'gtin', 'mpn', 'mobile_link',
-  'additional_image_link', 'google_product_category', 'product_type', 'inventory', 'sale_price', 'sale_price_effective_date', 'item_group_id',
-  'item_group_key', 'gender', 'color', 'size', 'age_group', 'custom_label_0', 'custom_label_1', 'custom_label_2', 'custom_label_3', 'custom_label_4',
+  'id',
+  'product_key',
+  'title',
+  'description',
+  'availability',
+  'condition',
+  'price',
+  'link',
+  'image_link',
+  'brand',
+  'gtin',
+  'mpn',
+  'mobile_link',
+  'additional_image_link',
+  'google_product_category',
+  'product_type',
+  'inventory',
+  'sale_price',
+  'sale_price_effective_date',
+  'item_group_id',
+  'item_group_key',
+  'gender',
+  'color',
+  'size',
+  'age_group',
+  'custom_label_0',
+  'custom_label_1',
+  'custom_label_2',
+  'custom_label_3',
+  'custom_label_4',
 ] as const
 
 const KNOWN: ReadonlySet<string> = new Set(PRODUCT_FIELDS)
@@ -20,10 +47,12 @@ const ENUMS: Readonly<Record<string, readonly string[]>> = {
 const MAX_LENGTH: Readonly<Record<string, number>> = { id: 100, title: 150, description: 5000 }
 /** ISO 4217 codes in use. */
 const CURRENCIES = new Set(
-  ('AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLF CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP ' +
+  (
+    'AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLF CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP ' +
     'GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK ' +
     'MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH ' +
-    'UGX USD UYU UZS VED VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG').split(' '),
+    'UGX USD UYU UZS VED VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG'
+  ).split(' '),
 )
 
 /** A product as stored: only what was written and is not null, `inventory` a number. */
@@ -57,19 +86,24 @@ export function checkProduct(input: Readonly<Record<string, unknown>>, base: Sto
 }
 
 function checkFields(fields: StoredProduct, unit: LengthUnit, errors: string[]): void {
-  for (const name of REQUIRED) if (fields[name] === undefined && !errors.some((error) => error.startsWith(`${name}:`))) errors.push(`${name}: is required`)
+  for (const name of REQUIRED)
+    if (fields[name] === undefined && !errors.some((error) => error.startsWith(`${name}:`))) errors.push(`${name}: is required`)
   for (const name in ENUMS) {
     const value = fields[name]
-    if (value !== undefined && ENUMS[name]?.includes(String(value)) === false) errors.push(`${name}: must be one of ${ENUMS[name]?.join(', ') ?? ''}`)
+    if (value !== undefined && ENUMS[name]?.includes(String(value)) === false)
+      errors.push(`${name}: must be one of ${ENUMS[name]?.join(', ') ?? ''}`)
   }
   for (const name in MAX_LENGTH) {
     const value = fields[name]
     const most = MAX_LENGTH[name] ?? 0
     // The cheap bound first: no text has more code points or bytes/4 than units.
-    if (typeof value === 'string' && value.length * 3 > most && lengthOf(value, unit) > most) errors.push(`${name}: longer than ${most} characters`)
+    if (typeof value === 'string' && value.length * 3 > most && lengthOf(value, unit) > most)
+      errors.push(`${name}: longer than ${most} characters`)
   }
-  if (fields['brand'] === undefined && fields['gtin'] === undefined && fields['mpn'] === undefined) errors.push('brand: one of brand, gtin, mpn is required')
-  for (const name of ['link', 'mobile_link']) if (fields[name] !== undefined && !isUrl(String(fields[name]), true)) errors.push(`${name}: must be an https URL`)
+  if (fields['brand'] === undefined && fields['gtin'] === undefined && fields['mpn'] === undefined)
+    errors.push('brand: one of brand, gtin, mpn is required')
+  for (const name of ['link', 'mobile_link'])
+    if (fields[name] !== undefined && !isUrl(String(fields[name]), true)) errors.push(`${name}: must be an https URL`)
   const image = fields['image_link']
   if (image !== undefined && !isUrl(String(image), false)) errors.push('image_link: must be a URL')
   else if (image !== undefined && isOtherType(String(image))) errors.push('image_link: must be a JPG, GIF, WEBP or PNG')
@@ -79,7 +113,8 @@ function checkFields(fields: StoredProduct, unit: LengthUnit, errors: string[]):
   checkStock(fields, errors)
   checkPrices(fields, errors)
   const color = fields['color']
-  if (typeof color === 'string' && /^#?(?:[0-9a-f]{6}|[0-9a-f]{3})$/i.test(color) && (color.startsWith('#') || /\d/.test(color))) errors.push('color: must be a word, not a hex code')
+  if (typeof color === 'string' && /^#?(?:[0-9a-f]{6}|[0-9a-f]{3})$/i.test(color) && (color.startsWith('#') || /\d/.test(color)))
+    errors.push('color: must be a word, not a hex code')
 }
 
 function checkImages(list: string | number | undefined, errors: string[]): void {
@@ -93,7 +128,8 @@ function checkImages(list: string | number | undefined, errors: string[]): void 
 /** `inventory` unset is allowed; given, it must be 1 or more while in stock. */
 function checkStock(fields: StoredProduct, errors: string[]): void {
   const { inventory } = fields
-  if (fields['availability'] === 'in stock' && typeof inventory === 'number' && inventory < 1) errors.push('inventory: must be 1 or more when availability is in stock')
+  if (fields['availability'] === 'in stock' && typeof inventory === 'number' && inventory < 1)
+    errors.push('inventory: must be 1 or more when availability is in stock')
 }
 
 function checkPrices(fields: StoredProduct, errors: string[]): void {
@@ -106,7 +142,8 @@ function checkPrices(fields: StoredProduct, errors: string[]): void {
     else if (compareDecimals(sale.amount, price.amount) >= 0) errors.push('sale_price: must be lower than price')
   }
   const dates = fields['sale_price_effective_date']
-  if (typeof dates === 'string' && !isDateRange(dates)) errors.push('sale_price_effective_date: must be two ISO 8601 times with offset, joined by /')
+  if (typeof dates === 'string' && !isDateRange(dates))
+    errors.push('sale_price_effective_date: must be two ISO 8601 times with offset, joined by /')
 }
 
 function priceOf(value: string | number | undefined): { amount: string; currency: string } | undefined {

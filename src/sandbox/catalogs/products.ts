@@ -40,7 +40,13 @@ export function putProducts(call: CatalogCall): Reply {
   return { kind: 'ads', data: { products_response: call.world.switch('product_order') === 'random' ? shuffled(call, results) : results } }
 }
 
-function putOne(call: CatalogCall, catalog: Catalog, product: Readonly<Record<string, unknown>>, id: string | null, index: number): ProductResult {
+function putOne(
+  call: CatalogCall,
+  catalog: Catalog,
+  product: Readonly<Record<string, unknown>>,
+  id: string | null,
+  index: number,
+): ProductResult {
   const { world } = call
   const known = id === null ? undefined : catalog.products.get(comparable(call, id))
   const base = world.switch('product_put') === 'merge' ? known?.fields : undefined
@@ -49,8 +55,16 @@ function putOne(call: CatalogCall, catalog: Catalog, product: Readonly<Record<st
   if (known !== undefined && world.switch('product_key_on_write') === 'required' && product['product_key'] !== known.key)
     return failed(call, id, known, ['product_key: is required for a known product'])
   if (errors.length > 0 || id === null) return failed(call, id, known, [...errors])
-  if (known !== undefined && sameFields(known.fields, fields)) return { warnings: [], errors: [], product_key: known.key, id, status: 'NO_CHANGE' }
-  if (!call.applies(index, id)) return { warnings: [], errors: [], product_key: known?.key ?? '0', id, status: known === undefined ? 'CREATE_SUCCESS' : 'UPDATE_SUCCESS' }
+  if (known !== undefined && sameFields(known.fields, fields))
+    return { warnings: [], errors: [], product_key: known.key, id, status: 'NO_CHANGE' }
+  if (!call.applies(index, id))
+    return {
+      warnings: [],
+      errors: [],
+      product_key: known?.key ?? '0',
+      id,
+      status: known === undefined ? 'CREATE_SUCCESS' : 'UPDATE_SUCCESS',
+    }
   const groupKey = groupKeyOf(call, catalog, fields['item_group_id'])
   if (known !== undefined) {
     known.fields = fields
@@ -68,10 +82,12 @@ export function deleteProducts(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   const { world } = call
   const keys = call.params['product_keys'] as readonly unknown[]
-  if (keys.some((key) => typeof key !== 'string' && typeof key !== 'number')) throw adsRefusals([invalidParameter('product_keys', 'array of strings', '')])
+  if (keys.some((key) => typeof key !== 'string' && typeof key !== 'number'))
+    throw adsRefusals([invalidParameter('product_keys', 'array of strings', '')])
   if (keys.length === 0) throw adsRefusals([invalidParameter('product_keys', 'at least one key', '')])
   const most = world.switch('delete_keys_max')
-  if (most !== 'none' && keys.length > Number(most)) throw adsRefusals([invalidParameter('product_keys', `at most ${most} items`, `${keys.length} items`)])
+  if (most !== 'none' && keys.length > Number(most))
+    throw adsRefusals([invalidParameter('product_keys', `at most ${most} items`, `${keys.length} items`)])
   const unknown = world.switch('delete_unknown_key')
   if (unknown === 'not_found') {
     const missing = keys.find((key) => !catalog.idByKey.has(String(key)))
@@ -80,12 +96,14 @@ export function deleteProducts(call: CatalogCall): Reply {
   const results = keys.map((given, index) => {
     const key = String(given)
     const id = catalog.idByKey.get(key)
-    if (id === undefined && unknown === 'failed') return { product_key: null, failed_product_key: key, message: `Product ${key} was not found` }
+    if (id === undefined && unknown === 'failed')
+      return { product_key: null, failed_product_key: key, message: `Product ${key} was not found` }
     if (id !== undefined && call.applies(index, key)) {
       catalog.idByKey.delete(key)
       catalog.products.delete(id)
       catalog.formerKeys.set(id, key)
-      for (const set of catalog.sets.values()) if (set.productKeys.includes(key)) set.productKeys = set.productKeys.filter((one) => one !== key)
+      for (const set of catalog.sets.values())
+        if (set.productKeys.includes(key)) set.productKeys = set.productKeys.filter((one) => one !== key)
     }
     return { product_key: key, failed_product_key: null, message: null }
   })
@@ -102,7 +120,8 @@ export function listProducts(call: CatalogCall): Reply {
   const sorted = visible.sort((a, b) => (BigInt(a.key) < BigInt(b.key) ? -1 : 1))
   const count = call.params['count'] as number
   const cursor = call.params['cursor']
-  if (cursor !== undefined && !/^\d{1,19}$/.test(textOf(cursor))) throw adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer', cursor)])
+  if (cursor !== undefined && !/^\d{1,19}$/.test(textOf(cursor)))
+    throw adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer', cursor)])
   // The cursor is the last key seen plus one, as the service's look (gaps 6 'Reads').
   const from = cursor === undefined ? 0 : sorted.findIndex((product) => BigInt(product.key) >= BigInt(textOf(cursor)))
   const page = from === -1 ? [] : sorted.slice(from, from + count)
@@ -114,7 +133,8 @@ export function listProducts(call: CatalogCall): Reply {
 /** Every field, null when unset. */
 export function readShape(product: Product): Record<string, unknown> {
   const shape: Record<string, unknown> = {}
-  for (const name of PRODUCT_FIELDS) shape[name] = name === 'product_key' ? product.key : name === 'item_group_key' ? product.groupKey : (product.fields[name] ?? null)
+  for (const name of PRODUCT_FIELDS)
+    shape[name] = name === 'product_key' ? product.key : name === 'item_group_key' ? product.groupKey : (product.fields[name] ?? null)
   return shape
 }
 
@@ -130,7 +150,8 @@ export function catalogOf(call: CatalogCall): Catalog {
   const id = String(call.params['product_catalog_id'])
   const catalog = call.state.catalogs.get(id)
   if (catalog === undefined) throw adsRefusal('NOT_FOUND', `Product catalog ${id} was not found`, { parameter: 'product_catalog_id' })
-  if (call.user !== undefined && catalog.userId !== call.user.id) throw adsRefusal('ACTION_NOT_ALLOWED', `Product catalog ${id} belongs to another user`, { parameter: 'product_catalog_id' })
+  if (call.user !== undefined && catalog.userId !== call.user.id)
+    throw adsRefusal('ACTION_NOT_ALLOWED', `Product catalog ${id} belongs to another user`, { parameter: 'product_catalog_id' })
   return catalog
 }
 
@@ -145,7 +166,13 @@ function firstOfGroups(products: readonly Product[]): Product[] {
 }
 
 function failed(call: CatalogCall, id: string | null, known: Product | undefined, errors: string[]): ProductResult {
-  return { warnings: [], errors, product_key: call.world.switch('error_product_key') === 'present' ? (known?.key ?? null) : null, id, status: 'ERROR' }
+  return {
+    warnings: [],
+    errors,
+    product_key: call.world.switch('error_product_key') === 'present' ? (known?.key ?? null) : null,
+    id,
+    status: 'ERROR',
+  }
 }
 
 function repeatedIds(call: CatalogCall, products: readonly Readonly<Record<string, unknown>>[]): ReadonlySet<string> {
@@ -190,11 +217,16 @@ function noteViolations(call: CatalogCall, product: Readonly<Record<string, unkn
     const link = product[name]
     if (typeof link === 'string' && link !== '' && !link.startsWith('https://')) world.violation('link_not_https', `${name} is not https`)
   }
-  if (typeof product['description'] === 'string' && hasHtml(product['description'])) world.violation('html_in_description', 'description holds HTML')
+  if (typeof product['description'] === 'string' && hasHtml(product['description']))
+    world.violation('html_in_description', 'description holds HTML')
   for (const name of ['id', 'title', 'description', 'availability', 'condition', 'price', 'link', 'image_link'])
-    if (product[name] === undefined || product[name] === null || product[name] === '') world.violation('required_field_missing', `${name} is missing`)
+    if (product[name] === undefined || product[name] === null || product[name] === '')
+      world.violation('required_field_missing', `${name} is missing`)
 }
 
 function shuffled<T>(call: CatalogCall, list: T[]): T[] {
-  return list.map((value) => ({ value, rank: call.world.random() })).sort((a, b) => a.rank - b.rank).map(({ value }) => value)
+  return list
+    .map((value) => ({ value, rank: call.world.random() }))
+    .sort((a, b) => a.rank - b.rank)
+    .map(({ value }) => value)
 }

@@ -7,7 +7,18 @@ import type { Catalog, CatalogState, Product, ProductSet, ScheduledFeed } from '
 
 type CatalogCall = Call<CatalogState>
 
-const ATTRIBUTES = ['price', 'product_type', 'google_product_category', 'sale_price', 'inventory', 'custom_label_0', 'custom_label_1', 'custom_label_2', 'custom_label_3', 'custom_label_4']
+const ATTRIBUTES = [
+  'price',
+  'product_type',
+  'google_product_category',
+  'sale_price',
+  'inventory',
+  'custom_label_0',
+  'custom_label_1',
+  'custom_label_2',
+  'custom_label_3',
+  'custom_label_4',
+]
 const OPERATORS = ['GREATER_THAN', 'EQUAL_TO', 'LESS_THAN', 'MATCH', 'NOT_CONTAINS', 'CONTAINS']
 
 export function listSets(call: CatalogCall): Reply {
@@ -27,12 +38,22 @@ export function createSet(call: CatalogCall): Reply {
   const { params } = call
   const type = params['type'] === 'FILTERED' ? 'FILTERED' : 'MANUAL'
   const errors: AdsError[] = []
-  if (type === 'MANUAL' && call.given.has('filters') && (params['filters'] as unknown[]).length > 0) errors.push(invalidParameter('filters', 'no filters for a MANUAL set', ''))
-  if (type === 'FILTERED' && call.given.has('product_keys')) errors.push(invalidParameter('product_keys', 'no product_keys for a FILTERED set', ''))
+  if (type === 'MANUAL' && call.given.has('filters') && (params['filters'] as unknown[]).length > 0)
+    errors.push(invalidParameter('filters', 'no filters for a MANUAL set', ''))
+  if (type === 'FILTERED' && call.given.has('product_keys'))
+    errors.push(invalidParameter('product_keys', 'no product_keys for a FILTERED set', ''))
   const filters = type === 'FILTERED' ? filtersOf(params['filters'], errors) : []
   const productKeys = type === 'MANUAL' ? keysOf(catalog, params['product_keys'], errors) : []
   if (errors.length > 0) throw adsRefusals(errors)
-  const set: ProductSet = { id: call.world.newId(), name: String(params['name']), description: textOrNull(params['description']), type, filters, productKeys, status: 'PROCESSING' }
+  const set: ProductSet = {
+    id: call.world.newId(),
+    name: String(params['name']),
+    description: textOrNull(params['description']),
+    type,
+    filters,
+    productKeys,
+    status: 'PROCESSING',
+  }
   catalog.sets.set(set.id, set)
   return ok(shape(catalog, set))
 }
@@ -75,7 +96,15 @@ export function createFeed(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   const taken = [...call.state.catalogs.values()].some((one) => one.userId === catalog.userId && one.feeds.size > 0)
   if (taken) throw adsRefusal('ACTION_NOT_ALLOWED', 'A user can hold one scheduled feed')
-  const feed: ScheduledFeed = { id: call.world.newId(), feed_url: '', feed_format: null, frequency: null, repeat: null, start_time: null, time_zone: null }
+  const feed: ScheduledFeed = {
+    id: call.world.newId(),
+    feed_url: '',
+    feed_format: null,
+    frequency: null,
+    repeat: null,
+    start_time: null,
+    time_zone: null,
+  }
   writeFeed(call, feed)
   catalog.feeds.set(feed.id, feed)
   return ok(feed)
@@ -103,8 +132,19 @@ function read(catalog: Catalog, set: ProductSet): Record<string, unknown> {
 }
 
 function shape(catalog: Catalog, set: ProductSet): Record<string, unknown> {
-  const ids = set.type === 'MANUAL' ? set.productKeys.map((key) => idOf(catalog, key)).filter((id) => id !== undefined) : [...catalog.products.values()].filter((product) => matchesAll(product, set)).map((product) => String(product.fields['id']))
-  return { id: set.id, name: set.name, description: set.description, type: set.type, filters: set.filters, product_ids: ids, processing_status: set.status }
+  const ids =
+    set.type === 'MANUAL'
+      ? set.productKeys.map((key) => idOf(catalog, key)).filter((id) => id !== undefined)
+      : [...catalog.products.values()].filter((product) => matchesAll(product, set)).map((product) => String(product.fields['id']))
+  return {
+    id: set.id,
+    name: set.name,
+    description: set.description,
+    type: set.type,
+    filters: set.filters,
+    product_ids: ids,
+    processing_status: set.status,
+  }
 }
 
 function idOf(catalog: Catalog, key: string): string | undefined {
@@ -141,8 +181,10 @@ function filtersOf(input: unknown, errors: AdsError[]): ProductSet['filters'] {
   return list.map((one, index) => {
     const { attribute, operator, value, ...rest } = (typeof one === 'object' && one !== null ? one : {}) as Record<string, unknown>
     const place = `filters[${index}]`
-    if (!ATTRIBUTES.includes(String(attribute))) errors.push(invalidParameter('filters', `attribute of ${ATTRIBUTES.join(', ')}`, attribute, place))
-    if (!OPERATORS.includes(String(operator))) errors.push(invalidParameter('filters', `operator of ${OPERATORS.join(', ')}`, operator, place))
+    if (!ATTRIBUTES.includes(String(attribute)))
+      errors.push(invalidParameter('filters', `attribute of ${ATTRIBUTES.join(', ')}`, attribute, place))
+    if (!OPERATORS.includes(String(operator)))
+      errors.push(invalidParameter('filters', `operator of ${OPERATORS.join(', ')}`, operator, place))
     if (typeof value !== 'string') errors.push(invalidParameter('filters', 'value as string', value, place))
     if (Object.keys(rest).length > 0) errors.push(invalidParameter('filters', 'attribute, operator and value', Object.keys(rest)[0], place))
     return { attribute: String(attribute), operator: String(operator), value: String(value) }
@@ -159,7 +201,8 @@ function keysOf(catalog: Catalog, input: unknown, errors: AdsError[]): string[] 
 function writeFeed(call: CatalogCall, feed: ScheduledFeed): void {
   const { params, given } = call
   if (typeof params['feed_url'] === 'string') feed.feed_url = params['feed_url']
-  for (const name of ['feed_format', 'frequency', 'start_time', 'time_zone'] as const) if (given.has(name)) feed[name] = textOrNull(params[name])
+  for (const name of ['feed_format', 'frequency', 'start_time', 'time_zone'] as const)
+    if (given.has(name)) feed[name] = textOrNull(params[name])
   if (given.has('repeat')) feed.repeat = typeof params['repeat'] === 'number' ? params['repeat'] : null
 }
 

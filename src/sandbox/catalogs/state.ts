@@ -55,5 +55,16 @@ export function createCatalogState(_world: World): CatalogState {
 }
 
 export function newCatalog(id: string, userId: string, name: string): Catalog {
-  return { id, userId, name, products: new Map(), idByKey: new Map(), groupKeys: new Map(), sets: new Map(), feeds: new Map(), formerKeys: new Map(), nextOrder: 1 }
+  return {
+    id,
+    userId,
+    name,
+    products: new Map(),
+    idByKey: new Map(),
+    groupKeys: new Map(),
+    sets: new Map(),
+    feeds: new Map(),
+    formerKeys: new Map(),
+    nextOrder: 1,
+  }
 }

@@ -15,14 +15,16 @@ export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
     const uris = listOf(call, 'card_uris')
     const legacy = call.params['include_legacy_cards'] === true ? recordsOf(call, call.state.legacyCards).values() : []
     const cards = [...recordsOf(call, call.state.cards).values(), ...legacy].filter(
-      (card) => passes(types, card.card_type) && passes(ids, card.id) && passes(uris, card.card_uri) && matchesPrefix(card.name, call.params['q']),
+      (card) =>
+        passes(types, card.card_type) && passes(ids, card.id) && passes(uris, card.card_uri) && matchesPrefix(card.name, call.params['q']),
     )
     return listReply(call, cards)
   },
   'cards.all': (call) => {
     const { cards, legacyCards, polls, conversations } = call.state
     const known = new Map<string, { readonly deleted: boolean }>()
-    for (const table of [cards, legacyCards, polls, conversations]) for (const card of recordsOf(call, table as typeof cards).values()) known.set(card.card_uri, card)
+    for (const table of [cards, legacyCards, polls, conversations])
+      for (const card of recordsOf(call, table as typeof cards).values()) known.set(card.card_uri, card)
     const found = (listOf(call, 'card_uris') ?? []).flatMap((uri) => known.get(uri) ?? [])
     return ok(found.filter((card) => !card.deleted || call.params['with_deleted'] === true))
   },
@@ -30,7 +32,14 @@ export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
   'cards.create': (call) => {
     const content = readCardContent(call.params)
     const id = call.world.newId()
-    const card: Card = { id, name: String(call.params['name']), card_uri: `card://${id}`, card_type: content.card_type, components: content.components, ...stamp(call) }
+    const card: Card = {
+      id,
+      name: String(call.params['name']),
+      card_uri: `card://${id}`,
+      card_type: content.card_type,
+      components: content.components,
+      ...stamp(call),
+    }
     if (content.slides !== undefined) card.slides = content.slides
     recordsOf(call, call.state.cards).set(id, card)
     return ok(card)
@@ -52,12 +61,20 @@ export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
   'cards.delete': (call) => ok(deleteRecord(call, call.state.cards, 'card_id', 'CARD_NOT_FOUND')),
   'legacyCards.delete': (call) => {
     const type = String(call.params['card_type'])
-    if (!legacyCardTypes.some((legacy) => legacy.toLowerCase() === type)) throw adsRefusal('UNKNOWN_CARD_TYPE', `"${type}" is not a legacy card type; there is: ${legacyCardTypes.join(', ').toLowerCase()}`, { parameter: 'card_type' })
+    if (!legacyCardTypes.some((legacy) => legacy.toLowerCase() === type))
+      throw adsRefusal('UNKNOWN_CARD_TYPE', `"${type}" is not a legacy card type; there is: ${legacyCardTypes.join(', ').toLowerCase()}`, {
+        parameter: 'card_type',
+      })
     return ok(deleteRecord(call, call.state.legacyCards, 'card_id', 'CARD_NOT_FOUND'))
   },
 }
 
 function findCard(call: Call<CreativesState>): Card {
   const legacy = recordsOf(call, call.state.legacyCards)
-  return findRecord(call, legacy.has(String(call.params['card_id'])) ? call.state.legacyCards : call.state.cards, 'card_id', 'CARD_NOT_FOUND')
+  return findRecord(
+    call,
+    legacy.has(String(call.params['card_id'])) ? call.state.legacyCards : call.state.cards,
+    'card_id',
+    'CARD_NOT_FOUND',
+  )
 }

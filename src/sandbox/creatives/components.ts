@@ -31,14 +31,20 @@ function readComponents(value: unknown): CardContent {
 
 function readSlides(value: unknown): CardContent {
   const errors: AdsError[] = []
-  if (!Array.isArray(value) || value.length < 2 || value.length > 6) throw adsRefusals([invalidParameter('slides', 'an array of 2 to 6 slides', value)])
+  if (!Array.isArray(value) || value.length < 2 || value.length > 6)
+    throw adsRefusals([invalidParameter('slides', 'an array of 2 to 6 slides', value)])
   const slides = value.map((slide, index) => {
     const judged = judge(slide, `slides[${index}]`, errors)
-    if (judged?.swipeable === true || judged?.goal === 'APP') errors.push(invalidParameter(`slides[${index}]`, 'one MEDIA and one DETAILS component', slide))
+    if (judged?.swipeable === true || judged?.goal === 'APP')
+      errors.push(invalidParameter(`slides[${index}]`, 'one MEDIA and one DETAILS component', slide))
     return judged
   })
   if (errors.length > 0) throw adsRefusals(errors)
-  return { components: [], slides: value as Component[][], card_type: `${mix(slides.map((slide) => slide?.media ?? 'IMAGE'))}_MULTI_DEST_CAROUSEL_WEBSITE` }
+  return {
+    components: [],
+    slides: value as Component[][],
+    card_type: `${mix(slides.map((slide) => slide?.media ?? 'IMAGE'))}_MULTI_DEST_CAROUSEL_WEBSITE`,
+  }
 }
 
 /** Looks at one list of components; adds what is wrong to `errors`. */
@@ -63,7 +69,10 @@ function judge(value: unknown, place: string, errors: AdsError[]): Judged | unde
         only(component, ['type', 'media_keys'], at, errors)
         const keys = component['media_keys']
         swipeable = true
-        if (!Array.isArray(keys) || keys.length < 2 || keys.length > 6) return errors.push(keys === undefined ? missingParameter(`${at}.media_keys`) : invalidParameter(`${at}.media_keys`, '2 to 6 media keys', keys))
+        if (!Array.isArray(keys) || keys.length < 2 || keys.length > 6)
+          return errors.push(
+            keys === undefined ? missingParameter(`${at}.media_keys`) : invalidParameter(`${at}.media_keys`, '2 to 6 media keys', keys),
+          )
         const found = mediaSorts(keys, `${at}.media_keys`, errors)
         if (found.length > 0) sorts.push(mix(found))
         return
@@ -115,12 +124,14 @@ function checkLabel(label: unknown, at: string, errors: AdsError[]): void {
   if (!isObject(label)) return void errors.push(invalidParameter(at, 'a label', label))
   only(label, ['type', 'value'], at, errors)
   if (label['type'] !== 'ENUM') errors.push(invalidParameter(`${at}.type`, 'ENUM', label['type']))
-  if (!buttonLabels.some((value) => value === label['value'])) errors.push(invalidParameter(`${at}.value`, buttonLabels.join(', '), label['value']))
+  if (!buttonLabels.some((value) => value === label['value']))
+    errors.push(invalidParameter(`${at}.value`, buttonLabels.join(', '), label['value']))
 }
 
 function checkWebsite(destination: unknown, at: string, errors: AdsError[]): void {
   if (destination === undefined) return void errors.push(missingParameter(at))
-  if (!isObject(destination) || destination['type'] !== 'WEBSITE') return void errors.push(invalidParameter(at, 'a WEBSITE destination', destination))
+  if (!isObject(destination) || destination['type'] !== 'WEBSITE')
+    return void errors.push(invalidParameter(at, 'a WEBSITE destination', destination))
   only(destination, ['type', 'url'], at, errors)
   const url = requireText(destination, 'url', at, errors)
   if (url !== undefined && !/^https?:\/\/\S+$/i.test(url)) errors.push(invalidParameter(`${at}.url`, 'a URL', url))
@@ -128,14 +139,25 @@ function checkWebsite(destination: unknown, at: string, errors: AdsError[]): voi
 
 function checkApp(destination: unknown, at: string, errors: AdsError[]): void {
   if (destination === undefined) return void errors.push(missingParameter(at))
-  if (!isObject(destination) || destination['type'] !== 'APP') return void errors.push(invalidParameter(at, 'an APP destination', destination))
-  only(destination, ['type', 'country_code', 'googleplay_app_id', 'ios_app_store_identifier', 'googleplay_deep_link', 'ios_deep_link'], at, errors)
+  if (!isObject(destination) || destination['type'] !== 'APP')
+    return void errors.push(invalidParameter(at, 'an APP destination', destination))
+  only(
+    destination,
+    ['type', 'country_code', 'googleplay_app_id', 'ios_app_store_identifier', 'googleplay_deep_link', 'ios_deep_link'],
+    at,
+    errors,
+  )
   const country = requireText(destination, 'country_code', at, errors)
-  if (country !== undefined && !/^[A-Z]{2}$/.test(country)) errors.push(invalidParameter(`${at}.country_code`, 'an ISO 3166-1 alpha-2 code', country))
+  if (country !== undefined && !/^[A-Z]{2}$/.test(country))
+    errors.push(invalidParameter(`${at}.country_code`, 'an ISO 3166-1 alpha-2 code', country))
   const has = (name: string) => typeof destination[name] === 'string' && destination[name] !== ''
   if (!has('googleplay_app_id') && !has('ios_app_store_identifier')) errors.push(missingParameter(`${at}.googleplay_app_id`))
-  for (const [link, app] of [['googleplay_deep_link', 'googleplay_app_id'], ['ios_deep_link', 'ios_app_store_identifier']] as const) {
-    if (destination[link] !== undefined && !has(app)) errors.push({ code: 'INCLUSIVE_PARAMETERS', message: `"${link}" is only allowed with "${app}"`, parameter: `${at}.${link}` })
+  for (const [link, app] of [
+    ['googleplay_deep_link', 'googleplay_app_id'],
+    ['ios_deep_link', 'ios_app_store_identifier'],
+  ] as const) {
+    if (destination[link] !== undefined && !has(app))
+      errors.push({ code: 'INCLUSIVE_PARAMETERS', message: `"${link}" is only allowed with "${app}"`, parameter: `${at}.${link}` })
   }
 }
 
@@ -148,7 +170,8 @@ function requireText(object: Readonly<Record<string, unknown>>, name: string, at
 }
 
 function only(object: Readonly<Record<string, unknown>>, names: readonly string[], at: string, errors: AdsError[]): void {
-  for (const name of Object.keys(object)) if (!names.includes(name)) errors.push(invalidParameter(`${at}.${name}`, `one of ${names.join(', ')}`, object[name]))
+  for (const name of Object.keys(object))
+    if (!names.includes(name)) errors.push(invalidParameter(`${at}.${name}`, `one of ${names.join(', ')}`, object[name]))
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

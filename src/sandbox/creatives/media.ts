@@ -12,7 +12,10 @@ export const mediaHandlers: Readonly<Record<string, Handler<CreativesState>>> = 
   'accountMedia.list': (call) => {
     const ids = listOf(call, 'account_media_ids')
     const types = listOf(call, 'creative_types')
-    return listReply(call, [...recordsOf(call, call.state.accountMedia).values()].filter((media) => passes(ids, media.id) && passes(types, media.creative_type)))
+    return listReply(
+      call,
+      [...recordsOf(call, call.state.accountMedia).values()].filter((media) => passes(ids, media.id) && passes(types, media.creative_type)),
+    )
   },
   'accountMedia.get': (call) => ok(findRecord(call, call.state.accountMedia, 'account_media_id', 'ACCOUNT_MEDIA_NOT_FOUND')),
   'accountMedia.delete': (call) => ok(deleteRecord(call, call.state.accountMedia, 'account_media_id', 'ACCOUNT_MEDIA_NOT_FOUND')),
@@ -20,7 +23,9 @@ export const mediaHandlers: Readonly<Record<string, Handler<CreativesState>>> = 
   'mediaLibrary.list': (call) => {
     const type = call.params['media_type']
     const objects = [...recordsOf(call, call.state.media).values()].filter(
-      (media) => (type === undefined || media.media_type === type) && matchesTerms([media.name, media.title, media.file_name, media.description], call.params['q']),
+      (media) =>
+        (type === undefined || media.media_type === type) &&
+        matchesTerms([media.name, media.title, media.file_name, media.description], call.params['q']),
     )
     return listReply(call, objects, { idOf: (media) => media.media_key })
   },
@@ -30,7 +35,10 @@ export const mediaHandlers: Readonly<Record<string, Handler<CreativesState>>> = 
     const library = recordsOf(call, call.state.media)
     if (library.get(key)?.deleted === false) throw adsRefusals([invalidParameter('media_key', 'media that is not in the library yet', key)])
     const media = mediaObject(key, isoSeconds(call.now))
-    if (media === undefined) throw adsRefusals([{ ...invalidParameter('media_key', 'a media key of an upload with a media category', key), code: 'INVALID_MEDIA_ID' }])
+    if (media === undefined)
+      throw adsRefusals([
+        { ...invalidParameter('media_key', 'a media key of an upload with a media category', key), code: 'INVALID_MEDIA_ID' },
+      ])
     change(call, media)
     library.set(key, media)
     call.state.widths.set(key, 1200)
@@ -60,12 +68,17 @@ export function libraryMedia(state: CreativesState, accountId: string, mediaKey:
 function change(call: Call<CreativesState>, media: MediaObject): void {
   if (media.media_type !== 'VIDEO') {
     const wrong = VIDEO_ONLY.filter((name) => typeof call.params[name] === 'string')
-    if (wrong.length > 0) throw adsRefusals(wrong.map((name) => invalidParameter(name, 'nothing: it is for video only', call.params[name], 'video only')))
+    if (wrong.length > 0)
+      throw adsRefusals(wrong.map((name) => invalidParameter(name, 'nothing: it is for video only', call.params[name], 'video only')))
   }
   const poster = call.params['poster_media_key']
   if (typeof poster === 'string') {
     const image = libraryMedia(call.state, call.account!.id, poster)
-    if (image?.media_type !== 'IMAGE') throw adsRefusal('INVALID_IMAGE', `Expected an image of the media library, got "${poster}" for poster_media_key`, { parameter: 'poster_media_key', value: poster })
+    if (image?.media_type !== 'IMAGE')
+      throw adsRefusal('INVALID_IMAGE', `Expected an image of the media library, got "${poster}" for poster_media_key`, {
+        parameter: 'poster_media_key',
+        value: poster,
+      })
     media.poster_media_key = poster
     media.poster_media_url = image.media_url
   } else if (poster === null) {
@@ -82,6 +95,12 @@ function change(call: Call<CreativesState>, media: MediaObject): void {
 function addPreroll(call: Call<CreativesState>, media: MediaObject): void {
   const id = call.world.newShortId()
   recordsOf(call, call.state.accountMedia).set(id, {
-    id, video_id: media.media_key, media_url: media.media_url, creative_type: 'PREROLL', created_at: media.created_at, updated_at: media.updated_at, deleted: false,
+    id,
+    video_id: media.media_key,
+    media_url: media.media_url,
+    creative_type: 'PREROLL',
+    created_at: media.created_at,
+    updated_at: media.updated_at,
+    deleted: false,
   })
 }

@@ -22,8 +22,18 @@ export function specialCardHandlers(hasFeature: FeatureCheck): Readonly<Record<s
     'videoConversationCards.get': (call) => ok(findRecord(call, call.state.conversations, 'card_id', 'CARD_NOT_FOUND')),
     'videoConversationCards.create': (call) => {
       const id = call.world.newId()
-      const empty = Object.fromEntries([...CTAS.flatMap((cta) => [cta, `${cta}_tweet`]), 'title', 'thank_you_url'].map((name) => [name, null]))
-      const card: SpecialCard = { id, name: '', card_uri: `card://${id}`, card_type: 'VIDEO_CONVERSATION', ...empty, video_owner_id: call.user?.id ?? null, ...stamp(call) }
+      const empty = Object.fromEntries(
+        [...CTAS.flatMap((cta) => [cta, `${cta}_tweet`]), 'title', 'thank_you_url'].map((name) => [name, null]),
+      )
+      const card: SpecialCard = {
+        id,
+        name: '',
+        card_uri: `card://${id}`,
+        card_type: 'VIDEO_CONVERSATION',
+        ...empty,
+        video_owner_id: call.user?.id ?? null,
+        ...stamp(call),
+      }
       changeConversation(call, card)
       recordsOf(call, call.state.conversations).set(id, card)
       return ok(card)
@@ -40,7 +50,10 @@ export function specialCardHandlers(hasFeature: FeatureCheck): Readonly<Record<s
 
 function list(call: Call<CreativesState>, table: Table<SpecialCard>): Reply {
   const ids = listOf(call, 'card_ids')
-  return listReply(call, [...recordsOf(call, table).values()].filter((card) => passes(ids, card.id) && matchesPrefix(card.name, call.params['q'])))
+  return listReply(
+    call,
+    [...recordsOf(call, table).values()].filter((card) => passes(ids, card.id) && matchesPrefix(card.name, call.params['q'])),
+  )
 }
 
 /** Closes after its duration, counted from now, not from its use in a post (spec 3.3). */
@@ -51,24 +64,34 @@ function createPoll(call: Call<CreativesState>, hasFeature: FeatureCheck): Speci
   const id = call.world.newId()
   const start = isoSeconds(call.now)
   const card: SpecialCard = {
-    id, name: String(call.params['name']), card_uri: `card://${id}`, card_type: image === undefined ? 'TEXT_POLLS' : 'IMAGE_POLLS',
-    first_choice: call.params['first_choice'], second_choice: call.params['second_choice'],
+    id,
+    name: String(call.params['name']),
+    card_uri: `card://${id}`,
+    card_type: image === undefined ? 'TEXT_POLLS' : 'IMAGE_POLLS',
+    first_choice: call.params['first_choice'],
+    second_choice: call.params['second_choice'],
     ...(textOf(call, 'third_choice') === null ? {} : { third_choice: textOf(call, 'third_choice') }),
     ...(textOf(call, 'fourth_choice') === null ? {} : { fourth_choice: textOf(call, 'fourth_choice') }),
-    start_time: start, end_time: isoSeconds(Date.parse(start) + minutes * 60_000), duration_in_minutes: minutes,
-    ...(image === undefined ? {} : { media_key: mediaKey, media_url: image.media_url }), ...stamp(call),
+    start_time: start,
+    end_time: isoSeconds(Date.parse(start) + minutes * 60_000),
+    duration_in_minutes: minutes,
+    ...(image === undefined ? {} : { media_key: mediaKey, media_url: image.media_url }),
+    ...stamp(call),
   }
   recordsOf(call, call.state.polls).set(id, card)
   return card
 }
 
 function pollImage(call: Call<CreativesState>, mediaKey: string, hasFeature: FeatureCheck): { readonly media_url: string } {
-  if (!hasFeature(call, 'PROMOTED_MEDIA_POLLS')) throw adsRefusal('FEATURE_NOT_AVAILABLE', 'media polls need the account feature PROMOTED_MEDIA_POLLS', { parameter: 'media_key' })
+  if (!hasFeature(call, 'PROMOTED_MEDIA_POLLS'))
+    throw adsRefusal('FEATURE_NOT_AVAILABLE', 'media polls need the account feature PROMOTED_MEDIA_POLLS', { parameter: 'media_key' })
   const media = libraryMedia(call.state, call.account!.id, mediaKey)
   if (media === undefined) throw adsRefusal('MEDIA_NOT_FOUND', `media ${mediaKey} is not in the media library`, { parameter: 'media_key' })
   const wide = (call.state.widths.get(mediaKey) ?? 0) >= 800
   if (media.media_type !== 'IMAGE' || !wide || media.aspect_ratio !== '1.91:1')
-    throw adsRefusals([{ ...invalidParameter('media_key', 'an image at least 800 px wide with aspect ratio 1.91:1', mediaKey), code: 'INVALID_IMAGE' }])
+    throw adsRefusals([
+      { ...invalidParameter('media_key', 'an image at least 800 px wide with aspect ratio 1.91:1', mediaKey), code: 'INVALID_IMAGE' },
+    ])
   return media
 }
 
@@ -84,12 +107,15 @@ function changeConversation(call: Call<CreativesState>, card: SpecialCard): void
   const errors: AdsError[] = []
   const has = (name: string) => typeof next[name] === 'string' && next[name] !== ''
   for (const cta of CTAS) {
-    if (has(cta) && [...String(next[cta]).replace('#', '')].length > 20) errors.push(invalidParameter(cta, 'at most 20 characters, not counting `#`', next[cta]))
+    if (has(cta) && [...String(next[cta]).replace('#', '')].length > 20)
+      errors.push(invalidParameter(cta, 'at most 20 characters, not counting `#`', next[cta]))
     if (has(cta) && !has(`${cta}_tweet`)) errors.push(missingParameter(`${cta}_tweet`))
-    if (has(`${cta}_tweet`) && !has(cta)) errors.push({ code: 'INCLUSIVE_PARAMETERS', message: `"${cta}_tweet" is only allowed with "${cta}"`, parameter: `${cta}_tweet` })
+    if (has(`${cta}_tweet`) && !has(cta))
+      errors.push({ code: 'INCLUSIVE_PARAMETERS', message: `"${cta}_tweet" is only allowed with "${cta}"`, parameter: `${cta}_tweet` })
   }
   for (const name of ['first_cta', 'thank_you_text', 'name', 'media_key']) if (!has(name)) errors.push(missingParameter(name))
-  if (!has('title') && !has('second_cta')) errors.push({ ...missingParameter('title'), message: 'one of "title", "second_cta" is required' })
+  if (!has('title') && !has('second_cta'))
+    errors.push({ ...missingParameter('title'), message: 'one of "title", "second_cta" is required' })
   if (errors.length > 0) throw adsRefusals(errors)
   Object.assign(next, conversationMedia(call, String(next['media_key'])))
   Object.assign(card, next)
@@ -99,9 +125,18 @@ function conversationMedia(call: Call<CreativesState>, mediaKey: string): Record
   const account = call.account!.id
   const media = libraryMedia(call.state, account, mediaKey)
   if (media === undefined) throw adsRefusal('MEDIA_NOT_FOUND', `media ${mediaKey} is not in the media library`, { parameter: 'media_key' })
-  if (media.media_type !== 'VIDEO' || media.aspect_ratio !== '16:9') throw adsRefusals([{ ...invalidParameter('media_key', 'a library video with aspect ratio 16:9', mediaKey), code: 'INVALID_MEDIA' }])
+  if (media.media_type !== 'VIDEO' || media.aspect_ratio !== '16:9')
+    throw adsRefusals([{ ...invalidParameter('media_key', 'a library video with aspect ratio 16:9', mediaKey), code: 'INVALID_MEDIA' }])
   const posterKey = textOf(call, 'poster_media_key')
   const poster = posterKey === null ? undefined : libraryMedia(call.state, account, posterKey)
-  if (posterKey !== null && poster?.media_type !== 'IMAGE') throw adsRefusal('INVALID_IMAGE', `Expected an image of the media library, got "${posterKey}" for poster_media_key`, { parameter: 'poster_media_key' })
-  return { media_url: media.media_url, poster_media_url: poster?.media_url ?? media.poster_media_url, video_height: '720', video_width: '1280' }
+  if (posterKey !== null && poster?.media_type !== 'IMAGE')
+    throw adsRefusal('INVALID_IMAGE', `Expected an image of the media library, got "${posterKey}" for poster_media_key`, {
+      parameter: 'poster_media_key',
+    })
+  return {
+    media_url: media.media_url,
+    poster_media_url: poster?.media_url ?? media.poster_media_url,
+    video_height: '720',
+    video_width: '1280',
+  }
 }

@@ -13,20 +13,44 @@ export interface ViewOptions {
 export function createdPostWire(world: World, state: PostsState, post: Post, options: ViewOptions): Record<string, unknown> {
   const replied = post.referenced.find((one) => one.type === 'replied_to')?.id ?? null
   return {
-    id: BigInt(post.id), id_str: post.id, text: post.text, name: post.name, created_at: isoSeconds(post.createdAt), truncated: false,
+    id: BigInt(post.id),
+    id_str: post.id,
+    text: post.text,
+    name: post.name,
+    created_at: isoSeconds(post.createdAt),
+    truncated: false,
     ...(options.extended ? { full_text: post.text, display_text_range: [0, [...post.text].length] } : {}),
-    entities: oldEntities(state, post.text), user: userWire(world, state, post.author_id, options.trimUser), retweet_count: post.metrics.retweet_count,
-    favorite_count: post.metrics.like_count, lang: 'en', source: '<a href="https://shop.example" rel="nofollow">sandbox</a>', scopes: { followers: false }, geo: null, coordinates: null,
-    place: null, contributors: null, in_reply_to_status_id: replied === null ? null : BigInt(replied), in_reply_to_status_id_str: replied,
-    in_reply_to_user_id: post.in_reply_to_user_id === null ? null : BigInt(post.in_reply_to_user_id), in_reply_to_user_id_str: post.in_reply_to_user_id, in_reply_to_screen_name: null,
+    entities: oldEntities(state, post.text),
+    user: userWire(world, state, post.author_id, options.trimUser),
+    retweet_count: post.metrics.retweet_count,
+    favorite_count: post.metrics.like_count,
+    lang: 'en',
+    source: '<a href="https://shop.example" rel="nofollow">sandbox</a>',
+    scopes: { followers: false },
+    geo: null,
+    coordinates: null,
+    place: null,
+    contributors: null,
+    in_reply_to_status_id: replied === null ? null : BigInt(replied),
+    in_reply_to_status_id_str: replied,
+    in_reply_to_user_id: post.in_reply_to_user_id === null ? null : BigInt(post.in_reply_to_user_id),
+    in_reply_to_user_id_str: post.in_reply_to_user_id,
+    in_reply_to_screen_name: null,
   }
 }
 
 /** A post fetched later carries more (spec 2.4). */
 export function fetchedPostWire(world: World, state: PostsState, post: Post, trimUser: boolean): Record<string, unknown> {
   return {
-    ...createdPostWire(world, state, post, { trimUser, extended: true }), tweet_type: 'PUBLISHED', nullcast: post.nullcast, conversation_settings: post.conversation_settings,
-    scheduled_at: post.scheduled_at, scheduled_status: null, tweet_id: post.id, card_uri: post.card_uri, media_keys: post.media_keys,
+    ...createdPostWire(world, state, post, { trimUser, extended: true }),
+    tweet_type: 'PUBLISHED',
+    nullcast: post.nullcast,
+    conversation_settings: post.conversation_settings,
+    scheduled_at: post.scheduled_at,
+    scheduled_status: null,
+    tweet_id: post.id,
+    card_uri: post.card_uri,
+    media_keys: post.media_keys,
   }
 }
 
@@ -34,12 +58,38 @@ export function fetchedPostWire(world: World, state: PostsState, post: Post, tri
 export function waitingPostView(world: World, state: PostsState, waiting: WaitingPost, trimUser: boolean): Record<string, unknown> {
   const text = waiting.text ?? ''
   return {
-    id: BigInt(waiting.id), id_str: waiting.id, text, name: waiting.name, created_at: waiting.created_at, truncated: false, full_text: text, display_text_range: [0, [...text].length],
-    entities: oldEntities(state, text), user: userWire(world, state, waiting.user_id, trimUser), retweet_count: 0, favorite_count: 0, lang: 'en', source: '', scopes: { followers: false },
-    geo: null, coordinates: null, place: null, contributors: null, in_reply_to_status_id: null, in_reply_to_status_id_str: null, in_reply_to_user_id: null, in_reply_to_user_id_str: null,
-    in_reply_to_screen_name: null, tweet_type: waiting.scheduled_at === null ? 'DRAFT' : 'SCHEDULED', nullcast: waiting.nullcast, conversation_settings: 'EVERYONE',
-    scheduled_at: waiting.scheduled_at, scheduled_status: waiting.scheduled_at === null ? null : waiting.scheduled_status, tweet_id: waiting.tweet_id ?? waiting.id,
-    card_uri: waiting.card_uri, media_keys: waiting.media_keys,
+    id: BigInt(waiting.id),
+    id_str: waiting.id,
+    text,
+    name: waiting.name,
+    created_at: waiting.created_at,
+    truncated: false,
+    full_text: text,
+    display_text_range: [0, [...text].length],
+    entities: oldEntities(state, text),
+    user: userWire(world, state, waiting.user_id, trimUser),
+    retweet_count: 0,
+    favorite_count: 0,
+    lang: 'en',
+    source: '',
+    scopes: { followers: false },
+    geo: null,
+    coordinates: null,
+    place: null,
+    contributors: null,
+    in_reply_to_status_id: null,
+    in_reply_to_status_id_str: null,
+    in_reply_to_user_id: null,
+    in_reply_to_user_id_str: null,
+    in_reply_to_screen_name: null,
+    tweet_type: waiting.scheduled_at === null ? 'DRAFT' : 'SCHEDULED',
+    nullcast: waiting.nullcast,
+    conversation_settings: 'EVERYONE',
+    scheduled_at: waiting.scheduled_at,
+    scheduled_status: waiting.scheduled_at === null ? null : waiting.scheduled_status,
+    tweet_id: waiting.tweet_id ?? waiting.id,
+    card_uri: waiting.card_uri,
+    media_keys: waiting.media_keys,
   }
 }
 
@@ -56,20 +106,38 @@ function userWire(world: World, state: PostsState, id: string, trim: boolean): R
   const signedUp = world.users.get(id)
   const known = state.users.get(id)
   return {
-    ...ids, name: signedUp?.name ?? known?.['name'] ?? '', screen_name: signedUp?.screenName ?? known?.['username'] ?? '', location: known?.['location'] ?? null,
-    description: known?.['description'] ?? null, url: known?.['url'] ?? null, protected: false, verified: known?.['verified'] ?? false,
+    ...ids,
+    name: signedUp?.name ?? known?.['name'] ?? '',
+    screen_name: signedUp?.screenName ?? known?.['username'] ?? '',
+    location: known?.['location'] ?? null,
+    description: known?.['description'] ?? null,
+    url: known?.['url'] ?? null,
+    protected: false,
+    verified: known?.['verified'] ?? false,
   }
 }
 
 function oldEntities(state: PostsState, text: string): Record<string, unknown> {
   const found = entitiesOf(text)
   return {
-    hashtags: (found.hashtags ?? []).map((tag) => ({ text: tag.tag, indices: [tag.start, tag.end] })), symbols: [],
+    hashtags: (found.hashtags ?? []).map((tag) => ({ text: tag.tag, indices: [tag.start, tag.end] })),
+    symbols: [],
     user_mentions: (found.mentions ?? []).map((mention) => {
       const user = [...state.users.values()].find((one) => one['username'] === mention.username)
       const id = typeof user?.['id'] === 'string' ? user['id'] : null
-      return { screen_name: mention.username, name: user?.['name'] ?? null, id: id === null ? null : BigInt(id), id_str: id, indices: [mention.start, mention.end] }
+      return {
+        screen_name: mention.username,
+        name: user?.['name'] ?? null,
+        id: id === null ? null : BigInt(id),
+        id_str: id,
+        indices: [mention.start, mention.end],
+      }
     }),
-    urls: (found.urls ?? []).map((url) => ({ url: url.url, expanded_url: url.expanded_url, display_url: url.display_url, indices: [url.start, url.end] })),
+    urls: (found.urls ?? []).map((url) => ({
+      url: url.url,
+      expanded_url: url.expanded_url,
+      display_url: url.display_url,
+      indices: [url.start, url.end],
+    })),
   }
 }

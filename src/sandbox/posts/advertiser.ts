@@ -13,13 +13,25 @@ export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> =
     const author = advertiser(call)
     const content = contentOf(call)
     const nullcast = call.params['nullcast'] !== false
-    if (!nullcast && author !== call.user?.id) throw adsRefusal('ACTION_NOT_ALLOWED', 'organic posts (nullcast false) only for the authenticated user', { parameter: 'nullcast' })
+    if (!nullcast && author !== call.user?.id)
+      throw adsRefusal('ACTION_NOT_ALLOWED', 'organic posts (nullcast false) only for the authenticated user', { parameter: 'nullcast' })
     const post = newPost({
-      ...content, id: call.world.newId(), author_id: author, createdAt: call.now, nullcast, account_id: call.account!.id, name: textOf(call, 'name'),
+      ...content,
+      id: call.world.newId(),
+      author_id: author,
+      createdAt: call.now,
+      nullcast,
+      account_id: call.account!.id,
+      name: textOf(call, 'name'),
       conversation_settings: String(call.params['conversation_settings']),
     })
     publish(call.world, call.state, post)
-    return ok(createdPostWire(call.world, call.state, post, { trimUser: call.params['trim_user'] === true, extended: call.params['tweet_mode'] === 'extended' }))
+    return ok(
+      createdPostWire(call.world, call.state, post, {
+        trimUser: call.params['trim_user'] === true,
+        extended: call.params['tweet_mode'] === 'extended',
+      }),
+    )
   },
   'advertiserPosts.rename': (call) => {
     const id = String(call.params['tweet_id'])
@@ -39,7 +51,9 @@ export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> =
       const posts = [...call.state.posts.values()].filter((post) => wanted(post, post.author_id))
       return listReply(call, posts, { render: (post) => fetchedPostWire(call.world, call.state, post, trim) })
     }
-    const waiting = [...(type === 'DRAFT' ? call.state.drafts : call.state.scheduled).values()].filter((one) => wanted(one, one.user_id) && one.tweet_id === null)
+    const waiting = [...(type === 'DRAFT' ? call.state.drafts : call.state.scheduled).values()].filter(
+      (one) => wanted(one, one.user_id) && one.tweet_id === null,
+    )
     return listReply(call, waiting, { render: (one) => waitingPostView(call.world, call.state, one, trim) })
   },
   'scheduledPosts.list': (call) => listWaiting(call, call.state.scheduled),
@@ -50,7 +64,8 @@ export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> =
   },
   'scheduledPosts.update': (call) => {
     const waiting = findWaiting(call, call.state.scheduled, 'scheduled_tweet_id')
-    if (waiting.tweet_id !== null) throw adsRefusal('ACTION_NOT_ALLOWED', 'the post was published already', { parameter: 'scheduled_tweet_id' })
+    if (waiting.tweet_id !== null)
+      throw adsRefusal('ACTION_NOT_ALLOWED', 'the post was published already', { parameter: 'scheduled_tweet_id' })
     const scheduledAt = call.given.has('scheduled_at') ? futureTime(call) : waiting.scheduled_at
     return ok(changeWaiting(call, waiting, scheduledAt))
   },
@@ -73,10 +88,22 @@ export function duePosts(state: PostsState, now: number): WaitingPost[] {
 export function publishScheduled(world: World, state: PostsState, scheduledId: string, postId: string): void {
   const waiting = state.scheduled.get(scheduledId)
   if (waiting?.scheduled_at == null || waiting.tweet_id !== null) return
-  publish(world, state, newPost({
-    id: postId, text: waiting.text ?? '', author_id: waiting.user_id, createdAt: Date.parse(waiting.scheduled_at), nullcast: waiting.nullcast, account_id: waiting.account_id, name: waiting.name,
-    card_uri: waiting.card_uri, media_keys: waiting.media_keys, scheduled_at: waiting.scheduled_at,
-  }))
+  publish(
+    world,
+    state,
+    newPost({
+      id: postId,
+      text: waiting.text ?? '',
+      author_id: waiting.user_id,
+      createdAt: Date.parse(waiting.scheduled_at),
+      nullcast: waiting.nullcast,
+      account_id: waiting.account_id,
+      name: waiting.name,
+      card_uri: waiting.card_uri,
+      media_keys: waiting.media_keys,
+      scheduled_at: waiting.scheduled_at,
+    }),
+  )
   waiting.tweet_id = postId
   waiting.scheduled_status = 'SUCCEEDED'
   waiting.completed_at = waiting.scheduled_at
@@ -96,7 +123,8 @@ function advertiser(call: Call<PostsState>): string {
   const id = String(call.params['as_user_id'])
   const known = call.world.users.has(id) || call.state.users.has(id)
   if (!known) throw adsRefusal('USER_NOT_FOUND', `User ${id} was not found`, { parameter: 'as_user_id', value: id })
-  if (call.account?.userIds.includes(id) !== true) throw adsRefusal('ACTION_NOT_ALLOWED', `User ${id} has not granted access to this account`, { parameter: 'as_user_id', value: id })
+  if (call.account?.userIds.includes(id) !== true)
+    throw adsRefusal('ACTION_NOT_ALLOWED', `User ${id} has not granted access to this account`, { parameter: 'as_user_id', value: id })
   return id
 }
 
@@ -110,7 +138,8 @@ function contentOf(call: Call<PostsState>, known: Content = { text: '', media_ke
   const text = call.given.has('text') ? (textOf(call, 'text') ?? '') : known.text
   const mediaKeys = call.given.has('media_keys') ? (listOf(call, 'media_keys') ?? []) : known.media_keys
   const cardUri = call.given.has('card_uri') ? textOf(call, 'card_uri') : known.card_uri
-  if (text.trim() === '' && mediaKeys.length === 0) throw adsRefusal('TWEET_CANNOT_BE_BLANK', 'text is required when there are no media_keys', { parameter: 'text' })
+  if (text.trim() === '' && mediaKeys.length === 0)
+    throw adsRefusal('TWEET_CANNOT_BE_BLANK', 'text is required when there are no media_keys', { parameter: 'text' })
   checkMedia(mediaKeys)
   if (cardUri !== null && call.given.has('card_uri') && !cardExists(call, cardUri)) throw notFound('CARD_NOT_FOUND', 'card_uri', cardUri)
   return { text, media_keys: mediaKeys, card_uri: cardUri }
@@ -124,7 +153,9 @@ function checkMedia(keys: readonly string[]): void {
     return kind.type
   })
   if (kinds.length > 1 && (kinds.length > 4 || kinds.some((kind) => kind !== 'IMAGE')))
-    throw adsRefusals([{ ...invalidParameter('media_keys', 'up to 4 images, or 1 GIF, or 1 video', keys.join(',')), code: 'INVALID_MEDIA' }])
+    throw adsRefusals([
+      { ...invalidParameter('media_keys', 'up to 4 images, or 1 GIF, or 1 video', keys.join(',')), code: 'INVALID_MEDIA' },
+    ])
 }
 
 function cardExists(call: Call<PostsState>, uri: string): boolean {
@@ -142,7 +173,9 @@ function futureTime(call: Call<PostsState>): string {
 
 function listWaiting(call: Call<PostsState>, table: ReadonlyMap<string, WaitingPost>): Reply {
   const user = call.params['user_id']
-  const found = [...table.values()].filter((one) => one.account_id === call.account!.id && (user === undefined || one.user_id === String(user)))
+  const found = [...table.values()].filter(
+    (one) => one.account_id === call.account!.id && (user === undefined || one.user_id === String(user)),
+  )
   return listReply(call, found, { sortable: ['created_at', 'updated_at', 'scheduled_at'], render: waitingWire })
 }
 
@@ -156,8 +189,18 @@ function findWaiting(call: Call<PostsState>, table: ReadonlyMap<string, WaitingP
 function addWaiting(call: Call<PostsState>, table: Map<string, WaitingPost>, scheduledAt: string | null): Record<string, unknown> {
   const at = isoSeconds(call.now)
   const waiting: WaitingPost = {
-    ...contentOf(call), user_id: advertiser(call), id: call.world.newId(), account_id: call.account!.id, name: textOf(call, 'name'), nullcast: call.params['nullcast'] !== false,
-    scheduled_at: scheduledAt, scheduled_status: 'SCHEDULED', completed_at: null, tweet_id: null, created_at: at, updated_at: at,
+    ...contentOf(call),
+    user_id: advertiser(call),
+    id: call.world.newId(),
+    account_id: call.account!.id,
+    name: textOf(call, 'name'),
+    nullcast: call.params['nullcast'] !== false,
+    scheduled_at: scheduledAt,
+    scheduled_status: 'SCHEDULED',
+    completed_at: null,
+    tweet_id: null,
+    created_at: at,
+    updated_at: at,
   }
   table.set(waiting.id, waiting)
   return waitingWire(waiting)

@@ -13,10 +13,20 @@ export interface Entities {
 
 /** Kinds that do not occur are absent. */
 export function entitiesOf(text: string): Entities {
-  const urls = matches(text, /https?:\/\/\S+/g).map(({ value, start, end }) => ({ start, end, url: value, expanded_url: value, display_url: value.replace(/^https?:\/\//, '') }))
+  const urls = matches(text, /https?:\/\/\S+/g).map(({ value, start, end }) => ({
+    start,
+    end,
+    url: value,
+    expanded_url: value,
+    display_url: value.replace(/^https?:\/\//, ''),
+  }))
   const mentions = matches(text, /(?<![\w@])@\w{1,15}/g).map(({ value, start, end }) => ({ start, end, username: value.slice(1) }))
   const hashtags = matches(text, /(?<![\w#&])#[\p{L}\p{N}_]+/gu).map(({ value, start, end }) => ({ start, end, tag: value.slice(1) }))
-  return { ...(urls.length > 0 ? { urls } : {}), ...(mentions.length > 0 ? { mentions } : {}), ...(hashtags.length > 0 ? { hashtags } : {}) }
+  return {
+    ...(urls.length > 0 ? { urls } : {}),
+    ...(mentions.length > 0 ? { mentions } : {}),
+    ...(hashtags.length > 0 ? { hashtags } : {}),
+  }
 }
 
 /** Whether the text names the user, which summons a replier (spec 9). */

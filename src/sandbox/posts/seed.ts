@@ -7,40 +7,111 @@ import { newPost, type Post, type PostsState, type WaitingPost } from './state.t
 const HOUR = 3_600_000
 
 export function createPosts(): PostsState {
-  const state: PostsState = { posts: new Map(), scheduled: new Map(), drafts: new Map(), users: new Map(), media: new Map(), places: new Map(), polls: new Map() }
+  const state: PostsState = {
+    posts: new Map(),
+    scheduled: new Map(),
+    drafts: new Map(),
+    users: new Map(),
+    media: new Map(),
+    places: new Map(),
+    polls: new Map(),
+  }
   addUsers(state)
   const made = Date.parse(FIRST_DAY)
-  const add = (post: Pick<Post, 'id' | 'text' | 'author_id'> & Partial<Post>) => state.posts.set(post.id, newPost({ createdAt: made, ...post }))
-  add({ id: '1166476031668015104', text: 'Spring mugs are here https://shop.example/mugs #mugs', author_id: '1001', account_id: FIXED_ACCOUNT, nullcast: true, name: 'Spring mugs', card_uri: 'card://1503831318555086849' })
-  add({ id: '1166476031668015105', text: 'Which mug do you take?', author_id: '1001', account_id: FIXED_ACCOUNT, nullcast: true, media_keys: ['3_1146654567674912769'], poll_id: '1503831318555086900' })
+  const add = (post: Pick<Post, 'id' | 'text' | 'author_id'> & Partial<Post>) =>
+    state.posts.set(post.id, newPost({ createdAt: made, ...post }))
   add({
-    id: '1166476031668015106', text: 'See how our mugs are made', author_id: '1001', account_id: FIXED_ACCOUNT, media_keys: ['7_1146654567674912772'], place_id: '96683cc9126741d1',
+    id: '1166476031668015104',
+    text: 'Spring mugs are here https://shop.example/mugs #mugs',
+    author_id: '1001',
+    account_id: FIXED_ACCOUNT,
+    nullcast: true,
+    name: 'Spring mugs',
+    card_uri: 'card://1503831318555086849',
+  })
+  add({
+    id: '1166476031668015105',
+    text: 'Which mug do you take?',
+    author_id: '1001',
+    account_id: FIXED_ACCOUNT,
+    nullcast: true,
+    media_keys: ['3_1146654567674912769'],
+    poll_id: '1503831318555086900',
+  })
+  add({
+    id: '1166476031668015106',
+    text: 'See how our mugs are made',
+    author_id: '1001',
+    account_id: FIXED_ACCOUNT,
+    media_keys: ['7_1146654567674912772'],
+    place_id: '96683cc9126741d1',
     metrics: { retweet_count: 12, reply_count: 3, like_count: 40, quote_count: 1 },
   })
-  add({ id: '1166476031668015107', text: '@sandbox do you ship to Berlin?', author_id: '2001', metrics: { retweet_count: 0, reply_count: 1, like_count: 2, quote_count: 0 } })
   add({
-    id: '1166476031668015108', text: '@potter Yes, within two days', author_id: '1001', conversation_id: '1166476031668015107', in_reply_to_user_id: '2001',
+    id: '1166476031668015107',
+    text: '@sandbox do you ship to Berlin?',
+    author_id: '2001',
+    metrics: { retweet_count: 0, reply_count: 1, like_count: 2, quote_count: 0 },
+  })
+  add({
+    id: '1166476031668015108',
+    text: '@potter Yes, within two days',
+    author_id: '1001',
+    conversation_id: '1166476031668015107',
+    in_reply_to_user_id: '2001',
     referenced: [{ type: 'replied_to', id: '1166476031668015107' }],
   })
   add({ id: '1166476031668015109', text: 'A quiet day in the studio', author_id: '2001' })
-  add({ id: '1166476031668015110', text: 'Thrown today, glazed tomorrow', author_id: '2001', community_id: '1758000000000000001', paid_partnership: true })
+  add({
+    id: '1166476031668015110',
+    text: 'Thrown today, glazed tomorrow',
+    author_id: '2001',
+    community_id: '1758000000000000001',
+    paid_partnership: true,
+  })
 
   state.places.set('96683cc9126741d1', {
-    id: '96683cc9126741d1', name: 'United States', full_name: 'United States', country: 'United States', country_code: 'US', place_type: 'country', contained_within: [],
+    id: '96683cc9126741d1',
+    name: 'United States',
+    full_name: 'United States',
+    country: 'United States',
+    country_code: 'US',
+    place_type: 'country',
+    contained_within: [],
     geo: { type: 'Feature', bbox: [-124.7, 24.5, -66.9, 49.4], properties: {} },
   })
   state.polls.set('1503831318555086900', {
-    id: '1503831318555086900', options: [{ position: 1, label: 'Coffee', votes: 3 }, { position: 2, label: 'Tea', votes: 5 }], duration_minutes: 1440,
-    end_datetime: isoSeconds(made + 24 * HOUR).replace('Z', '.000Z'), voting_status: 'closed',
+    id: '1503831318555086900',
+    options: [
+      { position: 1, label: 'Coffee', votes: 3 },
+      { position: 2, label: 'Tea', votes: 5 },
+    ],
+    duration_minutes: 1440,
+    end_datetime: isoSeconds(made + 24 * HOUR).replace('Z', '.000Z'),
+    voting_status: 'closed',
   })
   const metrics = { view_count: 310 }
   state.media.set('7_1146654567674912772', {
-    media_key: '7_1146654567674912772', type: 'video', duration_ms: 15_000, height: 720, width: 1280, preview_image_url: 'https://media.example.com/7_1146654567674912772-poster.png',
-    public_metrics: metrics, non_public_metrics: { playback_0_count: 300 }, organic_metrics: metrics, promoted_metrics: metrics,
-    variants: [{ bit_rate: 832_000, content_type: 'video/mp4', url: 'https://media.example.com/7_1146654567674912772.mp4' }], alt_text: 'Hands at a wheel',
+    media_key: '7_1146654567674912772',
+    type: 'video',
+    duration_ms: 15_000,
+    height: 720,
+    width: 1280,
+    preview_image_url: 'https://media.example.com/7_1146654567674912772-poster.png',
+    public_metrics: metrics,
+    non_public_metrics: { playback_0_count: 300 },
+    organic_metrics: metrics,
+    promoted_metrics: metrics,
+    variants: [{ bit_rate: 832_000, content_type: 'video/mp4', url: 'https://media.example.com/7_1146654567674912772.mp4' }],
+    alt_text: 'Hands at a wheel',
   })
   state.media.set('3_1146654567674912769', {
-    media_key: '3_1146654567674912769', type: 'photo', url: 'https://media.example.com/3_1146654567674912769.png', height: 628, width: 1200, alt_text: 'Three mugs',
+    media_key: '3_1146654567674912769',
+    type: 'photo',
+    url: 'https://media.example.com/3_1146654567674912769.png',
+    height: 628,
+    width: 1200,
+    alt_text: 'Three mugs',
   })
   addWaiting(state)
   return state
@@ -49,19 +120,59 @@ export function createPosts(): PostsState {
 function addUsers(state: PostsState): void {
   const metrics = { followers_count: 120, following_count: 30, tweet_count: 410, listed_count: 2 }
   const shared = {
-    location: 'Berlin', protected: false, verified: true, verified_type: 'business', entities: { url: { urls: [] } }, url: 'https://shop.example', parody: false,
-    profile_image_url: 'https://media.example.com/profile.png', profile_banner_url: 'https://media.example.com/banner.png', connection_status: [], subscription: {}, subscribes_to_you: false,
-    receives_your_dm: true, is_identity_verified: false, verified_followers_count: 4, withheld: { country_codes: [] },
+    location: 'Berlin',
+    protected: false,
+    verified: true,
+    verified_type: 'business',
+    entities: { url: { urls: [] } },
+    url: 'https://shop.example',
+    parody: false,
+    profile_image_url: 'https://media.example.com/profile.png',
+    profile_banner_url: 'https://media.example.com/banner.png',
+    connection_status: [],
+    subscription: {},
+    subscribes_to_you: false,
+    receives_your_dm: true,
+    is_identity_verified: false,
+    verified_followers_count: 4,
+    withheld: { country_codes: [] },
   }
   state.users.set('1001', {
-    id: '1001', name: 'Sandbox', username: 'sandbox', created_at: '2026-01-15T12:00:00.000Z', description: 'Mugs, made by hand', pinned_tweet_id: '1166476031668015106',
-    most_recent_tweet_id: '1166476031668015108', subscription_type: 'Premium', confirmed_email: 'sandbox@example.com', public_metrics: metrics,
-    affiliation: { user_id: ['2001'], description: 'Example Shop', badge_url: 'https://media.example.com/badge.png', url: 'https://shop.example' }, ...shared,
+    id: '1001',
+    name: 'Sandbox',
+    username: 'sandbox',
+    created_at: '2026-01-15T12:00:00.000Z',
+    description: 'Mugs, made by hand',
+    pinned_tweet_id: '1166476031668015106',
+    most_recent_tweet_id: '1166476031668015108',
+    subscription_type: 'Premium',
+    confirmed_email: 'sandbox@example.com',
+    public_metrics: metrics,
+    affiliation: {
+      user_id: ['2001'],
+      description: 'Example Shop',
+      badge_url: 'https://media.example.com/badge.png',
+      url: 'https://shop.example',
+    },
+    ...shared,
   })
-  for (const [id, username, name] of [['2001', 'potter', 'A Potter'], ['2002', 'glazer', 'A Glazer'], ['2003', 'runner', 'A Runner']] as const) {
+  for (const [id, username, name] of [
+    ['2001', 'potter', 'A Potter'],
+    ['2002', 'glazer', 'A Glazer'],
+    ['2003', 'runner', 'A Runner'],
+  ] as const) {
     state.users.set(id, {
-      id, name, username, created_at: '2026-02-01T08:30:00.000Z', description: `${name} of the sandbox`, subscription_type: 'None', public_metrics: metrics, affiliation: { user_id: [] },
-      ...shared, verified: false, verified_type: 'none',
+      id,
+      name,
+      username,
+      created_at: '2026-02-01T08:30:00.000Z',
+      description: `${name} of the sandbox`,
+      subscription_type: 'None',
+      public_metrics: metrics,
+      affiliation: { user_id: [] },
+      ...shared,
+      verified: false,
+      verified_type: 'none',
     })
   }
 }
@@ -69,9 +180,23 @@ function addUsers(state: PostsState): void {
 function addWaiting(state: PostsState): void {
   const at = FIRST_DAY
   const base: Omit<WaitingPost, 'id' | 'text' | 'scheduled_at'> = {
-    account_id: FIXED_ACCOUNT, user_id: '1001', name: null, nullcast: true, card_uri: null, media_keys: [], scheduled_status: 'SCHEDULED', completed_at: null, tweet_id: null,
-    created_at: at, updated_at: at,
+    account_id: FIXED_ACCOUNT,
+    user_id: '1001',
+    name: null,
+    nullcast: true,
+    card_uri: null,
+    media_keys: [],
+    scheduled_status: 'SCHEDULED',
+    completed_at: null,
+    tweet_id: null,
+    created_at: at,
+    updated_at: at,
   }
-  state.scheduled.set('917438609065623552', { ...base, id: '917438609065623552', text: 'New glaze next month', scheduled_at: '2036-01-01T00:00:00Z' })
+  state.scheduled.set('917438609065623552', {
+    ...base,
+    id: '917438609065623552',
+    text: 'New glaze next month',
+    scheduled_at: '2036-01-01T00:00:00Z',
+  })
   state.drafts.set('994747471329873920', { ...base, id: '994747471329873920', text: 'An idea for summer', scheduled_at: null })
 }

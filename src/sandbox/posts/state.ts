@@ -26,7 +26,12 @@ export interface Post {
   /** Every version of it, the first one first; the same list on each of them. */
   edit_history: readonly string[]
   readonly scheduled_at: string | null
-  readonly metrics: { readonly retweet_count: number; readonly reply_count: number; readonly like_count: number; readonly quote_count: number }
+  readonly metrics: {
+    readonly retweet_count: number
+    readonly reply_count: number
+    readonly like_count: number
+    readonly quote_count: number
+  }
 }
 
 /** A scheduled or drafted post. Deleting one is final: nothing stays (gaps 8). */
@@ -67,8 +72,24 @@ export function hasPost(world: World, id: string): boolean {
 /** What every new post has unless said otherwise. */
 export function newPost(post: Pick<Post, 'id' | 'text' | 'author_id' | 'createdAt'> & Partial<Post>): Post {
   return {
-    name: null, nullcast: false, account_id: null, conversation_settings: 'EVERYONE', media_keys: [], card_uri: null, conversation_id: post.id, referenced: [], in_reply_to_user_id: null,
-    community_id: null, share_with_followers: false, paid_partnership: false, poll_id: null, place_id: null, reply_settings: 'everyone', edit_history: [post.id], scheduled_at: null,
-    metrics: { retweet_count: 0, reply_count: 0, like_count: 0, quote_count: 0 }, ...post,
+    name: null,
+    nullcast: false,
+    account_id: null,
+    conversation_settings: 'EVERYONE',
+    media_keys: [],
+    card_uri: null,
+    conversation_id: post.id,
+    referenced: [],
+    in_reply_to_user_id: null,
+    community_id: null,
+    share_with_followers: false,
+    paid_partnership: false,
+    poll_id: null,
+    place_id: null,
+    reply_settings: 'everyone',
+    edit_history: [post.id],
+    scheduled_at: null,
+    metrics: { retweet_count: 0, reply_count: 0, like_count: 0, quote_count: 0 },
+    ...post,
   }
 }

@@ -33,7 +33,12 @@ export function v2Handlers(onPost: OnPost): Readonly<Record<string, Handler<Post
 function lookup(call: Call<PostsState>): Reply {
   const names = namesOf(call)
   const unwanted = names === 'post' ? 'tweet.fields' : 'post.fields'
-  if (call.given.has(unwanted)) throw badParameter(unwanted, String(call.params[unwanted]), `The query parameter [${unwanted}] is not one of [ids,expansions,${names}.fields,media.fields,poll.fields,user.fields,place.fields]`)
+  if (call.given.has(unwanted))
+    throw badParameter(
+      unwanted,
+      String(call.params[unwanted]),
+      `The query parameter [${unwanted}] is not one of [ids,expansions,${names}.fields,media.fields,poll.fields,user.fields,place.fields]`,
+    )
   const ids = listOf(call, 'ids') ?? []
   const bad = ids.find((id) => !/^\d{1,19}$/.test(id))
   if (bad !== undefined) throw badParameter('ids', bad, `The \`ids\` query parameter value [${bad}] is not valid`)
@@ -52,7 +57,9 @@ function lookup(call: Call<PostsState>): Reply {
   return {
     kind: 'json',
     body: {
-      ...(posts.length === 0 ? {} : { data: posts.map((post) => postWire(post, selection)) }), ...(includes === undefined ? {} : { includes }), ...(errors.length === 0 ? {} : { errors }),
+      ...(posts.length === 0 ? {} : { data: posts.map((post) => postWire(post, selection)) }),
+      ...(includes === undefined ? {} : { includes }),
+      ...(errors.length === 0 ? {} : { errors }),
     },
   }
 }
@@ -60,8 +67,15 @@ function lookup(call: Call<PostsState>): Reply {
 function selectionOf(call: Call<PostsState>, names: 'tweet' | 'post'): Selection {
   const set = (name: string) => new Set(listOf(call, name) ?? [])
   return {
-    post: set(`${names}.fields`), user: set('user.fields'), media: set('media.fields'), place: set('place.fields'), poll: set('poll.fields'), expansions: set('expansions'),
-    userId: call.user?.id, names, editHistory: call.world.switch('edit_history') === 'on',
+    post: set(`${names}.fields`),
+    user: set('user.fields'),
+    media: set('media.fields'),
+    place: set('place.fields'),
+    poll: set('poll.fields'),
+    expansions: set('expansions'),
+    userId: call.user?.id,
+    names,
+    editHistory: call.world.switch('edit_history') === 'on',
   }
 }
 
@@ -71,18 +85,30 @@ function draft(call: Call<PostsState>): Post {
   const { params, state } = call
   const text = typeof params['text'] === 'string' ? params['text'] : ''
   const mediaKeys = mediaOf(params['media'])
-  if (text.trim() === '' && mediaKeys.length === 0 && params['card_uri'] === undefined && params['quote_tweet_id'] === undefined) throw badParameter('text', text, 'text must not be blank')
+  if (text.trim() === '' && mediaKeys.length === 0 && params['card_uri'] === undefined && params['quote_tweet_id'] === undefined)
+    throw badParameter('text', text, 'text must not be blank')
   const replied = repliedPost(call, author)
   const edited = editedPost(call, author)
   const quoted = typeof params['quote_tweet_id'] === 'string' ? params['quote_tweet_id'] : undefined
   if (quoted !== undefined && !state.posts.has(quoted)) throw badParameter('quote_tweet_id', quoted, 'the post to quote was not found')
   const id = call.world.newId()
   return newPost({
-    id, text, author_id: author, createdAt: call.now, media_keys: mediaKeys, card_uri: typeof params['card_uri'] === 'string' ? params['card_uri'] : null,
-    conversation_id: replied?.conversation_id ?? edited?.conversation_id ?? id, in_reply_to_user_id: replied?.author_id ?? null,
-    referenced: [...(replied === undefined ? [] : [{ type: 'replied_to', id: replied.id }]), ...(quoted === undefined ? [] : [{ type: 'quoted', id: quoted }])],
-    community_id: typeof params['community_id'] === 'string' ? params['community_id'] : null, share_with_followers: params['share_with_followers'] === true,
-    paid_partnership: params['paid_partnership'] === true, reply_settings: typeof params['reply_settings'] === 'string' ? params['reply_settings'] : 'everyone',
+    id,
+    text,
+    author_id: author,
+    createdAt: call.now,
+    media_keys: mediaKeys,
+    card_uri: typeof params['card_uri'] === 'string' ? params['card_uri'] : null,
+    conversation_id: replied?.conversation_id ?? edited?.conversation_id ?? id,
+    in_reply_to_user_id: replied?.author_id ?? null,
+    referenced: [
+      ...(replied === undefined ? [] : [{ type: 'replied_to', id: replied.id }]),
+      ...(quoted === undefined ? [] : [{ type: 'quoted', id: quoted }]),
+    ],
+    community_id: typeof params['community_id'] === 'string' ? params['community_id'] : null,
+    share_with_followers: params['share_with_followers'] === true,
+    paid_partnership: params['paid_partnership'] === true,
+    reply_settings: typeof params['reply_settings'] === 'string' ? params['reply_settings'] : 'everyone',
     edit_history: [...(edited?.edit_history ?? []), id],
   })
 }
@@ -108,9 +134,11 @@ function editedPost(call: Call<PostsState>, author: string): Post | undefined {
   if (post === undefined) throw badParameter('edit_options.previous_post_id', id, 'the post to edit was not found')
   if (post.author_id !== author) throw problem(403, 'Forbidden', 'You can edit only your own posts.', 'not-authorized-for-resource')
   const subscription = call.state.users.get(author)?.['subscription_type']
-  if (typeof subscription !== 'string' || !subscription.startsWith('Premium')) throw problem(403, 'Forbidden', 'Editing needs a premium subscription.', 'client-forbidden')
+  if (typeof subscription !== 'string' || !subscription.startsWith('Premium'))
+    throw problem(403, 'Forbidden', 'Editing needs a premium subscription.', 'client-forbidden')
   const first = call.state.posts.get(post.edit_history[0] ?? id) ?? post
-  if (call.now - first.createdAt > HOUR) throw badParameter('edit_options.previous_post_id', id, 'a post can be edited within an hour of being made')
+  if (call.now - first.createdAt > HOUR)
+    throw badParameter('edit_options.previous_post_id', id, 'a post can be edited within an hour of being made')
   return post
 }
 
@@ -119,7 +147,8 @@ function mediaOf(media: unknown): readonly string[] {
   const ids = (media as Readonly<Record<string, unknown>>)['media_ids']
   const extra = Object.keys(media).find((name) => name !== 'media_ids')
   if (extra !== undefined) throw badParameter(`media.${extra}`, '', `"${extra}" is not a field of media`)
-  if (!Array.isArray(ids) || ids.length === 0 || ids.length > 4 || !ids.every((id) => typeof id === 'string' && /^\d{1,19}$/.test(id))) throw badParameter('media.media_ids', JSON.stringify(ids ?? null), 'expected 1 to 4 media ids')
+  if (!Array.isArray(ids) || ids.length === 0 || ids.length > 4 || !ids.every((id) => typeof id === 'string' && /^\d{1,19}$/.test(id)))
+    throw badParameter('media.media_ids', JSON.stringify(ids ?? null), 'expected 1 to 4 media ids')
   return ids.map((id: string) => (mediaKind(id) === undefined ? `3_${id}` : id))
 }
 
@@ -128,7 +157,8 @@ function onlyText(object: unknown, parameter: string, name: string): string {
   const extra = Object.keys(fields).find((one) => one !== name)
   if (extra !== undefined) throw badParameter(`${parameter}.${extra}`, '', `"${extra}" is not a field of ${parameter}`)
   const value = fields[name]
-  if (typeof value !== 'string' || !/^\d{1,19}$/.test(value)) throw badParameter(`${parameter}.${name}`, String(value), `"${name}" is required and must be a post id`)
+  if (typeof value !== 'string' || !/^\d{1,19}$/.test(value))
+    throw badParameter(`${parameter}.${name}`, String(value), `"${name}" is required and must be a post id`)
   return value
 }
 
@@ -138,13 +168,22 @@ function namesOf(call: Call<PostsState>): 'tweet' | 'post' {
 
 function missing(id: string): PartialError {
   return {
-    resource_id: id, resource_type: 'tweet', parameter: 'ids', value: id, title: 'Not Found Error', detail: `Could not find tweet with ids: [${id}].`, type: `${PROBLEMS}/resource-not-found`,
+    resource_id: id,
+    resource_type: 'tweet',
+    parameter: 'ids',
+    value: id,
+    title: 'Not Found Error',
+    detail: `Could not find tweet with ids: [${id}].`,
+    type: `${PROBLEMS}/resource-not-found`,
   }
 }
 
 /** 400 in the shape of a bad parameter (gaps 9). */
 function badParameter(name: string, value: string, message: string): Refusal {
   return jsonRefusal(400, {
-    errors: [{ parameters: { [name]: [value] }, message }], title: 'Invalid Request', detail: 'One or more parameters to your request was invalid.', type: `${PROBLEMS}/invalid-request`,
+    errors: [{ parameters: { [name]: [value] }, message }],
+    title: 'Invalid Request',
+    detail: 'One or more parameters to your request was invalid.',
+    type: `${PROBLEMS}/invalid-request`,
   })
 }

@@ -68,17 +68,33 @@ export function includesOf(world: World, state: PostsState, posts: readonly Post
   for (const post of posts) {
     if (expansions.has('author_id')) addUser(post.author_id)
     if (expansions.has('in_reply_to_user_id')) addUser(post.in_reply_to_user_id)
-    if (expansions.has('entities.mentions.username')) for (const { username } of entitiesOf(post.text).mentions ?? []) addUser(idOfName(world, state, username))
+    if (expansions.has('entities.mentions.username'))
+      for (const { username } of entitiesOf(post.text).mentions ?? []) addUser(idOfName(world, state, username))
     for (const { id } of post.referenced) {
       if (expansions.has('referenced_tweets.id')) addPost(id)
       if (expansions.has('referenced_tweets.id.author_id')) addUser(addPost(id)?.author_id)
     }
     if (expansions.has('edit_history_tweet_ids')) for (const id of post.edit_history) addPost(id)
-    if (expansions.has('attachments.media_keys')) for (const key of post.media_keys) media.set(key, pick(state.media.get(key) ?? { media_key: key, type: MEDIA_TYPE[mediaKind(key)?.type ?? 'IMAGE'] }, ['media_key', 'type'], selection.media, post, selection))
-    if (expansions.has('attachments.poll_ids') && post.poll_id !== null) polls.set(post.poll_id, pick(state.polls.get(post.poll_id) ?? {}, ['id', 'options'], selection.poll))
-    if (expansions.has('geo.place_id') && post.place_id !== null) places.set(post.place_id, pick(state.places.get(post.place_id) ?? {}, ['id', 'full_name'], selection.place))
+    if (expansions.has('attachments.media_keys'))
+      for (const key of post.media_keys)
+        media.set(
+          key,
+          pick(
+            state.media.get(key) ?? { media_key: key, type: MEDIA_TYPE[mediaKind(key)?.type ?? 'IMAGE'] },
+            ['media_key', 'type'],
+            selection.media,
+            post,
+            selection,
+          ),
+        )
+    if (expansions.has('attachments.poll_ids') && post.poll_id !== null)
+      polls.set(post.poll_id, pick(state.polls.get(post.poll_id) ?? {}, ['id', 'options'], selection.poll))
+    if (expansions.has('geo.place_id') && post.place_id !== null)
+      places.set(post.place_id, pick(state.places.get(post.place_id) ?? {}, ['id', 'full_name'], selection.place))
   }
-  const found = Object.entries({ users, [selection.names === 'post' ? 'posts' : 'tweets']: tweets, media, places, polls }).filter(([, objects]) => objects.size > 0)
+  const found = Object.entries({ users, [selection.names === 'post' ? 'posts' : 'tweets']: tweets, media, places, polls }).filter(
+    ([, objects]) => objects.size > 0,
+  )
   return found.length === 0 ? undefined : Object.fromEntries(found.map(([name, objects]) => [name, [...objects.values()]]))
 }
 
@@ -86,23 +102,51 @@ export function includesOf(world: World, state: PostsState, posts: readonly Post
 export function forbiddenFields(post: Post, selection: Selection, parameter: string): PartialError[] {
   if (selection.userId === post.author_id) return []
   return PRIVATE.filter((name) => selection.post.has(name)).map((name) => ({
-    resource_id: post.id, resource_type: 'tweet', parameter, value: name, title: 'Field Authorization Error', detail: `Sorry, you are not authorized to access '${name}' on the post ${post.id}.`,
+    resource_id: post.id,
+    resource_type: 'tweet',
+    parameter,
+    value: name,
+    title: 'Field Authorization Error',
+    detail: `Sorry, you are not authorized to access '${name}' on the post ${post.id}.`,
     type: 'https://api.example.com/2/problems/not-authorized-for-field',
   }))
 }
 
 function fieldsOf(post: Post): Wire {
   const entities = entitiesOf(post.text)
-  const attachments = { ...(post.media_keys.length > 0 ? { media_keys: post.media_keys } : {}), ...(post.poll_id === null ? {} : { poll_ids: [post.poll_id] }) }
+  const attachments = {
+    ...(post.media_keys.length > 0 ? { media_keys: post.media_keys } : {}),
+    ...(post.poll_id === null ? {} : { poll_ids: [post.poll_id] }),
+  }
   const metrics = { ...post.metrics, bookmark_count: 0, impression_count: 0 }
   return {
-    author_id: post.author_id, created_at: new Date(post.createdAt).toISOString(), attachments: isEmpty(attachments) ? undefined : attachments, public_metrics: post.metrics,
-    conversation_id: post.conversation_id, entities: isEmpty(entities) ? undefined : entities, lang: 'en', source: 'sandbox', possibly_sensitive: false,
-    referenced_tweets: post.referenced.length === 0 ? undefined : post.referenced, in_reply_to_user_id: post.in_reply_to_user_id ?? undefined, context_annotations: undefined,
-    community_id: post.community_id ?? undefined, paid_partnership: post.paid_partnership, card_uri: post.card_uri ?? undefined, display_text_range: [0, [...post.text].length],
-    edit_controls: { edits_remaining: Math.max(0, 6 - post.edit_history.length), is_edit_eligible: true, editable_until: new Date(post.createdAt + 3_600_000).toISOString() },
-    geo: post.place_id === null ? undefined : { place_id: post.place_id }, reply_settings: post.reply_settings, scopes: { followers: false }, non_public_metrics: { impression_count: 0 },
-    organic_metrics: metrics, promoted_metrics: metrics,
+    author_id: post.author_id,
+    created_at: new Date(post.createdAt).toISOString(),
+    attachments: isEmpty(attachments) ? undefined : attachments,
+    public_metrics: post.metrics,
+    conversation_id: post.conversation_id,
+    entities: isEmpty(entities) ? undefined : entities,
+    lang: 'en',
+    source: 'sandbox',
+    possibly_sensitive: false,
+    referenced_tweets: post.referenced.length === 0 ? undefined : post.referenced,
+    in_reply_to_user_id: post.in_reply_to_user_id ?? undefined,
+    context_annotations: undefined,
+    community_id: post.community_id ?? undefined,
+    paid_partnership: post.paid_partnership,
+    card_uri: post.card_uri ?? undefined,
+    display_text_range: [0, [...post.text].length],
+    edit_controls: {
+      edits_remaining: Math.max(0, 6 - post.edit_history.length),
+      is_edit_eligible: true,
+      editable_until: new Date(post.createdAt + 3_600_000).toISOString(),
+    },
+    geo: post.place_id === null ? undefined : { place_id: post.place_id },
+    reply_settings: post.reply_settings,
+    scopes: { followers: false },
+    non_public_metrics: { impression_count: 0 },
+    organic_metrics: metrics,
+    promoted_metrics: metrics,
   }
 }
 
@@ -114,7 +158,13 @@ function userWire(world: World, state: PostsState, id: string, selection: Select
   return pick(known, ['id', 'name', 'username'], wanted)
 }
 
-function pick(object: Readonly<Record<string, unknown>>, always: readonly string[], wanted: ReadonlySet<string>, post?: Post, selection?: Selection): Wire {
+function pick(
+  object: Readonly<Record<string, unknown>>,
+  always: readonly string[],
+  wanted: ReadonlySet<string>,
+  post?: Post,
+  selection?: Selection,
+): Wire {
   const wire: Wire = {}
   for (const name of new Set([...always, ...wanted])) {
     if (PRIVATE.includes(name) && selection?.userId !== post?.author_id) continue

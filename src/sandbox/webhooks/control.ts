@@ -36,7 +36,10 @@ export const emitControl: ControlHandler<WebhooksState> = async ({ world, state,
   }
   const before = state.nextDelivery
   const events = inputs.flatMap((input) => {
-    const options: EmitOptions = { signature: input.signature ?? 'good', ...(input.webhook_id === undefined ? {} : { webhookId: input.webhook_id }) }
+    const options: EmitOptions = {
+      signature: input.signature ?? 'good',
+      ...(input.webhook_id === undefined ? {} : { webhookId: input.webhook_id }),
+    }
     return Array.from({ length: input.times ?? 1 }, () => noteEvent(world, eventOf(input.data ?? input), options))
   })
   await deliverDue(world, state)
@@ -49,8 +52,11 @@ function eventOf(input: EventInput): ActivityEvent {
   const type = input.event_type ?? 'post.create'
   const user = String(input.user_id ?? input.filter?.user_id ?? '1001')
   return {
-    event_type: type, filter: { user_id: user, ...input.filter }, payload: input.payload ?? payloadOf(type, user),
-    ...(input.event_uuid === undefined ? {} : { event_uuid: String(input.event_uuid) }), ...(input.tag === undefined ? {} : { tag: input.tag }),
+    event_type: type,
+    filter: { user_id: user, ...input.filter },
+    payload: input.payload ?? payloadOf(type, user),
+    ...(input.event_uuid === undefined ? {} : { event_uuid: String(input.event_uuid) }),
+    ...(input.tag === undefined ? {} : { tag: input.tag }),
     ...(input.includes === undefined ? {} : { includes: input.includes }),
   }
 }
@@ -61,11 +67,17 @@ function payloadOf(type: string, user: string): unknown {
   if (type.startsWith('post.')) return { id: '1166476031668015106', text: 'See how our mugs are made', author_id: user }
   if (type.startsWith('profile.update.')) return { before: 'Mugs', after: 'Mugs, made by hand' }
   if (type.startsWith('follow.')) return { source: { id: '2001' }, target: { id: user } }
-  if (type === 'spaces.start' || type === 'spaces.end') return { user: { id: user }, broadcast_id: '1djGwlrkdwvKj', event_type: type.replace('.', '_') }
+  if (type === 'spaces.start' || type === 'spaces.end')
+    return { user: { id: user }, broadcast_id: '1djGwlrkdwvKj', event_type: type.replace('.', '_') }
   if (type === 'dm.sent' || type === 'dm.received') {
     const [sender, recipient] = type === 'dm.sent' ? [user, '2001'] : ['2001', user]
     const message = { target: { recipient_id: recipient }, sender_id: sender, message_data: { text: 'Do you ship to Berlin?' } }
-    return { direct_message_events: [{ type: 'message_create', id: '1166476031668015200', created_timestamp: '1767225600000', message_create: message }], users: {} }
+    return {
+      direct_message_events: [
+        { type: 'message_create', id: '1166476031668015200', created_timestamp: '1767225600000', message_create: message },
+      ],
+      users: {},
+    }
   }
   if (type === 'oauth.revoke') return { date_time: '2027-01-15T12:00:00.000Z', user_id: user, app_id: '1' }
   return { user_id: user }

@@ -48,23 +48,38 @@ export function emitPost(world: World, post: Post): null {
 export function noteEvent(world: World, event: ActivityEvent, options: EmitOptions = {}): string {
   const state = stateOf(world)
   const uuid = event.event_uuid ?? randomUUID()
-  const envelope = (tag: string | null | undefined) => JSON.stringify({
-    data: {
-      event_uuid: uuid, filter: shownFilter(world, event), event_type: event.event_type, ...(tag == null ? {} : { tag }), payload: event.payload,
-      ...(event.includes === undefined ? {} : { includes: event.includes }),
-    },
-  })
+  const envelope = (tag: string | null | undefined) =>
+    JSON.stringify({
+      data: {
+        event_uuid: uuid,
+        filter: shownFilter(world, event),
+        event_type: event.event_type,
+        ...(tag == null ? {} : { tag }),
+        payload: event.payload,
+        ...(event.includes === undefined ? {} : { includes: event.includes }),
+      },
+    })
   const subscriptions = [...state.subscriptions.values()]
   const entries: LoggedEvent[] = []
   for (const webhook of state.webhooks.values()) {
     if (options.webhookId !== undefined && webhook.id !== options.webhookId) continue
     const own = subscriptions.filter((one) => one.webhook_id === webhook.id)
-    const tags = own.length === 0 ? (options.subscribedOnly === true ? [] : [event.tag]) : own.filter((one) => matches(one, event)).map((one) => one.tag ?? event.tag)
+    const tags =
+      own.length === 0
+        ? options.subscribedOnly === true
+          ? []
+          : [event.tag]
+        : own.filter((one) => matches(one, event)).map((one) => one.tag ?? event.tag)
     for (const tag of tags) entries.push({ at: world.now(), webhookId: webhook.id, uuid, body: envelope(tag) })
   }
   if (entries.length > 0) world.record('webhooks', { kind: 'event', entries, signature: options.signature ?? 'good' })
   const streamed = subscriptions.filter((one) => one.webhook_id === null)
-  const lines = streamed.length === 0 ? (options.subscribedOnly === true ? [] : [envelope(event.tag)]) : streamed.filter((one) => matches(one, event)).map((one) => envelope(one.tag ?? event.tag))
+  const lines =
+    streamed.length === 0
+      ? options.subscribedOnly === true
+        ? []
+        : [envelope(event.tag)]
+      : streamed.filter((one) => matches(one, event)).map((one) => envelope(one.tag ?? event.tag))
   sendToStreams(state, lines)
   return uuid
 }
@@ -81,12 +96,23 @@ async function attempt(world: World, state: WebhooksState, delivery: Delivery): 
   // Removed or invalid meanwhile: what was missed is there for a replay.
   const status = webhook?.valid === true ? await post(world, webhook.url, delivery) : 0
   const gone = webhook?.valid !== true
-  world.record('webhooks', { kind: 'attempt', key: delivery.key, done: gone || isSuccess(status) || delivery.attempts + 1 >= ATTEMPTS, dueAt: world.now() + PAUSE_MS })
+  world.record('webhooks', {
+    kind: 'attempt',
+    key: delivery.key,
+    done: gone || isSuccess(status) || delivery.attempts + 1 >= ATTEMPTS,
+    dueAt: world.now() + PAUSE_MS,
+  })
 }
 
 /** Status of the receiver's answer; 0 when none came. */
 export function post(world: World, url: string, delivery: Pick<Delivery, 'body' | 'signature'>): Promise<number> {
-  return sendEvent({ url, body: delivery.body, secret: world.credentials.consumerSecret, form: world.switch('signature_form') as SignatureForm, signature: delivery.signature })
+  return sendEvent({
+    url,
+    body: delivery.body,
+    secret: world.credentials.consumerSecret,
+    form: world.switch('signature_form') as SignatureForm,
+    signature: delivery.signature,
+  })
 }
 
 export function isSuccess(status: number): boolean {
@@ -110,7 +136,16 @@ export function matches(subscription: Subscription, event: ActivityEvent): boole
   const { filter } = subscription
   if (canonicalType(subscription.event_type) !== canonicalType(event.event_type)) return false
   if (filter.user_id !== undefined && filter.user_id !== event.filter.user_id) return false
-  if (filter.keyword !== undefined && !(event.filter.keyword === filter.keyword || JSON.stringify(event.payload ?? '').toLowerCase().includes(filter.keyword.toLowerCase()))) return false
+  if (
+    filter.keyword !== undefined &&
+    !(
+      event.filter.keyword === filter.keyword ||
+      JSON.stringify(event.payload ?? '')
+        .toLowerCase()
+        .includes(filter.keyword.toLowerCase())
+    )
+  )
+    return false
   const wanted = canonicalDirection(filter.direction)
   return wanted === undefined || wanted === 'both' || wanted === directionOf(event)
 }
@@ -132,7 +167,10 @@ function directionOf(event: ActivityEvent): string | undefined {
 function shownFilter(world: World, event: ActivityEvent): SubscriptionFilter {
   const direction = directionOf(event)
   if (direction === undefined || !/^(dm|chat)\./.test(event.event_type)) return event.filter
-  return { ...event.filter, direction: world.switch('direction_values') === 'documented' ? (direction === 'sent' ? 'outbound' : 'inbound') : direction }
+  return {
+    ...event.filter,
+    direction: world.switch('direction_values') === 'documented' ? (direction === 'sent' ? 'outbound' : 'inbound') : direction,
+  }
 }
 
 function stateOf(world: World): WebhooksState {

@@ -19,12 +19,22 @@ export const webhookHandlers: Readonly<Record<string, Handler<WebhooksState>>> =
     const url = String(call.params['url'])
     const wrong = webhookUrlProblem(url, call.world.switch('webhook_dev_urls') === 'on')
     if (wrong !== undefined) throw webhookRefusal('UrlValidationFailed', wrong, 'url', url)
-    if ([...call.state.webhooks.values()].some((one) => one.url === url)) throw webhookRefusal('DuplicateUrlFailed', 'the url is registered already', 'url', url)
-    if (call.state.webhooks.size >= MAX_WEBHOOKS) throw webhookRefusal('WebhookLimitExceeded', `an app has at most ${MAX_WEBHOOKS} webhooks`, 'url', url)
+    if ([...call.state.webhooks.values()].some((one) => one.url === url))
+      throw webhookRefusal('DuplicateUrlFailed', 'the url is registered already', 'url', url)
+    if (call.state.webhooks.size >= MAX_WEBHOOKS)
+      throw webhookRefusal('WebhookLimitExceeded', `an app has at most ${MAX_WEBHOOKS} webhooks`, 'url', url)
     const id = call.world.newId()
     const outcome = await call.effect(() => challenge(call.world, url))
     if (outcome !== 'valid') throw webhookRefusal('CrcValidationFailed', explain(outcome), 'url', url)
-    const webhook: Webhook = { id, url, valid: true, created_at: new Date(call.now).toISOString(), lastSuccessAt: call.now, lastCheckAt: call.now, lastOutcome: 'valid' }
+    const webhook: Webhook = {
+      id,
+      url,
+      valid: true,
+      created_at: new Date(call.now).toISOString(),
+      lastSuccessAt: call.now,
+      lastCheckAt: call.now,
+      lastOutcome: 'valid',
+    }
     call.state.webhooks.set(id, webhook)
     return { kind: 'json', body: { data: toWire(webhook) } }
   },
@@ -46,7 +56,8 @@ export const webhookHandlers: Readonly<Record<string, Handler<WebhooksState>>> =
   'webhooks.delete': (call) => {
     const webhook = findWebhook(call, call.params['webhook_id'])
     call.state.webhooks.delete(webhook.id)
-    for (const [id, subscription] of call.state.subscriptions) if (subscription.webhook_id === webhook.id) call.state.subscriptions.delete(id)
+    for (const [id, subscription] of call.state.subscriptions)
+      if (subscription.webhook_id === webhook.id) call.state.subscriptions.delete(id)
     for (const [key, delivery] of call.state.pending) if (delivery.webhookId === webhook.id) call.state.pending.delete(key)
     return { kind: 'json', body: { data: { deleted: true } } }
   },
@@ -54,7 +65,8 @@ export const webhookHandlers: Readonly<Record<string, Handler<WebhooksState>>> =
     const webhook = findWebhook(call, call.params['webhook_id'])
     const from = minuteOf(call, 'from_date')
     const to = minuteOf(call, 'to_date')
-    if (from < call.now - REPLAY_BACK_MS - MINUTE || from > call.now) throw badParameter('from_date', String(call.params['from_date']), 'from_date is a time of the last 5 days')
+    if (from < call.now - REPLAY_BACK_MS - MINUTE || from > call.now)
+      throw badParameter('from_date', String(call.params['from_date']), 'from_date is a time of the last 5 days')
     if (to <= from) throw badParameter('to_date', String(call.params['to_date']), 'to_date is later than from_date')
     const id = call.world.newId()
     const created = new Date(call.now).toISOString()
@@ -82,7 +94,9 @@ export function webhookRefusal(reason: Reason, message: string, parameter: strin
 
 export function badParameter(name: string, value: string, message: string): Refusal {
   return jsonRefusal(400, {
-    errors: [{ parameters: { [name]: [value] }, message }], title: 'Invalid Request', detail: 'One or more parameters to your request was invalid.',
+    errors: [{ parameters: { [name]: [value] }, message }],
+    title: 'Invalid Request',
+    detail: 'One or more parameters to your request was invalid.',
     type: 'https://api.example.com/2/problems/invalid-request',
   })
 }

@@ -18,7 +18,13 @@ export function sign(bytes: string | Uint8Array, secret: string, form: Signature
 }
 
 /** Sends a challenge and judges the answer (spec 3.1). Never rejects. `token` only to try a receiver with a hostile one. */
-export async function checkWebhook(url: string, secret: string, form: SignatureForm, token: string = randomBytes(32).toString('base64url'), limitMs = RESPONSE_LIMIT_MS): Promise<CheckOutcome> {
+export async function checkWebhook(
+  url: string,
+  secret: string,
+  form: SignatureForm,
+  token: string = randomBytes(32).toString('base64url'),
+  limitMs = RESPONSE_LIMIT_MS,
+): Promise<CheckOutcome> {
   const target = new URL(url)
   target.searchParams.set('crc_token', token)
   const answer = await send(target, 'GET', {}, undefined, limitMs)
@@ -42,27 +48,43 @@ export async function sendEvent(request: EventRequest): Promise<number> {
   const bytes = Buffer.from(request.body)
   const key = request.signature === 'bad' ? `${request.secret}-wrong` : request.secret
   const signature = request.signature === 'none' ? {} : { 'x-service-webhooks-signature': sign(bytes, key, request.form) }
-  const answer = await send(new URL(request.url), 'POST', { 'content-type': 'application/json', 'content-length': bytes.length, ...signature }, bytes, request.limitMs ?? RESPONSE_LIMIT_MS)
+  const answer = await send(
+    new URL(request.url),
+    'POST',
+    { 'content-type': 'application/json', 'content-length': bytes.length, ...signature },
+    bytes,
+    request.limitMs ?? RESPONSE_LIMIT_MS,
+  )
   return 'error' in answer ? 0 : answer.status
 }
 
 type Answer = { readonly status: number; readonly body: string } | { readonly error: Error }
 
-function send(url: URL, method: 'GET' | 'POST', headers: http.OutgoingHttpHeaders, body: Buffer | undefined, limitMs: number): Promise<Answer> {
+function send(
+  url: URL,
+  method: 'GET' | 'POST',
+  headers: http.OutgoingHttpHeaders,
+  body: Buffer | undefined,
+  limitMs: number,
+): Promise<Answer> {
   return new Promise((resolve) => {
     const secure = url.protocol === 'https:'
     const deadline = AbortSignal.timeout(limitMs)
-    const request = (secure ? https : http).request(url, { method, headers, agent: secure ? agents.https : agents.http, signal: deadline, ...(secure ? { minVersion: 'TLSv1.2' } : {}) }, (response) => {
-      const chunks: Buffer[] = []
-      let size = 0
-      response.on('data', (chunk: Buffer) => {
-        size += chunk.length
-        if (size > MAX_ANSWER_BYTES) response.destroy(new Error('the answer is too long'))
-        else chunks.push(chunk)
-      })
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }))
-      response.on('error', (error) => resolve({ error }))
-    })
+    const request = (secure ? https : http).request(
+      url,
+      { method, headers, agent: secure ? agents.https : agents.http, signal: deadline, ...(secure ? { minVersion: 'TLSv1.2' } : {}) },
+      (response) => {
+        const chunks: Buffer[] = []
+        let size = 0
+        response.on('data', (chunk: Buffer) => {
+          size += chunk.length
+          if (size > MAX_ANSWER_BYTES) response.destroy(new Error('the answer is too long'))
+          else chunks.push(chunk)
+        })
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }))
+        response.on('error', (error) => resolve({ error }))
+      },
+    )
     request.on('error', (error) => resolve({ error }))
     request.end(body)
   })

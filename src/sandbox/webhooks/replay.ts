@@ -21,7 +21,12 @@ async function runJob(world: World, state: WebhooksState, job: ReplayJob): Promi
       if (!isSuccess(status)) failed++
     }
     const description = failed === 0 ? `${events.length} events were delivered` : `${failed} of ${events.length} events were not accepted`
-    const status = { webhook_id: job.webhookId, job_state: failed === 0 ? 'Complete' : 'Incomplete', job_state_description: description, job_id: job.job_id }
+    const status = {
+      webhook_id: job.webhookId,
+      job_state: failed === 0 ? 'Complete' : 'Incomplete',
+      job_state_description: description,
+      job_id: job.job_id,
+    }
     await post(world, webhook.url, { body: JSON.stringify({ replay_job_status: status }), signature: 'good' })
   }
   world.record('webhooks', { kind: 'replayed', id: job.job_id, state: failed === 0 ? 'Complete' : 'Incomplete' })

@@ -73,5 +73,13 @@ export interface WebhooksState {
 }
 
 export function createWebhooks(): WebhooksState {
-  return { runtime: createRuntime(), webhooks: new Map(), subscriptions: new Map(), log: [], pending: new Map(), jobs: new Map(), nextDelivery: 1 }
+  return {
+    runtime: createRuntime(),
+    webhooks: new Map(),
+    subscriptions: new Map(),
+    log: [],
+    pending: new Map(),
+    jobs: new Map(),
+    nextDelivery: 1,
+  }
 }

@@ -3,9 +3,24 @@ import { BlockList, isIP } from 'node:net'
 
 // IPv4 rules hold for IPv4-mapped addresses too (node:net BlockList.check).
 const notPublic = new BlockList()
-for (const [network, prefix] of [['0.0.0.0', 8], ['10.0.0.0', 8], ['100.64.0.0', 10], ['127.0.0.0', 8], ['169.254.0.0', 16], ['172.16.0.0', 12], ['192.168.0.0', 16], ['224.0.0.0', 3]] as const)
+for (const [network, prefix] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+  ['224.0.0.0', 3],
+] as const)
   notPublic.addSubnet(network, prefix, 'ipv4')
-for (const [network, prefix] of [['::', 127], ['fc00::', 7], ['fe80::', 10], ['ff00::', 8]] as const) notPublic.addSubnet(network, prefix, 'ipv6')
+for (const [network, prefix] of [
+  ['::', 127],
+  ['fc00::', 7],
+  ['fe80::', 10],
+  ['ff00::', 8],
+] as const)
+  notPublic.addSubnet(network, prefix, 'ipv6')
 
 /** Why the URL is refused, or undefined. `devUrls` allows http and ports, on loopback only. */
 export function webhookUrlProblem(text: string, devUrls: boolean): string | undefined {

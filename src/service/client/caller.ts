@@ -80,8 +80,15 @@ async function sendUntilDone(parts: CallerParts, { endpoint, built, options, pro
   for (let sending = 1; ; sending += 1) {
     const proof = await prove()
     const exchange = await sender.send({
-      method: endpoint.method, host: endpoint.host, path: built.path, query: built.query, proof, timeoutMs: options.timeoutMs ?? 30_000,
-      ...(built.form === undefined ? {} : { form: built.form }), ...(built.body === undefined ? {} : { body: built.body }), ...(options.signal === undefined ? {} : { signal: options.signal }),
+      method: endpoint.method,
+      host: endpoint.host,
+      path: built.path,
+      query: built.query,
+      proof,
+      timeoutMs: options.timeoutMs ?? 30_000,
+      ...(built.form === undefined ? {} : { form: built.form }),
+      ...(built.body === undefined ? {} : { body: built.body }),
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
     })
     const decoded = exchange.kind === 'answer' ? decodeAnswer(exchange, spelling) : undefined
     const error = toServiceError(exchange, { endpoint, where, nowMs: clock.now() }, decoded)
@@ -101,20 +108,32 @@ async function sendUntilDone(parts: CallerParts, { endpoint, built, options, pro
     const waitMs = Math.max(backoffMs(sending - 1, parts.random()), adviceMs)
     waitedMs += waitMs
     if (waitedMs > maxWaitMs) throw failed
-    log.info({ code: failed.code, status: failed.status, waitMs: Math.round(waitMs), sending }, 'the service asks to wait, or could not be reached')
+    log.info(
+      { code: failed.code, status: failed.status, waitMs: Math.round(waitMs), sending },
+      'the service asks to wait, or could not be reached',
+    )
     await clock.sleep(waitMs, options.signal)
   }
 }
 
 function toResult(endpoint: Endpoint, answer: Answer, decoded: Decoded, log: Logger): CallResult {
   const warning = answer.headers['x-api-warn']
-  if (warning !== undefined) log.warn({ endpoint: endpoint.name, warning: warning.slice(0, 300) }, 'the service warns that this call is deprecated')
-  const body = decoded.kind === 'json' ? decoded.value : decoded.kind === 'text' && endpoint.host === 'core' && endpoint.method === 'POST' ? decodeForm(decoded.value) : undefined
+  if (warning !== undefined)
+    log.warn({ endpoint: endpoint.name, warning: warning.slice(0, 300) }, 'the service warns that this call is deprecated')
+  const body =
+    decoded.kind === 'json'
+      ? decoded.value
+      : decoded.kind === 'text' && endpoint.host === 'core' && endpoint.method === 'POST'
+        ? decodeForm(decoded.value)
+        : undefined
   const { status, headers } = answer
   if (!isRecord(body) || !('data' in body)) return { data: body, body, nextCursor: undefined, totalCount: undefined, status, headers }
   const { next_cursor: next, total_count: total } = body
   return {
-    data: shapeData(endpoint, body['data']), body, status, headers,
+    data: shapeData(endpoint, body['data']),
+    body,
+    status,
+    headers,
     nextCursor: typeof next === 'string' && next !== '' ? next : undefined,
     totalCount: typeof total === 'number' ? total : undefined,
   }
@@ -127,7 +146,11 @@ function shapeData(endpoint: Endpoint, data: unknown): unknown {
   if (!many) return Array.isArray(data) && data.length === 1 ? (data[0] as unknown) : data
   const list = Array.isArray(data) ? (data as unknown[]) : data === null || data === undefined ? [] : [data]
   // An unset field of a product may read as an empty text (spec/gaps.md 6 'Reads').
-  return resource === 'product' ? list.map((item) => (isRecord(item) ? Object.fromEntries(Object.entries(item).map(([key, value]) => [key, value === '' ? null : value])) : item)) : list
+  return resource === 'product'
+    ? list.map((item) =>
+        isRecord(item) ? Object.fromEntries(Object.entries(item).map(([key, value]) => [key, value === '' ? null : value])) : item,
+      )
+    : list
 }
 
 interface ProofFor {
@@ -150,7 +173,9 @@ async function proofFor({ endpoint, built, options, config, bearer }: ProofFor):
     }
     case 'basic':
     case 'basic-or-user':
-      return options.context === 'user' ? userProof(config) : { kind: 'header', authorization: basicAuthorization(config.consumerKey, config.consumerSecret) }
+      return options.context === 'user'
+        ? userProof(config)
+        : { kind: 'header', authorization: basicAuthorization(config.consumerKey, config.consumerSecret) }
     case 'bearer-or-user':
       return options.context === 'user' ? userProof(config) : { kind: 'header', authorization: `Bearer ${await bearer.get()}` }
     case 'bearer':
@@ -165,8 +190,18 @@ async function fetchBearer(parts: CallerParts): Promise<string> {
   const endpoint = findEndpoint('oauth2.token') as Endpoint
   const proof: Proof = { kind: 'header', authorization: basicAuthorization(parts.config.consumerKey, parts.config.consumerSecret) }
   const built: BuiltRequest = { path: endpoint.path, query: {}, form: { grant_type: 'client_credentials' }, oauth: {} }
-  const { body, status } = await sendUntilDone(parts, { endpoint, built, options: {}, prove: () => Promise.resolve(proof), bearer: undefined })
+  const { body, status } = await sendUntilDone(parts, {
+    endpoint,
+    built,
+    options: {},
+    prove: () => Promise.resolve(proof),
+    bearer: undefined,
+  })
   const token = isRecord(body) ? body['access_token'] : undefined
   if (typeof token === 'string' && token !== '') return token
-  throw new UnreadableAnswerError('the answer holds no access_token', { where: 'POST /oauth2/token', mend: 'Check SLUICE_BASE_URL.', status })
+  throw new UnreadableAnswerError('the answer holds no access_token', {
+    where: 'POST /oauth2/token',
+    mend: 'Check SLUICE_BASE_URL.',
+    status,
+  })
 }

@@ -26,7 +26,10 @@ interface General {
   /** The same where the name is known at run time only. */
   readonly callByName: (name: string, params: Params, options?: CallOptions) => Promise<CallResult>
   /** Where a person allows the application: `authorize` asks each time, `authenticate` only once. */
-  readonly authorizeUrl: (query: { readonly oauth_token: string; readonly force_login?: boolean; readonly screen_name?: string }, page?: 'authorize' | 'authenticate') => string
+  readonly authorizeUrl: (
+    query: { readonly oauth_token: string; readonly force_login?: boolean; readonly screen_name?: string },
+    page?: 'authorize' | 'authenticate',
+  ) => string
   /** The app-only token in use, or a new one: cached, one request however many ask. Never log it. */
   readonly bearerToken: () => Promise<string>
   readonly close: () => Promise<void>
@@ -47,12 +50,22 @@ export type Client = Methods & General
  */
 export function createClient(given: ClientConfig, options: ClientOptions = {}): Client {
   // One address is enough for a sandbox, which serves all three hosts.
-  const config: ServiceConfig = { adsBaseUrl: given.baseUrl, adsSandboxBaseUrl: given.adsBaseUrl ?? given.baseUrl, adsVersion: '12', ...given }
+  const config: ServiceConfig = {
+    adsBaseUrl: given.baseUrl,
+    adsSandboxBaseUrl: given.adsBaseUrl ?? given.baseUrl,
+    adsVersion: '12',
+    ...given,
+  }
   const sender = createSender(config, options)
   const spelling = createSpelling(config.names)
   const clock = options.clock ?? systemClock
   const caller = createCaller({
-    config, sender, spelling, clock, log: options.log ?? silentLogger, random: options.random ?? Math.random,
+    config,
+    sender,
+    spelling,
+    clock,
+    log: options.log ?? silentLogger,
+    random: options.random ?? Math.random,
   })
   const callByName = async (name: string, params: Params, callOptions?: CallOptions) => caller.call(known(name), params, callOptions)
   const general: General = {
@@ -104,7 +117,11 @@ function listOf(endpoint: Endpoint, params: Params, options: CallOptions, caller
   return new List(async (cursor) => {
     // A cursor and with_total_count exclude each other: the total comes with the first page (spec Conventions).
     const { with_total_count: withTotal, ...rest } = params
-    const page = await caller.call(endpoint, cursor === undefined ? (withTotal === undefined ? rest : params) : { ...rest, cursor }, options)
+    const page = await caller.call(
+      endpoint,
+      cursor === undefined ? (withTotal === undefined ? rest : params) : { ...rest, cursor },
+      options,
+    )
     return { items: Array.isArray(page.data) ? (page.data as unknown[]) : [], nextCursor: page.nextCursor, totalCount: page.totalCount }
   }, `${endpoint.method} ${endpoint.path}`)
 }
@@ -114,5 +131,8 @@ function known(name: string): Endpoint {
   if (endpoint !== undefined) return endpoint
   const group = `${name.split('.')[0] ?? ''}.`
   const near = endpoints.filter((one) => one.name.startsWith(group)).map((one) => one.name)
-  throw new CallError(`there is no endpoint ${name}`, { where: name, mend: near.length > 0 ? `There are ${near.join(', ')}.` : 'docs/coverage.md lists all endpoints.' })
+  throw new CallError(`there is no endpoint ${name}`, {
+    where: name,
+    mend: near.length > 0 ? `There are ${near.join(', ')}.` : 'docs/coverage.md lists all endpoints.',
+  })
 }

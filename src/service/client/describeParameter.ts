@@ -7,7 +7,9 @@ export function describeParameter(endpoint: Endpoint, name: string): string | un
   const plain = name.split(/[.[]/)[0] ?? name
   const parameter = endpoint.parameters.find((one) => one.name === name) ?? endpoint.parameters.find((one) => one.name === plain)
   if (parameter === undefined) return undefined
-  const rules = (endpoint.rules ?? []).filter((rule) => (rule.kind === 'other' ? rule.text.includes(`\`${parameter.name}\``) : rule.names.includes(parameter.name))).map((rule) => describeRule(rule))
+  const rules = (endpoint.rules ?? [])
+    .filter((rule) => (rule.kind === 'other' ? rule.text.includes(`\`${parameter.name}\``) : rule.names.includes(parameter.name)))
+    .map((rule) => describeRule(rule))
   const pair = parameter.name === 'cursor' ? 'with_total_count' : parameter.name === 'with_total_count' ? 'cursor' : undefined
   if (pair !== undefined && endpoint.parameters.some((one) => one.name === pair)) rules.push(`not together with ${pair}`)
   if (parameter.name === 'cursor') rules.unshift('the next_cursor of an earlier answer, all other parameters as they were')

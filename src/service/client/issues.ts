@@ -16,7 +16,8 @@ export function readIssues(body: unknown): readonly ServiceIssue[] | undefined {
   if (!isRecord(body)) return undefined
   const issues = [...readErrors(body['errors']), ...readOperationErrors(body['operation_errors'])]
   if (issues.length > 0) return issues
-  if (typeof body['title'] === 'string' && (typeof body['type'] === 'string' || typeof body['detail'] === 'string')) return [readProblem(body)]
+  if (typeof body['title'] === 'string' && (typeof body['type'] === 'string' || typeof body['detail'] === 'string'))
+    return [readProblem(body)]
   // OAuth 2.0 servers write `error` and `error_description` (RFC 6749 5.2).
   if (typeof body['error'] === 'string') return [{ code: cleanText(body['error']), message: text(body['error_description']) }]
   return undefined
@@ -52,12 +53,15 @@ function readErrors(errors: unknown): ServiceIssue[] {
 /** Aligned (an array of errors for each item) or flat (an object or null for each): spec/gaps.md 5 'Item errors'. */
 function readOperationErrors(operations: unknown): ServiceIssue[] {
   if (!Array.isArray(operations)) return []
-  return operations.flatMap((own: unknown, index) => (Array.isArray(own) ? own : [own]).filter(isSaid).map((item) => ({ ...readIssue(item), index })))
+  return operations.flatMap((own: unknown, index) =>
+    (Array.isArray(own) ? own : [own]).filter(isSaid).map((item) => ({ ...readIssue(item), index })),
+  )
 }
 
 function readIssue(item: unknown): ServiceIssue {
   if (!isRecord(item)) return { code: '', message: cleanText(String(item)) }
-  const parameter = item['parameter'] ?? item['attribute'] ?? (isRecord(item['parameters']) ? Object.keys(item['parameters'])[0] : undefined)
+  const parameter =
+    item['parameter'] ?? item['attribute'] ?? (isRecord(item['parameters']) ? Object.keys(item['parameters'])[0] : undefined)
   return {
     code: text(item['code'] ?? lastSegment(item['type'])),
     message: text(item['message'] ?? item['detail'] ?? item['title']),
@@ -77,7 +81,9 @@ function lastSegment(type: unknown): string {
 }
 
 function text(value: unknown): string {
-  return value === undefined || value === null ? '' : cleanText(typeof value === 'object' ? JSON.stringify(value) : String(value as string | number | boolean | bigint))
+  return value === undefined || value === null
+    ? ''
+    : cleanText(typeof value === 'object' ? JSON.stringify(value) : String(value as string | number | boolean | bigint))
 }
 
 function isSaid(item: unknown): boolean {

@@ -35,7 +35,8 @@ export class List<Item> implements AsyncIterable<Item> {
       cursor = page.nextCursor
       if (cursor !== undefined && seen.has(cursor)) {
         throw new RepeatingCursorError('the service gave the same cursor twice', {
-          where: this.#where, mend: 'List again; if it repeats, use a smaller count or tell the service which endpoint it is.',
+          where: this.#where,
+          mend: 'List again; if it repeats, use a smaller count or tell the service which endpoint it is.',
         })
       }
       if (cursor !== undefined) seen.add(cursor)

@@ -34,7 +34,11 @@ export function buildRequest(endpoint: Endpoint, params: Params, version: string
     if (endpoint.bodyIs === 'array' && parameter.in === 'body') continue
     const value = Object.hasOwn(params, name) ? params[name] : undefined
     if (value === undefined) {
-      if (parameter.required === true && !(endpoint.bodyIs === 'object-or-array' && parameter.in === 'body' && params['body'] !== undefined)) refuseMissing(endpoint, name)
+      if (
+        parameter.required === true &&
+        !(endpoint.bodyIs === 'object-or-array' && parameter.in === 'body' && params['body'] !== undefined)
+      )
+        refuseMissing(endpoint, name)
       continue
     }
     if (parameter.in === 'body') fields[name] = value instanceof Date ? toText(endpoint, parameter, value) : value
@@ -61,12 +65,19 @@ export function buildRequest(endpoint: Endpoint, params: Params, version: string
 
 function toBody(endpoint: Endpoint, params: Params, fields: Readonly<Record<string, unknown>>): Uint8Array {
   const whole = params['body']
-  if (endpoint.bodyIs === 'array' && !Array.isArray(whole)) throw new CallError(`${endpoint.name} takes an array`, { where: 'body', mend: `Give it as body: [ … ], each entry with ${bodyFields(endpoint)}.` })
+  if (endpoint.bodyIs === 'array' && !Array.isArray(whole))
+    throw new CallError(`${endpoint.name} takes an array`, {
+      where: 'body',
+      mend: `Give it as body: [ … ], each entry with ${bodyFields(endpoint)}.`,
+    })
   return Buffer.from(stringifyExact(endpoint.bodyIs !== undefined && endpoint.bodyIs !== 'object' && whole !== undefined ? whole : fields))
 }
 
 function bodyFields(endpoint: Endpoint): string {
-  return endpoint.parameters.filter((one) => one.in === 'body').map(({ name }) => name).join(', ')
+  return endpoint.parameters
+    .filter((one) => one.in === 'body')
+    .map(({ name }) => name)
+    .join(', ')
 }
 
 function toText(endpoint: Endpoint, parameter: Parameter, value: unknown): string {
@@ -78,17 +89,24 @@ function toText(endpoint: Endpoint, parameter: Parameter, value: unknown): strin
   if (Array.isArray(value)) return value.map((item: unknown) => toText(endpoint, parameter, item)).join(',')
   if (typeof value === 'number' && !Number.isFinite(value)) throw refusal(endpoint, parameter.name, 'is not a number')
   // A rounded id names another record.
-  if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) throw refusal(endpoint, parameter.name, 'is too large for a number; give it as text or bigint')
-  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return String(value)
+  if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value))
+    throw refusal(endpoint, parameter.name, 'is too large for a number; give it as text or bigint')
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint')
+    return String(value)
   return stringifyExact(value)
 }
 
 function refuseUnknown(endpoint: Endpoint, params: Params): void {
-  const known = new Set<string>(endpoint.parameters.filter((one) => endpoint.bodyIs !== 'array' || one.in !== 'body').map(({ name }) => name))
+  const known = new Set<string>(
+    endpoint.parameters.filter((one) => endpoint.bodyIs !== 'array' || one.in !== 'body').map(({ name }) => name),
+  )
   if (endpoint.bodyIs === 'array' || endpoint.bodyIs === 'object-or-array') known.add('body')
   const unknown = Object.keys(params).filter((name) => !known.has(name) && params[name] !== undefined)
   if (unknown.length > 0) {
-    throw new CallError(`${endpoint.name} has no parameter ${unknown.join(', ')}`, { where: `${endpoint.method} ${endpoint.path}`, mend: `Its parameters: ${describeParameters(endpoint)}.` })
+    throw new CallError(`${endpoint.name} has no parameter ${unknown.join(', ')}`, {
+      where: `${endpoint.method} ${endpoint.path}`,
+      mend: `Its parameters: ${describeParameters(endpoint)}.`,
+    })
   }
 }
 
@@ -97,5 +115,8 @@ function refuseMissing(endpoint: Endpoint, name: string): never {
 }
 
 function refusal(endpoint: Endpoint, name: string, what: string): CallError {
-  return new CallError(`${endpoint.name}: ${name} ${what}`, { where: `${endpoint.method} ${endpoint.path}`, mend: describeParameter(endpoint, name) ?? describeParameters(endpoint) })
+  return new CallError(`${endpoint.name}: ${name} ${what}`, {
+    where: `${endpoint.method} ${endpoint.path}`,
+    mend: describeParameter(endpoint, name) ?? describeParameters(endpoint),
+  })
 }

@@ -38,7 +38,11 @@ export function retryAfterMs(header: string, nowMs: number): number | undefined 
  * @param attempt how many sendings have failed before this one, from 0
  * @param random from 0 to below 1
  */
-export function backoffMs(attempt: number, random: number, { baseMs = 1_000, capMs = 60_000 }: { readonly baseMs?: number; readonly capMs?: number } = {}): number {
+export function backoffMs(
+  attempt: number,
+  random: number,
+  { baseMs = 1_000, capMs = 60_000 }: { readonly baseMs?: number; readonly capMs?: number } = {},
+): number {
   return Math.floor(random * Math.min(capMs, baseMs * 2 ** Math.min(attempt, 30)))
 }
 
@@ -50,7 +54,10 @@ interface Quota {
 function quota(headers: Headers, prefix: string, nowMs: number): Quota | undefined {
   const [remaining, reset] = [headers[`${prefix}-remaining`], headers[`${prefix}-reset`]]
   if (remaining === undefined && reset === undefined) return undefined
-  return { remaining: remaining !== undefined && /^\d+$/.test(remaining.trim()) ? Number(remaining) : undefined, resetMs: resetMs(reset, nowMs) }
+  return {
+    remaining: remaining !== undefined && /^\d+$/.test(remaining.trim()) ? Number(remaining) : undefined,
+    resetMs: resetMs(reset, nowMs),
+  }
 }
 
 /** Epoch seconds by the documentation; seconds from now and epoch milliseconds are told apart by their size. */

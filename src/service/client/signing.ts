@@ -36,7 +36,11 @@ export function signatureOf(request: SignedRequest, keys: OAuthKeys, parameters:
   const { oauth_body_hash: bodyHash, ...rest } = parameters
   if (bodyHash !== undefined) data['oauth_body_hash'] = bodyHash
   // Its type asks for all protocol parameters; it only ever enumerates what is there.
-  return signer(keys).getSignature({ method: request.method, url: origin + pathname, data }, keys.tokenSecret, rest as unknown as OAuth.Data)
+  return signer(keys).getSignature(
+    { method: request.method, url: origin + pathname, data },
+    keys.tokenSecret,
+    rest as unknown as OAuth.Data,
+  )
 }
 
 /** Value of the `Authorization` header, sorted by name. `realm` is neither needed nor signed. */

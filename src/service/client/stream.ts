@@ -30,17 +30,38 @@ const maxLineBytes = 1024 * 1024
  *
  * Errors: those of a call; `SERVICE_ANSWER_LOST` when the service ends the stream.
  */
-export async function* openStream({ endpoint, built, options, sender, spelling, prove, clock }: StreamParts): AsyncGenerator<Readonly<Record<string, unknown>>, void, undefined> {
+export async function* openStream({
+  endpoint,
+  built,
+  options,
+  sender,
+  spelling,
+  prove,
+  clock,
+}: StreamParts): AsyncGenerator<Readonly<Record<string, unknown>>, void, undefined> {
   const where = `${endpoint.method} ${built.path}`
-  const opened = await sender.open({ method: endpoint.method, host: endpoint.host, path: built.path, query: built.query, proof: await prove(), timeoutMs: options.timeoutMs ?? 30_000, ...(options.signal === undefined ? {} : { signal: options.signal }) })
-  if (opened.kind !== 'open') throw toServiceError(opened, { endpoint, where, nowMs: clock.now() }) ?? new AnswerLostError('no stream was opened', { where, mend: 'Try again.' })
+  const opened = await sender.open({
+    method: endpoint.method,
+    host: endpoint.host,
+    path: built.path,
+    query: built.query,
+    proof: await prove(),
+    timeoutMs: options.timeoutMs ?? 30_000,
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+  })
+  if (opened.kind !== 'open')
+    throw (
+      toServiceError(opened, { endpoint, where, nowMs: clock.now() }) ??
+      new AnswerLostError('no stream was opened', { where, mend: 'Try again.' })
+    )
   let rest = ''
   try {
     const decoder = new TextDecoder()
     for await (const chunk of opened.chunks) {
       const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
       rest = lines.pop() ?? ''
-      if (rest.length > maxLineBytes) throw new AnswerLostError('a line of the stream is too long', { where, mend: 'Open the stream again.' })
+      if (rest.length > maxLineBytes)
+        throw new AnswerLostError('a line of the stream is too long', { where, mend: 'Open the stream again.' })
       for (const line of lines) {
         const event = line.trim() === '' ? undefined : decodeLine(line, spelling)
         if (event !== undefined) yield event
@@ -49,7 +70,8 @@ export async function* openStream({ endpoint, built, options, sender, spelling, 
   } finally {
     opened.close()
   }
-  if (options.signal?.aborted !== true) throw new AnswerLostError('the service ended the stream', { where, mend: 'Open it again; a replay brings the events of the gap.' })
+  if (options.signal?.aborted !== true)
+    throw new AnswerLostError('the service ended the stream', { where, mend: 'Open it again; a replay brings the events of the gap.' })
 }
 
 function decodeLine(line: string, spelling: Spelling): Readonly<Record<string, unknown>> | undefined {

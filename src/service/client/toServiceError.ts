@@ -6,9 +6,27 @@ import { cleanText, isRecord, readIssues, type ServiceIssue } from './issues.ts'
 import { decodeAnswer, type Decoded } from './decode.ts'
 import { adviceMs } from './retryTiming.ts'
 import {
-  AccountOutOfReachError, AnswerLostError, ApplicationNotApprovedError, BadSignatureError, BatchRefusedError, BearerRefusedError, CallbackNotApprovedError, ForbiddenError,
-  InvalidParameterError, NotFoundError, PermissionLevelError, RateLimitedError, RefusedError, RequestTooLargeError, type ServiceError, type ServiceErrorDetails,
-  TokenInvalidError, UnavailableError, UnreachableError, UnreadableAnswerError, WrongContextError,
+  AccountOutOfReachError,
+  AnswerLostError,
+  ApplicationNotApprovedError,
+  BadSignatureError,
+  BatchRefusedError,
+  BearerRefusedError,
+  CallbackNotApprovedError,
+  ForbiddenError,
+  InvalidParameterError,
+  NotFoundError,
+  PermissionLevelError,
+  RateLimitedError,
+  RefusedError,
+  RequestTooLargeError,
+  type ServiceError,
+  type ServiceErrorDetails,
+  TokenInvalidError,
+  UnavailableError,
+  UnreachableError,
+  UnreadableAnswerError,
+  WrongContextError,
 } from './serviceErrors.ts'
 
 export interface CallContext {
@@ -27,11 +45,16 @@ export function toServiceError(exchange: Exchange, context: CallContext, decoded
   switch (exchange.kind) {
     case 'not-sent':
       return new UnreachableError(`nothing was sent: ${reason(exchange.error)}`, {
-        where: context.where, mend: `Check ${hostVariable(context.endpoint)} and the network; sluice doctor tests both.`, cause: exchange.error,
+        where: context.where,
+        mend: `Check ${hostVariable(context.endpoint)} and the network; sluice doctor tests both.`,
+        cause: exchange.error,
       })
     case 'lost':
       return new AnswerLostError(`the request was sent and no complete answer came: ${reason(exchange.error)}`, {
-        where: context.where, mend: 'It may have been applied: read back before sending it again.', cause: exchange.error, ...(exchange.status === undefined ? {} : { status: exchange.status }),
+        where: context.where,
+        mend: 'It may have been applied: read back before sending it again.',
+        cause: exchange.error,
+        ...(exchange.status === undefined ? {} : { status: exchange.status }),
       })
     case 'answer':
       return judge(exchange, context, decoded ?? decodeAnswer(exchange))
@@ -51,72 +74,143 @@ function judge(answer: Answer, context: CallContext, decoded: Decoded): ServiceE
   const issues = decoded.kind === 'json' ? readIssues(decoded.value) : undefined
   if (status >= 200 && status < 300) return judgeSuccess(answer, context, decoded, issues)
 
-  const said = sayIssues(issues ?? []) || (decoded.kind === 'html' ? 'an HTML page came instead of an answer, probably from a gateway' : decoded.kind === 'text' ? cleanText(decoded.value) : '')
+  const said =
+    sayIssues(issues ?? []) ||
+    (decoded.kind === 'html'
+      ? 'an HTML page came instead of an answer, probably from a gateway'
+      : decoded.kind === 'text'
+        ? cleanText(decoded.value)
+        : '')
   const message = `${status}${issues?.[0]?.code ? ` ${issues[0].code}` : ''}${said === '' ? '' : `: ${said}`}`
   const details = (mend: string): ServiceErrorDetails => ({ where: context.where, mend, status, issues: issues ?? [] })
   const has = (...codes: readonly string[]) => (issues ?? []).some(({ code }) => codes.includes(code))
 
   if (status === 429 || has('88', 'TOO_MANY_REQUESTS', 'TWEET_RATE_LIMIT_EXCEEDED', 'rate-limit-exceeded')) {
     const waitUntilMs = adviceMs(answer.headers, context.nowMs)
-    const until = waitUntilMs === undefined ? '' : ` The service asks to wait until ${new Date(Math.min(waitUntilMs, 8.64e15)).toISOString()}.`
-    return new RateLimitedError(message, { ...details(`Wait, or send from fewer places at once.${until}`), ...(waitUntilMs === undefined ? {} : { waitUntilMs }) })
+    const until =
+      waitUntilMs === undefined ? '' : ` The service asks to wait until ${new Date(Math.min(waitUntilMs, 8.64e15)).toISOString()}.`
+    return new RateLimitedError(message, {
+      ...details(`Wait, or send from fewer places at once.${until}`),
+      ...(waitUntilMs === undefined ? {} : { waitUntilMs }),
+    })
   }
   if (status >= 500 || status === 408 || status === 423) {
     const waitUntilMs = adviceMs(answer.headers, context.nowMs)
     return new UnavailableError(message, {
-      ...details(status === 423 ? 'Somebody else holds the record; try again.' : 'The service is in trouble; try again later. It may have been applied.'),
+      ...details(
+        status === 423
+          ? 'Somebody else holds the record; try again.'
+          : 'The service is in trouble; try again later. It may have been applied.',
+      ),
       ...(waitUntilMs === undefined || answer.headers['retry-after'] === undefined ? {} : { waitUntilMs }),
     })
   }
   if (has('99')) {
-    return new BearerRefusedError(message, details(`Check ${keys}. If they are right, tokens were asked for too often: keep the one you have, wait some minutes.`))
+    return new BearerRefusedError(
+      message,
+      details(`Check ${keys}. If they are right, tokens were asked for too often: keep the one you have, wait some minutes.`),
+    )
   }
   if (has('89')) return new TokenInvalidError(message, details(tokenMend(context.endpoint)))
-  if (has('93')) return new PermissionLevelError(message, details('Raise the permission level in the app settings, then sign in again: sluice auth login.'))
+  if (has('93'))
+    return new PermissionLevelError(
+      message,
+      details('Raise the permission level in the app settings, then sign in again: sluice auth login.'),
+    )
   if (has('220', 'unsupported-authentication')) {
-    return new WrongContextError(message, details(`This call wants ${context.endpoint.auth === 'bearer' ? 'an app-only token' : 'a user: SLUICE_ACCESS_TOKEN and SLUICE_ACCESS_TOKEN_SECRET'}.`))
+    return new WrongContextError(
+      message,
+      details(
+        `This call wants ${context.endpoint.auth === 'bearer' ? 'an app-only token' : 'a user: SLUICE_ACCESS_TOKEN and SLUICE_ACCESS_TOKEN_SECRET'}.`,
+      ),
+    )
   }
   if (has('415')) return new CallbackNotApprovedError(message, details('Add the callback URL in the app settings, or use oob.'))
   if (has('UNAUTHORIZED_CLIENT_APPLICATION', 'client-forbidden')) {
-    return new ApplicationNotApprovedError(message, details(`The application behind SLUICE_CONSUMER_KEY needs access to this part of the interface: apply for it, or use another application's key.`))
+    return new ApplicationNotApprovedError(
+      message,
+      details(
+        `The application behind SLUICE_CONSUMER_KEY needs access to this part of the interface: apply for it, or use another application's key.`,
+      ),
+    )
   }
   if (has('ACCOUNT_NOT_FOUND')) {
-    return new AccountOutOfReachError(message, details('Check the account id; the user behind SLUICE_ACCESS_TOKEN must be given access to that account.'))
+    return new AccountOutOfReachError(
+      message,
+      details('Check the account id; the user behind SLUICE_ACCESS_TOKEN must be given access to that account.'),
+    )
   }
   if (status === 401 || has('32', '215', 'UNAUTHORIZED_ACCESS')) {
-    if (context.asApplication === true) return new BadSignatureError(message, details('This call is signed for a user: send it without the app-only token (leave --bearer out).'))
+    if (context.asApplication === true)
+      return new BadSignatureError(
+        message,
+        details('This call is signed for a user: send it without the app-only token (leave --bearer out).'),
+      )
     return new BadSignatureError(message, details(`Check ${allKeys}, and this machine's clock; sluice doctor tests each.`))
   }
   if (status === 403) {
     const about = namedParameters(context.endpoint, issues ?? [])
-    return new ForbiddenError(message, details(`The signed user or application may not do this${about.length > 0 ? `. ${about.join('. ')}` : '; the message above is all that the service says.'}`))
+    return new ForbiddenError(
+      message,
+      details(
+        `The signed user or application may not do this${about.length > 0 ? `. ${about.join('. ')}` : '; the message above is all that the service says.'}`,
+      ),
+    )
   }
   if (status === 404) return new NotFoundError(message, details(notFoundMend(context.endpoint, issues ?? [])))
-  if (status === 405) return new RefusedError(message, details(`Use another method${answer.headers['allow'] === undefined ? '' : `: ${cleanText(answer.headers['allow'])}`}.`))
+  if (status === 405)
+    return new RefusedError(
+      message,
+      details(`Use another method${answer.headers['allow'] === undefined ? '' : `: ${cleanText(answer.headers['allow'])}`}.`),
+    )
   if (status === 413 || has('REQUEST_TOO_COMPLEX')) return new RequestTooLargeError(message, details(sizeMend(context.endpoint)))
-  if ((issues ?? []).some(({ index }) => index !== undefined)) return new BatchRefusedError(message, details(batchMend(context.endpoint, issues ?? [])))
+  if ((issues ?? []).some(({ index }) => index !== undefined))
+    return new BatchRefusedError(message, details(batchMend(context.endpoint, issues ?? [])))
   if (status === 400) return new InvalidParameterError(message, details(parameterMend(context.endpoint, issues ?? [])))
-  return new RefusedError(message, details(status < 400 ? `Redirects are not followed: check ${hostVariable(context.endpoint)}.` : 'Check the call against the documentation.'))
+  return new RefusedError(
+    message,
+    details(
+      status < 400 ? `Redirects are not followed: check ${hostVariable(context.endpoint)}.` : 'Check the call against the documentation.',
+    ),
+  )
 }
 
 /** A 2xx is a success only with a body that can be read and speaks of no error in place of a result. */
-function judgeSuccess(answer: Answer, context: CallContext, decoded: Decoded, issues: readonly ServiceIssue[] | undefined): ServiceError | undefined {
+function judgeSuccess(
+  answer: Answer,
+  context: CallContext,
+  decoded: Decoded,
+  issues: readonly ServiceIssue[] | undefined,
+): ServiceError | undefined {
   const { status } = answer
   const base = { where: context.where, status }
-  if (decoded.kind === 'html') return new UnreadableAnswerError(`${status}: an HTML page came instead of an answer`, { ...base, mend: `Check ${hostVariable(context.endpoint)}: something else answers there.` })
+  if (decoded.kind === 'html')
+    return new UnreadableAnswerError(`${status}: an HTML page came instead of an answer`, {
+      ...base,
+      mend: `Check ${hostVariable(context.endpoint)}: something else answers there.`,
+    })
   const form = context.endpoint.host === 'core' && context.endpoint.path.startsWith('/oauth/')
   if (decoded.kind === 'text' && !form && !(status === 204 && decoded.value === '')) {
-    return new UnreadableAnswerError(`${status}: the answer is not JSON`, { ...base, mend: 'It may have been applied: read back before sending it again.' })
+    return new UnreadableAnswerError(`${status}: the answer is not JSON`, {
+      ...base,
+      mend: 'It may have been applied: read back before sending it again.',
+    })
   }
   // v2 puts errors of single ids beside the results, or in their place (spec/gaps.md 9 'Partial').
   if (issues === undefined || context.endpoint.path.startsWith('/2/')) return undefined
   const data = decoded.kind === 'json' && isRecord(decoded.value) ? decoded.value['data'] : undefined
   if (data !== undefined && data !== null && !(Array.isArray(data) && data.length === 0)) {
-    return new UnreadableAnswerError(`${status}: errors stand beside results`, { ...base, issues, mend: 'Part of it may have been applied: read back.' })
+    return new UnreadableAnswerError(`${status}: errors stand beside results`, {
+      ...base,
+      issues,
+      mend: 'Part of it may have been applied: read back.',
+    })
   }
   const details = { ...base, issues, mend: parameterMend(context.endpoint, issues) }
   const message = `${status} with errors: ${issues[0]?.code ?? ''} ${issues[0]?.message ?? ''}`.trim()
-  return issues.some(({ index }) => index !== undefined) ? new BatchRefusedError(message, details) : new InvalidParameterError(message, details)
+  return issues.some(({ index }) => index !== undefined)
+    ? new BatchRefusedError(message, details)
+    : new InvalidParameterError(message, details)
 }
 
 /** Every parameter the service named, with what the contract asks of it. */
@@ -142,25 +236,35 @@ function sayIssues(issues: readonly ServiceIssue[]): string {
 }
 
 function batchMend(endpoint: Endpoint, issues: readonly ServiceIssue[]): string {
-  const entries = issues.flatMap(({ index, parameter }) => (index === undefined ? [] : [parameter === undefined ? `entry ${index}` : `${parameter} of entry ${index}`]))
+  const entries = issues.flatMap(({ index, parameter }) =>
+    index === undefined ? [] : [parameter === undefined ? `entry ${index}` : `${parameter} of entry ${index}`],
+  )
   const about = issues.flatMap(({ parameter }) => (parameter === undefined ? [] : (describeParameter(endpoint, parameter) ?? [])))
   const mend = `Nothing of the batch was applied: mend or take out ${entries.slice(0, 5).join(', ')}${entries.length > 5 ? ` and ${entries.length - 5} more` : ''}.`
   return [mend, ...new Set(about)].join(' ')
 }
 
 function notFoundMend(endpoint: Endpoint, issues: readonly ServiceIssue[]): string {
-  if (issues.some(({ code }) => code === 'ROUTE_NOT_FOUND')) return 'Nothing is served there: check version and path against docs/coverage.md.'
+  if (issues.some(({ code }) => code === 'ROUTE_NOT_FOUND'))
+    return 'Nothing is served there: check version and path against docs/coverage.md.'
   const names = [...new Set(issues.flatMap(({ parameter }) => (parameter === undefined || parameter === '' ? [] : [parameter])))]
-  const deleted = endpoint.parameters.some(({ name }) => name === 'with_deleted') ? '; deleted records are found only with with_deleted=true' : ''
+  const deleted = endpoint.parameters.some(({ name }) => name === 'with_deleted')
+    ? '; deleted records are found only with with_deleted=true'
+    : ''
   return `Check ${names.length > 0 ? names.join(' and ') : 'the ids in the path'}: there is no such record, or it is deleted${deleted}.`
 }
 
 function tokenMend(endpoint: Endpoint): string {
-  return endpoint.auth === 'bearer' ? `A new app-only token is needed: sluice auth bearer (${keys}).` : 'Sign in again: sluice auth login, then set SLUICE_ACCESS_TOKEN and SLUICE_ACCESS_TOKEN_SECRET.'
+  return endpoint.auth === 'bearer'
+    ? `A new app-only token is needed: sluice auth bearer (${keys}).`
+    : 'Sign in again: sluice auth login, then set SLUICE_ACCESS_TOKEN and SLUICE_ACCESS_TOKEN_SECRET.'
 }
 
 function sizeMend({ bodyLimit }: Endpoint): string {
-  const parts = [bodyLimit?.entries === undefined ? '' : `${bodyLimit.entries} entries`, bodyLimit?.bytes === undefined ? '' : `${bodyLimit.bytes} bytes`].filter((part) => part !== '')
+  const parts = [
+    bodyLimit?.entries === undefined ? '' : `${bodyLimit.entries} entries`,
+    bodyLimit?.bytes === undefined ? '' : `${bodyLimit.bytes} bytes`,
+  ].filter((part) => part !== '')
   return `Split the request${parts.length === 0 ? '' : `: at most ${parts.join(' and ')}`}.`
 }
 

@@ -116,7 +116,15 @@ function prepare({ spelling, base, request, config, nowMs }: Sending): WireReque
     body = spelling.bodyOut(request.body)
   }
   const { timeoutMs, signal } = request
-  return { method, origin: base.origin, path, headers, timeoutMs, ...(body === undefined ? {} : { body }), ...(signal === undefined ? {} : { signal }) }
+  return {
+    method,
+    origin: base.origin,
+    path,
+    headers,
+    timeoutMs,
+    ...(body === undefined ? {} : { body }),
+    ...(signal === undefined ? {} : { signal }),
+  }
 }
 
 function spelledPairs(pairs: Readonly<Record<string, string>> | undefined, spelling: Spelling): [string, string][] {

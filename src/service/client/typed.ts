@@ -39,7 +39,9 @@ type OptionalOf<E> = Extract<Exclude<Sent<E>, { readonly required: true }>, Name
 type Unset<P> = P extends { readonly unsettable: true } ? null : never
 
 /** Parameters by wire name; `body` where the endpoint takes a bare array. */
-export type ParamsOf<E> = { readonly [P in RequiredOf<E> as P['name']]: ValueOf<P> } & { readonly [P in OptionalOf<E> as P['name']]?: ValueOf<P> | Unset<P> | undefined } & (E extends {
+export type ParamsOf<E> = { readonly [P in RequiredOf<E> as P['name']]: ValueOf<P> } & {
+  readonly [P in OptionalOf<E> as P['name']]?: ValueOf<P> | Unset<P> | undefined
+} & (E extends {
     readonly bodyIs: 'array'
   }
     ? { readonly body: readonly object[] }
@@ -71,13 +73,22 @@ type FieldsOf<R extends ResourceName> = (typeof resources)[R]['fields'][number]
 /** A record of the service. Enumerations stay open: a read may show values that the specification does not list. */
 export type RecordOf<R extends ResourceName> = R extends keyof Nested
   ? Nested[R]
-  : { readonly [F in FieldsOf<R> as F extends Named ? F['name'] : never]: FieldValue<F> | Null<F> | (F extends { readonly optional: true } ? undefined : never) }
+  : {
+      readonly [F in FieldsOf<R> as F extends Named ? F['name'] : never]:
+        | FieldValue<F>
+        | Null<F>
+        | (F extends { readonly optional: true } ? undefined : never)
+    }
 
 /** Records that hold other records. */
 interface Nested {
   readonly productsResponse: { readonly products_response: readonly RecordOf<'productResult'>[] }
   readonly deleteProducts: { readonly delete_products: readonly RecordOf<'deletedProduct'>[] }
-  readonly targetedCampaign: { readonly campaign_id: string; readonly campaign_name: string; readonly line_items: readonly RecordOf<'targetedLineItem'>[] }
+  readonly targetedCampaign: {
+    readonly campaign_id: string
+    readonly campaign_name: string
+    readonly line_items: readonly RecordOf<'targetedLineItem'>[]
+  }
 }
 
 type ResourceOf<E> = E extends { readonly answer: { readonly resource: infer R extends ResourceName } } ? RecordOf<R> : unknown
@@ -113,15 +124,18 @@ export interface CallOptions {
   readonly retry?: boolean
 }
 
-type MethodOf<E> = Partial<ParamsOf<E>> extends ParamsOf<E>
-  ? (params?: ParamsOf<E>, options?: CallOptions) => ResultOf<E>
-  : (params: ParamsOf<E>, options?: CallOptions) => ResultOf<E>
+type MethodOf<E> =
+  Partial<ParamsOf<E>> extends ParamsOf<E>
+    ? (params?: ParamsOf<E>, options?: CallOptions) => ResultOf<E>
+    : (params: ParamsOf<E>, options?: CallOptions) => ResultOf<E>
 
 type GroupOf<Name> = Name extends `${infer Group}.${string}` ? Group : never
 
 /** `client.catalogs.list()`: every endpoint of the contract under its area's name. */
 export type Methods = {
   readonly [Group in GroupOf<EndpointName>]: {
-    readonly [Name in Extract<EndpointName, `${Group}.${string}`> as Name extends `${Group}.${infer Method}` ? Method : never]: MethodOf<EndpointOf<Name>>
+    readonly [Name in Extract<EndpointName, `${Group}.${string}`> as Name extends `${Group}.${infer Method}` ? Method : never]: MethodOf<
+      EndpointOf<Name>
+    >
   }
 }

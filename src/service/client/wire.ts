@@ -127,7 +127,11 @@ function dispatch(pool: Pool, request: WireRequest, { clock, maxAnswerBytes }: W
       if (statusCode < 200) return
       status = statusCode
       headers = flatten(raw)
-      framed = statusCode === 204 || statusCode === 304 || headers['content-length'] !== undefined || /\bchunked\b/i.test(headers['transfer-encoding'] ?? '')
+      framed =
+        statusCode === 204 ||
+        statusCode === 304 ||
+        headers['content-length'] !== undefined ||
+        /\bchunked\b/i.test(headers['transfer-encoding'] ?? '')
       if (Number(headers['content-length'] ?? 0) > maxAnswerBytes) giveUp(tooLarge(maxAnswerBytes))
     },
     onResponseData(_controller, chunk) {
@@ -137,7 +141,8 @@ function dispatch(pool: Pool, request: WireRequest, { clock, maxAnswerBytes }: W
     },
     onResponseEnd() {
       const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
-      if (!framed && !isClosedJson(body)) return fail(new WireError('NO_END', 'the answer ended with its connection; nothing proves that it is whole'))
+      if (!framed && !isClosedJson(body))
+        return fail(new WireError('NO_END', 'the answer ended with its connection; nothing proves that it is whole'))
       settle({ kind: 'answer', status: status ?? 0, headers, body, durationMs: clock.monotonic() - startedAt })
     },
     onResponseError(_controller, error) {

@@ -8,13 +8,30 @@ export type Opened = { readonly kind: 'open'; readonly chunks: AsyncIterable<Uin
 /** `timeoutMs` counts to the head of the answer; after that the stream lives until it is closed or aborted. */
 export async function openWire(request: WireRequest): Promise<Opened> {
   const { origin, path, method, headers, timeoutMs, signal } = request
-  const client = new Client(origin, { allowH2: false, headersTimeout: timeoutMs, bodyTimeout: 0, connect: { timeout: timeoutMs, minVersion: 'TLSv1.2' } })
+  const client = new Client(origin, {
+    allowH2: false,
+    headersTimeout: timeoutMs,
+    bodyTimeout: 0,
+    connect: { timeout: timeoutMs, minVersion: 'TLSv1.2' },
+  })
   const close = () => void client.destroy()
   try {
-    const { statusCode, headers: raw, body } = await client.request({ path, method, headers, body: request.body ?? null, signal: signal ?? null })
+    const {
+      statusCode,
+      headers: raw,
+      body,
+    } = await client.request({ path, method, headers, body: request.body ?? null, signal: signal ?? null })
     if (statusCode === 200) return { kind: 'open', chunks: untilAborted(body, signal), close }
-    const flat = Object.fromEntries(Object.entries(raw).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]))
-    const answer: Exchange = { kind: 'answer', status: statusCode, headers: flat, body: Buffer.from(await body.arrayBuffer()), durationMs: 0 }
+    const flat = Object.fromEntries(
+      Object.entries(raw).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]),
+    )
+    const answer: Exchange = {
+      kind: 'answer',
+      status: statusCode,
+      headers: flat,
+      body: Buffer.from(await body.arrayBuffer()),
+      durationMs: 0,
+    }
     close()
     return answer
   } catch (error) {
@@ -24,7 +41,10 @@ export async function openWire(request: WireRequest): Promise<Opened> {
 }
 
 /** An abort is a wish, not a failure: the chunks end. */
-async function* untilAborted(chunks: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array, void, undefined> {
+async function* untilAborted(
+  chunks: AsyncIterable<Uint8Array>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array, void, undefined> {
   try {
     yield* chunks
   } catch (error) {

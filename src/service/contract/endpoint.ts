@@ -15,7 +15,18 @@ export type Auth = 'user' | 'consumer' | 'request-token' | 'bearer' | 'bearer-or
 
 /** `csv` values are comma-separated on the wire and arrays in the echo and in the typed client. */
 export type ParameterType =
-  | 'string' | 'integer' | 'long' | 'boolean' | 'enum' | 'timestamp' | 'hour' | 'csv' | 'csv-enum' | 'url' | 'object' | 'array'
+  | 'string'
+  | 'integer'
+  | 'long'
+  | 'boolean'
+  | 'enum'
+  | 'timestamp'
+  | 'hour'
+  | 'csv'
+  | 'csv-enum'
+  | 'url'
+  | 'object'
+  | 'array'
 
 export interface Parameter {
   /** The wire name, neutral words included (`svc_auth_access_type`). */

@@ -20,7 +20,14 @@ const quarter = 15 * minute
 const day = 24 * 60 * minute
 
 const gaps1 = 'spec/gaps.md 1'
-const perUser = (limit: number, source = gaps1): RateLimit => ({ limit, windowMs: quarter, per: 'user', shared: false, named: false, source })
+const perUser = (limit: number, source = gaps1): RateLimit => ({
+  limit,
+  windowMs: quarter,
+  per: 'user',
+  shared: false,
+  named: false,
+  source,
+})
 const perAccount = (limit: number): RateLimit => ({ limit, windowMs: quarter, per: 'account', shared: false, named: false, source: gaps1 })
 
 export const rateLimits = {
@@ -44,7 +51,14 @@ export const rateLimits = {
   feed_reads: perUser(1_000),
   feed_writes: perUser(20),
   sandbox_only: perUser(2_000, 'assumed: the sandbox host publishes none'),
-  oauth: { limit: 900, windowMs: quarter, per: 'app', shared: false, named: false, source: `${gaps1} OAuth endpoints: unpublished, assumed` },
+  oauth: {
+    limit: 900,
+    windowMs: quarter,
+    per: 'app',
+    shared: false,
+    named: false,
+    source: `${gaps1} OAuth endpoints: unpublished, assumed`,
+  },
   /** Beyond it the answer is 403 code 99, not 429. */
   bearer_tokens: { limit: 50, windowMs: quarter, per: 'app', shared: false, named: false, source: `${gaps1} OAuth endpoints: assumed` },
   v2_lookups: perUser(3_500, `${gaps1} v2: 3,500 an app, 5,000 a user`),

@@ -3,8 +3,11 @@ import type { Parameter, ParameterType } from './endpoint.ts'
 
 type Extra = Partial<Omit<Parameter, 'name' | 'in' | 'type'>>
 type Place = 'path' | 'query' | 'body'
-type Made<Name extends string, In extends Place, Type extends ParameterType, Rest extends Extra> =
-  { readonly name: Name; readonly in: In; readonly type: Type } & Rest
+type Made<Name extends string, In extends Place, Type extends ParameterType, Rest extends Extra> = {
+  readonly name: Name
+  readonly in: In
+  readonly type: Type
+} & Rest
 
 /** A segment of the path; always required. */
 export const path = <const Name extends string>(name: Name) => ({ name, in: 'path', type: 'string', required: true }) as const
@@ -13,12 +16,18 @@ export const path = <const Name extends string>(name: Name) => ({ name, in: 'pat
 export const longPath = <const Name extends string>(name: Name) => ({ name, in: 'path', type: 'long', required: true }) as const
 
 /** In the query string or the form body. */
-export const query = <const Name extends string, const Type extends ParameterType, const Rest extends Extra>(name: Name, type: Type, rest?: Rest) =>
-  ({ name, in: 'query', type, ...rest }) as Made<Name, 'query', Type, Rest>
+export const query = <const Name extends string, const Type extends ParameterType, const Rest extends Extra>(
+  name: Name,
+  type: Type,
+  rest?: Rest,
+) => ({ name, in: 'query', type, ...rest }) as Made<Name, 'query', Type, Rest>
 
 /** A top-level field of the JSON body. */
-export const body = <const Name extends string, const Type extends ParameterType, const Rest extends Extra>(name: Name, type: Type, rest?: Rest) =>
-  ({ name, in: 'body', type, ...rest }) as Made<Name, 'body', Type, Rest>
+export const body = <const Name extends string, const Type extends ParameterType, const Rest extends Extra>(
+  name: Name,
+  type: Type,
+  rest?: Rest,
+) => ({ name, in: 'body', type, ...rest }) as Made<Name, 'body', Type, Rest>
 
 export const accountId = path('account_id')
 export const cursor = query('cursor', 'string', { source: 'spec Conventions' })
@@ -32,4 +41,5 @@ export const count200 = query('count', 'integer', { default: 200, min: 1, max: 1
 export const list200 = { countDefault: 200, countMin: 1, countMax: 1000 } as const
 
 /** A filter of up to 200 comma-separated ids (spec 8). */
-export const idFilter = <const Name extends string>(name: Name) => query(name, 'csv', { maxItems: 200, source: 'spec 8 ids in a filter list' })
+export const idFilter = <const Name extends string>(name: Name) =>
+  query(name, 'csv', { maxItems: 200, source: 'spec 8 ids in a filter list' })

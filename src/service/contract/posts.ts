@@ -5,7 +5,12 @@ import { mediaFields, placeFields, pollFields, postExpansions, postFields, userF
 
 export const postEndpoints = [
   {
-    name: 'posts.lookup', method: 'GET', host: 'core', path: '/2/tweets', auth: 'bearer-or-user', body: 'none',
+    name: 'posts.lookup',
+    method: 'GET',
+    host: 'core',
+    path: '/2/tweets',
+    auth: 'bearer-or-user',
+    body: 'none',
     parameters: [
       query('ids', 'csv', { required: true, maxItems: 100, source: 'spec 4.7; spec/gaps.md 9 Calls: 1 to 100 ids' }),
       query('tweet.fields', 'csv-enum', { values: postFields, source: 'spec 2.6; spec/gaps.md 9' }),
@@ -17,10 +22,18 @@ export const postEndpoints = [
       query('poll.fields', 'csv-enum', { values: pollFields, source: 'spec/gaps.md 9' }),
     ],
     rules: [{ kind: 'exclusive', names: ['tweet.fields', 'post.fields'], source: 'spec/gaps.md 9 Names' }],
-    answer: { resource: 'post', many: true }, limit: 'v2_lookups', repeatable: true, source: 'spec 4.7',
+    answer: { resource: 'post', many: true },
+    limit: 'v2_lookups',
+    repeatable: true,
+    source: 'spec 4.7',
   },
   {
-    name: 'posts.create', method: 'POST', host: 'core', path: '/2/tweets', auth: 'user', body: 'json',
+    name: 'posts.create',
+    method: 'POST',
+    host: 'core',
+    path: '/2/tweets',
+    auth: 'user',
+    body: 'json',
     parameters: [
       body('text', 'string', { source: 'spec 4.7' }),
       body('paid_partnership', 'boolean', { source: 'spec 4.7' }),
@@ -39,6 +52,9 @@ export const postEndpoints = [
       { kind: 'other', text: 'an edit names an own post of the last hour, by a user with a premium subscription', source: 'spec 4.7' },
       { kind: 'other', text: 'a reply needs that the author of the post replied to summoned the replier', source: 'spec 9' },
     ],
-    answer: { resource: 'createdPost', many: false }, limit: 'v2_posts', repeatable: false, source: 'spec 4.7; spec/gaps.md 9 Calls',
+    answer: { resource: 'createdPost', many: false },
+    limit: 'v2_posts',
+    repeatable: false,
+    source: 'spec 4.7; spec/gaps.md 9 Calls',
   },
 ] as const satisfies readonly Endpoint[]

@@ -1,7 +1,18 @@
 /** The form in which fields of an answer (and of a write with the same shape) are written down. Data only. */
 
 /** `long` values may exceed 2^53. `timestamp`: ISO 8601 text, `Z`, whole seconds. `any`: open, not described by a source. */
-export type FieldType = 'string' | 'integer' | 'long' | 'boolean' | 'enum' | 'timestamp' | 'strings' | 'integers' | 'object' | 'objects' | 'any'
+export type FieldType =
+  | 'string'
+  | 'integer'
+  | 'long'
+  | 'boolean'
+  | 'enum'
+  | 'timestamp'
+  | 'strings'
+  | 'integers'
+  | 'object'
+  | 'objects'
+  | 'any'
 
 export interface Field {
   readonly name: string
@@ -32,8 +43,11 @@ export interface Resource {
 type Extra = Partial<Omit<Field, 'name' | 'type'>>
 
 /** Keeps the literal types, so that the client's answers are typed by the contract. */
-export const field = <const Name extends string, const Type extends FieldType, const Rest extends Extra>(name: Name, type: Type, rest?: Rest) =>
-  ({ name, type, ...rest }) as { readonly name: Name; readonly type: Type } & Rest
+export const field = <const Name extends string, const Type extends FieldType, const Rest extends Extra>(
+  name: Name,
+  type: Type,
+  rest?: Rest,
+) => ({ name, type, ...rest }) as { readonly name: Name; readonly type: Type } & Rest
 
 /** What most records carry (spec Conventions). */
 export const recordFields = [field('created_at', 'timestamp'), field('updated_at', 'timestamp'), field('deleted', 'boolean')] as const

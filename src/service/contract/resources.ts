@@ -8,8 +8,11 @@ import { webhookResources } from './webhookResources.ts'
 const spec22 = 'spec 2.2'
 const optional = { nullable: true } as const
 const customLabels = [
-  field('custom_label_0', 'string', optional), field('custom_label_1', 'string', optional), field('custom_label_2', 'string', optional),
-  field('custom_label_3', 'string', optional), field('custom_label_4', 'string', optional),
+  field('custom_label_0', 'string', optional),
+  field('custom_label_1', 'string', optional),
+  field('custom_label_2', 'string', optional),
+  field('custom_label_3', 'string', optional),
+  field('custom_label_4', 'string', optional),
 ] as const
 
 /**
@@ -21,7 +24,11 @@ export const productFields = [
   field('product_key', 'string', { generated: true, source: 'spec 2.2; optional on write: spec/gaps.md 6' }),
   field('title', 'string', { required: true, maxLength: 150, source: spec22 }),
   field('description', 'string', { required: true, maxLength: 5000, format: 'plain-text', source: spec22 }),
-  field('availability', 'enum', { required: true, values: ['in stock', 'available for order', 'preorder', 'out of stock', 'discontinued'], source: spec22 }),
+  field('availability', 'enum', {
+    required: true,
+    values: ['in stock', 'available for order', 'preorder', 'out of stock', 'discontinued'],
+    source: spec22,
+  }),
   field('condition', 'enum', { required: true, values: ['new', 'used', 'refurbished'], source: spec22 }),
   field('price', 'string', { required: true, format: 'price', source: spec22 }),
   field('link', 'string', { required: true, format: 'https-url', source: spec22 }),
@@ -41,19 +48,42 @@ export const productFields = [
   field('gender', 'enum', { nullable: true, values: ['female', 'male', 'unisex'], source: spec22 }),
   field('color', 'string', optional),
   field('size', 'string', optional),
-  field('age_group', 'enum', { nullable: true, values: ['adult', 'all ages', 'teen', 'kids', 'toddler', 'infant', 'newborn'], source: spec22 }),
+  field('age_group', 'enum', {
+    nullable: true,
+    values: ['adult', 'all ages', 'teen', 'kids', 'toddler', 'infant', 'newborn'],
+    source: spec22,
+  }),
   ...customLabels,
 ] as const satisfies readonly Field[]
 
 /** Conditions across the fields of one product (spec 2.2). */
 export const productRules = [
-  { kind: 'one-of', names: ['brand', 'gtin', 'mpn'], text: 'brand is required if both gtin and mpn are absent, and so for each of the three', source: spec22 },
-  { kind: 'in-stock-inventory', names: ['inventory', 'availability'], text: 'inventory must be 1 or more when availability is "in stock"', source: spec22 },
+  {
+    kind: 'one-of',
+    names: ['brand', 'gtin', 'mpn'],
+    text: 'brand is required if both gtin and mpn are absent, and so for each of the three',
+    source: spec22,
+  },
+  {
+    kind: 'in-stock-inventory',
+    names: ['inventory', 'availability'],
+    text: 'inventory must be 1 or more when availability is "in stock"',
+    source: spec22,
+  },
   { kind: 'sale-below-price', names: ['sale_price', 'price'], text: 'sale_price is lower than price, in the same format', source: spec22 },
 ] as const
 
 export const filterAttributes = [
-  'price', 'product_type', 'google_product_category', 'sale_price', 'inventory', 'custom_label_0', 'custom_label_1', 'custom_label_2', 'custom_label_3', 'custom_label_4',
+  'price',
+  'product_type',
+  'google_product_category',
+  'sale_price',
+  'inventory',
+  'custom_label_0',
+  'custom_label_1',
+  'custom_label_2',
+  'custom_label_3',
+  'custom_label_4',
 ] as const
 export const filterOperators = ['GREATER_THAN', 'EQUAL_TO', 'LESS_THAN', 'MATCH', 'NOT_CONTAINS', 'CONTAINS'] as const
 export const productStatuses = ['CREATE_SUCCESS', 'UPDATE_SUCCESS', 'ERROR', 'NO_CHANGE'] as const
@@ -68,7 +98,12 @@ const ownResources = {
     source: 'spec 2.1; form-encoded',
   },
   accessToken: {
-    fields: [field('oauth_token', 'string'), field('oauth_token_secret', 'string'), field('user_id', 'string'), field('screen_name', 'string')],
+    fields: [
+      field('oauth_token', 'string'),
+      field('oauth_token_secret', 'string'),
+      field('user_id', 'string'),
+      field('screen_name', 'string'),
+    ],
     source: 'spec 2.1; form-encoded',
   },
   invalidatedToken: { fields: [field('access_token', 'string')], source: 'spec 2.1' },
@@ -79,56 +114,102 @@ const ownResources = {
   productsResponse: { fields: [field('products_response', 'objects')], source: 'spec 4.2' },
   productResult: {
     fields: [
-      field('warnings', 'any'), field('errors', 'any'), field('product_key', 'string', optional), field('id', 'string'), field('status', 'enum', { values: productStatuses }),
+      field('warnings', 'any'),
+      field('errors', 'any'),
+      field('product_key', 'string', optional),
+      field('id', 'string'),
+      field('status', 'enum', { values: productStatuses }),
     ],
     source: 'spec 4.2; spec 3.3',
   },
   deleteProducts: { fields: [field('delete_products', 'objects')], source: 'spec 4.2' },
   deletedProduct: {
-    fields: [field('product_key', 'string', optional), field('failed_product_key', 'string', optional), field('message', 'string', optional)],
+    fields: [
+      field('product_key', 'string', optional),
+      field('failed_product_key', 'string', optional),
+      field('message', 'string', optional),
+    ],
     source: 'spec 4.2',
   },
   productSet: {
     fields: [
-      field('id', 'string'), field('name', 'string'), field('description', 'string', optional), field('type', 'enum', { values: ['MANUAL', 'FILTERED'] }),
-      field('filters', 'objects', { maxItems: 30 }), field('product_ids', 'strings'), field('processing_status', 'enum', { values: ['DONE', 'PROCESSING', 'FAILED'] }),
+      field('id', 'string'),
+      field('name', 'string'),
+      field('description', 'string', optional),
+      field('type', 'enum', { values: ['MANUAL', 'FILTERED'] }),
+      field('filters', 'objects', { maxItems: 30 }),
+      field('product_ids', 'strings'),
+      field('processing_status', 'enum', { values: ['DONE', 'PROCESSING', 'FAILED'] }),
     ],
     source: spec22,
   },
   productFilter: {
-    fields: [field('attribute', 'enum', { values: filterAttributes }), field('operator', 'enum', { values: filterOperators }), field('value', 'string')],
+    fields: [
+      field('attribute', 'enum', { values: filterAttributes }),
+      field('operator', 'enum', { values: filterOperators }),
+      field('value', 'string'),
+    ],
     source: spec22,
   },
   scheduledFeed: {
     fields: [
-      field('id', 'string'), field('feed_url', 'string'), field('feed_format', 'string', optional), field('frequency', 'string', optional),
-      field('repeat', 'integer', optional), field('start_time', 'timestamp', optional), field('time_zone', 'string', optional),
+      field('id', 'string'),
+      field('feed_url', 'string'),
+      field('feed_format', 'string', optional),
+      field('frequency', 'string', optional),
+      field('repeat', 'integer', optional),
+      field('start_time', 'timestamp', optional),
+      field('time_zone', 'string', optional),
     ],
     source: 'spec/gaps.md 6 Feeds',
   },
-  keywordInsights: { fields: [field('related_keywords', 'strings', { maxItems: 30 }), field('tweet_volume', 'integers')], source: 'spec 2.3' },
+  keywordInsights: {
+    fields: [field('related_keywords', 'strings', { maxItems: 30 }), field('tweet_volume', 'integers')],
+    source: 'spec 2.3',
+  },
   audiencePermission: {
     fields: [
-      field('id', 'string'), field('tailored_audience_id', 'string'), field('granted_account_id', 'string'),
-      field('permission_level', 'enum', { values: ['READ_ONLY', 'READ_WRITE'] }), ...recordFields,
+      field('id', 'string'),
+      field('tailored_audience_id', 'string'),
+      field('granted_account_id', 'string'),
+      field('permission_level', 'enum', { values: ['READ_ONLY', 'READ_WRITE'] }),
+      ...recordFields,
     ],
     source: 'spec 2.3',
   },
-  targetedCampaign: { fields: [field('campaign_id', 'string'), field('campaign_name', 'string'), field('line_items', 'objects')], source: 'spec 2.3' },
-  targetedLineItem: { fields: [field('id', 'string'), field('name', 'string', optional), field('servable', 'boolean')], source: 'spec 2.3' },
+  targetedCampaign: {
+    fields: [field('campaign_id', 'string'), field('campaign_name', 'string'), field('line_items', 'objects')],
+    source: 'spec 2.3',
+  },
+  targetedLineItem: {
+    fields: [field('id', 'string'), field('name', 'string', optional), field('servable', 'boolean')],
+    source: 'spec 2.3',
+  },
   batchResult: { fields: [field('success_count', 'integer'), field('total_count', 'integer')], source: 'spec 2.3' },
   doNotReachList: {
     fields: [
-      field('id', 'string'), field('name', 'string'), field('description', 'string', optional), field('targetable', 'boolean'),
-      field('reasons_not_targetable', 'strings'), field('list_size', 'integer', optional), ...recordFields,
+      field('id', 'string'),
+      field('name', 'string'),
+      field('description', 'string', optional),
+      field('targetable', 'boolean'),
+      field('reasons_not_targetable', 'strings'),
+      field('list_size', 'integer', optional),
+      ...recordFields,
     ],
     source: 'spec 2.3',
   },
   customAudience: {
     fields: [
-      field('id', 'string'), field('name', 'string'), field('description', 'string', optional), field('audience_type', 'string'), field('audience_size', 'integer', optional),
-      field('targetable', 'boolean'), field('reasons_not_targetable', 'strings'), field('permission_level', 'enum', { values: ['READ_ONLY', 'READ_WRITE'] }),
-      field('owner_account_id', 'string'), ...recordFields,
+      field('id', 'string'),
+      field('name', 'string'),
+      field('description', 'string', optional),
+      field('audience_type', 'string'),
+      field('audience_size', 'integer', optional),
+      field('targetable', 'boolean'),
+      field('reasons_not_targetable', 'strings'),
+      field('permission_level', 'enum', { values: ['READ_ONLY', 'READ_WRITE'] }),
+      field('owner_account_id', 'string'),
+      ...recordFields,
     ],
     source: 'spec/gaps.md 8 custom_audiences',
   },

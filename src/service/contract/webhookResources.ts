@@ -3,11 +3,44 @@ import { field, type Resource } from './resource.ts'
 
 /** Names of spec 6.2, then those that it lacks (gaps 10 'Names'). */
 export const activityEventTypes = [
-  'post.create', 'post.delete', 'profile.update.bio', 'profile.update.verified', 'profile.update.affiliate', 'profile.update.screenname', 'spaces.start', 'spaces.end', 'dm.received',
-  'dm.sent', 'dm.read', 'dm.indicate_typing',
-  'profile.update.profile_picture', 'profile.update.banner_picture', 'profile.update.geo', 'profile.update.url', 'profile.update.handle', 'profile.update.verified_badge',
-  'profile.update.affiliate_badge', 'post.mention.create', 'post.reply.create', 'post.quote.create', 'post.repost.create', 'like.create', 'follow.follow', 'follow.unfollow', 'mute.mute',
-  'mute.unmute', 'block.block', 'block.unblock', 'news.new', 'broadcast.start', 'broadcast.end', 'broadcast.chat', 'chat.received', 'chat.sent', 'chat.conversation_join', 'oauth.revoke',
+  'post.create',
+  'post.delete',
+  'profile.update.bio',
+  'profile.update.verified',
+  'profile.update.affiliate',
+  'profile.update.screenname',
+  'spaces.start',
+  'spaces.end',
+  'dm.received',
+  'dm.sent',
+  'dm.read',
+  'dm.indicate_typing',
+  'profile.update.profile_picture',
+  'profile.update.banner_picture',
+  'profile.update.geo',
+  'profile.update.url',
+  'profile.update.handle',
+  'profile.update.verified_badge',
+  'profile.update.affiliate_badge',
+  'post.mention.create',
+  'post.reply.create',
+  'post.quote.create',
+  'post.repost.create',
+  'like.create',
+  'follow.follow',
+  'follow.unfollow',
+  'mute.mute',
+  'mute.unmute',
+  'block.block',
+  'block.unblock',
+  'news.new',
+  'broadcast.start',
+  'broadcast.end',
+  'broadcast.chat',
+  'chat.received',
+  'chat.sent',
+  'chat.conversation_join',
+  'oauth.revoke',
 ] as const
 
 /** Deprecated since 18 March 2026 (spec 6.2, 9), with the name that replaced each. */
@@ -20,17 +53,30 @@ export const deprecatedEventTypes = {
 } as const
 
 /** Why a registration or check was refused; the `message` begins with it (gaps 10 'Reasons'). */
-export const webhookReasons = ['CrcValidationFailed', 'UrlValidationFailed', 'DuplicateUrlFailed', 'WebhookLimitExceeded', 'WebhookIdInvalid'] as const
+export const webhookReasons = [
+  'CrcValidationFailed',
+  'UrlValidationFailed',
+  'DuplicateUrlFailed',
+  'WebhookLimitExceeded',
+  'WebhookIdInvalid',
+] as const
 
 export const webhookResources = {
-  webhook: { fields: [field('id', 'string'), field('url', 'string'), field('valid', 'boolean'), field('created_at', 'timestamp')], source: 'spec/gaps.md 10 Record' },
+  webhook: {
+    fields: [field('id', 'string'), field('url', 'string'), field('valid', 'boolean'), field('created_at', 'timestamp')],
+    source: 'spec/gaps.md 10 Record',
+  },
   webhookValidity: { fields: [field('valid', 'boolean')], source: 'spec/gaps.md 10 Record' },
   webhookDeletion: { fields: [field('deleted', 'boolean')], source: 'spec/gaps.md 10 Record' },
   replayJob: { fields: [field('job_id', 'string'), field('created_at', 'timestamp')], source: 'spec/gaps.md 10 Replay' },
   activitySubscription: { fields: [field('subscription', 'object')], source: 'spec/gaps.md 10 Subscription' },
   activityEvent: {
     fields: [
-      field('event_uuid', 'string'), field('filter', 'object'), field('event_type', 'string'), field('tag', 'string', { optional: true }), field('payload', 'object'),
+      field('event_uuid', 'string'),
+      field('filter', 'object'),
+      field('event_type', 'string'),
+      field('tag', 'string', { optional: true }),
+      field('payload', 'object'),
       field('includes', 'object', { optional: true }),
     ],
     source: 'spec/gaps.md 10 Envelope',

@@ -6,7 +6,20 @@
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
-import { chmodSync, chownSync, closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -133,7 +146,20 @@ function initialize(places: Places): void {
   }
   const made = spawnSync(
     initdb,
-    ['-D', places.data, '-U', user, `--pwfile=${handover}`, '-A', 'scram-sha-256', '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'],
+    [
+      '-D',
+      places.data,
+      '-U',
+      user,
+      `--pwfile=${handover}`,
+      '-A',
+      'scram-sha-256',
+      '-E',
+      'UTF8',
+      '--locale=C',
+      '--no-sync',
+      '--no-instructions',
+    ],
     { encoding: 'utf8', cwd: '/', ...places.account },
   )
   rmSync(handover, { force: true })
@@ -152,16 +178,33 @@ async function start(places: Places): Promise<string> {
   const child = spawn(
     postgres,
     [
-      '-D', places.data,
-      '-c', 'listen_addresses=127.0.0.1',
-      '-c', `port=${port}`,
-      '-c', 'unix_socket_directories=',
-      '-c', 'max_connections=200',
-      '-c', 'shared_buffers=256MB',
+      '-D',
+      places.data,
+      '-c',
+      'listen_addresses=127.0.0.1',
+      '-c',
+      `port=${port}`,
+      '-c',
+      'unix_socket_directories=',
+      '-c',
+      'max_connections=200',
+      '-c',
+      'shared_buffers=256MB',
       // Bulk loads into fresh tables skip the log, and no checkpoint falls inside an apply of a million rows.
-      '-c', 'wal_level=minimal', '-c', 'max_wal_senders=0', '-c', 'max_wal_size=4GB',
-      '-c', 'jit=off',
-      '-c', 'log_min_messages=warning', '-c', 'log_min_error_statement=panic', '-c', 'log_error_verbosity=terse',
+      '-c',
+      'wal_level=minimal',
+      '-c',
+      'max_wal_senders=0',
+      '-c',
+      'max_wal_size=4GB',
+      '-c',
+      'jit=off',
+      '-c',
+      'log_min_messages=warning',
+      '-c',
+      'log_min_error_statement=panic',
+      '-c',
+      'log_error_verbosity=terse',
     ],
     // Detached: neither our Ctrl-C nor our end reaches it.
     { stdio: ['ignore', log, log], detached: true, cwd: '/', ...places.account },

@@ -4,28 +4,34 @@ import { bigint, check, index, integer, primaryKey, text } from 'drizzle-orm/pg-
 import { bytea, instant, sluice } from './sluice.ts'
 
 /** Desired state: what the last closed snapshot says of each record, product or member. */
-export const record = sluice.table('record', {
-  destinationId: integer('destination_id').notNull(),
-  /** Product id as UTF-8, or 16 bytes of SHA-256 over the customer key. */
-  key: bytea('key').notNull(),
-  /** Content: two equal hashes are the same thing to send. */
-  hash: bytea('hash').notNull(),
-  /** Products: the written fields as JSON. Null for members. */
-  body: text('body'),
-  /** Members: packed identifiers, sorted. Null for products. */
-  identifiers: bytea('identifiers').array(),
-  effectiveAt: instant('effective_at'),
-  expiresAt: instant('expires_at'),
-  line: bigint('line', { mode: 'number' }).notNull(),
-  /** live: wanted. stale: its row is now invalid or a duplicate. missing: gone, kept as out of stock or kept. */
-  status: text('status').notNull().default('live'),
-  /** Snapshot that last changed it. */
-  snapshotId: bigint('snapshot_id', { mode: 'number' }).notNull(),
-}, (t) => [
-  primaryKey({ name: 'record_pkey', columns: [t.destinationId, t.key] }),
-  index('record_not_live').on(t.destinationId).where(sql`status <> 'live'`),
-  check('record_status', sql`${t.status} in ('live', 'stale', 'missing')`),
-])
+export const record = sluice.table(
+  'record',
+  {
+    destinationId: integer('destination_id').notNull(),
+    /** Product id as UTF-8, or 16 bytes of SHA-256 over the customer key. */
+    key: bytea('key').notNull(),
+    /** Content: two equal hashes are the same thing to send. */
+    hash: bytea('hash').notNull(),
+    /** Products: the written fields as JSON. Null for members. */
+    body: text('body'),
+    /** Members: packed identifiers, sorted. Null for products. */
+    identifiers: bytea('identifiers').array(),
+    effectiveAt: instant('effective_at'),
+    expiresAt: instant('expires_at'),
+    line: bigint('line', { mode: 'number' }).notNull(),
+    /** live: wanted. stale: its row is now invalid or a duplicate. missing: gone, kept as out of stock or kept. */
+    status: text('status').notNull().default('live'),
+    /** Snapshot that last changed it. */
+    snapshotId: bigint('snapshot_id', { mode: 'number' }).notNull(),
+  },
+  (t) => [
+    primaryKey({ name: 'record_pkey', columns: [t.destinationId, t.key] }),
+    index('record_not_live')
+      .on(t.destinationId)
+      .where(sql`status <> 'live'`),
+    check('record_status', sql`${t.status} in ('live', 'stale', 'missing')`),
+  ],
+)
 
 /**
  * Digests of the raw records of the last closed snapshot, and the keys that they became, in chunks (performance.md,
@@ -40,7 +46,10 @@ export const recordDigest = sluice.table(
     digests: bytea('digests').notNull(),
     keys: bytea('keys').array().notNull(),
     /** Positions, from 0, that a later snapshot did not hold any more. */
-    gone: integer('gone').array().notNull().default(sql`'{}'`),
+    gone: integer('gone')
+      .array()
+      .notNull()
+      .default(sql`'{}'`),
   },
   (t) => [primaryKey({ name: 'record_digest_pkey', columns: [t.destinationId, t.chunk] })],
 )
@@ -49,35 +58,47 @@ export const recordDigest = sluice.table(
  * What we want of, and know about, each key at the service: a product id, or a packed identifier. A row lives while the
  * key is wanted (`held` > 0) or confirmed (`synced_hash` not null) or unsettled.
  */
-export const remote = sluice.table('remote', {
-  destinationId: integer('destination_id').notNull(),
-  key: bytea('key').notNull(),
-  /** Live records that carry it. 0: it is to be deleted once confirmed there (I20). */
-  held: integer('held').notNull().default(0),
-  /** Identifiers: the record under which it is sent, and so beside which others it stands at the service. */
-  groupKey: bytea('group_key'),
-  /** Content wanted, content confirmed. Identifiers: hash of their explicit times (all alike without). */
-  desiredHash: bytea('desired_hash'),
-  syncedHash: bytea('synced_hash'),
-  /** Products: the service's product_key. */
-  remoteKey: text('remote_key'),
-  /** Confirmed end of the membership. */
-  expiresAt: instant('expires_at'),
-  /** Bytes of an ambiguous attempt may land until then: nothing newer goes before (horizon). */
-  lateUntil: instant('late_until'),
-  /** Rises with every planned operation. */
-  generation: integer('generation').notNull().default(0),
-  syncedAt: instant('synced_at'),
-  /** The batch whose answer confirmed it (I1). */
-  batchId: bigint('batch_id', { mode: 'number' }),
-  /** Last final refusal by the service; cleared by the next confirmation. */
-  refusedCode: text('refused_code'),
-  refusedMessage: text('refused_message'),
-}, (t) => [
-  primaryKey({ name: 'remote_pkey', columns: [t.destinationId, t.key] }),
-  // Only what is not as wanted: small, however large the table.
-  index('remote_dirty').on(t.destinationId).where(sql`(held > 0 and desired_hash is distinct from synced_hash) or (held = 0 and synced_hash is not null)`),
-  index('remote_group').on(t.destinationId, t.groupKey).where(sql`group_key is not null`),
-  index('remote_late').on(t.destinationId).where(sql`late_until is not null`),
-  index('remote_expiry').on(t.destinationId, t.expiresAt).where(sql`expires_at is not null`),
-])
+export const remote = sluice.table(
+  'remote',
+  {
+    destinationId: integer('destination_id').notNull(),
+    key: bytea('key').notNull(),
+    /** Live records that carry it. 0: it is to be deleted once confirmed there (I20). */
+    held: integer('held').notNull().default(0),
+    /** Identifiers: the record under which it is sent, and so beside which others it stands at the service. */
+    groupKey: bytea('group_key'),
+    /** Content wanted, content confirmed. Identifiers: hash of their explicit times (all alike without). */
+    desiredHash: bytea('desired_hash'),
+    syncedHash: bytea('synced_hash'),
+    /** Products: the service's product_key. */
+    remoteKey: text('remote_key'),
+    /** Confirmed end of the membership. */
+    expiresAt: instant('expires_at'),
+    /** Bytes of an ambiguous attempt may land until then: nothing newer goes before (horizon). */
+    lateUntil: instant('late_until'),
+    /** Rises with every planned operation. */
+    generation: integer('generation').notNull().default(0),
+    syncedAt: instant('synced_at'),
+    /** The batch whose answer confirmed it (I1). */
+    batchId: bigint('batch_id', { mode: 'number' }),
+    /** Last final refusal by the service; cleared by the next confirmation. */
+    refusedCode: text('refused_code'),
+    refusedMessage: text('refused_message'),
+  },
+  (t) => [
+    primaryKey({ name: 'remote_pkey', columns: [t.destinationId, t.key] }),
+    // Only what is not as wanted: small, however large the table.
+    index('remote_dirty')
+      .on(t.destinationId)
+      .where(sql`(held > 0 and desired_hash is distinct from synced_hash) or (held = 0 and synced_hash is not null)`),
+    index('remote_group')
+      .on(t.destinationId, t.groupKey)
+      .where(sql`group_key is not null`),
+    index('remote_late')
+      .on(t.destinationId)
+      .where(sql`late_until is not null`),
+    index('remote_expiry')
+      .on(t.destinationId, t.expiresAt)
+      .where(sql`expires_at is not null`),
+  ],
+)

@@ -12,14 +12,25 @@ test('5,000 messy customers: the audience is the one computed from the file, unc
   engine.write('crm.csv', crm(rows))
 
   const first = await engine.run('customers')
-  expect(first).toMatchObject({ status: 'succeeded', counts: { read: 5_000, rejected: 0, duplicates: 0, valid: 5_000, unchanged: 0, updates: 0, deletes: 0 } })
+  expect(first).toMatchObject({
+    status: 'succeeded',
+    counts: { read: 5_000, rejected: 0, duplicates: 0, valid: 5_000, unchanged: 0, updates: 0, deletes: 0 },
+  })
   expect(imbalance(first.counts)).toEqual([])
   expect((await control.audience()).digest).toBe(audienceDigest(identifiersOf(rows)))
-  expect((await control.audience()).identifiers).toMatchObject({ email: expect.any(Number) as number, handle: 0, device_id: 0, service_id: 0 })
+  expect((await control.audience()).identifiers).toMatchObject({
+    email: expect.any(Number) as number,
+    handle: 0,
+    device_id: 0,
+    service_id: 0,
+  })
 
   const before = await engine.mark()
   const second = await engine.run('customers')
-  expect(second).toMatchObject({ status: 'succeeded', counts: { unchanged: 5_000, requests: 0, creates: 0, updates: 0, deletes: 0, renewals: 0 } })
+  expect(second).toMatchObject({
+    status: 'succeeded',
+    counts: { unchanged: 5_000, requests: 0, creates: 0, updates: 0, deletes: 0, renewals: 0 },
+  })
   expect(await engine.writes(before)).toEqual([])
 
   // 3 % change their address, 2 % come, 1 % go.
@@ -30,7 +41,14 @@ test('5,000 messy customers: the audience is the one computed from the file, unc
   const left = rows.filter((_, i) => gone(i))
   const kept = rows.flatMap((row, i) => (gone(i) ? [] : renamed(i) ? [{ ...customer(100_000 + i, random), key: row.key }] : [row]))
   const came = customers(100, 13, 200_000)
-  const touched = new Set([...identifiersOf(changed), ...identifiersOf(left), ...identifiersOf(kept.filter((row) => changed.some(({ key }) => key === row.key))), ...identifiersOf(came)].map(text))
+  const touched = new Set(
+    [
+      ...identifiersOf(changed),
+      ...identifiersOf(left),
+      ...identifiersOf(kept.filter((row) => changed.some(({ key }) => key === row.key))),
+      ...identifiersOf(came),
+    ].map(text),
+  )
   rows = [...kept, ...came]
   engine.write('crm.csv', crm(rows))
   const third = await engine.run('customers')
@@ -75,7 +93,9 @@ test('a changed address: the old one is deleted first, then the new one stands',
   expect(await engine.run('customers')).toMatchObject({ status: 'succeeded', counts: { creates: 0 } })
   const sent = await engine.writes(before)
   expect(sent).toHaveLength(2)
-  const operations = await engine.db.query<{ operation: string; sha: string }>(`select operation, encode(body_sha256, 'hex') as sha from sluice.batch`)
+  const operations = await engine.db.query<{ operation: string; sha: string }>(
+    `select operation, encode(body_sha256, 'hex') as sha from sluice.batch`,
+  )
   const kinds = sent.map((line) => operations.find((batch) => batch.sha === line.body_sha256)?.operation)
   expect(kinds).toEqual(['delete', 'upsert'])
   const [deleted, updated] = sent.map(({ time }) => Date.parse(time))

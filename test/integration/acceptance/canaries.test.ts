@@ -70,13 +70,37 @@ test('canaries leave no trace: not in the database, its dump, logs, data, output
     return { code, stdout }
   }
   engine.pipeline('customers', yaml)
-  engine.pipeline('optouts', 'source: { url: "{folder}/optouts.csv" }\nmap: { email: email, remove: { column: status, values: ["back"] } }\ndestination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }\n')
+  engine.pipeline(
+    'optouts',
+    'source: { url: "{folder}/optouts.csv" }\nmap: { email: email, remove: { column: status, values: ["back"] } }\ndestination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }\n',
+  )
   engine.write('optouts.csv', `email,status\n${canaries.optedOut},\n`)
   engine.write('crm.csv', `${[header, ...rows().slice(0, -1)].join('\n')}\n`)
 
-  await control.fault({ path: '/12/accounts' }, { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: `users: ${canaries.refused} is not allowed`, parameter: canaries.refused }] } }, 3)
-  for (const args of [['check'], ['plan', 'customers'], ['run', 'customers', '--json'], ['run', 'optouts'], ['run', 'customers', '--full'], ['rejects', 'r_2'], ['rejects', 'r_2', '--csv', 'out.csv'], ['rejects', 'r_2', '--json'],
-    ['explain', 'customers', canaries.good], ['explain', 'customers', canaries.asKey, '--json'], ['show', 'r_2'], ['runs', '--json']]) await call(...args)
+  await control.fault(
+    { path: '/12/accounts' },
+    {
+      kind: 'status',
+      status: 400,
+      body: { errors: [{ code: 'INVALID_PARAMETER', message: `users: ${canaries.refused} is not allowed`, parameter: canaries.refused }] },
+    },
+    3,
+  )
+  for (const args of [
+    ['check'],
+    ['plan', 'customers'],
+    ['run', 'customers', '--json'],
+    ['run', 'optouts'],
+    ['run', 'customers', '--full'],
+    ['rejects', 'r_2'],
+    ['rejects', 'r_2', '--csv', 'out.csv'],
+    ['rejects', 'r_2', '--json'],
+    ['explain', 'customers', canaries.good],
+    ['explain', 'customers', canaries.asKey, '--json'],
+    ['show', 'r_2'],
+    ['runs', '--json'],
+  ])
+    await call(...args)
   // A file that ends within a quoted canary, and one whose header holds one.
   engine.write('crm.csv', [header, ...rows()].join('\n'))
   await call('run', 'customers')
@@ -87,7 +111,10 @@ test('canaries leave no trace: not in the database, its dump, logs, data, output
   // The run did what it should with them all the same.
   expect((await control.audience()).members).toBeGreaterThan(0)
 
-  const seen = new Map<string, string>([['output', outputs.join('\n')], ['database', await dump(engine)]])
+  const seen = new Map<string, string>([
+    ['output', outputs.join('\n')],
+    ['database', await dump(engine)],
+  ])
   for (const file of filesBelow(join(engine.folder, 'data'))) seen.set(file, readFileSync(file, 'latin1'))
   seen.set('out.csv', readFileSync(join(engine.folder, 'out.csv'), 'utf8'))
   expect(Array.from(seen, ([place, text]) => [place, found(text)]).filter(([, hits]) => hits?.length !== 0)).toEqual([])
@@ -96,7 +123,18 @@ test('canaries leave no trace: not in the database, its dump, logs, data, output
 
 test('the search finds what it looks for in every form', () => {
   const raw = 'Zq7Canary.Good@Example.com'
-  const hidden = [raw, raw.toLowerCase(), encodeURIComponent(raw), Buffer.from(`x${raw}`).toString('base64'), Buffer.from(raw).toString('hex'), JSON.stringify({ raw }), raw.replace(/./g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`), '+1 (202) 555-0187', encodeURIComponent('+1 202 555 0187'), Buffer.from('+12025550187').toString('base64url')]
+  const hidden = [
+    raw,
+    raw.toLowerCase(),
+    encodeURIComponent(raw),
+    Buffer.from(`x${raw}`).toString('base64'),
+    Buffer.from(raw).toString('hex'),
+    JSON.stringify({ raw }),
+    raw.replace(/./g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`),
+    '+1 (202) 555-0187',
+    encodeURIComponent('+1 202 555 0187'),
+    Buffer.from('+12025550187').toString('base64url'),
+  ]
   expect(hidden.filter((text) => found(`before ${text} after`).length === 0)).toEqual([])
   expect(found('nothing of it 2025550199')).toEqual([])
 })
@@ -106,7 +144,9 @@ async function dump(engine: EngineUnderTest): Promise<string> {
   const client = new pg.Client({ connectionString: engine.databaseUrl })
   await client.connect()
   try {
-    const { rows: tables } = await client.query<{ name: string }>(`select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')`)
+    const { rows: tables } = await client.query<{ name: string }>(
+      `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')`,
+    )
     const parts: string[] = []
     for (const { name } of tables) {
       const { rows: content } = await client.query<{ line: string }>(`select t::text as line from ${name} t`)
@@ -120,23 +160,36 @@ async function dump(engine: EngineUnderTest): Promise<string> {
 
 /** Which canaries a text holds: raw, in any case, URL-encoded, JSON-escaped, in base64 or hex. */
 function found(text: string): string[] {
-  const forms = [text, unescaped(text), ...decoded(text, /(?:[0-9a-f]{2}){6,}/gi, 'hex'), ...decoded(text, /[A-Za-z0-9+/_-]{12,}/g, 'base64')].map((form) => form.toLowerCase())
-  return cores.filter((core) => forms.some((form) => form.includes(core) || (/^\d/.test(core) && form.replaceAll(/(?<=\d)[\s().-]+(?=\d)/g, '').includes(core))))
+  const forms = [
+    text,
+    unescaped(text),
+    ...decoded(text, /(?:[0-9a-f]{2}){6,}/gi, 'hex'),
+    ...decoded(text, /[A-Za-z0-9+/_-]{12,}/g, 'base64'),
+  ].map((form) => form.toLowerCase())
+  return cores.filter((core) =>
+    forms.some((form) => form.includes(core) || (/^\d/.test(core) && form.replaceAll(/(?<=\d)[\s().-]+(?=\d)/g, '').includes(core))),
+  )
 }
 
 function unescaped(text: string): string {
-  return text.replace(/\\u([0-9a-f]{4})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16))).replace(/%([0-9a-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+  return text
+    .replace(/\\u([0-9a-f]{4})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+    .replace(/%([0-9a-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
 }
 
 /** Base64 may begin within a longer run: every one of its four phases is read. */
 function decoded(text: string, pattern: RegExp, encoding: 'hex' | 'base64'): string[] {
   const runs = text.match(pattern) ?? []
-  return [0, 1, 2, 3].slice(0, encoding === 'hex' ? 2 : 4).map((phase) => runs.map((run) => Buffer.from(run.slice(phase), encoding).toString('latin1')).join('\n'))
+  return [0, 1, 2, 3]
+    .slice(0, encoding === 'hex' ? 2 : 4)
+    .map((phase) => runs.map((run) => Buffer.from(run.slice(phase), encoding).toString('latin1')).join('\n'))
 }
 
 function filesBelow(folder: string): string[] {
   try {
-    return readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)).filter((file) => statSync(file).isFile())
+    return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .map((file) => join(folder, file))
+      .filter((file) => statSync(file).isFile())
   } catch {
     // Nothing was ever put there: no local state is the best state.
     return []

@@ -37,10 +37,15 @@ test('2,000 items, 60 of them invalid, through the command line: rejects by line
   const outcome = await sluice(['run', 'shop', '--json'], { cwd: engine.folder, env: engine.env })
   expect([outcome.code, outcome.stderr.includes('    at ')]).toEqual([0, false])
   const report = JSON.parse(outcome.stdout)
-  expect(report).toMatchObject({ status: 'succeeded', counts: { read: 2_000, rejected: 60, duplicates: 0, suppressed: 0, valid: 1_940, creates: 1_940, confirmed: 1_940, requests: 78 } })
+  expect(report).toMatchObject({
+    status: 'succeeded',
+    counts: { read: 2_000, rejected: 60, duplicates: 0, suppressed: 0, valid: 1_940, creates: 1_940, confirmed: 1_940, requests: 78 },
+  })
   expect(imbalance(report.counts)).toEqual([])
 
-  const rejects: { line: number; field: string; mend: string }[] = JSON.parse((await sluice(['rejects', report.runId, '--json'], { cwd: engine.folder, env: engine.env })).stdout)
+  const rejects: { line: number; field: string; mend: string }[] = JSON.parse(
+    (await sluice(['rejects', report.runId, '--json'], { cwd: engine.folder, env: engine.env })).stdout,
+  )
   expect(rejects.map((reject) => [reject.line, reject.field])).toEqual(expected)
   expect(rejects.every(({ mend }) => mend.length > 5)).toBe(true)
 
@@ -51,7 +56,9 @@ test('2,000 items, 60 of them invalid, through the command line: rejects by line
   expect(await control.violations()).toEqual([])
   // What was sent is what was frozen, and no id stands twice in it.
   const batches = await engine.db.query<{ body: Buffer }>('select body from sluice.batch')
-  expect(batches.map(({ body }) => createHash('sha256').update(body).digest('hex')).toSorted()).toEqual(puts.map(({ body_sha256 }) => body_sha256).toSorted())
+  expect(batches.map(({ body }) => createHash('sha256').update(body).digest('hex')).toSorted()).toEqual(
+    puts.map(({ body_sha256 }) => body_sha256).toSorted(),
+  )
   for (const { body } of batches) {
     const ids: string[] = JSON.parse(body.toString()).products.map(({ id }: { id: string }) => id)
     expect(new Set(ids).size).toBe(ids.length)
@@ -76,7 +83,10 @@ test('the same items again send nothing; three kinds of change send exactly them
   const report = await engine.run('shop')
   expect(report).toMatchObject({ status: 'succeeded', counts: { creates: 3, updates: 4, deletes: 5, confirmed: 12, requests: 2 } })
   expect((await control.catalog()).digest).toBe(catalogDigest(next.map(wanted)))
-  expect((await engine.writes(before)).map(({ method, items: n }) => [method, n]).toSorted()).toEqual([['DELETE', 5], ['PUT', 7]])
+  expect((await engine.writes(before)).map(({ method, items: n }) => [method, n]).toSorted()).toEqual([
+    ['DELETE', 5],
+    ['PUT', 7],
+  ])
   expect(await control.violations()).toEqual([])
 })
 
@@ -89,9 +99,15 @@ test('an id twice with different content: no instance is sent, a synced product 
   await engine.run('shop')
   const twins = [item(goodProduct(3, 5_000)), item(goodProduct(3, 6_000)), item(goodProduct(70, 1)), item(goodProduct(70, 2))]
   const broken = item(goodProduct(4), faults[0]?.[1])
-  engine.write('feed.xml', rss([...first.filter(({ id }) => id !== 'SKU-3' && id !== 'SKU-4').map((product) => item(product)), ...twins, broken]))
+  engine.write(
+    'feed.xml',
+    rss([...first.filter(({ id }) => id !== 'SKU-3' && id !== 'SKU-4').map((product) => item(product)), ...twins, broken]),
+  )
   const report = await engine.run('shop')
-  expect(report).toMatchObject({ status: 'succeeded', counts: { read: 63, rejected: 5, valid: 58, stale: 2, deletes: 0, creates: 0, updates: 0 } })
+  expect(report).toMatchObject({
+    status: 'succeeded',
+    counts: { read: 63, rejected: 5, valid: 58, stale: 2, deletes: 0, creates: 0, updates: 0 },
+  })
   expect(imbalance(report.counts)).toEqual([])
   expect((await control.catalog()).digest).toBe(catalogDigest(first.map(wanted)))
 })

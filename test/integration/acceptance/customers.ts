@@ -3,10 +3,26 @@ import { email, phone, plain, type Identifier } from '../../support/digests.ts'
 
 /** Country, calling code, start of a mobile number, digits that follow it, trunk prefix. */
 const countries = [
-  ['US', '1', '202555', 4, ''], ['CA', '1', '416555', 4, ''], ['GB', '44', '740012', 4, '0'], ['DE', '49', '17139200', 2, '0'], ['ES', '34', '61100', 4, ''],
-  ['IT', '39', '31200', 5, ''], ['NL', '31', '61000', 4, '0'], ['BE', '32', '47000', 4, '0'], ['AT', '43', '66400', 5, '0'], ['CH', '41', '78000', 4, '0'],
-  ['SE', '46', '70174', 4, '0'], ['NO', '47', '4061', 4, ''], ['DK', '45', '2012', 4, ''], ['FI', '358', '41200', 4, '0'], ['PL', '48', '51200', 4, ''],
-  ['PT', '351', '91200', 4, ''], ['IE', '353', '85012', 4, '0'], ['AU', '61', '49157', 4, '0'], ['JP', '81', '90120', 5, '0'], ['IN', '91', '81234', 5, '0'],
+  ['US', '1', '202555', 4, ''],
+  ['CA', '1', '416555', 4, ''],
+  ['GB', '44', '740012', 4, '0'],
+  ['DE', '49', '17139200', 2, '0'],
+  ['ES', '34', '61100', 4, ''],
+  ['IT', '39', '31200', 5, ''],
+  ['NL', '31', '61000', 4, '0'],
+  ['BE', '32', '47000', 4, '0'],
+  ['AT', '43', '66400', 5, '0'],
+  ['CH', '41', '78000', 4, '0'],
+  ['SE', '46', '70174', 4, '0'],
+  ['NO', '47', '4061', 4, ''],
+  ['DK', '45', '2012', 4, ''],
+  ['FI', '358', '41200', 4, '0'],
+  ['PL', '48', '51200', 4, ''],
+  ['PT', '351', '91200', 4, ''],
+  ['IE', '353', '85012', 4, '0'],
+  ['AU', '61', '49157', 4, '0'],
+  ['JP', '81', '90120', 5, '0'],
+  ['IN', '91', '81234', 5, '0'],
 ] as const
 
 export interface Customer {
@@ -65,18 +81,34 @@ export function customer(n: number, random: () => number): Customer {
 }
 
 function messyEmail(text: string, pick: (below: number) => number): string {
-  const forms = [text, text.toUpperCase(), ` ${text}  `, `\u00a0${text}\u200b`, text.normalize('NFD'), `\t${text.replace('example', 'Example')}`]
+  const forms = [
+    text,
+    text.toUpperCase(),
+    ` ${text}  `,
+    `\u00a0${text}\u200b`,
+    text.normalize('NFD'),
+    `\t${text.replace('example', 'Example')}`,
+  ]
   return forms[pick(forms.length)] ?? text
 }
 
 function messyPhone(code: string, number: string, trunk: string, pick: (below: number) => number): string {
   const spaced = number.replace(/(\d{3})(\d{3})(?=\d)/, '$1 $2-')
-  const forms = [`+${code}${number}`, `+${code} ${spaced}`, `+${code} (${number.slice(0, 2)}) ${number.slice(2)}`, `${trunk}${number}`, `${trunk}${spaced}`, `'+${code}.${number}`]
+  const forms = [
+    `+${code}${number}`,
+    `+${code} ${spaced}`,
+    `+${code} (${number.slice(0, 2)}) ${number.slice(2)}`,
+    `${trunk}${number}`,
+    `${trunk}${spaced}`,
+    `'+${code}.${number}`,
+  ]
   return forms[pick(forms.length)] ?? number
 }
 
 export function crm(rows: readonly Customer[]): string {
-  const lines = rows.map(({ key, cells }) => [key, ...cells].map((cell) => (/[",\s]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(','))
+  const lines = rows.map(({ key, cells }) =>
+    [key, ...cells].map((cell) => (/[",\s]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(','),
+  )
   return `customer_id,email,second_email,phone,country,loyalty_no\n${lines.join('\n')}\n`
 }
 

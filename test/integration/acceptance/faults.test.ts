@@ -68,30 +68,36 @@ function people(engine: EngineUnderTest): Target {
   }
 }
 
-describe.for([['products', shop], ['users', people]] as const)('%s', ([what, target]) => {
+describe.for([
+  ['products', shop],
+  ['users', people],
+] as const)('%s', ([what, target]) => {
   // Products have no counts.
-  test.for(singles.filter(([name]) => what === 'users' || !name.startsWith('counts')))('%s on the first request of a run with creates and deletes: retried until the end is right', async ([, fault]) => {
-    await using engine = await engineUnderTest({ settings })
-    const { control } = engine.sandbox
-    const under = target(engine)
-    under.wave(0)
-    await engine.run(under.name)
-    const expected = under.wave(1)
-    await control.fault({ path: under.path, nth: 1 }, fault)
-    // A second 401 in a row is the credentials' fault, not the moment's.
-    if (fault['kind'] !== 'expire_token') await control.fault({ path: under.path, nth: 2 }, fault)
-    let report = await engine.run(under.name)
-    expect(report.error).toBeUndefined()
-    if (what === 'products' && fault['kind'] === 'partial_apply') {
-      // Each product's refusal is the service's own word: told, and tried again by the next run.
-      expect(report.status).toBe('partial')
-      report = await engine.run(under.name)
-    }
-    expect(report).toMatchObject({ status: 'succeeded', counts: { refused: 0, ambiguous: 0, pending: 0 } })
-    expect(imbalance(report.counts)).toEqual([])
-    expect(await under.digest()).toBe(expected)
-    expect(await control.violations()).toEqual([])
-  })
+  test.for(singles.filter(([name]) => what === 'users' || !name.startsWith('counts')))(
+    '%s on the first request of a run with creates and deletes: retried until the end is right',
+    async ([, fault]) => {
+      await using engine = await engineUnderTest({ settings })
+      const { control } = engine.sandbox
+      const under = target(engine)
+      under.wave(0)
+      await engine.run(under.name)
+      const expected = under.wave(1)
+      await control.fault({ path: under.path, nth: 1 }, fault)
+      // A second 401 in a row is the credentials' fault, not the moment's.
+      if (fault['kind'] !== 'expire_token') await control.fault({ path: under.path, nth: 2 }, fault)
+      let report = await engine.run(under.name)
+      expect(report.error).toBeUndefined()
+      if (what === 'products' && fault['kind'] === 'partial_apply') {
+        // Each product's refusal is the service's own word: told, and tried again by the next run.
+        expect(report.status).toBe('partial')
+        report = await engine.run(under.name)
+      }
+      expect(report).toMatchObject({ status: 'succeeded', counts: { refused: 0, ambiguous: 0, pending: 0 } })
+      expect(imbalance(report.counts)).toEqual([])
+      expect(await under.digest()).toBe(expected)
+      expect(await control.violations()).toEqual([])
+    },
+  )
 })
 
 test('one record breaks every count: found within 24 extra requests, all others confirmed, that one told', async () => {

@@ -13,9 +13,18 @@ const root = fileURLToPath(new URL('../../..', import.meta.url))
 const main = join(root, 'src/cli/main.ts')
 
 /** The command itself, without the launcher: one process, so that a signal hits what it means. */
-function run(engine: EngineUnderTest, name: string, env: Readonly<Record<string, string>> = {}, killAfterMs?: number): Promise<string | number | null> {
+function run(
+  engine: EngineUnderTest,
+  name: string,
+  env: Readonly<Record<string, string>> = {},
+  killAfterMs?: number,
+): Promise<string | number | null> {
   const { PATH = '', HOME = '' } = process.env
-  const child = spawn(process.execPath, [main, 'run', name, '--json'], { cwd: engine.folder, env: { PATH, HOME, ...engine.env, ...env }, stdio: 'ignore' })
+  const child = spawn(process.execPath, [main, 'run', name, '--json'], {
+    cwd: engine.folder,
+    env: { PATH, HOME, ...engine.env, ...env },
+    stdio: 'ignore',
+  })
   const timer = killAfterMs === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), killAfterMs)
   return new Promise((resolve, reject) => {
     child.on('error', reject)
@@ -33,12 +42,22 @@ function waves(engine: EngineUnderTest) {
   engine.pipeline('customers', `${customersYaml}guards: { max_delete_count: 1000 }\n`)
   return {
     catalog(n: number): string {
-      const rows = [...products(110).slice(n * 3).map((row, i) => (i % 9 === 0 ? goodProduct(i + n * 3, 500 + n) : row)), ...products(n * 5, 900)]
+      const rows = [
+        ...products(110)
+          .slice(n * 3)
+          .map((row, i) => (i % 9 === 0 ? goodProduct(i + n * 3, 500 + n) : row)),
+        ...products(n * 5, 900),
+      ]
       engine.write('feed.xml', rss(rows.map((row) => item(row))))
       return catalogDigest(rows.map(wanted))
     },
     audience(n: number): string {
-      const rows = [...customers(300, 51).slice(n * 4).map((row, i) => (i % 20 === n % 20 ? { ...customer(5_000 + 100 * n + i, chance(i)), key: row.key } : row)), ...customers(n * 5, 52, 900)]
+      const rows = [
+        ...customers(300, 51)
+          .slice(n * 4)
+          .map((row, i) => (i % 20 === n % 20 ? { ...customer(5_000 + 100 * n + i, chance(i)), key: row.key } : row)),
+        ...customers(n * 5, 52, 900),
+      ]
       engine.write('crm.csv', crm(rows))
       return audienceDigest(identifiersOf(rows))
     },
@@ -66,11 +85,16 @@ test('killed at each named instant, in turn, with a run after each', async () =>
     const name = wave % 2 === 0 ? 'shop' : 'customers'
     const expected = name === 'shop' ? catalog(wave) : audience(wave)
     const before = await engine.mark()
-    const fault = label === 'reconcile.split' ? { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } } : { kind: 'commit_then_reset' }
+    const fault =
+      label === 'reconcile.split'
+        ? { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } }
+        : { kind: 'commit_then_reset' }
     if (label === 'reconcile.ambiguous' || label === 'reconcile.split') await control.fault({ path: '/12/' }, fault)
     if (label === 'settle.opened') await run(engine, name, { CRASH_AT: 'push.in_flight' })
     if ((await run(engine, name, { CRASH_AT: label })) === 'SIGKILL') reached.push(label)
-    const inFlight = Number((await engine.db.query<{ n: string }>(`select count(*) as n from sluice.batch where status = 'in_flight'`))[0]?.n)
+    const inFlight = Number(
+      (await engine.db.query<{ n: string }>(`select count(*) as n from sluice.batch where status = 'in_flight'`))[0]?.n,
+    )
     await control.clearFaults()
     // A new expected state every time; a plan killed before its commit leaves nothing, one after it is carried on.
     const report = await engine.run(name)
@@ -95,22 +119,33 @@ test('killed behind a plan whose deletes are withheld: the next run withholds th
   expect(await engine.run('shop', { approveDeletes: 20 })).toMatchObject({ status: 'succeeded', counts: { deletes: 20 } })
 })
 
-test.for(['user', 'identifier'])('killed between a delete that reaches the %s and its update: what stood beside the deleted is there again', async (reach) => {
-  await using engine = await engineUnderTest({ settings: { horizonMs: 10_000 } })
-  const { control } = engine.sandbox
-  await control.switches({ delete_reach: reach })
-  engine.pipeline('customers', customersYaml)
-  const rows = Array.from({ length: 5 }, (_, i) => ({ key: `k${i}`, cells: [`a${i}@example.com`, `b${i}@example.com`, '', 'US', ''] as const, identifiers: [email(`a${i}@example.com`), email(`b${i}@example.com`)] }))
-  engine.write('crm.csv', crm(rows))
-  await engine.run('customers')
-  const fewer = rows.map((row) => ({ ...row, cells: [row.cells[0], '', '', 'US', ''] as const, identifiers: row.identifiers.slice(0, 1) }))
-  engine.write('crm.csv', crm(fewer))
-  expect(await run(engine, 'customers', { CRASH_AT: 'push.reconciled' })).toBe('SIGKILL')
-  expect((await control.audience()).identifiers['email']).toBe(reach === 'user' ? 0 : 5)
-  expect(await engine.run('customers')).toMatchObject({ status: 'succeeded' })
-  expect((await control.audience()).digest).toBe(audienceDigest(identifiersOf(fewer)))
-  expect((await engine.run('customers')).counts.requests).toBe(0)
-})
+test.for(['user', 'identifier'])(
+  'killed between a delete that reaches the %s and its update: what stood beside the deleted is there again',
+  async (reach) => {
+    await using engine = await engineUnderTest({ settings: { horizonMs: 10_000 } })
+    const { control } = engine.sandbox
+    await control.switches({ delete_reach: reach })
+    engine.pipeline('customers', customersYaml)
+    const rows = Array.from({ length: 5 }, (_, i) => ({
+      key: `k${i}`,
+      cells: [`a${i}@example.com`, `b${i}@example.com`, '', 'US', ''] as const,
+      identifiers: [email(`a${i}@example.com`), email(`b${i}@example.com`)],
+    }))
+    engine.write('crm.csv', crm(rows))
+    await engine.run('customers')
+    const fewer = rows.map((row) => ({
+      ...row,
+      cells: [row.cells[0], '', '', 'US', ''] as const,
+      identifiers: row.identifiers.slice(0, 1),
+    }))
+    engine.write('crm.csv', crm(fewer))
+    expect(await run(engine, 'customers', { CRASH_AT: 'push.reconciled' })).toBe('SIGKILL')
+    expect((await control.audience()).identifiers['email']).toBe(reach === 'user' ? 0 : 5)
+    expect(await engine.run('customers')).toMatchObject({ status: 'succeeded' })
+    expect((await control.audience()).digest).toBe(audienceDigest(identifiersOf(fewer)))
+    expect((await engine.run('customers')).counts.requests).toBe(0)
+  },
+)
 
 const seed = Number(process.env['SLUICE_SEED'] ?? Date.now() % 1_000_000)
 
@@ -146,5 +181,7 @@ test(`killed at random instants (SLUICE_SEED=${seed}), 20 times, then left alone
 /** Labels of every crash point below `folder`. */
 function labelsOf(folder: string): string[] {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
-  return files.flatMap((file) => Array.from(readFileSync(join(folder, file), 'utf8').matchAll(/crashPoint\('([^']+)'\)/g), ([, label = '']) => label)).toSorted()
+  return files
+    .flatMap((file) => Array.from(readFileSync(join(folder, file), 'utf8').matchAll(/crashPoint\('([^']+)'\)/g), ([, label = '']) => label))
+    .toSorted()
 }

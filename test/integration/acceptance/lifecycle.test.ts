@@ -5,7 +5,8 @@ import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '.
 import { chance, crm, customer, customers, customersYaml, identifiersOf } from './customers.ts'
 import { goodProduct, item, products, rss, wanted } from './products.ts'
 
-const people = (names: readonly string[], more = '') => `customer_id,email,ok${more === '' ? '' : ',more'}\n${names.map((name) => `${name.split(':')[0]},${name.split(':')[0]}@example.com,${name.split(':')[1] ?? 'yes'}`).join('\n')}\n`
+const people = (names: readonly string[], more = '') =>
+  `customer_id,email,ok${more === '' ? '' : ',more'}\n${names.map((name) => `${name.split(':')[0]},${name.split(':')[0]}@example.com,${name.split(':')[1] ?? 'yes'}`).join('\n')}\n`
 const peopleYaml = `source: { url: "{folder}/people.csv" }
 map: { key: customer_id, email: email }
 consent: { column: ok, values: ["yes"] }
@@ -20,7 +21,9 @@ const mails = (...names: string[]) => audienceDigest(names.map((name) => email(`
 
 /** As if everything confirmed so far had been confirmed that long ago. */
 async function age(engine: EngineUnderTest, interval: string, seconds: number): Promise<void> {
-  await engine.db.execute(`update sluice.remote set expires_at = expires_at - interval '${interval}', synced_at = synced_at - interval '${interval}'`)
+  await engine.db.execute(
+    `update sluice.remote set expires_at = expires_at - interval '${interval}', synced_at = synced_at - interval '${interval}'`,
+  )
   await engine.sandbox.control.advance(seconds)
 }
 
@@ -63,16 +66,29 @@ describe.for(['user', 'identifier'])('where a delete reaches the %s', (reach) =>
     await using engine = await engineUnderTest()
     const { control } = engine.sandbox
     await control.switches({ delete_reach: reach })
-    engine.pipeline('customers', `${customersYaml.replace('1nmth }', `1nmth, users_per_operation: ${packed} }`)}guards: { max_delete_count: 1000 }\n`)
+    engine.pipeline(
+      'customers',
+      `${customersYaml.replace('1nmth }', `1nmth, users_per_operation: ${packed} }`)}guards: { max_delete_count: 1000 }\n`,
+    )
     // Families share addresses, so that one delete may reach what others still hold.
-    let rows = customers(80, 62).map((row, i) => (i % 4 === 0 ? row : { ...row, cells: [row.cells[0], `family.${i % 7}@example.org`, '', 'US', ''] as const, identifiers: [row.identifiers[0] ?? email(''), email(`family.${i % 7}@example.org`)] }))
+    let rows = customers(80, 62).map((row, i) =>
+      i % 4 === 0
+        ? row
+        : {
+            ...row,
+            cells: [row.cells[0], `family.${i % 7}@example.org`, '', 'US', ''] as const,
+            identifiers: [row.identifiers[0] ?? email(''), email(`family.${i % 7}@example.org`)],
+          },
+    )
     for (let wave = 0; wave < 5; wave++) {
       engine.write('crm.csv', crm(rows))
       const report = await engine.run('customers')
       expect([wave, report.status]).toEqual([wave, 'succeeded'])
       expect(imbalance(report.counts)).toEqual([])
       expect([wave, (await control.audience()).digest]).toEqual([wave, audienceDigest(identifiersOf(rows))])
-      rows = rows.flatMap((row, i) => (i % 11 === wave ? [] : i % 7 === wave ? [{ ...customer(1_000 * (wave + 1) + i, chance(i)), key: row.key }] : [row]))
+      rows = rows.flatMap((row, i) =>
+        i % 11 === wave ? [] : i % 7 === wave ? [{ ...customer(1_000 * (wave + 1) + i, chance(i)), key: row.key }] : [row],
+      )
     }
     expect(await control.violations()).toEqual([])
   })
@@ -130,7 +146,10 @@ test('a row that became invalid leaves its record as it was', async () => {
   engine.write('people.csv', people(['ann', 'ben', 'cat']))
   await engine.run('people')
   engine.write('people.csv', people(['ann', 'ben', 'cat']).replace('ben@example.com', 'ben at home'))
-  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { read: 3, rejected: 1, valid: 2, stale: 1, deletes: 0 } })
+  expect(await engine.run('people')).toMatchObject({
+    status: 'succeeded',
+    counts: { read: 3, rejected: 1, valid: 2, stale: 1, deletes: 0 },
+  })
   expect((await control.audience()).digest).toBe(mails('ann', 'ben', 'cat'))
   engine.write('people.csv', people(['ann', 'cat']))
   expect(await engine.run('people')).toMatchObject({ counts: { stale: 0, deletes: 1 } })
@@ -161,7 +180,10 @@ test.for(['out-of-stock', 'keep'] as const)('missing: %s', async (missing) => {
 test('two sources of one pipeline are one catalog; either one missing stops the run', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
-  engine.pipeline('shop', 'source: [{ url: "{folder}/a.xml" }, { url: "{folder}/b.xml" }]\ndestination: { kind: catalog, catalog_id: "4001" }\n')
+  engine.pipeline(
+    'shop',
+    'source: [{ url: "{folder}/a.xml" }, { url: "{folder}/b.xml" }]\ndestination: { kind: catalog, catalog_id: "4001" }\n',
+  )
   const feed = (file: string, some: ReturnType<typeof products>) => engine.write(file, rss(some.map((row) => item(row))))
   feed('a.xml', products(10))
   feed('b.xml', [...products(5, 100), goodProduct(3)])

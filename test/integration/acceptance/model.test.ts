@@ -8,7 +8,21 @@ import { audienceDigest, catalogDigest, email, type Identifier } from '../../sup
 import { catalogYaml, engineUnderTest, imbalance } from '../../support/engine.ts'
 import { goodProduct, item, rss, wanted } from './products.ts'
 
-const kinds = ['none', 'counts', 'commit_then_reset', 'truncate', 'short', 'long', 'duplicate_results', 'html', 'empty', 'status', 'reset', 'partial_apply', 'reorder'] as const
+const kinds = [
+  'none',
+  'counts',
+  'commit_then_reset',
+  'truncate',
+  'short',
+  'long',
+  'duplicate_results',
+  'html',
+  'empty',
+  'status',
+  'reset',
+  'partial_apply',
+  'reorder',
+] as const
 const people = Array.from({ length: 12 }, (_, i) => `p${i}`)
 const addresses = Array.from({ length: 9 }, (_, i) => `a${i}@example.com`)
 
@@ -42,46 +56,65 @@ test('whatever happens on the way, the service ends with what the feeds say', as
   await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20 } })
   const { control } = engine.sandbox
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 5 }), fc.constantFrom('user', 'identifier'), fc.constantFrom(1, 5), async (steps, reach, packed) => {
-      await control.reset()
-      await control.switches({ delete_reach: reach })
-      await engine.db.execute('truncate sluice.destination, sluice.run, sluice.snapshot, sluice.record, sluice.remote, sluice.plan, sluice.batch, sluice.entry, sluice.attempt, sluice.reject cascade')
-      engine.pipeline('shop', `${catalogYaml('feed.xml')}guards: { max_delete_count: 1000, min_rows: 0 }\n`)
-      engine.pipeline('people', peopleYaml(packed))
-      const held = new Map<string, readonly string[]>()
-      const prices = new Map<number, number>([[1, 1]])
-      const write = () => {
-        engine.write('people.csv', `id,e1,e2,e3\n${Array.from(held, ([id, list]) => `${id},${[0, 1, 2].map((i) => list[i] ?? '').join(',')}\n`).join('')}keep,keep@example.org,,\n`)
-        engine.write('feed.xml', rss(Array.from(prices, ([n, price]) => item(goodProduct(n, price * 100)))))
-      }
-      const expected = (): [string, string] => {
-        const identifiers: Identifier[] = [email('keep@example.org'), ...[...held.values()].flat().map(email)]
-        return [audienceDigest(identifiers), catalogDigest(Array.from(prices, ([n, price]) => wanted(goodProduct(n, price * 100))))]
-      }
-      write()
-      for (const { hold, price, fault, nth, how, feed } of steps) {
-        for (const [person, list] of hold) list.length === 0 ? held.delete(person) : held.set(person, list)
-        for (const [product, cents] of price) cents === 0 && prices.size > 1 ? prices.delete(product) : cents > 0 && prices.set(product, cents)
-        write()
-        if (fault !== 'none') await control.fault({ path: feed === 'shop' ? '/12/product_catalogs' : '/12/accounts', nth }, fault === 'status' ? { kind: 'status', status: 503 } : { kind: fault })
-        if (how === 'plan' || how === 'apply') {
-          const { planId } = await engine.plan(feed)
-          if (how === 'apply') await engine.apply(planId)
-        } else {
-          const report = await engine.run(feed, how === 'full' ? { full: true } : {})
-          expect(imbalance(report.counts)).toEqual([])
-          expect(report.error).toBeUndefined()
+    fc.asyncProperty(
+      fc.array(step, { minLength: 2, maxLength: 5 }),
+      fc.constantFrom('user', 'identifier'),
+      fc.constantFrom(1, 5),
+      async (steps, reach, packed) => {
+        await control.reset()
+        await control.switches({ delete_reach: reach })
+        await engine.db.execute(
+          'truncate sluice.destination, sluice.run, sluice.snapshot, sluice.record, sluice.remote, sluice.plan, sluice.batch, sluice.entry, sluice.attempt, sluice.reject cascade',
+        )
+        engine.pipeline('shop', `${catalogYaml('feed.xml')}guards: { max_delete_count: 1000, min_rows: 0 }\n`)
+        engine.pipeline('people', peopleYaml(packed))
+        const held = new Map<string, readonly string[]>()
+        const prices = new Map<number, number>([[1, 1]])
+        const write = () => {
+          engine.write(
+            'people.csv',
+            `id,e1,e2,e3\n${Array.from(held, ([id, list]) => `${id},${[0, 1, 2].map((i) => list[i] ?? '').join(',')}\n`).join('')}keep,keep@example.org,,\n`,
+          )
+          engine.write('feed.xml', rss(Array.from(prices, ([n, price]) => item(goodProduct(n, price * 100)))))
         }
-        await control.clearFaults()
-      }
-      // What a refusal left open is tried again; twice, for what had to wait for an earlier sending.
-      for (const name of ['shop', 'people', 'shop', 'people']) await engine.run(name)
-      expect([(await control.audience()).digest, (await control.catalog()).digest]).toEqual(expected())
-      expect(await control.violations()).toEqual([])
-      const after = await engine.mark()
-      for (const name of ['shop', 'people']) expect((await engine.run(name)).counts).toMatchObject({ requests: 0, creates: 0, updates: 0, deletes: 0 })
-      expect(await engine.writes(after)).toEqual([])
-    }),
-    { numRuns: Number(process.env['SLUICE_RUNS'] ?? 30), ...(process.env['SLUICE_SEED'] ? { seed: Number(process.env['SLUICE_SEED']) } : {}) },
+        const expected = (): [string, string] => {
+          const identifiers: Identifier[] = [email('keep@example.org'), ...[...held.values()].flat().map(email)]
+          return [audienceDigest(identifiers), catalogDigest(Array.from(prices, ([n, price]) => wanted(goodProduct(n, price * 100))))]
+        }
+        write()
+        for (const { hold, price, fault, nth, how, feed } of steps) {
+          for (const [person, list] of hold) list.length === 0 ? held.delete(person) : held.set(person, list)
+          for (const [product, cents] of price)
+            cents === 0 && prices.size > 1 ? prices.delete(product) : cents > 0 && prices.set(product, cents)
+          write()
+          if (fault !== 'none')
+            await control.fault(
+              { path: feed === 'shop' ? '/12/product_catalogs' : '/12/accounts', nth },
+              fault === 'status' ? { kind: 'status', status: 503 } : { kind: fault },
+            )
+          if (how === 'plan' || how === 'apply') {
+            const { planId } = await engine.plan(feed)
+            if (how === 'apply') await engine.apply(planId)
+          } else {
+            const report = await engine.run(feed, how === 'full' ? { full: true } : {})
+            expect(imbalance(report.counts)).toEqual([])
+            expect(report.error).toBeUndefined()
+          }
+          await control.clearFaults()
+        }
+        // What a refusal left open is tried again; twice, for what had to wait for an earlier sending.
+        for (const name of ['shop', 'people', 'shop', 'people']) await engine.run(name)
+        expect([(await control.audience()).digest, (await control.catalog()).digest]).toEqual(expected())
+        expect(await control.violations()).toEqual([])
+        const after = await engine.mark()
+        for (const name of ['shop', 'people'])
+          expect((await engine.run(name)).counts).toMatchObject({ requests: 0, creates: 0, updates: 0, deletes: 0 })
+        expect(await engine.writes(after)).toEqual([])
+      },
+    ),
+    {
+      numRuns: Number(process.env['SLUICE_RUNS'] ?? 30),
+      ...(process.env['SLUICE_SEED'] ? { seed: Number(process.env['SLUICE_SEED']) } : {}),
+    },
   )
 }, 240_000)

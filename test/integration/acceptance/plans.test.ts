@@ -19,8 +19,14 @@ test('a plan sends nothing, apply sends exactly its frozen bodies, and a second 
 
   // The source is not read again: the plan was reviewed, not the file.
   engine.write('feed.xml', feed(products(3)))
-  const planned = await engine.db.query<{ sha: string }>(`select encode(body_sha256, 'hex') as sha from sluice.batch where plan_id = $1`, [plan.planId])
-  expect(await engine.apply(plan.planId)).toMatchObject({ trigger: 'apply', status: 'succeeded', counts: { creates: 120, confirmed: 120, requests: 5 } })
+  const planned = await engine.db.query<{ sha: string }>(`select encode(body_sha256, 'hex') as sha from sluice.batch where plan_id = $1`, [
+    plan.planId,
+  ])
+  expect(await engine.apply(plan.planId)).toMatchObject({
+    trigger: 'apply',
+    status: 'succeeded',
+    counts: { creates: 120, confirmed: 120, requests: 5 },
+  })
   expect((await engine.writes()).map(({ body_sha256 }) => body_sha256).toSorted()).toEqual(planned.map(({ sha }) => sha).toSorted())
   expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(wanted)))
 
@@ -66,7 +72,8 @@ test.for([
   const sent = await engine.writes(after)
   expect(sent.some(({ method }) => method === 'DELETE')).toBe(false)
   expect(sent.reduce((sum, { items }) => sum + items, 0)).toBe(3)
-  if (name === 'shop') expect((await control.catalog()).digest).toBe(catalogDigest([...rows.filter(({ id }) => id !== 'SKU-4'), ...more].map(wanted)))
+  if (name === 'shop')
+    expect((await control.catalog()).digest).toBe(catalogDigest([...rows.filter(({ id }) => id !== 'SKU-4'), ...more].map(wanted)))
   else expect((await control.audience()).digest).toBe(audienceDigest(identifiersOf([...people, ...others])))
   // The pipeline's own source is the standard again, and the brake stands as before.
   expect(await engine.run(name)).toMatchObject({ status: 'succeeded' })
@@ -79,15 +86,25 @@ test('a backfill of fewer rows than the pipeline must have withholds nothing: it
   engine.write('crm.csv', crm(customers(30, 41)))
   await engine.run('customers')
   engine.write('more.csv', crm(customers(3, 42, 700)))
-  expect(await engine.backfill('customers', 'more.csv')).toMatchObject({ status: 'succeeded', guards: [], counts: { valid: 3, creates: 3, withheld: 0 } })
+  expect(await engine.backfill('customers', 'more.csv')).toMatchObject({
+    status: 'succeeded',
+    guards: [],
+    counts: { valid: 3, creates: 3, withheld: 0 },
+  })
 })
 
 test('users packed into one operation are counted one by one', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('customers', customersYaml.replace('1nmth }', '1nmth, users_per_operation: 100 }'))
   engine.write('crm.csv', crm(customers(30, 41)))
-  expect(await engine.run('customers')).toMatchObject({ status: 'succeeded', counts: { valid: 30, unchanged: 0, creates: 30, confirmed: 30, requests: 1 } })
-  expect(await engine.run('customers')).toMatchObject({ status: 'succeeded', counts: { valid: 30, unchanged: 30, creates: 0, requests: 0 } })
+  expect(await engine.run('customers')).toMatchObject({
+    status: 'succeeded',
+    counts: { valid: 30, unchanged: 0, creates: 30, confirmed: 30, requests: 1 },
+  })
+  expect(await engine.run('customers')).toMatchObject({
+    status: 'succeeded',
+    counts: { valid: 30, unchanged: 30, creates: 0, requests: 0 },
+  })
 })
 
 test('rerun --failed sends only what the run left open; a rerun reads the whole source', async () => {
@@ -105,7 +122,11 @@ test('rerun --failed sends only what the run left open; a rerun reads the whole 
   expect(again).toMatchObject({ trigger: 'rerun', status: 'succeeded', counts: { read: 0, creates: 3, confirmed: 3, requests: 1 } })
   expect((await engine.writes(after)).map(({ items }) => items)).toEqual([3])
   expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(wanted)))
-  expect(await engine.rerun(first.runId)).toMatchObject({ trigger: 'rerun', status: 'succeeded', counts: { read: 75, unchanged: 75, requests: 0 } })
+  expect(await engine.rerun(first.runId)).toMatchObject({
+    trigger: 'rerun',
+    status: 'succeeded',
+    counts: { read: 75, unchanged: 75, requests: 0 },
+  })
 })
 
 test('--full sends everything again and changes nothing', async () => {
@@ -119,7 +140,10 @@ test('--full sends everything again and changes nothing', async () => {
   engine.write('crm.csv', crm(people))
   for (const name of ['shop', 'customers']) {
     await engine.run(name)
-    expect(await engine.run(name, { full: true })).toMatchObject({ status: 'succeeded', counts: { updates: 30, creates: 0, deletes: 0, confirmed: 30 } })
+    expect(await engine.run(name, { full: true })).toMatchObject({
+      status: 'succeeded',
+      counts: { updates: 30, creates: 0, deletes: 0, confirmed: 30 },
+    })
     expect((await engine.run(name)).counts.requests).toBe(0)
   }
   expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(wanted)))

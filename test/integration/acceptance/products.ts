@@ -33,7 +33,9 @@ export function goodProduct(n: number, price = 100 + (n % 9_000)): Product {
 /** The fields that the service should hold. */
 export function wanted({ id, title, sent, availability, group, images }: Product): Record<string, unknown> {
   return {
-    id, title, availability,
+    id,
+    title,
+    availability,
     description: `All about ${id}`,
     link: `https://shop.example.com/${id}`,
     image_link: `https://shop.example.com/${id}.jpg`,
@@ -50,12 +52,23 @@ export function wanted({ id, title, sent, availability, group, images }: Product
 export function item(product: Product, spoil: (line: string) => string = (line) => line): string {
   const { id, title, price, availability, group, images = [] } = product
   const elements: [string, string][] = [
-    ['id', id], ['title', title.replace('&', '&amp;')], ['description', `All about ${id}`], ['link', `https://shop.example.com/${id}`],
-    ['image_link', `https://shop.example.com/${id}.jpg`], ['price', price], ['availability', availability.replaceAll(' ', '_')], ['brand', 'Acme'], ['mpn', `M-${id}`], ['condition', 'new'],
+    ['id', id],
+    ['title', title.replace('&', '&amp;')],
+    ['description', `All about ${id}`],
+    ['link', `https://shop.example.com/${id}`],
+    ['image_link', `https://shop.example.com/${id}.jpg`],
+    ['price', price],
+    ['availability', availability.replaceAll(' ', '_')],
+    ['brand', 'Acme'],
+    ['mpn', `M-${id}`],
+    ['condition', 'new'],
     ...(group === undefined ? [] : [['item_group_id', group] as [string, string]]),
     ...images.map((image): [string, string] => ['additional_image_link', image]),
   ]
-  return ['<item>', ...elements.map(([name, value]) => `  <g:${name}>${value}</g:${name}>`), '</item>'].map(spoil).filter(Boolean).join('\n')
+  return ['<item>', ...elements.map(([name, value]) => `  <g:${name}>${value}</g:${name}>`), '</item>']
+    .map(spoil)
+    .filter(Boolean)
+    .join('\n')
 }
 
 export function rss(items: readonly string[]): string {

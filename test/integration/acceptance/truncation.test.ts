@@ -11,7 +11,17 @@ const files: readonly (readonly [name: string, text: string])[] = [
   ['feed.xml', rss(rows.map((row) => item(row)))],
   ['feed.json', JSON.stringify(flat)],
   ['feed.jsonl', flat.map((row) => `${JSON.stringify(row)}\n`).join('')],
-  ['feed.csv', `${header}\n${flat.map((row) => header.split(',').map((name) => String(row[name])).join(',')).join('\n')}\n`],
+  [
+    'feed.csv',
+    `${header}\n${flat
+      .map((row) =>
+        header
+          .split(',')
+          .map((name) => String(row[name]))
+          .join(','),
+      )
+      .join('\n')}\n`,
+  ],
 ]
 
 /** Each cut costs some 30 ms: enough of them to meet every kind of place; every byte with SLUICE_EVERY_BYTE. */
@@ -39,7 +49,8 @@ describe.for(files)('%s', ([name, text]) => {
       else expect([at, report.code]).toEqual([at, expect.stringMatching(/^[A-Z_]+$/)])
     }
     // Only where the last byte kept ends a record can the cut not be told (I8).
-    const recordEnds = form === 'plain' && /csv|jsonl/.test(name) ? deletesAtRecordEnd.filter((at) => whole[at - 1] === 0x0a || whole[at] === 0x0a) : []
+    const recordEnds =
+      form === 'plain' && /csv|jsonl/.test(name) ? deletesAtRecordEnd.filter((at) => whole[at - 1] === 0x0a || whole[at] === 0x0a) : []
     expect(deletesAtRecordEnd).toEqual(recordEnds)
     expect((await engine.writes()).filter(({ method }) => method === 'DELETE')).toEqual([])
     expect((await engine.sandbox.control.catalog()).products).toBe(3)
@@ -70,11 +81,23 @@ test.for([
 test('an approval is a ceiling: one delete more than approved and none goes', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
-  const feed = (from: number) => engine.write('feed.xml', rss(products(60).slice(from).map((row) => item(row))))
+  const feed = (from: number) =>
+    engine.write(
+      'feed.xml',
+      rss(
+        products(60)
+          .slice(from)
+          .map((row) => item(row)),
+      ),
+    )
   feed(0)
   await engine.run('shop')
   feed(15)
-  expect(await engine.run('shop')).toMatchObject({ status: 'withheld', counts: { withheld: 15, deletes: 0 }, guards: [{ code: 'GUARD_DELETES', withheld: 15 }] })
+  expect(await engine.run('shop')).toMatchObject({
+    status: 'withheld',
+    counts: { withheld: 15, deletes: 0 },
+    guards: [{ code: 'GUARD_DELETES', withheld: 15 }],
+  })
   expect(await engine.run('shop', { approveDeletes: 14 })).toMatchObject({ status: 'withheld', counts: { withheld: 15, deletes: 0 } })
   // It got worse after somebody looked.
   feed(16)

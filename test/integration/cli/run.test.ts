@@ -68,7 +68,9 @@ test('a backfill through a pipe withholds nothing, though no pipe proves its end
   crm.write('pipelines/customers.yaml', customersYaml)
   crm.write('crm.csv', 'customer_id,email,phone\n1,jane@example.com,\n')
   await crm.run(['run', 'customers'])
-  const back = await crm.run(['backfill', 'customers', '--source', '-', '--json'], { input: 'customer_id,email,phone\n2,june@example.com,\n' })
+  const back = await crm.run(['backfill', 'customers', '--source', '-', '--json'], {
+    input: 'customer_id,email,phone\n2,june@example.com,\n',
+  })
   expect(json(back)).toMatchObject({ status: 'succeeded', guards: [], counts: { creates: 1, confirmed: 1, withheld: 0 } })
   expect(back.code).toBe(0)
 })

@@ -41,7 +41,9 @@ test('the doctor finds all well, and names the variable of a refused credential'
   expect(well.code).toBe(0)
   const wrong = await shop.run(['doctor'], { env: { SLUICE_ACCESS_TOKEN_SECRET: 'wrong-secret' } })
   expect(wrong.code).toBe(1)
-  expect(wrong.stdout).toMatch(/failed +credentials .*SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN or SLUICE_ACCESS_TOKEN_SECRET/)
+  expect(wrong.stdout).toMatch(
+    /failed +credentials .*SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN or SLUICE_ACCESS_TOKEN_SECRET/,
+  )
   expect(wrong.stdout.trimEnd().split('\n').slice(-2)).toEqual(['1 failed', 'Next  sluice auth login'])
   const elsewhere = await shop.run(['doctor'], { env: { SLUICE_BASE_URL: 'http://127.0.0.1:9' } })
   expect(elsewhere.stdout).toMatch(/failed +service/)

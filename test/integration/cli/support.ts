@@ -37,7 +37,11 @@ export async function sluice(args: readonly string[], options: CallOptions = {})
 
 export function start(args: readonly string[], options: CallOptions = {}): ChildProcess {
   const { PATH = '', HOME = '' } = process.env
-  const child = spawn('node', [launcher, ...args], { cwd: options.cwd ?? emptyFolder(), env: { PATH, HOME, ...options.env }, stdio: 'pipe' })
+  const child = spawn('node', [launcher, ...args], {
+    cwd: options.cwd ?? emptyFolder(),
+    env: { PATH, HOME, ...options.env },
+    stdio: 'pipe',
+  })
   // A test that fails half way leaves nothing running: the command ends with its launcher.
   onTestFinished(() => void child.kill('SIGKILL'))
   return child

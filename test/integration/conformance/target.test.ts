@@ -6,7 +6,12 @@ import { startSandbox, type Sandbox } from '../../../src/sandbox/start.ts'
 
 const FILES = ['test/conformance/client.test.ts', 'test/conformance/campaigns.test.ts', 'test/conformance/sandboxAuth.test.ts']
 const root = fileURLToPath(new URL('../../..', import.meta.url))
-const credentials = { consumerKey: 'another-key', consumerSecret: 'another-secret', accessToken: '1001-another', accessTokenSecret: 'another-token-secret' }
+const credentials = {
+  consumerKey: 'another-key',
+  consumerSecret: 'another-secret',
+  accessToken: '1001-another',
+  accessTokenSecret: 'another-token-secret',
+}
 
 let other: Sandbox
 beforeAll(async () => {
@@ -17,10 +22,16 @@ afterAll(() => other.close())
 const conformance = (secret: string): Promise<{ code: number | null; text: string }> =>
   new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', '--project', 'conformance', ...FILES], {
-      cwd: root, stdio: 'pipe',
+      cwd: root,
+      stdio: 'pipe',
       env: {
-        PATH: process.env['PATH'] ?? '', CONFORMANCE_TARGET: `${other.url}/`, SLUICE_CONSUMER_KEY: credentials.consumerKey, SLUICE_CONSUMER_SECRET: secret,
-        SLUICE_ACCESS_TOKEN: credentials.accessToken, SLUICE_ACCESS_TOKEN_SECRET: credentials.accessTokenSecret, NO_COLOR: '1',
+        PATH: process.env['PATH'] ?? '',
+        CONFORMANCE_TARGET: `${other.url}/`,
+        SLUICE_CONSUMER_KEY: credentials.consumerKey,
+        SLUICE_CONSUMER_SECRET: secret,
+        SLUICE_ACCESS_TOKEN: credentials.accessToken,
+        SLUICE_ACCESS_TOKEN_SECRET: credentials.accessTokenSecret,
+        NO_COLOR: '1',
       },
     })
     let text = ''

@@ -23,7 +23,10 @@ test('two exports of one real shop are a first sync and a changed second one', a
 
 test('members with several emails and phones each become their identifiers', async () => {
   await using engine = await engineUnderTest()
-  engine.pipeline('crm', 'source: { url: "{folder}/members.csv" }\nmap: { key: email_1, email: [email_1, email_2, email_3], phone_number: [phone_1, phone_2, phone_3] }\ndestination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\n')
+  engine.pipeline(
+    'crm',
+    'source: { url: "{folder}/members.csv" }\nmap: { key: email_1, email: [email_1, email_2, email_3], phone_number: [phone_1, phone_2, phone_3] }\ndestination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\n',
+  )
   engine.write('members.csv', fixture('members.csv'))
   const report = await engine.run('crm')
   expect(report).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } })

@@ -16,9 +16,18 @@ function correct(file: string, mend: (row: Cells) => Cells): Cells[] {
   return rows
 }
 
-const faults: readonly Fields[] = [{ price: '12,99 EUR' }, { link: 'http://shop.example.com/x' }, { condition: 'like new' }, { title: '-20 % on shoes', availability: 'maybe' }]
+const faults: readonly Fields[] = [
+  { price: '12,99 EUR' },
+  { link: 'http://shop.example.com/x' },
+  { condition: 'like new' },
+  { title: '-20 % on shoes', availability: 'maybe' },
+]
 const mended = (row: Cells): Cells => ({
-  ...row, price: '12.99 EUR', link: (row['link'] ?? '').replace('http:', 'https:'), condition: 'new', availability: 'in stock',
+  ...row,
+  price: '12.99 EUR',
+  link: (row['link'] ?? '').replace('http:', 'https:'),
+  condition: 'new',
+  availability: 'in stock',
 })
 
 for (const format of ['csv', 'xml'] as const) {
@@ -51,8 +60,20 @@ for (const format of ['csv', 'xml'] as const) {
 
 test('audience: the full rows of --from-source, corrected, leave no reject', async () => {
   await using engine = await engineUnderTest()
-  engine.pipeline('crm', 'source: { url: "{folder}/crm.csv" }\nmap: { key: id, email: email, phone_number: phone }\ndestination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\n')
-  engine.write('crm.csv', csvOf(Array.from({ length: 30 }, (_, i): Fields => ({ id: `C-${i}`, email: i < 3 ? `p${i}@` : `p${i}@example.com`, phone: i === 1 ? '+1 202 CALL' : '' }))))
+  engine.pipeline(
+    'crm',
+    'source: { url: "{folder}/crm.csv" }\nmap: { key: id, email: email, phone_number: phone }\ndestination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\n',
+  )
+  engine.write(
+    'crm.csv',
+    csvOf(
+      Array.from({ length: 30 }, (_, i): Fields => ({
+        id: `C-${i}`,
+        email: i < 3 ? `p${i}@` : `p${i}@example.com`,
+        phone: i === 1 ? '+1 202 CALL' : '',
+      })),
+    ),
+  )
   const first = await engine.run('crm')
   expect(first.counts).toMatchObject({ rejected: 3, confirmed: 27 })
 

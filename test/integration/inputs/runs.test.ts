@@ -3,7 +3,8 @@ import { expect, test } from 'vitest'
 import { csvOf, goodProduct, itemOf, manyProducts, rssOf, type Fields } from '../../support/through.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 
-const people = (count: number, change: (index: number) => Fields = () => ({})) => Array.from({ length: count }, (_, i): Fields => ({ id: `C-${i}`, email: `p${i}@example.com`, ...change(i) }))
+const people = (count: number, change: (index: number) => Fields = () => ({})) =>
+  Array.from({ length: count }, (_, i): Fields => ({ id: `C-${i}`, email: `p${i}@example.com`, ...change(i) }))
 const audienceYaml = (file: string, more = '') =>
   `source: { url: "{folder}/${file}" }\nmap: { key: id, email: email }\n${more}destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\n`
 const listYaml = (file: string) =>
@@ -65,13 +66,19 @@ test('case 58: an id twice with other content rejects every instance', async () 
 
 test('case 168: one id twice among many rejects both, the rest goes', async () => {
   await using engine = await engineUnderTest()
-  const report = await shop(engine, manyProducts(1255, (i) => (i === 700 ? { id: 'P-3', title: 'Other' } : {})))
+  const report = await shop(
+    engine,
+    manyProducts(1255, (i) => (i === 700 ? { id: 'P-3', title: 'Other' } : {})),
+  )
   expect(report).toMatchObject({ status: 'succeeded', counts: { read: 1255, rejected: 2, valid: 1253, confirmed: 1253 } })
 })
 
 test('case 59: ids that differ by case are both sent, never in one request', async () => {
   await using engine = await engineUnderTest()
-  const report = await shop(engine, [{ ...goodProduct, id: 'SKU1' }, { ...goodProduct, id: 'sku1' }])
+  const report = await shop(engine, [
+    { ...goodProduct, id: 'SKU1' },
+    { ...goodProduct, id: 'sku1' },
+  ])
   expect(report).toMatchObject({ status: 'succeeded', counts: { valid: 2, confirmed: 2, requests: 2 } })
   expect(await engine.sandbox.control.violations()).toEqual([])
 })
@@ -80,7 +87,10 @@ test('case 84: foreign hosts withhold the run where the owner asks for it', asyn
   await using engine = await engineUnderTest()
   const rules = 'options: { link_hosts: [shop.example.com] }\n'
   const rows = [goodProduct, { ...goodProduct, id: '2', link: 'https://other.example.com/' }]
-  expect(await shop(engine, rows, `${rules}guards: { hold: [LINK_HOST_OTHER] }\n`)).toMatchObject({ status: 'withheld', counts: { confirmed: 0 } })
+  expect(await shop(engine, rows, `${rules}guards: { hold: [LINK_HOST_OTHER] }\n`)).toMatchObject({
+    status: 'withheld',
+    counts: { confirmed: 0 },
+  })
   expect((await shop(engine, rows, rules)).status).toBe('succeeded')
 })
 
@@ -88,20 +98,37 @@ test('case 91: more than a tenth of the products going out of stock withholds th
   await using engine = await engineUnderTest()
   await shop(engine, manyProducts(100))
   const gone = (count: number) => manyProducts(100, (i) => (i < count ? { availability: 'out of stock' } : {}))
-  expect(await shop(engine, gone(11))).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_OUT_OF_STOCK_ROSE' }], counts: { confirmed: 0 } })
+  expect(await shop(engine, gone(11))).toMatchObject({
+    status: 'withheld',
+    guards: [{ code: 'GUARD_OUT_OF_STOCK_ROSE' }],
+    counts: { confirmed: 0 },
+  })
   expect(await shop(engine, gone(10))).toMatchObject({ status: 'succeeded', counts: { updates: 10, confirmed: 10 } })
-  expect(await shop(engine, gone(40), 'guards: { accept: [OUT_OF_STOCK_ROSE] }\n')).toMatchObject({ status: 'succeeded', counts: { updates: 30, confirmed: 30 } })
+  expect(await shop(engine, gone(40), 'guards: { accept: [OUT_OF_STOCK_ROSE] }\n')).toMatchObject({
+    status: 'succeeded',
+    counts: { updates: 30, confirmed: 30 },
+  })
 })
 
 test('case 186: a shop that flips to out of stock as a whole is withheld', async () => {
   await using engine = await engineUnderTest()
   await shop(engine, manyProducts(120))
-  expect(guardsOf(await shop(engine, manyProducts(120, () => ({ availability: 'out of stock' }))))).toEqual(['GUARD_OUT_OF_STOCK_ROSE'])
+  expect(
+    guardsOf(
+      await shop(
+        engine,
+        manyProducts(120, () => ({ availability: 'out of stock' })),
+      ),
+    ),
+  ).toEqual(['GUARD_OUT_OF_STOCK_ROSE'])
 })
 
 test('prices that moved far and columns that vanished are told, and withhold only where asked', async () => {
   await using engine = await engineUnderTest()
-  await shop(engine, manyProducts(120, () => ({ color: 'red' })))
+  await shop(
+    engine,
+    manyProducts(120, () => ({ color: 'red' })),
+  )
   const next = manyProducts(120, (i) => (i < 2 ? { price: '99.00 USD' } : {}))
   const held = await shop(engine, next, 'guards: { hold: [PRICE_MOVED] }\n')
   expect(held).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_PRICE_MOVED' }] })
@@ -123,7 +150,12 @@ test('a fill rate that fell is told', async () => {
 
 test('case 110: role addresses beyond one in a hundred withhold the run', async () => {
   await using engine = await engineUnderTest()
-  expect(await crm(engine, people(100, (i) => (i < 2 ? { email: `info@shop${i}.example.com` } : {})))).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_EMAIL_ROLE_SHARE' }], counts: { confirmed: 0 } })
+  expect(
+    await crm(
+      engine,
+      people(100, (i) => (i < 2 ? { email: `info@shop${i}.example.com` } : {})),
+    ),
+  ).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_EMAIL_ROLE_SHARE' }], counts: { confirmed: 0 } })
 })
 
 test('case 112: emails in the phone column fail the run', async () => {
@@ -135,13 +167,23 @@ test('case 112: emails in the phone column fail the run', async () => {
 
 test('cases 119 and 221: one digest on a third of the rows withholds the run', async () => {
   await using engine = await engineUnderTest()
-  expect(guardsOf(await crm(engine, people(120, (i) => (i < 60 ? { email: 'a'.repeat(64) } : {}))))).toEqual(['GUARD_IDENTIFIER_SHARE'])
+  expect(
+    guardsOf(
+      await crm(
+        engine,
+        people(120, (i) => (i < 60 ? { email: 'a'.repeat(64) } : {})),
+      ),
+    ),
+  ).toEqual(['GUARD_IDENTIFIER_SHARE'])
 })
 
 test('case 129: of one person to keep and to let go the removal wins', async () => {
   await using engine = await engineUnderTest()
   const rows = [...people(3), { id: 'C-1', email: 'p1@example.com', ok: 'no' }].map((row): Fields => ({ ok: 'yes', ...row }))
-  expect(await crm(engine, rows, 'consent: { column: ok, values: ["yes"] }\n')).toMatchObject({ status: 'succeeded', counts: { read: 4, suppressed: 2, valid: 2, confirmed: 2 } })
+  expect(await crm(engine, rows, 'consent: { column: ok, values: ["yes"] }\n')).toMatchObject({
+    status: 'succeeded',
+    counts: { read: 4, suppressed: 2, valid: 2, confirmed: 2 },
+  })
 })
 
 test('case 130: a suppressed person is not sent, and counted', async () => {
@@ -161,8 +203,16 @@ test('case 135: the removal of somebody never listed changes nothing', async () 
 
 test('case 182: a shop exported again without accents is a real change', async () => {
   await using engine = await engineUnderTest()
-  await shop(engine, manyProducts(20, (i) => ({ title: `Café №${i}` })))
-  expect(await shop(engine, manyProducts(20, (i) => ({ title: `Cafe №${i}` })))).toMatchObject({ status: 'succeeded', counts: { updates: 20, confirmed: 20 } })
+  await shop(
+    engine,
+    manyProducts(20, (i) => ({ title: `Café №${i}` })),
+  )
+  expect(
+    await shop(
+      engine,
+      manyProducts(20, (i) => ({ title: `Cafe №${i}` })),
+    ),
+  ).toMatchObject({ status: 'succeeded', counts: { updates: 20, confirmed: 20 } })
 })
 
 test('case 183: two products fewer are two deletes under the brake', async () => {
@@ -193,11 +243,25 @@ test('case 201: a column of people who left that nobody reads withholds the run'
 test('case 209: five rows, two good, one invalid, one empty, one repeated in another case: the books balance', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('crm', audienceYaml('crm.csv').replace('key: id', 'key: email'))
-  engine.write('crm.csv', csvOf([{ id: '1', email: 'a@example.com' }, { id: '2', email: 'b@example.com' }, { id: '3', email: 'b@' }, { id: '4', email: '' }, { id: '5', email: 'A@Example.com' }]))
+  engine.write(
+    'crm.csv',
+    csvOf([
+      { id: '1', email: 'a@example.com' },
+      { id: '2', email: 'b@example.com' },
+      { id: '3', email: 'b@' },
+      { id: '4', email: '' },
+      { id: '5', email: 'A@Example.com' },
+    ]),
+  )
   expect((await engine.run('crm')).counts).toMatchObject({ read: 5, rejected: 2, duplicates: 1, valid: 2 })
 })
 
 test('case 158: a feed whose price is absent everywhere stops before anything is sent', async () => {
   await using engine = await engineUnderTest()
-  expect(await shop(engine, manyProducts(10, () => ({ price: '' })))).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_REJECTS' }] })
+  expect(
+    await shop(
+      engine,
+      manyProducts(10, () => ({ price: '' })),
+    ),
+  ).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_REJECTS' }] })
 })

@@ -19,7 +19,15 @@ describe('feeds and exports as they come', () => {
     const { rejected = 0, duplicates = 0, suppressed = 0 } = wild
     engine.write(wild.file, wild.content)
     // One pipeline of one destination after the other; JSON is YAML.
-    engine.pipeline('wild', JSON.stringify({ ...rest, source: { url: join(engine.folder, wild.file), ...source }, destination, guards: { max_reject_percent: 100 } }))
+    engine.pipeline(
+      'wild',
+      JSON.stringify({
+        ...rest,
+        source: { url: join(engine.folder, wild.file), ...source },
+        destination,
+        guards: { max_reject_percent: 100 },
+      }),
+    )
     const { counts, status } = await engine.plan('wild', { full: true })
     const valid = counts.read - rejected - duplicates - suppressed
     expect({ status, ...counts }).toMatchObject({ rejected, duplicates, suppressed, valid })
@@ -30,7 +38,13 @@ describe('feeds and exports as they come', () => {
     expect(outcome.read).toBe(counts.read)
     const seen = new Map<string, number>()
     for (const product of outcome.products) seen.set(String(product['id']), (seen.get(String(product['id'])) ?? 0) + 1)
-    const contradicting = new Set(destination['kind'] === catalog.kind && rejected > outcome.rejects.length ? [...seen].filter(([id]) => new Set(outcome.products.filter((p) => p['id'] === id).map((p) => JSON.stringify(p))).size > 1).map(([id]) => id) : [])
+    const contradicting = new Set(
+      destination['kind'] === catalog.kind && rejected > outcome.rejects.length
+        ? [...seen]
+            .filter(([id]) => new Set(outcome.products.filter((p) => p['id'] === id).map((p) => JSON.stringify(p))).size > 1)
+            .map(([id]) => id)
+        : [],
+    )
     const accepted =
       destination['kind'] === audience.kind
         ? [...new Set(outcome.members.filter(({ wanted }) => wanted).flatMap(({ identifiers }) => identifiers))]

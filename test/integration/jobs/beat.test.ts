@@ -16,7 +16,10 @@ async function scheduled(db: Database, cron: string, overlap: 'skip' | 'queue' =
   return { db, queues: noQueues, log: silentLogger, destinationOf: async () => destinationId }
 }
 
-const ticks = (db: Database) => db.query<{ outcome: string; reason: string | null; run_id: string | null }>('select outcome, reason, run_id from sluice.tick order by scheduled_for')
+const ticks = (db: Database) =>
+  db.query<{ outcome: string; reason: string | null; run_id: string | null }>(
+    'select outcome, reason, run_id from sluice.tick order by scheduled_for',
+  )
 const runs = (db: Database) => db.query<{ status: string; trigger: string }>('select status, trigger from sluice.run order by id')
 
 describe('a beat of the scheduler', () => {
@@ -47,7 +50,10 @@ describe('a beat of the scheduler', () => {
     await using database = await testDatabase()
     const { db } = database
     const deps = await scheduled(db, '* * * * *', 'skip', '61 seconds')
-    await db.execute(`insert into sluice.run (pipeline, destination_id, trigger, status, lease_until) values ('p', $1, 'manual', 'running', clock_timestamp() + interval '1 minute')`, [await deps.destinationOf('p')])
+    await db.execute(
+      `insert into sluice.run (pipeline, destination_id, trigger, status, lease_until) values ('p', $1, 'manual', 'running', clock_timestamp() + interval '1 minute')`,
+      [await deps.destinationOf('p')],
+    )
     await beat(deps)
     expect((await ticks(db)).at(-1)).toMatchObject({ outcome: 'skipped', reason: expect.stringContaining('still under way') as unknown })
     expect((await runs(db)).map((run) => run.status)).toEqual(['running', 'skipped'])
@@ -57,7 +63,10 @@ describe('a beat of the scheduler', () => {
     await using database = await testDatabase()
     const { db } = database
     const deps = await scheduled(db, '* * * * *', 'queue', '61 seconds')
-    await db.execute(`insert into sluice.run (pipeline, destination_id, trigger, status, lease_until) values ('p', $1, 'manual', 'running', clock_timestamp() + interval '1 minute')`, [await deps.destinationOf('p')])
+    await db.execute(
+      `insert into sluice.run (pipeline, destination_id, trigger, status, lease_until) values ('p', $1, 'manual', 'running', clock_timestamp() + interval '1 minute')`,
+      [await deps.destinationOf('p')],
+    )
     await beat(deps)
     await db.execute(`update sluice.schedule set last_scheduled_for = last_scheduled_for - interval '1 minute'`)
     await db.execute(`update sluice.tick set scheduled_for = scheduled_for - interval '1 day'`)

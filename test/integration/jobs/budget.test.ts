@@ -9,7 +9,9 @@ const taker = fileURLToPath(new URL('./taker.ts', import.meta.url))
 
 /** Grants as the ring's slots tell them, by the database's clock. */
 async function grantTimes(db: Database): Promise<number[]> {
-  const rows = await db.query<{ ms: number }>('select (extract(epoch from granted_at) * 1000)::float8 as ms from sluice.budget_slot order by granted_at')
+  const rows = await db.query<{ ms: number }>(
+    'select (extract(epoch from granted_at) * 1000)::float8 as ms from sluice.budget_slot order by granted_at',
+  )
   return rows.map((row) => row.ms)
 }
 
@@ -38,7 +40,7 @@ describe('the shared budget', () => {
     expect(await takeGrant(db, 'c')).toBeGreaterThan(0)
   })
 
-  test('several processes that start a burst at a window\'s end never have more than the limit in any window', async () => {
+  test("several processes that start a burst at a window's end never have more than the limit in any window", async () => {
     await using database = await testDatabase()
     const { db } = database
     const windowMs = 1_000

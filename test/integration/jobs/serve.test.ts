@@ -27,12 +27,18 @@ function ended(child: ChildProcess): Promise<number | null> {
   return new Promise((resolve) => child.on('exit', resolve))
 }
 
-function pipelineFolder(members: number, schedule: string): { readonly folder: string; readonly write: (from: number, to: number) => void } {
+function pipelineFolder(
+  members: number,
+  schedule: string,
+): { readonly folder: string; readonly write: (from: number, to: number) => void } {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-jobs-'))
   folders.push(folder)
   const file = join(folder, 'customers.csv')
   const write = (from: number, to: number) =>
-    writeFileSync(file, `id,email\n${Array.from({ length: to - from }, (_, i) => `${from + i},person.${from + i}@example.com`).join('\n')}\n`)
+    writeFileSync(
+      file,
+      `id,email\n${Array.from({ length: to - from }, (_, i) => `${from + i},person.${from + i}@example.com`).join('\n')}\n`,
+    )
   write(0, members)
   writeFileSync(
     join(folder, 'members.yaml'),
@@ -42,31 +48,42 @@ function pipelineFolder(members: number, schedule: string): { readonly folder: s
 }
 
 // Five processes start on what may be two busy cores.
-test('three schedulers and two workers: each tick runs once, the work is shared, and a kill loses nothing', { timeout: 180_000 }, async () => {
-  await using database = await testDatabase()
-  await using sandbox = await withSandbox()
-  const { folder, write } = pipelineFolder(20_000, '*/2 * * * * *')
-  const { db } = database
-  const started = await Promise.all([
-    start('serve', database.url, sandbox.url, folder), start('serve', database.url, sandbox.url, folder), start('serve', database.url, sandbox.url, folder),
-    start('worker', database.url, sandbox.url, folder), start('worker', database.url, sandbox.url, folder),
-  ])
-  await expect.poll(async () => (await sandbox.control.audience()).members, { timeout: 80_000, interval: 200 }).toBe(20_000)
-  write(0, 20_010)
-  started[0]!.kill('SIGKILL')
-  started[3]!.kill('SIGKILL')
-  await expect.poll(async () => (await sandbox.control.audience()).members, { timeout: 80_000, interval: 200 }).toBe(20_010)
-  const ends = [started[1]!, started[2]!, started[4]!].map((child) => {
-    const end = ended(child)
-    child.kill('SIGTERM')
-    return end
-  })
-  expect(await Promise.all(ends)).toEqual([0, 0, 0])
+test(
+  'three schedulers and two workers: each tick runs once, the work is shared, and a kill loses nothing',
+  { timeout: 180_000 },
+  async () => {
+    await using database = await testDatabase()
+    await using sandbox = await withSandbox()
+    const { folder, write } = pipelineFolder(20_000, '*/2 * * * * *')
+    const { db } = database
+    const started = await Promise.all([
+      start('serve', database.url, sandbox.url, folder),
+      start('serve', database.url, sandbox.url, folder),
+      start('serve', database.url, sandbox.url, folder),
+      start('worker', database.url, sandbox.url, folder),
+      start('worker', database.url, sandbox.url, folder),
+    ])
+    await expect.poll(async () => (await sandbox.control.audience()).members, { timeout: 80_000, interval: 200 }).toBe(20_000)
+    write(0, 20_010)
+    started[0]!.kill('SIGKILL')
+    started[3]!.kill('SIGKILL')
+    await expect.poll(async () => (await sandbox.control.audience()).members, { timeout: 80_000, interval: 200 }).toBe(20_010)
+    const ends = [started[1]!, started[2]!, started[4]!].map((child) => {
+      const end = ended(child)
+      child.kill('SIGTERM')
+      return end
+    })
+    expect(await Promise.all(ends)).toEqual([0, 0, 0])
 
-  expect(await sandbox.control.violations()).toEqual([])
-  expect(await db.query(`select scheduled_for from sluice.run where trigger = 'schedule' group by pipeline, scheduled_for having count(*) > 1`)).toEqual([])
-  expect(await db.query(`select from sluice.tick where outcome in ('ran', 'queued', 'skipped') and run_id is null`)).toEqual([])
-  expect(await db.query(`select from sluice.run where status = 'running'`)).toEqual([])
-  expect(await db.query(`select from sluice.batch where status = 'in_flight'`)).toEqual([])
-  expect((await db.query('select distinct worker_id from sluice.attempt')).length).toBeGreaterThan(1)
-})
+    expect(await sandbox.control.violations()).toEqual([])
+    expect(
+      await db.query(
+        `select scheduled_for from sluice.run where trigger = 'schedule' group by pipeline, scheduled_for having count(*) > 1`,
+      ),
+    ).toEqual([])
+    expect(await db.query(`select from sluice.tick where outcome in ('ran', 'queued', 'skipped') and run_id is null`)).toEqual([])
+    expect(await db.query(`select from sluice.run where status = 'running'`)).toEqual([])
+    expect(await db.query(`select from sluice.batch where status = 'in_flight'`)).toEqual([])
+    expect((await db.query('select distinct worker_id from sluice.attempt')).length).toBeGreaterThan(1)
+  },
+)

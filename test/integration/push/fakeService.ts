@@ -23,7 +23,12 @@ export interface FakeService extends Transport {
   mostInFlight: number
 }
 
-export const lost = (status?: number): Exchange => ({ kind: 'lost', error: new Error('reset'), ...(status === undefined ? {} : { status }), durationMs: 1 })
+export const lost = (status?: number): Exchange => ({
+  kind: 'lost',
+  error: new Error('reset'),
+  ...(status === undefined ? {} : { status }),
+  durationMs: 1,
+})
 export const notSent: Exchange = { kind: 'not-sent', error: new Error('refused'), durationMs: 1 }
 
 export function answer(status: number, body: unknown, headers: Record<string, string> = {}): Answer {
@@ -31,7 +36,8 @@ export function answer(status: number, body: unknown, headers: Record<string, st
   return { kind: 'answer', status, headers: { 'content-type': 'application/json', ...headers }, body: bytes, durationMs: 1 }
 }
 
-export const failure = (status: number, code: string, headers: Record<string, string> = {}) => answer(status, { errors: [{ code, message: code }], request: { params: {} } }, headers)
+export const failure = (status: number, code: string, headers: Record<string, string> = {}) =>
+  answer(status, { errors: [{ code, message: code }], request: { params: {} } }, headers)
 
 export function fakeService(latencyMs = 0): FakeService {
   let inFlight = 0
@@ -44,13 +50,21 @@ export function fakeService(latencyMs = 0): FakeService {
     mostInFlight: 0,
     async exchange(request) {
       const body = Buffer.from(request.body ?? '').toString()
-      service.seen.push({ method: request.method, path: request.path, body, sha256: createHash('sha256').update(body).digest('hex'), inFlight })
+      service.seen.push({
+        method: request.method,
+        path: request.path,
+        body,
+        sha256: createHash('sha256').update(body).digest('hex'),
+        inFlight,
+      })
       const nth = service.seen.length
       inFlight++
       service.mostInFlight = Math.max(service.mostInFlight, inFlight)
       try {
         if (latencyMs > 0) await new Promise((resolve) => setTimeout(resolve, latencyMs))
-        return (await service.script(request, nth, () => apply(request.method, request.path, body))) ?? apply(request.method, request.path, body)
+        return (
+          (await service.script(request, nth, () => apply(request.method, request.path, body))) ?? apply(request.method, request.path, body)
+        )
       } finally {
         inFlight--
       }
@@ -84,7 +98,13 @@ export function fakeService(latencyMs = 0): FakeService {
           const known = service.products.get(product.id)
           const key = known?.key ?? String(nextKey++)
           service.products.set(product.id, { key, json: JSON.stringify(product) })
-          return { warnings: [], errors: [], product_key: key, id: product.id, status: known === undefined ? 'CREATE_SUCCESS' : 'UPDATE_SUCCESS' }
+          return {
+            warnings: [],
+            errors: [],
+            product_key: key,
+            id: product.id,
+            status: known === undefined ? 'CREATE_SUCCESS' : 'UPDATE_SUCCESS',
+          }
         }),
       },
     })

@@ -6,7 +6,8 @@ import { answer, failure, fakeService } from './fakeService.ts'
 import { email, engineDeps, hex, plantBatch, plantDestination, plantPlan, syncedKeys, user } from './planted.ts'
 
 const n = 300
-const carries = (request: ExchangeRequest, ...culprits: number[]) => culprits.some((culprit) => Buffer.from(request.body ?? '').includes(hex(email(culprit))))
+const carries = (request: ExchangeRequest, ...culprits: number[]) =>
+  culprits.some((culprit) => Buffer.from(request.body ?? '').includes(hex(email(culprit))))
 const operations = (request: ExchangeRequest) => (JSON.parse(Buffer.from(request.body ?? '').toString()) as unknown[]).length
 
 async function push(script: Parameters<typeof scripted>[0], entries = n) {
@@ -15,9 +16,15 @@ async function push(script: Parameters<typeof scripted>[0], entries = n) {
   const service = scripted(script)
   const destinationId = await plantDestination(db)
   const planted = await plantPlan(db, destinationId)
-  await plantBatch(db, planted, Array.from({ length: entries }, (_, i) => user(email(i))))
+  await plantBatch(
+    db,
+    planted,
+    Array.from({ length: entries }, (_, i) => user(email(i))),
+  )
   await pushPlan(await engineDeps(db, service), planted.planId)
-  const left = await db.query<{ code: string; outcome: string; key: Buffer }>(`select code, outcome, keys[1] as key from sluice.entry where outcome <> 'confirmed'`)
+  const left = await db.query<{ code: string; outcome: string; key: Buffer }>(
+    `select code, outcome, keys[1] as key from sluice.entry where outcome <> 'confirmed'`,
+  )
   const [paused] = await db.query<{ paused_reason: string | null }>('select paused_reason from sluice.destination')
   return {
     requests: service.seen.length,
@@ -47,7 +54,11 @@ describe('one bad user among many (I14)', () => {
   })
 
   test.for([0, 7, 150, 299])('counts that are always wrong with user %i park that one only', async (culprit) => {
-    const result = await push((request) => (carries(request, culprit) ? answer(200, { data: { success_count: operations(request) - 1, total_count: operations(request) } }) : undefined))
+    const result = await push((request) =>
+      carries(request, culprit)
+        ? answer(200, { data: { success_count: operations(request) - 1, total_count: operations(request) } })
+        : undefined,
+    )
     expect(result.books).toMatchObject({ confirmed: n - 1, refused: 0, ambiguous: 1 })
     expect(result.left).toEqual([{ code: 'count_mismatch', outcome: 'ambiguous', key: hex(email(culprit)) }])
     // Two repeats make three answers alike before anything is cut.
@@ -58,7 +69,9 @@ describe('one bad user among many (I14)', () => {
     const result = await push((request) => {
       if (!carries(request, 42)) return undefined
       const aligned = Array.from({ length: operations(request) }, (): unknown[] => [])
-      const at = (JSON.parse(Buffer.from(request.body ?? '').toString()) as unknown[]).findIndex((operation) => JSON.stringify(operation).includes(hex(email(42))))
+      const at = (JSON.parse(Buffer.from(request.body ?? '').toString()) as unknown[]).findIndex((operation) =>
+        JSON.stringify(operation).includes(hex(email(42))),
+      )
       aligned[at] = [{ code: 'INVALID_PARAMETER', message: 'bad' }]
       return answer(400, { operation_errors: aligned })
     })
@@ -69,8 +82,12 @@ describe('one bad user among many (I14)', () => {
   test('a pointer that is off by one costs a few requests more and no innocent user', async () => {
     const result = await push((request) => {
       if (!carries(request, 42)) return undefined
-      const at = (JSON.parse(Buffer.from(request.body ?? '').toString()) as unknown[]).findIndex((operation) => JSON.stringify(operation).includes(hex(email(42))))
-      const aligned = Array.from({ length: operations(request) + 1 }, (_, i) => (i === at + 1 ? [{ code: 'INVALID_PARAMETER', message: 'bad' }] : []))
+      const at = (JSON.parse(Buffer.from(request.body ?? '').toString()) as unknown[]).findIndex((operation) =>
+        JSON.stringify(operation).includes(hex(email(42))),
+      )
+      const aligned = Array.from({ length: operations(request) + 1 }, (_, i) =>
+        i === at + 1 ? [{ code: 'INVALID_PARAMETER', message: 'bad' }] : [],
+      )
       return answer(400, { operation_errors: aligned })
     })
     expect(result.books).toMatchObject({ confirmed: n - 1, refused: 1 })
@@ -81,7 +98,9 @@ describe('one bad user among many (I14)', () => {
   test('a short count of one operation points at it', async () => {
     const result = await push((request) => {
       if (!carries(request, 42)) return undefined
-      const bad = (JSON.parse(Buffer.from(request.body ?? '').toString()) as unknown[]).map((operation) => JSON.stringify(operation).includes(hex(email(42))))
+      const bad = (JSON.parse(Buffer.from(request.body ?? '').toString()) as unknown[]).map((operation) =>
+        JSON.stringify(operation).includes(hex(email(42))),
+      )
       return answer(200, { data: bad.map((one) => ({ success_count: one ? 0 : 1, total_count: 1 })) })
     })
     expect(result.books).toMatchObject({ confirmed: n - 1, ambiguous: 1 })
@@ -106,7 +125,10 @@ describe('one bad user among many (I14)', () => {
   })
 
   test('a service that counts otherwise parks the batch, and nothing is cut', async () => {
-    const result = await push((request) => answer(200, { data: { success_count: operations(request) * 2, total_count: operations(request) * 2 } }), 10)
+    const result = await push(
+      (request) => answer(200, { data: { success_count: operations(request) * 2, total_count: operations(request) * 2 } }),
+      10,
+    )
     expect(result.requests).toBe(8)
     expect(result.books).toMatchObject({ ambiguous: 10 })
     expect(result.left[0]?.code).toBe('count_mismatch')

@@ -8,19 +8,22 @@ import { testDatabase } from '../../support/postgres.ts'
 import { fakeService, lost } from './fakeService.ts'
 import { batchStates, email, engineDeps, gone, hex, plantBatch, plantDestination, plantPlan, syncedKeys, user, wanted } from './planted.ts'
 
-const claim = async (db: Database, planId: string, workerId: string) => (await claimBatches(db, { planId }, { workerId, leaseMs: 60_000, count: 1 }))[0]!
+const claim = async (db: Database, planId: string, workerId: string) =>
+  (await claimBatches(db, { planId }, { workerId, leaseMs: 60_000, count: 1 }))[0]!
 
 describe('a lease', () => {
-  test('is one holder\'s: another claim finds nothing, and 32 claims at once find one', async () => {
+  test("is one holder's: another claim finds nothing, and 32 claims at once find one", async () => {
     await using database = await testDatabase()
     const { db } = database
     const planted = await plantPlan(db, await plantDestination(db))
     await plantBatch(db, planted, [user(email(1))])
-    const claims = await Promise.all(Array.from({ length: 32 }, (_, i) => claimBatches(db, { planId: planted.planId }, { workerId: `w${i}`, leaseMs: 60_000, count: 4 })))
+    const claims = await Promise.all(
+      Array.from({ length: 32 }, (_, i) => claimBatches(db, { planId: planted.planId }, { workerId: `w${i}`, leaseMs: 60_000, count: 4 })),
+    )
     expect(claims.flat().length).toBe(1)
   })
 
-  test('that is alive is never taken back; one that is over is, and its holder\'s writes count for nothing', async () => {
+  test("that is alive is never taken back; one that is over is, and its holder's writes count for nothing", async () => {
     await using database = await testDatabase()
     const { db } = database
     const planted = await plantPlan(db, await plantDestination(db))
@@ -57,7 +60,10 @@ describe('a lease', () => {
     const self = identifyProcess(process.pid)
     const planted = await plantPlan(db, await plantDestination(db))
     await plantBatch(db, planted, [user(email(1))])
-    await db.execute(`insert into sluice.worker (id, role, host, host_scope, pid, pid_started) values ('dead', 'test', 'h', $1, $2, 'another start'), ('far', 'test', 'h', 'another machine', 1, '1')`, [self.hostScope, self.pid])
+    await db.execute(
+      `insert into sluice.worker (id, role, host, host_scope, pid, pid_started) values ('dead', 'test', 'h', $1, $2, 'another start'), ('far', 'test', 'h', 'another machine', 1, '1')`,
+      [self.hostScope, self.pid],
+    )
     await claim(db, planted.planId, 'dead')
     expect(await deadWorkers(db)).toEqual(['dead'])
     expect(await rescueBatches(db, ['dead'], 20)).toBe(1)

@@ -44,7 +44,10 @@ export async function plantDestination(db: Database, kind: Destination['kind'] =
 let plans = 0
 
 export async function plantPlan(db: Database, destinationId: number): Promise<Planted> {
-  const [run] = await db.query<{ id: string }>(`insert into sluice.run (pipeline, destination_id, trigger, status) values ('p', $1, 'manual', 'queued') returning id`, [destinationId])
+  const [run] = await db.query<{ id: string }>(
+    `insert into sluice.run (pipeline, destination_id, trigger, status) values ('p', $1, 'manual', 'queued') returning id`,
+    [destinationId],
+  )
   const planId = `p_${++plans}`
   await db.execute(
     `insert into sluice.plan (id, run_id, pipeline, destination_id, status, state_version, digest, counts, guards) values ($1, $2, 'p', $3, 'applying', 0, '', '{}', '[]')`,
@@ -63,9 +66,15 @@ export interface PlantedEntry {
   readonly users?: number
 }
 
-export const user = (...keys: Buffer[]): PlantedEntry => ({ bytes: renderUserOperation({ op: 'update', users: [keys], expiresAtMs: Date.UTC(2035, 0, 1) }), keys })
+export const user = (...keys: Buffer[]): PlantedEntry => ({
+  bytes: renderUserOperation({ op: 'update', users: [keys], expiresAtMs: Date.UTC(2035, 0, 1) }),
+  keys,
+})
 export const gone = (...keys: Buffer[]): PlantedEntry => ({ bytes: renderUserOperation({ op: 'delete', users: [keys] }), keys })
-export const product = (id: string, title = id): PlantedEntry => ({ bytes: Buffer.from(JSON.stringify({ id, title })), keys: [Buffer.from(id)] })
+export const product = (id: string, title = id): PlantedEntry => ({
+  bytes: Buffer.from(JSON.stringify({ id, title })),
+  keys: [Buffer.from(id)],
+})
 export const productKey = (id: string, key: string): PlantedEntry => ({ bytes: Buffer.from(JSON.stringify(key)), keys: [Buffer.from(id)] })
 
 /** One batch of these entries; their keys are wanted, or for deletes synced and not wanted any more. */
@@ -73,20 +82,47 @@ export async function plantBatch(
   db: Database,
   planted: Planted,
   entries: readonly PlantedEntry[],
-  options: { readonly op?: Operation; readonly phase?: 1 | 2; readonly kind?: Destination['kind']; readonly expiresAt?: Date; readonly hash?: Buffer } = {},
+  options: {
+    readonly op?: Operation
+    readonly phase?: 1 | 2
+    readonly kind?: Destination['kind']
+    readonly expiresAt?: Date
+    readonly hash?: Buffer
+  } = {},
 ): Promise<number> {
   const op = options.op ?? 'upsert'
   const batch = pack(entries, destinationOf(options.kind ?? 'audience').frame(op))
   const [row] = await db.query<{ id: string }>(
     `insert into sluice.batch (plan_id, destination_id, seq, phase, operation, body, body_sha256, entry_count, user_count, expires_at)
      values ($1, $2, (select coalesce(max(seq), 0) + 1 from sluice.batch where plan_id = $1), $3, $4, $5, $6, $7, $8, $9) returning id`,
-    [planted.planId, planted.destinationId, options.phase ?? 1, op, batch.body, batch.sha256, entries.length, entries.reduce((sum, entry) => sum + (entry.users ?? 1), 0), options.expiresAt ?? null],
+    [
+      planted.planId,
+      planted.destinationId,
+      options.phase ?? 1,
+      op,
+      batch.body,
+      batch.sha256,
+      entries.length,
+      entries.reduce((sum, entry) => sum + (entry.users ?? 1), 0),
+      options.expiresAt ?? null,
+    ],
   )
   const id = Number(row!.id)
   for (const [ord, entry] of entries.entries()) {
     await db.execute(
       `insert into sluice.entry (batch_id, ord, destination_id, record_key, keys, change, hash, users, byte_offset, byte_length) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-      [id, ord, planted.destinationId, entry.keys[0], entry.keys, op === 'delete' ? 'delete' : 'create', op === 'delete' ? null : (options.hash ?? wanted), entry.users ?? 1, batch.offsets[ord], batch.lengths[ord]],
+      [
+        id,
+        ord,
+        planted.destinationId,
+        entry.keys[0],
+        entry.keys,
+        op === 'delete' ? 'delete' : 'create',
+        op === 'delete' ? null : (options.hash ?? wanted),
+        entry.users ?? 1,
+        batch.offsets[ord],
+        batch.lengths[ord],
+      ],
     )
   }
   await db.execute(
@@ -101,12 +137,18 @@ export async function plantBatch(
 }
 
 export async function batchStates(db: Database, planId: string): Promise<string[]> {
-  const rows = await db.query<{ state: string }>(`select status || coalesce(':' || reason, '') as state from sluice.batch where plan_id = $1 order by seq`, [planId])
+  const rows = await db.query<{ state: string }>(
+    `select status || coalesce(':' || reason, '') as state from sluice.batch where plan_id = $1 order by seq`,
+    [planId],
+  )
   return rows.map((row) => row.state)
 }
 
 /** Keys that are confirmed, as hex without their type byte (users) or as text (products). */
 export async function syncedKeys(db: Database, destinationId: number): Promise<string[]> {
-  const rows = await db.query<{ key: Buffer }>('select key from sluice.remote where destination_id = $1 and synced_hash is not null order by key', [destinationId])
+  const rows = await db.query<{ key: Buffer }>(
+    'select key from sluice.remote where destination_id = $1 and synced_hash is not null order by key',
+    [destinationId],
+  )
   return rows.map((row) => (row.key.length === 33 ? hex(row.key) : row.key.toString()))
 }

@@ -2,7 +2,21 @@ import { describe, expect, test } from 'vitest'
 import { planBooks, pushPlan, settleLeftovers } from '../../../src/sync/push.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { answer, failure, fakeService, lost, notSent } from './fakeService.ts'
-import { batchStates, email, engineDeps, gone, hex, plantBatch, plantDestination, plantPlan, product, productKey, syncedKeys, user, wanted } from './planted.ts'
+import {
+  batchStates,
+  email,
+  engineDeps,
+  gone,
+  hex,
+  plantBatch,
+  plantDestination,
+  plantPlan,
+  product,
+  productKey,
+  syncedKeys,
+  user,
+  wanted,
+} from './planted.ts'
 
 const users = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => user(email(from + i)))
 const keysOf = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => hex(email(from + i))).sort()
@@ -241,18 +255,30 @@ describe('products', () => {
     const service = fakeService()
     const destinationId = await plantDestination(db, 'catalog', '4001')
     const planted = await plantPlan(db, destinationId)
-    await plantBatch(db, planted, ['a', 'b', 'c'].map((id) => product(id)), { kind: 'catalog' })
+    await plantBatch(
+      db,
+      planted,
+      ['a', 'b', 'c'].map((id) => product(id)),
+      { kind: 'catalog' },
+    )
     service.script = (_request, nth, apply) => {
       const body = JSON.parse(apply().body.toString()) as { data: { products_response: Record<string, unknown>[] } }
       const results = body.data.products_response
       if (nth === 1) results.splice(2, 1)
-      for (const result of results) if (result['id'] === 'b') Object.assign(result, { status: 'ERROR', errors: [{ code: 'INVALID_PARAMETER', message: 'bad link' }] })
+      for (const result of results)
+        if (result['id'] === 'b') Object.assign(result, { status: 'ERROR', errors: [{ code: 'INVALID_PARAMETER', message: 'bad link' }] })
       return answer(200, body)
     }
     await pushPlan(await engineDeps(db, service), planted.planId)
-    expect(service.seen.map((request) => request.body)).toEqual(['{"products":[{"id":"a","title":"a"},{"id":"b","title":"b"},{"id":"c","title":"c"}]}', '{"products":[{"id":"c","title":"c"}]}'])
+    expect(service.seen.map((request) => request.body)).toEqual([
+      '{"products":[{"id":"a","title":"a"},{"id":"b","title":"b"},{"id":"c","title":"c"}]}',
+      '{"products":[{"id":"c","title":"c"}]}',
+    ])
     expect(await planBooks(db, planted.planId)).toEqual({ confirmed: 2, refused: 1, ambiguous: 0, pending: 0, requests: 2 })
-    const rows = await db.query('select convert_from(key, \'UTF8\') as id, synced_hash = $1 as synced, remote_key, refused_code, refused_message from sluice.remote order by key', [wanted])
+    const rows = await db.query(
+      "select convert_from(key, 'UTF8') as id, synced_hash = $1 as synced, remote_key, refused_code, refused_message from sluice.remote order by key",
+      [wanted],
+    )
     expect(rows).toEqual([
       { id: 'a', synced: true, remote_key: '1', refused_code: null, refused_message: null },
       { id: 'b', synced: null, remote_key: null, refused_code: 'INVALID_PARAMETER', refused_message: 'bad link' },
@@ -280,8 +306,14 @@ describe('products', () => {
     const destinationId = await plantDestination(db, 'catalog', '4001')
     const planted = await plantPlan(db, destinationId)
     for (const id of 'abcdefgh') service.products.set(id, { key: `k${id}`, json: '{}' })
-    await plantBatch(db, planted, [...'abcdefgh'].map((id) => productKey(id, id === 'e' ? 'gone' : `k${id}`)), { kind: 'catalog', op: 'delete' })
-    service.script = (request) => (request.method === 'DELETE' && Buffer.from(request.body ?? '').includes('"gone"') ? failure(404, 'NOT_FOUND') : undefined)
+    await plantBatch(
+      db,
+      planted,
+      [...'abcdefgh'].map((id) => productKey(id, id === 'e' ? 'gone' : `k${id}`)),
+      { kind: 'catalog', op: 'delete' },
+    )
+    service.script = (request) =>
+      request.method === 'DELETE' && Buffer.from(request.body ?? '').includes('"gone"') ? failure(404, 'NOT_FOUND') : undefined
     await pushPlan(await engineDeps(db, service), planted.planId)
     expect(await planBooks(db, planted.planId)).toMatchObject({ confirmed: 7, refused: 1 })
     expect(await syncedKeys(db, destinationId)).toEqual(['e'])

@@ -11,7 +11,9 @@ const transport = createTransport({ baseUrl: sandboxUrl, adsBaseUrl: sandboxUrl,
 const stop = new AbortController()
 process.once('SIGTERM', () => stop.abort())
 const deps = { ...(await engineDeps(db, transport, JSON.parse(settings) as object)), signal: stop.signal }
-const [plan] = await db.query<{ destination_id: number; run_id: string }>('select destination_id, run_id from sluice.plan where id = $1', [planId])
+const [plan] = await db.query<{ destination_id: number; run_id: string }>('select destination_id, run_id from sluice.plan where id = $1', [
+  planId,
+])
 await settleLeftovers(deps, plan!.destination_id, { runId: Number(plan!.run_id) })
 await pushPlan(deps, planId)
 await transport.close()

@@ -15,7 +15,12 @@ const transportTo = (url: string) => createTransport({ baseUrl: url, adsBaseUrl:
 async function plant(db: Database, batches: number, size = 20): Promise<Planted> {
   const planted = await plantPlan(db, await plantDestination(db))
   await plantBatch(db, planted, [gone(email('old'))], { op: 'delete' })
-  for (let i = 0; i < batches; i++) await plantBatch(db, planted, Array.from({ length: size }, (_, j) => user(email(`${i}/${j}`))))
+  for (let i = 0; i < batches; i++)
+    await plantBatch(
+      db,
+      planted,
+      Array.from({ length: size }, (_, j) => user(email(`${i}/${j}`))),
+    )
   await plantBatch(db, planted, [user(email('new'))], { phase: 2 })
   return planted
 }
@@ -29,7 +34,9 @@ async function members(sandbox: SandboxUnderTest): Promise<string[]> {
 }
 
 async function uploads(sandbox: SandboxUnderTest): Promise<{ sha: string }[]> {
-  return (await sandbox.control.ledger()).filter((line: { path?: string }) => line.path?.endsWith('/users')).map((line: Record<string, unknown>) => ({ sha: String(line['body_sha256'] ?? line['bodySha256']) }))
+  return (await sandbox.control.ledger())
+    .filter((line: { path?: string }) => line.path?.endsWith('/users'))
+    .map((line: Record<string, unknown>) => ({ sha: String(line['body_sha256'] ?? line['bodySha256']) }))
 }
 
 describe('against the sandbox', () => {
@@ -45,18 +52,31 @@ describe('against the sandbox', () => {
     expect(await sandbox.control.violations()).toEqual([])
   })
 
-  test.for(['status', 'reset', 'commit_then_reset', 'truncate', 'counts', 'html', 'empty', 'rate_limit'])('a single %s on the way changes nothing of the end', async (kind) => {
-    await using database = await testDatabase()
-    await using sandbox = await withSandbox()
-    const transport = transportTo(sandbox.url)
-    const planted = await plant(database.db, 3)
-    await sandbox.control.fault({ path: '/12/accounts/' }, kind === 'status' ? { kind, status: 503 } : kind === 'rate_limit' ? { kind, seconds: 1, retry_after: 1 } : kind === 'counts' ? { kind, success: 'n-1' } : { kind }, 2)
-    await pushPlan(await engineDeps(database.db, transport), planted.planId)
-    await transport.close()
-    expect(await planBooks(database.db, planted.planId)).toMatchObject({ confirmed: 62 })
-    expect(await members(sandbox)).toEqual(expectedMembers(3))
-    expect(await sandbox.control.violations()).toEqual([])
-  })
+  test.for(['status', 'reset', 'commit_then_reset', 'truncate', 'counts', 'html', 'empty', 'rate_limit'])(
+    'a single %s on the way changes nothing of the end',
+    async (kind) => {
+      await using database = await testDatabase()
+      await using sandbox = await withSandbox()
+      const transport = transportTo(sandbox.url)
+      const planted = await plant(database.db, 3)
+      await sandbox.control.fault(
+        { path: '/12/accounts/' },
+        kind === 'status'
+          ? { kind, status: 503 }
+          : kind === 'rate_limit'
+            ? { kind, seconds: 1, retry_after: 1 }
+            : kind === 'counts'
+              ? { kind, success: 'n-1' }
+              : { kind },
+        2,
+      )
+      await pushPlan(await engineDeps(database.db, transport), planted.planId)
+      await transport.close()
+      expect(await planBooks(database.db, planted.planId)).toMatchObject({ confirmed: 62 })
+      expect(await members(sandbox)).toEqual(expectedMembers(3))
+      expect(await sandbox.control.violations()).toEqual([])
+    },
+  )
 })
 
 describe('one user in 2,500 whose counts are always wrong', () => {
@@ -65,7 +85,11 @@ describe('one user in 2,500 whose counts are always wrong', () => {
     await using sandbox = await withSandbox()
     const transport = transportTo(sandbox.url)
     const planted = await plantPlan(database.db, await plantDestination(database.db))
-    await plantBatch(database.db, planted, Array.from({ length: 2_500 }, (_, i) => user(email(`person ${i}`))))
+    await plantBatch(
+      database.db,
+      planted,
+      Array.from({ length: 2_500 }, (_, i) => user(email(`person ${i}`))),
+    )
     await sandbox.control.fault({ contains_key: hex(email(`person ${culprit}`)) }, { kind: 'counts', success: 'n-1' }, 'always')
     await pushPlan(await engineDeps(database.db, transport), planted.planId)
     await transport.close()
@@ -80,7 +104,11 @@ describe('one user in 2,500 whose counts are always wrong', () => {
     await using database = await testDatabase()
     await using sandbox = await withSandbox()
     const planted = await plantPlan(database.db, await plantDestination(database.db))
-    await plantBatch(database.db, planted, Array.from({ length: 100 }, (_, i) => user(email(`person ${i}`))))
+    await plantBatch(
+      database.db,
+      planted,
+      Array.from({ length: 100 }, (_, i) => user(email(`person ${i}`))),
+    )
     await sandbox.control.fault({ contains_key: hex(email(`person 77`)) }, { kind: 'counts', success: 'n-1' }, 'always')
     expect(await runPusher([database.url, sandbox.url, planted.planId], 'reconcile.split:2')).toMatchObject({ signal: 'SIGKILL' })
     expect(await runPusher([database.url, sandbox.url, planted.planId])).toMatchObject({ code: 0 })
@@ -91,7 +119,10 @@ describe('one user in 2,500 whose counts are always wrong', () => {
 })
 
 /** Runs the pusher until it ends; resolves with the signal that ended it, or its exit code. */
-function runPusher(args: readonly string[], crashAt?: string): Promise<{ code: number | null; signal: NodeJS.Signals | null; stderr: string }> {
+function runPusher(
+  args: readonly string[],
+  crashAt?: string,
+): Promise<{ code: number | null; signal: NodeJS.Signals | null; stderr: string }> {
   const child = spawn(process.execPath, [fileURLToPath(new URL('./pusher.ts', import.meta.url)), ...args], {
     env: { ...process.env, ...(crashAt === undefined ? {} : { CRASH_AT: crashAt }) },
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -103,8 +134,16 @@ function runPusher(args: readonly string[], crashAt?: string): Promise<{ code: n
 
 describe('a process killed at a named instant', () => {
   test.for([
-    'push.batches_claimed:1', 'push.claimed:2', 'push.in_flight:1', 'push.in_flight:3', 'push.answered:1', 'push.answered:4', 'reconcile.entries_written:2',
-    'reconcile.before_commit:3', 'push.reconciled:2', 'settle.opened:1',
+    'push.batches_claimed:1',
+    'push.claimed:2',
+    'push.in_flight:1',
+    'push.in_flight:3',
+    'push.answered:1',
+    'push.answered:4',
+    'reconcile.entries_written:2',
+    'reconcile.before_commit:3',
+    'push.reconciled:2',
+    'settle.opened:1',
   ])('%s: the next one ends where an undisturbed one ends, with one extra sending a batch at the most', async (crashAt) => {
     await using database = await testDatabase()
     await using sandbox = await withSandbox()
@@ -136,7 +175,9 @@ describe('several processes', () => {
     // Slow answers, and a start for the one to be killed: it holds batches when the others come.
     await sandbox.control.fault({ path: '/12/accounts/' }, { kind: 'delay', ms: 700 }, 'always')
     const doomed = runPusher(args, 'push.answered:1')
-    await expect.poll(async () => (await database.db.query(`select from sluice.batch where status = 'in_flight'`)).length, { timeout: 20_000 }).toBeGreaterThan(0)
+    await expect
+      .poll(async () => (await database.db.query(`select from sluice.batch where status = 'in_flight'`)).length, { timeout: 20_000 })
+      .toBeGreaterThan(0)
     const ends = await Promise.all([doomed, runPusher(args), runPusher(args)])
     expect(ends.map((end) => end.signal ?? end.code)).toEqual(['SIGKILL', 0, 0])
     expect(await planBooks(database.db, planted.planId)).toMatchObject({ confirmed: 102, pending: 0, ambiguous: 0 })
@@ -149,7 +190,11 @@ describe('several processes', () => {
     await using sandbox = await withSandbox()
     const planted = await plant(database.db, 3)
     await sandbox.control.fault({ path: '/12/accounts/' }, { kind: 'hold', name: 'h' }, 'always')
-    const child = spawn(process.execPath, [fileURLToPath(new URL('./pusher.ts', import.meta.url)), database.url, sandbox.url, planted.planId], { stdio: 'ignore' })
+    const child = spawn(
+      process.execPath,
+      [fileURLToPath(new URL('./pusher.ts', import.meta.url)), database.url, sandbox.url, planted.planId],
+      { stdio: 'ignore' },
+    )
     const ended = new Promise<number | null>((resolve) => child.on('exit', resolve))
     await expect.poll(async () => (await sandbox.control.holds()).length, { timeout: 20_000 }).toBeGreaterThan(0)
     child.kill('SIGTERM')

@@ -46,20 +46,35 @@ async function rawServer(answer: (request: string, socket: Socket, count: number
   }
 }
 
-const headers = (lines: Readonly<Record<string, string | number>>, status = '200 OK') => `HTTP/1.1 ${status}\r\n${Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
-const full = (body: string | Buffer, more: Readonly<Record<string, string | number>> = {}) => Buffer.concat([Buffer.from(headers({ 'content-length': Buffer.byteLength(body), ...more })), Buffer.from(body)])
-const from = (server: RawServer, path = '/feed.csv', overrides = {}) => sourceOf(`${server.url}${path}`, { allowPrivate: true, ...overrides })
+const headers = (lines: Readonly<Record<string, string | number>>, status = '200 OK') =>
+  `HTTP/1.1 ${status}\r\n${Object.entries(lines)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('')}\r\n`
+const full = (body: string | Buffer, more: Readonly<Record<string, string | number>> = {}) =>
+  Buffer.concat([Buffer.from(headers({ 'content-length': Buffer.byteLength(body), ...more })), Buffer.from(body)])
+const from = (server: RawServer, path = '/feed.csv', overrides = {}) =>
+  sourceOf(`${server.url}${path}`, { allowPrivate: true, ...overrides })
 
 test('a declared length that is met proves the end, and validators are kept', async () => {
-  await using server = await rawServer((_, socket) => socket.end(full(csv, { etag: '"v1"', 'last-modified': 'Sat, 21 Nov 2026 00:00:00 GMT' })))
+  await using server = await rawServer((_, socket) =>
+    socket.end(full(csv, { etag: '"v1"', 'last-modified': 'Sat, 21 Nov 2026 00:00:00 GMT' })),
+  )
   const { facts, rows } = await readSource(from(server, '/feed.csv?key=secret'))
   expect(rows).toHaveLength(200)
-  expect(facts).toMatchObject({ completeness: { complete: true, proof: 'content-length met' }, etag: '"v1"', lastModified: 'Sat, 21 Nov 2026 00:00:00 GMT', uri: `${server.url}/feed.csv?…` })
+  expect(facts).toMatchObject({
+    completeness: { complete: true, proof: 'content-length met' },
+    etag: '"v1"',
+    lastModified: 'Sat, 21 Nov 2026 00:00:00 GMT',
+    uri: `${server.url}/feed.csv?…`,
+  })
 })
 
 test('a chunked end proves the end; the same cut proves nothing and is refused', async () => {
   const chunk = `${Buffer.byteLength(csv).toString(16)}\r\n${csv}\r\n`
-  for (const [tail, code] of [['0\r\n\r\n', 'read'], ['', 'FILE_TRUNCATED']] as const) {
+  for (const [tail, code] of [
+    ['0\r\n\r\n', 'read'],
+    ['', 'FILE_TRUNCATED'],
+  ] as const) {
     await using server = await rawServer((_, socket) => socket.end(headers({ 'transfer-encoding': 'chunked' }) + chunk + tail))
     const outcome = await readSource(from(server))
     expect([outcome.code, outcome.facts?.completeness.proof]).toEqual(code === 'read' ? ['read', 'chunked end'] : [code, undefined])
@@ -67,7 +82,10 @@ test('a chunked end proves the end; the same cut proves nothing and is refused',
 })
 
 test('R6: a body that ends by closing the connection is read but proves nothing; in gzip the trailer does', async () => {
-  for (const [body, complete] of [[Buffer.from(csv), false], [gzipSync(csv), true]] as const) {
+  for (const [body, complete] of [
+    [Buffer.from(csv), false],
+    [gzipSync(csv), true],
+  ] as const) {
     await using server = await rawServer((_, socket) => socket.end(Buffer.concat([Buffer.from(headers({ connection: 'close' })), body])))
     const { facts, rows } = await readSource(from(server))
     expect([facts?.completeness.complete, rows.length]).toEqual([complete, 200])
@@ -77,7 +95,9 @@ test('R6: a body that ends by closing the connection is read but proves nothing;
 test('R5: a body cut at each 1/64 is never read as whole', async () => {
   for (let part = 0; part < 64; part++) {
     const length = Math.floor((csv.length * part) / 64)
-    await using server = await rawServer((_, socket) => socket.end(Buffer.from(headers({ 'content-length': csv.length }) + csv.slice(0, length))))
+    await using server = await rawServer((_, socket) =>
+      socket.end(Buffer.from(headers({ 'content-length': csv.length }) + csv.slice(0, length))),
+    )
     expect((await readSource(from(server))).code).toBe('FILE_TRUNCATED')
   }
 })
@@ -86,7 +106,11 @@ test('a cut download is resumed with If-Range and read once', async () => {
   await using server = await rawServer((request, socket, count) => {
     const start = Number(/range: bytes=(\d+)-/i.exec(request)?.[1] ?? 0)
     const rest = csv.slice(start)
-    const lines = { etag: '"v1"', 'content-length': rest.length, ...(start > 0 ? { 'content-range': `bytes ${start}-${csv.length - 1}/${csv.length}` } : {}) }
+    const lines = {
+      etag: '"v1"',
+      'content-length': rest.length,
+      ...(start > 0 ? { 'content-range': `bytes ${start}-${csv.length - 1}/${csv.length}` } : {}),
+    }
     socket.end(headers(lines, start > 0 ? '206 Partial Content' : '200 OK') + (count < 3 ? rest.slice(0, 500) : rest))
   })
   const { code, rows, facts } = await readSource(from(server))
@@ -104,47 +128,71 @@ test('a feed that changed between the halves is refused', async () => {
 })
 
 test('a weak tag joins no halves', async () => {
-  await using server = await rawServer((_, socket) => socket.end(headers({ etag: 'W/"v1"', 'content-length': csv.length }) + csv.slice(0, 500)))
+  await using server = await rawServer((_, socket) =>
+    socket.end(headers({ etag: 'W/"v1"', 'content-length': csv.length }) + csv.slice(0, 500)),
+  )
   expect((await readSource(from(server))).code).toBe('FILE_TRUNCATED')
   expect(server.requests).toHaveLength(1)
 })
 
-test.each([['repr-digest', (hash: string) => `sha-256=:${hash}:`], ['content-digest', (hash: string) => `sha-256=:${hash}:`], ['digest', (hash: string) => `SHA-256=${hash}`]] as const)('the header %s is checked', async (name, form) => {
+test.each([
+  ['repr-digest', (hash: string) => `sha-256=:${hash}:`],
+  ['content-digest', (hash: string) => `sha-256=:${hash}:`],
+  ['digest', (hash: string) => `SHA-256=${hash}`],
+] as const)('the header %s is checked', async (name, form) => {
   const right = createHash('sha256').update(csv).digest('base64')
   const wrong = createHash('sha256').update('x').digest('base64')
-  for (const [hash, code] of [[right, 'read'], [wrong, 'DIGEST_MISMATCH']] as const) {
+  for (const [hash, code] of [
+    [right, 'read'],
+    [wrong, 'DIGEST_MISMATCH'],
+  ] as const) {
     await using server = await rawServer((_, socket) => socket.end(full(csv, { [name]: form(hash) })))
     expect((await readSource(from(server))).code).toBe(code)
   }
 })
 
 test('an unchanged feed costs one conditional request', async () => {
-  await using server = await rawServer((request, socket) => socket.end(/if-none-match: "v1"/i.test(request) ? headers({ etag: '"v1"' }, '304 Not Modified') : full(csv, { etag: '"v1"' })))
+  await using server = await rawServer((request, socket) =>
+    socket.end(/if-none-match: "v1"/i.test(request) ? headers({ etag: '"v1"' }, '304 Not Modified') : full(csv, { etag: '"v1"' })),
+  )
   const first = await readSource(from(server))
   const second = await readSource(from(server), { previous: first.facts! })
   expect([second.code, second.facts]).toEqual(['unchanged', first.facts])
 })
 
-test.each([[401, 'SOURCE_DENIED'], [403, 'SOURCE_DENIED'], [404, 'SOURCE_MISSING'], [410, 'SOURCE_MISSING'], [400, 'SOURCE_UNAVAILABLE'], [204, 'SOURCE_UNAVAILABLE']])('R2: status %i is %s, never an empty feed', async (status, code) => {
+test.each([
+  [401, 'SOURCE_DENIED'],
+  [403, 'SOURCE_DENIED'],
+  [404, 'SOURCE_MISSING'],
+  [410, 'SOURCE_MISSING'],
+  [400, 'SOURCE_UNAVAILABLE'],
+  [204, 'SOURCE_UNAVAILABLE'],
+])('R2: status %i is %s, never an empty feed', async (status, code) => {
   await using server = await rawServer((_, socket) => socket.end(headers({ 'content-length': 0 }, `${status} x`)))
   expect((await readSource(from(server))).code).toBe(code)
 })
 
 test('R3 and R4: a login page and an empty body are refused', async () => {
-  await using page = await rawServer((_, socket) => socket.end(full('<!doctype html><html><body>Sign in</body></html>', { 'content-type': 'text/html' })))
+  await using page = await rawServer((_, socket) =>
+    socket.end(full('<!doctype html><html><body>Sign in</body></html>', { 'content-type': 'text/html' })),
+  )
   expect((await readSource(from(page))).code).toBe('UNEXPECTED_CONTENT')
   await using empty = await rawServer((_, socket) => socket.end(full('')))
   expect((await readSource(from(empty))).code).toBe('FILE_EMPTY')
 })
 
 test('R15: 429 and 503 are tried again after what the server asks for', async () => {
-  await using server = await rawServer((_, socket, count) => socket.end(count < 3 ? headers({ 'retry-after': 0, 'content-length': 0 }, count === 1 ? '429 Too Many' : '503 Busy') : full(csv)))
+  await using server = await rawServer((_, socket, count) =>
+    socket.end(count < 3 ? headers({ 'retry-after': 0, 'content-length': 0 }, count === 1 ? '429 Too Many' : '503 Busy') : full(csv)),
+  )
   expect((await readSource(from(server))).code).toBe('read')
   expect(server.requests).toHaveLength(3)
 })
 
 test('R8: redirects are followed on one host only, and loops end', async () => {
-  await using target = await rawServer((request, socket) => socket.end(/GET \/final/.test(request) ? full(csv) : headers({ location: '/final', 'content-length': 0 }, '302 Found')))
+  await using target = await rawServer((request, socket) =>
+    socket.end(/GET \/final/.test(request) ? full(csv) : headers({ location: '/final', 'content-length': 0 }, '302 Found')),
+  )
   expect((await readSource(from(target))).code).toBe('read')
   await using loop = await rawServer((_, socket) => socket.end(headers({ location: '/again', 'content-length': 0 }, '302 Found')))
   expect((await readSource(from(loop))).code).toBe('SOURCE_REFUSED')
@@ -156,7 +204,9 @@ test('R8: redirects are followed on one host only, and loops end', async () => {
 
 test('R8: credentials never go to another host', async () => {
   await using canary = await rawServer((_, socket) => socket.end(full(csv)))
-  await using server = await rawServer((_, socket) => socket.end(headers({ location: `${canary.url}/feed.csv`, 'content-length': 0 }, '302 Found')))
+  await using server = await rawServer((_, socket) =>
+    socket.end(headers({ location: `${canary.url}/feed.csv`, 'content-length': 0 }, '302 Found')),
+  )
   const definition = from(server, '/feed.csv', { credentials: { token: 'FEED_TOKEN' } })
   expect((await readSource(definition, { env: { FEED_TOKEN: 'canary-secret' } })).code).toBe('SOURCE_REFUSED')
   expect(canary.requests).toEqual([])
@@ -165,7 +215,9 @@ test('R8: credentials never go to another host', async () => {
 
 test('credentials come from the environment by name; a missing one is named, not shown', async () => {
   await using server = await rawServer((_, socket) => socket.end(full(csv)))
-  const definition = from(server, '/feed.csv', { credentials: { username: 'FEED_USER', password: 'FEED_PASSWORD', 'header:X-Key': 'FEED_KEY' } })
+  const definition = from(server, '/feed.csv', {
+    credentials: { username: 'FEED_USER', password: 'FEED_PASSWORD', 'header:X-Key': 'FEED_KEY' },
+  })
   expect((await readSource(definition, { env: { FEED_USER: 'a', FEED_PASSWORD: 'b', FEED_KEY: 'c' } })).code).toBe('read')
   expect(server.requests[0]).toContain(`authorization: Basic ${Buffer.from('a:b').toString('base64')}`)
   expect(server.requests[0]).toMatch(/x-key: c/i)
@@ -185,9 +237,29 @@ test('R1: nobody listening, and plain text where TLS is expected', async () => {
 })
 
 test.each([
-  'http://127.1/', 'https://127.1/', 'https://2130706433/', 'https://0177.0.0.1/', 'https://[::ffff:127.0.0.1]/', 'https://[::1]/', 'https://169.254.169.254/latest/', 'https://localhost/', 'https://feed.localhost/',
-  'https://10.0.0.1/', 'https://192.168.1.1/', 'https://172.16.0.1/', 'https://100.64.0.1/', 'https://0.0.0.0/', 'https://[fe80::1]/', 'https://[fd00::1]/', 'https://[64:ff9b::7f00:1]/', 'https://224.0.0.1/',
-  'http://shop.example.com/feed.csv', 'https://user:pw@shop.example.com/', 'https://shop.example.com:22/', 'https://shop.example.com/\r\nx: y', 'gopher://shop.example.com/',
+  'http://127.1/',
+  'https://127.1/',
+  'https://2130706433/',
+  'https://0177.0.0.1/',
+  'https://[::ffff:127.0.0.1]/',
+  'https://[::1]/',
+  'https://169.254.169.254/latest/',
+  'https://localhost/',
+  'https://feed.localhost/',
+  'https://10.0.0.1/',
+  'https://192.168.1.1/',
+  'https://172.16.0.1/',
+  'https://100.64.0.1/',
+  'https://0.0.0.0/',
+  'https://[fe80::1]/',
+  'https://[fd00::1]/',
+  'https://[64:ff9b::7f00:1]/',
+  'https://224.0.0.1/',
+  'http://shop.example.com/feed.csv',
+  'https://user:pw@shop.example.com/',
+  'https://shop.example.com:22/',
+  'https://shop.example.com/\r\nx: y',
+  'gopher://shop.example.com/',
 ])('case 137: %j is refused before anything is sent', async (uri) => {
   expect(() => checkUrl(uri, false)).toThrow(expect.objectContaining({ code: 'SOURCE_REFUSED' }))
 })
@@ -210,7 +282,9 @@ test('R7: a server that stops in the middle is given up after the idle time', as
 })
 
 test('a part that nobody asked for is not the feed', async () => {
-  await using server = await rawServer((_, socket) => socket.end(headers({ 'content-length': 100, 'content-range': `bytes 0-99/${csv.length}` }, '206 Partial Content') + csv.slice(0, 100)))
+  await using server = await rawServer((_, socket) =>
+    socket.end(headers({ 'content-length': 100, 'content-range': `bytes 0-99/${csv.length}` }, '206 Partial Content') + csv.slice(0, 100)),
+  )
   expect((await readSource(from(server))).code).toBe('SOURCE_UNAVAILABLE')
 })
 
@@ -224,7 +298,10 @@ test('a cancelled reading ends with the reason of whoever cancelled it', async (
 
 test('a source on this machine is read when its address says so in plain words, and refused when it hides it', async () => {
   await using server = await rawServer((request, socket) => {
-    if (request.startsWith('GET /away')) return socket.end(`HTTP/1.1 302 Found\r\nlocation: ${server.url.replace('127.0.0.1', 'localhost')}/feed.csv\r\ncontent-length: 0\r\n\r\n`)
+    if (request.startsWith('GET /away'))
+      return socket.end(
+        `HTTP/1.1 302 Found\r\nlocation: ${server.url.replace('127.0.0.1', 'localhost')}/feed.csv\r\ncontent-length: 0\r\n\r\n`,
+      )
     return socket.end('HTTP/1.1 200 OK\r\ncontent-type: text/csv\r\ncontent-length: 15\r\n\r\nid,title\n1,Cup\n')
   })
   const { port } = new URL(server.url)

@@ -29,9 +29,27 @@ test('R10 and case 138: what is no ordinary file is refused', async () => {
   await symlink(file, join(folder.path, 'current.csv'))
   execFileSync('mkfifo', [join(folder.path, 'pipe')])
   const codes = async (...uris: readonly string[]) => Promise.all(uris.map(async (uri) => (await readSource(sourceOf(uri))).code))
-  expect(await codes(folder.path, join(folder.path, 'pipe'), join(folder.path, 'inside', 'out.csv'))).toEqual(['SOURCE_REFUSED', 'SOURCE_REFUSED', 'SOURCE_REFUSED'])
-  expect(await codes('../../etc/passwd', '/proc/self/environ', '/dev/zero', `${file}\0.csv`, '//host/share.csv', '\\\\host\\share.csv', 'file://host/share.csv')).toEqual(Array(7).fill('SOURCE_REFUSED'))
-  expect(await codes(join(folder.path, 'missing.csv'), join(folder.path, '%2e%2e', 'feed.csv'), 'gopher://x/')).toEqual(['SOURCE_MISSING', 'SOURCE_MISSING', 'SOURCE_REFUSED'])
+  expect(await codes(folder.path, join(folder.path, 'pipe'), join(folder.path, 'inside', 'out.csv'))).toEqual([
+    'SOURCE_REFUSED',
+    'SOURCE_REFUSED',
+    'SOURCE_REFUSED',
+  ])
+  expect(
+    await codes(
+      '../../etc/passwd',
+      '/proc/self/environ',
+      '/dev/zero',
+      `${file}\0.csv`,
+      '//host/share.csv',
+      '\\\\host\\share.csv',
+      'file://host/share.csv',
+    ),
+  ).toEqual(Array(7).fill('SOURCE_REFUSED'))
+  expect(await codes(join(folder.path, 'missing.csv'), join(folder.path, '%2e%2e', 'feed.csv'), 'gopher://x/')).toEqual([
+    'SOURCE_MISSING',
+    'SOURCE_MISSING',
+    'SOURCE_REFUSED',
+  ])
   expect(await codes(join(folder.path, 'current.csv'))).toEqual(['read'])
 })
 
@@ -53,7 +71,16 @@ test('facts carry size, digest and what was found', async () => {
   const path = await folder.write('feed.csv', 'id;title\n1;a\n')
   const { facts } = await readSource(sourceOf(path))
   const sha256 = createHash('sha256').update('id;title\n1;a\n').digest('hex')
-  expect(facts).toMatchObject({ uri: path, bytes: 13, sha256, format: 'csv', encoding: 'utf-8', compression: 'none', columns: ['id', 'title'], finalNewline: true })
+  expect(facts).toMatchObject({
+    uri: path,
+    bytes: 13,
+    sha256,
+    format: 'csv',
+    encoding: 'utf-8',
+    compression: 'none',
+    columns: ['id', 'title'],
+    finalNewline: true,
+  })
   expect(await hashSource(sourceOf(path))).toEqual({ sha256, bytes: 13 })
   expect(await hashSource(sourceOf('https://shop.example.com/feed.csv'))).toBeUndefined()
   expect(await hashSource(sourceOf(path), 13)).toEqual({ sha256, bytes: 13 })

@@ -7,8 +7,18 @@ test('rows of a query are text, with nulls, booleans, times and arrays', async (
   const query = `select 12345678901234567890::numeric as id, null::text as title, true as wanted, timestamptz '2026-03-01 12:00:00.5+01' as joined, array['a','b'] as images, $1::text as given;`
   const { rows, facts, error } = await readSource(sourceOf(database.url, { query, parameters: [`x'; drop table y; --`] }))
   expect(error).toBeUndefined()
-  expect(rows).toEqual([{ line: 1, columns: ['id', 'title', 'wanted', 'joined', 'images', 'given'], cells: ['12345678901234567890', undefined, 'true', '2026-03-01T11:00:00.5Z', ['a', 'b'], `x'; drop table y; --`] }])
-  expect(facts).toMatchObject({ format: 'sql', completeness: { complete: true }, columns: ['id', 'title', 'wanted', 'joined', 'images', 'given'] })
+  expect(rows).toEqual([
+    {
+      line: 1,
+      columns: ['id', 'title', 'wanted', 'joined', 'images', 'given'],
+      cells: ['12345678901234567890', undefined, 'true', '2026-03-01T11:00:00.5Z', ['a', 'b'], `x'; drop table y; --`],
+    },
+  ])
+  expect(facts).toMatchObject({
+    format: 'sql',
+    completeness: { complete: true },
+    columns: ['id', 'title', 'wanted', 'joined', 'images', 'given'],
+  })
   expect(facts?.uri).not.toContain('@')
 })
 
@@ -20,7 +30,10 @@ test('a large result is read in batches, each row once', async () => {
 
 test('an empty result has its columns', async () => {
   await using database = await testDatabase()
-  expect((await readSource(sourceOf(database.url, { query: 'select 1 as id where false' }))).facts).toMatchObject({ columns: ['id'], completeness: { complete: true } })
+  expect((await readSource(sourceOf(database.url, { query: 'select 1 as id where false' }))).facts).toMatchObject({
+    columns: ['id'],
+    completeness: { complete: true },
+  })
 })
 
 test.each([
@@ -36,7 +49,9 @@ test.each([
 test('a function that writes is refused and has written nothing', async () => {
   await using database = await testDatabase()
   await database.db.execute('create table written (n int)')
-  await database.db.execute(`create function leak() returns int language plpgsql as $$ begin insert into written values (1); return 1; end $$`)
+  await database.db.execute(
+    `create function leak() returns int language plpgsql as $$ begin insert into written values (1); return 1; end $$`,
+  )
   expect((await readSource(sourceOf(database.url, { query: 'select leak() as id' }))).code).toBe('SOURCE_QUERY')
   expect(await database.db.query('select * from written')).toEqual([])
 })
@@ -50,7 +65,9 @@ test('the address may come from the environment, alone or with the password', as
   await using database = await testDatabase()
   const query = 'select 1 as id'
   expect((await readSource(sourceOf('postgres:', { query }), { env: { DATABASE_URL: database.url } })).rows).toHaveLength(1)
-  expect((await readSource(sourceOf('postgres:', { query, credentials: { url: 'SHOP_URL' } }), { env: { SHOP_URL: database.url } })).rows).toHaveLength(1)
+  expect(
+    (await readSource(sourceOf('postgres:', { query, credentials: { url: 'SHOP_URL' } }), { env: { SHOP_URL: database.url } })).rows,
+  ).toHaveLength(1)
   expect((await readSource(sourceOf('postgres:', { query }))).code).toBe('SOURCE_CREDENTIALS')
   expect((await readSource(sourceOf(database.url))).code).toBe('SOURCE_QUERY')
 })

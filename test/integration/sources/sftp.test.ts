@@ -11,7 +11,9 @@ import { openSource } from '../../../src/sources/openSource.ts'
 import { readSource, sourceOf, temporaryFolder } from './support.ts'
 
 const sshd = ['/usr/sbin/sshd', '/usr/local/sbin/sshd'].find((path) => existsSync(path))
-const sftpServer = ['/usr/lib/openssh/sftp-server', '/usr/libexec/openssh/sftp-server', '/usr/libexec/sftp-server'].find((path) => existsSync(path))
+const sftpServer = ['/usr/lib/openssh/sftp-server', '/usr/libexec/openssh/sftp-server', '/usr/libexec/sftp-server'].find((path) =>
+  existsSync(path),
+)
 const csv = `id,title\n${Array.from({ length: 300 }, (_, at) => `${at},title ${at}\n`).join('')}`
 
 /** A real OpenSSH server on a free port of this machine, with one key pair and our own user. */
@@ -26,10 +28,16 @@ async function openSsh() {
   await chmod(join(folder.path, 'authorized'), 0o600)
   if (process.getuid?.() === 0) await mkdir('/run/sshd', { recursive: true })
   const port = await freePort()
-  const config = await folder.write('config', `Port ${port}\nListenAddress 127.0.0.1\nHostKey ${join(folder.path, 'host')}\nAuthorizedKeysFile ${join(folder.path, 'authorized')}\nPidFile none\nPasswordAuthentication no\nPermitRootLogin yes\nStrictModes no\nUsePAM no\nSubsystem sftp ${sftpServer}\n`)
+  const config = await folder.write(
+    'config',
+    `Port ${port}\nListenAddress 127.0.0.1\nHostKey ${join(folder.path, 'host')}\nAuthorizedKeysFile ${join(folder.path, 'authorized')}\nPidFile none\nPasswordAuthentication no\nPermitRootLogin yes\nStrictModes no\nUsePAM no\nSubsystem sftp ${sftpServer}\n`,
+  )
   const server = spawn(sshd ?? '', ['-D', '-e', '-f', config], { stdio: 'ignore' })
   await waitForPort(port)
-  const fingerprint = execFileSync('ssh-keygen', ['-l', '-f', join(folder.path, 'host.pub')]).toString().split(' ')[1] ?? ''
+  const fingerprint =
+    execFileSync('ssh-keygen', ['-l', '-f', join(folder.path, 'host.pub')])
+      .toString()
+      .split(' ')[1] ?? ''
   return {
     folder,
     fingerprint,
@@ -64,21 +72,32 @@ test.skipIf(sshd === undefined || sftpServer === undefined)('the newest file tha
   expect((await read(ssh.folder.path)).code).toBe('SOURCE_REFUSED')
 })
 
-test.skipIf(sshd === undefined || sftpServer === undefined)('an unknown or other host key is refused, and the shown one is named', async () => {
-  await using ssh = await openSsh()
-  const path = await ssh.folder.write('crm.csv', csv)
-  for (const pinned of [{}, { hostKey: 'SHA256:AAAA' }]) {
-    const outcome = await readSource(sourceOf(ssh.uri(path), { credentials, ...pinned }), { env: ssh.env })
-    expect([outcome.code, outcome.error?.mend.includes(ssh.fingerprint)]).toEqual(['SOURCE_HOST_KEY', true])
-  }
-})
+test.skipIf(sshd === undefined || sftpServer === undefined)(
+  'an unknown or other host key is refused, and the shown one is named',
+  async () => {
+    await using ssh = await openSsh()
+    const path = await ssh.folder.write('crm.csv', csv)
+    for (const pinned of [{}, { hostKey: 'SHA256:AAAA' }]) {
+      const outcome = await readSource(sourceOf(ssh.uri(path), { credentials, ...pinned }), { env: ssh.env })
+      expect([outcome.code, outcome.error?.mend.includes(ssh.fingerprint)]).toEqual(['SOURCE_HOST_KEY', true])
+    }
+  },
+)
 
 test.skipIf(sshd === undefined || sftpServer === undefined)('a wrong key is denied, a port without a server unreachable', async () => {
   await using ssh = await openSsh()
   const path = await ssh.folder.write('crm.csv', csv)
   const stranger = { SFTP_KEY_FILE: join(ssh.folder.path, 'stranger') }
-  expect((await readSource(sourceOf(ssh.uri(path), { credentials, hostKey: ssh.fingerprint }), { env: stranger })).code).toBe('SOURCE_DENIED')
-  expect((await readSource(sourceOf(`sftp://a@127.0.0.1:${await freePort()}/x.csv`, { credentials, hostKey: ssh.fingerprint }), { env: ssh.env })).code).toBe('SOURCE_UNAVAILABLE')
+  expect((await readSource(sourceOf(ssh.uri(path), { credentials, hostKey: ssh.fingerprint }), { env: stranger })).code).toBe(
+    'SOURCE_DENIED',
+  )
+  expect(
+    (
+      await readSource(sourceOf(`sftp://a@127.0.0.1:${await freePort()}/x.csv`, { credentials, hostKey: ssh.fingerprint }), {
+        env: ssh.env,
+      })
+    ).code,
+  ).toBe('SOURCE_UNAVAILABLE')
 })
 
 test.skipIf(sshd === undefined || sftpServer === undefined)('a file that grows while it is read is refused', async () => {

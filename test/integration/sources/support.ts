@@ -28,7 +28,16 @@ export async function temporaryFolder(): Promise<Folder> {
 }
 
 export function sourceOf(uri: string, overrides: Partial<SourceDefinition> = {}): SourceDefinition {
-  return { uri, format: 'auto', complete: { kind: 'auto' }, encoding: 'auto', compression: 'auto', csv: { delimiter: 'auto', quote: '"', headerRow: 'auto' }, allowPrivate: false, ...overrides }
+  return {
+    uri,
+    format: 'auto',
+    complete: { kind: 'auto' },
+    encoding: 'auto',
+    compression: 'auto',
+    csv: { delimiter: 'auto', quote: '"', headerRow: 'auto' },
+    allowPrivate: false,
+    ...overrides,
+  }
 }
 
 export interface Outcome {

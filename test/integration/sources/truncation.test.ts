@@ -21,7 +21,12 @@ for (const [format, text] of Object.entries(files)) {
     const outcomes = await cutEverywhere(`feed.${format}`, bytes)
     const complete = outcomes.flatMap(({ facts }, length) => (facts?.completeness.complete === true ? [length] : []))
     // I8: a plain file cut exactly at the end of a record cannot be told; every format with an end mark can.
-    const untold = format === 'csv' ? [endOf(text, 'price\n'), endOf(text, ',1.00 USD\n'), endOf(text, ',2.00 USD\n')] : format === 'json' || format === 'xml' ? [] : lineEnds(text)
+    const untold =
+      format === 'csv'
+        ? [endOf(text, 'price\n'), endOf(text, ',1.00 USD\n'), endOf(text, ',2.00 USD\n')]
+        : format === 'json' || format === 'xml'
+          ? []
+          : lineEnds(text)
     expect(complete).toEqual(untold)
   })
 
@@ -43,7 +48,10 @@ for (const [format, text] of Object.entries(files)) {
   })
 }
 
-for (const complete of [{ kind: 'rows', count: 3 }, { kind: 'trailer', pattern: '#rows={n}' }] as const) {
+for (const complete of [
+  { kind: 'rows', count: 3 },
+  { kind: 'trailer', pattern: '#rows={n}' },
+] as const) {
   test(`csv with ${complete.kind} as proof, cut at every byte, is never complete`, async () => {
     const text = files.csv + (complete.kind === 'trailer' ? '#rows=3\n' : '')
     const end = text.trimEnd().length
@@ -63,7 +71,14 @@ test('a done marker and a manifest prove the end, their absence does not', async
   expect((await readSource(sourceOf(path, manifest))).facts?.completeness.complete).toBe(false)
   await folder.write('feed.csv.done', '')
   expect((await readSource(sourceOf(path, marker))).facts?.completeness.complete).toBe(true)
-  for (const [content, complete] of [['{"rows":3}', true], ['{"rows":4}', false], ['{}', false], [`${'0'.repeat(64)}  feed.csv`, false], [`{"bytes":${Buffer.byteLength(files.csv)}}`, true], ['nonsense', false]] as const) {
+  for (const [content, complete] of [
+    ['{"rows":3}', true],
+    ['{"rows":4}', false],
+    ['{}', false],
+    [`${'0'.repeat(64)}  feed.csv`, false],
+    [`{"bytes":${Buffer.byteLength(files.csv)}}`, true],
+    ['nonsense', false],
+  ] as const) {
     await folder.write('feed.csv.json', content)
     expect((await readSource(sourceOf(path, manifest))).facts?.completeness.complete).toBe(complete)
   }

@@ -29,10 +29,13 @@ test('a catalog ends as feeds and policies say', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(day, { minLength: 2, maxLength: 7 }), fc.constantFrom(...policies), async (days, last) => {
       await control.reset()
-      await engine.db.execute('truncate sluice.destination, sluice.run, sluice.snapshot, sluice.record, sluice.record_digest, sluice.remote, sluice.plan, sluice.batch, sluice.entry, sluice.attempt, sluice.reject cascade')
+      await engine.db.execute(
+        'truncate sluice.destination, sluice.run, sluice.snapshot, sluice.record, sluice.record_digest, sluice.remote, sluice.plan, sluice.batch, sluice.entry, sluice.attempt, sluice.reject cascade',
+      )
       const feed = new Map<number, number>([[99, 1]])
       const held = new Map<number, Readonly<Record<string, unknown>>>()
-      const file = (name: string, products: Iterable<readonly [number, number]>) => engine.write(name, rss(Array.from(products, ([n, price]) => item(goodProduct(n, price * 100)))))
+      const file = (name: string, products: Iterable<readonly [number, number]>) =>
+        engine.write(name, rss(Array.from(products, ([n, price]) => item(goodProduct(n, price * 100)))))
       const product = (n: number, price: number) => wanted(goodProduct(n, price * 100))
       const read = async (policy: Day['policy'], how: Day['how']) => {
         engine.pipeline('shop', `${catalogYaml('feed.xml', `, missing: ${policy}`)}guards: { max_delete_count: 1000, min_rows: 0 }\n`)
@@ -40,7 +43,8 @@ test('a catalog ends as feeds and policies say', async () => {
         for (const [n, was] of held) {
           if (feed.has(n)) continue
           if (policy === 'delete') held.delete(n)
-          else if (policy === 'out-of-stock') held.set(n, { ...was, availability: 'out of stock', ...('inventory' in was ? { inventory: 0 } : {}) })
+          else if (policy === 'out-of-stock')
+            held.set(n, { ...was, availability: 'out of stock', ...('inventory' in was ? { inventory: 0 } : {}) })
         }
         for (const [n, price] of feed) held.set(n, product(n, price))
         if (how === 'plan') return engine.plan('shop')
@@ -50,7 +54,11 @@ test('a catalog ends as feeds and policies say', async () => {
       }
       await read('keep', 'run')
       for (const { price, policy, fault, how } of days) {
-        if (fault !== 'none') await control.fault({ path: '/12/product_catalogs', nth: 1 }, fault === 'status' ? { kind: 'status', status: 503 } : { kind: fault })
+        if (fault !== 'none')
+          await control.fault(
+            { path: '/12/product_catalogs', nth: 1 },
+            fault === 'status' ? { kind: 'status', status: 503 } : { kind: fault },
+          )
         if (how === 'backfill') {
           const some = new Map(price.filter(([, cents]) => cents > 0))
           if (some.size > 0) {
@@ -68,13 +76,19 @@ test('a catalog ends as feeds and policies say', async () => {
       }
       for (let i = 0; i < 3; i++) await read(last, 'run')
       const products = await control.products()
-      expect(products.map(({ id, price, availability }) => `${id} ${price} ${availability}`)).toEqual([...held.values()].map((p) => `${String(p['id'])} ${String(p['price'])} ${String(p['availability'])}`).sort())
+      expect(products.map(({ id, price, availability }) => `${id} ${price} ${availability}`)).toEqual(
+        [...held.values()].map((p) => `${String(p['id'])} ${String(p['price'])} ${String(p['availability'])}`).sort(),
+      )
       expect((await control.catalog()).digest).toBe(catalogDigest(held.values()))
       expect(await control.violations()).toEqual([])
       const after = await engine.mark()
       expect((await read(last, 'run')).counts).toMatchObject({ requests: 0, creates: 0, updates: 0, deletes: 0 })
       expect(await engine.writes(after)).toEqual([])
     }),
-    { endOnFailure: true, numRuns: Number(process.env['SLUICE_RUNS'] ?? 15), ...(process.env['SLUICE_SEED'] ? { seed: Number(process.env['SLUICE_SEED']) } : {}) },
+    {
+      endOnFailure: true,
+      numRuns: Number(process.env['SLUICE_RUNS'] ?? 15),
+      ...(process.env['SLUICE_SEED'] ? { seed: Number(process.env['SLUICE_SEED']) } : {}),
+    },
   )
 }, 240_000)

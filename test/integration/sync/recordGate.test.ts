@@ -27,11 +27,24 @@ const fields = (row: Item): Record<string, string> => ({
 })
 
 const formats: Readonly<Record<string, (rows: readonly Item[]) => string>> = {
-  csv: (rows) => [Object.keys(fields(rows[0]!)).join(','), ...rows.map((row) => Object.values(fields(row)).map((value) => `"${value}"`).join(','))].join('\n') + '\n',
+  csv: (rows) =>
+    [
+      Object.keys(fields(rows[0]!)).join(','),
+      ...rows.map((row) =>
+        Object.values(fields(row))
+          .map((value) => `"${value}"`)
+          .join(','),
+      ),
+    ].join('\n') + '\n',
   jsonl: (rows) => rows.map((row) => JSON.stringify(fields(row))).join('\n') + '\n',
   xml: (rows) =>
     `<rss version="2.0" xmlns:g="http://base.google.com/ns/1.0"><channel>${rows
-      .map((row) => `<item>${Object.entries(fields(row)).map(([name, value]) => `<g:${name}>${value}</g:${name}>`).join('')}</item>`)
+      .map(
+        (row) =>
+          `<item>${Object.entries(fields(row))
+            .map(([name, value]) => `<g:${name}>${value}</g:${name}>`)
+            .join('')}</item>`,
+      )
       .join('\n')}</channel></rss>`,
 }
 
@@ -53,7 +66,9 @@ const yaml = (file: string) => `${catalogYaml(file)}guards: { max_delete_count: 
 async function state(engine: EngineUnderTest): Promise<unknown> {
   return {
     records: await engine.db.query(`select convert_from(key, 'UTF8') as key, status, body from sluice.record order by key`),
-    remote: await engine.db.query(`select convert_from(key, 'UTF8') as key, held, desired_hash = synced_hash as same from sluice.remote order by key`),
+    remote: await engine.db.query(
+      `select convert_from(key, 'UTF8') as key, held, desired_hash = synced_hash as same from sluice.remote order by key`,
+    ),
     digest: (await engine.sandbox.control.catalog()).digest,
   }
 }

@@ -15,7 +15,17 @@ destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
 `
 const csv = (...rows: string[]) => `id,e1,e2,e3\n${rows.map((row) => `${row}\n`).join('')}`
 const many = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => `k${from + i},m${from + i}@example.com,,`)
-const mails = (rows: readonly string[]) => audienceDigest(rows.flatMap((row) => row.split(',').slice(1).filter((cell) => cell !== '')).map(email))
+const mails = (rows: readonly string[]) =>
+  audienceDigest(
+    rows
+      .flatMap((row) =>
+        row
+          .split(',')
+          .slice(1)
+          .filter((cell) => cell !== ''),
+      )
+      .map(email),
+  )
 
 async function setUp(engine: EngineUnderTest, rows: readonly string[]): Promise<void> {
   engine.pipeline('people', peopleYaml)
@@ -42,7 +52,10 @@ test('a plan whose destination paused goes on when it is applied again', async (
   engine.pipeline('people', peopleYaml)
   engine.write('people.csv', csv(...many(0, 5)))
   const { planId } = await engine.plan('people')
-  await control.fault({ path: '/12/accounts' }, { kind: 'status', status: 403, body: { errors: [{ code: 'NO_ACCESS', message: 'no access' }] } })
+  await control.fault(
+    { path: '/12/accounts' },
+    { kind: 'status', status: 403, body: { errors: [{ code: 'NO_ACCESS', message: 'no access' }] } },
+  )
   expect(await engine.apply(planId)).toMatchObject({ status: 'failed', error: { code: 'DESTINATION_PAUSED' } })
   await control.clearFaults()
   expect(await engine.apply(planId)).toMatchObject({ status: 'succeeded', counts: { confirmed: 5, pending: 0 } })
@@ -53,7 +66,10 @@ test('a run that only settles what another left open counts the requests that it
   const { control } = engine.sandbox
   engine.pipeline('people', peopleYaml)
   engine.write('people.csv', csv(...many(0, 5)))
-  await control.fault({ path: '/12/accounts' }, { kind: 'status', status: 403, body: { errors: [{ code: 'NO_ACCESS', message: 'no access' }] } })
+  await control.fault(
+    { path: '/12/accounts' },
+    { kind: 'status', status: 403, body: { errors: [{ code: 'NO_ACCESS', message: 'no access' }] } },
+  )
   expect(await engine.run('people')).toMatchObject({ status: 'failed', counts: { pending: 5 } })
   await control.clearFaults()
   const after = await engine.mark()
@@ -79,8 +95,11 @@ async function monthLater(engine: EngineUnderTest): Promise<void> {
   const columns = await engine.db.query<{ table_name: string; column_name: string }>(
     `select table_name, column_name from information_schema.columns where table_schema = 'sluice' and data_type = 'timestamp with time zone'`,
   )
-  const [before] = await engine.db.query<{ s: number }>(`select extract(epoch from clock_timestamp() - (clock_timestamp() - interval '31 days'))::float8 as s`)
-  for (const { table_name, column_name } of columns) await engine.db.execute(`update sluice.${table_name} set ${column_name} = ${column_name} - interval '31 days'`)
+  const [before] = await engine.db.query<{ s: number }>(
+    `select extract(epoch from clock_timestamp() - (clock_timestamp() - interval '31 days'))::float8 as s`,
+  )
+  for (const { table_name, column_name } of columns)
+    await engine.db.execute(`update sluice.${table_name} set ${column_name} = ${column_name} - interval '31 days'`)
   await engine.sandbox.control.advance(before?.s ?? 0)
 }
 
@@ -99,7 +118,9 @@ test('a run every 31 days is enough that nobody lapses', async () => {
   await setUp(engine, rows)
   for (let month = 1; month <= 15; month++) {
     await monthLater(engine)
-    const [lapsed] = await engine.db.query<{ n: number }>(`select count(*)::int as n from sluice.remote where expires_at <= clock_timestamp()`)
+    const [lapsed] = await engine.db.query<{ n: number }>(
+      `select count(*)::int as n from sluice.remote where expires_at <= clock_timestamp()`,
+    )
     expect([month, lapsed?.n]).toEqual([month, 0])
     expect((await engine.run('people')).status).toBe('succeeded')
   }
@@ -125,7 +146,10 @@ test('the books balance when somebody is listed between a lost answer and its se
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   engine.pipeline('people', peopleYaml)
-  engine.pipeline('optouts', 'source: { url: "{folder}/optouts.csv" }\nmap: { email: email }\ndestination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }\n')
+  engine.pipeline(
+    'optouts',
+    'source: { url: "{folder}/optouts.csv" }\nmap: { email: email }\ndestination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }\n',
+  )
   engine.write('optouts.csv', 'email\nother@example.org\n')
   await engine.run('optouts')
   engine.write('people.csv', csv(...many(0, 5)))
@@ -153,7 +177,8 @@ test('a plan whose process died before it began is never carried out by a worker
   await using engine = await engineUnderTest()
   await setUp(engine, many(0, 2))
   const [destination] = await engine.db.query<{ id: number }>('select id from sluice.destination')
-  for (const trigger of ['plan', 'apply', 'manual'] as const) await requestRun(engine.db, { pipeline: 'people', destinationId: destination?.id ?? 0, trigger })
+  for (const trigger of ['plan', 'apply', 'manual'] as const)
+    await requestRun(engine.db, { pipeline: 'people', destinationId: destination?.id ?? 0, trigger })
   await rescueRuns(engine.db, [])
   expect(await engine.db.query(`select from sluice.run where status = 'queued'`)).toHaveLength(3)
   await engine.db.execute(`update sluice.run set created_at = created_at - interval '31 seconds' where status = 'queued'`)
@@ -171,13 +196,19 @@ test('a run that is stopped while it settles or reads says that it was stopped, 
   stop.abort()
   const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), 'people')
   engine.write('people.csv', csv(...many(0, 4)))
-  expect(await runPipeline({ ...engine.deps, signal: stop.signal }, pipeline, { trigger: 'manual' })).toMatchObject({ status: 'cancelled', error: { code: 'RUN_INTERRUPTED' } })
+  expect(await runPipeline({ ...engine.deps, signal: stop.signal }, pipeline, { trigger: 'manual' })).toMatchObject({
+    status: 'cancelled',
+    error: { code: 'RUN_INTERRUPTED' },
+  })
 })
 
 test('whoever is taken off the list by one of several identifiers comes back to the audience with the very same file', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
-  engine.pipeline('optouts', 'source: { url: "{folder}/optouts.csv" }\nmap: { email: [e1, e2], remove: { column: status, values: ["back"] } }\ndestination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }\n')
+  engine.pipeline(
+    'optouts',
+    'source: { url: "{folder}/optouts.csv" }\nmap: { email: [e1, e2], remove: { column: status, values: ["back"] } }\ndestination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }\n',
+  )
   engine.write('optouts.csv', 'e1,e2,status\nm1@example.com,n1@example.com,out\nother@example.org,,out\n')
   await engine.run('optouts')
   await setUp(engine, many(0, 3))
@@ -216,7 +247,10 @@ test('a plan that meets the late answer of somebody else on its way starts again
     await other.query('begin')
     await other.query('update sluice.remote set late_until = null')
     const report = engine.run('people')
-    await waitFor(async () => (await engine.db.query(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)).length > 0)
+    await waitFor(
+      async () =>
+        (await engine.db.query(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)).length > 0,
+    )
     await other.query('update sluice.destination set state_version = state_version + 1')
     await other.query('commit')
     expect(await report).toMatchObject({ status: 'succeeded', counts: { creates: 1, deletes: 1 } })

@@ -46,48 +46,67 @@ test('audience and do-not-reach list end as the files say, whatever came between
   await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20 } })
   const { control } = engine.sandbox
   await fc.assert(
-    fc.asyncProperty(fc.array(day, { minLength: 2, maxLength: 7 }), fc.constantFrom('user', 'identifier'), fc.constantFrom(1, 4), fc.constantFrom(0, 2, 1000), async (days, reach, packed, guard) => {
-      await control.reset()
-      await control.switches({ delete_reach: reach })
-      await engine.db.execute('truncate sluice.destination, sluice.run, sluice.snapshot, sluice.record, sluice.record_digest, sluice.remote, sluice.plan, sluice.batch, sluice.entry, sluice.attempt, sluice.reject cascade')
-      engine.pipeline('people', peopleYaml(packed, guard))
-      engine.pipeline('optouts', listYaml)
-      const held = new Map<string, readonly string[]>()
-      const listed = new Map<string, boolean>()
-      const write = () => {
-        engine.write('people.csv', `id,e1,e2,e3\n${Array.from(held, ([id, list]) => `${id},${[0, 1, 2].map((i) => list[i] ?? '').join(',')}\n`).join('')}keep,keep@example.org,,\n`)
-        engine.write('optouts.csv', `email,status\n${Array.from(listed, ([address, on]) => `${address},${on ? 'out' : 'back'}\n`).join('')}other@example.org,out\n`)
-      }
-      write()
-      for (const { hold, list, fault, feed, how } of days) {
-        for (const [person, some] of hold) some.length === 0 ? held.delete(person) : held.set(person, some)
-        for (const [address, on] of list) listed.set(address, on)
-        write()
-        if (fault !== 'none') await control.fault({ path: '/12/', nth: 1 }, fault === 'status' ? { kind: 'status', status: 503 } : { kind: fault })
-        if (how === 'plan') await engine.plan(feed)
-        else if (how === 'apply') await engine.apply((await engine.plan(feed)).planId)
-        else if (how === 'failed') {
-          const report = await engine.run(feed)
-          expect(imbalance((await engine.rerun(report.runId, { failedOnly: true })).counts)).toEqual([])
-        } else if (how === 'stop' || how === 'die') await interruptedRun(engine, feed, how)
-        else {
-          const report = await engine.run(feed, how === 'full' ? { full: true } : {})
-          expect(report.error).toBeUndefined()
-          expect(imbalance(report.counts)).toEqual([])
+    fc.asyncProperty(
+      fc.array(day, { minLength: 2, maxLength: 7 }),
+      fc.constantFrom('user', 'identifier'),
+      fc.constantFrom(1, 4),
+      fc.constantFrom(0, 2, 1000),
+      async (days, reach, packed, guard) => {
+        await control.reset()
+        await control.switches({ delete_reach: reach })
+        await engine.db.execute(
+          'truncate sluice.destination, sluice.run, sluice.snapshot, sluice.record, sluice.record_digest, sluice.remote, sluice.plan, sluice.batch, sluice.entry, sluice.attempt, sluice.reject cascade',
+        )
+        engine.pipeline('people', peopleYaml(packed, guard))
+        engine.pipeline('optouts', listYaml)
+        const held = new Map<string, readonly string[]>()
+        const listed = new Map<string, boolean>()
+        const write = () => {
+          engine.write(
+            'people.csv',
+            `id,e1,e2,e3\n${Array.from(held, ([id, list]) => `${id},${[0, 1, 2].map((i) => list[i] ?? '').join(',')}\n`).join('')}keep,keep@example.org,,\n`,
+          )
+          engine.write(
+            'optouts.csv',
+            `email,status\n${Array.from(listed, ([address, on]) => `${address},${on ? 'out' : 'back'}\n`).join('')}other@example.org,out\n`,
+          )
         }
-        await control.clearFaults()
-      }
-      for (let i = 0; i < 3; i++) for (const name of ['optouts', 'people']) await engine.run(name, { approveDeletes: 1_000 })
-      const off = new Set([...listed].flatMap(([address, on]) => (on ? [address] : [])))
-      const wanted = [...held.values()].filter((some) => !some.some((address) => off.has(address))).flat()
-      expect((await control.audience('2dnr')).digest).toBe(audienceDigest([...off, 'other@example.org'].map(email)))
-      expect((await control.audience()).digest).toBe(audienceDigest([...wanted, 'keep@example.org'].map(email)))
-      expect(await control.violations()).toEqual([])
-      const after = await engine.mark()
-      for (const name of ['optouts', 'people']) expect((await engine.run(name)).counts).toMatchObject({ requests: 0, withheld: 0 })
-      expect(await engine.writes(after)).toEqual([])
-    }),
-    { endOnFailure: true, numRuns: Number(process.env['SLUICE_RUNS'] ?? 12), ...(process.env['SLUICE_SEED'] ? { seed: Number(process.env['SLUICE_SEED']) } : {}) },
+        write()
+        for (const { hold, list, fault, feed, how } of days) {
+          for (const [person, some] of hold) some.length === 0 ? held.delete(person) : held.set(person, some)
+          for (const [address, on] of list) listed.set(address, on)
+          write()
+          if (fault !== 'none')
+            await control.fault({ path: '/12/', nth: 1 }, fault === 'status' ? { kind: 'status', status: 503 } : { kind: fault })
+          if (how === 'plan') await engine.plan(feed)
+          else if (how === 'apply') await engine.apply((await engine.plan(feed)).planId)
+          else if (how === 'failed') {
+            const report = await engine.run(feed)
+            expect(imbalance((await engine.rerun(report.runId, { failedOnly: true })).counts)).toEqual([])
+          } else if (how === 'stop' || how === 'die') await interruptedRun(engine, feed, how)
+          else {
+            const report = await engine.run(feed, how === 'full' ? { full: true } : {})
+            expect(report.error).toBeUndefined()
+            expect(imbalance(report.counts)).toEqual([])
+          }
+          await control.clearFaults()
+        }
+        for (let i = 0; i < 3; i++) for (const name of ['optouts', 'people']) await engine.run(name, { approveDeletes: 1_000 })
+        const off = new Set([...listed].flatMap(([address, on]) => (on ? [address] : [])))
+        const wanted = [...held.values()].filter((some) => !some.some((address) => off.has(address))).flat()
+        expect((await control.audience('2dnr')).digest).toBe(audienceDigest([...off, 'other@example.org'].map(email)))
+        expect((await control.audience()).digest).toBe(audienceDigest([...wanted, 'keep@example.org'].map(email)))
+        expect(await control.violations()).toEqual([])
+        const after = await engine.mark()
+        for (const name of ['optouts', 'people']) expect((await engine.run(name)).counts).toMatchObject({ requests: 0, withheld: 0 })
+        expect(await engine.writes(after)).toEqual([])
+      },
+    ),
+    {
+      endOnFailure: true,
+      numRuns: Number(process.env['SLUICE_RUNS'] ?? 12),
+      ...(process.env['SLUICE_SEED'] ? { seed: Number(process.env['SLUICE_SEED']) } : {}),
+    },
   )
 }, 300_000)
 
@@ -101,7 +120,12 @@ async function interruptedRun(engine: Awaited<ReturnType<typeof engineUnderTest>
     if (how === 'die') throw new Error('the power went')
     return answer
   }
-  const deps = { ...engine.deps, workerId, transport: { ...engine.deps.transport, exchange }, ...(how === 'stop' ? { signal: stop.signal } : {}) }
+  const deps = {
+    ...engine.deps,
+    workerId,
+    transport: { ...engine.deps.transport, exchange },
+    ...(how === 'stop' ? { signal: stop.signal } : {}),
+  }
   const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), name)
   await runPipeline(deps, pipeline, { trigger: 'manual' }).catch((error: unknown) => expect(String(error)).toContain('the power went'))
   await engine.db.execute('update sluice.worker set pid = 4194999, pid_started = $2 where id = $1', [workerId, '1'])

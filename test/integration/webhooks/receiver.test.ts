@@ -11,7 +11,8 @@ import { withSandbox } from '../../support/sandbox.ts'
 import { sandboxCredentials } from '../../support/signer.ts'
 
 const secret = 'sandbox-consumer-secret'
-const event = (uuid: string, more = '') => `{"data":{"event_uuid":"${uuid}","event_type":"post.create","filter":{"user_id":"1001"},"payload":{"text":"x${more}"}}}`
+const event = (uuid: string, more = '') =>
+  `{"data":{"event_uuid":"${uuid}","event_type":"post.create","filter":{"user_id":"1001"},"payload":{"text":"x${more}"}}}`
 
 interface Served extends AsyncDisposable {
   readonly url: string
@@ -28,8 +29,10 @@ async function serve(options: Partial<WebhookReceiverOptions> & Pick<WebhookRece
   const { port } = server.address() as AddressInfo
   const url = `http://127.0.0.1:${port}/webhooks`
   return {
-    url, port,
-    post: async (body, headers = { 'x-service-webhooks-signature': sign(body, secret) }) => (await fetch(url, { method: 'POST', body, headers })).status,
+    url,
+    port,
+    post: async (body, headers = { 'x-service-webhooks-signature': sign(body, secret) }) =>
+      (await fetch(url, { method: 'POST', body, headers })).status,
     [Symbol.asyncDispose]: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
@@ -52,14 +55,17 @@ function raw(port: number, parts: readonly (string | Buffer)[], end = false): Pr
   })
 }
 
-const count = async (db: { query: (sql: string) => Promise<Record<string, unknown>[]> }) => Number((await db.query('select count(*) as n from sluice.webhook_event'))[0]?.['n'])
+const count = async (db: { query: (sql: string) => Promise<Record<string, unknown>[]> }) =>
+  Number((await db.query('select count(*) as n from sluice.webhook_event'))[0]?.['n'])
 
 test('a verified event is stored once, however often and in whatever order it comes', async () => {
   await using database = await testDatabase()
   await using served = await serve({ db: database.db })
   const bodies = ['a', 'b', 'c'].map((id) => event(id))
   for (const body of [...bodies, ...bodies.toReversed(), ...bodies]) expect(await served.post(body)).toBe(200)
-  expect(await database.db.query('select id, type, body from sluice.webhook_event order by id')).toEqual(['a', 'b', 'c'].map((id) => ({ id, type: 'post.create', body: JSON.parse(event(id)) as unknown })))
+  expect(await database.db.query('select id, type, body from sluice.webhook_event order by id')).toEqual(
+    ['a', 'b', 'c'].map((id) => ({ id, type: 'post.create', body: JSON.parse(event(id)) as unknown })),
+  )
 })
 
 test('H1: nothing without the exact signature of the raw bytes changes anything', async () => {
@@ -69,7 +75,15 @@ test('H1: nothing without the exact signature of the raw bytes changes anything'
   const good = sign(body, secret)
   const header = (value: string) => ({ 'x-service-webhooks-signature': value })
   expect(await served.post(body, {})).toBe(401)
-  for (const bad of [good.slice(0, -1), `${good}=`, good.toUpperCase(), good.replace('sha256=', ''), `sha256=${Buffer.from(good.slice(7), 'base64').toString('hex')}`, sign(body, 'another')]) expect(await served.post(body, header(bad))).toBe(401)
+  for (const bad of [
+    good.slice(0, -1),
+    `${good}=`,
+    good.toUpperCase(),
+    good.replace('sha256=', ''),
+    `sha256=${Buffer.from(good.slice(7), 'base64').toString('hex')}`,
+    sign(body, 'another'),
+  ])
+    expect(await served.post(body, header(bad))).toBe(401)
   const flipped = Buffer.from(body)
   flipped[20] = (flipped[20] ?? 0) ^ 1
   expect(await served.post(flipped, header(good))).toBe(401)
@@ -87,13 +101,21 @@ test('H2: 10,000 events of the sandbox, sent twice over: none lost, none double'
   await using sandbox = await withSandbox()
   await sandbox.control.switches({ webhook_dev_urls: 'on' })
   const basic = Buffer.from(`${sandboxCredentials.consumerKey}:${sandboxCredentials.consumerSecret}`).toString('base64')
-  const bearer = (await sandbox.call('POST', '/oauth2/token', { form: { grant_type: 'client_credentials' }, headers: { authorization: `Basic ${basic}` } })).body.access_token as string
+  const bearer = (
+    await sandbox.call('POST', '/oauth2/token', {
+      form: { grant_type: 'client_credentials' },
+      headers: { authorization: `Basic ${basic}` },
+    })
+  ).body.access_token as string
   const made = await sandbox.call('POST', '/2/webhooks', { json: { url: served.url }, bearer })
   expect(made.status, made.text).toBe(200)
   const sent = await sandbox.control.request('POST', 'events', { times: 10_000 })
   expect(sent.body.deliveries).toEqual({ delivered: 10_000, failed: 0 })
   expect(await count(database.db)).toBe(10_000)
-  const repeated = (sent.body.events as string[]).slice(0, 500).toReversed().map((uuid) => ({ event_uuid: uuid }))
+  const repeated = (sent.body.events as string[])
+    .slice(0, 500)
+    .toReversed()
+    .map((uuid) => ({ event_uuid: uuid }))
   expect((await sandbox.control.request('POST', 'events', repeated)).body.deliveries).toEqual({ delivered: 500, failed: 0 })
   expect(await count(database.db)).toBe(10_000)
 })
@@ -104,7 +126,9 @@ test('H3: a long body is refused before it is hashed, declared or not', async ()
   expect(await raw(served.port, ['POST /webhooks HTTP/1.1\r\nhost: a\r\ncontent-length: 1048577\r\n\r\n'])).toMatch(/^HTTP\/1\.1 413 /)
   const chunk = Buffer.alloc(70_000, 'a')
   const chunks = Array.from({ length: 16 }, () => [`${chunk.length.toString(16)}\r\n`, chunk, '\r\n']).flat()
-  expect(await raw(served.port, ['POST /webhooks HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n', ...chunks])).toMatch(/^HTTP\/1\.1 413 /)
+  expect(await raw(served.port, ['POST /webhooks HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n', ...chunks])).toMatch(
+    /^HTTP\/1\.1 413 /,
+  )
   // A sender in the middle of its body reads the refusal, not a reset.
   expect(await served.post(event('long', 'a'.repeat(3_000_000)))).toBe(413)
   expect(await served.post(event('edge', 'a'.repeat(1_048_576 - event('edge').length)))).toBe(200)
@@ -114,7 +138,11 @@ test('H3: a slow sender gets 408 and the connection is closed; a cut body is not
   await using database = await testDatabase()
   await using served = await serve({ db: database.db, bodyTimeoutMs: 50 })
   expect(await raw(served.port, ['POST /webhooks HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\n', 'a'])).toMatch(/^HTTP\/1\.1 408 /)
-  await raw(served.port, [`POST /webhooks HTTP/1.1\r\nhost: a\r\nx-service-webhooks-signature: ${sign('{}', secret)}\r\ncontent-length: 10\r\n\r\n{}`], true)
+  await raw(
+    served.port,
+    [`POST /webhooks HTTP/1.1\r\nhost: a\r\nx-service-webhooks-signature: ${sign('{}', secret)}\r\ncontent-length: 10\r\n\r\n{}`],
+    true,
+  )
   expect(await count(database.db)).toBe(0)
 })
 
@@ -133,9 +161,18 @@ test('H4: with the database down challenges are answered, events refused with 50
   const gaps: Gap[] = []
   const logged: [string, LogFields, string][] = []
   let now = Date.parse('2027-01-15T12:00:00Z')
-  const log = { ...silentLogger, warn: (fields: LogFields, text: string) => logged.push(['warn', fields, text]), error: (fields: LogFields, text: string) => logged.push(['error', fields, text]) }
+  const log = {
+    ...silentLogger,
+    warn: (fields: LogFields, text: string) => logged.push(['warn', fields, text]),
+    error: (fields: LogFields, text: string) => logged.push(['error', fields, text]),
+  }
   const db = { ...database.db, execute: (text: string, values?: readonly unknown[]) => current.execute(text, values) }
-  await using served = await serve({ db, log, clock: { now: () => now, monotonic: () => now, sleep: () => Promise.resolve() }, onGap: (gap) => gaps.push(gap) })
+  await using served = await serve({
+    db,
+    log,
+    clock: { now: () => now, monotonic: () => now, sleep: () => Promise.resolve() },
+    onGap: (gap) => gaps.push(gap),
+  })
   expect(await served.post(event('a'))).toBe(503)
   expect((await fetch(`${served.url}?crc_token=challenge_string`)).status).toBe(200)
   now += 3_600_000
@@ -145,7 +182,8 @@ test('H4: with the database down challenges are answered, events refused with 50
   expect(await served.post(event('a'))).toBe(200)
   await expect.poll(() => gaps).toEqual([{ from: new Date('2027-01-15T12:00:00Z'), to: new Date('2027-01-15T13:00:00Z'), refused: 2 }])
   expect((await database.db.query<{ what: string; detail: unknown }>('select what, detail from sluice.audit'))[0]).toEqual({
-    what: 'webhook.gap', detail: { from: '2027-01-15T12:00:00.000Z', to: '2027-01-15T13:00:00.000Z', refused: 2 },
+    what: 'webhook.gap',
+    detail: { from: '2027-01-15T12:00:00.000Z', to: '2027-01-15T13:00:00.000Z', refused: 2 },
   })
   await down.close()
 })
@@ -194,7 +232,10 @@ test('a request that says it expects to continue is served like any other', asyn
   await using served = await serve({ db: database.db })
   const body = event('expect')
   const status = await new Promise<number>((resolve, reject) => {
-    const request = httpRequest(served.url, { method: 'POST', headers: { expect: '100-continue', 'content-length': Buffer.byteLength(body), 'x-service-webhooks-signature': sign(body, secret) } })
+    const request = httpRequest(served.url, {
+      method: 'POST',
+      headers: { expect: '100-continue', 'content-length': Buffer.byteLength(body), 'x-service-webhooks-signature': sign(body, secret) },
+    })
     request.on('continue', () => request.end(body))
     request.on('response', (response) => resolve(response.statusCode ?? 0))
     request.on('error', reject)

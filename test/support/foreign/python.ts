@@ -16,7 +16,10 @@ export const python: string | undefined = ['/usr/bin/python3', 'python3'].find((
 
 /** Runs one of the scripts beside this file; resolves with its stdout, rejects with its stderr. */
 export async function runPython(script: string, args: readonly string[], input = ''): Promise<string> {
-  const child = spawn(python ?? 'python3', [fileURLToPath(new URL(script, import.meta.url)), ...args], { stdio: 'pipe', env: { PATH: process.env['PATH'] ?? '', PYTHONWARNINGS: 'ignore' } })
+  const child = spawn(python ?? 'python3', [fileURLToPath(new URL(script, import.meta.url)), ...args], {
+    stdio: 'pipe',
+    env: { PATH: process.env['PATH'] ?? '', PYTHONWARNINGS: 'ignore' },
+  })
   let stdout = ''
   let stderr = ''
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk))

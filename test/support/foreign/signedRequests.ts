@@ -3,9 +3,36 @@ import fc from 'fast-check'
 import { authorization, encode, sandboxCredentials } from '../signer.ts'
 
 const FAULTS = [
-  'none', 'none', 'none', 'none', 'none', 'none', 'plus for spaces', 'body hash', 'trailing slash', 'no version', 'lower-case escapes',
-  'consumer secret', 'token secret', 'unknown consumer', 'unknown token', 'query changed', 'query added', 'form changed', 'method changed', 'port not signed', 'path changed',
-  'old timestamp', 'timestamp ahead', 'replayed nonce', 'PLAINTEXT', 'version 2.0', 'signature cut', 'signature absent', 'nonce absent', 'secret not encoded',
+  'none',
+  'none',
+  'none',
+  'none',
+  'none',
+  'none',
+  'plus for spaces',
+  'body hash',
+  'trailing slash',
+  'no version',
+  'lower-case escapes',
+  'consumer secret',
+  'token secret',
+  'unknown consumer',
+  'unknown token',
+  'query changed',
+  'query added',
+  'form changed',
+  'method changed',
+  'port not signed',
+  'path changed',
+  'old timestamp',
+  'timestamp ahead',
+  'replayed nonce',
+  'PLAINTEXT',
+  'version 2.0',
+  'signature cut',
+  'signature absent',
+  'nonce absent',
+  'secret not encoded',
 ] as const
 
 export interface SignedRequest {
@@ -19,9 +46,26 @@ export interface SignedRequest {
 /** Served for the method; what is deleted does not exist. */
 const PATHS = { GET: '/12/accounts', POST: '/12/accounts', PUT: '/12/accounts/18ce54d4x5t', DELETE: '/12/accounts/nobody' } as const
 
-const NAMES = ['q', 'name', 'sort_by', 'a b', 'ü', 'c@', '!*\'()', 'a', 'a%20'] as const
+const NAMES = ['q', 'name', 'sort_by', 'a b', 'ü', 'c@', "!*'()", 'a', 'a%20'] as const
 const VALUES = fc.oneof(
-  fc.constantFrom('', ' ', 'a b', 'a+b', 'Dogs, Cats & Mice', '☃', "!*'()", '%', '%20', '~-._', '100% (A+B)!', '=&?', 'Ünï', '\u{1F375}', 'x:y/z,w', ';'),
+  fc.constantFrom(
+    '',
+    ' ',
+    'a b',
+    'a+b',
+    'Dogs, Cats & Mice',
+    '☃',
+    "!*'()",
+    '%',
+    '%20',
+    '~-._',
+    '100% (A+B)!',
+    '=&?',
+    'Ünï',
+    '\u{1F375}',
+    'x:y/z,w',
+    ';',
+  ),
   fc.string({ unit: 'grapheme', maxLength: 12 }).filter((text) => text.isWellFormed()),
 )
 const PAIRS = fc.uniqueArray(fc.tuple(fc.constantFrom(...NAMES), VALUES), { selector: ([name]) => name, maxLength: 4 })
@@ -30,8 +74,12 @@ const PAIRS = fc.uniqueArray(fc.tuple(fc.constantFrom(...NAMES), VALUES), { sele
 export function signedRequests(base: string): fc.Arbitrary<SignedRequest> {
   return fc
     .record({
-      fault: fc.constantFrom(...FAULTS), method: fc.constantFrom('GET', 'POST', 'PUT', 'DELETE'), query: PAIRS, form: PAIRS,
-      body: fc.constantFrom('none', 'form', 'form', 'json'), nonce: fc.stringMatching(/^[A-Za-z0-9_-]{8,40}$/),
+      fault: fc.constantFrom(...FAULTS),
+      method: fc.constantFrom('GET', 'POST', 'PUT', 'DELETE'),
+      query: PAIRS,
+      form: PAIRS,
+      body: fc.constantFrom('none', 'form', 'form', 'json'),
+      nonce: fc.stringMatching(/^[A-Za-z0-9_-]{8,40}$/),
     })
     .map((parts) => build(base, parts))
 }
@@ -49,15 +97,19 @@ function build(base: string, { fault, method, query, form, body: kind, nonce }: 
   const writes = method === 'POST' || method === 'PUT'
   const formGiven = writes && (kind === 'form' || fault === 'form changed') ? Object.fromEntries(form) : undefined
   const path = PATHS[method] + (fault === 'trailing slash' ? '/' : '')
-  const written = (pairs: readonly (readonly [string, string])[]): string => pairs.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&')
-  const address = (pairs: readonly (readonly [string, string])[], at = path): string => `${base}${at}${pairs.length === 0 ? '' : `?${written(pairs)}`}`
+  const written = (pairs: readonly (readonly [string, string])[]): string =>
+    pairs.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&')
+  const address = (pairs: readonly (readonly [string, string])[], at = path): string =>
+    `${base}${at}${pairs.length === 0 ? '' : `?${written(pairs)}`}`
   const now = Math.floor(Date.now() / 1000)
   const credentials = { ...sandboxCredentials, ...wrongCredentials(fault) }
   const url = address(query)
   let header = authorization({
     method: fault === 'method changed' ? (method === 'GET' ? 'POST' : 'GET') : method,
     url: fault === 'port not signed' ? url.replace(/:\d+/, '') : url,
-    nonce, credentials, timestamp: fault === 'old timestamp' ? now - 3600 : fault === 'timestamp ahead' ? now + 3600 : now,
+    nonce,
+    credentials,
+    timestamp: fault === 'old timestamp' ? now - 3600 : fault === 'timestamp ahead' ? now + 3600 : now,
     ...(formGiven === undefined ? {} : { form: formGiven }),
     oauth: {
       ...(fault === 'body hash' ? { oauth_body_hash: '2jmj7l5rSw0yVb/vlWAYkK/YBwk=' } : {}),
@@ -68,11 +120,20 @@ function build(base: string, { fault, method, query, form, body: kind, nonce }: 
   })
   if (fault === 'signature cut') header = header.replace(/(oauth_signature="[^"]{6})[^"]*"/, '$1"')
   if (fault === 'signature absent') header = header.replace(/, oauth_signature="[^"]*"/, '')
-  const sentForm = formGiven === undefined ? undefined : written(Object.entries(formGiven)) + (fault === 'form changed' ? `${form.length > 0 ? '&' : ''}added=1` : '')
+  const sentForm =
+    formGiven === undefined
+      ? undefined
+      : written(Object.entries(formGiven)) + (fault === 'form changed' ? `${form.length > 0 ? '&' : ''}added=1` : '')
   const headers: Record<string, string> = { Authorization: header }
   if (sentForm !== undefined) headers['Content-Type'] = 'application/x-www-form-urlencoded'
   else if (writes && kind === 'json') headers['Content-Type'] = 'application/json'
-  return { method, url: sentUrl(fault, url, address, query), body: sentForm ?? (writes && kind === 'json' ? '{"name":"a b"}' : undefined), headers, fault }
+  return {
+    method,
+    url: sentUrl(fault, url, address, query),
+    body: sentForm ?? (writes && kind === 'json' ? '{"name":"a b"}' : undefined),
+    headers,
+    fault,
+  }
 }
 
 function wrongCredentials(fault: SignedRequest['fault']): Partial<Record<keyof typeof sandboxCredentials, string>> {
@@ -85,7 +146,12 @@ function wrongCredentials(fault: SignedRequest['fault']): Partial<Record<keyof t
 }
 
 /** What goes over the wire, where that is not what was signed. */
-function sentUrl(fault: SignedRequest['fault'], url: string, address: (pairs: readonly (readonly [string, string])[], at?: string) => string, query: Parts['query']): string {
+function sentUrl(
+  fault: SignedRequest['fault'],
+  url: string,
+  address: (pairs: readonly (readonly [string, string])[], at?: string) => string,
+  query: Parts['query'],
+): string {
   switch (fault) {
     case 'plus for spaces':
       return url.replaceAll('%20', '+')

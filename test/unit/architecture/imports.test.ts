@@ -24,7 +24,21 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   sync: ['destinations', 'store', 'sources', 'formats', 'records', 'pipeline', 'service/contract', 'service/client/exchange'],
   jobs: ['sync', 'store', 'pipeline', 'service/client/exchange', 'webhooks'],
   config: ['service/client/config', 'service/client/names'],
-  cli: ['jobs', 'sync', 'store', 'pipeline', 'records', 'sources', 'formats', 'service/client', 'service/contract', 'sandbox', 'webhooks', 'config', 'destinations'],
+  cli: [
+    'jobs',
+    'sync',
+    'store',
+    'pipeline',
+    'records',
+    'sources',
+    'formats',
+    'service/client',
+    'service/contract',
+    'sandbox',
+    'webhooks',
+    'config',
+    'destinations',
+  ],
   index: ['pipeline', 'service/client', 'sandbox', 'records', 'webhooks'],
 }
 
@@ -35,7 +49,9 @@ const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
 const arrows = files.flatMap((file) =>
   [...readFileSync(join(src, file), 'utf8').matchAll(/(?:from|import\()\s*'(\.[^']+\.ts)'/g)].map(([, target = '']) => ({
     file,
-    to: relative(src, join(src, dirname(file), target)).split(sep).join('/'),
+    to: relative(src, join(src, dirname(file), target))
+      .split(sep)
+      .join('/'),
   })),
 )
 

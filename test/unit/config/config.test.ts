@@ -29,7 +29,9 @@ test('names every missing variable at once when the service is needed', () => {
 })
 
 test('an application without a user is sent to sign in', () => {
-  const error = caught(() => needService(load({ SLUICE_BASE_URL: 'http://127.0.0.1:4010', SLUICE_CONSUMER_KEY: 'key-1', SLUICE_CONSUMER_SECRET: 'secret-1' })))
+  const error = caught(() =>
+    needService(load({ SLUICE_BASE_URL: 'http://127.0.0.1:4010', SLUICE_CONSUMER_KEY: 'key-1', SLUICE_CONSUMER_SECRET: 'secret-1' })),
+  )
   expect(error.problems.map((problem) => problem.path)).toEqual(['SLUICE_ACCESS_TOKEN', 'SLUICE_ACCESS_TOKEN_SECRET'])
   expect(error.mend).toContain('sluice auth login')
 })

@@ -12,16 +12,33 @@ function answer(status: number, body: unknown, headers: Record<string, string> =
 
 const html = '<html><body>Over capacity</body></html>'
 const errors = (code: string | number, message = 'no') => ({ errors: [{ code, message }], request: { params: {} } })
-const products: readonly SentEntry[] = [{ id: 'sku-1', users: 1 }, { id: 'sku-2', users: 1 }]
-const keys: readonly SentEntry[] = [{ id: '100', users: 1 }, { id: '9007199254740993', users: 1 }]
-const users: readonly SentEntry[] = [{ id: null, users: 1 }, { id: null, users: 1 }, { id: null, users: 1 }]
-const packed: readonly SentEntry[] = [{ id: null, users: 1_000 }, { id: null, users: 234 }]
+const products: readonly SentEntry[] = [
+  { id: 'sku-1', users: 1 },
+  { id: 'sku-2', users: 1 },
+]
+const keys: readonly SentEntry[] = [
+  { id: '100', users: 1 },
+  { id: '9007199254740993', users: 1 },
+]
+const users: readonly SentEntry[] = [
+  { id: null, users: 1 },
+  { id: null, users: 1 },
+  { id: null, users: 1 },
+]
+const packed: readonly SentEntry[] = [
+  { id: null, users: 1_000 },
+  { id: null, users: 234 },
+]
 
 /** The judgement in one line: kind, then what matters of it. */
 function brief(judgement: Judgement): string {
   switch (judgement.kind) {
     case 'entries':
-      return judgement.entries.map((entry) => (entry.outcome === 'confirmed' ? 'confirmed' : entry.outcome === 'refused' ? `refused:${entry.code}` : `ambiguous:${entry.reason}`)).join(' ')
+      return judgement.entries
+        .map((entry) =>
+          entry.outcome === 'confirmed' ? 'confirmed' : entry.outcome === 'refused' ? `refused:${entry.code}` : `ambiguous:${entry.reason}`,
+        )
+        .join(' ')
     case 'retry':
       return `retry ${judgement.reason}`
     case 'pause':
@@ -70,10 +87,18 @@ describe('an exchange without a usable answer, whatever the destination', () => 
     ['504', answer(504, html), 'ambiguous http-504 late []'],
     ['200 with errors only', answer(200, errors('INVALID_PARAMETER')), 'refused INVALID_PARAMETER []'],
     ['200 with errors and null data', answer(200, { ...errors('X'), data: null }), 'refused X []'],
-    ['200 with errors beside results', answer(200, { ...errors('X'), data: { success_count: 3, total_count: 3 } }), 'ambiguous errors-beside-results []'],
+    [
+      '200 with errors beside results',
+      answer(200, { ...errors('X'), data: { success_count: 3, total_count: 3 } }),
+      'ambiguous errors-beside-results []',
+    ],
     ['200 with HTML', answer(200, html, { 'content-type': 'text/html' }), 'ambiguous unreadable-answer []'],
     ['200 with JSON called text', answer(200, { data: [] }, { 'content-type': 'text/plain' }), 'ambiguous unreadable-answer []'],
-    ['200 in another charset', answer(200, { data: [] }, { 'content-type': 'application/json; charset=latin1' }), 'ambiguous unreadable-answer []'],
+    [
+      '200 in another charset',
+      answer(200, { data: [] }, { 'content-type': 'application/json; charset=latin1' }),
+      'ambiguous unreadable-answer []',
+    ],
     ['200 empty', answer(200, ''), 'ambiguous unreadable-answer []'],
     ['204', answer(204, '', {}), 'ambiguous unreadable-answer []'],
     ['200 with an array', answer(200, []), 'ambiguous unreadable-answer []'],
@@ -84,9 +109,21 @@ describe('an exchange without a usable answer, whatever the destination', () => 
     ['200 with bad UTF-8', answer(200, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])), 'ambiguous unreadable-answer []'],
     ['200 in gzip unasked', answer(200, Buffer.from([0x1f, 0x8b, 0x08, 0x00])), 'ambiguous unreadable-answer []'],
     ['200 a hundred thousand deep', answer(200, '['.repeat(100_000) + ']'.repeat(100_000)), 'ambiguous unreadable-answer []'],
-    ['200 with a prototype', answer(200, '{"__proto__":{"a":1},"data":{"success_count":3,"total_count":3}}'), 'ambiguous unreadable-answer []'],
-    ['200 with doubled keys', answer(200, '{"data":{"success_count":1,"success_count":3,"total_count":3}}'), 'ambiguous unreadable-answer []'],
-    ['200 of nine megabytes', answer(200, `{"data":{"success_count":3,"total_count":3},"x":"${'a'.repeat(9 * 1024 * 1024)}"}`), 'ambiguous unreadable-answer []'],
+    [
+      '200 with a prototype',
+      answer(200, '{"__proto__":{"a":1},"data":{"success_count":3,"total_count":3}}'),
+      'ambiguous unreadable-answer []',
+    ],
+    [
+      '200 with doubled keys',
+      answer(200, '{"data":{"success_count":1,"success_count":3,"total_count":3}}'),
+      'ambiguous unreadable-answer []',
+    ],
+    [
+      '200 of nine megabytes',
+      answer(200, `{"data":{"success_count":3,"total_count":3},"x":"${'a'.repeat(9 * 1024 * 1024)}"}`),
+      'ambiguous unreadable-answer []',
+    ],
   ]
   test.for(rows)('%s', ([, exchange, expected]) => {
     expect(brief(audience.judge(exchange, users, 'upsert'))).toBe(expected)
@@ -97,7 +134,9 @@ describe('an exchange without a usable answer, whatever the destination', () => 
 
 describe('counts of users (I10)', () => {
   const one = (success: unknown, total: unknown) => ({ data: { success_count: success, total_count: total } })
-  const many = (...pairs: readonly (readonly [unknown, unknown])[]) => ({ data: pairs.map(([success, total]) => ({ success_count: success, total_count: total })) })
+  const many = (...pairs: readonly (readonly [unknown, unknown])[]) => ({
+    data: pairs.map(([success, total]) => ({ success_count: success, total_count: total })),
+  })
   const all = 'confirmed confirmed confirmed'
   const wrong = 'ambiguous count_mismatch miscounted []'
   test.for([
@@ -146,8 +185,18 @@ describe('operation_errors of users', () => {
     ['aligned', 400, { operation_errors: [[], culprit, []] }, 'refused MISSING_PARAMETER [1]'],
     ['flat', 400, { operation_errors: [null, null, culprit[0]] }, 'refused MISSING_PARAMETER [2]'],
     ['in a 200', 200, { operation_errors: [culprit, [], []] }, 'refused MISSING_PARAMETER [0]'],
-    ['in a 200 beside results', 200, { operation_errors: [culprit], data: { success_count: 3, total_count: 3 } }, 'ambiguous errors-beside-results []'],
-    ['empty beside results', 200, { operation_errors: [[], [], []], data: { success_count: 3, total_count: 3 } }, 'confirmed confirmed confirmed'],
+    [
+      'in a 200 beside results',
+      200,
+      { operation_errors: [culprit], data: { success_count: 3, total_count: 3 } },
+      'ambiguous errors-beside-results []',
+    ],
+    [
+      'empty beside results',
+      200,
+      { operation_errors: [[], [], []], data: { success_count: 3, total_count: 3 } },
+      'confirmed confirmed confirmed',
+    ],
     ['out of range', 400, { operation_errors: [[], [], [], culprit] }, 'refused MISSING_PARAMETER []'],
     ['at all of them', 400, { operation_errors: [culprit, culprit, culprit] }, 'refused MISSING_PARAMETER []'],
     ['of another shape', 400, { operation_errors: 'no' }, 'ambiguous http-400-unreadable miscounted []'],
@@ -157,13 +206,24 @@ describe('operation_errors of users', () => {
 })
 
 describe('answers about products (I11)', () => {
-  const result = (id: unknown, status: unknown = 'CREATE_SUCCESS', more: object = {}) => ({ warnings: [], errors: [], product_key: '77', id, status, ...more })
+  const result = (id: unknown, status: unknown = 'CREATE_SUCCESS', more: object = {}) => ({
+    warnings: [],
+    errors: [],
+    product_key: '77',
+    id,
+    status,
+    ...more,
+  })
   const body = (...results: readonly unknown[]) => ({ data: { products_response: results } })
   test.for([
     ['all created', body(result('sku-1'), result('sku-2')), 'confirmed confirmed'],
     ['updated and unchanged', body(result('sku-1', 'UPDATE_SUCCESS'), result('sku-2', 'NO_CHANGE')), 'confirmed confirmed'],
     ['shuffled', body(result('sku-2', 'ERROR', { errors: ['bad'] }), result('sku-1')), 'confirmed refused:ERROR'],
-    ['refused with a code', body(result('sku-1', 'ERROR', { errors: [{ code: 'INVALID_PRICE', message: 'x' }] }), result('sku-2')), 'refused:INVALID_PRICE confirmed'],
+    [
+      'refused with a code',
+      body(result('sku-1', 'ERROR', { errors: [{ code: 'INVALID_PRICE', message: 'x' }] }), result('sku-2')),
+      'refused:INVALID_PRICE confirmed',
+    ],
     ['refused without a reason', body(result('sku-1', 'ERROR'), result('sku-2')), 'refused:ERROR confirmed'],
     ['refused with a null key', body(result('sku-1', 'ERROR', { product_key: null }), result('sku-2')), 'refused:ERROR confirmed'],
     ['one missing', body(result('sku-1')), 'confirmed ambiguous:id-missing'],
@@ -172,8 +232,16 @@ describe('answers about products (I11)', () => {
     ['a null id', body(result('sku-1'), result(null)), 'confirmed ambiguous:id-missing'],
     ['an id in other letters', body(result('sku-1'), result('SKU-2')), 'confirmed ambiguous:id-missing'],
     ['an unknown status', body(result('sku-1', 'QUEUED'), result('sku-2', null)), 'ambiguous:unknown-status ambiguous:unknown-status'],
-    ['success with errors', body(result('sku-1', 'CREATE_SUCCESS', { errors: ['bad'] }), result('sku-2')), 'ambiguous:success-with-errors confirmed'],
-    ['errors of another shape', body(result('sku-1', 'ERROR', { errors: 'bad' }), result('sku-2', 'ERROR', { errors: [7] })), 'ambiguous:wrong-shape ambiguous:wrong-shape'],
+    [
+      'success with errors',
+      body(result('sku-1', 'CREATE_SUCCESS', { errors: ['bad'] }), result('sku-2')),
+      'ambiguous:success-with-errors confirmed',
+    ],
+    [
+      'errors of another shape',
+      body(result('sku-1', 'ERROR', { errors: 'bad' }), result('sku-2', 'ERROR', { errors: [7] })),
+      'ambiguous:wrong-shape ambiguous:wrong-shape',
+    ],
     ['no results', body(), 'ambiguous:id-missing ambiguous:id-missing'],
     ['results that are no objects', body(null, 'sku-1', ['sku-2']), 'ambiguous:id-missing ambiguous:id-missing'],
     ['no list', { data: { products_response: null } }, 'ambiguous wrong-shape []'],
@@ -184,12 +252,31 @@ describe('answers about products (I11)', () => {
   })
 
   test('keys and warnings are kept, in both forms of warnings', () => {
-    const judged = catalog.judge(answer(200, body(result('sku-1', 'NO_CHANGE', { warnings: ['small'] }), result('sku-2', 'NO_CHANGE', { warnings: [{ code: 'W', message: 'old' }], product_key: null }))), products, 'upsert')
-    expect(judged).toEqual({ kind: 'entries', entries: [{ outcome: 'confirmed', remoteKey: '77', warnings: ['small'] }, { outcome: 'confirmed', warnings: ['old'] }] })
+    const judged = catalog.judge(
+      answer(
+        200,
+        body(
+          result('sku-1', 'NO_CHANGE', { warnings: ['small'] }),
+          result('sku-2', 'NO_CHANGE', { warnings: [{ code: 'W', message: 'old' }], product_key: null }),
+        ),
+      ),
+      products,
+      'upsert',
+    )
+    expect(judged).toEqual({
+      kind: 'entries',
+      entries: [
+        { outcome: 'confirmed', remoteKey: '77', warnings: ['small'] },
+        { outcome: 'confirmed', warnings: ['old'] },
+      ],
+    })
   })
 
   test('a product called __proto__ or constructor is a product like any other', () => {
-    const odd = [{ id: 'constructor', users: 1 }, { id: 'toString', users: 1 }]
+    const odd = [
+      { id: 'constructor', users: 1 },
+      { id: 'toString', users: 1 },
+    ]
     expect(brief(catalog.judge(answer(200, body(result('constructor'))), odd, 'upsert'))).toBe('confirmed ambiguous:id-missing')
   })
 })
@@ -200,13 +287,25 @@ describe('answers about deletes of products', () => {
   const failed = (key: unknown, message: unknown = 'not found') => ({ product_key: null, failed_product_key: key, message })
   test.for([
     ['both gone', body(gone('9007199254740993'), gone('100')), 'confirmed confirmed'],
-    ['a number beyond 2^53 keeps its digits', `{"data":{"delete_products":[{"product_key":100},{"product_key":9007199254740993}]}}`, 'confirmed confirmed'],
-    ['a neighbour beyond 2^53 is not taken for it', `{"data":{"delete_products":[{"product_key":100},{"product_key":9007199254740992}]}}`, 'confirmed ambiguous:key-missing'],
+    [
+      'a number beyond 2^53 keeps its digits',
+      `{"data":{"delete_products":[{"product_key":100},{"product_key":9007199254740993}]}}`,
+      'confirmed confirmed',
+    ],
+    [
+      'a neighbour beyond 2^53 is not taken for it',
+      `{"data":{"delete_products":[{"product_key":100},{"product_key":9007199254740992}]}}`,
+      'confirmed ambiguous:key-missing',
+    ],
     ['one failed', body(gone('100'), failed('9007199254740993')), 'confirmed refused:DELETE_FAILED'],
     ['one missing', body(gone('100')), 'confirmed ambiguous:key-missing'],
     ['one doubled', body(gone('100'), gone('100'), gone('9007199254740993')), 'ambiguous:key-doubled confirmed'],
     ['gone and failed', body(gone('100'), failed('100')), 'ambiguous:key-doubled ambiguous:key-missing'],
-    ['gone and failed in one', body({ product_key: '100', failed_product_key: '100', message: 'x' }), 'ambiguous:key-contradicted ambiguous:key-missing'],
+    [
+      'gone and failed in one',
+      body({ product_key: '100', failed_product_key: '100', message: 'x' }),
+      'ambiguous:key-contradicted ambiguous:key-missing',
+    ],
     ['nothing', body(), 'ambiguous:key-missing ambiguous:key-missing'],
   ] as const)('%s', ([, json, expected]) => {
     expect(brief(catalog.judge(answer(200, json), keys, 'delete'))).toBe(expected)
@@ -219,15 +318,31 @@ describe('answers about deletes of products', () => {
 })
 
 test('what the service says is cleaned of digests, addresses and control characters', () => {
-  const judged = catalog.judge(answer(400, errors('X', `bad ${'ab'.repeat(32)} of\u001b[31m a@example.com ${'y'.repeat(500)}`)), products, 'upsert')
+  const judged = catalog.judge(
+    answer(400, errors('X', `bad ${'ab'.repeat(32)} of\u001b[31m a@example.com ${'y'.repeat(500)}`)),
+    products,
+    'upsert',
+  )
   expect(judged).toMatchObject({ kind: 'refused', reason: expect.stringMatching(/^bad \[digest\] of \[31m \[email\] y+$/) as unknown })
   expect((judged as { reason: string }).reason.length).toBeLessThanOrEqual(300)
 })
 
 test('each destination says where a request goes', () => {
   const target = { accountId: '18ce54d4x5t', targetId: 'a/b', version: '12' }
-  expect(catalog.request({ ...target, accountId: null }, 'upsert')).toMatchObject({ method: 'PUT', path: '/12/product_catalogs/a%2Fb/products' })
-  expect(catalog.request({ ...target, accountId: null }, 'delete')).toMatchObject({ method: 'DELETE', path: '/12/product_catalogs/a%2Fb/products' })
-  expect(audience.request(target, 'upsert')).toMatchObject({ method: 'POST', path: '/12/accounts/18ce54d4x5t/custom_audiences/a%2Fb/users' })
-  expect(doNotReach.request(target, 'delete')).toMatchObject({ method: 'POST', path: '/12/batch/accounts/18ce54d4x5t/do_not_reach_lists/a%2Fb/users' })
+  expect(catalog.request({ ...target, accountId: null }, 'upsert')).toMatchObject({
+    method: 'PUT',
+    path: '/12/product_catalogs/a%2Fb/products',
+  })
+  expect(catalog.request({ ...target, accountId: null }, 'delete')).toMatchObject({
+    method: 'DELETE',
+    path: '/12/product_catalogs/a%2Fb/products',
+  })
+  expect(audience.request(target, 'upsert')).toMatchObject({
+    method: 'POST',
+    path: '/12/accounts/18ce54d4x5t/custom_audiences/a%2Fb/users',
+  })
+  expect(doNotReach.request(target, 'delete')).toMatchObject({
+    method: 'POST',
+    path: '/12/batch/accounts/18ce54d4x5t/do_not_reach_lists/a%2Fb/users',
+  })
 })

@@ -21,7 +21,10 @@ function packAll(items: readonly Item[], limits: { entries: number; bytes: numbe
 }
 
 // Text beyond ASCII, so that a count of characters would not do for bytes.
-const itemsArbitrary = fc.array(fc.string({ unit: 'grapheme', maxLength: 30 }).map((text) => ({ bytes: Buffer.from(JSON.stringify(text)) })), { maxLength: 120 })
+const itemsArbitrary = fc.array(
+  fc.string({ unit: 'grapheme', maxLength: 30 }).map((text) => ({ bytes: Buffer.from(JSON.stringify(text)) })),
+  { maxLength: 120 },
+)
 const limitsArbitrary = fc.record({ entries: fc.integer({ min: 1, max: 30 }), bytes: fc.integer({ min: 400, max: 900 }) })
 
 describe('packing', () => {
@@ -44,7 +47,9 @@ describe('packing', () => {
     fc.assert(
       fc.property(itemsArbitrary, limitsArbitrary, (items, limits) => {
         for (const batch of packAll(items, limits)) {
-          expect((JSON.parse(batch.body.toString()) as { products: string[] }).products).toEqual(batch.items.map((item) => JSON.parse(item.bytes.toString())))
+          expect((JSON.parse(batch.body.toString()) as { products: string[] }).products).toEqual(
+            batch.items.map((item) => JSON.parse(item.bytes.toString())),
+          )
           batch.items.forEach((item, i) => {
             const at = batch.offsets[i]!
             expect(batch.body.subarray(at, at + batch.lengths[i]!).equals(item.bytes)).toBe(true)

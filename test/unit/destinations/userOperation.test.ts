@@ -34,7 +34,9 @@ describe('a user operation', () => {
 
   test('is what JSON.stringify would write, whatever the users', () => {
     const identifier = fc.oneof(
-      fc.tuple(fc.constantFrom(...identifierTypes.filter((type) => type !== 'partner_user_id')), fc.string()).map(([type, seed]) => digest(type, seed)),
+      fc
+        .tuple(fc.constantFrom(...identifierTypes.filter((type) => type !== 'partner_user_id')), fc.string())
+        .map(([type, seed]) => digest(type, seed)),
       fc.string({ unit: 'grapheme', minLength: 1 }).map(plain),
     )
     fc.assert(
@@ -50,7 +52,9 @@ describe('a user operation', () => {
   test('identifiers in hex make the same bytes as packed ones', () => {
     const user = [digest('email', 'a'), digest('phone_number', 'p'), plain('opaque "1"')]
     const packed = renderUserOperation({ op: 'update', users: [user], expiresAtMs: 0 })
-    expect(renderUserOperation({ op: 'update', users: [user.map((identifier) => identifier.toString('hex'))], expiresAtMs: 0 })).toEqual(packed)
+    expect(renderUserOperation({ op: 'update', users: [user.map((identifier) => identifier.toString('hex'))], expiresAtMs: 0 })).toEqual(
+      packed,
+    )
   })
 
   test('times are whole seconds in UTC', () => {

@@ -20,11 +20,15 @@ describe('transport, containers, encodings (bad-inputs section 1)', () => {
     expect(await refusal(bytes)).toBe(code)
     expect(await refusal(bytes, { chunkBytes: 1 })).toBe(code)
   })
-  test.each([['P'], ['PK'], ['PK\u0003'], ['\u001f']])('a file that ends inside the mark of a packed one is cut, no tiny table: %j', async (text) => {
-    expect(await refusal(text)).toBe('FILE_TRUNCATED')
-  })
+  test.each([['P'], ['PK'], ['PK\u0003'], ['\u001f']])(
+    'a file that ends inside the mark of a packed one is cut, no tiny table: %j',
+    async (text) => {
+      expect(await refusal(text)).toBe('FILE_TRUNCATED')
+    },
+  )
   test.each([[Buffer.alloc(9)], [Buffer.from('garbage')], [Buffer.from([0])]])('case 4: bytes behind the gzip stream: %j', async (tail) => {
-    for (const chunkBytes of [1, 7, 65_536]) expect(['FILE_TRAILING_BYTES', 'FILE_CORRUPT']).toContain(await refusal(Buffer.concat([gzip, tail]), { chunkBytes }))
+    for (const chunkBytes of [1, 7, 65_536])
+      expect(['FILE_TRAILING_BYTES', 'FILE_CORRUPT']).toContain(await refusal(Buffer.concat([gzip, tail]), { chunkBytes }))
   })
   test('case 5: one layer is taken off whatever the file is called, a second is refused', async () => {
     expect((await read(gzip, { name: 'feed.csv', compression: 'none' })).detected.notes).toHaveLength(1)
@@ -34,7 +38,10 @@ describe('transport, containers, encodings (bad-inputs section 1)', () => {
   })
   test.each([[1], [10], [65_536]])('case 6: gzip members one behind the other are one file (chunks of %i)', async (chunkBytes) => {
     const result = await read(Buffer.concat([gzipSync('id,title\n1,a'), gzipSync('\n2,b\n')]), { chunkBytes })
-    expect(result.rows.map((row) => row.cells)).toEqual([['1', 'a'], ['2', 'b']])
+    expect(result.rows.map((row) => row.cells)).toEqual([
+      ['1', 'a'],
+      ['2', 'b'],
+    ])
   })
   test('case 7: a bomb is refused by its ratio', async () => {
     const bomb = Buffer.concat([Buffer.from('id,title\n'), Buffer.alloc(20_000_000, '\n')])
@@ -48,7 +55,13 @@ describe('transport, containers, encodings (bad-inputs section 1)', () => {
   test.each([
     ['a path that climbs', zipOf([{ name: '../../x', content: csv }])],
     ['an absolute path', zipOf([{ name: '/etc/x', content: csv }])],
-    ['two files', zipOf([{ name: 'a.csv', content: csv }, { name: 'b.csv', content: csv }])],
+    [
+      'two files',
+      zipOf([
+        { name: 'a.csv', content: csv },
+        { name: 'b.csv', content: csv },
+      ]),
+    ],
     ['a symbolic link', zipOf([{ name: 'a.csv', content: csv, mode: 0o120777 }])],
     ['an encrypted member', zipOf([{ name: 'a.csv', content: csv, flags: 1 }])],
     ['only a folder', zipOf([{ name: 'a/', content: '' }])],
@@ -58,7 +71,13 @@ describe('transport, containers, encodings (bad-inputs section 1)', () => {
   })
   test.each([
     ['one member', zipOf([{ name: 'a.csv', content: csv }])],
-    ['one member in a folder', zipOf([{ name: 'x/', content: '' }, { name: 'x/a.csv', content: csv }])],
+    [
+      'one member in a folder',
+      zipOf([
+        { name: 'x/', content: '' },
+        { name: 'x/a.csv', content: csv },
+      ]),
+    ],
     ['a stored member', zipOf([{ name: 'a.csv', content: csv, stored: true }])],
     ['a size that follows', zipOf([{ name: 'a.csv', content: csv, described: true }])],
   ])('case 184: a zip with %s is read', async (_, bytes) => {
@@ -68,7 +87,10 @@ describe('transport, containers, encodings (bad-inputs section 1)', () => {
     }
   })
   test('the member that is named is read, the others are not', async () => {
-    const bytes = zipOf([{ name: 'a.csv', content: 'x,y\n' }, { name: 'b.csv', content: csv }])
+    const bytes = zipOf([
+      { name: 'a.csv', content: 'x,y\n' },
+      { name: 'b.csv', content: csv },
+    ])
     expect((await read(bytes, { member: 'b.csv' })).rows).toHaveLength(2)
     expect(await refusal(bytes, { member: 'c.csv' })).toBe('FILE_ARCHIVE')
   })
@@ -84,7 +106,10 @@ describe('transport, containers, encodings (bad-inputs section 1)', () => {
   test('case 9: a UTF-8 mark is no part of the first column', async () => {
     expect((await read('\ufeffid,title\n1,a\n')).rows[0]?.columns).toEqual(['id', 'title'])
   })
-  test.each([['utf16le', [0xff, 0xfe]], ['utf-16be', [0xfe, 0xff]]] as const)('cases 10 and 203: %s with its mark is read, without it refused', async (encoding, mark) => {
+  test.each([
+    ['utf16le', [0xff, 0xfe]],
+    ['utf-16be', [0xfe, 0xff]],
+  ] as const)('cases 10 and 203: %s with its mark is read, without it refused', async (encoding, mark) => {
     const little = Buffer.from('id,title\n1,é\n', 'utf16le')
     const bytes = encoding === 'utf16le' ? little : Buffer.from(little).swap16()
     const result = await read(Buffer.concat([Buffer.from(mark), bytes]), { chunkBytes: 3 })
@@ -97,18 +122,31 @@ describe('transport, containers, encodings (bad-inputs section 1)', () => {
     await expect(read(bytes)).rejects.toMatchObject({ code: 'FILE_ENCODING', where: 'feed, byte 14' })
     expect((await read(bytes, { encoding: 'windows-1252' })).rows[0]?.cells).toEqual(['1', 'café €'])
   })
-  test.each([[[0xc0, 0x80]], [[0xed, 0xa0, 0x80]], [[0xf5, 0x80, 0x80, 0x80]], [[0x80]]])('case 13: the bytes %j are refused', async (bad) => {
-    for (const chunkBytes of [1, 65_536]) expect(await refusal(Buffer.concat([Buffer.from('id,title\n1,'), Buffer.from(bad), Buffer.from('\n')]), { chunkBytes })).toBe('FILE_ENCODING')
-  })
+  test.each([[[0xc0, 0x80]], [[0xed, 0xa0, 0x80]], [[0xf5, 0x80, 0x80, 0x80]], [[0x80]]])(
+    'case 13: the bytes %j are refused',
+    async (bad) => {
+      for (const chunkBytes of [1, 65_536])
+        expect(await refusal(Buffer.concat([Buffer.from('id,title\n1,'), Buffer.from(bad), Buffer.from('\n')]), { chunkBytes })).toBe(
+          'FILE_ENCODING',
+        )
+    },
+  )
   test.each([
     ['iso-8859-2', [0xb1], 'ą'],
     ['windows-1251', [0xdf], 'Я'],
     ['shift_jis', [0x83, 0x65], 'テ'],
     ['windows-1254', [0xfe], 'ş'],
   ] as const)('%s is read by setting', async (encoding, bytes, text) => {
-    expect((await read(Buffer.concat([Buffer.from('id,title\n1,'), Buffer.from(bytes), Buffer.from('\n')]), { encoding, chunkBytes: 1 })).rows[0]?.cells).toEqual(['1', text])
+    expect(
+      (await read(Buffer.concat([Buffer.from('id,title\n1,'), Buffer.from(bytes), Buffer.from('\n')]), { encoding, chunkBytes: 1 })).rows[0]
+        ?.cells,
+    ).toEqual(['1', text])
   })
-  test.each([['shift_jis', [0x81, 0x20]], ['utf-16le', [0x00, 0xd8, 0x41, 0x00]], ['windows-1253', [0xd2]]] as const)('bytes that are not %s are refused', async (encoding, bad) => {
+  test.each([
+    ['shift_jis', [0x81, 0x20]],
+    ['utf-16le', [0x00, 0xd8, 0x41, 0x00]],
+    ['windows-1253', [0xd2]],
+  ] as const)('bytes that are not %s are refused', async (encoding, bad) => {
     const head = encoding === 'utf-16le' ? Buffer.from('id\n', 'utf16le') : Buffer.from('id\n')
     expect(await refusal(Buffer.concat([head, Buffer.from(bad), head]), { encoding })).toBe('FILE_ENCODING')
   })
@@ -120,12 +158,19 @@ describe('transport, containers, encodings (bad-inputs section 1)', () => {
     expect(result.rows[0]?.cells).toEqual(['1', 'a', 'b'])
   })
   test('case 17: mark before HTTP header before declaration', async () => {
-    const xml = (declared: string, text: Buffer) => Buffer.concat([Buffer.from(`<?xml version="1.0" encoding="${declared}"?><rss><channel><item><id>`), text, Buffer.from('</id></item></channel></rss>')])
+    const xml = (declared: string, text: Buffer) =>
+      Buffer.concat([
+        Buffer.from(`<?xml version="1.0" encoding="${declared}"?><rss><channel><item><id>`),
+        text,
+        Buffer.from('</id></item></channel></rss>'),
+      ])
     const latin = xml('iso-8859-1', Buffer.from([0xe9]))
     expect((await read(latin)).rows[0]?.cells).toEqual(['é'])
     expect(await refusal(latin, { charset: 'utf-8' })).toBe('FILE_ENCODING')
     expect((await read(xml('utf-8', Buffer.from([0xe9])), { charset: 'iso-8859-1' })).rows[0]?.cells).toEqual(['é'])
-    expect((await read(Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), xml('iso-8859-1', Buffer.from('é'))]))).rows[0]?.cells).toEqual(['é'])
+    expect((await read(Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), xml('iso-8859-1', Buffer.from('é'))]))).rows[0]?.cells).toEqual([
+      'é',
+    ])
     expect(await refusal(Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), latin]))).toBe('FILE_ENCODING')
   })
   test('a mark against the setting is refused', async () => {

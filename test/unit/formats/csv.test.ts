@@ -8,7 +8,9 @@ const rowsOf = (count: number) => Array.from({ length: count }, (_, at) => `${at
 
 describe('CSV and TSV (bad-inputs section 2)', () => {
   test('case 18: an unclosed quote that swallows the rest refuses the file at the record limit', async () => {
-    expect(await refusal(`${header}1,"open,2\n${rowsOf(200)}`, { limits: { recordBytes: 1024 }, chunkBytes: 512 })).toBe('FILE_UNCLOSED_QUOTE')
+    expect(await refusal(`${header}1,"open,2\n${rowsOf(200)}`, { limits: { recordBytes: 1024 }, chunkBytes: 512 })).toBe(
+      'FILE_UNCLOSED_QUOTE',
+    )
   })
   test('case 18: an unclosed quote in a small file is a cut file', async () => {
     expect(await refusal(`${header}1,"open,2\n2,b,3\n`)).toBe('FILE_TRUNCATED')
@@ -22,7 +24,11 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
   })
   test('case 20: a ragged row is rejected with its line', async () => {
     const result = await read(`${header}1,a\n2,b,3,4\n3,c,5\n`)
-    expect(result.rows.map((row) => [row.line, row.fault?.code])).toEqual([[2, 'ROW_RAGGED'], [3, 'ROW_RAGGED'], [4, undefined]])
+    expect(result.rows.map((row) => [row.line, row.fault?.code])).toEqual([
+      [2, 'ROW_RAGGED'],
+      [3, 'ROW_RAGGED'],
+      [4, undefined],
+    ])
   })
   test('case 20: more than one ragged row in a hundred refuses the file', async () => {
     expect(await refusal(`${header}${rowsOf(98)}x\ny\n`)).toBe('FILE_FAULTY_ROWS')
@@ -38,7 +44,10 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
   })
   test('a delimiter outside ASCII separates, a quote outside ASCII is refused', async () => {
     const result = await read('id§title\n1§"a\nb"\n2§§\n', { csv: { delimiter: '§' } })
-    expect(result.rows.map((row) => [row.line, row.cells.length, row.cells[1]])).toEqual([[2, 2, 'a\nb'], [4, 3, '']])
+    expect(result.rows.map((row) => [row.line, row.cells.length, row.cells[1]])).toEqual([
+      [2, 2, 'a\nb'],
+      [4, 3, ''],
+    ])
     expect(await refusal('id,title\n', { csv: { quote: '“' } })).toBe('WRONG_FORMAT')
   })
   test('case 22: a column name that stands twice refuses the file; names by position mend it', async () => {
@@ -77,7 +86,10 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
   })
   test('case 28: line ends in quoted fields are data, and lines are counted through them', async () => {
     const result = await read(`${header}1,"a\nb\r\nc",2\n2,d,3\n`)
-    expect(result.rows.map((row) => [row.line, row.cells[1]])).toEqual([[2, 'a\nb\r\nc'], [5, 'd']])
+    expect(result.rows.map((row) => [row.line, row.cells[1]])).toEqual([
+      [2, 'a\nb\r\nc'],
+      [5, 'd'],
+    ])
   })
   test('case 29: cells that look like formulas are data', async () => {
     const result = await read(`${header}1,"=HYPERLINK(""http://a"")",@SUM\n`)
@@ -92,7 +104,10 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
   })
   test.each([['\r'], ['\n'], ['\r\n']])('case 16: %j ends records', async (end) => {
     const result = await read(['id,title', '1,a', '2,b', ''].join(end))
-    expect(result.rows.map((row) => [row.line, ...row.cells])).toEqual([[2, '1', 'a'], [3, '2', 'b']])
+    expect(result.rows.map((row) => [row.line, ...row.cells])).toEqual([
+      [2, '1', 'a'],
+      [3, '2', 'b'],
+    ])
   })
   test('case 16: mixed line ends', async () => {
     const result = await read('id,title\r\n1,a\r2,b\n3,c\r\n', { chunkBytes: 1 })
@@ -138,13 +153,19 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
     const cell = fc.string({ unit: fc.constantFrom('a', 'é', '𝄞', ',', ';', '"', '\n', '\r', ' ', "'", '#'), maxLength: 6 })
     const quote = (text: string) => (/[",\n\r]/.test(text) || text === '' ? `"${text.replaceAll('"', '""')}"` : text)
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.tuple(cell, cell, cell), { minLength: 1, maxLength: 8 }), fc.constantFrom('\n', '\r\n', '\r'), fc.integer({ min: 1, max: 20 }), fc.boolean(), async (table, end, chunkBytes, finalEnd) => {
-        const text = ['one,two,three', ...table.map((row) => row.map(quote).join(','))].join(end) + (finalEnd ? end : '')
-        // The fixed names keep detection out of this property.
-        const result = await read(text, { chunkBytes, csv: { delimiter: ',', headerRow: 1 } })
-        const expected = parse(text, { record_delimiter: ['\r\n', '\n', '\r'], from: 2 })
-        expect(result.rows.map((row) => row.cells)).toEqual(expected)
-      }),
+      fc.asyncProperty(
+        fc.array(fc.tuple(cell, cell, cell), { minLength: 1, maxLength: 8 }),
+        fc.constantFrom('\n', '\r\n', '\r'),
+        fc.integer({ min: 1, max: 20 }),
+        fc.boolean(),
+        async (table, end, chunkBytes, finalEnd) => {
+          const text = ['one,two,three', ...table.map((row) => row.map(quote).join(','))].join(end) + (finalEnd ? end : '')
+          // The fixed names keep detection out of this property.
+          const result = await read(text, { chunkBytes, csv: { delimiter: ',', headerRow: 1 } })
+          const expected = parse(text, { record_delimiter: ['\r\n', '\n', '\r'], from: 2 })
+          expect(result.rows.map((row) => row.cells)).toEqual(expected)
+        },
+      ),
       { numRuns: 500 },
     )
   })

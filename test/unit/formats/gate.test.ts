@@ -28,7 +28,8 @@ const writers = {
   csv: (rows: Table) => `id,title\n${rows.map(({ id, title }) => `${id},"${title.replaceAll('"', '""')}"\n`).join('')}`,
   jsonl: (rows: Table) => rows.map((row) => `${JSON.stringify(row)}\n`).join('') || '{"id":"x","title":"y"}\n',
   json: (rows: Table) => JSON.stringify(rows, null, 1),
-  xml: (rows: Table) => feed(...rows.map(({ id, title }) => `<g:id>${id}</g:id><g:title>${title.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</g:title>`)),
+  xml: (rows: Table) =>
+    feed(...rows.map(({ id, title }) => `<g:id>${id}</g:id><g:title>${title.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</g:title>`)),
 } as const
 
 describe('the record gate (performance.md, gate 2)', () => {

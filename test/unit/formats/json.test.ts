@@ -25,13 +25,29 @@ describe('JSON and JSON lines (bad-inputs section 4)', () => {
     expect(await refusal('{"items": [\n{"id":"1"},\n{"id":"2"}\n]}\n')).toBe('FILE_NOT_JSON_LINES')
   })
   test('case 49: numbers keep their source text', async () => {
-    expect(cellsOf((await read('{"id":12345678901234567890,"price":1.50,"x":1e3}\n')).rows[0])).toEqual({ id: '12345678901234567890', price: '1.50', x: '1e3' })
+    expect(cellsOf((await read('{"id":12345678901234567890,"price":1.50,"x":1e3}\n')).rows[0])).toEqual({
+      id: '12345678901234567890',
+      price: '1.50',
+      x: '1e3',
+    })
   })
   test('case 50: duplicate keys reject the row', async () => {
     expect(faultsOf(await read('{"id":"1","id":"2"}\n'))).toEqual(['ROW_JSON_KEYS'])
     expect(faultsOf(await read('{"a":{"id":"1"},"b":{"id":"2"}}\n'))).toEqual([undefined])
   })
-  test.each([['{"id":NaN}'], ['{"id":Infinity}'], ['{"id":1} // note'], ['{"id":1,}'], ['{id:1}'], ["{'id':1}"], ['{"id":01}'], ['"id"'], ['17'], ['{"id":"a\tb"}'], ['{"id":1}}']])('case 51: %s is rejected', async (line) => {
+  test.each([
+    ['{"id":NaN}'],
+    ['{"id":Infinity}'],
+    ['{"id":1} // note'],
+    ['{"id":1,}'],
+    ['{id:1}'],
+    ["{'id':1}"],
+    ['{"id":01}'],
+    ['"id"'],
+    ['17'],
+    ['{"id":"a\tb"}'],
+    ['{"id":1}}'],
+  ])('case 51: %s is rejected', async (line) => {
     expect(faultsOf(await read(`{"id":"0"}\n${line}\n`))).toEqual([undefined, 'ROW_JSON'])
   })
   test('case 52: depth above 32 rejects the row, a depth bomb refuses the file by size', async () => {
@@ -46,18 +62,25 @@ describe('JSON and JSON lines (bad-inputs section 4)', () => {
   })
   test('case 55: CRLF, blank lines and record separators', async () => {
     const result = await read('\u001e{"id":"1"}\r\n\r\n  \n\u001e{"id":"2"}\r\n', { chunkBytes: 3 })
-    expect(result.rows.map((row) => [row.line, row.cells[0]])).toEqual([[1, '1'], [4, '2']])
+    expect(result.rows.map((row) => [row.line, row.cells[0]])).toEqual([
+      [1, '1'],
+      [4, '2'],
+    ])
   })
   test('case 13: an escaped lone surrogate rejects the row', async () => {
     expect(faultsOf(await read('{"id":"\\ud800"}\n'))).toEqual(['TEXT_BROKEN'])
   })
   test('case 179: nested prices and image lists', async () => {
-    const row = (await read('{"price":{"currencyCode":"USD","price":12.50},"images":["a","b"],"variants":[{"sku":"1"},{"sku":"2"}]}\n')).rows[0]
+    const row = (await read('{"price":{"currencyCode":"USD","price":12.50},"images":["a","b"],"variants":[{"sku":"1"},{"sku":"2"}]}\n'))
+      .rows[0]
     expect(cellsOf(row)).toEqual({ 'price.currencyCode': 'USD', 'price.price': '12.50', images: ['a', 'b'], 'variants.sku': ['1', '2'] })
   })
   test('an array is read element by element with its lines', async () => {
     const result = await read('[\n  {"id":"1",\n   "title":"]},{"},\n  {"id":"2"}\n]\n', { chunkBytes: 2 })
-    expect(result.rows.map((row) => [row.line, cellsOf(row)])).toEqual([[2, { id: '1', title: ']},{' }], [4, { id: '2' }]])
+    expect(result.rows.map((row) => [row.line, cellsOf(row)])).toEqual([
+      [2, { id: '1', title: ']},{' }],
+      [4, { id: '2' }],
+    ])
     expect(result.end.proof).toBe('array closed')
   })
   test.each([
@@ -71,14 +94,21 @@ describe('JSON and JSON lines (bad-inputs section 4)', () => {
     expect(await refusal(text)).toBe(code)
   })
   test('objects of texts and numbers read as JSON.parse reads them', async () => {
-    const scalar = fc.oneof(fc.string({ unit: 'grapheme' }), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.boolean(), fc.constant(null))
+    const scalar = fc.oneof(
+      fc.string({ unit: 'grapheme' }),
+      fc.double({ noNaN: true, noDefaultInfinity: true }),
+      fc.boolean(),
+      fc.constant(null),
+    )
     const key = fc.string({ minLength: 1 }).filter((text) => text !== '__proto__' && !text.includes('.'))
     await fc.assert(
       fc.asyncProperty(fc.dictionary(key, scalar, { maxKeys: 6 }), fc.integer({ min: 1, max: 30 }), async (object, chunkBytes) => {
         const text = JSON.stringify(object)
         const row = (await read(`${text}\n`, { chunkBytes })).rows[0]
         expect(row?.fault).toBeUndefined()
-        const expected = Object.entries(object).filter(([, value]) => value !== null).map(([name, value]) => [name, typeof value === 'number' ? JSON.stringify(value) : String(value)])
+        const expected = Object.entries(object)
+          .filter(([, value]) => value !== null)
+          .map(([name, value]) => [name, typeof value === 'number' ? JSON.stringify(value) : String(value)])
         expect(cellsOf(row)).toEqual(Object.fromEntries(expected))
       }),
       { numRuns: 300 },

@@ -18,8 +18,41 @@ const seeds = {
 } as const
 
 /** Bytes that mean something to one format or another. */
-const token = fc.constantFrom('"', ',', '\n', '\r', '\0', '<', '>', '</item>', '<item>', '<![CDATA[', ']]>', '<!--', '&', '&#0;', '{', '}', '[', ']', ':', '\\', '\ufeff', '\u001e', 'PK\u0003\u0004').map((text) => Buffer.from(text))
-const edit = fc.record({ at: fc.nat({ max: 5000 }), remove: fc.nat({ max: 8 }), insert: fc.oneof(token, fc.uint8Array({ maxLength: 4 }).map((bytes) => Buffer.from(bytes))) })
+const token = fc
+  .constantFrom(
+    '"',
+    ',',
+    '\n',
+    '\r',
+    '\0',
+    '<',
+    '>',
+    '</item>',
+    '<item>',
+    '<![CDATA[',
+    ']]>',
+    '<!--',
+    '&',
+    '&#0;',
+    '{',
+    '}',
+    '[',
+    ']',
+    ':',
+    '\\',
+    '\ufeff',
+    '\u001e',
+    'PK\u0003\u0004',
+  )
+  .map((text) => Buffer.from(text))
+const edit = fc.record({
+  at: fc.nat({ max: 5000 }),
+  remove: fc.nat({ max: 8 }),
+  insert: fc.oneof(
+    token,
+    fc.uint8Array({ maxLength: 4 }).map((bytes) => Buffer.from(bytes)),
+  ),
+})
 
 for (const [name, seed] of Object.entries(seeds)) {
   test(`${name} with any bytes changed is read or refused with a code, and reads the same in chunks of any size`, async () => {
@@ -40,7 +73,12 @@ for (const [name, seed] of Object.entries(seeds)) {
 async function outcome(bytes: Buffer, chunkBytes: number): Promise<unknown> {
   try {
     const { rows } = await read(bytes, { chunkBytes })
-    return rows.map((row) => [row.line, row.columns.filter((_, at) => row.cells[at] !== undefined), row.cells.filter((cell) => cell !== undefined), row.fault?.code])
+    return rows.map((row) => [
+      row.line,
+      row.columns.filter((_, at) => row.cells[at] !== undefined),
+      row.cells.filter((cell) => cell !== undefined),
+      row.fault?.code,
+    ])
   } catch (error) {
     if (error instanceof RunError && error.mend !== '') return 'refused'
     throw error

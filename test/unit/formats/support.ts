@@ -8,7 +8,14 @@ import type { FormatEnd, RecordGate } from '../../../src/formats/formatReader.ts
 import type { SourceDefinition } from '../../../src/pipeline/definition.ts'
 import type { Cell, Row } from '../../../src/records/record.ts'
 
-export type Overrides = Partial<Omit<SourceDefinition, 'csv'>> & { readonly csv?: Partial<SourceDefinition['csv']>; readonly limits?: Partial<ReadLimits>; readonly chunkBytes?: number; readonly name?: string; readonly charset?: string; readonly gate?: RecordGate }
+export type Overrides = Partial<Omit<SourceDefinition, 'csv'>> & {
+  readonly csv?: Partial<SourceDefinition['csv']>
+  readonly limits?: Partial<ReadLimits>
+  readonly chunkBytes?: number
+  readonly name?: string
+  readonly charset?: string
+  readonly gate?: RecordGate
+}
 
 export interface ReadResult {
   readonly rows: readonly Row[]
@@ -19,7 +26,16 @@ export interface ReadResult {
 
 export function definitionOf(uri: string, overrides: Overrides = {}): SourceDefinition {
   const { csv, limits: _limits, chunkBytes: _chunk, name: _name, charset: _charset, gate: _gate, ...rest } = overrides
-  return { uri, format: 'auto', complete: { kind: 'auto' }, encoding: 'auto', compression: 'auto', csv: { delimiter: 'auto', quote: '"', headerRow: 'auto', ...csv }, allowPrivate: false, ...rest }
+  return {
+    uri,
+    format: 'auto',
+    complete: { kind: 'auto' },
+    encoding: 'auto',
+    compression: 'auto',
+    csv: { delimiter: 'auto', quote: '"', headerRow: 'auto', ...csv },
+    allowPrivate: false,
+    ...rest,
+  }
 }
 
 /** Reads bytes from memory through the whole format path, in chunks as small as asked for. */
@@ -73,7 +89,8 @@ export async function* chunksOf(bytes: Buffer, size: number): AsyncGenerator<Buf
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }
 
-export const feedHead = '<?xml version="1.0" encoding="UTF-8"?>\n<rss version="2.0" xmlns:g="http://base.google.com/ns/1.0"><channel><title>Shop</title>\n'
+export const feedHead =
+  '<?xml version="1.0" encoding="UTF-8"?>\n<rss version="2.0" xmlns:g="http://base.google.com/ns/1.0"><channel><title>Shop</title>\n'
 export const feedTail = '\n</channel></rss>\n'
 
 export function feed(...items: readonly string[]): string {

@@ -8,11 +8,31 @@ const relations = 'http://schemas.openxmlformats.org/officeDocument/2006/relatio
 function workbook(rows: string, more: { readonly strings?: string; readonly second?: string; readonly crc?: number } = {}): Buffer {
   return zipOf([
     { name: '[Content_Types].xml', content: '<Types/>' },
-    { name: 'xl/workbook.xml', content: `<workbook xmlns:r="${relations}"><sheets><sheet name="Products" sheetId="1" r:id="r1"/><sheet name="Old" sheetId="2" r:id="r2"/></sheets></workbook>` },
-    { name: 'xl/_rels/workbook.xml.rels', content: '<Relationships><Relationship Id="r1" Target="worksheets/sheet1.xml"/><Relationship Id="r2" Target="/xl/worksheets/sheet2.xml"/></Relationships>' },
-    { name: 'xl/styles.xml', content: '<styleSheet><numFmts><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/><xf numFmtId="22"/></cellXfs></styleSheet>' },
-    { name: 'xl/sharedStrings.xml', content: more.strings ?? '<sst><si><t>id</t></si><si><t>title</t></si><si><r><t>Blue </t></r><r><t>shirt</t></r><rPh><t>x</t></rPh></si></sst>' },
-    { name: 'xl/worksheets/sheet1.xml', content: `<worksheet><sheetData>${rows}</sheetData></worksheet>`, ...(more.crc === undefined ? {} : { crc: more.crc }) },
+    {
+      name: 'xl/workbook.xml',
+      content: `<workbook xmlns:r="${relations}"><sheets><sheet name="Products" sheetId="1" r:id="r1"/><sheet name="Old" sheetId="2" r:id="r2"/></sheets></workbook>`,
+    },
+    {
+      name: 'xl/_rels/workbook.xml.rels',
+      content:
+        '<Relationships><Relationship Id="r1" Target="worksheets/sheet1.xml"/><Relationship Id="r2" Target="/xl/worksheets/sheet2.xml"/></Relationships>',
+    },
+    {
+      name: 'xl/styles.xml',
+      content:
+        '<styleSheet><numFmts><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/><xf numFmtId="22"/></cellXfs></styleSheet>',
+    },
+    {
+      name: 'xl/sharedStrings.xml',
+      content:
+        more.strings ??
+        '<sst><si><t>id</t></si><si><t>title</t></si><si><r><t>Blue </t></r><r><t>shirt</t></r><rPh><t>x</t></rPh></si></sst>',
+    },
+    {
+      name: 'xl/worksheets/sheet1.xml',
+      content: `<worksheet><sheetData>${rows}</sheetData></worksheet>`,
+      ...(more.crc === undefined ? {} : { crc: more.crc }),
+    },
     { name: 'xl/worksheets/sheet2.xml', content: `<worksheet><sheetData>${more.second ?? ''}</sheetData></worksheet>` },
   ])
 }
@@ -34,10 +54,14 @@ describe('Excel workbooks', () => {
   test('a sheet is read by its name; another name lists the sheets', async () => {
     const bytes = workbook(header, { second: '<row r="1"><c r="A1" t="str"><v>key</v></c></row><row r="2"><c r="A2"><v>7</v></c></row>' })
     expect((await read(bytes, { sheet: 'Old' })).rows.map(cellsOf)).toEqual([{ key: '7' }])
-    await expect(read(bytes, { sheet: 'New' })).rejects.toMatchObject({ code: 'WRONG_FORMAT', mend: expect.stringContaining('Products, Old') })
+    await expect(read(bytes, { sheet: 'New' })).rejects.toMatchObject({
+      code: 'WRONG_FORMAT',
+      mend: expect.stringContaining('Products, Old'),
+    })
   })
   test('a title row above the table is passed over', async () => {
-    const rows = '<row r="1"><c r="A1" t="str"><v>My shop</v></c></row><row r="3"><c r="A3" t="str"><v>id</v></c><c r="B3" t="str"><v>title</v></c></row><row r="4"><c r="A4"><v>1</v></c></row>'
+    const rows =
+      '<row r="1"><c r="A1" t="str"><v>My shop</v></c></row><row r="3"><c r="A3" t="str"><v>id</v></c><c r="B3" t="str"><v>title</v></c></row><row r="4"><c r="A4"><v>1</v></c></row>'
     expect((await read(workbook(rows))).rows.map((row) => [row.line, cellsOf(row)])).toEqual([[4, { id: '1', title: '' }]])
   })
   test('cells beside the table reject their row', async () => {
@@ -56,7 +80,9 @@ describe('Excel workbooks', () => {
     expect(await refusal('id\n1\n', { format: 'xlsx' })).toBe('WRONG_FORMAT')
   })
   test('document types, bombs and far columns are refused', async () => {
-    expect(await refusal(workbook(header, { strings: '<!DOCTYPE x [<!ENTITY a "b">]><sst><si><t>&a;</t></si></sst>' }))).toBe('FILE_MALFORMED')
+    expect(await refusal(workbook(header, { strings: '<!DOCTYPE x [<!ENTITY a "b">]><sst><si><t>&a;</t></si></sst>' }))).toBe(
+      'FILE_MALFORMED',
+    )
     expect(await refusal(workbook(`${header}<!--${' '.repeat(30_000_000)}-->`))).toBe('FILE_BOMB')
     expect(await refusal(workbook('<row r="1"><c r="ZZZ1"><v>1</v></c></row>'))).toBe('FILE_TOO_MANY_COLUMNS')
   })

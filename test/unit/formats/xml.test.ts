@@ -20,13 +20,17 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
     const item = '<item><title>Cup</title><g:title>Mug</g:title><g:id>1</g:id></item>'
     const { end, rows } = await read(`<rss><channel>${item}</channel></rss>`)
     expect(cellsOf(rows[0])).toEqual({ title: 'Mug', id: '1' })
-    expect(end.notes).toEqual([expect.stringContaining('a plain element differs'), 'the prefix g is not declared; read as the product namespace'])
+    expect(end.notes).toEqual([
+      expect.stringContaining('a plain element differs'),
+      'the prefix g is not declared; read as the product namespace',
+    ])
     const bound = 'xmlns:g="http://base.google.com/ns/1.0"'
     for (const text of [
       `<rss ${bound}><channel><item><g:id>1</g:id></item></channel></rss>`,
       `<rss><channel><item ${bound}><g:id>1</g:id></item></channel></rss>`,
       `<rss><channel><item><g:id ${bound}>1</g:id></item></channel></rss>`,
-    ]) expect((await read(text)).end.notes).toEqual([])
+    ])
+      expect((await read(text)).end.notes).toEqual([])
   })
   test('case 36: XInclude refuses the file', async () => {
     expect(await refusal(feed('<xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="file:///etc/passwd"/>'))).toBe('FILE_MALFORMED')
@@ -36,7 +40,9 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
   })
   test('case 38: depth, attributes and tags above the limits refuse the file', async () => {
     expect(await refusal(feed('<a>'.repeat(100_000)))).toBe('FILE_TOO_DEEP')
-    expect(await refusal(feed(`<g:id ${Array.from({ length: 20_000 }, (_, at) => `a${at}="1"`).join(' ')}>1</g:id>`))).toBe('FILE_FIELD_TOO_LARGE')
+    expect(await refusal(feed(`<g:id ${Array.from({ length: 20_000 }, (_, at) => `a${at}="1"`).join(' ')}>1</g:id>`))).toBe(
+      'FILE_FIELD_TOO_LARGE',
+    )
     expect(await refusal(feed(`<g:id a="${'x'.repeat(3_000_000)}">1</g:id>`))).toBe('FILE_RECORD_TOO_LARGE')
   })
   test.each([
@@ -55,25 +61,32 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
     expect(await refusal(feed(`<g:id>${text}</g:id>`))).toBe('FILE_MALFORMED')
   })
   test('case 41: the namespace counts, not its prefix', async () => {
-    const rss = (attribute: string, name: string) => `<rss ${attribute}="http://base.google.com/ns/1.0"><channel><item><${name}>1</${name}></item></channel></rss>`
-    for (const text of [rss('xmlns:ns0', 'ns0:id'), rss('xmlns:g', 'g:id')]) expect(cellsOf((await read(text)).rows[0])).toEqual({ id: '1' })
+    const rss = (attribute: string, name: string) =>
+      `<rss ${attribute}="http://base.google.com/ns/1.0"><channel><item><${name}>1</${name}></item></channel></rss>`
+    for (const text of [rss('xmlns:ns0', 'ns0:id'), rss('xmlns:g', 'g:id')])
+      expect(cellsOf((await read(text)).rows[0])).toEqual({ id: '1' })
     const inner = '<rss><channel><item><id xmlns="http://base.google.com/ns/1.0">1</id></item></channel></rss>'
     expect(cellsOf((await read(inner)).rows[0])).toEqual({ id: '1' })
   })
   test('case 42: CDATA split at its own end, HTML inside, and an item end inside', async () => {
-    expect(await one('<g:description><![CDATA[a ]]]]><![CDATA[> <b>b</b> </item>]]></g:description>')).toEqual({ description: 'a ]]> <b>b</b> </item>' })
+    expect(await one('<g:description><![CDATA[a ]]]]><![CDATA[> <b>b</b> </item>]]></g:description>')).toEqual({
+      description: 'a ]]> <b>b</b> </item>',
+    })
   })
   test('an item end in a comment and a > in an attribute end nothing', async () => {
     expect(await one('<!-- </item> --><g:id note="/item>">1</g:id>')).toEqual({ id: '1' })
   })
   test('case 43: Atom', async () => {
-    const text = '<feed xmlns="http://www.w3.org/2005/Atom" xmlns:g="http://base.google.com/ns/1.0"><title>Shop</title><entry><g:id>1</g:id><title>T</title><link href="https://shop.example.com/1"/></entry></feed>'
+    const text =
+      '<feed xmlns="http://www.w3.org/2005/Atom" xmlns:g="http://base.google.com/ns/1.0"><title>Shop</title><entry><g:id>1</g:id><title>T</title><link href="https://shop.example.com/1"/></entry></feed>'
     const result = await read(text)
     expect(result.detected.format).toBe('google-atom')
     expect(cellsOf(result.rows[0])).toEqual({ id: '1', title: 'T', link: 'https://shop.example.com/1' })
   })
   test('cases 43 and 171: repeated elements are one cell of several texts', async () => {
-    expect(await one('<g:additional_image_link>a</g:additional_image_link><g:additional_image_link>b</g:additional_image_link>')).toEqual({ additional_image_link: ['a', 'b'] })
+    expect(await one('<g:additional_image_link>a</g:additional_image_link><g:additional_image_link>b</g:additional_image_link>')).toEqual({
+      additional_image_link: ['a', 'b'],
+    })
   })
   test('case 44: an undefined entity refuses the file', async () => {
     expect(await refusal(feed('<g:title>a&nbsp;b</g:title>'))).toBe('FILE_MALFORMED')
@@ -142,30 +155,57 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
     expect(await refusal('<?xml version="1.0"?><html><body>Sign in</body></html>')).toBe('UNEXPECTED_CONTENT')
   })
   test('rows carry the line on which their item starts', async () => {
-    const result = await read('<rss>\r\n<channel>\n<item\n><id>1</id>\n</item>\n\n<item><id>2</id></item><item/>\n</channel></rss>', { chunkBytes: 2 })
+    const result = await read('<rss>\r\n<channel>\n<item\n><id>1</id>\n</item>\n\n<item><id>2</id></item><item/>\n</channel></rss>', {
+      chunkBytes: 2,
+    })
     expect(result.rows.map((row) => row.line)).toEqual([3, 7, 7])
   })
   test('a fault names the line inside the item', async () => {
-    await expect(read(`${feedHead}<item>\n<g:id>1</g:id>\n<g:title>a & b</g:title></item>${feedTail}`)).rejects.toMatchObject({ where: 'feed, line 5' })
+    await expect(read(`${feedHead}<item>\n<g:id>1</g:id>\n<g:title>a & b</g:title></item>${feedTail}`)).rejects.toMatchObject({
+      where: 'feed, line 5',
+    })
   })
   test('an item above 1 MiB refuses the file', async () => {
     expect(await refusal(feed(`<g:title>${'x'.repeat(1_400_000)}</g:title>`))).toBe('FILE_RECORD_TOO_LARGE')
   })
   test('any items read as fast-xml-parser reads them, in chunks of any size', async () => {
-    const parser = new XMLParser({ ignoreAttributes: true, parseTagValue: false, processEntities: true, trimValues: true, isArray: (name) => name === 'item' })
+    const parser = new XMLParser({
+      ignoreAttributes: true,
+      parseTagValue: false,
+      processEntities: true,
+      trimValues: true,
+      isArray: (name) => name === 'item',
+    })
     const text = fc.string({ unit: fc.constantFrom('a', 'é', '𝄞', ' ', '<', '&', '>', '"', ']'), maxLength: 8 })
     const escape = (value: string) => value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
     const element = fc.tuple(fc.constantFrom('id', 'title', 'price'), text, fc.boolean())
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.uniqueArray(element, { selector: ([name]) => name }), { maxLength: 5 }), fc.integer({ min: 1, max: 40 }), async (items, chunkBytes) => {
-        const xml = feed(...items.map((elements) => elements.map(([name, value, cdata]) => `<g:${name}>${cdata && !value.includes(']]>') ? `<![CDATA[${value}]]>` : escape(value)}</g:${name}>`).join('')))
-        const result = await read(xml, { chunkBytes })
-        const parsed = parser.parse(xml) as { rss: { channel: { item?: readonly (string | Readonly<Record<string, string>>)[] } } }
-        const expected = (parsed.rss.channel.item ?? []).map((item) =>
-          typeof item === 'string' ? {} : Object.fromEntries(Object.entries(item).flatMap(([name, value]) => (value.trim() === '' ? [] : [[name.slice(2), value.trim()]]))),
-        )
-        expect(result.rows.map(cellsOf)).toEqual(expected)
-      }),
+      fc.asyncProperty(
+        fc.array(fc.uniqueArray(element, { selector: ([name]) => name }), { maxLength: 5 }),
+        fc.integer({ min: 1, max: 40 }),
+        async (items, chunkBytes) => {
+          const xml = feed(
+            ...items.map((elements) =>
+              elements
+                .map(
+                  ([name, value, cdata]) =>
+                    `<g:${name}>${cdata && !value.includes(']]>') ? `<![CDATA[${value}]]>` : escape(value)}</g:${name}>`,
+                )
+                .join(''),
+            ),
+          )
+          const result = await read(xml, { chunkBytes })
+          const parsed = parser.parse(xml) as { rss: { channel: { item?: readonly (string | Readonly<Record<string, string>>)[] } } }
+          const expected = (parsed.rss.channel.item ?? []).map((item) =>
+            typeof item === 'string'
+              ? {}
+              : Object.fromEntries(
+                  Object.entries(item).flatMap(([name, value]) => (value.trim() === '' ? [] : [[name.slice(2), value.trim()]])),
+                ),
+          )
+          expect(result.rows.map(cellsOf)).toEqual(expected)
+        },
+      ),
       { numRuns: 300 },
     )
   })

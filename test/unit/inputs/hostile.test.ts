@@ -20,11 +20,15 @@ test('case 136: what looks like a pattern is replaced as plain text', async () =
 })
 
 test('case 139: a schedule of every second that was down for a day is due a bounded number of times', () => {
-  expect(dueOccurrences({ cron: '* * * * * *', timezone: 'UTC' }, new Date('2026-01-01T00:00:00Z'), new Date('2026-01-02T00:00:00Z'))).toHaveLength(1_000)
+  expect(
+    dueOccurrences({ cron: '* * * * * *', timezone: 'UTC' }, new Date('2026-01-01T00:00:00Z'), new Date('2026-01-02T00:00:00Z')),
+  ).toHaveLength(1_000)
 })
 
 test('case 140: names of prototypes in a mapping are unknown fields, and nothing is inherited', () => {
-  const input = JSON.parse('{"source":"a.csv","map":{"key":"id","email":"email","__proto__":{"polluted":"yes"},"constructor":"x"},"destination":{}}') as Record<string, unknown>
+  const input = JSON.parse(
+    '{"source":"a.csv","map":{"key":"id","email":"email","__proto__":{"polluted":"yes"},"constructor":"x"},"destination":{}}',
+  ) as Record<string, unknown>
   const { problems } = resolvePipeline({ ...input, destination: audience }, 'crm', 'crm.yaml')
   expect(problems.map(({ path }) => path)).toContain('map.constructor')
   expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()

@@ -5,9 +5,32 @@ import { audience, csvOf, through, type Fields, type Settings } from '../../supp
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 const mail = (text: string) => `email ${sha256(text)}`
 const phone = (text: string) => `phone_number ${sha256(text)}`
-const map = { key: 'id', email: ['email', 'second'], phone_number: { columns: ['phone', 'mobile'], default_country: 'country' }, device_id: 'device', handle: 'handle', service_id: 'service', partner_user_id: 'partner', effective_at: 'from', expires_at: 'until' }
+const map = {
+  key: 'id',
+  email: ['email', 'second'],
+  phone_number: { columns: ['phone', 'mobile'], default_country: 'country' },
+  device_id: 'device',
+  handle: 'handle',
+  service_id: 'service',
+  partner_user_id: 'partner',
+  effective_at: 'from',
+  expires_at: 'until',
+}
 const settings: Settings = { name: 'crm.csv', destination: audience, map }
-const blank: Fields = { id: 'C-1', email: '', second: '', phone: '', mobile: '', country: '', device: '', handle: '', service: '', partner: '', from: '', until: '' }
+const blank: Fields = {
+  id: 'C-1',
+  email: '',
+  second: '',
+  phone: '',
+  mobile: '',
+  country: '',
+  device: '',
+  handle: '',
+  service: '',
+  partner: '',
+  from: '',
+  until: '',
+}
 
 interface Expected {
   readonly reject?: string
@@ -29,29 +52,74 @@ const us = '+12025550143'
 const cases: readonly Case[] = [
   ['case 100: a row without any identifier is rejected', {}, R('NO_IDENTIFIER')],
   ['case 101: one bad identifier of several is left out', { email: 'jane@', second: jane }, sends([mail(jane)], 'IDENTIFIER_DROPPED')],
-  ...['null', 'NULL', 'undefined', 'N/A', 'none', '0', '-', '""'].map((email): Case => [`case 102: ${email} is no email`, { email }, R('NO_IDENTIFIER')]),
+  ...['null', 'NULL', 'undefined', 'N/A', 'none', '0', '-', '""'].map((email): Case => [
+    `case 102: ${email} is no email`,
+    { email },
+    R('NO_IDENTIFIER'),
+  ]),
   ['case 102: the digest of nothing is refused', { email: sha256('') }, R('HASH_OF_PLACEHOLDER')],
   ['case 103: blanks of every kind fall away', { email: '\u00a0\u200b Jane@Example.COM \ufeff' }, sends([mail(jane)])],
-  ...['jane.example.com', 'jane@x@example.com', 'jane@example', 'ja ne@example.com', 'jane@example.com.', 'ja..ne@example.com', `${'x'.repeat(250)}@example.com`, 'mailto:jane@example.com', 'Jane <jane@example.com>', 'jane@example.com;joe@example.com'].map(
-    (email): Case => [`case 104: ${email.slice(0, 40)} is no email`, { email }, R('EMAIL_INVALID')],
-  ),
+  ...[
+    'jane.example.com',
+    'jane@x@example.com',
+    'jane@example',
+    'ja ne@example.com',
+    'jane@example.com.',
+    'ja..ne@example.com',
+    `${'x'.repeat(250)}@example.com`,
+    'mailto:jane@example.com',
+    'Jane <jane@example.com>',
+    'jane@example.com;joe@example.com',
+  ].map((email): Case => [`case 104: ${email.slice(0, 40)} is no email`, { email }, R('EMAIL_INVALID')]),
   ['case 104: mailto: is read where allowed', { email: 'mailto:jane@example.com' }, sends([mail(jane)]), allow('wrapped_email')],
   ['case 104: a name in front is read where allowed', { email: 'Jane <jane@example.com>' }, sends([mail(jane)]), allow('wrapped_email')],
-  ['case 105: quoted local parts, tags and dots stay', { email: '"jane doe"@example.com', second: 'j.ane+shop@example.com' }, sends([mail('"jane doe"@example.com'), mail('j.ane+shop@example.com')].toSorted())],
+  [
+    'case 105: quoted local parts, tags and dots stay',
+    { email: '"jane doe"@example.com', second: 'j.ane+shop@example.com' },
+    sends([mail('"jane doe"@example.com'), mail('j.ane+shop@example.com')].toSorted()),
+  ],
   ['case 106: an international domain is hashed as written', { email: 'jane@bücher.example' }, sends([mail('jane@bücher.example')])],
-  ['case 106: an international domain is hashed in ASCII where asked for', { email: 'jane@bücher.example' }, sends([mail('jane@xn--bcher-kva.example')]), allow('idn_to_ascii')],
-  ['case 107: a Cyrillic look-alike is kept and said', { email: 'аdam@example.com' }, sends([mail('аdam@example.com')], 'EMAIL_MIXED_SCRIPT')],
+  [
+    'case 106: an international domain is hashed in ASCII where asked for',
+    { email: 'jane@bücher.example' },
+    sends([mail('jane@xn--bcher-kva.example')]),
+    allow('idn_to_ascii'),
+  ],
+  [
+    'case 107: a Cyrillic look-alike is kept and said',
+    { email: 'аdam@example.com' },
+    sends([mail('аdam@example.com')], 'EMAIL_MIXED_SCRIPT'),
+  ],
   ['case 107: a full-width @ is no email', { email: 'jane＠example.com' }, R('EMAIL_INVALID')],
-  ['case 108: composed and decomposed letters are one email', { email: 'jose\u0301@example.com', second: 'josé@example.com' }, sends([mail('josé@example.com')])],
+  [
+    'case 108: composed and decomposed letters are one email',
+    { email: 'jose\u0301@example.com', second: 'josé@example.com' },
+    sends([mail('josé@example.com')]),
+  ],
   ['case 109: a dotted capital I is lowered without a locale', { email: 'İpek@example.com' }, sends([mail('i̇pek@example.com')])],
   ['case 110: an address of a role is sent and said', { email: 'noreply@example.com' }, sends([mail('noreply@example.com')], 'EMAIL_ROLE')],
   ['case 110: a placeholder address is nobody', { email: 'test@test.com' }, R('EMAIL_INVALID')],
   ['case 112: an email among phones is rejected', { phone: jane }, R('PHONE_INVALID')],
   ['case 112: a phone among emails is rejected', { email: '+1 202 555 0143' }, R('EMAIL_INVALID')],
   ['case 113: a declared digest is passed through', { email: hex }, sends([`email ${hex}`]), hashed],
-  ...[hex.toUpperCase(), `0x${hex}`, ` ${hex} `, `'${hex}'`].map((email): Case => [`case 114: the digest spelling ${email.slice(0, 6)}… is taken`, { email }, sends([`email ${hex}`]), hashed]),
-  ...[hex.slice(0, 32), hex.slice(0, 40), hex + hex, hex.slice(1), `${hex}0`, 'z'.repeat(64)].map((email): Case => [`case 115: ${email.length} characters ${email.slice(0, 2)}… are no digest`, { email }, R('HASH_INVALID'), hashed]),
-  ['case 115: a base64 digest is read where allowed', { email: Buffer.from(hex, 'hex').toString('base64') }, sends([`email ${hex}`]), { ...hashed, ...allow('base64_hash') }],
+  ...[hex.toUpperCase(), `0x${hex}`, ` ${hex} `, `'${hex}'`].map((email): Case => [
+    `case 114: the digest spelling ${email.slice(0, 6)}… is taken`,
+    { email },
+    sends([`email ${hex}`]),
+    hashed,
+  ]),
+  ...[hex.slice(0, 32), hex.slice(0, 40), hex + hex, hex.slice(1), `${hex}0`, 'z'.repeat(64)].map((email): Case => [
+    `case 115: ${email.length} characters ${email.slice(0, 2)}… are no digest`,
+    { email },
+    R('HASH_INVALID'),
+    hashed,
+  ]),
+  [
+    'case 115: a base64 digest is read where allowed',
+    { email: Buffer.from(hex, 'hex').toString('base64') },
+    sends([`email ${hex}`]),
+    { ...hashed, ...allow('base64_hash') },
+  ],
   ['case 116: a digest in a raw column is never hashed again', { email: hex.toUpperCase() }, sends([`email ${hex}`], 'ALREADY_HASHED')],
   ['case 117: a raw value in a hashed column is refused', { email: jane }, R('HASH_EXPECTED'), hashed],
   ['case 118: the digest of test@test.com is refused', { email: sha256('test@test.com') }, R('HASH_OF_PLACEHOLDER')],
@@ -60,35 +128,95 @@ const cases: readonly Case[] = [
   ['case 120: an international prefix is E.164', { phone: '0012025550143', country: 'DE' }, sends([phone(us)])],
   ['case 120: a national number without country is refused', { phone: '202-555-0143' }, R('PHONE_COUNTRY_MISSING')],
   ['case 120: the (0) of a trunk is removed', { phone: '+44 (0) 20 7946 0018' }, sends([phone('+442079460018')])],
-  ...['+1 202 CALL-NOW', '+1555', '+11111111111', '1.41556E+10'].map((number): Case => [`case 120: ${number} is no phone number`, { phone: number }, R('PHONE_INVALID')]),
+  ...['+1 202 CALL-NOW', '+1555', '+11111111111', '1.41556E+10'].map((number): Case => [
+    `case 120: ${number} is no phone number`,
+    { phone: number },
+    R('PHONE_INVALID'),
+  ]),
   ['case 121: a phone number is hashed with its plus', { phone: us }, sends([phone(us)])],
   ['case 122: Arabic digits are digits of a phone', { phone: '+١٢٠٢٥٥٥٠١٤٣' }, sends([phone(us)])],
-  ['case 123: a device id is hashed in lower case', { device: 'AEBE52E7-03EE-455A-B3C4-E57283966239' }, sends([`device_id ${sha256('aebe52e7-03ee-455a-b3c4-e57283966239')}`])],
+  [
+    'case 123: a device id is hashed in lower case',
+    { device: 'AEBE52E7-03EE-455A-B3C4-E57283966239' },
+    sends([`device_id ${sha256('aebe52e7-03ee-455a-b3c4-e57283966239')}`]),
+  ],
   ['case 123: an Android id is taken', { device: '9774d56d682e549c' }, sends([`device_id ${sha256('9774d56d682e549c')}`])],
   ['case 123: a device id without dashes is refused', { device: 'aebe52e703ee455ab3c4e57283966239' }, R('DEVICE_ID_INVALID')],
   ['case 123: a device id of zeros is refused', { device: '00000000-0000-0000-0000-000000000000' }, R('DEVICE_ID_INVALID')],
   ['case 124: a handle loses its @ and capitals', { handle: '@Jack ' }, sends([`handle ${sha256('jack')}`])],
-  ...['https://social.example.com/jack', 'x'.repeat(16), 'ja🙂ck'].map((handle): Case => [`case 124: ${handle} is no handle`, { handle }, R('HANDLE_INVALID')]),
+  ...['https://social.example.com/jack', 'x'.repeat(16), 'ja🙂ck'].map((handle): Case => [
+    `case 124: ${handle} is no handle`,
+    { handle },
+    R('HANDLE_INVALID'),
+  ]),
   ['case 125: the zeros of a service id stay', { service: '0012345678901234567' }, sends([`service_id ${sha256('0012345678901234567')}`])],
   ...['1e18', '12.0', 'u17'].map((service): Case => [`case 125: ${service} is no service id`, { service }, R('SERVICE_ID_INVALID')]),
-  ...[jane, '+1 202 555 0143'].map((partner): Case => [`case 126: a partner id like ${partner.slice(0, 4)}… would be sent as it is and is refused`, { partner }, R('PARTNER_ID_PERSONAL')]),
-  ['case 127: more than fifty identifiers reject the row', { email: Array.from({ length: 51 }, (_, i) => `p${i}@example.com`).join(';') }, R('TOO_MANY_IDENTIFIERS'), allow('split_lists')],
+  ...[jane, '+1 202 555 0143'].map((partner): Case => [
+    `case 126: a partner id like ${partner.slice(0, 4)}… would be sent as it is and is refused`,
+    { partner },
+    R('PARTNER_ID_PERSONAL'),
+  ]),
+  [
+    'case 127: more than fifty identifiers reject the row',
+    { email: Array.from({ length: 51 }, (_, i) => `p${i}@example.com`).join(';') },
+    R('TOO_MANY_IDENTIFIERS'),
+    allow('split_lists'),
+  ],
   ['case 128: an end before the start rejects the row', { email: jane, from: '2026-02-01', until: '2026-01-01' }, R('TIMES_CONTRADICT')],
   ['case 128: an end without zone rejects the row', { email: jane, until: '2026-02-01T10:00' }, R('EXPIRES_AT_INVALID')],
   ['case 128: a start without zone is left out', { email: jane, from: '2026-02-01T10:00' }, sends([mail(jane)], 'EFFECTIVE_AT_DROPPED')],
-  ...['no', '', '0', 'false '].map((ok): Case => [`case 131: consent ${JSON.stringify(ok)} is none`, { email: jane, ok }, { wanted: false }, { consent: { column: 'ok', values: ['yes', '1', 'true'] } }]),
-  ['case 131: consent YES is given', { email: jane, ok: ' YES ' }, { wanted: true }, { consent: { column: 'ok', values: ['yes', '1', 'true'] } }],
+  ...['no', '', '0', 'false '].map((ok): Case => [
+    `case 131: consent ${JSON.stringify(ok)} is none`,
+    { email: jane, ok },
+    { wanted: false },
+    { consent: { column: 'ok', values: ['yes', '1', 'true'] } },
+  ]),
+  [
+    'case 131: consent YES is given',
+    { email: jane, ok: ' YES ' },
+    { wanted: true },
+    { consent: { column: 'ok', values: ['yes', '1', 'true'] } },
+  ],
   ['case 132: an age of twelve is never sent', { email: jane, age: '12' }, { wanted: false }],
   ['case 132: a birth date of this decade is never sent', { email: jane, date_of_birth: '2024-05-01' }, { wanted: false }],
   ['case 132: an adult is sent', { email: jane, age: '31', date_of_birth: '01.05.1990' }, { wanted: true }],
-  ['case 133: one of two consents missing is no consent', { email: jane, ads: 'yes', transfer: 'no' }, { wanted: false }, { consent: [{ column: 'ads', values: ['yes'] }, { column: 'transfer', values: ['yes'] }] }],
-  ['case 133: all consents given are consent', { email: jane, ads: 'yes', transfer: 'yes' }, { wanted: true }, { consent: [{ column: 'ads', values: ['yes'] }, { column: 'transfer', values: ['yes'] }] }],
+  [
+    'case 133: one of two consents missing is no consent',
+    { email: jane, ads: 'yes', transfer: 'no' },
+    { wanted: false },
+    {
+      consent: [
+        { column: 'ads', values: ['yes'] },
+        { column: 'transfer', values: ['yes'] },
+      ],
+    },
+  ],
+  [
+    'case 133: all consents given are consent',
+    { email: jane, ads: 'yes', transfer: 'yes' },
+    { wanted: true },
+    {
+      consent: [
+        { column: 'ads', values: ['yes'] },
+        { column: 'transfer', values: ['yes'] },
+      ],
+    },
+  ],
   ['case 191: two addresses in a cell are none', { email: 'jane@example.com ::: joe@example.com' }, R('EMAIL_INVALID')],
-  ['case 191: two addresses in a cell are split where allowed', { email: 'jane@example.com ::: joe@example.com' }, sends([mail(jane), mail('joe@example.com')].toSorted()), allow('split_lists')],
+  [
+    'case 191: two addresses in a cell are split where allowed',
+    { email: 'jane@example.com ::: joe@example.com' },
+    sends([mail(jane), mail('joe@example.com')].toSorted()),
+    allow('split_lists'),
+  ],
   ['case 193: an apostrophe before a phone falls away', { phone: "'+12025550143" }, sends([phone(us)])],
   ['case 193: a prefix p: before a phone falls away', { phone: 'p:+12025550143' }, sends([phone(us)])],
   ['case 194: where the phone is empty the mobile is read', { mobile: us }, sends([phone(us)])],
-  ['case 195: international digits without plus are left out', { email: jane, phone: '12025550143' }, sends([mail(jane)], 'IDENTIFIER_DROPPED')],
+  [
+    'case 195: international digits without plus are left out',
+    { email: jane, phone: '12025550143' },
+    sends([mail(jane)], 'IDENTIFIER_DROPPED'),
+  ],
   ['case 195: they are read with a country', { phone: '12025550143', country: 'US' }, sends([phone(us)])],
   ['case 196: hard hyphens, dots and blanks in a phone fall away', { phone: '+1\u2011202.555\u00a00143' }, sends([phone(us)])],
   ['case 197: a plus alone is no phone', { phone: '+', email: jane }, sends([mail(jane)])],
@@ -107,8 +235,17 @@ const cases: readonly Case[] = [
   ['case 218: @Jack is jack', { handle: '@Jack' }, sends(['handle 31611159e7e6ff7843ea4627745e89225fc866621cfcfdbd40871af4413747cc'])],
   ['case 219: the digest of a digest is never made', { email: hex }, sends([`email ${hex}`])],
   ['case 219: a value without @ is no digest', { email: 'janeexample' }, R('EMAIL_INVALID')],
-  ['case 220: a comma list is trimmed where it is split', { email: 'jane@example.com , joe@example.com' }, sends([mail(jane), mail('joe@example.com')].toSorted()), allow('split_lists')],
-  ['case 222: a letter that lowers to two is brought to one form', { email: '\u0386\u0345x@example.com' }, sends([mail('\u0386\u0345x@example.com'.normalize('NFC').toLowerCase().normalize('NFC'))])],
+  [
+    'case 220: a comma list is trimmed where it is split',
+    { email: 'jane@example.com , joe@example.com' },
+    sends([mail(jane), mail('joe@example.com')].toSorted()),
+    allow('split_lists'),
+  ],
+  [
+    'case 222: a letter that lowers to two is brought to one form',
+    { email: '\u0386\u0345x@example.com' },
+    sends([mail('\u0386\u0345x@example.com'.normalize('NFC').toLowerCase().normalize('NFC'))]),
+  ],
 ]
 
 describe('rows of people (sections 6, 8.2 and 8.3)', () => {
@@ -124,23 +261,46 @@ describe('rows of people (sections 6, 8.2 and 8.3)', () => {
   })
 })
 
-const crm = (rows: readonly Fields[], more: Settings = {}) => through(csvOf(rows), { name: 'crm.csv', destination: audience, map: { key: 'id', email: 'email' }, ...more })
-const people = (count: number, change: (index: number) => Fields = () => ({})) => Array.from({ length: count }, (_, i): Fields => ({ id: `C-${i}`, email: `p${i}@example.com`, ...change(i) }))
+const crm = (rows: readonly Fields[], more: Settings = {}) =>
+  through(csvOf(rows), { name: 'crm.csv', destination: audience, map: { key: 'id', email: 'email' }, ...more })
+const people = (count: number, change: (index: number) => Fields = () => ({})) =>
+  Array.from({ length: count }, (_, i): Fields => ({ id: `C-${i}`, email: `p${i}@example.com`, ...change(i) }))
 
 describe('whole exports', () => {
   test('case 110: role addresses on more than one row in a hundred are told for the file', async () => {
-    expect((await crm(people(200, (i) => (i < 3 ? { email: `info@shop${i}.example.com` } : {})))).notes.map(({ code }) => code)).toEqual(['EMAIL_ROLE_SHARE'])
+    expect((await crm(people(200, (i) => (i < 3 ? { email: `info@shop${i}.example.com` } : {})))).notes.map(({ code }) => code)).toEqual([
+      'EMAIL_ROLE_SHARE',
+    ])
     expect((await crm(people(200, (i) => (i < 2 ? { email: `info@shop${i}.example.com` } : {})))).notes).toEqual([])
   })
   test('case 111: one email on more than fifty rows is told', async () => {
-    expect((await crm(people(400, (i) => (i < 60 ? { email: 'family@example.com' } : {})))).notes.map(({ code }) => code)).toEqual(['IDENTIFIER_REPEATED'])
+    expect((await crm(people(400, (i) => (i < 60 ? { email: 'family@example.com' } : {})))).notes.map(({ code }) => code)).toEqual([
+      'IDENTIFIER_REPEATED',
+    ])
   })
   test('case 112: emails in more than a twentieth of the phones refuse the file', async () => {
     const mapped = { map: { key: 'id', phone_number: 'phone', email: 'email' } }
-    expect((await crm(people(100, (i) => ({ phone: i < 6 ? `p${i}@example.com` : '+12025550143' })), mapped)).refused).toBe('FILE_MAPPING')
-    expect((await crm(people(100, (i) => ({ phone: i < 5 ? `p${i}@example.com` : '+12025550143' })), mapped)).refused).toBeUndefined()
+    expect(
+      (
+        await crm(
+          people(100, (i) => ({ phone: i < 6 ? `p${i}@example.com` : '+12025550143' })),
+          mapped,
+        )
+      ).refused,
+    ).toBe('FILE_MAPPING')
+    expect(
+      (
+        await crm(
+          people(100, (i) => ({ phone: i < 5 ? `p${i}@example.com` : '+12025550143' })),
+          mapped,
+        )
+      ).refused,
+    ).toBeUndefined()
   })
-  test.for(['case 119: one digest on more than 30 % of the rows is told', 'case 221: a file whose digest stands in every row is told'] as const)('%s', async (name) => {
+  test.for([
+    'case 119: one digest on more than 30 % of the rows is told',
+    'case 221: a file whose digest stands in every row is told',
+  ] as const)('%s', async (name) => {
     const digest = sha256('the whole file')
     const { notes } = await crm(people(120, (i) => (name.includes('every') || i < 40 ? { email: digest } : {})))
     expect(notes.map(({ code }) => code)).toContain('IDENTIFIER_SHARE')
@@ -150,34 +310,55 @@ describe('whole exports', () => {
   })
   test.for([
     ['case 134: card numbers in a column that is not read are told by the column', 'card', '4111 1111 1111 1111', 'card numbers'],
-    ['case 134: bank accounts in a column that is not read are told by the column', 'account', 'DE89 3704 0044 0532 0130 00', 'bank account numbers'],
+    [
+      'case 134: bank accounts in a column that is not read are told by the column',
+      'account',
+      'DE89 3704 0044 0532 0130 00',
+      'bank account numbers',
+    ],
   ] as const)('%s', async ([, column, value, what]) => {
     const { notes, members } = await crm(people(3, () => ({ [column]: value })))
     expect(members).toHaveLength(3)
-    expect(notes).toEqual([{ code: 'PERSONAL_COLUMN', field: column, message: `the column "${column}" holds what looks like ${what}`, count: 1, lines: [] }])
+    expect(notes).toEqual([
+      { code: 'PERSONAL_COLUMN', field: column, message: `the column "${column}" holds what looks like ${what}`, count: 1, lines: [] },
+    ])
     expect(JSON.stringify(notes)).not.toContain(value)
   })
-  test('case 190: a colleague\'s address beside the contact\'s is not read', async () => {
+  test("case 190: a colleague's address beside the contact's is not read", async () => {
     const { members } = await crm(people(1, () => ({ 'Contact owner email': 'rep@example.com' })))
     expect(members[0]?.identifiers).toEqual([mail('p0@example.com')])
   })
   test('case 192: repeated headers are refused, by position they are read', async () => {
     const text = 'id,email,email,email\nC-1,a@example.com,b@example.com,\n'
-    expect((await through(text, { name: 'crm.csv', destination: audience, map: { key: 'id', email: 'email' } })).refused).toBe('FILE_DUPLICATE_COLUMN')
+    expect((await through(text, { name: 'crm.csv', destination: audience, map: { key: 'id', email: 'email' } })).refused).toBe(
+      'FILE_DUPLICATE_COLUMN',
+    )
     const source = { csv: { header_row: 1, columns: ['id', 'email_1', 'email_2', 'email_3'] } }
-    const { members } = await through(text, { name: 'crm.csv', destination: audience, source, map: { key: 'id', email: ['email_1', 'email_2', 'email_3'] } })
+    const { members } = await through(text, {
+      name: 'crm.csv',
+      destination: audience,
+      source,
+      map: { key: 'id', email: ['email_1', 'email_2', 'email_3'] },
+    })
     expect(members[0]?.identifiers).toEqual([mail('a@example.com'), mail('b@example.com')].toSorted())
   })
   test('case 200: a user name is never a handle, and alone refuses the file', async () => {
     expect((await through('id,username\nC-1,jack\n', { name: 'crm.csv', destination: audience })).refused).toBe('FILE_COLUMN_MISSING')
   })
   test('case 201: people who unsubscribed are not wanted where the column is mapped', async () => {
-    const { members, codes } = await crm(people(2, (i) => ({ Unsubscribed: i === 0 ? 'true' : 'false' })), { consent: { column: 'Unsubscribed', values: ['false'] } })
+    const { members, codes } = await crm(
+      people(2, (i) => ({ Unsubscribed: i === 0 ? 'true' : 'false' })),
+      { consent: { column: 'Unsubscribed', values: ['false'] } },
+    )
     expect(members.map(({ wanted }) => wanted)).toEqual([false, true])
     expect(codes).not.toContain('CONSENT_UNMAPPED')
   })
   test('case 203: UTF-16 with mark and no final line end', async () => {
-    const { members } = await through(Buffer.from(`\ufeff${csvOf(people(2)).trimEnd()}`, 'utf16le'), { name: 'crm.csv', destination: audience, map: { key: 'id', email: 'email' } })
+    const { members } = await through(Buffer.from(`\ufeff${csvOf(people(2)).trimEnd()}`, 'utf16le'), {
+      name: 'crm.csv',
+      destination: audience,
+      map: { key: 'id', email: 'email' },
+    })
     expect(members).toHaveLength(2)
   })
   test('case 208: addresses of machines and coordinates stay behind', async () => {
@@ -191,8 +372,15 @@ describe('whole exports', () => {
     expect((await crm(rows, { map: { key: 'Kundennummer', email: 'E-Mail-Adresse' } })).members[0]?.identifiers).toEqual([mail(jane)])
   })
   test('case 206: digests without header are read where the column is named', async () => {
-    const text = people(3).map((_, i) => `${sha256(`p${i}@example.com`)}\n`).join('')
-    const { members } = await through(text, { name: 'crm.csv', destination: audience, source: { csv: { columns: ['email'] } }, map: { key: 'email', email: { column: 'email', hashed: true } } })
+    const text = people(3)
+      .map((_, i) => `${sha256(`p${i}@example.com`)}\n`)
+      .join('')
+    const { members } = await through(text, {
+      name: 'crm.csv',
+      destination: audience,
+      source: { csv: { columns: ['email'] } },
+      map: { key: 'email', email: { column: 'email', hashed: true } },
+    })
     expect(members.map(({ identifiers }) => identifiers[0])).toEqual(people(3).map((_, i) => mail(`p${i}@example.com`)))
   })
 })

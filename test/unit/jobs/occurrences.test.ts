@@ -5,7 +5,8 @@ const berlin = 'Europe/Berlin'
 const newYork = 'America/New_York'
 /** Local spring and autumn changes of 2026: Berlin 29 March and 25 October, New York 8 March and 1 November. */
 const iso = (dates: readonly Date[]) => dates.map((date) => date.toISOString().slice(0, 16))
-const due = (cron: string, timezone: string, from: string, to: string) => iso(dueOccurrences({ cron, timezone }, new Date(from), new Date(to)))
+const due = (cron: string, timezone: string, from: string, to: string) =>
+  iso(dueOccurrences({ cron, timezone }, new Date(from), new Date(to)))
 
 describe('an hour that does not exist', () => {
   test.for([
@@ -17,7 +18,9 @@ describe('an hour that does not exist', () => {
   })
 
   test('hourly schedules go on without a hole and without a repeat', () => {
-    expect(due('0 * * * *', berlin, '2026-03-28T23:30:00Z', '2026-03-29T04:30:00Z')).toEqual([0, 1, 2, 3, 4].map((hour) => `2026-03-29T0${hour}:00`))
+    expect(due('0 * * * *', berlin, '2026-03-28T23:30:00Z', '2026-03-29T04:30:00Z')).toEqual(
+      [0, 1, 2, 3, 4].map((hour) => `2026-03-29T0${hour}:00`),
+    )
   })
 })
 
@@ -43,12 +46,19 @@ describe('an hour that exists twice', () => {
 
 describe('what is due', () => {
   test('is everything after the last decided tick, up to now and with it', () => {
-    expect(due('*/15 * * * *', 'UTC', '2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z')).toEqual(['2026-01-01T00:15', '2026-01-01T00:30', '2026-01-01T00:45', '2026-01-01T01:00'])
+    expect(due('*/15 * * * *', 'UTC', '2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z')).toEqual([
+      '2026-01-01T00:15',
+      '2026-01-01T00:30',
+      '2026-01-01T00:45',
+      '2026-01-01T01:00',
+    ])
     expect(due('*/15 * * * *', 'UTC', '2026-01-01T01:00:00Z', '2026-01-01T01:14:59Z')).toEqual([])
   })
 
   test('six fields count seconds', () => {
-    expect(dueOccurrences({ cron: '*/5 * * * * *', timezone: 'UTC' }, new Date('2026-01-01T00:00:00Z'), new Date('2026-01-01T00:00:20Z')).length).toBe(4)
+    expect(
+      dueOccurrences({ cron: '*/5 * * * * *', timezone: 'UTC' }, new Date('2026-01-01T00:00:00Z'), new Date('2026-01-01T00:00:20Z')).length,
+    ).toBe(4)
   })
 
   test('after months of seconds only the newest are listed, and quickly', () => {
@@ -63,7 +73,9 @@ describe('what is due', () => {
   })
 
   test('29 February comes every four years, and 30 February never', () => {
-    expect(nextOccurrence({ cron: '0 2 29 2 *', timezone: 'UTC' }, new Date('2026-01-01T00:00:00Z'))?.toISOString()).toBe('2028-02-29T02:00:00.000Z')
+    expect(nextOccurrence({ cron: '0 2 29 2 *', timezone: 'UTC' }, new Date('2026-01-01T00:00:00Z'))?.toISOString()).toBe(
+      '2028-02-29T02:00:00.000Z',
+    )
     expect(nextOccurrence({ cron: '0 2 30 2 *', timezone: 'UTC' }, new Date('2026-01-01T00:00:00Z'))).toBeUndefined()
   })
 })

@@ -23,7 +23,9 @@ async function problemsOf(name: string, text: string): Promise<string[]> {
 }
 
 test('the example of the catalog fills in every default', async () => {
-  await write('shop.yaml', `
+  await write(
+    'shop.yaml',
+    `
 schedule: "*/30 * * * *"
 timezone: Europe/Berlin
 overlap: skip
@@ -42,11 +44,20 @@ destination:
   missing: delete
 guards:
   max_delete_count: 5
-`)
+`,
+  )
   expect(await loadPipeline(directory, 'shop')).toMatchObject({
     name: 'shop',
     schedule: { cron: '*/30 * * * *', timezone: 'Europe/Berlin', overlap: 'skip' },
-    sources: [{ uri: 'https://shop.example/feed.xml.gz', format: 'auto', complete: { kind: 'trailer', pattern: '#rows={n}' }, csv: { delimiter: 'auto', quote: '"', headerRow: 'auto' }, allowPrivate: false }],
+    sources: [
+      {
+        uri: 'https://shop.example/feed.xml.gz',
+        format: 'auto',
+        complete: { kind: 'trailer', pattern: '#rows={n}' },
+        csv: { delimiter: 'auto', quote: '"', headerRow: 'auto' },
+        allowPrivate: false,
+      },
+    ],
     map: { id: { columns: ['id'], transforms: [] } },
     destination: { kind: 'catalog', catalogId: '1234', missing: 'delete' },
     guards: { minRows: 1, maxDeleteCount: 5, maxDeletePercent: 10, maxRejectPercent: 50 },
@@ -55,7 +66,9 @@ guards:
 })
 
 test('the examples of audience and do-not-reach list are read as they stand', async () => {
-  await write('crm.yaml', `
+  await write(
+    'crm.yaml',
+    `
 source: { url: exports/crm.csv }
 map:
   key: customer_id
@@ -63,19 +76,44 @@ map:
   phone_number: { column: phone, default_country: country }
 consent: { column: marketing_ok, values: ["yes", true, 1] }
 destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth, expires_in: 20 days }
-`)
-  await write('stop.json', JSON.stringify({ source: { url: 'optouts.csv' }, map: { email: 'email', remove: { column: 'status', values: ['resubscribed'] } }, destination: { kind: 'do-not-reach', account_id: '18ce54d4x5t', list_id: '2dnr' } }))
+`,
+  )
+  await write(
+    'stop.json',
+    JSON.stringify({
+      source: { url: 'optouts.csv' },
+      map: { email: 'email', remove: { column: 'status', values: ['resubscribed'] } },
+      destination: { kind: 'do-not-reach', account_id: '18ce54d4x5t', list_id: '2dnr' },
+    }),
+  )
   const { pipelines, errors } = await loadPipelines(directory)
   expect(errors).toEqual([])
   expect(pipelines).toMatchObject([
-    { name: 'crm', map: { email: { columns: ['email', 'second_email'] }, phone_number: { columns: ['phone'], defaultCountry: 'country' } }, consent: { column: 'marketing_ok', values: ['yes', 'true', '1'] }, destination: { expiresIn: { ms: 20 * 86_400_000 }, renewBefore: { ms: 10 * 86_400_000 }, usersPerOperation: 1, suppress: 'do-not-reach' } },
-    { name: 'stop', remove: { column: 'status', values: ['resubscribed'] }, destination: { kind: 'do-not-reach', listId: '2dnr', expiresIn: { months: 13 } } },
+    {
+      name: 'crm',
+      map: { email: { columns: ['email', 'second_email'] }, phone_number: { columns: ['phone'], defaultCountry: 'country' } },
+      consent: { column: 'marketing_ok', values: ['yes', 'true', '1'] },
+      destination: {
+        expiresIn: { ms: 20 * 86_400_000 },
+        renewBefore: { ms: 10 * 86_400_000 },
+        usersPerOperation: 1,
+        suppress: 'do-not-reach',
+      },
+    },
+    {
+      name: 'stop',
+      remove: { column: 'status', values: ['resubscribed'] },
+      destination: { kind: 'do-not-reach', listId: '2dnr', expiresIn: { months: 13 } },
+    },
   ])
 })
 
 describe('problems', () => {
   test('all of a file are told at once, each at its line, with the nearest name', async () => {
-    expect(await problemsOf('bad.yaml', `schedul: "* * * * *"
+    expect(
+      await problemsOf(
+        'bad.yaml',
+        `schedul: "* * * * *"
 schedule: "* * *"
 timezone: Mars/Base
 source:
@@ -90,30 +128,46 @@ destination:
   audience_id: b
   expires_in: soon
 guards: { min_rows: -1 }
-`)).toEqual(expect.arrayContaining([
-      'bad.yaml:1 schedul: unknown key "schedul"; did you mean "schedule"?',
-      expect.stringMatching(/^bad.yaml:2 schedule: is no cron expression/),
-      expect.stringMatching(/^bad.yaml:3 timezone: is no IANA/),
-      expect.stringMatching(/^bad.yaml:5 source.url: must be a path, or one of/),
-      'bad.yaml:6 source.fromat: unknown key "fromat"; did you mean "format"?',
-      'bad.yaml:8 map.emial: unknown field "emial"; did you mean "email"?',
-      expect.stringMatching(/^bad.yaml:9 map.phone_number.*: unknown transform "replac"; did you mean "replace"\?/),
-      expect.stringMatching(/^bad.yaml:14 destination.expires_in: "soon" is no duration/),
-      'bad.yaml:15 guards.min_rows: must be 0 or more',
-      expect.stringMatching(/^bad.yaml:\d+ map: needs key/),
-    ]))
+`,
+      ),
+    ).toEqual(
+      expect.arrayContaining([
+        'bad.yaml:1 schedul: unknown key "schedul"; did you mean "schedule"?',
+        expect.stringMatching(/^bad.yaml:2 schedule: is no cron expression/),
+        expect.stringMatching(/^bad.yaml:3 timezone: is no IANA/),
+        expect.stringMatching(/^bad.yaml:5 source.url: must be a path, or one of/),
+        'bad.yaml:6 source.fromat: unknown key "fromat"; did you mean "format"?',
+        'bad.yaml:8 map.emial: unknown field "emial"; did you mean "email"?',
+        expect.stringMatching(/^bad.yaml:9 map.phone_number.*: unknown transform "replac"; did you mean "replace"\?/),
+        expect.stringMatching(/^bad.yaml:14 destination.expires_in: "soon" is no duration/),
+        'bad.yaml:15 guards.min_rows: must be 0 or more',
+        expect.stringMatching(/^bad.yaml:\d+ map: needs key/),
+      ]),
+    )
   })
 
   test.for([
     ['no kind', 'source: x\ndestination: { kind: katalog }\n', 'destination.kind: needs a kind'],
     ['no source', 'destination: { kind: catalog, catalog_id: "1" }\n', 'source: is missing'],
     ['an id that YAML made a float', 'source: x\ndestination: { kind: catalog, catalog_id: 1e5x }\n', undefined],
-    ['an id with a fraction', 'source: x\ndestination: { kind: catalog, catalog_id: 1.5 }\n', 'destination.catalog_id: must be an id; write it in quotes'],
+    [
+      'an id with a fraction',
+      'source: x\ndestination: { kind: catalog, catalog_id: 1.5 }\n',
+      'destination.catalog_id: must be an id; write it in quotes',
+    ],
     ['a repeated key', 'source: x\nsource: y\n', 'Map keys must be unique'],
     ['broken YAML', 'source: [\n', 'Flow sequence'],
     ['a prototype key', `__proto__: { a: 1 }\n${catalog('1')}`, '__proto__'],
-    ['a reference to the environment', 'source: "https://x.example/${TOKEN}"\ndestination: { kind: catalog, catalog_id: "1" }\n', 'references ${…}'],
-    ['a query without postgres', 'source: { url: a.csv, query: select 1 }\ndestination: { kind: catalog, catalog_id: "1" }\n', 'source.query: belongs to postgres'],
+    [
+      'a reference to the environment',
+      'source: "https://x.example/${TOKEN}"\ndestination: { kind: catalog, catalog_id: "1" }\n',
+      'references ${…}',
+    ],
+    [
+      'a query without postgres',
+      'source: { url: a.csv, query: select 1 }\ndestination: { kind: catalog, catalog_id: "1" }\n',
+      'source.query: belongs to postgres',
+    ],
     ['an unknown preset', `preset: shopfy\n${catalog('1')}`, 'did you mean "shopify"'],
     ['an unknown currency', `options: { default_currency: XYZ }\n${catalog('1')}`, 'no active ISO 4217'],
     ['a list for a pipeline', '- a\n', 'must be an object'],
@@ -158,14 +212,17 @@ test('names and globs pick pipelines, an unknown one is answered with the neares
 
 test('a TypeScript pipeline anywhere on disk imports from sluice, under plain Node', async () => {
   await mkdir(path.join(directory, 'far'))
-  await writeFile(path.join(directory, 'far', 'typed.ts'), `import { definePipeline } from 'sluice'
+  await writeFile(
+    path.join(directory, 'far', 'typed.ts'),
+    `import { definePipeline } from 'sluice'
 const country: string = 'DE'
 export default definePipeline({
   source: { url: 'crm.csv' },
   map: { key: 'id', email: (row) => String(row['mail']).trim(), phone_number: { column: 'phone', default_country: country } },
   destination: { kind: 'audience', account_id: 'a', audience_id: 'b' },
 })
-`)
+`,
+  )
   const loader = new URL('../../../src/pipeline/load.ts', import.meta.url).href
   const mapper = new URL('../../../src/records/createMapper.ts', import.meta.url).href
   const script = `

@@ -8,7 +8,14 @@ import type { MemberRecord } from '../../../src/records/record.ts'
 import { resolvePipeline } from '../../../src/pipeline/resolve.ts'
 
 const destination = { kind: 'audience', account_id: '18ce54d4x5t', audience_id: '1nmth' }
-const map = { key: 'id', email: ['email', 'second'], phone_number: { column: 'phone', default_country: 'country' }, partner_user_id: 'loyalty', expires_at: 'until', effective_at: 'from' }
+const map = {
+  key: 'id',
+  email: ['email', 'second'],
+  phone_number: { column: 'phone', default_country: 'country' },
+  partner_user_id: 'loyalty',
+  expires_at: 'until',
+  effective_at: 'from',
+}
 
 function mapperOf(definition: object) {
   const { pipeline, problems } = resolvePipeline({ source: 'crm.csv', destination, ...definition }, 'crm', 'crm.yaml')
@@ -22,14 +29,30 @@ function mapped(fields: Readonly<Record<string, string>>, definition: object = {
   const row = { line: 3, columns, cells: columns.map((column) => fields[column] ?? '') }
   mapper.start(columns)
   const { record, reject, warnings } = mapper.map(row)
-  return { record: record as MemberRecord | undefined, reject, code: reject?.code, codes: warnings.map(({ code }) => code), mask: mapper.mask(row) }
+  return {
+    record: record as MemberRecord | undefined,
+    reject,
+    code: reject?.code,
+    codes: warnings.map(({ code }) => code),
+    mask: mapper.mask(row),
+  }
 }
 
 const digest = (text: string) => hash('sha256', text)
-const held = (record: MemberRecord | undefined) => record?.identifiers.map((packed) => `${packed[0]} ${packed[0] === 6 ? packed.subarray(1).toString() : packed.subarray(1).toString('hex')}`)
+const held = (record: MemberRecord | undefined) =>
+  record?.identifiers.map(
+    (packed) => `${packed[0]} ${packed[0] === 6 ? packed.subarray(1).toString() : packed.subarray(1).toString('hex')}`,
+  )
 
 test('a row becomes its packed identifiers, sorted and without repeats, under the hash of its key', () => {
-  const { record, codes } = mapped({ id: 'C1', email: ' Foo@Example.COM ', second: 'foo@example.com', phone: '(202) 555-0143', country: 'us', loyalty: 'L-1' })
+  const { record, codes } = mapped({
+    id: 'C1',
+    email: ' Foo@Example.COM ',
+    second: 'foo@example.com',
+    phone: '(202) 555-0143',
+    country: 'us',
+    loyalty: 'L-1',
+  })
   expect(record?.key).toEqual(Buffer.from(digest('C1'), 'hex').subarray(0, 16))
   expect(held(record)).toEqual([`1 ${digest('foo@example.com')}`, `5 ${digest('+12025550143')}`, '6 L-1'])
   expect(codes).toEqual([])
@@ -44,16 +67,28 @@ test('spellings of one email are one key where the email is the key', () => {
 
 describe('rows that are refused', () => {
   test.for<[row: number, fields: Readonly<Record<string, string>>, code: string]>([
-    [100, { id: '1' }, 'NO_IDENTIFIER'], [102, { id: '1', email: 'N/A', phone: '-' }, 'NO_IDENTIFIER'], [197, { id: '1', phone: '+' }, 'NO_IDENTIFIER'], [197, { id: '1', phone: '+49' }, 'NO_IDENTIFIER'],
-    [104, { id: '1', email: 'jane.example.com' }, 'EMAIL_INVALID'], [112, { id: '1', phone: 'jane@example.com' }, 'PHONE_INVALID'], [120, { id: '1', phone: '202-555-0143' }, 'PHONE_COUNTRY_MISSING'],
-    [126, { id: '1', loyalty: 'jane@example.com' }, 'PARTNER_ID_PERSONAL'], [118, { id: '1', email: digest('') }, 'HASH_OF_PLACEHOLDER'], [118, { id: '1', email: digest('test@test.com') }, 'HASH_OF_PLACEHOLDER'], [118, { id: '1', email: digest('null').toUpperCase() }, 'HASH_OF_PLACEHOLDER'],
-    [115, { id: '1', email: 'd'.repeat(32) }, 'EMAIL_INVALID'], [128, { id: '1', email: 'a@b.example', from: '2026-02-01', until: '2026-01-01' }, 'TIMES_CONTRADICT'], [128, { id: '1', email: 'a@b.example', until: '2026-02-01T10:00' }, 'EXPIRES_AT_INVALID'],
+    [100, { id: '1' }, 'NO_IDENTIFIER'],
+    [102, { id: '1', email: 'N/A', phone: '-' }, 'NO_IDENTIFIER'],
+    [197, { id: '1', phone: '+' }, 'NO_IDENTIFIER'],
+    [197, { id: '1', phone: '+49' }, 'NO_IDENTIFIER'],
+    [104, { id: '1', email: 'jane.example.com' }, 'EMAIL_INVALID'],
+    [112, { id: '1', phone: 'jane@example.com' }, 'PHONE_INVALID'],
+    [120, { id: '1', phone: '202-555-0143' }, 'PHONE_COUNTRY_MISSING'],
+    [126, { id: '1', loyalty: 'jane@example.com' }, 'PARTNER_ID_PERSONAL'],
+    [118, { id: '1', email: digest('') }, 'HASH_OF_PLACEHOLDER'],
+    [118, { id: '1', email: digest('test@test.com') }, 'HASH_OF_PLACEHOLDER'],
+    [118, { id: '1', email: digest('null').toUpperCase() }, 'HASH_OF_PLACEHOLDER'],
+    [115, { id: '1', email: 'd'.repeat(32) }, 'EMAIL_INVALID'],
+    [128, { id: '1', email: 'a@b.example', from: '2026-02-01', until: '2026-01-01' }, 'TIMES_CONTRADICT'],
+    [128, { id: '1', email: 'a@b.example', until: '2026-02-01T10:00' }, 'EXPIRES_AT_INVALID'],
     [56, { email: 'a@b.example' }, 'KEY_MISSING'],
   ])('row %i: %j is %s', ([, fields, code]) => expect(mapped(fields).code).toBe(code))
 
   test('more than fifty identifiers', () => {
     const list = Array.from({ length: 51 }, (_, i) => `p${i}@example.com`).join(',')
-    expect(mapped({ id: '1', email: list }, { map: { key: 'id', email: { column: 'email', transform: { split: ',' } } } }).code).toBe('TOO_MANY_IDENTIFIERS')
+    expect(mapped({ id: '1', email: list }, { map: { key: 'id', email: { column: 'email', transform: { split: ',' } } } }).code).toBe(
+      'TOO_MANY_IDENTIFIERS',
+    )
   })
 })
 
@@ -74,9 +109,12 @@ describe('hashed input', () => {
     expect(held(raw.record)).toEqual([`1 ${hex}`])
     expect(raw.codes).toEqual(['ALREADY_HASHED'])
   })
-  test.for([hex.toUpperCase(), `0x${hex}`, ` ${hex} `, `"${hex}"`, `${hex.slice(0, 32)} ${hex.slice(32)}`])('the spelling %s is taken', (email) => {
-    expect(held(mapped({ id: '1', email }, hashed).record)).toEqual([`1 ${hex}`])
-  })
+  test.for([hex.toUpperCase(), `0x${hex}`, ` ${hex} `, `"${hex}"`, `${hex.slice(0, 32)} ${hex.slice(32)}`])(
+    'the spelling %s is taken',
+    (email) => {
+      expect(held(mapped({ id: '1', email }, hashed).record)).toEqual([`1 ${hex}`])
+    },
+  )
   test('base64 only where allowed', () => {
     const email = Buffer.from(hex, 'hex').toString('base64')
     expect(mapped({ id: '1', email }, hashed).code).toBe('HASH_INVALID')
@@ -87,12 +125,24 @@ describe('hashed input', () => {
     expect(reject).toMatchObject({ code: 'HASH_EXPECTED', message: expect.stringContaining('c***@e***.com') })
     expect(JSON.stringify(reject)).not.toContain('canary')
   })
-  test.for([hex.slice(1), `${hex}0`, 'z'.repeat(64), digest('x').slice(0, 40)])('%s is no digest', (email) => expect(mapped({ id: '1', email }, hashed).code).toBe('HASH_INVALID'))
+  test.for([hex.slice(1), `${hex}0`, 'z'.repeat(64), digest('x').slice(0, 40)])('%s is no digest', (email) =>
+    expect(mapped({ id: '1', email }, hashed).code).toBe('HASH_INVALID'),
+  )
 })
 
 describe('consent', () => {
   const consent = { map, consent: { column: 'consent', values: ['yes', true, 1] } }
-  test.for([['yes', true], [' YES ', true], ['1', true], ['true', true], ['no', false], ['', false], ['0', false], ['"false "', false], ['y', false]] as const)('%s means %s', ([value, wanted]) => {
+  test.for([
+    ['yes', true],
+    [' YES ', true],
+    ['1', true],
+    ['true', true],
+    ['no', false],
+    ['', false],
+    ['0', false],
+    ['"false "', false],
+    ['y', false],
+  ] as const)('%s means %s', ([value, wanted]) => {
     expect(mapped({ id: '1', email: 'a@b.example', consent: value }, consent).record?.wanted).toBe(wanted)
   })
   test('who withdraws leaves, even when the export has blanked the identifiers', () => {
@@ -104,13 +154,18 @@ describe('consent', () => {
 })
 
 test('a do-not-reach list is keyed by its identifiers and left by word only', () => {
-  const list = { map: { email: 'email', phone_number: 'phone', remove: { column: 'status', values: ['resubscribed'] } }, destination: { kind: 'do-not-reach', account_id: 'a', list_id: 'l' } }
+  const list = {
+    map: { email: 'email', phone_number: 'phone', remove: { column: 'status', values: ['resubscribed'] } },
+    destination: { kind: 'do-not-reach', account_id: 'a', list_id: 'l' },
+  }
   const added = mapped({ email: 'A@b.example', status: 'unsubscribed' }, list).record
   const left = mapped({ email: 'a@b.example', status: 'Resubscribed' }, list).record
   expect(added?.wanted).toBe(true)
   expect(left?.wanted).toBe(false)
   expect(left?.key).toEqual(added?.key)
-  expect(mapped({ email: 'a@b.example', phone: '+12025550143' }, list).record?.key).not.toEqual(mapped({ email: 'a@b.example', phone: '+12025550144' }, list).record?.key)
+  expect(mapped({ email: 'a@b.example', phone: '+12025550143' }, list).record?.key).not.toEqual(
+    mapped({ email: 'a@b.example', phone: '+12025550144' }, list).record?.key,
+  )
 })
 
 test('times are read as instants, a bare date as the start of its day in UTC', () => {
@@ -119,44 +174,101 @@ test('times are read as instants, a bare date as the start of its day in UTC', (
 })
 
 test('nothing personal of a row survives its mask', () => {
-  const { mask } = mapped({ id: 'C17', email: 'canary.person@example.com', phone: '+1 202 555 0143', country: 'US', loyalty: 'canary-7', name: 'Canary Person', from: '2026-01-01', consent: 'canary@example.com' }, { map, consent: { column: 'consent', values: ['yes'] } })
+  const { mask } = mapped(
+    {
+      id: 'C17',
+      email: 'canary.person@example.com',
+      phone: '+1 202 555 0143',
+      country: 'US',
+      loyalty: 'canary-7',
+      name: 'Canary Person',
+      from: '2026-01-01',
+      consent: 'canary@example.com',
+    },
+    { map, consent: { column: 'consent', values: ['yes'] } },
+  )
   expect(mask).toEqual(['C***', 'c***@e***.com', '', '***43', 'US', 'c***', '2026-01-01', '', 'c***@e***.com', '', 'C***'])
 })
 
 test('a column of consent that nobody reads is told', () => {
   const mapper = mapperOf({ map: { key: 'id', email: 'email' } })
-  expect(mapper.start(['id', 'email', 'Unsubscribed', 'name']).map(({ code, field }) => [code, field])).toEqual([['CONSENT_UNMAPPED', 'Unsubscribed'], ['COLUMN_UNKNOWN', 'Unsubscribed'], ['COLUMN_UNKNOWN', 'name']])
+  expect(mapper.start(['id', 'email', 'Unsubscribed', 'name']).map(({ code, field }) => [code, field])).toEqual([
+    ['CONSENT_UNMAPPED', 'Unsubscribed'],
+    ['COLUMN_UNKNOWN', 'Unsubscribed'],
+    ['COLUMN_UNKNOWN', 'name'],
+  ])
 })
 
 test('a header in the middle of the file is no person', () => {
   const columns = ['id', 'email']
-  expect(mapperOf({ map: { key: 'id', email: 'email' } }).map({ line: 9, columns, cells: [' ID', 'Email '] }).reject).toMatchObject({ code: 'HEADER_REPEATED' })
+  expect(mapperOf({ map: { key: 'id', email: 'email' } }).map({ line: 9, columns, cells: [' ID', 'Email '] }).reject).toMatchObject({
+    code: 'HEADER_REPEATED',
+  })
 })
 
-test('mapping a colleague\'s address is warned about', () => {
+test("mapping a colleague's address is warned about", () => {
   const mapper = mapperOf({ map: { key: 'id', email: 'Contact owner email' } })
   expect(mapper.start(['id', 'Contact owner email']).map(({ code }) => code)).toEqual(['OWNER_COLUMN'])
 })
 
 describe('presets', () => {
-  test.for(presets.map((preset) => [preset.name, preset] as const))('%s is recognized by its header and maps without map:', ([, preset]) => {
-    const to = preset.kind === 'catalog' ? { kind: 'catalog', catalog_id: '1' } : destination
-    const mapper = mapperOf({ destination: to, options: { default_currency: 'EUR' } })
-    const sample: Readonly<Record<string, string>> = {
-      email: 'Jane@example.com', email_address: 'Jane@example.com', user_email: 'jane@example.com', billing_email: 'jane@example.com', phone: '+12025550143', phone_number: '+12025550143', billing_phone: '+1 202 555 0143',
-      country: 'US', zip: '10001', accepts_email_marketing: 'yes', email_marketing_consent: 'SUBSCRIBED', hasoptedoutofemail: 'false', unsubscribed_from_all_email: 'false',
-      id: '17', handle: 'shoe', title: 'Shoe', name: 'Shoe', description: 'A shoe', body_html: '<p>A shoe</p>', link: 'https://shop.example/p', image_link: 'https://shop.example/1.jpg', image_src: 'https://shop.example/1.jpg', images: 'https://shop.example/1.jpg, https://shop.example/2.jpg',
-      availability: 'in stock', in_stock: '1', condition: 'new', google_shopping_condition: 'new', price: '9.99 EUR', variant_price: '9.99', regular_price: '9.99', brand: 'Acme', vendor: 'Acme', brands: 'Acme', sku: 'S1', variant_sku: 'S1', quantity_to_sell_on_facebook: '4',
-    }
-    const columns = [...new Set(preset.sample)]
-    const extra = preset.name.startsWith('shopify-p') ? ['availability', 'link'] : preset.name.startsWith('woocommerce-p') ? ['link'] : []
-    const all = [...columns, ...extra]
-    mapper.start(all)
-    const { record, reject } = mapper.map({ line: 2, columns: all, cells: all.map((column) => sample[normalizeHeader(column)] ?? (/id|uid$/i.test(normalizeHeader(column)) ? '42' : '')) })
-    expect(reject).toBeUndefined()
-    expect(record?.kind).toBe(preset.kind === 'catalog' ? 'product' : 'member')
-    expect(record?.kind === 'member' ? record.wanted : true).toBe(true)
-    const json = record?.kind === 'product' ? record.json : ''
-    expect(json.includes('"inventory":4')).toBe(preset.name === 'meta-catalog')
-  })
+  test.for(presets.map((preset) => [preset.name, preset] as const))(
+    '%s is recognized by its header and maps without map:',
+    ([, preset]) => {
+      const to = preset.kind === 'catalog' ? { kind: 'catalog', catalog_id: '1' } : destination
+      const mapper = mapperOf({ destination: to, options: { default_currency: 'EUR' } })
+      const sample: Readonly<Record<string, string>> = {
+        email: 'Jane@example.com',
+        email_address: 'Jane@example.com',
+        user_email: 'jane@example.com',
+        billing_email: 'jane@example.com',
+        phone: '+12025550143',
+        phone_number: '+12025550143',
+        billing_phone: '+1 202 555 0143',
+        country: 'US',
+        zip: '10001',
+        accepts_email_marketing: 'yes',
+        email_marketing_consent: 'SUBSCRIBED',
+        hasoptedoutofemail: 'false',
+        unsubscribed_from_all_email: 'false',
+        id: '17',
+        handle: 'shoe',
+        title: 'Shoe',
+        name: 'Shoe',
+        description: 'A shoe',
+        body_html: '<p>A shoe</p>',
+        link: 'https://shop.example/p',
+        image_link: 'https://shop.example/1.jpg',
+        image_src: 'https://shop.example/1.jpg',
+        images: 'https://shop.example/1.jpg, https://shop.example/2.jpg',
+        availability: 'in stock',
+        in_stock: '1',
+        condition: 'new',
+        google_shopping_condition: 'new',
+        price: '9.99 EUR',
+        variant_price: '9.99',
+        regular_price: '9.99',
+        brand: 'Acme',
+        vendor: 'Acme',
+        brands: 'Acme',
+        sku: 'S1',
+        variant_sku: 'S1',
+        quantity_to_sell_on_facebook: '4',
+      }
+      const columns = [...new Set(preset.sample)]
+      const extra = preset.name.startsWith('shopify-p') ? ['availability', 'link'] : preset.name.startsWith('woocommerce-p') ? ['link'] : []
+      const all = [...columns, ...extra]
+      mapper.start(all)
+      const { record, reject } = mapper.map({
+        line: 2,
+        columns: all,
+        cells: all.map((column) => sample[normalizeHeader(column)] ?? (/id|uid$/i.test(normalizeHeader(column)) ? '42' : '')),
+      })
+      expect(reject).toBeUndefined()
+      expect(record?.kind).toBe(preset.kind === 'catalog' ? 'product' : 'member')
+      expect(record?.kind === 'member' ? record.wanted : true).toBe(true)
+      const json = record?.kind === 'product' ? record.json : ''
+      expect(json.includes('"inventory":4')).toBe(preset.name === 'meta-catalog')
+    },
+  )
 })

@@ -3,22 +3,48 @@ import { createQuality } from '../../../src/records/quality.ts'
 import { packedOf } from '../../../src/records/digestOf.ts'
 import type { MemberRecord, ProductRecord } from '../../../src/records/record.ts'
 
-const product = (line: number, fields: object): { record: ProductRecord; warnings: [] } => ({ record: { kind: 'product', key: Buffer.from(String(line)), line, json: JSON.stringify(Object.fromEntries(Object.entries({ id: String(line), price: '1.00 EUR', ...fields }).toSorted(([a], [b]) => (a < b ? -1 : 1)))) }, warnings: [] })
+const product = (line: number, fields: object): { record: ProductRecord; warnings: [] } => ({
+  record: {
+    kind: 'product',
+    key: Buffer.from(String(line)),
+    line,
+    json: JSON.stringify(
+      Object.fromEntries(Object.entries({ id: String(line), price: '1.00 EUR', ...fields }).toSorted(([a], [b]) => (a < b ? -1 : 1))),
+    ),
+  },
+  warnings: [],
+})
 const member = (line: number, ...emails: string[]): { record: MemberRecord; warnings: [] } => ({
-  record: { kind: 'member', key: Buffer.from(String(line)), line, identifiers: emails.flatMap((email) => packedOf('email', email) ?? []), wanted: true },
+  record: {
+    kind: 'member',
+    key: Buffer.from(String(line)),
+    line,
+    identifiers: emails.flatMap((email) => packedOf('email', email) ?? []),
+    wanted: true,
+  },
   warnings: [],
 })
 const codesOf = (quality: ReturnType<typeof createQuality>) => quality.finish().notes.map(({ code }) => code)
 
 test('a group of hundreds, one stock word, one brand, two currencies and garbled text are told', () => {
   const quality = createQuality()
-  for (let i = 0; i < 150; i++) quality.add(product(i, { item_group_id: 'xx', availability: 'out of stock', brand: 'MyShop', price: i === 3 ? '1.00 USD' : '1.00 EUR', title: i === 4 ? 'cafÃ©' : 'ok' }))
+  for (let i = 0; i < 150; i++)
+    quality.add(
+      product(i, {
+        item_group_id: 'xx',
+        availability: 'out of stock',
+        brand: 'MyShop',
+        price: i === 3 ? '1.00 USD' : '1.00 EUR',
+        title: i === 4 ? 'cafÃ©' : 'ok',
+      }),
+    )
   expect(codesOf(quality).sort()).toEqual(['ALL_OUT_OF_STOCK', 'BRAND_SAME', 'CURRENCIES_MIXED', 'GROUP_LARGE', 'MOJIBAKE'])
 })
 
 test('a usual catalog has nothing to tell', () => {
   const quality = createQuality()
-  for (let i = 0; i < 150; i++) quality.add(product(i, { item_group_id: `g${i % 40}`, availability: 'in stock', brand: `b${i % 5}`, title: 'Ärger' }))
+  for (let i = 0; i < 150; i++)
+    quality.add(product(i, { item_group_id: `g${i % 40}`, availability: 'in stock', brand: `b${i % 5}`, title: 'Ärger' }))
   expect(codesOf(quality)).toEqual([])
 })
 

@@ -9,16 +9,27 @@ const source = (path: string): string => readFileSync(new URL(`../../../src/sand
 test('every switch, its values and every fault kind stand in docs/sandbox.md', () => {
   expect(SWITCHES.length + FAULT_KINDS.length).toBeGreaterThan(70)
   const rowOf = (name: string): string => page.split('\n').find((line) => line.startsWith('|') && line.includes(`\`${name}\` |`)) ?? ''
-  const missing = SWITCHES.flatMap(({ name, values }) => values.filter((value) => !rowOf(name).includes(`\`${value}\``)).map((value) => `${name}: ${value}`))
+  const missing = SWITCHES.flatMap(({ name, values }) =>
+    values.filter((value) => !rowOf(name).includes(`\`${value}\``)).map((value) => `${name}: ${value}`),
+  )
   expect(missing).toEqual([])
   expect(FAULT_KINDS.filter((kind) => !page.includes(`\`${kind}\``))).toEqual([])
 })
 
 test('every call of the control door stands in docs/sandbox.md', () => {
-  const calls = ['control.ts', 'audiences/area.ts', 'catalogs/area.ts', 'webhooks/area.ts'].flatMap((file) => [...source(file).matchAll(/'(GET|POST|PUT|DELETE) (?:\/_sandbox\/)?([a-z]+)/g)].map(([, method = '', name = '']) => [method, name] as const))
+  const calls = ['control.ts', 'audiences/area.ts', 'catalogs/area.ts', 'webhooks/area.ts'].flatMap((file) =>
+    [...source(file).matchAll(/'(GET|POST|PUT|DELETE) (?:\/_sandbox\/)?([a-z]+)/g)].map(
+      ([, method = '', name = '']) => [method, name] as const,
+    ),
+  )
   expect(calls.length).toBeGreaterThan(15)
-  const rows = page.slice(page.indexOf('## The control door'), page.indexOf('## Faults')).split('\n').filter((line) => line.startsWith('|'))
-  const missing = calls.filter(([method, name]) => !rows.some((row) => row.includes(method) && new RegExp(String.raw`[\s\`]${name}\b`).test(row.split('|')[1] ?? '')))
+  const rows = page
+    .slice(page.indexOf('## The control door'), page.indexOf('## Faults'))
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+  const missing = calls.filter(
+    ([method, name]) => !rows.some((row) => row.includes(method) && new RegExp(String.raw`[\s\`]${name}\b`).test(row.split('|')[1] ?? '')),
+  )
   expect(missing).toEqual([])
 })
 

@@ -6,7 +6,12 @@ import { eachLine, IDENTIFIER_TYPES, keyOf, Memberships } from '../../../src/san
 const value = (n: number): string => createHash('sha256').update(String(n)).digest('hex')
 const lines = (members: Memberships, now: number): string => {
   let text = ''
-  eachLine(members, now, (member) => `${member.type}\t${member.value}\t${member.expiresAt}\n`, (part) => (text += part))
+  eachLine(
+    members,
+    now,
+    (member) => `${member.type}\t${member.value}\t${member.expiresAt}\n`,
+    (part) => (text += part),
+  )
   return text
 }
 
@@ -35,8 +40,16 @@ class Model {
 test('updates merge and deletes reach the whole user, as in a plain model', () => {
   const identifier = fc.record({ type: fc.nat(4), n: fc.nat(12) })
   const step = fc.oneof(
-    fc.record({ kind: fc.constant('update' as const), ids: fc.array(identifier, { minLength: 1, maxLength: 4 }), expiresAt: fc.integer({ min: 1, max: 20 }) }),
-    fc.record({ kind: fc.constant('remove' as const), ids: fc.array(identifier, { minLength: 1, maxLength: 2 }), expiresAt: fc.constant(0) }),
+    fc.record({
+      kind: fc.constant('update' as const),
+      ids: fc.array(identifier, { minLength: 1, maxLength: 4 }),
+      expiresAt: fc.integer({ min: 1, max: 20 }),
+    }),
+    fc.record({
+      kind: fc.constant('remove' as const),
+      ids: fc.array(identifier, { minLength: 1, maxLength: 2 }),
+      expiresAt: fc.constant(0),
+    }),
   )
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), fc.integer({ min: 0, max: 20 }), (steps, now) => {
@@ -47,7 +60,10 @@ test('updates merge and deletes reach the whole user, as in a plain model', () =
         if (kind === 'update') {
           const records = named.map(({ type, key }) => members.put(type, key, { effectiveAt: 0, expiresAt }))
           for (const record of records) members.join(records[0] ?? 0, record)
-          model.update(named.map(({ name }) => name), expiresAt)
+          model.update(
+            named.map(({ name }) => name),
+            expiresAt,
+          )
         } else
           for (const { type, key, name } of named) {
             const record = members.find(type, key)
@@ -72,7 +88,7 @@ test('grows past its first index and keeps every identifier', () => {
   expect(members.count(5)).toMatchObject({ members: 5000, identifiers: { email: 2500, device_id: 2500 } })
 })
 
-test('one identifier removed leaves the user\'s others', () => {
+test("one identifier removed leaves the user's others", () => {
   const members = new Memberships()
   const times = { effectiveAt: 0, expiresAt: 10 }
   const [a, b, c] = [1, 2, 3].map((n) => members.put(0, keyOf(0, value(n)), times)) as [number, number, number]

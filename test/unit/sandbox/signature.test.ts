@@ -25,29 +25,58 @@ const userSecrets = { consumerSecret: sandbox.consumerSecret, tokenSecret: 'sand
 describe('RFC 5849 vectors', () => {
   test('R1 a temporary credential request', () => {
     const request = {
-      method: 'POST', scheme: 'https', host: 'photos.example.net', rawPath: '/initiate', query: [], form: [],
-      oauth: oauth(photos.consumerKey, '137131200', 'wIjqoS', '74KNZJeDHnMBp0EMJ9ZHt/XKycU=', [['oauth_callback', 'http://printer.example.com/ready'], ['realm', 'Photos']]),
+      method: 'POST',
+      scheme: 'https',
+      host: 'photos.example.net',
+      rawPath: '/initiate',
+      query: [],
+      form: [],
+      oauth: oauth(photos.consumerKey, '137131200', 'wIjqoS', '74KNZJeDHnMBp0EMJ9ZHt/XKycU=', [
+        ['oauth_callback', 'http://printer.example.com/ready'],
+        ['realm', 'Photos'],
+      ]),
     }
     expect(verifySignature(request, { consumerSecret: photos.consumerSecret, tokenSecret: '' })).toBe(true)
   })
   test('R2 a token request with a verifier', () => {
     const request = {
-      method: 'POST', scheme: 'https', host: 'photos.example.net', rawPath: '/token', query: [], form: [],
-      oauth: oauth(photos.consumerKey, '137131201', 'walatlh', 'gKgrFCywp7rO0OXSjdot/IHF7IU=', [['oauth_token', 'hh5s93j4hdidpola'], ['oauth_verifier', 'hfdp7dh39dks9884']]),
+      method: 'POST',
+      scheme: 'https',
+      host: 'photos.example.net',
+      rawPath: '/token',
+      query: [],
+      form: [],
+      oauth: oauth(photos.consumerKey, '137131201', 'walatlh', 'gKgrFCywp7rO0OXSjdot/IHF7IU=', [
+        ['oauth_token', 'hh5s93j4hdidpola'],
+        ['oauth_verifier', 'hfdp7dh39dks9884'],
+      ]),
     }
     expect(verifySignature(request, { consumerSecret: photos.consumerSecret, tokenSecret: 'hdhd0244k9j7ao03' })).toBe(true)
   })
   test('R3 a resource request with a query', () => {
     const request = {
-      method: 'GET', scheme: 'http', host: 'photos.example.net', rawPath: '/photos', query: parseForm('file=vacation.jpg&size=original'), form: [],
+      method: 'GET',
+      scheme: 'http',
+      host: 'photos.example.net',
+      rawPath: '/photos',
+      query: parseForm('file=vacation.jpg&size=original'),
+      form: [],
       oauth: oauth(photos.consumerKey, '137131202', 'chapoH', 'MdpQcU8iPSUjWoN/UDMsK2sui9I=', [['oauth_token', 'nnch734d00sl2jdk']]),
     }
     expect(verifySignature(request, { consumerSecret: photos.consumerSecret, tokenSecret: 'pfkkdhi9sl3r4s00' })).toBe(true)
   })
   test('R4 repeated names, a form, escapes of escapes, an upper-case host with the default port', () => {
     const request = {
-      method: 'POST', scheme: 'http', host: 'EXAMPLE.COM:80', rawPath: '/request', query: parseForm('b5=%3D%253D&a3=a&c%40=&a2=r%20b'), form: parseForm('c2&a3=2+q'),
-      oauth: oauth('9djdj82h48djs9d2', '137131201', '7d8f3e4a', 'r6/TJjbCOr97/+UU0NsvSne7s5g=', [['oauth_token', 'kkk9d7dh3k39sjv7'], ['realm', 'Example']]),
+      method: 'POST',
+      scheme: 'http',
+      host: 'EXAMPLE.COM:80',
+      rawPath: '/request',
+      query: parseForm('b5=%3D%253D&a3=a&c%40=&a2=r%20b'),
+      form: parseForm('c2&a3=2+q'),
+      oauth: oauth('9djdj82h48djs9d2', '137131201', '7d8f3e4a', 'r6/TJjbCOr97/+UU0NsvSne7s5g=', [
+        ['oauth_token', 'kkk9d7dh3k39sjv7'],
+        ['realm', 'Example'],
+      ]),
     }
     expect(verifySignature(request, { consumerSecret: 'j49sk3j29djd', tokenSecret: 'dh893hdasih9' })).toBe(true)
   })
@@ -55,7 +84,13 @@ describe('RFC 5849 vectors', () => {
 
 describe('wire vectors', () => {
   const s1 = (query: string, signature: string, host = '127.0.0.1:4010') => ({
-    method: 'GET', scheme: 'http', host, rawPath: '/12/accounts', query: parseForm(query), form: [], oauth: wire(signature, [userToken]),
+    method: 'GET',
+    scheme: 'http',
+    host,
+    rawPath: '/12/accounts',
+    query: parseForm(query),
+    form: [],
+    oauth: wire(signature, [userToken]),
   })
   test.for(['q=a+b', 'q=a%20b'])('S1 takes %s as the same space', (query) => {
     expect(verifySignature(s1(query, '7/l2xvSXEK/sC8Zg5oJLoJ3BGOE='), userSecrets)).toBe(true)
@@ -66,7 +101,11 @@ describe('wire vectors', () => {
   })
   test('S2 reserved characters and a body hash', () => {
     const request = {
-      method: 'PUT', scheme: 'http', host: '127.0.0.1:4010', rawPath: '/12/accounts/18ce54d4x5t', form: [],
+      method: 'PUT',
+      scheme: 'http',
+      host: '127.0.0.1:4010',
+      rawPath: '/12/accounts/18ce54d4x5t',
+      form: [],
       query: parseForm('name=Caf%C3%A9%27s%2C%20100%25%20%28A%2BB%29%21'),
       oauth: wire('dxzAUA9IHES5howtrrqeNq6RR0Q=', [userToken, ['oauth_body_hash', '2jmj7l5rSw0yVb/vlWAYkK/YBwk=']]),
     }
@@ -74,8 +113,13 @@ describe('wire vectors', () => {
   })
   test('S3 a duplicated oauth_token is accepted as RFC counts it and collapsed, the latter only by choice', () => {
     const request = (signature: string) => ({
-      method: 'POST', scheme: 'http', host: '127.0.0.1:4010', rawPath: '/oauth/access_token', query: [],
-      form: parseForm('oauth_token=req-token&oauth_verifier=123456'), oauth: wire(signature, [['oauth_token', 'req-token']]),
+      method: 'POST',
+      scheme: 'http',
+      host: '127.0.0.1:4010',
+      rawPath: '/oauth/access_token',
+      query: [],
+      form: parseForm('oauth_token=req-token&oauth_verifier=123456'),
+      oauth: wire(signature, [['oauth_token', 'req-token']]),
     })
     const secrets = { consumerSecret: sandbox.consumerSecret, tokenSecret: 'req-token-secret' }
     expect(verifySignature(request('YyxBd3f9HkcrIqTgZhjMLytlCys='), secrets)).toBe(true)
@@ -95,6 +139,10 @@ test.for([
 })
 
 test('an Authorization header is read with and without spaces after commas', () => {
-  expect(parseAuthorization('OAuth a="1",b="2%20", c="3"')).toEqual([['a', '1'], ['b', '2 '], ['c', '3']])
+  expect(parseAuthorization('OAuth a="1",b="2%20", c="3"')).toEqual([
+    ['a', '1'],
+    ['b', '2 '],
+    ['c', '3'],
+  ])
   expect(parseAuthorization('Bearer abc')).toBeUndefined()
 })

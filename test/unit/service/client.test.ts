@@ -12,7 +12,9 @@ async function serve(...script: Parameters<typeof serveScript>): Promise<Scripte
   return service
 }
 
-const page = (items: unknown[], next: string | null | undefined): Script => ({ body: { request: { params: {} }, data: items, ...(next === undefined ? {} : { next_cursor: next }) } })
+const page = (items: unknown[], next: string | null | undefined): Script => ({
+  body: { request: { params: {} }, data: items, ...(next === undefined ? {} : { next_cursor: next }) },
+})
 
 describe('lists', () => {
   test.for([[null], [undefined], ['']] as const)('end where next_cursor is %s', async ([end]) => {
@@ -54,7 +56,12 @@ describe('lists', () => {
 
   test('begin again once where a cursor has expired, and give nothing twice', async () => {
     const expired: Script = { status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', parameter: 'cursor', message: 'x' }] } }
-    const service = await serve([page([{ id: 'a' }, { id: 'b' }], 'c1'), expired, page([{ id: 'a' }, { id: 'n' }, { id: 'b' }], 'c2'), page([{ id: 'c' }], null)])
+    const service = await serve([
+      page([{ id: 'a' }, { id: 'b' }], 'c1'),
+      expired,
+      page([{ id: 'a' }, { id: 'n' }, { id: 'b' }], 'c2'),
+      page([{ id: 'c' }], null),
+    ])
     expect((await service.client().accounts.list().toArray()).map(({ id }) => id)).toEqual(['a', 'b', 'n', 'c'])
     const twice = await serve([page([{ id: 'a' }], 'c1'), expired, page([{ id: 'a' }], 'c1'), expired])
     await expect(twice.client().accounts.list().toArray()).rejects.toMatchObject({ code: 'SERVICE_INVALID_PARAMETER' })
@@ -81,23 +88,41 @@ describe('answers in every tolerated form', () => {
 
   test('whole numbers beyond 2^53 keep every digit', async () => {
     const service = await serve([{ body: '{"data":{"id":878479925472251906,"user":{"id":12},"price":1.5,"text":"878479925472251906"}}' }])
-    const post = await service.client().callByName('advertiserPosts.create', { account_id: 'a', as_user_id: 878479925472251907n, text: 'hello' })
+    const post = await service
+      .client()
+      .callByName('advertiserPosts.create', { account_id: 'a', as_user_id: 878479925472251907n, text: 'hello' })
     expect(post.data).toEqual({ id: 878479925472251906n, user: { id: 12 }, price: 1.5, text: '878479925472251906' })
     expect(service.asked[0]?.url).toContain('as_user_id=878479925472251907')
   })
 
   test('an empty text of a product is null', async () => {
     const service = await serve([page([{ id: 'a', brand: '', gtin: null, mpn: 'm' }], null)])
-    expect(await service.client().products.list({ product_catalog_id: '4001' }).toArray()).toEqual([{ id: 'a', brand: null, gtin: null, mpn: 'm' }])
+    expect(await service.client().products.list({ product_catalog_id: '4001' }).toArray()).toEqual([
+      { id: 'a', brand: null, gtin: null, mpn: 'm' },
+    ])
   })
 
   test('form-encoded answers of the sign-in, whatever type they claim', async () => {
-    const service = await serve([{ body: 'oauth_token=t%2B&oauth_token_secret=s&oauth_callback_confirmed=true', headers: { 'content-type': 'text/html;charset=utf-8' } }])
-    expect(await service.client().oauth.requestToken({ oauth_callback: 'oob' })).toEqual({ oauth_token: 't+', oauth_token_secret: 's', oauth_callback_confirmed: 'true' })
+    const service = await serve([
+      {
+        body: 'oauth_token=t%2B&oauth_token_secret=s&oauth_callback_confirmed=true',
+        headers: { 'content-type': 'text/html;charset=utf-8' },
+      },
+    ])
+    expect(await service.client().oauth.requestToken({ oauth_callback: 'oob' })).toEqual({
+      oauth_token: 't+',
+      oauth_token_secret: 's',
+      oauth_callback_confirmed: 'true',
+    })
   })
 
   test('a JSON answer without a content type, with a byte order mark and unknown keys', async () => {
-    const service = await serve([{ body: '\uFEFF {"data":[{"id":"a","attribute":"custom_field_5"}],"data_type":"account","next_cursor":null}', headers: { 'content-type': 'text/plain' } }])
+    const service = await serve([
+      {
+        body: '\uFEFF {"data":[{"id":"a","attribute":"custom_field_5"}],"data_type":"account","next_cursor":null}',
+        headers: { 'content-type': 'text/plain' },
+      },
+    ])
     expect(await service.client().accounts.list().toArray()).toEqual([{ id: 'a', attribute: 'custom_field_5' }])
   })
 
@@ -169,13 +194,19 @@ describe('the app-only token', () => {
     expect(asked).toHaveLength(1)
     expect(asked[0]).toMatchObject({ method: 'POST', body: 'grant_type=client_credentials' })
     expect(Buffer.from(asked[0]?.headers.authorization?.slice(6) ?? '', 'base64').toString()).toBe('k%3A1:s%2F2')
-    expect(service.asked.filter(({ url }) => !isToken(url)).map(({ headers }) => headers.authorization)).toEqual(Array(3).fill('Bearer AAAA%2FAAA%3D'))
+    expect(service.asked.filter(({ url }) => !isToken(url)).map(({ headers }) => headers.authorization)).toEqual(
+      Array(3).fill('Bearer AAAA%2FAAA%3D'),
+    )
   })
 
   test('is renewed once when it was invalidated, and the call sent again', async () => {
     let made = 0
     const service = await serve(({ url, headers }) =>
-      isToken(url) ? token(`t${++made}`) : headers.authorization === 'Bearer t1' ? { status: 401, body: { errors: [{ code: 89, message: 'x' }] } } : { body: { data: [{ id: '1' }] } },
+      isToken(url)
+        ? token(`t${++made}`)
+        : headers.authorization === 'Bearer t1'
+          ? { status: 401, body: { errors: [{ code: 89, message: 'x' }] } }
+          : { body: { data: [{ id: '1' }] } },
     )
     expect(await service.client().webhooks.list()).toEqual({ data: [{ id: '1' }] })
     expect(made).toBe(2)
@@ -207,7 +238,12 @@ describe('what is sent', () => {
   test('lists by commas, times without milliseconds, null as an empty value, ids encoded in the path', async () => {
     const service = await serve([{ body: { data: {} } }])
     const client = service.client()
-    await client.lineItems.update({ account_id: 'a b', line_item_id: '1', end_time: null, start_time: new Date('2027-01-15T12:00:00.123Z') })
+    await client.lineItems.update({
+      account_id: 'a b',
+      line_item_id: '1',
+      end_time: null,
+      start_time: new Date('2027-01-15T12:00:00.123Z'),
+    })
     expect(service.asked[0]?.url).toMatch(/^\/12\/accounts\/a%20b\/line_items\/1\?/)
     expect(service.asked[0]?.url).toMatch(/[?&]end_time=(&|$)/)
     expect(service.asked[0]?.url).toContain('start_time=2027-01-15T12%3A00%3A00Z')
@@ -244,6 +280,8 @@ describe('what is sent', () => {
 
   test('the address of the page where a person allows the application', async () => {
     const service = await serve([{}])
-    expect(service.client().authorizeUrl({ oauth_token: 't/1', force_login: true })).toBe(`${service.url}/oauth/authorize?oauth_token=t%2F1&force_login=true`)
+    expect(service.client().authorizeUrl({ oauth_token: 't/1', force_login: true })).toBe(
+      `${service.url}/oauth/authorize?oauth_token=t%2F1&force_login=true`,
+    )
   })
 })

@@ -18,7 +18,9 @@ test('names are unique, area and verb', () => {
 
 test('no two endpoints answer the same method and path, aliases included', () => {
   // Names of path parameters do not tell two paths apart.
-  const routes = endpoints.flatMap(({ method, path, aliases = [] }) => [path, ...aliases].map((one) => `${method} ${one.replace(/:[a-z_]+/g, ':')}`))
+  const routes = endpoints.flatMap(({ method, path, aliases = [] }) =>
+    [path, ...aliases].map((one) => `${method} ${one.replace(/:[a-z_]+/g, ':')}`),
+  )
   expect(routes.filter((route, index) => routes.indexOf(route) !== index)).toEqual([])
 })
 

@@ -19,8 +19,16 @@ test('every row of the specification has its entry in the contract', () => {
 })
 
 test('a row without an entry is found, and so is a parameter of the line item update', () => {
-  expect(missingRows(endpoints.filter(({ name }) => name !== 'products.put'))).toEqual(['4.2 PUT /12/product_catalogs/:product_catalog_id/products'])
-  expect(missingRows(endpoints.map((one) => (one.name === 'lineItems.update' ? { ...one, parameters: one.parameters.filter(({ name }) => name !== 'goal') } : one)))).toEqual(['4.6 goal'])
+  expect(missingRows(endpoints.filter(({ name }) => name !== 'products.put'))).toEqual([
+    '4.2 PUT /12/product_catalogs/:product_catalog_id/products',
+  ])
+  expect(
+    missingRows(
+      endpoints.map((one) =>
+        one.name === 'lineItems.update' ? { ...one, parameters: one.parameters.filter(({ name }) => name !== 'goal') } : one,
+      ),
+    ),
+  ).toEqual(['4.6 goal'])
 })
 
 test('every row of states, errors and limits is proved by a test with that name', () => {
@@ -29,7 +37,9 @@ test('every row of states, errors and limits is proved by a test with that name'
 })
 
 test('tests are found by the name of the endpoint and by its path', () => {
-  expect(testsOf(findEndpoint('products.put') as Endpoint, tests).map(({ file }) => file)).toEqual(expect.arrayContaining(['conformance/client.test.ts', 'conformance/sandboxCatalogs.test.ts']))
+  expect(testsOf(findEndpoint('products.put') as Endpoint, tests).map(({ file }) => file)).toEqual(
+    expect.arrayContaining(['conformance/client.test.ts', 'conformance/sandboxCatalogs.test.ts']),
+  )
 })
 
 test('the page names every endpoint', () => {

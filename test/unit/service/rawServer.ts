@@ -10,7 +10,10 @@ export interface RawServer {
 }
 
 /** `onRequest` is called with each socket once its whole request (head and declared body) has arrived. */
-export async function startRawServer(onRequest: (socket: net.Socket, head: string, body: Buffer, nth: number) => void, onConnect?: (socket: net.Socket) => void): Promise<RawServer> {
+export async function startRawServer(
+  onRequest: (socket: net.Socket, head: string, body: Buffer, nth: number) => void,
+  onConnect?: (socket: net.Socket) => void,
+): Promise<RawServer> {
   const sockets = new Set<net.Socket>()
   let nth = 0
   let connections = 0
@@ -47,6 +50,8 @@ export async function startRawServer(onRequest: (socket: net.Socket, head: strin
 }
 
 export function answerText(status: number, body: string, headers: Record<string, string> = {}): string {
-  const lines = Object.entries({ 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)), ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
+  const lines = Object.entries({ 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)), ...headers }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  )
   return `HTTP/1.1 ${status} Whatever\r\n${lines.join('')}\r\n${body}`
 }

@@ -27,8 +27,26 @@ test.for([
   [{ 'retry-after': '5', 'x-rate-limit-reset': `${epochS + 60}` }, 60_000, 'the later: the reset'],
   [{ 'retry-after': '90', 'x-rate-limit-reset': `${epochS + 60}` }, 90_000, 'the later: Retry-After'],
   [{ 'x-rate-limit-remaining': '7', 'x-rate-limit-reset': `${epochS + 60}` }, 60_000, 'quota left and still refused: another scope'],
-  [{ 'x-account-rate-limit-remaining': '0', 'x-account-rate-limit-reset': `${epochS + 30}`, 'x-rate-limit-remaining': '9', 'x-rate-limit-reset': `${epochS + 900}` }, 30_000, 'the account trio governs'],
-  [{ 'x-account-rate-limit-remaining': '9', 'x-account-rate-limit-reset': `${epochS + 30}`, 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': `${epochS + 900}` }, 900_000, 'the app-wide quota is the one used up'],
+  [
+    {
+      'x-account-rate-limit-remaining': '0',
+      'x-account-rate-limit-reset': `${epochS + 30}`,
+      'x-rate-limit-remaining': '9',
+      'x-rate-limit-reset': `${epochS + 900}`,
+    },
+    30_000,
+    'the account trio governs',
+  ],
+  [
+    {
+      'x-account-rate-limit-remaining': '9',
+      'x-account-rate-limit-reset': `${epochS + 30}`,
+      'x-rate-limit-remaining': '0',
+      'x-rate-limit-reset': `${epochS + 900}`,
+    },
+    900_000,
+    'the app-wide quota is the one used up',
+  ],
   [{ 'x-rate-limit-reset': 'later', 'x-rate-limit-remaining': '0' }, undefined, 'garbage'],
 ] as const)('advice of %o is %s ms: %s', ([headers, expected]) => {
   const advice = adviceMs(headers, now)

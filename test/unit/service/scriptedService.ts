@@ -46,9 +46,18 @@ export async function serveScript(script: readonly Script[] | ((asked: Asked, nt
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
-      const one: Asked = { method: request.method ?? '', url: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks).toString() }
+      const one: Asked = {
+        method: request.method ?? '',
+        url: request.url ?? '',
+        headers: request.headers,
+        body: Buffer.concat(chunks).toString(),
+      }
       const nth = asked.push(one) - 1
-      const { status = 200, body = {}, headers = {} } = (typeof script === 'function' ? script(one, nth) : (script[nth] ?? script.at(-1))) ?? {}
+      const {
+        status = 200,
+        body = {},
+        headers = {},
+      } = (typeof script === 'function' ? script(one, nth) : (script[nth] ?? script.at(-1))) ?? {}
       response.writeHead(status, { 'content-type': 'application/json', ...headers })
       response.end(typeof body === 'string' ? body : JSON.stringify(body))
     })
@@ -57,10 +66,22 @@ export async function serveScript(script: readonly Script[] | ((asked: Asked, nt
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
-    url, asked, waits,
+    url,
+    asked,
+    waits,
     client({ config = {}, client = {} } = {}) {
       const made = createClient(
-        { baseUrl: url, adsBaseUrl: url, adsSandboxBaseUrl: url, adsVersion: '12', consumerKey: 'ck', consumerSecret: 'cs', accessToken: 'at', accessTokenSecret: 'ats', ...config },
+        {
+          baseUrl: url,
+          adsBaseUrl: url,
+          adsSandboxBaseUrl: url,
+          adsVersion: '12',
+          consumerKey: 'ck',
+          consumerSecret: 'cs',
+          accessToken: 'at',
+          accessTokenSecret: 'ats',
+          ...config,
+        },
         { clock, random: () => 0.5, ...client },
       )
       clients.push(made)

@@ -8,8 +8,18 @@ import { adsErrorStatus } from '../../../src/service/contract/errors.ts'
 const nowMs = Date.UTC(2026, 2, 1, 12)
 const endpoint = (name: string) => findEndpoint(name) as Endpoint
 
-function errorOf(status: number, body: unknown, { name = 'accounts.list', headers = {} }: { name?: string; headers?: Record<string, string> } = {}) {
-  const exchange: Exchange = { kind: 'answer', status, headers, body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), durationMs: 1 }
+function errorOf(
+  status: number,
+  body: unknown,
+  { name = 'accounts.list', headers = {} }: { name?: string; headers?: Record<string, string> } = {},
+) {
+  const exchange: Exchange = {
+    kind: 'answer',
+    status,
+    headers,
+    body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
+    durationMs: 1,
+  }
   return toServiceError(exchange, { endpoint: endpoint(name), where: 'GET /12/accounts', nowMs })
 }
 
@@ -26,13 +36,21 @@ describe('what the service said becomes one class', () => {
     [401, { errors: [{ code: 89, message: 'Invalid or expired token.' }] }, 'SERVICE_TOKEN_INVALID'],
     [401, { errors: [{ code: '89', message: 'Invalid or expired token.' }] }, 'SERVICE_TOKEN_INVALID'],
     [403, ads('UNAUTHORIZED_CLIENT_APPLICATION'), 'SERVICE_APPLICATION_NOT_APPROVED'],
-    [403, { title: 'Client Forbidden', detail: 'x', type: 'https://api.example.com/2/problems/client-forbidden' }, 'SERVICE_APPLICATION_NOT_APPROVED'],
+    [
+      403,
+      { title: 'Client Forbidden', detail: 'x', type: 'https://api.example.com/2/problems/client-forbidden' },
+      'SERVICE_APPLICATION_NOT_APPROVED',
+    ],
     [403, ads('ACCOUNT_NOT_FOUND'), 'SERVICE_ACCOUNT_OUT_OF_REACH'],
     [404, ads('ACCOUNT_NOT_FOUND'), 'SERVICE_ACCOUNT_OUT_OF_REACH'],
     [403, ads('READONLY_CLIENT_APPLICATION'), 'SERVICE_FORBIDDEN'],
     [403, { errors: [{ code: 93, message: 'x' }] }, 'SERVICE_PERMISSION_LEVEL'],
     [403, { errors: [{ code: 220, message: 'x' }] }, 'SERVICE_WRONG_CONTEXT'],
-    [403, { title: 'Unsupported Authentication', detail: 'x', type: 'https://api.example.com/2/problems/unsupported-authentication' }, 'SERVICE_WRONG_CONTEXT'],
+    [
+      403,
+      { title: 'Unsupported Authentication', detail: 'x', type: 'https://api.example.com/2/problems/unsupported-authentication' },
+      'SERVICE_WRONG_CONTEXT',
+    ],
     [403, { errors: [{ code: 415, message: 'Callback URL not approved' }] }, 'SERVICE_CALLBACK_NOT_APPROVED'],
     [403, { errors: [{ code: 99, label: 'authenticity_token_error', message: 'x' }] }, 'SERVICE_BEARER_REFUSED'],
     [429, ads('TOO_MANY_REQUESTS'), 'SERVICE_RATE_LIMITED'],
@@ -42,7 +60,16 @@ describe('what the service said becomes one class', () => {
     [404, ads('LINE_ITEM_NOT_FOUND'), 'SERVICE_NOT_FOUND'],
     [404, '<!DOCTYPE html><p>', 'SERVICE_NOT_FOUND'],
     [400, ads('MISSING_PARAMETER', { parameter: 'count' }), 'SERVICE_INVALID_PARAMETER'],
-    [400, { errors: [{ parameters: { ids: ['x'] }, message: 'm' }], title: 'Invalid Request', detail: 'd', type: 'https://api.example.com/2/problems/invalid-request' }, 'SERVICE_INVALID_PARAMETER'],
+    [
+      400,
+      {
+        errors: [{ parameters: { ids: ['x'] }, message: 'm' }],
+        title: 'Invalid Request',
+        detail: 'd',
+        type: 'https://api.example.com/2/problems/invalid-request',
+      },
+      'SERVICE_INVALID_PARAMETER',
+    ],
     [400, ads(400), 'SERVICE_INVALID_PARAMETER'],
     [413, ads('REQUEST_TOO_COMPLEX'), 'SERVICE_REQUEST_TOO_LARGE'],
     [400, ads('REQUEST_TOO_COMPLEX'), 'SERVICE_REQUEST_TOO_LARGE'],
@@ -97,8 +124,14 @@ describe('what an error says', () => {
   })
 
   test('several at once are all kept, in their order', () => {
-    const error = errorOf(400, { errors: [{ code: 'A', message: 'a', parameter: 'count' }, 'plain words', { code: 'B', message: 'b', parameter: 'cursor' }] })
-    expect(error?.issues.map(({ code, message }) => [code, message])).toEqual([['A', 'a'], ['', 'plain words'], ['B', 'b']])
+    const error = errorOf(400, {
+      errors: [{ code: 'A', message: 'a', parameter: 'count' }, 'plain words', { code: 'B', message: 'b', parameter: 'cursor' }],
+    })
+    expect(error?.issues.map(({ code, message }) => [code, message])).toEqual([
+      ['A', 'a'],
+      ['', 'plain words'],
+      ['B', 'b'],
+    ])
     expect(error?.mend).toContain('count:')
     expect(error?.mend).toContain('cursor:')
   })
@@ -116,7 +149,14 @@ describe('what an error says', () => {
 
   test('no address, number or digest that the service repeats gets into it', () => {
     const digest = 'a'.repeat(64)
-    const error = errorOf(400, ads('INVALID_PARAMETER', { message: `Expected x, got "canary@example.com" +1 202-555-0143 ${digest} for users`, value: 'canary@example.com', parameter: 'canary@example.com' }))
+    const error = errorOf(
+      400,
+      ads('INVALID_PARAMETER', {
+        message: `Expected x, got "canary@example.com" +1 202-555-0143 ${digest} for users`,
+        value: 'canary@example.com',
+        parameter: 'canary@example.com',
+      }),
+    )
     const printed = JSON.stringify(error) + String(error?.stack) + String(error?.message) + String(error?.mend)
     expect(printed).not.toMatch(/canary|555-0143|aaaaaaaaaa/)
   })
@@ -127,7 +167,8 @@ describe('what an error says', () => {
 })
 
 describe('what may be sent again', () => {
-  const exchange = (kind: 'not-sent' | 'lost') => toServiceError({ kind, error: new Error('x'), durationMs: 1 }, { endpoint: endpoint('catalogs.create'), where: '', nowMs })
+  const exchange = (kind: 'not-sent' | 'lost') =>
+    toServiceError({ kind, error: new Error('x'), durationMs: 1 }, { endpoint: endpoint('catalogs.create'), where: '', nowMs })
   test.for([
     ['nothing was sent', () => exchange('not-sent'), true, true],
     ['the answer was lost', () => exchange('lost'), true, false],

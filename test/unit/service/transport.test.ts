@@ -9,11 +9,26 @@ afterEach(async () => {
   for (const one of closing.splice(0).reverse()) await one.close()
 })
 
-const request: ExchangeRequest = { method: 'PUT', host: 'ads', path: '/12/product_catalogs/4001/products', body: Buffer.from('{"products":[]}'), timeoutMs: 5_000 }
+const request: ExchangeRequest = {
+  method: 'PUT',
+  host: 'ads',
+  path: '/12/product_catalogs/4001/products',
+  body: Buffer.from('{"products":[]}'),
+  timeoutMs: 5_000,
+}
 
 function transportFor(url: string, options: TransportOptions = {}, names?: Record<string, string>) {
   const transport = createTransport(
-    { baseUrl: url, adsBaseUrl: url, adsVersion: '12', consumerKey: 'ck', consumerSecret: 'cs', accessToken: 'at', accessTokenSecret: 'ats', ...(names ? { names } : {}) },
+    {
+      baseUrl: url,
+      adsBaseUrl: url,
+      adsVersion: '12',
+      consumerKey: 'ck',
+      consumerSecret: 'cs',
+      accessToken: 'at',
+      accessTokenSecret: 'ats',
+      ...(names ? { names } : {}),
+    },
     options,
   )
   closing.push(transport)
@@ -26,7 +41,12 @@ async function serve(...args: Parameters<typeof startRawServer>): Promise<RawSer
   return server
 }
 
-const shape = (exchange: Exchange) => (exchange.kind === 'answer' ? [exchange.kind, exchange.status] : exchange.kind === 'lost' ? [exchange.kind, exchange.status] : [exchange.kind])
+const shape = (exchange: Exchange) =>
+  exchange.kind === 'answer'
+    ? [exchange.kind, exchange.status]
+    : exchange.kind === 'lost'
+      ? [exchange.kind, exchange.status]
+      : [exchange.kind]
 
 describe('what is known of a request', () => {
   test('a refused connection sent nothing', async () => {
@@ -58,7 +78,9 @@ describe('what is known of a request', () => {
   })
 
   test('a reset in the middle of the answer is lost with its status', async () => {
-    const server = await serve((socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"data"', () => socket.resetAndDestroy()))
+    const server = await serve((socket) =>
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"data"', () => socket.resetAndDestroy()),
+    )
     expect(shape(await transportFor(server.url).exchange(request))).toEqual(['lost', 200])
   })
 
@@ -68,12 +90,16 @@ describe('what is known of a request', () => {
   })
 
   test.for(['keep-alive', 'close'])('a chunked answer without its last chunk is lost (connection: %s)', async (connection) => {
-    const server = await serve((socket) => socket.end(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\nconnection: ${connection}\r\n\r\nb\r\n{"data":[]}\r\n`))
+    const server = await serve((socket) =>
+      socket.end(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\nconnection: ${connection}\r\n\r\nb\r\n{"data":[]}\r\n`),
+    )
     expect(shape(await transportFor(server.url).exchange(request))).toEqual(['lost', 200])
   })
 
   test('a chunked answer with its last chunk is whole', async () => {
-    const server = await serve((socket) => socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nb\r\n{"data":[]}\r\n0\r\n\r\n'))
+    const server = await serve((socket) =>
+      socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nb\r\n{"data":[]}\r\n0\r\n\r\n'),
+    )
     const exchange = await transportFor(server.url).exchange(request)
     expect(exchange.kind === 'answer' && exchange.body.toString()).toBe('{"data":[]}')
   })
@@ -99,7 +125,10 @@ describe('what is known of a request', () => {
   test('a server that never answers is lost at the deadline, one that is never reached was not sent to', async () => {
     const server = await serve(() => {})
     const transport = transportFor(server.url, { connections: 1 })
-    const [first, second] = await Promise.all([transport.exchange({ ...request, timeoutMs: 100 }), transport.exchange({ ...request, timeoutMs: 50 })])
+    const [first, second] = await Promise.all([
+      transport.exchange({ ...request, timeoutMs: 100 }),
+      transport.exchange({ ...request, timeoutMs: 50 }),
+    ])
     expect(shape(first)).toEqual(['lost', undefined])
     expect(shape(second)).toEqual(['not-sent'])
   })
@@ -111,7 +140,10 @@ describe('what is known of a request', () => {
       if (head.includes('/last')) socket.write(answerText(200, '{}'))
     })
     const transport = transportFor(server.url, { connections: 1 })
-    await Promise.all([transport.exchange({ ...request, path: '/first', timeoutMs: 100 }), transport.exchange({ ...request, path: '/given-up', timeoutMs: 50 })])
+    await Promise.all([
+      transport.exchange({ ...request, path: '/first', timeoutMs: 100 }),
+      transport.exchange({ ...request, path: '/given-up', timeoutMs: 50 }),
+    ])
     expect(shape(await transport.exchange({ ...request, path: '/last' }))).toEqual(['answer', 200])
     expect(seen).toEqual(['/first', '/last'])
   })
@@ -192,7 +224,12 @@ describe('what goes on the wire', () => {
       socket.write(answerText(200, '{}'))
     })
     const body = Buffer.from('{"a":"ü ☃"}')
-    await transportFor(server.url).exchange({ ...request, body, query: { q: "Dogs, Cats & Mice's", snow: '☃' }, headers: { 'x-test-worker': '7' } })
+    await transportFor(server.url).exchange({
+      ...request,
+      body,
+      query: { q: "Dogs, Cats & Mice's", snow: '☃' },
+      headers: { 'x-test-worker': '7' },
+    })
     expect(heads[0]).toContain('PUT /12/product_catalogs/4001/products?q=Dogs%2C%20Cats%20%26%20Mice%27s&snow=%E2%98%83 HTTP/1.1')
     expect(heads[0]).toMatch(/content-type: application\/json/i)
     expect(heads[0]).toMatch(/x-test-worker: 7/)
@@ -207,7 +244,11 @@ describe('what goes on the wire', () => {
       socket.write(answerText(200, '{}'))
     })
     const text = String.raw`[{"service_id":["service_id"],"note":"\"service_id\": x","x\"service_id":1}]`
-    await transportFor(server.url, {}, { service_id: 'real_id' }).exchange({ ...request, body: Buffer.from(text), query: { service_id: 'service_id' } })
+    await transportFor(server.url, {}, { service_id: 'real_id' }).exchange({
+      ...request,
+      body: Buffer.from(text),
+      query: { service_id: 'service_id' },
+    })
     expect(seen[0]).toContain('?real_id=service_id')
     expect(seen[1]).toBe(String.raw`[{"real_id":["service_id"],"note":"\"service_id\": x","x\"service_id":1}]`)
   })
@@ -227,7 +268,11 @@ describe('what goes on the wire', () => {
     let status = 401
     const server = await serve((socket, head) => {
       stamps.push(Number(/oauth_timestamp="(\d+)"/.exec(head)?.[1]))
-      socket.write(answerText(status, '{}', { date: status === 401 && stamps.length > 1 ? 'Sat, 01 Jan 2050 00:00:00 GMT' : 'Fri, 01 Jan 2027 00:00:00 GMT' }))
+      socket.write(
+        answerText(status, '{}', {
+          date: status === 401 && stamps.length > 1 ? 'Sat, 01 Jan 2050 00:00:00 GMT' : 'Fri, 01 Jan 2027 00:00:00 GMT',
+        }),
+      )
     })
     const transport = transportFor(server.url, { clock: { ...systemClock, now: () => Date.UTC(2026, 11, 31) } })
     for (let i = 0; i < 3; i += 1) await transport.exchange(request)

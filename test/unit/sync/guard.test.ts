@@ -4,10 +4,23 @@ import { guardDeletes, guardRejects, type GuardFacts } from '../../../src/sync/g
 
 const guards = { minRows: 1, maxDeleteCount: 10, maxDeletePercent: 10, maxRejectPercent: 50 }
 const calm: GuardFacts = {
-  pipeline: 'shop', guards, valid: 1_000, previousValid: 1_000, read: 1_000, rejected: 0, deletes: 0, confirmed: 1_000, incomplete: undefined, approveDeletes: undefined,
-  absenceDeletes: true, examples: ['SKU-1'],
+  pipeline: 'shop',
+  guards,
+  valid: 1_000,
+  previousValid: 1_000,
+  read: 1_000,
+  rejected: 0,
+  deletes: 0,
+  confirmed: 1_000,
+  incomplete: undefined,
+  approveDeletes: undefined,
+  absenceDeletes: true,
+  examples: ['SKU-1'],
 }
-const codes = (facts: Partial<GuardFacts>) => guardDeletes({ ...calm, ...facts }).map(({ code }) => code).join(' ')
+const codes = (facts: Partial<GuardFacts>) =>
+  guardDeletes({ ...calm, ...facts })
+    .map(({ code }) => code)
+    .join(' ')
 
 describe('deletes', () => {
   test.for<[name: string, facts: Partial<GuardFacts>, codes: string]>([
@@ -42,18 +55,29 @@ describe('deletes', () => {
 
   test('a verdict names what it holds and the command that lets it through', () => {
     expect(guardDeletes({ ...calm, deletes: 101 })).toEqual([
-      { code: 'GUARD_DELETES', message: expect.stringContaining('101 of 1,000') as string, mend: 'sluice run shop --approve-deletes 101', withheld: 101, examples: ['SKU-1'] },
+      {
+        code: 'GUARD_DELETES',
+        message: expect.stringContaining('101 of 1,000') as string,
+        mend: 'sluice run shop --approve-deletes 101',
+        withheld: 101,
+        examples: ['SKU-1'],
+      },
     ])
   })
 
   test('no figure that a person gives lets through what min_rows holds', () => {
-    for (let approveDeletes = 0; approveDeletes < 50; approveDeletes++) expect(codes({ valid: 0, deletes: 20, approveDeletes })).toBe('GUARD_MIN_ROWS')
+    for (let approveDeletes = 0; approveDeletes < 50; approveDeletes++)
+      expect(codes({ valid: 0, deletes: 20, approveDeletes })).toBe('GUARD_MIN_ROWS')
   })
 })
 
 describe('rejects', () => {
   test.for([
-    [0, 0, undefined], [1, 2, undefined], [50, 100, undefined], [51, 100, 'GUARD_REJECTS'], [1, 1, 'GUARD_REJECTS'],
+    [0, 0, undefined],
+    [1, 2, undefined],
+    [50, 100, undefined],
+    [51, 100, 'GUARD_REJECTS'],
+    [1, 1, 'GUARD_REJECTS'],
   ] as const)('%i of %i rows', ([rejected, read, code]) => {
     expect(guardRejects({ guards, rejected, read, pipeline: 'shop' })?.code).toBe(code)
   })

@@ -15,7 +15,11 @@ describe('how long to wait', () => {
     ['a reset already past', { 'x-rate-limit-reset': String(now / 1000 - 5) }, 0],
     ['the later of both', { 'retry-after': '10', 'x-rate-limit-reset': in5Minutes }, 300_000],
     ['the account before the user', { 'x-account-rate-limit-reset': '60', 'x-rate-limit-reset': in5Minutes }, 60_000],
-    ['its own clock, not ours', { date: new Date(now - 3_600_000).toUTCString(), 'x-rate-limit-reset': String(now / 1000 - 3_600 + 30) }, 30_000],
+    [
+      'its own clock, not ours',
+      { date: new Date(now - 3_600_000).toUTCString(), 'x-rate-limit-reset': String(now / 1000 - 3_600 + 30) },
+      30_000,
+    ],
     ['a negative number', { 'retry-after': '-5' }, undefined],
     ['words', { 'retry-after': 'soon' }, undefined],
     ['a number beyond all', { 'retry-after': '99999999999999999999' }, undefined],
@@ -29,8 +33,14 @@ describe('how long to wait', () => {
   })
 })
 
-test('the limit that governs is the account\'s where it is stated', () => {
-  expect(statedLimit({ date, 'x-rate-limit-limit': '100', 'x-rate-limit-remaining': '5', 'x-rate-limit-reset': in5Minutes }, now)).toEqual({ limit: 100, remaining: 5, resetMs: 300_000 })
-  expect(statedLimit({ date, 'x-rate-limit-limit': '100', 'x-account-rate-limit-limit': '7', 'x-account-rate-limit-remaining': '0' }, now)).toEqual({ limit: 7, remaining: 0 })
+test("the limit that governs is the account's where it is stated", () => {
+  expect(statedLimit({ date, 'x-rate-limit-limit': '100', 'x-rate-limit-remaining': '5', 'x-rate-limit-reset': in5Minutes }, now)).toEqual({
+    limit: 100,
+    remaining: 5,
+    resetMs: 300_000,
+  })
+  expect(
+    statedLimit({ date, 'x-rate-limit-limit': '100', 'x-account-rate-limit-limit': '7', 'x-account-rate-limit-remaining': '0' }, now),
+  ).toEqual({ limit: 7, remaining: 0 })
   expect(statedLimit({ date, 'x-rate-limit-limit': 'many' }, now)).toEqual({})
 })

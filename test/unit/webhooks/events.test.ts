@@ -14,7 +14,9 @@ test.for([
 })
 
 test.for([
-  ['{"replay_job_status":{"job_id":"1"}}', 'replay_job_status'], ['{"for_user_id":"1","direct_message_events":[],"users":{}}', 'direct_message_events'], ['{}', 'unknown'],
+  ['{"replay_job_status":{"job_id":"1"}}', 'replay_job_status'],
+  ['{"for_user_id":"1","direct_message_events":[],"users":{}}', 'direct_message_events'],
+  ['{}', 'unknown'],
 ] as const)('%s is known by the hash of its body and named %s', ([text, type]) => {
   expect(parse(text)).toEqual({ id: hash(text), type, json: text })
 })
