@@ -13,7 +13,8 @@ import {
 } from './boundColumns.ts'
 import { bindField, normalizeHeader, type BoundField } from './fields.ts'
 import { hideStray } from './mask.ts'
-import { mapProduct, productFields, productKey, productRules, requiredProductFields, type ProductBinding } from './product/mapProduct.ts'
+import { mapProduct, productKey, productRules, type ProductBinding } from './product/mapProduct.ts'
+import { productFields, requiredProductFields } from './product/vocabulary.ts'
 import type { Row, Warning } from './record.ts'
 
 const emptyMapping: FieldMapping = { columns: [], transforms: [] }

@@ -4,7 +4,7 @@ import { nearest } from './closeness.ts'
 import { normalizeHeader, type PresetField } from './fields.ts'
 import { hideStray } from './mask.ts'
 import { presetByName, recognizePreset, type Preset } from './presets/index.ts'
-import { serviceFields } from './product/mapProduct.ts'
+import { serviceFields } from './product/vocabulary.ts'
 import type { Mapped, Row, Warning } from './record.ts'
 import { trimText } from './text.ts'
 
