@@ -5,6 +5,7 @@ import type { Reply } from './area.ts'
 import { ADS_STATUS } from './adsCodes.ts'
 import type { AdsError, Refusal } from './refusal.ts'
 import type { RateState } from './rates.ts'
+import { OLDER_VERSION } from './router.ts'
 
 export interface Answer {
   status: number
@@ -71,8 +72,15 @@ export function rateHeaders(rate: RateState): Record<string, string> {
   return rate.account ? { ...trio('x-rate-limit'), ...trio('x-account-rate-limit') } : trio('x-rate-limit')
 }
 
-export function commonHeaders(endpoint: Endpoint | undefined): Record<string, string> {
-  return endpoint === undefined || endpoint.host === 'core' ? EMPTY_HEADERS : ADS_HEADERS
+/** Every answer of the advertising interface names the current version, also where no route was found (gaps 1 'Others'). */
+export function commonHeaders(endpoint: Endpoint | undefined, rawPath: string): Record<string, string> {
+  if (endpoint === undefined ? isCorePath(rawPath) : endpoint.host === 'core') return EMPTY_HEADERS
+  return rawPath.startsWith(`/${OLDER_VERSION}/`) ? OLDER_HEADERS : ADS_HEADERS
+}
+
+/** Paths of the core host; everything else is the advertising host's. */
+export function isCorePath(rawPath: string): boolean {
+  return /^\/(?:oauth2?|1\.1|2)(?:\/|$)/.test(rawPath)
 }
 
 /** JSON with bigint as its exact digits (gaps 7 'int64'). */
@@ -92,6 +100,10 @@ export function errorPage(status: number): string {
 // Not yet in the type library of es2024; Node 24 has it.
 const RawJson = JSON as unknown as { rawJSON: (text: string) => unknown }
 const ADS_HEADERS: Record<string, string> = { 'x-current-api-version': '12' }
+const OLDER_HEADERS: Record<string, string> = {
+  ...ADS_HEADERS,
+  'x-api-warn': `Version ${OLDER_VERSION} of this interface is deprecated. Version 12 is current`,
+}
 const EMPTY_HEADERS = EMPTY as Record<string, string>
 
 function integerCode(error: AdsError): unknown {

@@ -9,6 +9,7 @@ import { tokenRefused } from './authenticate.ts'
 import type { Pair } from './signature.ts'
 import { validate, type Validated } from './validate.ts'
 import type { SandboxWorld } from './world.ts'
+import { PAGE_FIELDS } from './auth/page.ts'
 import { textOf } from './text.ts'
 
 export interface DispatchInput {
@@ -70,10 +71,8 @@ export class Engine {
 
   /** Checks the parameters. @throws {Refusal}; `echo` of the answer is on the result. */
   check(input: DispatchInput): Validated {
-    const pairs =
-      input.endpoint.auth === 'browser'
-        ? input.pairs.filter(([name]) => input.endpoint.parameters.some((one) => one.name === name))
-        : input.pairs
+    // What a person fills in on the page is no parameter of the interface; everything else unknown is refused.
+    const pairs = input.endpoint.auth === 'browser' ? input.pairs.filter(([name]) => !PAGE_FIELDS.includes(name)) : input.pairs
     const checked = validate(input.endpoint, { path: input.path, pairs, body: input.body, oauth: input.oauth })
     return checked
   }

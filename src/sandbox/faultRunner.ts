@@ -353,7 +353,7 @@ function headersOf(fault: Fault): Record<string, string> {
 }
 
 /** The caller is known after authentication only, which a fault may come before: then by the token in the header. */
-function callerOf(seat: FaultSeat, world: SandboxWorld): string {
+export function callerOf(seat: FaultSeat, world: SandboxWorld): string {
   const pairs = parseAuthorization(seat.request.headers.authorization ?? '')
   const token = pairs?.find(([name]) => name === 'oauth_token')?.[1] ?? ''
   return authState(world).accessTokens.get(token)?.userId ?? 'app'

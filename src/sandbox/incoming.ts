@@ -1,5 +1,6 @@
 /** What a request says before its endpoint handles it: route, form, JSON, size; and what it shows of broken rules. */
 import type { Endpoint } from '../service/contract/endpoint.ts'
+import { isCorePath } from './answer.ts'
 import type { FaultSeat } from './faultRunner.ts'
 import type { Carried } from './inspect.ts'
 import type { Ledger } from './ledger.ts'
@@ -34,7 +35,7 @@ export function pathOf(path: string): string {
 export function routed(seat: Seat): Endpoint {
   const { route, rawPath } = seat
   if (route.kind === 'found') return route.endpoint
-  const core = /^\/(?:oauth2?|1\.1|2)(?:\/|$)/.test(rawPath)
+  const core = isCorePath(rawPath)
   if (route.kind === 'method') {
     const headers = { allow: route.allowed.join(', ') }
     if (core)

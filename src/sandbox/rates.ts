@@ -29,6 +29,10 @@ export interface RateInput {
 
 const TABLE: Readonly<Record<string, RateLimit>> = rateLimits
 
+/** Assumed: the budget of reads without an account. */
+const UNROUTED = rateLimits.global_reads.limit
+const UNROUTED_MS = rateLimits.global_reads.windowMs
+
 export class Rates {
   readonly #windows = new Map<string, Window>()
   readonly #now: () => number
@@ -44,6 +48,11 @@ export class Rates {
     return states.reduce((scarce, state) =>
       state.refused && !scarce.refused ? state : !scarce.refused && state.remaining < scarce.remaining ? state : scarce,
     )
+  }
+
+  /** What an answer shows where no route was found: every answer has the trio (gaps 1), and nothing there uses it up. */
+  unrouted(): RateState {
+    return { limit: UNROUTED, remaining: UNROUTED, resetS: Math.ceil((this.#now() + UNROUTED_MS) / 1000), refused: false, account: false }
   }
 
   clear(): void {
@@ -76,7 +85,8 @@ export class Rates {
 }
 
 function classesOf(input: RateInput): string[] {
-  const names = [input.endpoint.limit]
+  // A user's own budget for looking up posts is larger than the app's (gaps 1 'v2').
+  const names = [input.endpoint.limit === 'v2_lookups' && input.userId !== 'app' ? 'v2_lookups_user' : input.endpoint.limit]
   if (input.totalCount) names.push('total_count')
   if (input.endpoint.limit === 'v2_posts') names.push('v2_posts_app')
   return names

@@ -14,6 +14,10 @@ interface Node {
   readonly ends: Map<string, { endpoint: Endpoint; names: readonly string[] }>
 }
 
+/** Versions 11 and 12 live (gaps 7 'Versions'): the older one serves the same resources, and warns. */
+const CURRENT_VERSION = '12'
+export const OLDER_VERSION = '11'
+
 export class Router {
   readonly #root: Node = emptyNode()
 
@@ -23,6 +27,7 @@ export class Router {
 
   match(method: string, rawPath: string): Route {
     const segments = rawPath.split('/').slice(1)
+    if (segments[0] === OLDER_VERSION) segments[0] = CURRENT_VERSION
     if (segments.at(-1) === '' && segments.length > 1) segments.pop()
     const values: string[] = []
     const node =

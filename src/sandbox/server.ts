@@ -8,7 +8,7 @@ import { authenticate, Nonces, tokenRefused, type Caller } from './authenticate.
 import type { Control } from './control.ts'
 import { refusalOf, type DispatchInput, type Engine } from './engine.ts'
 import type { Apply, FaultRule, Faults } from './faults.ts'
-import type { FaultRunner } from './faultRunner.ts'
+import { callerOf, type FaultRunner } from './faultRunner.ts'
 import {
   checkContentType,
   checkSize,
@@ -192,6 +192,7 @@ export class SandboxServer {
     }
     entry.items = seat.carried.items
     watch.carry(entry, seat.startedAt, seat.carried)
+    if (watch.someoneWaits) watch.checkWait(entry, callerOf(seat, world), seat.startedAt)
     noteLimits(seat, ledger)
     noteRawValues(seat, ledger)
     const rule = faults.armed ? faults.withBody({ ...probeOf(seat), body: seat.body, bodyHash: entry.body_sha256 }) : undefined
@@ -222,10 +223,11 @@ export class SandboxServer {
     let headers: Record<string, string> = {}
     let echo: Record<string, unknown> = {}
     try {
+      const { world, rates, engine } = this.#parts
+      if (seat.route.kind !== 'found') headers = rateHeaders(rates.unrouted())
       const endpoint = routed(seat)
       const path = seat.route.kind === 'found' ? seat.route.path : {}
       const form = formOf(seat)
-      const { world, rates, engine } = this.#parts
       const looked = this.#rate(rates, endpoint, seat, undefined, false)
       headers = rateHeaders(looked)
       const caller = authenticate(world, this.#nonces, endpoint, {
@@ -238,7 +240,6 @@ export class SandboxServer {
         form,
       })
       seat.caller = caller.id
-      this.#parts.watch.checkWait(seat.entry, caller.id)
       const rate = this.#rate(rates, endpoint, seat, caller, true)
       headers = rateHeaders(rate)
       if (rate.refused) throw this.#limited(seat, endpoint, rate)
@@ -278,7 +279,7 @@ export class SandboxServer {
   #applied(seat: Seat, answer: Answer, headers: Readonly<Record<string, string>>): Answer {
     seat.entry.applied = answer.status < 400
     seat.entry.applied_at = new Date(this.#parts.world.machineNow()).toISOString()
-    Object.assign(answer.headers, commonHeaders(seat.endpoint), headers)
+    Object.assign(answer.headers, commonHeaders(seat.endpoint, seat.rawPath), headers)
     return answer
   }
 
@@ -299,7 +300,7 @@ export class SandboxServer {
       integerCodes: world.switch('ads_error_codes') === 'integer',
       body: world.switch('error_body'),
     })
-    Object.assign(answer.headers, commonHeaders(seat.endpoint))
+    Object.assign(answer.headers, commonHeaders(seat.endpoint, seat.rawPath))
     return answer
   }
 

@@ -62,7 +62,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     onEvent: (area, event) => engine.note({ kind: 'event', now: world.now(), area, event }),
   })
   const engine = new Engine(world, areas)
-  const watch = new Watch(clock.now, violate)
+  const watch = new Watch(clock.now, violate, () => Number(world.switch('retry_after_grace_ms')))
   const faults = new Faults(clock.now, world.random)
   const runner = new FaultRunner(world, watch)
   const rates = new Rates(clock.now)

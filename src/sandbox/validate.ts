@@ -38,8 +38,8 @@ export function validate(endpoint: Endpoint, input: RequestInput): Validated {
   }
   for (const [name, value] of input.pairs) {
     const parameter = byName.get(name)
-    // The core host's own OAuth endpoints may be sent protocol parameters in the form; elsewhere they are unknown.
-    if (parameter === undefined && name.startsWith('oauth_') && endpoint.host === 'core') continue
+    // The signed OAuth endpoints may be sent protocol parameters in the form; elsewhere they are unknown.
+    if (parameter === undefined && name.startsWith('oauth_') && takesProtocolParameters(endpoint)) continue
     if (parameter === undefined || parameter.in === 'body') {
       errors.push({
         ...invalidParameter(name, 'a parameter of this endpoint', value, 'unknown parameter'),
@@ -75,6 +75,10 @@ export function validate(endpoint: Endpoint, input: RequestInput): Validated {
   }
   checkConditions(endpoint, params, given, errors)
   return { params, given, echo, errors }
+}
+
+function takesProtocolParameters({ path, auth }: Endpoint): boolean {
+  return auth !== 'browser' && /^\/(?:1\.1\/)?oauth2?\//.test(path)
 }
 
 function takeBody(

@@ -14,13 +14,10 @@ interface Seen {
 interface Wait {
   readonly until: number
   readonly toldAt: number
+  /** Whoever speaks again on this connection has read the answer. */
+  readonly connection: number
 }
 
-/**
- * A request that left before the answer "wait" arrived is no offence: what arrives within this time after it was told is
- * let pass.
- */
-const GRACE_MS = 500
 const SAME_BODY_MS = 5
 
 export class Watch {
@@ -32,9 +29,20 @@ export class Watch {
   readonly #now: () => number
   readonly #violate: (entry: LedgerEntry, rule: string, detail: string) => void
 
-  constructor(now: () => number, violate: (entry: LedgerEntry, rule: string, detail: string) => void) {
+  readonly #graceMs: () => number
+
+  /**
+   * `graceMs`: a request that left on another connection before the answer "wait" arrived is no offence, so what begins
+   * within this time after it was told is let pass there.
+   */
+  constructor(now: () => number, violate: (entry: LedgerEntry, rule: string, detail: string) => void, graceMs: () => number) {
     this.#now = now
     this.#violate = violate
+    this.#graceMs = graceMs
+  }
+
+  get someoneWaits(): boolean {
+    return this.#waits.size > 0
   }
 
   /** The request's first byte. */
@@ -67,17 +75,17 @@ export class Watch {
   /** A 429 or 503 told this caller to wait. */
   toldToWait(entry: LedgerEntry, caller: string, until: number): void {
     const key = `${entry.endpoint ?? ''} ${caller}`
-    if ((this.#waits.get(key)?.until ?? 0) < until) this.#waits.set(key, { until, toldAt: this.#now() })
+    if ((this.#waits.get(key)?.until ?? 0) < until) this.#waits.set(key, { until, toldAt: this.#now(), connection: entry.connection })
   }
 
-  /** Is this one sent although its caller was told to wait? */
-  checkWait(entry: LedgerEntry, caller: string): void {
-    const wait = this.#waits.get(`${entry.endpoint ?? ''} ${caller}`)
+  /** Is this one, whose first byte came at `startedAt`, sent although its caller was told to wait? */
+  checkWait(entry: LedgerEntry, caller: string, startedAt: number): void {
+    const key = `${entry.endpoint ?? ''} ${caller}`
+    const wait = this.#waits.get(key)
     if (wait === undefined) return
-    const now = this.#now()
-    if (now < wait.until && now > wait.toldAt + GRACE_MS)
-      this.#violate(entry, 'request_during_retry_after', `${Math.ceil((wait.until - now) / 1000)} s too early`)
-    else if (now >= wait.until) this.#waits.delete(`${entry.endpoint ?? ''} ${caller}`)
+    if (startedAt >= wait.until) return void this.#waits.delete(key)
+    const knew = entry.connection === wait.connection ? startedAt >= wait.toldAt : startedAt > wait.toldAt + this.#graceMs()
+    if (knew) this.#violate(entry, 'request_during_retry_after', `${Math.ceil((wait.until - startedAt) / 1000)} s too early`)
   }
 
   clear(): void {

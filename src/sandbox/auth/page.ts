@@ -1,6 +1,9 @@
 /** The page on which a person allows or denies an application (spec 4.1). Everything shown is escaped. */
 import type { RequestToken } from './tokens.ts'
 
+/** Names of the page's own fields, which come back in the query. */
+export const PAGE_FIELDS: readonly string[] = ['decision', 'password']
+
 export interface AuthorizationPage {
   readonly token: RequestToken
   readonly path: string

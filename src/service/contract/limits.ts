@@ -62,6 +62,8 @@ export const rateLimits = {
   /** Beyond it the answer is 403 code 99, not 429. */
   bearer_tokens: { limit: 50, windowMs: quarter, per: 'app', shared: false, named: false, source: `${gaps1} OAuth endpoints: assumed` },
   v2_lookups: perUser(3_500, `${gaps1} v2: 3,500 an app, 5,000 a user`),
+  /** For requests that a user signed. */
+  v2_lookups_user: perUser(5_000, `${gaps1} v2: 3,500 an app, 5,000 a user`),
   v2_posts: perUser(100),
   /** Counted beside `v2_posts`. */
   v2_posts_app: { limit: 10_000, windowMs: day, per: 'app', shared: false, named: false, source: `${gaps1} v2` },
