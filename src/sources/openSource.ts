@@ -42,7 +42,7 @@ async function openBytes(definition: SourceDefinition, context: SourceContext): 
   if (isLocalFile(uri)) return openLocalFile(uri)
   if (/^https?:/i.test(uri)) return openHttp(definition, context)
   // Loaded where they are needed: most pipelines never are.
-  if (/^sftp:/i.test(uri)) return (await import('./sftp.ts')).openSftp(definition, context.env)
+  if (/^sftp:/i.test(uri)) return (await import('./sftp.ts')).openSftp(definition, context)
   if (/^s3:/i.test(uri)) return (await import('./s3.ts')).openS3(definition, context)
   throw new RunError('SOURCE_REFUSED', 'the kind of this source address is not known', {
     where: uri.slice(0, uri.indexOf(':') + 1),

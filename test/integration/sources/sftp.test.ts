@@ -1,128 +1,138 @@
-import { execFileSync, spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { appendFile, chmod, mkdir, readFile, utimes } from 'node:fs/promises'
-import { createServer, connect } from 'node:net'
-import type { AddressInfo } from 'node:net'
-import { userInfo } from 'node:os'
+import { appendFile, rename, rm, truncate, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { inspect } from 'node:util'
+import { expect, test, vi } from 'vitest'
+import { readLimits } from '../../../src/formats/limits.ts'
 import { silentLogger } from '../../../src/log.ts'
 import { openSource } from '../../../src/sources/openSource.ts'
-import { readSource, sourceOf, temporaryFolder } from './support.ts'
+import { cuttingProxy } from './cuttingProxy.ts'
+import { freePort, openSsh, sshCredentials, withoutSsh } from './sshServer.ts'
+import { readSource, sourceOf } from './support.ts'
 
-const sshd = ['/usr/sbin/sshd', '/usr/local/sbin/sshd'].find((path) => existsSync(path))
-const sftpServer = ['/usr/lib/openssh/sftp-server', '/usr/libexec/openssh/sftp-server', '/usr/libexec/sftp-server'].find((path) =>
-  existsSync(path),
-)
+const large = `id,title\n${Array.from({ length: 40_000 }, (_, at) => `${at},${'x'.repeat(100)}\n`).join('')}`
 const csv = `id,title\n${Array.from({ length: 300 }, (_, at) => `${at},title ${at}\n`).join('')}`
 
-/** A real OpenSSH server on a free port of this machine, with one key pair and our own user. */
-async function openSsh() {
-  const folder = await temporaryFolder()
-  await chmod(folder.path, 0o700)
-  const key = (name: string) => execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(folder.path, name)])
-  key('host')
-  key('user')
-  key('stranger')
-  await folder.write('authorized', await readFile(join(folder.path, 'user.pub')))
-  await chmod(join(folder.path, 'authorized'), 0o600)
-  if (process.getuid?.() === 0) await mkdir('/run/sshd', { recursive: true })
-  const port = await freePort()
-  const config = await folder.write(
-    'config',
-    `Port ${port}\nListenAddress 127.0.0.1\nHostKey ${join(folder.path, 'host')}\nAuthorizedKeysFile ${join(folder.path, 'authorized')}\nPidFile none\nPasswordAuthentication no\nPermitRootLogin yes\nStrictModes no\nUsePAM no\nSubsystem sftp ${sftpServer}\n`,
-  )
-  const server = spawn(sshd ?? '', ['-D', '-e', '-f', config], { stdio: 'ignore' })
-  await waitForPort(port)
-  const fingerprint =
-    execFileSync('ssh-keygen', ['-l', '-f', join(folder.path, 'host.pub')])
-      .toString()
-      .split(' ')[1] ?? ''
-  return {
-    folder,
-    fingerprint,
-    uri: (path: string) => `sftp://${userInfo().username}@127.0.0.1:${port}${path}`,
-    env: { SFTP_KEY_FILE: join(folder.path, 'user') },
-    [Symbol.asyncDispose]: async () => {
-      server.kill()
-      await folder[Symbol.asyncDispose]()
-    },
-  }
-}
-
-const credentials = { private_key: 'SFTP_KEY' } as const
-
-test.skipIf(sshd === undefined || sftpServer === undefined)('a file is read from an OpenSSH server whose key is pinned', async () => {
+test.skipIf(withoutSsh)('a file is read from an OpenSSH server whose key is pinned', async () => {
   await using ssh = await openSsh()
   const path = await ssh.folder.write('crm.csv', csv)
-  const outcome = await readSource(sourceOf(ssh.uri(path), { credentials, hostKey: ssh.fingerprint }), { env: ssh.env })
+  const outcome = await readSource(sourceOf(ssh.uri(path), { credentials: sshCredentials, hostKey: ssh.fingerprint }), { env: ssh.env })
   expect([outcome.error?.message, outcome.rows.length]).toEqual([undefined, 300])
   expect(outcome.facts).toMatchObject({ completeness: { complete: true, proof: 'file unchanged while read' }, finalNewline: true })
   expect(outcome.facts?.uri).not.toContain('@')
 })
 
-test.skipIf(sshd === undefined || sftpServer === undefined)('the newest file that matches is read, a missing one is named', async () => {
+test.skipIf(withoutSsh)('the newest file that matches is read, a missing one is named', async () => {
   await using ssh = await openSsh()
   await utimes(await ssh.folder.write('crm-b.csv', 'id\n1\n'), 1_000_000, 1_000_000)
   await ssh.folder.write('crm-a.csv', 'id\n2\n')
-  const read = (path: string) => readSource(sourceOf(ssh.uri(path), { credentials, hostKey: ssh.fingerprint }), { env: ssh.env })
+  const read = (path: string) =>
+    readSource(sourceOf(ssh.uri(path), { credentials: sshCredentials, hostKey: ssh.fingerprint }), { env: ssh.env })
   expect((await read(join(ssh.folder.path, 'crm-*.csv'))).rows[0]?.cells).toEqual(['2'])
   expect((await read(join(ssh.folder.path, 'none-*.csv'))).code).toBe('SOURCE_MISSING')
   expect((await read(join(ssh.folder.path, 'none.csv'))).code).toBe('SOURCE_MISSING')
   expect((await read(ssh.folder.path)).code).toBe('SOURCE_REFUSED')
 })
 
-test.skipIf(sshd === undefined || sftpServer === undefined)(
-  'an unknown or other host key is refused, and the shown one is named',
-  async () => {
-    await using ssh = await openSsh()
-    const path = await ssh.folder.write('crm.csv', csv)
-    for (const pinned of [{}, { hostKey: 'SHA256:AAAA' }]) {
-      const outcome = await readSource(sourceOf(ssh.uri(path), { credentials, ...pinned }), { env: ssh.env })
-      expect([outcome.code, outcome.error?.mend.includes(ssh.fingerprint)]).toEqual(['SOURCE_HOST_KEY', true])
-    }
+test.skipIf(withoutSsh)('an unknown or other host key is refused, and the shown one is named', async () => {
+  await using ssh = await openSsh()
+  const path = await ssh.folder.write('crm.csv', csv)
+  for (const pinned of [{}, { hostKey: 'SHA256:AAAA' }]) {
+    const outcome = await readSource(sourceOf(ssh.uri(path), { credentials: sshCredentials, ...pinned }), { env: ssh.env })
+    expect([outcome.code, outcome.error?.mend.includes(ssh.fingerprint)]).toEqual(['SOURCE_HOST_KEY', true])
+  }
+})
+
+test.skipIf(withoutSsh)('wrong credentials are denied, unusable ones named, and none is shown', async () => {
+  await using ssh = await openSsh()
+  const path = await ssh.folder.write('crm.csv', csv)
+  const read = (
+    env: Readonly<Record<string, string>>,
+    credentials: Readonly<Record<string, string>> = sshCredentials,
+    uri = ssh.uri(path),
+  ) => readSource(sourceOf(uri, { credentials, hostKey: ssh.fingerprint }), { env })
+  const locked = { SFTP_KEY_FILE: join(ssh.folder.path, 'locked') }
+  const withPassphrase = { ...sshCredentials, passphrase: 'SFTP_PASSPHRASE' }
+  expect((await read({ ...locked, SFTP_PASSPHRASE: 'open sesame' }, withPassphrase)).rows).toHaveLength(300)
+  const refused = [
+    await read({ SFTP_KEY_FILE: join(ssh.folder.path, 'stranger') }),
+    await read(ssh.env, sshCredentials, ssh.uri(path).replace(/\/\/[^@]+@/, '//nobody-here@')),
+    await read({ SFTP_PASSWORD: 'hunter2' }, { password: 'SFTP_PASSWORD' }),
+    await read(locked),
+    await read({ ...locked, SFTP_PASSPHRASE: 'hunter2' }, withPassphrase),
+    await read({ SFTP_KEY: 'hunter2' }),
+    await read({}),
+  ]
+  expect(refused.map(({ code }) => code)).toEqual([
+    'SOURCE_DENIED',
+    'SOURCE_DENIED',
+    'SOURCE_DENIED',
+    'SOURCE_CREDENTIALS',
+    'SOURCE_CREDENTIALS',
+    'SOURCE_CREDENTIALS',
+    'SOURCE_CREDENTIALS',
+  ])
+  expect(inspect(refused, { depth: 9 })).not.toMatch(/hunter2|PRIVATE KEY/)
+  const nowhere = sourceOf(`sftp://a@127.0.0.1:${await freePort()}/x.csv`, { credentials: sshCredentials, hostKey: ssh.fingerprint })
+  expect((await readSource(nowhere, { env: ssh.env })).code).toBe('SOURCE_UNAVAILABLE')
+})
+
+test.each(['sftp://user:pass word@host:nan/x.csv', 'sftp://user:secret@127.0.0.1/x.csv', 'sftp://user@127.0.0.1/100%.csv'])(
+  'the address %s is refused before anything is asked, and not repeated',
+  async (uri) => {
+    const { code, error } = await readSource(sourceOf(uri))
+    expect([code, inspect(error, { depth: 9 }).includes(uri)]).toEqual(['SOURCE_REFUSED', false])
   },
 )
 
-test.skipIf(sshd === undefined || sftpServer === undefined)('a wrong key is denied, a port without a server unreachable', async () => {
+test.skipIf(withoutSsh).for([
+  ['grows', (path: string) => appendFile(path, 'x,y\n')],
+  ['is cut short', (path: string) => truncate(path, 20_000)],
+  ['is written again', (path: string) => writeFile(path, large).then(() => utimes(path, 1_000_000, 1_000_000))],
+  ['is replaced', (path: string) => writeFile(`${path}.new`, csv).then(() => rename(`${path}.new`, path))],
+  ['is taken away', (path: string) => rm(path)],
+] as const)('a file that %s while it is read is refused', async ([, change]) => {
   await using ssh = await openSsh()
-  const path = await ssh.folder.write('crm.csv', csv)
-  const stranger = { SFTP_KEY_FILE: join(ssh.folder.path, 'stranger') }
-  expect((await readSource(sourceOf(ssh.uri(path), { credentials, hostKey: ssh.fingerprint }), { env: stranger })).code).toBe(
-    'SOURCE_DENIED',
-  )
-  expect(
-    (
-      await readSource(sourceOf(`sftp://a@127.0.0.1:${await freePort()}/x.csv`, { credentials, hostKey: ssh.fingerprint }), {
-        env: ssh.env,
-      })
-    ).code,
-  ).toBe('SOURCE_UNAVAILABLE')
-})
-
-test.skipIf(sshd === undefined || sftpServer === undefined)('a file that grows while it is read is refused', async () => {
-  await using ssh = await openSsh()
-  const path = await ssh.folder.write('crm.csv', csv)
-  const source = await openSource(sourceOf(ssh.uri(path), { credentials, hostKey: ssh.fingerprint }), { env: ssh.env, log: silentLogger })
-  await appendFile(path, 'x,y\n')
+  const path = await ssh.folder.write('crm.csv', large)
+  const definition = sourceOf(ssh.uri(path), { credentials: sshCredentials, hostKey: ssh.fingerprint })
+  const source = await openSource(definition, { env: ssh.env, log: silentLogger })
+  await change(path)
   await expect(Array.fromAsync(source.rows)).rejects.toMatchObject({ code: 'SOURCE_CHANGED' })
 })
 
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise<void>((resolve) => server.close(() => resolve()))
-  return port
-}
+test.skipIf(withoutSsh).for(['end', 'reset'] as const)(
+  'a connection that is cut (%s) anywhere is no end, and prints nothing',
+  async (how) => {
+    await using ssh = await openSsh()
+    const path = await ssh.folder.write('crm.csv', large)
+    const printed = [vi.spyOn(console, 'log'), vi.spyOn(console, 'error')]
+    for (const [afterBytes, code] of [
+      [100, 'SOURCE_UNAVAILABLE'],
+      [300_000, 'FILE_TRUNCATED'],
+      [2_000_000, 'FILE_TRUNCATED'],
+      [large.length, 'FILE_TRUNCATED'],
+    ] as const) {
+      await using proxy = await cuttingProxy(ssh.port, () => ({ afterBytes, how }))
+      const definition = sourceOf(ssh.uri(path, proxy.port), { credentials: sshCredentials, hostKey: ssh.fingerprint })
+      const outcome = await readSource(definition, { env: ssh.env })
+      expect([proxy.cuts(), outcome.code, outcome.facts]).toEqual([1, code, undefined])
+      expect(outcome.error).toMatchObject({ where: `sftp://127.0.0.1:${proxy.port}${path}`, mend: expect.stringContaining('un again') })
+    }
+    expect(printed.flatMap(({ mock }) => mock.calls)).toEqual([])
+  },
+)
 
-async function waitForPort(port: number): Promise<void> {
-  for (;;) {
-    const open = await new Promise<boolean>((resolve) => {
-      const socket = connect(port, '127.0.0.1', () => (socket.destroy(), resolve(true)))
-      socket.once('error', () => resolve(false))
-    })
-    if (open) return
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-}
+test.skipIf(withoutSsh)(
+  'a server that says nothing more is given up after the idle time, or when nobody wants the file any more',
+  async () => {
+    await using ssh = await openSsh()
+    const path = await ssh.folder.write('crm.csv', large)
+    await using proxy = await cuttingProxy(ssh.port, () => ({ afterBytes: 1_000_000, how: 'stall' }))
+    const definition = sourceOf(ssh.uri(path, proxy.port), { credentials: sshCredentials, hostKey: ssh.fingerprint })
+    expect((await readSource(definition, { env: ssh.env, limits: { ...readLimits, idleMs: 2_000 } })).code).toBe('FILE_TRUNCATED')
+    const abort = new AbortController()
+    const source = await openSource(definition, { env: ssh.env, log: silentLogger, signal: abort.signal })
+    const reading = Array.fromAsync(source.rows)
+    abort.abort(new Error('enough'))
+    await expect(reading).rejects.toThrow('enough')
+  },
+)

@@ -1,0 +1,65 @@
+import type { AddressInfo, Socket } from 'node:net'
+import { connect, createServer } from 'node:net'
+
+/** What happens to a connection once `afterBytes` have come back from the server. */
+export interface Cut {
+  readonly afterBytes: number
+  /** `end`: closed as if all was said; `reset`: torn down; `stall`: left open, and nothing comes any more. */
+  readonly how: 'end' | 'reset' | 'stall'
+}
+
+export interface CuttingProxy extends AsyncDisposable {
+  readonly port: number
+  /** Connections so far. */
+  readonly connections: () => number
+  /** Connections that were cut. */
+  readonly cuts: () => number
+}
+
+/**
+ * A TCP proxy on loopback in front of a real server, which breaks connections in the middle. `cutOf` is asked with the
+ * number of each connection, from 1; undefined leaves it whole. `onCut` runs before the reader can notice.
+ */
+export async function cuttingProxy(
+  target: number,
+  cutOf: (connection: number) => Cut | undefined,
+  onCut: () => Promise<unknown> = () => Promise.resolve(),
+): Promise<CuttingProxy> {
+  const sockets = new Set<Socket>()
+  let connections = 0
+  let cuts = 0
+  const server = createServer((client) => {
+    const cut = cutOf(++connections)
+    const upstream = connect(target, '127.0.0.1')
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on('error', () => undefined)
+      socket.on('close', () => (client.destroy(), upstream.destroy()))
+    }
+    client.pipe(upstream)
+    if (cut === undefined) return void upstream.pipe(client)
+    let left = cut.afterBytes
+    upstream.on('data', (chunk) => {
+      const part = chunk.subarray(0, left)
+      left -= part.length
+      if (left > 0) return void client.write(part)
+      upstream.pause()
+      cuts++
+      client.write(part, () => {
+        if (cut.how === 'stall') return
+        void onCut().then(() => (cut.how === 'end' ? client.end() : client.resetAndDestroy()))
+      })
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    connections: () => connections,
+    cuts: () => cuts,
+    [Symbol.asyncDispose]: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets) socket.destroy()
+        server.close(() => resolve())
+      }),
+  }
+}
