@@ -5,6 +5,7 @@ import { exactJson } from './answer.ts'
 import type { Engine } from './engine.ts'
 import { FaultError, type Faults } from './faults.ts'
 import type { FaultRunner } from './faultRunner.ts'
+import type { Generations } from './generations.ts'
 import type { Ledger } from './ledger.ts'
 import type { Rates } from './rates.ts'
 import { SwitchError, SWITCHES } from './switches.ts'
@@ -20,6 +21,7 @@ export interface ControlParts {
   readonly faults: Faults
   readonly runner: FaultRunner
   readonly watch: Watch
+  readonly generations: Generations
   /** Lets go what the server remembers of requests (nonces). */
   readonly forget: () => void
 }
@@ -68,13 +70,14 @@ export class Control {
 
   /** Back to the first state: also faults, holds, ledger, violations, rates, clock and switches. */
   async reset(seed?: number): Promise<{ ok: true }> {
-    const { world, engine, ledger, rates, faults, runner, watch, forget } = this.#parts
+    const { world, engine, ledger, rates, faults, runner, watch, generations, forget } = this.#parts
     runner.clear()
     faults.clear()
     world.reset(seed)
     ledger.clear()
     rates.clear()
     watch.clear()
+    generations.clear()
     forget()
     engine.restartJournal()
     if (seed !== undefined) engine.note({ kind: 'reset', seed })
@@ -170,6 +173,7 @@ export class Control {
     const snapshot = id === '' ? [...this.#snapshots.values()].at(-1) : this.#snapshots.get(id)
     if (snapshot === undefined) return undefined
     this.#parts.world.restore(snapshot)
+    this.#parts.generations.clear()
     return { ok: true }
   }
 }

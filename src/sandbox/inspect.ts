@@ -11,6 +11,10 @@ export interface Carried {
 export interface KeyValue {
   readonly key: string
   readonly value: string
+  /** The entry takes the key away. */
+  readonly removes: boolean
+  /** The entry's own `expires_at`, as written. */
+  readonly expiresAt: string | undefined
 }
 
 const NOTHING: Carried = { items: 0, keys: [] }
@@ -23,18 +27,63 @@ export function carriedBy(endpoint: string, path: Readonly<Record<string, string
   return NOTHING
 }
 
-/** Every key with its value; costs a hash an entry, so only on demand (the switch ledger_keys). */
-export function keyValues(endpoint: string, path: Readonly<Record<string, string>>, body: unknown): KeyValue[] {
-  const lists = endpoint.startsWith('products.')
-    ? [field(body, 'products'), field(body, 'product_keys')].flatMap((list) => (Array.isArray(list) ? (list as unknown[]) : []))
-    : Array.isArray(body)
-      ? (body as unknown[])
-      : []
-  return lists.flatMap((entry) => {
-    const single = endpoint.startsWith('products.') ? { products: [entry], product_keys: [entry] } : [entry]
-    const value = hash('sha256', JSON.stringify(entry))
-    return carriedBy(endpoint, path, single).keys.map((key) => ({ key, value }))
+/**
+ * Every key with its value: the hash of the entry as the caller wrote it, an operation's times and type included, its other
+ * users not. Costs a hash an entry, so only on demand (the switch ledger_keys) or for the keys that `wanted` names.
+ */
+export function keyValues(
+  endpoint: string,
+  path: Readonly<Record<string, string>>,
+  body: unknown,
+  wanted: (keys: readonly string[]) => boolean = () => true,
+): KeyValue[] {
+  return entriesOf(endpoint, body).flatMap(({ single, text, removes, expiresAt }) => {
+    const { keys } = carriedBy(endpoint, path, single)
+    if (!wanted(keys)) return []
+    const value = hash('sha256', text())
+    return keys.map((key) => ({ key, value, removes, expiresAt }))
   })
+}
+
+interface Entry {
+  /** A body that holds this entry alone. */
+  readonly single: unknown
+  readonly text: () => string
+  readonly removes: boolean
+  readonly expiresAt: string | undefined
+}
+
+function entriesOf(endpoint: string, body: unknown): Entry[] {
+  const products = arrayOf(field(body, 'products'))
+  if (endpoint === 'products.put')
+    return products.map((one) => ({
+      single: { products: [one] },
+      text: () => JSON.stringify(one),
+      removes: false,
+      expiresAt: undefined,
+    }))
+  if (endpoint === 'products.delete')
+    return arrayOf(field(body, 'product_keys')).map((one) => ({
+      single: { product_keys: [one] },
+      text: () => JSON.stringify(one),
+      removes: true,
+      expiresAt: undefined,
+    }))
+  return arrayOf(body).flatMap((operation) => {
+    const params = field(operation, 'params')
+    const type = field(operation, 'operation_type')
+    const expiresAt = field(params, 'expires_at')
+    return arrayOf(field(params, 'users')).map((user) => ({
+      single: [{ params: { users: [user] } }],
+      text: () => JSON.stringify({ type, params: { ...(params as object), users: [user] } }),
+      removes: type === 'Delete',
+      expiresAt: typeof expiresAt === 'string' ? expiresAt : undefined,
+    }))
+  })
+}
+
+function arrayOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? (value as unknown[]) : []
 }
 
 function products(path: Readonly<Record<string, string>>, list: unknown): Carried {

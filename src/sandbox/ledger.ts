@@ -29,7 +29,7 @@ export interface LedgerEntry {
   answer_bytes: number
   client_closed: boolean
   /** With the switch ledger_keys on. */
-  keys?: readonly KeyValue[]
+  keys?: readonly Pick<KeyValue, 'key' | 'value'>[]
 }
 
 export interface Violation {

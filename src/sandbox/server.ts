@@ -22,7 +22,8 @@ import {
   routed,
   type Seat,
 } from './incoming.ts'
-import { carriedBy, keyValues } from './inspect.ts'
+import type { Generations } from './generations.ts'
+import { carriedBy, keyValues, type KeyValue } from './inspect.ts'
 import type { Ledger } from './ledger.ts'
 import type { Rates, RateState } from './rates.ts'
 import { adsRefusal, coreRefusal, invalidParameter, Refusal, tooMany } from './refusal.ts'
@@ -40,6 +41,7 @@ export interface ServerParts {
   readonly faults: Faults
   readonly runner: FaultRunner
   readonly watch: Watch
+  readonly generations: Generations
   readonly control: Control
 }
 
@@ -156,11 +158,12 @@ export class SandboxServer {
   #finish(seat: Seat): void {
     if (seat.finished) return
     seat.finished = true
-    const { ledger, watch, world } = this.#parts
+    const { generations, ledger, watch, world } = this.#parts
     seat.entry.answer_ended_at = new Date(world.machineNow()).toISOString()
     if (!seat.response.writableFinished) seat.entry.client_closed = true
     ledger.end(seat.endpoint?.name ?? 'unknown')
     watch.finish(seat.entry)
+    if (seat.carried.keys.length > 0) generations.end(seat.entry, () => valuesOf(seat), seat.carried.keys)
   }
 
   #read(seat: Seat): void {
@@ -180,7 +183,7 @@ export class SandboxServer {
 
   #arrived(seat: Seat): void {
     const { entry, endpoint } = seat
-    const { faults, ledger, runner, watch, world } = this.#parts
+    const { faults, generations, ledger, runner, watch, world } = this.#parts
     const now = world.machineNow()
     entry.body_end_at = new Date(now).toISOString()
     entry.body_sha256 = hash('sha256', seat.body)
@@ -188,11 +191,21 @@ export class SandboxServer {
     if (seat.route.kind === 'found') {
       const { endpoint: found, path } = seat.route
       seat.carried = carriedBy(found.name, path, seat.json)
-      if (seat.carried.keys.length > 0 && world.switch('ledger_keys') === 'on') entry.keys = keyValues(found.name, path, seat.json)
+      if (seat.carried.keys.length > 0 && world.switch('ledger_keys') === 'on')
+        entry.keys = keyValues(found.name, path, seat.json).map(({ key, value }) => ({ key, value }))
     }
     entry.items = seat.carried.items
     watch.carry(entry, seat.startedAt, seat.carried)
     if (watch.someoneWaits) watch.checkWait(entry, callerOf(seat, world), seat.startedAt)
+    const strict = world.switch('values_recur') === 'never'
+    if (strict || generations.concerns(seat.carried.keys))
+      generations.arrive(
+        entry,
+        valuesOf(seat, strict ? undefined : (keys) => generations.concerns(keys)),
+        seat.carried.keys,
+        world.now(),
+        strict,
+      )
     noteLimits(seat, ledger)
     noteRawValues(seat, ledger)
     const rule = faults.armed ? faults.withBody({ ...probeOf(seat), body: seat.body, bodyHash: entry.body_sha256 }) : undefined
@@ -358,6 +371,10 @@ const EMPTY = Buffer.alloc(0)
 
 function probeOf(seat: Seat): { method: string; path: string; query: string; worker: string | undefined } {
   return { method: seat.entry.method, path: seat.rawPath, query: seat.rawQuery, worker: seat.entry.worker ?? undefined }
+}
+
+function valuesOf(seat: Seat, wanted?: (keys: readonly string[]) => boolean): readonly KeyValue[] {
+  return seat.route.kind === 'found' ? keyValues(seat.route.endpoint.name, seat.route.path, seat.json, wanted) : []
 }
 
 function mark(seat: Seat, rule: FaultRule): void {

@@ -8,6 +8,7 @@ import { Control } from './control.ts'
 import { Engine } from './engine.ts'
 import { FaultRunner } from './faultRunner.ts'
 import { Faults } from './faults.ts'
+import { Generations } from './generations.ts'
 import { Ledger, type LedgerEntry } from './ledger.ts'
 import { Rates } from './rates.ts'
 import { Router } from './router.ts'
@@ -63,10 +64,11 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   })
   const engine = new Engine(world, areas)
   const watch = new Watch(clock.now, violate, () => Number(world.switch('retry_after_grace_ms')))
+  const generations = new Generations(violate)
   const faults = new Faults(clock.now, world.random)
   const runner = new FaultRunner(world, watch)
   const rates = new Rates(clock.now)
-  const parts = { world, engine, ledger, rates, faults, runner, watch }
+  const parts = { world, engine, ledger, rates, faults, runner, watch, generations }
   const control = new Control({ ...parts, forget: () => server.forget() })
   const server: SandboxServer = new SandboxServer({ ...parts, control, router: new Router(endpoints) })
   if (options.stateFile !== undefined) {

@@ -69,6 +69,7 @@ export const SWITCHES: readonly SwitchDefinition[] = [
   { name: 'app_approved', values: ['yes', 'no'] },
   { name: 'group_reads', values: ['first', 'all'] },
   { name: 'ledger_keys', values: ['off', 'on'] },
+  { name: 'values_recur', values: ['may', 'never'] },
   { name: 'share_outside_business', values: ['granted', 'denied'] },
   { name: 'edit_history', values: ['off', 'on'] },
   { name: 'v2_names', values: ['tweet', 'post'] },

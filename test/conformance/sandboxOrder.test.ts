@@ -1,0 +1,228 @@
+/** Callers that do not keep the order of a key's values are caught; those that do are not (guarantees I3, I5, 6.5). */
+import { createHash } from 'node:crypto'
+import { Agent, get } from 'node:http'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import { withSandbox, type CallResult, type SandboxUnderTest } from '../support/sandbox.ts'
+import { authorization } from '../support/signer.ts'
+
+let sandbox: SandboxUnderTest
+let shiftMs = 0
+beforeAll(async () => {
+  sandbox = await withSandbox({ clock: { ...systemClock, now: () => Date.now() + shiftMs } })
+})
+beforeEach(async () => {
+  shiftMs = 0
+  await sandbox.control.reset()
+})
+afterAll(() => sandbox.close())
+
+const timestamp = (): number => Math.floor((Date.now() + shiftMs) / 1000)
+const product = (id: string, price: string): Record<string, unknown> => ({
+  id,
+  title: 'A mug',
+  description: 'Stoneware',
+  availability: 'in stock',
+  condition: 'new',
+  price,
+  link: 'https://shop.example/a',
+  image_link: 'https://shop.example/a.jpg',
+  brand: 'Acme',
+})
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
+/** `a=10` is product a at 10 EUR. */
+const put = (...prices: string[]): Promise<CallResult | undefined> =>
+  sandbox
+    .call('PUT', '/12/product_catalogs/4001/products', {
+      timestamp: timestamp(),
+      json: { products: prices.map((one) => product(one.split('=')[0] ?? '', `${one.split('=')[1]}.00 EUR`)) },
+    })
+    .catch(() => undefined)
+const users = (
+  type: 'Update' | 'Delete',
+  names: string,
+  expires = '2035-01-01T00:00:00Z',
+  together = false,
+): Promise<CallResult | undefined> => {
+  const list = names.split(' ').map((name) => ({ email: [digest(name)] }))
+  const params = type === 'Delete' ? {} : { expires_at: expires }
+  return sandbox
+    .call('POST', '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/users', {
+      timestamp: timestamp(),
+      json: together
+        ? [{ operation_type: type, params: { ...params, users: list } }]
+        : list.map((user) => ({ operation_type: type, params: { ...params, users: [user] } })),
+    })
+    .catch(() => undefined)
+}
+/** Without the rule on the same bytes within 5 ms, which tests this quick break by the way. */
+const rules = async (): Promise<string[]> =>
+  (await sandbox.control.violations()).map(({ rule }) => String(rule)).filter((rule) => rule !== 'same_body_at_once')
+/** The next write ends so that its caller cannot know whether it was applied. */
+const breakNext = (fault: Record<string, unknown> = { kind: 'commit_then_reset' }): Promise<string> =>
+  sandbox.control.fault({ path: '/12/' }, fault)
+
+describe('caught', () => {
+  test('a newer price before the older one was settled, and the older one after it', async () => {
+    await breakNext()
+    await put('a=10', 'b=10')
+    await put('a=11', 'c=11')
+    expect(await rules()).toEqual(['newer_before_older_settled'])
+    await put('a=10', 'b=10')
+    expect(await rules()).toEqual(['newer_before_older_settled', 'older_after_newer'])
+  })
+  test.for([
+    ['no answer', { kind: 'reset', at: 'after' }],
+    ['503', { kind: 'status', status: 503 }],
+    ['408', { kind: 'status', status: 408 }],
+    ['an answer cut short', { kind: 'truncate', bytes: 10 }],
+    ['an orderly end without an answer', { kind: 'close', stage: 'after_apply' }],
+  ] as const)('an entry that differs at the next attempt after %s', async ([, fault]) => {
+    await breakNext(fault)
+    await put('a=10', 'b=10')
+    await put('a=10', 'b=11')
+    expect(await rules()).toEqual(['entry_differs_between_attempts'])
+  })
+  test('times filled in at the sending, packed or not', async () => {
+    for (const together of [false, true]) {
+      await sandbox.control.reset()
+      await breakNext()
+      await users('Update', 'ann ben', '2035-01-01T00:00:00Z', together)
+      await users('Update', 'ann ben', '2035-01-01T00:00:01Z', together)
+      expect(await rules()).toEqual(['entry_differs_between_attempts'])
+    }
+  })
+  test('the same fields in another order', async () => {
+    await breakNext()
+    await put('a=10')
+    const { id, ...rest } = product('a', '10.00 EUR')
+    await sandbox.call('PUT', '/12/product_catalogs/4001/products', { json: { products: [{ ...rest, id }] } })
+    expect(await rules()).toEqual(['entry_differs_between_attempts'])
+  })
+  test('a refusal in between settles nothing', async () => {
+    await breakNext()
+    await put('a=10')
+    await breakNext({ kind: 'status', status: 429 })
+    await put('a=10')
+    await put('a=11')
+    expect(await rules()).toEqual(['entry_differs_between_attempts'])
+  })
+  test('an erased user sent again', async () => {
+    await breakNext()
+    await users('Update', 'ann ben')
+    await users('Delete', 'ann')
+    expect(await rules()).toEqual([])
+    await users('Update', 'ann ben')
+    expect(await rules()).toEqual(['older_after_newer'])
+  })
+  test('an older price after a newer one, both answered, where values never come back', async () => {
+    await sandbox.control.switches({ values_recur: 'never' })
+    await put('a=10')
+    await put('a=11')
+    await put('a=11', 'b=10')
+    await put('a=10')
+    expect(await rules()).toEqual(['older_after_newer'])
+  })
+})
+
+describe('let pass', () => {
+  test('the same bytes again, as often as it takes, then the newer value', async () => {
+    for (let n = 0; n < 3; n++) {
+      await breakNext()
+      await put('a=10', 'b=10')
+    }
+    await put('a=10', 'b=10')
+    await put('a=11')
+    expect(await rules()).toEqual([])
+  })
+  test('a part of the entries, packed or not, then the newer value of those', async () => {
+    for (const together of [false, true]) {
+      await breakNext()
+      await users('Update', 'ann ben cem', undefined, together)
+      await users('Update', 'ann cem', undefined, together)
+      await users('Update', 'ann', '2036-01-01T00:00:00Z', together)
+      await users('Update', 'ben', undefined, together)
+    }
+    expect(await rules()).toEqual([])
+  })
+  test('other keys while some are open', async () => {
+    await breakNext()
+    await put('a=10')
+    await put('b=11')
+    expect(await rules()).toEqual([])
+  })
+  test('a value that comes back after it was answered', async () => {
+    await put('a=10')
+    await put('a=11')
+    await put('a=10')
+    expect(await rules()).toEqual([])
+  })
+  test('what lapsed while it was open is planned anew', async () => {
+    await breakNext()
+    await users('Update', 'ann', '2030-01-01T00:00:00Z')
+    await sandbox.control.setClock('2030-01-02T00:00:00Z')
+    await users('Update', 'ann', '2031-01-01T00:00:00Z')
+    expect(await rules()).toEqual([])
+  })
+  test('a removal, an addition and the removal again, where values never come back', async () => {
+    await sandbox.control.switches({ values_recur: 'never' })
+    await users('Update', 'ann')
+    await users('Delete', 'ann')
+    await users('Update', 'ann', '2036-01-01T00:00:00Z')
+    await users('Delete', 'ann')
+    expect(await rules()).toEqual([])
+  })
+})
+
+describe('the wait that was asked for', () => {
+  /** A signed read over a connection of this agent. */
+  const read = (agent: Agent): Promise<number> => {
+    const url = `${sandbox.url}/12/product_catalogs`
+    return new Promise((resolve, reject) => {
+      const headers = { authorization: authorization({ method: 'GET', url, timestamp: timestamp() }) }
+      get(url, { agent, headers }, (response) => response.resume().on('end', () => resolve(response.statusCode ?? 0))).on('error', reject)
+    })
+  }
+  const agents: Agent[] = []
+  const connection = (): Agent => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    agents.push(agent)
+    return agent
+  }
+  afterEach(() => {
+    for (const agent of agents.splice(0)) agent.destroy()
+  })
+
+  test('has no grace on the connection that carried the answer, and some on the others', async () => {
+    const [told, other] = [connection(), connection()]
+    await read(other)
+    await sandbox.control.fault({ path: '/12/' }, { kind: 'rate_limit', retry_after: 60 })
+    expect(await read(told)).toBe(429)
+    await read(other)
+    expect(await rules()).toEqual([])
+    await read(told)
+    expect(await rules()).toEqual(['request_during_retry_after'])
+    shiftMs = 501
+    await read(other)
+    expect(await rules()).toHaveLength(2)
+    shiftMs = 60_100
+    await read(other)
+    await read(told)
+    expect(await rules()).toHaveLength(2)
+  })
+  test('has as much grace as the switch says', async () => {
+    await sandbox.control.switches({ retry_after_grace_ms: 0 })
+    await sandbox.control.fault({ path: '/12/' }, { kind: 'rate_limit', retry_after: 60 })
+    await read(connection())
+    shiftMs = 1
+    await read(connection())
+    expect(await rules()).toEqual(['request_during_retry_after'])
+  })
+  test('counts what the fault itself refuses', async () => {
+    const only = connection()
+    await sandbox.control.fault({ path: '/12/' }, { kind: 'rate_limit', retry_after: 60 }, 'always')
+    await read(only)
+    await read(only)
+    expect(await rules()).toEqual(['request_during_retry_after'])
+  })
+})
