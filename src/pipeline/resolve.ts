@@ -91,6 +91,9 @@ function readMap(input: Readonly<Record<string, unknown>>, say: Say): { map: Rec
       say(['map'], `needs at least one of ${kind === 'audience' ? identifierTypes.join(', ') : 'email, phone_number'}`)
   }
   if (kind === 'catalog' && input['consent'] !== undefined) say(['consent'], 'belongs to audiences, not to catalogs')
+  // Read there, it would take off the list exactly those who have not consented.
+  if (kind === 'do-not-reach' && input['consent'] !== undefined)
+    say(['consent'], 'belongs to audiences; who comes off a do-not-reach list is said by map.remove', 'map: { remove: { column, values } }')
   return { map, remove }
 }
 

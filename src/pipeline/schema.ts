@@ -258,7 +258,14 @@ export const allowances = [
 ] as const
 
 /** Notes that `guards.hold` and `guards.accept` may name. */
-const guardedCodes: readonly [string, ...string[]] = ['OWNER_COLUMN', 'CONSENT_UNMAPPED', 'LINK_HOST_OTHER', ...Object.keys(qualityCodes)]
+const guardedCodes: readonly [string, ...string[]] = [
+  'OWNER_COLUMN',
+  'CONSENT_UNMAPPED',
+  'CONSENT_UNKNOWN',
+  'LEFT_UNMAPPED',
+  'LINK_HOST_OTHER',
+  ...Object.keys(qualityCodes),
+]
 
 export const pipelineSchema = strict({
   schedule: schedule.optional(),

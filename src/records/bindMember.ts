@@ -1,5 +1,5 @@
 /** The header of an export bound to the identifiers, tests and times of a member. */
-import type { Pipeline } from '../pipeline/definition.ts'
+import type { Pipeline, ValueTest } from '../pipeline/definition.ts'
 import { ageColumnsOf } from './age.ts'
 import {
   columnMissing,
@@ -12,11 +12,22 @@ import {
   type Bound,
   type MissingColumn,
 } from './boundColumns.ts'
-import { bindField, findColumn, normalizeHeader } from './fields.ts'
-import { mapMember, maskFor, memberKey, testValues, type BoundIdentifier, type MemberBinding, type MemberRules } from './mapMember.ts'
+import { nearest } from './closeness.ts'
+import { isLeftWord, tellsConsent } from './consentColumns.ts'
+import { bindField, findColumn } from './fields.ts'
+import {
+  mapMember,
+  maskFor,
+  memberKey,
+  testValues,
+  type BoundIdentifier,
+  type BoundTest,
+  type MemberBinding,
+  type MemberRules,
+} from './mapMember.ts'
 import { hideStray, maskText, maskUnknown } from './mask.ts'
 import { presetByName, type Preset } from './presets/index.ts'
-import { identifierTypes, type IdentifierType, type Row, type Warning } from './record.ts'
+import { identifierTypes, type IdentifierType, type Mapped, type Row, type Warning } from './record.ts'
 import { trimText } from './text.ts'
 
 export function memberBinder(pipeline: Pipeline, today: Date): (columns: readonly string[]) => Bound {
@@ -48,14 +59,17 @@ export function memberBinder(pipeline: Pipeline, today: Date): (columns: readonl
       if (own !== undefined) for (const name of made.missing) warnings.push(columnMissing(field, name, columns))
       return made.indexes.length > 0 || fieldMapping.constant !== undefined || fieldMapping.compute !== undefined ? made : undefined
     }
-    const test = (field: string, given: Pipeline['consent']) => {
-      if (given === undefined) return undefined
+    const test = (field: 'consent' | 'remove', given: ValueTest): BoundTest => {
       const index = findColumn(columns, given.column)
-      if (index < 0) missing.push(missingColumn(field, [given.column], columns))
+      if (index < 0) missing.push(missingTest(field, given, columns))
       used.add(index)
       return { index, values: testValues(given) }
     }
-    const consent = pipeline.consent ?? presetConsent(preset, columns, warnings)
+    const saysWho = presetTests(preset, columns)
+    for (const { index } of saysWho) used.add(index)
+    if (pipeline.consent === undefined && destination.kind === 'audience') warnings.push(...consentUnknown(preset, columns))
+    const { consent, remove } = pipeline
+    const onList = destination.kind === 'do-not-reach'
     // A child on a do-not-reach list stays on it.
     const ages = destination.kind === 'audience' ? ageColumnsOf(columns, today) : []
     for (const { index } of ages) used.add(index)
@@ -104,13 +118,15 @@ export function memberBinder(pipeline: Pipeline, today: Date): (columns: readonl
       identifiers,
       effectiveAt: destination.kind === 'audience' ? bound('effective_at', false) : undefined,
       expiresAt: bound('expires_at', false),
-      consent: [consent, ...(consent?.also ?? [])].flatMap((one) => test('consent', one) ?? []),
+      consent: onList ? [] : consent === undefined ? saysWho : [consent, ...(consent.also ?? [])].map((one) => test('consent', one)),
       ages,
-      remove: test('remove', pipeline.remove),
+      // Whom the export itself calls reachable has no place on a list of people who are not.
+      remove: !onList ? [] : remove === undefined ? saysWho : [test('remove', remove)],
       rules,
     }
+    const unread = pipeline.consent === undefined && destination.kind === 'audience' ? leftColumns(columns, used) : []
     return {
-      map: (row) => mapMember(row, binding),
+      map: unread.length === 0 ? (row) => mapMember(row, binding) : lookingForLeft(unread, (row) => mapMember(row, binding)),
       keyOf: (row) => memberKey(row, binding),
       mask: maskMember(columns, binding),
       warnings: [
@@ -130,10 +146,7 @@ export function memberBinder(pipeline: Pipeline, today: Date): (columns: readonl
 /** Exports often say who has left; unread, these people would be sent (bad-inputs 201). */
 function consentColumns(columns: readonly string[], used: ReadonlySet<number>): Warning[] {
   return columns.flatMap((column, index) =>
-    !used.has(index) &&
-    /unsubscri|opt(?:ed)?_?(?:in|out)|bounced|blacklist|cleaned|suppress|consent|marketing|do_not|newsletter|accepts/.test(
-      normalizeHeader(column),
-    )
+    !used.has(index) && tellsConsent(column)
       ? [
           {
             line: 1,
@@ -146,24 +159,77 @@ function consentColumns(columns: readonly string[], used: ReadonlySet<number>): 
   )
 }
 
-/** Some exports of a kind leave the column out: then the owner has to say what consent is, and is told so. */
-function presetConsent(preset: Preset | undefined, columns: readonly string[], warnings: Warning[]): Pipeline['consent'] {
-  if (preset?.consent === undefined) return undefined
-  if (findColumn(columns, preset.consent.column) >= 0) return preset.consent
-  warnings.push({
-    line: 1,
-    code: 'CONSENT_UNKNOWN',
-    field: 'consent',
-    message: `the export has no column "${preset.consent.column}": every row counts as consenting`,
+/** Rows looked at: a column of states shows itself soon, and the rows behind cost nothing. */
+const rowsLooked = 2000
+
+/** Columns nobody reads and whose name tells nothing: `status`, `state`, `list`. */
+function leftColumns(columns: readonly string[], used: ReadonlySet<number>): number[] {
+  return columns.flatMap((column, index) => (used.has(index) || tellsConsent(column) ? [] : [index]))
+}
+
+/** Says once a column that its cells tell who left, where its name does not. */
+function lookingForLeft(indexes: readonly number[], map: (row: Row) => Mapped): (row: Row) => Mapped {
+  const open = new Set(indexes)
+  let left = rowsLooked
+  return (row) => {
+    const mapped = map(row)
+    if (left <= 0) return mapped
+    left -= 1
+    const found: Warning[] = []
+    for (const index of open) {
+      const cell = row.cells[index]
+      if (typeof cell !== 'string' || !isLeftWord(cell)) continue
+      open.delete(index)
+      const field = row.columns[index] ?? ''
+      found.push({
+        line: row.line,
+        code: 'LEFT_UNMAPPED',
+        field,
+        message: `the column "${hideStray(field)}" holds "${trimText(cell)}", and consent: does not read it`,
+      })
+    }
+    return found.length === 0 ? mapped : { ...mapped, warnings: [...mapped.warnings, ...found] }
+  }
+}
+
+/** The preset's tests whose columns are there. */
+function presetTests(preset: Preset | undefined, columns: readonly string[]): BoundTest[] {
+  return (preset?.consent ?? []).flatMap((test) => {
+    const index = test.columns.map((name) => findColumn(columns, name)).find((found) => found >= 0)
+    return index === undefined ? [] : [{ index, values: testValues(test) }]
   })
-  return undefined
+}
+
+/** Some exports of a kind leave the column out: then the owner has to say what consent is, and is told so. */
+function consentUnknown(preset: Preset | undefined, columns: readonly string[]): Warning[] {
+  return (preset?.consent ?? []).flatMap(({ expected, columns: names }) =>
+    expected !== true || names.some((name) => findColumn(columns, name) >= 0)
+      ? []
+      : [
+          {
+            line: 1,
+            code: 'CONSENT_UNKNOWN',
+            field: 'consent',
+            message: `the export has no column "${names[0]}": every row counts as consenting`,
+          },
+        ],
+  )
+}
+
+/** A test reads one column: the mend is the whole setting, with the nearest name where there is one. */
+function missingTest(field: 'consent' | 'remove', { column, values }: ValueTest, columns: readonly string[]): MissingColumn {
+  const setting = `{ column: ${JSON.stringify(nearest(column, columns) ?? '<column>')}, values: ${JSON.stringify(values)} }`
+  return {
+    ...missingColumn(field, [column], columns),
+    mend: field === 'consent' ? `consent: ${setting}` : `map: { remove: ${setting} }`,
+  }
 }
 
 /** Identifier columns by kind, tests, times and countries as they are, everything else hidden: it may be a name or an address. */
 function maskMember(columns: readonly string[], binding: MemberBinding): (row: Row) => readonly string[] {
   const shown = new Set([
     ...binding.consent.map(({ index }) => index),
-    binding.remove?.index,
+    ...binding.remove.map(({ index }) => index),
     ...(binding.effectiveAt?.indexes ?? []),
     ...(binding.expiresAt?.indexes ?? []),
   ])

@@ -1,7 +1,7 @@
 /** What every kind of record needs to bind a header: presets' names, missing and unknown columns, repeated headers. */
 import type { FieldMapping, Pipeline } from '../pipeline/definition.ts'
 import { nearest } from './closeness.ts'
-import { normalizeHeader, type PresetField } from './fields.ts'
+import { findColumn, normalizeHeader, type PresetField } from './fields.ts'
 import { hideStray } from './mask.ts'
 import { presetByName, recognizePreset, type Preset } from './presets/index.ts'
 import { serviceFields } from './product/vocabulary.ts'
@@ -43,19 +43,21 @@ export function fromPreset(entry: PresetField): FieldMapping {
     columns: entry.columns,
     transforms: entry.transforms ?? [],
     ...(entry.constant === undefined ? {} : { constant: entry.constant }),
-    ...(entry.defaultCountry === undefined ? {} : { defaultCountry: entry.defaultCountry }),
+    ...(entry.defaultCountry?.[0] === undefined ? {} : { defaultCountry: entry.defaultCountry[0] }),
     ...(entry.hashed === undefined ? {} : { hashed: entry.hashed }),
   }
 }
 
 /** Of a preset's names those that the source has, the prefixed one before its plain twin (bad-inputs 142). */
-export function presentOnly(entry: PresetField, columns: readonly string[]): PresetField {
+export function presentOnly(given: PresetField, columns: readonly string[]): PresetField {
+  const { defaultCountry, ...entry } = given
+  const country = defaultCountry?.filter((name) => findColumn(columns, name) >= 0) ?? []
   const present = entry.columns.flatMap((name) => {
     const normal = normalizeHeader(name)
     const found = columns.filter((column) => normalizeHeader(column) === normal)
     return [...found.filter((column) => column.includes(':')), ...found.filter((column) => !column.includes(':'))]
   })
-  return { ...entry, columns: present }
+  return { ...entry, columns: present, ...(country.length === 0 ? {} : { defaultCountry: country }) }
 }
 
 export function presetOf(pipeline: Pipeline, columns: readonly string[], kind: Preset['kind']): Preset | undefined {

@@ -21,7 +21,8 @@ export interface BoundField {
 export interface PresetField {
   readonly columns: readonly string[]
   readonly constant?: string
-  readonly defaultCountry?: string
+  /** Names of the column of countries, the first that is there counts. */
+  readonly defaultCountry?: readonly string[]
   readonly hashed?: boolean
   readonly transforms?: readonly Transform[]
 }

@@ -27,7 +27,8 @@ export interface MemberBinding {
   /** All of them must say yes; none: everybody counts as consenting. */
   readonly consent: readonly BoundTest[]
   readonly ages: readonly BoundAge[]
-  readonly remove: BoundTest | undefined
+  /** Do-not-reach lists: a row of which all of them are true comes off the list; none: nobody does. */
+  readonly remove: readonly BoundTest[]
   readonly rules: MemberRules
 }
 
@@ -57,7 +58,7 @@ const noWarnings: readonly Warning[] = []
 const sha256Hex = /^[0-9a-fA-F]{64}$/
 
 /** Values of a test as `isOneOf` compares them. */
-export function testValues(test: ValueTest): ReadonlySet<string> {
+export function testValues(test: Pick<ValueTest, 'values'>): ReadonlySet<string> {
   return new Set(test.values.map((value) => trimText(value).toLowerCase()))
 }
 
@@ -74,7 +75,7 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
   const wanted =
     binding.consent.every((test) => isOneOf(row, test)) &&
     !binding.ages.some((age) => isChild(row, age)) &&
-    (binding.remove === undefined || !isOneOf(row, binding.remove))
+    (binding.remove.length === 0 || !binding.remove.every((test) => isOneOf(row, test)))
   // Who withdraws is let go even if the export has blanked the identifiers: the key says who it was.
   if (!wanted && key !== undefined)
     return { record: { kind: 'member', key, line: row.line, identifiers: work.packed, wanted }, warnings: work.warnings }
@@ -314,9 +315,9 @@ function isAscii(text: string): boolean {
   return true
 }
 
+/** An absent cell is an empty one: JSON and XML leave out what CSV writes as nothing. */
 function isOneOf(row: Row, test: BoundTest): boolean {
-  const text = firstText(row.cells[test.index] as Cell | undefined)
-  return text !== undefined && test.values.has(trimText(text).toLowerCase())
+  return test.values.has(trimText(firstText(row.cells[test.index] as Cell | undefined) ?? '').toLowerCase())
 }
 
 function unquote(text: string): string {

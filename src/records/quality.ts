@@ -63,6 +63,7 @@ export const heldCodes: readonly string[] = [
   'IDENTIFIER_SHARE',
   'OWNER_COLUMN',
   'CONSENT_UNMAPPED',
+  'LEFT_UNMAPPED',
 ]
 const mojibake = /Ã[\u0080-\u00bf©«¶¼]|Â[\u00a0-\u00bf]|â€[™œ\u009d\u0153"“]/
 

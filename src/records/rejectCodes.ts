@@ -133,6 +133,10 @@ export const recordCodes = {
     'A column seems to say who may be reached, and it is not read.',
     'Set consent: { column, values } in the pipeline, or leave the column out of the export.',
   ),
+  LEFT_UNMAPPED: warning(
+    'A column that is not read holds words such as unsubscribed or bounced.',
+    'Set consent: { column, values } in the pipeline, or leave the column out of the export.',
+  ),
   CONSENT_UNKNOWN: warning(
     'The export has no column of consent, so every row counts as consenting.',
     'Export the column, or set consent: in the pipeline.',

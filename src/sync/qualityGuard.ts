@@ -1,6 +1,7 @@
 /** Notes on a source that withhold the run until a person has looked (bad-inputs, outcome H), and what prices and stock did. */
 import type pg from 'pg'
 import type { Guards, Pipeline } from '../pipeline/definition.ts'
+import { tellsWhoLeft } from '../records/consentColumns.ts'
 import { heldCodes } from '../records/quality.ts'
 import type { GuardVerdict, WarningSummary } from './report.ts'
 
@@ -17,13 +18,11 @@ export function guardNotes(pipeline: Pick<Pipeline, 'guards' | 'name'>, warnings
     }))
 }
 
-/** Columns of a person's state that nobody reads; a column of wishes (newsletter, marketing) is only told. */
-const leftColumn = /unsubscri|opt(?:ed)?[ _-]?out|bounced|blacklist|cleaned|do[ _-]?not/i
-
 function withholds(guards: Guards, { code, field }: WarningSummary): boolean {
   if (guards.accept?.includes(code) === true) return false
   if (guards.hold?.includes(code) === true) return true
-  return heldCodes.includes(code) && (code !== 'CONSENT_UNMAPPED' || leftColumn.test(field))
+  // A column of a person's state that nobody reads withholds; one of wishes (newsletter, marketing) is only told.
+  return heldCodes.includes(code) && (code !== 'CONSENT_UNMAPPED' || tellsWhoLeft(field))
 }
 
 /** Thrown inside a plan's transaction: nothing of the plan stays, the run is withheld. */

@@ -1,15 +1,17 @@
 import type { Preset } from './preset.ts'
 
-/** Upload template of customer match; digests in it are recognized. It has no key of its own: the email is one. */
+/** Upload template of customer match; digests in it are recognized. It has no key of its own: the email is one, or else the phone. */
 export const googleCustomerMatch: Preset = {
   name: 'google-customer-match',
   title: 'Google customer match list',
   kind: 'members',
   sample: ['Email', 'Phone', 'First Name', 'Last Name', 'Country', 'Zip'],
   recognize: ['Email', 'Phone', 'First Name', 'Last Name', 'Country', 'Zip'],
+  recognizeAlso: [['Email', 'First Name', 'Last Name', 'Country', 'Zip']],
   map: {
-    key: { columns: ['Email'] },
+    key: { columns: ['Email', 'Phone', 'Mobile Device ID'] },
     email: { columns: ['Email'] },
-    phone_number: { columns: ['Phone'], defaultCountry: 'Country' },
+    phone_number: { columns: ['Phone'], defaultCountry: ['Country'] },
+    device_id: { columns: ['Mobile Device ID'] },
   },
 }

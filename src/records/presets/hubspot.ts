@@ -20,10 +20,15 @@ export const hubspot: Preset = {
     'Unsubscribed from all email',
   ],
   recognize: ['Record ID', 'Email', 'Contact owner'],
+  recognizeAlso: [['Record ID', 'First Name', 'Last Name', 'Email']],
   map: {
     key: { columns: ['Record ID'] },
     email: { columns: ['Email'] },
-    phone_number: { columns: ['Phone Number', 'Mobile Phone Number'] },
+    phone_number: { columns: ['Phone Number', 'Mobile Phone Number'], defaultCountry: ['Country/Region'] },
   },
-  consent: { column: 'Unsubscribed from all email', values: ['false', 'no', ''] },
+  consent: [
+    { columns: ['Unsubscribed from all email'], values: ['false', 'no', ''], expected: true },
+    { columns: ['Email hard bounce reason'], values: [''] },
+    { columns: ['Invalid email address'], values: ['false', 'no', ''] },
+  ],
 }

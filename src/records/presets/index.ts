@@ -35,10 +35,12 @@ export function presetByName(name: string): Preset | undefined {
   return presets.find((preset) => preset.name === name)
 }
 
-/** The preset whose telling columns are all in the header. */
+/** The preset whose telling columns are all in the header; of several the one that asks for most. */
 export function recognizePreset(columns: readonly string[], kind: Preset['kind']): Preset | undefined {
   const names = new Set(columns.map(normalizeHeader))
+  const fits = (telling: readonly string[]) => telling.every((column) => names.has(normalizeHeader(column)))
   return presets
-    .filter((preset) => preset.kind === kind && preset.recognize.every((column) => names.has(normalizeHeader(column))))
-    .sort((a, b) => b.recognize.length - a.recognize.length)[0]
+    .filter((preset) => preset.kind === kind)
+    .flatMap((preset) => [preset.recognize, ...(preset.recognizeAlso ?? [])].filter(fits).map(({ length }) => ({ preset, length })))
+    .sort((a, b) => b.length - a.length)[0]?.preset
 }

@@ -1,6 +1,6 @@
 import type { Preset } from './preset.ts'
 
-/** Profiles of Klaviyo; only those subscribed to email. */
+/** Profiles of Klaviyo; only those subscribed to email and not suppressed (bounced, complained, unsubscribed since). */
 export const klaviyo: Preset = {
   name: 'klaviyo',
   title: 'Klaviyo profile export',
@@ -19,15 +19,22 @@ export const klaviyo: Preset = {
     'Country',
     'Zip Code',
     'Email Marketing Consent',
+    'Email Marketing Consent Timestamp',
+    'Email Suppressions',
     'SMS Marketing Consent',
     'Last Active',
     'Profile Created On',
   ],
   recognize: ['Email', 'Klaviyo ID', 'Email Marketing Consent'],
+  // Exports of a list leave the id out.
+  recognizeAlso: [['Email', 'First Name', 'Last Name', 'Phone Number', 'Email Marketing Consent']],
   map: {
-    key: { columns: ['Klaviyo ID'] },
+    key: { columns: ['Klaviyo ID', 'Email', 'Phone Number'] },
     email: { columns: ['Email'] },
-    phone_number: { columns: ['Phone Number'] },
+    phone_number: { columns: ['Phone Number'], defaultCountry: ['Country'] },
   },
-  consent: { column: 'Email Marketing Consent', values: ['subscribed'] },
+  consent: [
+    { columns: ['Email Marketing Consent'], values: ['subscribed'], expected: true },
+    { columns: ['Email Suppressions', 'Suppressed'], values: ['', '[]', 'false', 'no', 'none'] },
+  ],
 }

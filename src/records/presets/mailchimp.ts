@@ -1,6 +1,9 @@
 import type { Preset } from './preset.ts'
 
-/** Subscribed members of Mailchimp: unsubscribed and cleaned ones come as files of their own. */
+/**
+ * Members of a Mailchimp audience. Subscribed, unsubscribed and cleaned ones come as files of their own with one header
+ * but for `UNSUB_…` and `CLEAN_…`: whoever has a time there has left.
+ */
 export const mailchimp: Preset = {
   name: 'mailchimp',
   title: 'Mailchimp audience export',
@@ -33,6 +36,10 @@ export const mailchimp: Preset = {
   map: {
     key: { columns: ['EUID'] },
     email: { columns: ['Email Address'] },
-    phone_number: { columns: ['Phone Number', 'SMS Phone Number'], defaultCountry: 'CC' },
+    phone_number: { columns: ['Phone Number', 'SMS Phone Number'], defaultCountry: ['CC'] },
   },
+  consent: [
+    { columns: ['UNSUB_TIME'], values: [''] },
+    { columns: ['CLEAN_TIME'], values: [''] },
+  ],
 }

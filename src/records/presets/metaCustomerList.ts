@@ -1,6 +1,9 @@
 import type { Preset } from './preset.ts'
 
-/** Upload template of a customer list. The template repeats headers; files do so rarely. */
+/**
+ * Upload template of a customer list. The template itself writes `email` and `phone` three times, which is refused like
+ * every repeated header (bad-inputs 192); by position its columns are `email_1`, `email_2` …, and map as well.
+ */
 export const metaCustomerList: Preset = {
   name: 'meta-customer-list',
   title: 'Meta customer list',
@@ -27,10 +30,14 @@ export const metaCustomerList: Preset = {
     'value',
   ],
   recognize: ['email', 'phone', 'madid', 'fn', 'ln'],
+  recognizeAlso: [
+    ['email_1', 'phone_1', 'madid', 'fn', 'ln'],
+    ['email', 'phone', 'fn', 'ln', 'ct', 'st'],
+  ],
   map: {
-    key: { columns: ['uid', 'email'] },
+    key: { columns: ['uid', 'extern_id', 'email', 'email_1', 'phone', 'phone_1', 'madid'] },
     email: { columns: ['email', 'email_1', 'email_2', 'email_3'] },
-    phone_number: { columns: ['phone', 'phone_1', 'phone_2', 'phone_3'], defaultCountry: 'country' },
+    phone_number: { columns: ['phone', 'phone_1', 'phone_2', 'phone_3'], defaultCountry: ['country'] },
     device_id: { columns: ['madid'] },
   },
 }

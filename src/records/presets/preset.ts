@@ -1,4 +1,3 @@
-import type { ValueTest } from '../../pipeline/definition.ts'
 import type { PresetField } from '../fields.ts'
 
 /** What an export of a well-known kind looks like: data only, one file each. */
@@ -11,7 +10,19 @@ export interface Preset {
   readonly sample: readonly string[]
   /** Columns that together tell it from the others, compared by `normalizeHeader`. */
   readonly recognize: readonly string[]
+  /** Other sets that tell it as well: earlier headers of the product, exports of fewer columns. */
+  readonly recognizeAlso?: readonly (readonly string[])[]
   /** Target field → the names of its column, first present one first. */
   readonly map: Readonly<Record<string, PresetField>>
-  readonly consent?: ValueTest
+  /** What the export says of who may be reached: every test whose column is there has to pass. */
+  readonly consent?: readonly PresetTest[]
+}
+
+export interface PresetTest {
+  /** Names of the column, the first that is there counts. */
+  readonly columns: readonly string[]
+  /** Compared trimmed and case-blind; `''` is an empty cell. */
+  readonly values: readonly string[]
+  /** An export without the column cannot say who may be reached, and its owner is told. */
+  readonly expected?: boolean
 }

@@ -1,6 +1,6 @@
 import type { Preset } from './preset.ts'
 
-/** Contacts of Salesforce by API names (Data Loader). */
+/** Contacts of Salesforce by API names (Data Loader), or by the labels of a report. */
 export const salesforce: Preset = {
   name: 'salesforce',
   title: 'Salesforce contact export',
@@ -25,10 +25,20 @@ export const salesforce: Preset = {
     'CreatedDate',
   ],
   recognize: ['Id', 'LastName', 'Email', 'OwnerId', 'HasOptedOutOfEmail'],
+  recognizeAlso: [['Contact ID', 'Last Name', 'Email', 'Email Opt Out']],
   map: {
-    key: { columns: ['Id'] },
+    key: { columns: ['Id', 'Contact ID'] },
     email: { columns: ['Email'] },
-    phone_number: { columns: ['MobilePhone', 'Phone', 'HomePhone'], defaultCountry: 'MailingCountryCode' },
+    phone_number: {
+      columns: ['MobilePhone', 'Mobile', 'Phone', 'HomePhone', 'Home Phone'],
+      defaultCountry: ['MailingCountryCode', 'MailingCountry', 'Mailing Country'],
+    },
   },
-  consent: { column: 'HasOptedOutOfEmail', values: ['false', '0', 'no'] },
+  consent: [
+    { columns: ['HasOptedOutOfEmail', 'Email Opt Out'], values: ['false', '0', 'no'], expected: true },
+    { columns: ['EmailBouncedDate', 'Email Bounced Date'], values: [''] },
+    // Meant for calls, but who asks not to be called does not ask for advertisements either.
+    { columns: ['DoNotCall', 'Do Not Call'], values: ['false', '0', 'no', ''] },
+    { columns: ['IsDeleted'], values: ['false', '0', 'no', ''] },
+  ],
 }

@@ -26,10 +26,15 @@ export const shopify: Preset = {
     'Tags',
   ],
   recognize: ['Customer ID', 'Email', 'Accepts Email Marketing', 'Phone'],
+  // Exports of before 2023 and the template for imports have no id.
+  recognizeAlso: [
+    ['First Name', 'Last Name', 'Email', 'Accepts Email Marketing', 'Default Address Phone'],
+    ['First Name', 'Last Name', 'Email', 'Accepts Marketing', 'Phone', 'Total Spent', 'Total Orders'],
+  ],
   map: {
-    key: { columns: ['Customer ID'] },
+    key: { columns: ['Customer ID', 'Email', 'Phone'] },
     email: { columns: ['Email'] },
-    phone_number: { columns: ['Phone', 'Default Address Phone'], defaultCountry: 'Default Address Country Code' },
+    phone_number: { columns: ['Phone', 'Default Address Phone'], defaultCountry: ['Default Address Country Code', 'Country Code'] },
   },
-  consent: { column: 'Accepts Email Marketing', values: ['yes', 'true', '1'] },
+  consent: [{ columns: ['Accepts Email Marketing', 'Accepts Marketing'], values: ['yes', 'true', '1'], expected: true }],
 }

@@ -25,6 +25,6 @@ export const woocommerce: Preset = {
   map: {
     key: { columns: ['customer_id'] },
     email: { columns: ['user_email', 'billing_email'] },
-    phone_number: { columns: ['billing_phone', 'shipping_phone'], defaultCountry: 'billing_country' },
+    phone_number: { columns: ['billing_phone', 'shipping_phone'], defaultCountry: ['billing_country'] },
   },
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { guardNotes } from '../../../src/sync/qualityGuard.ts'
 import { audience, csvOf, through, type Fields, type Settings } from '../../support/through.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
@@ -16,6 +17,7 @@ const map = {
   effective_at: 'from',
   expires_at: 'until',
 }
+const unguarded = { name: 'crm', guards: { minRows: 1, maxDeleteCount: 10, maxDeletePercent: 10, maxRejectPercent: 50 } }
 const settings: Settings = { name: 'crm.csv', destination: audience, map }
 const blank: Fields = {
   id: 'C-1',
@@ -352,6 +354,36 @@ describe('whole exports', () => {
     )
     expect(members.map(({ wanted }) => wanted)).toEqual([false, true])
     expect(codes).not.toContain('CONSENT_UNMAPPED')
+  })
+  test.for([
+    'UNSUB_TIME',
+    'Unsubscribed At',
+    'hard_bounced',
+    'blacklisted',
+    'CLEAN_TIME',
+    'opted_out',
+    'Do Not Contact',
+    'Email Suppressions',
+  ])('case 201: a column %s that nobody reads withholds the run', async (column) => {
+    const { codes } = await crm(people(1, () => ({ [column]: 'x' })))
+    expect(codes).toContain('CONSENT_UNMAPPED')
+    expect(guardNotes(unguarded, [{ code: 'CONSENT_UNMAPPED', field: column, message: '', count: 1, lines: [] }])).toHaveLength(1)
+  })
+  test.for([
+    ['state', 'Unsubscribed'],
+    ['status', 'hard_bounce'],
+    ['list', 'cleaned'],
+  ] as const)('case 201: a column %s that means who left is known by its words and withholds the run', async ([column, word]) => {
+    const { codes } = await crm(people(3, (i) => ({ [column]: i === 2 ? word : 'active' })))
+    expect(codes).toContain('LEFT_UNMAPPED')
+    expect(guardNotes(unguarded, [{ code: 'LEFT_UNMAPPED', field: column, message: '', count: 1, lines: [] }])).toHaveLength(1)
+    const harmless = await crm(people(3, () => ({ state: 'NY', status: 'customer' })))
+    expect(harmless.codes).not.toContain('LEFT_UNMAPPED')
+    const read = await crm(
+      people(3, () => ({ [column]: word })),
+      { consent: { column, values: ['active'] } },
+    )
+    expect(read.codes).not.toContain('LEFT_UNMAPPED')
   })
   test('case 203: UTF-16 with mark and no final line end', async () => {
     const { members } = await through(Buffer.from(`\ufeff${csvOf(people(2)).trimEnd()}`, 'utf16le'), {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { tellsWhoLeft } from '../../../src/records/consentColumns.ts'
 import { presets } from '../../../src/records/presets/index.ts'
 import { audience, catalog, csvOf, goodProduct, through, type Fields } from '../../support/through.ts'
 
@@ -72,4 +73,101 @@ test('a renamed column of a contact export is suggested', async () => {
     map: { key: 'id', email: 'email' },
   })
   expect([refused, mend]).toEqual(['FILE_COLUMN_MISSING', 'map: { email: "emial" }'])
+})
+
+const doNotReach = { kind: 'do-not-reach', account_id: '18ce54d4x5t', list_id: '2dnr' } as const
+const shopify = 'Customer ID,First Name,Last Name,Email,Accepts Email Marketing,Default Address Country Code,Default Address Phone,Phone'
+const oldShopify = 'First Name,Last Name,Email,Company,Country,Country Code,Zip,Phone,Accepts Marketing,Total Spent,Total Orders,Tags'
+const mailchimp = (more: string) => `Email Address,First Name,MEMBER_RATING,OPTIN_TIME,CC,LAST_CHANGED,${more}LEID,EUID,NOTES,TAGS`
+const klaviyo = 'Email,Klaviyo ID,First Name,Last Name,Phone Number,Email Marketing Consent,Email Suppressions,SMS Marketing Consent'
+const report = 'Contact ID,Salutation,First Name,Last Name,Email,Mobile,Mailing Country,Email Opt Out,Contact Owner'
+const hubspot = 'Record ID,First Name,Last Name,Email,Phone Number,Country/Region,Unsubscribed from all email,Email hard bounce reason'
+
+/** What a marketer expects of each row: on the audience, or not; and on a list of people not to be reached, the reverse. */
+test.for([
+  [
+    'Shopify customers',
+    shopify,
+    ['1,J,D,p1@example.com,yes,US,,,', '2,J,D,p2@example.com,no,US,,,', '3,J,D,p3@example.com,,US,,,'],
+    [true, false, false],
+  ],
+  [
+    'Shopify customers without id',
+    oldShopify,
+    ['J,D,p1@example.com,,US,US,,2025550143,yes,,,', 'J,D,p2@example.com,,US,US,,,no,,,'],
+    [true, false],
+  ],
+  ['a subscribed Mailchimp export', mailchimp(''), ['p1@example.com,J,2,,US,,1,a,,'], [true]],
+  [
+    'an unsubscribed Mailchimp export',
+    mailchimp('UNSUB_TIME,UNSUB_REASON,'),
+    ['p1@example.com,J,2,,US,,2026-01-02 10:00:00,x,1,a,,'],
+    [false],
+  ],
+  [
+    'a cleaned Mailchimp export',
+    mailchimp('CLEAN_TIME,CLEAN_CAMPAIGN_ID,'),
+    ['p1@example.com,J,2,,US,,2026-01-02 10:00:00,x,1,a,,'],
+    [false],
+  ],
+  [
+    'Klaviyo profiles',
+    klaviyo,
+    [
+      'p1@example.com,K1,J,D,,SUBSCRIBED,[],UNSUBSCRIBED',
+      'p2@example.com,K2,J,D,,NEVER_SUBSCRIBED,,',
+      'p3@example.com,K3,J,D,,UNSUBSCRIBED,,',
+      'p4@example.com,K4,J,D,,SUBSCRIBED,HARD_BOUNCE,',
+    ],
+    [true, false, false, false],
+  ],
+  ['a Salesforce report', report, ['003A,Ms,J,D,p1@example.com,,US,0,Rep', '003B,Ms,J,D,p2@example.com,,US,1,Rep'], [true, false]],
+  [
+    'HubSpot contacts',
+    hubspot,
+    [
+      '1,J,D,p1@example.com,,US,false,',
+      '2,J,D,p2@example.com,,US,true,',
+      '3,J,D,p3@example.com,,US,,',
+      '4,J,D,p4@example.com,,US,false,UNKNOWN_USER',
+    ],
+    [true, false, true, false],
+  ],
+] as const)('case 201: the states of %s are obeyed', async ([, header, rows, reachable]) => {
+  // Rows of the test are written with or without the commas of empty cells at their ends.
+  const width = header.split(',').length
+  const text = [header, ...rows.map((row) => [...row.split(','), ...Array<string>(width).fill('')].slice(0, width).join(','))].join('\n')
+  const audienceOf = await through(`${text}\n`, { name: 'export.csv', destination: audience })
+  expect([audienceOf.refused, audienceOf.rejects]).toEqual([undefined, []])
+  expect(audienceOf.members.map(({ wanted }) => wanted)).toEqual(reachable)
+  expect(audienceOf.codes.filter((code) => code.startsWith('CONSENT_UNKNOWN') || code === 'LEFT_UNMAPPED')).toEqual([])
+  const list = await through(`${text}\n`, { name: 'export.csv', destination: doNotReach })
+  // Without a column of states the file is the list.
+  const states = text.includes('UNSUB_') || text.includes('CLEAN_') || !text.includes('MEMBER_RATING')
+  expect(list.members.map(({ wanted }) => wanted)).toEqual(states ? reachable.map((yes) => !yes) : reachable)
+})
+
+test('case 201: no preset leaves a state of its own sample unread', () => {
+  for (const { name, kind, sample, consent = [] } of presets)
+    if (kind === 'members')
+      expect([name, sample.filter(tellsWhoLeft)]).toEqual([
+        name,
+        consent.flatMap(({ columns }) => columns).filter((column) => sample.includes(column) && tellsWhoLeft(column)),
+      ])
+})
+
+test('the template of a customer list maps by position', async () => {
+  const header = 'email,email,email,phone,phone,phone,madid,fn,ln,zip,ct,st,country,dob,doby,gen,age,uid,value'
+  const row =
+    'p1@example.com,p2@example.com,,1-(202)-555-0143,,,aece52e7-03ee-455a-b3c4-e57283966239,J,D,10001,NYC,NY,US,10/21/68,1968,F,48,1234567890,20.1'
+  const columns = ['email_1', 'email_2', 'email_3', 'phone_1', 'phone_2', 'phone_3', ...header.split(',').slice(6)]
+  const { members, rejects } = await through(`${header}\n${row}\n`, {
+    name: 'list.csv',
+    destination: audience,
+    source: { csv: { header_row: 1, columns } },
+  })
+  expect(rejects).toEqual([])
+  expect(members.map(({ wanted, identifiers }) => [wanted, identifiers.map((one) => one.split(' ')[0])])).toEqual([
+    [true, ['email', 'email', 'device_id', 'phone_number']],
+  ])
 })

@@ -168,6 +168,11 @@ guards: { min_rows: -1 }
       'source: { url: a.csv, query: select 1 }\ndestination: { kind: catalog, catalog_id: "1" }\n',
       'source.query: belongs to postgres',
     ],
+    [
+      'consent for a do-not-reach list, which would free exactly those who refused',
+      'source: x\nmap: { email: e }\nconsent: { column: ok, values: ["yes"] }\ndestination: { kind: do-not-reach, account_id: a, list_id: b }\n',
+      'consent: belongs to audiences; who comes off a do-not-reach list is said by map.remove',
+    ],
     ['an unknown preset', `preset: shopfy\n${catalog('1')}`, 'did you mean "shopify"'],
     ['an unknown currency', `options: { default_currency: XYZ }\n${catalog('1')}`, 'no active ISO 4217'],
     ['a list for a pipeline', '- a\n', 'must be an object'],
