@@ -1,4 +1,6 @@
 import { matchesGlob } from 'node:path'
+import type { Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { GetObjectCommandOutput, S3Client } from '@aws-sdk/client-s3'
 import { RunError } from '../errors.ts'
 import { readLimits } from '../formats/limits.ts'
@@ -7,67 +9,145 @@ import type { ByteStream, TransportEnd } from './byteStream.ts'
 import { readCredential } from './credentials.ts'
 import { checkUrl } from './httpAddress.ts'
 import type { SourceContext } from './openedSource.ts'
+import { Patience } from './patience.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
 const maxTries = 4
 
+/** A connection that brought less does not count as progress, so that the tries end. */
+const fruitfulBytes = 65_536
+
 /**
  * Opens `s3://bucket/key`, or the newest key that matches a pattern; other stores by `?endpoint=https://…`, or
  * AWS_ENDPOINT_URL. Credentials: `access_key_id`, `secret_access_key`, `session_token` name variables, else those of
- * AWS. Conditional on the last ETag; resumed with If-Match when the connection is cut.
+ * AWS. Conditional on the last ETag; resumed with If-Match when the connection is cut, and only where the answer itself
+ * says that it is the rest of the same object: some stores know neither If-Match nor ranges.
  *
  * @returns `unchanged` when the store answers 304
- * @throws RunError SOURCE_REFUSED, SOURCE_DENIED, SOURCE_MISSING, SOURCE_UNAVAILABLE, SOURCE_CHANGED, FILE_TRUNCATED
+ * @throws RunError SOURCE_REFUSED, SOURCE_CREDENTIALS, SOURCE_DENIED, SOURCE_MISSING, SOURCE_UNAVAILABLE,
+ *   SOURCE_CHANGED, FILE_TRUNCATED
  */
 export async function openS3(definition: SourceDefinition, context: SourceContext): Promise<ByteStream | 'unchanged'> {
-  const url = new URL(definition.uri)
-  const label = `s3://${url.host}${url.pathname}`
+  const { url, bucket, pattern } = addressOf(definition.uri)
+  const patience = new Patience(context)
   // Loaded here: 0.3 s and 30 MB that no other source should pay for.
   const { S3Client, GetObjectCommand } = await import('@aws-sdk/client-s3')
-  const client = new S3Client(clientOptions(url, definition, context.env))
+  const client = new S3Client(clientOptions(url, definition, context))
+  const asked = `s3://${url.host}${url.pathname}`
   try {
-    const key = await newestKey(client, url.host, decodeURIComponent(url.pathname.slice(1)), label)
+    const key = await newestKey(client, { bucket, pattern, label: asked, signal: patience.signal })
+    const label = key === pattern ? asked : `s3://${url.host}/${key.split('/').map(encodeURIComponent).join('/')}`
     const get = (more: { readonly IfNoneMatch?: string; readonly IfMatch?: string; readonly Range?: string }) =>
-      client.send(
-        new GetObjectCommand({ Bucket: url.host, Key: key, ...more }),
-        context.signal === undefined ? {} : { abortSignal: context.signal },
-      )
+      client.send(new GetObjectCommand({ Bucket: bucket, Key: key, ...more }), { abortSignal: patience.signal })
     const first = await get(context.previous?.etag === undefined ? {} : { IfNoneMatch: context.previous.etag })
-    const length = first.ContentLength
-    let received = 0
-    async function* chunks(): AsyncGenerator<Buffer> {
-      let part = first
-      for (let tries = 1; ; tries++) {
-        try {
-          for await (const chunk of bodyOf(part)) {
-            received += chunk.length
-            yield chunk
-          }
-          if (length === undefined || received >= length) return
-          throw new Error('the object is shorter than its declared length')
-        } catch (error) {
-          if (tries >= maxTries || first.ETag === undefined) throw cut(label, received, error)
-          part = await get({ IfMatch: first.ETag, Range: `bytes=${received}-` }).catch((failure: unknown) => {
-            throw statusOf(failure) === 412 ? changed(label, failure) : cut(label, received, failure)
-          })
-        }
-      }
-    }
+    const body = new ObjectBody(first, { label, patience, backoffMs: context.backoffMs ?? 500, get })
     return {
       label,
-      chunks: chunks(),
+      chunks: body.read(),
       end: () => Promise.resolve(endOf(first)),
       close: () => Promise.resolve(client.destroy()),
     }
   } catch (error) {
     client.destroy()
-    if (statusOf(error) === 304) return 'unchanged'
-    throw s3Error(error, label)
+    patience.throwIfCancelled()
+    if (statusOf(error) === 304 && context.previous?.etag !== undefined) return 'unchanged'
+    throw s3Error(error, asked)
   }
 }
 
-function clientOptions(url: URL, definition: SourceDefinition, env: Env) {
+interface Reading {
+  readonly label: string
+  readonly patience: Patience
+  readonly backoffMs: number
+  readonly get: (more: { readonly IfMatch: string; readonly Range: string }) => Promise<GetObjectCommandOutput>
+}
+
+/** The body of one object, over as many connections as it takes. */
+class ObjectBody {
+  readonly #first: GetObjectCommandOutput
+  readonly #reading: Reading
+  #received = 0
+
+  constructor(first: GetObjectCommandOutput, reading: Reading) {
+    this.#first = first
+    this.#reading = reading
+  }
+
+  async *read(): AsyncGenerator<Buffer> {
+    const { patience, backoffMs } = this.#reading
+    const { ContentLength: length, ETag: etag } = this.#first
+    let part = this.#first
+    for (let fruitless = 0; ;) {
+      const before = this.#received
+      // In Node the body is a readable stream of buffers.
+      const stream = part.Body as unknown as Readable
+      try {
+        for await (const chunk of patience.chunks(stream as AsyncIterable<Buffer>)) {
+          this.#received += chunk.length
+          yield chunk
+        }
+        if (length === undefined || this.#received === length) return
+        if (this.#received > length) throw this.#changed(undefined)
+        throw new Error('the object is shorter than its declared length')
+      } catch (error) {
+        if (error instanceof RunError) throw error
+        patience.throwIfCancelled()
+        fruitless = this.#received - before >= fruitfulBytes ? 0 : fruitless + 1
+        if (fruitless >= maxTries || etag === undefined) throw this.#cut(error)
+        await delay(backoffMs)
+        part = await this.#resume(etag, error)
+      } finally {
+        stream.destroy()
+      }
+    }
+  }
+
+  async #resume(etag: string, cause: unknown): Promise<GetObjectCommandOutput> {
+    const part = await this.#reading.get({ IfMatch: etag, Range: `bytes=${this.#received}-` }).catch((failure: unknown) => {
+      this.#reading.patience.throwIfCancelled()
+      const status = statusOf(failure)
+      // Gone, another one, or shorter now than what was read of it.
+      throw status === 404 || status === 412 || status === 416 ? this.#changed(failure) : this.#cut(failure)
+    })
+    const [, from, total] = /^bytes (\d+)-\d+\/(\d+)$/.exec(part.ContentRange ?? '') ?? []
+    const { ContentLength: length } = this.#first
+    if (part.ETag === etag && Number(from) === this.#received && (length === undefined || Number(total) === length)) return part
+    ;(part.Body as unknown as Readable).destroy()
+    throw part.ETag === etag ? this.#cut(cause) : this.#changed(cause)
+  }
+
+  #changed(cause: unknown): RunError {
+    return new RunError('SOURCE_CHANGED', 'the object changed while it was read', {
+      where: this.#reading.label,
+      mend: 'Run again once the upload is finished.',
+      cause,
+    })
+  }
+
+  #cut(cause: unknown): RunError {
+    return new RunError('FILE_TRUNCATED', `the connection was cut after ${this.#received} bytes`, {
+      where: this.#reading.label,
+      mend: 'Run again.',
+      cause,
+    })
+  }
+}
+
+function addressOf(uri: string): { readonly url: URL; readonly bucket: string; readonly pattern: string } {
+  const refuse = (what: string, mend: string) => new RunError('SOURCE_REFUSED', what, { where: 'source.url', mend })
+  if (!URL.canParse(uri)) throw refuse('the address cannot be read', 'Write s3://bucket/key.')
+  const url = new URL(uri)
+  if (url.username !== '' || url.password !== '')
+    throw refuse('the address holds credentials', 'Name environment variables under `source.credentials`.')
+  try {
+    return { url, bucket: url.host, pattern: decodeURIComponent(url.pathname.slice(1)) }
+  } catch {
+    throw refuse('the key of the address cannot be decoded', 'Write % as %25.')
+  }
+}
+
+function clientOptions(url: URL, definition: SourceDefinition, { env, limits = readLimits }: SourceContext) {
   const endpoint = url.searchParams.get('endpoint') ?? env['AWS_ENDPOINT_URL_S3'] ?? env['AWS_ENDPOINT_URL']
   if (endpoint !== undefined) checkUrl(endpoint, definition.allowPrivate)
   const named = (key: string, standard: string) => readCredential(key, definition.credentials, env) ?? env[standard]
@@ -77,7 +157,8 @@ function clientOptions(url: URL, definition: SourceDefinition, env: Env) {
   return {
     region: url.searchParams.get('region') ?? env['AWS_REGION'] ?? env['AWS_DEFAULT_REGION'] ?? 'us-east-1',
     maxAttempts: maxTries,
-    requestHandler: { requestTimeout: readLimits.idleMs, connectionTimeout: 15_000 },
+    // Without the last one the time-out is a warning only.
+    requestHandler: { requestTimeout: limits.idleMs, connectionTimeout: 15_000, throwOnRequestTimeout: true },
     // Other stores know no buckets as host names.
     ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true, responseChecksumValidation: 'WHEN_REQUIRED' as const }),
     ...(accessKeyId === undefined || secretAccessKey === undefined
@@ -86,15 +167,26 @@ function clientOptions(url: URL, definition: SourceDefinition, env: Env) {
   }
 }
 
-async function newestKey(client: S3Client, bucket: string, key: string, label: string): Promise<string> {
-  const wild = key.search(/[*?[{]/)
-  if (wild === -1) return key
+interface KeySearch {
+  readonly bucket: string
+  readonly pattern: string
+  readonly label: string
+  readonly signal: AbortSignal
+}
+
+async function newestKey(client: S3Client, { bucket, pattern, label, signal }: KeySearch): Promise<string> {
+  const wild = pattern.search(/[*?[{]/)
+  if (wild === -1) return pattern
   const { paginateListObjectsV2 } = await import('@aws-sdk/client-s3')
   let newest: { readonly key: string; readonly at: number } | undefined
-  for await (const page of paginateListObjectsV2({ client }, { Bucket: bucket, Prefix: key.slice(0, wild) })) {
+  for await (const page of paginateListObjectsV2({ client }, { Bucket: bucket, Prefix: pattern.slice(0, wild) }, { abortSignal: signal })) {
     for (const { Key, LastModified } of page.Contents ?? []) {
       const at = LastModified?.getTime() ?? 0
-      if (Key !== undefined && matchesGlob(Key, key) && (newest === undefined || at > newest.at || (at === newest.at && Key > newest.key)))
+      if (
+        Key !== undefined &&
+        matchesGlob(Key, pattern) &&
+        (newest === undefined || at > newest.at || (at === newest.at && Key > newest.key))
+      )
         newest = { key: Key, at }
     }
   }
@@ -104,11 +196,6 @@ async function newestKey(client: S3Client, bucket: string, key: string, label: s
       mend: 'Check the bucket and the pattern in `source.url`.',
     })
   return newest.key
-}
-
-function bodyOf(answer: GetObjectCommandOutput): AsyncIterable<Buffer> {
-  // In Node the body is a readable stream of buffers.
-  return answer.Body as unknown as AsyncIterable<Buffer>
 }
 
 function endOf(answer: GetObjectCommandOutput): TransportEnd {
@@ -142,18 +229,16 @@ function s3Error(error: unknown, where: string): RunError {
       mend: 'Check the credentials of this source and what they may read.',
       cause: error,
     })
+  if (error instanceof Error && error.name === 'CredentialsProviderError')
+    return new RunError('SOURCE_CREDENTIALS', 'no credentials for the store were found', {
+      where,
+      mend: 'Name `access_key_id` and `secret_access_key` under `source.credentials`, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
+      cause: error,
+    })
   const name = error instanceof Error ? ` (${error.name})` : ''
   return new RunError('SOURCE_UNAVAILABLE', `the store cannot be reached${name}`, {
     where,
     mend: 'Check endpoint, region, credentials and network; then run again.',
     cause: error,
   })
-}
-
-function changed(where: string, cause: unknown): RunError {
-  return new RunError('SOURCE_CHANGED', 'the object changed after the connection was cut', { where, mend: 'Run again.', cause })
-}
-
-function cut(where: string, received: number, cause: unknown): RunError {
-  return new RunError('FILE_TRUNCATED', `the connection was cut after ${received} bytes`, { where, mend: 'Run again.', cause })
 }

@@ -1,0 +1,34 @@
+import { join } from 'node:path'
+import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
+import S3rver from 's3rver'
+import { temporaryFolder } from './support.ts'
+
+/** Credentials that the store below knows. */
+export const s3Env = { AWS_ACCESS_KEY_ID: 'S3RVER', AWS_SECRET_ACCESS_KEY: 'S3RVER' }
+
+/** An S3-compatible store on loopback with one bucket, `exports`. It knows ranges, but not If-Match. */
+export async function openStore() {
+  const folder = await temporaryFolder()
+  const server = new S3rver({ port: 0, address: '127.0.0.1', silent: true, directory: folder.path })
+  const { port } = await server.run()
+  const endpoint = `http://127.0.0.1:${port}`
+  const client = new S3Client({
+    endpoint,
+    region: 'us-east-1',
+    forcePathStyle: true,
+    credentials: { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' },
+  })
+  await client.send(new CreateBucketCommand({ Bucket: 'exports' }))
+  return {
+    port,
+    endpoint,
+    put: (key: string, body: string) => client.send(new PutObjectCommand({ Bucket: 'exports', Key: key, Body: body })),
+    /** The file behind an object. */
+    file: (key: string) => join(folder.path, 'exports', `${key}._S3rver_object`),
+    [Symbol.asyncDispose]: async () => {
+      client.destroy()
+      await server.close()
+      await folder[Symbol.asyncDispose]()
+    },
+  }
+}
