@@ -5,6 +5,7 @@ import type { Row } from '../records/record.ts'
 import { openSource } from '../sources/openSource.ts'
 import type { Store } from '../store/open.ts'
 import { loadRejects, runNumber, type StoredReject } from '../sync/history.ts'
+import { withOneOffSource } from '../sync/oneOffSource.ts'
 import type { Context } from './context.ts'
 import { openCsv } from './csvFile.ts'
 import { pipelineNamed } from './pipelines.ts'
@@ -24,8 +25,7 @@ export async function writeFullRows(
 ): Promise<number> {
   const pipeline = await pipelineNamed(context, target.pipeline)
   const { facts, source: oneOff } = await loadReading(store, target.runId)
-  const definitions =
-    oneOff === undefined ? pipeline.sources : pipeline.sources.slice(0, 1).map((definition) => ({ ...definition, uri: oneOff }))
+  const { sources: definitions } = oneOff === undefined ? pipeline : await withOneOffSource(pipeline, oneOff)
   const rejects = new Map<string, StoredReject[]>()
   for await (const reject of loadRejects(store.db, target.runId)) {
     const key = `${reject.source} ${reject.line}`

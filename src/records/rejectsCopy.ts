@@ -15,6 +15,13 @@ export function reasonIndexes(columns: readonly string[]): number[] {
   return reasons.map((_, i) => from + i)
 }
 
+/** True for the first line of such a copy, whatever separates its cells since a spreadsheet saved it. */
+export function isRejectsHeader(line: string): boolean {
+  return [',', ';', '\t'].some(
+    (delimiter) => reasonIndexes(line.split(delimiter).map((cell) => cell.trim().replace(/^"(.*)"$/s, '$1'))).length > 0,
+  )
+}
+
 /** The row as the merchant's own file had it. */
 export function withoutGuards(row: Row): Row {
   return row.cells.some((cell) => typeof cell === 'string' && guarded.test(cell)) ? { ...row, cells: row.cells.map(unguarded) } : row

@@ -13,6 +13,7 @@ import { destinationIdentity } from './destinationIdentity.ts'
 import type { EngineDeps } from './engine.ts'
 import { guardRejects } from './guard.ts'
 import { loadReport, loadRun, runNumber } from './history.ts'
+import { withOneOffSource } from './oneOffSource.ts'
 import { makePlan, type Planned, type PlanInput } from './plan.ts'
 import { pushPlan, settleLeftovers } from './push.ts'
 import { guardNotes, RunHeld } from './qualityGuard.ts'
@@ -193,7 +194,7 @@ async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: RunRow): P
   if (run.trigger !== 'plan') await timed(deps, run, 'settle', () => settleLeftovers(deps, run.destinationId, { runId: run.id }))
   const client = await deps.db.connect()
   try {
-    const effective = run.options.source === undefined ? pipeline : withSource(pipeline, run.options.source)
+    const effective = run.options.source === undefined ? pipeline : await withOneOffSource(pipeline, run.options.source)
     let input: PlanInput & { readonly proof: string }
     if (run.options.failedOnly) {
       input = { ...(await nothingRead(deps, client, run)), proof: 'nothing was read: only what failed goes again' }
@@ -249,12 +250,6 @@ async function nothingRead(deps: EngineDeps, client: Parameters<typeof makePlan>
     suppressedBy: undefined,
     ...(run.rerunOf === null ? {} : { onlyFailedOf: run.rerunOf }),
   }
-}
-
-function withSource(pipeline: Pipeline, uri: string): Pipeline {
-  const [first] = pipeline.sources
-  if (!first) throw new Error('a pipeline has a source')
-  return { ...pipeline, sources: [{ ...first, uri, format: 'auto', compression: 'auto', complete: { kind: 'auto' } }] }
 }
 
 /**

@@ -58,6 +58,50 @@ for (const format of ['csv', 'xml'] as const) {
   }, 60_000)
 }
 
+/** An export of an old program: another encoding, other separators, titles above the header. */
+const oldExport = {
+  yaml: 'source: { url: "{folder}/alt.csv", encoding: windows-1252, csv: { delimiter: ";", header_row: 3 } }\ndestination: { kind: catalog, catalog_id: "4001" }\n',
+  text: `Müller GmbH\n\n${csvOf(
+    manyProducts(6, (i) => ({ title: `Größe ${i}`, ...(i < 2 ? { price: '12,99 EUR' } : {}) })),
+    ';',
+  )}`,
+}
+for (const [saved, encode] of [
+  ['as Sluice wrote it', (text: string) => Buffer.from(text)],
+  [
+    'by a spreadsheet with semicolons and a mark',
+    (text: string) => Buffer.from(`\ufeff${text.replaceAll(',', ';').replaceAll('12;99', '12,99')}`),
+  ],
+  ['by a spreadsheet in the encoding of the source', (text: string) => Buffer.from(text, 'latin1')],
+] as const) {
+  test(`catalog from windows-1252 with semicolons: the corrected rejects, saved ${saved}, are read as what they are`, async () => {
+    await using engine = await engineUnderTest()
+    engine.pipeline('alt', oldExport.yaml)
+    engine.write('alt.csv', Buffer.from(oldExport.text, 'latin1'))
+    const first = await engine.run('alt')
+    expect(first.counts).toMatchObject({ rejected: 2, confirmed: 4 })
+    const file = join(engine.folder, 'rejects.csv')
+    await sluice(['rejects', first.runId, '--csv', file], { cwd: engine.folder, env: engine.env })
+    correct(file, (row) => ({ ...row, price: '12.99 EUR', message: '', mend: '' }))
+    writeFileSync(file, encode(readFileSync(file, 'utf8')))
+    const report = await engine.backfill('alt', 'rejects.csv')
+    expect(report).toMatchObject({ status: 'succeeded', counts: { read: 2, rejected: 0, confirmed: 2 } })
+    const titles = (await engine.sandbox.control.products()).map(({ title }) => title)
+    expect(titles.toSorted()).toEqual(Array.from({ length: 6 }, (_, i) => `Größe ${i}`))
+  }, 60_000)
+}
+
+test('another export of the same system is backfilled as the pipeline reads its own', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('alt', oldExport.yaml)
+  engine.write('alt.csv', Buffer.from(oldExport.text, 'latin1'))
+  engine.write('older.csv', Buffer.from(oldExport.text.replaceAll('P-', 'O-').replaceAll('12,99', '12.99'), 'latin1'))
+  await engine.run('alt')
+  expect(await engine.backfill('alt', 'older.csv')).toMatchObject({ counts: { read: 6, rejected: 0, confirmed: 6 } })
+  const titles = (await engine.sandbox.control.products()).map(({ title }) => title)
+  expect(titles.filter((title) => title === 'Größe 5')).toHaveLength(2)
+}, 60_000)
+
 test('audience: the full rows of --from-source, corrected, leave no reject', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline(

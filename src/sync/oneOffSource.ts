@@ -1,0 +1,66 @@
+/** The one source of a backfill in place of the pipeline's own. */
+import type { Pipeline, SourceDefinition } from '../pipeline/definition.ts'
+import { isRejectsHeader } from '../records/rejectsCopy.ts'
+import { isLocalFile } from '../sources/hashSource.ts'
+import { openLocalFile } from '../sources/localFile.ts'
+
+/** Enough for any header, and for the first umlaut of most files. */
+const headBytes = 1_048_576
+
+/**
+ * The pipeline with `uri` as its source. Another export of the same system is read as the pipeline reads its own; what
+ * `sluice rejects --csv` wrote is UTF-8 with a header on line 1, whatever the source was (windows-1252 with semicolons,
+ * a sheet, a feed of XML), unless a spreadsheet has saved it in the source's own encoding since.
+ *
+ * @throws RunError as `openLocalFile`
+ */
+export async function withOneOffSource(pipeline: Pipeline, uri: string): Promise<Pipeline> {
+  const [first] = pipeline.sources
+  if (!first) throw new Error('a pipeline has a source')
+  const source: SourceDefinition = { ...first, uri, format: 'auto', compression: 'auto', complete: { kind: 'auto' } }
+  const head = isLocalFile(uri) ? await readHead(uri) : undefined
+  if (head === undefined || !isRejectsHeader(firstLine(head))) return { ...pipeline, sources: [source] }
+  const { member, sheet, query, parameters, ...plain } = source
+  return {
+    ...pipeline,
+    sources: [{ ...plain, encoding: isUtf(head) ? 'auto' : source.encoding, csv: { delimiter: 'auto', quote: '"', headerRow: 'auto' } }],
+  }
+}
+
+async function readHead(uri: string): Promise<Buffer> {
+  const stream = await openLocalFile(uri)
+  const chunks: Buffer[] = []
+  let length = 0
+  try {
+    for await (const chunk of stream.chunks) {
+      chunks.push(chunk)
+      length += chunk.length
+      if (length >= headBytes) break
+    }
+  } finally {
+    await stream.close()
+  }
+  return Buffer.concat(chunks)
+}
+
+function isUtf16(head: Buffer): boolean {
+  return (head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff)
+}
+
+function firstLine(head: Buffer): string {
+  const text = isUtf16(head)
+    ? new TextDecoder(head[0] === 0xff ? 'utf-16le' : 'utf-16be').decode(head.subarray(0, 131_072))
+    : head.toString('utf8')
+  return (/^\ufeff?([^\r\n]*)/.exec(text)?.[1] ?? '').trimEnd()
+}
+
+/** A character may be cut at the end of the head. */
+function isUtf(head: Buffer): boolean {
+  if (isUtf16(head)) return true
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true })
+    return true
+  } catch {
+    return false
+  }
+}
