@@ -2,7 +2,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Config, KnownService } from '../config/config.ts'
 import type { Database } from '../store/database.ts'
-import { createWebhookReceiver } from '../webhooks/index.ts'
+import { createClient, type Client } from '../service/client/index.ts'
+import { createWebhookReceiver, keepReplays, type ReplayKeeper, type ReplayService } from '../webhooks/index.ts'
 import type { Context } from './context.ts'
 
 export interface ReceiverServer {
@@ -26,11 +27,13 @@ export async function startReceiver(
 ): Promise<ReceiverServer> {
   const previous = options.config.service.previousConsumerSecret?.reveal()
   const header = options.service.names['x-service-webhooks-signature']
+  let replays: ReplayKeeper | undefined
   const receiver = createWebhookReceiver({
     db: options.db,
     secrets: [options.service.consumerSecret, ...(previous === undefined ? [] : [previous])],
     log: context.log(),
     clock: context.clock,
+    onGap: () => replays?.wake(),
     ...(options.path === undefined ? {} : { path: options.path }),
     ...(header === undefined ? {} : { signatureHeader: header }),
   })
@@ -43,14 +46,39 @@ export async function startReceiver(
     void receiver.handle(request, response).then((ours) => ours || response.writeHead(404).end())
   })
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(options.port, options.host, resolve))
+  const client = createClient(options.service, { log: context.log(), clock: context.clock })
+  const ending = new AbortController()
+  replays = keepReplays({
+    db: options.db,
+    path: receiver.path,
+    log: context.log(),
+    clock: context.clock,
+    probe: receiver.probe,
+    service: replaysOf(client, ending.signal),
+  })
   // A TCP server that listens has an address of this shape.
   const { port } = server.address() as AddressInfo
   return {
     url: `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`,
-    close: () =>
-      new Promise((resolve) => {
+    close: async () => {
+      ending.abort()
+      await replays.stop()
+      await client.close()
+      await new Promise<void>((resolve) => {
         server.close(() => resolve())
         server.closeIdleConnections()
-      }),
+      })
+    },
+  }
+}
+
+function replaysOf(client: Client, signal: AbortSignal): ReplayService {
+  return {
+    webhooks: async () => (await client.webhooks.list({}, { signal })).data ?? [],
+    replay: async (range) => {
+      const { data } = await client.webhooks.replay(range, { signal })
+      if (data === undefined) throw new Error('the service named no job')
+      return data.job_id
+    },
   }
 }

@@ -52,4 +52,10 @@ export class GapKeeper {
     this.#log.warn({ refused: gap.refused }, 'webhook events are stored again; a replay of the gap is needed')
     return gap
   }
+
+  /** The gap could not be written down: it goes on from where it began. */
+  reopen(gap: Gap): void {
+    this.#from = Math.min(gap.from.getTime(), this.#from ?? gap.from.getTime())
+    this.#refused += gap.refused
+  }
 }

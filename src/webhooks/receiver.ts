@@ -20,7 +20,7 @@ export interface WebhookReceiverOptions {
   readonly clock?: Clock
   /** The service's own spelling of the header. Default `x-service-webhooks-signature`. */
   readonly signatureHeader?: string
-  /** Told once events are stored again after a database outage, so that a replay can be requested. */
+  /** Told once events are stored again after a database outage and the gap stands in the audit log, so that a replay can be requested. */
   readonly onGap?: (gap: Gap) => void
   /** Default 1 MiB, checked before anything is hashed. */
   readonly maxBodyBytes?: number
@@ -36,6 +36,8 @@ export interface WebhookReceiver {
   readonly handle: (request: IncomingMessage, response: ServerResponse) => Promise<boolean>
   /** Since when events are refused because the database is down. */
   readonly refusingSince: () => Date | undefined
+  /** While events are refused: asks the database whether it is back, and ends the gap without waiting for an event. Never rejects. */
+  readonly probe: () => Promise<void>
 }
 
 const SIGNATURE_HEADER = 'x-service-webhooks-signature'
@@ -50,6 +52,17 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
   return {
     path,
     refusingSince: () => gap.since,
+    async probe() {
+      if (gap.since === undefined) return
+      try {
+        await within(options.db.query('select 1 from sluice.webhook_event limit 1'), options.storeTimeoutMs ?? 4000)
+      } catch {
+        // Still down: the next probe asks again, and an event that is stored ends the gap as well.
+        return
+      }
+      const ended = gap.stored()
+      if (ended !== undefined) await reportGap(ended)
+    },
     async handle(request, response) {
       const url = new URL(request.url ?? '/', 'http://receiver')
       if (url.pathname !== path) return false
@@ -97,10 +110,13 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
         JSON.stringify({ from: ended.from.toISOString(), to: ended.to.toISOString(), refused: ended.refused }),
       ])
     } catch (error) {
+      // Down again at once: the gap goes on, so that it is recorded when that ends.
+      gap.reopen(ended)
       options.log.error(
         { error: error instanceof Error ? error.name : 'unknown', refused: ended.refused },
-        'the gap in webhook events could not be recorded',
+        'the gap in webhook events could not be recorded yet',
       )
+      return
     }
     options.onGap?.(ended)
   }

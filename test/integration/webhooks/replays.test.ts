@@ -1,0 +1,175 @@
+/** H4: what had to be refused while the database was down is asked for again, from a real service, until it is there. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, test } from 'vitest'
+import { systemClock } from '../../../src/clock.ts'
+import { silentLogger } from '../../../src/log.ts'
+import { createClient } from '../../../src/service/client/index.ts'
+import { openDatabase, type Database } from '../../../src/store/database.ts'
+import {
+  createWebhookReceiver,
+  keepReplays,
+  type ReplayKeeper,
+  type ReplayService,
+  type WebhookReceiver,
+} from '../../../src/webhooks/index.ts'
+import { testDatabase } from '../../support/postgres.ts'
+import { withSandbox, type SandboxUnderTest } from '../../support/sandbox.ts'
+import { sandboxCredentials } from '../../support/signer.ts'
+
+interface Bench extends AsyncDisposable {
+  readonly sandbox: SandboxUnderTest
+  readonly db: Database
+  readonly service: ReplayService
+  readonly receiver: WebhookReceiver
+  readonly keep: (receiver?: WebhookReceiver) => ReplayKeeper
+  readonly database: (state: 'up' | 'down') => void
+  readonly events: () => Promise<string[]>
+  readonly trail: () => Promise<string[]>
+}
+
+/** A receiver whose database can be taken away, registered with a sandbox. */
+async function bench(wrap: (service: ReplayService) => ReplayService = (service) => service): Promise<Bench> {
+  const database = await testDatabase()
+  const sandbox = await withSandbox()
+  await sandbox.control.switches({ webhook_dev_urls: 'on' })
+  const down = openDatabase('postgres://nobody@127.0.0.1:1/none')
+  let current: Database = database.db
+  const db: Database = {
+    ...database.db,
+    execute: (text, values) => current.execute(text, values),
+    query: (text, values) => current.query(text, values),
+  }
+  const keepers: ReplayKeeper[] = []
+  const receiver = createWebhookReceiver({
+    db,
+    secrets: [sandboxCredentials.consumerSecret],
+    log: silentLogger,
+    onGap: () => keepers.forEach((keeper) => keeper.wake()),
+  })
+  const server = createServer((request, response) => void receiver.handle(request, response))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const client = createClient({ baseUrl: sandbox.url, ...sandboxCredentials })
+  await client.webhooks.create({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks` })
+  const service = wrap({
+    webhooks: async () => (await client.webhooks.list()).data ?? [],
+    replay: async (range) => (await client.webhooks.replay(range)).data?.job_id ?? '',
+  })
+  return {
+    sandbox,
+    db,
+    service,
+    receiver,
+    keep(of = receiver) {
+      const keeper = keepReplays({ db, service, path: '/webhooks', log: silentLogger, clock: systemClock, probe: of.probe, everyMs: 20 })
+      keepers.push(keeper)
+      return keeper
+    },
+    database: (state) => (current = state === 'up' ? database.db : down),
+    events: async () =>
+      (await database.db.query<{ id: string }>(`select id from sluice.webhook_event where type <> 'replay_job_status' order by id`)).map(
+        ({ id }) => id,
+      ),
+    trail: async () => (await database.db.query<{ what: string }>('select what from sluice.audit order by id')).map(({ what }) => what),
+    async [Symbol.asyncDispose]() {
+      for (const keeper of keepers) await keeper.stop()
+      await client.close()
+      server.closeAllConnections()
+      await new Promise<void>((resolve) => server.close(() => resolve()))
+      await sandbox.close()
+      await down.close()
+      await database[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const emit = (sandbox: SandboxUnderTest, ...ids: string[]) =>
+  sandbox.control.request(
+    'POST',
+    'events',
+    ids.map((id) => ({ event_uuid: id })),
+  )
+
+test('without any event after the outage the gap ends by itself, its events come again, each once', async () => {
+  await using under = await bench()
+  under.keep()
+  await emit(under.sandbox, 'a')
+  under.database('down')
+  expect((await emit(under.sandbox, 'b', 'c')).body.deliveries).toEqual({ delivered: 0, failed: 2 })
+  expect(under.receiver.refusingSince()).toBeDefined()
+  under.database('up')
+  await expect.poll(under.events).toEqual(['a', 'b', 'c'])
+  await expect.poll(under.trail).toEqual(['webhook.gap', 'webhook.replay', 'webhook.replayed'])
+  expect(under.receiver.refusingSince()).toBeUndefined()
+})
+
+test('a process that ended between the gap and its replay: the next one asks', async () => {
+  await using under = await bench()
+  under.database('down')
+  await emit(under.sandbox, 'b')
+  under.database('up')
+  await emit(under.sandbox, 'c')
+  await expect.poll(under.trail).toEqual(['webhook.gap'])
+  expect(await under.events()).toEqual(['c'])
+  under.keep()
+  await expect.poll(under.events).toEqual(['b', 'c'])
+  await expect.poll(under.trail).toContain('webhook.replayed')
+})
+
+test('a service that does not answer is asked again, and one that did not bring all of it too', async () => {
+  let asked = 0
+  await using under = await bench((service) => ({
+    ...service,
+    async replay(range) {
+      if (++asked === 1) throw new Error('unreachable')
+      if (asked === 2) under.database('down')
+      return service.replay(range)
+    },
+  }))
+  under.database('down')
+  await emit(under.sandbox, 'b')
+  under.database('up')
+  await under.receiver.probe()
+  under.keep()
+  // The second replay falls into another outage: refused again, and the gap of that outage does not reach back to them.
+  await expect.poll(() => asked).toBe(2)
+  await expect.poll(() => under.receiver.refusingSince()).toBeDefined()
+  under.database('up')
+  await expect.poll(under.events, { timeout: 10_000 }).toEqual(['b'])
+})
+
+test('a job that ends incomplete is asked for again', async () => {
+  await using under = await bench()
+  under.database('down')
+  await emit(under.sandbox, 'b')
+  under.database('up')
+  await under.receiver.probe()
+  const [gap] = await under.db.query<{ id: string }>('select id from sluice.audit')
+  await under.db.execute(`insert into sluice.audit (actor, what, detail) values ('webhooks', 'webhook.replay', $1)`, [
+    JSON.stringify({ gap: gap?.id, jobs: ['77'] }),
+  ])
+  const ended = (state: string) =>
+    under.db.execute(`insert into sluice.webhook_event (id, type, body) values ($1, 'replay_job_status', $2)`, [
+      state,
+      JSON.stringify({ replay_job_status: { job_id: '77', job_state: state } }),
+    ])
+  under.keep()
+  // Nothing told yet: it waits.
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  expect(await under.trail()).toEqual(['webhook.gap', 'webhook.replay'])
+  await ended('Incomplete')
+  await expect.poll(under.events).toEqual(['b'])
+  await expect.poll(under.trail).toEqual(['webhook.gap', 'webhook.replay', 'webhook.replay', 'webhook.replayed'])
+})
+
+test('what is out of the service’s reach, or was asked for ten times, is given up aloud', async () => {
+  await using under = await bench()
+  const gap = (from: string, to: string) =>
+    under.db.execute(`insert into sluice.audit (actor, what, detail) values ('webhooks', 'webhook.gap', $1)`, [
+      JSON.stringify({ from, to }),
+    ])
+  await gap('2020-01-01T00:00:00Z', '2020-01-01T01:00:00Z')
+  under.keep()
+  await expect.poll(under.trail).toEqual(['webhook.gap', 'webhook.replay_given_up'])
+  expect((await under.sandbox.control.ledger()).filter(({ path }) => path === '/2/webhooks/replay')).toEqual([])
+})
