@@ -14,8 +14,6 @@ interface Seen {
 interface Wait {
   readonly until: number
   readonly toldAt: number
-  /** Whoever speaks again on this connection has read the answer. */
-  readonly connection: number
 }
 
 const SAME_BODY_MS = 5
@@ -32,8 +30,8 @@ export class Watch {
   readonly #graceMs: () => number
 
   /**
-   * `graceMs`: a request that left on another connection before the answer "wait" arrived is no offence, so what begins
-   * within this time after it was told is let pass there.
+   * `graceMs`: a request that was on its way before the answer "wait" was read is no offence, so what begins within this
+   * time is let pass. The connection tells nothing: a pool hands it on before its user has read the answer.
    */
   constructor(now: () => number, violate: (entry: LedgerEntry, rule: string, detail: string) => void, graceMs: () => number) {
     this.#now = now
@@ -75,7 +73,7 @@ export class Watch {
   /** A 429 or 503 told this caller to wait. */
   toldToWait(entry: LedgerEntry, caller: string, until: number): void {
     const key = `${entry.endpoint ?? ''} ${caller}`
-    if ((this.#waits.get(key)?.until ?? 0) < until) this.#waits.set(key, { until, toldAt: this.#now(), connection: entry.connection })
+    if ((this.#waits.get(key)?.until ?? 0) < until) this.#waits.set(key, { until, toldAt: this.#now() })
   }
 
   /** Is this one, whose first byte came at `startedAt`, sent although its caller was told to wait? */
@@ -84,8 +82,8 @@ export class Watch {
     const wait = this.#waits.get(key)
     if (wait === undefined) return
     if (startedAt >= wait.until) return void this.#waits.delete(key)
-    const knew = entry.connection === wait.connection ? startedAt >= wait.toldAt : startedAt > wait.toldAt + this.#graceMs()
-    if (knew) this.#violate(entry, 'request_during_retry_after', `${Math.ceil((wait.until - startedAt) / 1000)} s too early`)
+    if (startedAt > wait.toldAt + this.#graceMs())
+      this.#violate(entry, 'request_during_retry_after', `${Math.ceil((wait.until - startedAt) / 1000)} s too early`)
   }
 
   clear(): void {
