@@ -17,14 +17,16 @@ const headBytes = 1_048_576
 export async function withOneOffSource(pipeline: Pipeline, uri: string): Promise<Pipeline> {
   const [first] = pipeline.sources
   if (!first) throw new Error('a pipeline has a source')
-  const source: SourceDefinition = { ...first, uri, format: 'auto', compression: 'auto', complete: { kind: 'auto' } }
+  const fresh = { uri, format: 'auto', compression: 'auto', complete: { kind: 'auto' } } as const
   const head = isLocalFile(uri) ? await readHead(uri) : undefined
-  if (head === undefined || !isRejectsHeader(firstLine(head))) return { ...pipeline, sources: [source] }
-  const { member, sheet, query, parameters, ...plain } = source
-  return {
-    ...pipeline,
-    sources: [{ ...plain, encoding: isUtf(head) ? 'auto' : source.encoding, csv: { delimiter: 'auto', quote: '"', headerRow: 'auto' } }],
+  if (head === undefined || !isRejectsHeader(firstLine(head))) return { ...pipeline, sources: [{ ...first, ...fresh }] }
+  const copy: SourceDefinition = {
+    ...fresh,
+    encoding: isUtf(head) ? 'auto' : first.encoding,
+    csv: { delimiter: 'auto', quote: '"', headerRow: 'auto' },
+    allowPrivate: false,
   }
+  return { ...pipeline, sources: [copy] }
 }
 
 async function readHead(uri: string): Promise<Buffer> {
