@@ -15,7 +15,7 @@ export interface BrakeContext {
   readonly suppressedBy: number | undefined
   /** Removals are the source's explicit word and no guard's business (do-not-reach lists). */
   readonly guarded: boolean
-  readonly facts: Omit<GuardFacts, 'deletes' | 'confirmed' | 'examples'>
+  readonly facts: Omit<GuardFacts, 'deletes' | 'judged' | 'confirmed' | 'examples'>
 }
 
 export interface Braked {
@@ -48,18 +48,20 @@ export async function brake(context: BrakeContext): Promise<Braked> {
       : context.absent === 'ignore' && context.facts.incomplete !== undefined
         ? context.diff.absent
         : 0
-  const deletes = (await countGuardedDeletes(context.todo, context.suppressedBy)) + missing
+  const { all, judged } = await countGuardedDeletes(context.todo, context.suppressedBy)
+  const deletes = all + missing
   const confirmed = deletes === 0 ? 0 : await countConfirmed(client, context.desired)
-  const verdicts = guardDeletes({ ...context.facts, deletes, confirmed, examples })
-  if (verdicts.length === 0) return { verdicts, withheld: 0, deferred: first.deferred, deletesHeld: false }
+  const verdicts = guardDeletes({ ...context.facts, deletes, judged, confirmed, examples })
+  const [verdict] = verdicts
+  if (verdict === undefined) return { verdicts, withheld: 0, deferred: first.deferred, deletesHeld: false }
 
   await client.query('rollback to savepoint removals')
   await client.query(`create temp table removal as select key, what as cause from change where what = 'suppressed'`)
   await applyRemovals(context.desired)
   const second = await collectTodo(context.todo)
   await countGuardedDeletes(context.todo, context.suppressedBy)
-  await withholdDeletes(context.todo)
-  return { verdicts, withheld: deletes, deferred: second.deferred, deletesHeld: true }
+  await withholdDeletes(context.todo, verdict.withheld < deletes)
+  return { verdicts, withheld: verdict.withheld, deferred: second.deferred, deletesHeld: true }
 }
 
 /** Products that would go, for people to recognize. Members have no face here (I17). */

@@ -76,14 +76,18 @@ export async function leaveByIdentifier({ client, destinationId }: DesiredContex
 export async function applyRemovals(context: DesiredContext): Promise<void> {
   const { client, destinationId } = context
   if (context.keys === 'products') {
+    // What was refused of it before was its content; only a refused delete may count from here on (todo.ts, `learn`).
     await client.query(
-      `update sluice.remote m set held = 0, desired_hash = null from removal x where m.destination_id = $1 and m.key = x.key`,
+      `update sluice.remote m set held = 0, desired_hash = null, refused_code = null, refused_message = null
+       from removal x where m.destination_id = $1 and m.key = x.key`,
       [destinationId],
     )
-    // Without its product_key a product cannot be deleted: its bytes are kept, to be sent once more and learn it.
+    // Its bytes are kept until its delete is confirmed: should its product_key not be known, or not be taken, they are sent
+    // once more to learn it. What is on its way just now may be confirmed yet.
     await client.query(
       `update sluice.record r set status = 'missing' from removal x, sluice.remote m
-       where r.destination_id = $1 and r.key = x.key and m.destination_id = $1 and m.key = x.key and m.synced_hash is not null and m.remote_key is null`,
+       where r.destination_id = $1 and r.key = x.key and m.destination_id = $1 and m.key = x.key
+         and (m.synced_hash is not null or exists (select from unsettled u where u.key = x.key))`,
       [destinationId],
     )
     await client.query(
@@ -103,6 +107,16 @@ export async function applyRemovals(context: DesiredContext): Promise<void> {
     )
     await client.query(`delete from sluice.record r using removal x where r.destination_id = $1 and r.key = x.key`, [destinationId])
   }
+}
+
+/** Products that were kept for a delete that is no longer needed: nothing of them is at the service, or on its way there. */
+export async function forgetGone({ client, destinationId }: DesiredContext): Promise<void> {
+  await client.query(
+    `delete from sluice.record r where r.destination_id = $1 and r.status = 'missing'
+       and not exists (select from unsettled u where u.key = r.key)
+       and not exists (select from sluice.remote m where m.destination_id = $1 and m.key = r.key and (m.held > 0 or m.synced_hash is not null))`,
+    [destinationId],
+  )
 }
 
 /** `missing: out-of-stock`: the product stays, unavailable, with the bytes it had otherwise. */

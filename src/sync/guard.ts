@@ -12,6 +12,8 @@ export interface GuardFacts {
   readonly rejected: number
   /** Delete operations that the diff asks for, those of suppressed people not counted. */
   readonly deletes: number
+  /** Of these, those that a plan before was allowed, and could not get confirmed. */
+  readonly judged: number
   /** Records or products confirmed at the service. */
   readonly confirmed: number
   /** Why the end of the source is not proven; undefined when it is. */
@@ -38,18 +40,21 @@ export function guardRejects(facts: Pick<GuardFacts, 'guards' | 'read' | 'reject
 
 /**
  * Verdicts that withhold deletes; empty when they may go. A number of approved deletes lifts the limits on count,
- * percent and fall, never `min_rows` and never an unproven end.
+ * percent and fall, never `min_rows` and never an unproven end. Deletes that were judged before are measured again by
+ * those two alone: by the others, `withheld` counts what is new.
  */
 export function guardDeletes(facts: GuardFacts): GuardVerdict[] {
   const verdicts: GuardVerdict[] = []
-  const withheld = facts.deletes
-  const held = (code: string, message: string, mend: string) => verdicts.push({ code, message, mend, withheld, examples: facts.examples })
+  const fresh = facts.deletes - facts.judged
+  const held = (code: string, message: string, mend: string, withheld: number) =>
+    verdicts.push({ code, message, mend, withheld, examples: facts.examples })
 
   if (facts.absenceDeletes && facts.valid < facts.guards.minRows) {
     held(
       'GUARD_MIN_ROWS',
       `${group(facts.valid)} valid rows, fewer than min_rows ${group(facts.guards.minRows)}: nothing is deleted`,
       `look at the source; if it is right, set guards.min_rows in the pipeline and sluice check ${facts.pipeline}`,
+      facts.deletes,
     )
   }
   if (facts.incomplete !== undefined) {
@@ -57,23 +62,30 @@ export function guardDeletes(facts: GuardFacts): GuardVerdict[] {
       'GUARD_INCOMPLETE',
       `the end of the source is not proven (${facts.incomplete}): nothing is deleted`,
       `sluice run ${facts.pipeline}`,
+      facts.deletes,
     )
   }
   if (verdicts.length > 0) return verdicts
 
-  const approved = facts.approveDeletes !== undefined && facts.deletes <= facts.approveDeletes
-  if (approved || facts.deletes === 0) return verdicts
-  const approve = `sluice run ${facts.pipeline} --approve-deletes ${facts.deletes}`
-  const percent = facts.confirmed === 0 ? 100 : (facts.deletes / facts.confirmed) * 100
-  if (facts.deletes > facts.guards.maxDeleteCount && percent > facts.guards.maxDeletePercent) {
+  const approved = facts.approveDeletes !== undefined && fresh <= facts.approveDeletes
+  if (approved || fresh === 0) return verdicts
+  const approve = `sluice run ${facts.pipeline} --approve-deletes ${fresh}`
+  const percent = facts.confirmed === 0 ? 100 : (fresh / facts.confirmed) * 100
+  if (fresh > facts.guards.maxDeleteCount && percent > facts.guards.maxDeletePercent) {
     held(
       'GUARD_DELETES',
-      `${group(facts.deletes)} of ${group(facts.confirmed)} synced records would be deleted (${percent.toFixed(1)} %), above ${facts.guards.maxDeleteCount} and ${facts.guards.maxDeletePercent} %`,
+      `${group(fresh)} of ${group(facts.confirmed)} synced records would be deleted (${percent.toFixed(1)} %), above ${facts.guards.maxDeleteCount} and ${facts.guards.maxDeletePercent} %`,
       approve,
+      fresh,
     )
   }
   if (facts.absenceDeletes && facts.previousValid !== undefined && facts.previousValid >= 20 && facts.valid < facts.previousValid / 2) {
-    held('GUARD_ROWS_FELL', `valid rows fell from ${group(facts.previousValid)} to ${group(facts.valid)}, by more than half`, approve)
+    held(
+      'GUARD_ROWS_FELL',
+      `valid rows fell from ${group(facts.previousValid)} to ${group(facts.valid)}, by more than half`,
+      approve,
+      fresh,
+    )
   }
   return verdicts
 }

@@ -30,8 +30,6 @@ export interface OperationContext {
   readonly destinationId: number
   /** Everything held is sent again (`--full`). */
   readonly full: boolean
-  /** Deletes are held by a guard: none is planned but those of suppressed people. */
-  readonly withholdDeletes: boolean
 }
 
 export interface MembershipTerms {
@@ -54,32 +52,29 @@ const operationBytes = 4_500_000
 /** Products to put, then keys to delete. Upserts in id order; ids that differ in case only are told apart by the packer. */
 export async function* productOperations(context: OperationContext): AsyncGenerator<PlannedOperation> {
   const { client, destinationId } = context
-  if (!context.withholdDeletes) {
-    const deletes = cursor<{ key: Buffer; remote_key: string }>(
-      client,
-      `select m.key, m.remote_key from sluice.remote m join todo t using (key)
-       where m.destination_id = ${destinationId} and t.what = 'delete' and m.remote_key is not null order by m.key`,
-    )
-    for await (const { key, remote_key } of deletes) {
-      const bytes = renderProductKey(remote_key)
-      yield {
-        bytes,
-        op: 'delete',
-        change: 'delete',
-        phase: 1,
-        recordKey: key,
-        keys: [key.toString('hex')],
-        hash: null,
-        expiresAtMs: null,
-        users: 1,
-      }
+  const deletes = cursor<{ key: Buffer; remote_key: string }>(
+    client,
+    `select m.key, m.remote_key from sluice.remote m join todo t using (key)
+     where m.destination_id = ${destinationId} and t.what = 'delete' order by m.key`,
+  )
+  for await (const { key, remote_key } of deletes) {
+    yield {
+      bytes: renderProductKey(remote_key),
+      op: 'delete',
+      change: 'delete',
+      phase: 1,
+      recordKey: key,
+      keys: [key.toString('hex')],
+      hash: null,
+      expiresAtMs: null,
+      users: 1,
     }
   }
   const upserts = cursor<{ key: Buffer; created: boolean; body: string; hash: Buffer }>(
     client,
     `select m.key, m.synced_hash is null as created, r.body, r.hash
      from sluice.remote m join todo t using (key) join sluice.record r on r.destination_id = m.destination_id and r.key = m.key
-     where m.destination_id = ${destinationId} and (t.what = 'upsert' or (t.what = 'delete' and m.remote_key is null)) order by m.key`,
+     where m.destination_id = ${destinationId} and t.what in ('upsert', 'learn') order by m.key`,
   )
   for await (const { key, created, body, hash } of upserts) {
     yield {

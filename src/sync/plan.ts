@@ -12,7 +12,7 @@ import { forgetDigests, replaceDigests, updateDigests } from '../store/digests.t
 import { readsOneOff, type RunRow } from '../store/runs.ts'
 import { brake } from './brake.ts'
 import { crashPoint } from './crashPoint.ts'
-import { applyUpserts, leaveByIdentifier, recallMissing, type DesiredContext } from './desired.ts'
+import { applyUpserts, forgetGone, leaveByIdentifier, recallMissing, type DesiredContext } from './desired.ts'
 import { diffStage, type Diff } from './diff.ts'
 import type { EngineDeps } from './engine.ts'
 import { freeze } from './freeze.ts'
@@ -21,7 +21,7 @@ import { changeNotes, guardNotes, RunHeld } from './qualityGuard.ts'
 import type { GuardVerdict, RunCounts } from './report.ts'
 import type { SnapshotResult } from './snapshot.ts'
 import { stagedKind } from './stage.ts'
-import { collectUnsettled, stampGroups, type TodoContext } from './todo.ts'
+import { collectUnsettled, countLearning, stampGroups, type TodoContext } from './todo.ts'
 
 /** A closed reading, or what stands for it where nothing was read (unchanged bytes, `rerun --failed`). */
 export interface PlanInput extends Omit<SnapshotResult, 'proof' | 'warnings'> {
@@ -112,6 +112,7 @@ async function planInTransaction(
   if (found.creates + found.updates > 50_000) await client.query('analyze sluice.record, sluice.remote')
   crashPoint('plan.desired')
   await collectUnsettled(client, destinationId)
+  if (keys === 'products') await forgetGone(desired)
 
   const oneOff = readsOneOff(run) || input.onlyFailedOf !== undefined
   const absent =
@@ -147,7 +148,7 @@ async function planInTransaction(
   if (keys === 'identifiers') await stampGroups(todo)
 
   deps.onProgress?.({ stage: 'plan', done: 0 })
-  const context: OperationContext = { client, destinationId, full: todo.full, withholdDeletes: braked.deletesHeld }
+  const context: OperationContext = { client, destinationId, full: todo.full }
   const operations =
     destination.kind === 'catalog'
       ? productOperations(context)
@@ -171,13 +172,14 @@ async function planInTransaction(
   crashPoint('plan.frozen')
 
   const { entries } = frozen
+  const learning = await countLearning(todo)
   const outOfStock =
     !braked.deletesHeld && destination.kind === 'catalog' && destination.missing === 'out-of-stock' && !oneOff ? diff.absent : 0
   const counts = {
     ...input.rows,
     unchanged: Math.max(
       0,
-      input.rows.valid - entries.create - Math.max(0, entries.update - outOfStock) - entries.renewal - braked.deferred,
+      input.rows.valid - entries.create - Math.max(0, entries.update - outOfStock - learning) - entries.renewal - braked.deferred,
     ),
     stale: diff.stale,
     creates: entries.create,
@@ -185,7 +187,8 @@ async function planInTransaction(
     deletes: entries.delete,
     renewals: entries.renewal,
     withheld: braked.withheld,
-    deferred: braked.deferred,
+    // Their deletes are for the next plan.
+    deferred: braked.deferred + learning,
   }
   await client.query(`update sluice.plan set digest = $2, counts = $3, review = $4 where id = $1`, [
     planId,

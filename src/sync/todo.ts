@@ -44,8 +44,10 @@ export async function collectTodo(context: TodoContext): Promise<{ readonly defe
 async function collectProducts(context: TodoContext): Promise<number> {
   const { client, destinationId, full } = context
   await client.query(
+    // learn: to be deleted, but its product_key is not known, or the service did not take it: put once more, it answers with
+    // the key that stands now (docs/decisions/lost-deletes.md).
     `create temp table todo as
-     select m.key, case when m.held > 0 then 'upsert' else 'delete' end as what, exists (select from unsettled u where u.key = m.key) as deferred
+     select m.key, case when m.held > 0 then 'upsert' when m.remote_key is null or m.refused_code is not null then 'learn' else 'delete' end as what, exists (select from unsettled u where u.key = m.key) as deferred
      from sluice.remote m where m.destination_id = ${destinationId} and (${dirty}${full ? ' or m.held > 0' : ''}) ${onlyFailed(context)}`,
   )
   return dropDeferred(client)
@@ -121,26 +123,69 @@ async function dropDeferred(client: pg.PoolClient): Promise<number> {
   return (await client.query('delete from todo where deferred')).rowCount ?? 0
 }
 
-/** Deletes in `todo` that a guard may hold: those of people on the do-not-reach list always go (I16). */
-export async function countGuardedDeletes(context: TodoContext, suppressedBy: number | undefined): Promise<number> {
+export interface GuardedDeletes {
+  /** All but those of people on the do-not-reach list, which always go (I16). */
+  readonly all: number
+  /**
+   * Of these, those that passed the guard, or were approved, in a plan that was begun and did not get them confirmed: a
+   * crash, a pause or a refusal does not ask for the same word twice.
+   */
+  readonly judged: number
+}
+
+/** Deletes in `todo` that a guard may hold. */
+export async function countGuardedDeletes(context: TodoContext, suppressedBy: number | undefined): Promise<GuardedDeletes> {
   const { client, destinationId } = context
-  if (context.keys === 'products') return scalar(client, `select count(*) as n from todo where what = 'delete'`)
+  await markJudged(context)
+  if (context.keys === 'products') {
+    const deletes = `select count(*) as n from todo where what in ('delete', 'learn')`
+    return { all: await scalar(client, deletes), judged: await scalar(client, `${deletes} and key in (select key from judged)`) }
+  }
   await markExempt(client, destinationId, suppressedBy)
-  return scalar(
-    client,
-    'select count(*) as n from todo where deletes and not exists (select from exempt x where x.group_key = todo.group_key)',
+  const deletes = 'select count(*) as n from todo where deletes and not exists (select from exempt x where x.group_key = todo.group_key)'
+  return { all: await scalar(client, deletes), judged: await scalar(client, `${deletes} and group_key in (select key from judged)`) }
+}
+
+/**
+ * Fills `judged`. A product's record tells whether it came back since: then it is another delete. An identifier has none,
+ * so only the plan before this one counts there.
+ */
+async function markJudged({ client, destinationId, keys }: TodoContext): Promise<void> {
+  await client.query('drop table if exists judged')
+  const begun = `sluice.plan p join sluice.run u on u.id = p.run_id
+     where p.destination_id = ${destinationId} and (p.status <> 'ready' or u.trigger <> 'plan')`
+  const stood = `sluice.entry e join sluice.batch b on b.id = e.batch_id
+     where e.destination_id = ${destinationId} and e.change = 'delete' and e.outcome <> 'confirmed'`
+  await client.query(
+    keys === 'products'
+      ? `create temp table judged as
+         select t.key from todo t join sluice.record r on r.destination_id = ${destinationId} and r.key = t.key and r.status = 'missing'
+         where t.what in ('delete', 'learn') and exists (
+           select from ${stood} and e.record_key = t.key
+             and exists (select from ${begun} and p.id = b.plan_id and p.snapshot_id >= r.snapshot_id))`
+      : `create temp table judged as
+         select t.group_key as key from todo t
+         where t.deletes and exists (
+           select from ${stood} and e.record_key = t.group_key
+             and b.plan_id = (select p.id from ${begun} order by coalesce(p.applied_at, p.created_at) desc limit 1))`,
   )
 }
 
-/** Leaves the deletes of `todo` to a later run, but for the exempt ones. */
-export async function withholdDeletes(context: TodoContext): Promise<void> {
+/** Products that this plan puts once more only to be deleted by the next one. */
+export async function countLearning({ client, keys }: TodoContext): Promise<number> {
+  return keys === 'products' ? scalar(client, `select count(*) as n from todo where what = 'learn'`) : 0
+}
+
+/** Leaves the deletes of `todo` to a later run, but for the exempt ones and, where `judgedGo`, those judged before. */
+export async function withholdDeletes(context: TodoContext, judgedGo: boolean): Promise<void> {
   const { client } = context
+  const judged = (key: string) => (judgedGo ? `and ${key} not in (select key from judged)` : '')
   if (context.keys === 'products') {
-    await client.query(`delete from todo where what = 'delete'`)
+    await client.query(`delete from todo where what in ('delete', 'learn') ${judged('key')}`)
     return
   }
   await client.query(
-    'update todo t set deletes = false where deletes and not exists (select from exempt x where x.group_key = t.group_key)',
+    `update todo t set deletes = false where deletes and not exists (select from exempt x where x.group_key = t.group_key) ${judged('t.group_key')}`,
   )
   // A group that was there for its delete alone has nothing left to do.
   await client.query(

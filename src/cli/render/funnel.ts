@@ -39,7 +39,9 @@ export function funnel(report: RunReport, output: Output, stages: readonly Stage
       `= ${count(counts.creates)} creates + ${count(counts.updates)} updates + ${count(counts.deletes)} deletes + ${count(counts.renewals)} renewals`,
     ],
     ...(counts.withheld > 0 ? [['withheld', counts.withheld, 'deletes held by a guard, not planned'] as [string, number, string]] : []),
-    ...(counts.deferred > 0 ? [['deferred', counts.deferred, 'renewals left for later days'] as [string, number, string]] : []),
+    ...(counts.deferred > 0
+      ? [['deferred', counts.deferred, 'wait for an earlier operation: for the next run'] as [string, number, string]]
+      : []),
     ['sent', counts.confirmed + counts.refused + counts.ambiguous, `in ${count(counts.requests)} requests`],
     ['confirmed', counts.confirmed, ''],
     [

@@ -26,7 +26,9 @@ function forPipe(report: RunReport): string {
   const { counts } = report
   const facts = [
     ...(settledOnly(report) ? [`settled_in_requests=${counts.requests}`] : [`confirmed=${counts.confirmed}`]),
-    ...(['rejected', 'refused', 'ambiguous', 'pending'] as const).flatMap((name) => (counts[name] > 0 ? [`${name}=${counts[name]}`] : [])),
+    ...(['rejected', 'refused', 'ambiguous', 'pending', 'deferred'] as const).flatMap((name) =>
+      counts[name] > 0 ? [`${name}=${counts[name]}`] : [],
+    ),
     ...(counts.withheld > 0 ? [`deletes_withheld=${counts.withheld}`] : []),
   ]
   const line = `${instant(report.finishedAt)} ${report.pipeline} ${report.runId} ${report.status} ${isNothing(report) ? 'nothing to do' : facts.join(' ')}\n`
@@ -51,6 +53,7 @@ export function summary(report: RunReport): string {
     ...(counts.refused > 0 ? [`${count(counts.refused)} refused`] : []),
     ...(counts.ambiguous > 0 ? [`${count(counts.ambiguous)} unsettled`] : []),
     ...(counts.pending > 0 ? [`${count(counts.pending)} not sent yet`] : []),
+    ...(counts.deferred > 0 ? [`${count(counts.deferred)} left for the next run`] : []),
     ...(counts.withheld > 0 ? [`${plural(counts.withheld, 'delete')} withheld`] : []),
     ...(counts.rejected > 0 ? [`${plural(counts.rejected, 'row')} rejected`] : []),
   ].join(' · ')
@@ -104,6 +107,7 @@ export function nextCommands(report: RunReport): readonly (readonly [command: st
   if (report.status === 'cancelled') add(`sluice run ${pipeline}`, 'goes on where it stopped')
   if (counts.refused + counts.ambiguous + counts.pending > 0 && report.trigger !== 'plan')
     add(`sluice rerun ${runId} --failed`, 'sends again what is not confirmed')
+  if (counts.deferred > 0 && report.trigger !== 'plan') add(`sluice run ${pipeline}`, 'sends what had to wait')
   for (const guard of report.guards) add(guard.mend, '')
   if (counts.rejected > 0) add(`sluice rejects ${runId} --csv rejects.csv`, 'rows to correct')
   return commands

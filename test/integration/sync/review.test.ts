@@ -251,7 +251,10 @@ test('a plan that meets the late answer of somebody else on its way starts again
       async () =>
         (await engine.db.query(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)).length > 0,
     )
-    await other.query('update sluice.destination set state_version = state_version + 1')
+    // On a crowded machine Postgres may look too late and end this one instead: the run must get through then as well.
+    await other.query('update sluice.destination set state_version = state_version + 1').catch((error: unknown) => {
+      expect(error).toMatchObject({ code: '40P01' })
+    })
     await other.query('commit')
     expect(await report).toMatchObject({ status: 'succeeded', counts: { creates: 1, deletes: 1 } })
   } finally {

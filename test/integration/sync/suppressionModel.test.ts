@@ -4,13 +4,10 @@
  * stays while somebody who is not listed holds it, and nothing that a guard withheld is forgotten.
  */
 import fc from 'fast-check'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { loadPipeline } from '../../../src/pipeline/load.ts'
-import { registerWorker } from '../../../src/store/workers.ts'
-import { runPipeline } from '../../../src/sync/index.ts'
 import { audienceDigest, email } from '../../support/digests.ts'
 import { engineUnderTest, imbalance } from '../../support/engine.ts'
+import { interruptedRun } from '../../support/interrupted.ts'
 
 const people = Array.from({ length: 10 }, (_, i) => `p${i}`)
 const addresses = Array.from({ length: 8 }, (_, i) => `a${i}@example.com`)
@@ -109,24 +106,3 @@ test('audience and do-not-reach list end as the files say, whatever came between
     },
   )
 }, 300_000)
-
-/** A run that is told to stop at its first request, or whose process dies there. */
-async function interruptedRun(engine: Awaited<ReturnType<typeof engineUnderTest>>, name: string, how: 'stop' | 'die'): Promise<void> {
-  const stop = new AbortController()
-  const workerId = await registerWorker(engine.db, { role: 'test' })
-  const exchange: typeof engine.deps.transport.exchange = async (request) => {
-    stop.abort()
-    const answer = await engine.deps.transport.exchange(request)
-    if (how === 'die') throw new Error('the power went')
-    return answer
-  }
-  const deps = {
-    ...engine.deps,
-    workerId,
-    transport: { ...engine.deps.transport, exchange },
-    ...(how === 'stop' ? { signal: stop.signal } : {}),
-  }
-  const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), name)
-  await runPipeline(deps, pipeline, { trigger: 'manual' }).catch((error: unknown) => expect(String(error)).toContain('the power went'))
-  await engine.db.execute('update sluice.worker set pid = 4194999, pid_started = $2 where id = $1', [workerId, '1'])
-}

@@ -11,6 +11,7 @@ const calm: GuardFacts = {
   read: 1_000,
   rejected: 0,
   deletes: 0,
+  judged: 0,
   confirmed: 1_000,
   incomplete: undefined,
   approveDeletes: undefined,
@@ -48,6 +49,12 @@ describe('deletes', () => {
     ['approval is no word on min_rows', { deletes: 3, valid: 0, approveDeletes: 3 }, 'GUARD_MIN_ROWS'],
     ['approval is no proof of the end', { deletes: 3, incomplete: 'cut', approveDeletes: 3 }, 'GUARD_INCOMPLETE'],
     ['approval of nothing', { deletes: 101, approveDeletes: 0 }, 'GUARD_DELETES'],
+    ['11 of 109, of which one was judged before', { deletes: 11, judged: 1, confirmed: 109 }, ''],
+    ['900, all judged before', { deletes: 900, judged: 900, valid: 100 }, ''],
+    ['900 judged before and 101 more', { deletes: 1_001, judged: 900 }, 'GUARD_DELETES'],
+    ['101 more than was judged before, approved', { deletes: 1_001, judged: 900, approveDeletes: 101 }, ''],
+    ['judged before is no word on min_rows', { deletes: 3, judged: 3, valid: 0 }, 'GUARD_MIN_ROWS'],
+    ['judged before is no proof of the end', { deletes: 3, judged: 3, incomplete: 'cut' }, 'GUARD_INCOMPLETE'],
     ['a source that deletes nothing by absence needs no rows', { valid: 0, absenceDeletes: false, previousValid: 100 }, ''],
   ])('%s', ([, facts, expected]) => {
     expect(codes(facts)).toBe(expected)

@@ -1,0 +1,119 @@
+/** Deletes that do not get through at once: an approval outlives a crash, and a product that is gone already comes to rest. */
+import { expect, test } from 'vitest'
+import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
+import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
+import { interruptedRun } from '../../support/interrupted.ts'
+import { item, products, rss, wanted } from '../acceptance/products.ts'
+
+const peopleYaml = `source: { url: "{folder}/people.csv" }
+map: { key: id, email: mail }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
+`
+const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i)
+
+/** A catalog or an audience of records `from` to `to`, and what the service should hold of it. */
+const kinds = {
+  shop: {
+    yaml: catalogYaml('feed.xml'),
+    write: (engine: EngineUnderTest, some: readonly number[]) =>
+      engine.write('feed.xml', rss(some.flatMap((n) => products(1, n)).map((row) => item(row)))),
+    wanted: (some: readonly number[]) => catalogDigest(some.flatMap((n) => products(1, n)).map(wanted)),
+    held: async (engine: EngineUnderTest) => (await engine.sandbox.control.catalog()).digest,
+  },
+  people: {
+    yaml: peopleYaml,
+    write: (engine: EngineUnderTest, some: readonly number[]) =>
+      engine.write('people.csv', `id,mail\n${some.map((n) => `k${n},m${n}@example.com\n`).join('')}`),
+    wanted: (some: readonly number[]) => audienceDigest(some.map((n) => email(`m${n}@example.com`))),
+    held: async (engine: EngineUnderTest) => (await engine.sandbox.control.audience()).digest,
+  },
+} as const
+
+test.for([
+  ['shop', 'planned'],
+  ['shop', 'die'],
+  ['people', 'planned'],
+  ['people', 'stop'],
+] as const)('%s: approved deletes that a crash (%s) cut short need no second approval', async ([name, how]) => {
+  await using engine = await engineUnderTest()
+  const { yaml, write, wanted: expected, held } = kinds[name]
+  engine.pipeline(name, yaml)
+  write(engine, numbers(0, 60))
+  await engine.run(name)
+  write(engine, numbers(20, 60))
+  expect(await engine.run(name)).toMatchObject({ status: 'withheld', counts: { withheld: 20 } })
+  await interruptedRun(engine, name, how, { approveDeletes: 20 })
+  const next = await engine.run(name)
+  expect(next).toMatchObject({ status: 'succeeded', guards: [], counts: { withheld: 0 } })
+  expect(imbalance(next.counts)).toEqual([])
+  expect(await held(engine)).toBe(expected(numbers(20, 60)))
+})
+
+test.for(['shop', 'people'] as const)('%s: what came on top of the approved deletes is asked for, by its own number', async (name) => {
+  await using engine = await engineUnderTest()
+  const { yaml, write, wanted: expected, held } = kinds[name]
+  engine.pipeline(name, yaml)
+  write(engine, numbers(0, 60))
+  await engine.run(name)
+  write(engine, numbers(20, 60))
+  await interruptedRun(engine, name, 'planned', { approveDeletes: 20 })
+  write(engine, numbers(35, 60))
+  const more = await engine.run(name)
+  expect(more).toMatchObject({ status: 'withheld', counts: { deletes: 20, confirmed: 20, withheld: 15 } })
+  expect(more.guards[0]).toMatchObject({ code: 'GUARD_DELETES', mend: `sluice run ${name} --approve-deletes 15`, withheld: 15 })
+  expect(await held(engine)).toBe(expected(numbers(20, 60)))
+  expect(await engine.run(name, { approveDeletes: 15 })).toMatchObject({ status: 'succeeded', counts: { deletes: 15 } })
+  expect(await held(engine)).toBe(expected(numbers(35, 60)))
+})
+
+test('an approval is no licence for another day: what came back and is gone again is asked for again', async () => {
+  await using engine = await engineUnderTest()
+  const { yaml, write } = kinds.shop
+  engine.pipeline('shop', yaml)
+  write(engine, numbers(0, 60))
+  await engine.run('shop')
+  write(engine, numbers(20, 60))
+  await interruptedRun(engine, 'shop', 'planned', { approveDeletes: 20 })
+  write(engine, numbers(0, 60))
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { deletes: 0, withheld: 0 } })
+  write(engine, numbers(20, 60))
+  expect(await engine.run('shop')).toMatchObject({ status: 'withheld', counts: { withheld: 20 } })
+})
+
+test('no word given before lets deletes go by a feed of too few rows', async () => {
+  await using engine = await engineUnderTest()
+  const { write, wanted: expected, held } = kinds.shop
+  engine.pipeline('shop', `${catalogYaml('feed.xml')}guards: { min_rows: 30 }\n`)
+  write(engine, numbers(0, 60))
+  await engine.run('shop')
+  write(engine, numbers(20, 60))
+  await interruptedRun(engine, 'shop', 'planned', { approveDeletes: 20 })
+  write(engine, numbers(50, 60))
+  expect(await engine.run('shop')).toMatchObject({
+    status: 'withheld',
+    guards: [{ code: 'GUARD_MIN_ROWS' }],
+    counts: { deletes: 0, withheld: 50 },
+  })
+  expect(await held(engine)).toBe(expected(numbers(0, 60)))
+})
+
+test.for(['failed', 'not_found'])('a product that somebody else deleted comes to rest (unknown key: %s)', async (unknown) => {
+  await using engine = await engineUnderTest()
+  const { control, call } = engine.sandbox
+  await control.switches({ delete_unknown_key: unknown })
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  kinds.shop.write(engine, numbers(0, 12))
+  await engine.run('shop')
+  const gone = (await control.products()).filter(({ id }) => id === 'SKU-0' || id === 'SKU-1').map(({ product_key: key }) => key)
+  await call('DELETE', '/12/product_catalogs/4001/products', { json: { product_keys: gone } })
+  kinds.shop.write(engine, numbers(3, 12))
+  expect(await engine.run('shop')).toMatchObject({ status: 'partial', counts: { deletes: 3, confirmed: 1, refused: 2 } })
+  // Put once more, they answer with the key that stands now. Their deletes are still owed, and the run says so.
+  const learning = await engine.run('shop')
+  expect(learning).toMatchObject({ status: 'partial', counts: { unchanged: 9, updates: 2, deferred: 2, confirmed: 2, refused: 0 } })
+  expect(imbalance(learning.counts)).toEqual([])
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { deletes: 2, confirmed: 2, deferred: 0 } })
+  expect((await control.catalog()).digest).toBe(catalogDigest(products(9, 3).map(wanted)))
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { unchanged: 9, requests: 0 } })
+  expect(await engine.db.query(`select from sluice.record where status <> 'live'`)).toEqual([])
+})

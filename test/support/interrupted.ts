@@ -1,0 +1,36 @@
+/** Runs that do not get to their end, in this process: told to stop, or as if the power went. */
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { loadPipeline } from '../../src/pipeline/load.ts'
+import { registerWorker } from '../../src/store/workers.ts'
+import { runPipeline } from '../../src/sync/index.ts'
+import type { EngineUnderTest, RunOptions } from './engine.ts'
+
+/** `stop`: told so at its first request. `die`: behind its first answer. `planned`: between the plan and its first request. */
+export type Interruption = 'stop' | 'die' | 'planned'
+
+/** Leaves what such a run leaves: held by a worker that is provably dead. */
+export async function interruptedRun(engine: EngineUnderTest, name: string, how: Interruption, options: RunOptions = {}): Promise<void> {
+  const stop = new AbortController()
+  const workerId = await registerWorker(engine.db, { role: 'test' })
+  const exchange: typeof engine.deps.transport.exchange = async (request) => {
+    stop.abort()
+    const answer = await engine.deps.transport.exchange(request)
+    if (how === 'die') throw new Error('the power went')
+    return answer
+  }
+  const deps = {
+    ...engine.deps,
+    workerId,
+    transport: { ...engine.deps.transport, exchange },
+    ...(how === 'stop' ? { signal: stop.signal } : {}),
+  }
+  const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), name)
+  await runPipeline(deps, pipeline, {
+    trigger: 'manual',
+    ...options,
+    ...(how === 'planned' ? { onPlanned: () => Promise.reject(new Error('the power went')) } : {}),
+  }).catch((error: unknown) => expect(String(error)).toContain('the power went'))
+  // No process has this number, so that its batches are taken back at once.
+  await engine.db.execute('update sluice.worker set pid = 4194999, pid_started = $2 where id = $1', [workerId, '1'])
+}
