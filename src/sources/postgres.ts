@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Hash } from 'node:crypto'
+import type { Duplex } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { RunError } from '../errors.ts'
 import { fileError } from '../formats/fileError.ts'
@@ -10,20 +12,27 @@ import type { SourceDefinition } from '../pipeline/definition.ts'
 import type { Cell, Row } from '../records/record.ts'
 import { readCredential } from './credentials.ts'
 import type { OpenedSource, SourceContext } from './openedSource.ts'
+import { Patience } from './patience.ts'
 
 const bool = 16
 const timestamp = 1114
 const timestamptz = 1184
 const textArrays = new Set([1007, 1009, 1015, 1016])
 
+/** More for one group of rows is no export but a mistake; held in memory it would end the process. */
+const groupBytes = 134_217_728
+
 /**
  * Reads the rows of one query through a cursor, in one read-only snapshot of the database. Values are text as Postgres
  * writes them, booleans `true` and `false`, times ISO 8601 in UTC, arrays cells of several texts, null an absent cell.
  * Parameters are bound, never put into the text; the query is one statement.
  *
- * Line 1 is the first row. Needs no proof of its end but the cursor's: complete once it ran dry and the transaction ended.
+ * Line 1 is the first row. Needs no proof of its end but the cursor's: complete once it ran dry and the transaction
+ * ended. A lost connection cannot be taken up again: the snapshot went with it. A query may think as long as the whole
+ * reading may take; a peer that vanished is noticed by keep-alive.
  *
- * @throws RunError SOURCE_QUERY, SOURCE_UNAVAILABLE, SOURCE_DENIED, FILE_DUPLICATE_COLUMN
+ * @throws RunError SOURCE_QUERY, SOURCE_REFUSED, SOURCE_CREDENTIALS, SOURCE_UNAVAILABLE, SOURCE_DENIED,
+ *   FILE_DUPLICATE_COLUMN and the limits of formats/fileError.ts
  */
 export async function openPostgres(definition: SourceDefinition, context: SourceContext): Promise<OpenedSource> {
   const { query } = definition
@@ -32,14 +41,15 @@ export async function openPostgres(definition: SourceDefinition, context: Source
       where: 'source.query',
       mend: 'Add `query: select …` to the source.',
     })
-  const connectionString = connectionOf(definition, context.env)
-  const label = labelOf(connectionString)
-  const password = readCredential('password', definition.credentials, context.env)
+  const address = addressOf(definition, context.env)
+  const label = `postgres://${address.host}${address.pathname}`
+  const patience = new Patience(context)
   const client = new pg.Client({
-    connectionString,
+    connectionString: address.href,
     application_name: 'sluice source',
     connectionTimeoutMillis: 15_000,
-    ...(password === undefined ? {} : { password }),
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 30_000,
     types: { getTypeParser: parserOf },
   })
   // Reported by the query that is under way; without a listener Node would end the process.
@@ -48,23 +58,31 @@ export async function openPostgres(definition: SourceDefinition, context: Source
   const close = async () => {
     if (closed) return
     closed = true
-    await client.end().catch(() => undefined)
+    // A peer that is gone answers no farewell either.
+    await Promise.race([client.end().catch(() => undefined), delay(farewellMs, undefined, { ref: false })])
+    streamOf(client).destroy()
   }
+  // As long as the whole reading may take: a query may think before its first row.
+  const ask = <T>(step: Promise<T>) => patience.wait(step, Infinity)
   try {
-    await client.connect()
-    await client.query('begin transaction isolation level repeatable read read only')
-    await client.query(`set local datestyle = 'ISO'; set local timezone = 'UTC'`)
+    await ask(client.connect())
+    await ask(client.query('begin transaction isolation level repeatable read read only'))
+    await ask(client.query(`set local datestyle = 'ISO'; set local timezone = 'UTC'`))
+    await ask(client.query(endWithClient).catch(() => client.query('rollback to savepoint end_with_client')))
     // The extended protocol takes one statement only, with or without parameters.
-    await client.query({
-      text: `declare sluice_source no scroll cursor for ${query.trim().replace(/;$/, '')}`,
-      values: [...(definition.parameters ?? [])],
-      queryMode: 'extended',
-    } as pg.QueryConfig)
+    await ask(
+      client.query({
+        text: `declare sluice_source no scroll cursor for ${query.trim().replace(/;$/, '')}`,
+        values: [...(definition.parameters ?? [])],
+        queryMode: 'extended',
+      } as pg.QueryConfig),
+    )
   } catch (error) {
     await close()
+    patience.throwIfCancelled()
     throw databaseError(error, label)
   }
-  const reading = new QueryReading(client, label, context.limits ?? readLimits)
+  const reading = new QueryReading(client, { label, limits: context.limits ?? readLimits, patience })
   return {
     unchanged: false,
     detected: { format: 'sql', encoding: 'utf-8', compression: 'none', notes: [] },
@@ -74,26 +92,42 @@ export async function openPostgres(definition: SourceDefinition, context: Source
   }
 }
 
+/**
+ * The server looks whether somebody still waits, and gives up a query that nobody does: a run that was ended would leave
+ * it running, for hours maybe. Since Postgres 14, and not on every system; elsewhere nothing is set.
+ */
+const endWithClient = `savepoint end_with_client; set local client_connection_check_interval = '2s'; release savepoint end_with_client`
+
+/** How long a server may take to say good-bye. */
+const farewellMs = 1_000
+
+/** The driver's socket, which its types leave out. */
+function streamOf(client: pg.Client): Duplex {
+  return (client as unknown as { readonly connection: { readonly stream: Duplex } }).connection.stream
+}
+
 class QueryReading {
   readonly #client: pg.Client
   readonly #label: string
   readonly #limits: ReadLimits
+  readonly #patience: Patience
   readonly #hash: Hash = createHash('sha256')
   #columns: readonly string[] = []
   #bytes = 0
   #facts: SourceFacts | undefined
 
-  constructor(client: pg.Client, label: string, limits: ReadLimits) {
+  constructor(client: pg.Client, options: { readonly label: string; readonly limits: ReadLimits; readonly patience: Patience }) {
     this.#client = client
-    this.#label = label
-    this.#limits = limits
+    this.#label = options.label
+    this.#limits = options.limits
+    this.#patience = options.patience
   }
 
   async *rows(close: () => Promise<void>): AsyncGenerator<readonly Row[]> {
     let line = 0
     try {
       for (;;) {
-        const result = await this.#client.query<(Cell | null)[]>({ text: `fetch ${rowsPerBatch} from sluice_source`, rowMode: 'array' })
+        const result = await this.#fetch()
         if (line === 0) this.#takeColumns(result.fields.map(({ name }) => name))
         if (result.rows.length === 0) break
         const batch: Row[] = []
@@ -101,8 +135,9 @@ class QueryReading {
         this.#count(result.rows)
         yield batch
       }
-      await this.#client.query('commit')
+      await this.#patience.wait(this.#client.query('commit'), Infinity)
     } catch (error) {
+      this.#patience.throwIfCancelled()
       throw databaseError(error, this.#label)
     } finally {
       await close()
@@ -124,6 +159,33 @@ class QueryReading {
   facts(): SourceFacts {
     if (this.#facts === undefined) throw new Error('the facts of a source are known once its rows have ended')
     return this.#facts
+  }
+
+  /** The next rows. What arrives is counted as it arrives: the driver would gather any amount before it hands it over. */
+  async #fetch(): Promise<pg.QueryArrayResult<(Cell | null)[]>> {
+    const stream = streamOf(this.#client)
+    let arrived = 0
+    let tooLarge: RunError | undefined
+    const count = (chunk: Buffer) => {
+      arrived += chunk.length
+      if (arrived <= groupBytes || tooLarge !== undefined) return
+      tooLarge = fileError('FILE_RECORD_TOO_LARGE', `${rowsPerBatch} rows hold more than ${groupBytes} bytes`, {
+        name: this.#label,
+        mend: 'Select only the columns that are mapped, and shorten long values in the query.',
+      })
+      stream.destroy(tooLarge)
+    }
+    stream.on('data', count)
+    try {
+      return await this.#patience.wait(
+        this.#client.query<(Cell | null)[]>({ text: `fetch ${rowsPerBatch} from sluice_source`, rowMode: 'array' }),
+        Infinity,
+      )
+    } catch (error) {
+      throw tooLarge ?? error
+    } finally {
+      stream.off('data', count)
+    }
   }
 
   #takeColumns(names: readonly string[]): void {
@@ -157,6 +219,11 @@ class QueryReading {
   #count(rows: readonly (readonly (Cell | null)[])[]): void {
     const text = JSON.stringify(rows)
     this.#bytes += Buffer.byteLength(text)
+    if (this.#bytes > this.#limits.compressedBytes)
+      throw fileError('FILE_TOO_LARGE', `the result is larger than ${this.#limits.compressedBytes} bytes`, {
+        name: this.#label,
+        mend: 'Select only the columns and rows that are needed.',
+      })
     this.#hash.update(text)
   }
 }
@@ -175,10 +242,21 @@ function connectionOf(definition: SourceDefinition, env: Readonly<Record<string,
   return own
 }
 
-function labelOf(connectionString: string): string {
-  if (!URL.canParse(connectionString)) return 'postgres:'
-  const url = new URL(connectionString)
-  return `postgres://${url.host}${url.pathname}`
+/** The whole address, with the password where `credentials.password` names one: the driver prefers the address to it. */
+function addressOf(definition: SourceDefinition, env: Readonly<Record<string, string | undefined>>): URL {
+  const given = connectionOf(definition, env)
+  // postgres://user@/database, over a socket or to this machine, is an address for the driver only.
+  const text = URL.canParse(given) ? given : given.replace('@/', '@localhost/')
+  // Neither repeated nor handed to the driver, whose own error would: it may hold a password.
+  if (!URL.canParse(text))
+    throw new RunError('SOURCE_REFUSED', 'the address of the database cannot be read', {
+      where: 'source.url',
+      mend: 'Write postgres://user@host/database and name the password under `credentials`; in an address # is %23 and / is %2F.',
+    })
+  const address = new URL(text)
+  const password = readCredential('password', definition.credentials, env)
+  if (password !== undefined) address.password = encodeURIComponent(password)
+  return address
 }
 
 function parserOf(oid: number): (value: string) => unknown {
@@ -195,26 +273,31 @@ function parserOf(oid: number): (value: string) => unknown {
   return (value) => value
 }
 
-/** Postgres's own sentences may quote values of rows, so only the code is shown; the query is the reader's own. */
+/**
+ * Postgres's own sentences may quote values of rows, so only the code is kept of them, not even a cause; the query is the
+ * reader's own.
+ */
 function databaseError(error: unknown, where: string): unknown {
   if (error instanceof RunError) return error
+  const cause = error instanceof pg.DatabaseError ? undefined : error
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown'
-  if (code.startsWith('28'))
+  // Without any password the driver fails before the server can refuse it.
+  if (code.startsWith('28') || (error instanceof Error && error.message.startsWith('SASL:')))
     return new RunError('SOURCE_DENIED', `the database refused the login (${code})`, {
       where,
       mend: 'Check user and password of this source.',
-      cause: error,
+      cause,
     })
   if (/^(22|23|25|42|21|0A|54)/.test(code) || (error instanceof pg.DatabaseError && error.code?.startsWith('3') === true)) {
     return new RunError('SOURCE_QUERY', `the database refused the query (${code})`, {
       where,
       mend: 'Run the query by hand with the same user; it must be one read-only select.',
-      cause: error,
+      cause,
     })
   }
   return new RunError('SOURCE_UNAVAILABLE', `the database cannot be read (${code})`, {
     where,
     mend: 'Check the address and the network; then run again.',
-    cause: error,
+    cause,
   })
 }

@@ -11,8 +11,6 @@ import { checkUrl } from './httpAddress.ts'
 import type { SourceContext } from './openedSource.ts'
 import { Patience } from './patience.ts'
 
-type Env = Readonly<Record<string, string | undefined>>
-
 const maxTries = 4
 
 /** A connection that brought less does not count as progress, so that the tries end. */

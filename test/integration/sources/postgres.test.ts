@@ -1,5 +1,10 @@
+import { inspect } from 'node:util'
 import { expect, inject, test } from 'vitest'
+import { readLimits } from '../../../src/formats/limits.ts'
+import { silentLogger } from '../../../src/log.ts'
+import { openSource } from '../../../src/sources/openSource.ts'
 import { testDatabase } from '../../support/postgres.ts'
+import { cuttingProxy } from './cuttingProxy.ts'
 import { readSource, sourceOf } from './support.ts'
 
 test('rows of a query are text, with nulls, booleans, times and arrays', async () => {
@@ -41,6 +46,7 @@ test.each([
   ['a write', 'with gone as (delete from sluice.run returning 1) select * from gone'],
   ['a function that writes', `select pg_catalog.set_config('a.b', 'c', false), nextval('nowhere')`],
   ['a syntax error', 'selec 1'],
+  ['leaving the read-only transaction', `select set_config('transaction_read_only', 'off', true)`],
 ])('%s is refused', async (_, query) => {
   await using database = await testDatabase()
   expect((await readSource(sourceOf(database.url, { query }))).code).toBe('SOURCE_QUERY')
@@ -72,6 +78,13 @@ test('the address may come from the environment, alone or with the password', as
   expect((await readSource(sourceOf(database.url))).code).toBe('SOURCE_QUERY')
 })
 
+test('an address without a host means what its parameters say', async () => {
+  await using database = await testDatabase()
+  const { username, password, port, pathname } = new URL(database.url)
+  const socketless = `postgres://${username}:${password}@${pathname}?host=127.0.0.1&port=${port}`
+  expect((await readSource(sourceOf(socketless, { query: 'select 1 as id' }))).rows).toHaveLength(1)
+})
+
 test('nobody listening and a database that does not exist', async () => {
   const gone = new URL(inject('postgresUrl'))
   gone.pathname = '/no_such_database'
@@ -84,4 +97,131 @@ test('a connection that the server ends in the middle is a failure, not an end',
   const query = `select n::text as id, case when n = 2000 then pg_terminate_backend(pg_backend_pid()) end as x from generate_series(1, 5000) as n`
   const outcome = await readSource(sourceOf(database.url, { query }))
   expect([outcome.code, outcome.facts]).toEqual(['SOURCE_UNAVAILABLE', undefined])
+})
+
+/** The same database through a port that breaks connections. */
+function through(url: string, port: number): string {
+  const proxied = new URL(url)
+  proxied.hostname = '127.0.0.1'
+  proxied.port = String(port)
+  return proxied.href
+}
+
+const port = (url: string) => Number(new URL(url).port)
+const series = `select n::text as id, repeat('x', 100) as title from generate_series(1, 20000) as n`
+
+test.each(['end', 'reset'] as const)('a connection that is cut (%s) anywhere is no end', async (how) => {
+  await using database = await testDatabase()
+  for (const afterBytes of [0, 50, 600, 100_000, 1_000_000]) {
+    await using proxy = await cuttingProxy(port(database.url), () => ({ afterBytes, how }))
+    const { code, facts, error } = await readSource(sourceOf(through(database.url, proxy.port), { query: series }))
+    expect([proxy.cuts(), code, facts]).toEqual([1, 'SOURCE_UNAVAILABLE', undefined])
+    expect(error).toMatchObject({
+      where: expect.stringMatching(/^postgres:\/\/127\.0\.0\.1:\d+\/t_\w+$/),
+      mend: expect.stringContaining('run again'),
+    })
+    expect(inspect(error, { depth: 9 })).not.toContain(new URL(database.url).password)
+  }
+})
+
+test('a server that says nothing more is left when nobody wants the rows any more, or when all the time is over', async () => {
+  await using database = await testDatabase()
+  await using proxy = await cuttingProxy(port(database.url), () => ({ afterBytes: 100_000, how: 'stall' }))
+  const definition = sourceOf(through(database.url, proxy.port), { query: series })
+  const abort = new AbortController()
+  const source = await openSource(definition, { env: {}, log: silentLogger, signal: abort.signal })
+  const reading = Array.fromAsync(source.rows)
+  abort.abort(new Error('enough'))
+  await expect(reading).rejects.toThrow('enough')
+  expect((await readSource(definition, { limits: { ...readLimits, totalMs: 500 } })).code).toBe('SOURCE_UNAVAILABLE')
+})
+
+test('a query that is given up does not go on at the server', async () => {
+  await using database = await testDatabase()
+  const abort = new AbortController()
+  const query = 'select pg_sleep(600)::text as id'
+  const source = await openSource(sourceOf(database.url, { query }), { env: {}, log: silentLogger, signal: abort.signal })
+  const reading = Array.fromAsync(source.rows)
+  abort.abort(new Error('enough'))
+  await expect(reading).rejects.toThrow('enough')
+  await expect
+    .poll(
+      () => database.db.query(`select pid from pg_stat_activity where application_name = 'sluice source' and datname = current_database()`),
+      { timeout: 30_000 },
+    )
+    .toEqual([])
+})
+
+test('rows that are changed, added and taken away while they are read change nothing: one snapshot', async () => {
+  await using database = await testDatabase()
+  await database.db.execute(`create table shop as select n as id, 'old' as title from generate_series(1, 3000) as n`)
+  const source = await openSource(sourceOf(database.url, { query: 'select id, title from shop order by id' }), {
+    env: {},
+    log: silentLogger,
+  })
+  const rows = []
+  for await (const batch of source.rows) {
+    if (rows.length === 0) {
+      await database.db.execute(`update shop set title = 'new'`)
+      await database.db.execute(`delete from shop where id > 1000`)
+      await database.db.execute(`insert into shop values (5000, 'new')`)
+    }
+    rows.push(...batch)
+  }
+  expect([rows.length, rows.at(-1)?.cells]).toEqual([3_000, ['3000', 'old']])
+})
+
+test('wrong credentials are denied, and neither they nor values of rows are shown', async () => {
+  await using database = await testDatabase()
+  const query = 'select 1 as id'
+  const wrong = new URL(database.url)
+  wrong.password = 'hunter2'
+  const bare = new URL(database.url)
+  bare.password = ''
+  const outcomes = [
+    await readSource(sourceOf(wrong.href, { query })),
+    await readSource(sourceOf(bare.href, { query, credentials: { password: 'PW' } }), { env: { PW: 'hunter2' } }),
+    await readSource(sourceOf(bare.href, { query })),
+    await readSource(sourceOf('postgres:', { query, credentials: { url: 'SHOP' } }), { env: { SHOP: 'postgres://a:hunter2#1@h/b' } }),
+    await readSource(sourceOf(database.url, { query: `select 'anna.example@example.com'::int as id` })),
+  ]
+  expect(outcomes.map(({ code }) => code)).toEqual(['SOURCE_DENIED', 'SOURCE_DENIED', 'SOURCE_DENIED', 'SOURCE_REFUSED', 'SOURCE_QUERY'])
+  expect(inspect(outcomes, { depth: 9 })).not.toMatch(/hunter2|anna/)
+})
+
+test('a password from the environment is used, whatever it holds', async () => {
+  await using database = await testDatabase()
+  const role = new URL(database.url)
+  role.username = `shop_${role.pathname.slice(1)}`
+  role.password = ''
+  await database.db.execute(`create role ${role.username} login password 'a/b#c@d:%é'`)
+  try {
+    const definition = sourceOf(role.href, { query: 'select 1 as id', credentials: { password: 'PW' } })
+    expect((await readSource(definition, { env: { PW: 'a/b#c@d:%é' } })).rows).toHaveLength(1)
+  } finally {
+    await database.db.execute(`drop role ${role.username}`)
+  }
+})
+
+test('a table that the user may not read is refused as such', async () => {
+  await using database = await testDatabase()
+  await database.db.execute('create table secret (id int)')
+  const role = new URL(database.url)
+  role.username = `reader_${role.pathname.slice(1)}`
+  role.password = 'invented'
+  await database.db.execute(`create role ${role.username} login password 'invented'`)
+  try {
+    expect((await readSource(sourceOf(role.href, { query: 'select id from secret' }))).code).toBe('SOURCE_QUERY')
+  } finally {
+    await database.db.execute(`drop role ${role.username}`)
+  }
+})
+
+test('a group of rows that would fill the memory is refused while it arrives', async () => {
+  await using database = await testDatabase()
+  const query = `select repeat('x', 2000000) as id from generate_series(1, 100)`
+  expect((await readSource(sourceOf(database.url, { query }))).code).toBe('FILE_RECORD_TOO_LARGE')
+  expect(
+    (await readSource(sourceOf(database.url, { query: series }), { limits: { ...readLimits, compressedBytes: 1_000_000 } })).code,
+  ).toBe('FILE_TOO_LARGE')
 })
