@@ -17,6 +17,8 @@ import { mapProduct, productKey, productRules, type ProductBinding } from './pro
 import { productFields, requiredProductFields } from './product/vocabulary.ts'
 import type { Row, Warning } from './record.ts'
 
+/** As a person would list them. */
+const order: readonly string[] = requiredProductFields
 const emptyMapping: FieldMapping = { columns: [], transforms: [] }
 
 export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) => Bound {
@@ -48,6 +50,7 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
         })
       }
     }
+    missing.sort((a, b) => order.indexOf(a.field) - order.indexOf(b.field))
     warnings.push(...unknownColumns(columns, used, productFields))
     const typed: ProductBinding = binding
     const echo = echoOf(

@@ -219,8 +219,10 @@ function consentUnknown(preset: Preset | undefined, columns: readonly string[]):
 /** A test reads one column: the mend is the whole setting, with the nearest name where there is one. */
 function missingTest(field: 'consent' | 'remove', { column, values }: ValueTest, columns: readonly string[]): MissingColumn {
   const setting = `{ column: ${JSON.stringify(nearest(column, columns) ?? '<column>')}, values: ${JSON.stringify(values)} }`
+  const { message } = missingColumn(field, [column], columns)
   return {
-    ...missingColumn(field, [column], columns),
+    field,
+    message,
     mend: field === 'consent' ? `consent: ${setting}` : `map: { remove: ${setting} }`,
   }
 }

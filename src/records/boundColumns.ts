@@ -2,6 +2,7 @@
 import type { FieldMapping, Pipeline } from '../pipeline/definition.ts'
 import { nearest } from './closeness.ts'
 import { findColumn, normalizeHeader, type PresetField } from './fields.ts'
+import { columnCalled, fieldsCalled } from './headerWords.ts'
 import { hideStray } from './mask.ts'
 import { presetByName, recognizePreset, type Preset } from './presets/index.ts'
 import { serviceFields } from './product/vocabulary.ts'
@@ -30,6 +31,8 @@ export interface MissingColumn {
   readonly field: string
   readonly message: string
   readonly mend: string
+  /** Its part of a `map:`; undefined for what is set elsewhere. */
+  readonly setting?: string
 }
 
 export function echoOf(columns: readonly string[], indexes: readonly number[]): EchoColumn[] {
@@ -65,22 +68,51 @@ export function presetOf(pipeline: Pipeline, columns: readonly string[], kind: P
   return recognizePreset(columns, kind) ?? (kind === 'catalog' ? presetByName('google-shopping') : undefined)
 }
 
+/** `names`: what the field was looked for under, as the owner wrote it; its own name where nobody wrote any. */
 export function missingColumn(field: string, names: readonly string[], columns: readonly string[]): MissingColumn {
   const wanted = names[0] ?? field
-  const near = nearest(wanted, columns) ?? nearest(field, columns)
-  const list = columns
-    .slice(0, 20)
-    .map((column) => `"${hideStray(column)}"`)
-    .join(', ')
+  const near = nearest(wanted, columns) ?? nearest(field, columns) ?? columnCalled(field, columns)
   return {
     field,
-    message: `no column for ${field}: "${wanted}" is not among ${list}${columns.length > 20 ? ' …' : ''}`,
-    mend: near === undefined ? `Add the column, or map it: map: { ${field}: <column> }` : `map: { ${field}: ${JSON.stringify(near)} }`,
+    message: `no column for ${field}: "${wanted}" is not among ${listed(columns)}`,
+    mend:
+      near !== undefined
+        ? `map: { ${settingOf(field, near)} }`
+        : `Add the column, or map it: map: { ${field === 'condition' ? constantCondition : `${field}: <column>`} }`,
+    setting: near !== undefined ? settingOf(field, near) : field === 'condition' ? constantCondition : `${field}: <column>`,
+  }
+}
+
+/** Few exports have the column, and few shops sell used goods. */
+const constantCondition = 'condition: { const: new }'
+
+function settingOf(field: string, column: string): string {
+  const name = JSON.stringify(column)
+  // A number of pieces is no word of the service.
+  return field === 'availability' && /stock|qty|quantit|bestand|lager|menge|onhand|inventory|stok|existenc|giacenza|voorraad/i.test(column)
+    ? `availability: { column: ${name}, transform: stock }`
+    : `${field}: ${name}`
+}
+
+function listed(columns: readonly string[]): string {
+  const shown = columns.slice(0, 20).map((column) => `"${hideStray(column)}"`)
+  return `${shown.join(', ')}${columns.length > 20 ? ' …' : ''}`
+}
+
+/** One sentence and one mend to paste, however many fields found no column. */
+export function missingColumns(missing: readonly MissingColumn[], columns: readonly string[]): Pick<MissingColumn, 'message' | 'mend'> {
+  const [first, second] = missing
+  if (first === undefined || second === undefined) return { message: first?.message ?? '', mend: first?.mend ?? '' }
+  const settings = missing.flatMap(({ setting }) => setting ?? [])
+  const others = missing.flatMap(({ setting, mend }) => (setting === undefined ? [mend] : []))
+  return {
+    message: `no columns for ${missing.map(({ field }) => field).join(', ')}; the source has ${listed(columns)}`,
+    mend: [...(settings.length === 0 ? [] : [`map: { ${settings.join(', ')} }`]), ...others].join('; '),
   }
 }
 
 export function columnMissing(field: string, name: string, columns: readonly string[]): Warning {
-  const near = nearest(name, columns)
+  const near = nearest(name, columns) ?? columnCalled(field, columns)
   return {
     line: 1,
     code: 'COLUMN_MISSING',
@@ -96,7 +128,7 @@ export function unknownColumns(columns: readonly string[], used: ReadonlySet<num
     const name = normalizeHeader(column)
     if (serviceFields.has(name) && fields.length > 0)
       return [{ line: 1, code: 'SERVICE_FIELD_IGNORED', field: column, message: `"${column}" is set by the service and is ignored` }]
-    const near = nearest(name, free)
+    const near = nearest(name, free) ?? fieldsCalled(column).find((field) => free.includes(field))
     return [
       {
         line: 1,

@@ -4,7 +4,7 @@ import { RunError } from '../errors.ts'
 import type { Pipeline } from '../pipeline/definition.ts'
 import { catalogBinder } from './bindCatalog.ts'
 import { memberBinder } from './bindMember.ts'
-import type { Bound, EchoColumn } from './boundColumns.ts'
+import { missingColumns, type Bound, type EchoColumn } from './boundColumns.ts'
 import { hideStray } from './mask.ts'
 import type { RecordMapper, Row } from './record.ts'
 import { mendOf, recordCodes, type RecordCode } from './rejectCodes.ts'
@@ -41,12 +41,9 @@ export function createMapper(pipeline: Pipeline): RecordMapper {
     definitionHash: hash('sha256', `${normalizerVersion} ${pipeline.definitionHash}`),
     start: (columns) => {
       const bound = boundFor(columns)
-      const [first] = bound.missing
-      if (first !== undefined && isTable(pipeline, columns)) {
-        throw new RunError('FILE_COLUMN_MISSING', bound.missing.map(({ message }) => message).join('; '), {
-          where: pipeline.sources[0]?.uri ?? pipeline.name,
-          mend: first.mend,
-        })
+      if (bound.missing.length > 0 && isTable(pipeline, columns)) {
+        const { message, mend } = missingColumns(bound.missing, columns)
+        throw new RunError('FILE_COLUMN_MISSING', message, { where: pipeline.sources[0]?.uri ?? pipeline.name, mend })
       }
       return bound.warnings
     },
@@ -62,7 +59,7 @@ export function createMapper(pipeline: Pipeline): RecordMapper {
           mend: code in recordCodes ? mendOf(code as RecordCode) : 'Correct the row in the source.',
         }
         // Cells may be shifted in such a row, but where its key reads as one, that record is stale and not gone (I2).
-        const key = row.cells.length === 0 ? undefined : bound.keyOf(row)
+        const key = row.cells.length === 0 ? undefined : keyDespite(bound, row)
         return { reject: key === undefined ? reject : { ...reject, key }, warnings: [] }
       }
       if (isHeaderAgain(row, bound.echo)) {
@@ -81,19 +78,31 @@ export function createMapper(pipeline: Pipeline): RecordMapper {
         return bound.map(row)
       } catch (error) {
         if (!(error instanceof TransformFault)) throw error
-        return {
-          reject: {
-            line: row.line,
-            code: 'TRANSFORM_FAILED',
-            field: error.transform,
-            message: `${error.transform}: the value ${error.message}`,
-            mend: mendOf('TRANSFORM_FAILED'),
-          },
-          warnings: [],
+        const { transform, message, place } = error
+        const columns = place === undefined ? [] : place.columns.map((column) => `"${hideStray(column)}"`)
+        const reject = {
+          line: row.line,
+          code: 'TRANSFORM_FAILED',
+          field: place?.field ?? transform,
+          message: `${place?.field ?? transform}: the value${columns.length === 0 ? '' : ` of ${columns.join(', ')}`} ${message} (${transform})`,
+          mend: mendOf('TRANSFORM_FAILED'),
         }
+        // Its record is stale and not gone, as with every other reject (I2).
+        const key = keyDespite(bound, row)
+        return { reject: key === undefined ? reject : { ...reject, key }, warnings: [] }
       }
     },
     mask: (row) => boundFor(row.columns).mask(row),
+  }
+}
+
+/** The key itself may be what a transform does not fit. */
+function keyDespite(bound: Bound, row: Row): Uint8Array | undefined {
+  try {
+    return bound.keyOf(row)
+  } catch (error) {
+    if (!(error instanceof TransformFault)) throw error
+    return undefined
   }
 }
 

@@ -2,7 +2,7 @@
 import type { FieldMapping, Transform } from '../pipeline/definition.ts'
 import type { Cell, Row } from './record.ts'
 import { trimText } from './text.ts'
-import { applyTransforms } from './transforms.ts'
+import { applyTransforms, TransformFault } from './transforms.ts'
 
 /** The texts that stand for a field in a row: undefined where no column holds any. Untrimmed. */
 export type Reader = (row: Row) => Cell | undefined
@@ -57,10 +57,10 @@ export function bindField(field: string, mapping: FieldMapping, columns: readonl
     if (index >= 0) indexes.push(index)
     else missing.push(name)
   }
-  return { field, indexes, missing, mapping, read: reader(mapping, indexes, many) }
+  return { field, indexes, missing, mapping, read: reader(field, mapping, indexes, many) }
 }
 
-function reader(mapping: FieldMapping, indexes: readonly number[], many: boolean): Reader {
+function reader(field: string, mapping: FieldMapping, indexes: readonly number[], many: boolean): Reader {
   const { constant, compute, transforms } = mapping
   const fallback = mapping.default
   if (constant !== undefined) return () => constant
@@ -68,10 +68,17 @@ function reader(mapping: FieldMapping, indexes: readonly number[], many: boolean
   if (compute === undefined && transforms.length === 0 && fallback === undefined && indexes.length <= 1) {
     return indexes.length === 0 ? () => undefined : (row) => row.cells[only]
   }
-  const raw = compute === undefined ? (row: Row) => gather(row, indexes) : (row: Row) => listOf(compute(cellsByName(row)))
+  const raw = compute === undefined ? (row: Row) => gather(row, indexes) : (row: Row) => computed(compute, row)
+  const made = (row: Row): string[] => {
+    try {
+      return applyTransforms(raw(row), transforms)
+    } catch (error) {
+      if (!(error instanceof TransformFault)) throw error
+      throw new TransformFault(error.transform, error.message, { field, columns: mapping.columns })
+    }
+  }
   return (row) => {
-    let texts = raw(row)
-    if (transforms.length > 0) texts = applyTransforms(texts, transforms)
+    const texts = made(row)
     if (!many) {
       const filled = texts.find((text) => trimText(text) !== '')
       return filled ?? fallback ?? texts[0]
@@ -91,9 +98,22 @@ function gather(row: Row, indexes: readonly number[]): string[] {
   return texts
 }
 
-function listOf(value: string | readonly string[] | undefined): string[] {
-  if (value === undefined) return []
-  return typeof value === 'string' ? [value] : [...value]
+/** What the owner's function makes of a row. One that throws, or gives what is no text, rejects the row and stops nothing else. */
+function computed(compute: NonNullable<FieldMapping['compute']>, row: Row): string[] {
+  let value: unknown
+  try {
+    value = compute(cellsByName(row))
+  } catch (error) {
+    // Its message may quote the row.
+    throw new TransformFault('function', `made the function fail (${error instanceof Error ? error.name : 'no error'})`)
+  }
+  const texts = Array.isArray(value) ? value : [value]
+  return texts.flatMap((text: unknown) => {
+    if (text === undefined || text === null) return []
+    if (typeof text === 'string') return [text]
+    if (typeof text === 'number' || typeof text === 'bigint') return [String(text)]
+    throw new TransformFault('function', `became ${typeof text}, not text`)
+  })
 }
 
 /** Without a prototype: a column may be named `__proto__` (bad-inputs 33). */

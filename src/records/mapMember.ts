@@ -15,6 +15,7 @@ import { maskEmail, maskPhone, maskText, maskUnknown } from './mask.ts'
 import type { Cell, IdentifierType, Mapped, PackedIdentifier, Reject, Row, Warning } from './record.ts'
 import { mendOf, type RecordCode } from './rejectCodes.ts'
 import { trimText } from './text.ts'
+import { TransformFault } from './transforms.ts'
 
 export interface MemberBinding {
   /** Undefined for do-not-reach lists without a key: the row's identifiers together are its key. */
@@ -167,11 +168,22 @@ class MemberWork {
 
   readIdentifiers(): void {
     for (const bound of this.#binding.identifiers) {
-      const cell = bound.read(this.#row)
+      const cell = this.#cell(bound)
       if (cell === undefined || cell === '') {
         // Nothing there, or several columns of which the reader takes the first only.
       } else if (typeof cell === 'string') this.#readText(bound, cell)
       else for (const text of cell) this.#readText(bound, text)
+    }
+  }
+
+  /** What no transform fits is one identifier the less, like every other that is not usable. */
+  #cell(bound: BoundIdentifier): Cell | undefined {
+    try {
+      return bound.read(this.#row)
+    } catch (error) {
+      if (!(error instanceof TransformFault)) throw error
+      this.#reject('TRANSFORM_FAILED', bound.field, `${error.message} (${error.transform})`)
+      return undefined
     }
   }
 
@@ -292,7 +304,14 @@ class MemberWork {
   time(field: 'expires_at', bound: BoundField | undefined): number | undefined | null
   time(field: 'effective_at' | 'expires_at', bound: BoundField | undefined): number | undefined | null {
     if (bound === undefined) return undefined
-    const text = trimText(firstText(bound.read(this.#row)) ?? '')
+    let text: string
+    try {
+      text = trimText(firstText(bound.read(this.#row)) ?? '')
+    } catch (error) {
+      if (!(error instanceof TransformFault) || field === 'expires_at') throw error
+      this.#warn('TRANSFORM_DROPPED', field, `${error.message} (${error.transform})`)
+      return undefined
+    }
     if (isPlaceholder(text)) return undefined
     const instant = parseInstant(text, 'utc-midnight')
     if (instant !== undefined) return instant.ms

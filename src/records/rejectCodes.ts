@@ -181,6 +181,10 @@ export const recordCodes = {
   TIMES_CONTRADICT: reject('effective_at is not before expires_at.', 'Correct the two times.'),
   EXPIRES_AT_INVALID: reject('expires_at is no ISO 8601 date or time with offset.', 'Write 2027-01-31T00:00:00Z.'),
   EFFECTIVE_AT_DROPPED: warning('effective_at is no ISO 8601 date or time with offset and was left out.', 'Write 2026-01-31T00:00:00Z.'),
+  TRANSFORM_DROPPED: warning(
+    'A transform could not be applied to an optional field, which was left out.',
+    'Correct the value or the transform.',
+  ),
   TRANSFORM_FAILED: reject('A transform could not be applied.', 'Correct the value or the transform.'),
 } as const satisfies Record<string, CodeEntry>
 

@@ -1,6 +1,6 @@
 /**
  * The named transforms of a mapping, applied in order to every text of a field. Each entry says what it takes and shows
- * an example, from which `docs/transforms.md` and the schema's messages are made. No user-written pattern is ever compiled.
+ * an example, from which `docs/rejects.md` and the schema's messages are made. No user-written pattern is ever compiled.
  */
 import type { Transform } from '../pipeline/definition.ts'
 import { stripHtml, decodeEntities, trimText } from './text.ts'
@@ -13,12 +13,18 @@ export interface TransformEntry {
   readonly apply: (texts: readonly string[], args: Readonly<Record<string, unknown>>) => string[]
 }
 
-/** A transform that does not fit its value. The mapper turns it into a reject of the row; the value is not in the message. */
+/**
+ * A transform, or an owner's function, that does not fit its value. The mapper turns it into a reject of the row; the
+ * value is not in the message.
+ */
 export class TransformFault extends Error {
   readonly transform: string
-  constructor(transform: string, message: string) {
+  /** Field and columns it was applied for, once the reader of the field knows of it. */
+  readonly place: { readonly field: string; readonly columns: readonly string[] } | undefined
+  constructor(transform: string, message: string, place?: TransformFault['place']) {
     super(message)
     this.transform = transform
+    this.place = place
   }
 }
 
@@ -98,12 +104,15 @@ export const transforms: Readonly<Record<string, TransformEntry>> = Object.assig
     },
   },
   prefix: {
-    meaning: 'Puts a text before every value that is not blank and does not begin with it.',
+    meaning: 'Puts a text before every value that is not blank, does not begin with it and is no whole address already.',
     example: '{ column: path, transform: { prefix: { with: "https://shop.example" } } }   "/p/1" → "https://shop.example/p/1"',
     check: needs('with'),
     apply: (texts, args) => {
       const prefix = textOf(args, 'with')
-      return texts.map((text) => (trimText(text) === '' || text.startsWith(prefix) ? text : prefix + trimText(text)))
+      return texts.map((text) => {
+        const plain = trimText(text)
+        return plain === '' || plain.startsWith(prefix) || /^https?:\/\//i.test(plain) ? text : prefix + plain
+      })
     },
   },
   date: {
@@ -122,6 +131,18 @@ export const transforms: Readonly<Record<string, TransformEntry>> = Object.assig
     check: (args) =>
       args['currency'] === undefined || /^[A-Z]{3}$/.test(textOf(args, 'currency')) ? undefined : 'needs currency as three capital letters',
     apply: (texts, args) => texts.map((text) => (trimText(text) === '' ? text : writePrice(trimText(text), args))),
+  },
+  stock: {
+    meaning: 'Turns a number of pieces into the words of availability: in stock above 0, else out of stock. A blank stays blank.',
+    example: '{ column: Qty, transform: stock }   "12" → "in stock"',
+    check: none,
+    apply: (texts) =>
+      texts.map((text) => {
+        const pieces = trimText(text)
+        if (pieces === '') return text
+        if (!/^[+-]?\d{1,12}(?:[.,]0+)?$/.test(pieces)) throw new TransformFault('stock', 'is no whole number of pieces')
+        return Number.parseInt(pieces, 10) > 0 ? 'in stock' : 'out of stock'
+      }),
   },
   strip_html: {
     meaning: 'Removes HTML tags and decodes entities once.',
@@ -188,6 +209,7 @@ function writeDate(text: string, form: string, offset: string): string {
   return `${parts['YYYY']}-${parts['MM']}-${parts['DD']}T${parts['HH']}:${parts['mm']}:${parts['ss']}${offset}`
 }
 
+/** Signs that mean one currency wherever they stand. */
 const signs: Readonly<Record<string, string>> = {
   '€': 'EUR',
   '£': 'GBP',
@@ -198,19 +220,57 @@ const signs: Readonly<Record<string, string>> = {
   '₩': 'KRW',
   '₪': 'ILS',
   '₴': 'UAH',
+  '₫': 'VND',
+  '฿': 'THB',
   zł: 'PLN',
+  kč: 'CZK',
+  ft: 'HUF',
+  tl: 'TRY',
+  r$: 'BRL',
+}
+/** Signs of several currencies: taken for the configured one if it is among them, never guessed. */
+const sharedSigns: Readonly<Record<string, string>> = {
+  $: 'USD CAD AUD NZD SGD HKD TWD MXN ARS CLP COP',
+  kr: 'SEK NOK DKK ISK',
+  fr: 'CHF XAF XOF',
+  rs: 'INR PKR LKR NPR MUR',
+  lei: 'RON MDL',
+  p: 'PHP RUB BYN',
 }
 
+/** Exact: a group sign stands before three digits (two and three in India), or it is none of the text's. */
 function writePrice(text: string, args: Readonly<Record<string, unknown>>): string {
   const decimal = textOf(args, 'decimal', '.')
-  const group = textOf(args, 'group')
-  const match = /^([^\d\s]{0,4})\s*(\d[\d.,'’\s\u00a0\u202f]*?)\s*([^\d\s]{0,4})$/.exec(text)
+  const group = plainSign(textOf(args, 'group'))
+  const match = /^([^\d\s.,-]{0,4})[\s.]*(\d[\d.,'\s]*?)(?:[.,]?-)?\s*([^\d\s,-]{0,4})$/.exec(plainSign(text))
   if (match === null) throw new TransformFault('price', 'is no amount')
   const [, before = '', amount = '', behind = ''] = match
-  const plain = (group === '' ? amount : amount.replaceAll(group, '')).replaceAll(decimal, '.')
-  if (!/^\d+(?:\.\d+)?$/.test(plain)) throw new TransformFault('price', 'is no amount with these decimal and group signs')
-  const sign = before === '' ? behind : before
-  const own = /^[A-Za-z]{3}$/.test(sign) ? sign.toUpperCase() : signs[sign]
-  const currency = own ?? textOf(args, 'currency')
+  if (before !== '' && behind !== '') throw new TransformFault('price', 'has a currency on both sides')
+  const [whole = '', ...fraction] = amount.split(decimal)
+  const grouped = group === '' ? [whole] : whole.split(group)
+  const inGroups = grouped.every((part, index) => index === 0 || part.length === 3 || (part.length === 2 && index < grouped.length - 1))
+  const plain = [grouped.join(''), ...fraction].join('.')
+  if (!inGroups || !/^\d+(?:\.\d+)?$/.test(plain)) throw new TransformFault('price', 'is no amount with these decimal and group signs')
+  const currency = currencyOf((before === '' ? behind : before).replace(/\.$/, ''), textOf(args, 'currency'))
   return currency === '' ? plain : `${plain} ${currency}`
+}
+
+/** Blanks and apostrophes of every kind as one. */
+function plainSign(text: string): string {
+  return text
+    .replace(/[\s\u00a0\u202f]/g, ' ')
+    .replace(/[’‘]/g, "'")
+    .replaceAll('\u2212', '-')
+}
+
+function currencyOf(sign: string, configured: string): string {
+  if (sign === '') return configured
+  if (/^[A-Za-z]{3}$/.test(sign) && sharedSigns[sign.toLowerCase()] === undefined) return sign.toUpperCase()
+  const own = signs[sign.toLowerCase()]
+  if (own !== undefined) return own
+  if (configured !== '' && sharedSigns[sign.toLowerCase()]?.split(' ').includes(configured) === true) return configured
+  throw new TransformFault(
+    'price',
+    configured === '' ? 'has a currency sign that means several' : `has a currency sign that is not that of ${configured}`,
+  )
 }

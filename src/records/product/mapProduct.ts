@@ -3,9 +3,10 @@ import type { MappingOptions } from '../../pipeline/definition.ts'
 import { firstText, type BoundField } from '../fields.ts'
 import { parseInstant } from '../instant.ts'
 import { showValue } from '../mask.ts'
-import type { Mapped, Row, Warning } from '../record.ts'
+import type { Cell, Mapped, Row, Warning } from '../record.ts'
 import { mendOf, type RecordCode } from '../rejectCodes.ts'
 import { cutAtGrapheme, decodeEntities, hasInvisible, isBroken, stripControls, stripHtml, trimText } from '../text.ts'
+import { TransformFault } from '../transforms.ts'
 import { parseGtin } from './gtin.ts'
 import { hostOf, parseImage, parseLink, splitImages } from './links.ts'
 import { parsePrice, type Price, type PriceOptions } from './price.ts'
@@ -182,12 +183,21 @@ class ProductWork {
 
   /** Trimmed, placeholders absent. */
   #optional(field: ProductField, placeholders: ReadonlySet<string> = absent): string | undefined {
-    const bound = this.#binding[field]
-    if (bound === undefined) return undefined
-    const text = trimText(firstText(bound.read(this.#row)) ?? '')
+    const text = trimText(firstText(this.#cell(field)) ?? '')
     if (text === '' || (text.length <= 16 && placeholders.has(text.toLowerCase()))) return undefined
     if (isBroken(text)) throw new RowRejected('TEXT_BROKEN', field, 'holds a NUL or half of a character pair')
     return text
+  }
+
+  /** Of an optional field: what no transform fits is left out. */
+  #cell(field: ProductField): Cell | undefined {
+    try {
+      return this.#binding[field]?.read(this.#row)
+    } catch (error) {
+      if (!(error instanceof TransformFault)) throw error
+      this.#warn('TRANSFORM_DROPPED', field, `${error.message} (${error.transform})`)
+      return undefined
+    }
   }
 
   #clean(field: ProductField, text: string): string {
@@ -335,7 +345,7 @@ class ProductWork {
   }
 
   #moreImages(main: string): string | undefined {
-    const cell = this.#binding.additional_image_link?.read(this.#row)
+    const cell = this.#cell('additional_image_link')
     if (cell === undefined || cell === '') return undefined
     const texts = typeof cell === 'string' ? splitImages(cell) : cell.flatMap(splitImages)
     const images: string[] = []
