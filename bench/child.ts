@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { keepMemoryFlat } from '../src/flatMemory.ts'
 
 export interface Measured {
   readonly seconds: number
@@ -48,6 +49,8 @@ function peakMegabytes(): number {
 }
 
 async function work(): Promise<void> {
+  // As the command line does.
+  keepMemoryFlat()
   const [, , file = '', name = '', input = '{}'] = process.argv
   const module = (await import(new URL(file, import.meta.url).href)) as Record<string, (input: unknown) => Promise<object>>
   const result = await module[name]?.(JSON.parse(input))

@@ -93,7 +93,8 @@ async function* checkedUtf8(input: AsyncIterable<Buffer>, name: string, skipped:
     const text = bytes.subarray(0, whole)
     if (!isUtf8(text)) throw encodingError(name, 'utf-8', offset + firstBadByte(text))
     offset += whole
-    carry = bytes.subarray(whole)
+    // Copied, because the chunk may be used again.
+    carry = Buffer.from(bytes.subarray(whole))
     if (text.length > 0) yield text
   }
   if (carry.length > 0) {

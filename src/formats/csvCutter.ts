@@ -1,4 +1,5 @@
 import { fileError } from './fileError.ts'
+import type { RecordGate } from './formatReader.ts'
 import type { ReadLimits } from './limits.ts'
 import type { RecordBatch, RecordCutter } from './recordBatch.ts'
 import { emptyBatch, recordFlags } from './recordBatch.ts'
@@ -9,6 +10,8 @@ export interface CsvCutterOptions {
   readonly delimiter: string
   readonly quote: string
   readonly limits: Pick<ReadLimits, 'recordBytes'>
+  /** Asked for every well-formed record as it is cut; those that it knows are left out of the batch. */
+  readonly known?: RecordGate['known']
 }
 
 /** Where the scan stands inside a record. */
@@ -29,23 +32,29 @@ const isNul = 5
  * skipped. Memory is one chunk and one record; a record above the limit is refused, which is what catches a quote that
  * is never closed.
  *
- * A table of 256 kinds decides a byte with one lookup: 1,000,000 records of 98 MB take about 0.25 s (Node 24.21).
+ * A table of 256 kinds decides a byte with one lookup, and text between two special bytes is passed over in a loop of its
+ * own: 1,000,000 records of 96 MB take 0.08 s (Node 24.21), 0.22 s with every byte going through the states.
  *
  * @throws RunError FILE_RECORD_TOO_LARGE, FILE_UNCLOSED_QUOTE; FILE_TRUNCATED from `end` inside a quoted field
  */
 export class CsvCutter implements RecordCutter {
   readonly #options: CsvCutterOptions
   readonly #kinds = new Uint8Array(256)
-  #carry: Buffer = Buffer.alloc(0)
+  /** The record that is not whole yet, at [#from, #to), and behind it the chunk that came last. */
+  #bytes: Buffer = Buffer.alloc(0)
+  #from = 0
+  #to = 0
   #state = fieldStart
   #flags = 0
   #line = 1
   #recordLine = 1
   #afterCr = false
   #endedWithLine = false
+  readonly #known: RecordGate['known'] | undefined
 
   constructor(options: CsvCutterOptions) {
     this.#options = options
+    this.#known = options.known
     // The last byte of the delimiter is what stands before a field's first.
     this.#kinds[Buffer.from(options.delimiter).at(-1) ?? 0] = isDelimiter
     if (options.quote !== '') this.#kinds[options.quote.charCodeAt(0)] = isQuote
@@ -60,22 +69,24 @@ export class CsvCutter implements RecordCutter {
   }
 
   push(chunk: Buffer): RecordBatch {
-    const bytes = this.#carry.length === 0 ? chunk : Buffer.concat([this.#carry, chunk])
+    const carried = this.#to - this.#from
+    const length = carried + chunk.length
+    const bytes = this.#append(chunk)
     const starts: number[] = []
     const ends: number[] = []
     const lines: number[] = []
     const allFlags: number[] = []
     const kinds = this.#kinds
+    const known = this.#known
     let state = this.#state
     let flags = this.#flags
     let line = this.#line
     let recordLine = this.#recordLine
     let afterCr = this.#afterCr
     let start = 0
-    const length = bytes.length
-    for (let i = this.#carry.length; i < length; i++) {
+    for (let i = carried; i < length; i++) {
       // The index is below the length and the table has 256 entries.
-      const kind = kinds[bytes[i] as number] as number
+      let kind = kinds[bytes[i] as number] as number
       if (kind === ordinary) {
         if (state === fieldStart) state = plain
         else if (state === quoteSeen) {
@@ -83,7 +94,8 @@ export class CsvCutter implements RecordCutter {
           state = plain
         }
         afterCr = false
-        continue
+        while (++i < length && (kind = kinds[bytes[i] as number] as number) === ordinary);
+        if (i === length) break
       }
       if (kind === isDelimiter) {
         if (state !== quoted) state = fieldStart
@@ -109,7 +121,7 @@ export class CsvCutter implements RecordCutter {
       } else {
         line++
         if (state !== quoted) {
-          if (i > start) {
+          if (i > start && !(flags <= recordFlags.quoted && known?.(bytes, start, i, recordLine) === true)) {
             starts.push(start)
             ends.push(i)
             lines.push(recordLine)
@@ -134,15 +146,15 @@ export class CsvCutter implements RecordCutter {
     this.#line = line
     this.#recordLine = recordLine
     this.#afterCr = afterCr
-    // Copied, so that a small rest does not keep a whole chunk alive.
-    this.#carry = start === 0 ? bytes : Buffer.from(bytes.subarray(start))
+    this.#from = start
+    this.#to = length
     this.#checkSize()
     return { bytes, count: starts.length, starts, ends, lines, flags: allFlags }
   }
 
   end(): RecordBatch {
-    const bytes = this.#carry
-    this.#carry = Buffer.alloc(0)
+    const bytes = this.#bytes.subarray(this.#from, this.#to)
+    this.#from = this.#to
     if (this.#state === quoted) {
       throw fileError('FILE_TRUNCATED', 'the file ends inside a quoted field', {
         name: this.#options.name,
@@ -151,12 +163,25 @@ export class CsvCutter implements RecordCutter {
       })
     }
     if (bytes.length === 0) return emptyBatch
+    if (this.#flags <= recordFlags.quoted && this.#known?.(bytes, 0, bytes.length, this.#recordLine) === true) return emptyBatch
     return { bytes, count: 1, starts: [0], ends: [bytes.length], lines: [this.#recordLine], flags: [this.#flags] }
+  }
+
+  /** Into one buffer that is used again and again: joined ones of a hundred megabytes would have to be collected. */
+  #append(chunk: Buffer): Buffer {
+    const carried = this.#to - this.#from
+    if (this.#bytes.length < carried + chunk.length) {
+      const larger = Buffer.allocUnsafeSlow((carried + chunk.length) * 2)
+      this.#bytes.copy(larger, 0, this.#from, this.#to)
+      this.#bytes = larger
+    } else this.#bytes.copyWithin(0, this.#from, this.#to)
+    this.#bytes.set(chunk, carried)
+    return this.#bytes
   }
 
   #checkSize(): void {
     const limit = this.#options.limits.recordBytes
-    if (this.#carry.length <= limit) return
+    if (this.#to - this.#from <= limit) return
     const unclosed = this.#state === quoted
     throw fileError(
       unclosed ? 'FILE_UNCLOSED_QUOTE' : 'FILE_RECORD_TOO_LARGE',

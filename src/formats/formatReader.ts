@@ -34,7 +34,7 @@ export interface FormatContext {
 /**
  * Decides over raw records before they are parsed (performance.md, gate 2). Asked for every well-formed record of CSV,
  * TSV, JSON and XML, in the file's order; a record that it knows is counted and not handed over. Whatever looks unusual
- * (stray quotes, NUL bytes) is never asked about and always parsed.
+ * (stray quotes, NUL bytes) is never asked about and always parsed. A trailer row may be asked about and is no data.
  */
 export interface RecordGate {
   /**

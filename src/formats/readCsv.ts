@@ -31,21 +31,29 @@ class CsvReader {
   /** Positions of the named columns, where some have no name. */
   readonly #picked: readonly number[] | undefined
   readonly #headerText: string
-  readonly #gate: RecordGate | undefined
   readonly #trailerOf: ((text: string) => number | undefined) | undefined
   #trailer: { readonly line: number; readonly rows: number } | undefined
-  #lastShort = false
+  /** Line of the last record that the gate knew. */
+  #lastKnown = 0
+  /** Line of the last record that was handed over, if it was short. */
+  #lastShort = 0
 
   constructor(dialect: CsvDialect, context: FormatContext) {
     this.#dialect = dialect
     this.#context = context
-    this.#cutter = new CsvCutter({ name: context.name, delimiter: dialect.delimiter, quote: dialect.quote, limits: context.limits })
+    const { gate } = context
+    this.#cutter = new CsvCutter({
+      name: context.name,
+      delimiter: dialect.delimiter,
+      quote: dialect.quote,
+      limits: context.limits,
+      ...(gate === undefined ? {} : { known: (bytes, start, end, line) => this.#isKnown(gate, bytes, start, end, line) }),
+    })
     this.#faulty = new FaultyRows(context.name, context.limits)
     this.#columns = dialect.header.filter((column) => column !== '')
     this.#picked = dialect.header.includes('') ? dialect.header.flatMap((column, index) => (column === '' ? [] : [index])) : undefined
     this.#headerText = dialect.headerLine === 0 ? '' : dialect.header.join('\u0000')
-    this.#gate = context.gate
-    this.#gate?.begin(JSON.stringify([dialect.delimiter, dialect.quote, dialect.header]))
+    gate?.begin(JSON.stringify([dialect.delimiter, dialect.quote, dialect.header]))
     this.#trailerOf = context.trailer === undefined ? undefined : trailerReader(context.trailer)
   }
 
@@ -73,7 +81,8 @@ class CsvReader {
       rowCount: this.#faulty.rows,
       finalNewline,
       notes: this.#dialect.notes,
-      ...(this.#lastShort && !finalNewline ? { doubt: 'the last row is short and has no line end' } : {}),
+      // What the gate knew behind it had its full width.
+      ...(this.#lastShort > this.#lastKnown && !finalNewline ? { doubt: 'the last row is short and has no line end' } : {}),
       ...(this.#trailer === undefined ? {} : { trailerRows: this.#trailer.rows }),
     }
   }
@@ -85,19 +94,10 @@ class CsvReader {
     if (this.#trailerOf !== undefined && this.#takeTrailer(batch, index, line)) return undefined
     this.#faulty.rows++
     const flags = batch.flags[index] as number
-    if (
-      this.#gate !== undefined &&
-      flags <= recordFlags.quoted &&
-      this.#gate.known(batch.bytes, batch.starts[index] as number, batch.ends[index] as number, line)
-    ) {
-      // What was accepted once had its full width.
-      this.#lastShort = false
-      return undefined
-    }
     const fields = fieldsOf(batch, index, this.#dialect.delimiter, this.#dialect.quote)
     const width = this.#dialect.header.length
     const size = (batch.ends[index] as number) - (batch.starts[index] as number)
-    this.#lastShort = fields === undefined || fields.length < width
+    this.#lastShort = fields === undefined || fields.length < width ? line : 0
     if (fields === undefined) {
       this.#faulty.add(line)
       return { line, columns: this.#columns, cells: [], fault: { code: 'ROW_QUOTE', message: 'a quote stands where none belongs' } }
@@ -109,6 +109,15 @@ class CsvReader {
     const fault = this.#fault(fields, flags)
     this.#faulty.add(line)
     return { line, columns: this.#columns, cells: this.#picked === undefined ? fields : this.#picked.map((at) => fields[at]), fault }
+  }
+
+  /** Asked by the cutter, so that a known record costs no place in a batch. */
+  #isKnown(gate: RecordGate, bytes: Buffer, start: number, end: number, line: number): boolean {
+    if (line <= this.#dialect.skipThroughLine || !gate.known(bytes, start, end, line)) return false
+    this.#faulty.rows++
+    this.#lastKnown = line
+    if (this.#trailer !== undefined) throw this.#behindTrailer(line)
+    return true
   }
 
   #fault(fields: readonly string[], flags: number): RowFault & { readonly code: RowFaultCode } {
@@ -135,17 +144,20 @@ class CsvReader {
   }
 
   #takeTrailer(batch: RecordBatch, index: number, line: number): boolean {
-    if (this.#trailer !== undefined) {
-      throw fileError('FILE_MALFORMED', 'rows follow behind the trailer row', {
-        name: this.#context.name,
-        at: `line ${line}`,
-        mend: 'Check that the file was not joined from two, and the pattern in `complete.trailer`.',
-      })
-    }
+    if (this.#trailer !== undefined) throw this.#behindTrailer(line)
     const rows = this.#trailerOf?.(recordText(batch, index))
     if (rows === undefined) return false
+    if (this.#lastKnown > line) throw this.#behindTrailer(this.#lastKnown)
     this.#trailer = { line, rows }
     return true
+  }
+
+  #behindTrailer(line: number): Error {
+    return fileError('FILE_MALFORMED', 'rows follow behind the trailer row', {
+      name: this.#context.name,
+      at: `line ${line}`,
+      mend: 'Check that the file was not joined from two, and the pattern in `complete.trailer`.',
+    })
   }
 
   #checkFields(fields: readonly string[], line: number): void {

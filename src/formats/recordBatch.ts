@@ -23,7 +23,7 @@ export const recordFlags = {
 } as const
 
 export interface RecordCutter {
-  /** Takes the next bytes and returns the records that they complete. The batch may point into `chunk`. */
+  /** Takes the next bytes and returns the records that they complete. The batch, and `chunk`, are valid until the next call. */
   push: (chunk: Buffer) => RecordBatch
   /** The last record, if the bytes end without a line end. */
   end: () => RecordBatch

@@ -3,6 +3,8 @@ export interface ByteStream {
   /** As a person wrote it, secrets and query removed: for messages and facts. */
   readonly label: string
   readonly chunks: AsyncIterable<Buffer>
+  /** From here on a chunk is valid only until the next one is asked for, which saves a buffer each. Absent: not possible. */
+  readonly reuseBuffers?: () => void
   /** `charset` of an HTTP answer. */
   readonly charset?: string
   /** Only once `chunks` has ended without an error. */

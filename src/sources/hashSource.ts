@@ -21,7 +21,8 @@ export async function hashSource(definition: SourceDefinition, expectedBytes?: n
   if (!isLocalFile(definition.uri)) return undefined
   if (expectedBytes !== undefined && (await stat(await findFile(definition.uri)).catch(() => undefined))?.size !== expectedBytes)
     return 'other size'
-  const stream = await openLocalFile(definition.uri, { reuseBuffer: true })
+  const stream = await openLocalFile(definition.uri)
+  stream.reuseBuffers?.()
   try {
     const hash = createHash('sha256')
     let bytes = 0

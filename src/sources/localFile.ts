@@ -6,20 +6,20 @@ import { fileURLToPath } from 'node:url'
 import { RunError } from '../errors.ts'
 import type { ByteStream, TransportEnd } from './byteStream.ts'
 
-const chunkBytes = 131_072
+const chunkBytes = 262_144
 
 /**
  * Opens a local file, or the newest match of a pattern (`exports/*.csv`). Only regular files; a symbolic link only
  * inside its own folder; nothing of /proc, /sys and /dev; no relative path out of the working directory (R10,
- * bad-inputs 138). A file that changes while it is read is refused at its end (R9). `reuseBuffer`: a chunk is valid only
- * until the next one is asked for.
+ * bad-inputs 138). A file that changes while it is read is refused at its end (R9).
  *
  * @throws RunError SOURCE_MISSING, SOURCE_FORBIDDEN, SOURCE_REFUSED; SOURCE_CHANGED while reading
  */
-export async function openLocalFile(uri: string, options: { readonly reuseBuffer?: boolean } = {}): Promise<ByteStream> {
+export async function openLocalFile(uri: string): Promise<ByteStream> {
   const path = await findFile(uri)
   const file = await openChecked(path, uri)
   const opened = await file.stat({ bigint: true })
+  let reuse = false
   let closed = false
   const close = async () => {
     if (closed) return
@@ -28,7 +28,10 @@ export async function openLocalFile(uri: string, options: { readonly reuseBuffer
   }
   return {
     label: path,
-    chunks: options.reuseBuffer ? readAgain(file) : readChunks(file),
+    chunks: readChunks(file, () => reuse),
+    reuseBuffers: () => {
+      reuse = true
+    },
     end: async (): Promise<TransportEnd> => {
       const now = await file.stat({ bigint: true })
       const atPath = await stat(path, { bigint: true }).catch(() => undefined)
@@ -97,21 +100,28 @@ async function openChecked(path: string, uri: string): Promise<FileHandle> {
   )
 }
 
-async function* readChunks(file: FileHandle): AsyncGenerator<Buffer> {
-  for (;;) {
-    // A new buffer each time: records may still point into the last one.
-    const { bytesRead, buffer } = await file.read({ buffer: Buffer.allocUnsafeSlow(chunkBytes), length: chunkBytes })
-    if (bytesRead === 0) return
-    yield buffer.subarray(0, bytesRead)
+/** The next chunk is read while the last one is worked on. */
+async function* readChunks(file: FileHandle, reuse: () => boolean): AsyncGenerator<Buffer> {
+  const read = (buffer: Buffer) => {
+    const pending = file.read({ buffer, length: buffer.length })
+    // Looked at when its turn comes; until then it must not count as unhandled.
+    pending.catch(() => undefined)
+    return pending
   }
-}
-
-async function* readAgain(file: FileHandle): AsyncGenerator<Buffer> {
-  const buffer = Buffer.allocUnsafeSlow(chunkBytes * 8)
-  for (;;) {
-    const { bytesRead } = await file.read({ buffer, length: buffer.length })
-    if (bytesRead === 0) return
-    yield buffer.subarray(0, bytesRead)
+  let ahead = read(Buffer.allocUnsafeSlow(chunkBytes))
+  let spare: Buffer | undefined
+  try {
+    for (;;) {
+      const { bytesRead, buffer } = await ahead
+      if (bytesRead === 0) return
+      ahead = read(spare ?? Buffer.allocUnsafeSlow(chunkBytes))
+      spare = undefined
+      yield buffer.subarray(0, bytesRead)
+      if (reuse()) spare = buffer
+    }
+  } finally {
+    // A file may not be closed under a reading.
+    await ahead.catch(() => undefined)
   }
 }
 

@@ -1,6 +1,7 @@
 /** Digests of raw records, kept with the snapshot that they stand for (performance.md, gate 2). */
 import type pg from 'pg'
-import type { Database } from './database.ts'
+import { copyOut } from './copyOut.ts'
+import type { Queryable } from './database.ts'
 
 const chunkRecords = 4_096
 /** More gone than this share of all, and the chunks are written anew by the next full reading. */
@@ -11,36 +12,38 @@ export interface StoredDigests {
   readonly count: number
   /** Those stored, the gone ones included. */
   readonly stored: number
-  /** Chunks in order: their digests, and where in them the digests are that still count. */
-  readonly chunks: AsyncIterable<{ readonly chunk: number; readonly digests: Buffer; readonly gone: readonly number[] }>
+  /** Chunks in order: their digests, and where in them the digests are that do not count any more. */
+  readonly chunks: () => AsyncIterable<{ readonly chunk: number; readonly digests: Uint8Array; readonly gone: readonly number[] }>
+}
+
+/** Key of the destination's digests, 16 bytes. */
+export async function digestKey(db: Queryable, destinationId: number): Promise<Buffer> {
+  const [row] = await db.query<{ digest_key: Buffer }>('select digest_key from sluice.destination where id = $1', [destinationId])
+  if (!row) throw new Error('the destination of a run is there')
+  return row.digest_key
 }
 
 /** Undefined when there are none, or so many are gone that a full reading is due. */
-export async function loadDigests(db: Database, destinationId: number): Promise<StoredDigests | undefined> {
-  const [row] = await db.query<{ total: string | null; gone: string | null }>(
-    `select sum(octet_length(digests) / 16) as total, sum(cardinality(gone)) as gone from sluice.record_digest where destination_id = $1`,
+export async function loadDigests(client: pg.PoolClient, destinationId: number): Promise<StoredDigests | undefined> {
+  const { rows: chunks } = await client.query<{ chunk: number; count: number; gone: number[] }>(
+    `select chunk, octet_length(digests) / 16 as count, gone from sluice.record_digest where destination_id = $1 order by chunk`,
     [destinationId],
   )
-  const total = Number(row?.total ?? 0)
-  const gone = Number(row?.gone ?? 0)
-  if (total === 0 || gone > total * goneShare) return undefined
-  return { count: total - gone, stored: total, chunks: readChunks(db, destinationId) }
-}
-
-async function* readChunks(
-  db: Database,
-  destinationId: number,
-): StoredDigests['chunks'] extends AsyncIterable<infer Chunk> ? AsyncGenerator<Chunk> : never {
-  let after = -1
-  for (;;) {
-    const rows = await db.query<{ chunk: number; digests: Buffer; gone: number[] }>(
-      `select chunk, digests, gone from sluice.record_digest where destination_id = $1 and chunk > $2 order by chunk limit 32`,
-      [destinationId, after],
-    )
-    yield* rows
-    const last = rows.at(-1)
-    if (!last) return
-    after = last.chunk
+  const stored = chunks.reduce((sum, { count }) => sum + count, 0)
+  const gone = chunks.reduce((sum, chunk) => sum + chunk.gone.length, 0)
+  if (stored === 0 || gone > stored * goneShare) return undefined
+  return {
+    count: stored - gone,
+    stored,
+    async *chunks() {
+      let at = 0
+      const values = copyOut(client, `select digests from sluice.record_digest where destination_id = ${destinationId} order by chunk`)
+      for await (const digests of values) {
+        const entry = chunks[at++]
+        if (entry?.count !== digests.length / 16) throw new Error('the digests changed while they were read')
+        yield { chunk: entry.chunk, digests, gone: entry.gone }
+      }
+    },
   }
 }
 
@@ -81,10 +84,14 @@ export interface UnseenDigests {
 export async function collectLeftKeys(client: pg.PoolClient, destinationId: number, unseen: readonly UnseenDigests[]): Promise<void> {
   await client.query('create temp table left_key (key bytea not null)')
   await client.query(
+    // Each chunk is taken out of its storage once (by the concatenations) rather than once a position, which took 0.1 s
+    // for 10,000 of 1,000,000.
     `insert into left_key
-     select d.keys[p::int + 1]
+     select substring(d.keys from coalesce(d.key_ends[p::int], 0) + 1 for d.key_ends[p::int + 1] - coalesce(d.key_ends[p::int], 0))
      from jsonb_to_recordset($2::jsonb) as x (chunk int, positions jsonb)
-       join sluice.record_digest d on d.destination_id = $1 and d.chunk = x.chunk
+       join lateral (
+         select keys || ''::bytea as keys, key_ends || '{}'::int[] as key_ends
+         from sluice.record_digest where destination_id = $1 and chunk = x.chunk offset 0) d on true
        cross join lateral jsonb_array_elements_text(x.positions) as p`,
     [destinationId, JSON.stringify(unseen)],
   )
@@ -93,11 +100,15 @@ export async function collectLeftKeys(client: pg.PoolClient, destinationId: numb
 
 async function appendDigests(client: pg.PoolClient, destinationId: number, validKind: number): Promise<void> {
   await client.query(
-    `insert into sluice.record_digest (destination_id, chunk, digests, keys)
-     select $1, (select coalesce(max(chunk) + 1, 0) from sluice.record_digest where destination_id = $1) + n / ${chunkRecords},
-       string_agg(digest, '' order by n), array_agg(key order by n)
-     from (select digest, key, row_number() over () - 1 as n from stage where kind = ${validKind} and digest is not null) s
-     group by n / ${chunkRecords}`,
+    `insert into sluice.record_digest (destination_id, chunk, digests, keys, key_ends)
+     select $1, (select coalesce(max(chunk) + 1, 0) from sluice.record_digest where destination_id = $1) + part,
+       string_agg(digest, '' order by n), string_agg(key, '' order by n), array_agg(key_end order by n)
+     from (
+       select *, sum(octet_length(key)) over (partition by part order by n rows unbounded preceding)::int as key_end
+       from (
+         select digest, key, n, n / ${chunkRecords} as part
+         from (select digest, key, row_number() over () - 1 as n from stage where kind = ${validKind} and digest is not null) s) s) s
+     group by part`,
     [destinationId],
   )
 }

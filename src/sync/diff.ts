@@ -21,6 +21,9 @@ export type Reading = 'whole' | 'gated'
 
 /** `change.what`: create, update, stale, absent, leaving (no consent, removal), suppressed (do-not-reach). */
 export async function diffStage(client: pg.PoolClient, destinationId: number, reading: Reading): Promise<Diff> {
+  // A gated reading touches few records. At the default of 4, made for turning disks, Postgres reads the whole table to
+  // find 10,000 of 1,000,000: 360 ms rather than 70. Holds for the rest of the transaction.
+  if (reading === 'gated') await client.query('set local random_page_cost = 1.1')
   await client.query(reading === 'whole' ? wholeDiff(destinationId) : gatedDiff(destinationId))
   const { rows } = await client.query<{ what: string; n: string }>('select what, count(*) as n from change group by what')
   const counts = new Map(rows.map(({ what, n }) => [what, Number(n)]))
@@ -55,13 +58,16 @@ function wholeDiff(destinationId: number): string {
 
 /** Unchanged records are neither in the stage nor in `left_key`; stale ones never had a digest, so they must be staged again. */
 function gatedDiff(destinationId: number): string {
-  const gone = `not exists (select from stage s where s.key = r.key)`
   return `create temp table change as
     select s.key, ${what} as what
     from stage s left join sluice.record r on r.destination_id = ${destinationId} and r.key = s.key where ${changed}
     union all
-    select r.key, 'absent' from left_key l join sluice.record r on r.destination_id = ${destinationId} and r.key = l.key
-    where r.status = 'live' and ${gone}
+    select r.key, 'absent'
+    -- Most that left are there again, changed: those are taken out before any record is looked up.
+    from (select key from left_key l where not exists (select from stage s where s.key = l.key) offset 0) l
+      join sluice.record r on r.destination_id = ${destinationId} and r.key = l.key
+    where r.status = 'live'
     union all
-    select r.key, 'absent' from sluice.record r where r.destination_id = ${destinationId} and r.status = 'stale' and ${gone}`
+    select r.key, 'absent' from sluice.record r
+    where r.destination_id = ${destinationId} and r.status = 'stale' and not exists (select from stage s where s.key = r.key)`
 }

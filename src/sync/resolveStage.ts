@@ -1,6 +1,7 @@
 /**
  * Makes of the staged rows one row a key: repeats collapse, contradictions are rejected with all their lines, rows that
- * ask to leave win over rows that ask to stay, suppressed people are marked. Set-based; costs one hash aggregate.
+ * ask to leave win over rows that ask to stay, suppressed people are marked. Set-based; costs one hash aggregate. The
+ * stage must have been analyzed.
  */
 import type pg from 'pg'
 import { stagedKind } from './stage.ts'
@@ -23,7 +24,6 @@ export async function resolveStage(
     readonly suppressedBy: number | undefined
   },
 ): Promise<Resolved> {
-  await client.query('analyze stage')
   await client.query('create temp table repeated as select key from stage group by key having count(*) > 1')
   let duplicates = 0
   let conflicting = 0

@@ -13,7 +13,7 @@ import { openSource, type OpenedSource } from '../sources/openSource.ts'
 import { CopyWriter } from '../store/copyBinary.ts'
 import type { EngineDeps } from './engine.ts'
 import type { DigestGate } from './recordGate.ts'
-import { keepMemoryFlat } from './flatMemory.ts'
+import { keepMemoryFlat } from '../flatMemory.ts'
 import { RejectWriter } from './rejectWriter.ts'
 import { watchMapper } from './sourceQuality.ts'
 import { WarningCounter } from './warningCounter.ts'
@@ -168,7 +168,7 @@ function stageRow(
 
 interface StageWriter {
   readonly copy: CopyWriter
-  readonly add: (record: MappedRecord, digest: Buffer | undefined) => void
+  readonly add: (record: MappedRecord, digest: Uint8Array | undefined) => void
   /** The key stood in a row that was rejected: not gone. */
   readonly present: (key: Uint8Array, line: number) => void
 }
@@ -184,7 +184,7 @@ class ProductStage implements StageWriter {
     this.#source = source
   }
 
-  add(record: MappedRecord, digest: Buffer | undefined): void {
+  add(record: MappedRecord, digest: Uint8Array | undefined): void {
     if (record.kind !== 'product') throw new Error('a catalog takes products')
     this.#row(record.key, contentHash(record.json), stagedKind.valid, record.line, digest)
     this.copy.text(record.json)
@@ -195,7 +195,7 @@ class ProductStage implements StageWriter {
     this.copy.null()
   }
 
-  #row(key: Uint8Array, content: Uint8Array, kind: number, line: number, digest: Buffer | undefined): void {
+  #row(key: Uint8Array, content: Uint8Array, kind: number, line: number, digest: Uint8Array | undefined): void {
     const { copy } = this
     copy.row(7)
     copy.bytes(key)
@@ -218,7 +218,7 @@ class MemberStage implements StageWriter {
     this.#source = source
   }
 
-  add(record: MappedRecord, digest: Buffer | undefined): void {
+  add(record: MappedRecord, digest: Uint8Array | undefined): void {
     if (record.kind !== 'member') throw new Error('an audience takes members')
     memberHash(record, this.#hash)
     this.#row(record.key, this.#hash, record.wanted ? stagedKind.valid : stagedKind.leaving, record.line, digest)
@@ -237,7 +237,7 @@ class MemberStage implements StageWriter {
     this.copy.null()
   }
 
-  #row(key: Uint8Array, content: Uint8Array, kind: number, line: number, digest: Buffer | undefined): void {
+  #row(key: Uint8Array, content: Uint8Array, kind: number, line: number, digest: Uint8Array | undefined): void {
     const { copy } = this
     copy.row(9)
     copy.bytes(key)

@@ -17,6 +17,10 @@ export const destination = sluice.table(
     stateVersion: bigint('state_version', { mode: 'number' }).notNull().default(0),
     /** Rises with every plan that changed what is wanted: what an audience suppressed by this list must look at again. */
     desiredVersion: bigint('desired_version', { mode: 'number' }).notNull().default(0),
+    /** Key of the digests of its raw records; random, so that nobody who writes a feed can aim at a collision. */
+    digestKey: bytea('digest_key')
+      .notNull()
+      .default(sql`uuid_send(gen_random_uuid())`),
     pausedAt: instant('paused_at'),
     pausedReason: text('paused_reason'),
     createdAt: instant('created_at').notNull().default(now()),

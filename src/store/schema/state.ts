@@ -42,9 +42,11 @@ export const recordDigest = sluice.table(
   {
     destinationId: integer('destination_id').notNull(),
     chunk: integer('chunk').notNull(),
-    /** 16 bytes each; as many as `keys`. */
+    /** 16 bytes each. */
     digests: bytea('digests').notNull(),
-    keys: bytea('keys').array().notNull(),
+    /** The keys one behind the other; where in them each ends, counted from 0. As many as digests. */
+    keys: bytea('keys').notNull(),
+    keyEnds: integer('key_ends').array().notNull(),
     /** Positions, from 0, that a later snapshot did not hold any more. */
     gone: integer('gone')
       .array()

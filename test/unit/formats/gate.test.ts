@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { RecordGate } from '../../../src/formats/formatReader.ts'
-import { feed, read, textOf } from './support.ts'
+import { feed, read, refusal, textOf } from './support.ts'
 
 /** Knows what it was told; keeps what it was asked. */
 function gateOf(known: ReadonlySet<string> = new Set()): RecordGate & { readonly asked: string[] } {
@@ -59,9 +59,25 @@ describe('the record gate (performance.md, gate 2)', () => {
     const gated = await read('id,name\n1,a\n', { gate: gateOf(new Set(first.asked)) })
     expect(gated.rows).toHaveLength(1)
   })
-  test('records with stray quotes or NUL bytes are always parsed, a trailer is never asked about', async () => {
+  test('records with stray quotes or NUL bytes are always parsed, a trailer is asked about and never handed over', async () => {
     const gate = gateOf()
     const result = await read('id,title\n1,5" nail\n2,a\0\n3,c\n#rows=3\n', { gate, complete: { kind: 'trailer', pattern: '#rows={n}' } })
-    expect([result.rows.length, gate.asked.length, result.end.trailerRows]).toEqual([3, 1, 3])
+    expect(gate.asked.map((record) => record.split('\n')[1])).toEqual(['3,c', '#rows=3'])
+    expect([result.rows.length, result.end.trailerRows]).toEqual([3, 3])
+  })
+  test('a record behind the trailer refuses the file, known or not', async () => {
+    const file = 'id,title\n1,a\n#rows=1\n2,b\n'
+    const whole = gateOf()
+    await read(file.replace('#rows=1\n', ''), { gate: whole })
+    for (const chunkBytes of [1, 22, 4_000])
+      for (const gate of [gateOf(), gateOf(new Set(whole.asked))])
+        expect(await refusal(file, { gate, chunkBytes, complete: { kind: 'trailer', pattern: '#rows={n}' } })).toBe('FILE_MALFORMED')
+  })
+  test('a short last row is doubted only where nothing known stands behind it', async () => {
+    const known = gateOf()
+    await read('id,title\n2,b\n', { gate: known })
+    const gate = () => gateOf(new Set(known.asked))
+    expect((await read('id,title\n2,b\n1', { gate: gate() })).end.doubt).toBeDefined()
+    expect((await read('id,title\n1\n2,b', { gate: gate() })).end.doubt).toBeUndefined()
   })
 })

@@ -1,0 +1,108 @@
+import type { UnseenDigests } from '../store/digests.ts'
+import { digestBytes, digestWords } from './recordDigest.ts'
+
+/** How far behind the last known record the next one is looked for before the table is asked. */
+const ahead = 8
+
+/**
+ * Digests of a snapshot, to be asked and ticked off. Filled by `add`.
+ *
+ * A file keeps its order from day to day, so a record is looked for where the last one stood, and a little further; the
+ * table of all is built when the first record is not found there. Memory: 16 bytes a known record, 8 to 16 more for the
+ * table. Flat arrays, because objects of a million records would be hundreds of megabytes.
+ */
+export class KnownDigests {
+  readonly #words: Int32Array
+  readonly #bytes: Uint8Array
+  readonly #chunks: { readonly chunk: number; readonly first: number; readonly count: number }[] = []
+  #count = 0
+  readonly #seen: Uint8Array
+  #next = 0
+  #slots: Int32Array | undefined
+
+  constructor(capacity: number) {
+    this.#words = new Int32Array(capacity * digestWords)
+    this.#bytes = new Uint8Array(this.#words.buffer)
+    this.#seen = new Uint8Array((capacity >> 3) + 1)
+  }
+
+  /** Appends a stored chunk: digests of 16 bytes each, those at the positions `gone` not counting any more. */
+  add(chunk: number, digests: Uint8Array, gone: readonly number[]): void {
+    const first = this.#count
+    this.#bytes.set(digests, first * digestBytes)
+    this.#count += digests.length / digestBytes
+    this.#chunks.push({ chunk, first, count: this.#count - first })
+    for (const position of gone) {
+      this.tick(first + position)
+      // All zero: found by nobody, as no digest is.
+      this.#words.fill(0, (first + position) * digestWords, (first + position + 1) * digestWords)
+    }
+  }
+
+  /** Index of the digest, or -1. */
+  find(digest: Int32Array): number {
+    const from = this.#next
+    const to = Math.min(from + ahead, this.#count)
+    for (let i = from; i < to; i++) {
+      if (!this.#is(i, digest)) continue
+      this.#next = i + 1
+      return i
+    }
+    const i = this.#lookUp(digest)
+    if (i !== -1) this.#next = i + 1
+    return i
+  }
+
+  /** True the first time. */
+  tick(i: number): boolean {
+    const before = this.#seen[i >> 3] ?? 0
+    const bit = 1 << (i & 7)
+    if ((before & bit) !== 0) return false
+    this.#seen[i >> 3] = before | bit
+    return true
+  }
+
+  /** What was never ticked, by chunk and position. */
+  unseen(): UnseenDigests[] {
+    return this.#chunks.flatMap(({ chunk, first, count }) => {
+      const positions: number[] = []
+      for (let i = first; i < first + count; i++) {
+        if ((i & 7) === 0 && this.#seen[i >> 3] === 0xff) i += 7
+        else if (((this.#seen[i >> 3] ?? 0) & (1 << (i & 7))) === 0) positions.push(i - first)
+      }
+      return positions.length === 0 ? [] : [{ chunk, positions }]
+    })
+  }
+
+  #lookUp(digest: Int32Array): number {
+    const slots = (this.#slots ??= this.#table())
+    const mask = slots.length - 1
+    // The mask keeps the index inside.
+    for (let slot = (digest[0] as number) & mask; ; slot = (slot + 1) & mask) {
+      const i = slots[slot] as number
+      if (i === -1 || this.#is(i, digest)) return i
+    }
+  }
+
+  /** Twice as many slots as digests, so that a look-up is one or two probes. */
+  #table(): Int32Array {
+    let size = 16
+    while (size < this.#count * 2) size *= 2
+    const slots = new Int32Array(size).fill(-1)
+    const mask = size - 1
+    const none = new Int32Array(digestWords)
+    for (let i = 0; i < this.#count; i++) {
+      if (this.#is(i, none)) continue
+      let slot = (this.#words[i * digestWords] as number) & mask
+      while (slots[slot] !== -1) slot = (slot + 1) & mask
+      slots[slot] = i
+    }
+    return slots
+  }
+
+  #is(i: number, digest: Int32Array): boolean {
+    const words = this.#words
+    const at = i * digestWords
+    return words[at] === digest[0] && words[at + 1] === digest[1] && words[at + 2] === digest[2] && words[at + 3] === digest[3]
+  }
+}
