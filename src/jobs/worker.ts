@@ -1,9 +1,9 @@
 /** A worker: carries out queued runs, and helps pushing the plans of others. Any number of them share one Postgres. */
 import { rescueBatches } from '../store/batches.ts'
 import { applyRetention } from '../store/retention.ts'
-import { rescueRuns } from '../store/runs.ts'
 import { findQueuedRuns, findSharedPlans } from '../store/schedules.ts'
 import { deadWorkers, touchWorker } from '../store/workers.ts'
+import { rescueRunsAndBooks } from '../sync/books.ts'
 import { crashPoint } from '../sync/crashPoint.ts'
 import { executeRun } from '../sync/run.ts'
 import { pushPlan } from '../sync/push.ts'
@@ -126,9 +126,8 @@ async function lookAround(deps: JobDeps, queues: Queues, work: Work, signal: Abo
     try {
       if (clock.monotonic() - rescuedAt >= rescueEveryMs) {
         rescuedAt = clock.monotonic()
-        const dead = await deadWorkers(db)
-        await rescueRuns(db, dead)
-        await rescueBatches(db, dead, deps.settings.horizonMs)
+        await rescueRunsAndBooks(db)
+        await rescueBatches(db, await deadWorkers(db), deps.settings.horizonMs)
         await touchWorker(db, deps.workerId)
       }
       for (const run of await findQueuedRuns(db)) background(work.runDestination(run.destinationId), 'run')

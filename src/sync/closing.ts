@@ -1,6 +1,7 @@
 /** The frame of a run: its lease while it works, its stages' times, and its end in the `run` table, whatever ends it. */
 import { RunError, SluiceError } from '../errors.ts'
 import { finishRun, heartbeatRun, type RunRow } from '../store/runs.ts'
+import { settledBy, updateBooksOfOthers } from './books.ts'
 import type { EngineDeps } from './engine.ts'
 import { loadReport } from './history.ts'
 import { planBooks } from './push.ts'
@@ -48,6 +49,7 @@ async function finish(deps: EngineDeps, run: RunRow, ending: Ending): Promise<vo
     [run.id],
   )
   const sent = row?.plan_id && run.trigger !== 'plan' ? await planBooks(deps.db, row.plan_id) : undefined
+  const settling = await settlingRequests(deps, run.id, row?.plan_id ?? null)
   const planned = run.trigger === 'apply' && row?.plan_id ? await countsOf(deps, row.plan_id) : (row?.counts ?? {})
   await finishRun(deps.db, run, {
     status: ending.status,
@@ -56,10 +58,12 @@ async function finish(deps: EngineDeps, run: RunRow, ending: Ending): Promise<vo
       ...noCounts,
       ...planned,
       ...sent,
-      requests: (sent?.requests ?? 0) + (await settlingRequests(deps, run.id, row?.plan_id ?? null)),
+      requests: (sent?.requests ?? 0) + settling,
+      ...(settling > 0 ? { settled: await settledBy(deps.db, run.id, row?.plan_id ?? null) } : {}),
     },
     error: ending.error ? errorJson(ending.error) : null,
   })
+  if (settling > 0 || run.trigger === 'apply') await updateBooksOfOthers(deps.db, run.id)
 }
 
 /** What this run sent to settle what earlier plans had left open: requests all the same, though in no book of its own plan. */

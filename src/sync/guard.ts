@@ -18,6 +18,8 @@ export interface GuardFacts {
   readonly confirmed: number
   /** Why the end of the source is not proven; undefined when it is. */
   readonly incomplete: string | undefined
+  /** One of the sources is standard input, whose end proves nothing by itself. */
+  readonly fromPipe: boolean
   /** Ceiling given by a person for this run. */
   readonly approveDeletes: number | undefined
   /** Lists whose removals never come from absence have no use for a minimum of rows. */
@@ -61,7 +63,9 @@ export function guardDeletes(facts: GuardFacts): GuardVerdict[] {
     held(
       'GUARD_INCOMPLETE',
       `the end of the source is not proven (${facts.incomplete}): nothing is deleted`,
-      `sluice run ${facts.pipeline}`,
+      facts.fromPipe
+        ? `end the input with a line #rows=N (N: its rows), set source.complete: { trailer: "#rows={n}" } in the pipeline, and send it once more`
+        : `sluice run ${facts.pipeline}   (once the source is whole; should it always end like this, source.complete says what proves its end)`,
       facts.deletes,
     )
   }

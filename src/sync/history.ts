@@ -1,6 +1,7 @@
 /** What was done, read back: runs as reports, rejects, and one record's whole story. Changes nothing. */
 import { UsageError } from '../errors.ts'
 import type { Database } from '../store/database.ts'
+import { planBooks } from './push.ts'
 import {
   noCounts,
   type GuardVerdict,
@@ -8,6 +9,7 @@ import {
   type RunReport,
   type RunStatus,
   type RunTrigger,
+  type Settled,
   type WarningSummary,
 } from './report.ts'
 
@@ -40,7 +42,8 @@ interface RunRecord {
   readonly pipeline: string
   readonly trigger: RunTrigger
   readonly status: RunStatus | 'queued' | 'running'
-  readonly counts: Partial<RunCounts>
+  /** `settled` stands here too; in reports it is a key of its own. */
+  readonly counts: Partial<RunCounts> & { readonly settled?: Settled }
   readonly guards: readonly GuardVerdict[]
   readonly warnings: readonly WarningSummary[]
   readonly stages: readonly StageTime[]
@@ -75,7 +78,10 @@ export async function loadReport(db: Database, runId: number): Promise<RunReport
 export async function loadRun(db: Database, runId: string): Promise<StoredRun> {
   const [row] = await db.query<RunRecord & Record<string, unknown>>(`${select} where r.id = $1`, [runNumber(runId)])
   if (!row) throw unknownRun(runId)
-  return toRun(row)
+  const run = toRun(row)
+  // Under way: its own row says what was planned, its batches what became of it so far.
+  if (row.status !== 'running' || row.plan_id === null || row.trigger === 'plan') return run
+  return { ...run, counts: { ...run.counts, ...(await planBooks(db, row.plan_id)) } }
 }
 
 /** Newest first. */
@@ -140,18 +146,20 @@ function unknownRun(runId: string): UsageError {
 function toRun(row: RunRecord): StoredRun {
   const startedAt = row.started_at ?? row.created_at
   const finishedAt = row.finished_at ?? row.now
+  const { settled, ...counts } = row.counts
   return {
     runId: `r_${row.id}`,
     pipeline: row.pipeline,
     trigger: row.trigger,
     // A run under way is shown as what it is; only ended ones have one of the public statuses.
     status: row.status as RunStatus,
-    counts: { ...noCounts, ...row.counts },
+    counts: { ...noCounts, ...counts },
     guards: row.guards,
     startedAt: startedAt.toISOString(),
     finishedAt: finishedAt.toISOString(),
     durationMs: Math.max(0, finishedAt.getTime() - startedAt.getTime()),
     ...(row.plan_id === null ? {} : { planId: row.plan_id }),
+    ...(settled === undefined ? {} : { settled }),
     rejectCodes: row.reject_codes ?? [],
     warnings: row.warnings,
     ...(row.error === null ? {} : { error: row.error }),

@@ -21,7 +21,7 @@ import { changeNotes, guardNotes, RunHeld } from './qualityGuard.ts'
 import type { GuardVerdict, RunCounts } from './report.ts'
 import type { SnapshotResult } from './snapshot.ts'
 import { stagedKind } from './stage.ts'
-import { collectUnsettled, countLearning, stampGroups, type TodoContext } from './todo.ts'
+import { collectResync, collectUnsettled, countLearning, stampGroups, type TodoContext } from './todo.ts'
 
 /** A closed reading, or what stands for it where nothing was read (unchanged bytes, `rerun --failed`). */
 export interface PlanInput extends Omit<SnapshotResult, 'proof' | 'warnings'> {
@@ -93,6 +93,7 @@ async function planInTransaction(
 
   const keys = destination.kind === 'catalog' ? 'products' : 'identifiers'
   const desired: DesiredContext = { client, destinationId, snapshotId: input.snapshotId, keys }
+  const owed = await collectResync(client, destinationId)
   const todo: TodoContext = {
     client,
     destinationId,
@@ -100,6 +101,7 @@ async function planInTransaction(
     full: run.options.full ?? false,
     renewBeforeMs: destination.kind === 'catalog' ? 0 : durationMs(destination.renewBefore),
     planId,
+    resync: owed.length > 0,
     ...(input.onlyFailedOf === undefined ? {} : { onlyFailedOf: input.onlyFailedOf }),
   }
   deps.onProgress?.({ stage: 'diff', done: 0 })
@@ -140,6 +142,7 @@ async function planInTransaction(
       rejected: input.rows.rejected,
       // Nothing is deleted by absence from a one-off, proven to its end or not, short or long: nothing is withheld.
       incomplete: oneOff ? undefined : input.incomplete,
+      fromPipe: pipeline.sources.some(({ uri }) => uri === '-'),
       approveDeletes: run.options.approveDeletes,
       absenceDeletes: input.onlyFailedOf === undefined && (!oneOff || input.rows.valid === 0),
     },
@@ -190,11 +193,17 @@ async function planInTransaction(
     // Their deletes are for the next plan.
     deferred: braked.deferred + learning,
   }
+  const review = {
+    updateFields,
+    suppress: destination.kind === 'audience' ? destination.suppress : 'none',
+    // A plan of everything takes over what the ones before it owed; one of a few keys leaves it with them.
+    resync: [...(input.onlyFailedOf === undefined ? [] : owed), ...(todo.full || owed.length > 0 ? [planId] : [])],
+  }
   await client.query(`update sluice.plan set digest = $2, counts = $3, review = $4 where id = $1`, [
     planId,
     frozen.digest,
     JSON.stringify(counts),
-    JSON.stringify({ updateFields, suppress: destination.kind === 'audience' ? destination.suppress : 'none' }),
+    JSON.stringify(review),
   ])
   await client.query(`update sluice.destination set desired_version = desired_version + $2 where id = $1`, [
     destinationId,

@@ -69,6 +69,12 @@ export interface WarningSummary {
   readonly lines: readonly number[]
 }
 
+/** What a run decided of the plans of earlier runs: in the books of those, not in its own. */
+export interface Settled {
+  readonly confirmed: number
+  readonly refused: number
+}
+
 /** `run --json`, to the letter. Keys are only ever added. */
 export interface RunReport {
   readonly runId: string
@@ -81,6 +87,8 @@ export interface RunReport {
   readonly finishedAt: string
   readonly durationMs: number
   readonly planId?: string
+  /** Absent where nothing was left open by earlier runs. */
+  readonly settled?: Settled
   readonly rejectCodes?: readonly { readonly code: string; readonly count: number }[]
   readonly warnings?: readonly WarningSummary[]
   readonly error?: { readonly code: string; readonly message: string; readonly where: string | null; readonly mend: string }

@@ -5,9 +5,9 @@
 import { RunError, UsageError } from '../errors.ts'
 import type { Pipeline } from '../pipeline/definition.ts'
 import { loadPipeline } from '../pipeline/load.ts'
-import { claimRun, ensureDestination, requestRun, rescueRuns, skipRun, updateRun, type RunOptions, type RunRow } from '../store/runs.ts'
-import { deadWorkers } from '../store/workers.ts'
+import { claimRun, ensureDestination, requestRun, skipRun, updateRun, type RunOptions, type RunRow } from '../store/runs.ts'
 import { guardsOf, outcome, startApplying, unpause } from './applying.ts'
+import { rescueRunsAndBooks } from './books.ts'
 import { closing, errorJson, timed } from './closing.ts'
 import { destinationIdentity } from './destinationIdentity.ts'
 import type { EngineDeps } from './engine.ts'
@@ -110,6 +110,8 @@ async function rerunPipeline(
     trigger: 'rerun',
     rerunOf: runId,
     failedOnly: options.failedOnly,
+    // What was a full resync stays one. An approval is not given again: deletes that it let through go without one.
+    ...(old?.options.full ? { full: true } : {}),
     ...(source === undefined || options.failedOnly ? {} : { source }),
   })
 }
@@ -167,8 +169,7 @@ function heldError(pipeline: string): RunError {
 
 /** Ends runs of dead processes, so that their destinations are free at once. */
 async function rescue(deps: EngineDeps): Promise<void> {
-  const rescued = await rescueRuns(deps.db, await deadWorkers(deps.db))
-  for (const id of rescued) deps.log.warn({ runId: `r_${id}` }, 'rescued a run whose process had died')
+  for (const id of await rescueRunsAndBooks(deps.db)) deps.log.warn({ runId: `r_${id}` }, 'rescued a run whose process had died')
 }
 
 async function carryOut(deps: EngineDeps, pipeline: Pipeline, run: RunRow, request: RunRequest): Promise<RunReport> {

@@ -14,6 +14,8 @@ export interface TodoContext {
   readonly planId: string
   /** Only what this run left refused, ambiguous or pending. */
   readonly onlyFailedOf?: number
+  /** The table `resync` holds keys that a full resync before this plan still owes. */
+  readonly resync: boolean
 }
 
 /** The partial index `remote_dirty` answers exactly this. */
@@ -33,6 +35,30 @@ export async function collectUnsettled(client: pg.PoolClient, destinationId: num
   await client.query('analyze unsettled')
 }
 
+/** The plans of a destination that were begun, so that what they held is owed: not those that wait for `apply`. */
+const begun = (destinationId: number) => `sluice.plan p join sluice.run u on u.id = p.run_id
+     where p.destination_id = ${destinationId} and (p.status <> 'ready' or u.trigger <> 'plan')`
+const latest = 'order by coalesce(p.applied_at, p.created_at) desc limit 1'
+
+/**
+ * Fills `resync`: what a full resync has not got confirmed, however often it was cut short. Returns the plans that owe it;
+ * none: there is no table.
+ */
+export async function collectResync(client: pg.PoolClient, destinationId: number): Promise<readonly string[]> {
+  const { rows } = await client.query<{ resync: string[] | null }>(
+    `select p.review -> 'resync' as resync from ${begun(destinationId)} ${latest}`,
+  )
+  const plans = rows[0]?.resync ?? []
+  if (plans.length === 0) return []
+  const filled = await client.query(
+    `create temp table resync as
+     select distinct k.key from sluice.batch b join sluice.entry e on e.batch_id = b.id cross join lateral unnest(e.keys) as k (key)
+     where b.plan_id = any($1) and b.operation = 'upsert' and e.outcome <> 'confirmed'`,
+    [plans],
+  )
+  return filled.rowCount === 0 ? [] : plans
+}
+
 /** Fills `todo`, one row a product or a group of identifiers. Returns how many keys had to be deferred. */
 export async function collectTodo(context: TodoContext): Promise<{ readonly deferred: number }> {
   await context.client.query('drop table if exists todo')
@@ -42,30 +68,32 @@ export async function collectTodo(context: TodoContext): Promise<{ readonly defe
 }
 
 async function collectProducts(context: TodoContext): Promise<number> {
-  const { client, destinationId, full } = context
+  const { client, destinationId, full, resync } = context
+  const again = full ? 'or m.held > 0' : resync ? 'or (m.held > 0 and m.key in (select key from resync))' : ''
   await client.query(
     // learn: to be deleted, but its product_key is not known, or the service did not take it: put once more, it answers with
     // the key that stands now (docs/decisions/lost-deletes.md).
     `create temp table todo as
      select m.key, case when m.held > 0 then 'upsert' when m.remote_key is null or m.refused_code is not null then 'learn' else 'delete' end as what, exists (select from unsettled u where u.key = m.key) as deferred
-     from sluice.remote m where m.destination_id = ${destinationId} and (${dirty}${full ? ' or m.held > 0' : ''}) ${onlyFailed(context)}`,
+     from sluice.remote m where m.destination_id = ${destinationId} and (${dirty} ${again}) ${onlyFailed(context)}`,
   )
   return dropDeferred(client)
 }
 
 async function collectGroups(context: TodoContext): Promise<number> {
-  const { client, destinationId, full, planId } = context
+  const { client, destinationId, full, planId, resync } = context
   const unsettled = await some(client, 'select from unsettled')
   const confirmed = await some(client, `select from sluice.remote where destination_id = ${destinationId} and synced_hash is not null`)
   const ownEnd = await some(client, `select from sluice.record where destination_id = ${destinationId} and expires_at is not null`)
   const mine = `from sluice.remote m where m.destination_id = ${destinationId} ${onlyFailed(context)}`
   const due = full
-    ? `select m.*, ${dirty} as dirty ${mine} and (m.held > 0 or ${dirty})`
-    : `select m.*, true as dirty ${mine} and ${dirty}
-       ${confirmed ? `union all select m.*, false as dirty ${mine} and not ${dirty} and ${renewalDue(context, ownEnd)}` : ''}`
+    ? `select m.*, ${dirty} as dirty, true as again ${mine} and (m.held > 0 or ${dirty})`
+    : `select m.*, true as dirty, false as again ${mine} and ${dirty}
+       ${resync ? `union all select m.*, false, true ${mine} and not ${dirty} and m.held > 0 and m.key in (select key from resync)` : ''}
+       ${confirmed ? `union all select m.*, false, false ${mine} and not ${dirty} and ${renewalDue(context, ownEnd)}` : ''}`
   await client.query(
     `create temp table todo as
-     select m.group_key, bool_or(m.held = 0 and m.synced_hash is not null) as deletes, bool_or(m.dirty) as dirty, not bool_or(m.dirty) and not ${full} as renewal,
+     select m.group_key, bool_or(m.held = 0 and m.synced_hash is not null) as deletes, bool_or(m.dirty) as dirty, not bool_or(m.dirty or m.again) as renewal,
        bool_and(m.synced_hash is null) as created, ${unsettled ? 'bool_or(exists (select from unsettled u where u.key = m.key))' : 'false'} as deferred,
        null::bytea as stamp
      from (${due}) m
@@ -81,16 +109,25 @@ async function collectGroups(context: TodoContext): Promise<number> {
     )
   }
   const deferred = await dropDeferred(client)
+  const stamp = `decode(md5($1 || encode(t.group_key, 'hex')), 'hex')`
+  // What joined a user whose update was cut off wants another content than the rest: one new content for all of them, or
+  // one answer could confirm only some. No plan was begun: nothing can have been cut off.
+  if (await some(client, `select from sluice.plan where destination_id = ${destinationId} and status <> 'ready'`)) {
+    await client.query(
+      `update todo t set stamp = ${stamp} from (
+         select m.group_key from todo d join sluice.remote m on m.destination_id = ${destinationId} and m.group_key = d.group_key and m.held > 0
+         group by m.group_key having min(m.desired_hash::text) <> max(m.desired_hash::text)) x
+       where t.group_key = x.group_key`,
+      [planId],
+    )
+  }
   if (!confirmed) return deferred
   // `created` saw the dirty identifiers only: a group is new when none of it was ever confirmed. Otherwise, all of the
   // group gets one new content, so that one answer confirms it whole.
   await client.query(
     `update todo t set created = false where created and exists (select ${mine} and m.group_key = t.group_key and m.synced_hash is not null)`,
   )
-  await client.query(
-    `update todo set stamp = decode(md5($1 || encode(group_key, 'hex')), 'hex') where deletes or (dirty and not created)`,
-    [planId],
-  )
+  await client.query(`update todo t set stamp = ${stamp} where deletes or (dirty and not created)`, [planId])
   return deferred
 }
 
@@ -152,8 +189,6 @@ export async function countGuardedDeletes(context: TodoContext, suppressedBy: nu
  */
 async function markJudged({ client, destinationId, keys }: TodoContext): Promise<void> {
   await client.query('drop table if exists judged')
-  const begun = `sluice.plan p join sluice.run u on u.id = p.run_id
-     where p.destination_id = ${destinationId} and (p.status <> 'ready' or u.trigger <> 'plan')`
   const stood = `sluice.entry e join sluice.batch b on b.id = e.batch_id
      where e.destination_id = ${destinationId} and e.change = 'delete' and e.outcome <> 'confirmed'`
   await client.query(
@@ -162,12 +197,12 @@ async function markJudged({ client, destinationId, keys }: TodoContext): Promise
          select t.key from todo t join sluice.record r on r.destination_id = ${destinationId} and r.key = t.key and r.status = 'missing'
          where t.what in ('delete', 'learn') and exists (
            select from ${stood} and e.record_key = t.key
-             and exists (select from ${begun} and p.id = b.plan_id and p.snapshot_id >= r.snapshot_id))`
+             and exists (select from ${begun(destinationId)} and p.id = b.plan_id and p.snapshot_id >= r.snapshot_id))`
       : `create temp table judged as
          select t.group_key as key from todo t
          where t.deletes and exists (
            select from ${stood} and e.record_key = t.group_key
-             and b.plan_id = (select p.id from ${begun} order by coalesce(p.applied_at, p.created_at) desc limit 1))`,
+             and b.plan_id = (select p.id from ${begun(destinationId)} ${latest}))`,
   )
 }
 

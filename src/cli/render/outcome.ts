@@ -1,4 +1,4 @@
-import { exitCodeOf, type GuardVerdict, type RunReport, type WarningSummary } from '../../sync/report.ts'
+import { exitCodeOf, type GuardVerdict, type RunReport, type Settled, type WarningSummary } from '../../sync/report.ts'
 import type { Output } from '../context.ts'
 import { count, cut, duration, instant, plural, safe } from '../text.ts'
 
@@ -25,7 +25,9 @@ function forTerminal(report: RunReport, output: Output): string {
 function forPipe(report: RunReport): string {
   const { counts } = report
   const facts = [
-    ...(settledOnly(report) ? [`settled_in_requests=${counts.requests}`] : [`confirmed=${counts.confirmed}`]),
+    ...(settledOnly(report) ? [] : [`confirmed=${counts.confirmed}`]),
+    ...(report.settled ? [`settled_confirmed=${report.settled.confirmed}`] : []),
+    ...(settledOnly(report) ? [`settled_in_requests=${counts.requests}`] : []),
     ...(['rejected', 'refused', 'ambiguous', 'pending', 'deferred'] as const).flatMap((name) =>
       counts[name] > 0 ? [`${name}=${counts[name]}`] : [],
     ),
@@ -47,9 +49,8 @@ export function summary(report: RunReport): string {
   if (isNothing(report))
     return `nothing to do: ${count(counts.unchanged)} unchanged${counts.rejected > 0 ? ` · ${count(counts.rejected)} rejected` : ''}`
   return [
-    settledOnly(report)
-      ? `what an earlier run left open is settled, in ${plural(counts.requests, 'request')}`
-      : `${count(counts.confirmed)} confirmed`,
+    ...(settledOnly(report) ? [] : [`${count(counts.confirmed)} confirmed`]),
+    ...(report.settled ? [settledLine(report.settled, settledOnly(report) ? counts.requests : undefined)] : []),
     ...(counts.refused > 0 ? [`${count(counts.refused)} refused`] : []),
     ...(counts.ambiguous > 0 ? [`${count(counts.ambiguous)} unsettled`] : []),
     ...(counts.pending > 0 ? [`${count(counts.pending)} not sent yet`] : []),
@@ -57,6 +58,15 @@ export function summary(report: RunReport): string {
     ...(counts.withheld > 0 ? [`${plural(counts.withheld, 'delete')} withheld`] : []),
     ...(counts.rejected > 0 ? [`${plural(counts.rejected, 'row')} rejected`] : []),
   ].join(' · ')
+}
+
+/** `60 confirmed of what an earlier run left open, in 3 requests`. */
+function settledLine({ confirmed, refused }: Settled, requests: number | undefined): string {
+  const parts = [
+    ...(confirmed > 0 || refused === 0 ? [`${count(confirmed)} confirmed`] : []),
+    ...(refused > 0 ? [`${count(refused)} refused`] : []),
+  ]
+  return `${parts.join(' and ')} of what an earlier run left open${requests === undefined ? '' : `, in ${plural(requests, 'request')}`}`
 }
 
 export function planned(counts: RunReport['counts']): number {

@@ -14,6 +14,7 @@ const calm: GuardFacts = {
   judged: 0,
   confirmed: 1_000,
   incomplete: undefined,
+  fromPipe: false,
   approveDeletes: undefined,
   absenceDeletes: true,
   examples: ['SKU-1'],
@@ -70,6 +71,13 @@ describe('deletes', () => {
         examples: ['SKU-1'],
       },
     ])
+  })
+
+  test('an end that is not proven says what would prove it: of a pipe, a trailer row', () => {
+    const mends = [true, false].map((fromPipe) => guardDeletes({ ...calm, incomplete: 'cut', fromPipe })[0]?.mend)
+    expect(mends[0]).toContain('source.complete: { trailer: "#rows={n}" }')
+    expect(mends[0]).not.toContain('sluice run')
+    expect(mends[1]).toMatch(/^sluice run shop {3}\(/)
   })
 
   test('no figure that a person gives lets through what min_rows holds', () => {

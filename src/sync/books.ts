@@ -1,0 +1,51 @@
+/**
+ * The books of runs that ended before everything they had planned was decided. What a later run settles of their plans is
+ * written into their counts too, so that a run's history says what became of it.
+ */
+import type { Database, Queryable } from '../store/database.ts'
+import { rescueRuns } from '../store/runs.ts'
+import { deadWorkers } from '../store/workers.ts'
+import { planBooks, type PlanBooks } from './push.ts'
+import type { Settled } from './report.ts'
+
+/** Products or users of earlier plans that the sendings of this run decided. */
+export async function settledBy(db: Queryable, runId: number, ownPlanId: string | null): Promise<Settled> {
+  const [row] = await db.query<{ confirmed: number; refused: number }>(
+    `select coalesce(sum(e.users) filter (where e.outcome = 'confirmed'), 0)::int as confirmed,
+       coalesce(sum(e.users) filter (where e.outcome = 'refused'), 0)::int as refused
+     from sluice.entry e where e.batch_id in (
+       select a.batch_id from sluice.attempt a join sluice.batch b on b.id = a.batch_id
+       where a.run_id = $1 and b.plan_id is distinct from $2 and a.outcome in ('confirmed', 'refused', 'partial'))`,
+    [runId, ownPlanId],
+  )
+  return { confirmed: row?.confirmed ?? 0, refused: row?.refused ?? 0 }
+}
+
+/** Brings the counts of other, ended runs up to date whose plans this run sent something of. Requests stay with who sent them. */
+export async function updateBooksOfOthers(db: Database, runId: number): Promise<void> {
+  const runs = await db.query<{ id: string; plan_id: string }>(
+    `select r.id, r.plan_id from sluice.run r
+     where r.plan_id in (select b.plan_id from sluice.attempt a join sluice.batch b on b.id = a.batch_id where a.run_id = $1)
+       and r.id <> $1 and r.trigger <> 'plan' and r.finished_at is not null`,
+    [runId],
+  )
+  for (const { id, plan_id } of runs) {
+    const { requests: _, ...books } = await planBooks(db, plan_id)
+    await writeBooks(db, Number(id), books)
+  }
+}
+
+/** Ends the runs of dead processes, with the books as far as they had come. Returns their numbers. */
+export async function rescueRunsAndBooks(db: Database): Promise<readonly number[]> {
+  const ids = await rescueRuns(db, await deadWorkers(db))
+  const runs = await db.query<{ id: string; plan_id: string }>(
+    `select id, plan_id from sluice.run where id = any($1::bigint[]) and plan_id is not null and trigger <> 'plan'`,
+    [ids],
+  )
+  for (const { id, plan_id } of runs) await writeBooks(db, Number(id), await planBooks(db, plan_id))
+  return ids
+}
+
+async function writeBooks(db: Queryable, runId: number, books: Partial<PlanBooks>): Promise<void> {
+  await db.execute('update sluice.run set counts = counts || $2::jsonb where id = $1', [runId, JSON.stringify(books)])
+}

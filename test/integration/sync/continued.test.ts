@@ -1,0 +1,104 @@
+/** What a run left open and a later one carries on: in the books of both, and as what it was asked to be. */
+import { expect, test } from 'vitest'
+import { loadRun } from '../../../src/sync/history.ts'
+import { audienceDigest, email } from '../../support/digests.ts'
+import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
+import { interruptedRun } from '../../support/interrupted.ts'
+import { item, products, rss } from '../acceptance/products.ts'
+
+const peopleYaml = `source: { url: "{folder}/people.csv" }
+map: { key: id, email: [e1, e2, e3] }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
+`
+const csv = (...rows: string[]) => `id,e1,e2,e3\n${rows.map((row) => `${row}\n`).join('')}`
+const forbidden = { kind: 'status', status: 403, body: { errors: [{ code: 'ACTION_NOT_ALLOWED', message: 'no' }] } }
+
+async function lastRun(engine: EngineUnderTest): Promise<string> {
+  const [row] = await engine.db.query<{ id: string }>('select max(id) as id from sluice.run')
+  return `r_${row?.id}`
+}
+
+test('show of an interrupted run tells what became of it, once a later run settled it', async () => {
+  await using engine = await engineUnderTest({ settings: { maxAttempts: 2 } })
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(60).map((row) => item(row))))
+  await engine.sandbox.control.fault({ path: '/12/product_catalogs' }, { kind: 'commit_then_reset' }, 'always')
+  const first = await engine.run('shop')
+  expect(first).toMatchObject({ status: 'partial', counts: { creates: 60, ambiguous: 60, confirmed: 0 } })
+  await engine.sandbox.control.clearFaults()
+  const second = await engine.rerun(first.runId, { failedOnly: true })
+  expect(second).toMatchObject({ status: 'succeeded', counts: { creates: 0, confirmed: 0 }, settled: { confirmed: 60, refused: 0 } })
+  const shown = await loadRun(engine.db, first.runId)
+  expect(shown).toMatchObject({ status: 'partial', counts: { creates: 60, confirmed: 60, ambiguous: 0, pending: 0 } })
+  expect(imbalance(shown.counts)).toEqual([])
+  // Requests stay with the run that sent them.
+  expect(shown.counts.requests).toBe(first.counts.requests)
+})
+
+test('show of a run whose process died counts what it had got confirmed', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(60).map((row) => item(row))))
+  await interruptedRun(engine, 'shop', 'die')
+  const died = await lastRun(engine)
+  await engine.run('shop')
+  const shown = await loadRun(engine.db, died)
+  expect(shown).toMatchObject({ status: 'failed', counts: { creates: 60 } })
+  expect(shown.counts.confirmed).toBeGreaterThanOrEqual(25)
+  expect(imbalance(shown.counts)).toEqual([])
+})
+
+test.for(['shop', 'people'])('%s: a full resync that was cut short is carried on as one by the next run', async (name) => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.pipeline('people', peopleYaml.replace('1nmth }', '1nmth, users_per_operation: 1 }'))
+  engine.write('feed.xml', rss(products(60).map((row) => item(row))))
+  engine.write('people.csv', csv(...Array.from({ length: 60 }, (_, i) => `k${i},m${i}@example.com,,`)))
+  await engine.run(name)
+  await interruptedRun(engine, name, 'planned', { full: true })
+  // What carries it on may be cut short as well, by a pause or by another crash.
+  await control.fault({ path: '/12/' }, forbidden, 'always')
+  expect(await engine.run(name)).toMatchObject({
+    status: 'failed',
+    error: { code: 'DESTINATION_PAUSED' },
+    counts: { updates: 60, pending: 60 },
+  })
+  await interruptedRun(engine, name, 'planned')
+  await control.clearFaults()
+  const after = await engine.mark()
+  expect((await engine.run(name)).status).toBe('succeeded')
+  expect((await engine.writes(after)).reduce((sum, { items }) => sum + items, 0)).toBe(60)
+  expect((await engine.run(name)).counts).toMatchObject({ requests: 0 })
+})
+
+test('rerun --failed of a full resync sends again what of it is not confirmed; rerun is one itself', async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(60).map((row) => item(row))))
+  await engine.run('shop')
+  await control.fault({ path: '/12/product_catalogs' }, { kind: 'product_error', ids: ['SKU-3', 'SKU-44'] }, 'always')
+  const full = await engine.run('shop', { full: true })
+  expect(full).toMatchObject({ status: 'partial', counts: { updates: 60, confirmed: 58, refused: 2 } })
+  await control.clearFaults()
+  expect(await engine.rerun(full.runId, { failedOnly: true })).toMatchObject({ status: 'succeeded', counts: { updates: 2, confirmed: 2 } })
+  expect(await engine.rerun(full.runId)).toMatchObject({ status: 'succeeded', counts: { updates: 60, confirmed: 60 } })
+  expect((await engine.run('shop')).counts).toMatchObject({ requests: 0 })
+})
+
+test('what joins a user whose update was cut off between delete and update is confirmed with it', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', peopleYaml)
+  engine.write('people.csv', csv('keep,keep@example.org,,', 'k1,a@example.com,,'))
+  await engine.run('people')
+  engine.write('people.csv', csv('keep,keep@example.org,,', 'k1,b@example.com,,'))
+  await interruptedRun(engine, 'people', 'die')
+  engine.write('people.csv', csv('keep,keep@example.org,,', 'k1,b@example.com,c@example.com,d@example.com'))
+  expect((await engine.run('people')).status).toBe('succeeded')
+  expect(await engine.db.query('select from sluice.remote where held > 0 and desired_hash is distinct from synced_hash')).toEqual([])
+  expect((await engine.sandbox.control.audience()).digest).toBe(
+    audienceDigest(['keep@example.org', 'b@example.com', 'c@example.com', 'd@example.com'].map(email)),
+  )
+  expect((await engine.run('people')).counts).toMatchObject({ requests: 0 })
+})
