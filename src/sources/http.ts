@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto'
-import type { Hash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Dispatcher } from 'undici'
 import { Agent, request } from 'undici'
@@ -8,9 +6,12 @@ import type { ReadLimits } from '../formats/limits.ts'
 import { readLimits } from '../formats/limits.ts'
 import type { SourceFacts } from '../formats/rows.ts'
 import type { SourceDefinition } from '../pipeline/definition.ts'
-import type { ByteStream, TransportEnd } from './byteStream.ts'
-import { checkedLookup, checkUrl, namesThisMachine, safeLabel } from './httpAddress.ts'
+import type { ByteStream } from './byteStream.ts'
 import { readCredential } from './credentials.ts'
+import { checkedLookup, checkUrl, namesThisMachine, safeLabel } from './httpAddress.ts'
+import { header, retryAfterMs } from './httpAnswer.ts'
+import type { Fetcher } from './httpBody.ts'
+import { maxTries, ResumableBody } from './httpBody.ts'
 
 export interface HttpContext {
   readonly env: Readonly<Record<string, string | undefined>>
@@ -21,7 +22,12 @@ export interface HttpContext {
 }
 
 const maxRedirects = 5
-const maxTries = 4
+
+/** A server that asks for more is left alone until the next run. */
+const longestWaitMs = 60_000
+
+/** Codings that the readers behind do not unpack. A list of what is known: servers also write `utf-8` and `none` here. */
+const unreadableCodings = /\b(br|deflate|(x-)?compress|dcb|dcz)\b/i
 
 /**
  * Fetches a feed: conditional on what the last closed snapshot had (ETag, Last-Modified), resumed with If-Range when
@@ -33,7 +39,10 @@ const maxTries = 4
  */
 export async function openHttp(definition: SourceDefinition, context: HttpContext): Promise<ByteStream | 'unchanged'> {
   const fetcher = new HttpFetcher(definition, context)
-  const first = await fetcher.fetch(0, undefined)
+  const first = await fetcher.fetch(0, undefined).catch(async (error: unknown) => {
+    await fetcher.close()
+    throw error
+  })
   if (first === 'unchanged') {
     await fetcher.close()
     return 'unchanged'
@@ -49,25 +58,27 @@ export async function openHttp(definition: SourceDefinition, context: HttpContex
   }
 }
 
-class HttpFetcher {
+class HttpFetcher implements Fetcher {
   readonly label: string
   readonly #definition: SourceDefinition
   readonly #context: HttpContext
   readonly #agent: Agent
   readonly #signal: AbortSignal
   readonly #credentials: Record<string, string>
-  readonly backoffMs: number
+  readonly #backoffMs: number
   /** Origin of a source on this machine, where its address says so plainly. */
   readonly #own: string | undefined
+  readonly #start: URL
+  /** Where redirects led to, in the request under way. */
   #url: URL
 
   constructor(definition: SourceDefinition, context: HttpContext) {
     this.#definition = definition
     this.#context = context
     this.#own = namesThisMachine(definition.uri) ? new URL(definition.uri).origin : undefined
-    this.#url = checkUrl(definition.uri, this.#allows(definition.uri))
-    this.label = safeLabel(this.#url)
-    this.backoffMs = context.backoffMs ?? 500
+    this.#start = this.#url = checkUrl(definition.uri, this.#allows(definition.uri))
+    this.label = safeLabel(this.#start)
+    this.#backoffMs = context.backoffMs ?? 500
     const limits = context.limits ?? readLimits
     this.#credentials = credentialHeaders(definition, context.env)
     this.#agent = new Agent({
@@ -85,27 +96,37 @@ class HttpFetcher {
     for (let attempt = 1; ; attempt++) {
       try {
         const answer = await this.#follow(from, validator)
-        if (answer.statusCode === 304 && from === 0 && this.#context.previous !== undefined) {
+        if (answer.statusCode === 304 && from === 0 && this.#isConditional()) {
           await answer.body.dump()
           return 'unchanged'
         }
         // Part of a feed that nobody asked for in parts is not the feed.
-        if (answer.statusCode === 200 || (answer.statusCode === 206 && from > 0)) return answer
+        if (answer.statusCode === 200 || (answer.statusCode === 206 && from > 0)) {
+          const coding = header(answer, 'content-encoding') ?? ''
+          if (!unreadableCodings.test(coding)) return answer
+          await answer.body.dump().catch(() => undefined)
+          throw codingError(coding, this.label)
+        }
         await answer.body.dump().catch(() => undefined)
-        if ((answer.statusCode === 429 || answer.statusCode >= 500) && attempt < maxTries) {
-          await delay(waitMs(answer, attempt, this.backoffMs), undefined, { signal: this.#signal })
+        const asked = retryAfterMs(answer) ?? 0
+        if ((answer.statusCode === 429 || answer.statusCode >= 500) && attempt < maxTries && asked <= longestWaitMs) {
+          await delay(retryAfterMs(answer) ?? this.#backoffMs * 2 ** (attempt - 1), undefined, { signal: this.#signal })
           continue
         }
-        throw statusError(answer.statusCode, this.label)
+        throw statusError(answer.statusCode, this.label, asked > longestWaitMs ? asked : undefined)
       } catch (error) {
         if (error instanceof RunError) throw error
         this.throwIfCancelled()
-        if (this.#signal.aborted || attempt >= maxTries) throw unavailable(error, this.label)
         const refusal = findRunError(error)
         if (refusal !== undefined) throw refusal
-        await delay(this.backoffMs * 2 ** (attempt - 1), undefined, { signal: this.#signal }).catch(() => undefined)
+        if (this.#signal.aborted || attempt >= maxTries) throw unavailable(error, this.label)
+        await delay(this.#backoffMs * 2 ** (attempt - 1), undefined, { signal: this.#signal }).catch(() => undefined)
       }
     }
+  }
+
+  async pause(): Promise<void> {
+    await delay(this.#backoffMs, undefined, { signal: this.#signal }).catch(() => undefined)
   }
 
   /** Whoever asked for the feed wants it no more: that is no failure of the source. */
@@ -118,6 +139,8 @@ class HttpFetcher {
   }
 
   async #follow(from: number, validator: string | undefined): Promise<Dispatcher.ResponseData> {
+    // From the start each time: what a redirect led to may have been good for a while only.
+    this.#url = this.#start
     for (let hops = 0; ; hops++) {
       const answer = await request(this.#url.href, {
         dispatcher: this.#agent,
@@ -151,6 +174,12 @@ class HttpFetcher {
     return this.#definition.allowPrivate || (this.#own !== undefined && new URL(address).origin === this.#own)
   }
 
+  /** A server may say that nothing changed only if it was asked. */
+  #isConditional(): boolean {
+    const { previous } = this.#context
+    return previous?.etag !== undefined || previous?.lastModified !== undefined
+  }
+
   #headers(from: number, validator: string | undefined): Record<string, string> {
     const headers: Record<string, string> = { ...this.#credentials, 'accept-encoding': 'identity', 'user-agent': 'sluice' }
     const { previous } = this.#context
@@ -163,120 +192,6 @@ class HttpFetcher {
     }
     return headers
   }
-}
-
-/** The body of one entity, over as many connections as it takes. */
-class ResumableBody {
-  readonly #fetcher: HttpFetcher
-  readonly #first: Dispatcher.ResponseData
-  readonly #digests: readonly { readonly algorithm: 'sha256' | 'sha512' | 'md5'; readonly expected: Buffer; readonly hash: Hash }[]
-  readonly #validator: string | undefined
-  readonly #length: number | undefined
-  #received = 0
-
-  constructor(fetcher: HttpFetcher, first: Dispatcher.ResponseData) {
-    this.#fetcher = fetcher
-    this.#first = first
-    this.#digests = declaredDigests(first).map((digest) => ({ ...digest, hash: createHash(digest.algorithm) }))
-    const etag = header(first, 'etag')
-    // A weak tag does not promise the same bytes, so it cannot join two halves (RFC 9110 section 13.1.5).
-    this.#validator = etag !== undefined && !etag.startsWith('W/') ? etag : header(first, 'last-modified')
-    const length = header(first, 'content-length')
-    this.#length = length !== undefined && /^\d+$/.test(length) ? Number(length) : undefined
-  }
-
-  async *read(): AsyncGenerator<Buffer> {
-    let answer = this.#first
-    for (let cuts = 0; ;) {
-      const before = this.#received
-      try {
-        for await (const chunk of answer.body) {
-          // undici hands bodies over as buffers.
-          const bytes = chunk as Buffer
-          this.#received += bytes.length
-          for (const { hash } of this.#digests) hash.update(bytes)
-          yield bytes
-        }
-        if (this.#length === undefined || this.#received >= this.#length) break
-        throw new Error('the body is shorter than its declared length')
-      } catch (error) {
-        if (error instanceof RunError) throw error
-        this.#fetcher.throwIfCancelled()
-        cuts = this.#received > before ? 1 : cuts + 1
-        if (cuts >= maxTries || this.#validator === undefined) throw this.#cut(error)
-        answer = await this.#resume(error)
-      }
-    }
-    this.#checkDigests()
-  }
-
-  end(): TransportEnd {
-    const etag = header(this.#first, 'etag')
-    const lastModified = header(this.#first, 'last-modified')
-    const chunked = /chunked/i.test(header(this.#first, 'transfer-encoding') ?? '')
-    const proof =
-      this.#digests.length > 0 ? 'digest met' : this.#length !== undefined ? 'content-length met' : chunked ? 'chunked end' : undefined
-    return {
-      ...(proof === undefined ? { reason: 'the server ended the answer by closing the connection, without a length' } : { proof }),
-      ...(etag === undefined ? {} : { etag }),
-      ...(lastModified === undefined ? {} : { lastModified }),
-    }
-  }
-
-  async #resume(cause: unknown): Promise<Dispatcher.ResponseData> {
-    await delay(this.#fetcher.backoffMs)
-    const answer = await this.#fetcher.fetch(this.#received, this.#validator)
-    if (answer === 'unchanged') throw this.#cut(cause)
-    if (answer.statusCode === 206 && header(answer, 'content-range')?.startsWith(`bytes ${this.#received}-`) === true) return answer
-    await answer.body.dump().catch(() => undefined)
-    if (answer.statusCode === 206) throw this.#cut(cause)
-    throw new RunError('SOURCE_CHANGED', 'the feed changed, or the server cannot resume, after the connection was cut', {
-      where: this.#fetcher.label,
-      mend: 'Run again.',
-      cause,
-    })
-  }
-
-  #checkDigests(): void {
-    for (const { hash, expected } of this.#digests) {
-      if (hash.digest().equals(expected)) continue
-      throw new RunError('DIGEST_MISMATCH', 'the bytes do not have the digest that the server declared', {
-        where: this.#fetcher.label,
-        mend: 'Run again; if it stays, ask whoever serves the feed.',
-      })
-    }
-  }
-
-  #cut(cause: unknown): RunError {
-    return new RunError('FILE_TRUNCATED', `the connection was cut after ${this.#received} bytes`, {
-      where: this.#fetcher.label,
-      mend: 'Run again; the server should send a length and an ETag so that downloads can be resumed.',
-      cause,
-    })
-  }
-}
-
-function header(answer: Dispatcher.ResponseData, name: string): string | undefined {
-  const value = answer.headers[name]
-  return Array.isArray(value) ? value[0] : value
-}
-
-/** Whole-entity digests: Repr-Digest (RFC 9530), Content-Digest on a whole answer, the older Digest, Content-MD5. */
-function declaredDigests(
-  answer: Dispatcher.ResponseData,
-): readonly { readonly algorithm: 'sha256' | 'sha512' | 'md5'; readonly expected: Buffer }[] {
-  const found: { algorithm: 'sha256' | 'sha512' | 'md5'; expected: Buffer }[] = []
-  for (const name of ['repr-digest', 'content-digest']) {
-    for (const match of (header(answer, name) ?? '').matchAll(/(sha-256|sha-512)=:([A-Za-z0-9+/=]+):/g)) {
-      found.push({ algorithm: match[1] === 'sha-256' ? 'sha256' : 'sha512', expected: Buffer.from(match[2] ?? '', 'base64') })
-    }
-  }
-  for (const match of (header(answer, 'digest') ?? '').matchAll(/(sha-256|sha-512)=([A-Za-z0-9+/=]+)/gi)) {
-    found.push({ algorithm: match[1]?.toLowerCase() === 'sha-256' ? 'sha256' : 'sha512', expected: Buffer.from(match[2] ?? '', 'base64') })
-  }
-  const md5 = header(answer, 'content-md5')
-  if (md5 !== undefined) found.push({ algorithm: 'md5', expected: Buffer.from(md5, 'base64') })
-  return found
 }
 
 /** `username` and `password`: basic; `token`: bearer; `header:Name`: that header. */
@@ -297,19 +212,12 @@ function credentialHeaders(definition: SourceDefinition, env: Readonly<Record<st
   return headers
 }
 
-/** Retry-After in seconds or as a date, at most a minute; else doubling from the base. */
-function waitMs(answer: Dispatcher.ResponseData, attempt: number, backoffMs: number): number {
-  const asked = header(answer, 'retry-after')
-  const ms =
-    asked === undefined
-      ? Number.NaN
-      : /^\d+$/.test(asked)
-        ? Number(asked) * 1000
-        : Date.parse(asked) - Date.parse(header(answer, 'date') ?? asked)
-  return Number.isFinite(ms) && ms >= 0 ? Math.min(ms, 60_000) : backoffMs * 2 ** (attempt - 1)
-}
-
-function statusError(status: number, where: string): RunError {
+function statusError(status: number, where: string, waitMs?: number): RunError {
+  if (waitMs !== undefined)
+    return new RunError('SOURCE_UNAVAILABLE', `the server answered ${status} and asks to wait ${Math.ceil(waitMs / 60_000)} minutes`, {
+      where,
+      mend: 'Run again after that; schedule the pipeline less often if it repeats.',
+    })
   if (status === 401 || status === 403)
     return new RunError('SOURCE_DENIED', `the server answered ${status}`, { where, mend: 'Check the credentials of this source.' })
   if (status === 404 || status === 410)
@@ -318,6 +226,17 @@ function statusError(status: number, where: string): RunError {
     where,
     mend: 'Try again later; if it stays, ask whoever serves the feed.',
   })
+}
+
+function codingError(coding: string, where: string): RunError {
+  return new RunError(
+    'SOURCE_REFUSED',
+    `the server packs its answer as ${JSON.stringify(coding.slice(0, 20))}, though it was asked not to`,
+    {
+      where,
+      mend: 'Ask whoever serves the feed to send it as it is, or as gzip or zstd.',
+    },
+  )
 }
 
 function unavailable(error: unknown, where: string): RunError {

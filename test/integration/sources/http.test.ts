@@ -1,57 +1,15 @@
 import { createHash } from 'node:crypto'
-import type { Socket } from 'node:net'
-import { createServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { readLimits } from '../../../src/formats/limits.ts'
 import { isPrivateAddress } from '../../../src/sources/addresses.ts'
 import { checkUrl } from '../../../src/sources/httpAddress.ts'
+import { full, headers, rawServer } from './rawServer.ts'
+import type { RawServer } from './rawServer.ts'
 import { readSource, sourceOf } from './support.ts'
 
 const csv = `id,title\n${Array.from({ length: 200 }, (_, at) => `${at},title ${at}\n`).join('')}`
 
-interface RawServer extends AsyncDisposable {
-  readonly url: string
-  readonly requests: string[]
-}
-
-/** A server that answers with raw bytes, so that every lie of a real one can be told. */
-async function rawServer(answer: (request: string, socket: Socket, count: number) => void): Promise<RawServer> {
-  const requests: string[] = []
-  const sockets = new Set<Socket>()
-  const server = createServer((socket) => {
-    sockets.add(socket)
-    let head = ''
-    socket.on('error', () => undefined)
-    socket.on('data', (chunk) => {
-      head += chunk.toString('latin1')
-      // 0x16 begins a TLS handshake, which has no blank line to wait for.
-      if (!head.includes('\r\n\r\n') && !head.startsWith('\u0016')) return
-      requests.push(head)
-      answer(head, socket, requests.length)
-      head = ''
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
-  return {
-    url: `http://127.0.0.1:${port}`,
-    requests,
-    [Symbol.asyncDispose]: () =>
-      new Promise((resolve) => {
-        for (const socket of sockets) socket.destroy()
-        server.close(() => resolve())
-      }),
-  }
-}
-
-const headers = (lines: Readonly<Record<string, string | number>>, status = '200 OK') =>
-  `HTTP/1.1 ${status}\r\n${Object.entries(lines)
-    .map(([name, value]) => `${name}: ${value}\r\n`)
-    .join('')}\r\n`
-const full = (body: string | Buffer, more: Readonly<Record<string, string | number>> = {}) =>
-  Buffer.concat([Buffer.from(headers({ 'content-length': Buffer.byteLength(body), ...more })), Buffer.from(body)])
 const from = (server: RawServer, path = '/feed.csv', overrides = {}) =>
   sourceOf(`${server.url}${path}`, { allowPrivate: true, ...overrides })
 
@@ -139,9 +97,11 @@ test.each([
   ['repr-digest', (hash: string) => `sha-256=:${hash}:`],
   ['content-digest', (hash: string) => `sha-256=:${hash}:`],
   ['digest', (hash: string) => `SHA-256=${hash}`],
+  ['content-md5', (hash: string) => hash],
 ] as const)('the header %s is checked', async (name, form) => {
-  const right = createHash('sha256').update(csv).digest('base64')
-  const wrong = createHash('sha256').update('x').digest('base64')
+  const algorithm = name === 'content-md5' ? 'md5' : 'sha256'
+  const right = createHash(algorithm).update(csv).digest('base64')
+  const wrong = createHash(algorithm).update('x').digest('base64')
   for (const [hash, code] of [
     [right, 'read'],
     [wrong, 'DIGEST_MISMATCH'],

@@ -1,0 +1,232 @@
+/** What servers do that no specification asks for: each is read right or refused, never half. */
+import { createHash } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+import { inspect } from 'node:util'
+import { expect, test } from 'vitest'
+import { readLimits } from '../../../src/formats/limits.ts'
+import type { RawServer } from './rawServer.ts'
+import { full, headers, rawServer } from './rawServer.ts'
+import { readSource, sourceOf } from './support.ts'
+
+const csv = `id,title\n${Array.from({ length: 200 }, (_, at) => `${at},title ${at}\n`).join('')}`
+const sha256 = createHash('sha256').update(csv).digest('hex')
+const from = (server: RawServer, path = '/feed.csv', overrides = {}) =>
+  sourceOf(`${server.url}${path}`, { allowPrivate: true, ...overrides })
+
+/** Sends the first 500 bytes of the feed and hangs up; `rest` answers whoever comes back for the others. */
+function cutServer(first: Readonly<Record<string, string | number>>, rest: (start: number, count: number) => string | Buffer) {
+  return rawServer((request, socket, count) => {
+    const start = /range: bytes=(\d+)-/i.exec(request)?.[1]
+    if (start !== undefined) return socket.end(rest(Number(start), count))
+    return socket.end(headers({ 'content-length': csv.length, ...first }) + csv.slice(0, 500))
+  })
+}
+
+/** An answer with a part, whose head may lie. */
+function part(start: number, lies: Readonly<Record<string, string | number>> = {}, body = csv.slice(start)): string {
+  const lines = {
+    etag: '"v1"',
+    'content-length': body.length,
+    'content-range': `bytes ${start}-${start + body.length - 1}/${csv.length}`,
+    ...lies,
+  }
+  return headers(lines, '206 Partial Content') + body
+}
+
+test.each([
+  ['the rest', (start: number) => part(start), 'read'],
+  ['the rest, without a tag', (start: number) => part(start, { etag: '' }).replace('etag: \r\n', ''), 'read'],
+  ['the rest of another feed', (start: number) => part(start, { etag: '"v2"' }), 'SOURCE_CHANGED'],
+  ['the rest of a longer feed', (start: number) => part(start, { 'content-range': `bytes ${start}-9998/9999` }), 'SOURCE_CHANGED'],
+  ['another part', (start: number) => part(start - 9), 'FILE_TRUNCATED'],
+  ['a part without its place', (start: number) => part(start, { 'content-range': 'none' }), 'FILE_TRUNCATED'],
+  [
+    'the rest of a whole it does not measure',
+    (start: number) => part(start, { 'content-range': `bytes ${start}-${csv.length - 1}/*` }),
+    'read',
+  ],
+  ['more than the rest', (start: number) => part(start, { 'content-length': csv.length }, csv), 'SOURCE_CHANGED'],
+  ['the same feed from its start', () => full(csv, { etag: '"v1"' }), 'read'],
+  ['another feed from its start', () => full(csv.replaceAll('title', 'other'), { etag: '"v2"' }), 'SOURCE_CHANGED'],
+  ['a feed without a tag', () => full(csv), 'SOURCE_CHANGED'],
+  ['the same tag for another length', () => full(`${csv}x,y\n`, { etag: '"v1"' }), 'SOURCE_CHANGED'],
+  ['no rest', () => headers({ 'content-range': `bytes */${csv.length}`, 'content-length': 0 }, '416 Out of range'), 'SOURCE_UNAVAILABLE'],
+  ['nothing changed', () => headers({ etag: '"v1"' }, '304 Not Modified'), 'SOURCE_UNAVAILABLE'],
+  ['a login page', () => full('<!doctype html><title>Sign in</title>', { 'content-type': 'text/html' }), 'SOURCE_CHANGED'],
+  ['who are you', () => headers({ 'content-length': 0 }, '401 Unauthorized'), 'SOURCE_DENIED'],
+  ['gone', () => headers({ 'content-length': 0 }, '410 Gone'), 'SOURCE_MISSING'],
+  [
+    'busy, then the rest',
+    (start: number, count: number) => (count < 3 ? headers({ 'retry-after': 0, 'content-length': 0 }, '503 Busy') : part(start)),
+    'read',
+  ],
+] as const)('asked for the rest, a server answers with %s', async (_, rest, expected) => {
+  await using server = await cutServer({ etag: '"v1"' }, rest)
+  const { code, rows, facts } = await readSource(from(server))
+  expect([code, facts?.sha256]).toEqual([expected, expected === 'read' ? sha256 : undefined])
+  if (expected === 'read') expect(rows).toHaveLength(200)
+})
+
+test('a feed without a length, cut, then sent in small parts, is whole only when all parts are there', async () => {
+  const first = headers({ 'transfer-encoding': 'chunked', etag: '"v1"' }) + `1f4\r\n${csv.slice(0, 500)}\r\n`
+  for (const [parts, total, expected] of [
+    [99, csv.length, 'read'],
+    [2, csv.length, 'SOURCE_UNAVAILABLE'],
+    [99, '*', 'FILE_TRUNCATED'],
+  ] as const) {
+    await using server = await rawServer((request, socket, count) => {
+      const start = Number(/range: bytes=(\d+)-/i.exec(request)?.[1] ?? 0)
+      if (start === 0) return socket.end(first)
+      return count > parts + 1
+        ? socket.end()
+        : socket.end(
+            part(
+              start,
+              { 'content-range': `bytes ${start}-${Math.min(start + 900, csv.length) - 1}/${total}` },
+              csv.slice(start, start + 900),
+            ),
+          )
+    })
+    const { code, facts } = await readSource(from(server))
+    expect([code, facts?.sha256]).toEqual([expected, expected === 'read' ? sha256 : undefined])
+  }
+})
+
+const day = 'Sat, 21 Nov 2026'
+
+test.each([
+  ['a change well before the answer', { 'last-modified': `${day} 10:00:00 GMT`, date: `${day} 11:00:00 GMT` }, 2, 'read'],
+  ['a change in the second of the answer', { 'last-modified': `${day} 11:00:00 GMT`, date: `${day} 11:00:00 GMT` }, 1, 'FILE_TRUNCATED'],
+  ['a server without a clock', { 'last-modified': `${day} 10:00:00 GMT` }, 1, 'FILE_TRUNCATED'],
+  ['a weak tag beside it', { etag: 'W/"v1"', 'last-modified': `${day} 10:00:00 GMT`, date: `${day} 11:00:00 GMT` }, 1, 'FILE_TRUNCATED'],
+] as const)('a time of change joins two halves only where it promises the same bytes: %s', async (_, head, requests, expected) => {
+  await using server = await cutServer(head, (start) => part(start, { ...head, etag: '' }).replace('etag: \r\n', ''))
+  expect([(await readSource(from(server))).code, server.requests.length]).toEqual([expected, requests])
+  if (requests === 2) expect(server.requests[1]).toContain(`if-range: ${day} 10:00:00 GMT`)
+})
+
+test('halves of two feeds that pretend to be one are found out by the digest', async () => {
+  const digest = `sha-256=:${createHash('sha256').update(csv).digest('base64')}:`
+  await using server = await cutServer({ etag: '"v1"', 'repr-digest': digest }, (start) =>
+    part(start, {}, csv.slice(start).replaceAll('title', 'other')),
+  )
+  expect((await readSource(from(server))).code).toBe('DIGEST_MISMATCH')
+})
+
+test('a header that is no digest proves nothing and refuses nothing', async () => {
+  await using server = await rawServer((_, socket) => socket.end(full(csv, { 'content-md5': createHash('md5').update(csv).digest('hex') })))
+  const { facts } = await readSource(from(server))
+  expect(facts?.completeness.proof).toBe('content-length met')
+})
+
+test.each([
+  ['gzip', gzipSync(csv), 'read'],
+  ['x-gzip', gzipSync(csv), 'read'],
+  ['utf-8', Buffer.from(csv), 'read'],
+  ['br', Buffer.from('0b0280', 'hex'), 'SOURCE_REFUSED'],
+  ['deflate', Buffer.from('789c', 'hex'), 'SOURCE_REFUSED'],
+] as const)('a server that packs the answer as %s though it was asked not to', async (coding, body, expected) => {
+  await using server = await rawServer((_, socket) => socket.end(full(body, { 'content-encoding': coding })))
+  const { code, rows } = await readSource(from(server))
+  expect([code, rows.length]).toEqual([expected, expected === 'read' ? 200 : 0])
+  expect(server.requests[0]).toMatch(/accept-encoding: identity/i)
+})
+
+test('that nothing changed is believed only of a server that was asked', async () => {
+  await using server = await rawServer((_, socket) => socket.end(headers({ etag: '"v1"' }, '304 Not Modified')))
+  await using whole = await rawServer((_, socket) => socket.end(full(csv)))
+  // Facts without a tag and a time: nothing to ask by.
+  const { facts } = await readSource(from(whole))
+  expect((await readSource(from(server), { previous: facts! })).code).toBe('SOURCE_UNAVAILABLE')
+  expect((await readSource(from(server))).code).toBe('SOURCE_UNAVAILABLE')
+})
+
+test('a server that asks for a long wait is left alone until then', async () => {
+  const later = { 'retry-after': `${day} 12:00:00 GMT`, date: `${day} 11:00:00 GMT`, 'content-length': 0 }
+  for (const lines of [{ 'retry-after': 3600, 'content-length': 0 }, later]) {
+    await using server = await rawServer((_, socket) => socket.end(headers(lines, '429 Too Many Requests')))
+    const { code, error } = await readSource(from(server))
+    expect([code, error?.message, server.requests.length]).toEqual([
+      'SOURCE_UNAVAILABLE',
+      'the server answered 429 and asks to wait 60 minutes',
+      1,
+    ])
+  }
+})
+
+test.each(['429 Too Many Requests', '500 Oops', '502 Bad Gateway', '503 Busy'])('%s for ever is tried four times', async (status) => {
+  await using server = await rawServer((_, socket) => socket.end(headers({ 'content-length': 0 }, status)))
+  expect([(await readSource(from(server))).code, server.requests.length]).toEqual(['SOURCE_UNAVAILABLE', 4])
+})
+
+test.each([
+  ['<!-- proxy --><html><body>Sign in</body></html>', 'text/html'],
+  ['\ufeff<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN" "x"><html></html>', 'text/html'],
+  ['\n\n  <HTML><head></head></HTML>', 'text/csv'],
+  ['<head><title>Sign in</title></head>', 'text/html'],
+  ['<?xml version="1.0"?><!DOCTYPE html><html/>', 'application/xhtml+xml'],
+])('a page in place of the feed gives no row: %j', async (page, type) => {
+  await using server = await rawServer((_, socket) => socket.end(full(page, { 'content-type': type })))
+  const { code, rows, facts } = await readSource(from(server))
+  expect([rows, facts]).toEqual([[], undefined])
+  expect(code).toMatch(/^(UNEXPECTED_CONTENT|WRONG_FORMAT|FILE_DOCTYPE)$/)
+})
+
+test('a redirect to a login page is followed and refused for what it is', async () => {
+  await using server = await rawServer((request, socket) =>
+    socket.end(
+      request.startsWith('GET /login')
+        ? full('<html><body>Sign in</body></html>')
+        : headers({ location: '/login', 'content-length': 0 }, '302 Found'),
+    ),
+  )
+  expect((await readSource(from(server))).code).toBe('UNEXPECTED_CONTENT')
+})
+
+test('a redirect is followed anew for the rest: what it led to may have expired', async () => {
+  let links = 0
+  await using server = await rawServer((request, socket) => {
+    if (request.startsWith('GET /feed.csv')) return socket.end(headers({ location: `/signed/${++links}`, 'content-length': 0 }, '307 Go'))
+    if (!request.startsWith(`GET /signed/${links} `)) return socket.end(headers({ 'content-length': 0 }, '403 Expired'))
+    const start = Number(/range: bytes=(\d+)-/i.exec(request)?.[1] ?? 0)
+    return socket.end(start > 0 ? part(start) : headers({ 'content-length': csv.length, etag: '"v1"' }) + csv.slice(0, 500), () => links++)
+  })
+  expect((await readSource(from(server))).facts?.sha256).toBe(sha256)
+})
+
+test.each([
+  ['its head', { idleMs: 100 }, headers({ 'x-a': 'b'.repeat(9_999) })],
+  ['its body', { totalMs: 400 }, headers({ 'content-length': csv.length }) + csv],
+] as const)('a server that drips %s byte by byte is given up', async (_, limits, bytes) => {
+  await using server = await rawServer((_, socket) => {
+    let at = 0
+    const drip = setInterval(() => (socket.writable && at < bytes.length ? socket.write(bytes.charAt(at++)) : clearInterval(drip)), 5)
+    socket.on('close', () => clearInterval(drip))
+  })
+  const { code, facts } = await readSource(from(server), { limits: { ...readLimits, ...limits } })
+  expect(facts).toBeUndefined()
+  expect(code).toMatch(/^(SOURCE_UNAVAILABLE|FILE_TRUNCATED)$/)
+})
+
+test('no failure shows a credential or the key in an address', async () => {
+  const credentials = { username: 'FEED_USER', password: 'FEED_PASSWORD', 'header:X-Key': 'FEED_KEY' }
+  const env = { FEED_USER: 'canary-user', FEED_PASSWORD: 'canary-password', FEED_KEY: 'canary-key' }
+  const answers: readonly (string | Buffer)[] = [
+    headers({ 'content-length': 0 }, '401 No'),
+    headers({ 'content-length': 0 }, '500 No'),
+    headers({ 'content-length': 0, location: 'http://127.0.0.2:1/?token=canary-location' }, '302 Found'),
+    headers({ 'content-length': 99 }) + csv.slice(0, 50),
+    'nonsense\r\n\r\n',
+    '',
+    full('<html>'),
+  ]
+  for (const answer of answers) {
+    await using server = await rawServer((_, socket) => socket.end(answer))
+    const { error } = await readSource(from(server, '/feed.csv?key=canary-query', { credentials }), { env })
+    expect(error, String(answer)).toBeDefined()
+    expect(error?.where, String(answer)).toBe(`${server.url}/feed.csv?…`)
+    const shown = inspect(error, { depth: 9, showHidden: true })
+    expect(shown).not.toMatch(/canary/)
+    expect(shown).not.toContain(Buffer.from('canary-user:canary-password').toString('base64'))
+  }
+})
