@@ -1,5 +1,5 @@
 import { matchesGlob } from 'node:path'
-import { loadPipelines, selectPipelines } from '../pipeline/load.ts'
+import { loadPipelines, selectPipelines, selectWithRivals } from '../pipeline/load.ts'
 import { UsageError } from '../errors.ts'
 import type { Pipeline } from '../pipeline/definition.ts'
 import type { Context } from './context.ts'
@@ -15,6 +15,21 @@ export async function pipelinesNamed(context: Context, patterns: readonly string
   try {
     const pipelines = await selectPipelines(context.pipelines, patterns)
     if (pipelines.length > 0) return pipelines
+  } catch (error) {
+    if (!(error instanceof UsageError) || error.code !== 'UNKNOWN_PIPELINE') throw error
+  }
+  throw await unknownPipeline(context, patterns)
+}
+
+/**
+ * As `pipelinesNamed`, for `sluice check`: of pipelines that share a destination both are there, with what is against them.
+ *
+ * @throws as `pipelinesNamed`
+ */
+export async function pipelinesToCheck(context: Context, patterns: readonly string[]): ReturnType<typeof selectWithRivals> {
+  try {
+    const picked = await selectWithRivals(context.pipelines, patterns)
+    if (picked.pipelines.length > 0) return picked
   } catch (error) {
     if (!(error instanceof UsageError) || error.code !== 'UNKNOWN_PIPELINE') throw error
   }

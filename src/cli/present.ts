@@ -19,7 +19,7 @@ export function presentError(error: unknown, secrets: readonly Secret[] = []): P
     return {
       code: error.code,
       message: hide(error.message),
-      where: error.where === undefined ? null : hide(error.where),
+      where: error.where === undefined ? null : hide(below(error.where)),
       mend: hide(error.mend) || 'sluice doctor',
       ...(error instanceof ConfigError
         ? { problems: error.problems.map((problem) => ({ ...problem, message: hide(problem.message) })) }
@@ -65,6 +65,12 @@ export function errorLines(error: PresentedError): string {
   const where =
     error.where !== null && !error.message.includes(error.where) && error.problems === undefined ? `where  ${error.where}\n` : ''
   return `${lines.map((line) => `${line}\n`).join('')}${where}error  ${error.code}  ${error.message}\nmend   ${error.mend}\n`
+}
+
+/** A path below the working directory as a person would write it: sources know theirs as absolute ones, pipelines as written. */
+function below(where: string): string {
+  const folder = `${process.cwd()}/`
+  return where.startsWith(folder) ? where.slice(folder.length) : where
 }
 
 interface SystemFacts {

@@ -17,35 +17,45 @@ export interface LoadedPipelines {
   readonly pipelines: readonly Pipeline[]
   /** One for each file that is wrong; the others are usable. */
   readonly errors: readonly ConfigError[]
+  /** Right by themselves, but with a destination that another file writes to as well; `errors` has one for each. */
+  readonly rivals: readonly Pipeline[]
 }
 
 /** @throws {UsageError} PIPELINES_MISSING where the directory cannot be read */
 export async function loadPipelines(directory: string): Promise<LoadedPipelines> {
   const files = await pipelineFiles(directory)
-  const pipelines: Pipeline[] = []
+  const loaded: Pipeline[] = []
   const errors: ConfigError[] = []
   for (const file of files) {
     try {
       const pipeline = await loadFile(path.join(directory, file))
-      const twin = pipelines.find((other) => other.name === pipeline.name)
+      const twin = loaded.find((other) => other.name === pipeline.name)
       if (twin !== undefined) throw configError(file, [{ path: '', message: `${twin.file} has the same name`, where: pipeline.file }])
-      const rival = pipelines.find((other) => identityOf(other.destination) === identityOf(pipeline.destination))
-      if (rival !== undefined)
-        throw configError(file, [
-          {
-            path: 'destination',
-            message: `${rival.file} writes to the same destination: each would delete what the other sends`,
-            mend: 'Put both sources into one pipeline (source: as a list), or use another destination.',
-            where: pipeline.file,
-          },
-        ])
-      pipelines.push(pipeline)
+      loaded.push(pipeline)
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error
       errors.push(error)
     }
   }
-  return { pipelines, errors }
+  const rivals = loaded.filter((pipeline) => rivalOf(pipeline, loaded) !== undefined)
+  for (const pipeline of rivals) errors.push(rivalError(pipeline, rivalOf(pipeline, loaded)?.file ?? ''))
+  return { pipelines: loaded.filter((pipeline) => !rivals.includes(pipeline)), errors, rivals }
+}
+
+/** Each of the two is refused: which of them is meant to write there, no order of names can tell. */
+function rivalOf(pipeline: Pipeline, all: readonly Pipeline[]): Pipeline | undefined {
+  return all.find((other) => other !== pipeline && identityOf(other.destination) === identityOf(pipeline.destination))
+}
+
+function rivalError(pipeline: Pipeline, rival: string): ConfigError {
+  return configError(path.basename(pipeline.file), [
+    {
+      path: 'destination',
+      message: `${rival} writes to the same destination: each would delete what the other sends`,
+      mend: 'Put both sources into one pipeline (source: as a list), use another destination, or move one file out of the folder.',
+      where: pipeline.file,
+    },
+  ])
 }
 
 /**
@@ -54,7 +64,35 @@ export async function loadPipelines(directory: string): Promise<LoadedPipelines>
  * @throws {UsageError} UNKNOWN_PIPELINE with the nearest name; {ConfigError} where a picked file is wrong
  */
 export async function selectPipelines(directory: string, patterns: readonly string[]): Promise<readonly Pipeline[]> {
-  const { pipelines, errors } = await loadPipelines(directory)
+  const { pipelines, errors } = await pick(directory, patterns)
+  throwAll(directory, errors)
+  return pipelines
+}
+
+/**
+ * As `selectPipelines`, but rivals for one destination come along with what is against them, for `sluice check` to show.
+ *
+ * @throws as `selectPipelines`
+ */
+export async function selectWithRivals(
+  directory: string,
+  patterns: readonly string[],
+): Promise<{ readonly pipelines: readonly Pipeline[]; readonly errors: readonly ConfigError[] }> {
+  const { pipelines, rivals, errors } = await pick(directory, patterns)
+  const names = new Set(rivals.map(({ name }) => name))
+  const ofRivals = (error: ConfigError) => names.has(nameOf(path.basename(error.where ?? '')))
+  throwAll(
+    directory,
+    errors.filter((error) => !ofRivals(error)),
+  )
+  return {
+    pipelines: [...pipelines, ...rivals].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    errors: errors.filter(ofRivals),
+  }
+}
+
+async function pick(directory: string, patterns: readonly string[]): Promise<LoadedPipelines> {
+  const { pipelines, errors, rivals } = await loadPipelines(directory)
   const broken = new Map(errors.map((error) => [nameOf(path.basename(error.where ?? '')), error]))
   const names = [...pipelines.map(({ name }) => name), ...broken.keys()]
   const picked = new Set<string>()
@@ -63,7 +101,14 @@ export async function selectPipelines(directory: string, patterns: readonly stri
     if (found.length === 0 && pattern !== '*') throw unknownPipeline(pattern, directory, names)
     for (const name of found) picked.add(name)
   }
-  const faults = [...broken].filter(([name]) => picked.has(name)).map(([, error]) => error)
+  return {
+    pipelines: pipelines.filter(({ name }) => picked.has(name)),
+    errors: [...broken].filter(([name]) => picked.has(name)).map(([, error]) => error),
+    rivals: rivals.filter(({ name }) => picked.has(name)),
+  }
+}
+
+function throwAll(directory: string, faults: readonly ConfigError[]): void {
   if (faults.length === 1 && faults[0] !== undefined) throw faults[0]
   if (faults.length > 1)
     throw new ConfigError(
@@ -72,7 +117,6 @@ export async function selectPipelines(directory: string, patterns: readonly stri
       faults.flatMap(({ problems }) => problems),
       { where: directory, mend: 'Correct the files; sluice check shows every problem.' },
     )
-  return pipelines.filter(({ name }) => picked.has(name))
 }
 
 /** One pipeline by name. @throws as `selectPipelines` */

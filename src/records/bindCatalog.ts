@@ -4,6 +4,8 @@ import {
   columnMissing,
   echoOf,
   fromPreset,
+  fromText,
+  hintsFor,
   missingColumn,
   presentOnly,
   presetOf,
@@ -63,6 +65,17 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
       mask: (row) => row.columns.map((_, index) => shownCell(row, index)),
       warnings,
       missing,
+      hints: hintsFor(
+        productFields.filter((field) => binding[field] === undefined && !requiredProductFields.includes(field)),
+        columns.filter((_, index) => !used.has(index)),
+      ),
+      mapping: {
+        preset: Object.keys(binding).length === 0 ? undefined : preset?.name,
+        fields: productFields.flatMap((field) => {
+          const one = binding[field]
+          return one === undefined ? [] : [{ field, from: fromText(one, columns) }]
+        }),
+      },
       echo,
     }
   }

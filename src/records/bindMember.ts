@@ -5,6 +5,8 @@ import {
   columnMissing,
   echoOf,
   fromPreset,
+  fromText,
+  hintsFor,
   missingColumn,
   presentOnly,
   presetOf,
@@ -135,12 +137,33 @@ export function memberBinder(pipeline: Pipeline, today: Date): (columns: readonl
         ...unknownColumns(columns, used, []),
       ],
       missing,
+      hints: hintsFor(
+        kinds.filter((kind) => kind !== 'handle' && kind !== missing.at(-1)?.field && !identifiers.some((one) => one.kind === kind)),
+        columns.filter((_, index) => !used.has(index)),
+      ),
+      mapping: {
+        preset: preset?.name,
+        fields: [
+          ...[key, ...identifiers, binding.effectiveAt, binding.expiresAt].flatMap((one) =>
+            one === undefined ? [] : [{ field: one.field, from: fromText(one, columns) }],
+          ),
+          ...(['consent', 'remove'] as const).flatMap((field) =>
+            binding[field]
+              .filter(({ index }) => index >= 0)
+              .map(({ index, values }) => ({ field, from: `${columns[index] ?? ''} ${shownValues(values)}` })),
+          ),
+        ],
+      },
       echo: echoOf(
         columns,
         [key, ...identifiers].flatMap((one) => one?.indexes.slice(0, 1) ?? []),
       ),
     }
   }
+}
+
+function shownValues(values: ReadonlySet<string>): string {
+  return [...values].map((value) => (value === '' ? 'empty' : `"${value}"`)).join(' or ')
 }
 
 /** Exports often say who has left; unread, these people would be sent (bad-inputs 201). */

@@ -1,7 +1,7 @@
 /** What every kind of record needs to bind a header: presets' names, missing and unknown columns, repeated headers. */
 import type { FieldMapping, Pipeline } from '../pipeline/definition.ts'
 import { nearest } from './closeness.ts'
-import { findColumn, normalizeHeader, type PresetField } from './fields.ts'
+import { findColumn, normalizeHeader, type BoundField, type PresetField } from './fields.ts'
 import { columnCalled, fieldsCalled } from './headerWords.ts'
 import { hideStray } from './mask.ts'
 import { presetByName, recognizePreset, type Preset } from './presets/index.ts'
@@ -17,8 +17,30 @@ export interface Bound {
   readonly warnings: readonly Warning[]
   /** Why the file cannot be used at all. */
   readonly missing: readonly MissingColumn[]
+  /** Settings for optional fields that found no column of their name. */
+  readonly hints: readonly string[]
+  readonly mapping: MappingShown
   /** Columns that repeat the header when a row holds their names (bad-inputs 24). */
   readonly echo: readonly EchoColumn[]
+}
+
+/** How fields are filled from this header, for people. */
+export interface MappingShown {
+  /** Name of the preset that was recognized or named. */
+  readonly preset: string | undefined
+  readonly fields: readonly { readonly field: string; readonly from: string }[]
+}
+
+/** `Preis, price`, `"new"`, `a function`, with the transforms behind. */
+export function fromText({ indexes, mapping }: Pick<BoundField, 'indexes' | 'mapping'>, columns: readonly string[]): string {
+  const names = indexes.map((index) => columns[index] ?? '')
+  const what =
+    mapping.constant !== undefined
+      ? JSON.stringify(mapping.constant)
+      : mapping.compute !== undefined
+        ? 'a function'
+        : [...names, ...(mapping.default === undefined ? [] : [`else ${JSON.stringify(mapping.default)}`])].join(', ')
+  return mapping.transforms.length === 0 ? what : `${what} (${mapping.transforms.map(({ name }) => name).join(', ')})`
 }
 
 export interface EchoColumn {
@@ -77,17 +99,27 @@ export function missingColumn(field: string, names: readonly string[], columns: 
     message: `no column for ${field}: "${wanted}" is not among ${listed(columns)}`,
     mend:
       near !== undefined
-        ? `map: { ${settingOf(field, near)} }`
+        ? `map: { ${settingOf(field, near, columns)} }`
         : `Add the column, or map it: map: { ${field === 'condition' ? constantCondition : `${field}: <column>`} }`,
-    setting: near !== undefined ? settingOf(field, near) : field === 'condition' ? constantCondition : `${field}: <column>`,
+    setting: near !== undefined ? settingOf(field, near, columns) : field === 'condition' ? constantCondition : `${field}: <column>`,
   }
 }
 
 /** Few exports have the column, and few shops sell used goods. */
 const constantCondition = 'condition: { const: new }'
 
-function settingOf(field: string, column: string): string {
+/** Optional fields that a column of another name may hold; they come with the mend for the required ones. */
+export function hintsFor(fields: readonly string[], columns: readonly string[]): readonly string[] {
+  return fields.flatMap((field) => {
+    const column = columnCalled(field, columns)
+    return column === undefined ? [] : [settingOf(field, column, columns)]
+  })
+}
+
+function settingOf(field: string, column: string, columns: readonly string[]): string {
   const name = JSON.stringify(column)
+  const currency = field === 'price' || field === 'sale_price' ? columnCalled('currency', columns) : undefined
+  if (currency !== undefined && currency !== column) return `${field}: { columns: [${name}, ${JSON.stringify(currency)}], transform: join }`
   // A number of pieces is no word of the service.
   return field === 'availability' && /stock|qty|quantit|bestand|lager|menge|onhand|inventory|stok|existenc|giacenza|voorraad/i.test(column)
     ? `availability: { column: ${name}, transform: stock }`
@@ -100,10 +132,13 @@ function listed(columns: readonly string[]): string {
 }
 
 /** One sentence and one mend to paste, however many fields found no column. */
-export function missingColumns(missing: readonly MissingColumn[], columns: readonly string[]): Pick<MissingColumn, 'message' | 'mend'> {
+export function missingColumns(
+  { missing, hints }: Pick<Bound, 'missing' | 'hints'>,
+  columns: readonly string[],
+): Pick<MissingColumn, 'message' | 'mend'> {
   const [first, second] = missing
   if (first === undefined || second === undefined) return { message: first?.message ?? '', mend: first?.mend ?? '' }
-  const settings = missing.flatMap(({ setting }) => setting ?? [])
+  const settings = [...missing.flatMap(({ setting }) => setting ?? []), ...hints]
   const others = missing.flatMap(({ setting, mend }) => (setting === undefined ? [mend] : []))
   return {
     message: `no columns for ${missing.map(({ field }) => field).join(', ')}; the source has ${listed(columns)}`,

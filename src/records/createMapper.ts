@@ -4,7 +4,7 @@ import { RunError } from '../errors.ts'
 import type { Pipeline } from '../pipeline/definition.ts'
 import { catalogBinder } from './bindCatalog.ts'
 import { memberBinder } from './bindMember.ts'
-import { missingColumns, type Bound, type EchoColumn } from './boundColumns.ts'
+import { missingColumns, type Bound, type EchoColumn, type MappingShown } from './boundColumns.ts'
 import { hideStray } from './mask.ts'
 import type { RecordMapper, Row } from './record.ts'
 import { mendOf, recordCodes, type RecordCode } from './rejectCodes.ts'
@@ -18,8 +18,13 @@ export const normalizerVersion = 2
 /** Different headers kept at once: rows of JSON and XML have their own. */
 const maxBound = 512
 
+export interface DescribingMapper extends RecordMapper {
+  /** How a header's columns fill the fields, and the mend for required ones that none fills; undefined where there are none. */
+  readonly describe: (columns: readonly string[]) => MappingShown & { readonly mend: string | undefined }
+}
+
 /** Pure but for a cache of bound headers, and for the day, which decides who is a child; one mapper serves one source file at a time. */
-export function createMapper(pipeline: Pipeline): RecordMapper {
+export function createMapper(pipeline: Pipeline): DescribingMapper {
   const bind = pipeline.destination.kind === 'catalog' ? catalogBinder(pipeline) : memberBinder(pipeline, new Date())
   const known = new Map<string, Bound>()
   let lastColumns: readonly string[] | undefined
@@ -42,7 +47,7 @@ export function createMapper(pipeline: Pipeline): RecordMapper {
     start: (columns) => {
       const bound = boundFor(columns)
       if (bound.missing.length > 0 && isTable(pipeline, columns)) {
-        const { message, mend } = missingColumns(bound.missing, columns)
+        const { message, mend } = missingColumns(bound, columns)
         throw new RunError('FILE_COLUMN_MISSING', message, { where: pipeline.sources[0]?.uri ?? pipeline.name, mend })
       }
       return bound.warnings
@@ -93,6 +98,10 @@ export function createMapper(pipeline: Pipeline): RecordMapper {
       }
     },
     mask: (row) => boundFor(row.columns).mask(row),
+    describe: (columns) => {
+      const bound = boundFor(columns)
+      return { ...bound.mapping, mend: bound.missing.length === 0 ? undefined : missingColumns(bound, columns).mend }
+    },
   }
 }
 

@@ -3,7 +3,7 @@
  * (bad-inputs 176, 210).
  */
 
-/** Field → names without case, accents, blanks and signs, the most telling first. */
+/** Field (and `currency`, which is half of a price) → names without case, accents, blanks and signs, the most telling first. */
 const words: Readonly<Record<string, string>> = {
   id: 'productid itemid offerid sku articleid articlenumber artikelnummer artikelnr artnr productnumber productcode itemnumber code reference referencia ref codigo codice kod urunkodu stokkodu indeks артикул',
   title:
@@ -29,6 +29,7 @@ const words: Readonly<Record<string, string>> = {
   color: 'colour farbe couleur kleur kolor renk cor colore цвет',
   size: 'grosse taille talla tamano taglia maat rozmiar beden размер',
   inventory: 'stock quantity qty bestand lagerbestand stockquantity availablequantity onhand',
+  currency: 'currencycode pricecurrency pricecurrencycode currencyid wahrung devise moneda moeda valuta waluta parabirimi валюта',
   key: 'id customerid contactid recordid userid personid memberid subscriberid clientid customernumber kundennummer kundennr kundenid idclient numeroclient idcliente codicecliente klantnummer numerklienta musterino',
   email:
     'mail emailaddress emailid contactemail customeremail primaryemail mailaddress emailadresse mailadresse courriel adressemail adresseemail correo correoelectronico emailadres adresemail eposta почта',
@@ -62,7 +63,7 @@ export function fieldsCalled(column: string): readonly string[] {
 
 /** The column that most likely holds the field under another name. */
 export function columnCalled(field: string, columns: readonly string[]): string | undefined {
-  const order = words[field]?.split(' ') ?? []
+  const order = [field, ...(words[field]?.split(' ') ?? [])]
   return columns
     .map((column) => ({ column, rank: order.indexOf(wordOf(column)) }))
     .filter(({ rank }) => rank >= 0)

@@ -2,21 +2,25 @@ import { parseCount } from '../../config/config.ts'
 import { SluiceError } from '../../errors.ts'
 import type { Pipeline, SourceDefinition } from '../../pipeline/definition.ts'
 import { identifierTypes, type MappedRecord, type PackedIdentifier, type Reject, type Row, type Warning } from '../../records/record.ts'
-import { createMapper } from '../../records/createMapper.ts'
+import { createMapper, type DescribingMapper } from '../../records/createMapper.ts'
 import type { Detected } from '../../formats/openFormat.ts'
 import { openSource } from '../../sources/openSource.ts'
+import { guardRejects } from '../../sync/guard.ts'
+import { guardNotes } from '../../sync/qualityGuard.ts'
+import type { GuardVerdict, WarningSummary } from '../../sync/report.ts'
+import { watchMapper } from '../../sync/sourceQuality.ts'
 import { list, option, writeJson, type CommandRun, type Context } from '../context.ts'
-import { pipelinesNamed } from '../pipelines.ts'
+import { pipelinesToCheck } from '../pipelines.ts'
 import { errorLines, presentError, type PresentedError } from '../present.ts'
 import { targetOf } from '../render/target.ts'
-import { checkReport, type Check, type SampleRecord, type SourceCheck } from '../render/check.ts'
+import { checkReport, nextStep, type Check, type SampleRecord, type SourceCheck } from '../render/check.ts'
 
 const sampleSize = 3
 
 /** Validates the definitions, reads the first rows of each source, maps them. Sends nothing, needs no database. */
 export const run: CommandRun = async (context, invocation) => {
   const limit = parseCount('--rows', option(invocation, 'rows') ?? '200', { min: 1, max: 1_000_000_000 })
-  const pipelines = await pipelinesNamed(context, list(invocation, 0))
+  const { pipelines, errors } = await pipelinesToCheck(context, list(invocation, 0))
   const checks: Check[] = []
   for (const pipeline of pipelines) {
     const sources: SourceCheck[] = []
@@ -26,9 +30,19 @@ export const run: CommandRun = async (context, invocation) => {
     if (!context.json) context.stdout.write(checkReport(check, context.stdout))
   }
   const failed = checks.flatMap((check) => check.sources.flatMap((source) => (source.error ? [source.error] : [])))
-  if (context.json) writeJson(context, checks)
-  else for (const error of failed) context.stdout.write(errorLines(error))
-  return failed.length > 0 ? 1 : 0
+  const wrong = errors.map((error) => presentError(error, context.config().secrets))
+  if (context.json) writeJson(context, wrong.length === 0 ? checks : checks.map((check) => withProblems(check, wrong)))
+  else {
+    for (const error of [...failed, ...wrong]) context.stdout.write(errorLines(error))
+    if (failed.length + wrong.length === 0) context.stdout.write(nextStep(checks))
+  }
+  return wrong.length > 0 ? 2 : failed.length > 0 ? 1 : 0
+}
+
+/** What is against running it, although its own file is right. */
+function withProblems(check: Check, errors: readonly PresentedError[]): Check {
+  const problems = errors.flatMap((error) => (error.where !== null && check.file.endsWith(error.where) ? (error.problems ?? []) : []))
+  return problems.length === 0 ? check : { ...check, problems }
 }
 
 async function checkSource(context: Context, pipeline: Pipeline, definition: SourceDefinition, limit: number): Promise<SourceCheck> {
@@ -38,12 +52,16 @@ async function checkSource(context: Context, pipeline: Pipeline, definition: Sou
   const warnings: Warning[] = []
   let rows = 0
   let valid = 0
+  let suppressed = 0
   let columns: readonly string[] = []
   let detected: readonly string[] = []
   let whole = false
   let error: PresentedError | undefined
+  let mapping: ReturnType<DescribingMapper['describe']> | undefined
+  let holds: readonly GuardVerdict[] = []
   try {
-    const mapper = createMapper(pipeline)
+    const plain = createMapper(pipeline)
+    const mapper = watchMapper(plain)
     const source = await openSource(definition, { env: config.env, log: context.log(), signal: context.signal })
     try {
       whole = true
@@ -52,6 +70,7 @@ async function checkSource(context: Context, pipeline: Pipeline, definition: Sou
         for (const row of batch) {
           if (row.columns !== columns && rows === 0) {
             columns = row.columns
+            mapping = plain.describe(columns)
             warnings.push(...mapper.start(columns))
           }
           if (rows === limit) {
@@ -63,13 +82,24 @@ async function checkSource(context: Context, pipeline: Pipeline, definition: Sou
           warnings.push(...mapped.warnings)
           if (mapped.reject) rejects.push(mapped.reject)
           if (mapped.record) {
-            valid++
+            if (mapped.record.kind === 'member' && !mapped.record.wanted) suppressed++
+            else valid++
             if (records.length < sampleSize) records.push(sample(mapped.record, row, mapper.mask(row)))
           }
         }
       }
       if (whole) {
         const facts = source.facts()
+        // A header without rows is judged as well.
+        if (rows === 0 && facts.columns.length > 0) {
+          columns = facts.columns
+          mapping = plain.describe(columns)
+          warnings.push(...mapper.start(columns))
+        }
+        const { warnings: notes } = mapper.finish(facts, undefined, 0)
+        warnings.push(...notes.map(({ code, field, message, lines }) => ({ code, field, message, line: lines[0] ?? 0 })))
+        const tooMany = guardRejects({ guards: pipeline.guards, read: rows, rejected: rejects.length, pipeline: pipeline.name })
+        if (tooMany) holds = [tooMany]
         detected = [
           ...detected,
           ...(facts.notes ?? []).filter((note) => !detected.includes(note)),
@@ -83,18 +113,27 @@ async function checkSource(context: Context, pipeline: Pipeline, definition: Sou
     if (!(cause instanceof SluiceError)) throw cause
     error = presentError(cause, config.secrets)
   }
+  const summaries = warnings.map(({ code, field, message, line }) => ({ code, field, message, count: 1, lines: [line] }))
   return {
     uri: definition.uri,
     detected,
     columns,
+    ...(mapping === undefined ? {} : { mapping }),
     rows,
     valid,
+    suppressed,
+    holds: [...holds, ...guardNotes(pipeline, onePerCode(summaries))].map(({ code, message, mend }) => ({ code, message, mend })),
     whole,
     records,
     warnings,
     rejects: rejects.map(({ line, code, field, message, mend }) => ({ line, code, field, message, mend })),
     ...(error ? { error } : {}),
   }
+}
+
+/** A run tells each of them once, whatever the number of rows. */
+function onePerCode(warnings: readonly WarningSummary[]): readonly WarningSummary[] {
+  return [...new Map(warnings.map((warning) => [`${warning.code} ${warning.field}`, warning] as const)).values()]
 }
 
 function describe({ format, encoding, compression, delimiter, headerLine, notes }: Detected): readonly string[] {

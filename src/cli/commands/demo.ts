@@ -18,6 +18,7 @@ import { count, duration, plural, table } from '../text.ts'
 import { untilAborted } from '../wait.ts'
 import { environmentFor } from './sandbox.ts'
 
+/** Definitions lie in samples/ below it, so that nobody's own pipelines have to share a destination with them. */
 const samples = fileURLToPath(new URL('../../../pipelines', import.meta.url))
 /** Opt-outs first: whoever is on the list must not be sent to the audience. */
 const order = ['demo-do-not-reach', 'demo-catalog', 'demo-audience'] as const
@@ -37,7 +38,7 @@ export const run: CommandRun = async (outer, invocation) => {
   const sandbox = await startSandbox()
   const env = { ...environmentFor(sandbox.url, sandbox.credentials), SLUICE_DATA_DIR: join(folder, 'state') }
   const config = loadConfig({ ...env, SLUICE_LOG_LEVEL: outer.env['SLUICE_LOG_LEVEL'] }, { dotenv: join(folder, '.env') })
-  const context: Context = { ...outer, pipelines: 'pipelines', config: () => config }
+  const context: Context = { ...outer, pipelines: join('pipelines', 'samples'), config: () => config }
   const keep = flag(invocation, 'keep')
   try {
     return await withEngine(context, async (engine) => {

@@ -1,3 +1,4 @@
+import type { Problem } from '../../errors.ts'
 import type { Reject, Warning } from '../../records/record.ts'
 import type { Output } from '../context.ts'
 import type { PresentedError } from '../present.ts'
@@ -10,6 +11,8 @@ export interface Check {
   readonly file: string
   readonly destination: string
   readonly sources: readonly SourceCheck[]
+  /** What is against running it although it is right by itself: another file writes to its destination. */
+  readonly problems?: readonly Problem[]
 }
 
 export interface SourceCheck {
@@ -17,8 +20,18 @@ export interface SourceCheck {
   /** What was found: format, dialect, encoding, compression. */
   readonly detected: readonly string[]
   readonly columns: readonly string[]
+  /** How the fields are filled, by which preset, and what to set for required ones that no column fills. */
+  readonly mapping?: {
+    readonly preset: string | undefined
+    readonly fields: readonly { readonly field: string; readonly from: string }[]
+    readonly mend: string | undefined
+  }
   readonly rows: number
   readonly valid: number
+  /** Without consent, or asking to leave. */
+  readonly suppressed: number
+  /** What would withhold a run of these rows. */
+  readonly holds: readonly { readonly code: string; readonly message: string; readonly mend: string }[]
   /** The whole source was read; otherwise only its first rows. */
   readonly whole: boolean
   readonly records: readonly SampleRecord[]
@@ -48,8 +61,9 @@ function sourceLines(source: SourceCheck, output: Output): string {
   const lines = [
     fit(`  source    ${safe(source.uri)}${source.detected.length === 0 ? '' : `   ${source.detected.join(', ')}`}`),
     ...(source.columns.length === 0 ? [] : [fit(`  columns   ${safe(source.columns.join(', '))}`)]),
+    ...mappingLines(source).map(fit),
     fit(
-      `  rows      ${count(source.rows)} read${source.whole ? '' : ' (the first ones)'}: ${count(source.valid)} valid, ${plural(source.rejects.length, 'reject')}`,
+      `  rows      ${count(source.rows)} read${source.whole || source.error ? '' : ' (the first ones)'}: ${count(source.valid)} valid, ${plural(source.rejects.length, 'reject')}${source.suppressed === 0 ? '' : `, ${count(source.suppressed)} suppressed`}`,
     ),
   ]
   for (const record of source.records) {
@@ -59,6 +73,29 @@ function sourceLines(source: SourceCheck, output: Output): string {
     for (const { type, value } of record.identifiers ?? []) lines.push(fit(`    → ${type.padEnd(22)} ${safe(value)}`))
   }
   return lines.join('') + rejectGroups(source.rejects, output).replace(/^(?=.)/gm, '  ') + warningGroups(source, fit)
+}
+
+function mappingLines({ mapping, valid, rows }: SourceCheck): readonly string[] {
+  if (mapping === undefined) return []
+  const fields = mapping.fields.map(({ field, from }) => (field === from ? field : `${field} ← ${from}`)).join(', ')
+  return [
+    `  mapping   ${mapping.preset === undefined ? '' : `preset ${mapping.preset}: `}${safe(fields === '' ? 'no field has a column' : fields)}`,
+    // Items of XML and JSON bring their own names: what one leaves out is missing where it is missing in all.
+    ...(mapping.mend !== undefined && valid === 0 && rows > 0 ? [`  mend      ${safe(mapping.mend)}`] : []),
+  ]
+}
+
+/** What to do once everything can be read; the rejects and what would withhold a run stand above it. */
+export function nextStep(checks: readonly Check[]): string {
+  const held = checks.flatMap(({ pipeline, sources }) => sources.flatMap(({ holds }) => holds.map((hold) => ({ pipeline, ...hold }))))
+  const names = checks.filter(({ pipeline }) => !held.some((hold) => hold.pipeline === pipeline)).map(({ pipeline }) => pipeline)
+  return [
+    ...held.map(
+      ({ pipeline, code, message, mend }) =>
+        `HELD  ${pipeline} would be withheld: ${code}  ${safe(message.replace(/: nothing was sent$/, ''))}\n      mend: ${safe(mend)}\n`,
+    ),
+    ...(names.length === 0 ? [] : [`Next  sluice ${names.length === 1 ? `plan ${names[0]}` : `run ${names.join(' ')}`}\n`]),
+  ].join('')
 }
 
 function warningGroups(source: SourceCheck, fit: (line: string) => string): string {

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ConfigError } from '../../../src/errors.ts'
-import { loadPipeline, loadPipelines, selectPipelines } from '../../../src/pipeline/load.ts'
+import { loadPipeline, loadPipelines, selectPipelines, selectWithRivals } from '../../../src/pipeline/load.ts'
 
 let directory = ''
 beforeEach(async () => {
@@ -184,7 +184,19 @@ guards: { min_rows: -1 }
 
   test('two pipelines with one destination', async () => {
     await write('a.yaml', catalog('7'))
-    expect(await problemsOf('b.yaml', catalog('7'))).toEqual([expect.stringContaining('writes to the same destination')])
+    const told = [
+      expect.stringMatching(/^a.yaml .*b.yaml writes to the same/),
+      expect.stringMatching(/^b.yaml .*a.yaml writes to the same/),
+    ]
+    expect(await problemsOf('b.yaml', catalog('7'))).toEqual(told)
+    // Neither runs: no order of names says which of them is meant. To be looked at, both are there.
+    await write('other.yaml', catalog('8'))
+    expect((await loadPipelines(directory)).pipelines.map(({ name }) => name)).toEqual(['other'])
+    for (const name of ['a', 'b', '*']) await expect(selectPipelines(directory, [name])).rejects.toMatchObject({ code: 'PIPELINE_INVALID' })
+    expect(await selectPipelines(directory, ['other'])).toHaveLength(1)
+    const { pipelines, errors } = await selectWithRivals(directory, [])
+    expect([pipelines.map(({ name }) => name), errors.length]).toEqual([['a', 'b', 'other'], 2])
+    expect((await selectWithRivals(directory, ['b'])).errors).toHaveLength(1)
   })
 
   test('a file beyond 10 MB', async () => {

@@ -1,0 +1,75 @@
+/** `sluice check` on files that nobody described: what a person sees, and whether the mends they paste are right. */
+import { expect, test } from 'vitest'
+import { csvOf, manyProducts } from '../../support/through.ts'
+import { emptyFolder, sluice } from '../cli/support.ts'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const catalog = (id: string) => `destination: { kind: catalog, catalog_id: "${id}" }\n`
+const audience = 'destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\n'
+
+function folderWith(files: Readonly<Record<string, string>>): string {
+  const folder = emptyFolder()
+  mkdirSync(join(folder, 'pipelines'), { recursive: true })
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+  return folder
+}
+
+test.for([
+  [
+    'German',
+    'Artikelnummer;Bezeichnung;Beschreibung;Preis;Bestand;Bild;URL;Marke;EAN\n1;Tasse;Eine Tasse;9.50 EUR;12;https://shop.example.com/1.jpg;https://shop.example.com/1;Acme;4006381333931\n',
+    { id: '1', title: 'Tasse', availability: 'in stock', brand: 'Acme', gtin: '4006381333931', inventory: 12 },
+  ],
+  [
+    'of another make',
+    'sku,name,body,url,image_url,stock,amount,currency,vendor\n1,Cup,A cup,https://shop.example.com/1,https://shop.example.com/1.jpg,0,9.50,EUR,Acme\n',
+    { id: '1', title: 'Cup', availability: 'out of stock', price: '9.50 EUR', brand: 'Acme' },
+  ],
+] as const)('the mend for a header that is %s maps it once pasted', async ([, text, expected]) => {
+  const source = 'source: { url: feed.csv }\n'
+  const cwd = folderWith({ 'feed.csv': text, 'pipelines/shop.yaml': `${source}${catalog('4001')}` })
+  const first = await sluice(['check', '--json'], { cwd })
+  expect(first.code).toBe(1)
+  const { error } = JSON.parse(first.stdout)[0].sources[0]
+  expect([error.code, error.where]).toEqual(['FILE_COLUMN_MISSING', 'feed.csv'])
+  writeFileSync(join(cwd, 'pipelines/shop.yaml'), `${source}${error.mend}\n${catalog('4001')}`)
+  const second = await sluice(['check', '--json'], { cwd })
+  expect(second.code).toBe(0)
+  expect(JSON.parse(second.stdout)[0].sources[0]).toMatchObject({ rejects: [], records: [{ fields: expected }] })
+  expect((await sluice(['check'], { cwd })).stdout).toMatch(/mapping .*title ← [\s\S]*\nNext {2}sluice plan shop\n$/)
+})
+
+test('of two files with one destination both are shown, with what is against them', async () => {
+  const yaml = `source: { url: feed.csv }\n${catalog('4001')}`
+  const cwd = folderWith({ 'feed.csv': csvOf(manyProducts(3)), 'pipelines/a.yaml': yaml, 'pipelines/b.yaml': yaml })
+  for (const name of ['a', 'b']) {
+    const { code, stdout } = await sluice(['check', name], { cwd })
+    expect(code).toBe(2)
+    expect(stdout).toContain('3 valid')
+    expect(stdout).toMatch(/error {2}PIPELINE_INVALID .*writes to the same destination[^]*\nmend .*\n$/)
+    expect((await sluice(['plan', name], { cwd })).code).toBe(2)
+  }
+  const [first, second] = JSON.parse((await sluice(['check', '--json'], { cwd })).stdout)
+  expect([first.problems[0].path, second.problems[0].path]).toEqual(['destination', 'destination'])
+})
+
+test('what would withhold a run, and who is left out, is said before', async () => {
+  const rows = 'id,email,ok,UNSUB_TIME\n1,a1@example.com,yes,\n2,a2@example.com,no,\n'
+  const map = 'map: { key: id, email: email }\n'
+  const cwd = folderWith({
+    'crm.csv': rows,
+    'pipelines/crm.yaml': `source: { url: crm.csv }\n${map}${audience}`,
+    'bad.csv': csvOf(manyProducts(3, () => ({ price: 'free' }))),
+    'pipelines/shop.yaml': `source: { url: bad.csv }\n${catalog('4001')}`,
+  })
+  const { code, stdout } = await sluice(['check', 'crm'], { cwd })
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/HELD {2}crm would be withheld: GUARD_CONSENT_UNMAPPED .*UNSUB_TIME/)
+  expect(stdout).not.toContain('Next')
+  expect((await sluice(['check', 'shop'], { cwd })).stdout).toMatch(/HELD {2}shop would be withheld: GUARD_REJECTS/)
+  writeFileSync(join(cwd, 'pipelines/crm.yaml'), `source: { url: crm.csv }\n${map}consent: { column: ok, values: ["yes"] }\n${audience}`)
+  const asked = await sluice(['check', 'crm'], { cwd })
+  expect(asked.stdout).toContain('2 read: 1 valid, 0 rejects, 1 suppressed')
+  expect(asked.stdout).toContain('Next  sluice plan crm')
+})
