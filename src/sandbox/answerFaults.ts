@@ -39,6 +39,10 @@ export function spoil(answer: Answer, fault: Fault): Answer {
       }
     case 'operation_errors':
       return operationErrors(answer, fault)
+    case 'page_shift':
+      return edit(answer, (body) => shiftPage(body, whole(fault['by'], 1)))
+    case 'cursor_repeats':
+      return edit(answer, (body) => ('next_cursor' in body ? { ...body, next_cursor: fault['cursor'] ?? body['next_cursor'] } : body))
     case 'html':
       return {
         ...answer,
@@ -84,6 +88,13 @@ function editResults(body: Json, change: (results: unknown[]) => unknown[]): Jso
   if (typeof data !== 'object' || data === null) return body
   const name = Object.keys(data).find((key) => Array.isArray((data as Json)[key]))
   return name === undefined ? body : { ...body, data: { ...data, [name]: change((data as Json)[name] as unknown[]) } }
+}
+
+/** Rows came or went between two reads: the first `by` of the page are missing, or, below 0, stand there again. */
+function shiftPage(body: Json, by: number): Json {
+  const { data } = body
+  if (!Array.isArray(data) || !('next_cursor' in body)) return body
+  return { ...body, data: by >= 0 ? data.slice(by) : [...data.slice(0, -by), ...data] }
 }
 
 function alienOf(last: unknown): unknown {

@@ -10,6 +10,7 @@ export interface Incoming {
   readonly method: string
   readonly rawPath: string
   readonly rawQuery: string
+  readonly scheme: 'http' | 'https'
   readonly host: string
   readonly authorization: string | undefined
   readonly query: readonly Pair[]
@@ -89,7 +90,7 @@ function signed(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, incomin
   const { user, secret } = tokenOf(world, endpoint, incoming, fields, wanted, refuse)
   const request = {
     method: incoming.method,
-    scheme: 'http',
+    scheme: incoming.scheme,
     host: incoming.host,
     rawPath: incoming.rawPath,
     query: incoming.query,
@@ -134,7 +135,7 @@ function tokenOf(
 /** Reuse of a nonce and a timestamp out of the window are refused; both by the machine's clock (gaps 2 'Nonce, time'). */
 function checkFreshness(world: SandboxWorld, nonces: Nonces, fields: ReadonlyMap<string, string>, refuse: () => Refusal): void {
   const stamp = fields.get('oauth_timestamp') ?? ''
-  const nowS = Math.floor(world.machineNow() / 1000)
+  const nowS = Math.floor((world.machineNow() + world.skewMs) / 1000)
   const windowS = Number(world.switch('timestamp_window_s'))
   if (!/^\d{1,12}$/.test(stamp) || Math.abs(Number(stamp) - nowS) > windowS) throw refuse()
   if (!nonces.add(Number(stamp), `${fields.get('oauth_token') ?? ''} ${fields.get('oauth_nonce') ?? ''}`, windowS, nowS)) throw refuse()

@@ -10,6 +10,7 @@ import type { Ledger } from './ledger.ts'
 import type { Rates } from './rates.ts'
 import { SwitchError, SWITCHES } from './switches.ts'
 import { parseTimestamp } from './timestamps.ts'
+import type { TlsDoors } from './tls/doors.ts'
 import type { Watch } from './violations.ts'
 import type { SandboxWorld, Snapshot } from './world.ts'
 
@@ -22,6 +23,7 @@ export interface ControlParts {
   readonly runner: FaultRunner
   readonly watch: Watch
   readonly generations: Generations
+  readonly doors: TlsDoors
   /** Lets go what the server remembers of requests (nonces). */
   readonly forget: () => void
 }
@@ -45,7 +47,8 @@ export class Control {
       'GET violations': () => ledger.violations,
       'GET clock': () => ({ now: new Date(world.now()).toISOString(), offset_ms: world.core.clockOffsetMs }),
       'PUT clock': ({ body }) => this.#setClock(body),
-      'POST faults': ({ body }) => faults.add(body),
+      'POST faults': ({ body }) => this.#arm(body),
+      'POST tls': ({ body }) => parts.doors.open(body),
       'GET faults': ({ rest }) => (rest[0] === undefined ? faults.list() : faults.list().find((rule) => rule.id === rest[0])),
       'DELETE faults': ({ rest }) => this.#removeFaults(rest[0]),
       'GET switches': () => world.switches.all(),
@@ -70,8 +73,9 @@ export class Control {
 
   /** Back to the first state: also faults, holds, ledger, violations, rates, clock and switches. */
   async reset(seed?: number): Promise<{ ok: true }> {
-    const { world, engine, ledger, rates, faults, runner, watch, generations, forget } = this.#parts
+    const { world, engine, ledger, rates, faults, runner, watch, generations, doors, forget } = this.#parts
     runner.clear()
+    doors.close()
     faults.clear()
     world.reset(seed)
     ledger.clear()
@@ -153,8 +157,16 @@ export class Control {
     return world.switches.all()
   }
 
+  #arm(body: unknown): unknown {
+    const { faults, runner } = this.#parts
+    const problem = runner.whyNot(typeof body === 'object' && body !== null ? (body as { fault?: unknown }).fault : undefined)
+    if (problem !== undefined) throw new FaultError(problem)
+    return faults.add(body)
+  }
+
   #removeFaults(id: string | undefined): unknown {
     const { faults } = this.#parts
+    this.#parts.world.forgetPast()
     if (id === undefined) {
       faults.clear()
       return { ok: true }

@@ -3,14 +3,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Endpoint } from '../service/contract/endpoint.ts'
 import { errorPage, exactJson, type Answer } from './answer.ts'
 import { spoil } from './answerFaults.ts'
-import { authState, invalidToken } from './authenticate.ts'
-import { planOf, type Apply, type Fault, type FaultRule } from './faults.ts'
+import { authState, invalidToken, tokenRefused } from './authenticate.ts'
+import { lagOf, planOf, type Apply, type Fault, type FaultRule } from './faults.ts'
 import type { LedgerEntry } from './ledger.ts'
-import { adsRefusal, coreRefusal, tooMany, type Refusal } from './refusal.ts'
-import { parseAuthorization } from './signature.ts'
+import { adsRefusal, adsRefusals, coreRefusal, invalidParameter, tooMany, type Refusal } from './refusal.ts'
+import { parseAuthorization, parseForm } from './signature.ts'
 import type { Watch } from './violations.ts'
 import type { SandboxWorld } from './world.ts'
 import { textOf } from './text.ts'
+import { interim, oldAnswer, readSlowly, reset, vanish, type Port } from './wireFaults.ts'
 
 export interface FaultSeat {
   readonly request: IncomingMessage
@@ -18,12 +19,16 @@ export interface FaultSeat {
   readonly entry: LedgerEntry
   readonly endpoint: Endpoint | undefined
   readonly caller: string
+  /** The whole answer went out past the response object. */
+  answered: boolean
 }
 
 export interface FaultWays {
   /** Handles the request; refusals come as answers. */
   readonly apply: (apply: Apply) => Answer | Promise<Answer>
   readonly refuse: (refusal: Refusal) => Answer
+  /** Handles a read on the state as it was so many milliseconds ago. */
+  readonly applyAsOf: (lagMs: number) => Answer | Promise<Answer>
   readonly send: (answer: Answer) => void
   /** Products or users in the request. */
   readonly items: number
@@ -44,9 +49,21 @@ export class FaultRunner {
   readonly #holds = new Map<Hold, () => void>()
   readonly #timers = new Set<() => void>()
 
-  constructor(world: SandboxWorld, watch: Watch) {
+  readonly #port: Port
+  readonly #crash: (() => void) | undefined
+
+  /** `crash` ends the process as a kill would; absent where the sandbox shares its process with others. */
+  constructor(world: SandboxWorld, watch: Watch, port: Port, crash: (() => void) | undefined) {
     this.#world = world
     this.#watch = watch
+    this.#port = port
+    this.#crash = crash
+  }
+
+  /** Why this sandbox cannot do what the fault asks; undefined when it can. */
+  whyNot(fault: unknown): string | undefined {
+    const kind = typeof fault === 'object' && fault !== null ? (fault as { kind?: unknown }).kind : undefined
+    return kind === 'crash' && this.#crash === undefined ? 'crash: this sandbox shares its process with others' : undefined
   }
 
   holds(): readonly Hold[] {
@@ -83,6 +100,12 @@ export class FaultRunner {
       return
     }
     if (fault.kind === 'stall') return
+    if (fault.kind === 'half_open') return vanish(seat.request.socket)
+    if (fault.kind === 'crash') return this.#crash?.()
+    if (fault.kind === 'slow_upload') {
+      goOn()
+      return readSlowly(seat.request, whole(fault['bytes_per_s'], 65_536), (ms) => this.#wait(ms))
+    }
     const answer = this.#given(seat, fault, (refusal) => ({
       status: refusal.status,
       headers: { 'content-type': 'application/json' },
@@ -100,12 +123,28 @@ export class FaultRunner {
     const apply = fault.kind === 'counts' && fault.apply === undefined && seat.endpoint?.path.endsWith('/users') !== true ? 'all' : usual
     const late = stage === 'after_apply' || stage === 'mid_response' || stage === 'after_response'
     if (!late) await this.#pause(seat, rule, stage)
-    const made = await this.#apply(seat, apply, ways)
+    if (fault.kind === 'crash' && !late) return this.#crash?.()
+    if (fault.kind === 'clock_skew') return ways.send(await this.#skewed(fault, ways))
+    if (fault.kind === 'cursor_expired' && cursorOf(seat) !== undefined) return ways.send(ways.refuse(cursorExpired(cursorOf(seat))))
+    const made =
+      fault.kind === 'stale' && seat.entry.method === 'GET' ? await ways.applyAsOf(lagOf(fault)) : await this.#apply(seat, apply, ways)
     if (seat.response.destroyed) return
     if (late) await this.#pause(seat, rule, stage)
     if (fault.kind === 'stall') return
+    if (fault.kind === 'crash' && stage !== 'mid_response') return this.#crash?.()
+    if (fault.kind === 'half_open' && stage !== 'after_response') return vanish(seat.request.socket)
+    if (fault.kind === 'refuse' || fault.kind === 'accept_close') {
+      this.#port[fault.kind === 'refuse' ? 'refuse' : 'acceptAndClose'](whole(fault['ms'], 1000))
+      return reset(seat.request.socket)
+    }
     const answer = await this.#answer(seat, rule, made, ways)
     if (answer === undefined) return
+    if (fault.kind === 'crash') return this.#halfThen(seat, answer, () => this.#crash?.())
+    if (fault.kind === 'http10') return oldAnswer(seat, answer)
+    if (fault.kind === 'interim') interim(seat, fault)
+    if (fault.kind === 'half_open') seat.response.once('finish', () => vanish(seat.request.socket))
+    if (fault.kind === 'idle_close')
+      seat.response.once('finish', () => void this.#wait(delayOf(fault, this.#world, 0)).then(() => seat.request.socket.destroySoon()))
     if (fault.kind === 'commit_then_reset' || fault.kind === 'reset' || fault.kind === 'close')
       return this.#breakAt(seat, fault, stage, answer)
     if (fault.kind === 'truncate') return this.#cut(seat, answer, whole(fault['bytes'], Math.floor(answer.body.length / 2)))
@@ -140,6 +179,7 @@ export class FaultRunner {
     const { fault } = rule
     if (OWN_ANSWER.has(fault.kind)) return this.#given(seat, fault, ways.refuse)
     const base = made ?? (await this.#rehearse(seat, fault, ways))
+    if (fault.kind === 'cursor_repeats') return spoil(base, { ...fault, cursor: cursorOf(seat) })
     if (fault.kind === 'partial_apply') return partial(base, fault, ways.items)
     return spoil(base, fault)
   }
@@ -223,7 +263,7 @@ export class FaultRunner {
 
   #break(seat: FaultSeat, fault: Fault): void {
     if (fault.kind === 'close') seat.request.socket.destroySoon()
-    else seat.request.socket.resetAndDestroy()
+    else reset(seat.request.socket)
   }
 
   #breakAt(seat: FaultSeat, fault: Fault, stage: string, answer: Answer): void {
@@ -235,6 +275,25 @@ export class FaultRunner {
       return void seat.response.end(answer.body)
     }
     this.#break(seat, fault)
+  }
+
+  /** Judges the caller's timestamp by a clock that is `s` seconds ahead; `Date` tells that clock. */
+  async #skewed(fault: Fault, ways: FaultWays): Promise<Answer> {
+    const skewMs = whole(fault['s'], 3600) * 1000
+    this.#world.skewMs = skewMs
+    // The caller is judged before anything waits.
+    const made = ways.apply('all')
+    this.#world.skewMs = 0
+    const answer = await made
+    answer.headers['date'] = new Date(this.#world.machineNow() + skewMs).toUTCString()
+    return answer
+  }
+
+  #halfThen(seat: FaultSeat, answer: Answer, end: () => void): void {
+    seat.entry.status = answer.status
+    const bytes = Buffer.from(answer.body)
+    seat.response.writeHead(answer.status, { ...answer.headers, 'content-length': String(bytes.length) })
+    seat.response.write(bytes.subarray(0, Math.floor(bytes.length / 2)), end)
   }
 
   /** Announces `length` bytes, sends `bytes` of them and breaks. */
@@ -272,7 +331,7 @@ export class FaultRunner {
 const OWN_ANSWER = new Set(['status', 'html', 'empty', 'rate_limit', 'expire_token'])
 
 /** Kinds that break the connection: without `apply` there is no answer to break off in. */
-const BREAKS = new Set(['reset', 'close', 'commit_then_reset'])
+const BREAKS = new Set(['reset', 'close', 'commit_then_reset', 'crash'])
 
 function statusAnswer(seat: FaultSeat, fault: Fault, refuse: (refusal: Refusal) => Answer): Answer {
   const status = whole(fault['status'], 500)
@@ -290,9 +349,11 @@ function statusAnswer(seat: FaultSeat, fault: Fault, refuse: (refusal: Refusal) 
   const answer =
     status >= 400
       ? refuse(
-          seat.endpoint?.host === 'core'
-            ? coreRefusal(status, CORE_CODES[status] ?? 131, 'Internal error')
-            : adsRefusal(ADS_CODES[status] ?? 'INTERNAL_ERROR', `The service answered ${status}`, { status }),
+          status === 403 && seat.endpoint?.name.startsWith('oauth2.') === true
+            ? tokenRefused()
+            : seat.endpoint?.host === 'core'
+              ? coreRefusal(status, CORE_CODES[status] ?? 131, 'Internal error')
+              : adsRefusal(ADS_CODES[status] ?? 'INTERNAL_ERROR', `The service answered ${status}`, { status }),
         )
       : { status, headers: {}, body: '' }
   Object.assign(answer.headers, headersOf(fault))
@@ -341,8 +402,16 @@ function partial(answer: Answer, fault: Fault, items: number): Answer {
   return { ...answer, body: exactJson(body) }
 }
 
-function delayOf(fault: Fault, world: SandboxWorld): number {
-  return whole(fault['ms'], 1000) + Math.floor(world.random() * whole(fault['jitter'], 0))
+function cursorOf(seat: FaultSeat): string | undefined {
+  return parseForm(seat.entry.query).find(([name]) => name === 'cursor')?.[1]
+}
+
+function cursorExpired(cursor: string | undefined): Refusal {
+  return adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer', cursor)])
+}
+
+function delayOf(fault: Fault, world: SandboxWorld, usual = 1000): number {
+  return whole(fault['ms'], usual) + Math.floor(world.random() * whole(fault['jitter'], 0))
 }
 
 function headersOf(fault: Fault): Record<string, string> {

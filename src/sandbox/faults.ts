@@ -17,6 +17,8 @@ export interface FaultMatch {
   readonly after_ms?: number
   /** Hits the nth sending of one and the same body. */
   readonly attempt_of_same_body?: number
+  /** Hits only the first request of each connection. */
+  readonly first_of_connection?: boolean
 }
 
 export type Stage =
@@ -55,6 +57,7 @@ export interface FaultProbe {
   readonly path: string
   readonly query: string
   readonly worker: string | undefined
+  readonly firstOfConnection: boolean
   /** Undefined before the body was read. */
   readonly body?: Buffer
   readonly bodyHash?: string
@@ -109,6 +112,19 @@ const KINDS: Readonly<Record<string, { apply: Apply; stage: Stage }>> = {
   deep: { apply: 'all', stage: 'mid_response' },
   doubled_keys: { apply: 'all', stage: 'mid_response' },
   proto: { apply: 'all', stage: 'mid_response' },
+  interim: { apply: 'all', stage: 'mid_response' },
+  http10: { apply: 'all', stage: 'mid_response' },
+  half_open: { apply: 'all', stage: 'after_response' },
+  idle_close: { apply: 'all', stage: 'after_response' },
+  refuse: { apply: 'none', stage: 'after_read' },
+  accept_close: { apply: 'none', stage: 'after_read' },
+  slow_upload: { apply: 'all', stage: 'mid_upload' },
+  crash: { apply: 'none', stage: 'before_apply' },
+  clock_skew: { apply: 'all', stage: 'before_apply' },
+  stale: { apply: 'all', stage: 'after_apply' },
+  page_shift: { apply: 'all', stage: 'after_apply' },
+  cursor_expired: { apply: 'all', stage: 'before_apply' },
+  cursor_repeats: { apply: 'all', stage: 'after_apply' },
 }
 
 export const FAULT_KINDS: readonly string[] = Object.keys(KINDS)
@@ -141,6 +157,11 @@ export class Faults {
 
   get armed(): boolean {
     return this.#rules.length > 0
+  }
+
+  /** How far back a read may have to look, in milliseconds; 0 when no rule asks for it. */
+  get longestLagMs(): number {
+    return Math.max(0, ...this.#rules.map(({ fault }) => (fault.kind === 'stale' ? lagOf(fault) : 0)))
   }
 
   list(): readonly FaultRule[] {
@@ -207,6 +228,7 @@ export class Faults {
     if (match.method !== undefined && match.method.toUpperCase() !== probe.method) return false
     if (match.path !== undefined && !probe.path.startsWith(match.path) && !pattern(match.path).test(probe.path)) return false
     if (match.worker !== undefined && match.worker !== probe.worker) return false
+    if (match.first_of_connection === true && !probe.firstOfConnection) return false
     if (match.after_ms !== undefined && this.#now() - armedAt < match.after_ms) return false
     if (
       match.contains_key !== undefined &&
@@ -228,8 +250,13 @@ export function planOf(fault: Fault): { apply: Apply; stage: Stage } {
   const defaults = KINDS[fault.kind] ?? { apply: 'none', stage: 'before_apply' }
   const stage = fault.stage ?? stageOfAt(fault['at']) ?? defaults.stage
   const late = stage === 'after_apply' || stage === 'mid_response' || stage === 'after_response'
-  const breaks = fault.kind === 'reset' || fault.kind === 'close' || fault.kind === 'stall'
+  const breaks = ['reset', 'close', 'stall', 'crash', 'refuse', 'accept_close'].includes(fault.kind)
   return { stage, apply: fault.apply ?? (breaks && late ? 'all' : defaults.apply) }
+}
+
+/** `lag_ms` of a stale read. */
+export function lagOf(fault: Fault): number {
+  return typeof fault['lag_ms'] === 'number' ? fault['lag_ms'] : 60_000
 }
 
 function actsBeforeBody(fault: Fault): boolean {
@@ -267,7 +294,18 @@ function checkApply(apply: unknown): Apply {
 
 function checkMatch(input: unknown): FaultMatch {
   const match = asObject(input, '"match"')
-  const known = ['method', 'path', 'nth', 'every', 'probability', 'contains_key', 'worker', 'after_ms', 'attempt_of_same_body']
+  const known = [
+    'method',
+    'path',
+    'nth',
+    'every',
+    'probability',
+    'contains_key',
+    'worker',
+    'after_ms',
+    'attempt_of_same_body',
+    'first_of_connection',
+  ]
   const unknown = Object.keys(match).find((name) => !known.includes(name))
   if (unknown !== undefined) throw new FaultError(`match.${unknown} is unknown; there are: ${known.join(', ')}`)
   return match as FaultMatch

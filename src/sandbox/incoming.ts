@@ -7,6 +7,7 @@ import type { Ledger } from './ledger.ts'
 import { adsRefusal, adsRefusals, coreRefusal, invalidParameter, problem, Refusal } from './refusal.ts'
 import type { Route } from './router.ts'
 import { parseForm, type Pair } from './signature.ts'
+import { reset } from './wireFaults.ts'
 import { looksLikeEmail, looksLikePhone } from './violations.ts'
 
 /** No endpoint takes more than 5,000,000 bytes; what is larger is read to here, so that the refusal can be answered. */
@@ -25,6 +26,7 @@ export interface Seat extends FaultSeat {
   carried: Carried
   caller: string
   finished: boolean
+  readonly firstOfConnection: boolean
 }
 
 /** An absolute-form target is a proxy's: only its path counts. */
@@ -98,7 +100,7 @@ export function checkSize(seat: Seat, endpoint: Endpoint, choice: string): void 
   const tooMany = Array.isArray(seat.json) && seat.json.length > entries
   if (!tooLong && !tooMany) return
   if (choice === 'reset') {
-    seat.request.socket.resetAndDestroy()
+    reset(seat.request.socket)
     throw new Refusal(400, { kind: 'ads', errors: [] })
   }
   const message = tooLong ? `The request body is larger than ${bytes} bytes` : `The request has more than ${entries} operations`

@@ -7,7 +7,7 @@ import { answerOf, answerOfRefusal, commonHeaders, rateHeaders, type Answer } fr
 import { authenticate, Nonces, tokenRefused, type Caller } from './authenticate.ts'
 import type { Control } from './control.ts'
 import { refusalOf, type DispatchInput, type Engine } from './engine.ts'
-import type { Apply, FaultRule, Faults } from './faults.ts'
+import type { Apply, FaultProbe, FaultRule, Faults } from './faults.ts'
 import { callerOf, type FaultRunner } from './faultRunner.ts'
 import {
   checkContentType,
@@ -31,6 +31,7 @@ import type { Router } from './router.ts'
 import { parseForm } from './signature.ts'
 import type { Watch } from './violations.ts'
 import type { SandboxWorld } from './world.ts'
+import { isDead } from './wireFaults.ts'
 
 export interface ServerParts {
   readonly world: SandboxWorld
@@ -49,18 +50,46 @@ export class SandboxServer {
   readonly #parts: ServerParts
   readonly #server: Server
   readonly #nonces = new Nonces()
-  readonly #connections = new Map<Socket, number>()
+  readonly #connections = new Map<Socket, { readonly id: number; requests: number }>()
   #nextConnection = 1
+  #closesNewUntil = 0
+  #port = 0
+  #reopening: NodeJS.Timeout | undefined
 
   constructor(parts: ServerParts) {
     this.#parts = parts
     this.#server = createServer({ keepAliveTimeout: 60_000, requestTimeout: 0 }, (request, response) => this.#receive(request, response))
     this.#server.on('connection', (socket: Socket) => {
-      this.#connections.set(socket, this.#nextConnection++)
+      const { world } = this.#parts
+      const most = world.switch('max_connections')
+      if (world.machineNow() < this.#closesNewUntil || (most !== 'none' && this.#connections.size >= Number(most))) {
+        socket.destroySoon()
+        return
+      }
+      this.#connections.set(socket, { id: this.#nextConnection++, requests: 0 })
       socket.setNoDelay(true)
       socket.on('close', () => this.#connections.delete(socket))
       socket.on('error', () => socket.destroy())
     })
+  }
+
+  /** A connection that came through another door (TLS). */
+  take(socket: Socket): void {
+    this.#server.emit('connection', socket)
+  }
+
+  /** For so long nobody can connect; what is connected and busy stays, the idle go. */
+  refuse(ms: number): void {
+    if (this.#reopening !== undefined) return
+    this.#server.close()
+    this.#reopening = setTimeout(() => {
+      this.#reopening = undefined
+      this.#server.listen(this.#port, '127.0.0.1')
+    }, ms)
+  }
+
+  acceptAndClose(ms: number): void {
+    this.#closesNewUntil = this.#parts.world.machineNow() + ms
   }
 
   listen(port: number): Promise<number> {
@@ -69,12 +98,14 @@ export class SandboxServer {
       this.#server.listen(port, '127.0.0.1', () => {
         this.#server.off('error', reject)
         // A TCP server that listens has an address of this kind.
-        resolve((this.#server.address() as AddressInfo).port)
+        this.#port = (this.#server.address() as AddressInfo).port
+        resolve(this.#port)
       })
     })
   }
 
   close(): Promise<void> {
+    clearTimeout(this.#reopening)
     return new Promise((resolve) => {
       this.#server.close(() => resolve())
       for (const socket of this.#connections.keys()) socket.destroy()
@@ -87,6 +118,7 @@ export class SandboxServer {
 
   #receive(request: IncomingMessage, response: ServerResponse): void {
     const url = request.url ?? '/'
+    if (isDead(request.socket)) return
     if (url.startsWith('/_sandbox')) return this.#parts.control.receive(request, response)
     const seat = this.#open(request, response, url)
     const rule = this.#parts.faults.armed ? this.#parts.faults.beforeBody(probeOf(seat)) : undefined
@@ -107,6 +139,9 @@ export class SandboxServer {
     const route = router.match(method, rawPath)
     const endpoint = route.kind === 'found' ? route.endpoint : undefined
     const startedAt = world.machineNow()
+    const connection = this.#connections.get(request.socket)
+    const firstOfConnection = connection?.requests === 0
+    if (connection !== undefined) connection.requests++
     const worker = request.headers['x-test-worker']
     const entry = ledger.open({
       time: new Date(startedAt).toISOString(),
@@ -121,7 +156,7 @@ export class SandboxServer {
       applied: false,
       fault: null,
       fault_id: null,
-      connection: this.#connections.get(request.socket) ?? 0,
+      connection: connection?.id ?? 0,
       worker: typeof worker === 'string' ? worker : null,
       body_end_at: null,
       applied_at: null,
@@ -146,6 +181,8 @@ export class SandboxServer {
       carried: { items: 0, keys: [] },
       caller: 'nobody',
       finished: false,
+      answered: false,
+      firstOfConnection,
     }
     ledger.begin(endpoint?.name ?? 'unknown')
     watch.begin(entry)
@@ -160,7 +197,7 @@ export class SandboxServer {
     seat.finished = true
     const { generations, ledger, watch, world } = this.#parts
     seat.entry.answer_ended_at = new Date(world.machineNow()).toISOString()
-    if (!seat.response.writableFinished) seat.entry.client_closed = true
+    if (!seat.response.writableFinished && !seat.answered) seat.entry.client_closed = true
     ledger.end(seat.endpoint?.name ?? 'unknown')
     watch.finish(seat.entry)
     if (seat.carried.keys.length > 0) generations.end(seat.entry, () => valuesOf(seat), seat.carried.keys)
@@ -214,6 +251,8 @@ export class SandboxServer {
     runner
       .run(seat, rule, {
         apply: (apply) => this.#handle(seat, apply),
+        // Nothing waits in a read, so the state of then is in place for all of it.
+        applyAsOf: (lagMs) => world.asOf(lagMs, () => this.#handle(seat, 'all')),
         refuse: (refusal) => this.#refuse(seat, refusal, {}),
         send: (answer) => this.#send(seat, answer),
         items: seat.carried.items,
@@ -236,7 +275,7 @@ export class SandboxServer {
     let headers: Record<string, string> = {}
     let echo: Record<string, unknown> = {}
     try {
-      const { world, rates, engine } = this.#parts
+      const { world, rates, engine, faults } = this.#parts
       if (seat.route.kind !== 'found') headers = rateHeaders(rates.unrouted())
       const endpoint = routed(seat)
       const path = seat.route.kind === 'found' ? seat.route.path : {}
@@ -247,6 +286,7 @@ export class SandboxServer {
         method: seat.entry.method,
         rawPath: seat.rawPath,
         rawQuery: seat.rawQuery,
+        scheme: 'encrypted' in seat.request.socket ? 'https' : 'http',
         host: seat.request.headers.host ?? '',
         authorization: seat.request.headers.authorization,
         query: seat.query,
@@ -277,6 +317,7 @@ export class SandboxServer {
       echo = checked.echo
       if (checked.errors.length > 0) throw refusalOf(endpoint, checked.errors)
       this.#parts.ledger.current = seat.entry
+      if (faults.armed && endpoint.method !== 'GET' && faults.longestLagMs > 0) world.remember(faults.longestLagMs)
       const done = engine.apply(input, checked, apply)
       if (done instanceof Promise)
         return done.then(
@@ -369,8 +410,14 @@ export class SandboxServer {
 
 const EMPTY = Buffer.alloc(0)
 
-function probeOf(seat: Seat): { method: string; path: string; query: string; worker: string | undefined } {
-  return { method: seat.entry.method, path: seat.rawPath, query: seat.rawQuery, worker: seat.entry.worker ?? undefined }
+function probeOf(seat: Seat): FaultProbe {
+  return {
+    method: seat.entry.method,
+    path: seat.rawPath,
+    query: seat.rawQuery,
+    worker: seat.entry.worker ?? undefined,
+    firstOfConnection: seat.firstOfConnection,
+  }
 }
 
 function valuesOf(seat: Seat, wanted?: (keys: readonly string[]) => boolean): readonly KeyValue[] {

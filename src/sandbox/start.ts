@@ -13,6 +13,7 @@ import { Ledger, type LedgerEntry } from './ledger.ts'
 import { Rates } from './rates.ts'
 import { Router } from './router.ts'
 import { SandboxServer } from './server.ts'
+import { TlsDoors } from './tls/doors.ts'
 import { Watch } from './violations.ts'
 import { SandboxWorld } from './world.ts'
 
@@ -34,6 +35,8 @@ export interface SandboxOptions {
   /** Ids, tokens and chance follow from it. */
   readonly seed?: number
   readonly logger?: Logger
+  /** Ends this process as a kill would (the fault `crash`); absent where others share the process: the fault is refused then. */
+  readonly crash?: () => void
 }
 
 export interface Sandbox {
@@ -66,17 +69,19 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const watch = new Watch(clock.now, violate, () => Number(world.switch('retry_after_grace_ms')))
   const generations = new Generations(violate)
   const faults = new Faults(clock.now, world.random)
-  const runner = new FaultRunner(world, watch)
+  const port = { refuse: (ms: number) => server.refuse(ms), acceptAndClose: (ms: number) => server.acceptAndClose(ms) }
+  const runner = new FaultRunner(world, watch, port, options.crash)
+  const doors = new TlsDoors((socket) => server.take(socket))
   const rates = new Rates(clock.now)
   const parts = { world, engine, ledger, rates, faults, runner, watch, generations }
-  const control = new Control({ ...parts, forget: () => server.forget() })
+  const control = new Control({ ...parts, doors, forget: () => server.forget() })
   const server: SandboxServer = new SandboxServer({ ...parts, control, router: new Router(endpoints) })
   if (options.stateFile !== undefined) {
     await engine.openJournal(options.stateFile)
     ledger.clear()
   }
-  const port = await server.listen(options.port ?? 0)
-  world.url = `http://127.0.0.1:${port}`
+  const listensAt = await server.listen(options.port ?? 0)
+  world.url = `http://127.0.0.1:${listensAt}`
   const beat = setInterval(() => {
     for (const area of world.areas)
       Promise.resolve(area.onClock?.(world, world.stateOf(area.name))).catch((error: unknown) =>
@@ -87,13 +92,14 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const close = async () => {
     clearInterval(beat)
     runner.clear()
+    doors.close()
     world.stop()
     await server.close()
     engine.closeJournal()
   }
   return {
     url: world.url,
-    port,
+    port: listensAt,
     credentials,
     reset: async () => {
       await control.reset()

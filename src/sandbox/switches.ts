@@ -65,6 +65,7 @@ export const SWITCHES: readonly SwitchDefinition[] = [
   { name: 'duplicate_oauth', values: ['both', 'rfc'] },
   { name: 'timestamp_window_s', values: ['300'], number: true },
   { name: 'retry_after_grace_ms', values: ['250'], number: true },
+  { name: 'max_connections', values: ['none'], number: true },
   { name: 'delete_keys_max', values: ['none'], number: true },
   { name: 'app_approved', values: ['yes', 'no'] },
   { name: 'group_reads', values: ['first', 'all'] },

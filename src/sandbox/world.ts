@@ -40,10 +40,14 @@ export class SandboxWorld implements World {
   readonly switches = new Switches()
   readonly areas: readonly Area<unknown>[]
   url = ''
+  /** How far the clock that judges timestamps is ahead of the machine's, for the request at hand (the fault clock_skew). */
+  skewMs = 0
   readonly #onEvent: (area: string, event: unknown) => void
   #seed: number
   #core: CoreState
   #states = new Map<string, unknown>()
+  /** States that were, oldest first, each with the time of its end. */
+  #past: { readonly until: number; readonly snapshot: Snapshot }[] = []
   /** Overrides the time while a journal is replayed. */
   #replayNow: number | undefined
 
@@ -92,6 +96,34 @@ export class SandboxWorld implements World {
     this.areas.find((one) => one.name === area)?.applyEvent?.(this, this.stateOf(area), event)
   }
 
+  /** Keeps the state as it is now, before something changes it, for reads of up to `lagMs` ago. */
+  remember(lagMs: number): void {
+    const now = this.machineNow()
+    this.#past = this.#past.filter(({ until }) => until > now - lagMs)
+    this.#past.push({ until: now, snapshot: this.snapshot() })
+  }
+
+  forgetPast(): void {
+    this.#past = []
+  }
+
+  /** Runs a read on the state as it stood `lagMs` ago, as far back as it was remembered. Not for what waits or writes. */
+  asOf<T>(lagMs: number, read: () => T): T {
+    const then = this.machineNow() - lagMs
+    const past = this.#past.find(({ until }) => until > then)
+    if (past === undefined) return read()
+    const [core, states] = [this.#core, this.#states]
+    this.#core = { ...structuredClone(past.snapshot.core), clockOffsetMs: core.clockOffsetMs }
+    // Who may read is a matter of now.
+    this.#states = new Map(past.snapshot.areas).set('auth', states.get('auth'))
+    try {
+      return read()
+    } finally {
+      this.#core = core
+      this.#states = states
+    }
+  }
+
   setClockOffset(ms: number): void {
     this.#core.clockOffsetMs = ms
   }
@@ -104,6 +136,7 @@ export class SandboxWorld implements World {
     for (const area of this.areas) if (this.#states.has(area.name)) area.stop?.(this.#states.get(area.name))
     this.#seed = seed
     this.#core = firstCore(seed)
+    this.#past = []
     this.switches.clear()
     this.#states = new Map()
     for (const area of this.areas) this.#states.set(area.name, area.createState(this))

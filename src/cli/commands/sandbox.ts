@@ -21,7 +21,8 @@ export const run: CommandRun = async (context, invocation) => {
     accessTokenSecret: option(invocation, 'accessTokenSecret') ?? sandboxCredentials.accessTokenSecret,
   }
   const state = option(invocation, 'state')
-  const sandbox = await startSandbox({ port, credentials, ...(state === undefined ? {} : { stateFile: state }) })
+  const crash = () => process.kill(process.pid, 'SIGKILL')
+  const sandbox = await startSandbox({ port, credentials, crash, ...(state === undefined ? {} : { stateFile: state }) })
   const env = environmentFor(sandbox.url, credentials)
   if (context.json) writeJson(context, { url: sandbox.url, port: sandbox.port, env })
   else {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { FAULT_KINDS } from '../../../src/sandbox/faults.ts'
+import { TLS_KINDS } from '../../../src/sandbox/tls/doors.ts'
 import { SWITCHES } from '../../../src/sandbox/switches.ts'
 
 const page = readFileSync(new URL('../../../docs/sandbox.md', import.meta.url), 'utf8')
@@ -31,6 +32,14 @@ test('every call of the control door stands in docs/sandbox.md', () => {
     ([method, name]) => !rows.some((row) => row.includes(method) && new RegExp(String.raw`[\s\`]${name}\b`).test(row.split('|')[1] ?? '')),
   )
   expect(missing).toEqual([])
+})
+
+test('every kind of bad TLS and every field of a match stands in docs/sandbox.md', () => {
+  expect(TLS_KINDS.length).toBeGreaterThan(5)
+  expect(TLS_KINDS.filter((kind) => !page.includes(`\`${kind}\``))).toEqual([])
+  const fields = [...(source('faults.ts').split('interface FaultMatch {')[1]?.split('\n}')[0] ?? '').matchAll(/readonly (\w+)\??:/g)]
+  expect(fields.length).toBeGreaterThan(8)
+  expect(fields.map(([, name = '']) => name).filter((name) => !page.includes(`\`${name}\``))).toEqual([])
 })
 
 test('every field of a fault and of an event stands in docs/sandbox.md', () => {

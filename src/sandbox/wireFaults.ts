@@ -1,0 +1,69 @@
+/** Faults of the connection itself: what a proxy, a load balancer or a dying host does (guarantees 6.2 'connection', 'status', 'time'). */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Answer } from './answer.ts'
+import type { Fault } from './faults.ts'
+import type { LedgerEntry } from './ledger.ts'
+
+export interface WireSeat {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly entry: LedgerEntry
+  /** The whole answer went out past the response object. */
+  answered: boolean
+}
+
+/** What of the listening port a fault can take away for a while. */
+export interface Port {
+  /** New connections are refused. */
+  readonly refuse: (ms: number) => void
+  /** New connections are accepted and closed at once. */
+  readonly acceptAndClose: (ms: number) => void
+}
+
+const dead = new WeakSet<Socket>()
+
+/** The other side of this connection has vanished without a word: nothing that comes is read, nothing is answered. */
+export function isDead(socket: Socket): boolean {
+  return dead.has(socket)
+}
+
+/** The connection stays open, and nobody is there any more. */
+export function vanish(socket: Socket): void {
+  dead.add(socket)
+}
+
+/** RST where the socket can send one; a TLS connection can only be dropped. */
+export function reset(socket: Socket): void {
+  if ('encrypted' in socket) socket.destroy()
+  else socket.resetAndDestroy()
+}
+
+/** Sends the interim answers of `statuses` (100, 102, 103), default 100 and 103, before the real one. */
+export function interim(seat: WireSeat, fault: Fault): void {
+  const statuses = Array.isArray(fault['statuses']) ? fault['statuses'].map(Number) : [100, 103]
+  for (const status of statuses) {
+    if (status === 100) seat.response.writeContinue()
+    else if (status === 102) seat.response.writeProcessing()
+    else if (status === 103) seat.response.writeEarlyHints({ link: '</hint.css>; rel=preload; as=style' })
+  }
+}
+
+/** The answer of an old proxy: HTTP/1.0, no length, ended by the end of the connection. */
+export function oldAnswer(seat: WireSeat, answer: Answer): void {
+  const { socket } = seat.request
+  const headers = Object.entries(answer.headers).filter(([name]) => name !== 'content-length' && name !== 'connection')
+  seat.entry.status = answer.status
+  seat.entry.answer_bytes = Buffer.byteLength(answer.body)
+  seat.answered = true
+  socket.write(`HTTP/1.0 ${answer.status} Answer\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`)
+  socket.end(answer.body)
+}
+
+/** Reads the body no faster than so many bytes a second, so that the sender has to wait. */
+export function readSlowly(request: IncomingMessage, bytesPerS: number, wait: (ms: number) => Promise<void>): void {
+  request.on('data', (chunk: Buffer) => {
+    request.pause()
+    void wait((chunk.length * 1000) / bytesPerS).then(() => request.resume())
+  })
+}

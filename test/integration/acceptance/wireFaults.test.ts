@@ -1,0 +1,150 @@
+/** What happens to connections, certificates, reads and clocks: the engine ends right after each, and breaks no rule on the way. */
+import { join } from 'node:path'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { describe, expect, test } from 'vitest'
+import { loadPipeline } from '../../../src/pipeline/load.ts'
+import { createTransport } from '../../../src/service/client/index.ts'
+import { runPipeline } from '../../../src/sync/index.ts'
+import { audienceDigest, catalogDigest } from '../../support/digests.ts'
+import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
+import { crm, customers, customersYaml, identifiersOf } from './customers.ts'
+import { item, products, rss, wanted } from './products.ts'
+
+const faults: readonly (readonly [name: string, fault: Record<string, unknown>, match?: Record<string, unknown>])[] = [
+  ['interim answers', { kind: 'interim', statuses: [100, 102, 103] }],
+  ['HTTP/1.0', { kind: 'http10' }],
+  ['half open after the answer', { kind: 'half_open' }],
+  ['half open instead of the answer', { kind: 'half_open', stage: 'after_apply' }],
+  ['half open before anything was applied', { kind: 'half_open', stage: 'after_read', apply: 'none' }],
+  ['idle connection closed at once', { kind: 'idle_close', ms: 0 }],
+  ['idle connection closed as it is used again', { kind: 'idle_close', ms: 3 }],
+  ['connections refused', { kind: 'refuse', ms: 60 }],
+  ['connections accepted and closed', { kind: 'accept_close', ms: 60 }],
+  ['a body read slowly, beyond the deadline', { kind: 'slow_upload', bytes_per_s: 2_000 }],
+  ['Connection: close', { kind: 'delay', ms: 1, close: true }],
+  ['401 for the first request of a connection', { kind: 'status', status: 401 }, { first_of_connection: true }],
+]
+
+const settings = { httpTimeoutMs: 400, horizonMs: 500 }
+
+interface Target {
+  readonly name: string
+  readonly path: string
+  readonly wave: (n: number) => string
+  readonly digest: () => Promise<string>
+}
+
+function shop(engine: EngineUnderTest): Target {
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  return {
+    name: 'shop',
+    path: '/12/product_catalogs',
+    wave(n) {
+      const rows = [...products(60).slice(n * 4), ...products(n * 6, 500)]
+      engine.write('feed.xml', rss(rows.map((row) => item(row))))
+      return catalogDigest(rows.map(wanted))
+    },
+    digest: async () => (await engine.sandbox.control.catalog()).digest,
+  }
+}
+
+function people(engine: EngineUnderTest): Target {
+  engine.pipeline('customers', customersYaml)
+  return {
+    name: 'customers',
+    path: '/12/accounts',
+    wave(n) {
+      const rows = [...customers(60, 31).slice(n * 4), ...customers(n * 6, 32, 500)]
+      engine.write('crm.csv', crm(rows))
+      return audienceDigest(identifiersOf(rows))
+    },
+    digest: async () => (await engine.sandbox.control.audience()).digest,
+  }
+}
+
+describe.for([
+  ['products', shop],
+  ['users', people],
+] as const)('%s', ([, target]) => {
+  test.for(faults)('%s: the end is right', async ([, fault, match]) => {
+    await using engine = await engineUnderTest({ settings })
+    const { control } = engine.sandbox
+    await control.switches({ values_recur: 'never' })
+    const under = target(engine)
+    under.wave(0)
+    // Connections of the first run are still open in the second.
+    if (match !== undefined) await control.fault({ path: under.path, ...match }, fault)
+    await engine.run(under.name)
+    const expected = under.wave(1)
+    if (match === undefined) for (const nth of [1, 2]) await control.fault({ path: under.path, nth }, fault)
+    const report = await engine.run(under.name)
+    expect(report.error).toBeUndefined()
+    expect(report).toMatchObject({ status: 'succeeded', counts: { refused: 0, ambiguous: 0, pending: 0 } })
+    expect(imbalance(report.counts)).toEqual([])
+    expect((await control.ledger()).filter((line) => line.fault === fault['kind']).length, 'the fault was met').toBeGreaterThan(0)
+    expect(await under.digest()).toBe(expected)
+    expect(await control.violations()).toEqual([])
+  })
+})
+
+describe('TLS', () => {
+  test.for(['expired', 'self_signed', 'wrong_host', 'old_version', 'drop', 'stall'])(
+    '%s at first: nothing is sent, and all of it once the certificate is good',
+    async (kind) => {
+      await using engine = await engineUnderTest({ settings })
+      const { control } = engine.sandbox
+      const under = shop(engine)
+      const expected = under.wave(0)
+      const door = (await control.request('POST', 'tls', { kind, times: 2 })).body
+      setDefaultCACertificates([...getCACertificates('default'), door.ca])
+      const transport = createTransport({ baseUrl: door.url, adsBaseUrl: door.url, adsVersion: '12', ...engine.sandbox.credentials })
+      try {
+        const deps = { ...engine.deps, transport, service: { origin: door.url, version: '12' } }
+        const run = async () => runPipeline(deps, await loadPipeline(join(engine.folder, 'pipelines'), 'shop'), { trigger: 'manual' })
+        let report = await run()
+        if (report.status !== 'succeeded') report = await run()
+        expect(report).toMatchObject({ status: 'succeeded', counts: { confirmed: expect.any(Number), ambiguous: 0, refused: 0 } })
+        expect(await under.digest()).toBe(expected)
+        // What met the bad certificate never became a request: three batches are three requests.
+        expect((await engine.writes()).map(({ status }) => status)).toEqual([200, 200, 200])
+        expect(await control.violations()).toEqual([])
+      } finally {
+        await transport.close()
+      }
+    },
+  )
+})
+
+test.for([
+  ['stale reads', { kind: 'stale', lag_ms: 60_000 }],
+  ['pages that lose rows', { kind: 'page_shift', by: 3 }],
+  ['pages that repeat rows', { kind: 'page_shift', by: -3 }],
+  ['a cursor that repeats', { kind: 'cursor_repeats' }],
+  ['expired cursors', { kind: 'cursor_expired' }],
+] as const)('%s: what is absent from a read is never taken as gone', async ([, fault]) => {
+  await using engine = await engineUnderTest({ settings })
+  const { control } = engine.sandbox
+  const under = shop(engine)
+  await control.fault({ method: 'GET' }, fault, 'always')
+  under.wave(0)
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded' })
+  const expected = under.wave(1)
+  const report = await engine.run('shop')
+  expect(report).toMatchObject({ status: 'succeeded', counts: { deletes: 4, creates: 6 } })
+  expect(await under.digest()).toBe(expected)
+  expect(await control.violations()).toEqual([])
+})
+
+test('a service whose clock is an hour ahead: the own one is corrected by it, and no record is refused', async () => {
+  await using engine = await engineUnderTest({ settings })
+  const { control } = engine.sandbox
+  const under = shop(engine)
+  const expected = under.wave(0)
+  await control.fault({ path: '/12/' }, { kind: 'clock_skew', s: 3_600 }, 'always')
+  let report = await engine.run('shop')
+  expect(report.counts).toMatchObject({ refused: 0, ambiguous: 0 })
+  // Requests that left together may meet a second 401 each: the destination then waits for the next run.
+  if (report.status !== 'succeeded') report = await engine.run('shop')
+  expect(report.status).toBe('succeeded')
+  expect(await under.digest()).toBe(expected)
+})
