@@ -5,6 +5,8 @@ import { dirname, isAbsolute, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { RunError } from '../errors.ts'
 import type { ByteStream, TransportEnd } from './byteStream.ts'
+import type { Match } from './newestMatch.ts'
+import { newerMatch } from './newestMatch.ts'
 
 const chunkBytes = 262_144
 
@@ -58,19 +60,17 @@ export async function findFile(uri: string): Promise<string> {
       throw refused('a relative path that leaves the working directory', uri, 'Write the absolute path if you mean it.')
   }
   if (!/[*?[{]/.test(path) || (await lstat(path).catch(() => undefined)) !== undefined) return resolve(path)
-  let newest: { readonly path: string; readonly at: bigint } | undefined
+  let newest: Match | undefined
   for await (const match of glob(path)) {
     const found = await stat(match, { bigint: true }).catch(() => undefined)
-    if (found?.isFile() !== true) continue
-    if (newest === undefined || found.mtimeNs > newest.at || (found.mtimeNs === newest.at && match > newest.path))
-      newest = { path: match, at: found.mtimeNs }
+    if (found?.isFile() === true) newest = newerMatch(newest, { name: match, at: found.mtimeNs }, path)
   }
   if (newest === undefined)
-    throw new RunError('SOURCE_MISSING', 'no file matches the pattern', {
+    throw new RunError('SOURCE_MISSING', 'no finished file matches the pattern', {
       where: uri,
       mend: 'Check the folder and the pattern in `source.url`.',
     })
-  return resolve(newest.path)
+  return resolve(newest.name)
 }
 
 async function openChecked(path: string, uri: string): Promise<FileHandle> {

@@ -8,6 +8,8 @@ import type { SourceDefinition } from '../pipeline/definition.ts'
 import type { ByteStream, TransportEnd } from './byteStream.ts'
 import { readCredential } from './credentials.ts'
 import { checkUrl } from './httpAddress.ts'
+import type { Match } from './newestMatch.ts'
+import { newerMatch } from './newestMatch.ts'
 import type { SourceContext } from './openedSource.ts'
 import { Patience } from './patience.ts'
 
@@ -176,24 +178,19 @@ async function newestKey(client: S3Client, { bucket, pattern, label, signal }: K
   const wild = pattern.search(/[*?[{]/)
   if (wild === -1) return pattern
   const { paginateListObjectsV2 } = await import('@aws-sdk/client-s3')
-  let newest: { readonly key: string; readonly at: number } | undefined
+  let newest: Match | undefined
   for await (const page of paginateListObjectsV2({ client }, { Bucket: bucket, Prefix: pattern.slice(0, wild) }, { abortSignal: signal })) {
     for (const { Key, LastModified } of page.Contents ?? []) {
-      const at = LastModified?.getTime() ?? 0
-      if (
-        Key !== undefined &&
-        matchesGlob(Key, pattern) &&
-        (newest === undefined || at > newest.at || (at === newest.at && Key > newest.key))
-      )
-        newest = { key: Key, at }
+      if (Key !== undefined && matchesGlob(Key, pattern))
+        newest = newerMatch(newest, { name: Key, at: LastModified?.getTime() ?? 0 }, pattern)
     }
   }
   if (newest === undefined)
-    throw new RunError('SOURCE_MISSING', 'no object matches the pattern', {
+    throw new RunError('SOURCE_MISSING', 'no finished object matches the pattern', {
       where: label,
       mend: 'Check the bucket and the pattern in `source.url`.',
     })
-  return newest.key
+  return newest.name
 }
 
 function endOf(answer: GetObjectCommandOutput): TransportEnd {

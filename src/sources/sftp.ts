@@ -6,6 +6,8 @@ import { RunError } from '../errors.ts'
 import type { SourceDefinition } from '../pipeline/definition.ts'
 import type { ByteStream, TransportEnd } from './byteStream.ts'
 import { readCredential } from './credentials.ts'
+import type { Match } from './newestMatch.ts'
+import { newerMatch } from './newestMatch.ts'
 import type { SourceContext } from './openedSource.ts'
 import { Patience } from './patience.ts'
 import { readSftpFile } from './sftpFile.ts'
@@ -169,10 +171,12 @@ async function newestMatch(client: SftpClient, path: string, label: string): Pro
   const name = posix.basename(path)
   if (!/[*?[{]/.test(name)) return path
   const folder = posix.dirname(path)
-  const files = (await client.list(folder)).filter((entry) => entry.type === '-' && matchesGlob(entry.name, name))
-  const [newest] = files.toSorted((a, b) => b.modifyTime - a.modifyTime || (a.name < b.name ? 1 : -1))
+  let newest: Match | undefined
+  for (const entry of await client.list(folder)) {
+    if (entry.type === '-' && matchesGlob(entry.name, name)) newest = newerMatch(newest, { name: entry.name, at: entry.modifyTime }, name)
+  }
   if (newest === undefined)
-    throw new RunError('SOURCE_MISSING', 'no file matches the pattern', {
+    throw new RunError('SOURCE_MISSING', 'no finished file matches the pattern', {
       where: label,
       mend: 'Check the folder and the pattern in `source.url`.',
     })

@@ -21,6 +21,36 @@ test('a path, a file address and a pattern name the same file; the newest match 
   expect((await readSource(sourceOf(join(folder.path, 'nothing-*.csv')))).code).toBe('SOURCE_MISSING')
 })
 
+test('the newest match is a finished one: uploads under way, markers and sums do not count, a tie goes to the later name', async () => {
+  await using folder = await temporaryFolder()
+  const put = async (name: string, id: number, at: number) => utimes(await folder.write(name, `id\n${id}\n`), at, at)
+  const read = async (pattern: string) => (await readSource(sourceOf(join(folder.path, pattern)))).rows[0]?.cells[0]
+  await put('crm-1.csv', 1, 1_000)
+  await put('crm-2.csv', 2, 2_000)
+  await put('crm-3.csv', 3, 2_000)
+  for (const ending of ['.part', '.PART', '.partial', '.filepart', '.tmp', '.temp', '.crdownload', '~', '.done', '.sha256'])
+    await put(`crm-4.csv${ending}`, 4, 3_000)
+  await put('.crm-5.csv.Ab12', 5, 3_000)
+  await mkdir(join(folder.path, 'crm-6.csv'))
+  expect([await read('crm-*'), await read('*.csv*'), await read('crm-*.csv'), await read('*')]).toEqual(['3', '3', '3', '3'])
+  // Who names the ending means it.
+  expect([await read('crm-*.tmp'), await read('crm-4.csv.part')]).toEqual(['4', '4'])
+  await put('only.part', 7, 3_000)
+  expect((await readSource(sourceOf(join(folder.path, 'only*')))).error).toMatchObject({
+    code: 'SOURCE_MISSING',
+    message: 'no finished file matches the pattern',
+  })
+})
+
+test('the newest match of a folder that is still written is refused, not the one before taken', async () => {
+  await using folder = await temporaryFolder()
+  await utimes(await folder.write('crm-1.csv', csv), 1_000, 1_000)
+  const growing = await folder.write('crm-2.csv', csv)
+  const source = await openSource(sourceOf(join(folder.path, 'crm-*.csv')), { env: {}, log: silentLogger })
+  await appendFile(growing, '2,b\n')
+  await expect(Array.fromAsync(source.rows)).rejects.toMatchObject({ code: 'SOURCE_CHANGED', where: growing })
+})
+
 test('R10 and case 138: what is no ordinary file is refused', async () => {
   await using folder = await temporaryFolder()
   await mkdir(join(folder.path, 'inside'))

@@ -42,6 +42,9 @@ test('the newest key that matches a pattern is read', async () => {
   expect((await readSource(sourceOf(`s3://exports/none/*.csv?endpoint=${s3.endpoint}`, { allowPrivate: true }), { env })).code).toBe(
     'SOURCE_MISSING',
   )
+  await s3.put('feeds/z.csv.tmp', 'id\n4\n')
+  const all = await readSource(sourceOf(`s3://exports/feeds/*?endpoint=${s3.endpoint}`, { allowPrivate: true }), { env })
+  expect([all.rows[0]?.cells, all.facts?.uri]).toEqual([['2'], 's3://exports/feeds/a.csv'])
 })
 
 test('what is not there, wrong credentials and private endpoints are refused', async () => {

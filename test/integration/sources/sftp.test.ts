@@ -31,6 +31,12 @@ test.skipIf(withoutSsh)('the newest file that matches is read, a missing one is 
   expect((await read(join(ssh.folder.path, 'none-*.csv'))).code).toBe('SOURCE_MISSING')
   expect((await read(join(ssh.folder.path, 'none.csv'))).code).toBe('SOURCE_MISSING')
   expect((await read(ssh.folder.path)).code).toBe('SOURCE_REFUSED')
+  // Times are whole seconds: the later name wins. What is still on its way does not count.
+  await utimes(await ssh.folder.write('tie-1.csv', 'id\n3\n'), 2_000_000, 2_000_000)
+  await utimes(await ssh.folder.write('tie-2.csv', 'id\n4\n'), 2_000_000, 2_000_000)
+  await ssh.folder.write('tie-3.csv.filepart', 'id\n5\n')
+  const tie = await read(join(ssh.folder.path, 'tie-*'))
+  expect([tie.rows[0]?.cells, tie.facts?.uri.endsWith('/tie-2.csv')]).toEqual([['4'], true])
 })
 
 test.skipIf(withoutSsh)('an unknown or other host key is refused, and the shown one is named', async () => {
