@@ -7,7 +7,6 @@ import {
   fromText,
   hintsFor,
   missingColumn,
-  presentOnly,
   presetOf,
   unknownColumns,
   type Bound,
@@ -17,6 +16,7 @@ import { bindField, normalizeHeader, type BoundField } from './fields.ts'
 import { hideStray } from './mask.ts'
 import { mapProduct, productKey, productRules, type ProductBinding } from './product/mapProduct.ts'
 import { productFields, requiredProductFields } from './product/vocabulary.ts'
+import type { Preset } from './presets/index.ts'
 import type { Row, Warning } from './record.ts'
 
 /** As a person would list them. */
@@ -36,12 +36,13 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
       const entry = preset?.map[field]
       const many = field === 'additional_image_link'
       // A preset lists every name a field goes by; of those that are there, the first that is filled is read.
-      const mapping = own ?? (entry === undefined ? { ...emptyMapping, columns: [field] } : fromPreset(presentOnly(entry, columns)))
+      const mapping = own ?? (entry === undefined ? { ...emptyMapping, columns: [field] } : fromPreset(entry, columns))
       const bound = bindField(field, mapping, columns, many)
       for (const index of bound.indexes) used.add(index)
       if (bound.indexes.length > 0 || mapping.constant !== undefined || mapping.compute !== undefined || mapping.default !== undefined)
         binding[field] = bound
-      else if (requiredProductFields.includes(field)) missing.push(missingColumn(field, mapping.columns, columns))
+      else if (requiredProductFields.includes(field))
+        missing.push(asked(preset, field, columns) ?? missingColumn(field, mapping.columns, columns))
       if (own !== undefined) for (const name of bound.missing) warnings.push(columnMissing(field, name, columns))
       if (own === undefined && bound.indexes.length > 1 && prefixedTwin(columns, bound.indexes)) {
         warnings.push({
@@ -78,6 +79,20 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
       },
       echo,
     }
+  }
+}
+
+/** What an export of the kind never has, with the setting that makes it of what it has. */
+function asked(preset: Preset | undefined, field: string, columns: readonly string[]): MissingColumn | undefined {
+  const ask = preset?.ask?.[field]
+  const column = ask?.columns.find((name) => columns.includes(name))
+  if (ask === undefined || column === undefined) return undefined
+  const setting = `${field}: { column: ${JSON.stringify(column)}, transform: { prefix: { with: ${JSON.stringify(ask.prefix)} } } }`
+  return {
+    field,
+    message: `no column for ${field}: a ${preset?.title} has none`,
+    mend: `map: { ${setting} }   (with your own address)`,
+    setting,
   }
 }
 

@@ -8,7 +8,6 @@ import {
   fromText,
   hintsFor,
   missingColumn,
-  presentOnly,
   presetOf,
   unknownColumns,
   type Bound,
@@ -54,7 +53,7 @@ export function memberBinder(pipeline: Pipeline, today: Date): (columns: readonl
     const bound = (field: string, many: boolean) => {
       const own = pipeline.map[field]
       const entry = preset?.map[field]
-      const fieldMapping = own ?? (entry === undefined ? undefined : fromPreset(presentOnly(entry, columns)))
+      const fieldMapping = own ?? (entry === undefined ? undefined : fromPreset(entry, columns))
       if (fieldMapping === undefined) return undefined
       const made = bindField(field, fieldMapping, columns, many)
       for (const index of made.indexes) used.add(index)

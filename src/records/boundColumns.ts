@@ -1,7 +1,7 @@
 /** What every kind of record needs to bind a header: presets' names, missing and unknown columns, repeated headers. */
 import type { FieldMapping, Pipeline } from '../pipeline/definition.ts'
 import { nearest } from './closeness.ts'
-import { findColumn, normalizeHeader, type BoundField, type PresetField } from './fields.ts'
+import { findColumn, firstText, normalizeHeader, type BoundField, type PresetField } from './fields.ts'
 import { columnCalled, fieldsCalled } from './headerWords.ts'
 import { hideStray } from './mask.ts'
 import { presetByName, recognizePreset, type Preset } from './presets/index.ts'
@@ -38,7 +38,7 @@ export function fromText({ indexes, mapping }: Pick<BoundField, 'indexes' | 'map
     mapping.constant !== undefined
       ? JSON.stringify(mapping.constant)
       : mapping.compute !== undefined
-        ? 'a function'
+        ? ['a function', ...(names.length === 0 ? [] : [`of ${names.join(', ')}`])].join(' ')
         : [...names, ...(mapping.default === undefined ? [] : [`else ${JSON.stringify(mapping.default)}`])].join(', ')
   return mapping.transforms.length === 0 ? what : `${what} (${mapping.transforms.map(({ name }) => name).join(', ')})`
 }
@@ -63,18 +63,25 @@ export function echoOf(columns: readonly string[], indexes: readonly number[]): 
     .filter(({ name }) => name !== '')
 }
 
-export function fromPreset(entry: PresetField): FieldMapping {
+/** A preset's entry for this header: of its names those that are there, its function over their cells. */
+export function fromPreset(given: PresetField, columns: readonly string[]): FieldMapping {
+  const entry = presentOnly(given, columns)
+  const { compute } = given
+  // One name each, in the preset's order; '' is no column of a source.
+  const names = compute === undefined ? [] : given.columns.map((name) => columns[findColumn(columns, name)] ?? '')
   return {
+    ...(compute === undefined ? {} : { compute: (row) => compute(names.map((name) => trimText(firstText(row[name]) ?? ''))) }),
     columns: entry.columns,
     transforms: entry.transforms ?? [],
     ...(entry.constant === undefined ? {} : { constant: entry.constant }),
     ...(entry.defaultCountry?.[0] === undefined ? {} : { defaultCountry: entry.defaultCountry[0] }),
     ...(entry.hashed === undefined ? {} : { hashed: entry.hashed }),
+    ...(entry.default === undefined ? {} : { default: entry.default }),
   }
 }
 
 /** Of a preset's names those that the source has, the prefixed one before its plain twin (bad-inputs 142). */
-export function presentOnly(given: PresetField, columns: readonly string[]): PresetField {
+function presentOnly(given: PresetField, columns: readonly string[]): PresetField {
   const { defaultCountry, ...entry } = given
   const country = defaultCountry?.filter((name) => findColumn(columns, name) >= 0) ?? []
   const present = entry.columns.flatMap((name) => {

@@ -24,7 +24,11 @@ export interface PresetField {
   /** Names of the column of countries, the first that is there counts. */
   readonly defaultCountry?: readonly string[]
   readonly hashed?: boolean
+  /** Where no column holds anything. */
+  readonly default?: string
   readonly transforms?: readonly Transform[]
+  /** Where the field follows from several columns: their trimmed texts in the order of `columns`, `''` where there is none. */
+  readonly compute?: (texts: readonly string[]) => string
 }
 
 /** `g:Image Link`, `image-link`, ` IMAGE_LINK` → `image_link`. A one-word prefix before a colon falls away. */

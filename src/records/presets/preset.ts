@@ -14,6 +14,8 @@ export interface Preset {
   readonly recognizeAlso?: readonly (readonly string[])[]
   /** Target field → the names of its column, first present one first. */
   readonly map: Readonly<Record<string, PresetField>>
+  /** Required fields that no such export has → the column to make them of, and what its owner puts before it. */
+  readonly ask?: Readonly<Record<string, { readonly columns: readonly string[]; readonly prefix: string }>>
   /** What the export says of who may be reached: every test whose column is there has to pass. */
   readonly consent?: readonly PresetTest[]
 }

@@ -1,6 +1,9 @@
 import type { Preset } from './preset.ts'
 
-/** Products of a WooCommerce shop, new goods. It names neither currency nor link: set options.default_currency and map the link. */
+/**
+ * Products of a WooCommerce shop, new goods; what is no longer or not yet published is discontinued. It names neither
+ * currency nor link: set options.default_currency and map the link. Parents of variations have no price and are rejected.
+ */
 export const woocommerceProducts: Preset = {
   name: 'woocommerce-products',
   title: 'WooCommerce product export',
@@ -41,11 +44,16 @@ export const woocommerceProducts: Preset = {
     product_type: { columns: ['Categories'] },
     inventory: { columns: ['Stock'] },
     availability: {
-      columns: ['In stock?'],
-      transforms: [{ name: 'map', args: { values: { '1': 'in stock', '0': 'out of stock', backorder: 'available for order' } } }],
+      columns: ['Published', 'In stock?'],
+      compute: ([published = '', stock = '']) => {
+        // 1 published, 0 private, -1 draft.
+        if (published === '0' || published === '-1') return 'discontinued'
+        return stock === '1' ? 'in stock' : stock === '0' ? 'out of stock' : stock === 'backorder' ? 'available for order' : stock
+      },
     },
     image_link: { columns: ['Images'], transforms: [{ name: 'split', args: { at: ',', part: 1 } }] },
     additional_image_link: { columns: ['Images'] },
     condition: { columns: [], constant: 'new' },
   },
+  ask: { link: { columns: ['ID'], prefix: 'https://shop.example.com/?p=' } },
 }

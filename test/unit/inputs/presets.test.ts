@@ -171,3 +171,78 @@ test('the template of a customer list maps by position', async () => {
     [true, ['email', 'email', 'device_id', 'phone_number']],
   ])
 })
+
+const shopifyNew =
+  'Title,URL handle,Description,Vendor,Product category,Type,Tags,Published on online store,Status,SKU,Barcode,Option1 name,Option1 value,Price,Compare-at price,Inventory tracker,Inventory quantity,Continue selling when out of stock,Product image URL,Image position,Google Shopping / Condition'
+const shopifyOld =
+  'Handle,Title,Body (HTML),Vendor,Type,Published,Variant SKU,Variant Inventory Tracker,Variant Inventory Qty,Variant Inventory Policy,Variant Price,Image Src,Google Shopping / Condition,Status'
+const woo =
+  'ID,Type,SKU,"GTIN, UPC, EAN, or ISBN",Name,Published,"Is featured?","Visibility in catalog","Short description",Description,"In stock?",Stock,"Sale price","Regular price",Categories,Images,Brands'
+const image = 'https://shop.example.com/1.jpg'
+
+/** What is there, what can be ordered, and what is not published, as a merchandiser would say it. */
+test.for([
+  [
+    'Shopify, today',
+    shopifyNew,
+    (published: string, status: string, tracker: string, qty: string, goesOn: string, i: number) =>
+      `Cup,cup-${i},A cup,Acme,,,,${published},${status},S${i},,,,9.50,,${tracker},${qty},${goesOn},${image},1,`,
+    [
+      [['true', 'active', 'shopify', '3', 'false'], 'in stock', 3],
+      [['true', 'active', 'shopify', '0', 'false'], 'out of stock', 0],
+      [['true', 'active', 'shopify', '-2', 'true'], 'available for order', undefined],
+      [['true', 'active', '', '0', 'false'], 'in stock', undefined],
+      [['true', 'draft', 'shopify', '3', 'false'], 'discontinued', 3],
+      [['false', 'active', 'shopify', '3', 'false'], 'discontinued', 3],
+    ],
+    'https://shop.example.com/products/cup-0',
+  ],
+  [
+    'Shopify, before',
+    shopifyOld,
+    (published: string, status: string, tracker: string, qty: string, policy: string, i: number) =>
+      `cup-${i},Cup,<p>A cup</p>,Acme,,${published},S${i},${tracker},${qty},${policy},9.50,${image},new,${status}`,
+    [
+      [['TRUE', 'active', 'shopify', '3', 'deny'], 'in stock', 3],
+      [['TRUE', 'active', 'shopify', '0', 'continue'], 'available for order', 0],
+      [['TRUE', 'archived', 'shopify', '3', 'deny'], 'discontinued', 3],
+    ],
+    'https://shop.example.com/products/cup-0',
+  ],
+  [
+    'WooCommerce',
+    woo,
+    (published: string, stock: string, qty: string, _: string, __: string, i: number) =>
+      `${i},simple,S${i},,Cup,${published},0,visible,,A cup,${stock},${qty},,9.50,,${image},Acme`,
+    [
+      [['1', '1', '4', '', ''], 'in stock', 4],
+      [['1', '0', '', '', ''], 'out of stock', undefined],
+      [['1', 'backorder', '', '', ''], 'available for order', undefined],
+      [['-1', '1', '4', '', ''], 'discontinued', 4],
+      [['0', '1', '4', '', ''], 'discontinued', 4],
+    ],
+    'https://shop.example.com/?p=0',
+  ],
+] as const)(
+  'products of %s: the one column they lack is asked for, stock and publication are obeyed',
+  async ([, header, line, rows, link]) => {
+    const text = `${header}\n${rows.map(([[a, b, c, d, e]], i) => line(a, b, c, d, e, i)).join('\n')}\n`
+    const options = { default_currency: 'EUR' }
+    const asked = await through(text, { name: 'export.csv', options })
+    expect([asked.refused, asked.mend]).toEqual(['FILE_COLUMN_MISSING', expect.stringContaining('map: { link: { column: "')])
+    const [, column = '', before = ''] = /column: "([^"]+)".*with: "([^"]+)"/.exec(asked.mend ?? '') ?? []
+    const map = { link: { column, transform: { prefix: { with: before } } } }
+    const { products, rejects, refused } = await through(text, { name: 'export.csv', options, map })
+    expect([refused, rejects]).toEqual([undefined, []])
+    expect(products.map(({ availability, inventory }) => [availability, inventory])).toEqual(rows.map(([, word, pieces]) => [word, pieces]))
+    expect(products[0]).toMatchObject({
+      id: 'S0',
+      title: 'Cup',
+      description: 'A cup',
+      price: '9.50 EUR',
+      condition: 'new',
+      brand: 'Acme',
+      link,
+    })
+  },
+)
