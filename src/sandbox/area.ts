@@ -107,6 +107,10 @@ export interface Area<S> {
    */
   readonly createState: (world: World) => S
   readonly cloneState?: (state: S) => S
+  /** The state for the journal's file, where v8.serialize cannot take it whole: what it can, and bytes beside it. */
+  readonly saveState?: (state: S) => { readonly plain: unknown; readonly bytes: readonly Uint8Array[] }
+  /** The state of that; also where something of another process must not come back. */
+  readonly loadState?: (world: World, plain: unknown, bytes: readonly Buffer[]) => S
   /** By the endpoint's name in the contract. */
   readonly handlers: Readonly<Record<string, Handler<S>>>
   /** Calls of the control door, by `METHOD /_sandbox/<segment>` (`POST /_sandbox/events`). */

@@ -186,6 +186,7 @@ export class Control {
     if (snapshot === undefined) return undefined
     this.#parts.world.restore(snapshot)
     this.#parts.generations.clear()
+    this.#parts.engine.compactJournal()
     return { ok: true }
   }
 }

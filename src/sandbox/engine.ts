@@ -50,15 +50,23 @@ export class Engine {
     return new Set(this.#handlers.keys())
   }
 
-  async openJournal(path: string): Promise<void> {
-    const journal = new Journal(path)
-    await journal.open((entry) => this.#replay(entry))
+  async openJournal(path: string, compactAfter?: number): Promise<void> {
+    const journal = new Journal(path, () => this.#world.save(), compactAfter)
+    await journal.open(
+      (parts) => this.#world.load(parts),
+      (entry) => this.#replay(entry),
+    )
     this.#world.replayAt(undefined)
     this.#journal = journal
   }
 
   note(entry: JournalEntry): void {
     this.#journal?.write(entry)
+  }
+
+  /** The state changed by something that is no entry: it is written down whole. */
+  compactJournal(): void {
+    this.#journal?.compact()
   }
 
   restartJournal(): void {

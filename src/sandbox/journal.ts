@@ -1,8 +1,11 @@
 /**
  * What changed the state, one JSON line each, written before the answer goes out: whatever a caller was told survives a
  * SIGKILL (the bytes are the kernel's by then; not a power cut, which a test tool need not survive). Replayed at start.
+ *
+ * When the lines outgrow the state that they lead to, the file begins anew with that state (a line that names its parts,
+ * then their bytes), written beside it and renamed over it: a kill leaves the one or the other, whole.
  */
-import { closeSync, existsSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
 import type { Apply } from './faults.ts'
 import type { Pair } from './signature.ts'
 
@@ -29,41 +32,148 @@ export type JournalEntry =
   | { readonly kind: 'switches'; readonly values: Readonly<Record<string, unknown>> }
   | { readonly kind: 'reset'; readonly seed: number | null }
 
+/** Named bytes that make up the whole state. */
+export interface StatePart {
+  readonly name: string
+  readonly bytes: Uint8Array
+}
+
+interface Head {
+  readonly kind: 'state'
+  readonly version: 1
+  readonly parts: readonly { readonly name: string; readonly bytes: number }[]
+}
+
+/** Below it a replay takes less than a second: not worth a copy of the state. */
+const COMPACT_AFTER_BYTES = 64 * 1024 * 1024
+const NEWLINE = Buffer.from('\n')
+
 export class Journal {
   readonly #path: string
+  readonly #save: () => Iterable<StatePart>
+  readonly #compactAfter: number
   #file = -1
+  #headBytes = 0
+  #tailBytes = 0
+  #due: NodeJS.Immediate | undefined
 
-  constructor(path: string) {
+  /** `save`: the state as it is now. `compactAfter`: fewest bytes of lines before it is written. */
+  constructor(path: string, save: () => Iterable<StatePart>, compactAfter: number = COMPACT_AFTER_BYTES) {
     this.#path = path
+    this.#save = save
+    this.#compactAfter = compactAfter
   }
 
-  /** Hands each entry of the file to `replay`, then opens it for more; a last line cut by a kill is dropped. */
-  async open(replay: (entry: JournalEntry) => Promise<void>): Promise<void> {
-    const old = existsSync(this.#path) ? readFileSync(this.#path) : Buffer.alloc(0)
-    let start = 0
-    for (let end = old.indexOf(10, start); end !== -1; end = old.indexOf(10, start)) {
-      // Only this program writes the file, and it writes nothing but entries.
-      await replay(JSON.parse(old.toString('utf8', start, end)) as JournalEntry)
-      start = end + 1
+  /**
+   * Hands the state at the file's beginning, if any, to `load`, each later entry to `replay`, then opens it for more; a last
+   * line cut by a kill is dropped.
+   */
+  async open(load: (parts: ReadonlyMap<string, Buffer>) => void, replay: (entry: JournalEntry) => Promise<void>): Promise<void> {
+    // Left by a kill before it was whole.
+    rmSync(this.#beside, { force: true })
+    if (existsSync(this.#path)) {
+      const file = openSync(this.#path, 'r')
+      const head = readHead(file)
+      if (head !== undefined) {
+        load(head.parts)
+        this.#headBytes = head.bytes
+      }
+      const lines = readFrom(file, this.#headBytes, fstatSync(file).size - this.#headBytes)
+      closeSync(file)
+      let start = 0
+      for (let end = lines.indexOf(10, start); end !== -1; end = lines.indexOf(10, start)) {
+        // Only this program writes the file, and it writes nothing but entries.
+        await replay(JSON.parse(lines.toString('utf8', start, end)) as JournalEntry)
+        start = end + 1
+      }
+      this.#tailBytes = start
+      if (start < lines.length) truncate(this.#path, this.#headBytes + start)
     }
     this.#file = openSync(this.#path, 'a', 0o600)
-    if (start < old.length) ftruncateSync(this.#file, start)
   }
 
   write(entry: JournalEntry): void {
     if (this.#file === -1) return
     const bytes = Buffer.from(JSON.stringify(entry) + '\n')
-    let done = 0
-    while (done < bytes.length) done += writeSync(this.#file, bytes, done)
+    writeAll(this.#file, bytes)
+    this.#tailBytes += bytes.length
+    // Not here: an event is written before it is applied. Once this turn is over, state and lines agree.
+    if (this.#tailBytes > Math.max(this.#compactAfter, this.#headBytes)) this.#due ??= setImmediate(() => this.compact())
+  }
+
+  /** Writes the state as it is now in place of all lines. */
+  compact(): void {
+    clearImmediate(this.#due)
+    this.#due = undefined
+    if (this.#file === -1) return
+    const parts = [...this.#save()]
+    const head: Head = { kind: 'state', version: 1, parts: parts.map(({ name, bytes }) => ({ name, bytes: bytes.length })) }
+    const file = openSync(this.#beside, 'w', 0o600)
+    for (const bytes of [Buffer.from(JSON.stringify(head) + '\n'), ...parts.map((part) => part.bytes), NEWLINE]) writeAll(file, bytes)
+    fsyncSync(file)
+    this.#headBytes = fstatSync(file).size
+    this.#tailBytes = 0
+    closeSync(file)
+    renameSync(this.#beside, this.#path)
+    closeSync(this.#file)
+    this.#file = openSync(this.#path, 'a', 0o600)
   }
 
   /** Forgets everything: the first state is what an empty journal means. */
   restart(): void {
-    if (this.#file !== -1) ftruncateSync(this.#file, 0)
+    if (this.#file === -1) return
+    ftruncateSync(this.#file, 0)
+    this.#headBytes = 0
+    this.#tailBytes = 0
   }
 
   close(): void {
+    clearImmediate(this.#due)
     if (this.#file !== -1) closeSync(this.#file)
     this.#file = -1
   }
+
+  get #beside(): string {
+    return `${this.#path}.new`
+  }
+}
+
+/** The state at the beginning of the file, and how many bytes it takes; undefined when the file begins with an entry. */
+function readHead(file: number): { readonly parts: ReadonlyMap<string, Buffer>; readonly bytes: number } | undefined {
+  const { size } = fstatSync(file)
+  let line = readFrom(file, 0, Math.min(size, 65_536))
+  if (!line.subarray(0, 16).toString().startsWith('{"kind":"state"')) return undefined
+  for (let length = line.length; !line.includes(10); length *= 2) line = readFrom(file, 0, Math.min(size, length))
+  const end = line.indexOf(10)
+  // Written whole before it was given its name.
+  const head = JSON.parse(line.toString('utf8', 0, end)) as Head
+  let at = end + 1
+  const parts = new Map<string, Buffer>()
+  for (const { name, bytes } of head.parts) {
+    parts.set(name, readFrom(file, at, bytes))
+    at += bytes
+  }
+  return { parts, bytes: at + NEWLINE.length }
+}
+
+function readFrom(file: number, position: number, length: number): Buffer {
+  const bytes = Buffer.alloc(length)
+  let done = 0
+  while (done < length) {
+    const read = readSync(file, bytes, done, length - done, position + done)
+    if (read === 0) return bytes.subarray(0, done)
+    done += read
+  }
+  return bytes
+}
+
+function writeAll(file: number, bytes: Uint8Array): void {
+  let done = 0
+  while (done < bytes.length) done += writeSync(file, bytes, done)
+}
+
+function truncate(path: string, length: number): void {
+  const file = openSync(path, 'r+')
+  ftruncateSync(file, length)
+  closeSync(file)
 }

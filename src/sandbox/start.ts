@@ -31,6 +31,8 @@ export interface SandboxOptions {
   readonly credentials?: Partial<SandboxCredentials>
   /** Journal that keeps the state across restarts and kills; absent: memory only. */
   readonly stateFile?: string
+  /** Fewest bytes of entries before the file begins anew with the state itself. Default 64 MiB. */
+  readonly compactAfterBytes?: number
   readonly clock?: Clock
   /** Ids, tokens and chance follow from it. */
   readonly seed?: number
@@ -77,7 +79,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const control = new Control({ ...parts, doors, forget: () => server.forget() })
   const server: SandboxServer = new SandboxServer({ ...parts, control, router: new Router(endpoints) })
   if (options.stateFile !== undefined) {
-    await engine.openJournal(options.stateFile)
+    await engine.openJournal(options.stateFile, options.compactAfterBytes)
     ledger.clear()
   }
   const listensAt = await server.listen(options.port ?? 0)

@@ -103,6 +103,10 @@ export class Switches {
     return Object.fromEntries(SWITCHES.map(({ name }) => [name, this.get(name)]))
   }
 
+  has(name: string): boolean {
+    return DEFAULTS.has(name)
+  }
+
   clear(): void {
     this.#values.clear()
   }

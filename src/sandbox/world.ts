@@ -1,6 +1,8 @@
 /** The state that all areas share, and the areas' own: made anew on reset, copied for snapshots. */
+import { deserialize, serialize } from 'node:v8'
 import type { Logger } from '../log.ts'
 import type { Area, SandboxAccount, SandboxCredentials, SandboxUser, World } from './area.ts'
+import type { StatePart } from './journal.ts'
 import { Switches } from './switches.ts'
 
 export interface CoreState {
@@ -28,6 +30,9 @@ export interface Snapshot {
   readonly areas: ReadonlyMap<string, unknown>
   readonly switches: Readonly<Record<string, string>>
 }
+
+/** Name of the part that no area owns. */
+const CORE = 'core'
 
 export const FIXED_USER = '1001'
 export const FIXED_ACCOUNT = '18ce54d4x5t'
@@ -151,6 +156,39 @@ export class SandboxWorld implements World {
       core: structuredClone(this.#core),
       areas: new Map(this.areas.map((area) => [area.name, copy(area, this.stateOf(area.name))])),
       switches: this.switches.all(),
+    }
+  }
+
+  /** Everything that a request can change, as bytes for the journal. */
+  *save(): Iterable<StatePart> {
+    yield { name: CORE, bytes: serialize({ core: this.#core, seed: this.#seed, switches: this.switches.all() }) }
+    for (const area of this.areas) {
+      const state = this.stateOf(area.name)
+      const { plain, bytes } = area.saveState?.(state) ?? { plain: state, bytes: [] }
+      yield { name: area.name, bytes: serialize(plain) }
+      for (const [index, one] of bytes.entries()) yield { name: `${area.name} ${index}`, bytes: one }
+    }
+  }
+
+  /** What `save` wrote; an area that is new since then starts from its first state. */
+  load(parts: ReadonlyMap<string, Buffer>): void {
+    // Only `save` writes these bytes.
+    const { core, seed, switches } = deserialize(parts.get(CORE) ?? serialize(null)) as {
+      core: CoreState
+      seed: number
+      switches: Record<string, string>
+    }
+    this.reset(seed)
+    this.#core = core
+    for (const [name, value] of Object.entries(switches)) if (this.switches.has(name)) this.switches.set({ [name]: value })
+    for (const area of this.areas) {
+      const saved = parts.get(area.name)
+      if (saved === undefined) continue
+      const bytes: Buffer[] = []
+      for (let one = parts.get(`${area.name} 0`); one !== undefined; one = parts.get(`${area.name} ${bytes.length}`)) bytes.push(one)
+      area.stop?.(this.stateOf(area.name))
+      const plain: unknown = deserialize(saved)
+      this.#states.set(area.name, area.loadState === undefined ? plain : area.loadState(this, plain, bytes))
     }
   }
 

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { appendFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -35,8 +35,9 @@ const product = (id: string): Record<string, unknown> => ({
 })
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-async function startProcess(file: string): Promise<{ url: string; child: ChildProcess }> {
-  const child = spawn(process.execPath, [fileURLToPath(new URL('../support/sandboxProcess.ts', import.meta.url)), file], {
+async function startProcess(file: string, compactAfterBytes?: number): Promise<{ url: string; child: ChildProcess }> {
+  const script = fileURLToPath(new URL('../support/sandboxProcess.ts', import.meta.url))
+  const child = spawn(process.execPath, [script, file, ...(compactAfterBytes === undefined ? [] : [String(compactAfterBytes)])], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   children.push(child)
@@ -112,6 +113,96 @@ test.skipIf(target !== undefined)(
     const fourth = await startProcess(file)
     expect((await controlOf(fourth.url).catalog()).products).toBe(0)
     await kill(fourth.child)
+  },
+  60_000,
+)
+
+test.skipIf(target !== undefined)(
+  'killed at any instant while the journal begins anew again and again: all that was answered is there, and the file stays small',
+  async () => {
+    const file = join(folder, 'state.jsonl')
+    const answered = new Set<string>()
+    const members = new Set<string>()
+    let next = 0
+    let compacted = 0
+    for (let round = 0; round < 8; round++) {
+      // So small that nearly every request makes the file begin anew.
+      const { url, child } = await startProcess(file, 1_000)
+      const control = controlOf(url)
+      expect(new Set((await control.products()).map(({ id }) => String(id))).isSupersetOf(answered)).toBe(true)
+      const held = await control.identifiers()
+      for (const member of members) expect(held).toContain(member)
+      await control.switches({ rate_limits: 'off' })
+      let up = true
+      const writer = async (): Promise<void> => {
+        while (up) {
+          const id = `p${next++}`
+          const done = await signedCall(url, 'PUT', '/12/product_catalogs/4001/products', { json: { products: [product(id)] } }).catch(
+            () => undefined,
+          )
+          if (done?.status === 200) answered.add(id)
+          const user = digest(id)
+          const added = await signedCall(url, 'POST', '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/users', {
+            json: [{ operation_type: 'Update', params: { users: [{ email: [user], partner_user_id: [id] }] } }],
+          }).catch(() => undefined)
+          if (added?.status === 200) members.add(user)
+        }
+      }
+      const writers = [writer(), writer(), writer()]
+      await new Promise((resolve) => setTimeout(resolve, 60 + round * 37))
+      await kill(child)
+      up = false
+      await Promise.all(writers)
+      if (readFileSync(file).subarray(0, 15).toString().startsWith('{"kind":"state"')) compacted++
+    }
+    expect(compacted).toBe(8)
+    expect(answered.size).toBeGreaterThan(30)
+    // What a kill left half-written beside the file is not looked at.
+    writeFileSync(`${file}.new`, '{"kind":"state","version":1,"parts":[{"name":"core","bytes":9')
+    const last = await startProcess(file, 1_000)
+    expect((await controlOf(last.url).products()).map(({ id }) => String(id))).toEqual(expect.arrayContaining([...answered]))
+    await kill(last.child)
+  },
+  60_000,
+)
+
+test.skipIf(target !== undefined)(
+  'a journal that began anew holds every resource, the clock and the switches, and goes on',
+  async () => {
+    const file = join(folder, 'state.jsonl')
+    const { url, child } = await startProcess(file, 1)
+    const control = controlOf(url)
+    await control.setClock('2028-02-28T00:00:00Z')
+    await control.switches({ webhook_dev_urls: 'on', product_put: 'merge' })
+    const account = '/12/accounts/18ce54d4x5t'
+    const campaign = (await signedCall(url, 'POST', `${account}/campaigns`, { query: { funding_instrument_id: 'lygyi', name: 'Kept' } }))
+      .body.data
+    await signedCall(url, 'PUT', '/12/product_catalogs/4001/products', { json: { products: [product('a'), product('b')] } })
+    await signedCall(url, 'DELETE', `${account}/line_items/9cqi1`)
+    await control.request('POST', 'events', { times: 3 })
+    const told = [await control.catalog(), await control.identifiers()]
+    const { id } = (await control.request('POST', 'snapshot')).body
+    await signedCall(url, 'PUT', '/12/product_catalogs/4001/products', { json: { products: [product('c')] } })
+    // Going back is no call that could be replayed.
+    await control.request('POST', `restore/${id}`)
+    await kill(child)
+    expect(readFileSync(file).subarray(0, 15).toString()).toBe('{"kind":"state"')
+
+    const again = await startProcess(file, 1)
+    const after = controlOf(again.url)
+    expect([await after.catalog(), await after.identifiers()]).toEqual(told)
+    expect((await after.request('GET', 'clock')).body.now).toMatch(/^2028-02-28/)
+    expect((await after.request('GET', 'switches')).body).toMatchObject({ webhook_dev_urls: 'on', product_put: 'merge' })
+    expect((await signedCall(again.url, 'GET', `${account}/campaigns/${campaign.id}`)).body.data).toEqual(campaign)
+    expect((await signedCall(again.url, 'GET', `${account}/line_items/9cqi1`)).status).toBe(404)
+    const next = (await signedCall(again.url, 'POST', `${account}/campaigns`, { query: { funding_instrument_id: 'lygyi', name: 'Next' } }))
+      .body.data
+    expect(next.id).not.toBe(campaign.id)
+    await after.reset()
+    await kill(again.child)
+    const empty = await startProcess(file, 1)
+    expect((await controlOf(empty.url).catalog()).products).toBe(0)
+    await kill(empty.child)
   },
   60_000,
 )

@@ -2,5 +2,10 @@
 import { startSandbox } from '../../src/sandbox/start.ts'
 
 const crash = () => process.kill(process.pid, 'SIGKILL')
-const sandbox = await startSandbox(process.argv[2] === undefined ? { crash } : { crash, stateFile: process.argv[2] })
+const [, , stateFile, compactAfter] = process.argv
+const sandbox = await startSandbox({
+  crash,
+  ...(stateFile === undefined ? {} : { stateFile }),
+  ...(compactAfter === undefined ? {} : { compactAfterBytes: Number(compactAfter) }),
+})
 process.stdout.write(`${sandbox.url}\n`)

@@ -6,7 +6,15 @@ import { adsRefusal, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { estimateAudience, searchKeywords } from './insights.ts'
 import { eachLine } from './memberships.ts'
-import { cloneAudienceState, createAudienceState, type Audience, type AudienceState, type Permission } from './state.ts'
+import {
+  cloneAudienceState,
+  loadAudienceState,
+  saveAudienceState,
+  createAudienceState,
+  type Audience,
+  type AudienceState,
+  type Permission,
+} from './state.ts'
 import { targetingOf } from './targeted.ts'
 import { uploadUsers } from './users.ts'
 
@@ -19,6 +27,8 @@ export const audiencesArea = defineArea<AudienceState>({
   name: 'audiences',
   createState: createAudienceState,
   cloneState: cloneAudienceState,
+  saveState: saveAudienceState,
+  loadState: (_world, plain, bytes) => loadAudienceState(plain, bytes),
   handlers: {
     'keywords.search': searchKeywords,
     'audiencePermissions.list': listPermissions,

@@ -30,6 +30,12 @@ export interface Member {
   readonly expiresAt: number
 }
 
+export interface SavedMemberships {
+  readonly records: number
+  readonly live: number
+  readonly plain: Map<number, string>
+}
+
 export class Memberships {
   #chunks: Buffer[] = []
   #records = 0
@@ -56,7 +62,7 @@ export class Memberships {
     let record = (this.#index[slot] ?? 0) - 1
     if (record < 0) {
       if (this.#records + 1 > this.#index.length * MAX_LOAD) {
-        this.#grow()
+        this.#reindex(this.#index.length * 2)
         slot = this.#slot(type, key)
       }
       record = this.#append(key)
@@ -157,6 +163,28 @@ export class Memberships {
     return copy
   }
 
+  /** For a file: what `fromSaved` makes the same members of. The index is not in it. */
+  save(): { readonly plain: SavedMemberships; readonly bytes: readonly Uint8Array[] } {
+    const bytes = this.#chunks.map((chunk, at) => chunk.subarray(0, Math.min(CHUNK, this.#records - at * CHUNK) * RECORD))
+    return { plain: { records: this.#records, live: this.#live, plain: this.#plain }, bytes }
+  }
+
+  static fromSaved({ records, live, plain }: SavedMemberships, bytes: readonly Uint8Array[]): Memberships {
+    const made = new Memberships()
+    made.#chunks = bytes.map((one) => {
+      const chunk = Buffer.alloc(CHUNK * RECORD)
+      chunk.set(one)
+      return chunk
+    })
+    made.#records = records
+    made.#live = live
+    made.#plain = plain
+    let slots = made.#index.length
+    while (records + 1 > slots * MAX_LOAD) slots *= 2
+    made.#reindex(slots)
+    return made
+  }
+
   #member(record: number): Member {
     const chunk = this.#chunk(record)
     const at = this.#at(record)
@@ -219,9 +247,9 @@ export class Memberships {
     return record
   }
 
-  #grow(): void {
-    const mask = this.#index.length * 2 - 1
-    const index = new Uint32Array(mask + 1)
+  #reindex(slots: number): void {
+    const mask = slots - 1
+    const index = new Uint32Array(slots)
     for (let record = 0; record < this.#records; record++) {
       const chunk = this.#chunk(record)
       const at = this.#at(record)

@@ -1,6 +1,6 @@
 /** Custom audiences, do-not-reach lists and sharing permissions. */
 import type { World } from '../area.ts'
-import { Memberships } from './memberships.ts'
+import { Memberships, type SavedMemberships } from './memberships.ts'
 
 export interface Audience {
   readonly id: string
@@ -67,4 +67,42 @@ export function cloneAudienceState(state: AudienceState): AudienceState {
   const cloneAll = (map: Map<string, Audience>): Map<string, Audience> =>
     new Map([...map].map(([id, one]) => [id, { ...one, memberships: one.memberships.clone() }]))
   return { audiences: cloneAll(state.audiences), lists: cloneAll(state.lists), permissions: structuredClone(state.permissions) }
+}
+
+interface SavedAudience extends Omit<Audience, 'memberships'> {
+  readonly saved: SavedMemberships
+  /** How many of the bytes are its own. */
+  readonly chunks: number
+}
+
+interface SavedState {
+  readonly audiences: readonly SavedAudience[]
+  readonly lists: readonly SavedAudience[]
+  readonly permissions: Map<string, Permission>
+}
+
+export function saveAudienceState(state: AudienceState): { readonly plain: SavedState; readonly bytes: readonly Uint8Array[] } {
+  const bytes: Uint8Array[] = []
+  const saveAll = (map: ReadonlyMap<string, Audience>): SavedAudience[] =>
+    [...map.values()].map(({ memberships, ...rest }) => {
+      const saved = memberships.save()
+      bytes.push(...saved.bytes)
+      return { ...rest, saved: saved.plain, chunks: saved.bytes.length }
+    })
+  const [audiences, lists] = [saveAll(state.audiences), saveAll(state.lists)]
+  return { plain: { audiences, lists, permissions: state.permissions }, bytes }
+}
+
+export function loadAudienceState(plain: unknown, bytes: readonly Uint8Array[]): AudienceState {
+  // What saveAudienceState made.
+  const { audiences, lists, permissions } = plain as SavedState
+  let at = 0
+  const loadAll = (saved: readonly SavedAudience[]): Map<string, Audience> =>
+    new Map(
+      saved.map(({ saved: members, chunks, ...rest }) => {
+        at += chunks
+        return [rest.id, { ...rest, memberships: Memberships.fromSaved(members, bytes.slice(at - chunks, at)) }]
+      }),
+    )
+  return { audiences: loadAll(audiences), lists: loadAll(lists), permissions }
 }

@@ -3,13 +3,14 @@ import { defineArea, type Call, type Reply } from '../area.ts'
 import { coreRefusal } from '../refusal.ts'
 import { percentEncode } from '../signature.ts'
 import { authorizationPage, deniedPage, pinPage, wrongTokenPage } from './page.ts'
-import { createAuthState, randomText, type AuthState, type RequestToken } from './tokens.ts'
+import { createAuthState, loadAuthState, randomText, type AuthState, type RequestToken } from './tokens.ts'
 
 type AuthCall = Call<AuthState>
 
 export const authArea = defineArea<AuthState>({
   name: 'auth',
   createState: createAuthState,
+  loadState: loadAuthState,
   handlers: {
     'oauth.requestToken': requestToken,
     'oauth.authorize': (call) => authorize(call, false),

@@ -44,6 +44,15 @@ export function createAuthState(world: World): AuthState {
   }
 }
 
+/** Credentials of the command line may be others than those of the process that wrote the file. */
+export function loadAuthState(world: World, plain: unknown): AuthState {
+  // What createAuthState made, and requests changed.
+  const state = plain as AuthState
+  for (const [token, access] of createAuthState(world).accessTokens)
+    if (!state.accessTokens.has(token)) state.accessTokens.set(token, access)
+  return state
+}
+
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
 /** Random text from the sandbox's seed, so that a replayed journal issues the same tokens. */

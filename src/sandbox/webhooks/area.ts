@@ -6,8 +6,8 @@ import { emitControl } from './control.ts'
 import { applyEntries, deliverDue } from './events.ts'
 import { webhookHandlers } from './handlers.ts'
 import { runJobs } from './replay.ts'
-import { endRuntime } from './runtime.ts'
-import { createWebhooks, type CheckOutcome, type Delivery, type LoggedEvent, type ReplayJob } from './state.ts'
+import { createRuntime, endRuntime } from './runtime.ts'
+import { createWebhooks, type CheckOutcome, type Delivery, type LoggedEvent, type ReplayJob, type WebhooksState } from './state.ts'
 
 /** What happens without a request; plain JSON, so that the journal can hold it. */
 type WebhookEvent =
@@ -20,6 +20,8 @@ type WebhookEvent =
 export const webhooksArea = defineArea({
   name: 'webhooks',
   createState: createWebhooks,
+  // Connections do not outlive their process.
+  loadState: (_world, plain) => ({ ...(plain as WebhooksState), runtime: createRuntime() }),
   handlers: { ...webhookHandlers, ...activityHandlers },
   control: { 'POST /_sandbox/events': emitControl },
   onClock: async (world, state) => {
