@@ -56,7 +56,8 @@ export async function openWorkbook(
   }
   if (sample.length === 0)
     throw fileError('FILE_EMPTY', 'the sheet holds no row', { name, mend: 'Check which sheet is read, with `sheet:`.' })
-  const header = chooseHeader(sample, settings, { name, limits, skipped: 0 })
+  const chosen = chooseHeader(sample, settings, { name, limits, skipped: 0 })
+  const header = { ...chosen, notes: [...workbook.notes, ...chosen.notes] }
   const columns = header.header.filter((column) => column !== '')
   const picked = header.header.flatMap((column, index) => (column === '' ? [] : [index]))
   const faulty = new FaultyRows(name, limits)

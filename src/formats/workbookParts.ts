@@ -45,6 +45,8 @@ export interface WorkbookParts {
   readonly dateStyles: readonly boolean[]
   /** Days are counted from 1904. */
   readonly from1904: boolean
+  /** Which sheet is read, where there are several. */
+  readonly notes: readonly string[]
 }
 
 /**
@@ -98,6 +100,10 @@ export async function readWorkbookParts(archive: ZipDirectory, wanted: string | 
     strings: archive.has('xl/sharedStrings.xml') ? await readStrings(archive, name) : [],
     dateStyles: archive.has('xl/styles.xml') ? await readDateStyles(archive, name) : [],
     from1904,
+    notes:
+      sheets.length < 2
+        ? []
+        : [`sheet ${JSON.stringify(sheet?.name)} of ${sheets.map((candidate) => JSON.stringify(candidate.name)).join(', ')}`],
   }
 }
 

@@ -8,11 +8,13 @@ import {
   hintsFor,
   missingColumn,
   presetOf,
+  settingOf,
   unknownColumns,
   type Bound,
   type MissingColumn,
 } from './boundColumns.ts'
 import { bindField, normalizeHeader, type BoundField } from './fields.ts'
+import { columnCalled } from './headerWords.ts'
 import { hideStray } from './mask.ts'
 import { mapProduct, productKey, productRules, type ProductBinding } from './product/mapProduct.ts'
 import { productFields, requiredProductFields } from './product/vocabulary.ts'
@@ -66,10 +68,13 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
       mask: (row) => row.columns.map((_, index) => shownCell(row, index)),
       warnings,
       missing,
-      hints: hintsFor(
-        productFields.filter((field) => binding[field] === undefined && !requiredProductFields.includes(field)),
-        columns.filter((_, index) => !used.has(index)),
-      ),
+      hints: [
+        ...priceHint(pipeline, binding, columns, used),
+        ...hintsFor(
+          productFields.filter((field) => binding[field] === undefined && !requiredProductFields.includes(field)),
+          columns.filter((_, index) => !used.has(index)),
+        ),
+      ],
       mapping: {
         preset: Object.keys(binding).length === 0 ? undefined : preset?.name,
         fields: productFields.flatMap((field) => {
@@ -94,6 +99,20 @@ function asked(preset: Preset | undefined, field: string, columns: readonly stri
     mend: `map: { ${setting} }   (with your own address)`,
     setting,
   }
+}
+
+/** A price that found its column by name, beside a column of currencies that nobody reads. */
+function priceHint(
+  pipeline: Pipeline,
+  binding: Readonly<Record<string, BoundField>>,
+  columns: readonly string[],
+  used: ReadonlySet<number>,
+): readonly string[] {
+  const column = columns[binding['price']?.indexes[0] ?? -1]
+  const free = columns.filter((_, index) => !used.has(index))
+  return column === undefined || pipeline.map['price'] !== undefined || columnCalled('currency', free) === undefined
+    ? []
+    : [settingOf('price', column, free)]
 }
 
 function prefixedTwin(columns: readonly string[], [first = -1, second = -1]: readonly number[]): boolean {

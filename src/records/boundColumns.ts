@@ -123,7 +123,8 @@ export function hintsFor(fields: readonly string[], columns: readonly string[]):
   })
 }
 
-function settingOf(field: string, column: string, columns: readonly string[]): string {
+/** `gtin: "EAN"`, with the transform that the field will need of such a column. */
+export function settingOf(field: string, column: string, columns: readonly string[]): string {
   const name = JSON.stringify(column)
   const currency = field === 'price' || field === 'sale_price' ? columnCalled('currency', columns) : undefined
   if (currency !== undefined && currency !== column) return `${field}: { columns: [${name}, ${JSON.stringify(currency)}], transform: join }`
@@ -164,13 +165,25 @@ export function columnMissing(field: string, name: string, columns: readonly str
 }
 
 export function unknownColumns(columns: readonly string[], used: ReadonlySet<number>, fields: readonly string[]): Warning[] {
+  const isPrice = (index: number) => [normalizeHeader(columns[index] ?? ''), ...fieldsCalled(columns[index] ?? '')].includes('price')
   const free = fields.filter((field) => !columns.some((column, index) => used.has(index) && normalizeHeader(column) === field))
   return columns.flatMap((column, index): Warning[] => {
     if (used.has(index) || trimText(column) === '') return []
     const name = normalizeHeader(column)
     if (serviceFields.has(name) && fields.length > 0)
       return [{ line: 1, code: 'SERVICE_FIELD_IGNORED', field: column, message: `"${column}" is set by the service and is ignored` }]
-    const near = nearest(name, free) ?? fieldsCalled(column).find((field) => free.includes(field))
+    const called = fieldsCalled(column)
+    const near = nearest(name, free) ?? called.find((field) => free.includes(field))
+    const price = called.includes('currency') && fields.includes('price') ? columns[[...used].find(isPrice) ?? -1] : undefined
+    if (price !== undefined)
+      return [
+        {
+          line: 1,
+          code: 'COLUMN_UNKNOWN',
+          field: column,
+          message: `the column "${hideStray(column)}" is not used; if it is that of the prices: map: { ${settingOf('price', price, columns)} }`,
+        },
+      ]
     return [
       {
         line: 1,

@@ -27,14 +27,16 @@ export interface GuardFacts {
   readonly examples: readonly string[]
 }
 
-/** Above `max_reject_percent` the run stops before anything is planned. */
-export function guardRejects(facts: Pick<GuardFacts, 'guards' | 'read' | 'rejected' | 'pipeline'>): GuardVerdict | undefined {
+/** Above `max_reject_percent` the run stops before anything is planned. `run`: whose rejects there are to look at. */
+export function guardRejects(
+  facts: Pick<GuardFacts, 'guards' | 'read' | 'rejected' | 'pipeline'> & { readonly run?: string },
+): GuardVerdict | undefined {
   const percent = facts.read === 0 ? 0 : (facts.rejected / facts.read) * 100
   if (percent <= facts.guards.maxRejectPercent) return undefined
   return {
     code: 'GUARD_REJECTS',
     message: `${group(facts.rejected)} of ${group(facts.read)} rows were rejected (${percent.toFixed(1)} %), above ${facts.guards.maxRejectPercent} %: nothing was sent`,
-    mend: `sluice check ${facts.pipeline}`,
+    mend: facts.run === undefined ? `sluice check ${facts.pipeline}` : `sluice rejects ${facts.run}`,
     withheld: 0,
     examples: [],
   }

@@ -12,6 +12,7 @@ import { watchMapper } from '../../sync/sourceQuality.ts'
 import { list, option, writeJson, type CommandRun, type Context } from '../context.ts'
 import { pipelinesToCheck } from '../pipelines.ts'
 import { errorLines, presentError, type PresentedError } from '../present.ts'
+import { groupRejects } from '../render/rejects.ts'
 import { targetOf } from '../render/target.ts'
 import { checkReport, nextStep, type Check, type SampleRecord, type SourceCheck } from '../render/check.ts'
 
@@ -99,7 +100,8 @@ async function checkSource(context: Context, pipeline: Pipeline, definition: Sou
         const { warnings: notes } = mapper.finish(facts, undefined, 0)
         warnings.push(...notes.map(({ code, field, message, lines }) => ({ code, field, message, line: lines[0] ?? 0 })))
         const tooMany = guardRejects({ guards: pipeline.guards, read: rows, rejected: rejects.length, pipeline: pipeline.name })
-        if (tooMany) holds = [tooMany]
+        // What to mend stands with the most frequent reject, not in another check.
+        if (tooMany) holds = [{ ...tooMany, mend: groupRejects(rejects)[0]?.mend ?? tooMany.mend }]
         detected = [
           ...detected,
           ...(facts.notes ?? []).filter((note) => !detected.includes(note)),

@@ -53,7 +53,8 @@ describe('Excel workbooks', () => {
   })
   test('a sheet is read by its name; another name lists the sheets', async () => {
     const bytes = workbook(header, { second: '<row r="1"><c r="A1" t="str"><v>key</v></c></row><row r="2"><c r="A2"><v>7</v></c></row>' })
-    expect((await read(bytes, { sheet: 'Old' })).rows.map(cellsOf)).toEqual([{ key: '7' }])
+    const { rows, end } = await read(bytes, { sheet: 'Old' })
+    expect([rows.map(cellsOf), end.notes]).toEqual([[{ key: '7' }], ['sheet "Old" of "Products", "Old"']])
     await expect(read(bytes, { sheet: 'New' })).rejects.toMatchObject({
       code: 'WRONG_FORMAT',
       mend: expect.stringContaining('Products, Old'),

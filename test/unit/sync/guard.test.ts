@@ -94,6 +94,7 @@ describe('rejects', () => {
     [51, 100, 'GUARD_REJECTS'],
     [1, 1, 'GUARD_REJECTS'],
   ] as const)('%i of %i rows', ([rejected, read, code]) => {
-    expect(guardRejects({ guards, rejected, read, pipeline: 'shop' })?.code).toBe(code)
+    const verdict = guardRejects({ guards, rejected, read, pipeline: 'shop', run: 'r_7' })
+    expect([verdict?.code, verdict?.mend]).toEqual([code, code === undefined ? undefined : 'sluice rejects r_7'])
   })
 })
