@@ -38,7 +38,7 @@ export async function openSource(definition: SourceDefinition, context: SourceCo
 
 async function openBytes(definition: SourceDefinition, context: SourceContext): Promise<ByteStream | 'unchanged'> {
   const { uri } = definition
-  if (uri === '-') return openStdin()
+  if (uri === '-') return openStdin(context)
   if (isLocalFile(uri)) return openLocalFile(uri)
   if (/^https?:/i.test(uri)) return openHttp(definition, context)
   // Loaded where they are needed: most pipelines never are.

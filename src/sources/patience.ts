@@ -49,10 +49,10 @@ export class Patience {
   }
 
   /** The chunks of a stream, each waited for. Does not close the stream. */
-  async *chunks<T>(stream: AsyncIterable<T>): AsyncGenerator<T> {
+  async *chunks<T>(stream: AsyncIterable<T>, idleMs = this.#idleMs): AsyncGenerator<T> {
     const iterator = stream[Symbol.asyncIterator]()
     for (;;) {
-      const next = await this.wait(iterator.next())
+      const next = await this.wait(iterator.next(), idleMs)
       if (next.done === true) return
       yield next.value
     }

@@ -1,0 +1,35 @@
+import { spawn } from 'node:child_process'
+import { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { fileURLToPath } from 'node:url'
+import type { SourceDefinition } from '../../../src/pipeline/definition.ts'
+
+export interface Reading {
+  readonly code: string
+  readonly rows: number
+  readonly bytes: number
+  readonly complete: boolean
+  readonly peakMiB: number
+}
+
+const program = fileURLToPath(new URL('./readerProcess.ts', import.meta.url))
+
+/**
+ * Reads in a process whose own objects may take 64 MB and whose new ones are collected early: what is kept shows.
+ * `stdin`: what is piped in, as far as the reader takes it, an open file, or a connection.
+ */
+export async function readApart(
+  definition: SourceDefinition,
+  options: { readonly env?: Readonly<Record<string, string>>; readonly stdin?: Readable | Socket | number } = {},
+): Promise<Reading> {
+  const { stdin } = options
+  const child = spawn(process.execPath, ['--max-old-space-size=64', '--max-semi-space-size=4', program, JSON.stringify(definition)], {
+    env: { ...process.env, ...options.env },
+    stdio: [typeof stdin === 'number' || stdin instanceof Socket ? stdin : stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'inherit'],
+  })
+  const printed = Array.fromAsync(child.stdout as Readable)
+  // A reader that gives up hangs up, and whoever writes hears of it.
+  if (stdin !== undefined && child.stdin !== null) await pipeline(stdin as Readable, child.stdin).catch(() => undefined)
+  return JSON.parse((await printed).join('')) as Reading
+}
