@@ -72,6 +72,7 @@ export const SWITCHES: readonly SwitchDefinition[] = [
   { name: 'ledger_keys', values: ['off', 'on'] },
   { name: 'values_recur', values: ['may', 'never'] },
   { name: 'share_outside_business', values: ['granted', 'denied'] },
+  { name: 'duplicate_posts', values: ['refuse', 'accept'] },
   { name: 'edit_history', values: ['off', 'on'] },
   { name: 'v2_names', values: ['tweet', 'post'] },
   { name: 'v2_auth_errors', values: ['errors', 'problem'] },

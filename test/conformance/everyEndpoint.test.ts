@@ -145,8 +145,8 @@ describe('paths', () => {
     expect([other.status, other.body.errors[0].code]).toEqual([405, 'METHOD_NOT_ALLOWED'])
   })
 
-  test('another version than 12 is not served, but for the permissions of version 5', async () => {
-    for (const version of ['5', '11', '13']) expect((await sandbox.call('GET', `/${version}/accounts`)).status).toBe(404)
+  test('other versions than 11 and 12 are not served, but for the permissions of version 5', async () => {
+    for (const version of ['5', '10', '13']) expect((await sandbox.call('GET', `/${version}/accounts`)).status).toBe(404)
     expect((await sandbox.call('GET', '/5/accounts/18ce54d4x5t/tailored_audiences/1nmth/permissions')).status).toBe(200)
     expect((await sandbox.call('GET', '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/permissions')).status).toBe(200)
   })

@@ -171,7 +171,9 @@ test('video conversation: call to action 20 characters without #, title 23, than
 })
 
 test('post: name 80, video title 70, video description 200 characters; up to 4 images, or 1 GIF, or 1 video', async () => {
-  const post = (more: Record<string, string>): Promise<CallResult> => account.post('tweet', { as_user_id: '1001', text: 'A post', ...more })
+  let posts = 0
+  const post = (more: Record<string, string>): Promise<CallResult> =>
+    account.post('tweet', { as_user_id: '1001', text: `Post ${++posts}`, ...more })
   for (const [name, length] of [
     ['name', 80],
     ['video_title', 70],

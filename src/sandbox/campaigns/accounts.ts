@@ -1,10 +1,11 @@
 /** Accounts, their apps, history and features, and the categories (spec 4.5). */
-import { deleteRecord, findRecord, listOf, passes, recordsOf, stamp } from '../accountRecords.ts'
+import { deleteRecord, listOf, passes, recordsOf, stamp } from '../accountRecords.ts'
 import type { Call, Handler, SandboxAccount } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
 import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { businessCategories, curatedCategories, placements } from './categories.ts'
+import { findChild, isReachable, liveLineItem } from './parents.ts'
 import type { CampaignsState, LineItemCategory } from './state.ts'
 
 export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
@@ -99,9 +100,13 @@ export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
   'lineItemPlacements.list': (call) =>
     ok(placements.filter((one) => call.params['product_type'] === undefined || one.product_type === call.params['product_type'])),
 
-  'lineItemCuratedCategories.list': (call) => listReply(call, recordsOf(call, call.state.lineItemCategories).values()),
+  'lineItemCuratedCategories.list': (call) =>
+    listReply(
+      call,
+      [...recordsOf(call, call.state.lineItemCategories).values()].filter((one) => isReachable(call, one)),
+    ),
   'lineItemCuratedCategories.get': (call) =>
-    ok(findRecord(call, call.state.lineItemCategories, 'line_item_curated_category_id', 'NOT_FOUND')),
+    ok(findChild(call, call.state.lineItemCategories, 'line_item_curated_category_id', 'NOT_FOUND')),
   'lineItemCuratedCategories.create': (call) => {
     const record: LineItemCategory = { id: '', line_item_id: '', curated_category_id: '', ...stamp(call) }
     setCategory(call, record)
@@ -110,13 +115,15 @@ export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
     return ok(made)
   },
   'lineItemCuratedCategories.update': (call) => {
-    const record = findRecord(call, call.state.lineItemCategories, 'line_item_curated_category_id', 'NOT_FOUND')
+    const record = findChild(call, call.state.lineItemCategories, 'line_item_curated_category_id', 'NOT_FOUND')
     setCategory(call, record)
     record.updated_at = isoSeconds(call.now)
     return ok(record)
   },
-  'lineItemCuratedCategories.delete': (call) =>
-    ok(deleteRecord(call, call.state.lineItemCategories, 'line_item_curated_category_id', 'NOT_FOUND')),
+  'lineItemCuratedCategories.delete': (call) => {
+    findChild(call, call.state.lineItemCategories, 'line_item_curated_category_id', 'NOT_FOUND')
+    return ok(deleteRecord(call, call.state.lineItemCategories, 'line_item_curated_category_id', 'NOT_FOUND'))
+  },
 }
 
 /** Without what only the sandbox knows. */
@@ -139,8 +146,7 @@ function featuresOf(call: Call<CampaignsState>): readonly string[] {
 
 function setCategory(call: Call<CampaignsState>, record: LineItemCategory): void {
   const { line_item_id: itemId = record.line_item_id, curated_category_id: categoryId = record.curated_category_id } = call.params
-  const item = recordsOf(call, call.state.lineItems).get(String(itemId))
-  if (item === undefined || item.deleted) throw notFound('LINE_ITEM_NOT_FOUND', 'line_item_id', String(itemId))
+  liveLineItem(call, String(itemId))
   if (!curatedCategories.some((category) => category.id === categoryId))
     throw notFound('NOT_FOUND', 'curated_category_id', String(categoryId))
   record.line_item_id = String(itemId)

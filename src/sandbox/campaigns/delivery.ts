@@ -6,12 +6,12 @@ import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refu
 import { isoSeconds } from '../timestamps.ts'
 import { remember } from './history.ts'
 import { tooMany } from './lineItemRules.ts'
+import { findChild, isReachable, liveLineItem } from './parents.ts'
 import {
   campaignReasons,
   type Campaign,
   type CampaignsState,
   type FundingInstrument,
-  type LineItem,
   type PromotedTweet,
   type TargetingCriterion,
 } from './state.ts'
@@ -57,23 +57,20 @@ export function deliveryHandlers(postExists: PostExists): Readonly<Record<string
       return listReply(
         call,
         [...recordsOf(call, call.state.promotedTweets).values()].filter(
-          (one) => passes(items, one.line_item_id) && passes(ids, one.id) && isShown(call, one),
+          (one) => passes(items, one.line_item_id) && passes(ids, one.id) && isReachable(call, one),
         ),
         {
           sortable: ['created_at', 'updated_at'],
         },
       )
     },
-    'promotedTweets.get': (call) => {
-      const promoted = findRecord(call, call.state.promotedTweets, 'promoted_tweet_id', 'PROMOTED_TWEET_NOT_FOUND')
-      if (!isShown(call, promoted)) throw notFound('PROMOTED_TWEET_NOT_FOUND', 'promoted_tweet_id', promoted.id)
-      return ok(promoted)
-    },
+    'promotedTweets.get': (call) => ok(findChild(call, call.state.promotedTweets, 'promoted_tweet_id', 'PROMOTED_TWEET_NOT_FOUND')),
     'promotedTweets.create': (call) => {
       const promoted = promote(call, postExists)
       return { kind: 'ads', data: promoted, totalCount: promoted.length }
     },
     'promotedTweets.delete': (call) => {
+      findChild(call, call.state.promotedTweets, 'promoted_tweet_id', 'PROMOTED_TWEET_NOT_FOUND')
       const promoted = deleteRecord(call, call.state.promotedTweets, 'promoted_tweet_id', 'PROMOTED_TWEET_NOT_FOUND')
       remember(call, { entity: 'PROMOTED_TWEET', type: 'DELETE', after: promoted, before: { ...promoted, deleted: false } })
       return ok(promoted)
@@ -83,11 +80,10 @@ export function deliveryHandlers(postExists: PostExists): Readonly<Record<string
       const items = listOf(call, 'line_item_ids')
       return listReply(
         call,
-        [...recordsOf(call, call.state.targeting).values()].filter((one) => passes(items, one.line_item_id)),
+        [...recordsOf(call, call.state.targeting).values()].filter((one) => passes(items, one.line_item_id) && isReachable(call, one)),
       )
     },
-    'targetingCriteria.get': (call) =>
-      ok(findRecord(call, call.state.targeting, 'targeting_criterion_id', 'TARGETING_CRITERION_NOT_FOUND')),
+    'targetingCriteria.get': (call) => ok(findChild(call, call.state.targeting, 'targeting_criterion_id', 'TARGETING_CRITERION_NOT_FOUND')),
     'targetingCriteria.create': (call) => ok(createCriterion(call)),
     'targetingCriteria.delete': (call) => ok(deleteCriterion(call)),
   }
@@ -179,13 +175,8 @@ function createFunding(call: Call<CampaignsState>): FundingInstrument {
   return instrument
 }
 
-/** Promoted tweets of a deleted line item stay with `deleted` false, but show only with `with_deleted=true` (spec 3.3). */
-function isShown(call: Call<CampaignsState>, promoted: PromotedTweet): boolean {
-  return call.params['with_deleted'] === true || recordsOf(call, call.state.lineItems).get(promoted.line_item_id)?.deleted !== true
-}
-
 function promote(call: Call<CampaignsState>, postExists: PostExists): PromotedTweet[] {
-  const item = liveLineItem(call)
+  const item = liveLineItem(call, String(call.params['line_item_id']))
   const tweetIds = [...new Set(listOf(call, 'tweet_ids') ?? [])]
   for (const id of tweetIds) if (!postExists(call.world, id)) throw notFound('TWEET_NOT_FOUND', 'tweet_ids', id)
   const known = recordsOf(call, call.state.promotedTweets)
@@ -207,7 +198,7 @@ function promote(call: Call<CampaignsState>, postExists: PostExists): PromotedTw
 }
 
 export function createCriterion(call: Call<CampaignsState>): TargetingCriterion {
-  const item = liveLineItem(call)
+  const item = liveLineItem(call, String(call.params['line_item_id']))
   const type = String(call.params['targeting_type'])
   if (!/^[A-Z][A-Z0-9_]*$/.test(type))
     throw adsRefusal('INVALID_TARGETING_TYPE', `Expected a targeting type in capitals, got "${type}" for targeting_type`, {
@@ -230,14 +221,8 @@ export function createCriterion(call: Call<CampaignsState>): TargetingCriterion 
 }
 
 export function deleteCriterion(call: Call<CampaignsState>): TargetingCriterion {
+  findChild(call, call.state.targeting, 'targeting_criterion_id', 'TARGETING_CRITERION_NOT_FOUND')
   const criterion = deleteRecord(call, call.state.targeting, 'targeting_criterion_id', 'TARGETING_CRITERION_NOT_FOUND')
   remember(call, { entity: 'TARGETING_CRITERIA', type: 'DELETE', after: criterion, before: { ...criterion, deleted: false } })
   return criterion
-}
-
-function liveLineItem(call: Call<CampaignsState>): LineItem {
-  const id = String(call.params['line_item_id'])
-  const item = recordsOf(call, call.state.lineItems).get(id)
-  if (item === undefined || item.deleted) throw notFound('LINE_ITEM_NOT_FOUND', 'line_item_id', id)
-  return item
 }

@@ -1,11 +1,12 @@
 /** Line items (spec 4.5, 4.6; gaps 8). */
-import { deleteRecord, findRecord, listOf, passes, recordsOf, stamp } from '../accountRecords.ts'
+import { deleteRecord, listOf, passes, recordsOf, stamp } from '../accountRecords.ts'
 import type { Call, Handler } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
 import { adsRefusals, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { remember } from './history.ts'
 import { checkLineItem, defaultGoal, defaultPayBy, tooMany } from './lineItemRules.ts'
+import { findChild, isReachable } from './parents.ts'
 import type { Campaign, CampaignsState, LineItem } from './state.ts'
 
 const WRITABLE = [
@@ -39,6 +40,7 @@ export const lineItemHandlers: Readonly<Record<string, Handler<CampaignsState>>>
         (item) =>
           passes(campaigns, item.campaign_id) &&
           passes(ids, item.id) &&
+          isReachable(call, item) &&
           matchesPrefix(item.name, call.params['q']) &&
           passes(funding, owners.get(item.campaign_id)?.funding_instrument_id ?? ''),
       ),
@@ -56,7 +58,7 @@ export const lineItemHandlers: Readonly<Record<string, Handler<CampaignsState>>>
       },
     )
   },
-  'lineItems.get': (call) => ok(findRecord(call, call.state.lineItems, 'line_item_id', 'LINE_ITEM_NOT_FOUND')),
+  'lineItems.get': (call) => ok(findChild(call, call.state.lineItems, 'line_item_id', 'LINE_ITEM_NOT_FOUND')),
   'lineItems.create': (call) => ok(createLineItem(call)),
   'lineItems.update': (call) => ok(updateLineItem(call)),
   'lineItems.delete': (call) => ok(deleteLineItem(call)),
@@ -109,7 +111,7 @@ export function createLineItem(call: Call<CampaignsState>): LineItem {
 }
 
 export function updateLineItem(call: Call<CampaignsState>): LineItem {
-  const item = findRecord(call, call.state.lineItems, 'line_item_id', 'LINE_ITEM_NOT_FOUND')
+  const item = findChild(call, call.state.lineItems, 'line_item_id', 'LINE_ITEM_NOT_FOUND')
   const before = { ...item }
   Object.assign(item, changed(call, item, recordsOf(call, call.state.campaigns).get(item.campaign_id)), {
     updated_at: isoSeconds(call.now),
@@ -120,7 +122,7 @@ export function updateLineItem(call: Call<CampaignsState>): LineItem {
 
 /** Not reversible; promoted tweets stay as they are (spec 3.3). */
 export function deleteLineItem(call: Call<CampaignsState>): LineItem {
-  const before = { ...findRecord(call, call.state.lineItems, 'line_item_id', 'LINE_ITEM_NOT_FOUND') }
+  const before = { ...findChild(call, call.state.lineItems, 'line_item_id', 'LINE_ITEM_NOT_FOUND') }
   const item = deleteRecord(call, call.state.lineItems, 'line_item_id', 'LINE_ITEM_NOT_FOUND')
   remember(call, { entity: 'LINE_ITEM', type: 'DELETE', after: item, before })
   return item

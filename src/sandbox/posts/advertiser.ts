@@ -6,7 +6,7 @@ import { listReply } from '../lists.ts'
 import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { createdPostWire, fetchedPostWire, waitingPostView, waitingWire } from './adsView.ts'
-import { newPost, type Post, type PostsState, type WaitingPost } from './state.ts'
+import { isDuplicate, newPost, type Post, type PostsState, type WaitingPost } from './state.ts'
 
 export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> = {
   'advertiserPosts.create': (call) => {
@@ -25,6 +25,8 @@ export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> =
       name: textOf(call, 'name'),
       conversation_settings: String(call.params['conversation_settings']),
     })
+    if (isDuplicate(call.world, call.state, post))
+      throw adsRefusal('DUPLICATE_TWEET', 'The author has already published this', { parameter: 'text' })
     publish(call.world, call.state, post)
     return ok(
       createdPostWire(call.world, call.state, post, {

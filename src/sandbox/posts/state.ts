@@ -93,3 +93,19 @@ export function newPost(post: Pick<Post, 'id' | 'text' | 'author_id' | 'createdA
     ...post,
   }
 }
+
+/** Assumed: how long the service remembers what an author said (the code DUPLICATE_TWEET is published, its rule is not). */
+const REMEMBERED_MS = 86_400_000
+
+/** Whether the author said the same within a day: text, media and card alike, in answer to the same. Edits are no repetition. */
+export function isDuplicate(world: World, state: PostsState, post: Post): boolean {
+  if (world.switch('duplicate_posts') === 'accept') return false
+  const said = (one: Post): string => JSON.stringify([one.text, one.media_keys, one.card_uri, one.nullcast, one.referenced])
+  return [...state.posts.values()].some(
+    (one) =>
+      one.author_id === post.author_id &&
+      post.createdAt - one.createdAt < REMEMBERED_MS &&
+      !post.edit_history.includes(one.id) &&
+      said(one) === said(post),
+  )
+}

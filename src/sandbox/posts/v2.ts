@@ -4,7 +4,7 @@ import type { Call, Handler, Reply, World } from '../area.ts'
 import { mediaKind } from '../creatives/state.ts'
 import { jsonRefusal, problem, type Refusal } from '../refusal.ts'
 import { mentionsUser } from './entities.ts'
-import { newPost, type Post, type PostsState } from './state.ts'
+import { isDuplicate, newPost, type Post, type PostsState } from './state.ts'
 import { forbiddenFields, includesOf, postWire, type PartialError, type Selection } from './v2View.ts'
 
 const HOUR = 3_600_000
@@ -18,6 +18,8 @@ export function v2Handlers(onPost: OnPost): Readonly<Record<string, Handler<Post
     'posts.lookup': lookup,
     'posts.create': async (call) => {
       const post = draft(call)
+      if (isDuplicate(call.world, call.state, post))
+        throw problem(403, 'Forbidden', 'You are not allowed to create a post with duplicate content.', 'about:blank')
       call.state.posts.set(post.id, post)
       for (const id of post.edit_history) {
         const version = call.state.posts.get(id)
