@@ -3,6 +3,7 @@ import type { Reject, Warning } from '../../records/record.ts'
 import type { Output } from '../context.ts'
 import type { PresentedError } from '../present.ts'
 import { count, cut, plural, safe } from '../text.ts'
+import { noteLines, type Note } from './notes.ts'
 import { rejectGroups } from './rejects.ts'
 
 /** What one pipeline looks like from the first rows of its sources. */
@@ -98,12 +99,18 @@ export function nextStep(checks: readonly Check[]): string {
   ].join('')
 }
 
-function warningGroups(source: SourceCheck, fit: (line: string) => string): string {
-  const groups = new Map<string, { count: number; text: string }>()
-  for (const { code, field, message, line } of source.warnings) {
-    const group = groups.get(`${code} ${field}`)
-    if (group) group.count++
-    else groups.set(`${code} ${field}`, { count: 1, text: `${safe(field)}: ${safe(message)}${line > 0 ? `   line ${line}` : ''}` })
+function warningGroups({ warnings }: SourceCheck, fit: (line: string) => string): string {
+  const groups = new Map<string, { note: Note; lines: number[] }>()
+  for (const { code, field, message, line } of warnings) {
+    const known = groups.get(`${code} ${field}`)
+    const lines = known?.lines ?? []
+    if (line > 0 && lines.length < 3) lines.push(line)
+    groups.set(`${code} ${field}`, {
+      note: { code, field, message: known?.note.message ?? message, count: (known?.note.count ?? 0) + 1, lines },
+      lines,
+    })
   }
-  return [...groups].map(([key, group]) => fit(`  note  ${key.split(' ')[0]}  ${count(group.count)} ×  ${group.text}`)).join('')
+  return noteLines([...groups.values()].map(({ note }) => note))
+    .map((text) => fit(`  ${text}`))
+    .join('')
 }

@@ -1,5 +1,6 @@
 import { exitCodeOf, type GuardVerdict, type RunReport, type Settled, type WarningSummary } from '../../sync/report.ts'
 import type { Output } from '../context.ts'
+import { noteLines } from './notes.ts'
 import { count, cut, duration, instant, plural, safe } from '../text.ts'
 
 /** The last lines of a run: the verdict, and on anything but 0 the next command. */
@@ -89,12 +90,8 @@ export function guardLine(guard: GuardVerdict, columns: number | undefined): str
 }
 
 export function warningLines(warnings: readonly WarningSummary[], columns: number | undefined): string {
-  return warnings
-    .map((warning) => {
-      const lines = warning.lines.length === 0 ? '' : `   line ${warning.lines.slice(0, 3).join(', ')}${warning.count > 3 ? ' …' : ''}`
-      const text = `note  ${warning.code}  ${count(warning.count)} ×  ${safe(warning.message)}${lines}`
-      return `${columns === undefined ? text : cut(text, columns)}\n`
-    })
+  return noteLines(warnings)
+    .map((text) => `${columns === undefined ? text : cut(text, columns)}\n`)
     .join('')
 }
 
