@@ -1,0 +1,156 @@
+/**
+ * Several sources are one snapshot: when one of them is cut, what the others say is not taken for the whole either. A file
+ * beside each kind of source, which the network takes away in the middle; the real server behind each.
+ */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, test } from 'vitest'
+import type { EngineUnderTest } from '../../support/engine.ts'
+import { engineUnderTest, imbalance } from '../../support/engine.ts'
+import type { Cut } from './cuttingProxy.ts'
+import { cuttingProxy } from './cuttingProxy.ts'
+import { openStore, s3Env } from './s3Store.ts'
+import { openSsh, sshCredentials, withoutSsh } from './sshServer.ts'
+
+const columns = ['id', 'title', 'description', 'link', 'image_link', 'price', 'availability', 'brand', 'mpn', 'condition'] as const
+
+/** Rows of about 4 KB, so that a cut in the middle of twenty leaves whole ones. */
+function rows(from: number, to: number, title = 'Shirt'): readonly (readonly string[])[] {
+  return Array.from({ length: to - from }, (_, i) => {
+    const id = `SKU-${from + i}`
+    const page = `https://shop.example.com/${id}`
+    return [id, `${title} ${id}`, 'All about it. '.repeat(280), page, `${page}.jpg`, '9.99 EUR', 'in stock', 'Example', id, 'new']
+  })
+}
+
+function csv(lines: readonly (readonly string[])[]): string {
+  return [columns, ...lines].map((line) => `${line.join(',')}\n`).join('')
+}
+
+interface Remote extends AsyncDisposable {
+  readonly port: number
+  /** The source of the pipeline when it is reached through `port`. */
+  readonly yaml: (port: number) => string
+  readonly env: Readonly<Record<string, string>>
+  /** What each connection brings before it is cut, of 80 KB; a store is asked again for the rest, four times. */
+  readonly afterBytes: number
+}
+
+const remotes: Readonly<Record<string, (feed: string, engine: EngineUnderTest) => Promise<Remote>>> = {
+  http: async (feed) => {
+    const server = createServer((_, response) => response.writeHead(200, { 'content-length': feed.length }).end(feed))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    return {
+      port: (server.address() as AddressInfo).port,
+      yaml: (port) => `{ url: "http://127.0.0.1:${port}/feed.csv" }`,
+      env: {},
+      afterBytes: 40_000,
+      [Symbol.asyncDispose]: async () => void server.close(),
+    }
+  },
+  SFTP: async (feed) => {
+    const ssh = await openSsh()
+    const path = await ssh.folder.write('feed.csv', feed)
+    return {
+      port: ssh.port,
+      yaml: (port) => `{ url: "${ssh.uri(path, port)}", host_key: "${ssh.fingerprint}", credentials: ${JSON.stringify(sshCredentials)} }`,
+      env: ssh.env,
+      afterBytes: 40_000,
+      [Symbol.asyncDispose]: () => ssh[Symbol.asyncDispose](),
+    }
+  },
+  store: async (feed) => {
+    const store = await openStore()
+    await store.put('feed.csv', feed)
+    return {
+      port: store.port,
+      yaml: (port) => `{ url: "s3://exports/feed.csv?endpoint=http://127.0.0.1:${port}", allow_private: true }`,
+      env: s3Env,
+      afterBytes: 5_000,
+      [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+    }
+  },
+  Postgres: async (_, engine) => {
+    await engine.db.execute(`create table shop (${columns.map((name) => `${name} text`).join(', ')})`)
+    for (const row of rows(20, 40)) await engine.db.execute(`insert into shop values (${row.map((_, i) => `$${i + 1}`).join(', ')})`, row)
+    const address = new URL(engine.databaseUrl)
+    return {
+      port: Number(address.port),
+      yaml: (port) => {
+        const through = new URL(address)
+        through.port = String(port)
+        return `{ url: "${through.href}", query: "select * from shop order by id" }`
+      },
+      env: {},
+      afterBytes: 40_000,
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    }
+  },
+}
+
+test.for(Object.keys(remotes))(
+  'a file and %s: what is cut deletes nothing, and neither does the whole file beside it',
+  async (kind, { skip }) => {
+    skip(kind === 'SFTP' && withoutSsh, 'OpenSSH is not installed')
+    await using engine = await engineUnderTest()
+    await using remote = await (remotes[kind] as (typeof remotes)[string])(csv(rows(20, 40)), engine)
+    let cut: Cut | undefined
+    await using proxy = await cuttingProxy(remote.port, () => cut)
+    Object.assign(engine.deps.env, remote.env)
+    // No brake: what keeps the products has to be the cut.
+    engine.pipeline(
+      'shop',
+      `source: [{ url: "{folder}/feed.csv" }, ${remote.yaml(proxy.port)}]\ndestination: { kind: catalog, catalog_id: "4001" }\nguards: { min_rows: 0 }\n`,
+    )
+    engine.write('feed.csv', csv(rows(0, 20)))
+    expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { read: 40, creates: 40 } })
+
+    // Five products are gone from the file and the others have a new name; of the other source only a part arrives.
+    engine.write('feed.csv', csv(rows(5, 20, 'Coat')))
+    const mark = await engine.mark()
+    for (const how of ['end', 'reset'] as const) {
+      cut = { afterBytes: remote.afterBytes, how }
+      const report = await engine.run('shop')
+      expect([report.status, imbalance(report.counts)]).toEqual(['failed', []])
+      expect(report.error?.code).toMatch(/^(FILE_TRUNCATED|SOURCE_UNAVAILABLE)$/)
+      expect(report.error?.mend).toMatch(/run again/i)
+    }
+    expect(proxy.cuts()).toBeGreaterThanOrEqual(2)
+    expect(await engine.writes(mark)).toEqual([])
+    expect((await engine.sandbox.control.catalog()).products).toBe(40)
+
+    cut = undefined
+    expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { read: 35, updates: 15, deletes: 5 } })
+    expect((await engine.sandbox.control.catalog()).products).toBe(35)
+  },
+)
+
+test('a source whose end is not proven holds back the deletes of all, while what is there goes out', async () => {
+  await using engine = await engineUnderTest()
+  let length = true
+  const feed = csv(rows(20, 40))
+  const server = createServer((_, response) => {
+    // Without a length the connection's end is the body's, and a cut looks the same.
+    response.useChunkedEncodingByDefault = false
+    response.shouldKeepAlive = false
+    response.writeHead(200, length ? { 'content-length': feed.length } : {}).end(feed)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    const { port } = server.address() as AddressInfo
+    engine.pipeline(
+      'shop',
+      `source: [{ url: "{folder}/feed.csv" }, { url: "http://127.0.0.1:${port}/feed.csv" }]\ndestination: { kind: catalog, catalog_id: "4001" }\nguards: { min_rows: 0 }\n`,
+    )
+    engine.write('feed.csv', csv(rows(0, 20)))
+    expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { creates: 40 } })
+    engine.write('feed.csv', csv(rows(5, 20, 'Coat')))
+    length = false
+    expect(await engine.run('shop')).toMatchObject({ status: 'withheld', counts: { updates: 15, deletes: 0, withheld: 5 } })
+    expect((await engine.sandbox.control.catalog()).products).toBe(40)
+    length = true
+    expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { updates: 0, deletes: 5 } })
+  } finally {
+    server.close()
+  }
+})
