@@ -3,7 +3,7 @@ import { rescueBatches } from '../store/batches.ts'
 import { applyRetention } from '../store/retention.ts'
 import { findQueuedRuns, findSharedPlans } from '../store/schedules.ts'
 import { deadWorkers, touchWorker } from '../store/workers.ts'
-import { rescueRunsAndBooks } from '../sync/books.ts'
+import { rescueRunsAndBooks, updateBooksOfPlan } from '../sync/books.ts'
 import { crashPoint } from '../sync/crashPoint.ts'
 import { executeRun } from '../sync/run.ts'
 import { pushPlan } from '../sync/push.ts'
@@ -92,7 +92,10 @@ function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Qu
   }
   const helpPush = async (planId: string) => {
     const [row] = await deps.db.query(`select from sluice.plan where id = $1 and status = 'applying'`, [planId])
-    if (row !== undefined) await pushPlan(deps, planId)
+    if (row === undefined) return
+    await pushPlan(deps, planId)
+    // The run may have ended before its helpers did.
+    await updateBooksOfPlan(deps.db, planId)
   }
   return {
     runDestination: (destinationId, runId) => once(destinations, destinationId, () => runDestination(destinationId, runId)),

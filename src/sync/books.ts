@@ -21,18 +21,24 @@ export async function settledBy(db: Queryable, runId: number, ownPlanId: string 
   return { confirmed: row?.confirmed ?? 0, refused: row?.refused ?? 0 }
 }
 
-/** Brings the counts of other, ended runs up to date whose plans this run sent something of. Requests stay with who sent them. */
+/** Brings the counts of other runs up to date whose plans this run sent something of. */
 export async function updateBooksOfOthers(db: Database, runId: number): Promise<void> {
-  const runs = await db.query<{ id: string; plan_id: string }>(
-    `select r.id, r.plan_id from sluice.run r
-     where r.plan_id in (select b.plan_id from sluice.attempt a join sluice.batch b on b.id = a.batch_id where a.run_id = $1)
-       and r.id <> $1 and r.trigger <> 'plan' and r.finished_at is not null`,
+  const plans = await db.query<{ plan_id: string }>(
+    'select distinct b.plan_id from sluice.attempt a join sluice.batch b on b.id = a.batch_id where a.run_id = $1',
     [runId],
   )
-  for (const { id, plan_id } of runs) {
-    const { requests: _, ...books } = await planBooks(db, plan_id)
-    await writeBooks(db, Number(id), books)
-  }
+  for (const { plan_id } of plans) await updateBooksOfPlan(db, plan_id, runId)
+}
+
+/** Brings the counts of ended runs of a plan up to date. Requests stay with the run that sent them. */
+export async function updateBooksOfPlan(db: Database, planId: string, butRunId?: number): Promise<void> {
+  const runs = await db.query<{ id: string }>(
+    `select id from sluice.run where plan_id = $1 and trigger <> 'plan' and finished_at is not null and id is distinct from $2::bigint`,
+    [planId, butRunId ?? null],
+  )
+  if (runs.length === 0) return
+  const { requests: _, ...books } = await planBooks(db, planId)
+  for (const { id } of runs) await writeBooks(db, Number(id), books)
 }
 
 /** Ends the runs of dead processes, with the books as far as they had come. Returns their numbers. */

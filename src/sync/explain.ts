@@ -12,7 +12,18 @@ import { destinationIdentity } from './destinationIdentity.ts'
 
 export interface StoryEvent {
   readonly at: string
-  readonly what: 'read' | 'rejected' | 'planned' | 'sent' | 'answered' | 'wanted' | 'confirmed' | 'expires' | 'refused' | 'not found'
+  readonly what:
+    | 'read'
+    | 'rejected'
+    | 'planned'
+    | 'sent'
+    | 'answered'
+    | 'wanted'
+    | 'confirmed'
+    | 'expires'
+    | 'refused'
+    | 'deleted'
+    | 'not found'
   readonly message: string
   readonly runId?: string
   readonly line?: number
@@ -41,8 +52,10 @@ export async function explainKey(
   text: string,
 ): Promise<Story> {
   const { id } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
-  const keys = pipeline.destination.kind === 'catalog' ? [Buffer.from(text)] : await memberRecordKeys(deps.db, id, text)
+  const { keys, gone } =
+    pipeline.destination.kind === 'catalog' ? { keys: [Buffer.from(text)], gone: [] } : await memberRecordKeys(deps.db, id, text)
   const events = [
+    ...gone,
     ...(await readEvents(deps.db, id, keys)),
     ...(await rejectEvents(deps.db, id, keys)),
     ...(await entryEvents(deps.db, id, keys)),
@@ -52,14 +65,68 @@ export async function explainKey(
   return { headline: headlineOf(events), events }
 }
 
-/** The record itself by its own key, and the records under which its identifiers are sent. */
-async function memberRecordKeys(db: Database, destinationId: number, text: string): Promise<readonly Buffer[]> {
+interface Found {
+  /** Records that tell the story. */
+  readonly keys: readonly Buffer[]
+  /** What became of an identifier that is nowhere any more. */
+  readonly gone: readonly StoryEvent[]
+}
+
+/** The record itself by its own key, and the records under which its identifiers are, or were, sent. */
+async function memberRecordKeys(db: Database, destinationId: number, text: string): Promise<Found> {
+  const own = memberKeysOf(text)
   const identifiers = identifierTypes.flatMap((type) => packedOf(type, text) ?? [])
   const rows = await db.query<{ key: Buffer }>(
-    `select distinct group_key as key from sluice.remote where destination_id = $1 and key = any($2) and group_key is not null`,
+    `select distinct group_key as key from sluice.remote
+     where destination_id = $1 and key = any($2) and group_key is not null and (held > 0 or synced_hash is not null)`,
     [destinationId, identifiers],
   )
-  return [...memberKeysOf(text), ...rows.map(({ key }) => key)]
+  const keys = [...own, ...rows.map(({ key }) => key)]
+  if (rows.length > 0) return { keys, gone: [] }
+  const known = await db.query(`select from sluice.record where destination_id = $1 and key = any($2) limit 1`, [destinationId, own])
+  return known.length > 0 ? { keys, gone: [] } : formerRecordKeys(db, destinationId, { own, identifiers })
+}
+
+/**
+ * An identifier that no row holds any more: what was sent of it is all that is known. Looks through every operation of the
+ * destination (no index: a second or so for ten million), which only a key that is found nowhere else costs.
+ */
+async function formerRecordKeys(
+  db: Database,
+  destinationId: number,
+  asked: { readonly own: readonly Buffer[]; readonly identifiers: readonly Buffer[] },
+): Promise<Found> {
+  const rows = await db.query<{
+    record_key: Buffer
+    change: string
+    outcome: string
+    at: Date
+    run_id: string
+    batch_id: string
+    line: string | null
+  }>(
+    `select e.record_key, e.change, e.outcome, coalesce(b.settled_at, b.created_at) as at, p.run_id, e.batch_id, r.line
+     from sluice.entry e join sluice.batch b on b.id = e.batch_id join sluice.plan p on p.id = b.plan_id
+       left join sluice.record r on r.destination_id = e.destination_id and r.key = e.record_key
+     where e.destination_id = $1 and e.keys && $2::bytea[] order by e.batch_id desc limit 20`,
+    [destinationId, asked.identifiers],
+  )
+  const keys = [...asked.own, ...rows.map(({ record_key }) => record_key)]
+  const [last] = rows
+  if (last === undefined || last.change !== 'delete' || last.outcome !== 'confirmed') return { keys, gone: [] }
+  const why = last.line === null ? 'its row is gone' : `its row, now line ${last.line} of the source, has other identifiers`
+  return {
+    keys,
+    gone: [
+      {
+        at: last.at.toISOString(),
+        what: 'deleted',
+        runId: `r_${last.run_id}`,
+        batch: Number(last.batch_id),
+        message: `deleted at the service: ${why}`,
+      },
+    ],
+  }
 }
 
 async function readEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
@@ -200,6 +267,8 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
      from sluice.remote where destination_id = $1 and ${catalog ? 'key' : 'group_key'} = any($2) order by key`,
     [destinationId, keys],
   )
+  // Somebody who keeps one identifier and loses another is changing, not leaving.
+  const leaves = rows.every((row) => row.held === 0) ? { change: 'delete' } : {}
   return rows.flatMap((row) => {
     const name = catalog ? (row.remote_key === null ? 'the product' : `product_key ${row.remote_key}`) : shortIdentifier(row.key)
     const events: StoryEvent[] = []
@@ -221,7 +290,8 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
       })
     }
     if (row.held > 0 && !row.same) events.push({ at: row.now.toISOString(), what: 'wanted', message: `${name} waits to be sent` })
-    if (row.held === 0 && row.synced) events.push({ at: row.now.toISOString(), what: 'wanted', message: `${name} waits to be deleted` })
+    if (row.held === 0 && row.synced)
+      events.push({ at: row.now.toISOString(), what: 'wanted', ...leaves, message: `${name} waits to be deleted` })
     return events
   })
 }
@@ -241,6 +311,10 @@ function headlineOf(events: readonly StoryEvent[]): string {
   const refused = last('refused')
   const confirmed = last('confirmed')
   const wanted = last('wanted')
+  const deleted = last('deleted')
+  if (deleted) return `Not live: ${deleted.message} (${deleted.runId ?? ''})`
+  const leaving = events.find((event) => event.what === 'wanted' && event.change === 'delete')
+  if (leaving) return `Leaving: ${refused ? `its delete was refused: ${refused.message}` : leaving.message}`
   if (refused) return `Not live: ${refused.message}`
   if (rejected && (!read || read.at < rejected.at))
     return `${confirmed ? 'Live as it was before' : 'Not live'}: ${rejected.message} (${rejected.runId ?? ''})`

@@ -6,6 +6,7 @@ import type pg from 'pg'
 import { renderProduct, renderProductKey } from '../destinations/catalog.ts'
 import { renderUserOperation } from '../destinations/userOperation.ts'
 import type { Operation } from '../destinations/destination.ts'
+import { joinOwnEnds, notEnded, ownEffectiveAt, ownExpiresAt } from './ownEnds.ts'
 
 export type Change = 'create' | 'update' | 'delete' | 'renewal'
 
@@ -109,11 +110,12 @@ export async function* memberOperations(context: OperationContext, terms: Member
   const upserts = cursor<GroupRow>(
     client,
     `select t.group_key, t.deletes, t.renewal, t.created, t.stamp, ${hexKeys} as keys, max(m.desired_hash::text)::bytea as hash,
-       extract(epoch from r.effective_at) * 1000 as effective_ms, extract(epoch from r.expires_at) * 1000 as expires_ms
+       extract(epoch from ${ownEffectiveAt}) * 1000 as effective_ms, extract(epoch from ${ownExpiresAt}) * 1000 as expires_ms
      from todo t join sluice.remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.held > 0
-       left join sluice.record r on r.destination_id = ${destinationId} and r.key = t.group_key
-     group by t.group_key, t.deletes, t.renewal, t.created, t.stamp, r.effective_at, r.expires_at
-     order by t.deletes, r.effective_at nulls first, r.expires_at nulls first, t.group_key`,
+       ${joinOwnEnds(destinationId)}
+     -- A user whose identifiers end at different times is sent as one user object for each of the times.
+     where ${notEnded} group by t.group_key, t.deletes, t.renewal, t.created, t.stamp, ${ownEffectiveAt}, ${ownExpiresAt}
+     order by t.deletes, ${ownEffectiveAt} nulls first, ${ownExpiresAt} nulls first, t.group_key`,
   )
   yield* packUsers(upserts, terms)
 }

@@ -83,7 +83,7 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
     const guards = await guardsOf(deps, planId)
     if (verdict === 'done') return { status: 'succeeded', guards: [] }
     await unpause(deps, run.row.destinationId)
-    await pushPlan(lease.deps, planId)
+    await timed(deps, run.row, 'push', () => pushPlan(lease.deps, planId))
     return outcome(deps, planId, guards)
   })
 }
@@ -177,10 +177,11 @@ async function carryOut(deps: EngineDeps, pipeline: Pipeline, run: RunRow, reque
     await unpause(deps, run.destinationId)
     const made = await readAndPlan(lease.deps, pipeline, run)
     if (!made.planned) return { status: 'withheld', guards: made.guards }
-    await startApplying(deps, run, made.planned.planId)
-    await request.onPlanned?.(made.planned.planId, made.planned.batches)
-    await pushPlan(lease.deps, made.planned.planId)
-    return outcome(deps, made.planned.planId, made.guards)
+    const { planId, batches } = made.planned
+    await startApplying(deps, run, planId)
+    await request.onPlanned?.(planId, batches)
+    await timed(deps, run, 'push', () => pushPlan(lease.deps, planId))
+    return outcome(deps, planId, made.guards)
   })
 }
 
@@ -205,7 +206,7 @@ async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: RunRow): P
       await updateRun(deps.db, run, { counts: { ...noCounts, ...rows }, snapshot_id: snapshot.snapshotId })
       const tooMany =
         snapshot.reading !== 'unread'
-          ? guardRejects({ guards: pipeline.guards, read: rows.read, rejected: rows.rejected, pipeline: pipeline.name })
+          ? guardRejects({ guards: pipeline.guards, read: rows.read, rejected: rows.rejected, pipeline: pipeline.name, run: `r_${run.id}` })
           : undefined
       if (tooMany) {
         await discardSnapshot(deps.db, snapshot.snapshotId, rows)

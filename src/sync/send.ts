@@ -4,6 +4,7 @@ import type { Destination, EntryOutcome, Judgement, SentEntry, Target } from '..
 import type { Exchange } from '../service/client/exchange.ts'
 import { beginAttempt } from '../store/attempts.ts'
 import { releaseBatch, type ClaimedBatch } from '../store/batches.ts'
+import { cutBatch } from '../store/recut.ts'
 import type { Allowance, Grant } from './allowance.ts'
 import { crashPoint } from './crashPoint.ts'
 import type { EngineDeps } from './engine.ts'
@@ -254,9 +255,21 @@ async function putBack({ deps }: Sending, batch: ClaimedBatch): Promise<undefine
   return undefined
 }
 
-/** A membership whose frozen end has passed is not sent any more; the next plan decides anew (I19). */
-async function supersedeExpired({ deps }: Sending, batch: ClaimedBatch): Promise<undefined> {
+/**
+ * A membership whose frozen end has passed is not sent any more; the next plan decides anew (I19). What may have been
+ * applied beside it, and has not ended, still has to be settled: it goes on alone, byte for byte.
+ */
+async function supersedeExpired({ deps, destination }: Sending, batch: ClaimedBatch): Promise<undefined> {
   await deps.db.transaction(async (tx) => {
+    if (batch.maybeApplied) {
+      const living = await tx.query<{ ord: number }>(
+        'select ord from sluice.entry where batch_id = $1 and (expires_at is null or expires_at > clock_timestamp()) order by ord',
+        [batch.id],
+      )
+      const { attempts, wrongAlike, reason } = batch
+      const part = { ords: living.map(({ ord }) => ord), status: 'ambiguous', attempts, wrongAlike, reason, waitMs: 0 } as const
+      if (living.length > 0) await cutBatch(tx, destination, batch, [part])
+    }
     await releaseBatch(tx, batch, { to: 'superseded', reason: 'expired' }, deps.settings.horizonMs)
     await tx.execute(`update sluice.entry set outcome = 'superseded', code = 'expired' where batch_id = $1 and outcome <> 'confirmed'`, [
       batch.id,

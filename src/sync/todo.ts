@@ -3,6 +3,7 @@
  * as deferred. Everything set-based, on the plan transaction's own connection.
  */
 import type pg from 'pg'
+import { collectOwnEnds, joinOwnEnds, notEnded, ownExpiresAt } from './ownEnds.ts'
 
 export interface TodoContext {
   readonly client: pg.PoolClient
@@ -84,21 +85,30 @@ async function collectGroups(context: TodoContext): Promise<number> {
   const { client, destinationId, full, planId, resync } = context
   const unsettled = await some(client, 'select from unsettled')
   const confirmed = await some(client, `select from sluice.remote where destination_id = ${destinationId} and synced_hash is not null`)
-  const ownEnd = await some(client, `select from sluice.record where destination_id = ${destinationId} and expires_at is not null`)
+  const timed = await collectOwnEnds(client, destinationId)
   const mine = `from sluice.remote m where m.destination_id = ${destinationId} ${onlyFailed(context)}`
-  const due = full
-    ? `select m.*, ${dirty} as dirty, true as again ${mine} and (m.held > 0 or ${dirty})`
-    : `select m.*, true as dirty, false as again ${mine} and ${dirty}
-       ${resync ? `union all select m.*, false, true ${mine} and not ${dirty} and m.held > 0 and m.key in (select key from resync)` : ''}
-       ${confirmed ? `union all select m.*, false, false ${mine} and not ${dirty} and ${renewalDue(context, ownEnd)}` : ''}`
+  const due = timed
+    ? `from sluice.remote m ${joinOwnEnds(destinationId)} where m.destination_id = ${destinationId} and ${notEnded} ${onlyFailed(context)}`
+    : mine
+  const parts = full
+    ? [`select m.*, ${dirty} as dirty, true as again ${due} and (m.held > 0 or ${dirty})`]
+    : [
+        `select m.*, true as dirty, false as again ${due} and ${dirty}`,
+        ...(resync ? [`select m.*, false, true ${due} and not ${dirty} and m.held > 0 and m.key in (select key from resync)`] : []),
+        ...(confirmed ? [`select m.*, false, false ${due} and not ${dirty} and ${renewalDue(context, timed)}`] : []),
+        // Another row that holds it came, changed or went: its end is not the one that was confirmed.
+        ...(confirmed && timed
+          ? [
+              `select m.*, true, false ${due} and not ${dirty} and m.held > 0 and m.synced_hash is not null and ${ownExpiresAt} <> m.expires_at`,
+            ]
+          : []),
+      ]
   await client.query(
     `create temp table todo as
      select m.group_key, bool_or(m.held = 0 and m.synced_hash is not null) as deletes, bool_or(m.dirty) as dirty, not bool_or(m.dirty or m.again) as renewal,
        bool_and(m.synced_hash is null) as created, ${unsettled ? 'bool_or(exists (select from unsettled u where u.key = m.key))' : 'false'} as deferred,
        null::bytea as stamp
-     from (${due}) m
-     -- What ended by its row's own wish stays ended (I19).
-     ${ownEnd ? `left join sluice.record r on r.destination_id = ${destinationId} and r.key = m.group_key where m.held = 0 or r.expires_at is null or r.expires_at > clock_timestamp()` : ''}
+     from (${parts.join(' union all ')}) m
      group by m.group_key`,
   )
   await client.query('analyze todo')
@@ -135,11 +145,11 @@ async function collectGroups(context: TodoContext): Promise<number> {
  * Due for renewal: its end is nearer than `renewBeforeMs` and a tenth to half as much again, spread by key (I19). The tenth
  * is for whoever runs once a month: a month may be a day longer than 30 days.
  */
-function renewalDue({ destinationId, renewBeforeMs }: TodoContext, ownEnd: boolean): string {
+function renewalDue({ renewBeforeMs }: TodoContext, timed: boolean): string {
   return `m.held > 0 and m.expires_at <= clock_timestamp() + ${renewBeforeMs * 1.5} * interval '1 millisecond'
     and m.expires_at <= clock_timestamp() + (${renewBeforeMs * 1.1}
       + ${renewBeforeMs * 0.4}::float8 * (get_byte(m.group_key, 0) * 256 + get_byte(m.group_key, 1)) / 65536.0) * interval '1 millisecond'
-    ${ownEnd ? `and not exists (select from sluice.record r where r.destination_id = ${destinationId} and r.key = m.group_key and r.expires_at is not null)` : ''}`
+${timed ? `and ${ownExpiresAt} is null` : ''}`
 }
 
 /** Keys of the operations that a run left open; everything without the option. */

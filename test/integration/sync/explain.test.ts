@@ -1,0 +1,58 @@
+/** What explain answers for identifiers and products that are no longer what they were. */
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { loadPipeline } from '../../../src/pipeline/load.ts'
+import { explainKey } from '../../../src/sync/explain.ts'
+import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { item, products, rss } from '../acceptance/products.ts'
+
+const peopleYaml = `source: { url: "{folder}/people.csv" }
+map: { key: id, email: mail }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
+`
+const csv = (...rows: string[]) => `id,mail\n${rows.map((row) => `${row}\n`).join('')}`
+
+async function explain(engine: EngineUnderTest, name: string, key: string) {
+  return explainKey(engine.deps, await loadPipeline(join(engine.folder, 'pipelines'), name), key)
+}
+
+test('an email that was replaced, or whose row is gone, is told as deleted, by the run that did it', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', peopleYaml)
+  engine.write('people.csv', csv('k0,keep@example.com', 'k1,old@example.com', 'k2,gone@example.com'))
+  await engine.run('people')
+  expect((await explain(engine, 'people', 'old@example.com')).headline).toMatch(/^Live: /)
+  engine.write('people.csv', csv('k0,keep@example.com', 'k1,new@example.com'))
+  const { runId } = await engine.run('people')
+  const replaced = await explain(engine, 'people', 'old@example.com')
+  expect(replaced.headline).toBe(`Not live: deleted at the service: its row, now line 3 of the source, has other identifiers (${runId})`)
+  expect(replaced.events).toContainEqual(expect.objectContaining({ what: 'planned', change: 'delete', outcome: 'confirmed', runId }))
+  expect(replaced.events).toContainEqual(expect.objectContaining({ what: 'answered', httpStatus: 200, outcome: 'confirmed', runId }))
+  const gone = await explain(engine, 'people', ' GONE@example.com ')
+  expect(gone.headline).toBe(`Not live: deleted at the service: its row is gone (${runId})`)
+  // What took its place, what never was, and the customer's own key are answered as before.
+  expect((await explain(engine, 'people', 'new@example.com')).headline).toMatch(/^Live: /)
+  expect((await explain(engine, 'people', 'k1')).headline).toMatch(/^Live: /)
+  expect((await explain(engine, 'people', 'never@example.com')).headline).toMatch(/^Not known/)
+  for (const { headline, events } of [replaced, gone]) expect(JSON.stringify([headline, events])).not.toMatch(/@example/)
+})
+
+test('a product whose delete was refused is told as such until it comes to rest', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(12).map((row) => item(row))))
+  await engine.run('shop')
+  const [taken] = (await engine.sandbox.control.products()).filter(({ id }) => id === 'SKU-1')
+  await engine.sandbox.call('DELETE', '/12/product_catalogs/4001/products', { json: { product_keys: [taken.product_key] } })
+  engine.write('feed.xml', rss([...products(1), ...products(10, 2)].map((row) => item(row))))
+  const headlines: string[] = []
+  for (let i = 0; i < 3; i++) {
+    await engine.run('shop')
+    headlines.push((await explain(engine, 'shop', 'SKU-1')).headline)
+  }
+  expect(headlines).toEqual([
+    expect.stringMatching(/^Leaving: .*refused/),
+    expect.stringMatching(/^Leaving: .*waits to be deleted/),
+    expect.stringMatching(/^Not live: /),
+  ])
+})

@@ -1,0 +1,83 @@
+/** Rows that name the end of a membership, and identifiers that several such rows share. */
+import { expect, test } from 'vitest'
+import { engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { interruptedRun } from '../../support/interrupted.ts'
+import { email } from '../../support/digests.ts'
+
+const yaml = (packed: number) => `source: { url: "{folder}/people.csv" }
+map: { key: id, email: [e1, e2], expires_at: ends }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth, users_per_operation: ${packed} }
+guards: { max_delete_count: 100 }
+`
+const day = 86_400_000
+const inDays = (days: number) => `${new Date(Date.now() + days * day).toISOString().slice(0, 10)}T00:00:00Z`
+const soon = inDays(50)
+const late = inDays(90)
+
+/** End of each address's membership at the service. */
+async function endsAt(engine: EngineUnderTest, name: string): Promise<string | undefined> {
+  const [, digest] = email(`${name}@example.com`)
+  const line = (await engine.sandbox.control.identifiers()).split('\n').find((one) => one.includes(digest))
+  return line?.split('\t')[2]?.replace('.000Z', 'Z')
+}
+
+async function run(engine: EngineUnderTest, ...rows: string[]) {
+  engine.write('people.csv', `id,e1,e2,ends\n${rows.map((row) => `${row}\n`).join('')}`)
+  return engine.run('people')
+}
+
+test.for([1, 5])('a shared address ends with the last row that holds it, %i users an operation', async (packed) => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', yaml(packed))
+  const a = `a,own.a@example.com,shared@example.com,${soon}`
+  const b = `b,own.b@example.com,shared@example.com,${late}`
+  expect((await run(engine, a, b)).status).toBe('succeeded')
+  expect(await endsAt(engine, 'shared')).toBe(late)
+  expect(await endsAt(engine, 'own.a')).toBe(soon)
+  expect(await endsAt(engine, 'own.b')).toBe(late)
+  expect((await run(engine, a, b)).counts).toMatchObject({ unchanged: 2, requests: 0 })
+
+  // The last of them leaves: what stays is the other's end. Whose row it was sent under first makes no difference.
+  expect((await run(engine, a)).status).toBe('succeeded')
+  expect([await endsAt(engine, 'shared'), await endsAt(engine, 'own.b')]).toEqual([soon, undefined])
+  expect((await run(engine, a, b)).status).toBe('succeeded')
+  expect(await endsAt(engine, 'shared')).toBe(late)
+  expect((await run(engine, b)).status).toBe('succeeded')
+  expect([await endsAt(engine, 'shared'), await endsAt(engine, 'own.a')]).toEqual([late, undefined])
+  expect((await run(engine, b)).counts).toMatchObject({ unchanged: 1, requests: 0 })
+  expect(await engine.sandbox.control.violations()).toEqual([])
+})
+
+test('one row that names no end keeps the shared address for as long as the pipeline says', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', yaml(1))
+  const a = `a,own.a@example.com,shared@example.com,${soon}`
+  const b = 'b,shared@example.com,,'
+  await run(engine, a, b)
+  expect(Date.parse((await endsAt(engine, 'shared')) ?? '')).toBeGreaterThan(Date.now() + 380 * day)
+  expect(await endsAt(engine, 'own.a')).toBe(soon)
+  // It goes: then the other's end counts.
+  expect((await run(engine, a)).status).toBe('succeeded')
+  expect(await endsAt(engine, 'shared')).toBe(soon)
+  // It comes back, long before that end: the address is renewed when its time comes, and not let go.
+  expect((await run(engine, a, b)).status).toBe('succeeded')
+  await engine.db.execute(`update sluice.remote set expires_at = expires_at - interval '30 days'`)
+  await engine.db.execute(`update sluice.record set expires_at = expires_at - interval '30 days'`)
+  const later = await run(engine, `a,own.a@example.com,shared@example.com,${inDays(20)}`, b)
+  expect(later).toMatchObject({ status: 'succeeded', counts: { renewals: 1 } })
+  expect(Date.parse((await endsAt(engine, 'shared')) ?? '')).toBeGreaterThan(Date.now() + 380 * day)
+})
+
+test('a request whose answer was lost, and in which one membership has ended since, is settled for all the others', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', yaml(1))
+  engine.write('people.csv', `id,e1,e2,ends\na,a@example.com,,${soon}\nb,b@example.com,,\nkeep,keep@example.com,,\n`)
+  await interruptedRun(engine, 'people', 'die')
+  for (const table of ['batch', 'entry']) {
+    const first = `where expires_at = (select min(expires_at) from sluice.${table})`
+    await engine.db.execute(`update sluice.${table} set expires_at = clock_timestamp() - interval '1 day' ${first}`)
+  }
+  // Nobody wants the other two any more, and yet they may be there.
+  expect(await run(engine, 'keep,keep@example.com,,')).toMatchObject({ status: 'succeeded', counts: { deletes: 1 } })
+  expect([await endsAt(engine, 'b'), (await endsAt(engine, 'keep')) !== undefined]).toEqual([undefined, true])
+})
