@@ -1,3 +1,4 @@
+import { CarryBuffer } from './carryBuffer.ts'
 import { fileError } from './fileError.ts'
 import type { RecordGate } from './formatReader.ts'
 import type { ReadLimits } from './limits.ts'
@@ -40,10 +41,7 @@ const isNul = 5
 export class CsvCutter implements RecordCutter {
   readonly #options: CsvCutterOptions
   readonly #kinds = new Uint8Array(256)
-  /** The record that is not whole yet, at [#from, #to), and behind it the chunk that came last. */
-  #bytes: Buffer = Buffer.alloc(0)
-  #from = 0
-  #to = 0
+  readonly #carry = new CarryBuffer()
   #state = fieldStart
   #flags = 0
   #line = 1
@@ -69,9 +67,9 @@ export class CsvCutter implements RecordCutter {
   }
 
   push(chunk: Buffer): RecordBatch {
-    const carried = this.#to - this.#from
-    const length = carried + chunk.length
-    const bytes = this.#append(chunk)
+    const { carried } = this.#carry
+    const bytes = this.#carry.append(chunk)
+    const { length } = this.#carry
     const starts: number[] = []
     const ends: number[] = []
     const lines: number[] = []
@@ -146,15 +144,13 @@ export class CsvCutter implements RecordCutter {
     this.#line = line
     this.#recordLine = recordLine
     this.#afterCr = afterCr
-    this.#from = start
-    this.#to = length
+    this.#carry.release(start)
     this.#checkSize()
     return { bytes, count: starts.length, starts, ends, lines, flags: allFlags }
   }
 
   end(): RecordBatch {
-    const bytes = this.#bytes.subarray(this.#from, this.#to)
-    this.#from = this.#to
+    const bytes = this.#carry.takeRest()
     if (this.#state === quoted) {
       throw fileError('FILE_TRUNCATED', 'the file ends inside a quoted field', {
         name: this.#options.name,
@@ -167,21 +163,9 @@ export class CsvCutter implements RecordCutter {
     return { bytes, count: 1, starts: [0], ends: [bytes.length], lines: [this.#recordLine], flags: [this.#flags] }
   }
 
-  /** Into one buffer that is used again and again: joined ones of a hundred megabytes would have to be collected. */
-  #append(chunk: Buffer): Buffer {
-    const carried = this.#to - this.#from
-    if (this.#bytes.length < carried + chunk.length) {
-      const larger = Buffer.allocUnsafeSlow((carried + chunk.length) * 2)
-      this.#bytes.copy(larger, 0, this.#from, this.#to)
-      this.#bytes = larger
-    } else this.#bytes.copyWithin(0, this.#from, this.#to)
-    this.#bytes.set(chunk, carried)
-    return this.#bytes
-  }
-
   #checkSize(): void {
     const limit = this.#options.limits.recordBytes
-    if (this.#to - this.#from <= limit) return
+    if (this.#carry.carried <= limit) return
     const unclosed = this.#state === quoted
     throw fileError(
       unclosed ? 'FILE_UNCLOSED_QUOTE' : 'FILE_RECORD_TOO_LARGE',

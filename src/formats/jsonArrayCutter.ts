@@ -1,3 +1,4 @@
+import { CarryBuffer } from './carryBuffer.ts'
 import { fileError } from './fileError.ts'
 import type { ReadLimits } from './limits.ts'
 import type { RecordBatch, RecordCutter } from './recordBatch.ts'
@@ -18,7 +19,7 @@ const afterArray = 4
 export class JsonArrayCutter implements RecordCutter {
   readonly #name: string
   readonly #limits: Pick<ReadLimits, 'recordBytes'>
-  #carry: Buffer = Buffer.alloc(0)
+  readonly #carry = new CarryBuffer()
   #state = beforeArray
   #first = true
   #depth = 0
@@ -34,8 +35,9 @@ export class JsonArrayCutter implements RecordCutter {
   }
 
   push(chunk: Buffer): RecordBatch {
-    const carried = this.#carry.length
-    const bytes = carried === 0 ? chunk : Buffer.concat([this.#carry, chunk])
+    const { carried } = this.#carry
+    const bytes = this.#carry.append(chunk)
+    const { length } = this.#carry
     const starts: number[] = []
     const ends: number[] = []
     const lines: number[] = []
@@ -48,7 +50,7 @@ export class JsonArrayCutter implements RecordCutter {
       flags.push(0)
       this.#state = afterElement
     }
-    for (let i = carried; i < bytes.length; i++) {
+    for (let i = carried; i < length; i++) {
       // The index is below the length.
       const byte = bytes[i] as number
       if (byte === 0x0d || (byte === 0x0a && this.#lastByte !== 0x0d)) this.#line++
@@ -80,8 +82,8 @@ export class JsonArrayCutter implements RecordCutter {
         else if (byte === 0x22) this.#inString = true
       } else this.#between(byte)
     }
-    this.#carry = this.#state === inElement ? Buffer.from(bytes.subarray(start)) : Buffer.alloc(0)
-    if (this.#carry.length > this.#limits.recordBytes) {
+    this.#carry.release(this.#state === inElement ? start : length)
+    if (this.#carry.carried > this.#limits.recordBytes) {
       throw fileError('FILE_RECORD_TOO_LARGE', `an element is larger than ${this.#limits.recordBytes} bytes`, {
         name: this.#name,
         at: `line ${this.#elementLine}`,

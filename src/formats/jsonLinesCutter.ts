@@ -1,3 +1,4 @@
+import { CarryBuffer } from './carryBuffer.ts'
 import { fileError } from './fileError.ts'
 import type { ReadLimits } from './limits.ts'
 import type { RecordBatch, RecordCutter } from './recordBatch.ts'
@@ -11,7 +12,7 @@ import { emptyBatch } from './recordBatch.ts'
 export class JsonLinesCutter implements RecordCutter {
   readonly #name: string
   readonly #limits: Pick<ReadLimits, 'recordBytes'>
-  #carry: Buffer = Buffer.alloc(0)
+  readonly #carry = new CarryBuffer()
   #line = 1
   #lastByte = 0
 
@@ -25,17 +26,22 @@ export class JsonLinesCutter implements RecordCutter {
   }
 
   push(chunk: Buffer): RecordBatch {
-    const carried = this.#carry.length
-    const bytes = carried === 0 ? chunk : Buffer.concat([this.#carry, chunk])
+    const { carried } = this.#carry
+    const bytes = this.#carry.append(chunk)
+    const { length } = this.#carry
     const starts: number[] = []
     const ends: number[] = []
     const lines: number[] = []
     const flags: number[] = []
     let start = 0
     let last = this.#lastByte
-    for (let i = carried; i < bytes.length; i++) {
-      // The index is below the length.
-      const byte = bytes[i] as number
+    for (let i = carried; i < length; i++) {
+      // The index is below the length. Nothing above RS ends a line, which is nearly every byte.
+      let byte = bytes[i] as number
+      while (byte > 0x1e && i + 1 < length) {
+        last = byte
+        byte = bytes[++i] as number
+      }
       if (byte === 0x0a || byte === 0x0d || byte === 0x1e) {
         if (!isBlank(bytes, start, i)) {
           starts.push(start)
@@ -49,8 +55,8 @@ export class JsonLinesCutter implements RecordCutter {
       last = byte
     }
     this.#lastByte = last
-    this.#carry = start === 0 ? bytes : Buffer.from(bytes.subarray(start))
-    if (this.#carry.length > this.#limits.recordBytes) {
+    this.#carry.release(start)
+    if (this.#carry.carried > this.#limits.recordBytes) {
       throw fileError('FILE_RECORD_TOO_LARGE', `a line is longer than ${this.#limits.recordBytes} bytes`, {
         name: this.#name,
         at: `line ${this.#line}`,
@@ -61,8 +67,7 @@ export class JsonLinesCutter implements RecordCutter {
   }
 
   end(): RecordBatch {
-    const bytes = this.#carry
-    this.#carry = Buffer.alloc(0)
+    const bytes = this.#carry.takeRest()
     if (isBlank(bytes, 0, bytes.length)) return emptyBatch
     return { bytes, count: 1, starts: [0], ends: [bytes.length], lines: [this.#line], flags: [0] }
   }

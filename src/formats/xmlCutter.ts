@@ -1,4 +1,5 @@
 import { StringDecoder } from 'node:string_decoder'
+import { CarryBuffer } from './carryBuffer.ts'
 import { fileError } from './fileError.ts'
 import type { FileErrorCode } from './fileError.ts'
 import type { ReadLimits } from './limits.ts'
@@ -24,6 +25,10 @@ const comment = 6
 const cdata = 7
 const instruction = 8
 
+/** 1 for the bytes that are none of LF, CR, ", ', < and >. */
+const ordinary = new Uint8Array(256).fill(1)
+for (const byte of [0x0a, 0x0d, 0x22, 0x27, 0x3c, 0x3e]) ordinary[byte] = 0
+
 /**
  * Cuts the items out of a feed by tokens, so that `</item>` inside CDATA, a comment or an attribute ends nothing:
  * `item` below `rss` and `channel`, `entry` below `feed`, whatever their prefixes. Record ranges reach from `<item` to
@@ -38,7 +43,7 @@ const instruction = 8
 export class XmlCutter implements RecordCutter {
   readonly #options: XmlCutterOptions
   readonly #decoder = new StringDecoder('utf8')
-  #carry: Buffer = Buffer.alloc(0)
+  readonly #carry = new CarryBuffer()
   #state = inText
   #tokenStart = 0
   #quote = 0
@@ -60,8 +65,9 @@ export class XmlCutter implements RecordCutter {
   }
 
   push(chunk: Buffer): RecordBatch {
-    const carried = this.#carry.length
-    const bytes = carried === 0 ? chunk : Buffer.concat([this.#carry, chunk])
+    const { carried } = this.#carry
+    const bytes = this.#carry.append(chunk)
+    const { length } = this.#carry
     const starts: number[] = []
     const ends: number[] = []
     const lines: number[] = []
@@ -71,11 +77,12 @@ export class XmlCutter implements RecordCutter {
     let state = this.#state
     let token = this.#tokenStart
     let line = this.#line
-    for (let i = carried; i < bytes.length; i++) {
-      // The index is below the length.
+    for (let i = carried; i < length; i++) {
+      // The index is below the length, and the table has 256 entries. Most bytes of a feed mean something only right behind
+      // < and <!, and are passed over here.
+      if (state !== afterLt && state !== bang) while (ordinary[bytes[i] as number] === 1 && ++i < length);
+      if (i === length) break
       const byte = bytes[i] as number
-      // Letters mean something only right behind < and <!; most bytes of a feed end here.
-      if (byte > 0x3e && state !== afterLt && state !== bang) continue
       if (byte === 0x0a) {
         if ((i > 0 ? bytes[i - 1] : this.#lastByte) !== 0x0d) line++
       } else if (byte === 0x0d) line++
@@ -148,9 +155,9 @@ export class XmlCutter implements RecordCutter {
       }
     }
     this.#line = line
-    this.#lastByte = bytes[bytes.length - 1] ?? 0
+    this.#lastByte = bytes[length - 1] ?? 0
     this.#state = state
-    this.#keep(bytes, from, token, state)
+    this.#keep(bytes, length, from, token, state)
     return { bytes, count: starts.length, starts, ends, lines, flags }
   }
 
@@ -162,8 +169,7 @@ export class XmlCutter implements RecordCutter {
         'Export or fetch the file again.',
       )
     }
-    this.#skeletonText(this.#carry.toString('utf8'))
-    this.#carry = Buffer.alloc(0)
+    this.#skeletonText(this.#carry.takeRest().toString('utf8'))
     return emptyBatch
   }
 
@@ -239,15 +245,15 @@ export class XmlCutter implements RecordCutter {
   }
 
   /** Hands the skeleton what is safe to hand over and keeps the open item, or the open token, for the next bytes. */
-  #keep(bytes: Buffer, from: number, token: number, state: number): void {
+  #keep(bytes: Buffer, length: number, from: number, token: number, state: number): void {
     let start = from
     if (this.#inItem === -1) {
-      start = state === inText ? bytes.length : Math.max(from, token)
+      start = state === inText ? length : Math.max(from, token)
       this.#skeleton(bytes, from, start)
     }
-    this.#carry = start === 0 ? bytes : Buffer.from(bytes.subarray(start))
+    this.#carry.release(start)
     this.#tokenStart = token - start
-    if (this.#carry.length > this.#options.limits.recordBytes) {
+    if (this.#carry.carried > this.#options.limits.recordBytes) {
       throw this.#error(
         'FILE_RECORD_TOO_LARGE',
         `an item, comment or tag is larger than ${this.#options.limits.recordBytes} bytes`,

@@ -76,9 +76,9 @@ async function readStream(stream: ByteStream, definition: SourceDefinition, cont
     ...(stream.charset === undefined ? {} : { charset: stream.charset }),
     ...(context.gate === undefined ? {} : { gate: context.gate }),
   })
-  // Plain CSV in UTF-8 is copied where it is cut; whatever unpacks or decodes may keep a chunk.
+  // Plain text in UTF-8 is copied where it is cut; whatever unpacks or decodes may keep a chunk.
   const { format, encoding, compression } = opened.detected
-  if ((format === 'csv' || format === 'tsv') && encoding === 'utf-8' && compression === 'none') stream.reuseBuffers?.()
+  if (format !== 'xlsx' && encoding === 'utf-8' && compression === 'none') stream.reuseBuffers?.()
   let facts: SourceFacts | undefined
   async function* rows(): AsyncGenerator<readonly Row[]> {
     try {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { ByteQueue } from '../../../src/formats/byteQueue.ts'
 import { readLimits } from '../../../src/formats/limits.ts'
 import { openFormat } from '../../../src/formats/openFormat.ts'
-import { definitionOf } from './support.ts'
+import { definitionOf, feed } from './support.ts'
 
 /** What a source does that uses its buffers again, at its worst: the last chunk is spoiled the moment the next is asked for. */
 async function* spoiled(text: Buffer, chunkBytes: number): AsyncGenerator<Buffer> {
@@ -13,17 +13,23 @@ async function* spoiled(text: Buffer, chunkBytes: number): AsyncGenerator<Buffer
   }
 }
 
-test('plain CSV holds no chunk while the next is asked for, wherever a character or a record is cut', async () => {
-  const rows = Array.from({ length: 12_000 }, (_, i) => [`${i}`, 'ü€😀'.repeat(i % 7)])
-  const text = Buffer.from(`id,title\n${rows.map((row) => `${row.join(',')}\n`).join('')}`)
-  // Larger than what is looked at to recognize the file; until then chunks are held.
-  for (const chunkBytes of [70_000, 70_001, 70_002, 70_003]) {
-    const opened = await openFormat(new ByteQueue(spoiled(text, chunkBytes)), definitionOf('feed.csv'), {
-      name: 'feed',
-      limits: readLimits,
-    })
-    const read = []
-    for await (const group of opened.reader.rows) read.push(...group.map(({ cells }) => cells))
-    expect(read).toEqual(rows)
-  }
-})
+const rows = Array.from({ length: 12_000 }, (_, i) => [`${i}`, 'ü€😀'.repeat(1 + (i % 7))] as const)
+const files = {
+  csv: `id,title\n${rows.map((row) => `${row.join(',')}\n`).join('')}`,
+  jsonl: rows.map(([id, title]) => `${JSON.stringify({ id, title })}\n`).join(''),
+  json: JSON.stringify(rows.map(([id, title]) => ({ id, title }))),
+  xml: feed(...rows.map(([id, title]) => `<g:id>${id}</g:id><g:title><![CDATA[${title}]]></g:title>`)),
+}
+
+for (const [format, file] of Object.entries(files))
+  test(`${format} holds no chunk while the next is asked for, wherever a character or a record is cut`, async () => {
+    const text = Buffer.from(file)
+    // Larger than what is looked at to recognize the file; until then chunks are held.
+    for (const chunkBytes of [70_000, 70_001, 70_002, 70_003]) {
+      const input = new ByteQueue(spoiled(text, chunkBytes))
+      const opened = await openFormat(input, definitionOf(`feed.${format}`), { name: 'feed', limits: readLimits })
+      const read = []
+      for await (const group of opened.reader.rows) read.push(...group.map(({ cells }) => cells))
+      expect(read).toEqual(rows)
+    }
+  })
