@@ -119,7 +119,7 @@ class HttpFetcher implements Fetcher {
         this.throwIfCancelled()
         const refusal = findRunError(error)
         if (refusal !== undefined) throw refusal
-        if (this.#signal.aborted || attempt >= maxTries) throw unavailable(error, this.label)
+        if (this.#signal.aborted || attempt >= maxTries || badCertificate.test(codeOf(error))) throw unavailable(error, this.label)
         await delay(this.#backoffMs * 2 ** (attempt - 1), undefined, { signal: this.#signal }).catch(() => undefined)
       }
     }
@@ -239,13 +239,26 @@ function codingError(coding: string, where: string): RunError {
   )
 }
 
+/** What OpenSSL and Node say of a certificate; no second try changes it. */
+const badCertificate = /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT_)/
+
 function unavailable(error: unknown, where: string): RunError {
-  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? ` (${error.code})` : ''
-  return new RunError('SOURCE_UNAVAILABLE', `the source cannot be reached${code}`, {
+  const code = codeOf(error)
+  if (badCertificate.test(code))
+    return new RunError('SOURCE_UNAVAILABLE', `the certificate of the server cannot be trusted (${code})`, {
+      where,
+      mend: 'Have it renewed or issued for this host; name an authority of your own in NODE_EXTRA_CA_CERTS.',
+      cause: error,
+    })
+  return new RunError('SOURCE_UNAVAILABLE', `the source cannot be reached${code === '' ? '' : ` (${code})`}`, {
     where,
-    mend: 'Check the address, the certificate and the network; then run again.',
+    mend: 'Check the address and the network; then run again.',
     cause: error,
   })
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }
 
 /** The lookup's refusal comes wrapped by the client. */

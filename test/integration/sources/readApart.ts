@@ -11,6 +11,7 @@ export interface Reading {
   readonly bytes: number
   readonly complete: boolean
   readonly peakMiB: number
+  readonly message?: string
 }
 
 const program = fileURLToPath(new URL('./readerProcess.ts', import.meta.url))
