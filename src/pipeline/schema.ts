@@ -264,6 +264,7 @@ const guardedCodes: readonly [string, ...string[]] = [
   'CONSENT_UNKNOWN',
   'LEFT_UNMAPPED',
   'LINK_HOST_OTHER',
+  'PRICE_ZERO',
   ...Object.keys(qualityCodes),
 ]
 

@@ -26,7 +26,7 @@ const order: readonly string[] = requiredProductFields
 const emptyMapping: FieldMapping = { columns: [], transforms: [] }
 
 export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) => Bound {
-  const rules = productRules(pipeline.mapping)
+  const rules = productRules(pipeline)
   return (columns) => {
     const preset = presetOf(pipeline, columns, 'catalog')
     const binding: Record<string, BoundField> = {}

@@ -30,6 +30,7 @@ export const qualityCodes = {
   GROUP_OF_ITSELF: 'Products whose item_group_id is their own id.',
   PERSONAL_COLUMN: 'A column that is not read holds card or bank account numbers. It goes no further; it should not be in the export.',
   EMAIL_ROLE_SHARE: 'More than 1 % of the rows have an address of a role or an example.',
+  MOST_CHANGED: 'More than half of the synced products changed since the last sync.',
   PRICE_MOVED: 'Prices moved by more than a percentage against what was synced (guards.max_price_change_percent, 50).',
   OUT_OF_STOCK_ROSE: 'More products than allowed went out of stock since the last sync (guards.max_out_of_stock_percent, 10).',
 } as const

@@ -70,7 +70,10 @@ export const recordCodes = {
     'Write "1299.00 EUR": digits, a point, a space and the currency; or use the price transform.',
   ),
   PRICE_PRECISION: reject('The price has more decimals than its currency.', 'Round the price to the minor units of the currency.'),
-  PRICE_ZERO: reject('The price is zero.', 'Correct the price, or set options.allow: [zero_price].'),
+  PRICE_ZERO: reject(
+    'The price is zero.',
+    'Correct the price; set options.allow: [zero_price] where it is meant, or guards.hold: [PRICE_ZERO] to have such a run wait.',
+  ),
   PRICE_NORMALIZED: warning('The price was written in another form.', 'Nothing.'),
   SALE_PRICE_DROPPED: warning(
     'The sale price is invalid, not below the price, or in another currency, and was left out.',

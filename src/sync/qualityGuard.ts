@@ -47,7 +47,7 @@ export async function changeNotes(
 ): Promise<WarningSummary[]> {
   const { destinationId, guards } = options
   const percent = guards.maxPriceChangePercent ?? 50
-  const { rows } = await client.query<{ gone: string; moved: string; known: string; examples: string[] | null }>(
+  const { rows } = await client.query<{ updated: string; gone: string; moved: string; known: string; examples: string[] | null }>(
     `with changed as (
        select s.line, convert_from(c.key, 'UTF8') as id,
          s.body like '%"availability":"out of stock"%' and r.body not like '%"availability":"out of stock"%' as gone,
@@ -55,7 +55,7 @@ export async function changeNotes(
        from change c join stage s using (key) join sluice.record r on r.destination_id = $1 and r.key = c.key
        where c.what = 'update' and s.kind = 0),
      moved as (select id, old, new from changed where old > 0 and abs(new - old) * 100 > old * $2)
-     select (select count(*) from changed where gone) as gone, (select count(*) from moved) as moved,
+     select (select count(*) from changed) as updated, (select count(*) from changed where gone) as gone, (select count(*) from moved) as moved,
        (select count(*) from sluice.record where destination_id = $1 and status = 'live') as known,
        (select array_agg(left(id, 40) || ': ' || old || ' to ' || new) from (select * from moved limit 5) m) as examples`,
     [destinationId, percent],
@@ -64,7 +64,17 @@ export async function changeNotes(
   const gone = Number(row?.gone ?? 0)
   const moved = Number(row?.moved ?? 0)
   const known = Number(row?.known ?? 0)
+  const updated = Number(row?.updated ?? 0)
   const notes: WarningSummary[] = []
+  // Another export of the shop, or a rule of ours that changed: right or wrong, somebody should know why (bad-inputs 182).
+  if (known >= judgedFrom && updated * 2 > known)
+    notes.push({
+      code: 'MOST_CHANGED',
+      field: '',
+      message: `${updated} of ${known} synced products changed since the last sync`,
+      count: updated,
+      lines: [],
+    })
   if (moved > 0)
     notes.push({
       code: 'PRICE_MOVED',

@@ -215,6 +215,29 @@ test('case 182: a shop exported again without accents is a real change', async (
   ).toMatchObject({ status: 'succeeded', counts: { updates: 20, confirmed: 20 } })
 })
 
+test('case 182: more than half of the products changed at once is told, and withholds only where asked', async () => {
+  await using engine = await engineUnderTest()
+  await shop(engine, manyProducts(120))
+  const changed = (count: number, word: string) => manyProducts(120, (i) => (i < count ? { title: `${word} ${i}` } : {}))
+  expect((await shop(engine, changed(60, 'Schuh'))).warnings?.map(({ code }) => code)).not.toContain('MOST_CHANGED')
+  const held = await shop(engine, changed(61, 'Stiefel'), 'guards: { hold: [MOST_CHANGED] }\n')
+  expect(held).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_MOST_CHANGED' }], counts: { confirmed: 0 } })
+  const told = await shop(engine, changed(61, 'Stiefel'))
+  expect(told).toMatchObject({ status: 'succeeded', counts: { updates: 61 } })
+  expect(told.warnings?.find(({ code }) => code === 'MOST_CHANGED')).toMatchObject({ count: 61 })
+})
+
+test('case 73: prices of zero withhold the run where the owner asks for it', async () => {
+  await using engine = await engineUnderTest()
+  const rows = manyProducts(5, (i) => (i === 3 ? { price: '0 EUR' } : {}))
+  expect(await shop(engine, rows, 'guards: { hold: [PRICE_ZERO] }\n')).toMatchObject({
+    status: 'withheld',
+    guards: [{ code: 'GUARD_PRICE_ZERO', examples: ['line 5'] }],
+    counts: { confirmed: 0 },
+  })
+  expect(await shop(engine, rows)).toMatchObject({ status: 'succeeded', counts: { rejected: 1, confirmed: 4 } })
+})
+
 test('case 183: two products fewer are two deletes under the brake', async () => {
   await using engine = await engineUnderTest()
   await shop(engine, manyProducts(218))
