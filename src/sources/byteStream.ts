@@ -7,11 +7,26 @@ export interface ByteStream {
   readonly reuseBuffers?: () => void
   /** `charset` of an HTTP answer. */
   readonly charset?: string
+  /**
+   * What lies beside the source, under its own path with `suffix` behind it; undefined where nothing does. Before `close`.
+   * Absent where nothing can lie beside it.
+   */
+  readonly beside?: (suffix: string) => Promise<Beside | undefined>
   /** Only once `chunks` has ended without an error. */
   end: () => Promise<TransportEnd>
   /** May be called any time and twice. */
   close: () => Promise<void>
 }
+
+export interface Beside {
+  /** Of a manifest, whole; of anything above `besideBytes` nothing. */
+  readonly content: Buffer
+  /** Changed before the source was: left behind by another export. False where one of both times is not known. */
+  readonly older: boolean
+}
+
+/** A manifest is a few hundred bytes; anything larger is something else. */
+export const besideBytes = 65_536
 
 export interface TransportEnd {
   /** `content-length met` …; undefined where the transport proves nothing. */

@@ -17,6 +17,8 @@ export interface EndFacts {
 
 export interface Witness {
   readonly found: boolean
+  /** A marker that was there before the source changed. */
+  readonly older?: boolean
   readonly rows?: number
   readonly bytes?: number
   readonly sha256?: string
@@ -41,7 +43,8 @@ export function judgeCompleteness(facts: EndFacts): Completeness {
         ? proven('trailer row met')
         : unproven(`the trailer row announces ${format.trailerRows} rows, ${format.rowCount} were read`)
     case 'marker':
-      return facts.witness?.found === true ? proven('done marker found') : unproven('the done marker is missing')
+      if (facts.witness?.found !== true) return unproven('the done marker is missing')
+      return facts.witness.older === true ? unproven('the done marker is older than the source') : proven('done marker found')
     case 'manifest':
       return judgeManifest(facts)
   }

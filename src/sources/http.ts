@@ -6,7 +6,8 @@ import type { ReadLimits } from '../formats/limits.ts'
 import { readLimits } from '../formats/limits.ts'
 import type { SourceFacts } from '../formats/rows.ts'
 import type { SourceDefinition } from '../pipeline/definition.ts'
-import type { ByteStream } from './byteStream.ts'
+import type { Beside, ByteStream } from './byteStream.ts'
+import { besideBytes } from './byteStream.ts'
 import { readCredential } from './credentials.ts'
 import { checkedLookup, checkUrl, namesThisMachine, safeLabel } from './httpAddress.ts'
 import { header, retryAfterMs } from './httpAnswer.ts'
@@ -53,6 +54,7 @@ export async function openHttp(definition: SourceDefinition, context: HttpContex
     label: fetcher.label,
     chunks: body.read(),
     ...(charset === undefined ? {} : { charset }),
+    beside: (suffix) => fetcher.fetchBeside(suffix, header(first, 'last-modified')),
     end: () => Promise.resolve(body.end()),
     close: () => fetcher.close(),
   }
@@ -95,7 +97,7 @@ class HttpFetcher implements Fetcher {
   async fetch(from: number, validator: string | undefined): Promise<Dispatcher.ResponseData | 'unchanged'> {
     for (let attempt = 1; ; attempt++) {
       try {
-        const answer = await this.#follow(from, validator)
+        const answer = await this.#follow(this.#start, this.#headers(from, validator))
         if (answer.statusCode === 304 && from === 0 && this.#isConditional()) {
           await answer.body.dump()
           return 'unchanged'
@@ -138,14 +140,37 @@ class HttpFetcher implements Fetcher {
     await this.#agent.destroy()
   }
 
-  async #follow(from: number, validator: string | undefined): Promise<Dispatcher.ResponseData> {
+  /**
+   * What the server has under the feed's own path with `suffix` behind it. A web page is nothing: many servers answer so
+   * for whatever they do not have.
+   */
+  async fetchBeside(suffix: string, changed: string | undefined): Promise<Beside | undefined> {
+    const url = new URL(this.#start)
+    url.pathname += suffix
+    const answer = await this.#follow(url, this.#headers(0, undefined, false))
+    const parts: Buffer[] = []
+    let size = 0
+    for await (const chunk of answer.body) {
+      // undici hands bodies over as buffers.
+      size += (chunk as Buffer).length
+      if (size > besideBytes) break
+      parts.push(chunk as Buffer)
+    }
+    const content = size > besideBytes ? Buffer.alloc(0) : Buffer.concat(parts)
+    const page = /html/i.test(header(answer, 'content-type') ?? '') || /^\s*</.test(content.toString('utf8'))
+    if (answer.statusCode !== 200 || page) return undefined
+    // Not a number, and so not older, where one of both times is missing.
+    return { content, older: Date.parse(header(answer, 'last-modified') ?? '') < Date.parse(changed ?? '') }
+  }
+
+  async #follow(start: URL, headers: Readonly<Record<string, string>>): Promise<Dispatcher.ResponseData> {
     // From the start each time: what a redirect led to may have been good for a while only.
-    this.#url = this.#start
+    this.#url = start
     for (let hops = 0; ; hops++) {
       const answer = await request(this.#url.href, {
         dispatcher: this.#agent,
         signal: this.#signal,
-        headers: this.#headers(from, validator),
+        headers,
       })
       if (![301, 302, 303, 307, 308].includes(answer.statusCode)) return answer
       await answer.body.dump().catch(() => undefined)
@@ -180,13 +205,13 @@ class HttpFetcher implements Fetcher {
     return previous?.etag !== undefined || previous?.lastModified !== undefined
   }
 
-  #headers(from: number, validator: string | undefined): Record<string, string> {
+  #headers(from: number, validator: string | undefined, conditional = true): Record<string, string> {
     const headers: Record<string, string> = { ...this.#credentials, 'accept-encoding': 'identity', 'user-agent': 'sluice' }
     const { previous } = this.#context
     if (from > 0) {
       headers['range'] = `bytes=${from}-`
       if (validator !== undefined) headers['if-range'] = validator
-    } else if (previous !== undefined) {
+    } else if (conditional && previous !== undefined) {
       if (previous.etag !== undefined) headers['if-none-match'] = previous.etag
       if (previous.lastModified !== undefined) headers['if-modified-since'] = previous.lastModified
     }

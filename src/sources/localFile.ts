@@ -7,6 +7,7 @@ import { RunError } from '../errors.ts'
 import type { ByteStream, TransportEnd } from './byteStream.ts'
 import type { Match } from './newestMatch.ts'
 import { newerMatch } from './newestMatch.ts'
+import { readLocalBeside } from './witness.ts'
 
 const chunkBytes = 262_144
 
@@ -34,6 +35,7 @@ export async function openLocalFile(uri: string): Promise<ByteStream> {
     reuseBuffers: () => {
       reuse = true
     },
+    beside: (suffix) => readLocalBeside(path + suffix, Number(opened.mtimeNs / 1_000_000n)),
     end: async (): Promise<TransportEnd> => {
       const now = await file.stat({ bigint: true })
       const atPath = await stat(path, { bigint: true }).catch(() => undefined)

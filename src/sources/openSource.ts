@@ -84,7 +84,7 @@ async function readStream(stream: ByteStream, definition: SourceDefinition, cont
     try {
       yield* opened.reader.rows
       const transport = await stream.end()
-      const witness = await readWitness(definition, stream.label)
+      const witness = await readWitness(definition, stream)
       const end = opened.reader.end()
       const sha256 = hash.digest('hex')
       const completeness = judgeCompleteness({

@@ -6,6 +6,7 @@ import { RunError } from '../errors.ts'
 import { readLimits } from '../formats/limits.ts'
 import type { SourceDefinition } from '../pipeline/definition.ts'
 import type { ByteStream, TransportEnd } from './byteStream.ts'
+import { besideBytes } from './byteStream.ts'
 import { readCredential } from './credentials.ts'
 import { checkUrl } from './httpAddress.ts'
 import type { Match } from './newestMatch.ts'
@@ -38,13 +39,21 @@ export async function openS3(definition: SourceDefinition, context: SourceContex
   try {
     const key = await newestKey(client, { bucket, pattern, label: asked, signal: patience.signal })
     const label = key === pattern ? asked : `s3://${url.host}/${key.split('/').map(encodeURIComponent).join('/')}`
-    const get = (more: { readonly IfNoneMatch?: string; readonly IfMatch?: string; readonly Range?: string }) =>
+    const get = (more: { readonly Key?: string; readonly IfNoneMatch?: string; readonly IfMatch?: string; readonly Range?: string }) =>
       client.send(new GetObjectCommand({ Bucket: bucket, Key: key, ...more }), { abortSignal: patience.signal })
     const first = await get(context.previous?.etag === undefined ? {} : { IfNoneMatch: context.previous.etag })
     const body = new ObjectBody(first, { label, patience, backoffMs: context.backoffMs ?? 500, get })
     return {
       label,
       chunks: body.read(),
+      beside: async (suffix) => {
+        const found = await get({ Key: key + suffix })
+        const stream = found.Body as unknown as Readable
+        const small = (found.ContentLength ?? Infinity) <= besideBytes
+        const content = small ? Buffer.concat(await Array.fromAsync(patience.chunks(stream as AsyncIterable<Buffer>))) : Buffer.alloc(0)
+        stream.destroy()
+        return { content, older: isBefore(found.LastModified, first.LastModified) }
+      },
       end: () => Promise.resolve(endOf(first)),
       close: () => Promise.resolve(client.destroy()),
     }
@@ -132,6 +141,10 @@ class ObjectBody {
       cause,
     })
   }
+}
+
+function isBefore(one: Date | undefined, other: Date | undefined): boolean {
+  return one !== undefined && other !== undefined && one < other
 }
 
 function addressOf(uri: string): { readonly url: URL; readonly bucket: string; readonly pattern: string } {

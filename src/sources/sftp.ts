@@ -5,6 +5,7 @@ import SftpClient from 'ssh2-sftp-client'
 import { RunError } from '../errors.ts'
 import type { SourceDefinition } from '../pipeline/definition.ts'
 import type { ByteStream, TransportEnd } from './byteStream.ts'
+import { besideBytes } from './byteStream.ts'
 import { readCredential } from './credentials.ts'
 import type { Match } from './newestMatch.ts'
 import { newerMatch } from './newestMatch.ts'
@@ -60,6 +61,13 @@ export async function openSftp(definition: SourceDefinition, context: SourceCont
     return {
       label,
       chunks: chunks(),
+      beside: async (suffix) => {
+        const found = await patience.wait(client.stat(file + suffix))
+        if (!found.isFile) return undefined
+        const content = found.size > besideBytes ? Buffer.alloc(0) : await patience.wait(client.get(file + suffix))
+        // Without a target the client gives the bytes themselves.
+        return { content: content as Buffer, older: found.modifyTime < before.modifyTime }
+      },
       end: async (): Promise<TransportEnd> => {
         // Gone meanwhile is changed as well.
         const after = await patience.wait(client.stat(file)).catch((error: unknown) => {

@@ -1,24 +1,41 @@
 import { readFile, stat } from 'node:fs/promises'
 import type { SourceDefinition } from '../pipeline/definition.ts'
+import type { Beside, ByteStream } from './byteStream.ts'
+import { besideBytes } from './byteStream.ts'
 import type { Witness } from './completeness.ts'
 
+const ownPath = '{path}'
+
 /**
- * Looks for the done marker or manifest beside a source; `{path}` stands for the source's own path. A manifest is JSON
- * with `rows`, `bytes`, `sha256`, or the line that sha256sum writes. Undefined where neither was asked for.
+ * Looks for the done marker or manifest of a source. What begins with `{path}` lies beside the source, wherever that is:
+ * in its folder, on its server, in its bucket. Anything else is a path on this machine, in which `{path}` stands for the
+ * source's name. A manifest is JSON with `rows`, `bytes`, `sha256`, or the line that sha256sum writes. Undefined where
+ * neither was asked for.
  */
-export async function readWitness(definition: SourceDefinition, path: string): Promise<Witness | undefined> {
+export async function readWitness(definition: SourceDefinition, stream: ByteStream): Promise<Witness | undefined> {
   const { complete } = definition
   if (complete.kind !== 'marker' && complete.kind !== 'manifest') return undefined
-  const beside = complete.path.replaceAll('{path}', path)
+  const { path } = complete
   try {
-    const found = await stat(beside)
-    if (!found.isFile()) return { found: false }
-    if (complete.kind === 'marker') return { found: true }
-    // A manifest is a few hundred bytes; anything large is something else.
-    return found.size > 65_536 ? { found: false } : parseManifest(await readFile(beside, 'utf8'))
+    const found =
+      path.startsWith(ownPath) && stream.beside !== undefined
+        ? await stream.beside(path.slice(ownPath.length))
+        : await readLocalBeside(path.replaceAll(ownPath, stream.label), undefined)
+    if (found === undefined) return { found: false }
+    return complete.kind === 'marker' ? { found: true, older: found.older } : parseManifest(found.content.toString('utf8'))
   } catch {
     // Missing or unreadable is one answer here: the end is not proved, and the report says so.
     return { found: false }
+  }
+}
+
+/** A file of this machine; `changedMs` is when the source changed last. */
+export async function readLocalBeside(path: string, changedMs: number | undefined): Promise<Beside | undefined> {
+  const found = await stat(path)
+  if (!found.isFile()) return undefined
+  return {
+    content: found.size > besideBytes ? Buffer.alloc(0) : await readFile(path),
+    older: changedMs !== undefined && found.mtimeMs < changedMs,
   }
 }
 
