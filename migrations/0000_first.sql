@@ -9,6 +9,7 @@ CREATE TABLE "sluice"."destination" (
 	"state_version" bigint DEFAULT 0 NOT NULL,
 	"desired_version" bigint DEFAULT 0 NOT NULL,
 	"digest_key" "bytea" DEFAULT uuid_send(gen_random_uuid()) NOT NULL,
+	"settled_round" integer DEFAULT 0 NOT NULL,
 	"paused_at" timestamp with time zone,
 	"paused_reason" text,
 	"created_at" timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
@@ -241,7 +242,7 @@ CREATE TABLE "sluice"."remote" (
 	"remote_key" text,
 	"expires_at" timestamp with time zone,
 	"late_until" timestamp with time zone,
-	"generation" integer DEFAULT 0 NOT NULL,
+	"round" integer DEFAULT 2147483647 NOT NULL,
 	"synced_at" timestamp with time zone,
 	"batch_id" bigint,
 	"refused_code" text,
@@ -282,12 +283,12 @@ CREATE INDEX "snapshot_last" ON "sluice"."snapshot" USING btree ("destination_id
 CREATE INDEX "attempt_batch" ON "sluice"."attempt" USING btree ("batch_id");--> statement-breakpoint
 CREATE INDEX "attempt_run" ON "sluice"."attempt" USING btree ("run_id");--> statement-breakpoint
 CREATE INDEX "batch_open" ON "sluice"."batch" USING btree ("destination_id","phase","seq") WHERE status in ('pending', 'in_flight', 'ambiguous', 'parked');--> statement-breakpoint
+CREATE INDEX "batch_ends" ON "sluice"."batch" USING btree ("destination_id","expires_at") WHERE status = 'settled' and expires_at is not null;--> statement-breakpoint
 CREATE INDEX "batch_lease" ON "sluice"."batch" USING btree ("lease_until") WHERE status = 'in_flight';--> statement-breakpoint
 CREATE INDEX "entry_record" ON "sluice"."entry" USING btree ("destination_id","record_key");--> statement-breakpoint
 CREATE INDEX "record_not_live" ON "sluice"."record" USING btree ("destination_id") WHERE status <> 'live';--> statement-breakpoint
-CREATE INDEX "remote_dirty" ON "sluice"."remote" USING btree ("destination_id") WHERE (held > 0 and desired_hash is distinct from synced_hash) or (held = 0 and synced_hash is not null);--> statement-breakpoint
+CREATE INDEX "remote_open" ON "sluice"."remote" USING btree ("destination_id","round");--> statement-breakpoint
 CREATE INDEX "remote_group" ON "sluice"."remote" USING btree ("destination_id","group_key") WHERE group_key is not null;--> statement-breakpoint
 CREATE INDEX "remote_late" ON "sluice"."remote" USING btree ("destination_id") WHERE late_until is not null;--> statement-breakpoint
-CREATE INDEX "remote_expiry" ON "sluice"."remote" USING btree ("destination_id","expires_at") WHERE expires_at is not null;--> statement-breakpoint
 CREATE INDEX "audit_run" ON "sluice"."audit" USING btree ("run_id");--> statement-breakpoint
 CREATE INDEX "webhook_event_received" ON "sluice"."webhook_event" USING btree ("received_at");

@@ -2,6 +2,13 @@
 import type { EntryOutcome } from '../destinations/destination.ts'
 import type { ClaimedBatch } from './batches.ts'
 import type { Queryable } from './database.ts'
+import { openRound } from './rounds.ts'
+
+/**
+ * What became of an entry `e` of the batch `b`. Where all users of an update were confirmed, the batch's state says so and nothing
+ * is written of each.
+ */
+export const entryOutcome = `case when b.status = 'settled' and e.outcome = 'pending' then 'confirmed' else e.outcome end`
 
 interface Settling {
   readonly tx: Queryable
@@ -44,20 +51,30 @@ export async function writeOutcomes(tx: Queryable, batch: ClaimedBatch, outcomes
   await tx.execute(`update sluice.remote m set remote_key = x.remote_key from ${of}`, values)
 }
 
-/** What the confirmed entries of the batch prove of their keys. */
-export async function confirmKeys({ tx, batch }: Settling): Promise<void> {
+/** The round is left alone unless something newer is wanted by now: nothing that an index holds changes (HOT). */
+const confirmedUpsert = `synced_hash = e.hash, expires_at = e.expires_at, synced_at = clock_timestamp(), batch_id = $1, refused_code = null,
+  refused_message = null, round = case when m.held > 0 and m.desired_hash is not distinct from e.hash then m.round else ${openRound} end`
+
+/** Every entry of the batch is confirmed: what an earlier answer left said of some of them is overtaken. */
+export async function confirmAlike({ tx, batch }: Settling): Promise<void> {
+  await tx.execute(
+    `update sluice.entry set outcome = 'confirmed', code = null, message = null where batch_id = $1 and outcome <> 'pending'`,
+    [batch.id],
+  )
+}
+
+/** What the confirmed entries of the batch prove of their keys; `alike`: all of them are (`confirmAlike`). */
+export async function confirmKeys({ tx, batch }: Settling, alike: boolean): Promise<void> {
+  if (alike && batch.userCount === batch.entryCount && (await confirmGroups(tx, batch))) return
   const confirmed = `sluice.entry e cross join lateral unnest(e.keys) as k (key)
-    where e.batch_id = $1 and e.outcome = 'confirmed' and m.destination_id = $2 and m.key = k.key`
+    where e.batch_id = $1 ${alike ? '' : `and e.outcome = 'confirmed'`} and m.destination_id = $2 and m.key = k.key`
   if (batch.operation === 'upsert') {
-    await tx.execute(
-      `update sluice.remote m set synced_hash = e.hash, expires_at = e.expires_at, synced_at = clock_timestamp(), batch_id = $1, refused_code = null, refused_message = null
-       from ${confirmed}`,
-      [batch.id, batch.destinationId],
-    )
+    await tx.execute(`update sluice.remote m set ${confirmedUpsert} from ${confirmed}`, [batch.id, batch.destinationId])
     return
   }
   await tx.execute(
-    `update sluice.remote m set synced_hash = null, expires_at = null, remote_key = null, synced_at = clock_timestamp(), batch_id = $1, refused_code = null, refused_message = null
+    `update sluice.remote m set synced_hash = null, expires_at = null, remote_key = null, synced_at = clock_timestamp(), batch_id = $1, refused_code = null, refused_message = null,
+       round = case when m.held > 0 then ${openRound} else m.round end
      from ${confirmed}`,
     [batch.id, batch.destinationId],
   )
@@ -71,6 +88,23 @@ export async function confirmKeys({ tx, batch }: Settling): Promise<void> {
     `delete from sluice.remote m using ${confirmed} and m.held <= 0 and (m.late_until is null or m.late_until <= clock_timestamp())`,
     [batch.id, batch.destinationId],
   )
+}
+
+/**
+ * The same for users sent one an operation: found by their group, which is the order of sending, so that neighbours in the batch
+ * are neighbours in the index and on the pages. False when some key was not found so, because another record took it
+ * over meanwhile; then each is to be looked up by itself. Safe to repeat.
+ */
+async function confirmGroups(tx: Queryable, batch: ClaimedBatch): Promise<boolean> {
+  const [row] = await tx.query<{ keys: number }>(`select sum(cardinality(keys))::int as keys from sluice.entry where batch_id = $1`, [
+    batch.id,
+  ])
+  const hit = await tx.execute(
+    `update sluice.remote m set ${confirmedUpsert}
+     from sluice.entry e where e.batch_id = $1 and m.destination_id = $2 and m.group_key = e.record_key and m.key = any(e.keys)`,
+    [batch.id, batch.destinationId],
+  )
+  return hit === row?.keys
 }
 
 export async function refuseKeys({ tx, batch }: Settling): Promise<void> {

@@ -1,5 +1,6 @@
 /** A plan on its way: begun once, sent, and judged by its books when nothing moves any more. */
 import { RunError } from '../errors.ts'
+import { endRound, openRound } from '../store/rounds.ts'
 import type { RunRow } from '../store/runs.ts'
 import type { EngineDeps } from './engine.ts'
 import { planBooks } from './push.ts'
@@ -24,7 +25,7 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
     if (row.status === 'ready') {
       if (row.plan_version !== row.state_version) throw stale(planId, row.pipeline, 'the synced state moved since it was made')
       await tx.execute(
-        `update sluice.remote m set desired_hash = decode(md5($1 || encode(e.record_key, 'hex')), 'hex')
+        `update sluice.remote m set desired_hash = decode(md5($1 || encode(e.record_key, 'hex')), 'hex'), round = ${openRound}
          from sluice.entry e join sluice.batch b on b.id = e.batch_id
          where b.plan_id = $1 and b.operation = 'delete' and m.destination_id = e.destination_id and m.group_key = e.record_key and m.held > 0`,
         [planId],
@@ -65,13 +66,15 @@ export async function guardsOf(deps: EngineDeps, planId: string): Promise<readon
 /** Status from the books, once nothing moves any more. */
 export async function outcome(deps: EngineDeps, planId: string, guards: readonly GuardVerdict[]): Promise<Ending> {
   const books = await planBooks(deps.db, planId)
-  const [row] = await deps.db.query<{ paused_reason: string | null; pipeline: string; deferred: number }>(
-    `select d.paused_reason, p.pipeline, (p.counts ->> 'deferred')::int as deferred
+  const [row] = await deps.db.query<{ destination_id: number; paused_reason: string | null; pipeline: string; deferred: number }>(
+    `select d.id as destination_id, d.paused_reason, p.pipeline, (p.counts ->> 'deferred')::int as deferred
      from sluice.plan p join sluice.destination d on d.id = p.destination_id where p.id = $1`,
     [planId],
   )
-  if (books.pending === 0)
+  if (books.pending === 0) {
     await deps.db.execute(`update sluice.plan set status = 'applied' where id = $1 and status = 'applying'`, [planId])
+    if (row !== undefined) await endRound(deps.db, row.destination_id)
+  }
   if (deps.signal?.aborted && books.pending > 0) return { status: 'cancelled', guards, error: interrupted() }
   if (row?.paused_reason != null) {
     const error = new RunError('DESTINATION_PAUSED', row.paused_reason, { where: row.pipeline, mend: 'sluice doctor' })

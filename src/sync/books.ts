@@ -3,6 +3,7 @@
  * written into their counts too, so that a run's history says what became of it.
  */
 import type { Database, Queryable } from '../store/database.ts'
+import { entryOutcome } from '../store/outcomes.ts'
 import { rescueRuns } from '../store/runs.ts'
 import { deadWorkers } from '../store/workers.ts'
 import { planBooks, type PlanBooks } from './push.ts'
@@ -11,11 +12,11 @@ import type { Settled } from './report.ts'
 /** Products or users of earlier plans that the sendings of this run decided. */
 export async function settledBy(db: Queryable, runId: number, ownPlanId: string | null): Promise<Settled> {
   const [row] = await db.query<{ confirmed: number; refused: number }>(
-    `select coalesce(sum(e.users) filter (where e.outcome = 'confirmed'), 0)::int as confirmed,
+    `select coalesce(sum(e.users) filter (where ${entryOutcome} = 'confirmed'), 0)::int as confirmed,
        coalesce(sum(e.users) filter (where e.outcome = 'refused'), 0)::int as refused
-     from sluice.entry e where e.batch_id in (
-       select a.batch_id from sluice.attempt a join sluice.batch b on b.id = a.batch_id
-       where a.run_id = $1 and b.plan_id is distinct from $2 and a.outcome in ('confirmed', 'refused', 'partial'))`,
+     from sluice.entry e join sluice.batch b on b.id = e.batch_id where e.batch_id in (
+       select a.batch_id from sluice.attempt a join sluice.batch t on t.id = a.batch_id
+       where a.run_id = $1 and t.plan_id is distinct from $2 and a.outcome in ('confirmed', 'refused', 'partial'))`,
     [runId, ownPlanId],
   )
   return { confirmed: row?.confirmed ?? 0, refused: row?.refused ?? 0 }

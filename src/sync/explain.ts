@@ -6,6 +6,7 @@ import type { Pipeline } from '../pipeline/definition.ts'
 import { memberKeysOf, packedOf } from '../records/digestOf.ts'
 import { identifierTypes } from '../records/record.ts'
 import type { Database } from '../store/database.ts'
+import { entryOutcome } from '../store/outcomes.ts'
 import { ensureDestination } from '../store/runs.ts'
 import type { ServiceIdentity } from './engine.ts'
 import { destinationIdentity } from './destinationIdentity.ts'
@@ -190,7 +191,7 @@ async function entryEvents(db: Database, destinationId: number, keys: readonly B
     expires_at: Date | null
     hash: Buffer | null
   }>(
-    `select p.created_at as at, p.run_id, p.id as plan_id, e.batch_id, e.change, e.outcome, e.code, e.message, e.expires_at, e.hash
+    `select p.created_at as at, p.run_id, p.id as plan_id, e.batch_id, e.change, ${entryOutcome} as outcome, e.code, e.message, e.expires_at, e.hash
      from sluice.entry e join sluice.batch b on b.id = e.batch_id join sluice.plan p on p.id = b.plan_id
      where e.destination_id = $1 and e.record_key = any($2) order by e.batch_id desc limit 100`,
     [destinationId, keys],

@@ -84,8 +84,8 @@ async function planInTransaction(
   const { destination } = pipeline
   const { destinationId } = run
   const planId = `p_${randomBytes(5).toString('hex')}`
-  const { rows: locked } = await client.query<{ state_version: string; now_ms: string }>(
-    `select state_version, extract(epoch from clock_timestamp()) * 1000 as now_ms from sluice.destination where id = $1 for update`,
+  const { rows: locked } = await client.query<{ state_version: string; settled_round: number; now_ms: string }>(
+    `select state_version, settled_round, extract(epoch from clock_timestamp()) * 1000 as now_ms from sluice.destination where id = $1 for update`,
     [destinationId],
   )
   const plannedAtMs = Math.floor(Number(locked[0]?.now_ms) / 1000) * 1000
@@ -99,6 +99,7 @@ async function planInTransaction(
     destinationId,
     keys,
     full: run.options.full ?? false,
+    settledRound: locked[0]?.settled_round ?? 0,
     renewBeforeMs: destination.kind === 'catalog' ? 0 : durationMs(destination.renewBefore),
     planId,
     resync: owed.length > 0,

@@ -19,6 +19,7 @@ import {
   type ClaimedBatch,
 } from '../store/batches.ts'
 import type { Database } from '../store/database.ts'
+import { entryOutcome } from '../store/outcomes.ts'
 import { deadWorkers } from '../store/workers.ts'
 import { Allowance } from './allowance.ts'
 import { crashPoint } from './crashPoint.ts'
@@ -81,13 +82,13 @@ export interface PlanBooks {
 /** Products and users of a plan by outcome; the four sum up to what was planned, and what was cut out of a batch counts as pending (I2). */
 export async function planBooks(db: Pick<Database, 'query'>, planId: string): Promise<PlanBooks> {
   const [row] = await db.query<PlanBooks & Record<string, number>>(
-    `select coalesce(sum(e.users) filter (where e.outcome = 'confirmed'), 0)::int as confirmed,
-       coalesce(sum(e.users) filter (where e.outcome = 'refused'), 0)::int as refused,
-       coalesce(sum(e.users) filter (where e.outcome = 'ambiguous' or (e.outcome = 'pending' and b.status in ('ambiguous', 'in_flight'))), 0)::int as ambiguous,
-       coalesce(sum(e.users) filter (where e.outcome = 'superseded' or (e.outcome = 'pending' and b.status not in ('ambiguous', 'in_flight'))), 0)::int as pending,
+    `select coalesce(sum(e.users) filter (where o.outcome = 'confirmed'), 0)::int as confirmed,
+       coalesce(sum(e.users) filter (where o.outcome = 'refused'), 0)::int as refused,
+       coalesce(sum(e.users) filter (where o.outcome = 'ambiguous' or (o.outcome = 'pending' and b.status in ('ambiguous', 'in_flight'))), 0)::int as ambiguous,
+       coalesce(sum(e.users) filter (where o.outcome = 'superseded' or (o.outcome = 'pending' and b.status not in ('ambiguous', 'in_flight'))), 0)::int as pending,
        (select count(*)::int from sluice.attempt a join sluice.batch t on t.id = a.batch_id where t.plan_id = $1) as requests
      -- The delete of somebody listed while their update was under way (suppression.ts) was never planned.
-     from sluice.batch b join sluice.entry e on e.batch_id = b.id left join sluice.batch p on p.id = b.parent_id
+     from sluice.batch b join sluice.entry e on e.batch_id = b.id cross join lateral (select ${entryOutcome} as outcome) o left join sluice.batch p on p.id = b.parent_id
      where b.plan_id = $1 and (p.operation is null or p.operation = b.operation)`,
     [planId],
   )

@@ -14,7 +14,7 @@ import {
   releaseBatch,
   type ClaimedBatch,
 } from '../store/batches.ts'
-import { bumpState, confirmKeys, refuseKeys, writeOutcomes } from '../store/outcomes.ts'
+import { bumpState, confirmAlike, confirmKeys, refuseKeys, writeOutcomes } from '../store/outcomes.ts'
 import type { Database, Queryable, Transaction } from '../store/database.ts'
 import { cutBatch, mergeBatches, remainingOrds } from '../store/recut.ts'
 import { crashPoint } from './crashPoint.ts'
@@ -95,17 +95,16 @@ function apply(work: Work, judgement: Judgement): Promise<Reconciled> {
 
 async function applyEntries(work: Work, outcomes: readonly EntryOutcome[]): Promise<Reconciled> {
   const { tx, batch, options } = work
-  if (work.destination.kind !== 'catalog' && outcomes.every((entry) => entry.outcome === 'confirmed')) {
-    // Users are confirmed all alike: nothing needs to be said of each.
-    await tx.execute(`update sluice.entry set outcome = 'confirmed', code = null, message = null where batch_id = $1`, [batch.id])
-  } else {
-    await writeOutcomes(tx, batch, outcomes)
-  }
+  // Users are confirmed all alike: nothing needs to be said of each. Deletes are few, and what became of each is asked for.
+  const alike =
+    work.destination.kind !== 'catalog' && batch.operation === 'upsert' && outcomes.every((entry) => entry.outcome === 'confirmed')
+  if (alike) await confirmAlike(work)
+  else await writeOutcomes(tx, batch, outcomes)
   const confirmed = outcomes.filter((entry) => entry.outcome === 'confirmed').length
   const refused = outcomes.filter((entry) => entry.outcome === 'refused').length
   const open = outcomes.flatMap((entry, ord) => (entry.outcome === 'ambiguous' ? [ord] : []))
   crashPoint('reconcile.entries_written')
-  if (confirmed > 0) await confirmKeys(work)
+  if (confirmed > 0) await confirmKeys(work, alike)
   if (refused > 0) await refuseKeys(work)
 
   const reasons = [...new Set(outcomes.flatMap((entry) => (entry.outcome === 'ambiguous' ? [entry.reason] : [])))].join(' ')
@@ -301,7 +300,7 @@ export async function cutKnownGuilty(db: Database, destination: Destination, bat
   if (batch.reason !== afterSibling || batch.entryCount < 2) return false
   return db.transaction(async (tx) => {
     const [sibling] = await tx.query<{ clean: boolean }>(
-      `select s.status = 'settled' and not exists (select from sluice.entry e where e.batch_id = s.id and e.outcome <> 'confirmed') as clean
+      `select s.status = 'settled' and not exists (select from sluice.entry e where e.batch_id = s.id and e.outcome not in ('pending', 'confirmed')) as clean
        from sluice.batch s where s.parent_id = $1 and s.plan_id = $2 and s.seq < $3 order by s.seq desc limit 1`,
       [batch.parentId, batch.planId, batch.seq],
     )

@@ -42,6 +42,8 @@ const refusalsBeforePause = 64
 /** Between the end of the HTTP deadline and the end of the lease. */
 const leaseMarginMs = 5_000
 const unreachableAfter = 16
+/** Jitter may say 0: the same bytes twice within 5 ms are a fault of ours, not a retry (guarantees 6.5). */
+const leastWaitMs = 10
 
 /** Carries a claimed batch as far as one sending gets it. @throws {LeaseLost} */
 export async function sendBatch(sending: Sending, batch: ClaimedBatch): Promise<Reconciled | undefined> {
@@ -229,7 +231,7 @@ async function learn(sending: Sending, allowance: Allowance, exchange: Exchange,
 function waitFor(sending: Sending, batch: ClaimedBatch, exchange: Exchange, judgement: Judgement): number {
   const { settings, clock } = sending.deps
   if (judgement.kind === 'retry' && judgement.status === 401) return 0
-  const own = backoffMs(batch.attempts + 1, settings)
+  const own = Math.max(leastWaitMs, backoffMs(batch.attempts + 1, settings))
   const advice =
     exchange.kind === 'answer' && (exchange.status === 429 || exchange.status === 503) ? (adviceMs(exchange.headers, clock.now()) ?? 0) : 0
   return Math.max(own, Math.min(advice, settings.retryAfterCapMs))

@@ -3,6 +3,8 @@
  * as deferred. Everything set-based, on the plan transaction's own connection.
  */
 import type pg from 'pg'
+import { entryOutcome } from '../store/outcomes.ts'
+import { currentRound, unlikeWanted } from '../store/rounds.ts'
 import { collectOwnEnds, joinOwnEnds, notEnded, ownExpiresAt } from './ownEnds.ts'
 
 export interface TodoContext {
@@ -10,6 +12,8 @@ export interface TodoContext {
   readonly destinationId: number
   readonly keys: 'products' | 'identifiers'
   readonly full: boolean
+  /** `destination.settled_round`: only keys of later rounds can be other than wanted. */
+  readonly settledRound: number
   /** Identifiers only: renew what ends within this, and up to half as much again, spread by key. */
   readonly renewBeforeMs: number
   readonly planId: string
@@ -18,9 +22,6 @@ export interface TodoContext {
   /** The table `resync` holds keys that a full resync before this plan still owes. */
   readonly resync: boolean
 }
-
-/** The partial index `remote_dirty` answers exactly this. */
-const dirty = '((m.held > 0 and m.desired_hash is distinct from m.synced_hash) or (m.held = 0 and m.synced_hash is not null))'
 
 /** Keys that an older operation has not settled, or whose late bytes may still land. */
 export async function collectUnsettled(client: pg.PoolClient, destinationId: number): Promise<void> {
@@ -54,7 +55,7 @@ export async function collectResync(client: pg.PoolClient, destinationId: number
   const filled = await client.query(
     `create temp table resync as
      select distinct k.key from sluice.batch b join sluice.entry e on e.batch_id = b.id cross join lateral unnest(e.keys) as k (key)
-     where b.plan_id = any($1) and b.operation = 'upsert' and e.outcome <> 'confirmed'`,
+     where b.plan_id = any($1) and b.operation = 'upsert' and ${entryOutcome} <> 'confirmed'`,
     [plans],
   )
   return filled.rowCount === 0 ? [] : plans
@@ -71,35 +72,38 @@ export async function collectTodo(context: TodoContext): Promise<{ readonly defe
 async function collectProducts(context: TodoContext): Promise<number> {
   const { client, destinationId, full, resync } = context
   const again = full ? 'or m.held > 0' : resync ? 'or (m.held > 0 and m.key in (select key from resync))' : ''
+  const unlike = full ? unlikeWanted : openKeys(context)
   await client.query(
     // learn: to be deleted, but its product_key is not known, or the service did not take it: put once more, it answers with
     // the key that stands now (docs/decisions/lost-deletes.md).
     `create temp table todo as
      select m.key, case when m.held > 0 then 'upsert' when m.remote_key is null or m.refused_code is not null then 'learn' else 'delete' end as what, exists (select from unsettled u where u.key = m.key) as deferred
-     from sluice.remote m where m.destination_id = ${destinationId} and (${dirty} ${again}) ${onlyFailed(context)}`,
+     from sluice.remote m where m.destination_id = ${destinationId} and (${unlike} ${again}) ${onlyFailed(context)}`,
   )
   return dropDeferred(client)
 }
 
 async function collectGroups(context: TodoContext): Promise<number> {
   const { client, destinationId, full, planId, resync } = context
+  const dirty = openKeys(context)
   const unsettled = await some(client, 'select from unsettled')
   const confirmed = await some(client, `select from sluice.remote where destination_id = ${destinationId} and synced_hash is not null`)
+  const ending = confirmed && !full && (await someEnd(context))
   const timed = await collectOwnEnds(client, destinationId)
   const mine = `from sluice.remote m where m.destination_id = ${destinationId} ${onlyFailed(context)}`
   const due = timed
     ? `from sluice.remote m ${joinOwnEnds(destinationId)} where m.destination_id = ${destinationId} and ${notEnded} ${onlyFailed(context)}`
     : mine
   const parts = full
-    ? [`select m.*, ${dirty} as dirty, true as again ${due} and (m.held > 0 or ${dirty})`]
+    ? [`select m.*, ${unlikeWanted} as dirty, true as again ${due} and (m.held > 0 or ${unlikeWanted})`]
     : [
         `select m.*, true as dirty, false as again ${due} and ${dirty}`,
-        ...(resync ? [`select m.*, false, true ${due} and not ${dirty} and m.held > 0 and m.key in (select key from resync)`] : []),
-        ...(confirmed ? [`select m.*, false, false ${due} and not ${dirty} and ${renewalDue(context, timed)}`] : []),
+        ...(resync ? [`select m.*, false, true ${due} and not ${unlikeWanted} and m.held > 0 and m.key in (select key from resync)`] : []),
+        ...(ending ? [`select m.*, false, false ${due} and not ${unlikeWanted} and ${renewalDue(context, timed)}`] : []),
         // Another row that holds it came, changed or went: its end is not the one that was confirmed.
         ...(confirmed && timed
           ? [
-              `select m.*, true, false ${due} and not ${dirty} and m.held > 0 and m.synced_hash is not null and ${ownExpiresAt} <> m.expires_at`,
+              `select m.*, true, false ${due} and not ${unlikeWanted} and m.held > 0 and m.synced_hash is not null and ${ownExpiresAt} <> m.expires_at`,
             ]
           : []),
       ]
@@ -152,6 +156,28 @@ function renewalDue({ renewBeforeMs }: TodoContext, timed: boolean): string {
 ${timed ? `and ${ownExpiresAt} is null` : ''}`
 }
 
+/**
+ * Whether any membership ends soon enough to be looked at: ends are in no index, because every answer writes them, but no
+ * membership ends before the earliest end of the batch that confirmed it. Batches of which nothing stands any more, or
+ * only what ends later, say so from here on.
+ */
+async function someEnd({ client, destinationId, renewBeforeMs }: TodoContext): Promise<boolean> {
+  const soon = `b.destination_id = ${destinationId} and b.status = 'settled' and b.expires_at <= clock_timestamp() + ${renewBeforeMs * 1.5} * interval '1 millisecond'`
+  if (!(await some(client, `select from sluice.batch b where ${soon}`))) return false
+  await client.query(
+    `with ends as (select m.batch_id, min(m.expires_at) as first from sluice.remote m
+       where m.destination_id = ${destinationId} and m.expires_at is not null group by m.batch_id)
+     update sluice.batch b set expires_at = (select first from ends where batch_id = b.id)
+     where ${soon} and b.expires_at is distinct from (select first from ends where batch_id = b.id)`,
+  )
+  return some(client, `select from sluice.batch b where ${soon}`)
+}
+
+/** Keys that are not as wanted; few rows of the index `remote_open`, however many the destination has. */
+function openKeys({ settledRound }: TodoContext): string {
+  return `(m.round > ${settledRound} and ${unlikeWanted})`
+}
+
 /** Keys of the operations that a run left open; everything without the option. */
 function onlyFailed({ onlyFailedOf }: TodoContext): string {
   return onlyFailedOf === undefined
@@ -159,7 +185,7 @@ function onlyFailed({ onlyFailedOf }: TodoContext): string {
     : `and m.key in (
          select k.key from sluice.run r join sluice.batch b on b.plan_id = r.plan_id join sluice.entry e on e.batch_id = b.id
            cross join lateral unnest(e.keys) as k (key)
-         where r.id = ${onlyFailedOf} and e.outcome <> 'confirmed')`
+         where r.id = ${onlyFailedOf} and ${entryOutcome} <> 'confirmed')`
 }
 
 async function some(client: pg.PoolClient, query: string): Promise<boolean> {
@@ -182,13 +208,13 @@ export interface GuardedDeletes {
 
 /** Deletes in `todo` that a guard may hold. */
 export async function countGuardedDeletes(context: TodoContext, suppressedBy: number | undefined): Promise<GuardedDeletes> {
-  const { client, destinationId } = context
+  const { client } = context
   await markJudged(context)
   if (context.keys === 'products') {
     const deletes = `select count(*) as n from todo where what in ('delete', 'learn')`
     return { all: await scalar(client, deletes), judged: await scalar(client, `${deletes} and key in (select key from judged)`) }
   }
-  await markExempt(client, destinationId, suppressedBy)
+  await markExempt(context, suppressedBy)
   const deletes = 'select count(*) as n from todo where deletes and not exists (select from exempt x where x.group_key = todo.group_key)'
   return { all: await scalar(client, deletes), judged: await scalar(client, `${deletes} and group_key in (select key from judged)`) }
 }
@@ -200,7 +226,7 @@ export async function countGuardedDeletes(context: TodoContext, suppressedBy: nu
 async function markJudged({ client, destinationId, keys }: TodoContext): Promise<void> {
   await client.query('drop table if exists judged')
   const stood = `sluice.entry e join sluice.batch b on b.id = e.batch_id
-     where e.destination_id = ${destinationId} and e.change = 'delete' and e.outcome <> 'confirmed'`
+     where e.destination_id = ${destinationId} and e.change = 'delete' and ${entryOutcome} <> 'confirmed'`
   await client.query(
     keys === 'products'
       ? `create temp table judged as
@@ -243,18 +269,18 @@ export async function withholdDeletes(context: TodoContext, judgedGo: boolean): 
 /** Gives dirty groups the one content that a confirmation will confirm. Deletes' groups get theirs when the plan is applied. */
 export async function stampGroups({ client, destinationId }: TodoContext): Promise<void> {
   await client.query(
-    `update sluice.remote m set desired_hash = t.stamp from todo t
+    `update sluice.remote m set desired_hash = t.stamp, round = ${currentRound} from todo t
      where m.destination_id = $1 and m.group_key = t.group_key and m.held > 0 and t.stamp is not null and not t.deletes`,
     [destinationId],
   )
 }
 
-async function markExempt(client: pg.PoolClient, destinationId: number, suppressedBy: number | undefined): Promise<void> {
+async function markExempt({ client, destinationId, settledRound }: TodoContext, suppressedBy: number | undefined): Promise<void> {
   await client.query('drop table if exists exempt')
   await client.query(
     `create temp table exempt as
      select distinct m.group_key from sluice.remote m
-     where m.destination_id = ${destinationId} and m.held = 0 and m.synced_hash is not null
+     where m.destination_id = ${destinationId} and m.round > ${settledRound} and m.held = 0 and m.synced_hash is not null
        and (m.key in (select identifier from suppressed_identifier)
          or exists (select from sluice.remote s where s.destination_id = ${suppressedBy ?? -1} and s.key = m.key and s.held > 0))`,
   )

@@ -21,6 +21,8 @@ export const destination = sluice.table(
     digestKey: bytea('digest_key')
       .notNull()
       .default(sql`uuid_send(gen_random_uuid())`),
+    /** Every key of an earlier round, or of this one, is as wanted (`remote.round`). Plans write in the round after it. */
+    settledRound: integer('settled_round').notNull().default(0),
     pausedAt: instant('paused_at'),
     pausedReason: text('paused_reason'),
     createdAt: instant('created_at').notNull().default(now()),

@@ -52,7 +52,10 @@ export const batch = sluice.table(
     entryCount: integer('entry_count').notNull(),
     userCount: integer('user_count').notNull(),
     parentId: bigint('parent_id', { mode: 'number' }),
-    /** Earliest frozen expiry: past it the batch is cancelled and planned anew (I19). */
+    /**
+     * Earliest frozen expiry: past it the batch is cancelled and planned anew (I19). Of a settled one: no membership that
+     * it confirmed ends before; null when none of them stands any more.
+     */
     expiresAt: instant('expires_at'),
     epoch: integer('epoch').notNull().default(0),
     workerId: text('worker_id'),
@@ -71,6 +74,10 @@ export const batch = sluice.table(
     index('batch_open')
       .on(t.destinationId, t.phase, t.seq)
       .where(sql`status in ('pending', 'in_flight', 'ambiguous', 'parked')`),
+    // Where to look for memberships to renew: their own ends are in no index, because every answer writes them.
+    index('batch_ends')
+      .on(t.destinationId, t.expiresAt)
+      .where(sql`status = 'settled' and expires_at is not null`),
     index('batch_lease')
       .on(t.leaseUntil)
       .where(sql`status = 'in_flight'`),
@@ -101,6 +108,7 @@ export const entry = sluice.table(
     /** Slice of the body: a re-cut copies it, never edits it. */
     offset: integer('byte_offset').notNull(),
     length: integer('byte_length').notNull(),
+    /** In a settled batch `pending` means confirmed: where all users were, nothing is written of each (`entryOutcome`). */
     outcome: text('outcome').notNull().default('pending'),
     code: text('code'),
     message: text('message'),

@@ -1,6 +1,7 @@
 /** What the source wants and what the service confirmed: the large tables, keyed by destination and key (decision 9). */
 import { sql } from 'drizzle-orm'
 import { bigint, check, index, integer, primaryKey, text } from 'drizzle-orm/pg-core'
+import { openRound } from '../rounds.ts'
 import { bytea, instant, sluice } from './sluice.ts'
 
 /** Desired state: what the last closed snapshot says of each record, product or member. */
@@ -78,8 +79,11 @@ export const remote = sluice.table(
     expiresAt: instant('expires_at'),
     /** Bytes of an ambiguous attempt may land until then: nothing newer goes before (horizon). */
     lateUntil: instant('late_until'),
-    /** Rises with every planned operation. */
-    generation: integer('generation').notNull().default(0),
+    /**
+     * Round of its destination in which what is wanted of it last changed. Only keys above `destination.settled_round` can be
+     * other than wanted: whoever makes a key so raises it, and settling, which makes it as wanted, leaves it alone.
+     */
+    round: integer('round').notNull().default(openRound),
     syncedAt: instant('synced_at'),
     /** The batch whose answer confirmed it (I1). */
     batchId: bigint('batch_id', { mode: 'number' }),
@@ -89,18 +93,13 @@ export const remote = sluice.table(
   },
   (t) => [
     primaryKey({ name: 'remote_pkey', columns: [t.destinationId, t.key] }),
-    // Only what is not as wanted: small, however large the table.
-    index('remote_dirty')
-      .on(t.destinationId)
-      .where(sql`(held > 0 and desired_hash is distinct from synced_hash) or (held = 0 and synced_hash is not null)`),
+    // No index holds what an answer changes (`synced_hash`, `expires_at` …): settling then writes no index at all (HOT).
+    index('remote_open').on(t.destinationId, t.round),
     index('remote_group')
       .on(t.destinationId, t.groupKey)
       .where(sql`group_key is not null`),
     index('remote_late')
       .on(t.destinationId)
       .where(sql`late_until is not null`),
-    index('remote_expiry')
-      .on(t.destinationId, t.expiresAt)
-      .where(sql`expires_at is not null`),
   ],
 )

@@ -24,6 +24,7 @@ async function age(engine: EngineUnderTest, interval: string, seconds: number): 
   await engine.db.execute(
     `update sluice.remote set expires_at = expires_at - interval '${interval}', synced_at = synced_at - interval '${interval}'`,
   )
+  await engine.db.execute(`update sluice.batch set expires_at = expires_at - interval '${interval}' where status = 'settled'`)
   await engine.sandbox.control.advance(seconds)
 }
 

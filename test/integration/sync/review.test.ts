@@ -106,9 +106,13 @@ async function monthLater(engine: EngineUnderTest): Promise<void> {
 test('whoever runs monthly renews in time: 31 days before the end, everybody is due', async () => {
   await using engine = await engineUnderTest()
   await setUp(engine, many(0, 300))
-  await engine.db.execute(`update sluice.remote set expires_at = clock_timestamp() + interval '46 days'`)
+  const endIn = async (interval: string) => {
+    for (const table of ['remote', 'batch'])
+      await engine.db.execute(`update sluice.${table} set expires_at = clock_timestamp() + interval '${interval}'`)
+  }
+  await endIn('46 days')
   expect((await engine.run('people')).counts).toMatchObject({ renewals: 0 })
-  await engine.db.execute(`update sluice.remote set expires_at = clock_timestamp() + interval '31 days 1 hour'`)
+  await endIn('31 days 1 hour')
   expect((await engine.run('people')).counts).toMatchObject({ renewals: 300 })
 })
 
