@@ -90,6 +90,14 @@ export const catalogue: readonly CommandEntry[] = [
     load: () => import('./commands/rerun.ts'),
   },
   {
+    name: 'cancel',
+    args: '<RUN_ID>',
+    summary: 'stop a run, wherever it runs',
+    examples: ['sluice cancel r_81'],
+    notes: ['What was confirmed is kept, and the next run goes on from there. The schedule stays as it is.'],
+    load: () => import('./commands/cancel.ts'),
+  },
+  {
     name: 'runs',
     args: '[PIPELINE]',
     summary: 'history',

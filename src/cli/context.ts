@@ -21,6 +21,8 @@ export interface Context {
   /** `level` counts where SLUICE_LOG_LEVEL says nothing else. */
   readonly log: (level?: LogLevel) => Logger
   readonly clock: Clock
+  /** Requests to the service that are under way, for the word that a signal gets. */
+  readonly inFlight: { requests: number }
   /** Aborted by the first SIGINT or SIGTERM, and when the launcher dies. */
   readonly signal: AbortSignal
 }

@@ -1,5 +1,6 @@
 import { needService, type LogLevel } from '../config/config.ts'
 import { createTransport } from '../service/client/index.ts'
+import type { Transport } from '../service/client/exchange.ts'
 import { registerWorker } from '../store/workers.ts'
 import { engineSettings, type EngineDeps } from '../sync/engine.ts'
 import { applyPlan, planPipeline, rerun, runPipeline } from '../sync/index.ts'
@@ -26,6 +27,21 @@ export interface EngineOptions {
   readonly logLevel?: LogLevel
 }
 
+/** Counts the requests that are under way. */
+function counted(transport: Transport, inFlight: { requests: number }): Transport {
+  return {
+    async exchange(request) {
+      inFlight.requests++
+      try {
+        return await transport.exchange(request)
+      } finally {
+        inFlight.requests--
+      }
+    },
+    close: () => transport.close(),
+  }
+}
+
 /** Opens database and connection to the service, registers this process as a worker, and closes all behind the work. */
 export async function withEngine<Result>(
   context: Context,
@@ -36,7 +52,7 @@ export async function withEngine<Result>(
   const service = needService(config)
   const { origin } = new URL(service.adsBaseUrl)
   return withStore(context, async (store) => {
-    const transport = createTransport(service)
+    const transport = counted(createTransport(service), context.inFlight)
     const workerId = await registerWorker(store.db, { role: options.role ?? 'command', concurrency: options.concurrency ?? 1 })
     const deps: EngineDeps = {
       db: store.db,

@@ -90,6 +90,10 @@ export const errorGroups: readonly ErrorGroup[] = [
         'The run was stopped, or its process ended without a word. What was confirmed is kept.',
         '`sluice run PIPELINE` goes on.',
       ),
+      RUN_CANCELLED: entry(
+        'Somebody cancelled the run with `sluice cancel RUN_ID`. What was confirmed is kept.',
+        '`sluice run PIPELINE` goes on.',
+      ),
       DESTINATION_PAUSED: entry(
         'The service refused everything for a reason that is not the records’: credentials, access, or a missing target.',
         '`sluice doctor`, then run again.',

@@ -19,7 +19,8 @@ endSoon()
 async function main(argv: readonly string[]): Promise<number> {
   const stdout = output(process.stdout)
   const stderr = output(process.stderr)
-  const stop = stopOnSignals(stderr)
+  const inFlight = { requests: 0 }
+  const stop = stopOnSignals(stderr, inFlight)
   const [{ parseCommandLine }, { loadConfig }] = await Promise.all([import('./program.ts'), import('../config/config.ts')])
   let json = argv.includes('--json')
   let config: ReturnType<Context['config']> | undefined
@@ -42,6 +43,7 @@ async function main(argv: readonly string[]): Promise<number> {
       config: read,
       log: (level) => createLogger(stderr, read(), systemClock.now, level),
       clock: systemClock,
+      inFlight,
       signal: stop.signal,
     }
     if (!request.entry.load) throw new Error(`${request.entry.name} has nothing to run`)
@@ -111,14 +113,16 @@ interface Stop {
  * The first signal asks the command to come to a safe state; a second one ends at once (the state is as safe: what was
  * in flight is settled by the next run). Terminal and launcher may both deliver one Ctrl-C, hence the 300 ms.
  */
-function stopOnSignals(stderr: Output): Stop {
+function stopOnSignals(stderr: Output, inFlight: { readonly requests: number }): Stop {
   const controller = new AbortController()
   let first: { readonly code: number; readonly at: number } | undefined
   const on = (code: number) => {
     const at = performance.now()
     if (!first) {
       first = { code, at }
-      stderr.write(`${stderr.isTTY ? '\r' : ''}stopping; a second signal ends at once\n`)
+      const { requests } = inFlight
+      const waits = requests === 0 ? '' : `, ${requests} request${requests === 1 ? '' : 's'} in flight`
+      stderr.write(`${stderr.isTTY ? '\r' : ''}stopping${waits}; a second signal ends at once\n`)
       controller.abort()
     } else if (at - first.at > 300) process.exit(first.code)
   }

@@ -1,4 +1,5 @@
 /** The `run` table: who runs what, with a lease. One running run for a destination, by a unique index. */
+import { pauseDestination } from './batches.ts'
 import type { Database, Queryable } from './database.ts'
 import type { RunTrigger } from '../sync/report.ts'
 
@@ -125,6 +126,49 @@ export async function heartbeatRun(db: Queryable, run: RunRow, leaseMs: number):
     [run.id, run.epoch, leaseMs],
   )
   return rows.length === 1 && rows[0]?.cancelled === false
+}
+
+export type Cancellation =
+  /** It had not begun, and will not. */
+  | 'cancelled'
+  /** It is told so within seconds, wherever it runs. */
+  | 'stopping'
+  /** It had ended before. */
+  | 'ended'
+
+/**
+ * Asks a run to stop, whoever carries it out. Its destination pauses, so that nobody who shares the push begins another
+ * request; the next run goes on from there. Undefined: there is no such run.
+ */
+export async function cancelRun(db: Database, runId: number, error: unknown): Promise<Cancellation | undefined> {
+  return db.transaction(async (tx) => {
+    const [run] = await tx.query<{ status: string; trigger: RunTrigger; destination_id: number | null }>(
+      'select status, trigger, destination_id from sluice.run where id = $1 for update',
+      [runId],
+    )
+    if (run === undefined) return undefined
+    if (run.status === 'queued') {
+      await tx.execute(
+        `update sluice.run set status = 'cancelled', started_at = created_at, finished_at = clock_timestamp(), error = $2 where id = $1`,
+        [runId, asParameter(error)],
+      )
+      return 'cancelled'
+    }
+    if (run.status !== 'running') return 'ended'
+    await tx.execute('update sluice.run set cancel_requested_at = coalesce(cancel_requested_at, clock_timestamp()) where id = $1', [runId])
+    if (run.trigger !== 'plan' && run.destination_id !== null)
+      await pauseDestination(tx, run.destination_id, 'RUN_CANCELLED: somebody cancelled the run')
+    return 'stopping'
+  })
+}
+
+/** Whether somebody asked this run to stop. */
+export async function isCancelRequested(db: Queryable, run: Pick<RunRow, 'id' | 'epoch'>): Promise<boolean> {
+  const rows = await db.query('select from sluice.run where id = $1 and epoch = $2 and cancel_requested_at is not null', [
+    run.id,
+    run.epoch,
+  ])
+  return rows.length > 0
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The frame of a run: its lease while it works, its stages' times, and its end in the `run` table, whatever ends it. */
 import { RunError, SluiceError } from '../errors.ts'
-import { finishRun, heartbeatRun, type RunRow } from '../store/runs.ts'
+import { finishRun, heartbeatRun, isCancelRequested, type RunRow } from '../store/runs.ts'
 import { settledBy, updateBooksOfOthers } from './books.ts'
 import type { EngineDeps } from './engine.ts'
 import { loadReport } from './history.ts'
@@ -13,6 +13,9 @@ export interface Ending {
   readonly guards: readonly GuardVerdict[]
   readonly error?: SluiceError
 }
+
+/** A run that somebody cancels notices it after this at the latest. */
+const cancelPollMs = 2_000
 
 /** Runs `work` under the run's lease and writes its end, whatever it is. Errors become the run's, never an exception. */
 export async function closing(
@@ -29,6 +32,13 @@ export async function closing(
         deps.log.warn({ runId: `r_${run.id}`, reason: error instanceof Error ? error.name : 'error' }, 'the lease could not be renewed'),
     )
   }, deps.settings.heartbeatMs)
+  const watch = setInterval(() => {
+    isCancelRequested(deps.db, run).then(
+      (asked) => asked && lost.abort(),
+      // The heartbeat says so already when the database is away.
+      () => undefined,
+    )
+  }, cancelPollMs)
   let ending: Ending
   try {
     ending = await work({ deps: { ...deps, signal } })
@@ -38,9 +48,20 @@ export async function closing(
     ending = { status: deps.signal?.aborted ? 'cancelled' : 'failed', guards: [], error: known }
   } finally {
     clearInterval(heartbeat)
+    clearInterval(watch)
   }
+  if (ending.status !== 'succeeded' && (await isCancelRequested(deps.db, run)))
+    ending = { status: 'cancelled', guards: ending.guards, error: cancelled(run.pipeline) }
   await finish(deps, run, ending)
   return loadReport(deps.db, run.id)
+}
+
+/** What a run says of itself that somebody cancelled (`sluice cancel`). */
+export function cancelled(pipeline: string): RunError {
+  return new RunError('RUN_CANCELLED', `somebody cancelled the run of ${pipeline}; what was confirmed is kept`, {
+    where: pipeline,
+    mend: `sluice run ${pipeline}`,
+  })
 }
 
 async function finish(deps: EngineDeps, run: RunRow, ending: Ending): Promise<void> {

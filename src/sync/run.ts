@@ -5,10 +5,20 @@
 import { RunError, UsageError } from '../errors.ts'
 import type { Pipeline } from '../pipeline/definition.ts'
 import { loadPipeline } from '../pipeline/load.ts'
-import { claimRun, ensureDestination, requestRun, skipRun, updateRun, type RunOptions, type RunRow } from '../store/runs.ts'
+import {
+  cancelRun,
+  claimRun,
+  ensureDestination,
+  requestRun,
+  skipRun,
+  updateRun,
+  type Cancellation,
+  type RunOptions,
+  type RunRow,
+} from '../store/runs.ts'
 import { guardsOf, outcome, startApplying, unpause } from './applying.ts'
 import { rescueRunsAndBooks } from './books.ts'
-import { closing, errorJson, timed } from './closing.ts'
+import { cancelled, closing, errorJson, timed } from './closing.ts'
 import { destinationIdentity } from './destinationIdentity.ts'
 import type { EngineDeps } from './engine.ts'
 import { guardRejects } from './guard.ts'
@@ -114,6 +124,16 @@ async function rerunPipeline(
     ...(old?.options.full ? { full: true } : {}),
     ...(source === undefined || options.failedOnly ? {} : { source }),
   })
+}
+
+/** Asks a run to stop: `stopping` where it is under way, wherever that is. */
+export async function cancel(
+  deps: Pick<EngineDeps, 'db'>,
+  runId: string,
+): Promise<{ readonly runId: string; readonly state: Cancellation }> {
+  const { pipeline } = await loadRun(deps.db, runId)
+  const state = await cancelRun(deps.db, runNumber(runId), errorJson(cancelled(pipeline)))
+  return { runId: `r_${runNumber(runId)}`, state: state ?? 'ended' }
 }
 
 /** Carries out a run that waits in the queue. Undefined when somebody else took it, or its destination is held. */

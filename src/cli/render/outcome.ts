@@ -99,7 +99,13 @@ function errorLine(report: RunReport): string {
   if (!report.error) return ''
   const where =
     report.error.where === null || report.error.message.includes(report.error.where) ? '' : `where  ${safe(report.error.where)}\n`
-  return `${where}error  ${report.error.code}  ${safe(report.error.message)}\n`
+  return `${where}error  ${report.error.code}  ${safe(report.error.message)}${sentLine(report)}\n`
+}
+
+/** Whether anything was sent, where the error does not say so itself. */
+function sentLine({ error, counts }: RunReport): string {
+  if (/sent|confirmed/.test(error?.message ?? '')) return ''
+  return counts.requests === 0 ? '. Nothing was sent.' : '. What was confirmed is kept.'
 }
 
 /** What to type next; nothing for a run that has no need of anybody. */
@@ -110,6 +116,8 @@ export function nextCommands(report: RunReport): readonly (readonly [command: st
     if (command !== '' && !commands.some(([known]) => known === command)) commands.push([command, why])
   }
   if (report.error) add(report.error.mend, '')
+  // A mend in words gets a command that shows the same fault.
+  if (report.error && report.status === 'failed' && !report.error.mend.includes('sluice ')) add(`sluice check ${pipeline}`, '')
   if (report.status === 'skipped') add(`sluice runs ${pipeline}`, 'who holds it')
   if (report.status === 'cancelled') add(`sluice run ${pipeline}`, 'goes on where it stopped')
   if (counts.refused + counts.ambiguous + counts.pending > 0 && report.trigger !== 'plan')

@@ -24,6 +24,7 @@ describe('help', () => {
       'run',
       'backfill',
       'rerun',
+      'cancel',
       'runs',
       'show',
       'rejects',

@@ -1,0 +1,81 @@
+/** A run that somebody cancels: it stops wherever it is, says so, and the next one goes on from there. */
+import { setTimeout as wait } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { catalogDigest } from '../../support/digests.ts'
+import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
+import { ensureDestination, requestRun } from '../../../src/store/runs.ts'
+import { cancel, loadRun } from '../../../src/sync/index.ts'
+import { item, products, rss, wanted } from '../acceptance/products.ts'
+
+async function running(engine: EngineUnderTest): Promise<string> {
+  for (;;) {
+    const [row] = await engine.db.query<{ id: string }>(`select id from sluice.run where status = 'running' and plan_id is not null`)
+    if (row !== undefined) return `r_${row.id}`
+    await wait(20)
+  }
+}
+
+test('a cancelled run begins no further request, keeps what was confirmed, and is carried on by the next', async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  const rows = products(800)
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(rows.map((row) => item(row))))
+  await control.fault({ path: '/12/product_catalogs' }, { kind: 'delay', ms: 300 }, 'always')
+  const report = engine.run('shop')
+  const runId = await running(engine)
+  while ((await control.catalog()).products === 0) await wait(20)
+  expect(await cancel(engine.deps, runId)).toEqual({ runId, state: 'stopping' })
+  const ended = await report
+  expect(ended).toMatchObject({ runId, status: 'cancelled', error: { code: 'RUN_CANCELLED', mend: 'sluice run shop' } })
+  expect(ended.counts.confirmed).toBeGreaterThan(0)
+  expect(ended.counts.pending).toBeGreaterThan(0)
+  expect(imbalance(ended.counts)).toEqual([])
+  await control.clearFaults()
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded' })
+  expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(wanted)))
+  expect(await cancel(engine.deps, runId)).toEqual({ runId, state: 'ended' })
+  expect(await loadRun(engine.db, runId)).toMatchObject({ status: 'cancelled' })
+})
+
+test('a run is cancelled while it reads', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(5).map((row) => item(row))))
+  const lock = await engine.db.connect()
+  try {
+    // Held at the beginning of its plan, for longer than it takes to notice.
+    await engine.run('shop')
+    await lock.query('begin')
+    await lock.query('select from sluice.destination for no key update')
+    engine.write('feed.xml', rss(products(6).map((row) => item(row))))
+    const report = engine.run('shop')
+    let runId: string | undefined
+    while (runId === undefined) {
+      const [row] = await engine.db.query<{ id: string }>(`select id from sluice.run where status = 'running' and snapshot_id is not null`)
+      runId = row === undefined ? undefined : `r_${row.id}`
+    }
+    // Its destination cannot be paused just now: the run has to notice by itself.
+    await engine.db.execute('update sluice.run set cancel_requested_at = clock_timestamp() where id = $1', [Number(runId.slice(2))])
+    await wait(2_500)
+    await lock.query('commit')
+    expect(await report).toMatchObject({ status: 'cancelled', counts: { confirmed: 0, requests: 0 } })
+  } finally {
+    lock.release(true)
+  }
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { creates: 1 } })
+})
+
+test('a run that waits in the queue is taken out of it', async () => {
+  await using engine = await engineUnderTest()
+  const { id } = await ensureDestination(engine.db, {
+    service: engine.deps.service.origin,
+    kind: 'catalog',
+    accountId: '',
+    targetId: '4001',
+  })
+  const runId = await requestRun(engine.db, { pipeline: 'shop', destinationId: id, trigger: 'schedule', scheduledFor: new Date() })
+  expect(await cancel(engine.deps, `r_${runId}`)).toEqual({ runId: `r_${runId}`, state: 'cancelled' })
+  expect(await loadRun(engine.db, `r_${runId}`)).toMatchObject({ status: 'cancelled', error: { code: 'RUN_CANCELLED' } })
+  await expect(cancel(engine.deps, 'r_999')).rejects.toMatchObject({ code: 'UNKNOWN_RUN' })
+})
