@@ -12,7 +12,7 @@ export interface BrakeContext {
   readonly diff: Diff
   /** What an absent record means here. A backfill, an unproven end or a do-not-reach list: nothing. */
   readonly absent: 'delete' | 'out-of-stock' | 'keep' | 'ignore'
-  readonly suppressedBy: number | undefined
+  readonly suppressedBy: readonly number[]
   /** Removals are the source's explicit word and no guard's business (do-not-reach lists). */
   readonly guarded: boolean
   readonly facts: Omit<GuardFacts, 'deletes' | 'judged' | 'confirmed' | 'examples'>

@@ -20,8 +20,8 @@ export async function resolveStage(
   options: {
     readonly runId: number
     readonly kind: 'catalog' | 'audience' | 'do-not-reach'
-    /** Destination whose held identifiers are suppressed here; undefined: none. */
-    readonly suppressedBy: number | undefined
+    /** Destinations whose held identifiers are suppressed here. */
+    readonly suppressedBy: readonly number[]
   },
 ): Promise<Resolved> {
   await client.query('create temp table repeated as select key from stage group by key having count(*) > 1')
@@ -62,7 +62,7 @@ export async function resolveStage(
     duplicates = collapsed.rowCount ?? 0
   }
 
-  const suppressedByList = options.suppressedBy === undefined ? 0 : await suppress(client, options.suppressedBy)
+  const suppressedByList = options.suppressedBy.length === 0 ? 0 : await suppress(client, options.suppressedBy)
   const leaving = await client.query<{ n: string }>(`select count(*) as n from stage where kind = ${stagedKind.leaving}`)
   const suppressed = Number(leaving.rows[0]?.n) + suppressedByList
   if (repeated > 0) await keepOneRowAKey(client)
@@ -90,15 +90,15 @@ async function rejectContradictions(client: pg.PoolClient, options: { readonly r
 }
 
 /** Whoever a do-not-reach pipeline of this account lists is not sent (I16): one listed identifier is enough. */
-async function suppress(client: pg.PoolClient, listId: number): Promise<number> {
-  const listed = await client.query('select 1 from sluice.remote where destination_id = $1 and held > 0 limit 1', [listId])
+async function suppress(client: pg.PoolClient, listIds: readonly number[]): Promise<number> {
+  const listed = await client.query('select 1 from sluice.remote where destination_id = any($1::int[]) and held > 0 limit 1', [listIds])
   if (listed.rowCount === 0) return 0
   const marked = await client.query(
     `update stage set kind = ${stagedKind.suppressed}
      where kind = ${stagedKind.valid} and key in (
        select s.key from stage s cross join lateral unnest(s.identifiers) as i (identifier)
-       join sluice.remote r on r.destination_id = $1 and r.key = i.identifier and r.held > 0)`,
-    [listId],
+       join sluice.remote r on r.destination_id = any($1::int[]) and r.key = i.identifier and r.held > 0)`,
+    [listIds],
   )
   return marked.rowCount ?? 0
 }

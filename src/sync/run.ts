@@ -269,7 +269,7 @@ async function nothingRead(deps: EngineDeps, client: Parameters<typeof makePlan>
     unseen: [],
     previousValid: undefined,
     incomplete: undefined,
-    suppressedBy: undefined,
+    suppressedBy: [],
     ...(run.rerunOf === null ? {} : { onlyFailedOf: run.rerunOf }),
   }
 }

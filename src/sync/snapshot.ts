@@ -32,8 +32,8 @@ export interface SnapshotResult {
   readonly previousValid: number | undefined
   /** Why the end is not proven; undefined when it is. */
   readonly incomplete: string | undefined
-  /** Do-not-reach list of the account, where the audience respects it. */
-  readonly suppressedBy: number | undefined
+  /** Do-not-reach lists of the account, where the audience respects them. */
+  readonly suppressedBy: readonly number[]
   /** What proves that the end was reached. */
   readonly proof: string
   readonly warnings: readonly WarningSummary[]
@@ -71,7 +71,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
       unseen: [],
       previousValid: last.rows.valid,
       incomplete: undefined,
-      suppressedBy: suppression.destinationId,
+      suppressedBy: suppression.destinationIds,
       proof: 'the same bytes as the last closed snapshot',
       warnings: [],
     }
@@ -81,7 +81,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
   crashPoint('read.opened')
   try {
     const known = comparable && isGateable(pipeline) ? await knownRecords(client, run.destinationId, last.rows.valid) : undefined
-    const context: ReadContext = { deps, client, pipeline, run, suppressedBy: suppression.destinationId, previous: last?.sources ?? [] }
+    const context: ReadContext = { deps, client, pipeline, run, suppressedBy: suppression.destinationIds, previous: last?.sources ?? [] }
     const read =
       (known && (await readRecords(context, bytes.opened, known))) ??
       (await readRecords(context, known ? new Map() : bytes.opened, undefined))
@@ -102,7 +102,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
       unseen: read.unseen ?? [],
       previousValid: last?.rows.valid,
       incomplete: unproven === undefined ? undefined : (unproven.completeness.reason ?? unproven.completeness.proof),
-      suppressedBy: suppression.destinationId,
+      suppressedBy: suppression.destinationIds,
       proof: [...new Set(staged.facts.map(({ completeness }) => completeness.proof))].join(', '),
       warnings: staged.warnings,
     }
@@ -120,7 +120,7 @@ interface ReadContext {
   readonly client: pg.PoolClient
   readonly pipeline: Pipeline
   readonly run: RunRow
-  readonly suppressedBy: number | undefined
+  readonly suppressedBy: readonly number[]
   readonly previous: readonly SourceFacts[]
 }
 
@@ -284,17 +284,21 @@ async function sameBytes(
   return { same: true, opened }
 }
 
-/** The do-not-reach list of the same account, where this audience respects it, and the state of its wishes. */
+/**
+ * The do-not-reach lists of the same account, where this audience respects them, and the state of their wishes. The service
+ * has one an account (spec/gaps.md 5 'Do-not-reach'); of lists that took each other's place, each still speaks for whom it
+ * names: nobody is reached because a list was made anew (I16).
+ */
 async function suppressionOf(
   deps: EngineDeps,
   pipeline: Pipeline,
-): Promise<{ readonly destinationId: number | undefined; readonly version: number }> {
+): Promise<{ readonly destinationIds: readonly number[]; readonly version: number }> {
   const { destination } = pipeline
-  if (destination.kind !== 'audience' || destination.suppress === 'none') return { destinationId: undefined, version: 0 }
-  // One list an account (spec/gaps.md 5 'Do-not-reach').
-  const [row] = await deps.db.query<{ id: number; desired_version: string }>(
-    `select id, desired_version from sluice.destination where service = $1 and kind = 'do-not-reach' and account_id = $2 order by id desc limit 1`,
+  if (destination.kind !== 'audience' || destination.suppress === 'none') return { destinationIds: [], version: 0 }
+  const rows = await deps.db.query<{ id: number; desired_version: string }>(
+    `select id, desired_version from sluice.destination where service = $1 and kind = 'do-not-reach' and account_id = $2 order by id`,
     [deps.service.origin, destination.accountId],
   )
-  return { destinationId: row?.id, version: Number(row?.desired_version ?? 0) }
+  // Each only rises, so the sum stays the same only while all of them do.
+  return { destinationIds: rows.map(({ id }) => id), version: rows.reduce((sum, row) => sum + Number(row.desired_version), 0) }
 }

@@ -207,7 +207,7 @@ export interface GuardedDeletes {
 }
 
 /** Deletes in `todo` that a guard may hold. */
-export async function countGuardedDeletes(context: TodoContext, suppressedBy: number | undefined): Promise<GuardedDeletes> {
+export async function countGuardedDeletes(context: TodoContext, suppressedBy: readonly number[]): Promise<GuardedDeletes> {
   const { client } = context
   await markJudged(context)
   if (context.keys === 'products') {
@@ -275,14 +275,14 @@ export async function stampGroups({ client, destinationId }: TodoContext): Promi
   )
 }
 
-async function markExempt({ client, destinationId, settledRound }: TodoContext, suppressedBy: number | undefined): Promise<void> {
+async function markExempt({ client, destinationId, settledRound }: TodoContext, suppressedBy: readonly number[]): Promise<void> {
   await client.query('drop table if exists exempt')
   await client.query(
     `create temp table exempt as
      select distinct m.group_key from sluice.remote m
      where m.destination_id = ${destinationId} and m.round > ${settledRound} and m.held = 0 and m.synced_hash is not null
        and (m.key in (select identifier from suppressed_identifier)
-         or exists (select from sluice.remote s where s.destination_id = ${suppressedBy ?? -1} and s.key = m.key and s.held > 0))`,
+         or exists (select from sluice.remote s where s.destination_id in (${[-1, ...suppressedBy].join(', ')}) and s.key = m.key and s.held > 0))`,
   )
 }
 

@@ -128,6 +128,29 @@ test('whoever is put on the do-not-reach list leaves the audience, and comes bac
   expect(await control.violations()).toEqual([])
 })
 
+test('whoever stands on either of two lists of one account stays away, also when the newer one was made anew', async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  engine.pipeline('people', peopleYaml)
+  engine.pipeline('optouts', listYaml)
+  engine.write('people.csv', people(['ann', 'ben', 'cat']))
+  engine.write('optouts.csv', 'email,status\nben@example.com,out\n')
+  await engine.run('optouts')
+  await engine.run('people')
+  expect((await control.audience()).digest).toBe(mails('ann', 'cat'))
+  // The list was deleted at the service and made anew, under another id: ben is not on it.
+  engine.pipeline('optouts', listYaml.replace('2dnr', '3dnr').replace('optouts.csv', 'anew.csv'))
+  engine.write('anew.csv', 'email,status\ncat@example.com,out\n')
+  // Its run is refused (there is no such list in the sandbox), but its wish counts at once.
+  await engine.run('optouts')
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { suppressed: 2, deletes: 1, pending: 0 } })
+  expect((await control.audience()).digest).toBe(mails('ann'))
+  expect(await engine.run('people')).toMatchObject({ counts: { requests: 0 } })
+  engine.write('people.csv', people(['ann', 'ben', 'cat', 'dan']))
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { creates: 1, pending: 0 } })
+  expect((await control.audience()).digest).toBe(mails('ann', 'dan'))
+})
+
 test('without consent nobody is sent, and consent withdrawn is a delete', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
