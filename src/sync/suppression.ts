@@ -53,7 +53,10 @@ export async function cutSuppressed(tx: Queryable, destination: Destination, bat
   return true
 }
 
-/** An earlier sending may have been applied: the identifiers are deleted as soon as nothing of it can land any more. */
+/**
+ * An earlier sending may have been applied: the identifiers are deleted as soon as nothing of it can land any more, and once
+ * more after a second horizon, because a stopped process may have sent it later than it should (I16).
+ */
 async function planErasure(
   tx: Queryable,
   destination: Destination,
@@ -63,15 +66,17 @@ async function planErasure(
 ): Promise<void> {
   const body = pack([{ bytes: renderUserOperation({ op: 'delete', users: [keys] }) }], destination.frame('delete'))
   await tx.query('select from sluice.plan where id = $1 for update', [batch.planId])
-  const [row] = await tx.query<{ id: string }>(
-    `insert into sluice.batch (plan_id, destination_id, seq, phase, operation, status, body, body_sha256, entry_count, user_count, parent_id, attempts, next_attempt_at, reason)
+  for (const horizons of [1, 2]) {
+    const [row] = await tx.query<{ id: string }>(
+      `insert into sluice.batch (plan_id, destination_id, seq, phase, operation, status, body, body_sha256, entry_count, user_count, parent_id, attempts, next_attempt_at, reason)
      select $1, $2, (select max(seq) + 1 from sluice.batch where plan_id = $1), 1, 'delete', 'ambiguous', $3, $4, 1, 1, $5, 1,
        clock_timestamp() + $6 * interval '1 millisecond', 'suppressed' returning id`,
-    [batch.planId, batch.destinationId, body.body, body.sha256, batch.id, horizonMs],
-  )
-  await tx.execute(
-    `insert into sluice.entry (batch_id, ord, destination_id, record_key, keys, change, users, byte_offset, byte_length) values ($1, 0, $2, $3, $4, 'delete', 1, $5, $6)`,
-    [row?.id, batch.destinationId, keys[0], keys, body.offsets[0], body.lengths[0]],
-  )
-  await markLate(tx, [Number(row?.id)], horizonMs)
+      [batch.planId, batch.destinationId, body.body, body.sha256, batch.id, horizons * horizonMs],
+    )
+    await tx.execute(
+      `insert into sluice.entry (batch_id, ord, destination_id, record_key, keys, change, users, byte_offset, byte_length) values ($1, 0, $2, $3, $4, 'delete', 1, $5, $6)`,
+      [row?.id, batch.destinationId, keys[0], keys, body.offsets[0], body.lengths[0]],
+    )
+    await markLate(tx, [Number(row?.id)], horizons * horizonMs)
+  }
 }

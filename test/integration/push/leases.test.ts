@@ -136,6 +136,38 @@ describe('somebody who came onto the do-not-reach list meanwhile (I16)', () => {
     expect(updatesOf2).toEqual([])
   })
 
+  test('is deleted once more after a second horizon: an Update that came late does not last', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = fakeService()
+    const destinationId = await plantDestination(db)
+    const planted = await plantPlan(db, destinationId)
+    await plantBatch(db, planted, [user(email(1)), user(email(2))])
+    const deletesAt: number[] = []
+    let late = (): unknown => undefined
+    service.script = async (request, nth, apply) => {
+      if (nth === 1) {
+        late = apply
+        await listed(db, email(2))
+        return lost()
+      }
+      if (!Buffer.from(request.body ?? '').includes('Delete')) return undefined
+      deletesAt.push(performance.now())
+      const answer = apply()
+      // The first sending arrives behind the first delete.
+      if (deletesAt.length === 1) late()
+      return answer
+    }
+    const from = performance.now()
+    const deps = await engineDeps(db, service, { horizonMs: 60 })
+    await pushPlan(deps, planted.planId)
+    await settleLeftovers(deps, destinationId, { runId: planted.runId })
+    expect(deletesAt).toHaveLength(2)
+    expect((deletesAt[1] ?? 0) - from).toBeGreaterThan(120)
+    expect([...service.members.keys()]).toEqual([hex(email(1))])
+    expect(await syncedKeys(db, destinationId)).toEqual([hex(email(1))])
+  })
+
   test('deletes go whoever is on a list', async () => {
     await using database = await testDatabase()
     const { db } = database
