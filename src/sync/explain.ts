@@ -106,7 +106,7 @@ async function formerRecordKeys(
     batch_id: string
     line: string | null
   }>(
-    `select e.record_key, e.change, e.outcome, coalesce(b.settled_at, b.created_at) as at, p.run_id, e.batch_id, r.line
+    `select e.record_key, e.change, ${entryOutcome} as outcome, coalesce(b.settled_at, b.created_at) as at, p.run_id, e.batch_id, r.line
      from sluice.entry e join sluice.batch b on b.id = e.batch_id join sluice.plan p on p.id = b.plan_id
        left join sluice.record r on r.destination_id = e.destination_id and r.key = e.record_key
      where e.destination_id = $1 and e.keys && $2::bytea[] order by e.batch_id desc limit 20`,
