@@ -2,8 +2,8 @@ import { CarryBuffer } from './carryBuffer.ts'
 import { fileError } from './fileError.ts'
 import type { RecordGate } from './formatReader.ts'
 import type { ReadLimits } from './limits.ts'
-import type { RecordBatch, RecordCutter } from './recordBatch.ts'
-import { emptyBatch, recordFlags } from './recordBatch.ts'
+import type { RecordCutter } from './recordBatch.ts'
+import { RecordBatch, recordFlags } from './recordBatch.ts'
 
 export interface CsvCutterOptions {
   readonly name: string
@@ -42,6 +42,7 @@ export class CsvCutter implements RecordCutter {
   readonly #options: CsvCutterOptions
   readonly #kinds = new Uint8Array(256)
   readonly #carry = new CarryBuffer()
+  readonly #batch = new RecordBatch()
   #state = fieldStart
   #flags = 0
   #line = 1
@@ -70,10 +71,8 @@ export class CsvCutter implements RecordCutter {
     const { carried } = this.#carry
     const bytes = this.#carry.append(chunk)
     const { length } = this.#carry
-    const starts: number[] = []
-    const ends: number[] = []
-    const lines: number[] = []
-    const allFlags: number[] = []
+    const batch = this.#batch
+    batch.begin(bytes)
     const kinds = this.#kinds
     const known = this.#known
     let state = this.#state
@@ -120,10 +119,7 @@ export class CsvCutter implements RecordCutter {
         line++
         if (state !== quoted) {
           if (i > start && !(flags <= recordFlags.quoted && known?.(bytes, start, i, recordLine) === true)) {
-            starts.push(start)
-            ends.push(i)
-            lines.push(recordLine)
-            allFlags.push(flags)
+            batch.add(start, i, recordLine, flags)
           }
           start = i + 1
           state = fieldStart
@@ -146,7 +142,7 @@ export class CsvCutter implements RecordCutter {
     this.#afterCr = afterCr
     this.#carry.release(start)
     this.#checkSize()
-    return { bytes, count: starts.length, starts, ends, lines, flags: allFlags }
+    return batch
   }
 
   end(): RecordBatch {
@@ -158,9 +154,12 @@ export class CsvCutter implements RecordCutter {
         mend: 'Export the file again; if it is whole, close the quote of that record.',
       })
     }
-    if (bytes.length === 0) return emptyBatch
-    if (this.#flags <= recordFlags.quoted && this.#known?.(bytes, 0, bytes.length, this.#recordLine) === true) return emptyBatch
-    return { bytes, count: 1, starts: [0], ends: [bytes.length], lines: [this.#recordLine], flags: [this.#flags] }
+    const batch = this.#batch
+    batch.begin(bytes)
+    if (bytes.length === 0) return batch
+    const known = this.#flags <= recordFlags.quoted && this.#known?.(bytes, 0, bytes.length, this.#recordLine) === true
+    if (!known) batch.add(0, bytes.length, this.#recordLine, this.#flags)
+    return batch
   }
 
   #checkSize(): void {

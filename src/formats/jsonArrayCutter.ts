@@ -1,8 +1,8 @@
 import { CarryBuffer } from './carryBuffer.ts'
 import { fileError } from './fileError.ts'
 import type { ReadLimits } from './limits.ts'
-import type { RecordBatch, RecordCutter } from './recordBatch.ts'
-import { emptyBatch } from './recordBatch.ts'
+import type { RecordCutter } from './recordBatch.ts'
+import { RecordBatch } from './recordBatch.ts'
 
 const beforeArray = 0
 const beforeElement = 1
@@ -20,6 +20,7 @@ export class JsonArrayCutter implements RecordCutter {
   readonly #name: string
   readonly #limits: Pick<ReadLimits, 'recordBytes'>
   readonly #carry = new CarryBuffer()
+  readonly #batch = new RecordBatch()
   #state = beforeArray
   #first = true
   #depth = 0
@@ -38,16 +39,11 @@ export class JsonArrayCutter implements RecordCutter {
     const { carried } = this.#carry
     const bytes = this.#carry.append(chunk)
     const { length } = this.#carry
-    const starts: number[] = []
-    const ends: number[] = []
-    const lines: number[] = []
-    const flags: number[] = []
+    const batch = this.#batch
+    batch.begin(bytes)
     let start = 0
     const close = (end: number) => {
-      starts.push(start)
-      ends.push(end)
-      lines.push(this.#elementLine)
-      flags.push(0)
+      batch.add(start, end, this.#elementLine, 0)
       this.#state = afterElement
     }
     for (let i = carried; i < length; i++) {
@@ -90,7 +86,7 @@ export class JsonArrayCutter implements RecordCutter {
         mend: 'Check that the array holds one object a record.',
       })
     }
-    return { bytes, count: starts.length, starts, ends, lines, flags }
+    return batch
   }
 
   end(): RecordBatch {
@@ -101,7 +97,8 @@ export class JsonArrayCutter implements RecordCutter {
         mend: 'Export the file again.',
       })
     }
-    return emptyBatch
+    this.#batch.begin(this.#carry.takeRest())
+    return this.#batch
   }
 
   #between(byte: number): void {

@@ -1,8 +1,8 @@
 import { CarryBuffer } from './carryBuffer.ts'
 import { fileError } from './fileError.ts'
 import type { ReadLimits } from './limits.ts'
-import type { RecordBatch, RecordCutter } from './recordBatch.ts'
-import { emptyBatch } from './recordBatch.ts'
+import type { RecordCutter } from './recordBatch.ts'
+import { RecordBatch } from './recordBatch.ts'
 
 /**
  * Cuts JSON lines at LF, CR, CRLF and RS (0x1E, RFC 7464); blank lines are skipped.
@@ -13,6 +13,7 @@ export class JsonLinesCutter implements RecordCutter {
   readonly #name: string
   readonly #limits: Pick<ReadLimits, 'recordBytes'>
   readonly #carry = new CarryBuffer()
+  readonly #batch = new RecordBatch()
   #line = 1
   #lastByte = 0
 
@@ -29,10 +30,8 @@ export class JsonLinesCutter implements RecordCutter {
     const { carried } = this.#carry
     const bytes = this.#carry.append(chunk)
     const { length } = this.#carry
-    const starts: number[] = []
-    const ends: number[] = []
-    const lines: number[] = []
-    const flags: number[] = []
+    const batch = this.#batch
+    batch.begin(bytes)
     let start = 0
     let last = this.#lastByte
     for (let i = carried; i < length; i++) {
@@ -44,10 +43,7 @@ export class JsonLinesCutter implements RecordCutter {
       }
       if (byte === 0x0a || byte === 0x0d || byte === 0x1e) {
         if (!isBlank(bytes, start, i)) {
-          starts.push(start)
-          ends.push(i)
-          lines.push(this.#line)
-          flags.push(0)
+          batch.add(start, i, this.#line, 0)
         }
         start = i + 1
         if (byte === 0x0d || (byte === 0x0a && last !== 0x0d)) this.#line++
@@ -63,13 +59,15 @@ export class JsonLinesCutter implements RecordCutter {
         mend: 'Write one object on each line.',
       })
     }
-    return { bytes, count: starts.length, starts, ends, lines, flags }
+    return batch
   }
 
   end(): RecordBatch {
     const bytes = this.#carry.takeRest()
-    if (isBlank(bytes, 0, bytes.length)) return emptyBatch
-    return { bytes, count: 1, starts: [0], ends: [bytes.length], lines: [this.#line], flags: [0] }
+    const batch = this.#batch
+    batch.begin(bytes)
+    if (!isBlank(bytes, 0, bytes.length)) batch.add(0, bytes.length, this.#line, 0)
+    return batch
   }
 }
 

@@ -35,5 +35,6 @@ export const readLimits: ReadLimits = {
   totalMs: 6 * 3_600_000,
 }
 
-/** Rows handed over at once: a promise costs about as much as ten rows, so one is paid for every few hundred. */
-export const rowsPerBatch = 500
+/** Rows handed over at once: enough that their promise costs little, few enough that they die young. Of 500, V8 kept what it
+ * took for survivors: 280 MB rather than 178, and a fifth more time. */
+export const rowsPerBatch = 64

@@ -1,17 +1,42 @@
 /**
  * Raw records as byte ranges: what the cutters yield and what a record gate may digest before anything is parsed
- * (performance.md, gate 2). Arrays rather than objects, because a file has millions of records.
+ * (performance.md, gate 2). Flat arrays that are used again, because a file has millions of records.
  */
-export interface RecordBatch {
-  readonly bytes: Buffer
-  readonly count: number
+export class RecordBatch {
+  bytes: Buffer = Buffer.alloc(0)
+  count = 0
   /** Range of record i: `bytes[starts[i], ends[i])`, line end not included. */
-  readonly starts: readonly number[]
-  readonly ends: readonly number[]
+  starts = new Int32Array(256)
+  ends = new Int32Array(256)
   /** First line of record i in its file, from 1. */
-  readonly lines: readonly number[]
+  lines = new Float64Array(256)
   /** What the cutter saw in record i: a sum of `recordFlags`. */
-  readonly flags: readonly number[]
+  flags = new Uint8Array(256)
+
+  /** Empties it, to hold records of `bytes`. */
+  begin(bytes: Buffer): void {
+    this.bytes = bytes
+    this.count = 0
+  }
+
+  add(start: number, end: number, line: number, flags: number): void {
+    const at = this.count++
+    if (at === this.starts.length) {
+      this.starts = grown(this.starts, new Int32Array(at * 2))
+      this.ends = grown(this.ends, new Int32Array(at * 2))
+      this.lines = grown(this.lines, new Float64Array(at * 2))
+      this.flags = grown(this.flags, new Uint8Array(at * 2))
+    }
+    this.starts[at] = start
+    this.ends[at] = end
+    this.lines[at] = line
+    this.flags[at] = flags
+  }
+}
+
+function grown<Numbers extends Int32Array | Float64Array | Uint8Array>(from: Numbers, to: Numbers): Numbers {
+  to.set(from)
+  return to
 }
 
 export const recordFlags = {
@@ -33,8 +58,6 @@ export interface RecordCutter {
 export function recordText(batch: RecordBatch, index: number): string {
   return batch.bytes.toString('utf8', batch.starts[index], batch.ends[index])
 }
-
-export const emptyBatch: RecordBatch = { bytes: Buffer.alloc(0), count: 0, starts: [], ends: [], lines: [], flags: [] }
 
 /** Records of a stream, in batches, as byte ranges of UTF-8. */
 export async function* cutRecords(chunks: AsyncIterable<Buffer>, cutter: RecordCutter): AsyncGenerator<RecordBatch> {

@@ -3,8 +3,8 @@ import { CarryBuffer } from './carryBuffer.ts'
 import { fileError } from './fileError.ts'
 import type { FileErrorCode } from './fileError.ts'
 import type { ReadLimits } from './limits.ts'
-import type { RecordBatch, RecordCutter } from './recordBatch.ts'
-import { emptyBatch } from './recordBatch.ts'
+import type { RecordCutter } from './recordBatch.ts'
+import { RecordBatch } from './recordBatch.ts'
 
 export interface XmlCutterOptions {
   readonly name: string
@@ -44,6 +44,7 @@ export class XmlCutter implements RecordCutter {
   readonly #options: XmlCutterOptions
   readonly #decoder = new StringDecoder('utf8')
   readonly #carry = new CarryBuffer()
+  readonly #batch = new RecordBatch()
   #state = inText
   #tokenStart = 0
   #quote = 0
@@ -68,10 +69,8 @@ export class XmlCutter implements RecordCutter {
     const { carried } = this.#carry
     const bytes = this.#carry.append(chunk)
     const { length } = this.#carry
-    const starts: number[] = []
-    const ends: number[] = []
-    const lines: number[] = []
-    const flags: number[] = []
+    const batch = this.#batch
+    batch.begin(bytes)
     // Start of the open item, or of what the skeleton has not seen yet.
     let from = 0
     let state = this.#state
@@ -106,10 +105,7 @@ export class XmlCutter implements RecordCutter {
             from = token
             this.#itemLine = line - countLines(bytes, token, i)
             if (selfClosed) {
-              starts.push(from)
-              ends.push(i + 1)
-              lines.push(this.#itemLine)
-              flags.push(0)
+              batch.add(from, i + 1, this.#itemLine, 0)
               from = i + 1
             }
           }
@@ -121,10 +117,7 @@ export class XmlCutter implements RecordCutter {
           state = inText
           this.#line = line
           if (this.#close(bytes, token, i)) {
-            starts.push(from)
-            ends.push(i + 1)
-            lines.push(this.#itemLine)
-            flags.push(0)
+            batch.add(from, i + 1, this.#itemLine, 0)
             from = i + 1
           }
         }
@@ -158,7 +151,7 @@ export class XmlCutter implements RecordCutter {
     this.#lastByte = bytes[length - 1] ?? 0
     this.#state = state
     this.#keep(bytes, length, from, token, state)
-    return { bytes, count: starts.length, starts, ends, lines, flags }
+    return batch
   }
 
   end(): RecordBatch {
@@ -169,8 +162,10 @@ export class XmlCutter implements RecordCutter {
         'Export or fetch the file again.',
       )
     }
-    this.#skeletonText(this.#carry.takeRest().toString('utf8'))
-    return emptyBatch
+    const rest = this.#carry.takeRest()
+    this.#skeletonText(rest.toString('utf8'))
+    this.#batch.begin(rest)
+    return this.#batch
   }
 
   /** True where the tag starts an item. */

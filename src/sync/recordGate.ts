@@ -5,7 +5,7 @@
  */
 import type { RecordGate } from '../formats/formatReader.ts'
 import type { KnownDigests } from './knownDigests.ts'
-import { digestBytes, RecordDigester, digestWords } from './recordDigest.ts'
+import { RecordDigester, digestWords } from './recordDigest.ts'
 
 /** Digests every record that passes; with known ones, lets those through in silence. */
 export class DigestGate implements RecordGate {
@@ -13,8 +13,11 @@ export class DigestGate implements RecordGate {
   readonly #digester: RecordDigester
   readonly #shape = new Int32Array(digestWords)
   /** Records handed on to be parsed, in order, with their digests: the rows come back in the same order. */
-  readonly #lines: number[] = []
+  #lines = new Float64Array(1024)
+  #count = 0
   #digests = new Int32Array(1024 * digestWords)
+  readonly #taken = new Int32Array(digestWords)
+  readonly #takenBytes = new Uint8Array(this.#taken.buffer)
   #next = 0
   #unchanged = 0
   #repeated = 0
@@ -59,31 +62,36 @@ export class DigestGate implements RecordGate {
     return true
   }
 
-  /** Digest of a row that was parsed; undefined when the reader never asked (odd quoting, formats without raw records). */
+  /**
+   * Digest of a row that was parsed, valid until the next call; undefined when the reader never asked (odd quoting, formats
+   * without raw records).
+   */
   digestOf(line: number): Uint8Array | undefined {
     const lines = this.#lines
     // Trailer rows are asked about and not handed over.
-    while (this.#next < lines.length && (lines[this.#next] as number) < line) this.#next++
-    if (lines[this.#next] !== line) return undefined
-    // Copied, because the place is used again.
-    const digest = new Uint8Array(this.#digests.buffer, this.#next * digestBytes, digestBytes).slice()
-    this.#next++
-    if (this.#next === lines.length) this.#forget()
-    return digest
+    while (this.#next < this.#count && (lines[this.#next] as number) < line) this.#next++
+    if (this.#next === this.#count || lines[this.#next] !== line) return undefined
+    const at = this.#next++ * digestWords
+    for (let i = 0; i < digestWords; i++) this.#taken[i] = this.#digests[at + i] as number
+    if (this.#next === this.#count) this.#forget()
+    return this.#takenBytes
   }
 
   #remember(line: number, digest: Int32Array): void {
-    const at = this.#lines.push(line) - 1
-    if ((at + 1) * digestWords > this.#digests.length) {
-      const larger = new Int32Array(this.#digests.length * 2)
-      larger.set(this.#digests)
-      this.#digests = larger
+    const at = this.#count++
+    if (at === this.#lines.length) {
+      const [lines, digests] = [new Float64Array(at * 2), new Int32Array(at * 2 * digestWords)]
+      lines.set(this.#lines)
+      digests.set(this.#digests)
+      this.#lines = lines
+      this.#digests = digests
     }
+    this.#lines[at] = line
     this.#digests.set(digest, at * digestWords)
   }
 
   #forget(): void {
-    this.#lines.length = 0
+    this.#count = 0
     this.#next = 0
   }
 }
