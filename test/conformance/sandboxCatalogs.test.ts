@@ -190,6 +190,10 @@ describe('product reads and deletes', () => {
     expect((await list({ item_group_key: read[0].item_group_key })).body.data.map(({ id }: Loose) => id)).toEqual(['v1', 'v2'])
     expect((await sandbox.control.products()).map(({ id }) => id)).toEqual(['v1', 'v2', 'w'])
   })
+  test('a key as a number is refused: beyond 2^53 it would name another product', async () => {
+    const answer = await sandbox.call('DELETE', '/12/product_catalogs/4001/products', { json: '{"product_keys":[1576769414321651714]}' })
+    expect([answer.status, answer.body.errors[0].code, answer.body.errors[0].parameter]).toEqual([400, 'INVALID_PARAMETER', 'product_keys'])
+  })
   test('deletes by key; an unknown key fails alone; the echo names the keys only', async () => {
     const key = (await results([product('a')]))[0].product_key
     const answer = await drop([key, '999'])

@@ -205,6 +205,16 @@ describe('delivery', () => {
       expect(unsigned?.headers['x-service-webhooks-signature']).toBeUndefined()
     }))
 
+  test('a slow event arrives whole and rightly signed, only late', () =>
+    story(async ({ sandbox, endpoint }) => {
+      const from = performance.now()
+      await sandbox.control.request('POST', 'events', { bytes_per_s: 500, payload: { text: 'x'.repeat(100) } })
+      expect(performance.now() - from).toBeGreaterThan(300)
+      const [event] = endpoint.events
+      expect(event?.headers['x-service-webhooks-signature']).toBe(signatureOf(event?.body ?? ''))
+      expect(JSON.parse(event?.body ?? '').data.payload).toEqual({ text: 'x'.repeat(100) })
+    }))
+
   test('a failed delivery is tried three times, 60 seconds apart', () =>
     story(async ({ sandbox, endpoint }) => {
       endpoint.eventStatus = 500

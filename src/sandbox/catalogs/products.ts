@@ -81,20 +81,19 @@ function putOne(
 export function deleteProducts(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   const { world } = call
-  const keys = call.params['product_keys'] as readonly unknown[]
-  if (keys.some((key) => typeof key !== 'string' && typeof key !== 'number'))
-    throw adsRefusals([invalidParameter('product_keys', 'array of strings', '')])
+  // A key as a number has lost digits on its way: it would name another product (spec 4.2, gaps 7 'int64').
+  if (!areTexts(call.params['product_keys'])) throw adsRefusals([invalidParameter('product_keys', 'array of strings', '')])
+  const keys = call.params['product_keys']
   if (keys.length === 0) throw adsRefusals([invalidParameter('product_keys', 'at least one key', '')])
   const most = world.switch('delete_keys_max')
   if (most !== 'none' && keys.length > Number(most))
     throw adsRefusals([invalidParameter('product_keys', `at most ${most} items`, `${keys.length} items`)])
   const unknown = world.switch('delete_unknown_key')
   if (unknown === 'not_found') {
-    const missing = keys.find((key) => !catalog.idByKey.has(String(key)))
-    if (missing !== undefined) throw adsRefusal('NOT_FOUND', `Product ${textOf(missing)} was not found`, { parameter: 'product_keys' })
+    const missing = keys.find((key) => !catalog.idByKey.has(key))
+    if (missing !== undefined) throw adsRefusal('NOT_FOUND', `Product ${missing} was not found`, { parameter: 'product_keys' })
   }
-  const results = keys.map((given, index) => {
-    const key = String(given)
+  const results = keys.map((key, index) => {
     const id = catalog.idByKey.get(key)
     if (id === undefined && unknown === 'failed')
       return { product_key: null, failed_product_key: key, message: `Product ${key} was not found` }
@@ -108,7 +107,11 @@ export function deleteProducts(call: CatalogCall): Reply {
     return { product_key: key, failed_product_key: null, message: null }
   })
   // The echo names the keys only (gaps 6 'DELETE products').
-  return { kind: 'ads', data: { delete_products: results }, request: { params: { product_keys: keys.map(String) } } }
+  return { kind: 'ads', data: { delete_products: results }, request: { params: { product_keys: keys } } }
+}
+
+function areTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string')
 }
 
 /** Ascending by key; of a group only the first-submitted product (spec 2.2), but all of it when its key is asked for. */

@@ -13,7 +13,12 @@ import { createWebhooks, type CheckOutcome, type Delivery, type LoggedEvent, typ
 type WebhookEvent =
   | { readonly kind: 'checked'; readonly id: string; readonly outcome: CheckOutcome; readonly at: number }
   | { readonly kind: 'expired'; readonly id: string }
-  | { readonly kind: 'event'; readonly entries: readonly LoggedEvent[]; readonly signature: Delivery['signature'] }
+  | {
+      readonly kind: 'event'
+      readonly entries: readonly LoggedEvent[]
+      readonly signature: Delivery['signature']
+      readonly bytesPerS?: number
+    }
   | { readonly kind: 'attempt'; readonly key: string; readonly done: boolean; readonly dueAt: number }
   | { readonly kind: 'replayed'; readonly id: string; readonly state: ReplayJob['state'] }
 
@@ -43,7 +48,10 @@ export const webhooksArea = defineArea({
         return
       }
       case 'event':
-        return applyEntries(world, state, event.entries, event.signature)
+        return applyEntries(world, state, event.entries, {
+          signature: event.signature,
+          ...(event.bytesPerS === undefined ? {} : { bytesPerS: event.bytesPerS }),
+        })
       case 'attempt': {
         const delivery = state.pending.get(event.key)
         if (delivery === undefined) return

@@ -18,6 +18,8 @@ interface EventInput {
   readonly times?: number
   readonly signature?: 'good' | 'bad' | 'none'
   readonly webhook_id?: string
+  /** Sends the body no faster than this: a receiver that waits for slow senders for ever is found out. */
+  readonly bytes_per_s?: number
   /** Sends a challenge to that webhook now, with this token if given. */
   readonly challenge?: string
   readonly token?: string
@@ -39,6 +41,7 @@ export const emitControl: ControlHandler<WebhooksState> = async ({ world, state,
     const options: EmitOptions = {
       signature: input.signature ?? 'good',
       ...(input.webhook_id === undefined ? {} : { webhookId: input.webhook_id }),
+      ...(input.bytes_per_s === undefined ? {} : { bytesPerS: input.bytes_per_s }),
     }
     return Array.from({ length: input.times ?? 1 }, () => noteEvent(world, eventOf(input.data ?? input), options))
   })

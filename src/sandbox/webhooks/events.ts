@@ -25,6 +25,8 @@ export interface ActivityEvent {
 
 export interface EmitOptions {
   readonly signature?: 'good' | 'bad' | 'none'
+  /** Sends the body no faster. */
+  readonly bytesPerS?: number
   /** Only to this webhook. */
   readonly webhookId?: string
   /** Only where a subscription asks for it; otherwise webhooks without subscriptions get everything. */
@@ -72,7 +74,13 @@ export function noteEvent(world: World, event: ActivityEvent, options: EmitOptio
         : own.filter((one) => matches(one, event)).map((one) => one.tag ?? event.tag)
     for (const tag of tags) entries.push({ at: world.now(), webhookId: webhook.id, uuid, body: envelope(tag) })
   }
-  if (entries.length > 0) world.record('webhooks', { kind: 'event', entries, signature: options.signature ?? 'good' })
+  if (entries.length > 0)
+    world.record('webhooks', {
+      kind: 'event',
+      entries,
+      signature: options.signature ?? 'good',
+      ...(options.bytesPerS === undefined ? {} : { bytesPerS: options.bytesPerS }),
+    })
   const streamed = subscriptions.filter((one) => one.webhook_id === null)
   const lines =
     streamed.length === 0
@@ -105,13 +113,14 @@ async function attempt(world: World, state: WebhooksState, delivery: Delivery): 
 }
 
 /** Status of the receiver's answer; 0 when none came. */
-export function post(world: World, url: string, delivery: Pick<Delivery, 'body' | 'signature'>): Promise<number> {
+export function post(world: World, url: string, delivery: Pick<Delivery, 'body' | 'signature' | 'bytesPerS'>): Promise<number> {
   return sendEvent({
     url,
     body: delivery.body,
     secret: world.credentials.consumerSecret,
     form: world.switch('signature_form') as SignatureForm,
     signature: delivery.signature,
+    ...(delivery.bytesPerS === undefined ? {} : { bytesPerS: delivery.bytesPerS }),
   })
 }
 
@@ -120,12 +129,17 @@ export function isSuccess(status: number): boolean {
 }
 
 /** Puts an event into the log and queues it for its webhooks (applied through the journal). */
-export function applyEntries(world: World, state: WebhooksState, entries: readonly LoggedEvent[], signature: Delivery['signature']): void {
+export function applyEntries(
+  world: World,
+  state: WebhooksState,
+  entries: readonly LoggedEvent[],
+  how: Pick<Delivery, 'signature' | 'bytesPerS'>,
+): void {
   for (const entry of entries) {
     state.log.push(entry)
     if (state.webhooks.get(entry.webhookId)?.valid !== true) continue
     const key = `delivery ${state.nextDelivery++}`
-    state.pending.set(key, { key, webhookId: entry.webhookId, uuid: entry.uuid, body: entry.body, signature, attempts: 0, dueAt: entry.at })
+    state.pending.set(key, { key, webhookId: entry.webhookId, uuid: entry.uuid, body: entry.body, ...how, attempts: 0, dueAt: entry.at })
   }
   const oldest = world.now() - REPLAY_DAYS_MS
   while ((state.log[0]?.at ?? oldest) < oldest) state.log.shift()

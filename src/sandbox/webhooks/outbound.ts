@@ -40,6 +40,7 @@ export interface EventRequest {
   readonly secret: string
   readonly form: SignatureForm
   readonly signature: 'good' | 'bad' | 'none'
+  readonly bytesPerS?: number
   readonly limitMs?: number
 }
 
@@ -54,6 +55,7 @@ export async function sendEvent(request: EventRequest): Promise<number> {
     { 'content-type': 'application/json', 'content-length': bytes.length, ...signature },
     bytes,
     request.limitMs ?? RESPONSE_LIMIT_MS,
+    request.bytesPerS,
   )
   return 'error' in answer ? 0 : answer.status
 }
@@ -66,6 +68,7 @@ function send(
   headers: http.OutgoingHttpHeaders,
   body: Buffer | undefined,
   limitMs: number,
+  bytesPerS?: number,
 ): Promise<Answer> {
   return new Promise((resolve) => {
     const secure = url.protocol === 'https:'
@@ -86,8 +89,19 @@ function send(
       },
     )
     request.on('error', (error) => resolve({ error }))
-    request.end(body)
+    if (bytesPerS === undefined || body === undefined) request.end(body)
+    else void drip(request, body, bytesPerS)
   })
+}
+
+/** Ten pieces a second, until all is out or the receiver has had enough. */
+async function drip(request: http.ClientRequest, body: Buffer, bytesPerS: number): Promise<void> {
+  const step = Math.max(1, Math.floor(bytesPerS / 10))
+  for (let at = 0; at < body.length && !request.destroyed; at += step) {
+    request.write(body.subarray(at, at + step))
+    await new Promise((resolve) => setTimeout(resolve, (step * 1000) / bytesPerS))
+  }
+  if (!request.destroyed) request.end()
 }
 
 function responseToken(body: string): unknown {

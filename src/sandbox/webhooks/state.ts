@@ -47,6 +47,7 @@ export interface Delivery {
   readonly uuid: string
   readonly body: string
   readonly signature: 'good' | 'bad' | 'none'
+  readonly bytesPerS?: number
   attempts: number
   dueAt: number
 }
