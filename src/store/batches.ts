@@ -44,7 +44,8 @@ const waitingReasons = `('${afterSibling}', '${afterPointed}', '${afterIsolation
 const openDeletes = `select from sluice.batch d where d.plan_id = b.plan_id and d.phase = 1 and d.operation = 'delete'
   and (d.status in ('pending', 'in_flight', 'ambiguous', 'parked') or (d.status <> 'superseded' and d.settled_at > clock_timestamp()))`
 
-const waitsForOthers = `b.reason in ${waitingReasons} and exists (
+// Never null: `null and exists (…)` would look at all batches of the plan for each of them.
+const waitsForOthers = `coalesce(b.reason, '') in ${waitingReasons} and exists (
   select from sluice.batch s where s.plan_id = b.plan_id and s.status in ('pending', 'in_flight', 'ambiguous')
     and case when b.reason = '${afterIsolation}' then s.parent_id is not null and s.reason is distinct from '${afterIsolation}' else s.parent_id = b.parent_id and s.seq < b.seq end)`
 
@@ -77,7 +78,7 @@ export async function claimBatches(
      update sluice.batch b
      set status = 'in_flight', epoch = epoch + 1, worker_id = $2, lease_until = clock_timestamp() + $3 * interval '1 millisecond'
      from due where b.id = due.id
-     returning b.id, b.plan_id, b.destination_id, b.seq, b.phase, b.operation, b.epoch, b.body, b.body_sha256, b.entry_count, b.user_count,
+     returning b.id, b.plan_id, b.destination_id, b.seq, b.phase, b.operation, b.epoch, convert_from(b.body, 'UTF8') as body, b.body_sha256, b.entry_count, b.user_count,
        b.parent_id, due.maybe_applied, b.attempts, b.wrong_alike, b.reason, coalesce(b.expires_at <= clock_timestamp(), false) as expired`,
     [scopeValue(scope), options.workerId, options.leaseMs, options.count],
   )
@@ -255,7 +256,8 @@ interface BatchRow {
   readonly phase: number
   readonly operation: Operation
   readonly epoch: number
-  readonly body: Buffer
+  /** As text, because bytea comes as hex: half a megabyte twice as long, and decoded once more. */
+  readonly body: string
   readonly body_sha256: Buffer
   readonly entry_count: number
   readonly user_count: number
@@ -276,7 +278,7 @@ function toBatch(row: BatchRow): ClaimedBatch {
     phase: row.phase,
     operation: row.operation,
     epoch: row.epoch,
-    body: row.body,
+    body: Buffer.from(row.body),
     bodySha256: row.body_sha256,
     entryCount: row.entry_count,
     userCount: row.user_count,
