@@ -34,6 +34,8 @@ export interface TransportEnd {
   /** True for plain local files: complete only if they end as their last closed snapshot ended (I8). */
   readonly endsAsBefore?: boolean
   readonly reason?: string
+  /** What speaks against the whole, whatever its end looks like: it changed while it was read. */
+  readonly doubt?: string
   readonly etag?: string
   readonly lastModified?: string
 }

@@ -44,7 +44,8 @@ export function judgeCompleteness(facts: EndFacts): Completeness {
         : unproven(`the trailer row announces ${format.trailerRows} rows, ${format.rowCount} were read`)
     case 'marker':
       if (facts.witness?.found !== true) return unproven('the done marker is missing')
-      return facts.witness.older === true ? unproven('the done marker is older than the source') : proven('done marker found')
+      if (facts.witness.older === true) return unproven('the done marker is older than the source')
+      return facts.transport.doubt === undefined ? proven('done marker found') : unproven(facts.transport.doubt)
     case 'manifest':
       return judgeManifest(facts)
   }
@@ -52,6 +53,7 @@ export function judgeCompleteness(facts: EndFacts): Completeness {
 
 function judgeEnd(facts: EndFacts): Completeness {
   const { format, containerProof, transport } = facts
+  if (transport.doubt !== undefined) return unproven(transport.doubt)
   if (format.proof !== undefined) return proven(format.proof)
   // A stream of several packed members may end between two of them: the text still has to end as it used to.
   if (containerProof !== undefined) return judgeOpenEnd(facts) ?? proven(containerProof)

@@ -34,6 +34,24 @@ export function strongValidator(
   return age >= 1_000 ? { header: 'last-modified', value } : undefined
 }
 
+/**
+ * Whether two answers show different feeds: by length, tag or time of change, where both have one. A time that is that of
+ * the answer itself is made up for each answer and shows nothing.
+ */
+export function showsAnother(one: Dispatcher.ResponseData, other: Dispatcher.ResponseData): boolean {
+  if (showsAnotherLength(one, other)) return true
+  const [tag, otherTag] = [header(one, 'etag'), header(other, 'etag')]
+  if (tag !== undefined && otherTag !== undefined) return tag.replace(/^W\//, '') !== otherTag.replace(/^W\//, '')
+  const [time, otherTime] = [header(one, 'last-modified'), header(other, 'last-modified')]
+  if (time === undefined || otherTime === undefined || time === otherTime) return false
+  return Date.parse(header(other, 'date') ?? '') - Date.parse(otherTime) >= 2_000
+}
+
+export function showsAnotherLength(one: Dispatcher.ResponseData, other: Dispatcher.ResponseData): boolean {
+  const [length, otherLength] = [declaredLength(one), declaredLength(other)]
+  return length !== undefined && otherLength !== undefined && length !== otherLength
+}
+
 export interface DeclaredDigest {
   readonly algorithm: 'sha256' | 'sha512' | 'md5'
   readonly expected: Buffer

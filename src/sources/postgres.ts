@@ -6,7 +6,7 @@ import pg from 'pg'
 import { RunError } from '../errors.ts'
 import { fileError } from '../formats/fileError.ts'
 import type { ReadLimits } from '../formats/limits.ts'
-import { readLimits, rowsPerBatch } from '../formats/limits.ts'
+import { readLimits } from '../formats/limits.ts'
 import type { SourceFacts } from '../formats/rows.ts'
 import type { SourceDefinition } from '../pipeline/definition.ts'
 import type { Cell, Row } from '../records/record.ts'
@@ -18,6 +18,9 @@ const bool = 16
 const timestamp = 1114
 const timestamptz = 1184
 const textArrays = new Set([1007, 1009, 1015, 1016])
+
+/** Each group costs a way to the server and back: 64 at 20 ms would be 3,200 rows a second. */
+const rowsPerFetch = 500
 
 /** More for one group of rows is no export but a mistake; held in memory it would end the process. */
 const groupBytes = 134_217_728
@@ -169,7 +172,7 @@ class QueryReading {
     const count = (chunk: Buffer) => {
       arrived += chunk.length
       if (arrived <= groupBytes || tooLarge !== undefined) return
-      tooLarge = fileError('FILE_RECORD_TOO_LARGE', `${rowsPerBatch} rows hold more than ${groupBytes} bytes`, {
+      tooLarge = fileError('FILE_RECORD_TOO_LARGE', `${rowsPerFetch} rows hold more than ${groupBytes} bytes`, {
         name: this.#label,
         mend: 'Select only the columns that are mapped, and shorten long values in the query.',
       })
@@ -178,7 +181,7 @@ class QueryReading {
     stream.on('data', count)
     try {
       return await this.#patience.wait(
-        this.#client.query<(Cell | null)[]>({ text: `fetch ${rowsPerBatch} from sluice_source`, rowMode: 'array' }),
+        this.#client.query<(Cell | null)[]>({ text: `fetch ${rowsPerFetch} from sluice_source`, rowMode: 'array' }),
         Infinity,
       )
     } catch (error) {

@@ -34,8 +34,10 @@ export async function cuttingProxy(
     for (const socket of [client, upstream]) {
       sockets.add(socket)
       socket.on('error', () => undefined)
-      socket.on('close', () => (client.destroy(), upstream.destroy()))
     }
+    client.on('close', () => upstream.destroy())
+    // What was sent before still has to arrive.
+    upstream.on('close', (broken) => (broken ? client.destroy() : client.end()))
     client.pipe(upstream)
     if (cut === undefined) return void upstream.pipe(client)
     let left = cut.afterBytes

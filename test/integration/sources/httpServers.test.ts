@@ -101,8 +101,10 @@ test.each([
   ['a weak tag beside it', { etag: 'W/"v1"', 'last-modified': `${day} 10:00:00 GMT`, date: `${day} 11:00:00 GMT` }, 1, 'FILE_TRUNCATED'],
 ] as const)('a time of change joins two halves only where it promises the same bytes: %s', async (_, head, requests, expected) => {
   await using server = await cutServer(head, (start) => part(start, { ...head, etag: '' }).replace('etag: \r\n', ''))
-  expect([(await readSource(from(server))).code, server.requests.length]).toEqual([expected, requests])
-  if (requests === 2) expect(server.requests[1]).toContain(`if-range: ${day} 10:00:00 GMT`)
+  const { code } = await readSource(from(server))
+  const asked = server.requests.filter((request) => request.startsWith('GET'))
+  expect([code, asked.length]).toEqual([expected, requests])
+  if (requests === 2) expect(asked[1]).toContain(`if-range: ${day} 10:00:00 GMT`)
 })
 
 test('halves of two feeds that pretend to be one are found out by the digest', async () => {

@@ -1,0 +1,243 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Dispatcher } from 'undici'
+import { Agent, request } from 'undici'
+import { RunError } from '../errors.ts'
+import type { ReadLimits } from '../formats/limits.ts'
+import { readLimits } from '../formats/limits.ts'
+import type { SourceFacts } from '../formats/rows.ts'
+import type { SourceDefinition } from '../pipeline/definition.ts'
+import type { Beside } from './byteStream.ts'
+import { besideBytes } from './byteStream.ts'
+import { readCredential } from './credentials.ts'
+import { checkedLookup, checkUrl, namesThisMachine, safeLabel } from './httpAddress.ts'
+import { header, retryAfterMs, showsAnother, showsAnotherLength } from './httpAnswer.ts'
+import type { Fetcher } from './httpBody.ts'
+import { maxTries } from './httpBody.ts'
+import { codingError, findRunError, isFinal, statusError, unavailable } from './httpErrors.ts'
+
+export interface HttpContext {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly signal?: AbortSignal
+  readonly previous?: SourceFacts
+  readonly backoffMs?: number
+  readonly limits?: Pick<ReadLimits, 'idleMs' | 'totalMs'>
+}
+
+const maxRedirects = 5
+
+/** A server that asks for more is left alone until the next run. */
+const longestWaitMs = 60_000
+
+/** Codings that the readers behind do not unpack. A list of what is known: servers also write `utf-8` and `none` here. */
+const unreadableCodings = /\b(br|deflate|(x-)?compress|dcb|dcz)\b/i
+
+/** Asks one server for one feed: credentials, redirects, retries, and every address checked before it is used. */
+export class HttpFetcher implements Fetcher {
+  readonly label: string
+  readonly #definition: SourceDefinition
+  readonly #context: HttpContext
+  readonly #agent: Agent
+  readonly #signal: AbortSignal
+  readonly #credentials: Record<string, string>
+  readonly #backoffMs: number
+  /** Origin of a source on this machine, where its address says so plainly. */
+  readonly #own: string | undefined
+  readonly #start: URL
+  /** Where redirects led to, in the request under way. */
+  #url: URL
+
+  constructor(definition: SourceDefinition, context: HttpContext) {
+    this.#definition = definition
+    this.#context = context
+    this.#own = namesThisMachine(definition.uri) ? new URL(definition.uri).origin : undefined
+    this.#start = this.#url = checkUrl(definition.uri, this.#allows(definition.uri))
+    this.label = safeLabel(this.#start)
+    this.#backoffMs = context.backoffMs ?? 500
+    const limits = context.limits ?? readLimits
+    this.#credentials = credentialHeaders(definition, context.env)
+    this.#agent = new Agent({
+      connect: { lookup: checkedLookup(definition.allowPrivate || this.#own !== undefined), timeout: 15_000, minVersion: 'TLSv1.2' },
+      headersTimeout: limits.idleMs,
+      bodyTimeout: limits.idleMs,
+      pipelining: 1,
+    })
+    const total = AbortSignal.timeout(limits.totalMs)
+    this.#signal = context.signal === undefined ? total : AbortSignal.any([context.signal, total])
+  }
+
+  /** One answer with a body from byte `from` on, after redirects and retries. */
+  async fetch(from: number, validator: string | undefined): Promise<Dispatcher.ResponseData | 'unchanged'> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const answer = await this.#follow(this.#start, this.#headers(from, validator))
+        if (answer.statusCode === 304 && from === 0 && this.#isConditional()) {
+          await answer.body.dump()
+          return 'unchanged'
+        }
+        // Part of a feed that nobody asked for in parts is not the feed.
+        if (answer.statusCode === 200 || (answer.statusCode === 206 && from > 0)) {
+          const coding = header(answer, 'content-encoding') ?? ''
+          if (!unreadableCodings.test(coding)) return answer
+          await answer.body.dump().catch(() => undefined)
+          throw codingError(coding, this.label)
+        }
+        await answer.body.dump().catch(() => undefined)
+        const asked = retryAfterMs(answer) ?? 0
+        if ((answer.statusCode === 429 || answer.statusCode >= 500) && attempt < maxTries && asked <= longestWaitMs) {
+          await delay(retryAfterMs(answer) ?? this.#backoffMs * 2 ** (attempt - 1), undefined, { signal: this.#signal })
+          continue
+        }
+        throw statusError(answer.statusCode, this.label, asked > longestWaitMs ? asked : undefined)
+      } catch (error) {
+        if (error instanceof RunError) throw error
+        this.throwIfCancelled()
+        const refusal = findRunError(error)
+        if (refusal !== undefined) throw refusal
+        if (this.#signal.aborted || attempt >= maxTries || isFinal(error)) throw unavailable(error, this.label)
+        await delay(this.#backoffMs * 2 ** (attempt - 1), undefined, { signal: this.#signal }).catch(() => undefined)
+      }
+    }
+  }
+
+  async pause(): Promise<void> {
+    await delay(this.#backoffMs, undefined, { signal: this.#signal }).catch(() => undefined)
+  }
+
+  /** Whoever asked for the feed wants it no more: that is no failure of the source. */
+  throwIfCancelled(): void {
+    this.#context.signal?.throwIfAborted()
+  }
+
+  async close(): Promise<void> {
+    await this.#agent.destroy()
+  }
+
+  /**
+   * What the server has under the feed's own path with `suffix` behind it. A web page is nothing: many servers answer so
+   * for whatever they do not have.
+   */
+  async fetchBeside(suffix: string, changed: string | undefined): Promise<Beside | undefined> {
+    const url = new URL(this.#start)
+    url.pathname += suffix
+    const answer = await this.#follow(url, this.#headers(0, undefined, false))
+    const parts: Buffer[] = []
+    let size = 0
+    for await (const chunk of answer.body) {
+      // undici hands bodies over as buffers.
+      size += (chunk as Buffer).length
+      if (size > besideBytes) break
+      parts.push(chunk as Buffer)
+    }
+    const content = size > besideBytes ? Buffer.alloc(0) : Buffer.concat(parts)
+    const page = /html/i.test(header(answer, 'content-type') ?? '') || /^\s*</.test(content.toString('utf8'))
+    if (answer.statusCode !== 200 || page) return undefined
+    // Not a number, and so not older, where one of both times is missing.
+    return { content, older: Date.parse(header(answer, 'last-modified') ?? '') < Date.parse(changed ?? '') }
+  }
+
+  /**
+   * Whether the server has another feed now than the one that was read. A server of files goes on sending what it opened,
+   * though an export writes over it or has only begun to write it: length and all, half of it. Asked only of servers that
+   * name a time of change, as those do; no answer is no verdict.
+   */
+  async hasChanged(first: Dispatcher.ResponseData): Promise<boolean> {
+    if (header(first, 'last-modified') === undefined) return false
+    const seen = await this.#look(first)
+    if (seen === undefined || seen === 'same' || !showsAnother(first, seen)) return false
+    // A server that names another time or tag whenever it is asked says nothing by it.
+    const again = await this.#look(seen)
+    if (again === undefined) return false
+    return again === 'same' || !showsAnother(seen, again) || showsAnotherLength(seen, again)
+  }
+
+  /** The head of the feed as it is now; `same` as `known`. */
+  async #look(known: Dispatcher.ResponseData): Promise<Dispatcher.ResponseData | 'same' | undefined> {
+    const headers = this.#headers(0, undefined, false)
+    const [etag, lastModified] = [header(known, 'etag'), header(known, 'last-modified')]
+    if (etag !== undefined) headers['if-none-match'] = etag
+    if (lastModified !== undefined) headers['if-modified-since'] = lastModified
+    try {
+      const answer = await this.#follow(this.#start, headers, 'HEAD')
+      await answer.body.dump()
+      if (answer.statusCode === 304) return 'same'
+      return answer.statusCode === 200 ? answer : undefined
+    } catch {
+      this.throwIfCancelled()
+      return undefined
+    }
+  }
+
+  async #follow(start: URL, headers: Readonly<Record<string, string>>, method: 'GET' | 'HEAD' = 'GET'): Promise<Dispatcher.ResponseData> {
+    // From the start each time: what a redirect led to may have been good for a while only.
+    this.#url = start
+    for (let hops = 0; ; hops++) {
+      const answer = await request(this.#url.href, {
+        method,
+        dispatcher: this.#agent,
+        signal: this.#signal,
+        headers,
+      })
+      if (![301, 302, 303, 307, 308].includes(answer.statusCode)) return answer
+      await answer.body.dump().catch(() => undefined)
+      this.#url = this.#redirected(header(answer, 'location'), hops)
+    }
+  }
+
+  #redirected(location: string | undefined, hops: number): URL {
+    const refuse = (what: string) =>
+      new RunError('SOURCE_REFUSED', what, { where: this.label, mend: 'Name the final address of the feed in `source.url`.' })
+    if (hops >= maxRedirects) throw refuse(`more than ${maxRedirects} redirects`)
+    if (location === undefined || !URL.canParse(location, this.#url.href)) throw refuse('a redirect without a usable address')
+    const target = new URL(location, this.#url).href
+    const next = checkUrl(target, this.#allows(target))
+    // Once this machine was named, nothing private but it: the look-up of a name would not tell any more.
+    if (this.#own !== undefined && next.origin !== this.#own && !this.#definition.allowPrivate)
+      throw refuse('a redirect from this machine to another address')
+    if (this.#url.protocol === 'https:' && next.protocol !== 'https:') throw refuse('a redirect from https to http')
+    if (next.origin !== this.#url.origin && Object.keys(this.#credentials).length > 0)
+      throw refuse('a redirect to another host, with credentials')
+    return next
+  }
+
+  /** Private addresses by setting, or this machine where the pipeline file names it in plain words. */
+  #allows(address: string): boolean {
+    return this.#definition.allowPrivate || (this.#own !== undefined && new URL(address).origin === this.#own)
+  }
+
+  /** A server may say that nothing changed only if it was asked. */
+  #isConditional(): boolean {
+    const { previous } = this.#context
+    return previous?.etag !== undefined || previous?.lastModified !== undefined
+  }
+
+  #headers(from: number, validator: string | undefined, conditional = true): Record<string, string> {
+    const headers: Record<string, string> = { ...this.#credentials, 'accept-encoding': 'identity', 'user-agent': 'sluice' }
+    const { previous } = this.#context
+    if (from > 0) {
+      headers['range'] = `bytes=${from}-`
+      if (validator !== undefined) headers['if-range'] = validator
+    } else if (conditional && previous !== undefined) {
+      if (previous.etag !== undefined) headers['if-none-match'] = previous.etag
+      if (previous.lastModified !== undefined) headers['if-modified-since'] = previous.lastModified
+    }
+    return headers
+  }
+}
+
+/** `username` and `password`: basic; `token`: bearer; `header:Name`: that header. */
+function credentialHeaders(definition: SourceDefinition, env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const { credentials } = definition
+  const headers: Record<string, string> = {}
+  const username = readCredential('username', credentials, env)
+  const password = readCredential('password', credentials, env)
+  if (username !== undefined || password !== undefined)
+    headers['authorization'] = `Basic ${Buffer.from(`${username ?? ''}:${password ?? ''}`).toString('base64')}`
+  const token = readCredential('token', credentials, env)
+  if (token !== undefined) headers['authorization'] = `Bearer ${token}`
+  for (const key of Object.keys(credentials ?? {})) {
+    if (!key.startsWith('header:')) continue
+    const value = readCredential(key, credentials, env)
+    if (value !== undefined) headers[key.slice('header:'.length).toLowerCase()] = value
+  }
+  return headers
+}
