@@ -5,7 +5,7 @@ import type { GuardVerdict } from './report.ts'
 export interface GuardFacts {
   readonly pipeline: string
   readonly guards: Guards
-  /** Valid rows now, and in the last closed snapshot (undefined: there was none). */
+  /** Valid rows now, and in the last closed snapshot that no guard held anything of (undefined: there was none). */
   readonly valid: number
   readonly previousValid: number | undefined
   readonly read: number

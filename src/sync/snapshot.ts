@@ -28,7 +28,7 @@ export interface SnapshotResult {
   readonly reading: 'whole' | 'gated' | 'unread'
   /** Gated: the known records that were not there any more. */
   readonly unseen: readonly UnseenDigests[]
-  /** Valid rows of the last closed snapshot. */
+  /** Valid rows of the last closed snapshot from which no guard held anything back. */
   readonly previousValid: number | undefined
   /** Why the end is not proven; undefined when it is. */
   readonly incomplete: string | undefined
@@ -45,6 +45,8 @@ interface LastSnapshot {
   readonly suppressionVersion: number
   readonly sources: readonly SourceFacts[]
   readonly rows: SnapshotResult['rows']
+  /** Valid rows of the last one from which no guard held anything back: what a guard held is no standard for the next. */
+  readonly goodValid: number | undefined
   /** A guard held something back, or another reading came between: the same bytes have to be looked at again. */
   readonly held: boolean
 }
@@ -69,7 +71,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
       rows: last.rows,
       reading: 'unread',
       unseen: [],
-      previousValid: last.rows.valid,
+      previousValid: last.goodValid,
       incomplete: undefined,
       suppressedBy: suppression.destinationIds,
       proof: 'the same bytes as the last closed snapshot',
@@ -100,7 +102,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
       rows,
       reading: read.unseen === undefined ? 'whole' : 'gated',
       unseen: read.unseen ?? [],
-      previousValid: last?.rows.valid,
+      previousValid: last?.goodValid,
       incomplete: unproven === undefined ? undefined : (unproven.completeness.reason ?? unproven.completeness.proof),
       suppressedBy: suppression.destinationIds,
       proof: [...new Set(staged.facts.map(({ completeness }) => completeness.proof))].join(', '),
@@ -230,9 +232,14 @@ async function lastSnapshot(db: Database, destinationId: number): Promise<LastSn
     suppression_version: string
     sources: SourceFacts[]
     counts: SnapshotResult['rows']
+    good_valid: number | null
     held: boolean
   }>(
     `select s.id, s.definition_hash, s.suppression_version, s.sources, s.counts,
+       (select (g.counts ->> 'valid')::int from sluice.snapshot g join sluice.run q on q.id = g.run_id
+        where g.destination_id = s.destination_id and g.status = 'closed' and q.trigger <> 'backfill' and q.options ->> 'source' is null
+          and not exists (select from sluice.plan p where p.snapshot_id = g.id and jsonb_array_length(p.guards) > 0)
+        order by g.id desc limit 1) as good_valid,
        -- By the plan, which stands or falls with the snapshot: what a later run over it says of itself is not asked.
        exists (select from sluice.plan p where p.snapshot_id = s.id and jsonb_array_length(p.guards) > 0)
          -- A backfill or half a file read since changed what is wanted.
@@ -249,6 +256,7 @@ async function lastSnapshot(db: Database, destinationId: number): Promise<LastSn
     suppressionVersion: Number(row.suppression_version),
     sources: row.sources,
     rows: row.counts,
+    goodValid: row.good_valid ?? undefined,
     held: row.held,
   }
 }

@@ -97,6 +97,29 @@ test('no word given before lets deletes go by a feed of too few rows', async () 
   expect(await held(engine)).toBe(expected(numbers(0, 60)))
 })
 
+test.for(['shop', 'people'] as const)(
+  '%s: rows that fell by half are asked about until somebody answers, however often it runs',
+  async (name) => {
+    await using engine = await engineUnderTest()
+    const { yaml, write, wanted: expected, held } = kinds[name]
+    engine.pipeline(name, `${yaml}guards: { max_delete_count: 1000 }\n`)
+    write(engine, numbers(0, 60))
+    await engine.run(name)
+    write(engine, numbers(0, 20))
+    await engine.plan(name)
+    for (let i = 0; i < 3; i++)
+      expect(await engine.run(name)).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_ROWS_FELL' }], counts: { withheld: 40 } })
+    // One row more is no answer either.
+    write(engine, numbers(0, 21))
+    expect(await engine.run(name)).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_ROWS_FELL' }], counts: { withheld: 39 } })
+    expect(await held(engine)).toBe(expected(numbers(0, 60)))
+    expect(await engine.run(name, { approveDeletes: 39 })).toMatchObject({ status: 'succeeded', counts: { deletes: 39 } })
+    expect(await engine.run(name)).toMatchObject({ status: 'succeeded', counts: { requests: 0 } })
+    write(engine, numbers(0, 15))
+    expect(await engine.run(name)).toMatchObject({ status: 'succeeded', counts: { deletes: 6 } })
+  },
+)
+
 test.for(['failed', 'not_found'])('a product that somebody else deleted comes to rest (unknown key: %s)', async (unknown) => {
   await using engine = await engineUnderTest()
   const { control, call } = engine.sandbox

@@ -103,6 +103,8 @@ test('what is not as wanted after a run is withheld, refused or unsettled, and t
         const away = new Set<number>()
         const startMs = Math.floor(Date.now() / 1_000) * 1_000
         let passedMs = 0
+        // No two ends alike: moved back by the days that pass, one would be taken for the other.
+        let ended = 0
         calendar.reset()
         const write = () => {
           const rows = Array.from(held, ([id, { addresses: some, endsAtMs }]) => {
@@ -116,7 +118,7 @@ test('what is not as wanted after a run is withheld, refused or unsettled, and t
         for (const { hold, price, taken, fault, times, how, feed, days } of steps) {
           for (const [person, some, ends] of hold) {
             if (some.length === 0) held.delete(person)
-            else held.set(person, { addresses: some, endsAtMs: ends === 0 ? 0 : startMs + passedMs + ends * dayMs })
+            else held.set(person, { addresses: some, endsAtMs: ends === 0 ? 0 : startMs + passedMs + ends * dayMs + 1_000 * ++ended })
           }
           for (const [product, cents] of price) {
             // What others took away behind our back could not be known to be gone, were it wanted again.
