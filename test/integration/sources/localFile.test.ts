@@ -1,14 +1,16 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { appendFile, mkdir, rename, symlink, utimes, writeFile } from 'node:fs/promises'
+import { appendFile, chmod, copyFile, mkdir, rename, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { silentLogger } from '../../../src/log.ts'
 import { hashSource } from '../../../src/sources/hashSource.ts'
 import { openSource } from '../../../src/sources/openSource.ts'
+import { readApart } from './readApart.ts'
 import { readSource, sourceOf, temporaryFolder } from './support.ts'
 
 const csv = 'id,title\n1,a\n'
+const large = `id,title\n${Array.from({ length: 20_000 }, (_, at) => `${at},${'x'.repeat(100)}\n`).join('')}`
 
 test('a path, a file address and a pattern name the same file; the newest match counts', async () => {
   await using folder = await temporaryFolder()
@@ -83,16 +85,46 @@ test('R10 and case 138: what is no ordinary file is refused', async () => {
   expect(await codes(join(folder.path, 'current.csv'))).toEqual(['read'])
 })
 
-test('R9: a file that grows or is replaced while it is read is refused at its end', async () => {
+test.for([
+  ['grows', (path: string) => appendFile(path, '2,b\n')],
+  ['is replaced by its like', async (path: string) => (await copyFile(path, `${path}.new`), rename(`${path}.new`, path))],
+  ['is cut short', (path: string) => truncate(path, 200_000)],
+  ['is written over at the same length', (path: string) => writeFile(path, large.replaceAll('x', 'y'), { flag: 'r+' })],
+  ['is taken away', (path: string) => rm(path)],
+] as const)('R9: a file that %s while it is read is refused at its end', async ([, change]) => {
   await using folder = await temporaryFolder()
-  const path = await folder.write('feed.csv', csv)
-  const changes = [() => appendFile(path, '2,b\n'), async () => (await writeFile(`${path}.new`, csv), rename(`${path}.new`, path))]
-  for (const change of changes) {
+  for (const when of ['before the first row', 'between two rows']) {
+    const path = await folder.write('feed.csv', large)
+    await utimes(path, 1_000_000, 1_000_000)
     const source = await openSource(sourceOf(path), { env: {}, log: silentLogger })
-    await change()
-    await expect(Array.fromAsync(source.rows)).rejects.toMatchObject({ code: 'SOURCE_CHANGED' })
+    const reading = source.rows[Symbol.asyncIterator]()
+    if (when === 'between two rows') await reading.next()
+    await change(path)
+    const rest = async () => {
+      while ((await reading.next()).done !== true);
+    }
+    await expect(rest(), when).rejects.toMatchObject({ code: 'SOURCE_CHANGED', where: path })
     await source.close()
     await source.close()
+  }
+})
+
+// Root may read anything: there somebody else has to try, who has to get at the program.
+const other = process.getuid?.() === 0 ? { uid: 65_534 } : {}
+const nobodyElse =
+  'uid' in other && spawnSync(process.execPath, ['-e', `fs.accessSync(${JSON.stringify(import.meta.filename)})`], other).status !== 0
+
+test.skipIf(nobodyElse)('a file or a folder that may not be read is told from a missing one', async () => {
+  await using folder = await temporaryFolder()
+  const secret = await folder.write('secret.csv', csv)
+  const open = await folder.write('open.csv', csv)
+  await chmod(secret, 0o000)
+  const read = async (path: string) => (await readApart(sourceOf(path), other)).code
+  await chmod(folder.path, 0o755)
+  expect([await read(open), await read(secret), await read(`${open}.missing`)]).toEqual(['read', 'SOURCE_FORBIDDEN', 'SOURCE_MISSING'])
+  if ('uid' in other) {
+    await chmod(folder.path, 0o700)
+    expect(await read(open)).toBe('SOURCE_FORBIDDEN')
   }
 })
 

@@ -18,15 +18,16 @@ const program = fileURLToPath(new URL('./readerProcess.ts', import.meta.url))
 
 /**
  * Reads in a process whose own objects may take 64 MB and whose new ones are collected early: what is kept shows.
- * `stdin`: what is piped in, as far as the reader takes it, an open file, or a connection.
+ * `stdin`: what is piped in, as far as the reader takes it, an open file, or a connection. `uid`: as another user.
  */
 export async function readApart(
   definition: SourceDefinition,
-  options: { readonly env?: Readonly<Record<string, string>>; readonly stdin?: Readable | Socket | number } = {},
+  options: { readonly env?: Readonly<Record<string, string>>; readonly stdin?: Readable | Socket | number; readonly uid?: number } = {},
 ): Promise<Reading> {
   const { stdin } = options
   const child = spawn(process.execPath, ['--max-old-space-size=64', '--max-semi-space-size=4', program, JSON.stringify(definition)], {
     env: { ...process.env, ...options.env },
+    ...(options.uid === undefined ? {} : { uid: options.uid }),
     stdio: [typeof stdin === 'number' || stdin instanceof Socket ? stdin : stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'inherit'],
   })
   const printed = Array.fromAsync(child.stdout as Readable)
