@@ -136,7 +136,12 @@ async function judge(sending: Sending, batch: ClaimedBatch, exchange: Exchange):
   const judgement = destination.judge(exchange, await sentEntries(sending, batch), batch.operation)
   if (judgement.kind === 'retry' && judgement.status === 401) {
     // The first may be our clock or a token renewed meanwhile; the second is the credentials (I24).
-    if (state.unauthorized) return { kind: 'pause', code: judgement.reason, reason: 'the service refuses the credentials' }
+    if (state.unauthorized)
+      return {
+        kind: 'pause',
+        code: judgement.reason,
+        reason: 'the service refuses the credentials (SLUICE_CONSUMER_KEY, SLUICE_ACCESS_TOKEN and their secrets)',
+      }
     state.unauthorized = true
     return judgement
   }

@@ -115,7 +115,8 @@ export function nextCommands(report: RunReport): readonly (readonly [command: st
   const add = (command: string, why: string) => {
     if (command !== '' && !commands.some(([known]) => known === command)) commands.push([command, why])
   }
-  if (report.error) add(report.error.mend, '')
+  // A run that was told to stop needs no more words than the command below.
+  if (report.error && report.status !== 'cancelled') add(report.error.mend, '')
   // A mend in words gets a command that shows the same fault.
   if (report.error && report.status === 'failed' && !report.error.mend.includes('sluice ')) add(`sluice check ${pipeline}`, '')
   if (report.status === 'skipped') add(`sluice runs ${pipeline}`, 'who holds it')
