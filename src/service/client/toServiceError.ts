@@ -196,6 +196,11 @@ function judgeSuccess(
       mend: 'It may have been applied: read back before sending it again.',
     })
   }
+  if (issues === undefined && context.endpoint.host !== 'core' && !hasData(context.endpoint, decoded))
+    return new UnreadableAnswerError(`${status}: the answer has another shape than promised`, {
+      ...base,
+      mend: 'It may have been applied: read back before sending it again.',
+    })
   // v2 puts errors of single ids beside the results, or in their place (spec/gaps.md 9 'Partial').
   if (issues === undefined || context.endpoint.path.startsWith('/2/')) return undefined
   const data = decoded.kind === 'json' && isRecord(decoded.value) ? decoded.value['data'] : undefined
@@ -266,6 +271,16 @@ function sizeMend({ bodyLimit }: Endpoint): string {
     bodyLimit?.bytes === undefined ? '' : `${bodyLimit.bytes} bytes`,
   ].filter((part) => part !== '')
   return `Split the request${parts.length === 0 ? '' : `: at most ${parts.join(' and ')}`}.`
+}
+
+/** Every answer of the advertising interface is an object with `data`: records, an array of them, or texts (spec, Conventions). */
+function hasData(endpoint: Endpoint, decoded: Decoded): boolean {
+  if (decoded.kind !== 'json' || !isRecord(decoded.value) || !('data' in decoded.value)) return false
+  const { data } = decoded.value
+  // A list that holds nothing may read as null.
+  if (data === null) return endpoint.answer.many
+  const items = Array.isArray(data) ? (data as readonly unknown[]) : [data]
+  return items.every((item) => isRecord(item) || (endpoint.answer.many && typeof item === 'string'))
 }
 
 function hostVariable({ host }: Endpoint): string {

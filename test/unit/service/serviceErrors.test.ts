@@ -190,3 +190,36 @@ describe('what may be sent again', () => {
     expect(error && [isRetryable(error, true), isRetryable(error, false)]).toEqual([repeatable, other])
   })
 })
+
+describe('a success of another shape than promised is none', () => {
+  const record = { id: '1', name: 'a' }
+  test.for([
+    ['accounts.list', []],
+    ['accounts.list', [[]]],
+    ['accounts.list', {}],
+    ['accounts.list', 'null'],
+    ['accounts.list', { data: 5 }],
+    ['accounts.list', { data: [record, 1] }],
+    ['accounts.list', { data: [[record]] }],
+    ['accounts.get', { data: null }],
+    ['accounts.get', { data: 'a' }],
+    ['accounts.get', { items: [record] }],
+    ['products.put', { request: { params: {} } }],
+  ] as const)('%s: %j', ([name, body]) => {
+    expect(errorOf(200, body, { name })?.code).toBe('SERVICE_ANSWER_UNREADABLE')
+  })
+  test.for([
+    ['accounts.list', { data: [record], next_cursor: null }],
+    ['accounts.list', { data: [] }],
+    ['accounts.list', { data: null }],
+    ['accounts.list', { data: record }],
+    ['accounts.get', { data: record }],
+    ['accounts.get', { data: [record] }],
+    ['features.list', { data: ['AGE_TARGETING'] }],
+    ['audiences.users', { data: { success_count: 1, total_count: 1 } }],
+    ['webhooks.list', { meta: { result_count: 0 } }],
+    ['oauth2.token', { token_type: 'bearer', access_token: 'a' }],
+  ] as const)('%s is read from %j', ([name, body]) => {
+    expect(errorOf(200, body, { name })).toBeUndefined()
+  })
+})
