@@ -7,4 +7,6 @@ import { setFlagsFromString } from 'node:v8'
 export function keepMemoryFlat(): void {
   // Read by V8 whenever that space is about to grow, so it may be set at any time.
   setFlagsFromString('--semi-space-growth-factor=1')
+  // Little survives, and helper threads to carry it over cost more than they save: 3.5 s of processor a million rows, 3.2 without.
+  setFlagsFromString('--no-parallel-scavenge')
 }

@@ -1,10 +1,10 @@
 /**
  * Makes of the staged rows one row a key: repeats collapse, contradictions are rejected with all their lines, rows that
- * ask to leave win over rows that ask to stay, suppressed people are marked. Set-based; costs one hash aggregate. The
- * stage must have been analyzed.
+ * ask to leave win over rows that ask to stay, suppressed people are marked. Set-based; costs one hash aggregate, and that
+ * only if a key may have come twice. The stage must have been analyzed.
  */
 import type pg from 'pg'
-import { stagedKind } from './stage.ts'
+import { stagedKind, type Staged } from './stage.ts'
 
 export interface Resolved {
   readonly duplicates: number
@@ -17,6 +17,7 @@ export interface Resolved {
 
 export async function resolveStage(
   client: pg.PoolClient,
+  staged: Pick<Staged, 'valid' | 'leaving' | 'mayRepeat'>,
   options: {
     readonly runId: number
     readonly kind: 'catalog' | 'audience' | 'do-not-reach'
@@ -24,50 +25,53 @@ export async function resolveStage(
     readonly suppressedBy: readonly number[]
   },
 ): Promise<Resolved> {
-  await client.query('create temp table repeated as select key from stage group by key having count(*) > 1')
-  let duplicates = 0
-  let conflicting = 0
-  const repeated = await count(client, 'repeated')
-  if (repeated > 0) {
-    await client.query(`
-      create temp table repeated_row as
-      select s.ctid as row, s.key, s.kind, s.line, s.source, s.hash,
-        bool_or(s.kind = ${stagedKind.leaving}) over k as leaving,
-        bool_or(s.kind = ${stagedKind.valid}) over k as has_valid,
-        row_number() over (partition by s.key, s.kind order by s.source, s.line) as nth
-      from stage s join repeated using (key)
-      window k as (partition by s.key)`)
-    // A row that asks to leave wins (bad-inputs 129, 131): the others of its key leave with it.
-    await client.query(`
-      update stage s set kind = ${stagedKind.leaving}
-      from repeated_row r where s.ctid = r.row and r.leaving and r.kind = ${stagedKind.valid}`)
-    await client.query('drop table repeated_row')
-    await client.query(`
-      create temp table repeated_row as
-      select s.ctid as row, s.key, s.kind, s.line, s.source, s.hash,
-        bool_or(s.kind <> ${stagedKind.rejected}) over (partition by s.key) as has_usable,
-        row_number() over (partition by s.key, s.kind order by s.source, s.line) as nth
-      from stage s join repeated using (key)`)
-    await client.query(`
-      create temp table contradiction as
-      select key, count(distinct hash) as contents, array_agg(line order by source, line) as lines
-      from repeated_row where kind = ${stagedKind.valid} group by key having count(distinct hash) > 1`)
+  const repeats = staged.mayRepeat ? await resolveRepeats(client, options) : undefined
+  const suppressed = options.suppressedBy.length === 0 ? 0 : await suppress(client, options.suppressedBy)
+  if (repeats === undefined)
+    return { duplicates: 0, conflicting: 0, suppressed: suppressed + staged.leaving, valid: staged.valid - suppressed }
+  const leaving = await countKind(client, stagedKind.leaving)
+  await keepOneRowAKey(client)
+  return { ...repeats, suppressed: suppressed + leaving, valid: await countKind(client, stagedKind.valid) }
+}
 
-    conflicting = await rejectContradictions(client, options)
-    // Same key, same content: one stays (bad-inputs 57).
-    const collapsed = await client.query(`
-      delete from stage s using repeated_row r
-      where s.ctid = r.row and r.kind = ${stagedKind.valid} and r.nth > 1
-        and not exists (select 1 from contradiction c where c.key = r.key)`)
-    duplicates = collapsed.rowCount ?? 0
-  }
+/** Undefined: no key was staged twice, after all. */
+async function resolveRepeats(
+  client: pg.PoolClient,
+  options: { readonly runId: number; readonly kind: string },
+): Promise<Pick<Resolved, 'duplicates' | 'conflicting'> | undefined> {
+  const repeated = await client.query('create temp table repeated as select key from stage group by key having count(*) > 1')
+  if (repeated.rowCount === 0) return undefined
+  await client.query(`
+    create temp table repeated_row as
+    select s.ctid as row, s.key, s.kind, s.line, s.source, s.hash,
+      bool_or(s.kind = ${stagedKind.leaving}) over k as leaving,
+      bool_or(s.kind = ${stagedKind.valid}) over k as has_valid,
+      row_number() over (partition by s.key, s.kind order by s.source, s.line) as nth
+    from stage s join repeated using (key)
+    window k as (partition by s.key)`)
+  // A row that asks to leave wins (bad-inputs 129, 131): the others of its key leave with it.
+  await client.query(`
+    update stage s set kind = ${stagedKind.leaving}
+    from repeated_row r where s.ctid = r.row and r.leaving and r.kind = ${stagedKind.valid}`)
+  await client.query('drop table repeated_row')
+  await client.query(`
+    create temp table repeated_row as
+    select s.ctid as row, s.key, s.kind, s.line, s.source, s.hash,
+      bool_or(s.kind <> ${stagedKind.rejected}) over (partition by s.key) as has_usable,
+      row_number() over (partition by s.key, s.kind order by s.source, s.line) as nth
+    from stage s join repeated using (key)`)
+  await client.query(`
+    create temp table contradiction as
+    select key, count(distinct hash) as contents, array_agg(line order by source, line) as lines
+    from repeated_row where kind = ${stagedKind.valid} group by key having count(distinct hash) > 1`)
 
-  const suppressedByList = options.suppressedBy.length === 0 ? 0 : await suppress(client, options.suppressedBy)
-  const leaving = await client.query<{ n: string }>(`select count(*) as n from stage where kind = ${stagedKind.leaving}`)
-  const suppressed = Number(leaving.rows[0]?.n) + suppressedByList
-  if (repeated > 0) await keepOneRowAKey(client)
-  const valid = await client.query<{ n: string }>(`select count(*) as n from stage where kind = ${stagedKind.valid}`)
-  return { duplicates, conflicting, suppressed, valid: Number(valid.rows[0]?.n) }
+  const conflicting = await rejectContradictions(client, options)
+  // Same key, same content: one stays (bad-inputs 57).
+  const collapsed = await client.query(`
+    delete from stage s using repeated_row r
+    where s.ctid = r.row and r.kind = ${stagedKind.valid} and r.nth > 1
+      and not exists (select 1 from contradiction c where c.key = r.key)`)
+  return { duplicates: collapsed.rowCount ?? 0, conflicting }
 }
 
 /** Different contents under one key: all instances are rejected, each naming the others' lines (bad-inputs 58). */
@@ -112,7 +116,7 @@ async function keepOneRowAKey(client: pg.PoolClient): Promise<void> {
     where s.ctid = r.row and r.nth > 1`)
 }
 
-async function count(client: pg.PoolClient, table: 'repeated'): Promise<number> {
-  const { rows } = await client.query<{ n: string }>(`select count(*) as n from ${table}`)
+async function countKind(client: pg.PoolClient, kind: number): Promise<number> {
+  const { rows } = await client.query<{ n: string }>(`select count(*) as n from stage where kind = ${kind}`)
   return Number(rows[0]?.n)
 }

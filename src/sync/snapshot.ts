@@ -183,7 +183,11 @@ async function readRecords(
     }
   }
   // Conflicting rows are rejected beside the run's transaction, like all rejects; a run that fails keeps its reasons.
-  const resolved = await resolveStage(client, { runId: run.id, kind: pipeline.destination.kind, suppressedBy: context.suppressedBy })
+  const resolved = await resolveStage(client, staged, {
+    runId: run.id,
+    kind: pipeline.destination.kind,
+    suppressedBy: context.suppressedBy,
+  })
   if (resolved.conflicting > 0) await fillConflictCells(deps, pipeline, run.id)
   const rows = {
     read: staged.read + gate.unchanged + gate.repeated,

@@ -1,0 +1,42 @@
+import { hash } from 'node:crypto'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { RepeatWatch } from '../../../src/sync/repeatWatch.ts'
+
+test('a key that comes twice is told, wherever it comes', () => {
+  const keys = fc.uniqueArray(
+    fc.string({ maxLength: 12 }).map((text) => Buffer.from(text)),
+    { selector: String, maxLength: 200 },
+  )
+  fc.assert(
+    fc.property(keys, fc.nat(), (unique, pick) => {
+      const watch = new RepeatWatch()
+      for (const key of unique) watch.add(key)
+      expect(watch.possible).toBe(false)
+      const again = unique[pick % Math.max(unique.length, 1)]
+      if (again === undefined) return
+      watch.add(Buffer.from(again))
+      expect(watch.possible).toBe(true)
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('100,000 keys of both kinds pass, each of them told when it comes again', { timeout: 60_000 }, () => {
+  for (const keyOf of [
+    (i: number) => Buffer.from(`SKU-${i}`),
+    (i: number) => Buffer.from(hash('sha256', `customer ${i}`, 'buffer').subarray(0, 16)),
+  ]) {
+    const fill = () => {
+      const watch = new RepeatWatch()
+      for (let i = 0; i < 100_000; i++) watch.add(keyOf(i))
+      return watch
+    }
+    expect(fill().possible).toBe(false)
+    for (const i of [0, 1, 50_000, 99_999]) {
+      const watch = fill()
+      watch.add(keyOf(i))
+      expect(watch.possible).toBe(true)
+    }
+  }
+})
