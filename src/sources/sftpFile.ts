@@ -4,7 +4,7 @@ import type { Patience } from './patience.ts'
 /** OpenSSH answers up to 261,120 bytes at once; servers with smaller answers are asked again for the rest. */
 const slotBytes = 261_120
 
-/** Two megabytes on the way, the window of the connection: a distance of 50 ms then costs 40 MB/s at most, not 5. */
+/** Two megabytes on the way, the window of the connection. */
 const slotsAhead = 8
 
 /** The part of ssh2's own session that is used here. */
@@ -22,9 +22,8 @@ interface Session {
 
 /**
  * Reads a remote file from its first byte to where the server says that it ends, in order, several requests ahead. The
- * wrapper's own stream waits for each answer before it asks again (87 against 350 MB/s on one machine, and a request's
- * whole way there and back each 256 KiB elsewhere). Memory: `slotsAhead` slots. The file stays open until the connection
- * is closed.
+ * wrapper's own stream waits for each answer before it asks again: 2 MB/s against 14 at a distance of 50 ms (OpenSSH 9.2,
+ * November 2026). Memory: `slotsAhead` slots. The file stays open until the connection is closed.
  */
 export async function* readSftpFile(client: SftpClient, path: string, patience: Patience): AsyncGenerator<Buffer> {
   const session = sessionOf(client)
