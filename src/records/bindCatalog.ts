@@ -20,6 +20,7 @@ import { mapProduct, productKey, productRules, type ProductBinding } from './pro
 import { productFields, requiredProductFields } from './product/vocabulary.ts'
 import type { Preset } from './presets/index.ts'
 import type { Row, Warning } from './record.ts'
+import { cellText } from './rejectsCopy.ts'
 
 /** As a person would list them. */
 const order: readonly string[] = requiredProductFields
@@ -120,6 +121,5 @@ function prefixedTwin(columns: readonly string[], [first = -1, second = -1]: rea
 }
 
 function shownCell(row: Row, index: number): string {
-  const cell = row.cells[index]
-  return cell === undefined ? '' : hideStray(typeof cell === 'string' ? cell : cell.join(','))
+  return hideStray(cellText(row.cells[index]))
 }

@@ -22,11 +22,33 @@ export function isRejectsHeader(line: string): boolean {
   )
 }
 
-/** The row as the merchant's own file had it. */
-export function withoutGuards(row: Row): Row {
-  return row.cells.some((cell) => typeof cell === 'string' && guarded.test(cell)) ? { ...row, cells: row.cells.map(unguarded) } : row
+/** A cell as one text of a table. Of several texts, addresses are joined by commas as feeds do it, others are a JSON array. */
+export function cellText(cell: Cell | undefined): string {
+  if (cell === undefined) return ''
+  if (typeof cell === 'string') return cell
+  if (cell.length < 2) return cell[0] ?? ''
+  return cell.every((text) => /^https?:\/\/[^\s,]+$/i.test(text)) ? cell.join(',') : JSON.stringify(cell)
 }
 
-function unguarded(cell: Cell | undefined): Cell | undefined {
-  return typeof cell === 'string' ? cell.replace(guarded, '') : cell
+/** The row as the merchant's own file had it: no apostrophes, and several texts where `cellText` had made them one. */
+export function withoutGuards(row: Row): Row {
+  return row.cells.some((cell) => typeof cell === 'string' && unguarded(cell) !== cell)
+    ? { ...row, cells: row.cells.map((cell) => (typeof cell === 'string' ? unguarded(cell) : cell)) }
+    : row
+}
+
+function unguarded(cell: string): Cell {
+  if (guarded.test(cell)) return cell.slice(1)
+  if (/^https?:\/\/[^\s,]+(?:,https?:\/\/[^\s,]+)+$/i.test(cell)) return cell.split(',')
+  return listOf(cell) ?? cell
+}
+
+function listOf(cell: string): readonly string[] | undefined {
+  if (!cell.startsWith('["') || !cell.endsWith('"]')) return undefined
+  try {
+    const list: unknown = JSON.parse(cell)
+    return Array.isArray(list) && list.length > 1 && list.every((text): text is string => typeof text === 'string') ? list : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -4,6 +4,7 @@ import type { Store } from '../../store/open.ts'
 import { argument, flag, option, writeJson, type CommandRun, type Context } from '../context.ts'
 import { openCsv } from '../csvFile.ts'
 import { reasonCells, reasonColumns } from '../reasonColumns.ts'
+import { loadReading, rejectsTable } from '../rejectsTable.ts'
 import { groupRejects, renderGroups, type ShownReject } from '../render/rejects.ts'
 import { withStore } from '../store.ts'
 import { plural } from '../text.ts'
@@ -38,7 +39,7 @@ async function writeCsv(context: Context, store: Store, runId: string, file: str
   const { columns, pipeline } = await loadRun(store.db, runId)
   // The readers are loaded only where a source is read.
   const written = fromSource
-    ? await (await import('../fromSource.ts')).writeFullRows(context, store, { runId, pipeline, file })
+    ? await (await import('../fromSource.ts')).writeFullRows(context, store, { runId, pipeline, columns, file })
     : await writeMasked(context, store, { runId, columns, file })
   if (context.json && file !== '-') writeJson(context, { file, rows: written })
   else if (file !== '-') context.stderr.write(`${plural(written, 'reject')} in ${file}${fromSource ? ', in clear, mode 0600' : ''}\n`)
@@ -50,12 +51,14 @@ async function writeMasked(
   store: Store,
   target: { readonly runId: string; readonly columns: readonly string[]; readonly file: string },
 ): Promise<number> {
+  const { facts } = await loadReading(store, target.runId)
+  const table = rejectsTable(target.columns, facts)
   const csv = openCsv(target.file, context.stdout, 0o644)
   let rows = 0
   try {
-    csv.write([...target.columns, ...reasonColumns(target.columns)])
+    csv.write([...table.columns, ...reasonColumns(table.columns)])
     for await (const reject of loadRejects(store.db, target.runId)) {
-      csv.write([...target.columns.map((_, i) => reject.cells[i] ?? ''), ...reasonCells(reject)])
+      csv.write([...table.places(reject.source).map((at) => reject.cells[at] ?? ''), ...reasonCells(reject)])
       rows++
     }
   } finally {

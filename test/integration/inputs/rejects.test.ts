@@ -102,6 +102,58 @@ test('another export of the same system is backfilled as the pipeline reads its 
   expect(titles.filter((title) => title === 'Größe 5')).toHaveLength(2)
 }, 60_000)
 
+test('catalog from JSON lines and a table: columns that come late, lists, and those of the other source are in the copy', async () => {
+  await using engine = await engineUnderTest()
+  const map = 'map: { image_link: images, additional_image_link: images }'
+  engine.pipeline(
+    'two',
+    `source: [{ url: "{folder}/a.jsonl" }, { url: "{folder}/b.csv" }]\n${map}\ndestination: { kind: catalog, catalog_id: "4001" }\n`,
+  )
+  const images = (i: number) => [`https://shop.example.com/${i}.jpg`, `https://shop.example.com/${i}b.jpg`]
+  const plain = ({ image_link: _, ...row }: Fields) => row
+  const rows = manyProducts(1200).map((row, i) => ({ ...plain(row), images: images(i) }))
+  const late = { ...rows[7], id: 'LATE', price: 'ask', mpn: 'M-1', color: 'red' }
+  engine.write('a.jsonl', [...rows, late].map((row) => `${JSON.stringify(row)}\n`).join(''))
+  engine.write(
+    'b.csv',
+    csvOf([{ size: 'L', ...plain(manyProducts(1)[0] ?? {}), id: 'OTHER', price: 'ask', images: 'https://shop.example.com/o.jpg' }]),
+  )
+  const { runId } = await engine.plan('two')
+  const file = join(engine.folder, 'rejects.csv')
+  for (const more of [[], ['--from-source']]) {
+    await sluice(['rejects', runId, '--csv', file, ...more], { cwd: engine.folder, env: engine.env })
+    const copies = correct(file, (row) => ({ ...row, price: '1.00 USD' }))
+    expect(copies.map(({ id, color, mpn, size }) => [id, color, mpn, size])).toEqual([
+      ['LATE', 'red', 'M-1', ''],
+      ['OTHER', '', '', 'L'],
+    ])
+  }
+  expect(await engine.backfill('two', 'rejects.csv')).toMatchObject({ status: 'succeeded', counts: { read: 2, rejected: 0 } })
+  const sent = await engine.sandbox.control.products()
+  expect(sent.find(({ id }) => id === 'LATE')).toMatchObject({
+    color: 'red',
+    image_link: images(7)[0],
+    additional_image_link: images(7)[1],
+  })
+}, 60_000)
+
+test('audience from JSON lines: several addresses of one person come back as several', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline(
+    'crm',
+    'source: { url: "{folder}/crm.jsonl" }\nmap: { key: id, email: emails }\ndestination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\n',
+  )
+  engine.write('crm.jsonl', '{"id":"1","emails":["a@shop.example","b@shop.example"]}\n{"id":"2","emails":["c@","d@"]}\n')
+  const first = await engine.run('crm')
+  const file = join(engine.folder, 'full.csv')
+  await sluice(['rejects', first.runId, '--csv', file, '--from-source'], { cwd: engine.folder, env: engine.env })
+  expect(correct(file, (row) => ({ ...row, emails: (row['emails'] ?? '').replaceAll('@', '@shop.example') }))[0]?.['emails']).toBe(
+    '["c@","d@"]',
+  )
+  expect(await engine.backfill('crm', 'full.csv')).toMatchObject({ counts: { read: 1, rejected: 0, confirmed: 1 } })
+  expect((await engine.sandbox.control.audience()).identifiers['email']).toBe(4)
+}, 60_000)
+
 test('audience: the full rows of --from-source, corrected, leave no reject', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline(
