@@ -110,7 +110,7 @@ test('catalog from JSON lines and a table: columns that come late, lists, and th
     `source: [{ url: "{folder}/a.jsonl" }, { url: "{folder}/b.csv" }]\n${map}\ndestination: { kind: catalog, catalog_id: "4001" }\n`,
   )
   const images = (i: number) => [`https://shop.example.com/${i}.jpg`, `https://shop.example.com/${i}b.jpg`]
-  const plain = ({ image_link: _, ...row }: Fields) => row
+  const plain = ({ image_link: _image, ...row }: Fields) => row
   const rows = manyProducts(1200).map((row, i) => ({ ...plain(row), images: images(i) }))
   const late = { ...rows[7], id: 'LATE', price: 'ask', mpn: 'M-1', color: 'red' }
   engine.write('a.jsonl', [...rows, late].map((row) => `${JSON.stringify(row)}\n`).join(''))
