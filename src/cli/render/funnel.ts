@@ -49,7 +49,7 @@ export function funnel(report: RunReport, output: Output, stages: readonly Stage
       counts.refused + counts.ambiguous,
       counts.refused + counts.ambiguous === 0 ? '' : `= ${count(counts.refused)} refused + ${count(counts.ambiguous)} unsettled`,
     ],
-    ...(counts.pending > 0 ? [['pending', counts.pending, 'planned, not sent yet'] as [string, number, string]] : []),
+    ...(counts.pending > 0 ? [['pending', counts.pending, 'planned, and not sent by this run'] as [string, number, string]] : []),
   ]
   const head = `${bold(`${report.pipeline} ${report.runId}`)}  ${report.status}  ${report.trigger}  ${instant(report.startedAt)}  ${duration(report.durationMs)}\n`
   const body = table(

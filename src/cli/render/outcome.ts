@@ -27,7 +27,7 @@ function forPipe(report: RunReport): string {
   const { counts } = report
   const facts = [
     ...(settledOnly(report) ? [] : [`confirmed=${counts.confirmed}`]),
-    ...(report.settled ? [`settled_confirmed=${report.settled.confirmed}`] : []),
+    ...(report.settled?.confirmed ? [`settled_confirmed=${report.settled.confirmed}`] : []),
     ...(settledOnly(report) ? [`settled_in_requests=${counts.requests}`] : []),
     ...(['rejected', 'refused', 'ambiguous', 'pending', 'deferred'] as const).flatMap((name) =>
       counts[name] > 0 ? [`${name}=${counts[name]}`] : [],
@@ -46,12 +46,14 @@ function forPipe(report: RunReport): string {
 
 /** `333 confirmed · 1 refused · 1,180 deletes withheld`, or that there was nothing to do. */
 export function summary(report: RunReport): string {
-  const { counts } = report
+  const { counts, settled = { confirmed: 0, refused: 0 } } = report
   if (isNothing(report))
     return `nothing to do: ${count(counts.unchanged)} unchanged${counts.rejected > 0 ? ` · ${count(counts.rejected)} rejected` : ''}`
   return [
     ...(settledOnly(report) ? [] : [`${count(counts.confirmed)} confirmed`]),
-    ...(report.settled ? [settledLine(report.settled, settledOnly(report) ? counts.requests : undefined)] : []),
+    ...(settledOnly(report) || settled.confirmed + settled.refused > 0
+      ? [settledLine(settled, settledOnly(report) ? counts.requests : undefined)]
+      : []),
     ...(counts.refused > 0 ? [`${count(counts.refused)} refused`] : []),
     ...(counts.ambiguous > 0 ? [`${count(counts.ambiguous)} unsettled`] : []),
     ...(counts.pending > 0 ? [`${count(counts.pending)} not sent yet`] : []),

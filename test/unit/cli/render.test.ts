@@ -73,6 +73,32 @@ test('a run tells a pipe one line of facts and the next command', () => {
   ])
 })
 
+test('what a run settled of an earlier one is told beside its own, and alone where it planned nothing', () => {
+  const alone = run({ status: 'succeeded', counts: { valid: 60, unchanged: 60, requests: 3 }, settled: { confirmed: 60, refused: 0 } })
+  expect(runOutcome(alone, pipe())).toContain(' succeeded settled_confirmed=60 settled_in_requests=3\n')
+  expect(runOutcome(alone, terminal(120))).toContain('60 confirmed of what an earlier run left open, in 3 requests')
+  const beside = run({
+    status: 'partial',
+    counts: { updates: 4, confirmed: 3, refused: 1, deferred: 2, requests: 2 },
+    settled: { confirmed: 5, refused: 1 },
+  })
+  expect(runOutcome(beside, pipe())).toContain(' partial confirmed=3 settled_confirmed=5 refused=1 deferred=2\n')
+  expect(runOutcome(beside, terminal(160))).toContain(
+    '3 confirmed · 5 confirmed and 1 refused of what an earlier run left open · 1 refused · 2 left for the next run',
+  )
+  expect(runOutcome(beside, pipe())).toMatch(/Next {2}sluice rerun r_81 --failed\n {6}sluice run shop\n$/)
+})
+
+test('a failed run says whether anything was sent, unless its words say so, and ends with a command', () => {
+  const error = { code: 'SOURCE_MISSING', message: 'the file does not exist', where: 'feed.csv', mend: 'correct the path' }
+  expect(runOutcome(run({ status: 'failed', counts: {}, error }), pipe())).toMatch(
+    /does not exist\. Nothing was sent\.\nNext {2}correct the path\n {6}sluice check shop\n$/,
+  )
+  expect(runOutcome(run({ status: 'failed', counts: { requests: 2 }, error }), pipe())).toContain('. What was confirmed is kept.\n')
+  const told = { ...error, message: 'gone; what was confirmed is kept' }
+  expect(runOutcome(run({ status: 'failed', counts: { requests: 2 }, error: told }), pipe())).toContain('is kept\nNext')
+})
+
 test('the same work twice says that there was nothing to do', () => {
   const report = run({ status: 'succeeded', counts: { read: 9, valid: 9, unchanged: 9 } })
   expect(runOutcome(report, pipe())).toBe('2026-11-21T03:00:18Z shop r_81 succeeded nothing to do\n')
