@@ -243,7 +243,8 @@ function s3Error(error: unknown, where: string): RunError {
       mend: 'Name `access_key_id` and `secret_access_key` under `source.credentials`, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
       cause: error,
     })
-  const name = error instanceof Error ? ` (${error.name})` : ''
+  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+  const name = error instanceof Error ? ` (${code ?? error.name})` : ''
   return new RunError('SOURCE_UNAVAILABLE', `the store cannot be reached${name}`, {
     where,
     mend: 'Check endpoint, region, credentials and network; then run again.',

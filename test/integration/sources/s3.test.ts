@@ -8,8 +8,10 @@ import { readLimits } from '../../../src/formats/limits.ts'
 import { silentLogger } from '../../../src/log.ts'
 import { openSource } from '../../../src/sources/openSource.ts'
 import { cuttingProxy } from './cuttingProxy.ts'
+import { readApart } from './readApart.ts'
 import { openStore, s3Env } from './s3Store.ts'
-import { readSource, sourceOf } from './support.ts'
+import { freePort } from './sshServer.ts'
+import { readSource, sourceOf, temporaryFolder } from './support.ts'
 
 const csv = `id,title\n${Array.from({ length: 300 }, (_, at) => `${at},title ${at}\n`).join('')}`
 const large = `id,title\n${Array.from({ length: 40_000 }, (_, at) => `${at},${'x'.repeat(100)}\n`).join('')}`
@@ -59,6 +61,8 @@ test('what is not there, wrong credentials and private endpoints are refused', a
   expect(await code('s3://exports/a.csv', false)).toBe('SOURCE_REFUSED')
   expect(await code('s3://key:secret@exports/a.csv', true)).toBe('SOURCE_REFUSED')
   expect(await code('s3://exports/100%.csv', true)).toBe('SOURCE_REFUSED')
+  const nowhere = await readSource(through(await freePort()), { env })
+  expect(nowhere.error).toMatchObject({ code: 'SOURCE_UNAVAILABLE', message: 'the store cannot be reached (ECONNREFUSED)' })
   const { error } = await readSource(sourceOf(`s3://exports/a.csv?endpoint=${s3.endpoint}`, { allowPrivate: true }), {
     env: { AWS_ACCESS_KEY_ID: 'STRANGER', AWS_SECRET_ACCESS_KEY: 'hunter2' },
   })
@@ -153,4 +157,12 @@ test.each([
   server.closeAllConnections()
   server.close()
   expect([outcome.code, outcome.facts === undefined]).toEqual([expected, expected !== 'read'])
+})
+
+test('a store for which no credentials are found says what to set', async () => {
+  await using folder = await temporaryFolder()
+  // No credentials from this machine's own files, and none asked of a cloud around it.
+  const env = { HOME: folder.path, AWS_EC2_METADATA_DISABLED: 'true', AWS_PROFILE: 'default' }
+  const { code, message } = await readApart(through(await freePort()), { env })
+  expect([code, message]).toEqual(['SOURCE_CREDENTIALS', 'no credentials for the store were found'])
 })
