@@ -296,6 +296,8 @@ export class SandboxServer {
       const rate = this.#rate(rates, endpoint, seat, caller, true)
       headers = rateHeaders(rate)
       if (rate.refused) throw this.#limited(seat, endpoint, rate)
+      // Known from here on, whatever is wrong with the rest (gaps 4 'Ads body').
+      echo = { ...path }
       checkContentType(seat, endpoint)
       checkSize(seat, endpoint, world.switch('over_limit'))
       if (seat.jsonError) throw refusalOf(endpoint, [{ ...invalidParameter('body', 'JSON', ''), details: 'invalid JSON' }])

@@ -164,4 +164,11 @@ test.for([
 test('a JSON body where parameters are due is refused, not ignored', async () => {
   const answer = await sandbox.call('POST', '/12/accounts/18ce54d4x5t/custom_audiences', { query: { name: 'A' }, json: { name: 'B' } })
   expect([answer.status, answer.body.errors[0].code]).toEqual([400, 'INVALID_PARAMETER'])
+  expect(answer.body.request).toEqual({ params: { account_id: '18ce54d4x5t' } })
+})
+
+test('the ids of the path are echoed by a refusal of the body as a whole, too many operations for one', async () => {
+  const answer = await sandbox.call('POST', '/12/batch/accounts/18ce54d4x5t/campaigns', { json: Array.from({ length: 41 }, () => ({})) })
+  expect([answer.status, answer.body.errors[0].code]).toEqual([400, 'REQUEST_TOO_COMPLEX'])
+  expect(answer.body.request).toEqual({ params: { account_id: '18ce54d4x5t' } })
 })
