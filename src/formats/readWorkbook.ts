@@ -129,6 +129,12 @@ async function* readSheet(archive: ZipDirectory, workbook: WorkbookParts, contex
             mend: 'Remove the columns that are not needed.',
           })
         const text = cellText(value, type, workbook.dateStyles[style] === true, workbook)
+        if (text === undefined)
+          throw fileError('FILE_MALFORMED', 'a cell refers to a shared text that the workbook does not hold', {
+            name,
+            at: `line ${line}`,
+            mend: 'Save the workbook again, or save the sheet as CSV.',
+          })
         recordBytes += text.length
         if (recordBytes > limits.recordBytes)
           throw fileError('FILE_RECORD_TOO_LARGE', `a row is larger than ${limits.recordBytes} bytes`, {
@@ -160,8 +166,9 @@ function columnOf(reference: string): number {
   return column - 1
 }
 
-function cellText(value: string, type: string, isDate: boolean, workbook: WorkbookParts): string {
-  if (type === 's') return workbook.strings[Number(value)] ?? ''
+/** Undefined for a shared text that is not there. */
+function cellText(value: string, type: string, isDate: boolean, workbook: WorkbookParts): string | undefined {
+  if (type === 's') return workbook.strings[Number(value)]
   if (type === 'b') return value === '1' ? 'true' : 'false'
   if (type !== 'n') return value
   const number = Number(value)

@@ -36,12 +36,16 @@ export class ZipDirectory {
     for (let left = archive.readUInt16LE(end + 10); left > 0; left--) {
       if (at + 46 > end || archive.readUInt32LE(at) !== 0x02014b50) throw this.#corrupt()
       const nameEnd = at + 46 + archive.readUInt16LE(at + 28)
-      this.#entries.set(archive.toString('utf8', at + 46, nameEnd), {
+      const offset = archive.readUInt32LE(at + 42)
+      // No checksum covers a name. A part that is missing under its own would pass for one that the workbook never had.
+      const nameBytes = archive.subarray(at + 46, nameEnd)
+      if (!archive.subarray(offset + 30, offset + 30 + nameBytes.length).equals(nameBytes)) throw this.#corrupt()
+      this.#entries.set(nameBytes.toString('utf8'), {
         method: archive.readUInt16LE(at + 10),
         crc: archive.readUInt32LE(at + 16),
         packedBytes: archive.readUInt32LE(at + 20),
         bytes: archive.readUInt32LE(at + 24),
-        offset: archive.readUInt32LE(at + 42),
+        offset,
       })
       at = nameEnd + archive.readUInt16LE(at + 30) + archive.readUInt16LE(at + 32)
     }

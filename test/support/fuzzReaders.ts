@@ -12,6 +12,7 @@ import { openFormat } from '../../src/formats/openFormat.ts'
 import type { SourceFacts } from '../../src/formats/rows.ts'
 import type { SourceDefinition } from '../../src/pipeline/definition.ts'
 import { judgeCompleteness } from '../../src/sources/completeness.ts'
+import { workbook } from '../unit/formats/workbookOf.ts'
 import { zipOf } from '../unit/formats/zipOf.ts'
 import { csvOf, itemOf, manyProducts, rssOf } from './through.ts'
 
@@ -111,6 +112,24 @@ const objects = joined([
   '{"__proto__":1}',
 ])
 
+const sheetHeader = '<row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>1</v></c></row>'
+const sheetRows = ['2', '3', '4'].map((at) => `<row r="${at}"><c r="A${at}"><v>${at}.5</v></c><c r="B${at}" t="s"><v>2</v></c></row>`)
+const sheet = joined([
+  sheetHeader,
+  ...sheetRows,
+  '<row r="5">',
+  '<row>',
+  '</row>',
+  '<c r="A5"><v>1</v></c>',
+  '<c r="XFD5" t="inlineStr"><is><t>far</t></is></c>',
+  '<c r="B5" t="s"><v>99</v></c>',
+  '<c r="C5" s="9"><v>46082.5</v></c>',
+  '<c t="e"><v>#N/A</v></c>',
+  '<v>1e400</v>',
+  '</sheetData>',
+  '<c r="',
+])
+
 export const fuzzReaders: readonly FuzzReader[] = [
   {
     name: 'csv',
@@ -148,6 +167,15 @@ export const fuzzReaders: readonly FuzzReader[] = [
     name: 'zip',
     seeds: [zipOf([{ name: 'a.csv', content: csv }]), zipOf([{ name: 'a.csv', content: csv, described: true }])],
     structured: table.map((bytes) => zipOf([{ name: 'a.csv', content: bytes.toString('latin1') }])),
+    checked: true,
+  },
+  {
+    name: 'xlsx',
+    seeds: [workbook([sheetHeader, ...sheetRows].join(''))],
+    structured: fc.tuple(sheet, fc.boolean()).map(([bytes, strings]) =>
+      // latin1 keeps every byte of it what it is.
+      workbook(bytes.toString('latin1'), strings ? { strings: `<sst>${bytes.toString('latin1')}</sst>` } : {}),
+    ),
     checked: true,
   },
   { name: 'zstd', seeds: [zstdCompressSync(csv)], structured: table.map((bytes) => zstdCompressSync(bytes)), checked: false },

@@ -1,41 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { cellsOf, read, refusal } from './support.ts'
+import { workbook } from './workbookOf.ts'
 import { zipOf } from './zipOf.ts'
-
-const relations = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships'
-
-/** A workbook with two sheets; `rows` is the XML inside the first one's sheetData. */
-function workbook(rows: string, more: { readonly strings?: string; readonly second?: string; readonly crc?: number } = {}): Buffer {
-  return zipOf([
-    { name: '[Content_Types].xml', content: '<Types/>' },
-    {
-      name: 'xl/workbook.xml',
-      content: `<workbook xmlns:r="${relations}"><sheets><sheet name="Products" sheetId="1" r:id="r1"/><sheet name="Old" sheetId="2" r:id="r2"/></sheets></workbook>`,
-    },
-    {
-      name: 'xl/_rels/workbook.xml.rels',
-      content:
-        '<Relationships><Relationship Id="r1" Target="worksheets/sheet1.xml"/><Relationship Id="r2" Target="/xl/worksheets/sheet2.xml"/></Relationships>',
-    },
-    {
-      name: 'xl/styles.xml',
-      content:
-        '<styleSheet><numFmts><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/><xf numFmtId="22"/></cellXfs></styleSheet>',
-    },
-    {
-      name: 'xl/sharedStrings.xml',
-      content:
-        more.strings ??
-        '<sst><si><t>id</t></si><si><t>title</t></si><si><r><t>Blue </t></r><r><t>shirt</t></r><rPh><t>x</t></rPh></si></sst>',
-    },
-    {
-      name: 'xl/worksheets/sheet1.xml',
-      content: `<worksheet><sheetData>${rows}</sheetData></worksheet>`,
-      ...(more.crc === undefined ? {} : { crc: more.crc }),
-    },
-    { name: 'xl/worksheets/sheet2.xml', content: `<worksheet><sheetData>${more.second ?? ''}</sheetData></worksheet>` },
-  ])
-}
 
 const header = '<row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>1</v></c><c r="C1" t="inlineStr"><is><t>since</t></is></c></row>'
 
@@ -86,5 +52,13 @@ describe('Excel workbooks', () => {
     )
     expect(await refusal(workbook(`${header}<!--${' '.repeat(30_000_000)}-->`))).toBe('FILE_BOMB')
     expect(await refusal(workbook('<row r="1"><c r="ZZZ1"><v>1</v></c></row>'))).toBe('FILE_TOO_MANY_COLUMNS')
+  })
+  test('a cell whose shared text is not there refuses the file', async () => {
+    expect(await refusal(workbook(`${header}<row r="2"><c r="A2" t="s"><v>99</v></c></row>`))).toBe('FILE_MALFORMED')
+  })
+  test('a part that the directory names otherwise than it names itself refuses the file', async () => {
+    const bytes = workbook(`${header}<row r="2"><c r="A2"><v>1</v></c></row>`)
+    bytes[bytes.lastIndexOf('xl/styles.xml')] = 0x79
+    expect(await refusal(bytes)).toBe('FILE_CORRUPT')
   })
 })
