@@ -126,8 +126,8 @@ interface ReadContext {
   readonly previous: readonly SourceFacts[]
 }
 
-/** More known records than this are not held in memory (29 bytes each): such a file is read whole, in flat memory. */
-const mostKnown = 3_000_000
+/** More known records than this are not held in memory (27 bytes each): such a file is read whole, in flat memory. */
+const mostKnown = 5_000_000
 
 /** A row whose outcome depends on the time of the run must be looked at each time; standard input cannot be read twice. */
 function isGateable(pipeline: Pipeline): boolean {
