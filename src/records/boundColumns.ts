@@ -146,6 +146,12 @@ export function missingColumns(
 ): Pick<MissingColumn, 'message' | 'mend'> {
   const [first, second] = missing
   if (first === undefined || second === undefined) return { message: first?.message ?? '', mend: first?.mend ?? '' }
+  const [only, more] = columns
+  if (only !== undefined && more === undefined && !missing.some(({ mend }) => mend.includes(only)))
+    return {
+      message: `no columns for ${missing.map(({ field }) => field).join(', ')}: all there is is one column, ${listed(columns)}`,
+      mend: 'Check that this is the export: it has a single column. If it is, name what separates the others: source: { csv: { delimiter: "|" } }',
+    }
   const settings = [...missing.flatMap(({ setting }) => setting ?? []), ...hints]
   const others = missing.flatMap(({ setting, mend }) => (setting === undefined ? [mend] : []))
   return {
@@ -155,7 +161,7 @@ export function missingColumns(
 }
 
 export function columnMissing(field: string, name: string, columns: readonly string[]): Warning {
-  const near = nearest(name, columns) ?? columnCalled(field, columns)
+  const near = nearest(name, columns) ?? columnCalled(field.slice(field.indexOf('.') + 1), columns)
   return {
     line: 1,
     code: 'COLUMN_MISSING',

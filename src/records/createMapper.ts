@@ -100,7 +100,15 @@ export function createMapper(pipeline: Pipeline): DescribingMapper {
     mask: (row) => boundFor(row.columns).mask(row),
     describe: (columns) => {
       const bound = boundFor(columns)
-      return { ...bound.mapping, mend: bound.missing.length === 0 ? undefined : missingColumns(bound, columns).mend }
+      if (bound.missing.length === 0) return { ...bound.mapping, mend: undefined }
+      const wrapper = wrapperOf(columns)
+      return {
+        ...bound.mapping,
+        mend:
+          wrapper === undefined
+            ? missingColumns(bound, columns).mend
+            : `The records stand inside ${JSON.stringify(wrapper)}: export them as an array of their own, or one object a line.`,
+      }
     },
   }
 }
@@ -139,6 +147,17 @@ function isTable(pipeline: Pipeline, columns: readonly string[]): boolean {
     !/\.(?:xml|rss|atom|json|jsonl|ndjson)(?:\.(?:gz|zip|zst))?(?:[?#].*)?$/i.test(uri) &&
     !columns.some((column) => /^[a-z0-9]+:\S/i.test(column))
   )
+}
+
+/** `products` of a JSON answer `{ "products": [ … ] }`, which reads as one record whose columns all stand below it. */
+function wrapperOf(columns: readonly string[]): string | undefined {
+  const below = new Map<string, number>()
+  for (const column of columns) {
+    const at = column.lastIndexOf('.')
+    if (at > 0) below.set(column.slice(0, at), (below.get(column.slice(0, at)) ?? 0) + 1)
+  }
+  const [most] = [...below].sort((a, b) => b[1] - a[1])
+  return most !== undefined && most[1] >= 3 && most[1] * 2 > columns.length ? most[0] : undefined
 }
 
 function isHeaderAgain(row: Row, echo: readonly EchoColumn[]): boolean {

@@ -3,7 +3,7 @@
  * (bad-inputs 176, 210).
  */
 
-/** Field (and `currency`, which is half of a price) → names without case, accents, blanks and signs, the most telling first. */
+/** Field (and `currency`, which is half of a price, and `default_country`, half of a phone number) → names without case, accents, blanks and signs, the most telling first. */
 const words: Readonly<Record<string, string>> = {
   id: 'productid itemid offerid sku articleid articlenumber artikelnummer artikelnr artnr productnumber productcode itemnumber code reference referencia ref codigo codice kod urunkodu stokkodu indeks артикул',
   title:
@@ -30,6 +30,7 @@ const words: Readonly<Record<string, string>> = {
   size: 'grosse taille talla tamano taglia maat rozmiar beden размер',
   inventory: 'stock quantity qty bestand lagerbestand stockquantity availablequantity onhand',
   currency: 'currencycode pricecurrency pricecurrencycode currencyid wahrung devise moneda moeda valuta waluta parabirimi валюта',
+  default_country: 'country countrycode countryregion countryiso iso2 billingcountry mailingcountry land pays pais paese kraj ulke страна',
   key: 'id customerid contactid recordid userid personid memberid subscriberid clientid customernumber kundennummer kundennr kundenid idclient numeroclient idcliente codicecliente klantnummer numerklienta musterino',
   email:
     'mail emailaddress emailid contactemail customeremail primaryemail mailaddress emailadresse mailadresse courriel adressemail adresseemail correo correoelectronico emailadres adresemail eposta почта',

@@ -67,6 +67,8 @@ function sourceLines(source: SourceCheck, output: Output): string {
       `  rows      ${count(source.rows)} read${source.whole || source.error ? '' : ' (the first ones)'}: ${count(source.valid)} valid, ${plural(source.rejects.length, 'reject')}${source.suppressed === 0 ? '' : `, ${count(source.suppressed)} suppressed`}`,
     ),
   ]
+  if (source.whole && source.rows === 0 && !source.error)
+    lines.push(fit('  note      no rows: a run would send nothing, and delete nothing (guards.min_rows)'))
   for (const record of source.records) {
     lines.push(fit(`  line ${record.line}${record.wanted === false ? '   asks to leave' : ''}`))
     for (const [name, value] of Object.entries(record.fields))

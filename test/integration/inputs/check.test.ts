@@ -45,6 +45,16 @@ test.for([
   expect((await sluice(['check'], { cwd })).stdout).toMatch(/mapping .*id ← [\s\S]*\nNext {2}sluice plan shop\n$/)
 })
 
+test.for([
+  ['answer.json', '{"products":[{"id":"1","title":"Cup","price":"9 EUR"}]}', /mend {6}The records stand inside "products"/, 0],
+  ['login.csv', 'Please log in\n', /mend {3}Check that this is the export: it has a single column/, 1],
+  ['empty.json', '[]', /no rows: a run would send nothing, and delete nothing/, 0],
+] as const)('%s is no feed, and what it is is said', async ([file, text, said, expected]) => {
+  const cwd = folderWith({ [file]: text, 'pipelines/shop.yaml': `source: { url: ${file} }\n${catalog('4001')}` })
+  const { code, stdout } = await sluice(['check'], { cwd })
+  expect([code, stdout]).toEqual([expected, expect.stringMatching(said)])
+})
+
 test('of two files with one destination both are shown, with what is against them', async () => {
   const yaml = `source: { url: feed.csv }\n${catalog('4001')}`
   const cwd = folderWith({ 'feed.csv': csvOf(manyProducts(3)), 'pipelines/a.yaml': yaml, 'pipelines/b.yaml': yaml })

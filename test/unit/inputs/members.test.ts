@@ -219,6 +219,11 @@ const cases: readonly Case[] = [
     { email: jane, phone: '12025550143' },
     sends([mail(jane)], 'IDENTIFIER_DROPPED'),
   ],
+  ...['DEU', 'deu', 'Germany', 'Deutschland', 'de'].map((country): Case => [
+    `case 195: a national number is read with its country as ${country}`,
+    { phone: '030 901820', country },
+    sends([phone('+4930901820')]),
+  ]),
   ['case 195: they are read with a country', { phone: '12025550143', country: 'US' }, sends([phone(us)])],
   ['case 196: hard hyphens, dots and blanks in a phone fall away', { phone: '+1\u2011202.555\u00a00143' }, sends([phone(us)])],
   ['case 197: a plus alone is no phone', { phone: '+', email: jane }, sends([mail(jane)])],
