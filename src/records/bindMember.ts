@@ -1,5 +1,5 @@
 /** The header of an export bound to the identifiers, tests and times of a member. */
-import type { Pipeline, ValueTest } from '../pipeline/definition.ts'
+import type { Duration, Pipeline, ValueTest } from '../pipeline/definition.ts'
 import { ageColumnsOf } from './age.ts'
 import {
   columnMissing,
@@ -119,6 +119,7 @@ export function memberBinder(pipeline: Pipeline, today: Date): (columns: readonl
       identifiers,
       effectiveAt: destination.kind === 'audience' ? bound('effective_at', false) : undefined,
       expiresAt: bound('expires_at', false),
+      defaultEndMs: destination.kind === 'catalog' ? Number.POSITIVE_INFINITY : endOf(today, destination.expiresIn),
       consent: onList ? [] : consent === undefined ? saysWho : [consent, ...(consent.also ?? [])].map((one) => test('consent', one)),
       ages,
       // Whom the export itself calls reachable has no place on a list of people who are not.
@@ -159,6 +160,16 @@ export function memberBinder(pipeline: Pipeline, today: Date): (columns: readonl
       ),
     }
   }
+}
+
+/** Never later than what is sent: a month that is too short for the day ends with its last day. */
+function endOf(today: Date, expiresIn: Duration): number {
+  if ('ms' in expiresIn) return today.getTime() + expiresIn.ms
+  const end = new Date(today)
+  end.setUTCDate(1)
+  end.setUTCMonth(end.getUTCMonth() + expiresIn.months + 1, 0)
+  end.setUTCDate(Math.min(end.getUTCDate(), today.getUTCDate()))
+  return end.getTime()
 }
 
 function shownValues(values: ReadonlySet<string>): string {

@@ -25,6 +25,8 @@ export interface MemberBinding {
   readonly identifiers: readonly BoundIdentifier[]
   readonly effectiveAt: BoundField | undefined
   readonly expiresAt: BoundField | undefined
+  /** When a membership of today ends whose row names no end; milliseconds since 1970. */
+  readonly defaultEndMs: number
   /** All of them must say yes; none: everybody counts as consenting. */
   readonly consent: readonly BoundTest[]
   readonly ages: readonly BoundAge[]
@@ -93,6 +95,9 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
   if (expiresAtMs === null) return reject('EXPIRES_AT_INVALID', 'expires_at', 'is no ISO 8601 date or time with offset')
   if (effectiveAtMs !== undefined && effectiveAtMs !== null && expiresAtMs !== undefined && effectiveAtMs >= expiresAtMs)
     return reject('TIMES_CONTRADICT', 'effective_at', 'is not before expires_at')
+  // The service would refuse the whole membership.
+  if (typeof effectiveAtMs === 'number' && expiresAtMs === undefined && effectiveAtMs >= binding.defaultEndMs)
+    return reject('TIMES_CONTRADICT', 'effective_at', 'is not before the end that destination.expires_in gives')
   work.sayDropped()
   const record = { kind: 'member' as const, key, line: row.line, identifiers: work.packed, wanted }
   if (effectiveAtMs === undefined && expiresAtMs === undefined) return { record, warnings: work.warnings }

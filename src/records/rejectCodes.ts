@@ -181,7 +181,7 @@ export const recordCodes = {
   ALREADY_HASHED: warning('The value was hashed already and was taken as it is.', 'Declare the column with hashed: true.'),
   HASH_NORMALIZED: warning('The digest was written in another form (upper case, 0x, quotes).', 'Nothing.'),
   IDENTIFIER_DROPPED: warning('One of several identifiers of the row is not usable and was left out.', 'Correct it in the source.'),
-  TIMES_CONTRADICT: reject('effective_at is not before expires_at.', 'Correct the two times.'),
+  TIMES_CONTRADICT: reject('effective_at is not before expires_at, or not before the end that expires_in gives.', 'Correct the two times.'),
   EXPIRES_AT_INVALID: reject('expires_at is no ISO 8601 date or time with offset.', 'Write 2027-01-31T00:00:00Z.'),
   EFFECTIVE_AT_DROPPED: warning('effective_at is no ISO 8601 date or time with offset and was left out.', 'Write 2026-01-31T00:00:00Z.'),
   TRANSFORM_DROPPED: warning(

@@ -165,6 +165,16 @@ const cases: readonly Case[] = [
     allow('split_lists'),
   ],
   ['case 128: an end before the start rejects the row', { email: jane, from: '2026-02-01', until: '2026-01-01' }, R('TIMES_CONTRADICT')],
+  [
+    'case 128: a start behind the end that expires_in gives rejects the row',
+    { email: jane, from: new Date(Date.now() + 400 * 86_400_000).toISOString() },
+    R('TIMES_CONTRADICT'),
+  ],
+  [
+    'case 128: a start before that end is kept',
+    { email: jane, from: new Date(Date.now() + 390 * 86_400_000).toISOString() },
+    sends([mail(jane)]),
+  ],
   ['case 128: an end without zone rejects the row', { email: jane, until: '2026-02-01T10:00' }, R('EXPIRES_AT_INVALID')],
   ['case 128: a start without zone is left out', { email: jane, from: '2026-02-01T10:00' }, sends([mail(jane)], 'EFFECTIVE_AT_DROPPED')],
   ...['no', '', '0', 'false '].map((ok): Case => [
