@@ -1,6 +1,6 @@
 import { ConfigError, SluiceError, UsageError, type Problem } from '../errors.ts'
 import { hideSecrets, type Secret } from '../config/secret.ts'
-import { safe } from './text.ts'
+import { below, safe } from './text.ts'
 
 /** An error as it leaves the process: the same four facts for people and for programs. */
 export interface PresentedError {
@@ -65,12 +65,6 @@ export function errorLines(error: PresentedError): string {
   const where =
     error.where !== null && !error.message.includes(error.where) && error.problems === undefined ? `where  ${error.where}\n` : ''
   return `${lines.map((line) => `${line}\n`).join('')}${where}error  ${error.code}  ${error.message}\nmend   ${error.mend}\n`
-}
-
-/** A path below the working directory as a person would write it: sources know theirs as absolute ones, pipelines as written. */
-function below(where: string): string {
-  const folder = `${process.cwd()}/`
-  return where.startsWith(folder) ? where.slice(folder.length) : where
 }
 
 interface SystemFacts {

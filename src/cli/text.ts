@@ -38,6 +38,12 @@ export function safe(text: string): string {
   )
 }
 
+/** A path below the working directory as a person would write it: sources know theirs as absolute ones, pipelines as written. */
+export function below(where: string): string {
+  const folder = `${process.cwd()}/`
+  return where.startsWith(folder) ? where.slice(folder.length) : where
+}
+
 /** Cut to `width` with an ellipsis; for terminals only: what is piped is never cut. */
 export function cut(text: string, width: number): string {
   const letters = Array.from(text)

@@ -5,6 +5,7 @@ import { flag, list, option, worst, writeJson, type CommandRun, type Context } f
 import { withEngine } from '../engine.ts'
 import { pipelinesNamed } from '../pipelines.ts'
 import { runOutcome } from '../render/outcome.ts'
+import { below } from '../text.ts'
 
 /** Runs the pipelines one after the other: each has the whole rate budget, and the worst outcome is the exit code. */
 export const run: CommandRun = async (context, invocation) => {
@@ -45,6 +46,11 @@ export const run: CommandRun = async (context, invocation) => {
 
 /** `--json` of one run or several, and the exit code. */
 export function finish(context: Context, reports: readonly RunReport[], several: boolean): number {
-  if (context.json) writeJson(context, several ? reports : reports[0])
+  const shown = reports.map((report) =>
+    report.error === undefined || report.error.where === null
+      ? report
+      : { ...report, error: { ...report.error, where: below(report.error.where) } },
+  )
+  if (context.json) writeJson(context, several ? shown : shown[0])
   return worst(reports.map((report) => exitCodeOf(report.status)))
 }

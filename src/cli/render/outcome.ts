@@ -1,7 +1,7 @@
 import { exitCodeOf, type GuardVerdict, type RunReport, type Settled, type WarningSummary } from '../../sync/report.ts'
 import type { Output } from '../context.ts'
 import { noteLines } from './notes.ts'
-import { count, cut, duration, instant, plural, safe } from '../text.ts'
+import { below, count, cut, duration, instant, plural, safe } from '../text.ts'
 
 /** The last lines of a run: the verdict, and on anything but 0 the next command. */
 export function runOutcome(report: RunReport, output: Output): string {
@@ -100,7 +100,7 @@ export function warningLines(warnings: readonly WarningSummary[], columns: numbe
 function errorLine(report: RunReport): string {
   if (!report.error) return ''
   const where =
-    report.error.where === null || report.error.message.includes(report.error.where) ? '' : `where  ${safe(report.error.where)}\n`
+    report.error.where === null || report.error.message.includes(report.error.where) ? '' : `where  ${safe(below(report.error.where))}\n`
   return `${where}error  ${report.error.code}  ${safe(report.error.message)}${sentLine(report)}\n`
 }
 

@@ -1,9 +1,10 @@
 /** `sluice check` on files that nobody described: what a person sees, and whether the mends they paste are right. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { csvOf, manyProducts } from '../../support/through.ts'
 import { emptyFolder, sluice } from '../cli/support.ts'
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { workspace } from '../cli/workspace.ts'
 
 const catalog = (id: string) => `destination: { kind: catalog, catalog_id: "${id}" }\n`
 const audience = 'destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\n'
@@ -53,6 +54,16 @@ test.for([
   const cwd = folderWith({ [file]: text, 'pipelines/shop.yaml': `source: { url: ${file} }\n${catalog('4001')}` })
   const { code, stdout } = await sluice(['check'], { cwd })
   expect([code, stdout]).toEqual([expected, expect.stringMatching(said)])
+})
+
+test('check and run say the same place, as the pipeline writes it', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', `source: { url: feed.csv }\n${catalog('4001')}`)
+  shop.write('feed.csv', `${csvOf(manyProducts(2))}x,"never closed\n`)
+  const checked = JSON.parse((await shop.run(['check', '--json'])).stdout)[0].sources[0].error
+  const { error } = JSON.parse((await shop.run(['run', 'shop', '--json'])).stdout)
+  expect([checked.where, error.where]).toEqual(['feed.csv, line 4', 'feed.csv, line 4'])
+  expect((await shop.run(['run', 'shop'])).stdout).toContain('\nwhere  feed.csv, line 4\n')
 })
 
 test('of two files with one destination both are shown, with what is against them', async () => {
