@@ -9,7 +9,7 @@
  */
 import type pg from 'pg'
 import { currentRound } from '../store/rounds.ts'
-import { contentHash, stagedKind } from './stage.ts'
+import { contentHash, stagedKind } from './stageTable.ts'
 
 export interface DesiredContext {
   readonly client: pg.PoolClient

@@ -20,7 +20,7 @@ import { memberOperations, productOperations, type OperationContext } from './op
 import { changeNotes, guardNotes, RunHeld } from './qualityGuard.ts'
 import type { GuardVerdict, RunCounts } from './report.ts'
 import type { SnapshotResult } from './snapshot.ts'
-import { stagedKind } from './stage.ts'
+import { stagedKind } from './stageTable.ts'
 import { collectResync, collectUnsettled, countLearning, stampGroups, type TodoContext } from './todo.ts'
 
 /** A closed reading, or what stands for it where nothing was read (unchanged bytes, `rerun --failed`). */

@@ -4,7 +4,8 @@
  * only if a key may have come twice. The stage must have been analyzed.
  */
 import type pg from 'pg'
-import { stagedKind, type Staged } from './stage.ts'
+import type { Staged } from './stage.ts'
+import { stagedKind } from './stageTable.ts'
 
 export interface Resolved {
   readonly duplicates: number

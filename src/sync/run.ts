@@ -29,7 +29,8 @@ import { pushPlan, settleLeftovers } from './push.ts'
 import { guardNotes, RunHeld } from './qualityGuard.ts'
 import { noCounts, type GuardVerdict, type PlanReport, type RunReport, type RunTrigger } from './report.ts'
 import { discardSnapshot, readSnapshot } from './snapshot.ts'
-import { createStage, interrupted } from './stage.ts'
+import { interrupted } from './stage.ts'
+import { createStage } from './stageTable.ts'
 
 export interface RunRequest extends RunOptions {
   readonly trigger: RunTrigger

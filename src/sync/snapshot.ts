@@ -9,21 +9,17 @@ import { createMapper } from '../records/createMapper.ts'
 import { hashSource } from '../sources/hashSource.ts'
 import { openSource, type OpenedSource } from '../sources/openSource.ts'
 import type { Database } from '../store/database.ts'
-import { collectLeftKeys, digestKey, loadDigests, type UnseenDigests } from '../store/digests.ts'
+import type { UnseenDigests } from '../store/digests.ts'
 import { readsOneOff, type RunRow } from '../store/runs.ts'
 import { crashPoint } from './crashPoint.ts'
 import type { EngineDeps } from './engine.ts'
-import type { RunCounts, WarningSummary } from './report.ts'
-import { resolveStage } from './resolveStage.ts'
-import { KnownDigests } from './knownDigests.ts'
-import { DigestGate } from './recordGate.ts'
-import { createStage, stagedKind, stageSources, type Staged } from './stage.ts'
-import { fillConflictCells } from './conflictCells.ts'
+import { isGateable, knownRecords, readRecords, type ReadContext, type RowCounts } from './readRecords.ts'
+import type { WarningSummary } from './report.ts'
+import { createStage } from './stageTable.ts'
 
 export interface SnapshotResult {
   readonly snapshotId: number
-  /** Rows of the books. */
-  readonly rows: Pick<RunCounts, 'read' | 'rejected' | 'duplicates' | 'suppressed' | 'valid'>
+  readonly rows: RowCounts
   /** `unread`: the stage is empty because the last closed snapshot stands. `gated`: only what it did not know is staged. */
   readonly reading: 'whole' | 'gated' | 'unread'
   /** Gated: the known records that were not there any more. */
@@ -44,7 +40,7 @@ interface LastSnapshot {
   readonly definitionHash: string
   readonly suppressionVersion: number
   readonly sources: readonly SourceFacts[]
-  readonly rows: SnapshotResult['rows']
+  readonly rows: RowCounts
   /** Valid rows of the last one from which no guard held anything back: what a guard held is no standard for the next. */
   readonly goodValid: number | undefined
   /** A guard held something back, or another reading came between: the same bytes have to be looked at again. */
@@ -117,98 +113,8 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
   }
 }
 
-interface ReadContext {
-  readonly deps: EngineDeps
-  readonly client: pg.PoolClient
-  readonly pipeline: Pipeline
-  readonly run: RunRow
-  readonly suppressedBy: readonly number[]
-  readonly previous: readonly SourceFacts[]
-}
-
-/** More known records than this are not held in memory (27 bytes each): such a file is read whole, in flat memory. */
-const mostKnown = 5_000_000
-
-/** A row whose outcome depends on the time of the run must be looked at each time; standard input cannot be read twice. */
-function isGateable(pipeline: Pipeline): boolean {
-  return !('expires_at' in pipeline.map) && pipeline.sources.every(({ uri }) => uri !== '-')
-}
-
-/** The digests of the last closed snapshot, if they stand for every valid record of it. */
-async function knownRecords(client: pg.PoolClient, destinationId: number, valid: number): Promise<KnownDigests | undefined> {
-  const stored = await loadDigests(client, destinationId)
-  if (stored === undefined || stored.count !== valid || stored.stored > mostKnown) return undefined
-  const known = new KnownDigests(stored.stored)
-  for await (const { chunk, digests, gone } of stored.chunks()) known.add(chunk, digests, gone)
-  return known
-}
-
-interface ReadRecords {
-  readonly staged: Staged
-  readonly rows: SnapshotResult['rows']
-  /** Undefined for a whole reading. */
-  readonly unseen: readonly UnseenDigests[] | undefined
-}
-
-/**
- * Reads all sources, whole or past the records that are known. Undefined: a gated reading met a row that contradicts, or
- * repeats, a record it did not stage; only a whole reading can tell which.
- */
-async function readRecords(
-  context: ReadContext,
-  opened: ReadonlyMap<number, OpenedSource>,
-  known: KnownDigests | undefined,
-): Promise<ReadRecords | undefined> {
-  const { deps, client, pipeline, run } = context
-  const gate = new DigestGate(await digestKey(deps.db, run.destinationId), known)
-  const staged = await stageSources(deps, pipeline, {
-    client,
-    runId: run.id,
-    startedAtMs: run.startedAtMs,
-    previous: context.previous,
-    opened,
-    gate,
-  })
-  crashPoint('read.staged')
-  // What is joined and grouped by; the long columns would take five times as long.
-  await client.query('analyze stage (key, kind)')
-  const unseen = known?.unseen()
-  if (unseen) {
-    await collectLeftKeys(client, run.destinationId, unseen)
-    if (await meetsUnstaged(client, run.destinationId)) {
-      await client.query('truncate stage')
-      await client.query('drop table left_key')
-      await deps.db.execute('delete from sluice.reject where run_id = $1', [run.id])
-      return undefined
-    }
-  }
-  // Conflicting rows are rejected beside the run's transaction, like all rejects; a run that fails keeps its reasons.
-  const resolved = await resolveStage(client, staged, {
-    runId: run.id,
-    kind: pipeline.destination.kind,
-    suppressedBy: context.suppressedBy,
-  })
-  if (resolved.conflicting > 0) await fillConflictCells(deps, pipeline, run.id)
-  const rows = {
-    read: staged.read + gate.unchanged + gate.repeated,
-    rejected: staged.rejected + resolved.conflicting,
-    duplicates: resolved.duplicates + gate.repeated,
-    suppressed: resolved.suppressed,
-    valid: resolved.valid + gate.unchanged,
-  }
-  return { staged, rows, unseen }
-}
-
-/** Whether a staged row has the key of a record that is still there unchanged. A rejected one changes nothing and goes. */
-async function meetsUnstaged(client: pg.PoolClient, destinationId: number): Promise<boolean> {
-  const unstaged = `select from sluice.record r where r.destination_id = ${destinationId} and r.key = s.key and r.status = 'live'
-    and not exists (select from left_key l where l.key = s.key)`
-  await client.query(`delete from stage s where s.kind = ${stagedKind.rejected} and exists (${unstaged})`)
-  return (await client.query(`select from stage s where exists (${unstaged}) limit 1`)).rowCount === 1
-}
-
 /** Ends a snapshot that will not be planned. */
-export async function discardSnapshot(db: Database, snapshotId: number, rows: SnapshotResult['rows']): Promise<void> {
+export async function discardSnapshot(db: Database, snapshotId: number, rows: RowCounts): Promise<void> {
   await db.execute(
     `update sluice.snapshot set status = 'discarded', closed_at = clock_timestamp(), counts = $2 where id = $1 and status = 'open'`,
     [snapshotId, JSON.stringify(rows)],
@@ -235,7 +141,7 @@ async function lastSnapshot(db: Database, destinationId: number): Promise<LastSn
     definition_hash: string
     suppression_version: string
     sources: SourceFacts[]
-    counts: SnapshotResult['rows']
+    counts: RowCounts
     good_valid: number | null
     held: boolean
   }>(

@@ -3,25 +3,21 @@
  * feed's size; the rows' raw text ends here.
  */
 import type pg from 'pg'
-import { hash } from 'node:crypto'
 import { RunError } from '../errors.ts'
 import type { SourceFacts } from '../formats/rows.ts'
 import type { Pipeline, SourceDefinition } from '../pipeline/definition.ts'
 import { createMapper } from '../records/createMapper.ts'
-import type { MappedRecord, MemberRecord, RecordMapper, Reject, Row } from '../records/record.ts'
+import type { RecordMapper, Reject, Row } from '../records/record.ts'
 import { openSource, type OpenedSource } from '../sources/openSource.ts'
-import { CopyWriter } from '../store/copyBinary.ts'
 import type { EngineDeps } from './engine.ts'
 import type { DigestGate } from './recordGate.ts'
 import { keepMemoryFlat } from '../flatMemory.ts'
 import { RejectWriter } from './rejectWriter.ts'
 import { RepeatWatch } from './repeatWatch.ts'
 import { watchMapper } from './sourceQuality.ts'
+import { MemberStage, ProductStage, type StageTally, type StageWriter } from './stageTable.ts'
 import { WarningCounter } from './warningCounter.ts'
 import type { WarningSummary } from './report.ts'
-
-/** What a staged row is. A row without consent, or that asks to leave a list, is `leaving`. */
-export const stagedKind = { valid: 0, rejected: 1, leaving: 2, suppressed: 3 } as const
 
 export interface Staged {
   readonly read: number
@@ -35,16 +31,6 @@ export interface Staged {
   readonly facts: readonly SourceFacts[]
   readonly warnings: readonly WarningSummary[]
   readonly columns: readonly string[]
-}
-
-export async function createStage(client: pg.PoolClient): Promise<void> {
-  await client.query(`
-    create temp table stage (
-      key bytea not null, hash bytea not null, kind int2 not null, line int8 not null, source int2 not null,
-      body text, identifiers bytea[], effective_at timestamptz, expires_at timestamptz, digest bytea
-    )`)
-  // What is joined and grouped by needs no more: 3,000 rows are looked at rather than 30,000.
-  await client.query('alter table stage alter key set statistics 10, alter kind set statistics 10')
 }
 
 /**
@@ -177,134 +163,3 @@ function stageRow(
   writer.add(record, digest)
   return undefined
 }
-
-/** Over all sources of a run. */
-interface StageTally {
-  valid: number
-  leaving: number
-  readonly keys: RepeatWatch
-}
-
-interface StageWriter {
-  readonly copy: CopyWriter
-  readonly add: (record: MappedRecord, digest: Uint8Array | undefined) => void
-  /** The key stood in a row that was rejected: not gone. */
-  readonly present: (key: Uint8Array, line: number) => void
-}
-
-const noHash = Buffer.alloc(16)
-
-class ProductStage implements StageWriter {
-  readonly copy: CopyWriter
-  readonly #source: number
-  readonly #tally: StageTally
-
-  constructor(client: pg.PoolClient, source: number, tally: StageTally) {
-    this.copy = new CopyWriter(client, 'stage (key, hash, kind, line, source, digest, body)')
-    this.#source = source
-    this.#tally = tally
-  }
-
-  add(record: MappedRecord, digest: Uint8Array | undefined): void {
-    if (record.kind !== 'product') throw new Error('a catalog takes products')
-    this.#tally.valid++
-    this.#row(record.key, contentHash(record.json), stagedKind.valid, record.line, digest)
-    this.copy.text(record.json)
-  }
-
-  present(key: Uint8Array, line: number): void {
-    this.#row(key, noHash, stagedKind.rejected, line, undefined)
-    this.copy.null()
-  }
-
-  #row(key: Uint8Array, content: Uint8Array, kind: number, line: number, digest: Uint8Array | undefined): void {
-    const { copy } = this
-    this.#tally.keys.add(key)
-    copy.row(7)
-    copy.bytes(key)
-    copy.bytes(content)
-    copy.int2(kind)
-    copy.int8(line)
-    copy.int2(this.#source)
-    if (digest) copy.bytes(digest)
-    else copy.null()
-  }
-}
-
-class MemberStage implements StageWriter {
-  readonly copy: CopyWriter
-  readonly #source: number
-  readonly #tally: StageTally
-  readonly #hash = Buffer.alloc(16)
-
-  constructor(client: pg.PoolClient, source: number, tally: StageTally) {
-    this.copy = new CopyWriter(client, 'stage (key, hash, kind, line, source, digest, identifiers, effective_at, expires_at)')
-    this.#source = source
-    this.#tally = tally
-  }
-
-  add(record: MappedRecord, digest: Uint8Array | undefined): void {
-    if (record.kind !== 'member') throw new Error('an audience takes members')
-    memberHash(record, this.#hash)
-    if (record.wanted) this.#tally.valid++
-    else this.#tally.leaving++
-    this.#row(record.key, this.#hash, record.wanted ? stagedKind.valid : stagedKind.leaving, record.line, digest)
-    const { copy } = this
-    copy.byteaArray(record.identifiers)
-    if (record.effectiveAtMs === undefined) copy.null()
-    else copy.timestamp(record.effectiveAtMs)
-    if (record.expiresAtMs === undefined) copy.null()
-    else copy.timestamp(record.expiresAtMs)
-  }
-
-  present(key: Uint8Array, line: number): void {
-    this.#row(key, noHash, stagedKind.rejected, line, undefined)
-    this.copy.null()
-    this.copy.null()
-    this.copy.null()
-  }
-
-  #row(key: Uint8Array, content: Uint8Array, kind: number, line: number, digest: Uint8Array | undefined): void {
-    const { copy } = this
-    this.#tally.keys.add(key)
-    copy.row(9)
-    copy.bytes(key)
-    copy.bytes(content)
-    copy.int2(kind)
-    copy.int8(line)
-    copy.int2(this.#source)
-    if (digest) copy.bytes(digest)
-    else copy.null()
-  }
-}
-
-/** 16 bytes of SHA-256: two products with the same hash are the same thing to send. */
-export function contentHash(json: string): Buffer {
-  return hash('sha256', json, 'buffer').subarray(0, 16)
-}
-
-/**
- * 16 bytes over a member's set of identifiers and its explicit times, written into `out`. The identifiers are SHA-256
- * digests already, so folding them together by XOR, each turned by its type, is as good as hashing them again and costs
- * a tenth (0.15 against 1.5 µs a row with two identifiers); the one plain kind is hashed first.
- */
-function memberHash(record: MemberRecord, out: Buffer): void {
-  out.fill(0)
-  for (const identifier of record.identifiers) {
-    const type = identifier[0] ?? 0
-    const digest = type === plainType ? hash('sha256', identifier, 'buffer') : identifier
-    const from = type === plainType ? 0 : 1
-    for (let i = 0; i < 16; i++) {
-      const at = (i + type * 2) & 15
-      out[at] = (out[at] ?? 0) ^ (digest[from + i] ?? 0)
-    }
-    out[0] = (out[0] ?? 0) ^ (type * 37)
-  }
-  if (record.effectiveAtMs !== undefined || record.expiresAtMs !== undefined) {
-    const times = hash('sha256', `${record.effectiveAtMs ?? ''}/${record.expiresAtMs ?? ''}`, 'buffer')
-    for (let i = 0; i < 16; i++) out[i] = (out[i] ?? 0) ^ (times[i] ?? 0)
-  }
-}
-
-/** Type byte of `partner_user_id`, the one identifier that is not a digest. */
-const plainType = 6

@@ -1,0 +1,109 @@
+/** Rows of a snapshot: all sources, whole or past the records that the last closed one knew (performance.md, gate 2). */
+import type pg from 'pg'
+import type { SourceFacts } from '../formats/rows.ts'
+import type { Pipeline } from '../pipeline/definition.ts'
+import type { OpenedSource } from '../sources/openSource.ts'
+import { collectLeftKeys, digestKey, loadDigests, type UnseenDigests } from '../store/digests.ts'
+import type { RunRow } from '../store/runs.ts'
+import { fillConflictCells } from './conflictCells.ts'
+import { crashPoint } from './crashPoint.ts'
+import type { EngineDeps } from './engine.ts'
+import { KnownDigests } from './knownDigests.ts'
+import { DigestGate } from './recordGate.ts'
+import type { RunCounts } from './report.ts'
+import { resolveStage } from './resolveStage.ts'
+import { stageSources, type Staged } from './stage.ts'
+import { stagedKind } from './stageTable.ts'
+
+/** Rows of the books. */
+export type RowCounts = Pick<RunCounts, 'read' | 'rejected' | 'duplicates' | 'suppressed' | 'valid'>
+
+export interface ReadContext {
+  readonly deps: EngineDeps
+  readonly client: pg.PoolClient
+  readonly pipeline: Pipeline
+  readonly run: RunRow
+  readonly suppressedBy: readonly number[]
+  readonly previous: readonly SourceFacts[]
+}
+
+/** More known records than this are not held in memory (27 bytes each): such a file is read whole, in flat memory. */
+const mostKnown = 5_000_000
+
+/** A row whose outcome depends on the time of the run must be looked at each time; standard input cannot be read twice. */
+export function isGateable(pipeline: Pipeline): boolean {
+  return !('expires_at' in pipeline.map) && pipeline.sources.every(({ uri }) => uri !== '-')
+}
+
+/** The digests of the last closed snapshot, if they stand for every valid record of it. */
+export async function knownRecords(client: pg.PoolClient, destinationId: number, valid: number): Promise<KnownDigests | undefined> {
+  const stored = await loadDigests(client, destinationId)
+  if (stored === undefined || stored.count !== valid || stored.stored > mostKnown) return undefined
+  const known = new KnownDigests(stored.stored)
+  for await (const { chunk, digests, gone } of stored.chunks()) known.add(chunk, digests, gone)
+  return known
+}
+
+export interface ReadRecords {
+  readonly staged: Staged
+  readonly rows: RowCounts
+  /** Undefined for a whole reading. */
+  readonly unseen: readonly UnseenDigests[] | undefined
+}
+
+/**
+ * Reads all sources, whole or past the records that are known. Undefined: a gated reading met a row that contradicts, or
+ * repeats, a record it did not stage; only a whole reading can tell which.
+ */
+export async function readRecords(
+  context: ReadContext,
+  opened: ReadonlyMap<number, OpenedSource>,
+  known: KnownDigests | undefined,
+): Promise<ReadRecords | undefined> {
+  const { deps, client, pipeline, run } = context
+  const gate = new DigestGate(await digestKey(deps.db, run.destinationId), known)
+  const staged = await stageSources(deps, pipeline, {
+    client,
+    runId: run.id,
+    startedAtMs: run.startedAtMs,
+    previous: context.previous,
+    opened,
+    gate,
+  })
+  crashPoint('read.staged')
+  // What is joined and grouped by; the long columns would take five times as long.
+  await client.query('analyze stage (key, kind)')
+  const unseen = known?.unseen()
+  if (unseen) {
+    await collectLeftKeys(client, run.destinationId, unseen)
+    if (await meetsUnstaged(client, run.destinationId)) {
+      await client.query('truncate stage')
+      await client.query('drop table left_key')
+      await deps.db.execute('delete from sluice.reject where run_id = $1', [run.id])
+      return undefined
+    }
+  }
+  // Conflicting rows are rejected beside the run's transaction, like all rejects; a run that fails keeps its reasons.
+  const resolved = await resolveStage(client, staged, {
+    runId: run.id,
+    kind: pipeline.destination.kind,
+    suppressedBy: context.suppressedBy,
+  })
+  if (resolved.conflicting > 0) await fillConflictCells(deps, pipeline, run.id)
+  const rows = {
+    read: staged.read + gate.unchanged + gate.repeated,
+    rejected: staged.rejected + resolved.conflicting,
+    duplicates: resolved.duplicates + gate.repeated,
+    suppressed: resolved.suppressed,
+    valid: resolved.valid + gate.unchanged,
+  }
+  return { staged, rows, unseen }
+}
+
+/** Whether a staged row has the key of a record that is still there unchanged. A rejected one changes nothing and goes. */
+async function meetsUnstaged(client: pg.PoolClient, destinationId: number): Promise<boolean> {
+  const unstaged = `select from sluice.record r where r.destination_id = ${destinationId} and r.key = s.key and r.status = 'live'
+    and not exists (select from left_key l where l.key = s.key)`
+  await client.query(`delete from stage s where s.kind = ${stagedKind.rejected} and exists (${unstaged})`)
+  return (await client.query(`select from stage s where exists (${unstaged}) limit 1`)).rowCount === 1
+}
