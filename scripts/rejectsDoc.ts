@@ -56,7 +56,8 @@ export function rejectsDoc(): string {
     '| Name | What | Told by these columns |',
     '|---|---|---|',
     ...presets.map(
-      ({ name, title, recognize }) => `| \`${name}\` | ${title} | ${recognize.map((column) => `\`${cell(column)}\``).join(', ')} |`,
+      ({ name, title, recognize, recognizeAlso = [] }) =>
+        `| \`${name}\` | ${title} | ${[recognize, ...recognizeAlso].map((columns) => columns.map((column) => `\`${cell(column)}\``).join(', ')).join('; or ')} |`,
     ),
     '',
   ].join('\n')

@@ -47,6 +47,9 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
       else if (requiredProductFields.includes(field))
         missing.push(asked(preset, field, columns) ?? missingColumn(field, mapping.columns, columns))
       if (own !== undefined) for (const name of bound.missing) warnings.push(columnMissing(field, name, columns))
+      const name = columns[bound.indexes[0] ?? -1]
+      if (own === undefined && name !== undefined && name !== field && !name.includes(':') && normalizeHeader(name) === field)
+        warnings.push({ line: 1, code: 'COLUMN_SPELLED', field: name, message: `the column "${hideStray(name)}" is read as ${field}` })
       if (own === undefined && bound.indexes.length > 1 && prefixedTwin(columns, bound.indexes)) {
         warnings.push({
           line: 1,

@@ -131,6 +131,7 @@ export const recordCodes = {
     'Two columns name one field with different values; the one with the product prefix was used.',
     'Keep one of the two.',
   ),
+  COLUMN_SPELLED: warning('The column has the name of a field in another spelling, and is read as that field.', 'Nothing.'),
   COLUMN_UNKNOWN: warning('The column is not used.', 'Map it if it is meant, or leave it.'),
   CONSENT_UNMAPPED: warning(
     'A column seems to say who may be reached, and it is not read.',

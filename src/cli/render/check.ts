@@ -106,7 +106,7 @@ function warningGroups({ warnings }: SourceCheck, fit: (line: string) => string)
   for (const { code, field, message, line } of warnings) {
     const known = groups.get(`${code} ${field}`)
     const lines = known?.lines ?? []
-    if (line > 0 && lines.length < 3) lines.push(line)
+    if (line > 0 && lines.length < 3 && !lines.includes(line)) lines.push(line)
     groups.set(`${code} ${field}`, {
       note: { code, field, message: known?.note.message ?? message, count: (known?.note.count ?? 0) + 1, lines },
       lines,

@@ -16,14 +16,14 @@ export interface Note {
  */
 export function noteLines(notes: readonly Note[]): readonly string[] {
   const told = new Set(notes.filter(({ code }) => code === 'CONSENT_UNMAPPED' || code === 'LEFT_UNMAPPED').map(({ field }) => field))
-  const lists: Readonly<Record<string, string[]>> = { COLUMN_UNKNOWN: [], COLUMN_VANISHED: [] }
+  const lists: Readonly<Record<string, string[]>> = { COLUMN_SPELLED: [], COLUMN_UNKNOWN: [], COLUMN_VANISHED: [] }
   const lines: string[] = []
   for (const note of notes) {
     const list = lists[note.code]
     if (list === undefined || /did you mean|map: \{/.test(note.message)) lines.push(noteLine(note))
     else if (note.code !== 'COLUMN_UNKNOWN' || !told.has(note.field)) list.push(note.field)
   }
-  const said = { COLUMN_UNKNOWN: 'not used', COLUMN_VANISHED: 'there last time, and gone' }
+  const said = { COLUMN_SPELLED: 'read in spite of its spelling', COLUMN_UNKNOWN: 'not used', COLUMN_VANISHED: 'there last time, and gone' }
   for (const [code, what] of Object.entries(said)) {
     const columns = lists[code] ?? []
     if (columns.length > 0)

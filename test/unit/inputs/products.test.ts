@@ -401,6 +401,17 @@ describe('whole product files', () => {
     )
     expect([products.length, notes.map(({ code, count }) => [code, count])]).toEqual([2, [['GROUP_OF_ITSELF', 1]]])
   })
+  test('case 22: names in other case and spelling map, and are listed once', async () => {
+    const { image_link, title, ...row } = goodProduct
+    const { products, codes } = await through(
+      csvOf([
+        { ...row, 'Image Link': image_link, ' TITLE': title },
+        { ...row, id: '2', 'Image Link': image_link, ' TITLE': title },
+      ]),
+    )
+    expect(products).toHaveLength(2)
+    expect(codes).toEqual(['COLUMN_SPELLED', 'COLUMN_SPELLED'])
+  })
   test('case 99: an unknown column is listed once, whatever the rows', async () => {
     const { codes } = await through(csvOf(manyProducts(50, () => ({ warehouse: 'B' }))))
     expect(codes.filter((code) => code === 'COLUMN_UNKNOWN')).toHaveLength(1)

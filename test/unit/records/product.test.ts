@@ -287,6 +287,9 @@ test('headers in other spellings map by themselves, the prefixed one wins', () =
   })
   expect(record).toMatchObject({ json: expect.stringContaining('"title":"Prefixed"') })
   expect(warnings.map(({ code, field, message }) => [code, field, /did you mean (\w+)/.exec(message)?.[1]])).toEqual([
+    ['COLUMN_SPELLED', 'Availability', undefined],
+    ['COLUMN_SPELLED', ' DESCRIPTION', undefined],
+    ['COLUMN_SPELLED', 'Image Link', undefined],
     ['PREFIX_CONFLICT', 'title', undefined],
     ['COLUMN_UNKNOWN', 'colour', 'color'],
     ['SERVICE_FIELD_IGNORED', 'product_key', undefined],
