@@ -1,5 +1,6 @@
 /** The frame of a run: its lease while it works, its stages' times, and its end in the `run` table, whatever ends it. */
 import { RunError, SluiceError } from '../errors.ts'
+import { applyRetention, isFirstOfDay } from '../store/retention.ts'
 import { finishRun, heartbeatRun, isCancelRequested, type RunRow } from '../store/runs.ts'
 import { settledBy, updateBooksOfOthers } from './books.ts'
 import type { EngineDeps } from './engine.ts'
@@ -53,7 +54,21 @@ export async function closing(
   if (ending.status !== 'succeeded' && (await isCancelRequested(deps.db, run)))
     ending = { status: 'cancelled', guards: ending.guards, error: cancelled(run.pipeline) }
   await finish(deps, run, ending)
+  await keepUp(deps, run)
   return loadReport(deps.db, run.id)
+}
+
+/** Once a day, whoever runs first: also where no worker is ever up. What goes wrong with it is no fault of the run. */
+async function keepUp(deps: EngineDeps, run: RunRow): Promise<void> {
+  if (deps.signal?.aborted) return
+  try {
+    if (await isFirstOfDay(deps.db, run.id)) await applyRetention(deps.db)
+  } catch (error) {
+    deps.log.warn(
+      { reason: error instanceof Error ? error.message : 'error' },
+      'what is over its time could not be deleted; tried again tomorrow',
+    )
+  }
 }
 
 /** What a run says of itself that somebody cancelled (`sluice cancel`). */

@@ -20,7 +20,10 @@ export const record = sluice.table(
     effectiveAt: instant('effective_at'),
     expiresAt: instant('expires_at'),
     line: bigint('line', { mode: 'number' }).notNull(),
-    /** live: wanted. stale: its row is now invalid or a duplicate. missing: gone; kept, kept as out of stock, or until its delete is confirmed. */
+    /**
+     * live: wanted. stale: its row is now invalid or a duplicate. missing: gone; kept as it was, as out of stock, or until its
+     * delete is confirmed.
+     */
     status: text('status').notNull().default('live'),
     /** Snapshot that last changed it. */
     snapshotId: bigint('snapshot_id', { mode: 'number' }).notNull(),

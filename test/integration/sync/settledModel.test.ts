@@ -5,6 +5,7 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { listRuns } from '../../../src/sync/index.ts'
 import type { RunReport } from '../../../src/sync/report.ts'
 import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
@@ -161,6 +162,9 @@ test('what is not as wanted after a run is withheld, refused or unsettled, and t
           ['succeeded', 0],
           ['succeeded', 0],
         ])
+        // Every run's books balance, whatever became of it, and nothing of any of them is unsettled.
+        for (const { runId, counts, trigger } of await listRuns(engine.db, { limit: 1_000 }))
+          expect([runId, trigger === 'plan' ? [] : imbalance(counts), counts.ambiguous]).toEqual([runId, [], 0])
         const living = [...held.values()].flatMap(({ addresses: some }) => some)
         expect((await control.audience()).digest).toBe(audienceDigest([...living, 'keep@example.org'].map(email)))
         // Who holds an address longest says when it ends; one who names no end keeps it for good.
