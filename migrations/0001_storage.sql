@@ -5,3 +5,6 @@ ALTER TABLE "sluice"."batch" ALTER COLUMN "body" SET STORAGE EXTERNAL;
 -- Neighbours on a page are settled by the same answer. With room for a second version of each, their rows are rewritten in
 -- place and no index is written (HOT): 97 of 100 at 45, 35 of 100 at 70.
 ALTER TABLE "sluice"."remote" SET (fillfactor = 45);
+--> statement-breakpoint
+-- A changed record is rewritten in place as long as few of a page change at once.
+ALTER TABLE "sluice"."record" SET (fillfactor = 90);

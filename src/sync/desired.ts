@@ -196,16 +196,20 @@ async function wantProducts({ client, destinationId }: DesiredContext): Promise<
  * 2,000,000 identifiers; before version 18 Postgres has no `min` for bytea either.)
  */
 async function collectIdentifierDelta({ client, destinationId }: DesiredContext): Promise<void> {
+  // The changed records as they were: looked up once, for their identifiers and for their times.
+  await client.query(
+    `create temp table former as
+     select r.key, r.identifiers, r.effective_at, r.expires_at
+     from change c join sluice.record r on r.destination_id = ${destinationId} and r.key = c.key where c.what = 'update'`,
+  )
+  await client.query('analyze former (key)')
   await client.query(
     `create temp table moved as
      select i.identifier, 1::int2 as d, s.key
      from change c join stage s using (key) cross join lateral unnest(s.identifiers) as i (identifier)
      where c.what in ('create', 'update')
      union all
-     select i.identifier, -1, r.key
-     from change c join sluice.record r on r.destination_id = ${destinationId} and r.key = c.key
-       cross join lateral unnest(r.identifiers) as i (identifier)
-     where c.what = 'update'`,
+     select i.identifier, -1, f.key from former f cross join lateral unnest(f.identifiers) as i (identifier)`,
   )
   await client.query('create temp table shared as select identifier from moved group by identifier having count(*) > 1')
   await client.query('analyze shared')
@@ -221,9 +225,8 @@ async function collectIdentifierDelta({ client, destinationId }: DesiredContext)
   await client.query('analyze delta')
   await client.query(
     `create temp table retimed as
-     select s.key, ${timesHash('s')} as times
-     from change c join stage s using (key) join sluice.record r on r.destination_id = ${destinationId} and r.key = c.key
-     where c.what = 'update' and (s.effective_at, s.expires_at) is distinct from (r.effective_at, r.expires_at)`,
+     select s.key, ${timesHash('s')} as times from former f join stage s using (key)
+     where (s.effective_at, s.expires_at) is distinct from (f.effective_at, f.expires_at)`,
   )
 }
 
@@ -246,12 +249,6 @@ async function applyIdentifierDelta({ client, destinationId }: DesiredContext): 
      from ${held} where x.d > 0 and m.destination_id = $1 and m.key = x.identifier`,
     [destinationId],
   )
-  // Times of a row changed, its identifiers did not: the whole user is to be sent again.
-  await client.query(
-    `update sluice.remote m set desired_hash = x.times, round = ${currentRound}
-     from retimed x where m.destination_id = $1 and m.group_key = x.key and m.held > 0 and m.desired_hash is distinct from x.times`,
-    [destinationId],
-  )
   // Not "on conflict", which took 1.6 times as long; only plans insert, one at a time. In the order of sending, so that what
   // one answer settles lies on few pages: in the order of their keys its 2,500 rows would lie on as many.
   await client.query(
@@ -259,6 +256,13 @@ async function applyIdentifierDelta({ client, destinationId }: DesiredContext): 
      select $1, x.identifier, x.d, x.group_key, ${wanted}, ${currentRound}
      from ${held}
      where x.d > 0 and not exists (select from sluice.remote m where m.destination_id = $1 and m.key = x.identifier) order by x.group_key`,
+    [destinationId],
+  )
+  if ((await client.query('select from retimed limit 1')).rowCount === 0) return
+  // Times of a row changed, its identifiers did not: the whole user is to be sent again.
+  await client.query(
+    `update sluice.remote m set desired_hash = x.times, round = ${currentRound}
+     from retimed x where m.destination_id = $1 and m.group_key = x.key and m.held > 0 and m.desired_hash is distinct from x.times`,
     [destinationId],
   )
 }
