@@ -258,7 +258,7 @@ export const allowances = [
 ] as const
 
 /** Notes that `guards.hold` and `guards.accept` may name. */
-const guardedCodes: readonly [string, ...string[]] = [
+export const guardedCodes: readonly [string, ...string[]] = [
   'OWNER_COLUMN',
   'CONSENT_UNMAPPED',
   'CONSENT_UNKNOWN',

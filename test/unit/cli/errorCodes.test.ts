@@ -5,6 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { errorsDoc } from '../../../scripts/errorsDoc.ts'
 import { errorGroups } from '../../../src/cli/errorCodes.ts'
+import { guardedCodes } from '../../../src/pipeline/schema.ts'
+import { heldCodes } from '../../../src/records/quality.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
@@ -45,4 +47,10 @@ test('docs/errors.md is the generated one, with a mend for every code', () => {
   expect(readFileSync(join(root, 'docs/errors.md'), 'utf8')).toBe(errorsDoc())
   for (const { codes } of errorGroups)
     for (const { meaning, mend } of Object.values(codes)) expect(meaning.length * mend.length).toBeGreaterThan(0)
+})
+
+test('every note that may withhold a run has its heading and a meaning', () => {
+  const page = errorsDoc()
+  for (const code of guardedCodes) expect(page).toMatch(new RegExp(`### GUARD_${code}\\n\\n[A-Z].{20,}`))
+  expect(heldCodes.filter((code) => !guardedCodes.includes(code))).toEqual([])
 })
