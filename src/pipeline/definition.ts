@@ -140,6 +140,8 @@ export interface MappingOptions {
   /** Currency of prices written without one. Undefined: such a price is a reject. */
   readonly defaultCurrency?: string
   readonly maxIdLength: number
+  /** IANA zone of sale periods written without offset. Undefined: such a period is left out. */
+  readonly timezone?: string
   /** Hosts that product links lead to; others are told. Undefined: any. */
   readonly linkHosts?: readonly string[]
   /** Options of bad-inputs.md that an owner may switch on, by name (`cut_title`, `upgrade_http` …). */

@@ -138,6 +138,7 @@ function complete(
     allow: file.options?.allow ?? [],
     values: file.options?.values ?? {},
     ...(file.options?.link_hosts === undefined ? {} : { linkHosts: file.options.link_hosts.map((host) => host.toLowerCase()) }),
+    ...(file.options?.timezone === undefined ? {} : { timezone: file.options.timezone }),
     ...(file.options?.default_currency === undefined ? {} : { defaultCurrency: file.options.default_currency.toUpperCase() }),
   }
   const reading = sources.map(({ uri, format, complete: proof, encoding, member, sheet, csv, query, parameters }) => ({

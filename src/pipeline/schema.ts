@@ -293,6 +293,7 @@ export const pipelineSchema = strict({
     accept: z.array(oneOf(guardedCodes)).optional(),
   }).optional(),
   options: strict({
+    timezone: timezone.optional(),
     default_currency: z
       .string()
       .regex(/^[A-Za-z]{3}$/, 'must be a currency code such as EUR')

@@ -7,10 +7,13 @@ export interface Instant {
   readonly text: string
 }
 
-const form = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):?(\d{2})(?::?(\d{2})(?:[.,]\d{1,9})?)?[ ]?([Zz]|[+-]\d{2}(?::?\d{2})?))?$/
+const form = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):?(\d{2})(?::?(\d{2})(?:[.,]\d{1,9})?)?[ ]?([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/
 
-/** A time with offset; a bare date only where `dateOnly` says which time it stands for. Undefined if it is anything else. */
-export function parseInstant(text: string, dateOnly?: 'utc-midnight'): Instant | undefined {
+/**
+ * A time with offset, or without one in `zone` (IANA); a bare date only where `dateOnly` says which time it stands for.
+ * Undefined if it is anything else.
+ */
+export function parseInstant(text: string, dateOnly?: 'utc-midnight', zone?: string): Instant | undefined {
   const match = form.exec(text)
   if (match === null) return undefined
   const [, year = '', month = '', day = '', hour, minute = '00', second = '00', offset] = match
@@ -20,10 +23,34 @@ export function parseInstant(text: string, dateOnly?: 'utc-midnight'): Instant |
   if (check.getUTCMonth() !== Number(month) - 1 || check.getUTCDate() !== Number(day) || Number(year) < 1900) return undefined
   if (hour === undefined) return { ms: midnight, text: `${year}-${month}-${day}T00:00:00Z` }
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined
-  const zone = offset === 'Z' || offset === 'z' ? { minutes: 0, text: 'Z' } : readOffset(offset ?? '')
-  if (zone === undefined) return undefined
-  const ms = midnight + (Number(hour) * 3600 + Number(minute) * 60 + Number(second) - zone.minutes * 60) * 1000
-  return { ms, text: `${year}-${month}-${day}T${hour}:${minute}:${second}${zone.text}` }
+  const local = midnight + (Number(hour) * 3600 + Number(minute) * 60 + Number(second)) * 1000
+  const found =
+    offset === undefined
+      ? zone === undefined
+        ? undefined
+        : offsetIn(zone, local)
+      : offset === 'Z' || offset === 'z'
+        ? { minutes: 0, text: 'Z' }
+        : readOffset(offset)
+  if (found === undefined) return undefined
+  return { ms: local - found.minutes * 60_000, text: `${year}-${month}-${day}T${hour}:${minute}:${second}${found.text}` }
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+/** Offset of a zone at a local time. In the hour that summer time repeats, the later of the two instants; in the one it skips, the time before. */
+function offsetIn(zone: string, local: number): ReturnType<typeof readOffset> {
+  let format = formats.get(zone)
+  if (format === undefined) formats.set(zone, (format = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' })))
+  const at = (instant: number) =>
+    readOffset(
+      format
+        .formatToParts(instant)
+        .find(({ type }) => type === 'timeZoneName')
+        ?.value.replace('GMT', '') || '+00:00',
+    )
+  const first = at(local)
+  return first === undefined ? undefined : at(local - first.minutes * 60_000)
 }
 
 function readOffset(text: string): { readonly minutes: number; readonly text: string } | undefined {

@@ -34,7 +34,7 @@ export const recordCodes = {
   FIELD_MISSING: reject('A required field is empty.', 'Fill the field in the source, or map another column to it.'),
   ID_TOO_LONG: reject(
     'The product id is longer than allowed.',
-    'Shorten the id, or raise options.max_id_length where the service accepts it.',
+    'Shorten the id to 100 characters, or to options.max_id_length where that is less.',
   ),
   ID_INVALID: reject('The product id holds control, direction or invisible characters.', 'Remove the invisible characters from the id.'),
   ID_UNUSUAL: warning(
@@ -81,7 +81,7 @@ export const recordCodes = {
   ),
   SALE_DATE_DROPPED: warning(
     'The sale period is not two ISO 8601 times with offset, start before end, and was left out.',
-    'Write 2026-03-01T00:00:00+01:00/2026-03-31T23:59:59+02:00.',
+    'Write 2026-03-01T00:00:00+01:00/2026-03-31T23:59:59+02:00, or set options.timezone where only the offsets are missing.',
   ),
   SALE_DATE_NORMALIZED: warning('The sale period was written in another form.', 'Nothing.'),
   LINK_INVALID: reject(

@@ -182,7 +182,7 @@ export const badInputs: readonly BadInput[] = [
   [175, 'comment before the header', 'F with hint; A by setting'],
   [176, 'other column names', 'F; A with mapping'],
   [177, 'windows-1251, semicolons, repeated headers', 'F; by setting'],
-  [178, 'sale dates in other spellings', 'W; without offset D'],
+  [178, 'sale dates in other spellings', 'W; without offset D, W by setting'],
   [179, 'nested prices and image lists in JSON lines', 'A with mapping'],
   [180, 'identifier_exists no, nothing else', 'R'],
   [181, 'ideographic blanks, hard hyphens in titles', 'trimmed; A'],

@@ -307,8 +307,9 @@ class ProductWork {
     const text = this.#optional('sale_price_effective_date')
     if (text === undefined) return undefined
     const [from = '', to = '', more] = text.split('/').map(trimText)
-    const start = parseInstant(from)
-    const end = parseInstant(to)
+    const { timezone } = this.#rules.options
+    const start = parseInstant(from, undefined, timezone)
+    const end = parseInstant(to, undefined, timezone)
     if (start === undefined || end === undefined || more !== undefined || end.ms < start.ms) {
       this.#warn('SALE_DATE_DROPPED', 'sale_price_effective_date', `"${showValue(text)}" is no period of two times with offset`)
       return undefined

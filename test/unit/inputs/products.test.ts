@@ -335,6 +335,20 @@ const cases: readonly Case[] = [
     { sale_price_effective_date: '2026-02-24T13:00-0800/2026-03-01T00:00Z' },
     becomes('sale_price_effective_date', '2026-02-24T13:00:00-08:00/2026-03-01T00:00:00Z', 'SALE_DATE_NORMALIZED'),
   ],
+  ...(
+    [
+      // Winter and summer time of one zone; the hour that autumn repeats is its second one, the hour that spring skips is winter's.
+      ['2026-03-01T00:00/2026-04-01T00:00', '2026-03-01T00:00:00+01:00/2026-04-01T00:00:00+02:00'],
+      ['2026-10-25T02:30/2026-10-25T03:30', '2026-10-25T02:30:00+01:00/2026-10-25T03:30:00+01:00'],
+      ['2026-03-29T02:30/2026-03-29T03:30', '2026-03-29T02:30:00+01:00/2026-03-29T03:30:00+02:00'],
+      ['2026-03-01T00:00Z/2026-04-01T00:00', '2026-03-01T00:00:00Z/2026-04-01T00:00:00+02:00'],
+    ] as const
+  ).map(([given, sent]): Case => [
+    `case 178: ${given} without offset is read in the zone that is set`,
+    { sale_price_effective_date: given },
+    becomes('sale_price_effective_date', sent, 'SALE_DATE_NORMALIZED'),
+    { options: { timezone: 'Europe/Berlin' } },
+  ]),
   ['case 180: identifier_exists no is no identifier', { brand: '', identifier_exists: 'no' }, R('IDENTIFIER_MISSING')],
   [
     'case 181: ideographic blanks at the ends go, hard hyphens stay',
