@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { applyRetention } from '../../../src/store/retention.ts'
 import { loadRun } from '../../../src/sync/index.ts'
 import { email } from '../../support/digests.ts'
-import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 import { item, products, rss } from '../acceptance/products.ts'
 
 const peopleYaml = `source: { url: "{folder}/people.csv" }
@@ -107,6 +107,23 @@ test('what is open keeps all that it needs, however old: a paused plan goes on',
   await applyRetention(engine.db)
   await engine.sandbox.control.clearFaults()
   expect(await engine.run('people')).toMatchObject({ status: 'succeeded', settled: { confirmed: 2 } })
+})
+
+test('a plan of which one request is open keeps its operations, and so its books, however old', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(120).map((row) => item(row))))
+  const fault = { kind: 'status', status: 403, body: { errors: [{ code: 'ACTION_NOT_ALLOWED', message: 'no' }] } }
+  await engine.sandbox.control.fault({ path: '/12/product_catalogs', nth: 3 }, fault)
+  const paused = await engine.run('shop')
+  expect(paused.counts.confirmed).toBeGreaterThan(0)
+  expect(paused.counts.pending).toBeGreaterThan(0)
+  await pass(engine, 400)
+  await applyRetention(engine.db)
+  expect((await engine.run('shop')).status).toBe('succeeded')
+  const { counts } = await loadRun(engine.db, paused.runId)
+  expect(counts).toMatchObject({ creates: 120 })
+  expect(imbalance(counts)).toEqual([])
 })
 
 test('a run looks after what is over its time, once a day, also where no worker is ever up', async () => {

@@ -26,7 +26,10 @@ test('a cancelled run begins no further request, keeps what was confirmed, and i
   const runId = await running(engine)
   while ((await control.catalog()).products === 0) await wait(20)
   expect(await cancel(engine.deps, runId)).toEqual({ runId, state: 'stopping' })
+  // From this moment on nobody begins another one, long before the run has noticed: workers that help it least of all.
+  const after = await engine.mark()
   const ended = await report
+  expect((await engine.writes(after)).length).toBeLessThanOrEqual(engine.deps.settings.concurrency)
   expect(ended).toMatchObject({ runId, status: 'cancelled', error: { code: 'RUN_CANCELLED', mend: 'sluice run shop' } })
   expect(ended.counts.confirmed).toBeGreaterThan(0)
   expect(ended.counts.pending).toBeGreaterThan(0)
