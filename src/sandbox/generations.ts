@@ -13,6 +13,7 @@ type Violate = (entry: LedgerEntry, rule: string, detail: string) => void
 /** The newest value sent for a key, while its outcome is unknown. */
 interface Unsettled {
   readonly value: string
+  readonly removes: boolean
   readonly expiresAt: string | undefined
   /** All keys of the request that carried it. */
   readonly beside: ReadonlySet<string>
@@ -58,7 +59,10 @@ export class Generations {
     const outcome = outcomeOf(entry)
     if (outcome === 'unknown') this.#leaveOpen(values(), carried)
     else if (outcome === 'known' && this.#unsettled.size > 0 && carried.some((key) => this.#unsettled.has(key)))
-      for (const { key, value } of values()) if (this.#unsettled.get(key)?.value === value) this.#unsettled.delete(key)
+      for (const { key, value, removes } of values()) {
+        const open = this.#unsettled.get(key)
+        if (open?.value === value || (removes && open?.removes === true)) this.#unsettled.delete(key)
+      }
   }
 
   clear(): void {
@@ -70,15 +74,19 @@ export class Generations {
   #judge({ key, value, removes }: KeyValue, carried: readonly string[], now: number): string | undefined {
     const open = this.#unsettled.get(key)
     if (open !== undefined && open.value !== value) {
+      // Taken away twice, in whatever company, is the same.
+      if (removes && open.removes) return undefined
       this.#unsettled.delete(key)
       const gone = this.#superseded.get(key) ?? new Set()
       this.#superseded.set(key, gone.add(open.value))
       trim(this.#superseded)
-      // An erasure takes away what may have arrived (I16); what has lapsed meanwhile is planned anew (I19).
-      if (removes || (open.expiresAt !== undefined && Date.parse(open.expiresAt) <= now)) return undefined
-      return carried.every((other) => open.beside.has(other)) ? 'entry_differs_between_attempts' : 'newer_before_older_settled'
+      // An erasure takes away a user who may have arrived (I16); what has lapsed meanwhile is planned anew (I19).
+      if ((removes && !key.startsWith('p ')) || (open.expiresAt !== undefined && Date.parse(open.expiresAt) <= now)) return undefined
+      return carried.every((other) => open.beside.has(other)) && removes === open.removes
+        ? 'entry_differs_between_attempts'
+        : 'newer_before_older_settled'
     }
-    return this.#superseded.get(key)?.has(value) === true ? 'older_after_newer' : undefined
+    return !removes && this.#superseded.get(key)?.has(value) === true ? 'older_after_newer' : undefined
   }
 
   #judgeHistory({ key, value }: KeyValue): string | undefined {
@@ -97,8 +105,7 @@ export class Generations {
   #leaveOpen(values: readonly KeyValue[], carried: readonly string[]): void {
     const beside = new Set(carried)
     for (const { key, value, expiresAt, removes } of values) {
-      // Taking away twice is harmless, and a key that came back in between is a new story.
-      if (!removes) this.#unsettled.set(key, { value, expiresAt, beside })
+      this.#unsettled.set(key, { value, removes, expiresAt, beside })
     }
     trim(this.#unsettled)
   }

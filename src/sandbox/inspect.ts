@@ -19,9 +19,12 @@ export interface KeyValue {
 
 const NOTHING: Carried = { items: 0, keys: [] }
 
-export function carriedBy(endpoint: string, path: Readonly<Record<string, string>>, body: unknown): Carried {
+/** The product that a key stands for: a PUT names it by its id, a DELETE by its key. Undefined for a key never heard of. */
+export type ProductIdOf = (catalogId: string, productKey: string) => string | undefined
+
+export function carriedBy(endpoint: string, path: Readonly<Record<string, string>>, body: unknown, productIdOf: ProductIdOf): Carried {
   if (endpoint === 'products.put') return products(path, field(body, 'products'))
-  if (endpoint === 'products.delete') return productKeys(path, field(body, 'product_keys'))
+  if (endpoint === 'products.delete') return productKeys(path, field(body, 'product_keys'), productIdOf)
   if (endpoint === 'audiences.users') return users(`a ${path['custom_audience_id'] ?? ''}`, body)
   if (endpoint === 'doNotReachLists.users') return users(`d ${path['do_not_reach_list_id'] ?? ''}`, body)
   return NOTHING
@@ -35,10 +38,11 @@ export function keyValues(
   endpoint: string,
   path: Readonly<Record<string, string>>,
   body: unknown,
+  productIdOf: ProductIdOf,
   wanted: (keys: readonly string[]) => boolean = () => true,
 ): KeyValue[] {
   return entriesOf(endpoint, body).flatMap(({ single, text, removes, expiresAt }) => {
-    const { keys } = carriedBy(endpoint, path, single)
+    const { keys } = carriedBy(endpoint, path, single, productIdOf)
     if (!wanted(keys)) return []
     const value = hash('sha256', text())
     return keys.map((key) => ({ key, value, removes, expiresAt }))
@@ -96,9 +100,14 @@ function products(path: Readonly<Record<string, string>>, list: unknown): Carrie
   return { items: list.length, keys }
 }
 
-function productKeys(path: Readonly<Record<string, string>>, list: unknown): Carried {
+function productKeys(path: Readonly<Record<string, string>>, list: unknown, productIdOf: ProductIdOf): Carried {
   if (!Array.isArray(list)) return NOTHING
-  return { items: list.length, keys: list.map((key) => `k ${path['product_catalog_id'] ?? ''} ${String(key)}`) }
+  const catalog = path['product_catalog_id'] ?? ''
+  const keys = list.map((key) => {
+    const id = productIdOf(catalog, String(key))
+    return id === undefined ? `k ${catalog} ${String(key)}` : `p ${catalog} ${id}`
+  })
+  return { items: list.length, keys }
 }
 
 function users(scope: string, body: unknown): Carried {

@@ -5,6 +5,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Endpoint } from '../service/contract/endpoint.ts'
 import { answerOf, answerOfRefusal, commonHeaders, rateHeaders, type Answer } from './answer.ts'
 import { authenticate, Nonces, tokenRefused, type Caller } from './authenticate.ts'
+import type { CatalogState } from './catalogs/state.ts'
 import type { Control } from './control.ts'
 import { refusalOf, type DispatchInput, type Engine } from './engine.ts'
 import type { Apply, FaultProbe, FaultRule, Faults } from './faults.ts'
@@ -50,6 +51,8 @@ export class SandboxServer {
   readonly #parts: ServerParts
   readonly #server: Server
   readonly #nonces = new Nonces()
+  /** Ids of products that a DELETE named, by catalog and key. */
+  readonly #productIds = new Map<string, string>()
   readonly #connections = new Map<Socket, { readonly id: number; requests: number }>()
   #nextConnection = 1
   #closesNewUntil = 0
@@ -114,6 +117,7 @@ export class SandboxServer {
 
   forget(): void {
     this.#nonces.clear()
+    this.#productIds.clear()
   }
 
   #receive(request: IncomingMessage, response: ServerResponse): void {
@@ -200,7 +204,7 @@ export class SandboxServer {
     if (!seat.response.writableFinished && !seat.answered) seat.entry.client_closed = true
     ledger.end(seat.endpoint?.name ?? 'unknown')
     watch.finish(seat.entry)
-    if (seat.carried.keys.length > 0) generations.end(seat.entry, () => valuesOf(seat), seat.carried.keys)
+    if (seat.carried.keys.length > 0) generations.end(seat.entry, () => this.#valuesOf(seat), seat.carried.keys)
   }
 
   #read(seat: Seat): void {
@@ -227,9 +231,9 @@ export class SandboxServer {
     if (endpoint?.body === 'json' && seat.body.length > 0) parseJson(seat)
     if (seat.route.kind === 'found') {
       const { endpoint: found, path } = seat.route
-      seat.carried = carriedBy(found.name, path, seat.json)
+      seat.carried = carriedBy(found.name, path, seat.json, this.#productIdOf)
       if (seat.carried.keys.length > 0 && world.switch('ledger_keys') === 'on')
-        entry.keys = keyValues(found.name, path, seat.json).map(({ key, value }) => ({ key, value }))
+        entry.keys = keyValues(found.name, path, seat.json, this.#productIdOf).map(({ key, value }) => ({ key, value }))
     }
     entry.items = seat.carried.items
     watch.carry(entry, seat.startedAt, seat.carried)
@@ -238,7 +242,7 @@ export class SandboxServer {
     if (strict || generations.concerns(seat.carried.keys))
       generations.arrive(
         entry,
-        valuesOf(seat, strict ? undefined : (keys) => generations.concerns(keys)),
+        this.#valuesOf(seat, strict ? undefined : (keys) => generations.concerns(keys)),
         seat.carried.keys,
         world.now(),
         strict,
@@ -258,6 +262,18 @@ export class SandboxServer {
         items: seat.carried.items,
       })
       .catch((error: unknown) => this.#broken(seat, error))
+  }
+
+  #valuesOf(seat: Seat, wanted?: (keys: readonly string[]) => boolean): readonly KeyValue[] {
+    return seat.route.kind === 'found' ? keyValues(seat.route.endpoint.name, seat.route.path, seat.json, this.#productIdOf, wanted) : []
+  }
+
+  /** Remembered beyond the product's own life: the DELETE that was applied and not answered comes again. */
+  readonly #productIdOf = (catalogId: string, productKey: string): string | undefined => {
+    const name = `${catalogId} ${productKey}`
+    const id = (this.#parts.world.stateOf('catalogs') as CatalogState).catalogs.get(catalogId)?.idByKey.get(productKey)
+    if (id !== undefined) this.#productIds.set(name, id)
+    return id ?? this.#productIds.get(name)
   }
 
   /** The usual way: no promise unless the handler makes one. */
@@ -420,10 +436,6 @@ function probeOf(seat: Seat): FaultProbe {
     worker: seat.entry.worker ?? undefined,
     firstOfConnection: seat.firstOfConnection,
   }
-}
-
-function valuesOf(seat: Seat, wanted?: (keys: readonly string[]) => boolean): readonly KeyValue[] {
-  return seat.route.kind === 'found' ? keyValues(seat.route.endpoint.name, seat.route.path, seat.json, wanted) : []
 }
 
 function mark(seat: Seat, rule: FaultRule): void {

@@ -55,6 +55,11 @@ const users = (
     })
     .catch(() => undefined)
 }
+const keyOf = async (price: string): Promise<string> => String((await put(price))?.body.data.products_response[0].product_key)
+const remove = (...keys: string[]): Promise<CallResult | undefined> =>
+  sandbox
+    .call('DELETE', '/12/product_catalogs/4001/products', { timestamp: timestamp(), json: { product_keys: keys } })
+    .catch(() => undefined)
 /** Without the rule on the same bytes within 5 ms, which tests this quick break by the way. */
 const rules = async (): Promise<string[]> =>
   (await sandbox.control.violations()).map(({ rule }) => String(rule)).filter((rule) => rule !== 'same_body_at_once')
@@ -107,6 +112,36 @@ describe('caught', () => {
     await put('a=11')
     expect(await rules()).toEqual(['entry_differs_between_attempts'])
   })
+  test('a user added while it is unknown whether they were taken away', async () => {
+    await users('Update', 'ann')
+    await breakNext()
+    await users('Delete', 'ann')
+    await users('Update', 'ann', '2036-01-01T00:00:00Z')
+    expect(await rules()).toEqual(['newer_before_older_settled'])
+  })
+  test('a product taken away before its newer price was settled, and written before its removal was', async () => {
+    const key = await keyOf('a=10')
+    await breakNext()
+    await put('a=11')
+    await remove(key)
+    expect(await rules()).toEqual(['newer_before_older_settled'])
+    await sandbox.control.reset()
+    const again = await keyOf('a=10')
+    await breakNext()
+    await remove(again)
+    await put('a=11')
+    expect(await rules()).toEqual(['newer_before_older_settled'])
+  })
+  test('a product written and taken away at the same time', async () => {
+    const key = await keyOf('a=10')
+    await sandbox.control.fault({ method: 'PUT' }, { kind: 'hold', name: 'put' })
+    const held = put('a=11')
+    await expect.poll(async () => (await sandbox.control.holds()).length).toBe(1)
+    await remove(key)
+    await sandbox.control.release('put')
+    await held
+    expect(await rules()).toEqual(['two_in_flight_for_one_key'])
+  })
   test('an erased user sent again', async () => {
     await breakNext()
     await users('Update', 'ann ben')
@@ -149,6 +184,20 @@ describe('let pass', () => {
     await breakNext()
     await put('a=10')
     await put('b=11')
+    expect(await rules()).toEqual([])
+  })
+  test('a removal sent again until it was answered, then the product or user again', async () => {
+    const key = await keyOf('a=10')
+    await breakNext()
+    await remove(key)
+    await remove(key)
+    await put('a=10')
+    await users('Update', 'ann ben')
+    await breakNext()
+    await users('Delete', 'ann ben')
+    await users('Delete', 'ann')
+    await users('Delete', 'ben')
+    await users('Update', 'ann ben')
     expect(await rules()).toEqual([])
   })
   test('a value that comes back after it was answered', async () => {
