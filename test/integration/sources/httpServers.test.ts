@@ -50,6 +50,7 @@ test.each([
   ['another feed from its start', () => full(csv.replaceAll('title', 'other'), { etag: '"v2"' }), 'SOURCE_CHANGED'],
   ['a feed without a tag', () => full(csv), 'SOURCE_CHANGED'],
   ['the same tag for another length', () => full(`${csv}x,y\n`, { etag: '"v1"' }), 'SOURCE_CHANGED'],
+  ['the same tag for a shorter feed', () => full(csv.slice(0, 900), { etag: '"v1"' }), 'SOURCE_CHANGED'],
   ['no rest', () => headers({ 'content-range': `bytes */${csv.length}`, 'content-length': 0 }, '416 Out of range'), 'SOURCE_UNAVAILABLE'],
   ['nothing changed', () => headers({ etag: '"v1"' }, '304 Not Modified'), 'SOURCE_UNAVAILABLE'],
   ['a login page', () => full('<!doctype html><title>Sign in</title>', { 'content-type': 'text/html' }), 'SOURCE_CHANGED'],

@@ -131,6 +131,7 @@ test('a server that says nothing more is left when nobody wants the rows any mor
   const abort = new AbortController()
   const source = await openSource(definition, { env: {}, log: silentLogger, signal: abort.signal })
   const reading = Array.fromAsync(source.rows)
+  await expect.poll(() => proxy.cuts()).toBe(1)
   abort.abort(new Error('enough'))
   await expect(reading).rejects.toThrow('enough')
   expect((await readSource(definition, { limits: { ...readLimits, totalMs: 500 } })).code).toBe('SOURCE_UNAVAILABLE')

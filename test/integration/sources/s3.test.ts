@@ -119,6 +119,7 @@ test('a store that says nothing more is given up after the idle time, or when no
   await using half = await cuttingProxy(s3.port, () => ({ afterBytes: 500_000, how: 'stall' }))
   const source = await openSource(through(half.port), { env, log: silentLogger, signal: abort.signal })
   const reading = Array.fromAsync(source.rows)
+  await expect.poll(() => half.cuts()).toBe(1)
   abort.abort(new Error('enough'))
   await expect(reading).rejects.toThrow('enough')
   // Not even the head of an answer.
