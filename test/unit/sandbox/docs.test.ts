@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { FAULT_KINDS } from '../../../src/sandbox/faults.ts'
 import { TLS_KINDS } from '../../../src/sandbox/tls/doors.ts'
@@ -40,6 +40,19 @@ test('every kind of bad TLS and every field of a match stands in docs/sandbox.md
   const fields = [...(source('faults.ts').split('interface FaultMatch {')[1]?.split('\n}')[0] ?? '').matchAll(/readonly (\w+)\??:/g)]
   expect(fields.length).toBeGreaterThan(8)
   expect(fields.map(([, name = '']) => name).filter((name) => !page.includes(`\`${name}\``))).toEqual([])
+})
+
+test('every rule that a caller can break stands in docs/sandbox.md', () => {
+  const folder = new URL('../../../src/sandbox/', import.meta.url)
+  const text = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => readFileSync(new URL(name, folder), 'utf8'))
+    .join('\n')
+  const named = [...text.matchAll(/(?:violat(?:e|ion))\((?:[\w.]+, )*'([a-z_0-9]+)'/g)].map(([, rule = '']) => rule)
+  const judged = [...source('generations.ts').matchAll(/^ {2}([a-z_]+): '/gm)].map(([, rule = '']) => rule)
+  const rules = new Set([...named, ...judged])
+  expect(rules.size).toBeGreaterThan(17)
+  expect([...rules].filter((rule) => !page.includes(`\`${rule}\``))).toEqual([])
 })
 
 test('every field of a fault and of an event stands in docs/sandbox.md', () => {
