@@ -220,7 +220,7 @@ async function openProgress(deps: EngineDeps, scope: BatchScope, options: PushOp
   const stage = 'planId' in scope ? 'push' : 'settle'
   const [row] = await deps.db.query<{ total: number; open: number }>(
     `select coalesce(sum(entry_count), 0)::int as total, coalesce(sum(entry_count) filter (where status in ('pending', 'ambiguous', 'in_flight')), 0)::int as open
-     from sluice.batch where ${'planId' in scope ? 'plan_id = $1' : `destination_id = $1::int and status in ('pending', 'ambiguous', 'in_flight')`}`,
+     from sluice.batch where ${'planId' in scope ? 'plan_id = $1' : `destination_id = $1::int and (status in ('ambiguous', 'in_flight') or (status = 'pending' and attempts > 0))`}`,
     ['planId' in scope ? scope.planId : scope.leftoversOf],
   )
   const total = row?.total ?? 0

@@ -1,6 +1,10 @@
 /** What a run left open and a later one carries on: in the books of both, and as what it was asked to be. */
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { loadRun } from '../../../src/sync/history.ts'
+import { runPipeline } from '../../../src/sync/index.ts'
+import type { Progress } from '../../../src/sync/report.ts'
 import { audienceDigest, email } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 import { interruptedRun } from '../../support/interrupted.ts'
@@ -101,4 +105,18 @@ test('what joins a user whose update was cut off between delete and update is co
     audienceDigest(['keep@example.org', 'b@example.com', 'c@example.com', 'd@example.com'].map(email)),
   )
   expect((await engine.run('people')).counts).toMatchObject({ requests: 0 })
+})
+
+test('settling tells how much there is to settle, not what was never sent', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(500).map((row) => item(row))))
+  await interruptedRun(engine, 'shop', 'die')
+  const [sent] = await engine.db.query<{ n: number }>('select sum(entry_count)::int as n from sluice.batch where attempts > 0')
+  expect(sent?.n).toBeLessThan(500)
+  const totals = new Set<number | undefined>()
+  const deps = { ...engine.deps, onProgress: ({ stage, total }: Progress) => void (stage === 'settle' && totals.add(total)) }
+  await runPipeline(deps, await loadPipeline(join(engine.folder, 'pipelines'), 'shop'), { trigger: 'manual' })
+  expect([...totals].every((total) => total !== undefined && total <= (sent?.n ?? 0))).toBe(true)
+  expect(totals.size).toBeGreaterThan(0)
 })
