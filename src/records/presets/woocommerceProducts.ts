@@ -39,6 +39,11 @@ export const woocommerceProducts: Preset = {
     description: { columns: ['Description', 'Short description'] },
     price: { columns: ['Regular price'] },
     sale_price: { columns: ['Sale price'] },
+    // Without offset: read in options.timezone, the shop's own.
+    sale_price_effective_date: {
+      columns: ['Date sale price starts', 'Date sale price ends'],
+      compute: ([starts = '', ends = '']) => (starts === '' || ends === '' ? '' : `${starts}/${ends}`),
+    },
     gtin: { columns: ['GTIN, UPC, EAN, or ISBN'] },
     brand: { columns: ['Brands'] },
     product_type: { columns: ['Categories'] },
