@@ -5,7 +5,8 @@ import { writeCustomers } from './data.ts'
 import { audienceYaml, withEngine, writePipeline, type Setting } from './engine.ts'
 import { seconds, type Bench } from './figure.ts'
 import { startSandboxProcess } from './sandboxProcess.ts'
-import { applyPlan } from '../src/sync/index.ts'
+import { loadPipeline } from '../src/pipeline/load.ts'
+import { applyPlan, runPipeline } from '../src/sync/index.ts'
 
 export const bench: Bench = async ({ rows, small, folder, database, say }) => {
   const csv = join(folder, 'customers.csv')
@@ -32,6 +33,12 @@ export const bench: Bench = async ({ rows, small, folder, database, say }) => {
       reach: String(rows),
       met: audience.members === rows,
     })
+    await writeCustomers(csv, { rows, changeEvery: 100 })
+    const changed = await inChild('./push.ts', 'run', setting)
+    say({
+      figure: `a whole run with 1 % changed: ${String(changed['stages'])}`,
+      measured: `${seconds(changed.seconds)}, ${changed.megabytes} MB, ${String(changed['requests'])} requests`,
+    })
   } finally {
     await sandbox.close()
   }
@@ -43,5 +50,20 @@ export async function push(setting: Setting & { readonly planId: string }): Prom
     const started = performance.now()
     const { counts } = await applyPlan(deps, setting.planId)
     return { seconds: (performance.now() - started) / 1000, confirmed: counts.confirmed, requests: counts.requests }
+  })
+}
+
+/** Reads, plans and sends what changed. */
+export async function run(setting: Setting): Promise<object> {
+  const pipeline = await loadPipeline(join(setting.folder, 'pipelines'), setting.pipeline)
+  return withEngine(setting, async (deps) => {
+    const started = performance.now()
+    const { counts } = await runPipeline(deps, pipeline, { trigger: 'manual' })
+    const took = (performance.now() - started) / 1000
+    const [last] = await deps.db.query<{ stages: { readonly stage: string; readonly durationMs: number }[] }>(
+      'select stages from sluice.run order by id desc limit 1',
+    )
+    const stages = last?.stages.map(({ stage, durationMs }) => `${stage} ${seconds(durationMs / 1000)}`).join(', ')
+    return { seconds: took, requests: counts.requests, stages }
   })
 }
