@@ -38,9 +38,12 @@ export interface StatePart {
   readonly bytes: Uint8Array
 }
 
+/** Grows when an area's state changes its shape. */
+const VERSION = 1
+
 interface Head {
   readonly kind: 'state'
-  readonly version: 1
+  readonly version: number
   readonly parts: readonly { readonly name: string; readonly bytes: number }[]
 }
 
@@ -107,7 +110,7 @@ export class Journal {
     this.#due = undefined
     if (this.#file === -1) return
     const parts = [...this.#save()]
-    const head: Head = { kind: 'state', version: 1, parts: parts.map(({ name, bytes }) => ({ name, bytes: bytes.length })) }
+    const head: Head = { kind: 'state', version: VERSION, parts: parts.map(({ name, bytes }) => ({ name, bytes: bytes.length })) }
     const file = openSync(this.#beside, 'w', 0o600)
     for (const bytes of [Buffer.from(JSON.stringify(head) + '\n'), ...parts.map((part) => part.bytes), NEWLINE]) writeAll(file, bytes)
     fsyncSync(file)
@@ -147,6 +150,10 @@ function readHead(file: number): { readonly parts: ReadonlyMap<string, Buffer>; 
   const end = line.indexOf(10)
   // Written whole before it was given its name.
   const head = JSON.parse(line.toString('utf8', 0, end)) as Head
+  if (head.version !== VERSION)
+    throw new Error(
+      `the state file was written by another version of the sandbox (${head.version}, not ${VERSION}): delete it to start anew`,
+    )
   let at = end + 1
   const parts = new Map<string, Buffer>()
   for (const { name, bytes } of head.parts) {

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { startSandbox } from '../../src/sandbox/start.ts'
 import { controlOf, signedCall, withSandbox, type CallResult, type Loose } from '../support/sandbox.ts'
 import { target } from '../support/target.ts'
 
@@ -206,6 +207,12 @@ test.skipIf(target !== undefined)(
   },
   60_000,
 )
+
+test.skipIf(target !== undefined)('a state of another version is refused aloud, not guessed at', async () => {
+  const file = join(folder, 'state.jsonl')
+  writeFileSync(file, '{"kind":"state","version":99,"parts":[]}\n\n')
+  await expect(startSandbox({ stateFile: file })).rejects.toThrow('another version of the sandbox (99, not 1): delete it')
+})
 
 test.skipIf(target !== undefined)('without a state file nothing is kept', async () => {
   await using first = await withSandbox()
