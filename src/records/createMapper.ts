@@ -44,11 +44,11 @@ export function createMapper(pipeline: Pipeline): DescribingMapper {
   }
   return {
     definitionHash: hash('sha256', `${normalizerVersion} ${pipeline.definitionHash}`),
-    start: (columns) => {
+    start: (columns, uri = pipeline.sources[0]?.uri ?? pipeline.name) => {
       const bound = boundFor(columns)
-      if (bound.missing.length > 0 && isTable(pipeline, columns)) {
+      if (bound.missing.length > 0 && isTable(pipeline, uri, columns)) {
         const { message, mend } = missingColumns(bound, columns)
-        throw new RunError('FILE_COLUMN_MISSING', message, { where: pipeline.sources[0]?.uri ?? pipeline.name, mend })
+        throw new RunError('FILE_COLUMN_MISSING', message, { where: uri, mend })
       }
       return bound.warnings
     },
@@ -139,9 +139,9 @@ function boundCopy(bound: Bound, columns: readonly string[]): Bound {
  * Where a missing column can be told from a missing value: files with one header for all rows. Items of XML and JSON each
  * bring their own names, and there the row is rejected instead.
  */
-function isTable(pipeline: Pipeline, columns: readonly string[]): boolean {
+function isTable(pipeline: Pipeline, uri: string, columns: readonly string[]): boolean {
   if (columns.length === 0) return false
-  const { format = 'auto', uri = '' } = pipeline.sources[0] ?? {}
+  const { format = 'auto' } = pipeline.sources.find((source) => source.uri === uri) ?? {}
   if (format !== 'auto') return format === 'csv' || format === 'tsv' || format === 'xlsx'
   return (
     !/\.(?:xml|rss|atom|json|jsonl|ndjson)(?:\.(?:gz|zip|zst))?(?:[?#].*)?$/i.test(uri) &&

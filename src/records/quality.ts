@@ -57,13 +57,14 @@ const quote = 34
 const tracked = 2048
 // Shares are judged in files of 100 rows or more (bad-inputs, rules).
 const judgedFrom = 100
-/** Notes that withhold the run by themselves, until guards.accept names them (bad-inputs 91, 110, 119, 190, 201). */
+/** Notes that withhold the run by themselves, until guards.accept names them (bad-inputs 91, 110, 119, 131, 190, 201). */
 export const heldCodes: readonly string[] = [
   'OUT_OF_STOCK_ROSE',
   'EMAIL_ROLE_SHARE',
   'IDENTIFIER_SHARE',
   'OWNER_COLUMN',
   'CONSENT_UNMAPPED',
+  'CONSENT_UNKNOWN',
   'LEFT_UNMAPPED',
 ]
 const mojibake = /Ã[\u0080-\u00bf©«¶¼]|Â[\u00a0-\u00bf]|â€[™œ\u009d\u0153"“]/

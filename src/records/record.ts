@@ -92,9 +92,10 @@ export interface RecordMapper {
   map: (row: Row) => Mapped
   /**
    * Called once with a file's columns before its first row: throws a RunError where a required column is missing and
-   * returns what is worth saying once (unknown columns, with suggestions).
+   * returns what is worth saying once (unknown columns, with suggestions). `uri`: the source they stand in, the first one
+   * without it.
    */
-  start: (columns: readonly string[]) => readonly Warning[]
+  start: (columns: readonly string[], uri?: string) => readonly Warning[]
   /** The row's cells, masked where personal, aligned with its columns: what rejects keep of it. */
   mask: (row: Row) => readonly string[]
   /** Changes whenever the same bytes could map to something else (definition, normalizer version). */

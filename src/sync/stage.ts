@@ -75,7 +75,7 @@ export async function stageSources(
           if (started === undefined) {
             started = row.columns
             if (columns.length === 0) columns = row.columns
-            for (const warning of mapper.start(row.columns)) warnings.add(warning)
+            for (const warning of mapper.start(row.columns, definition.uri)) warnings.add(warning)
           }
           read++
           const reject = stageRow(mapper, row, writer, warnings, options)
@@ -94,7 +94,7 @@ export async function stageSources(
       // A file of a header and nothing else still has to have the right one.
       if (started === undefined && ended.columns.length > 0) {
         if (columns.length === 0) columns = ended.columns
-        for (const warning of mapper.start(ended.columns)) warnings.add(warning)
+        for (const warning of mapper.start(ended.columns, definition.uri)) warnings.add(warning)
       }
       const verdict = mapper.finish(ended, options.previous[index], skippedBy(options.gate) - skipped)
       notes.push(...verdict.warnings)

@@ -72,7 +72,7 @@ async function checkSource(context: Context, pipeline: Pipeline, definition: Sou
           if (row.columns !== columns && rows === 0) {
             columns = row.columns
             mapping = plain.describe(columns)
-            warnings.push(...mapper.start(columns))
+            warnings.push(...mapper.start(columns, definition.uri))
           }
           if (rows === limit) {
             whole = false
@@ -95,7 +95,7 @@ async function checkSource(context: Context, pipeline: Pipeline, definition: Sou
         if (rows === 0 && facts.columns.length > 0) {
           columns = facts.columns
           mapping = plain.describe(columns)
-          warnings.push(...mapper.start(columns))
+          warnings.push(...mapper.start(columns, definition.uri))
         }
         const { warnings: notes } = mapper.finish(facts, undefined, 0)
         warnings.push(...notes.map(({ code, field, message, lines }) => ({ code, field, message, line: lines[0] ?? 0 })))

@@ -201,6 +201,55 @@ test('case 135: the removal of somebody never listed changes nothing', async () 
   expect(await engine.run('optouts')).toMatchObject({ status: 'succeeded', counts: { requests: 0 } })
 })
 
+test('case 131: an export that has lost its column of consent withholds the run: who unsubscribed stays away', async () => {
+  await using engine = await engineUnderTest()
+  const yaml = (guards = '') =>
+    `source: { url: "{folder}/contacts.csv" }\n${guards}destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\n`
+  engine.pipeline('crm', yaml())
+  const rows = (more: (i: number) => Fields) =>
+    csvOf(
+      Array.from({ length: 3 }, (_, i): Fields => ({
+        'Record ID': String(i),
+        'First Name': '',
+        'Last Name': '',
+        Email: `p${i}@shop.example`,
+        'Contact owner': 'Rep',
+        ...more(i),
+      })),
+    )
+  engine.write(
+    'contacts.csv',
+    rows((i) => ({ 'Unsubscribed from all email': i === 2 ? 'true' : 'false' })),
+  )
+  expect(await engine.run('crm')).toMatchObject({ status: 'succeeded', counts: { suppressed: 1, confirmed: 2 } })
+  engine.write(
+    'contacts.csv',
+    rows(() => ({})),
+  )
+  expect(await engine.run('crm')).toMatchObject({
+    status: 'withheld',
+    guards: [{ code: 'GUARD_CONSENT_UNKNOWN' }],
+    counts: { confirmed: 0 },
+  })
+  expect((await engine.sandbox.control.audience()).members).toBe(2)
+  engine.pipeline('crm', yaml('guards: { accept: [CONSENT_UNKNOWN] }\n'))
+  expect(await engine.run('crm')).toMatchObject({ status: 'succeeded', counts: { confirmed: 1 } })
+})
+
+test('case 23: of several sources the one whose column is missing is named', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline(
+    'two',
+    'source: [{ url: "{folder}/a.csv" }, { url: "{folder}/b.csv" }]\ndestination: { kind: catalog, catalog_id: "4001" }\n',
+  )
+  engine.write('a.csv', csvOf(manyProducts(2)))
+  engine.write('b.csv', csvOf(manyProducts(2, (i) => ({ id: `B-${i}` }))).replace('price', 'cost'))
+  expect(await engine.run('two')).toMatchObject({
+    status: 'failed',
+    error: { code: 'FILE_COLUMN_MISSING', where: expect.stringContaining('b.csv') },
+  })
+})
+
 test('case 182: a shop exported again without accents is a real change', async () => {
   await using engine = await engineUnderTest()
   await shop(
