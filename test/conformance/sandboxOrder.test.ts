@@ -136,7 +136,7 @@ describe('caught', () => {
     const key = await keyOf('a=10')
     await sandbox.control.fault({ method: 'PUT' }, { kind: 'hold', name: 'put' })
     const held = put('a=11')
-    await expect.poll(async () => (await sandbox.control.holds()).length).toBe(1)
+    await expect.poll(async () => (await sandbox.control.holds()).length, { timeout: 10_000 }).toBe(1)
     await remove(key)
     await sandbox.control.release('put')
     await held

@@ -122,7 +122,7 @@ describe('connections', () => {
     const agent = oneConnection()
     await arm({ kind: 'idle_close', ms: 30 }, { path: '/12/' })
     expect(statusOf(await read(agent))).toBe(200)
-    await expect.poll(async () => (await sandbox.control.ledger()).length).toBe(1)
+    await expect.poll(async () => (await sandbox.control.ledger()).length, { timeout: 10_000 }).toBe(1)
     await new Promise((resolve) => setTimeout(resolve, 80))
     expect(Object.values(agent.freeSockets).flat()).toEqual([])
   })
@@ -130,13 +130,13 @@ describe('connections', () => {
     await arm({ kind: 'refuse', ms: 300 }, { path: '/12/' })
     expect(await read(oneConnection())).toBe('ECONNRESET')
     expect(await read(oneConnection())).toBe('ECONNREFUSED')
-    await expect.poll(async () => statusOf(await read(oneConnection())), { timeout: 3_000 }).toBe(200)
+    await expect.poll(async () => statusOf(await read(oneConnection())), { timeout: 10_000 }).toBe(200)
   })
   test('accepted and closed, then open again', async () => {
     await arm({ kind: 'accept_close', ms: 300 }, { path: '/12/' })
     expect(await read(oneConnection())).toBe('ECONNRESET')
     expect(await read(oneConnection())).toBe('ECONNRESET')
-    await expect.poll(async () => statusOf(await read(oneConnection())), { timeout: 3_000 }).toBe(200)
+    await expect.poll(async () => statusOf(await read(oneConnection())), { timeout: 10_000 }).toBe(200)
   })
   test('only so many connections', async () => {
     await using own = await withSandbox({ seed: 2 })
@@ -231,7 +231,7 @@ describe('reads', () => {
     await arm({ kind: 'stale', lag_ms: 150 }, { path }, 'always')
     await put('a')
     expect(await ids()).toEqual([])
-    await expect.poll(() => ids(), { timeout: 2_000 }).toEqual(['a'])
+    await expect.poll(() => ids(), { timeout: 10_000 }).toEqual(['a'])
   })
   test('a page that shifted: a row missing, or there twice', async () => {
     await put('a', 'b', 'c')

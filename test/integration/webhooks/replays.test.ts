@@ -83,6 +83,9 @@ async function bench(wrap: (service: ReplayService) => ReplayService = (service)
   }
 }
 
+/** A crowded machine takes its time. */
+const patient = { timeout: 20_000 }
+
 const emit = (sandbox: SandboxUnderTest, ...ids: string[]) =>
   sandbox.control.request(
     'POST',
@@ -98,8 +101,8 @@ test('without any event after the outage the gap ends by itself, its events come
   expect((await emit(under.sandbox, 'b', 'c')).body.deliveries).toEqual({ delivered: 0, failed: 2 })
   expect(under.receiver.refusingSince()).toBeDefined()
   under.database('up')
-  await expect.poll(under.events).toEqual(['a', 'b', 'c'])
-  await expect.poll(under.trail).toEqual(['webhook.gap', 'webhook.replay', 'webhook.replayed'])
+  await expect.poll(under.events, patient).toEqual(['a', 'b', 'c'])
+  await expect.poll(under.trail, patient).toEqual(['webhook.gap', 'webhook.replay', 'webhook.replayed'])
   expect(under.receiver.refusingSince()).toBeUndefined()
 })
 
@@ -109,11 +112,11 @@ test('a process that ended between the gap and its replay: the next one asks', a
   await emit(under.sandbox, 'b')
   under.database('up')
   await emit(under.sandbox, 'c')
-  await expect.poll(under.trail).toEqual(['webhook.gap'])
+  await expect.poll(under.trail, patient).toEqual(['webhook.gap'])
   expect(await under.events()).toEqual(['c'])
   under.keep()
-  await expect.poll(under.events).toEqual(['b', 'c'])
-  await expect.poll(under.trail).toContain('webhook.replayed')
+  await expect.poll(under.events, patient).toEqual(['b', 'c'])
+  await expect.poll(under.trail, patient).toContain('webhook.replayed')
 })
 
 test('a service that does not answer is asked again, and one that did not bring all of it too', async () => {
@@ -132,10 +135,10 @@ test('a service that does not answer is asked again, and one that did not bring 
   await under.receiver.probe()
   under.keep()
   // The second replay falls into another outage: refused again, and the gap of that outage does not reach back to them.
-  await expect.poll(() => asked).toBe(2)
-  await expect.poll(() => under.receiver.refusingSince()).toBeDefined()
+  await expect.poll(() => asked, patient).toBe(2)
+  await expect.poll(() => under.receiver.refusingSince(), patient).toBeDefined()
   under.database('up')
-  await expect.poll(under.events, { timeout: 10_000 }).toEqual(['b'])
+  await expect.poll(under.events, patient).toEqual(['b'])
 })
 
 test('a job that ends incomplete is asked for again', async () => {
@@ -158,8 +161,8 @@ test('a job that ends incomplete is asked for again', async () => {
   await new Promise((resolve) => setTimeout(resolve, 100))
   expect(await under.trail()).toEqual(['webhook.gap', 'webhook.replay'])
   await ended('Incomplete')
-  await expect.poll(under.events).toEqual(['b'])
-  await expect.poll(under.trail).toEqual(['webhook.gap', 'webhook.replay', 'webhook.replay', 'webhook.replayed'])
+  await expect.poll(under.events, patient).toEqual(['b'])
+  await expect.poll(under.trail, patient).toEqual(['webhook.gap', 'webhook.replay', 'webhook.replay', 'webhook.replayed'])
 })
 
 test('what is out of the service’s reach, or was asked for ten times, is given up aloud', async () => {
@@ -170,6 +173,6 @@ test('what is out of the service’s reach, or was asked for ten times, is given
     ])
   await gap('2020-01-01T00:00:00Z', '2020-01-01T01:00:00Z')
   under.keep()
-  await expect.poll(under.trail).toEqual(['webhook.gap', 'webhook.replay_given_up'])
+  await expect.poll(under.trail, patient).toEqual(['webhook.gap', 'webhook.replay_given_up'])
   expect((await under.sandbox.control.ledger()).filter(({ path }) => path === '/2/webhooks/replay')).toEqual([])
 })
