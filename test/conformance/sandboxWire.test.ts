@@ -127,13 +127,13 @@ describe('connections', () => {
     expect(Object.values(agent.freeSockets).flat()).toEqual([])
   })
   test('refused, then open again', async () => {
-    await arm({ kind: 'refuse', ms: 300 }, { path: '/12/' })
+    await arm({ kind: 'refuse', ms: 1_500 }, { path: '/12/' })
     expect(await read(oneConnection())).toBe('ECONNRESET')
     expect(await read(oneConnection())).toBe('ECONNREFUSED')
     await expect.poll(async () => statusOf(await read(oneConnection())), { timeout: 10_000 }).toBe(200)
   })
   test('accepted and closed, then open again', async () => {
-    await arm({ kind: 'accept_close', ms: 300 }, { path: '/12/' })
+    await arm({ kind: 'accept_close', ms: 1_500 }, { path: '/12/' })
     expect(await read(oneConnection())).toBe('ECONNRESET')
     expect(await read(oneConnection())).toBe('ECONNRESET')
     await expect.poll(async () => statusOf(await read(oneConnection())), { timeout: 10_000 }).toBe(200)
@@ -228,7 +228,7 @@ describe('reads', () => {
     expect(await ids()).toEqual(['a', 'b', 'c', 'd'])
   })
   test('stale: the lag passes', async () => {
-    await arm({ kind: 'stale', lag_ms: 150 }, { path }, 'always')
+    await arm({ kind: 'stale', lag_ms: 1_500 }, { path }, 'always')
     await put('a')
     expect(await ids()).toEqual([])
     await expect.poll(() => ids(), { timeout: 10_000 }).toEqual(['a'])
