@@ -248,8 +248,8 @@ test.for([
 )
 
 test('the period of a WooCommerce sale goes with its price', async () => {
-  const [header = '', row = ''] = [woo, `7,simple,S7,,Cup,1,0,visible,,A cup,1,,7.00,9.50,,${image},Acme`]
-  const text = `${header},"Date sale price starts","Date sale price ends"\n${row},2026-12-01 00:00:00,2026-12-24 23:59:59\n`
+  const row = `7,simple,S7,,Cup,1,0,visible,,A cup,1,,7.00,9.50,,${image},Acme`
+  const text = `${woo},"Date sale price starts","Date sale price ends"\n${row},2026-12-01 00:00:00,2026-12-24 23:59:59\n`
   const settings = { name: 'export.csv', map: { link: { column: 'ID', transform: { prefix: { with: 'https://shop.example.com/?p=' } } } } }
   const { products } = await through(text, { ...settings, options: { default_currency: 'EUR', timezone: 'Europe/Berlin' } })
   expect(products[0]).toMatchObject({
