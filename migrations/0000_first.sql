@@ -287,6 +287,7 @@ CREATE INDEX "batch_ends" ON "sluice"."batch" USING btree ("destination_id","exp
 CREATE INDEX "batch_lease" ON "sluice"."batch" USING btree ("lease_until") WHERE status = 'in_flight';--> statement-breakpoint
 CREATE INDEX "entry_record" ON "sluice"."entry" USING btree ("destination_id","record_key");--> statement-breakpoint
 CREATE INDEX "record_not_live" ON "sluice"."record" USING btree ("destination_id") WHERE status <> 'live';--> statement-breakpoint
+CREATE INDEX "record_expiring" ON "sluice"."record" USING btree ("destination_id") WHERE expires_at is not null;--> statement-breakpoint
 CREATE INDEX "remote_open" ON "sluice"."remote" USING btree ("destination_id","round");--> statement-breakpoint
 CREATE INDEX "remote_group" ON "sluice"."remote" USING btree ("destination_id","group_key") WHERE group_key is not null;--> statement-breakpoint
 CREATE INDEX "remote_late" ON "sluice"."remote" USING btree ("destination_id") WHERE late_until is not null;--> statement-breakpoint

@@ -110,6 +110,9 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
       [snapshotId],
     )
     throw error
+  } finally {
+    // A source before it may have failed. Closing twice does no harm.
+    for (const source of bytes.opened.values()) await source.close()
   }
 }
 
