@@ -1,8 +1,8 @@
-import { CarryBuffer } from './carryBuffer.ts'
-import { fileError } from './fileError.ts'
-import type { ReadLimits } from './limits.ts'
-import type { RecordCutter } from './recordBatch.ts'
-import { RecordBatch } from './recordBatch.ts'
+import { CarryBuffer } from '../carryBuffer.ts'
+import { fileError } from '../fileError.ts'
+import type { ReadLimits } from '../limits.ts'
+import type { RecordCutter } from '../recordBatch.ts'
+import { RecordBatch } from '../recordBatch.ts'
 
 /**
  * Cuts JSON lines at LF, CR, CRLF and RS (0x1E, RFC 7464); blank lines are skipped.

@@ -1,9 +1,9 @@
-import { CarryBuffer } from './carryBuffer.ts'
-import { fileError } from './fileError.ts'
-import type { RecordGate } from './formatReader.ts'
-import type { ReadLimits } from './limits.ts'
-import type { RecordCutter } from './recordBatch.ts'
-import { RecordBatch, recordFlags } from './recordBatch.ts'
+import { CarryBuffer } from '../carryBuffer.ts'
+import { fileError } from '../fileError.ts'
+import type { RecordGate } from '../formatReader.ts'
+import type { ReadLimits } from '../limits.ts'
+import type { RecordCutter } from '../recordBatch.ts'
+import { RecordBatch, recordFlags } from '../recordBatch.ts'
 
 export interface CsvCutterOptions {
   readonly name: string

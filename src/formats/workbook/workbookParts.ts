@@ -1,7 +1,7 @@
 import { StringDecoder } from 'node:string_decoder'
 import { SaxesParser } from 'saxes'
 import type { SaxesTagPlain } from 'saxes'
-import { fileError } from './fileError.ts'
+import { fileError } from '../fileError.ts'
 import type { ZipDirectory } from './zipDirectory.ts'
 
 export interface XmlPartHandler {

@@ -1,10 +1,10 @@
 import { StringDecoder } from 'node:string_decoder'
-import { CarryBuffer } from './carryBuffer.ts'
-import { fileError } from './fileError.ts'
-import type { FileErrorCode } from './fileError.ts'
-import type { ReadLimits } from './limits.ts'
-import type { RecordCutter } from './recordBatch.ts'
-import { RecordBatch } from './recordBatch.ts'
+import { CarryBuffer } from '../carryBuffer.ts'
+import { fileError } from '../fileError.ts'
+import type { FileErrorCode } from '../fileError.ts'
+import type { ReadLimits } from '../limits.ts'
+import type { RecordCutter } from '../recordBatch.ts'
+import { RecordBatch } from '../recordBatch.ts'
 
 export interface XmlCutterOptions {
   readonly name: string

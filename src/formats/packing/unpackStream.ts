@@ -1,5 +1,5 @@
 import type { Transform } from 'node:stream'
-import type { ByteQueue } from './byteQueue.ts'
+import type { ByteQueue } from '../byteQueue.ts'
 
 /** A decompressor of node:zlib: knows how many input bytes it has used. */
 export type Unpacker = Transform & { readonly bytesWritten: number }

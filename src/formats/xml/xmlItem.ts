@@ -1,7 +1,7 @@
 import { SaxesParser } from 'saxes'
 import type { SaxesTagNS } from 'saxes'
-import type { Cell } from '../records/record.ts'
-import type { ColumnRegistry } from './columnRegistry.ts'
+import type { Cell } from '../../records/record.ts'
+import type { ColumnRegistry } from '../columnRegistry.ts'
 
 /** The product namespace of Google Shopping feeds; some exporters leave the closing version or slash off. */
 export const productNamespace = 'http://base.google.com/ns/1.0'

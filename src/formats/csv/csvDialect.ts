@@ -1,11 +1,11 @@
 import { CsvCutter } from './csvCutter.ts'
 import { splitOddRecord, splitRecord } from './csvSplit.ts'
-import { fileError } from './fileError.ts'
-import type { ReadLimits } from './limits.ts'
-import type { RecordBatch } from './recordBatch.ts'
-import { recordFlags, recordText } from './recordBatch.ts'
-import type { HeaderSettings, SampleRecord, TableHeader } from './tableHeader.ts'
-import { chooseHeader } from './tableHeader.ts'
+import { fileError } from '../fileError.ts'
+import type { ReadLimits } from '../limits.ts'
+import type { RecordBatch } from '../recordBatch.ts'
+import { recordFlags, recordText } from '../recordBatch.ts'
+import type { HeaderSettings, SampleRecord, TableHeader } from '../tableHeader.ts'
+import { chooseHeader } from '../tableHeader.ts'
 
 export interface CsvSettings extends HeaderSettings {
   /** One character, or `auto`. */

@@ -1,9 +1,9 @@
 import { crc32, createInflateRaw } from 'node:zlib'
-import { ByteQueue } from './byteQueue.ts'
-import { fileError } from './fileError.ts'
-import type { ReadLimits } from './limits.ts'
-import { packingError } from './packingError.ts'
-import { unpackStream } from './unpackStream.ts'
+import { ByteQueue } from '../byteQueue.ts'
+import { fileError } from '../fileError.ts'
+import type { ReadLimits } from '../limits.ts'
+import { packingError } from '../packing/packingError.ts'
+import { unpackStream } from '../packing/unpackStream.ts'
 
 interface DirectoryEntry {
   readonly method: number

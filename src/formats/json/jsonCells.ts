@@ -1,6 +1,6 @@
-import type { Cell, RowFault } from '../records/record.ts'
-import type { ColumnRegistry } from './columnRegistry.ts'
-import type { RowFaultCode } from './rowFaults.ts'
+import type { Cell, RowFault } from '../../records/record.ts'
+import type { ColumnRegistry } from '../columnRegistry.ts'
+import type { RowFaultCode } from '../rowFaults.ts'
 
 /**
  * Reads one JSON object into cells by column.

@@ -1,7 +1,7 @@
 import { createInflateRaw, crc32 } from 'node:zlib'
-import type { ByteQueue } from './byteQueue.ts'
-import { fileError } from './fileError.ts'
-import type { FormatContext } from './formatReader.ts'
+import type { ByteQueue } from '../byteQueue.ts'
+import { fileError } from '../fileError.ts'
+import type { FormatContext } from '../formatReader.ts'
 import { packingError } from './packingError.ts'
 import { unpackStream } from './unpackStream.ts'
 

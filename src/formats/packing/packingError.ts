@@ -1,5 +1,5 @@
-import { RunError } from '../errors.ts'
-import { fileError } from './fileError.ts'
+import { RunError } from '../../errors.ts'
+import { fileError } from '../fileError.ts'
 
 /** node:zlib's codes in our words; everything else passes through. */
 export function packingError(error: unknown, compression: string, name: string): unknown {
