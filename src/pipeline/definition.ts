@@ -146,6 +146,8 @@ export interface MappingOptions {
   readonly linkHosts?: readonly string[]
   /** Options of bad-inputs.md that an owner may switch on, by name (`cut_title`, `upgrade_http` …). */
   readonly allow: readonly string[]
+  /** What an owner may have rejected although it is taken by itself, by name (`http_image`). */
+  readonly refuse?: readonly string[]
   /** Words to the service's own words, by field (`availability: { "yes": "in stock" }`). */
   readonly values: Readonly<Record<string, Readonly<Record<string, string>>>>
 }

@@ -137,6 +137,7 @@ function complete(
     maxIdLength: file.options?.max_id_length ?? 100,
     allow: file.options?.allow ?? [],
     values: file.options?.values ?? {},
+    ...(file.options?.refuse === undefined ? {} : { refuse: file.options.refuse }),
     ...(file.options?.link_hosts === undefined ? {} : { linkHosts: file.options.link_hosts.map((host) => host.toLowerCase()) }),
     ...(file.options?.timezone === undefined ? {} : { timezone: file.options.timezone }),
     ...(file.options?.default_currency === undefined ? {} : { defaultCurrency: file.options.default_currency.toUpperCase() }),

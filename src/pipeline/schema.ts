@@ -251,11 +251,15 @@ export const allowances = [
   'upgrade_http',
   'zero_price',
   'price_code_first',
+  'wide_digits',
   'wrapped_email',
   'split_lists',
   'idn_to_ascii',
   'base64_hash',
 ] as const
+
+/** What an owner may have rejected although it is taken by itself, by the rows of bad-inputs.md that name it. */
+export const refusals = ['http_image'] as const
 
 /** Notes that `guards.hold` and `guards.accept` may name. */
 export const guardedCodes: readonly [string, ...string[]] = [
@@ -301,6 +305,7 @@ export const pipelineSchema = strict({
     max_id_length: count(1, 100).optional(),
     link_hosts: z.array(text('a host such as shop.example.com')).optional(),
     allow: z.array(oneOf(allowances)).optional(),
+    refuse: z.array(oneOf(refusals)).optional(),
     values: z.record(z.string(), z.record(z.string(), word)).optional(),
   }).optional(),
 })

@@ -67,7 +67,7 @@ export const recordCodes = {
   PRICE_CURRENCY_UNKNOWN: reject('The currency is no active ISO 4217 code.', 'Use the three-letter code of a currency in use.'),
   PRICE_INVALID: reject(
     'The price is no plain decimal number with a currency behind it.',
-    'Write "1299.00 EUR": digits, a point, a space and the currency; or use the price transform.',
+    'Write "1299.00 EUR": digits, a point, a space and the currency; or use the price transform, or options.allow: [price_code_first], [wide_digits].',
   ),
   PRICE_PRECISION: reject('The price has more decimals than its currency.', 'Round the price to the minor units of the currency.'),
   PRICE_ZERO: reject(
@@ -101,11 +101,15 @@ export const recordCodes = {
   LINK_HOST_ASCII: warning('The host was written in its ASCII form.', 'Nothing.'),
   MOBILE_LINK_DROPPED: warning('The mobile link is no https address and was left out.', 'Correct mobile_link.'),
   IMAGE_INVALID: reject('The image link is no absolute address of a JPG, GIF, WEBP or PNG.', 'Give an absolute address of such an image.'),
-  IMAGE_HTTP: warning('The image link is http.', 'Serve images over https.'),
+  IMAGE_NOT_HTTPS: reject(
+    'The image link is http, and options.refuse names http_image.',
+    'Serve images over https, or take http_image out of options.refuse.',
+  ),
+  IMAGE_HTTP: warning('The image link is http.', 'Serve images over https; options.refuse: [http_image] rejects such rows.'),
   IMAGE_TYPE_UNKNOWN: warning('The address does not tell the type of the image.', 'Nothing, if it is a JPG, GIF, WEBP or PNG.'),
   IMAGE_ENCODED: warning('Blanks or commas in an image address were percent-encoded.', 'Nothing.'),
   IMAGES_DROPPED: warning(
-    'Additional images were left out: invalid, repeated, or beyond the tenth.',
+    'Additional images were left out: invalid, refused, repeated, or beyond the tenth.',
     'Give up to ten different image addresses.',
   ),
   IDENTIFIER_MISSING: reject('Brand, gtin and mpn are all absent.', 'Fill at least one of brand, gtin and mpn.'),
@@ -153,7 +157,10 @@ export const recordCodes = {
   KEY_MISSING: reject('The row has no key.', 'Fill the key column, or map key to a column that is always filled.'),
   NO_IDENTIFIER: reject('The row has no identifier.', 'Fill an email, a phone number or another mapped identifier.'),
   TOO_MANY_IDENTIFIERS: reject('The row has more than 50 identifiers.', 'Check the mapping: a row is one person.'),
-  EMAIL_INVALID: reject('The email address is not valid.', 'Correct it; one address in a cell, without name or mailto:.'),
+  EMAIL_INVALID: reject(
+    'The email address is not valid.',
+    'Correct it; one address in a cell, without name or mailto:; or set options.allow: [wrapped_email], [split_lists].',
+  ),
   EMAIL_ROLE: warning('The address is one of a role or an example, not of a person.', 'Check that such addresses are wanted.'),
   EMAIL_MIXED_SCRIPT: warning('The address mixes alphabets; it is another address than its look-alike.', 'Check the address.'),
   PHONE_INVALID: reject('The phone number is not valid in its country.', 'Write it with + and country code.'),
@@ -173,7 +180,10 @@ export const recordCodes = {
     'Map an opaque id of your own.',
   ),
   PARTNER_ID_INVALID: reject('The partner user id is too long or holds control characters.', 'Use an id of up to 256 plain characters.'),
-  HASH_INVALID: reject('The value is no SHA-256 in 64 hex digits.', 'Export SHA-256 digests in hex.'),
+  HASH_INVALID: reject(
+    'The value is no SHA-256 in 64 hex digits.',
+    'Export SHA-256 digests in hex; or set options.allow: [base64_hash] where they are base64.',
+  ),
   HASH_EXPECTED: reject(
     'A raw value stands in a column that is declared as hashed.',
     'Hash the column, or remove hashed: true. Look for where raw values come from.',

@@ -23,6 +23,7 @@ export interface ProductRules {
   readonly options: MappingOptions
   readonly price: PriceOptions
   readonly allow: ReadonlySet<string>
+  readonly httpImagesRefused: boolean
   /** `guards.hold` names PRICE_ZERO. */
   readonly zeroHolds: boolean
   /** Field → lower-case word → word of the service. */
@@ -34,11 +35,13 @@ export function productRules({ mapping: options, guards }: Pick<Pipeline, 'mappi
   return {
     options,
     allow,
+    httpImagesRefused: options.refuse?.includes('http_image') === true,
     zeroHolds: guards.hold?.includes('PRICE_ZERO') === true,
     price: {
       ...(options.defaultCurrency === undefined ? {} : { defaultCurrency: options.defaultCurrency }),
       zeroAllowed: allow.has('zero_price'),
       codeFirstAllowed: allow.has('price_code_first'),
+      wideAllowed: allow.has('wide_digits'),
     },
     values: new Map(
       Object.entries(options.values).map(([field, map]) => [
@@ -347,6 +350,8 @@ class ProductWork {
   #image(): string {
     const parsed = parseImage(this.#required('image_link'))
     if ('invalid' in parsed) throw new RowRejected('IMAGE_INVALID', 'image_link', parsed.invalid)
+    if (parsed.http && this.#rules.httpImagesRefused)
+      throw new RowRejected('IMAGE_NOT_HTTPS', 'image_link', 'is http, options.refuse asks for https')
     if (parsed.http) this.#warn('IMAGE_HTTP', 'image_link', 'is http')
     if (parsed.encoded) this.#warn('IMAGE_ENCODED', 'image_link', 'held blanks or commas')
     if (!parsed.typeKnown) this.#warn('IMAGE_TYPE_UNKNOWN', 'image_link', 'does not tell its type')
@@ -364,7 +369,8 @@ class ProductWork {
       const trimmed = trimText(text)
       if (trimmed === '' || absent.has(trimmed.toLowerCase())) continue
       const parsed = isBroken(trimmed) ? { invalid: 'broken' } : parseImage(trimmed)
-      if ('invalid' in parsed || parsed.link === main || images.includes(parsed.link) || images.length === maxImages) dropped += 1
+      const refused = 'invalid' in parsed || (parsed.http && this.#rules.httpImagesRefused)
+      if (refused || parsed.link === main || images.includes(parsed.link) || images.length === maxImages) dropped += 1
       else {
         images.push(parsed.link)
         encoded ||= parsed.encoded

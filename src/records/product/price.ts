@@ -14,19 +14,25 @@ export interface PriceOptions {
   readonly defaultCurrency?: string
   readonly zeroAllowed: boolean
   readonly codeFirstAllowed: boolean
+  /** Digits, points and letters of full width are read as their ASCII ones. */
+  readonly wideAllowed: boolean
 }
 
 const form = /^(\d+)(?:\.(\d+))?[ \u00a0\u202f\t]*([A-Za-z]{3})?$/
 const codeFirst = /^([A-Za-z]{3})[ \u00a0\u202f\t]*(\d+(?:\.\d+)?)$/
+
+// Full-width forms alone: NFKC of anything else would make 12 of 1².
+const wide = /[\uff01-\uff5e\u3000]+/g
 
 /**
  * A trimmed price text as amount and currency, written with all decimals of the currency, so that `12.9 EUR` and
  * `12.90EUR` are one value. Source: spec 2.2 price; ISO 4217 minor units; bad-inputs 69 to 77, 156 to 159.
  */
 export function parsePrice(text: string, options: PriceOptions): PriceResult {
-  let match = form.exec(text)
+  const plain = options.wideAllowed ? text.replace(wide, (run) => run.normalize('NFKC')) : text
+  let match = form.exec(plain)
   if (match === null && options.codeFirstAllowed) {
-    const turned = codeFirst.exec(text)
+    const turned = codeFirst.exec(plain)
     if (turned !== null) match = form.exec(`${turned[2]} ${turned[1]}`)
   }
   if (match === null) return { code: 'PRICE_INVALID', message: 'is no decimal number followed by a currency' }

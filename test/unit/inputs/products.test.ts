@@ -123,6 +123,24 @@ const cases: readonly Case[] = [
   ]),
   ['case 76: Arabic digits reject the row', { price: '٣.٥ USD' }, R('PRICE_INVALID')],
   ['case 76: full-width digits reject the row', { price: '１２ USD' }, R('PRICE_INVALID')],
+  [
+    'case 76: full-width digits are read where allowed',
+    { price: '１２．５０　ＵＳＤ' },
+    becomes('price', '12.50 USD', 'PRICE_NORMALIZED'),
+    allow('wide_digits'),
+  ],
+  [
+    'case 76: a full-width sale price is read where allowed',
+    { sale_price: '９ USD' },
+    becomes('sale_price', '9.00 USD', 'PRICE_NORMALIZED'),
+    allow('wide_digits'),
+  ],
+  ...['٣.٥ USD', '1² USD', '１²．００ USD', '１，２ USD'].map((price): Case => [
+    `case 76: ${price} rejects the row although full width is allowed`,
+    { price },
+    R('PRICE_INVALID'),
+    allow('wide_digits'),
+  ]),
   ['case 77: a price of forty digits rejects the row', { price: `${'9'.repeat(40)} USD` }, R('PRICE_INVALID')],
   [
     'case 78: a sale price that is not below is left out',
@@ -196,6 +214,23 @@ const cases: readonly Case[] = [
     'case 85: an http image is kept and said',
     { image_link: 'http://shop.example.com/1.png' },
     becomes('image_link', 'http://shop.example.com/1.png', 'IMAGE_HTTP'),
+  ],
+  [
+    'case 85: an http image rejects the row where it is refused',
+    { image_link: 'http://shop.example.com/1.png' },
+    R('IMAGE_NOT_HTTPS'),
+    { options: { refuse: ['http_image'] } },
+  ],
+  [
+    'case 85: an additional http image is kept',
+    { additional_image_link: `http://shop.example.com/2.png,${base}/3.png` },
+    becomes('additional_image_link', `http://shop.example.com/2.png,${base}/3.png`),
+  ],
+  [
+    'case 85: an additional http image is left out where it is refused',
+    { additional_image_link: `http://shop.example.com/2.png,${base}/3.png` },
+    becomes('additional_image_link', `${base}/3.png`, 'IMAGES_DROPPED'),
+    { options: { refuse: ['http_image'] } },
   ],
   [
     'case 85: an image of unknown type is kept and said',

@@ -264,4 +264,5 @@ test('the definition hash changes with what a row becomes, and only with that', 
   expect(await hashOf(`${base}schedule: "0 3 * * *"\nguards: { min_rows: 9 }\n`)).toBe(first)
   expect(await hashOf(base.replace('email: email', 'email: mail'))).not.toBe(first)
   expect(await hashOf(`${base}options: { allow: [split_lists] }\n`)).not.toBe(first)
+  expect(await hashOf(`${base}options: { refuse: [http_image] }\n`)).not.toBe(first)
 })
