@@ -9,11 +9,11 @@ import { openDatabase } from '../src/store/database.ts'
 import { claimRun, ensureDestination, requestRun } from '../src/store/runs.ts'
 import { registerWorker } from '../src/store/workers.ts'
 import { destinationIdentity } from '../src/sync/destinationIdentity.ts'
-import { applyUpserts } from '../src/sync/desired.ts'
-import { diffStage } from '../src/sync/diff.ts'
+import { applyUpserts } from '../src/sync/plan/desired.ts'
+import { diffStage } from '../src/sync/plan/diff.ts'
 import { engineSettings, type EngineDeps } from '../src/sync/engine.ts'
 import { planPipeline } from '../src/sync/index.ts'
-import { readSnapshot } from '../src/sync/snapshot.ts'
+import { readSnapshot } from '../src/sync/read/snapshot.ts'
 
 export interface Setting {
   readonly databaseUrl: string

@@ -55,7 +55,7 @@ export type EntryOutcome =
 export type Judgement =
   /** A readable answer about the entries, each on its own (products), or all alike (users). */
   | { readonly kind: 'entries'; readonly entries: readonly EntryOutcome[] }
-  /** Not applied; the same bytes go again before anything newer. How long to wait stands in the answer's headers (sync/waitAdvice.ts). */
+  /** Not applied; the same bytes go again before anything newer. How long to wait stands in the answer's headers (sync/push/waitAdvice.ts). */
   | { readonly kind: 'retry'; readonly reason: string; readonly status?: number }
   /** Not applied, and not the records' fault: the destination pauses. */
   | { readonly kind: 'pause'; readonly code: string; readonly reason: string }

@@ -6,7 +6,7 @@ import { deadWorkers, touchWorker } from '../store/workers.ts'
 import { rescueRunsAndBooks, updateBooksOfPlan } from '../sync/books.ts'
 import { crashPoint } from '../sync/crashPoint.ts'
 import { executeRun } from '../sync/run.ts'
-import { pushPlan } from '../sync/push.ts'
+import { pushPlan } from '../sync/push/push.ts'
 import type { JobDeps } from './deps.ts'
 import { openQueues, type PushJob, type Queues, type RunJob } from './queues.ts'
 

@@ -3,10 +3,10 @@ import { RunError } from '../errors.ts'
 import { endRound, openRound } from '../store/rounds.ts'
 import type { RunRow } from '../store/runs.ts'
 import type { EngineDeps } from './engine.ts'
-import { planBooks } from './push.ts'
+import { planBooks } from './push/push.ts'
 import type { GuardVerdict } from './report.ts'
 import type { Ending } from './closing.ts'
-import { interrupted } from './stage.ts'
+import { interrupted } from './read/stage.ts'
 
 /**
  * Marks the plan as being applied, once. What a delete may reach besides its own identifiers gets a new content to be

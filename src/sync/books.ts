@@ -6,7 +6,7 @@ import type { Database, Queryable } from '../store/database.ts'
 import { entryOutcome } from '../store/outcomes.ts'
 import { rescueRuns } from '../store/runs.ts'
 import { deadWorkers } from '../store/workers.ts'
-import { planBooks, type PlanBooks } from './push.ts'
+import { planBooks, type PlanBooks } from './push/push.ts'
 import type { Settled } from './report.ts'
 
 /** Products or users of earlier plans that the sendings of this run decided. */

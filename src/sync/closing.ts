@@ -5,9 +5,9 @@ import { finishRun, heartbeatRun, isCancelRequested, type RunRow } from '../stor
 import { settledBy, updateBooksOfOthers } from './books.ts'
 import type { EngineDeps } from './engine.ts'
 import { loadReport } from './history.ts'
-import { planBooks } from './push.ts'
+import { planBooks } from './push/push.ts'
 import { noCounts, type GuardVerdict, type RunReport, type RunStatus } from './report.ts'
-import { interrupted } from './stage.ts'
+import { interrupted } from './read/stage.ts'
 
 export interface Ending {
   readonly status: RunStatus

@@ -1,7 +1,7 @@
 /** What was done, read back: runs as reports, rejects, and one record's whole story. Changes nothing. */
 import { UsageError } from '../errors.ts'
 import type { Database } from '../store/database.ts'
-import { planBooks } from './push.ts'
+import { planBooks } from './push/push.ts'
 import {
   noCounts,
   type GuardVerdict,

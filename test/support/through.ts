@@ -8,7 +8,7 @@ import { resolvePipeline } from '../../src/pipeline/resolve.ts'
 import { createMapper } from '../../src/records/createMapper.ts'
 import { identifierTypes, type Reject } from '../../src/records/record.ts'
 import { openSource } from '../../src/sources/openSource.ts'
-import { watchMapper } from '../../src/sync/sourceQuality.ts'
+import { watchMapper } from '../../src/sync/read/sourceQuality.ts'
 import type { WarningSummary } from '../../src/sync/report.ts'
 
 export interface Outcome {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ExchangeRequest } from '../../../src/service/client/exchange.ts'
 import { entryOutcome } from '../../../src/store/outcomes.ts'
-import { planBooks, pushPlan } from '../../../src/sync/push.ts'
+import { planBooks, pushPlan } from '../../../src/sync/push/push.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { answer, failure, fakeService } from './fakeService.ts'
 import { email, engineDeps, hex, plantBatch, plantDestination, plantPlan, syncedKeys, user } from './planted.ts'

@@ -3,7 +3,7 @@ import { claimBatches, LeaseLost, releaseBatch, rescueBatches } from '../../../s
 import { beginAttempt } from '../../../src/store/attempts.ts'
 import type { Database } from '../../../src/store/database.ts'
 import { deadWorkers, isAlive, identifyProcess } from '../../../src/store/workers.ts'
-import { planBooks, pushPlan, settleLeftovers } from '../../../src/sync/push.ts'
+import { planBooks, pushPlan, settleLeftovers } from '../../../src/sync/push/push.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { fakeService, lost } from './fakeService.ts'
 import { batchStates, email, engineDeps, gone, hex, plantBatch, plantDestination, plantPlan, syncedKeys, user, wanted } from './planted.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { planBooks, pushPlan, settleLeftovers } from '../../../src/sync/push.ts'
+import { planBooks, pushPlan, settleLeftovers } from '../../../src/sync/push/push.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { answer, failure, fakeService, lost, notSent } from './fakeService.ts'
 import {

@@ -2,7 +2,7 @@
 import { createTransport } from '../../../src/service/client/index.ts'
 import { fixedCredentials } from '../../../src/sandbox/start.ts'
 import { openDatabase } from '../../../src/store/database.ts'
-import { pushPlan, settleLeftovers } from '../../../src/sync/push.ts'
+import { pushPlan, settleLeftovers } from '../../../src/sync/push/push.ts'
 import { engineDeps } from './planted.ts'
 
 const [databaseUrl = '', sandboxUrl = '', planId = '', settings = '{}'] = process.argv.slice(2)

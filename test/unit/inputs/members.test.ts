@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { guardNotes } from '../../../src/sync/qualityGuard.ts'
+import { guardNotes } from '../../../src/sync/plan/qualityGuard.ts'
 import { audience, csvOf, through, type Fields, type Settings } from '../../support/through.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')

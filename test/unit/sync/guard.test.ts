@@ -1,6 +1,6 @@
 /** Every edge of the brake (guarantees I8, I9). */
 import { describe, expect, test } from 'vitest'
-import { guardDeletes, guardRejects, type GuardFacts } from '../../../src/sync/guard.ts'
+import { guardDeletes, guardRejects, type GuardFacts } from '../../../src/sync/plan/guard.ts'
 
 const guards = { minRows: 1, maxDeleteCount: 10, maxDeletePercent: 10, maxRejectPercent: 50 }
 const calm: GuardFacts = {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { KnownDigests } from '../../../src/sync/knownDigests.ts'
+import { KnownDigests } from '../../../src/sync/read/knownDigests.ts'
 
 const digestOf = (n: number) => Int32Array.of(n, n * 3, 7, n === 0 ? 1 : 0)
 

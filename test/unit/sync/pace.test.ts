@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { backoffMs, Pace } from '../../../src/sync/pace.ts'
+import { backoffMs, Pace } from '../../../src/sync/push/pace.ts'
 
 const settings = { concurrency: 16, backoffMinMs: 1_000, backoffMaxMs: 60_000 }
 const uploads = { limit: 1_500, windowMs: 60_000 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { RecordDigester } from '../../../src/sync/recordDigest.ts'
+import { RecordDigester } from '../../../src/sync/read/recordDigest.ts'
 
 const rotate = (x: number, by: number) => ((x << by) | (x >>> (32 - by))) >>> 0
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { RepeatWatch } from '../../../src/sync/repeatWatch.ts'
+import { RepeatWatch } from '../../../src/sync/read/repeatWatch.ts'
 
 test('a key that comes twice is told, wherever it comes', () => {
   const keys = fc.uniqueArray(

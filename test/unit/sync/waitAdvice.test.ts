@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { adviceMs, statedLimit } from '../../../src/sync/waitAdvice.ts'
+import { adviceMs, statedLimit } from '../../../src/sync/push/waitAdvice.ts'
 
 const now = Date.UTC(2026, 2, 1, 12, 0, 0)
 const date = new Date(now).toUTCString()

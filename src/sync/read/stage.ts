@@ -3,21 +3,21 @@
  * feed's size; the rows' raw text ends here.
  */
 import type pg from 'pg'
-import { RunError } from '../errors.ts'
-import type { SourceFacts } from '../formats/rows.ts'
-import type { Pipeline, SourceDefinition } from '../pipeline/definition.ts'
-import { createMapper } from '../records/createMapper.ts'
-import type { RecordMapper, Reject, Row } from '../records/record.ts'
-import { openSource, type OpenedSource } from '../sources/openSource.ts'
-import type { EngineDeps } from './engine.ts'
+import { RunError } from '../../errors.ts'
+import type { SourceFacts } from '../../formats/rows.ts'
+import type { Pipeline, SourceDefinition } from '../../pipeline/definition.ts'
+import { createMapper } from '../../records/createMapper.ts'
+import type { RecordMapper, Reject, Row } from '../../records/record.ts'
+import { openSource, type OpenedSource } from '../../sources/openSource.ts'
+import type { EngineDeps } from '../engine.ts'
 import type { DigestGate } from './recordGate.ts'
-import { keepMemoryFlat } from '../flatMemory.ts'
+import { keepMemoryFlat } from '../../flatMemory.ts'
 import { RejectWriter } from './rejectWriter.ts'
 import { RepeatWatch } from './repeatWatch.ts'
 import { watchMapper } from './sourceQuality.ts'
 import { MemberStage, ProductStage, type StageTally, type StageWriter } from './stageTable.ts'
 import { WarningCounter } from './warningCounter.ts'
-import type { WarningSummary } from './report.ts'
+import type { WarningSummary } from '../report.ts'
 
 export interface Staged {
   readonly read: number

@@ -3,8 +3,8 @@
  * at once; the batch table says who holds what, one budget says when.
  */
 import pLimit from 'p-limit'
-import { destinationOf } from '../destinations/index.ts'
-import type { Destination } from '../destinations/destination.ts'
+import { destinationOf } from '../../destinations/index.ts'
+import type { Destination } from '../../destinations/destination.ts'
 import {
   claimBatches,
   findOpenWork,
@@ -17,15 +17,15 @@ import {
   unparkBatches,
   type BatchScope,
   type ClaimedBatch,
-} from '../store/batches.ts'
-import type { Database } from '../store/database.ts'
-import { entryOutcome } from '../store/outcomes.ts'
-import { deadWorkers } from '../store/workers.ts'
+} from '../../store/batches.ts'
+import type { Database } from '../../store/database.ts'
+import { entryOutcome } from '../../store/outcomes.ts'
+import { deadWorkers } from '../../store/workers.ts'
 import { Allowance } from './allowance.ts'
-import { crashPoint } from './crashPoint.ts'
-import type { EngineDeps } from './engine.ts'
+import { crashPoint } from '../crashPoint.ts'
+import type { EngineDeps } from '../engine.ts'
 import { Pace } from './pace.ts'
-import type { Progress } from './report.ts'
+import type { Progress } from '../report.ts'
 import { isUnreachable, sendBatch, type Sending } from './send.ts'
 
 export interface PushOptions {

@@ -3,7 +3,7 @@
  * is neither parsed, mapped nor staged. Digests are tied to the shape of the file (header, delimiter, prefixes): equal
  * bytes under another header are another record.
  */
-import type { RecordGate } from '../formats/formatReader.ts'
+import type { RecordGate } from '../../formats/formatReader.ts'
 import type { KnownDigests } from './knownDigests.ts'
 import { RecordDigester, digestWords } from './recordDigest.ts'
 

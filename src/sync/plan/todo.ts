@@ -3,8 +3,8 @@
  * as deferred. Everything set-based, on the plan transaction's own connection.
  */
 import type pg from 'pg'
-import { entryOutcome } from '../store/outcomes.ts'
-import { currentRound, unlikeWanted } from '../store/rounds.ts'
+import { entryOutcome } from '../../store/outcomes.ts'
+import { currentRound, unlikeWanted } from '../../store/rounds.ts'
 import { collectOwnEnds, joinOwnEnds, notEnded, ownExpiresAt } from './ownEnds.ts'
 
 export interface TodoContext {

@@ -1,4 +1,4 @@
-import type { UnseenDigests } from '../store/digests.ts'
+import type { UnseenDigests } from '../../store/digests.ts'
 import { digestBytes, digestWords } from './recordDigest.ts'
 
 /** How far behind the last known record the next one is looked for before the table is asked. */

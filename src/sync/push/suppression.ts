@@ -1,10 +1,10 @@
 /** The last look before bytes leave: nobody on the do-not-reach list is sent as an Update (I16). */
-import type { Destination } from '../destinations/destination.ts'
-import { pack } from '../destinations/pack.ts'
-import { renderUserOperation } from '../destinations/userOperation.ts'
-import { markLate, releaseBatch, type ClaimedBatch } from '../store/batches.ts'
-import type { Queryable } from '../store/database.ts'
-import { cutBatch, remainingOrds } from '../store/recut.ts'
+import type { Destination } from '../../destinations/destination.ts'
+import { pack } from '../../destinations/pack.ts'
+import { renderUserOperation } from '../../destinations/userOperation.ts'
+import { markLate, releaseBatch, type ClaimedBatch } from '../../store/batches.ts'
+import type { Queryable } from '../../store/database.ts'
+import { cutBatch, remainingOrds } from '../../store/recut.ts'
 
 /**
  * Entries that carry a suppressed identifier leave the batch; the rest moves to a new one. True: the batch was cut and is

@@ -2,8 +2,8 @@
  * Reconcile: one transaction, fenced by the epoch, turns a judged answer into entries' outcomes, confirmed state and the
  * batch's next state (guarantees 3.7). Only here does anything become synced (I1).
  */
-import type { Destination, EntryOutcome, Judgement } from '../destinations/destination.ts'
-import { finishAttempt, type AttemptResult } from '../store/attempts.ts'
+import type { Destination, EntryOutcome, Judgement } from '../../destinations/destination.ts'
+import { finishAttempt, type AttemptResult } from '../../store/attempts.ts'
 import {
   afterIsolation,
   afterPointed,
@@ -13,11 +13,11 @@ import {
   pauseDestination,
   releaseBatch,
   type ClaimedBatch,
-} from '../store/batches.ts'
-import { bumpState, confirmAlike, confirmKeys, refuseKeys, writeOutcomes } from '../store/outcomes.ts'
-import type { Database, Queryable, Transaction } from '../store/database.ts'
-import { cutBatch, mergeBatches, remainingOrds } from '../store/recut.ts'
-import { crashPoint } from './crashPoint.ts'
+} from '../../store/batches.ts'
+import { bumpState, confirmAlike, confirmKeys, refuseKeys, writeOutcomes } from '../../store/outcomes.ts'
+import type { Database, Queryable, Transaction } from '../../store/database.ts'
+import { cutBatch, mergeBatches, remainingOrds } from '../../store/recut.ts'
+import { crashPoint } from '../crashPoint.ts'
 
 export interface ReconcileOptions {
   readonly maxAttempts: number

@@ -3,9 +3,9 @@
  * time, so that a first load of any size needs the memory of one request.
  */
 import type pg from 'pg'
-import { renderProduct, renderProductKey } from '../destinations/catalog.ts'
-import { renderUserOperation } from '../destinations/userOperation.ts'
-import type { Operation } from '../destinations/destination.ts'
+import { renderProduct, renderProductKey } from '../../destinations/catalog.ts'
+import { renderUserOperation } from '../../destinations/userOperation.ts'
+import type { Operation } from '../../destinations/destination.ts'
 import { joinOwnEnds, notEnded, ownEffectiveAt, ownExpiresAt } from './ownEnds.ts'
 
 export type Change = 'create' | 'update' | 'delete' | 'renewal'

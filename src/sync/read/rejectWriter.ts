@@ -1,5 +1,5 @@
-import type { Reject } from '../records/record.ts'
-import type { Database } from '../store/database.ts'
+import type { Reject } from '../../records/record.ts'
+import type { Database } from '../../store/database.ts'
 
 /** Rejects go to Postgres beside the run's own transaction: they are there as the reason even when the run fails. */
 export class RejectWriter {

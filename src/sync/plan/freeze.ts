@@ -4,9 +4,9 @@
  */
 import { createHash } from 'node:crypto'
 import type pg from 'pg'
-import type { Destination } from '../destinations/destination.ts'
-import { Packer, type PackedBatch } from '../destinations/pack.ts'
-import { CopyWriter } from '../store/copyBinary.ts'
+import type { Destination } from '../../destinations/destination.ts'
+import { Packer, type PackedBatch } from '../../destinations/pack.ts'
+import { CopyWriter } from '../../store/copyBinary.ts'
 import type { Change, PlannedOperation } from './operations.ts'
 
 export interface Frozen {

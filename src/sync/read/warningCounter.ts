@@ -1,5 +1,5 @@
-import type { Warning } from '../records/record.ts'
-import type { WarningSummary } from './report.ts'
+import type { Warning } from '../../records/record.ts'
+import type { WarningSummary } from '../report.ts'
 
 const linesKept = 5
 /** Warnings differ by code and field; a feed that has more kinds than this is told so by the kinds it has. */

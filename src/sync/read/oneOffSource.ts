@@ -1,8 +1,8 @@
 /** The one source of a backfill in place of the pipeline's own. */
-import type { Pipeline, SourceDefinition } from '../pipeline/definition.ts'
-import { isRejectsHeader } from '../records/rejectsCopy.ts'
-import { isLocalFile } from '../sources/hashSource.ts'
-import { openLocalFile } from '../sources/localFile.ts'
+import type { Pipeline, SourceDefinition } from '../../pipeline/definition.ts'
+import { isRejectsHeader } from '../../records/rejectsCopy.ts'
+import { isLocalFile } from '../../sources/hashSource.ts'
+import { openLocalFile } from '../../sources/localFile.ts'
 
 /** Enough for any header, and for the first umlaut of most files. */
 const headBytes = 1_048_576

@@ -1,5 +1,5 @@
 /** How many requests this process keeps in flight, and when it holds still because the service does not answer. */
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../../clock.ts'
 
 export interface PaceSettings {
   readonly concurrency: number

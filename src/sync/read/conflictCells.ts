@@ -3,10 +3,10 @@
  * `rejects --csv` can show the merchant's own columns for them too. Only for sources that can be opened again; a source
  * that changed meanwhile leaves the cells empty rather than wrong.
  */
-import type { Pipeline } from '../pipeline/definition.ts'
-import { createMapper } from '../records/createMapper.ts'
-import { openSource } from '../sources/openSource.ts'
-import type { EngineDeps } from './engine.ts'
+import type { Pipeline } from '../../pipeline/definition.ts'
+import { createMapper } from '../../records/createMapper.ts'
+import { openSource } from '../../sources/openSource.ts'
+import type { EngineDeps } from '../engine.ts'
 
 /** Beyond this many, a person needs the summary, not each row. */
 const rowsFilled = 10_000

@@ -1,8 +1,8 @@
 /** The table that rows of the sources are staged in, and the two ways to write it: products and members. */
 import { hash } from 'node:crypto'
 import type pg from 'pg'
-import type { MappedRecord, MemberRecord } from '../records/record.ts'
-import { CopyWriter } from '../store/copyBinary.ts'
+import type { MappedRecord, MemberRecord } from '../../records/record.ts'
+import { CopyWriter } from '../../store/copyBinary.ts'
 import type { RepeatWatch } from './repeatWatch.ts'
 
 /** What a staged row is. A row without consent, or that asks to leave a list, is `leaving`. */

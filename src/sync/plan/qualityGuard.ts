@@ -1,9 +1,9 @@
 /** Notes on a source that withhold the run until a person has looked (bad-inputs, outcome H), and what prices and stock did. */
 import type pg from 'pg'
-import type { Guards, Pipeline } from '../pipeline/definition.ts'
-import { tellsWhoLeft } from '../records/consentColumns.ts'
-import { heldCodes } from '../records/quality.ts'
-import type { GuardVerdict, WarningSummary } from './report.ts'
+import type { Guards, Pipeline } from '../../pipeline/definition.ts'
+import { tellsWhoLeft } from '../../records/consentColumns.ts'
+import { heldCodes } from '../../records/quality.ts'
+import type { GuardVerdict, WarningSummary } from '../report.ts'
 
 /** Verdicts over the notes of a reading; empty when it may go on. */
 export function guardNotes(pipeline: Pick<Pipeline, 'guards' | 'name'>, warnings: readonly WarningSummary[]): GuardVerdict[] {

@@ -8,8 +8,8 @@
  * object only, and all that once stood beside a deleted one are known.
  */
 import type pg from 'pg'
-import { currentRound } from '../store/rounds.ts'
-import { contentHash, stagedKind } from './stageTable.ts'
+import { currentRound } from '../../store/rounds.ts'
+import { contentHash, stagedKind } from '../read/stageTable.ts'
 
 export interface DesiredContext {
   readonly client: pg.PoolClient

@@ -2,16 +2,16 @@
  * What is judged on a whole source rather than on a row (bad-inputs, rules): too many rows of one fault refuse the file,
  * oddities a merchandiser should look at withhold the run or are told. Bounded memory; one instance a source.
  */
-import { RunError } from '../errors.ts'
-import type { QualityFigures, SourceFacts } from '../formats/rows.ts'
-import { looksLikeEmail, looksLikePhone } from '../records/mapMember.ts'
-import { createPersonalColumns } from '../records/personalColumns.ts'
-import { createQuality } from '../records/quality.ts'
-import type { Mapped, RecordMapper, Row } from '../records/record.ts'
-import type { WarningSummary } from './report.ts'
+import { RunError } from '../../errors.ts'
+import type { QualityFigures, SourceFacts } from '../../formats/rows.ts'
+import { looksLikeEmail, looksLikePhone } from '../../records/mapMember.ts'
+import { createPersonalColumns } from '../../records/personalColumns.ts'
+import { createQuality } from '../../records/quality.ts'
+import type { Mapped, RecordMapper, Row } from '../../records/record.ts'
+import type { WarningSummary } from '../report.ts'
 
 export interface SourceVerdict {
-  /** Told with the run; their codes may withhold it (sync/qualityGuard.ts). */
+  /** Told with the run; their codes may withhold it (sync/plan/qualityGuard.ts). */
   readonly warnings: readonly WarningSummary[]
   readonly figures: QualityFigures
 }

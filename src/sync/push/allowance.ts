@@ -1,9 +1,9 @@
 /** The shared budget as one process uses it: grants in turn, limits learned from answers. */
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../../clock.ts'
 import pLimit from 'p-limit'
-import { rateLimits, type RateLimitClass } from '../service/contract/limits.ts'
-import { blockBudget, openBudget, setBudgetLimit, takeGrant } from '../store/budget.ts'
-import type { Database } from '../store/database.ts'
+import { rateLimits, type RateLimitClass } from '../../service/contract/limits.ts'
+import { blockBudget, openBudget, setBudgetLimit, takeGrant } from '../../store/budget.ts'
+import type { Database } from '../../store/database.ts'
 import { statedLimit } from './waitAdvice.ts'
 
 /** A grant's moment is not the wire's: windows are a second longer, and a grant older than this is thrown away (scale 3). */

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { applyRemovals, collectRemovals, markMissing, markOutOfStock, type DesiredContext } from './desired.ts'
 import type { Diff } from './diff.ts'
 import { guardDeletes, type GuardFacts } from './guard.ts'
-import type { GuardVerdict } from './report.ts'
+import type { GuardVerdict } from '../report.ts'
 import { collectSuppressedIdentifiers, collectTodo, countGuardedDeletes, withholdDeletes, type TodoContext } from './todo.ts'
 
 export interface BrakeContext {
