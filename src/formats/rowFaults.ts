@@ -1,7 +1,7 @@
 /** Codes that a reader itself holds against a row, with what to do; docs/rejects.md lists them beside the mapper's own. */
 export const rowFaultMends = {
   ROW_RAGGED: 'Give the row as many cells as the header has; quote cells that hold the delimiter.',
-  ROW_QUOTE: 'Quote the whole cell and double the quotes inside it.',
+  ROW_QUOTE: 'Quote the whole cell and double the quotes inside it, or set csv.relaxed_quotes of the source.',
   ROW_COMMENT: 'Remove the comment or totals row from the export.',
   ROW_JSON: 'Write one valid JSON object.',
   ROW_JSON_KEYS: 'Write every key once in an object.',

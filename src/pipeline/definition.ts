@@ -52,6 +52,8 @@ export interface SourceDefinition {
     readonly headerRow: number | 'auto'
     /** Column names for a file without a header. */
     readonly columns?: readonly string[]
+    /** A quote inside a cell that is not quoted is text; without it such a row is rejected. */
+    readonly relaxedQuotes?: boolean
   }
   /** For `postgres:`. */
   readonly query?: string

@@ -208,6 +208,7 @@ function toSource(source: SourceFile): SourceDefinition {
       quote: csv?.quote ?? '"',
       headerRow: csv?.header_row ?? 'auto',
       ...(csv?.columns === undefined ? {} : { columns: csv.columns }),
+      ...(csv?.relaxed_quotes === undefined ? {} : { relaxedQuotes: csv.relaxed_quotes }),
     },
     allowPrivate: source.allow_private ?? false,
     ...(source.member === undefined ? {} : { member: source.member }),

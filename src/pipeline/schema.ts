@@ -132,6 +132,7 @@ const source = strict({
     quote: z.string('must be a quote').refine(isOneCharacter, 'must be one character').optional(),
     header_row: z.union([z.literal('auto'), count(1, 1000)], 'must be auto or a line number from 1').optional(),
     columns: z.array(column, 'must be a list of column names').min(1).optional(),
+    relaxed_quotes: z.boolean('must be true or false').optional(),
   }).optional(),
   query: text('a query').optional(),
   parameters: z.array(z.union([z.string(), z.number(), z.boolean(), z.null()])).optional(),

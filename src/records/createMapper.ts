@@ -6,7 +6,7 @@ import { catalogBinder } from './bindCatalog.ts'
 import { memberBinder } from './bindMember.ts'
 import { missingColumns, type Bound, type EchoColumn, type MappingShown } from './boundColumns.ts'
 import { hideStray } from './mask.ts'
-import type { RecordMapper, Row } from './record.ts'
+import type { Mapped, RecordMapper, Row } from './record.ts'
 import { mendOf, recordCodes, type RecordCode } from './rejectCodes.ts'
 import { reasonIndexes, withoutGuards } from './rejectsCopy.ts'
 import { trimText } from './text.ts'
@@ -80,7 +80,7 @@ export function createMapper(pipeline: Pipeline): DescribingMapper {
         }
       }
       try {
-        return bound.map(row)
+        return withMends(row, bound.map(row))
       } catch (error) {
         if (!(error instanceof TransformFault)) throw error
         const { transform, message, place } = error
@@ -111,6 +111,11 @@ export function createMapper(pipeline: Pipeline): DescribingMapper {
       }
     },
   }
+}
+
+function withMends({ line, mends }: Row, mapped: Mapped): Mapped {
+  if (mends === undefined) return mapped
+  return { ...mapped, warnings: [...mends.map(({ code, field, message }) => ({ line, code, field, message })), ...mapped.warnings] }
 }
 
 /** The key itself may be what a transform does not fit. */

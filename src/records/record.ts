@@ -10,6 +10,8 @@ export interface Row {
   readonly cells: readonly (Cell | undefined)[]
   /** What the reader itself holds against the row (ragged, bad quote, bad JSON …): it becomes a reject with this code. */
   readonly fault?: RowFault
+  /** What the reader mended in the row because a setting says so: warnings of a row that stays. */
+  readonly mends?: readonly RowMend[]
 }
 
 /** Text, or several texts where an element or key repeats (`additional_image_link`). */
@@ -19,6 +21,13 @@ export interface RowFault {
   readonly code: RejectCode
   readonly message: string
   readonly field?: string
+}
+
+/** `code` is that of a warning; `field` the column, empty where no single one is meant; `message` repeats no value. */
+export interface RowMend {
+  readonly code: RejectCode
+  readonly field: string
+  readonly message: string
 }
 
 /** Upper snake case, stable; the list with the mends is records/rejectCodes.ts. */

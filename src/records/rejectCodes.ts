@@ -19,7 +19,14 @@ export const recordCodes = {
     'The row has more or fewer cells than the header.',
     'Give the row as many cells as the header has; quote cells that hold the delimiter.',
   ),
-  ROW_QUOTE: reject('A quote stands inside a cell that is not quoted.', 'Quote the whole cell and double the quotes inside it.'),
+  ROW_QUOTE: reject(
+    'A quote stands inside a cell that is not quoted.',
+    'Quote the whole cell and double the quotes inside it, or set csv.relaxed_quotes of the source.',
+  ),
+  QUOTE_KEPT: warning(
+    'A quote inside a cell that is not quoted was taken as text.',
+    'Quote the whole cell and double the quotes inside it.',
+  ),
   ROW_COMMENT: reject('A comment or totals row stands among the data.', 'Remove the comment or totals row from the export.'),
   ROW_JSON: reject('The record is no valid JSON object.', 'Write one valid JSON object.'),
   ROW_JSON_KEYS: reject('A key stands twice in one JSON object.', 'Write every key once in an object.'),

@@ -23,7 +23,7 @@ export const badInputs: readonly BadInput[] = [
   [16, 'CR, LF, CRLF, mixed', 'A'],
   [17, 'declaration, header and bytes disagree on the encoding', 'F'],
   [18, 'unclosed quote', 'F'],
-  [19, 'quote inside an unquoted field', 'R'],
+  [19, 'quote inside an unquoted field', 'R, W by setting'],
   [20, 'ragged rows', 'R, over 1 % F'],
   [21, 'another delimiter than configured', 'F'],
   [22, 'repeated, empty and differently spelled headers', 'F; W; W'],

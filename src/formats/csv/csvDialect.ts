@@ -1,5 +1,5 @@
 import { CsvCutter } from './csvCutter.ts'
-import { splitOddRecord, splitRecord } from './csvSplit.ts'
+import { splitOddRecord, splitRecord, splitRelaxed } from './csvSplit.ts'
 import { fileError } from '../fileError.ts'
 import type { ReadLimits } from '../limits.ts'
 import type { RecordBatch } from '../recordBatch.ts'
@@ -7,15 +7,20 @@ import { recordFlags, recordText } from '../recordBatch.ts'
 import type { HeaderSettings, SampleRecord, TableHeader } from '../tableHeader.ts'
 import { chooseHeader } from '../tableHeader.ts'
 
-export interface CsvSettings extends HeaderSettings {
-  /** One character, or `auto`. */
-  readonly delimiter: string
+/** How cells are quoted. */
+export interface Quoting {
   readonly quote: string
+  /** A quote inside a cell that is not quoted is text (bad-inputs 19). */
+  readonly relaxedQuotes?: boolean
 }
 
-export interface CsvDialect extends TableHeader {
+export interface CsvSettings extends HeaderSettings, Quoting {
+  /** One character, or `auto`. */
   readonly delimiter: string
-  readonly quote: string
+}
+
+export interface CsvDialect extends TableHeader, Quoting {
+  readonly delimiter: string
 }
 
 const delimiters = [',', ';', '\t', '|'] as const
@@ -38,18 +43,18 @@ export function detectCsvDialect(
       mend: 'Set `csv.quote` to " or \'; curly quotes are text.',
     })
   }
+  const quoting = { quote: settings.quote, relaxedQuotes: settings.relaxedQuotes === true }
   const notes: string[] = []
   const declared = separatorRow(sample)
   if (declared !== undefined) notes.push(`line 1 sets the delimiter to ${describeDelimiter(declared)}`)
   const skipSeparator = declared === undefined ? 0 : 1
   const configured = settings.delimiter === 'auto' ? declared : settings.delimiter
-  const cut = (delimiter: string) =>
-    cutSample(sample, whole, delimiter, settings.quote, source).filter((record) => record.line > skipSeparator)
+  const cut = (delimiter: string) => cutSample(sample, whole, delimiter, quoting, source).filter((record) => record.line > skipSeparator)
   const best = configured ?? guessDelimiter(cut)
   const records = cut(best)
   if (records.length === 0) {
     if (settings.columns !== undefined)
-      return { delimiter: best, quote: settings.quote, header: settings.columns, headerLine: 0, skipThroughLine: skipSeparator, notes }
+      return { delimiter: best, ...quoting, header: settings.columns, headerLine: 0, skipThroughLine: skipSeparator, notes }
     throw fileError('FILE_EMPTY', 'the file holds no row', { name, mend: 'Export the file again.' })
   }
   if (settings.delimiter !== 'auto' && records.every((record) => record.fields.length === 1)) {
@@ -67,7 +72,7 @@ export function detectCsvDialect(
     }
   }
   const chosen = chooseHeader(records, settings, { name, limits, skipped: skipSeparator })
-  return { delimiter: best, quote: settings.quote, ...chosen, notes: [...notes, ...chosen.notes] }
+  return { delimiter: best, ...quoting, ...chosen, notes: [...notes, ...chosen.notes] }
 }
 
 export function describeDelimiter(delimiter: string): string {
@@ -75,11 +80,13 @@ export function describeDelimiter(delimiter: string): string {
 }
 
 /** Fields of one raw record, or undefined where its quoting cannot be read. */
-export function fieldsOf(batch: RecordBatch, index: number, delimiter: string, quote: string): readonly string[] | undefined {
+export function fieldsOf(batch: RecordBatch, index: number, delimiter: string, quoting: Quoting): readonly string[] | undefined {
+  const { quote } = quoting
   const text = recordText(batch, index)
   // Index below the batch's count: the arrays are aligned.
   const flags = batch.flags[index] as number
-  if ((flags & recordFlags.oddQuote) !== 0) return splitOddRecord(text, delimiter, quote)
+  if ((flags & recordFlags.oddQuote) !== 0)
+    return splitOddRecord(text, delimiter, quote) ?? (quoting.relaxedQuotes === true ? splitRelaxed(text, delimiter, quote) : undefined)
   return (flags & recordFlags.quoted) === 0 ? text.split(delimiter) : splitRecord(text, delimiter, quote)
 }
 
@@ -92,14 +99,14 @@ function cutSample(
   sample: Buffer,
   whole: boolean,
   delimiter: string,
-  quote: string,
+  quoting: Quoting,
   source: { readonly name: string; readonly limits: ReadLimits },
 ): readonly SampleRecord[] {
-  const cutter = new CsvCutter({ name: source.name, delimiter, quote, limits: source.limits })
+  const cutter = new CsvCutter({ name: source.name, delimiter, quote: quoting.quote, limits: source.limits })
   const records: SampleRecord[] = []
   const take = (batch: RecordBatch) => {
     for (let i = 0; i < batch.count && records.length < 50; i++) {
-      records.push({ line: batch.lines[i] as number, fields: fieldsOf(batch, i, delimiter, quote) ?? [recordText(batch, i)] })
+      records.push({ line: batch.lines[i] as number, fields: fieldsOf(batch, i, delimiter, quoting) ?? [recordText(batch, i)] })
     }
   }
   take(cutter.push(sample))

@@ -51,3 +51,31 @@ export function splitOddRecord(text: string, delimiter: string, quote: string): 
     return undefined
   }
 }
+
+/**
+ * Fields of a record in which a quote inside an unquoted field is text (`5" nail`); undefined where a quoted field goes
+ * on behind its closing quote, which says nothing certain about where it ends. Source: bad-inputs 19.
+ */
+export function splitRelaxed(text: string, delimiter: string, quote: string): readonly string[] | undefined {
+  const fields: string[] = []
+  let at = 0
+  for (;;) {
+    if (text.startsWith(quote, at)) {
+      let close = text.indexOf(quote, at + 1)
+      while (close !== -1 && text[close + 1] === quote) close = text.indexOf(quote, close + 2)
+      if (close === -1) return undefined
+      fields.push(text.slice(at + 1, close).replaceAll(quote + quote, quote))
+      at = close + 1
+      if (at < text.length && !text.startsWith(delimiter, at)) return undefined
+    } else {
+      const found = text.indexOf(delimiter, at)
+      const field = text.slice(at, found === -1 ? text.length : found)
+      // Of a delimiter outside ASCII the cutter sees the last byte alone, and may have taken another letter for it.
+      if (/[\r\n]/.test(field)) return undefined
+      fields.push(field)
+      at += field.length
+    }
+    if (at >= text.length) return fields
+    at += delimiter.length
+  }
+}

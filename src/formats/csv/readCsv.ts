@@ -1,4 +1,4 @@
-import type { Row, RowFault } from '../../records/record.ts'
+import type { Row, RowFault, RowMend } from '../../records/record.ts'
 import { CsvCutter } from './csvCutter.ts'
 import type { CsvDialect } from './csvDialect.ts'
 import { describeDelimiter, fieldsOf } from './csvDialect.ts'
@@ -71,7 +71,9 @@ class CsvReader {
       }
     }
     if (rows.length > 0) yield rows
-    this.#faulty.judge(`Check the delimiter (read as ${describeDelimiter(this.#dialect.delimiter)}) and the quoting of the export.`)
+    this.#faulty.judge(
+      `Check the delimiter (read as ${describeDelimiter(this.#dialect.delimiter)}) and the quoting of the export, or set \`csv.relaxed_quotes\` where quotes inside a cell are text.`,
+    )
   }
 
   end(): FormatEnd {
@@ -94,7 +96,7 @@ class CsvReader {
     if (this.#trailerOf !== undefined && this.#takeTrailer(batch, index, line)) return undefined
     this.#faulty.rows++
     const flags = batch.flags[index] as number
-    const fields = fieldsOf(batch, index, this.#dialect.delimiter, this.#dialect.quote)
+    const fields = fieldsOf(batch, index, this.#dialect.delimiter, this.#dialect)
     const width = this.#dialect.header.length
     const size = (batch.ends[index] as number) - (batch.starts[index] as number)
     this.#lastShort = fields === undefined || fields.length < width ? line : 0
@@ -104,11 +106,18 @@ class CsvReader {
     }
     if (size > this.#context.limits.fieldBytes) this.#checkFields(fields, line)
     if (fields.length === width && (flags & recordFlags.nul) === 0 && !this.#isRepeatedHeader(fields)) {
-      return { line, columns: this.#columns, cells: this.#picked === undefined ? fields : this.#picked.map((at) => fields[at]) }
+      const cells = this.#picked === undefined ? fields : this.#picked.map((at) => fields[at])
+      if ((flags & recordFlags.oddQuote) === 0 || this.#dialect.relaxedQuotes !== true) return { line, columns: this.#columns, cells }
+      return { line, columns: this.#columns, cells, mends: [this.#quoteKept(fields)] }
     }
     const fault = this.#fault(fields, flags)
     this.#faulty.add(line)
     return { line, columns: this.#columns, cells: this.#picked === undefined ? fields : this.#picked.map((at) => fields[at]), fault }
+  }
+
+  #quoteKept(fields: readonly string[]): RowMend {
+    const field = this.#dialect.header[fields.findIndex((text) => text.includes(this.#dialect.quote))] ?? ''
+    return { code: 'QUOTE_KEPT', field, message: 'a quote stands inside a cell that is not quoted' }
   }
 
   /** Asked by the cutter, so that a known record costs no place in a batch. */

@@ -1,6 +1,7 @@
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { splitRelaxed } from '../../../src/formats/csv/csvSplit.ts'
 import { cellsOf, faultsOf, read, refusal } from './support.ts'
 
 const header = 'id,title,price\n'
@@ -21,6 +22,42 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
   })
   test('case 19: text behind a closing quote rejects that row alone', async () => {
     expect(faultsOf(await read(`${header}1,"a"b,2.00 USD\n2,b,3.00 USD\n`))).toEqual(['ROW_QUOTE', undefined])
+  })
+  test('case 19: where quotes are relaxed, one inside an unquoted field is text and said', async () => {
+    const file = `${header}1,5" nail,2.00 USD\n2,"a ""b"", c",3"\n3,"4 \n5",\n`
+    for (const chunkBytes of [1, 7, 4096]) {
+      const { rows } = await read(file, { csv: { relaxedQuotes: true }, chunkBytes })
+      expect(
+        rows.map(({ line, cells, fault, mends }) => [line, cells, fault, mends?.map(({ code, field }) => `${code} ${field}`)]),
+      ).toEqual([
+        [2, ['1', '5" nail', '2.00 USD'], undefined, ['QUOTE_KEPT title']],
+        [3, ['2', 'a "b", c', '3"'], undefined, ['QUOTE_KEPT title']],
+        [4, ['3', '4 \n5', ''], undefined, undefined],
+      ])
+    }
+  })
+  test('case 19: relaxed or not, text behind a closing quote and a row too long reject their rows', async () => {
+    const result = await read(`${header}1,"a"b,2.00 USD\n2,5" a,5" b,5" c\n3,c,4.00 USD\n`, { csv: { relaxedQuotes: true } })
+    expect(faultsOf(result)).toEqual(['ROW_QUOTE', 'ROW_RAGGED', undefined])
+  })
+  test('case 19: many such rows refuse the file, and none where quotes are relaxed', async () => {
+    const file = `${header}${rowsOf(98)}x,5" a,1\ny,5" b,1\n`
+    expect(await refusal(file)).toBe('FILE_FAULTY_ROWS')
+    expect(await refusal(file, { csv: { relaxedQuotes: true } })).toBe('none')
+  })
+  test('case 19: a line end that only the splitter sees inside an unquoted field rejects the row', async () => {
+    // The cutter knows a delimiter outside ASCII by its last byte, which \u0109 has too: to it, a quote behind that opens a field.
+    const result = await read('id\u00c9title\n1\u00c95" \u0109"a\nb"\n2\u00c9c\n', { csv: { delimiter: '\u00c9', relaxedQuotes: true } })
+    expect(faultsOf(result)).toEqual(['ROW_QUOTE', undefined])
+  })
+  test('case 19: a relaxed record without stray quotes has the fields that csv-parse sees', () => {
+    const cell = fc.string({ unit: fc.constantFrom('a', 'é', ',', '"', ' '), maxLength: 6 })
+    fc.assert(
+      fc.property(fc.array(cell, { minLength: 2, maxLength: 6 }), (cells) => {
+        const text = cells.map((value) => `"${value.replaceAll('"', '""')}"`).join(',')
+        expect(splitRelaxed(text, ',', '"')).toEqual(parse(text)[0])
+      }),
+    )
   })
   test('case 20: a ragged row is rejected with its line', async () => {
     const result = await read(`${header}1,a\n2,b,3,4\n3,c,5\n`)

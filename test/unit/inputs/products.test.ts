@@ -506,6 +506,18 @@ describe('whole product files', () => {
     })
     expect(products[0]).toMatchObject({ price: '12.50 EUR', additional_image_link: `${base}/2.jpg,${base}/3.jpg` })
   })
+  test('case 19: a stray quote rejects its row and names the setting; with it the row is kept and said', async () => {
+    const file = `${csvOf([goodProduct])}${csvOf([{ ...goodProduct, id: 'SKU-2', title: '5 inch nail' }])
+      .split('\n')[1]
+      ?.replace('5 inch', '5"')}\n`
+    const strict = await through(file)
+    expect([strict.products.length, strict.rejects.map(({ code, mend }) => [code, mend])]).toEqual([
+      1,
+      [['ROW_QUOTE', expect.stringContaining('csv.relaxed_quotes')]],
+    ])
+    const relaxed = await through(file, { source: { csv: { relaxed_quotes: true } } })
+    expect([relaxed.rejects, relaxed.products[1]?.['title'], relaxed.codes]).toEqual([[], '5" nail', ['QUOTE_KEPT']])
+  })
   test('case 185: one brand in every row is told', async () => {
     const { notes, products } = await through(csvOf(manyProducts(120, () => ({ brand: 'Shop' }))))
     expect([products.length, notes.map(({ code }) => code)]).toEqual([120, ['BRAND_SAME']])
