@@ -5,6 +5,8 @@ export interface CommandEntry {
   readonly name: string
   /** commander's notation: `<needed>`, `[optional]`, `<several...>`. */
   readonly args?: string
+  /** All that the only argument may be. */
+  readonly choices?: readonly string[]
   readonly summary: string
   /** Shown first by `--help`. Every one of them must parse: a test calls the parser with each. */
   readonly examples: readonly string[]
@@ -304,6 +306,20 @@ export const catalogue: readonly CommandEntry[] = [
       },
       { name: 'stop', summary: 'stop the embedded server', examples: ['sluice db stop'], load: () => import('./commands/dbStop.ts') },
     ],
+  },
+  {
+    name: 'completion',
+    args: '<SHELL>',
+    choices: ['bash', 'zsh', 'fish'],
+    summary: 'words for the TAB key of bash, zsh or fish',
+    examples: ['source <(sluice completion bash)', 'source <(sluice completion zsh)'],
+    notes: [
+      'Put the line into ~/.bashrc, or into ~/.zshrc below compinit; for fish, write the output to',
+      '~/.config/fish/completions/sluice.fish.',
+      'Offers commands, flags and the pipelines of the folder. With sluice in a project only, a function stands in for it:',
+      'sluice() { npx sluice "$@"; }',
+    ],
+    load: () => import('./commands/completion.ts'),
   },
   {
     name: 'demo',

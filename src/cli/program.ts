@@ -1,4 +1,4 @@
-import { Command, CommanderError, Option } from 'commander'
+import { Argument, Command, CommanderError, Option } from 'commander'
 import { UsageError } from '../errors.ts'
 import { catalogue, type CommandEntry } from './catalogue.ts'
 import type { Invocation } from './context.ts'
@@ -117,7 +117,8 @@ function unknownCommand(
 
 function build(entry: CommandEntry, path: readonly string[], program: Command, found: (request: Request) => void): Command {
   const command = base(new Command(entry.name))
-  if (entry.args !== undefined) command.arguments(entry.args)
+  if (entry.args !== undefined && entry.choices) command.addArgument(new Argument(entry.args).choices(entry.choices))
+  else if (entry.args !== undefined) command.arguments(entry.args)
   for (const { flags, meaning, many } of entry.options ?? []) {
     const option = new Option(flags, meaning)
     if (many) option.argParser((value: string, previous: string[] | undefined) => [...(previous ?? []), value])

@@ -47,6 +47,7 @@ describe('help', () => {
       'db status',
       'db url',
       'db stop',
+      'completion',
       'demo',
     ]) {
       expect(names).toContain(name)
