@@ -82,7 +82,11 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
     ...(definition.format !== 'auto' && definition.format !== format ? [`read as ${format}, not ${definition.format} as configured`] : []),
   ]
   const reader =
-    format === 'jsonl' ? readJsonLines(text, context) : format === 'json' ? readJsonArray(text, context) : readXml(text, context)
+    format === 'jsonl'
+      ? readJsonLines(text, context)
+      : format === 'json'
+        ? readJsonArray(text, context)
+        : readXml(text, context, { ...definition.xml, mapped: definition.mapped === true })
   return { detected: { ...base, format, notes }, reader, containerProof: unpacked.proof }
 }
 

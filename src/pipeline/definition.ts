@@ -55,6 +55,15 @@ export interface SourceDefinition {
     /** A quote inside a cell that is not quoted is text; without it such a row is rejected. */
     readonly relaxedQuotes?: boolean
   }
+  /** What is mended in a feed that is no well-formed XML; without it such a feed is refused. */
+  readonly xml?: {
+    /** The named entities of HTML are characters. */
+    readonly htmlEntities?: boolean
+    /** A raw & in an address is `&amp;`. */
+    readonly mendAmpersands?: boolean
+  }
+  /** The pipeline has a `map:`: whoever wrote it has seen what the elements of the source are called. */
+  readonly mapped?: boolean
   /** For `postgres:`. */
   readonly query?: string
   readonly parameters?: readonly (string | number | boolean | null)[]

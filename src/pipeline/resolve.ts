@@ -132,7 +132,8 @@ function complete(
   name: string,
   path: string,
 ): Pipeline {
-  const sources = sourcesOf(file).map(toSource)
+  const mapped = Object.keys(map).length > 0 ? { mapped: true } : {}
+  const sources = sourcesOf(file).map((source) => ({ ...toSource(source), ...mapped }))
   const mapping = {
     maxIdLength: file.options?.max_id_length ?? 100,
     allow: file.options?.allow ?? [],
@@ -142,7 +143,7 @@ function complete(
     ...(file.options?.timezone === undefined ? {} : { timezone: file.options.timezone }),
     ...(file.options?.default_currency === undefined ? {} : { defaultCurrency: file.options.default_currency.toUpperCase() }),
   }
-  const reading = sources.map(({ uri, format, complete: proof, encoding, member, sheet, csv, query, parameters }) => ({
+  const reading = sources.map(({ uri, format, complete: proof, encoding, member, sheet, csv, xml, query, parameters }) => ({
     uri,
     proof,
     format,
@@ -150,6 +151,7 @@ function complete(
     member,
     sheet,
     csv,
+    xml,
     query,
     parameters,
   }))
@@ -196,7 +198,7 @@ function sourcesOf(file: PipelineFile): readonly SourceFile[] {
 }
 
 function toSource(source: SourceFile): SourceDefinition {
-  const { csv } = source
+  const { csv, xml } = source
   return {
     uri: source.url,
     format: source.format ?? 'auto',
@@ -210,6 +212,7 @@ function toSource(source: SourceFile): SourceDefinition {
       ...(csv?.columns === undefined ? {} : { columns: csv.columns }),
       ...(csv?.relaxed_quotes === undefined ? {} : { relaxedQuotes: csv.relaxed_quotes }),
     },
+    ...(xml === undefined ? {} : { xml: { htmlEntities: xml.html_entities ?? false, mendAmpersands: xml.mend_ampersands ?? false } }),
     allowPrivate: source.allow_private ?? false,
     ...(source.member === undefined ? {} : { member: source.member }),
     ...(source.sheet === undefined ? {} : { sheet: source.sheet }),

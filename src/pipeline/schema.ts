@@ -134,6 +134,10 @@ const source = strict({
     columns: z.array(column, 'must be a list of column names').min(1).optional(),
     relaxed_quotes: z.boolean('must be true or false').optional(),
   }).optional(),
+  xml: strict({
+    html_entities: z.boolean('must be true or false').optional(),
+    mend_ampersands: z.boolean('must be true or false').optional(),
+  }).optional(),
   query: text('a query').optional(),
   parameters: z.array(z.union([z.string(), z.number(), z.boolean(), z.null()])).optional(),
   credentials: z.record(z.string(), environmentName).optional(),

@@ -23,6 +23,11 @@ export const recordCodes = {
     'A quote stands inside a cell that is not quoted.',
     'Quote the whole cell and double the quotes inside it, or set csv.relaxed_quotes of the source.',
   ),
+  ENTITY_HTML: warning(
+    'A named entity of HTML, which XML does not know, was read as its character.',
+    'Write the character itself, or its number, in the export.',
+  ),
+  AMPERSAND_MENDED: warning('A raw & in an address was read as &amp;.', 'Write &amp; in the export.'),
   QUOTE_KEPT: warning(
     'A quote inside a cell that is not quoted was taken as text.',
     'Quote the whole cell and double the quotes inside it.',

@@ -64,6 +64,7 @@ export const wildFeeds: readonly WildFile[] = [
     name: 'a bare channel of plain elements',
     file: 'a.xml',
     content: `<channel>${wrap(three.map(plainItem))}</channel>`,
+    settings: { map: { title: 'title' } },
     accepted: ids(3),
   },
   {

@@ -1,25 +1,34 @@
 import { SaxesParser } from 'saxes'
-import type { Row } from '../../records/record.ts'
+import type { SaxesTagNS } from 'saxes'
+import type { SourceDefinition } from '../../pipeline/definition.ts'
+import type { Row, RowMend } from '../../records/record.ts'
 import { ColumnRegistry } from '../columnRegistry.ts'
 import { fileError } from '../fileError.ts'
 import type { FormatContext, FormatReader } from '../formatReader.ts'
 import { rowsPerBatch } from '../limits.ts'
 import { cutRecords, recordText } from '../recordBatch.ts'
+import { mendAmpersands } from './ampersands.ts'
+import { entityTable, namesHtmlEntity } from './htmlEntities.ts'
 import { XmlCutter } from './xmlCutter.ts'
-import { productNamespace, XmlItemError, XmlItemReader } from './xmlItem.ts'
+import { productNamespace, productNamespaces, XmlItemError, XmlItemReader } from './xmlItem.ts'
+
+type XmlSettings = NonNullable<SourceDefinition['xml']> & Pick<SourceDefinition, 'mapped'>
 
 /**
  * Reads a Google Shopping feed, RSS 2.0 or Atom, in UTF-8. Any break of well-formedness refuses the file: unlike a CSV
- * row, an XML item that cannot be read says nothing certain about where it ends.
+ * row, an XML item that cannot be read says nothing certain about where it ends. What `settings` allow is mended in the
+ * items and said of their rows.
  *
  * @throws RunError FILE_MALFORMED and those of `XmlCutter`
  */
 export function readXml(
   chunks: AsyncIterable<Buffer>,
   context: FormatContext,
+  settings: XmlSettings = {},
 ): FormatReader & { readonly root: () => 'google-rss' | 'google-atom' | undefined } {
   const columns = new ColumnRegistry()
-  const skeleton = new Skeleton(context.name)
+  const { htmlEntities = false, mendAmpersands: mendsAmpersands = false } = settings
+  const skeleton = new Skeleton(context.name, settings)
   const cutter = new XmlCutter({
     name: context.name,
     limits: context.limits,
@@ -33,14 +42,16 @@ export function readXml(
   let prefixAssumed = false
   async function* rows(): AsyncGenerator<readonly Row[]> {
     for await (const batch of cutRecords(chunks, cutter)) {
-      const current = JSON.stringify(skeleton.itemScope)
+      const current = JSON.stringify(
+        htmlEntities || mendsAmpersands ? [skeleton.itemScope, htmlEntities, mendsAmpersands] : skeleton.itemScope,
+      )
       if (items === undefined || scope !== current) {
-        items = new XmlItemReader(columns, skeleton.itemScope)
+        items = new XmlItemReader(columns, skeleton.itemScope, htmlEntities)
         scope = current
         context.gate?.begin(current)
       }
       for (let from = 0; from < batch.count; from += rowsPerBatch) {
-        const parsed = []
+        const parsed: Omit<Row, 'columns'>[] = []
         for (let i = from; i < Math.min(batch.count, from + rowsPerBatch); i++) {
           // Index below the batch's count: the arrays are aligned.
           const line = batch.lines[i] as number
@@ -48,8 +59,10 @@ export function readXml(
             rowCount++
             continue
           }
+          const raw = recordText(batch, i)
+          const mended = mendsAmpersands ? mendAmpersands(raw) : undefined
           try {
-            const cells = items.read(recordText(batch, i))
+            const cells = items.read(mended?.text ?? raw)
             if (cells.length > context.limits.columns) {
               throw fileError('FILE_TOO_MANY_COLUMNS', `the items name more than ${context.limits.columns} different elements`, {
                 name: context.name,
@@ -57,9 +70,10 @@ export function readXml(
                 mend: 'Check the feed: an element name should not change from item to item.',
               })
             }
-            parsed.push({ line, cells })
+            const mends = mended === undefined && !htmlEntities ? [] : mendsOf(mended?.elements ?? [], items.htmlColumns)
+            parsed.push(mends.length === 0 ? { line, cells } : { line, cells, mends })
           } catch (error) {
-            if (error instanceof XmlItemError) throw malformed(context.name, error.message, line + error.line)
+            if (error instanceof XmlItemError) throw malformed(context.name, error.message, line + error.line, settingFor(raw, settings))
             throw error
           }
         }
@@ -68,7 +82,9 @@ export function readXml(
         prefixAssumed ||= items.prefixAssumed
         if (parsed.length === 0) continue
         const names = columns.names()
-        yield parsed.map(({ line, cells }) => ({ line, columns: names, cells }))
+        yield parsed.map(({ line, cells, mends }) =>
+          mends === undefined ? { line, columns: names, cells } : { line, columns: names, cells, mends },
+        )
       }
     }
     skeleton.close()
@@ -99,17 +115,21 @@ class Skeleton {
   /** Prefix bindings where the last item begins; the default namespace under the empty prefix. */
   itemScope: Readonly<Record<string, string>> = {}
 
-  constructor(name: string) {
+  constructor(name: string, { htmlEntities = false, mapped = false }: XmlSettings) {
     this.#name = name
     const parser = new SaxesParser({ xmlns: true, additionalNamespaces: { g: productNamespace } })
     this.#parser = parser
+    parser.ENTITIES = entityTable(htmlEntities, () => {})
     parser.on('error', (error) => {
-      throw malformed(name, error.message.replace(/^\d+:\d+: /, ''), undefined)
+      const setting =
+        !htmlEntities && error.message.includes('undefined entity') ? ' Or set `xml.html_entities` where it is one of HTML.' : ''
+      throw malformed(name, error.message.replace(/^\d+:\d+: /, ''), undefined, setting)
     })
     parser.on('doctype', () => {
       throw fileError('FILE_DOCTYPE', 'the file has a document type declaration', { name, mend: 'Remove the <!DOCTYPE …>.' })
     })
     parser.on('opentag', (tag) => {
+      if (this.#scopes.length === 0 && tag.local === 'channel' && !mapped && !namesProducts(tag)) throw bareChannel(name)
       if (!tag.isSelfClosing) this.#scopes.push({ ...this.#scopes.at(-1), ...tag.ns })
     })
     parser.on('closetag', (tag) => {
@@ -132,11 +152,37 @@ class Skeleton {
   }
 }
 
-function malformed(name: string, message: string, line: number | undefined) {
+/** Bound to a prefix, the default namespace, or by the common mistake `g="…"` (bad-inputs 144). */
+function namesProducts(tag: SaxesTagNS): boolean {
+  return Object.values(tag.attributes).some(({ value }) => value.startsWith(productNamespaces))
+}
+
+/** Nothing in such a file says that its elements are a product feed's; only its owner can (bad-inputs 145). */
+function bareChannel(name: string) {
+  return fileError('WRONG_FORMAT', 'the root element is a bare <channel>: neither <rss> nor the product namespace stands around it', {
+    name,
+    mend: 'Export the feed as Google Shopping RSS 2.0, or name its elements in `map:` of the pipeline, such as `map: { id: id, title: title }`.',
+  })
+}
+
+function mendsOf(elements: readonly string[], htmlColumns: readonly string[]): readonly RowMend[] {
+  return [
+    ...elements.map((field) => ({ code: 'AMPERSAND_MENDED', field, message: 'a raw & in an address was read as &amp;' })),
+    ...htmlColumns.map((field) => ({ code: 'ENTITY_HTML', field, message: 'an entity of HTML was read as its character' })),
+  ]
+}
+
+/** The setting that would have read an item, by what stands in it. */
+function settingFor(item: string, settings: XmlSettings): string {
+  if (settings.mendAmpersands !== true && mendAmpersands(item).elements.length > 0) return ' Or set `xml.mend_ampersands` of the source.'
+  return settings.htmlEntities !== true && namesHtmlEntity(item) ? ' Or set `xml.html_entities` of the source.' : ''
+}
+
+function malformed(name: string, message: string, line: number | undefined, setting = '') {
   return fileError('FILE_MALFORMED', `not well-formed XML: ${describe(message)}`, {
     name,
     ...(line === undefined ? {} : { at: `line ${line}` }),
-    mend: 'Write & as &amp; and < as &lt;, close every element, and declare every prefix; then export the feed again.',
+    mend: `Write & as &amp; and < as &lt;, close every element, and declare every prefix; then export the feed again.${setting}`,
   })
 }
 

@@ -2,9 +2,11 @@ import { SaxesParser } from 'saxes'
 import type { SaxesTagNS } from 'saxes'
 import type { Cell } from '../../records/record.ts'
 import type { ColumnRegistry } from '../columnRegistry.ts'
+import { entityTable } from './htmlEntities.ts'
 
 /** The product namespace of Google Shopping feeds; some exporters leave the closing version or slash off. */
 export const productNamespace = 'http://base.google.com/ns/1.0'
+export const productNamespaces = 'http://base.google.com/ns/'
 const atomNamespace = 'http://www.w3.org/2005/Atom'
 const xincludeNamespace = 'http://www.w3.org/2001/XInclude'
 
@@ -18,8 +20,8 @@ export class XmlItemError extends Error {
 }
 
 /**
- * Reads one item after the other into cells by column, strictly (well-formed XML 1.0, the five entities, numeric
- * references, every prefix bound; `g` counts as bound to the product namespace).
+ * Reads one item after the other into cells by column, strictly (well-formed XML 1.0, the five entities, those of HTML where
+ * allowed, numeric references, every prefix bound; `g` counts as bound to the product namespace).
  *
  * Only direct children of the item are fields; a child that has elements of its own (`shipping`) is left out. Elements
  * of the product namespace, of RSS and of Atom have their local name as column, others `prefix:name`. Where a product
@@ -38,6 +40,7 @@ export class XmlItemReader {
   #position = -1
   #fromProduct = false
   readonly #scopeBinds: boolean
+  #htmlColumns = new Set<string>()
   #itemBinds = false
   #cells: (Cell | undefined)[] = []
   /** Positions of this item that a product element has filled. */
@@ -46,11 +49,15 @@ export class XmlItemReader {
   /** An element used `g:` although nothing binds it (bad-inputs 144). */
   prefixAssumed = false
 
-  constructor(columns: ColumnRegistry, namespaces: Readonly<Record<string, string>>) {
+  /** `htmlEntities`: those of HTML are characters too; otherwise an undefined entity is an error. */
+  constructor(columns: ColumnRegistry, namespaces: Readonly<Record<string, string>>, htmlEntities = false) {
     this.#columns = columns
     this.#scopeBinds = namespaces['g'] !== undefined
     const parser = new SaxesParser({ xmlns: true, fragment: true, additionalNamespaces: { g: productNamespace, ...namespaces } })
     this.#parser = parser
+    parser.ENTITIES = entityTable(htmlEntities, () => {
+      if (this.#depth === 2) this.#htmlColumns.add(this.#columns.names()[this.#position] ?? '')
+    })
     parser.on('error', (error) => {
       // saxes puts `line:column: ` in front.
       throw new XmlItemError(error.message.replace(/^\d+:\d+: /, ''), parser.line - 1)
@@ -65,9 +72,15 @@ export class XmlItemReader {
   read(text: string): readonly (Cell | undefined)[] {
     this.#cells = []
     this.#productCells.clear()
+    this.#htmlColumns.clear()
     this.#depth = 0
     this.#parser.write(text).close()
     return this.#cells
+  }
+
+  /** Columns of the last item in whose text an entity of HTML stood. */
+  get htmlColumns(): readonly string[] {
+    return [...this.#htmlColumns]
   }
 
   #open(tag: SaxesTagNS): void {
@@ -79,7 +92,7 @@ export class XmlItemReader {
     if (tag.prefix === 'g' && !this.#itemBinds && tag.ns['g'] === undefined) this.prefixAssumed = true
     this.#text = ''
     this.#nested = false
-    this.#fromProduct = tag.uri.startsWith('http://base.google.com/ns/')
+    this.#fromProduct = tag.uri.startsWith(productNamespaces)
     const plain = this.#fromProduct || tag.prefix === '' || tag.uri === atomNamespace
     this.#position = this.#columns.position(plain ? tag.local : tag.name)
     const href = tag.attributes['href']

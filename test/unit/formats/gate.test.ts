@@ -53,6 +53,22 @@ describe('the record gate (performance.md, gate 2)', () => {
       )
     })
   }
+  test('cases 44 and 146: a mended record is asked about as it lies in the file, under a shape of its settings', async () => {
+    const raw = '<g:title>a&nbsp;b</g:title><g:link>https://shop.example.com/?a=1&b=2</g:link>'
+    const xml = { htmlEntities: true, mendAmpersands: true }
+    const first = gateOf()
+    await read(feed(raw), { gate: first, xml })
+    expect(first.asked[0]).toContain(raw)
+    const again = await read(feed(raw), { gate: gateOf(new Set(first.asked)), xml })
+    expect([again.rows, again.end.rowCount]).toEqual([[], 1])
+    const plain = async (settings: object) => {
+      const gate = gateOf()
+      await read(feed('<g:id>1</g:id>'), { gate, ...settings })
+      return gate.asked[0]
+    }
+    const shapes = [{}, { xml: { htmlEntities: true } }, { xml: { mendAmpersands: true } }, { xml }].map(plain)
+    expect(new Set(await Promise.all(shapes)).size).toBe(4)
+  })
   test('another header is another shape', async () => {
     const first = gateOf()
     await read('id,title\n1,a\n', { gate: first })

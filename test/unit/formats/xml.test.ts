@@ -1,7 +1,13 @@
 import { XMLParser } from 'fast-xml-parser'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { RunError } from '../../../src/errors.ts'
+import { mendAmpersands } from '../../../src/formats/xml/ampersands.ts'
 import { cellsOf, feed, feedHead, feedTail, read, refusal } from './support.ts'
+
+const htmlAllowed = { xml: { htmlEntities: true } }
+const ampersandsMended = { xml: { mendAmpersands: true } }
+const rawLink = 'https://shop.example.com/?a=1&b=2'
 
 const one = async (item: string, overrides = {}) => cellsOf((await read(feed(item), overrides)).rows[0])
 
@@ -91,6 +97,35 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
   test('case 44: an undefined entity refuses the file', async () => {
     expect(await refusal(feed('<g:title>a&nbsp;b</g:title>'))).toBe('FILE_MALFORMED')
   })
+  test('case 44: the names of properties of objects are no entities', async () => {
+    for (const name of ['constructor', 'toString', '__proto__']) {
+      expect(await refusal(feed(`<g:title>a&${name};b</g:title>`))).toBe('FILE_MALFORMED')
+      expect(await refusal(feed(`<g:title>a&${name};b</g:title>`), htmlAllowed)).toBe('FILE_MALFORMED')
+    }
+  })
+  test('case 44: where entities of HTML are allowed they are characters, said once a row and column', async () => {
+    const item = '<g:title>a&nbsp;b &eacute;&amp;&euro;&gbreve;</g:title><g:brand>B&sup2;</g:brand><g:id note="&copy;">1</g:id>'
+    const { rows } = await read(feed(item, '<g:id>2</g:id>').replace('<channel>', '<channel><title>Shop&nbsp;A</title>'), htmlAllowed)
+    expect(cellsOf(rows[0])).toEqual({ title: 'a\u00a0b \u00e9&\u20ac\u011f', brand: 'B\u00b2', id: '1' })
+    expect(rows.map(({ mends }) => mends?.map(({ code, field }) => `${code} ${field}`))).toEqual([
+      ['ENTITY_HTML title', 'ENTITY_HTML brand'],
+      undefined,
+    ])
+  })
+  test('case 44: entities of HTML in CDATA and in a document type stay what they are', async () => {
+    expect(cellsOf((await read(feed('<g:title><![CDATA[a&nbsp;b]]></g:title>'), htmlAllowed)).rows[0])).toEqual({ title: 'a&nbsp;b' })
+    expect(await refusal(feed('<g:title>a&nosuch;b</g:title>'), htmlAllowed)).toBe('FILE_MALFORMED')
+    const external = '<!DOCTYPE rss [<!ENTITY nbsp SYSTEM "file:///etc/passwd">]>'
+    expect(await refusal(`${external}${feed('<g:title>&nbsp;</g:title>')}`, htmlAllowed)).toBe('FILE_DOCTYPE')
+  })
+  test('cases 44 and 146: the refusal names the setting that would read the item', async () => {
+    const mendOf = (text: string, settings = {}) => read(text, settings).then(String, (error: RunError) => error.mend)
+    expect(await mendOf(feed('<g:title>a&nbsp;b</g:title>'))).toContain('xml.html_entities')
+    expect(await mendOf(feed('<g:id>1</g:id>').replace('<channel>', '<channel><title>A&nbsp;B</title>'))).toContain('xml.html_entities')
+    expect(await mendOf(feed(`<g:link>${rawLink}</g:link>`))).toContain('xml.mend_ampersands')
+    expect(await mendOf(feed('<g:title>Salt & pepper</g:title>'))).not.toContain('set `xml')
+    expect(await mendOf(feed('<g:title>Salt &nbsp; & pepper</g:title>'), htmlAllowed)).not.toContain('set `xml')
+  })
   test('case 141: nested elements never leak into the product', async () => {
     const shipping = '<g:shipping><g:country>US</g:country><g:price>9.99 USD</g:price></g:shipping>'.repeat(10)
     expect(await one(`<g:id>1</g:id>${shipping}<g:price>5.00 USD</g:price>`)).toEqual({ id: '1', price: '5.00 USD' })
@@ -120,11 +155,69 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
     expect(await one('<g:id xmlns:g="http://base.google.com/ns/1.0">1</g:id>')).toEqual({ id: '1' })
     expect(await refusal(feed('<z:id>1</z:id>'))).toBe('FILE_MALFORMED')
   })
-  test('case 145: a bare channel with plain names is read by those names', async () => {
-    expect(cellsOf((await read('<channel><item><id>1</id></item></channel>')).rows[0])).toEqual({ id: '1' })
+  test('case 145: a bare channel refuses the file, and is read by its own names in a pipeline with a map', async () => {
+    const bare = '<channel><item><id>1</id></item></channel>'
+    for (const text of [
+      bare,
+      `<?xml version="1.0"?>\n<!-- shop -->\n${bare}`,
+      bare.replace('<channel>', '<channel xmlns:x="http://example.com/x">'),
+    ]) {
+      expect(await refusal(text)).toBe('WRONG_FORMAT')
+      expect(await refusal(text, { chunkBytes: 3 })).toBe('WRONG_FORMAT')
+      expect(cellsOf((await read(text, { mapped: true })).rows[0])).toEqual({ id: '1' })
+    }
+  })
+  test.each([['xmlns:g'], ['xmlns'], ['g']])('case 145: a channel that names the product namespace by %s is read', async (attribute) => {
+    const text = `<channel ${attribute}="http://base.google.com/ns/1.0"><item><id>1</id></item></channel>`
+    expect(cellsOf((await read(text)).rows[0])).toEqual({ id: '1' })
+    expect(cellsOf((await read(`<rss>${text}</rss>`)).rows[0])).toEqual({ id: '1' })
   })
   test('case 146: a raw & refuses the file', async () => {
     expect(await refusal(feed('<g:link>https://shop.example.com/?a=1&b=2</g:link>'))).toBe('FILE_MALFORMED')
+  })
+  test('case 146: where raw & are mended the addresses are whole, and the row says so', async () => {
+    const items = [
+      `<g:id>1</g:id><g:link>\n${rawLink}&amp;c=3&#38;d&</g:link>`,
+      `<g:id>2</g:id><g:image_link>${rawLink}</g:image_link><g:image_link>${rawLink}</g:image_link><applink href='${rawLink}'/>`,
+      '<g:id>3</g:id>',
+    ]
+    const whole = await read(feed(...items), ampersandsMended)
+    expect(whole.rows.map(cellsOf)).toEqual([
+      { id: '1', link: `${rawLink}&c=3&d&` },
+      { id: '2', image_link: [rawLink, rawLink] },
+      { id: '3' },
+    ])
+    expect(whole.rows.map(({ mends }) => mends?.map(({ code, field }) => `${code} ${field}`))).toEqual([
+      ['AMPERSAND_MENDED link'],
+      ['AMPERSAND_MENDED image_link', 'AMPERSAND_MENDED applink'],
+      undefined,
+    ])
+    const atom = `<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>1</id><link rel="alternate" href="${rawLink}"/></entry></feed>`
+    expect(cellsOf((await read(atom, ampersandsMended)).rows[0])).toEqual({ id: '1', link: rawLink })
+  })
+  test.each([
+    ['a title', '<g:title>R&D kit</g:title>'],
+    ['a sentence that begins with an address', '<g:title>https://shop.example.com Salt & pepper</g:title>'],
+    ['an address with an entity that XML does not know', '<g:link>https://shop.example.com/?a=1&nosuch;</g:link>'],
+  ])('case 146: a raw & in %s refuses the file although they are mended in addresses', async (_, item) => {
+    expect(await refusal(feed(item), ampersandsMended)).toBe('FILE_MALFORMED')
+  })
+  test('case 146: CDATA and comments are left as they are', async () => {
+    const item = `<g:description><![CDATA[<a href="${rawLink}">${rawLink}</a>]]></g:description><!-- <g:link>${rawLink}</g:link> --><g:id>1</g:id>`
+    const { rows } = await read(feed(item), ampersandsMended)
+    expect(cellsOf(rows[0])).toEqual({ description: `<a href="${rawLink}">${rawLink}</a>`, id: '1' })
+    expect(rows[0]?.mends).toBeUndefined()
+  })
+  test('case 146: well-formed items are the same text with the setting and without', () => {
+    const value = fc.string({ unit: fc.constantFrom('a', 'https://', '?', '&', '<', '>', '"', "'", ' ', ';', ']]'), maxLength: 8 })
+    fc.assert(
+      fc.property(fc.array(value, { maxLength: 5 }), (values) => {
+        const escape = (text: string) =>
+          text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;').replaceAll("'", '&apos;').replaceAll('>', '&gt;')
+        const item = `<item>${values.map((text) => `<link href="${escape(text)}">${escape(text)}</link>`).join('')}</item>`
+        expect(mendAmpersands(item)).toEqual({ text: item, elements: [] })
+      }),
+    )
   })
   test('case 147: CDATA opened more often than closed refuses the file', async () => {
     expect(await refusal(feed('<g:title><![CDATA[a</g:title>'))).toBe('FILE_TRUNCATED')

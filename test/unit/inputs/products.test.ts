@@ -518,6 +518,29 @@ describe('whole product files', () => {
     const relaxed = await through(file, { source: { csv: { relaxed_quotes: true } } })
     expect([relaxed.rejects, relaxed.products[1]?.['title'], relaxed.codes]).toEqual([[], '5" nail', ['QUOTE_KEPT']])
   })
+  test('cases 44, 145 and 146: what only a setting reads is refused without it, with the setting as the mend', async () => {
+    const item = itemOf(goodProduct)
+    const entity = rssOf([item.replace('Red shoe', 'Red&nbsp;shoe')])
+    const raw = rssOf([item.replace('/p/1', '/p/1?a=1&b=2')])
+    const bare = `<channel><item>${item.replaceAll('g:', '')}</item></channel>`
+    const name = 'feed.xml'
+    const refusals = await Promise.all([entity, raw, bare].map((feed) => through(feed, { name })))
+    expect(refusals.map(({ refused, mend }) => [refused, mend])).toEqual([
+      ['FILE_MALFORMED', expect.stringContaining('xml.html_entities')],
+      ['FILE_MALFORMED', expect.stringContaining('xml.mend_ampersands')],
+      ['WRONG_FORMAT', expect.stringContaining('map:')],
+    ])
+    const accepted = await Promise.all([
+      through(entity, { name, source: { xml: { html_entities: true } } }),
+      through(raw, { name, source: { xml: { mend_ampersands: true } } }),
+      through(bare, { name, map: { title: 'title' } }),
+    ])
+    expect(accepted.map(({ refused, products, codes }) => [refused, products[0]?.['title'], products[0]?.['link'], codes])).toEqual([
+      [undefined, 'Red\u00a0shoe', goodProduct['link'], ['ENTITY_HTML']],
+      [undefined, 'Red shoe', `${base}/p/1?a=1&b=2`, ['AMPERSAND_MENDED']],
+      [undefined, 'Red shoe', goodProduct['link'], []],
+    ])
+  })
   test('case 185: one brand in every row is told', async () => {
     const { notes, products } = await through(csvOf(manyProducts(120, () => ({ brand: 'Shop' }))))
     expect([products.length, notes.map(({ code }) => code)]).toEqual([120, ['BRAND_SAME']])

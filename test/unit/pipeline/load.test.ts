@@ -266,5 +266,6 @@ test('the definition hash changes with what a row becomes, and only with that', 
   expect(await hashOf(`${base}options: { allow: [split_lists] }\n`)).not.toBe(first)
   expect(await hashOf(`${base}options: { refuse: [http_image] }\n`)).not.toBe(first)
   const source = (setting: string) => base.replace('feed.csv', `{ url: feed.csv, ${setting} }`)
-  expect(await hashOf(source('csv: { relaxed_quotes: true }'))).not.toBe(first)
+  for (const setting of ['csv: { relaxed_quotes: true }', 'xml: { html_entities: true }', 'xml: { mend_ampersands: true }'])
+    expect(await hashOf(source(setting))).not.toBe(first)
 })
