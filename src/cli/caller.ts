@@ -1,4 +1,6 @@
 import type { KnownService } from '../config/config.ts'
+import type { Context } from './context.ts'
+import { waiting } from './waiting.ts'
 import type { Auth, Host } from '../service/contract/endpoint.ts'
 import { createSender, userProof, type Proof } from '../service/client/transport.ts'
 import type { Answer, Exchange } from '../service/client/exchange.ts'
@@ -29,7 +31,7 @@ export interface Caller {
 
 const timeoutMs = 60_000
 
-export function createCaller(service: KnownService, signal: AbortSignal): Caller {
+export function createCaller(service: KnownService, context: Pick<Context, 'signal' | 'stderr'>): Caller {
   const sender = createSender(service)
   let token: Promise<string> | undefined
   const basic = `Basic ${Buffer.from(`${encodeURIComponent(service.consumerKey)}:${encodeURIComponent(service.consumerSecret)}`).toString('base64')}`
@@ -52,17 +54,18 @@ export function createCaller(service: KnownService, signal: AbortSignal): Caller
   }
   const send = async (call: Call): Promise<Exchange> => {
     const { method, host, path, query, form, json } = call
-    return sender.send({
+    const request = {
       method,
       host,
       path,
       timeoutMs,
-      signal,
+      signal: context.signal,
       proof: await proofOf(call),
       ...(query && Object.keys(query).length > 0 ? { query } : {}),
       ...(form ? { form } : {}),
       ...(json === undefined ? {} : { body: Buffer.from(json) }),
-    })
+    }
+    return waiting(context, 'waiting for the service', () => sender.send(request))
   }
   const answer = async (call: Call): Promise<Answer> => {
     const exchange = await send(call)

@@ -41,7 +41,7 @@ export const errorGroups: readonly ErrorGroup[] = [
       ),
       APPROVAL_NEEDS_ONE: entry('`--approve-deletes` approves the deletes of one pipeline, and several are named.', 'Run them one by one.'),
       PIN_NEEDED: entry(
-        'The PIN cannot be asked for, because this is no terminal.',
+        'The PIN cannot be asked for, because this is no terminal, or none was given.',
         'Open the printed address, then `sluice auth login --pin PIN`.',
       ),
       NO_PENDING_LOGIN: entry('`--pin` ends a sign-in that was begun in this folder, and none was.', '`sluice auth login`'),

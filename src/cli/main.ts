@@ -12,6 +12,14 @@ module.enableCompileCache()
 // Before anything is loaded, which alone would take 20 MB more.
 keepMemoryFlat()
 
+/** Whatever broke off because we were told to stop is no fault. Stands here because `main` runs before the lines below it do. */
+const interrupted = {
+  code: 'INTERRUPTED',
+  message: 'stopped as asked; what was confirmed is kept',
+  where: null,
+  mend: 'the same command again goes on from there',
+} as const
+
 process.exitCode = await main(process.argv.slice(2))
 endSoon()
 
@@ -61,14 +69,6 @@ async function main(argv: readonly string[]): Promise<number> {
     stop.release()
   }
 }
-
-/** Whatever broke off because we were told to stop is no fault. */
-const interrupted = {
-  code: 'INTERRUPTED',
-  message: 'stopped as asked; what was confirmed is kept',
-  where: null,
-  mend: 'the same command again goes on from there',
-} as const
 
 /** Something left open (a socket kept alive) must not hold a finished command; what is still being printed may. */
 function endSoon(): void {

@@ -48,7 +48,7 @@ function facts(progress: Progress, perSecond: number | undefined): string[] {
   const { stage, done, total, rejected, refused, waiting } = progress
   const moving = perSecond !== undefined && perSecond > 0
   return [
-    stage === 'read' ? `rows=${done}` : `done=${done}`,
+    ...(stage === 'read' ? [`rows=${done}`] : isCounted(progress) ? [`done=${done}`] : []),
     ...(total === undefined ? [] : [`of=${total}`]),
     ...(moving ? [`per_second=${Math.round(perSecond)}`] : []),
     ...(moving && total !== undefined && done < total ? [`left=${Math.ceil((total - done) / perSecond)}s`] : []),
@@ -56,6 +56,11 @@ function facts(progress: Progress, perSecond: number | undefined): string[] {
     ...(refused ? [`refused=${refused}`] : []),
     ...(waiting === undefined ? [] : [`waiting="${waiting}"`]),
   ]
+}
+
+/** A stage that is one long statement has nothing to count while it runs, and a 0 would read as a failure. */
+function isCounted({ done, total }: Progress): boolean {
+  return done > 0 || total !== undefined
 }
 
 function terminalBar(output: Output, clock: Clock): ProgressView {
@@ -72,7 +77,7 @@ function terminalBar(output: Output, clock: Clock): ProgressView {
       barsize: Math.max(6, Math.min(24, (output.columns ?? 80) - 56)),
       barCompleteChar: '█',
       barIncompleteChar: '░',
-      format: (options, _params, payload: { line?: string; share?: number }) => {
+      format: (options, _params, payload: { line?: string; share?: number | undefined }) => {
         const size = options.barsize ?? 16
         const full = Math.round(size * (payload.share ?? 0))
         const drawn = payload.share === undefined ? '' : `${'█'.repeat(full)}${'░'.repeat(size - full)}  `
@@ -85,7 +90,9 @@ function terminalBar(output: Output, clock: Clock): ProgressView {
       const { stage, done, total, rejected, refused, waiting } = progress
       const moving = perSecond !== undefined && perSecond > 0
       const parts = [
-        total === undefined ? `${count(done)}${stage === 'read' ? ' rows' : ''}` : `${count(done)}/${count(total)}`,
+        ...(!isCounted(progress)
+          ? []
+          : [total === undefined ? `${count(done)}${stage === 'read' ? ' rows' : ''}` : `${count(done)}/${count(total)}`]),
         ...(moving ? [`${count(Math.round(perSecond))}/s`] : []),
         ...(moving && total !== undefined && done < total
           ? [`${duration(((total - done) / perSecond) * 1000).replace(/\.\d/, '')} left`]
@@ -96,7 +103,8 @@ function terminalBar(output: Output, clock: Clock): ProgressView {
       ]
       const payload = {
         line: `${stage.padEnd(6)}\u0000${parts.join('  ')}`,
-        ...(total === undefined || total === 0 ? {} : { share: Math.min(1, done / total) }),
+        // Named even where there is none: cli-progress keeps what it was told before, here the share of another stage.
+        share: total === undefined || total === 0 ? undefined : Math.min(1, done / total),
       }
       if (!bar) {
         bar = make()

@@ -1,5 +1,6 @@
 import { openStore, type Store } from '../store/open.ts'
 import type { Context } from './context.ts'
+import { waiting } from './waiting.ts'
 
 /** Opens the database for one command and closes it behind it, whatever happened: no server is left running. */
 export async function withStore<Result>(
@@ -8,10 +9,10 @@ export async function withStore<Result>(
   options: { readonly keep?: boolean } = {},
 ): Promise<Result> {
   const config = context.config()
-  const fleeting = config.databaseUrl === undefined && context.stderr.isTTY && !context.stderr.style.plain
-  if (fleeting) context.stderr.write(context.stderr.style.dim('starting the embedded Postgres …\r'))
-  const store = await openStore({ databaseUrl: config.databaseUrl?.reveal(), dataDir: config.dataDir, ...options })
-  if (fleeting) context.stderr.write('\u001b[2K\r')
+  const what = config.databaseUrl === undefined ? 'starting the embedded Postgres' : 'reaching the database'
+  const store = await waiting(context, what, () =>
+    openStore({ databaseUrl: config.databaseUrl?.reveal(), dataDir: config.dataDir, ...options }),
+  )
   try {
     return await work(store)
   } finally {

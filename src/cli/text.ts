@@ -50,6 +50,39 @@ export function cut(text: string, width: number): string {
   return letters.length <= width ? text : `${letters.slice(0, Math.max(0, width - 1)).join('')}…`
 }
 
+/**
+ * Lines as a terminal shows them without breaking words: what is wider than `columns` goes on below, under the last cell
+ * that begins in the left half. A word wider than all columns stays whole, and so do pipes (`columns` undefined).
+ */
+export function fold(text: string, columns: number | undefined): string {
+  if (columns === undefined) return text
+  return text
+    .split('\n')
+    .map((line) => (shownLength(line) <= columns ? line : foldLine(line, columns)))
+    .join('\n')
+}
+
+function foldLine(line: string, columns: number): string {
+  const cells = [...line.matchAll(/ {2,}(?=\S)/g)].map(({ index, 0: blanks }) => shownLength(line.slice(0, index + blanks.length)))
+  const indent = ' '.repeat(cells.findLast((at) => at <= columns / 2) ?? 2)
+  const lines: string[] = []
+  let current = ''
+  for (const [word] of line.matchAll(/ *[^ ]+/g)) {
+    if (current.trim() !== '' && shownLength(current + word) > columns) {
+      lines.push(current)
+      const next = word.trimStart()
+      current = (shownLength(indent + next) <= columns ? indent : '  ') + next
+    } else current += word
+  }
+  return [...lines, current].join('\n')
+}
+
+/** Colours take no room. */
+function shownLength(text: string): number {
+  // oxlint-disable-next-line no-control-regex -- the escape byte is what is left out
+  return lengthOf(text.replaceAll(/\u001b\[\d+m/g, ''))
+}
+
 /** Lines of cells, each column as wide as its widest cell; the columns in `right` are aligned right. */
 export function table(rows: readonly (readonly string[])[], right: ReadonlySet<number> = new Set()): string {
   const widths: number[] = []

@@ -4,7 +4,7 @@ import { writeJson, type Context } from './context.ts'
 
 /** Calls an endpoint of the service and hands its `data` on; a refusal throws with parameter, rule and mend. */
 export async function callForData(context: Context, call: Call): Promise<unknown> {
-  const caller = createCaller(needService(context.config()), context.signal)
+  const caller = createCaller(needService(context.config()), context)
   try {
     const answer = await caller.answer(call)
     if (answer.status >= 400) throw await refusal(answer, call)

@@ -14,7 +14,7 @@ const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const
 /** Any signed call. Prints the answer's body as it came, so that no number loses a digit. */
 export const run: CommandRun = async (context, invocation) => {
   const call = readCall(invocation)
-  const caller = createCaller(needService(context.config()), context.signal)
+  const caller = createCaller(needService(context.config()), context)
   try {
     const answer = await caller.answer(call)
     if (answer.status >= 400) {

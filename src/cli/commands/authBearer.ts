@@ -8,7 +8,7 @@ import { writePrivately } from '../tokens.ts'
  * outstanding token, so asking again gives the same (spec 3.2).
  */
 export const run: CommandRun = async (context, invocation) => {
-  const caller = createCaller(needService(context.config(), { user: false }), context.signal)
+  const caller = createCaller(needService(context.config(), { user: false }), context)
   try {
     const token = await caller.bearer()
     if (flag(invocation, 'invalidate')) {

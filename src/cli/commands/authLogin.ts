@@ -18,7 +18,7 @@ import { storeUserToken, writePrivately, type UserToken } from '../tokens.ts'
 export const run: CommandRun = async (context, invocation) => {
   const config = context.config()
   const service = needService(config, { user: false })
-  const caller = createCaller(service, context.signal)
+  const caller = createCaller(service, context)
   const pending = join(config.dataDir, 'login.json')
   try {
     const pin = option(invocation, 'pin')
@@ -61,9 +61,17 @@ async function byPin(context: Context, caller: Caller, baseUrl: string, pending:
   }
   context.stderr.write(`Open this address, agree, and come back with the PIN:\n  ${url}\n`)
   const prompt = createInterface({ input: process.stdin, output: process.stderr })
+  // While it asks, readline keeps Ctrl-C for itself.
+  prompt.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
   try {
-    const pin = await prompt.question('PIN: ', { signal: context.signal })
-    return await exchange(caller, request, pin.trim())
+    const given = await prompt.question('PIN: ', { signal: context.signal }).catch((error: unknown) => {
+      if (context.signal.aborted) throw error
+      // Ctrl-D: whoever was asked will not say.
+      return ''
+    })
+    const pin = given.trim()
+    if (pin === '') throw new UsageError('PIN_NEEDED', 'no PIN was given. Nothing was kept.', { where: '--pin', mend: 'sluice auth login' })
+    return await exchange(caller, request, pin)
   } finally {
     prompt.close()
   }

@@ -12,7 +12,7 @@ interface Account {
 /** Who signs, which advertising accounts are within reach, whether advertising is allowed, and what is missing. */
 export const run: CommandRun = async (context) => {
   const service = needService(context.config())
-  const caller = createCaller(service, context.signal)
+  const caller = createCaller(service, context)
   try {
     const list: Call = { method: 'GET', host: 'ads', path: `/${service.adsVersion}/accounts`, auth: 'user' }
     const answer = await caller.answer(list)

@@ -3,23 +3,21 @@ import { explainKey, type StoryEvent } from '../../sync/explain.ts'
 import { argument, writeJson, type CommandRun } from '../context.ts'
 import { pipelineNamed } from '../pipelines.ts'
 import { withStore } from '../store.ts'
-import { cut, instant, safe } from '../text.ts'
+import { cut, fold, instant, safe } from '../text.ts'
+import { waiting } from '../waiting.ts'
 
 /** Why is it not there? The answer in the first line, then the record's whole story. KEY is never shown or logged. */
 export const run: CommandRun = async (context, invocation) => {
   const pipeline = await pipelineNamed(context, argument(invocation, 0))
   const service = needService(context.config(), { user: false })
   return withStore(context, async (store) => {
-    const story = await explainKey(
-      { db: store.db, service: { origin: new URL(service.adsBaseUrl).origin, version: service.adsVersion } },
-      pipeline,
-      argument(invocation, 1),
-    )
+    const deps = { db: store.db, service: { origin: new URL(service.adsBaseUrl).origin, version: service.adsVersion } }
+    const story = await waiting(context, 'looking through what was sent', () => explainKey(deps, pipeline, argument(invocation, 1)))
     if (context.json) writeJson(context, story.events)
     else {
       const { bold } = context.stdout.style
       context.stdout.write(
-        `${bold(safe(story.headline))}\n${story.events.map((event) => eventLines(event, context.stdout.columns)).join('')}`,
+        `${fold(bold(safe(story.headline)), context.stdout.columns)}\n${story.events.map((event) => eventLines(event, context.stdout.columns)).join('')}`,
       )
     }
     return 0
@@ -28,6 +26,7 @@ export const run: CommandRun = async (context, invocation) => {
 
 function eventLines(event: StoryEvent, columns: number | undefined): string {
   const fit = (line: string) => `${columns === undefined ? line : cut(line, columns)}\n`
+  const whole = (line: string) => `${fold(line, columns)}\n`
   const facts = [
     ...(event.runId === undefined ? [] : [event.runId]),
     ...(event.planId === undefined ? [] : [event.planId]),
@@ -36,7 +35,7 @@ function eventLines(event: StoryEvent, columns: number | undefined): string {
     ...(event.code === undefined ? [] : [event.code]),
     ...(event.expiresAt === undefined ? [] : [`until ${instant(event.expiresAt)}`]),
   ]
-  const head = fit(
+  const head = whole(
     `${instant(event.at)}  ${event.what.padEnd(9)}  ${safe(event.message)}${facts.length === 0 ? '' : `   ${facts.join(' · ')}`}`,
   )
   const indent = ' '.repeat(22)
@@ -44,6 +43,6 @@ function eventLines(event: StoryEvent, columns: number | undefined): string {
     head +
     (event.value === undefined ? '' : fit(`${indent}${safe(event.value)}`)) +
     (event.digest === undefined ? '' : fit(`${indent}sha256 ${event.digest}`)) +
-    (event.mend === undefined || event.mend === '' ? '' : fit(`${indent}mend: ${safe(event.mend)}`))
+    (event.mend === undefined || event.mend === '' ? '' : whole(`${indent}mend: ${safe(event.mend)}`))
   )
 }

@@ -40,6 +40,8 @@ export const run: CommandRun = async (context, invocation) => {
       reports.push(report)
       if (!context.json) context.stdout.write(runOutcome(report, context.stdout))
     }
+    // Told to stop before any began: there is nothing to report.
+    if (reports.length === 0) context.signal.throwIfAborted()
     return finish(context, reports, names.length > 1 || pipelines.length > 1)
   })
 }

@@ -2,7 +2,7 @@ import type { Problem } from '../../errors.ts'
 import type { Reject, Warning } from '../../records/record.ts'
 import type { Output } from '../context.ts'
 import type { PresentedError } from '../present.ts'
-import { count, cut, plural, safe } from '../text.ts'
+import { count, cut, fold, plural, safe } from '../text.ts'
 import { noteLines, type Note } from './notes.ts'
 import { rejectGroups } from './rejects.ts'
 
@@ -58,24 +58,26 @@ export function checkReport(check: Check, output: Output): string {
 }
 
 function sourceLines(source: SourceCheck, output: Output): string {
+  // What a row or a header says is cut, what we say is not.
   const fit = (line: string) => `${output.columns === undefined ? line : cut(line, output.columns)}\n`
+  const whole = (line: string) => `${fold(line, output.columns)}\n`
   const lines = [
     fit(`  source    ${safe(source.uri)}${source.detected.length === 0 ? '' : `   ${source.detected.join(', ')}`}`),
     ...(source.columns.length === 0 ? [] : [fit(`  columns   ${safe(source.columns.join(', '))}`)]),
-    ...mappingLines(source).map(fit),
-    fit(
+    ...mappingLines(source).map(whole),
+    whole(
       `  rows      ${count(source.rows)} read${source.whole || source.error ? '' : ' (the first ones)'}: ${count(source.valid)} valid, ${plural(source.rejects.length, 'reject')}${source.suppressed === 0 ? '' : `, ${count(source.suppressed)} suppressed`}`,
     ),
   ]
   if (source.whole && source.rows === 0 && !source.error)
-    lines.push(fit('  note      no rows: a run would send nothing, and delete nothing (guards.min_rows)'))
+    lines.push(whole('  note      no rows: a run would send nothing, and delete nothing (guards.min_rows)'))
   for (const record of source.records) {
     lines.push(fit(`  line ${record.line}${record.wanted === false ? '   asks to leave' : ''}`))
     for (const [name, value] of Object.entries(record.fields))
       lines.push(fit(`    ${name.padEnd(24)} ${safe(typeof value === 'string' ? value : JSON.stringify(value))}`))
     for (const { type, value } of record.identifiers ?? []) lines.push(fit(`    → ${type.padEnd(22)} ${safe(value)}`))
   }
-  return lines.join('') + rejectGroups(source.rejects, output).replace(/^(?=.)/gm, '  ') + warningGroups(source, fit)
+  return lines.join('') + rejectGroups(source.rejects, output).replace(/^(?=.)/gm, '  ') + warningGroups(source, whole)
 }
 
 function mappingLines({ mapping, valid, rows }: SourceCheck): readonly string[] {
@@ -101,7 +103,7 @@ export function nextStep(checks: readonly Check[]): string {
   ].join('')
 }
 
-function warningGroups({ warnings }: SourceCheck, fit: (line: string) => string): string {
+function warningGroups({ warnings }: SourceCheck, whole: (line: string) => string): string {
   const groups = new Map<string, { note: Note; lines: number[] }>()
   for (const { code, field, message, line } of warnings) {
     const known = groups.get(`${code} ${field}`)
@@ -113,6 +115,6 @@ function warningGroups({ warnings }: SourceCheck, fit: (line: string) => string)
     })
   }
   return noteLines([...groups.values()].map(({ note }) => note))
-    .map((text) => fit(`  ${text}`))
+    .map((text) => whole(`  ${text}`))
     .join('')
 }

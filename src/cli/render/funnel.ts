@@ -1,5 +1,5 @@
 import type { RunReport } from '../../sync/report.ts'
-import { count, duration, instant, safe, table } from '../text.ts'
+import { count, duration, fold, instant, safe, table } from '../text.ts'
 import type { Output } from '../context.ts'
 import { guardLine, nextCommands, planned, warningLines } from './outcome.ts'
 
@@ -62,15 +62,9 @@ export function funnel(report: RunReport, output: Output, stages: readonly Stage
   const next = nextCommands(report)
     .map(([command], i) => `${i === 0 ? 'Next' : '    '}  ${command}\n`)
     .join('')
-  return (
-    head +
-    body +
-    times +
-    warningLines(report.warnings ?? [], output.columns) +
-    report.guards.map((guard) => guardLine(guard, output.columns)).join('') +
-    error +
-    next
-  )
+  const text = head + body + times + warningLines(report.warnings ?? []) + report.guards.map(guardLine).join('') + error
+  // A command stays one line, to be pasted.
+  return fold(text, output.columns) + next
 }
 
 /** History, newest first; a line a run. */

@@ -1,7 +1,7 @@
 import { exitCodeOf, type GuardVerdict, type RunReport, type Settled, type WarningSummary } from '../../sync/report.ts'
 import type { Output } from '../context.ts'
 import { noteLines } from './notes.ts'
-import { below, count, cut, duration, instant, plural, safe } from '../text.ts'
+import { below, count, duration, fold, instant, plural, safe } from '../text.ts'
 
 /** The last lines of a run: the verdict, and on anything but 0 the next command. */
 export function runOutcome(report: RunReport, output: Output): string {
@@ -14,13 +14,8 @@ function forTerminal(report: RunReport, output: Output): string {
   const { style } = output
   const paint = report.status === 'succeeded' ? style.green : report.status === 'failed' ? style.red : style.yellow
   const head = `${paint(words[report.status])}  ${style.bold(report.pipeline)} ${report.runId}  ${summary(report)}   ${duration(report.durationMs)}\n`
-  return (
-    head +
-    warningLines(report.warnings ?? [], output.columns) +
-    report.guards.map((guard) => guardLine(guard, output.columns)).join('') +
-    errorLine(report) +
-    nextLines(report, output)
-  )
+  const text = head + warningLines(report.warnings ?? []) + report.guards.map(guardLine).join('') + errorLine(report)
+  return fold(text, output.columns) + nextLines(report, output)
 }
 
 function forPipe(report: RunReport): string {
@@ -36,11 +31,7 @@ function forPipe(report: RunReport): string {
   ]
   const line = `${instant(report.finishedAt)} ${report.pipeline} ${report.runId} ${report.status} ${isNothing(report) ? 'nothing to do' : facts.join(' ')}\n`
   return (
-    line +
-    warningLines(report.warnings ?? [], undefined) +
-    report.guards.map((guard) => guardLine(guard, undefined)).join('') +
-    errorLine(report) +
-    nextLines(report, undefined)
+    line + warningLines(report.warnings ?? []) + report.guards.map(guardLine).join('') + errorLine(report) + nextLines(report, undefined)
   )
 }
 
@@ -85,15 +76,14 @@ function isNothing(report: RunReport): boolean {
   return report.status === 'succeeded' && planned(report.counts) === 0 && report.counts.withheld === 0 && report.counts.requests === 0
 }
 
-export function guardLine(guard: GuardVerdict, columns: number | undefined): string {
+export function guardLine(guard: GuardVerdict): string {
   const examples = guard.examples.length === 0 ? '' : `      e.g. ${safe(guard.examples.join(', '))}\n`
-  const line = `HELD  ${guard.code}  ${safe(guard.message)}`
-  return `${line}\n${columns === undefined ? examples : examples === '' ? '' : `${cut(examples.trimEnd(), columns)}\n`}`
+  return `HELD  ${guard.code}  ${safe(guard.message)}\n${examples}`
 }
 
-export function warningLines(warnings: readonly WarningSummary[], columns: number | undefined): string {
+export function warningLines(warnings: readonly WarningSummary[]): string {
   return noteLines(warnings)
-    .map((text) => `${columns === undefined ? text : cut(text, columns)}\n`)
+    .map((text) => `${text}\n`)
     .join('')
 }
 
@@ -135,7 +125,9 @@ function nextLines(report: RunReport, output: Output | undefined): string {
   const commands = nextCommands(report)
   if (exitCodeOf(report.status) === 0 && report.counts.rejected === 0) return ''
   const width = Math.max(...commands.map(([command]) => command.length), 0)
-  return commands
-    .map(([command, why], i) => `${i === 0 ? 'Next' : '    '}  ${output && why !== '' ? `${command.padEnd(width)}   ${why}` : command}\n`)
-    .join('')
+  // The reason is left out where the command would no longer be one line, to be pasted.
+  const room = (output?.columns ?? 0) - 'Next  '.length
+  const told = (command: string, why: string) =>
+    why !== '' && width + 3 + why.length <= room ? `${command.padEnd(width)}   ${why}` : command
+  return commands.map(([command, why], i) => `${i === 0 ? 'Next' : '    '}  ${told(command, why)}\n`).join('')
 }

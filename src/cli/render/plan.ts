@@ -1,6 +1,6 @@
 import type { PlanReport } from '../../sync/report.ts'
 import type { Output } from '../context.ts'
-import { count, duration, plural, safe } from '../text.ts'
+import { count, duration, fold, plural, safe } from '../text.ts'
 import { guardLine, planned } from './outcome.ts'
 
 /** The verdict of a plan: at most 15 lines of 80 columns, however large it is (experience.md 3, figure 7). */
@@ -30,11 +30,11 @@ export function planVerdict(report: PlanReport, output: Output): string {
   if (counts.duplicates > 0) row('!', 'duplicate', counts.duplicates)
   if (counts.suppressed > 0) row('!', 'suppressed', counts.suppressed)
   lines.push(planned(counts) === 0 ? '  nothing to send' : `  ${plural(report.requests, 'request')}${minutesNote(report.minutes)}`)
-  for (const guard of report.guards.slice(0, 2)) lines.push(guardLine(guard, output.isTTY ? output.columns : undefined).trimEnd())
+  for (const guard of report.guards.slice(0, 2)) lines.push(guardLine(guard).trimEnd())
   const next = planned(counts) > 0 ? [`sluice apply ${report.planId}`] : []
   for (const guard of report.guards) if (guard.mend !== '' && !next.includes(guard.mend)) next.push(guard.mend)
-  for (const [i, command] of next.slice(0, 2).entries()) lines.push(`${i === 0 ? 'Next' : '    '}  ${command}`)
-  return `${lines.join('\n')}\n`
+  const commands = next.slice(0, 2).map((command, i) => `${i === 0 ? 'Next' : '    '}  ${command}\n`)
+  return `${fold(lines.join('\n'), output.columns)}\n${commands.join('')}`
 }
 
 function rejectNote(report: PlanReport): string {

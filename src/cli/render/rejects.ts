@@ -1,5 +1,5 @@
 import type { Output } from '../context.ts'
-import { count, cut, plural, safe } from '../text.ts'
+import { count, cut, fold, plural, safe } from '../text.ts'
 
 export interface ShownReject {
   readonly line: number
@@ -48,7 +48,7 @@ export function renderGroups(groups: readonly RejectGroup[], output: Output): st
       const samples = group.samples.map(({ line, message }) => fit(`  line ${String(line).padEnd(7)} ${safe(message)}`)).join('')
       const more = group.count - group.samples.length
       return (
-        fit(`${group.code.padEnd(widest)}  ${plural(group.count, 'row')}  ${safe(group.field)}   mend: ${safe(group.mend)}`) +
+        `${fold(`${group.code.padEnd(widest)}  ${plural(group.count, 'row')}  ${safe(group.field)}   mend: ${safe(group.mend)}`, output.columns)}\n` +
         samples +
         (more > 0 ? `  … ${count(more)} more\n` : '')
       )

@@ -1,5 +1,5 @@
 /** The look of what people read, against report values; transcripts of the interface are the model. */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { Output } from '../../../src/cli/context.ts'
 import { worst } from '../../../src/cli/context.ts'
 import { nearest } from '../../../src/cli/nearest.ts'
@@ -9,7 +9,8 @@ import { runOutcome } from '../../../src/cli/render/outcome.ts'
 import { planVerdict } from '../../../src/cli/render/plan.ts'
 import { rejectGroups } from '../../../src/cli/render/rejects.ts'
 import { styleFor } from '../../../src/cli/style.ts'
-import { safe } from '../../../src/cli/text.ts'
+import { fold, safe } from '../../../src/cli/text.ts'
+import { waiting } from '../../../src/cli/waiting.ts'
 import { noCounts, type PlanReport, type RunCounts, type RunReport } from '../../../src/sync/report.ts'
 
 const deletesHeld = {
@@ -178,6 +179,61 @@ test.for([40, 400])('at %i columns nothing is wider than the terminal; a pipe is
   expect(rejectGroups(rejects, pipe())).toContain('x'.repeat(500))
 })
 
+test.for([24, 40, 80])('at %i columns the verdicts wrap between words, and a command stays one line to be pasted', (columns) => {
+  const report = run({
+    status: 'withheld',
+    counts: { read: 10_240, rejected: 31, duplicates: 4, valid: 10_205, creates: 212, refused: 1, confirmed: 211, withheld: 1180 },
+    guards: [{ ...deletesHeld, examples: Array.from({ length: 5 }, (_, i) => `SKU-00${i}`) }],
+    rejectCodes: [{ code: 'LINK_INVALID', count: 4 }],
+  })
+  // oxlint-disable-next-line no-control-regex -- colours have no width
+  const bare = (text: string) => text.replaceAll(/\u001b\[\d+m/g, '')
+  for (const [shown, piped] of [
+    [funnel(report, terminal(columns)), funnel(report, pipe())],
+    [planVerdict(plan({ ...report }), terminal(columns)), planVerdict(plan({ ...report }), pipe())],
+    [runOutcome(report, terminal(columns)), ''],
+    [
+      rejectGroups(
+        [{ line: 41, code: 'LINK_INVALID', field: 'link', message: 'm', mend: 'use an absolute https:// address' }],
+        terminal(columns),
+      ),
+      '',
+    ],
+  ] as const) {
+    for (const line of bare(shown).split('\n')) if (!line.includes('sluice ')) expect(line.length, line).toBeLessThanOrEqual(columns)
+    // Nothing is lost by it.
+    if (piped !== '') expect(bare(shown).split(/\s+/)).toEqual(piped.split(/\s+/))
+  }
+  expect(funnel(report, terminal(columns))).toContain('  sluice run shop --approve-deletes 1180\n')
+  expect(runOutcome(report, terminal(columns))).toMatch(columns === 80 ? /--failed +sends again what/ : /sluice rerun r_81 --failed\n/)
+})
+
+test('a word that is wider than the terminal stays whole', () => {
+  expect(fold(`  a  ${'x'.repeat(30)} b`, 20)).toBe(`  a\n  ${'x'.repeat(30)}\n     b`)
+  expect(fold('short', 20)).toBe('short')
+  expect(fold('x '.repeat(40), undefined)).toBe('x '.repeat(40))
+})
+
+test('what takes over a second is said on a terminal and wiped away, or said once where it must stay plain', async () => {
+  vi.useFakeTimers()
+  try {
+    const shown = async (output: ReturnType<typeof pipe>, ms: number) => {
+      const work = waiting({ stderr: output }, 'looking', () => new Promise((resolve) => setTimeout(resolve, ms)))
+      await vi.advanceTimersByTimeAsync(ms)
+      await work
+      return output.text()
+    }
+    expect(await shown(terminal(80), 3500)).toMatch(/^(\r\S*looking … \d s\S*){3}\r\u001b\[K$/)
+    expect(await shown(terminal(80), 900)).toBe('')
+    expect(await shown({ ...terminal(80), style: styleFor({ isTTY: true }, { NO_COLOR: '1' }) }, 3500)).toBe('looking …\n')
+    expect(await shown(pipe(), 3500)).toBe('')
+    await expect(waiting({ stderr: terminal(80) }, 'looking', () => Promise.reject(new Error('gone')))).rejects.toThrow('gone')
+    expect(vi.getTimerCount()).toBe(0)
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
 test('a feed cannot move the cursor or forge a line', () => {
   expect(safe('a\u001b[2Jb\r\nerror  FAKE\u202e\u0007')).toBe('a\\u001b[2Jb\\u000d\\u000aerror  FAKE\\u202e\\u0007')
   const forged = rejectGroups([{ line: 1, code: 'X_Y', field: 'f', message: 'm\n=\u001b[31m', mend: 'n' }], pipe())
@@ -198,12 +254,15 @@ test('plain progress is a line a stage and then at most one in ten seconds, with
   const clock = { now: () => Date.parse('2026-11-21T03:00:04Z') + at, monotonic: () => at, sleep: () => Promise.resolve() }
   const progress = createProgress(output, clock, 'shop r_81')
   progress.update({ stage: 'read', done: 0 })
+  progress.update({ stage: 'diff', done: 0 })
   for (at = 500; at <= 20_000; at += 500) progress.update({ stage: 'push', done: at / 50, total: 1000 })
   progress.end()
   const lines = output.text().trimEnd().split('\n')
   expect(output.text()).not.toContain('\r')
   expect(lines).toEqual([
     '2026-11-21T03:00:04Z shop r_81 read rows=0',
+    // No number before it is known.
+    '2026-11-21T03:00:04Z shop r_81 diff',
     '2026-11-21T03:00:04Z shop r_81 push done=10 of=1000',
     '2026-11-21T03:00:14Z shop r_81 push done=210 of=1000 per_second=20 left=40s',
   ])
