@@ -6,6 +6,11 @@ export class ColumnRegistry {
   readonly #positions = new Map<string, number>()
   #names: readonly string[] = []
 
+  /** `names`: those that are known to be there already. */
+  constructor(names: readonly string[] = []) {
+    for (const name of names) this.position(name)
+  }
+
   /** Position of a column, added at the end when it is new. */
   position(name: string): number {
     const known = this.#positions.get(name)

@@ -29,6 +29,11 @@ export interface FormatContext {
   /** Pattern of a trailer row (`#rows={n}`): such a row is never data. */
   readonly trailer?: string
   readonly gate?: RecordGate
+  /**
+   * Columns of the records that the gate keeps back. What a row of JSON or XML says depends on them too: a test of consent on
+   * a column that is there nowhere is none.
+   */
+  readonly columns?: readonly string[]
 }
 
 /**

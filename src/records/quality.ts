@@ -43,6 +43,8 @@ export interface QualityFacts {
   readonly outOfStock: number
   /** Kind → members that have at least one. */
   readonly filled: Readonly<Record<string, number>>
+  /** Rows of the most frequent identifier, where it stands on more than one. */
+  readonly mostRepeated: number
   readonly notes: readonly QualityNote[]
 }
 
@@ -189,7 +191,7 @@ export function createQuality(): Quality {
       if (members >= judgedFrom && most > members * 0.3)
         note('IDENTIFIER_SHARE', most, `one identifier stands on ${percent(most, members)} of the rows`)
       for (const [kind, count] of filled) note('FILL_RATE', count, `${percent(count, members)} of the members have ${kind}`)
-      return { products, members, outOfStock, filled: Object.fromEntries(filled), notes }
+      return { products, members, outOfStock, filled: Object.fromEntries(filled), mostRepeated: most, notes }
     },
   }
 }

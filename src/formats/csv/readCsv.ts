@@ -53,7 +53,8 @@ class CsvReader {
     this.#columns = dialect.header.filter((column) => column !== '')
     this.#picked = dialect.header.includes('') ? dialect.header.flatMap((column, index) => (column === '' ? [] : [index])) : undefined
     this.#headerText = dialect.headerLine === 0 ? '' : dialect.header.join('\u0000')
-    gate?.begin(JSON.stringify([dialect.delimiter, dialect.quote, dialect.header]))
+    // What is no data here (a trailer, the header once more) may be data in another source.
+    gate?.begin(JSON.stringify([dialect.delimiter, dialect.quote, dialect.header, dialect.headerLine > 0, context.trailer]))
     this.#trailerOf = context.trailer === undefined ? undefined : trailerReader(context.trailer)
   }
 

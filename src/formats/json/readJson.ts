@@ -54,7 +54,7 @@ export function readJsonArray(chunks: AsyncIterable<Buffer>, context: FormatCont
 
 class JsonReader {
   readonly #context: FormatContext
-  readonly #columns = new ColumnRegistry()
+  readonly #columns: ColumnRegistry
   readonly #faulty: FaultyRows
   readonly #trailerOf: ((text: string) => number | undefined) | undefined
   #trailer: number | undefined
@@ -62,6 +62,7 @@ class JsonReader {
 
   constructor(context: FormatContext) {
     this.#context = context
+    this.#columns = new ColumnRegistry(context.columns)
     this.#faulty = new FaultyRows(context.name, context.limits)
     context.gate?.begin('json')
     this.#trailerOf = context.trailer === undefined ? undefined : trailerReader(context.trailer)

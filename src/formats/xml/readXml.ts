@@ -26,7 +26,7 @@ export function readXml(
   context: FormatContext,
   settings: XmlSettings = {},
 ): FormatReader & { readonly root: () => 'google-rss' | 'google-atom' | undefined } {
-  const columns = new ColumnRegistry()
+  const columns = new ColumnRegistry(context.columns)
   const { htmlEntities = false, mendAmpersands: mendsAmpersands = false } = settings
   const skeleton = new Skeleton(context.name, settings)
   const cutter = new XmlCutter({

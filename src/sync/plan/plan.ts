@@ -208,7 +208,7 @@ async function planInTransaction(
   ])
   await client.query(`update sluice.destination set desired_version = desired_version + $2 where id = $1`, [
     destinationId,
-    diff.creates + diff.updates + diff.leaving > 0 ? 1 : 0,
+    diff.creates + diff.updates + diff.leaving + diff.suppressed > 0 ? 1 : 0,
   ])
   if (input.reading !== 'unread') {
     await keepDigests(client, destinationId, run, input)

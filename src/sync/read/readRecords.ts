@@ -30,9 +30,20 @@ export interface ReadContext {
 /** More known records than this are not held in memory (27 bytes each): such a file is read whole, in flat memory. */
 const mostKnown = 5_000_000
 
-/** A row whose outcome depends on the time of the run must be looked at each time; standard input cannot be read twice. */
-export function isGateable(pipeline: Pipeline): boolean {
-  return !('expires_at' in pipeline.map) && pipeline.sources.every(({ uri }) => uri !== '-')
+/** Of JSON and XML, far below `ReadLimits.columns`: those of the last reading are taken over into the next while it is gated. */
+const mostColumns = 256
+
+/**
+ * A row whose outcome depends on the time of the run must be looked at each time; standard input cannot be read twice; what
+ * an owner has withhold a run is judged over all rows.
+ */
+export function isGateable(pipeline: Pipeline, previous: readonly SourceFacts[]): boolean {
+  return (
+    !('expires_at' in pipeline.map) &&
+    pipeline.guards.hold === undefined &&
+    pipeline.sources.every(({ uri }) => uri !== '-') &&
+    previous.every(({ format, columns }) => columns.length <= mostColumns || format === 'csv' || format === 'tsv')
+  )
 }
 
 /** The digests of the last closed snapshot, if they stand for every valid record of it. */
@@ -53,7 +64,8 @@ export interface ReadRecords {
 
 /**
  * Reads all sources, whole or past the records that are known. Undefined: a gated reading met a row that contradicts, or
- * repeats, a record it did not stage; only a whole reading can tell which.
+ * repeats, a record it did not stage, or so many doubtful rows that old and new ones together may be too many; only a whole
+ * reading can tell.
  */
 export async function readRecords(
   context: ReadContext,
@@ -76,7 +88,9 @@ export async function readRecords(
   const unseen = known?.unseen()
   if (unseen) {
     await collectLeftKeys(client, run.destinationId, unseen)
-    if (await meetsUnstaged(client, run.destinationId)) {
+    // Who leaves a list by an identifier takes records along, staged or not.
+    const takesAlong = pipeline.destination.kind === 'do-not-reach' && staged.leaving > 0
+    if (takesAlong || staged.doubts.length > 0 || (await meetsUnstaged(client, run.destinationId))) {
       await client.query('truncate stage')
       await client.query('drop table left_key')
       await deps.db.execute('delete from sluice.reject where run_id = $1', [run.id])

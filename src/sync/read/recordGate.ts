@@ -28,6 +28,11 @@ export class DigestGate implements RecordGate {
     this.#known = known
   }
 
+  /** Whether there are known records at all. */
+  get keepsBack(): boolean {
+    return this.#known !== undefined
+  }
+
   /** Known records, each counted once. */
   get unchanged(): number {
     return this.#unchanged
@@ -39,7 +44,8 @@ export class DigestGate implements RecordGate {
   }
 
   begin(shape: string): void {
-    const bytes = Buffer.from(`shape ${shape}`)
+    // Begins as no record does: a record that reads like the shape would have a digest of zeros.
+    const bytes = Buffer.from(`\nshape ${shape}`)
     this.#digester.take(bytes, 0, bytes.length)
     this.#shape.set(this.#digester.digest)
     // Another source, or another scope: what was asked about before has been handed over.

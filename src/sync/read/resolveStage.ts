@@ -27,7 +27,14 @@ export async function resolveStage(
   },
 ): Promise<Resolved> {
   const repeats = staged.mayRepeat ? await resolveRepeats(client, options) : undefined
-  const suppressed = options.suppressedBy.length === 0 ? 0 : await suppress(client, options.suppressedBy)
+  const suppressed =
+    options.kind === 'do-not-reach'
+      ? staged.leaving === 0
+        ? 0
+        : await leaveTogether(client)
+      : options.suppressedBy.length === 0
+        ? 0
+        : await suppress(client, options.suppressedBy)
   if (repeats === undefined)
     return { duplicates: 0, conflicting: 0, suppressed: suppressed + staged.leaving, valid: staged.valid - suppressed }
   const leaving = await countKind(client, stagedKind.leaving)
@@ -115,6 +122,21 @@ async function keepOneRowAKey(client: pg.PoolClient): Promise<void> {
       select t.ctid as row, row_number() over (partition by t.key order by (t.kind = ${stagedKind.rejected}), t.source, t.line) as nth
       from stage t join repeated using (key)) r
     where s.ctid = r.row and r.nth > 1`)
+}
+
+/**
+ * On a list without keys of its own who leaves is known by an identifier (plan/desired.ts, `leaveByIdentifier`): a row that
+ * lists one of them leaves as well, or it would be listed again by the next run. What else it holds takes nobody along.
+ */
+async function leaveTogether(client: pg.PoolClient): Promise<number> {
+  const marked = await client.query(
+    `update stage s set kind = ${stagedKind.suppressed}
+     where s.kind = ${stagedKind.valid} and s.key in (
+       select t.key from stage t cross join lateral unnest(t.identifiers) as i (identifier)
+       where i.identifier in (
+         select unnest(l.identifiers) from stage l where l.kind = ${stagedKind.leaving}))`,
+  )
+  return marked.rowCount ?? 0
 }
 
 async function countKind(client: pg.PoolClient, kind: number): Promise<number> {

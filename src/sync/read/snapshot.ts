@@ -78,7 +78,8 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
   const snapshotId = await openSnapshot(deps.db, run, definitionHash, suppression.version)
   crashPoint('read.opened')
   try {
-    const known = comparable && isGateable(pipeline) ? await knownRecords(client, run.destinationId, last.rows.valid) : undefined
+    const known =
+      comparable && isGateable(pipeline, last.sources) ? await knownRecords(client, run.destinationId, last.rows.valid) : undefined
     const context: ReadContext = { deps, client, pipeline, run, suppressedBy: suppression.destinationIds, previous: last?.sources ?? [] }
     const read =
       (known && (await readRecords(context, bytes.opened, known))) ??

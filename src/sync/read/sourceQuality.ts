@@ -14,13 +14,16 @@ export interface SourceVerdict {
   /** Told with the run; their codes may withhold it (sync/plan/qualityGuard.ts). */
   readonly warnings: readonly WarningSummary[]
   readonly figures: QualityFigures
+  /** Codes of refusals and notes that rows which were skipped may ask for, together with these: only a whole reading can tell. */
+  readonly doubts: readonly string[]
 }
 
 export interface SourceQuality {
   readonly row: (row: Row) => void
   readonly add: (mapped: Mapped) => void
   /**
-   * `skipped` rows were known by their bytes and not mapped: they count as good, and nothing is said of all rows.
+   * `skipped` rows were known by their bytes and not mapped: of them the figures of the last reading speak, and nothing is
+   * said of all rows.
    *
    * @throws RunError FILE_SPREADSHEET_DAMAGE, FILE_MAPPING
    */
@@ -56,6 +59,7 @@ const judgedFrom = 100
 const damagedShare = 0.005
 const misplacedShare = 0.05
 const roleShare = 0.01
+const repeatedShare = 0.3
 /** Percentage points by which a fill rate may fall unremarked. */
 const fillFall = 20
 
@@ -65,20 +69,29 @@ export function createSourceQuality(): SourceQuality {
   const damaged = new Places()
   const misplaced = new Places()
   const roles = new Places()
+  /** As in `QualityFigures`. */
+  const suspect = { FILE_SPREADSHEET_DAMAGE: 0, FILE_MAPPING: 0, EMAIL_ROLE_SHARE: 0, IDENTIFIER_SHARE: 0 }
   let rows = 0
-  const fault = (code: string, message: string, line: number) => {
-    if (code === 'SPREADSHEET_DAMAGE') damaged.add(line)
-    else if (message.includes(looksLikeEmail) || message.includes(looksLikePhone)) misplaced.add(line)
+  const fault = (code: string, message: string, line: number, kept: number) => {
+    if (code === 'SPREADSHEET_DAMAGE') {
+      damaged.add(line)
+      suspect.FILE_SPREADSHEET_DAMAGE += kept
+    } else if (message.includes(looksLikeEmail) || message.includes(looksLikePhone)) {
+      misplaced.add(line)
+      suspect.FILE_MAPPING += kept
+    }
   }
   return {
     row: personal.look,
     add: (mapped) => {
       rows += 1
       const { reject, warnings } = mapped
-      if (reject !== undefined) fault(reject.code, reject.message, reject.line)
+      if (reject !== undefined) fault(reject.code, reject.message, reject.line, 0)
       for (const { code, message, line } of warnings) {
-        if (code === 'EMAIL_ROLE') roles.add(line)
-        else if (code === 'IDENTIFIER_DROPPED') fault(code, message, line)
+        if (code === 'EMAIL_ROLE') {
+          roles.add(line)
+          suspect.EMAIL_ROLE_SHARE++
+        } else if (code === 'IDENTIFIER_DROPPED') fault(code, message, line, 1)
       }
       quality.add(mapped)
     },
@@ -104,7 +117,8 @@ export function createSourceQuality(): SourceQuality {
           },
         )
       }
-      const { members, filled, notes } = quality.finish()
+      const { members, filled, mostRepeated, notes } = quality.finish()
+      suspect.IDENTIFIER_SHARE = mostRepeated
       const warnings: WarningSummary[] = []
       const tell = (code: string, field: string, message: string, count: number, lines: readonly number[] = []) =>
         warnings.push({ code, field, message, count, lines })
@@ -119,12 +133,38 @@ export function createSourceQuality(): SourceQuality {
           roles.first,
         ])
       for (const column of vanished(facts, previous)) tell('COLUMN_VANISHED', column, `the column "${column}" was there last time`, 1)
-      const own = { members, filled }
-      for (const [kind, before, now] of fallen(previous?.quality, own))
+      const figures = withSkipped({ members, filled, suspect }, previous?.quality, skipped)
+      for (const [kind, before, now] of fallen(previous?.quality, figures))
         tell('FILL_RATE_FELL', kind, `${now} % of the members have ${kind}, last time ${before} %`, 1)
-      return { warnings, figures: skipped > 0 ? (previous?.quality ?? own) : own }
+      const most = {
+        FILE_SPREADSHEET_DAMAGE: damagedShare,
+        FILE_MAPPING: misplacedShare,
+        EMAIL_ROLE_SHARE: roleShare,
+        IDENTIFIER_SHARE: repeatedShare,
+      }
+      const doubts =
+        skipped === 0 || total < judgedFrom
+          ? []
+          : Object.entries(most).flatMap(([code, share]) => ((figures.suspect?.[code] ?? total) > total * share ? [code] : []))
+      return { warnings, figures, doubts }
     },
   }
+}
+
+/**
+ * Figures of these rows and of those that were skipped, which had their identifiers as often as all of the last reading, and
+ * at most all that was suspect in it.
+ */
+function withSkipped(own: QualityFigures, before: QualityFigures | undefined, skipped: number): QualityFigures {
+  if (skipped === 0) return own
+  if (before === undefined) return { ...own, suspect: {} }
+  const filled: Record<string, number> = { ...own.filled }
+  const share = before.members === 0 ? 0 : skipped / before.members
+  for (const [kind, count] of Object.entries(before.filled)) filled[kind] = (filled[kind] ?? 0) + Math.round(count * share)
+  const suspect: Record<string, number> = {}
+  for (const [code, count] of Object.entries(own.suspect ?? {}))
+    if (before.suspect?.[code] !== undefined) suspect[code] = count + before.suspect[code]
+  return { members: own.members + (before.members === 0 ? 0 : skipped), filled, suspect }
 }
 
 /** Notes on a share of all rows. */

@@ -31,6 +31,8 @@ export interface Staged {
   readonly facts: readonly SourceFacts[]
   readonly warnings: readonly WarningSummary[]
   readonly columns: readonly string[]
+  /** Codes of refusals and notes that only a whole reading can tell of: always empty for one. */
+  readonly doubts: readonly string[]
 }
 
 /**
@@ -56,6 +58,7 @@ export async function stageSources(
   const facts: SourceFacts[] = []
   const notes: WarningSummary[] = []
   let columns: readonly string[] = []
+  const doubts: string[] = []
   let read = 0
   let rejected = 0
   const tally: StageTally = { valid: 0, leaving: 0, keys: new RepeatWatch() }
@@ -98,6 +101,7 @@ export async function stageSources(
       }
       const verdict = mapper.finish(ended, options.previous[index], skippedBy(options.gate) - skipped)
       notes.push(...verdict.warnings)
+      doubts.push(...verdict.doubts.filter((code) => pipeline.guards.accept?.includes(code) !== true))
       facts.push({ ...ended, quality: verdict.figures })
     } catch (error) {
       writer.copy.abort()
@@ -108,7 +112,7 @@ export async function stageSources(
     }
   }
   const { valid, leaving, keys } = tally
-  return { read, rejected, valid, leaving, mayRepeat: keys.possible, facts, warnings: [...notes, ...warnings.summaries()], columns }
+  return { read, rejected, valid, leaving, mayRepeat: keys.possible, facts, warnings: [...notes, ...warnings.summaries()], columns, doubts }
 }
 
 /** Rows that the gate knew and kept from being parsed. */
@@ -129,6 +133,7 @@ async function openWhole(
     log: deps.log,
     ...(deps.signal ? { signal: deps.signal } : {}),
     ...(gate ? { gate } : {}),
+    ...(gate?.keepsBack === true && last ? { columns: last.columns } : {}),
     // All but the two conditional headers: nothing required is left out.
     ...(last ? { previous: previous as SourceFacts } : {}),
   })

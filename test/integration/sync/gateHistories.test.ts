@@ -1,0 +1,192 @@
+/**
+ * Histories that a gated reading could end differently in than a reading of every record (performance.md, gate 2): what a
+ * row says depends on more than its bytes, or a judgement is over the whole source.
+ */
+import { expect, test } from 'vitest'
+import { catalogYaml, engineUnderTest, type EngineUnderTest, type RunOptions } from '../../support/engine.ts'
+
+/** One run of the same pipeline on both sides; the second forgets what it knew, so that it reads every record. */
+interface Day {
+  readonly files: Readonly<Record<string, string>>
+  readonly yaml?: string
+  readonly run?: RunOptions
+}
+
+/** Plays the days on a gated and on a slow engine and compares books, guards, rejects and what is held. */
+async function sameEnds(name: string, yaml: string, days: readonly Day[], fingerprint: (engine: EngineUnderTest) => Promise<unknown>) {
+  await using gated = await engineUnderTest()
+  await using slow = await engineUnderTest()
+  for (const [day, { files, yaml: changed, run }] of days.entries()) {
+    await slow.db.execute('delete from sluice.record_digest')
+    const ends = []
+    for (const engine of [gated, slow]) {
+      engine.pipeline(name, changed ?? yaml)
+      for (const [file, content] of Object.entries(files)) engine.write(file, content)
+      const report = await engine.run(name, run)
+      ends.push({
+        ...report.counts,
+        status: report.status,
+        guards: report.guards.map(({ code }) => code),
+        error: report.error?.code,
+        rejects: await engine.db.query(
+          'select source, line, code, field from sluice.reject where run_id = $1 order by source, line, code',
+          [report.runId.slice(2)],
+        ),
+        state: await fingerprint(engine),
+      })
+    }
+    expect(ends[0], `run ${day + 1}`).toEqual(ends[1])
+  }
+}
+
+const products = async ({ db, sandbox }: EngineUnderTest) => ({
+  records: await db.query(`select convert_from(key, 'UTF8') as key, status, body from sluice.record order by key`),
+  digest: (await sandbox.control.catalog()).digest,
+})
+
+const members = async ({ db, sandbox }: EngineUnderTest) => ({
+  records: await db.query('select key, hash, status, identifiers from sluice.record order by key'),
+  remote: await db.query('select key, held, desired_hash = synced_hash as same from sluice.remote order by key'),
+  digest: (await sandbox.control.audience()).digest,
+})
+
+const loose = 'guards: { max_delete_count: 1000, max_reject_percent: 100 }\n'
+
+const product = (id: number, more: Readonly<Record<string, string | undefined>> = {}) => ({
+  id: `SKU-${id}`,
+  title: `Cup ${id}`,
+  description: 'A cup',
+  availability: 'in stock',
+  condition: 'new',
+  price: '12.00 EUR',
+  link: 'https://shop.example.com/cup',
+  image_link: 'https://shop.example.com/cup.png',
+  brand: 'Acme',
+  ...more,
+})
+const lines = (rows: readonly object[]) => `${rows.map((row) => JSON.stringify(row)).join('\n')}\n`
+const numbers = (count: number) => Array.from({ length: count }, (_, i) => i)
+
+test('a new record alone without a required field is rejected, as it is beside the known ones', { timeout: 60_000 }, async () => {
+  const three = numbers(3).map((id) => product(id))
+  // The name of the file does not say what it is, so that its columns have to.
+  await sameEnds(
+    'shop',
+    `${catalogYaml('feed.txt')}${loose}`,
+    [{ files: { 'feed.txt': lines(three) } }, { files: { 'feed.txt': lines([...three, product(9, { price: undefined })]) } }],
+    products,
+  )
+})
+
+const audience = (file: string, more: string) => `source: { url: "{folder}/${file}" }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
+${more}`
+
+test('a new record alone without the column of consent consents no more than beside the known ones', { timeout: 60_000 }, async () => {
+  const three = numbers(3).map((id) => ({ Id: `C${id}`, Email: `p${id}@example.com`, HasOptedOutOfEmail: false }))
+  await sameEnds(
+    'crm',
+    audience('crm.jsonl', `preset: salesforce\nguards: { max_reject_percent: 100, accept: [CONSENT_UNKNOWN] }\n`),
+    [{ files: { 'crm.jsonl': lines(three) } }, { files: { 'crm.jsonl': lines([...three, { Id: 'C9', Email: 'p9@example.com' }]) } }],
+    members,
+  )
+})
+
+const people = (
+  from: number,
+  to: number,
+  email: (id: number) => string,
+  phone = (id: number) => `+1-201-555-01${String(id % 100).padStart(2, '0')}`,
+) =>
+  numbers(to - from)
+    .map((i) => from + i)
+    .map((id) => `C${id},${email(id)},${phone(id)}\n`)
+    .join('')
+const table = (...parts: readonly string[]) => `id,email,phone\n${parts.join('')}`
+const own = (id: number) => `p${id}@example.org`
+const mapped = `map: { key: id, email: email, phone_number: phone }\n${loose}`
+
+test('a share that old and new rows have together withholds', { timeout: 120_000 }, async () => {
+  const role = (id: number) => `${['info', 'sales', 'office'][id % 3]}@shop${id}.example.org`
+  await sameEnds(
+    'crm',
+    audience('crm.csv', mapped),
+    [
+      { files: { 'crm.csv': table(people(0, 400, own), people(400, 403, role)) } },
+      { files: { 'crm.csv': table(people(0, 400, own), people(400, 406, role)) } },
+    ],
+    members,
+  )
+})
+
+test('one identifier on a third of old and new rows together withholds', { timeout: 120_000 }, async () => {
+  const same = () => 'one@example.org'
+  await sameEnds(
+    'crm',
+    audience('crm.csv', mapped),
+    [
+      { files: { 'crm.csv': table(people(0, 100, own), people(100, 130, same)) } },
+      { files: { 'crm.csv': table(people(0, 100, own), people(100, 160, same)) } },
+    ],
+    members,
+  )
+})
+
+test('a note that its owner has withhold a run is judged over all rows', { timeout: 60_000 }, async () => {
+  const three = numbers(3).map((id) => product(id))
+  await sameEnds(
+    'shop',
+    `${catalogYaml('feed.jsonl')}guards: { max_delete_count: 1000, hold: [CURRENCIES_MIXED] }\n`,
+    [{ files: { 'feed.jsonl': lines(three) } }, { files: { 'feed.jsonl': lines([...three, product(9, { price: '12.00 USD' })]) } }],
+    products,
+  )
+})
+
+test('new rows alone do not make a fill rate fall', { timeout: 120_000 }, async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('crm', audience('crm.csv', mapped))
+  engine.write('crm.csv', table(people(0, 900, own)))
+  await engine.run('crm')
+  engine.write(
+    'crm.csv',
+    table(
+      people(0, 900, own),
+      people(900, 1020, own, () => ''),
+    ),
+  )
+  const few = await engine.run('crm')
+  expect(few.warnings?.map(({ code }) => code)).not.toContain('FILL_RATE_FELL')
+  engine.write(
+    'crm.csv',
+    table(
+      people(0, 500, own),
+      people(500, 1020, own, () => ''),
+    ),
+  )
+  const many = await engine.run('crm')
+  expect(many.warnings?.map(({ code }) => code)).toContain('FILL_RATE_FELL')
+})
+
+test('who comes off a do-not-reach list by an address of another row stays off it', { timeout: 60_000 }, async () => {
+  const head = 'email,phone,off\n'
+  const one = 'a@example.com,+1-201-555-0101,no\n'
+  const off = 'a@example.com,,yes\n'
+  const other = (id: number) => `p${id}@example.com,,no\n`
+  await sameEnds(
+    'dnr',
+    `source: { url: "{folder}/dnr.csv" }
+destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }
+map: { email: email, phone_number: phone, remove: { column: off, values: ["yes"] } }
+${loose}`,
+    [
+      { files: { 'dnr.csv': `${head}${one}${other(1)}${other(2)}` } },
+      { files: { 'dnr.csv': `${head}${one}${off}${other(1)}${other(2)}` } },
+      { files: { 'dnr.csv': `${head}${one}${off}${other(1)}${other(2)}${other(3)}` } },
+      { files: { 'dnr.csv': `${head}${one}${other(1)}${other(2)}${other(3)}` } },
+    ],
+    async ({ db }) => ({
+      records: await db.query('select key, status, identifiers from sluice.record order by key'),
+      remote: await db.query('select key, held, desired_hash = synced_hash as same from sluice.remote order by key'),
+    }),
+  )
+})

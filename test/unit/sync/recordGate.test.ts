@@ -1,0 +1,38 @@
+/** What the gate takes for a known record: equal bytes under an equal shape, and nothing that only looks like it. */
+import { expect, test } from 'vitest'
+import { readCsv } from '../../../src/formats/csv/readCsv.ts'
+import { readLimits } from '../../../src/formats/limits.ts'
+import { KnownDigests } from '../../../src/sync/read/knownDigests.ts'
+import { DigestGate } from '../../../src/sync/read/recordGate.ts'
+
+const key = Buffer.alloc(16, 7)
+
+test('a record that reads like the shape of its file is not known, although a gone one has a digest of zeros', () => {
+  const known = new KnownDigests(1)
+  known.add(0, Buffer.alloc(16, 1), [0])
+  const gate = new DigestGate(key, known)
+  gate.begin('json')
+  const record = Buffer.from('shape json')
+  expect(gate.known(record, 0, record.length, 1)).toBe(false)
+})
+
+/** Digests of the data rows of one file. */
+async function digestsOf(text: string, gate: DigestGate, trailer?: string): Promise<Uint8Array> {
+  const dialect = { delimiter: ',', quote: '"', header: ['id'], headerLine: 1, skipThroughLine: 1, notes: [] }
+  const chunks = (async function* () {
+    yield Buffer.from(text)
+  })()
+  const reader = readCsv(chunks, dialect, { name: 'ids.csv', limits: readLimits, gate, ...(trailer === undefined ? {} : { trailer }) })
+  const digests: Uint8Array[] = []
+  for await (const rows of reader.rows) for (const { line } of rows) digests.push(Buffer.from(gate.digestOf(line) ?? []))
+  if (trailer !== undefined) expect(reader.end().trailerRows).toBe(1)
+  return Buffer.concat(digests)
+}
+
+test('what is data in one source is still the trailer of another', async () => {
+  const text = 'id\nA\n#rows=1\n'
+  const digests = await digestsOf(text, new DigestGate(key, undefined))
+  const known = new KnownDigests(2)
+  known.add(0, digests, [])
+  await digestsOf(text, new DigestGate(key, known), '#rows={n}')
+})
