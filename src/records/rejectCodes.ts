@@ -112,7 +112,10 @@ export const recordCodes = {
   ),
   LINK_HOST_ASCII: warning('The host was written in its ASCII form.', 'Nothing.'),
   MOBILE_LINK_DROPPED: warning('The mobile link is no https address and was left out.', 'Correct mobile_link.'),
-  IMAGE_INVALID: reject('The image link is no absolute address of a JPG, GIF, WEBP or PNG.', 'Give an absolute address of such an image.'),
+  IMAGE_INVALID: reject(
+    'The image link is no absolute address of a JPG, GIF, WEBP or PNG.',
+    'Give an absolute address of such an image; the prefix transform joins relative ones to an address of yours.',
+  ),
   IMAGE_NOT_HTTPS: reject(
     'The image link is http, and options.refuse names http_image.',
     'Serve images over https, or take http_image out of options.refuse.',

@@ -76,6 +76,12 @@ const cases: readonly Case[] = [
   ['case 104: mailto: is read where allowed', { email: 'mailto:jane@example.com' }, sends([mail(jane)]), allow('wrapped_email')],
   ['case 104: a name in front is read where allowed', { email: 'Jane <jane@example.com>' }, sends([mail(jane)]), allow('wrapped_email')],
   [
+    'case 104: two addresses in a cell are split where allowed',
+    { email: 'jane@example.com;joe@example.com' },
+    sends([mail('jane@example.com'), mail('joe@example.com')].toSorted()),
+    allow('split_lists'),
+  ],
+  [
     'case 105: quoted local parts, tags and dots stay',
     { email: '"jane doe"@example.com', second: 'j.ane+shop@example.com' },
     sends([mail('"jane doe"@example.com'), mail('j.ane+shop@example.com')].toSorted()),

@@ -36,6 +36,18 @@ const cases: readonly Case[] = [
     becomes('id', 'ЅKU/1,😀%00', 'ID_UNUSUAL'),
   ],
   ['case 60: an id above the limit rejects the row', { id: 'x'.repeat(101) }, R('ID_TOO_LONG')],
+  [
+    'case 60: an id above the configured limit rejects the row',
+    { id: 'x'.repeat(51) },
+    R('ID_TOO_LONG'),
+    { options: { max_id_length: 50 } },
+  ],
+  [
+    'case 60: an id of the configured limit is kept',
+    { id: 'x'.repeat(50) },
+    becomes('id', 'x'.repeat(50)),
+    { options: { max_id_length: 50 } },
+  ],
   ['case 61: a title of 150 is kept', { title: 'x'.repeat(150) }, becomes('title', 'x'.repeat(150))],
   ['case 61: a title of 151 rejects the row', { title: 'x'.repeat(151) }, R('TITLE_TOO_LONG')],
   ['case 61: 150 emoji are too long', { title: '😀'.repeat(150) }, R('TITLE_TOO_LONG')],
@@ -94,6 +106,12 @@ const cases: readonly Case[] = [
   ['case 71: a currency sign rejects the row', { price: '$12.99' }, R('PRICE_INVALID')],
   ['case 71: a code first rejects the row', { price: 'USD 12.99' }, R('PRICE_INVALID')],
   ['case 71: a code first is read where allowed', { price: 'USD 12.99' }, becomes('price', '12.99 USD'), allow('price_code_first')],
+  [
+    'case 71: a currency sign is read by the price transform',
+    { price: '$12.99' },
+    becomes('price', '12.99 USD'),
+    { map: { price: { column: 'price', transform: { price: { decimal: '.', currency: 'USD' } } } } },
+  ],
   ...['12,99 EUR', '1,299.00 USD', '1.299,00 EUR', "1'299.00 CHF"].map((price): Case => [
     `case 72: ${price} rejects the row`,
     { price },
@@ -544,6 +562,28 @@ describe('whole product files', () => {
   test('case 185: one brand in every row is told', async () => {
     const { notes, products } = await through(csvOf(manyProducts(120, () => ({ brand: 'Shop' }))))
     expect([products.length, notes.map(({ code }) => code)]).toEqual([120, ['BRAND_SAME']])
+  })
+  test('case 84: a link to a host of the list is not said, in whatever case', async () => {
+    const file = csvOf([{ ...goodProduct, link: 'https://SHOP.example.com/p' }])
+    const { products, codes } = await through(file, { options: { link_hosts: ['Shop.example.com'] } })
+    expect([products.length, codes]).toEqual([1, []])
+  })
+  test('case 185: a brand on the configured list is absent', async () => {
+    const map = { brand: { column: 'brand', transform: { map: { Shop: '' } } } }
+    const { products, rejects } = await through(
+      csvOf([
+        { ...goodProduct, brand: 'Shop', mpn: 'M-1' },
+        { ...goodProduct, id: '2', brand: 'Shop' },
+      ]),
+      { map },
+    )
+    expect(products.map(({ brand, mpn }) => [brand, mpn])).toEqual([[undefined, 'M-1']])
+    expect(rejects.map(({ code }) => code)).toEqual(['IDENTIFIER_MISSING'])
+  })
+  test('case 175: a comment row as wide as the header is passed over where the line of the header is set', async () => {
+    const file = `# made,by,a shop,on,a,day,of,the,year\n${csvOf([goodProduct])}`
+    expect((await through(file)).refused).toBe('FILE_COMMENT_HEADER')
+    expect((await through(file, { source: { csv: { header_row: 2 } } })).products).toHaveLength(1)
   })
   test('case 186: every item out of stock is told', async () => {
     expect((await through(csvOf(manyProducts(120, () => ({ availability: 'out of stock' }))))).notes.map(({ code }) => code)).toContain(
