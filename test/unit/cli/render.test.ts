@@ -279,6 +279,8 @@ test.for([{ NO_COLOR: '1' }, { TERM: 'dumb' }])('a terminal under %j gets plain 
 test.for([
   [[0, 3, 4], 4],
   [[3, 5], 5],
+  [[4, 5], 5],
+  [[3, 4], 4],
   [[5, 1, 4], 1],
   [[0, 0], 0],
   [[], 0],

@@ -1,0 +1,97 @@
+/** Manners 16 to 18: a prompt that is left, a run that is told to stop before it began, and the worst of several. */
+import { spawn, spawnSync } from 'node:child_process'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Context } from '../../../src/cli/context.ts'
+import { run } from '../../../src/cli/commands/run.ts'
+import { styleFor } from '../../../src/cli/style.ts'
+import { systemClock } from '../../../src/clock.ts'
+import { loadConfig } from '../../../src/config/config.ts'
+import { silentLogger } from '../../../src/log.ts'
+import { ended, launcher } from './support.ts'
+import { customersYaml, feed, json, shopYaml, workspace } from './workspace.ts'
+
+// `script` gives a command a terminal.
+const hasScript = spawnSync('script', ['--version']).status === 0
+test.skipIf(!hasScript).for([
+  ['\u0003', 130, /stopping; [\s\S]*error {2}INTERRUPTED /],
+  ['\u0004', 2, /error {2}PIN_NEEDED {2}no PIN was given\. Nothing was kept\./],
+  ['\r', 2, /error {2}PIN_NEEDED /],
+] as const)('the prompt for a PIN that is answered %j exits %i (needs "script" of util-linux)', async ([key, code, words]) => {
+  await using shop = await workspace()
+  const { PATH = '', HOME = '' } = process.env
+  const child = spawn('script', ['-qec', `node "${launcher}" auth login`, '/dev/null'], {
+    cwd: shop.folder,
+    env: { PATH, HOME, TERM: 'xterm', ...shop.env },
+    stdio: 'pipe',
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let asked = ''
+  child.stdout.on('data', (chunk: Buffer) => {
+    if (asked.includes('PIN: ')) return
+    asked += String(chunk)
+    if (asked.includes('PIN: ')) child.stdin.write(key)
+  })
+  const outcome = await ended(child)
+  expect(outcome.stdout).toMatch(words)
+  expect(outcome.stdout).not.toMatch(/INTERNAL|at \S+ \(/)
+  expect(outcome.code).toBe(code)
+})
+
+test('a run that is told to stop before it began is an interruption, and prints no report', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', shopYaml)
+  const printed: string[] = []
+  const output = { write: (text: string) => void printed.push(text), isTTY: false, columns: undefined, style: styleFor({}, {}) }
+  const context: Context = {
+    stdout: output,
+    stderr: output,
+    env: shop.env,
+    command: 'run',
+    json: true,
+    pipelines: `${shop.folder}/pipelines`,
+    config: () => loadConfig(shop.env, {}),
+    log: () => silentLogger,
+    clock: systemClock,
+    inFlight: { requests: 0 },
+    signal: AbortSignal.abort(),
+  }
+  await expect(run(context, { args: [['shop']], options: {} })).rejects.toThrow(/aborted/)
+  expect(printed).toEqual([])
+  expect(await shop.sandbox.control.ledger()).toEqual([])
+})
+
+test('several pipelines exit with the worst of 1, 5, 4, 3, 0, and a run that is terminated with 143', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', shopYaml)
+  shop.write('pipelines/customers.yaml', customersYaml)
+  shop.write('pipelines/gone.yaml', 'source: { url: nowhere.csv }\ndestination: { kind: catalog, catalog_id: "4002" }\n')
+  shop.write('feed.csv', feed(40))
+  shop.write('crm.csv', 'customer_id,email,phone\n1,jane@example.com,\n')
+  const worst = async (...names: string[]) => {
+    const outcome = await shop.run(['run', ...names, '--json'])
+    const statuses = json(outcome).map(({ pipeline, status }: { pipeline: string; status: string }) => `${pipeline} ${status}`)
+    return [outcome.code, ...statuses.toSorted()]
+  }
+  expect(await worst('shop', 'customers')).toEqual([0, 'customers succeeded', 'shop succeeded'])
+  shop.write('crm.csv', 'customer_id,email,phone\n1,jane@example.com,\n2,joe@example.com,\n')
+  await shop.sandbox.control.fault({ method: 'POST', path: '/12/accounts' }, { kind: 'counts', success: 0, total: 1 }, 'always')
+  expect(await worst('shop', 'customers')).toEqual([3, 'customers partial', 'shop succeeded'])
+  shop.write('feed.csv', feed(20))
+  expect(await worst('customers', 'shop')).toEqual([4, 'customers partial', 'shop withheld'])
+  shop.write('feed.csv', feed(140))
+  await shop.sandbox.control.fault({ method: 'PUT' }, { kind: 'delay', ms: 4000 }, 'always')
+  const sent = (await shop.sandbox.control.ledger()).length
+  const first = shop.start(['run', 'shop'])
+  const over = ended(first)
+  while (!json(await shop.run(['runs', 'shop', '--limit', '1', '--json'])).some(({ status }: { status: string }) => status === 'running')) {
+    expect(first.exitCode).toBe(null)
+  }
+  expect(await worst('customers', 'shop')).toEqual([5, 'customers partial', 'shop skipped'])
+  expect(await worst('customers', 'gone', 'shop')).toEqual([1, 'customers partial', 'gone failed', 'shop skipped'])
+  first.kill('SIGTERM')
+  expect((await over).code).toBe(143)
+  await shop.sandbox.control.clearFaults()
+  expect((await shop.run(['run', 'shop', 'customers'])).code).toBe(0)
+  expect((await shop.sandbox.control.catalog()).products).toBe(140)
+  expect((await shop.sandbox.control.ledger()).length).toBeGreaterThan(sent)
+})
