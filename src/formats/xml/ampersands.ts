@@ -1,7 +1,11 @@
-/** CDATA, comments, tags with their attributes, text: in this order, so that nothing is looked for inside the first two. */
-const token = /<!\[CDATA\[[\s\S]*?\]\]>|<!--[\s\S]*?-->|<(?:[^<>"']|"[^"]*"|'[^']*')*>|[^<]+|</g
+/**
+ * CDATA, comments, instructions, end tags, start tags, text. Each ends where the cutter saw it end, so that nothing is
+ * looked for inside the first four, and no part of an item is tried twice.
+ */
+const token = /<!\[[\s\S]{6,}?\]\]>|<!-[\s\S]+?-->|<\?[\s\S]*?\?>|<\/[^>]*>|<[^!/?](?:[^>"']|"[^"]*"|'[^']*')*>|[^<]+/g
+const quoted = /"[^"]*"|'[^']*'/g
 const addressText = /^\s*https?:\/\//i
-const addressAttribute = /=\s*(?:"https?:\/\/[^"]*"|'https?:\/\/[^']*')/gi
+const addressValue = /^["']https?:\/\//i
 /** An ampersand that begins no reference. Before a blank it is a word of a sentence, not a part of an address. */
 const raw = /&(?!\s|#\d+;|#x[\da-f]+;|[a-z][a-z\d]*;)/gi
 
@@ -15,11 +19,11 @@ export function mendAmpersands(item: string): { readonly text: string; readonly 
   const elements = new Set<string>()
   let element = ''
   const text = item.replace(token, (part) => {
-    if (part.startsWith('<!')) return part
+    if (/^<[!/?]/.test(part)) return part
     if (part.startsWith('<')) element = /^<(?:[^\s/>:]*:)?([^\s/>]+)/.exec(part)?.[1] ?? ''
     else if (!addressText.test(part)) return part
     const mended = part.startsWith('<')
-      ? part.replace(addressAttribute, (attribute) => attribute.replace(raw, '&amp;'))
+      ? part.replace(quoted, (value) => (addressValue.test(value) ? value.replace(raw, '&amp;') : value))
       : part.replace(raw, '&amp;')
     if (mended !== part) elements.add(element)
     return mended

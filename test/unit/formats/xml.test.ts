@@ -219,6 +219,22 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
       }),
     )
   })
+  test('cases 44 and 146: what is read without the settings is read alike with them, and said of no row', async () => {
+    const parts = ['<g:link>', '</g:link>', '<a href="', '"/>', "<a href='", "'/>", '<![CDATA[', ']]>', '<!--', '-->', '<?xml ?>']
+    const texts = ['https://', '&', '&amp;', '&nbsp;', '&#38;', ';', '"', "'", '>', ' ', '-', ']', 'a']
+    let accepted = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.constantFrom(...parts, ...texts), { maxLength: 8 }), async (joined) => {
+        const file = feed(`<g:id>1</g:id><g:link>${joined.join('')}</g:link>`)
+        if ((await refusal(file)) !== 'none') return
+        accepted += 1
+        const { rows } = await read(file, { xml: { htmlEntities: true, mendAmpersands: true } })
+        expect(rows).toEqual((await read(file)).rows)
+      }),
+      { numRuns: 2_000 },
+    )
+    expect(accepted).toBeGreaterThan(100)
+  })
   test('case 147: CDATA opened more often than closed refuses the file', async () => {
     expect(await refusal(feed('<g:title><![CDATA[a</g:title>'))).toBe('FILE_TRUNCATED')
   })
