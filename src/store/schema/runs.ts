@@ -15,7 +15,10 @@ export const destination = sluice.table(
     targetId: text('target_id').notNull(),
     /** Rises with every confirmed or refused entry: a plan made at an older version is stale. */
     stateVersion: bigint('state_version', { mode: 'number' }).notNull().default(0),
-    /** Rises with every plan that changed what is wanted: what an audience suppressed by this list must look at again. */
+    /**
+     * Rises with every plan that changed what is wanted, and with every answer that takes somebody off a do-not-reach list: what
+     * an audience suppressed by this list must look at again.
+     */
     desiredVersion: bigint('desired_version', { mode: 'number' }).notNull().default(0),
     /** Key of the digests of its raw records; random, so that nobody who writes a feed can aim at a collision. */
     digestKey: bytea('digest_key')

@@ -14,6 +14,7 @@ import {
   releaseBatch,
   type ClaimedBatch,
 } from '../../store/batches.ts'
+import { noteDelisted } from '../../store/listed.ts'
 import { bumpState, confirmAlike, confirmKeys, refuseKeys, writeOutcomes } from '../../store/outcomes.ts'
 import type { Database, Queryable, Transaction } from '../../store/database.ts'
 import { cutBatch, mergeBatches, remainingOrds } from '../../store/recut.ts'
@@ -64,6 +65,9 @@ export async function reconcile(
     if (mine.length !== 1) throw new LeaseLost()
     const result = await apply({ tx, destination, batch, attemptId, options }, judgement)
     await writeAudit(tx, batch, result, judgement, options)
+    // A refused removal changes nothing: they are on the list as before.
+    if (destination.kind === 'do-not-reach' && (result.confirmed > 0 || (result.refused > 0 && batch.operation === 'upsert')))
+      await noteDelisted(tx, batch)
     if (result.confirmed + result.refused > 0) await bumpState(tx, batch)
     crashPoint('reconcile.before_commit')
     return result

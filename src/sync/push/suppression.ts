@@ -4,6 +4,7 @@ import { pack } from '../../destinations/pack.ts'
 import { renderUserOperation } from '../../destinations/userOperation.ts'
 import { markLate, releaseBatch, type ClaimedBatch } from '../../store/batches.ts'
 import type { Queryable } from '../../store/database.ts'
+import { isListed } from '../../store/listed.ts'
 import { cutBatch, remainingOrds } from '../../store/recut.ts'
 
 /**
@@ -28,7 +29,7 @@ export async function cutSuppressed(tx: Queryable, destination: Destination, bat
   const suppressed = await tx.query<{ ord: number; keys: Buffer[] }>(
     `select e.ord, e.keys from sluice.entry e
      where e.batch_id = $1 and exists (
-       select from unnest(e.keys) as k (key) join sluice.remote r on r.destination_id = any($2::int[]) and r.key = k.key and r.held > 0)
+       select from unnest(e.keys) as k (key) join sluice.remote r on r.destination_id = any($2::int[]) and r.key = k.key and ${isListed('$2::int[]')})
      order by e.ord`,
     [batch.id, lists.map((list) => list.id)],
   )

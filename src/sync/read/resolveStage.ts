@@ -4,6 +4,7 @@
  * only if a key may have come twice. The stage must have been analyzed.
  */
 import type pg from 'pg'
+import { isListed } from '../../store/listed.ts'
 import type { Staged } from './stage.ts'
 import { stagedKind } from './stageTable.ts'
 
@@ -103,13 +104,13 @@ async function rejectContradictions(client: pg.PoolClient, options: { readonly r
 
 /** Whoever a do-not-reach pipeline of this account lists is not sent (I16): one listed identifier is enough. */
 async function suppress(client: pg.PoolClient, listIds: readonly number[]): Promise<number> {
-  const listed = await client.query('select 1 from sluice.remote where destination_id = any($1::int[]) and held > 0 limit 1', [listIds])
+  const listed = await client.query('select 1 from sluice.remote where destination_id = any($1::int[]) limit 1', [listIds])
   if (listed.rowCount === 0) return 0
   const marked = await client.query(
     `update stage set kind = ${stagedKind.suppressed}
      where kind = ${stagedKind.valid} and key in (
        select s.key from stage s cross join lateral unnest(s.identifiers) as i (identifier)
-       join sluice.remote r on r.destination_id = any($1::int[]) and r.key = i.identifier and r.held > 0)`,
+       join sluice.remote r on r.destination_id = any($1::int[]) and r.key = i.identifier and ${isListed('$1::int[]')})`,
     [listIds],
   )
   return marked.rowCount ?? 0
