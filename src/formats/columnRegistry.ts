@@ -6,8 +6,8 @@ export class ColumnRegistry {
   readonly #positions = new Map<string, number>()
   #names: readonly string[] = []
 
-  /** `names`: those that are known to be there already. */
-  constructor(names: readonly string[] = []) {
+  /** Those that are known to be there already. */
+  add(names: readonly string[]): void {
     for (const name of names) this.position(name)
   }
 

@@ -29,11 +29,6 @@ export interface FormatContext {
   /** Pattern of a trailer row (`#rows={n}`): such a row is never data. */
   readonly trailer?: string
   readonly gate?: RecordGate
-  /**
-   * Columns of the records that the gate keeps back. What a row of JSON or XML says depends on them too: a test of consent on
-   * a column that is there nowhere is none.
-   */
-  readonly columns?: readonly string[]
 }
 
 /**
@@ -42,6 +37,11 @@ export interface FormatContext {
  * (stray quotes, NUL bytes) is never asked about and always parsed. A trailer row may be asked about and is no data.
  */
 export interface RecordGate {
+  /**
+   * Columns of the records that the gate keeps back, for the source that is read. What a row of JSON or XML says depends on
+   * them too: a test of consent on a column that is there nowhere is none. Not asked before the first row is.
+   */
+  readonly columns?: readonly string[]
   /**
    * Called before the first record and whenever what records mean changes: the header, the delimiter, the prefixes
    * bound around an item. Equal bytes are an equal record only under an equal shape, so it belongs into the digest.

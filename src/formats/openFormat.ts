@@ -40,8 +40,6 @@ export interface FormatHints {
   /** `charset` of an HTTP answer. */
   readonly charset?: string
   readonly gate?: RecordGate
-  /** See `FormatContext`. */
-  readonly columns?: readonly string[]
 }
 
 const sampleBytes = 65_536
@@ -55,13 +53,7 @@ const sampleBytes = 65_536
 export async function openFormat(input: ByteQueue, definition: SourceDefinition, hints: FormatHints): Promise<OpenedFormat> {
   const { name, limits } = hints
   const trailer = definition.complete.kind === 'trailer' ? { trailer: definition.complete.pattern } : {}
-  const context: FormatContext = {
-    name,
-    limits,
-    ...trailer,
-    ...(hints.gate === undefined ? {} : { gate: hints.gate }),
-    ...(hints.columns === undefined ? {} : { columns: hints.columns }),
-  }
+  const context: FormatContext = { name, limits, ...trailer, ...(hints.gate === undefined ? {} : { gate: hints.gate }) }
   if ((await input.peek(1)).length === 0) throw emptyFile(name)
   if (definition.format === 'xlsx' || (definition.format === 'auto' && (await looksLikeWorkbook(input))))
     return openSheet(input, definition, context)

@@ -75,7 +75,6 @@ async function readStream(stream: ByteStream, definition: SourceDefinition, cont
     limits,
     ...(stream.charset === undefined ? {} : { charset: stream.charset }),
     ...(context.gate === undefined ? {} : { gate: context.gate }),
-    ...(context.columns === undefined ? {} : { columns: context.columns }),
   })
   // Plain text in UTF-8 is copied where it is cut; whatever unpacks or decodes may keep a chunk.
   const { format, encoding, compression } = opened.detected

@@ -17,8 +17,6 @@ export interface SourceContext {
   readonly limits?: ReadLimits
   /** Asked about raw records before they are parsed; workbooks and queries have none. */
   readonly gate?: RecordGate
-  /** Columns of the records that the gate keeps back. */
-  readonly columns?: readonly string[]
   /** First wait between two tries, doubled each time; half a second by default. */
   readonly backoffMs?: number
 }

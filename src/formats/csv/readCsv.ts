@@ -53,12 +53,13 @@ class CsvReader {
     this.#columns = dialect.header.filter((column) => column !== '')
     this.#picked = dialect.header.includes('') ? dialect.header.flatMap((column, index) => (column === '' ? [] : [index])) : undefined
     this.#headerText = dialect.headerLine === 0 ? '' : dialect.header.join('\u0000')
-    // What is no data here (a trailer, the header once more) may be data in another source.
-    gate?.begin(JSON.stringify([dialect.delimiter, dialect.quote, dialect.header, dialect.headerLine > 0, context.trailer]))
     this.#trailerOf = context.trailer === undefined ? undefined : trailerReader(context.trailer)
   }
 
   async *read(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly Row[]> {
+    const { delimiter, quote, header, headerLine } = this.#dialect
+    // What is no data here (a trailer, the header once more) may be data in another source.
+    this.#context.gate?.begin(JSON.stringify([delimiter, quote, header, headerLine > 0, this.#context.trailer]))
     let rows: Row[] = []
     for await (const batch of cutRecords(chunks, this.#cutter)) {
       for (let i = 0; i < batch.count; i++) {

@@ -20,6 +20,7 @@ export function readJsonLines(chunks: AsyncIterable<Buffer>, context: FormatCont
   const cutter = new JsonLinesCutter(context.name, context.limits)
   const reader = new JsonReader(context)
   async function* rows(): AsyncGenerator<readonly Row[]> {
+    reader.begin()
     for await (const chunk of chunks) yield* reader.batches(cutter.push(chunk))
     const rest = cutter.end()
     const before = reader.faults
@@ -45,6 +46,7 @@ export function readJsonArray(chunks: AsyncIterable<Buffer>, context: FormatCont
   const cutter = new JsonArrayCutter(context.name, context.limits)
   const reader = new JsonReader(context)
   async function* rows(): AsyncGenerator<readonly Row[]> {
+    reader.begin()
     for await (const chunk of chunks) yield* reader.batches(cutter.push(chunk))
     cutter.end()
     reader.judge()
@@ -54,7 +56,7 @@ export function readJsonArray(chunks: AsyncIterable<Buffer>, context: FormatCont
 
 class JsonReader {
   readonly #context: FormatContext
-  readonly #columns: ColumnRegistry
+  readonly #columns = new ColumnRegistry()
   readonly #faulty: FaultyRows
   readonly #trailerOf: ((text: string) => number | undefined) | undefined
   #trailer: number | undefined
@@ -62,10 +64,14 @@ class JsonReader {
 
   constructor(context: FormatContext) {
     this.#context = context
-    this.#columns = new ColumnRegistry(context.columns)
     this.#faulty = new FaultyRows(context.name, context.limits)
-    context.gate?.begin('json')
     this.#trailerOf = context.trailer === undefined ? undefined : trailerReader(context.trailer)
+  }
+
+  /** The first row is asked for. */
+  begin(): void {
+    this.#columns.add(this.#context.gate?.columns ?? [])
+    this.#context.gate?.begin('json')
   }
 
   *batches(batch: RecordBatch): Generator<readonly Row[]> {

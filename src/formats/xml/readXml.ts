@@ -26,7 +26,7 @@ export function readXml(
   context: FormatContext,
   settings: XmlSettings = {},
 ): FormatReader & { readonly root: () => 'google-rss' | 'google-atom' | undefined } {
-  const columns = new ColumnRegistry(context.columns)
+  const columns = new ColumnRegistry()
   const { htmlEntities = false, mendAmpersands: mendsAmpersands = false } = settings
   const skeleton = new Skeleton(context.name, settings)
   const cutter = new XmlCutter({
@@ -41,6 +41,7 @@ export function readXml(
   let overridden = 0
   let prefixAssumed = false
   async function* rows(): AsyncGenerator<readonly Row[]> {
+    columns.add(context.gate?.columns ?? [])
     for await (const batch of cutRecords(chunks, cutter)) {
       const current = JSON.stringify(
         htmlEntities || mendsAmpersands ? [skeleton.itemScope, htmlEntities, mendsAmpersands] : skeleton.itemScope,

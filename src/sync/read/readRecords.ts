@@ -3,13 +3,13 @@ import type pg from 'pg'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline } from '../../pipeline/definition.ts'
 import type { OpenedSource } from '../../sources/openSource.ts'
-import { collectLeftKeys, digestKey, loadDigests, type UnseenDigests } from '../../store/digests.ts'
+import { collectLeftKeys, loadDigests, type UnseenDigests } from '../../store/digests.ts'
 import type { RunRow } from '../../store/runs.ts'
 import { fillConflictCells } from './conflictCells.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import { KnownDigests } from './knownDigests.ts'
-import { DigestGate } from './recordGate.ts'
+import type { DigestGate } from './recordGate.ts'
 import type { RunCounts } from '../report.ts'
 import { resolveStage } from './resolveStage.ts'
 import { stageSources, type Staged } from './stage.ts'
@@ -70,10 +70,11 @@ export interface ReadRecords {
 export async function readRecords(
   context: ReadContext,
   opened: ReadonlyMap<number, OpenedSource>,
+  gate: DigestGate,
   known: KnownDigests | undefined,
 ): Promise<ReadRecords | undefined> {
   const { deps, client, pipeline, run } = context
-  const gate = new DigestGate(await digestKey(deps.db, run.destinationId), known)
+  if (known) gate.use(known)
   const staged = await stageSources(deps, pipeline, {
     client,
     runId: run.id,

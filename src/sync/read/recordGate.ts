@@ -9,7 +9,8 @@ import { RecordDigester, digestWords } from './recordDigest.ts'
 
 /** Digests every record that passes; with known ones, lets those through in silence. */
 export class DigestGate implements RecordGate {
-  readonly #known: KnownDigests | undefined
+  #known: KnownDigests | undefined
+  columns: readonly string[] = []
   readonly #digester: RecordDigester
   readonly #shape = new Int32Array(digestWords)
   /** Records handed on to be parsed, in order, with their digests: the rows come back in the same order. */
@@ -23,8 +24,13 @@ export class DigestGate implements RecordGate {
   #repeated = 0
 
   /** `key`: the destination's, 16 bytes. */
-  constructor(key: Uint8Array, known: KnownDigests | undefined) {
+  constructor(key: Uint8Array, known?: KnownDigests) {
     this.#digester = new RecordDigester(key)
+    this.#known = known
+  }
+
+  /** What to keep back; before the first record is asked about. */
+  use(known: KnownDigests): void {
     this.#known = known
   }
 

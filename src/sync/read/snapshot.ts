@@ -9,12 +9,13 @@ import { createMapper } from '../../records/createMapper.ts'
 import { hashSource } from '../../sources/hashSource.ts'
 import { openSource, type OpenedSource } from '../../sources/openSource.ts'
 import type { Database } from '../../store/database.ts'
-import type { UnseenDigests } from '../../store/digests.ts'
+import { digestKey, type UnseenDigests } from '../../store/digests.ts'
 import { readsOneOff, type RunRow } from '../../store/runs.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import { isGateable, knownRecords, readRecords, type ReadContext, type RowCounts } from './readRecords.ts'
 import type { WarningSummary } from '../report.ts'
+import { DigestGate } from './recordGate.ts'
 import { createStage } from './stageTable.ts'
 
 export interface SnapshotResult {
@@ -58,7 +59,9 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
     !last.held &&
     last.definitionHash === definitionHash &&
     last.suppressionVersion === suppression.version
-  const bytes = comparable ? await sameBytes(deps, pipeline, last.sources) : { same: false, opened: new Map<number, OpenedSource>() }
+  const key = await digestKey(deps.db, run.destinationId)
+  const gate = new DigestGate(key)
+  const bytes = comparable ? await sameBytes(deps, pipeline, last.sources, gate) : { same: false, opened: new Map<number, OpenedSource>() }
   await createStage(client)
   if (comparable && bytes.same) {
     deps.onProgress?.({ stage: 'read', done: last.rows.read, total: last.rows.read })
@@ -82,8 +85,10 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
       comparable && isGateable(pipeline, last.sources) ? await knownRecords(client, run.destinationId, last.rows.valid) : undefined
     const context: ReadContext = { deps, client, pipeline, run, suppressedBy: suppression.destinationIds, previous: last?.sources ?? [] }
     const read =
-      (known && (await readRecords(context, bytes.opened, known))) ??
-      (await readRecords(context, known ? new Map() : bytes.opened, undefined))
+      (known && (await readRecords(context, bytes.opened, gate, known))) ??
+      (await (known
+        ? readRecords(context, new Map(), new DigestGate(key), undefined)
+        : readRecords(context, bytes.opened, gate, undefined)))
     if (read === undefined) throw new Error('a whole reading is never given up')
     const { staged, rows } = read
     await deps.db.execute('update sluice.run set columns = $3, warnings = $4 where id = $1 and epoch = $2', [
@@ -183,6 +188,7 @@ async function sameBytes(
   deps: EngineDeps,
   pipeline: Pipeline,
   sources: readonly SourceFacts[],
+  gate: DigestGate,
 ): Promise<{ readonly same: boolean; readonly opened: ReadonlyMap<number, OpenedSource> }> {
   const opened = new Map<number, OpenedSource>()
   if (sources.length !== pipeline.sources.length) return { same: false, opened }
@@ -196,7 +202,13 @@ async function sameBytes(
       continue
     }
     if (previous.etag === undefined && previous.lastModified === undefined) return { same: false, opened }
-    const source = await openSource(definition, { env: deps.env, log: deps.log, previous, ...(deps.signal ? { signal: deps.signal } : {}) })
+    const source = await openSource(definition, {
+      env: deps.env,
+      log: deps.log,
+      previous,
+      gate,
+      ...(deps.signal ? { signal: deps.signal } : {}),
+    })
     if (!source.unchanged) {
       opened.set(i, source)
       return { same: false, opened }

@@ -70,6 +70,7 @@ export async function stageSources(
         ? new ProductStage(options.client, index, tally)
         : new MemberStage(options.client, index, tally)
     const skipped = skippedBy(options.gate)
+    if (options.gate?.keepsBack === true) options.gate.columns = options.previous[index]?.columns ?? []
     let started: readonly string[] | undefined
     try {
       for await (const rows of source.rows) {
@@ -133,7 +134,6 @@ async function openWhole(
     log: deps.log,
     ...(deps.signal ? { signal: deps.signal } : {}),
     ...(gate ? { gate } : {}),
-    ...(gate?.keepsBack === true && last ? { columns: last.columns } : {}),
     // All but the two conditional headers: nothing required is left out.
     ...(last ? { previous: previous as SourceFacts } : {}),
   })

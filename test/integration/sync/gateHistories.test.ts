@@ -2,6 +2,10 @@
  * Histories that a gated reading could end differently in than a reading of every record (performance.md, gate 2): what a
  * row says depends on more than its bytes, or a judgement is over the whole source.
  */
+import { createHash } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { catalogYaml, engineUnderTest, type EngineUnderTest, type RunOptions } from '../../support/engine.ts'
 
@@ -189,4 +193,125 @@ ${loose}`,
       remote: await db.query('select key, held, desired_hash = synced_hash as same from sluice.remote order by key'),
     }),
   )
+})
+
+test('a feed that a server tells by its ETag passes the gate, too', { timeout: 60_000 }, async () => {
+  let feed = ''
+  const server = createServer((request, response) => {
+    const etag = `"${createHash('md5').update(feed).digest('hex')}"`
+    if (request.headers['if-none-match'] === etag) response.writeHead(304, { etag }).end()
+    else response.writeHead(200, { etag, 'content-length': Buffer.byteLength(feed) }).end(feed)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    await using engine = await engineUnderTest()
+    engine.pipeline(
+      'shop',
+      `${catalogYaml('').replace('{folder}/', `http://127.0.0.1:${(server.address() as AddressInfo).port}/feed.jsonl`)}${loose}`,
+    )
+    const days = [numbers(8), numbers(9), numbers(9), numbers(10), [...numbers(8), 9]]
+    const stored = []
+    for (const ids of days) {
+      feed = lines(ids.map((id) => product(id)))
+      const { status, counts } = await engine.run('shop')
+      expect({ status, valid: counts.valid }).toEqual({ status: 'succeeded', valid: ids.length })
+      stored.push(
+        ...(await engine.db.query(
+          'select sum(octet_length(digests) / 16)::int as digests, sum(cardinality(gone))::int as gone, count(*)::int as chunks from sluice.record_digest',
+        )),
+      )
+    }
+    // A whole reading would write one chunk anew, or none; a gated one appends.
+    expect(stored).toEqual([
+      { digests: 8, gone: 0, chunks: 1 },
+      { digests: 9, gone: 0, chunks: 2 },
+      { digests: 9, gone: 0, chunks: 2 },
+      { digests: 10, gone: 0, chunks: 3 },
+      { digests: 10, gone: 1, chunks: 3 },
+    ])
+  } finally {
+    server.close()
+    server.closeAllConnections()
+  }
+})
+
+/** A row of a random file by small numbers, so that keys meet again, contradict, break and come back. */
+interface Item {
+  readonly id: number
+  readonly price: number
+  readonly broken: boolean
+}
+
+const items = fc.array(fc.record({ id: fc.nat(7), price: fc.nat(1), broken: fc.boolean() }), { maxLength: 8 })
+const how = fc.record({
+  first: items,
+  second: items,
+  /** What is done with the two files. */
+  action: fc.constantFrom('run', 'run', 'run', 'full', 'backfill', 'plan', 'short last row', 'open quote', 'redefined'),
+  reordered: fc.boolean(),
+  semicolons: fc.boolean(),
+  ending: fc.constantFrom('\n', '\r\n', '\r'),
+  marked: fc.boolean(),
+})
+type How = typeof how extends fc.Arbitrary<infer Value> ? Value : never
+
+function csv(rows: readonly Item[], { reordered, semicolons, ending, marked }: How): string {
+  const cells = rows.map(({ id, price, broken }) =>
+    Object.entries(product(id, { price: broken ? 'dear' : `1${price}.00 EUR`, title: `Cup ${id}` })),
+  )
+  const head = Object.entries(product(0)).map(([name]) => [name, name] as const)
+  const table = [head, ...cells].map((row) => (reordered ? row.toReversed() : row))
+  const text = table.map((row) => row.map(([, value]) => `"${value}"`).join(semicolons ? ';' : ',')).join(ending) + ending
+  return marked ? `\ufeff${text}` : text
+}
+
+/** SLUICE_RUNS for a long run. */
+const numRuns = Number(process.env['SLUICE_RUNS'] ?? 4)
+
+test('whatever came between, a gated run of two sources ends as one of every record', { timeout: 3_600_000 }, async () => {
+  let gatedReadings = 0
+  await fc.assert(
+    fc.asyncProperty(fc.array(how, { minLength: 3, maxLength: 6 }), async (days) => {
+      await using gated = await engineUnderTest()
+      await using slow = await engineUnderTest()
+      for (const [day, today] of days.entries()) {
+        const { action } = today
+        await slow.db.execute('delete from sluice.record_digest')
+        const [known] = await gated.db.query<{ n: number }>('select count(*)::int as n from sluice.record_digest')
+        if (action === 'run') gatedReadings += known?.n ?? 0
+        const ends = []
+        for (const engine of [gated, slow]) {
+          engine.pipeline(
+            'shop',
+            `source: [{ url: "{folder}/a.csv" }, { url: "{folder}/b.csv" }]\ndestination: { kind: catalog, catalog_id: "4001" }\n` +
+              `${action === 'redefined' ? 'map: { custom_label_0: { const: sale } }\n' : ''}${loose}`,
+          )
+          const end = action === 'open quote' ? '"SKU' : action === 'short last row' ? '"SKU-0"' : ''
+          engine.write('a.csv', csv(today.first, today))
+          engine.write('b.csv', csv(today.second, today) + end)
+          const report =
+            action === 'backfill'
+              ? await engine.backfill('shop', 'a.csv')
+              : action === 'plan'
+                ? await engine
+                    .plan('shop')
+                    .catch(({ code }: { code?: string }) => ({ status: code, counts: {}, guards: [], error: null, runId: '' }))
+                : await engine.run('shop', action === 'full' ? { full: true } : {})
+          ends.push({
+            ...report.counts,
+            status: report.status,
+            guards: report.guards.map(({ code }) => code),
+            error: report.error?.code,
+            rejects: await engine.db.query(
+              `select source, line, code, field, message, cells from sluice.reject where run_id = (select max(id) from sluice.run) order by source, line, code`,
+            ),
+            state: await products(engine),
+          })
+        }
+        expect(ends[0], `run ${day + 1}: ${action}`).toEqual(ends[1])
+      }
+    }),
+    { numRuns },
+  )
+  expect(gatedReadings, 'the gate must have been open').toBeGreaterThan(0)
 })
