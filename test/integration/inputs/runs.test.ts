@@ -52,6 +52,45 @@ test('case 173: a valid feed without items deletes nothing', async () => {
   expect([report.status, guardsOf(report), (await engine.sandbox.control.catalog()).products]).toEqual(['withheld', ['GUARD_MIN_ROWS'], 5])
 })
 
+test('case 19: a setting that changes what a row becomes reads the same bytes anew', async () => {
+  await using engine = await engineUnderTest()
+  const yaml = (csv: string) => `source: { url: "{folder}/feed.csv"${csv} }\ndestination: { kind: catalog, catalog_id: "4001" }\n`
+  engine.write('feed.csv', csvOf([goodProduct, { ...goodProduct, id: '2', title: '5# nail' }]).replace('5#', '5"'))
+  engine.pipeline('shop', yaml(''))
+  expect(await engine.run('shop')).toMatchObject({ counts: { read: 2, rejected: 1, confirmed: 1 }, rejectCodes: [{ code: 'ROW_QUOTE' }] })
+  engine.pipeline('shop', yaml(', csv: { relaxed_quotes: true }'))
+  expect(await engine.run('shop')).toMatchObject({
+    counts: { read: 2, rejected: 0, confirmed: 1 },
+    warnings: [{ code: 'QUOTE_KEPT', field: 'title', count: 1 }],
+  })
+})
+
+test('cases 44 and 146: what a setting mends is known by its bytes the next time, and keeps its products without the setting', async () => {
+  await using engine = await engineUnderTest()
+  const yaml = (xml: string) => `source: { url: "{folder}/feed.xml"${xml} }\ndestination: { kind: catalog, catalog_id: "4001" }\n`
+  const feed = (title: string) =>
+    rssOf([
+      itemOf(goodProduct).replace('/p/1', '/p/1?a=1&b=2').replace('Red shoe', 'Red&nbsp;shoe'),
+      itemOf({ ...goodProduct, id: '2', title }),
+    ])
+  engine.pipeline('shop', yaml(', xml: { html_entities: true, mend_ampersands: true }'))
+  engine.write('feed.xml', feed('Blue shoe'))
+  expect(await engine.run('shop')).toMatchObject({
+    status: 'succeeded',
+    counts: { read: 2, confirmed: 2 },
+    warnings: [{ code: 'AMPERSAND_MENDED' }, { code: 'ENTITY_HTML' }],
+  })
+  engine.write('feed.xml', feed('Green shoe'))
+  expect(await engine.run('shop')).toMatchObject({
+    status: 'succeeded',
+    counts: { read: 2, updates: 1, deletes: 0, confirmed: 1 },
+    warnings: [],
+  })
+  engine.pipeline('shop', yaml(''))
+  const report = await engine.run('shop')
+  expect([report.status, report.error?.code, (await engine.sandbox.control.catalog()).products]).toEqual(['failed', 'FILE_MALFORMED', 2])
+})
+
 test('case 57: an id twice with the same content collapses', async () => {
   await using engine = await engineUnderTest()
   const report = await shop(engine, [goodProduct, goodProduct])
