@@ -14,6 +14,8 @@ export interface ProgressView {
 const lineEveryMs = 10_000
 const silenceMs = 30_000
 const redrawMs = 100
+/** So soon a terminal shows that something goes on, even where a slow source has not answered yet (manner 13). */
+const firstDrawMs = 400
 
 /**
  * A bar for a terminal, plain lines for everything else, a terminal that must stay plain included. `label` names pipeline
@@ -25,14 +27,24 @@ export function createProgress(output: Output, clock: Clock, label: string): Pro
 
 function plainLines(output: Output, clock: Clock, label: string): ProgressView {
   let last: Progress | undefined
-  let lastLineAt = -Infinity
+  const begunAt = clock.monotonic()
+  let lastLineAt = begunAt - lineEveryMs
   const rate = createRate(clock)
   const line = (progress: Progress) => {
     lastLineAt = clock.monotonic()
     output.write(`${instant(clock.now())} ${label} ${progress.stage} ${facts(progress, rate(progress)).join(' ')}`.trimEnd() + '\n')
   }
-  // A stage that reports nothing (one long statement) is not silent either.
-  const timer = setInterval(() => last && clock.monotonic() - lastLineAt >= silenceMs - 1000 && line(last), 1000)
+  const wait = () => {
+    lastLineAt = clock.monotonic()
+    output.write(`${instant(clock.now())} ${label} begin waited=${Math.round((lastLineAt - begunAt) / 1000)}s\n`)
+  }
+  // A stage that reports nothing (one long statement, a source that is slow to answer) is not silent either.
+  const timer = setInterval(() => {
+    if (clock.monotonic() - Math.max(lastLineAt, begunAt) >= silenceMs - 1000) {
+      if (last) line(last)
+      else wait()
+    }
+  }, 1000)
   timer.unref()
   return {
     update(progress) {
@@ -84,6 +96,18 @@ function terminalBar(output: Output, clock: Clock): ProgressView {
         return fit(`${(payload.line ?? '').replace('\u0000', drawn)}`, (output.columns ?? 80) - 1)
       },
     })
+  const draw = (payload: { readonly line: string; readonly share?: number | undefined }, done: number, total: number | undefined) => {
+    clearTimeout(first)
+    if (!bar) {
+      bar = make()
+      bar.start(total ?? 1, done, payload)
+    } else {
+      bar.setTotal(Math.max(total ?? done + 1, done + 1))
+      bar.update(done, payload)
+    }
+  }
+  const first = setTimeout(() => draw({ line: 'begin …', share: undefined }, 0, undefined), firstDrawMs)
+  first.unref()
   return {
     update(progress) {
       const perSecond = rate(progress)
@@ -106,15 +130,10 @@ function terminalBar(output: Output, clock: Clock): ProgressView {
         // Named even where there is none: cli-progress keeps what it was told before, here the share of another stage.
         share: total === undefined || total === 0 ? undefined : Math.min(1, done / total),
       }
-      if (!bar) {
-        bar = make()
-        bar.start(total ?? 1, done, payload)
-      } else {
-        bar.setTotal(Math.max(total ?? done + 1, done + 1))
-        bar.update(done, payload)
-      }
+      draw(payload, done, total)
     },
     end() {
+      clearTimeout(first)
       bar?.stop()
       bar = undefined
     },

@@ -14,6 +14,7 @@ import { pipelinesToCheck } from '../pipelines.ts'
 import { errorLines, presentError, type PresentedError } from '../present.ts'
 import { groupRejects } from '../render/rejects.ts'
 import { targetOf } from '../render/target.ts'
+import { waiting } from '../waiting.ts'
 import { checkReport, nextStep, type Check, type SampleRecord, type SourceCheck } from '../render/check.ts'
 
 const sampleSize = 3
@@ -25,7 +26,8 @@ export const run: CommandRun = async (context, invocation) => {
   const checks: Check[] = []
   for (const pipeline of pipelines) {
     const sources: SourceCheck[] = []
-    for (const source of pipeline.sources) sources.push(await checkSource(context, pipeline, source, limit))
+    for (const source of pipeline.sources)
+      sources.push(await waiting(context, 'reading the source', () => checkSource(context, pipeline, source, limit)))
     const check: Check = { pipeline: pipeline.name, file: pipeline.file, destination: targetOf(pipeline.destination), sources }
     checks.push(check)
     if (!context.json) context.stdout.write(checkReport(check, context.stdout))

@@ -9,6 +9,7 @@ import { pipelinesNamed } from '../pipelines.ts'
 import { presentError } from '../present.ts'
 import { targetOf } from '../render/target.ts'
 import { withStore } from '../store.ts'
+import { waiting } from '../waiting.ts'
 import { plural, safe } from '../text.ts'
 
 /** One line of the doctor: what was looked at, how it is, and the mend where it is not well. */
@@ -124,7 +125,11 @@ async function examineService(config: Config, context: Context, pipelines: reado
   } catch (error) {
     return fail(error, 'service', say)
   }
-  const transport = createTransport(service)
+  const direct = createTransport(service)
+  const transport: Transport = {
+    ...direct,
+    exchange: (request) => waiting(context, 'waiting for the service', () => direct.exchange(request)),
+  }
   try {
     const first = await get(transport, `/${service.adsVersion}/accounts`)
     if (first.kind !== 'answer') {

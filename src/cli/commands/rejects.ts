@@ -8,6 +8,7 @@ import { loadReading, rejectsTable } from '../rejectsTable.ts'
 import { groupRejects, renderGroups, type ShownReject } from '../render/rejects.ts'
 import { withStore } from '../store.ts'
 import { plural } from '../text.ts'
+import { waiting } from '../waiting.ts'
 
 /** Rows that a run could not use: by code for people, all of them for programs and spreadsheets. */
 export const run: CommandRun = async (context, invocation) => {
@@ -39,7 +40,9 @@ async function writeCsv(context: Context, store: Store, runId: string, file: str
   const { columns, pipeline } = await loadRun(store.db, runId)
   // The readers are loaded only where a source is read.
   const written = fromSource
-    ? await (await import('../fromSource.ts')).writeFullRows(context, store, { runId, pipeline, columns, file })
+    ? await waiting(context, 'reading the source again', async () =>
+        (await import('../fromSource.ts')).writeFullRows(context, store, { runId, pipeline, columns, file }),
+      )
     : await writeMasked(context, store, { runId, columns, file })
   if (context.json && file !== '-') writeJson(context, { file, rows: written })
   else if (file !== '-') context.stderr.write(`${plural(written, 'reject')} in ${file}${fromSource ? ', in clear, mode 0600' : ''}\n`)

@@ -268,6 +268,23 @@ test('plain progress is a line a stage and then at most one in ten seconds, with
   ])
 })
 
+test('a source that is slow to answer, and a stage that reports nothing, are a line each half a minute', () => {
+  vi.useFakeTimers()
+  try {
+    const output = pipe()
+    const clock = { now: () => Date.parse('2026-11-21T03:00:00Z'), monotonic: () => performance.now(), sleep: () => Promise.resolve() }
+    const progress = createProgress(output, clock, 'shop')
+    vi.advanceTimersByTime(61_000)
+    progress.update({ stage: 'diff', done: 0 })
+    vi.advanceTimersByTime(30_000)
+    progress.end()
+    vi.advanceTimersByTime(60_000)
+    expect(output.text().replaceAll('2026-11-21T03:00:00Z shop ', '')).toBe('begin waited=29s\nbegin waited=58s\ndiff\ndiff\n')
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
 test.for([{ NO_COLOR: '1' }, { TERM: 'dumb' }])('a terminal under %j gets plain lines instead of a bar, and no escape', (env) => {
   const output = { ...terminal(80), style: styleFor({ isTTY: true }, env) }
   const progress = createProgress(output, { now: () => 0, monotonic: () => 0, sleep: () => Promise.resolve() }, 'shop r_81')
