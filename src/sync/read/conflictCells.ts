@@ -12,27 +12,51 @@ import type { EngineDeps } from '../engine.ts'
 const rowsFilled = 10_000
 
 export async function fillConflictCells(deps: EngineDeps, pipeline: Pipeline, runId: number): Promise<void> {
-  const wanted = await deps.db.query<{ source: number; line: string }>(
-    `select source, line from sluice.reject where run_id = $1 and code = 'DUPLICATE_CONFLICT' and cells = '[]' order by source, line limit ${rowsFilled}`,
+  const wanted = await deps.db.query<{ source: number; line: string; key: Buffer }>(
+    `select source, line, record_key as key from sluice.reject where run_id = $1 and code = 'DUPLICATE_CONFLICT' and cells = '[]'
+     order by source, line limit ${rowsFilled}`,
     [runId],
   )
   const mapper = createMapper(pipeline)
   for (const [index, definition] of pipeline.sources.entries()) {
-    const lines = new Set(wanted.filter(({ source }) => source === index).map(({ line }) => Number(line)))
-    if (lines.size === 0 || definition.uri === '-') continue
+    // By line and key: a feed without line ends has all its records on one line.
+    const left = new Map<string, number>()
+    const lines = new Set<number>()
+    for (const { source, line, key } of wanted) {
+      if (source !== index) continue
+      const place = `${line} ${key.toString('hex')}`
+      left.set(place, (left.get(place) ?? 0) + 1)
+      lines.add(Number(line))
+    }
+    if (left.size === 0 || definition.uri === '-') continue
     const source = await openSource(definition, { env: deps.env, log: deps.log, ...(deps.signal ? { signal: deps.signal } : {}) })
-    const found: { line: number; cells: readonly string[] }[] = []
+    const found: { line: number; key: string; nth: number; cells: readonly string[] }[] = []
     try {
       for await (const rows of source.rows) {
-        for (const row of rows) if (lines.delete(row.line)) found.push({ line: row.line, cells: mapper.mask(row) })
-        if (lines.size === 0) break
+        for (const row of rows) {
+          const record = lines.has(row.line) ? mapper.map(row).record : undefined
+          if (record === undefined) continue
+          const key = Buffer.from(record.key).toString('hex')
+          const place = `${row.line} ${key}`
+          const nth = left.get(place)
+          if (nth === undefined) continue
+          found.push({ line: row.line, key, nth, cells: mapper.mask(row) })
+          if (nth > 1) left.set(place, nth - 1)
+          else left.delete(place)
+        }
+        if (left.size === 0) break
       }
     } finally {
       await source.close()
     }
     await deps.db.execute(
-      `update sluice.reject r set cells = x.cells from jsonb_to_recordset($3::jsonb) as x (line int8, cells jsonb)
-       where r.run_id = $1 and r.source = $2 and r.line = x.line and r.code = 'DUPLICATE_CONFLICT'`,
+      `update sluice.reject r set cells = x.cells
+       from (
+         select ctid as row, line, record_key, row_number() over (partition by line, record_key) as nth
+         from sluice.reject where run_id = $1 and source = $2 and code = 'DUPLICATE_CONFLICT') n
+         join jsonb_to_recordset($3::jsonb) as x (line int8, key text, nth int, cells jsonb)
+           on x.line = n.line and decode(x.key, 'hex') = n.record_key and x.nth = n.nth
+       where r.ctid = n.row`,
       [runId, index, JSON.stringify(found)],
     )
   }

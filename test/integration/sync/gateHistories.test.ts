@@ -235,6 +235,16 @@ test('a feed that a server tells by its ETag passes the gate, too', { timeout: 6
   }
 })
 
+test('rows that contradict each other in a feed of one line are told by their own cells', { timeout: 60_000 }, async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', `${catalogYaml('feed.json')}${loose}`)
+  const two = [product(2, { price: '2.00 EUR' }), product(2, { price: '3.00 EUR' })]
+  engine.write('feed.json', JSON.stringify([product(1), ...two, product(3)]))
+  await engine.run('shop')
+  const cells = await engine.db.query<{ cells: string[] }>(`select cells from sluice.reject where code = 'DUPLICATE_CONFLICT'`)
+  expect(cells.map((reject) => reject.cells).toSorted()).toEqual(two.map((row) => Object.values(row)))
+})
+
 /** A row of a random file by small numbers, so that keys meet again, contradict, break and come back. */
 interface Item {
   readonly id: number
