@@ -89,14 +89,14 @@ function terminalBar(output: Output, clock: Clock): ProgressView {
       barsize: Math.max(6, Math.min(24, (output.columns ?? 80) - 56)),
       barCompleteChar: '█',
       barIncompleteChar: '░',
-      format: (options, _params, payload: { line?: string; share?: number | undefined }) => {
+      format: (options, _params, payload: Partial<Bar>) => {
         const size = options.barsize ?? 16
         const full = Math.round(size * (payload.share ?? 0))
         const drawn = payload.share === undefined ? '' : `${'█'.repeat(full)}${'░'.repeat(size - full)}  `
         return fit(`${(payload.line ?? '').replace('\u0000', drawn)}`, (output.columns ?? 80) - 1)
       },
     })
-  const draw = (payload: { readonly line: string; readonly share?: number | undefined }, done: number, total: number | undefined) => {
+  const draw = (payload: Bar, done: number, total: number | undefined) => {
     clearTimeout(first)
     if (!bar) {
       bar = make()
@@ -110,33 +110,40 @@ function terminalBar(output: Output, clock: Clock): ProgressView {
   first.unref()
   return {
     update(progress) {
-      const perSecond = rate(progress)
-      const { stage, done, total, rejected, refused, waiting } = progress
-      const moving = perSecond !== undefined && perSecond > 0
-      const parts = [
-        ...(!isCounted(progress)
-          ? []
-          : [total === undefined ? `${count(done)}${stage === 'read' ? ' rows' : ''}` : `${count(done)}/${count(total)}`]),
-        ...(moving ? [`${count(Math.round(perSecond))}/s`] : []),
-        ...(moving && total !== undefined && done < total
-          ? [`${duration(((total - done) / perSecond) * 1000).replace(/\.\d/, '')} left`]
-          : []),
-        ...(rejected ? [`rejected ${count(rejected)}`] : []),
-        ...(refused ? [`refused ${count(refused)}`] : []),
-        ...(waiting === undefined ? [] : [waiting]),
-      ]
-      const payload = {
-        line: `${stage.padEnd(6)}\u0000${parts.join('  ')}`,
-        // Named even where there is none: cli-progress keeps what it was told before, here the share of another stage.
-        share: total === undefined || total === 0 ? undefined : Math.min(1, done / total),
-      }
-      draw(payload, done, total)
+      draw(barOf(progress, rate(progress)), progress.done, progress.total)
     },
     end() {
       clearTimeout(first)
       bar?.stop()
       bar = undefined
     },
+  }
+}
+
+interface Bar {
+  /** Stage and numbers, with a NUL where the bar stands. */
+  readonly line: string
+  /** From 0 to 1. Named even where there is none: cli-progress keeps what it was told before, the share of another stage. */
+  readonly share: number | undefined
+}
+
+/** What a terminal shows of a stage; exported for its test, because cli-progress leaves out frames as it likes. */
+export function barOf(progress: Progress, perSecond: number | undefined): Bar {
+  const { stage, done, total, rejected, refused, waiting } = progress
+  const moving = perSecond !== undefined && perSecond > 0
+  const parts = [
+    ...(!isCounted(progress)
+      ? []
+      : [total === undefined ? `${count(done)}${stage === 'read' ? ' rows' : ''}` : `${count(done)}/${count(total)}`]),
+    ...(moving ? [`${count(Math.round(perSecond))}/s`] : []),
+    ...(moving && total !== undefined && done < total ? [`${duration(((total - done) / perSecond) * 1000).replace(/\.\d/, '')} left`] : []),
+    ...(rejected ? [`rejected ${count(rejected)}`] : []),
+    ...(refused ? [`refused ${count(refused)}`] : []),
+    ...(waiting === undefined ? [] : [waiting]),
+  ]
+  return {
+    line: `${stage.padEnd(6)}\u0000${parts.join('  ')}`,
+    share: total === undefined || total === 0 ? undefined : Math.min(1, done / total),
   }
 }
 

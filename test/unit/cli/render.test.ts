@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest'
 import type { Output } from '../../../src/cli/context.ts'
 import { worst } from '../../../src/cli/context.ts'
 import { nearest } from '../../../src/cli/nearest.ts'
-import { createProgress } from '../../../src/cli/progress.ts'
+import { barOf, createProgress } from '../../../src/cli/progress.ts'
 import { funnel, runsTable } from '../../../src/cli/render/funnel.ts'
 import { runOutcome } from '../../../src/cli/render/outcome.ts'
 import { planVerdict } from '../../../src/cli/render/plan.ts'
@@ -266,6 +266,16 @@ test('plain progress is a line a stage and then at most one in ten seconds, with
     '2026-11-21T03:00:04Z shop r_81 push done=10 of=1000',
     '2026-11-21T03:00:14Z shop r_81 push done=210 of=1000 per_second=20 left=40s',
   ])
+})
+
+test.for([
+  [{ stage: 'read', done: 0 }, undefined, { line: 'read  \u0000', share: undefined }],
+  [{ stage: 'read', done: 1200 }, 600, { line: 'read  \u00001,200 rows  600/s', share: undefined }],
+  [{ stage: 'push', done: 228, total: 334, refused: 1 }, 21, { line: 'push  \u0000228/334  21/s  5 s left  refused 1', share: 228 / 334 }],
+  [{ stage: 'push', done: 0, total: 0 }, undefined, { line: 'push  \u00000/0', share: undefined }],
+] as const)('a terminal shows of %j at %s/s no number before it is known, and no share of another stage', ([progress, rate, bar]) => {
+  // Strictly: a share that is not named at all would leave the one of the stage before.
+  expect(barOf(progress, rate)).toStrictEqual(bar)
 })
 
 test('a source that is slow to answer, and a stage that reports nothing, are a line each half a minute', () => {
