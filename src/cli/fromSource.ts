@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import { RunError } from '../errors.ts'
-import type { Row } from '../records/record.ts'
+import { createMapper } from '../records/createMapper.ts'
+import type { Mapped, Row } from '../records/record.ts'
 import { cellText } from '../records/rejectsCopy.ts'
 import { openSource } from '../sources/openSource.ts'
 import type { Store } from '../store/open.ts'
@@ -29,26 +30,44 @@ export async function writeFullRows(
   const { sources: definitions } = oneOff === undefined ? pipeline : await withOneOffSource(pipeline, oneOff)
   const rejects = new Map<string, StoredReject[]>()
   for await (const reject of loadRejects(store.db, target.runId)) {
-    const key = `${reject.source} ${reject.line}`
-    rejects.set(key, [...(rejects.get(key) ?? []), reject])
+    const place = `${reject.source} ${reject.line}`
+    const there = rejects.get(place)
+    if (there === undefined) rejects.set(place, [reject])
+    else there.push(reject)
   }
+  const mapper = createMapper(pipeline)
   const table = rejectsTable(target.columns, facts)
   const csv = openCsv(target.file, context.stdout, 0o600)
   let written = 0
+  const write = (row: Row, those: readonly StoredReject[]) => {
+    for (const reject of those) csv.write([...cellsOf(row, table.columns), ...reasonCells(reject)])
+    written += those.length
+  }
   let keep = false
   try {
     csv.write([...table.columns, ...reasonColumns(table.columns)])
     for (const [index, definition] of definitions.entries()) {
       const source = await openSource(definition, { env: context.config().env, log: context.log(), signal: context.signal })
       try {
+        // Rows of one line stand together; nearly always there is one, and it needs no looking at.
+        let held: Row | undefined
+        let several = false
+        const release = () => {
+          if (held === undefined) return
+          const there = rejects.get(`${index} ${held.line}`) ?? []
+          write(held, several ? takeRejects(mapper.map(held), there) : there)
+        }
         for await (const batch of source.rows) {
           for (const row of batch) {
-            for (const reject of rejects.get(`${index} ${row.line}`) ?? []) {
-              csv.write([...cellsOf(row, table.columns), ...reasonCells(reject)])
-              written++
-            }
+            if (!rejects.has(`${index} ${row.line}`)) continue
+            const together = held?.line === row.line
+            several ||= together
+            release()
+            several = together
+            held = row
           }
         }
+        release()
         if (source.facts().sha256 !== facts[index]?.sha256) throw changed(definition.uri, target.runId)
       } finally {
         await source.close()
@@ -60,6 +79,17 @@ export async function writeFullRows(
     if (!keep) rmSync(target.file, { force: true })
   }
   return written
+}
+
+/**
+ * Takes out of `there` what was said of this row, where several rows stand on its line (a feed without line ends): only the
+ * rows that were rejected may be written, because the file holds them in clear.
+ */
+function takeRejects({ record, reject }: Mapped, there: StoredReject[]): readonly StoredReject[] {
+  const key = record?.key ?? reject?.key
+  const hex = key === undefined ? null : Buffer.from(key).toString('hex')
+  const at = there.findIndex((stored) => stored.key === hex && (reject === undefined || stored.code === reject.code))
+  return at < 0 ? [] : there.splice(at, 1)
 }
 
 /** The row's cells in the order of the table; rejects are few, so that they may be looked for by name. */

@@ -35,6 +35,8 @@ export interface StoredReject {
   readonly mend: string
   /** The merchant's own cells, masked where personal, in the order of the run's `columns`. */
   readonly cells: readonly string[]
+  /** Of the record, in hex; null where the row had none. */
+  readonly key: string | null
 }
 
 interface RunRecord {
@@ -109,9 +111,10 @@ export async function* loadRejects(db: Database, runId: string): AsyncGenerator<
       message: string
       mend: string
       cells: string[]
+      key: string | null
       row: string
     }>(
-      `select line, source, code, field, message, mend, cells, ctid::text as row from sluice.reject
+      `select line, source, code, field, message, mend, cells, encode(record_key, 'hex') as key, ctid::text as row from sluice.reject
        where run_id = $1 and (source, line, ctid) > ($2::int2, $3::int8, $4::tid) order by source, line, ctid limit 5000`,
       [run, after.source, after.line, after.row],
     )

@@ -183,3 +183,30 @@ test('audience: the full rows of --from-source, corrected, leave no reject', asy
   expect(report).toMatchObject({ status: 'succeeded', counts: { read: 3, rejected: 0, confirmed: 3 } })
   expect((await engine.sandbox.control.audience()).members).toBe(30)
 }, 60_000)
+
+test('audience on one line: only the rejected rows are written in clear', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline(
+    'crm',
+    'source: { url: "{folder}/crm.json" }\nmap: { key: id, email: email }\ndestination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\nguards: { max_reject_percent: 100 }\n',
+  )
+  const people = [
+    { id: 'C-1', email: 'good@example.com' },
+    { id: 'C-2', email: 'broken@' },
+    { id: 'C-3', email: 'one@example.com' },
+    { id: 'C-4', email: 'fine@example.com' },
+    { id: 'C-3', email: 'other@example.com' },
+    { email: 'nobody@example.com' },
+  ]
+  engine.write('crm.json', JSON.stringify(people))
+  const { runId, counts } = await engine.run('crm')
+  expect(counts).toMatchObject({ read: 6, rejected: 4 })
+  const file = join(engine.folder, 'full.csv')
+  await sluice(['rejects', runId, '--csv', file, '--from-source'], { cwd: engine.folder, env: engine.env })
+  expect(correct(file, (row) => row).map(({ id, email }) => [id, email])).toEqual([
+    ['C-2', 'broken@'],
+    ['C-3', 'one@example.com'],
+    ['C-3', 'other@example.com'],
+    ['', 'nobody@example.com'],
+  ])
+}, 60_000)
