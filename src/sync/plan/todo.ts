@@ -225,20 +225,26 @@ export async function countGuardedDeletes(context: TodoContext, suppressedBy: re
  */
 async function markJudged({ client, destinationId, keys }: TodoContext): Promise<void> {
   await client.query('drop table if exists judged')
-  const stood = `sluice.entry e join sluice.batch b on b.id = e.batch_id
-     where e.destination_id = ${destinationId} and e.change = 'delete' and ${entryOutcome} <> 'confirmed'`
+  if (keys === 'products') {
+    await client.query(
+      `create temp table judged as
+       select t.key from todo t join sluice.record r on r.destination_id = ${destinationId} and r.key = t.key and r.status = 'missing'
+       where t.what in ('delete', 'learn') and exists (
+         select from sluice.entry e join sluice.batch b on b.id = e.batch_id
+         where e.destination_id = ${destinationId} and e.record_key = t.key and e.change = 'delete' and ${entryOutcome} <> 'confirmed'
+           and exists (select from ${begun(destinationId)} and p.id = b.plan_id and p.snapshot_id >= r.snapshot_id))`,
+    )
+    return
+  }
+  // From the few batches that delete to their operations. From each key to its operations, Postgres took 27 s for 10,000 keys
+  // behind a first load whose batches it had not analyzed yet.
   await client.query(
-    keys === 'products'
-      ? `create temp table judged as
-         select t.key from todo t join sluice.record r on r.destination_id = ${destinationId} and r.key = t.key and r.status = 'missing'
-         where t.what in ('delete', 'learn') and exists (
-           select from ${stood} and e.record_key = t.key
-             and exists (select from ${begun(destinationId)} and p.id = b.plan_id and p.snapshot_id >= r.snapshot_id))`
-      : `create temp table judged as
-         select t.group_key as key from todo t
-         where t.deletes and exists (
-           select from ${stood} and e.record_key = t.group_key
-             and b.plan_id = (select p.id from ${begun(destinationId)} ${latest}))`,
+    `create temp table judged as
+     with own as materialized (
+       select b.id, b.status from sluice.batch b
+       where b.plan_id = (select p.id from ${begun(destinationId)} ${latest}) and b.operation = 'delete')
+     select distinct e.record_key as key from own b join sluice.entry e on e.batch_id = b.id
+     where e.change = 'delete' and ${entryOutcome} <> 'confirmed' and e.record_key in (select group_key from todo where deletes)`,
   )
 }
 
