@@ -1,5 +1,6 @@
 /** Rows of a snapshot: all sources, whole or past the records that the last closed one knew (performance.md, gate 2). */
 import type pg from 'pg'
+import { dropBuffers } from '../../flatMemory.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline } from '../../pipeline/definition.ts'
 import type { OpenedSource } from '../../sources/openSource.ts'
@@ -51,7 +52,11 @@ export async function knownRecords(client: pg.PoolClient, destinationId: number,
   const stored = await loadDigests(client, destinationId)
   if (stored === undefined || stored.count !== valid || stored.stored > mostKnown) return undefined
   const known = new KnownDigests(stored.stored)
-  for await (const { chunk, digests, gone } of stored.chunks()) known.add(chunk, digests, gone)
+  for await (const { chunk, digests, gone } of stored.chunks()) {
+    known.add(chunk, digests, gone)
+    // Every four megabytes.
+    if (chunk % 64 === 63) dropBuffers()
+  }
   return known
 }
 
