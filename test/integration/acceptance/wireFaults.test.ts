@@ -18,14 +18,15 @@ const faults: readonly (readonly [name: string, fault: Record<string, unknown>, 
   ['half open before anything was applied', { kind: 'half_open', stage: 'after_read', apply: 'none' }],
   ['idle connection closed at once', { kind: 'idle_close', ms: 0 }],
   ['idle connection closed as it is used again', { kind: 'idle_close', ms: 3 }],
-  ['connections refused', { kind: 'refuse', ms: 60 }],
-  ['connections accepted and closed', { kind: 'accept_close', ms: 60 }],
+  ['connections refused', { kind: 'refuse', ms: 30 }],
+  ['connections accepted and closed', { kind: 'accept_close', ms: 30 }],
   ['a body read slowly, beyond the deadline', { kind: 'slow_upload', bytes_per_s: 2_000 }],
   ['Connection: close', { kind: 'delay', ms: 1, close: true }],
   ['401 for the first request of a connection', { kind: 'status', status: 401 }, { first_of_connection: true }],
 ]
 
-const settings = { httpTimeoutMs: 400, horizonMs: 500 }
+// Eight attempts outlast a service that takes no connection for twice 30 ms, however fast the machine.
+const settings = { httpTimeoutMs: 400, horizonMs: 500, backoffMinMs: 40, backoffMaxMs: 200 }
 
 interface Target {
   readonly name: string
