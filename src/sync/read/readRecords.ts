@@ -124,6 +124,8 @@ export async function readRecords(
 async function meetsUnstaged(client: pg.PoolClient, destinationId: number): Promise<boolean> {
   const unstaged = `select from sluice.record r where r.destination_id = ${destinationId} and r.key = s.key and r.status = 'live'
     and not exists (select from left_key l where l.key = s.key)`
+  const meets = async () => (await client.query(`select from stage s where exists (${unstaged}) limit 1`)).rowCount === 1
+  if (!(await meets())) return false
   await client.query(`delete from stage s where s.kind = ${stagedKind.rejected} and exists (${unstaged})`)
-  return (await client.query(`select from stage s where exists (${unstaged}) limit 1`)).rowCount === 1
+  return meets()
 }
