@@ -25,7 +25,7 @@ export class RepeatWatch {
     if (this.#possible) return
     if (this.#count === mostKeys) {
       this.#possible = true
-      this.#table = new Int32Array(0)
+      release(this.#table)
       return
     }
     // Copied, because the digester looks at one buffer faster than at many small ones.
@@ -59,5 +59,11 @@ export class RepeatWatch {
     this.#table = new Int32Array(before.length * 2)
     for (let at = 0; at < before.length; at += 2)
       if (before[at + 1] !== 0) this.#put(this.#table, before[at] as number, before[at + 1] as number)
+    release(before)
   }
+}
+
+/** At once: megabytes that wait to be collected are megabytes all the same. */
+function release(table: Int32Array<ArrayBuffer>): void {
+  table.buffer.transfer(0)
 }
