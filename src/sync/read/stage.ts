@@ -11,13 +11,16 @@ import type { RecordMapper, Reject, Row } from '../../records/record.ts'
 import { openSource, type OpenedSource } from '../../sources/openSource.ts'
 import type { EngineDeps } from '../engine.ts'
 import type { DigestGate } from './recordGate.ts'
-import { keepMemoryFlat } from '../../flatMemory.ts'
+import { keepMemoryFlat, letYoungGrow } from '../../flatMemory.ts'
 import { RejectWriter } from './rejectWriter.ts'
 import { RepeatWatch } from './repeatWatch.ts'
 import { watchMapper } from './sourceQuality.ts'
 import { MemberStage, ProductStage, type StageTally, type StageWriter } from './stageTable.ts'
 import { WarningCounter } from './warningCounter.ts'
 import type { WarningSummary } from '../report.ts'
+
+/** By then the space for new objects is as large as a group of rows needs. */
+const rowsUntilFlat = 30_000
 
 export interface Staged {
   readonly read: number
@@ -52,6 +55,8 @@ export async function stageSources(
   },
 ): Promise<Staged> {
   keepMemoryFlat()
+  let growing = options.gate?.keepsBack !== true
+  if (growing) letYoungGrow()
   const mapper = watchMapper(createMapper(pipeline))
   const warnings = new WarningCounter()
   const rejects = new RejectWriter(deps.db, options.runId)
@@ -91,6 +96,10 @@ export async function stageSources(
         }
         if (writer.copy.full) await writer.copy.flush()
         if (rejects.full) await rejects.flush()
+        if (growing && read >= rowsUntilFlat) {
+          keepMemoryFlat()
+          growing = false
+        }
         deps.onProgress?.({ stage: 'read', done: read, rejected })
       }
       await writer.copy.end()
