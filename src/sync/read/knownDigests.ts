@@ -77,9 +77,9 @@ export class KnownDigests {
   #lookUp(digest: Int32Array): number {
     const slots = (this.#slots ??= this.#table())
     const mask = slots.length - 1
-    // The mask keeps the index inside.
+    // The mask keeps the index inside. A free slot is 0, so places are counted from 1.
     for (let slot = (digest[0] as number) & mask; ; slot = (slot + 1) & mask) {
-      const i = slots[slot] as number
+      const i = (slots[slot] as number) - 1
       if (i === -1 || this.#is(i, digest)) return i
     }
   }
@@ -88,14 +88,16 @@ export class KnownDigests {
   #table(): Int32Array {
     let size = 16
     while (size * 3 < this.#count * 4) size *= 2
-    const slots = new Int32Array(size).fill(-1)
+    const slots = new Int32Array(size)
     const mask = size - 1
+    const words = this.#words
     const none = new Int32Array(digestWords)
     for (let i = 0; i < this.#count; i++) {
-      if (this.#is(i, none)) continue
-      let slot = (this.#words[i * digestWords] as number) & mask
-      while (slots[slot] !== -1) slot = (slot + 1) & mask
-      slots[slot] = i
+      const first = words[i * digestWords] as number
+      if (first === 0 && this.#is(i, none)) continue
+      let slot = first & mask
+      while (slots[slot] !== 0) slot = (slot + 1) & mask
+      slots[slot] = i + 1
     }
     return slots
   }
