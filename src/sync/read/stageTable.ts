@@ -25,42 +25,36 @@ export interface StageTally {
   readonly keys: RepeatWatch
 }
 
-export interface StageWriter {
-  readonly copy: CopyWriter
-  readonly add: (record: MappedRecord, digest: Uint8Array | undefined) => void
-  /** The key stood in a row that was rejected: not gone. */
-  readonly present: (key: Uint8Array, line: number) => void
-}
-
 const noHash = Buffer.alloc(16)
 
-export class ProductStage implements StageWriter {
+/** What all rows of the stage have; a kind of destination adds its own columns behind. */
+export abstract class StageWriter {
   readonly copy: CopyWriter
+  protected readonly tally: StageTally
   readonly #source: number
-  readonly #tally: StageTally
+  readonly #own: number
 
-  constructor(client: pg.PoolClient, source: number, tally: StageTally) {
-    this.copy = new CopyWriter(client, 'stage (key, hash, kind, line, source, digest, body)')
+  /** `own`: the kind's columns. */
+  constructor(client: pg.PoolClient, source: number, tally: StageTally, own: readonly string[]) {
+    this.copy = new CopyWriter(client, `stage (key, hash, kind, line, source, digest, ${own.join(', ')})`)
+    this.tally = tally
     this.#source = source
-    this.#tally = tally
+    this.#own = own.length
   }
 
-  add(record: MappedRecord, digest: Uint8Array | undefined): void {
-    if (record.kind !== 'product') throw new Error('a catalog takes products')
-    this.#tally.valid++
-    this.#row(record.key, contentHash(record.json), stagedKind.valid, record.line, digest)
-    this.copy.text(record.json)
-  }
+  abstract add(record: MappedRecord, digest: Uint8Array | undefined): void
 
+  /** The key stood in a row that was rejected: not gone. */
   present(key: Uint8Array, line: number): void {
-    this.#row(key, noHash, stagedKind.rejected, line, undefined)
-    this.copy.null()
+    this.row(key, noHash, stagedKind.rejected, line, undefined)
+    for (let i = 0; i < this.#own; i++) this.copy.null()
   }
 
-  #row(key: Uint8Array, content: Uint8Array, kind: number, line: number, digest: Uint8Array | undefined): void {
+  /** The columns of all; the kind's own must follow. */
+  protected row(key: Uint8Array, content: Uint8Array, kind: number, line: number, digest: Uint8Array | undefined): void {
     const { copy } = this
-    this.#tally.keys.add(key)
-    copy.row(7)
+    this.tally.keys.add(key)
+    copy.row(6 + this.#own)
     copy.bytes(key)
     copy.bytes(content)
     copy.int2(kind)
@@ -71,50 +65,38 @@ export class ProductStage implements StageWriter {
   }
 }
 
-export class MemberStage implements StageWriter {
-  readonly copy: CopyWriter
-  readonly #source: number
-  readonly #tally: StageTally
+export class ProductStage extends StageWriter {
+  constructor(client: pg.PoolClient, source: number, tally: StageTally) {
+    super(client, source, tally, ['body'])
+  }
+
+  override add(record: MappedRecord, digest: Uint8Array | undefined): void {
+    if (record.kind !== 'product') throw new Error('a catalog takes products')
+    this.tally.valid++
+    this.row(record.key, contentHash(record.json), stagedKind.valid, record.line, digest)
+    this.copy.text(record.json)
+  }
+}
+
+export class MemberStage extends StageWriter {
   readonly #hash = Buffer.alloc(16)
 
   constructor(client: pg.PoolClient, source: number, tally: StageTally) {
-    this.copy = new CopyWriter(client, 'stage (key, hash, kind, line, source, digest, identifiers, effective_at, expires_at)')
-    this.#source = source
-    this.#tally = tally
+    super(client, source, tally, ['identifiers', 'effective_at', 'expires_at'])
   }
 
-  add(record: MappedRecord, digest: Uint8Array | undefined): void {
+  override add(record: MappedRecord, digest: Uint8Array | undefined): void {
     if (record.kind !== 'member') throw new Error('an audience takes members')
     memberHash(record, this.#hash)
-    if (record.wanted) this.#tally.valid++
-    else this.#tally.leaving++
-    this.#row(record.key, this.#hash, record.wanted ? stagedKind.valid : stagedKind.leaving, record.line, digest)
+    if (record.wanted) this.tally.valid++
+    else this.tally.leaving++
+    this.row(record.key, this.#hash, record.wanted ? stagedKind.valid : stagedKind.leaving, record.line, digest)
     const { copy } = this
     copy.byteaArray(record.identifiers)
     if (record.effectiveAtMs === undefined) copy.null()
     else copy.timestamp(record.effectiveAtMs)
     if (record.expiresAtMs === undefined) copy.null()
     else copy.timestamp(record.expiresAtMs)
-  }
-
-  present(key: Uint8Array, line: number): void {
-    this.#row(key, noHash, stagedKind.rejected, line, undefined)
-    this.copy.null()
-    this.copy.null()
-    this.copy.null()
-  }
-
-  #row(key: Uint8Array, content: Uint8Array, kind: number, line: number, digest: Uint8Array | undefined): void {
-    const { copy } = this
-    this.#tally.keys.add(key)
-    copy.row(9)
-    copy.bytes(key)
-    copy.bytes(content)
-    copy.int2(kind)
-    copy.int8(line)
-    copy.int2(this.#source)
-    if (digest) copy.bytes(digest)
-    else copy.null()
   }
 }
 
