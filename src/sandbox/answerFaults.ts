@@ -1,7 +1,7 @@
 /** Answers made wrong on purpose, after the request was handled (guarantees 6.2 'products' and 'body', 6.3). */
 import { gzipSync } from 'node:zlib'
 import { errorPage, exactJson, type Answer } from './answer.ts'
-import type { Fault } from './faults.ts'
+import { planOf, whole, type Fault } from './faults.ts'
 import { textOf } from './text.ts'
 
 interface ProductResult {
@@ -219,6 +219,29 @@ function first(results: unknown[], change: (one: ProductResult) => unknown): unk
   return results.map((one, index) => (index === 0 ? change(one as ProductResult) : one))
 }
 
-function whole(value: unknown, fallback: number): number {
-  return typeof value === 'number' && Number.isInteger(value) ? value : fallback
+/** Counts told as they are: so many applied of so many sent; products that were left out are errors. */
+export function partial(answer: Answer, fault: Fault, items: number): Answer {
+  if (answer.status >= 400) return answer
+  const planned = planOf(fault).apply
+  const applied =
+    planned === 'half'
+      ? Math.floor(items / 2)
+      : typeof planned === 'string' && planned.startsWith('first:')
+        ? Number(planned.slice(6))
+        : items
+  const body = JSON.parse(answer.body.toString()) as {
+    data?: { products_response?: { status: string }[]; delete_products?: { product_key: string | null }[] }
+  }
+  const deletes = body.data?.delete_products
+  deletes?.forEach((one, index) => {
+    if (index >= applied && one.product_key !== null)
+      Object.assign(one, { product_key: null, failed_product_key: one.product_key, message: 'The product could not be deleted' })
+  })
+  if (deletes !== undefined) return { ...answer, body: exactJson(body) }
+  const results = body.data?.products_response
+  if (results === undefined) return spoil(answer, { kind: 'counts', success: applied })
+  results.forEach((one, index) => {
+    if (index >= applied) Object.assign(one, { status: 'ERROR', errors: ['The product could not be written'], product_key: null })
+  })
+  return { ...answer, body: exactJson(body) }
 }

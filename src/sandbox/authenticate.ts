@@ -206,3 +206,9 @@ function wrongKind(): Refusal {
     status: 403,
   })
 }
+
+/** The caller is known after authentication only, which a fault may come before: then by the token in the header. */
+export function claimedCaller(world: SandboxWorld, authorization: string | undefined): string {
+  const token = parseAuthorization(authorization ?? '')?.find(([name]) => name === 'oauth_token')?.[1] ?? ''
+  return authState(world).accessTokens.get(token)?.userId ?? 'app'
+}

@@ -1,16 +1,16 @@
 /** Carries a fault out on one request: holds, waits, applies as much as the rule says, and answers or breaks (guarantees 6.1, 6.2). */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Endpoint } from '../service/contract/endpoint.ts'
-import { errorPage, exactJson, type Answer } from './answer.ts'
-import { spoil } from './answerFaults.ts'
-import { authState, invalidToken, tokenRefused } from './authenticate.ts'
-import { lagOf, planOf, type Apply, type Fault, type FaultRule } from './faults.ts'
+import { exactJson, type Answer } from './answer.ts'
+import { partial, spoil } from './answerFaults.ts'
+import { cutOff, drip, halfThen, unended } from './brokenAnswers.ts'
+import { OWN_ANSWER, ownAnswer } from './faultAnswers.ts'
+import { lagOf, planOf, whole, type Apply, type Fault, type FaultRule } from './faults.ts'
 import type { LedgerEntry } from './ledger.ts'
-import { adsRefusal, adsRefusals, coreRefusal, invalidParameter, tooMany, type Refusal } from './refusal.ts'
-import { parseAuthorization, parseForm } from './signature.ts'
+import { adsRefusals, invalidParameter, type Refusal } from './refusal.ts'
+import { parseForm } from './signature.ts'
 import type { Watch } from './violations.ts'
 import type { SandboxWorld } from './world.ts'
-import { textOf } from './text.ts'
 import { interim, oldAnswer, readSlowly, reset, vanish, type Port } from './wireFaults.ts'
 
 export interface FaultSeat {
@@ -106,7 +106,7 @@ export class FaultRunner {
       goOn()
       return readSlowly(seat.request, whole(fault['bytes_per_s'], 65_536), (ms) => this.#wait(ms))
     }
-    const answer = this.#given(seat, fault, (refusal) => ({
+    const answer = ownAnswer({ world: this.#world, watch: this.#watch }, seat, fault, (refusal) => ({
       status: refusal.status,
       headers: { 'content-type': 'application/json' },
       body: exactJson({ errors: [] }),
@@ -139,7 +139,7 @@ export class FaultRunner {
     }
     const answer = await this.#answer(seat, rule, made, ways)
     if (answer === undefined) return
-    if (fault.kind === 'crash') return this.#halfThen(seat, answer, () => this.#crash?.())
+    if (fault.kind === 'crash') return halfThen(seat, answer, () => this.#crash?.())
     if (fault.kind === 'http10') return oldAnswer(seat, answer)
     if (fault.kind === 'interim') interim(seat, fault)
     if (fault.kind === 'half_open') seat.response.once('finish', () => vanish(seat.request.socket))
@@ -147,10 +147,10 @@ export class FaultRunner {
       seat.response.once('finish', () => void this.#wait(delayOf(fault, this.#world, 0)).then(() => seat.request.socket.destroySoon()))
     if (fault.kind === 'commit_then_reset' || fault.kind === 'reset' || fault.kind === 'close')
       return this.#breakAt(seat, fault, stage, answer)
-    if (fault.kind === 'truncate') return this.#cut(seat, answer, whole(fault['bytes'], Math.floor(answer.body.length / 2)))
-    if (fault.kind === 'slow' || fault.kind === 'drip') return this.#drip(seat, answer, whole(fault['bytes_per_s'], 100))
-    if (fault.kind === 'wrong_length') return this.#cut(seat, answer, answer.body.length, answer.body.length + whole(fault['by'], 10))
-    if (fault.kind === 'no_chunk_end') return this.#unended(seat, answer)
+    if (fault.kind === 'truncate') return cutOff(seat, answer, whole(fault['bytes'], Math.floor(answer.body.length / 2)))
+    if (fault.kind === 'slow' || fault.kind === 'drip') return drip(seat, answer, whole(fault['bytes_per_s'], 100), (ms) => this.#wait(ms))
+    if (fault.kind === 'wrong_length') return cutOff(seat, answer, answer.body.length, answer.body.length + whole(fault['by'], 10))
+    if (fault.kind === 'no_chunk_end') return unended(seat, answer)
     if (fault['close'] === true) answer.headers['connection'] = 'close'
     ways.send(answer)
   }
@@ -177,7 +177,7 @@ export class FaultRunner {
   /** What is answered: the handler's answer made wrong, or one of the fault's own. */
   async #answer(seat: FaultSeat, rule: FaultRule, made: Answer | undefined, ways: FaultWays): Promise<Answer | undefined> {
     const { fault } = rule
-    if (OWN_ANSWER.has(fault.kind)) return this.#given(seat, fault, ways.refuse)
+    if (OWN_ANSWER.has(fault.kind)) return ownAnswer({ world: this.#world, watch: this.#watch }, seat, fault, ways.refuse)
     const base = made ?? (await this.#rehearse(seat, fault, ways))
     if (fault.kind === 'cursor_repeats') return spoil(base, { ...fault, cursor: cursorOf(seat) })
     if (fault.kind === 'partial_apply') return partial(base, fault, ways.items)
@@ -192,53 +192,6 @@ export class FaultRunner {
     seat.entry.applied = false
     seat.entry.applied_at = null
     return answer
-  }
-
-  #given(seat: FaultSeat, fault: Fault, refuse: (refusal: Refusal) => Answer): Answer {
-    switch (fault.kind) {
-      case 'rate_limit':
-        return this.#rateLimited(seat, fault, refuse)
-      case 'expire_token':
-        return this.#expired(seat, refuse)
-      case 'html':
-        return {
-          status: whole(fault['status'], 502),
-          headers: { 'content-type': 'text/html;charset=utf-8' },
-          body: errorPage(whole(fault['status'], 502)),
-        }
-      case 'empty':
-        return { status: whole(fault['status'], 200), headers: headersOf(fault), body: '' }
-      default: {
-        const answer = statusAnswer(seat, fault, refuse)
-        const waitS = Number(answer.headers['retry-after'])
-        if (waitS > 0) this.#watch.toldToWait(seat.entry, callerOf(seat, this.#world), this.#world.machineNow() + waitS * 1000)
-        return answer
-      }
-    }
-  }
-
-  #rateLimited(seat: FaultSeat, fault: Fault, refuse: (refusal: Refusal) => Answer): Answer {
-    const nowS = this.#world.machineNow() / 1000
-    const retryAfter = fault['retry_after']
-    const reset = fault['reset']
-    const headers: Record<string, string> = {}
-    if (retryAfter !== undefined) headers['retry-after'] = textOf(retryAfter)
-    // A reset below a billion is meant as seconds from now, not as a time in 1970.
-    const resetS = typeof reset === 'number' ? (reset < 1_000_000_000 ? Math.ceil(nowS + reset) : reset) : undefined
-    if (reset !== undefined)
-      Object.assign(headers, { 'x-rate-limit-limit': '1500', 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': textOf(resetS ?? reset) })
-    const untilS = Math.max(typeof retryAfter === 'number' ? nowS + retryAfter : 0, resetS ?? 0)
-    if (untilS > nowS) this.#watch.toldToWait(seat.entry, callerOf(seat, this.#world), untilS * 1000)
-    const answer = refuse(tooMany(seat.endpoint?.host, headers))
-    Object.assign(answer.headers, headersOf(fault))
-    return answer
-  }
-
-  /** A bearer token ends for good; an access token is refused this once, because nothing could renew it. */
-  #expired(seat: FaultSeat, refuse: (refusal: Refusal) => Answer): Answer {
-    const isBearer = /^\s*bearer/i.test(seat.request.headers.authorization ?? '')
-    if (isBearer) authState(this.#world).bearer = null
-    return refuse(invalidToken(isBearer ? '' : '.'))
   }
 
   #hold(seat: FaultSeat, rule: FaultRule, stage: string): Promise<void> {
@@ -267,7 +220,7 @@ export class FaultRunner {
   }
 
   #breakAt(seat: FaultSeat, fault: Fault, stage: string, answer: Answer): void {
-    if (stage === 'mid_response') return this.#cut(seat, answer, Math.floor(answer.body.length / 2))
+    if (stage === 'mid_response') return cutOff(seat, answer, Math.floor(answer.body.length / 2))
     if (stage === 'after_response') {
       seat.response.once('finish', () => this.#break(seat, fault))
       seat.entry.status = answer.status
@@ -288,119 +241,10 @@ export class FaultRunner {
     answer.headers['date'] = new Date(this.#world.machineNow() + skewMs).toUTCString()
     return answer
   }
-
-  #halfThen(seat: FaultSeat, answer: Answer, end: () => void): void {
-    seat.entry.status = answer.status
-    const bytes = Buffer.from(answer.body)
-    seat.response.writeHead(answer.status, { ...answer.headers, 'content-length': String(bytes.length) })
-    seat.response.write(bytes.subarray(0, Math.floor(bytes.length / 2)), end)
-  }
-
-  /** Announces `length` bytes, sends `bytes` of them and breaks. */
-  #cut(seat: FaultSeat, answer: Answer, bytes: number, length: number = Buffer.byteLength(answer.body)): void {
-    seat.entry.status = answer.status
-    seat.response.writeHead(answer.status, { ...answer.headers, 'content-length': String(length) })
-    seat.response.flushHeaders()
-    const part = Buffer.from(answer.body).subarray(0, Math.min(bytes, length - 1))
-    seat.entry.answer_bytes = part.length
-    // The socket is ended only after the part is out: a reset would throw it away unread.
-    seat.response.write(part, () => seat.request.socket.destroySoon())
-    if (part.length === 0) seat.request.socket.destroySoon()
-  }
-
-  #unended(seat: FaultSeat, answer: Answer): void {
-    seat.entry.status = answer.status
-    seat.response.writeHead(answer.status, answer.headers)
-    seat.response.write(answer.body, () => seat.request.socket.destroySoon())
-  }
-
-  async #drip(seat: FaultSeat, answer: Answer, bytesPerS: number): Promise<void> {
-    const body = Buffer.from(answer.body)
-    seat.entry.status = answer.status
-    seat.response.writeHead(answer.status, { ...answer.headers, 'content-length': String(body.length) })
-    const step = Math.max(1, Math.floor(bytesPerS / 10))
-    for (let at = 0; at < body.length && !seat.response.destroyed; at += step) {
-      seat.response.write(body.subarray(at, at + step))
-      await this.#wait((step * 1000) / bytesPerS)
-    }
-    seat.response.end()
-  }
 }
-
-/** Kinds whose answer does not come from the handler. */
-const OWN_ANSWER = new Set(['status', 'html', 'empty', 'rate_limit', 'expire_token'])
 
 /** Kinds that break the connection: without `apply` there is no answer to break off in. */
 const BREAKS = new Set(['reset', 'close', 'commit_then_reset', 'crash'])
-
-function statusAnswer(seat: FaultSeat, fault: Fault, refuse: (refusal: Refusal) => Answer): Answer {
-  const status = whole(fault['status'], 500)
-  const body = fault['body']
-  if (body !== undefined) {
-    const text = typeof body === 'string' ? body : exactJson(body)
-    const type =
-      typeof body !== 'string'
-        ? 'application/json; charset=utf-8'
-        : body.trimStart().startsWith('<')
-          ? 'text/html;charset=utf-8'
-          : 'text/plain;charset=utf-8'
-    return { status, headers: { 'content-type': type, ...headersOf(fault) }, body: text }
-  }
-  const answer =
-    status >= 400
-      ? refuse(
-          status === 403 && seat.endpoint?.name.startsWith('oauth2.') === true
-            ? tokenRefused()
-            : seat.endpoint?.host === 'core'
-              ? coreRefusal(status, CORE_CODES[status] ?? 131, 'Internal error')
-              : adsRefusal(ADS_CODES[status] ?? 'INTERNAL_ERROR', `The service answered ${status}`, { status }),
-        )
-      : { status, headers: {}, body: '' }
-  Object.assign(answer.headers, headersOf(fault))
-  return answer
-}
-
-const ADS_CODES: Readonly<Record<number, string>> = {
-  400: 'INVALID_PARAMETER',
-  401: 'UNAUTHORIZED_ACCESS',
-  403: 'ACTION_NOT_ALLOWED',
-  404: 'NOT_FOUND',
-  405: 'METHOD_NOT_ALLOWED',
-  408: 'CANCELLED_REQUEST',
-  413: 'REQUEST_TOO_COMPLEX',
-  423: 'LOCK_ACQUISITION_TIMEOUT',
-  429: 'TOO_MANY_REQUESTS',
-  500: 'INTERNAL_ERROR',
-  503: 'SERVICE_UNAVAILABLE',
-}
-const CORE_CODES: Readonly<Record<number, number>> = { 400: 215, 401: 89, 403: 220, 404: 34, 429: 88, 503: 130 }
-
-/** Counts told as they are: so many applied of so many sent; products that were left out are errors. */
-function partial(answer: Answer, fault: Fault, items: number): Answer {
-  if (answer.status >= 400) return answer
-  const planned = planOf(fault).apply
-  const applied =
-    planned === 'half'
-      ? Math.floor(items / 2)
-      : typeof planned === 'string' && planned.startsWith('first:')
-        ? Number(planned.slice(6))
-        : items
-  const body = JSON.parse(answer.body.toString()) as {
-    data?: { products_response?: { status: string }[]; delete_products?: { product_key: string | null }[] }
-  }
-  const deletes = body.data?.delete_products
-  deletes?.forEach((one, index) => {
-    if (index >= applied && one.product_key !== null)
-      Object.assign(one, { product_key: null, failed_product_key: one.product_key, message: 'The product could not be deleted' })
-  })
-  if (deletes !== undefined) return { ...answer, body: exactJson(body) }
-  const results = body.data?.products_response
-  if (results === undefined) return spoil(answer, { kind: 'counts', success: applied })
-  results.forEach((one, index) => {
-    if (index >= applied) Object.assign(one, { status: 'ERROR', errors: ['The product could not be written'], product_key: null })
-  })
-  return { ...answer, body: exactJson(body) }
-}
 
 function cursorOf(seat: FaultSeat): string | undefined {
   return parseForm(seat.entry.query).find(([name]) => name === 'cursor')?.[1]
@@ -412,22 +256,4 @@ function cursorExpired(cursor: string | undefined): Refusal {
 
 function delayOf(fault: Fault, world: SandboxWorld, usual = 1000): number {
   return whole(fault['ms'], usual) + Math.floor(world.random() * whole(fault['jitter'], 0))
-}
-
-function headersOf(fault: Fault): Record<string, string> {
-  const { headers } = fault
-  return typeof headers === 'object' && headers !== null
-    ? Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]))
-    : {}
-}
-
-/** The caller is known after authentication only, which a fault may come before: then by the token in the header. */
-export function callerOf(seat: FaultSeat, world: SandboxWorld): string {
-  const pairs = parseAuthorization(seat.request.headers.authorization ?? '')
-  const token = pairs?.find(([name]) => name === 'oauth_token')?.[1] ?? ''
-  return authState(world).accessTokens.get(token)?.userId ?? 'app'
-}
-
-function whole(value: unknown, fallback: number): number {
-  return typeof value === 'number' && Number.isInteger(value) ? value : fallback
 }

@@ -336,3 +336,8 @@ function pattern(text: string): RegExp {
   }
   return found
 }
+
+/** A whole number of a fault's settings. */
+export function whole(value: unknown, fallback: number): number {
+  return typeof value === 'number' && Number.isInteger(value) ? value : fallback
+}

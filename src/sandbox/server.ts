@@ -4,12 +4,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net'
 import type { Endpoint } from '../service/contract/endpoint.ts'
 import { answerOf, answerOfRefusal, commonHeaders, rateHeaders, type Answer } from './answer.ts'
-import { authenticate, Nonces, tokenRefused, type Caller } from './authenticate.ts'
+import { authenticate, claimedCaller, Nonces, tokenRefused, type Caller } from './authenticate.ts'
 import type { CatalogState } from './catalogs/state.ts'
 import type { Control } from './control.ts'
 import { refusalOf, type DispatchInput, type Engine } from './engine.ts'
 import type { Apply, FaultProbe, FaultRule, Faults } from './faults.ts'
-import { callerOf, type FaultRunner } from './faultRunner.ts'
+import type { FaultRunner } from './faultRunner.ts'
 import {
   checkContentType,
   checkSize,
@@ -237,7 +237,7 @@ export class SandboxServer {
     }
     entry.items = seat.carried.items
     watch.carry(entry, seat.startedAt, seat.carried)
-    if (watch.someoneWaits) watch.checkWait(entry, callerOf(seat, world), seat.startedAt)
+    if (watch.someoneWaits) watch.checkWait(entry, claimedCaller(world, seat.request.headers.authorization), seat.startedAt)
     const strict = world.switch('values_recur') === 'never'
     if (strict || generations.concerns(seat.carried.keys))
       generations.arrive(
