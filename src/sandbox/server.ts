@@ -1,7 +1,6 @@
-/** One HTTP server for all three hosts of the service: routing, authentication, rates, validation, handler, answer, faults. */
+/** Requests to all three hosts of the service: routing, authentication, rates, validation, handler, answer, faults. */
 import { hash } from 'node:crypto'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Endpoint } from '../service/contract/endpoint.ts'
 import { answerOf, answerOfRefusal, commonHeaders, rateHeaders, type Answer } from './answer.ts'
 import { authenticate, claimedCaller, Nonces, tokenRefused, type Caller } from './authenticate.ts'
@@ -26,6 +25,7 @@ import {
 import type { Generations } from './generations.ts'
 import { carriedBy, keyValues, type KeyValue } from './inspect.ts'
 import type { Ledger } from './ledger.ts'
+import { Listener } from './listener.ts'
 import type { Rates, RateState } from './rates.ts'
 import { adsRefusal, coreRefusal, invalidParameter, Refusal, tooMany } from './refusal.ts'
 import type { Router } from './router.ts'
@@ -49,70 +49,14 @@ export interface ServerParts {
 
 export class SandboxServer {
   readonly #parts: ServerParts
-  readonly #server: Server
   readonly #nonces = new Nonces()
   /** Ids of products that a DELETE named, by catalog and key. */
   readonly #productIds = new Map<string, string>()
-  readonly #connections = new Map<Socket, { readonly id: number; requests: number }>()
-  #nextConnection = 1
-  #closesNewUntil = 0
-  #port = 0
-  #reopening: NodeJS.Timeout | undefined
+  readonly listener: Listener
 
   constructor(parts: ServerParts) {
     this.#parts = parts
-    this.#server = createServer({ keepAliveTimeout: 60_000, requestTimeout: 0 }, (request, response) => this.#receive(request, response))
-    this.#server.on('connection', (socket: Socket) => {
-      const { world } = this.#parts
-      const most = world.switch('max_connections')
-      if (world.machineNow() < this.#closesNewUntil || (most !== 'none' && this.#connections.size >= Number(most))) {
-        socket.destroySoon()
-        return
-      }
-      this.#connections.set(socket, { id: this.#nextConnection++, requests: 0 })
-      socket.setNoDelay(true)
-      socket.on('close', () => this.#connections.delete(socket))
-      socket.on('error', () => socket.destroy())
-    })
-  }
-
-  /** A connection that came through another door (TLS). */
-  take(socket: Socket): void {
-    this.#server.emit('connection', socket)
-  }
-
-  /** For so long nobody can connect; what is connected and busy stays, the idle go. */
-  refuse(ms: number): void {
-    if (this.#reopening !== undefined) return
-    this.#server.close()
-    this.#reopening = setTimeout(() => {
-      this.#reopening = undefined
-      this.#server.listen(this.#port, '127.0.0.1')
-    }, ms)
-  }
-
-  acceptAndClose(ms: number): void {
-    this.#closesNewUntil = this.#parts.world.machineNow() + ms
-  }
-
-  listen(port: number): Promise<number> {
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', reject)
-      this.#server.listen(port, '127.0.0.1', () => {
-        this.#server.off('error', reject)
-        // A TCP server that listens has an address of this kind.
-        this.#port = (this.#server.address() as AddressInfo).port
-        resolve(this.#port)
-      })
-    })
-  }
-
-  close(): Promise<void> {
-    clearTimeout(this.#reopening)
-    return new Promise((resolve) => {
-      this.#server.close(() => resolve())
-      for (const socket of this.#connections.keys()) socket.destroy()
-    })
+    this.listener = new Listener(parts.world, (request, response) => this.#receive(request, response))
   }
 
   forget(): void {
@@ -143,9 +87,7 @@ export class SandboxServer {
     const route = router.match(method, rawPath)
     const endpoint = route.kind === 'found' ? route.endpoint : undefined
     const startedAt = world.machineNow()
-    const connection = this.#connections.get(request.socket)
-    const firstOfConnection = connection?.requests === 0
-    if (connection !== undefined) connection.requests++
+    const { connection, firstOfConnection } = this.listener.count(request.socket)
     const worker = request.headers['x-test-worker']
     const entry = ledger.open({
       time: new Date(startedAt).toISOString(),
@@ -160,7 +102,7 @@ export class SandboxServer {
       applied: false,
       fault: null,
       fault_id: null,
-      connection: connection?.id ?? 0,
+      connection,
       worker: typeof worker === 'string' ? worker : null,
       body_end_at: null,
       applied_at: null,

@@ -71,9 +71,9 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const watch = new Watch(clock.now, violate, () => Number(world.switch('retry_after_grace_ms')))
   const generations = new Generations(violate)
   const faults = new Faults(clock.now, world.random)
-  const port = { refuse: (ms: number) => server.refuse(ms), acceptAndClose: (ms: number) => server.acceptAndClose(ms) }
+  const port = { refuse: (ms: number) => server.listener.refuse(ms), acceptAndClose: (ms: number) => server.listener.acceptAndClose(ms) }
   const runner = new FaultRunner(world, watch, port, options.crash)
-  const doors = new TlsDoors((socket) => server.take(socket))
+  const doors = new TlsDoors((socket) => server.listener.take(socket))
   const rates = new Rates(clock.now)
   const parts = { world, engine, ledger, rates, faults, runner, watch, generations }
   const control = new Control({ ...parts, doors, forget: () => server.forget() })
@@ -82,7 +82,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     await engine.openJournal(options.stateFile, options.compactAfterBytes)
     ledger.clear()
   }
-  const listensAt = await server.listen(options.port ?? 0)
+  const listensAt = await server.listener.listen(options.port ?? 0)
   world.url = `http://127.0.0.1:${listensAt}`
   const beat = setInterval(() => {
     for (const area of world.areas)
@@ -96,7 +96,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     runner.clear()
     doors.close()
     world.stop()
-    await server.close()
+    await server.listener.close()
     engine.closeJournal()
   }
   return {
