@@ -1,5 +1,4 @@
 /** One row to one product: every field rule of spec 2.2 with the outcomes of bad-inputs 5 and 8.1. */
-import type { MappingOptions, Pipeline } from '../../pipeline/definition.ts'
 import { firstText, type BoundField } from '../fields.ts'
 import { parseInstant } from '../instant.ts'
 import { showValue } from '../mask.ts'
@@ -9,7 +8,8 @@ import { cutAtGrapheme, decodeEntities, hasInvisible, isBroken, stripControls, s
 import { TransformFault } from '../transforms.ts'
 import { parseGtin } from './gtin.ts'
 import { hostOf, parseImage, parseLink, splitImages } from './links.ts'
-import { parsePrice, type Price, type PriceOptions } from './price.ts'
+import { parsePrice, type Price } from './price.ts'
+import type { ProductRules } from './rules.ts'
 import { absent, absentBrand, spreadsheet, topCategories, words, type ProductField } from './vocabulary.ts'
 
 export type ProductBinding = Readonly<Partial<Record<ProductField, BoundField>>>
@@ -18,39 +18,6 @@ const maxTitle = 150
 const maxDescription = 5000
 const maxText = 1000
 const maxImages = 10
-
-export interface ProductRules {
-  readonly options: MappingOptions
-  readonly price: PriceOptions
-  readonly allow: ReadonlySet<string>
-  readonly httpImagesRefused: boolean
-  /** `guards.hold` names PRICE_ZERO. */
-  readonly zeroHolds: boolean
-  /** Field → lower-case word → word of the service. */
-  readonly values: ReadonlyMap<string, ReadonlyMap<string, string>>
-}
-
-export function productRules({ mapping: options, guards }: Pick<Pipeline, 'mapping' | 'guards'>): ProductRules {
-  const allow = new Set(options.allow)
-  return {
-    options,
-    allow,
-    httpImagesRefused: options.refuse?.includes('http_image') === true,
-    zeroHolds: guards.hold?.includes('PRICE_ZERO') === true,
-    price: {
-      ...(options.defaultCurrency === undefined ? {} : { defaultCurrency: options.defaultCurrency }),
-      zeroAllowed: allow.has('zero_price'),
-      codeFirstAllowed: allow.has('price_code_first'),
-      wideAllowed: allow.has('wide_digits'),
-    },
-    values: new Map(
-      Object.entries(options.values).map(([field, map]) => [
-        field,
-        new Map(Object.entries(map).map(([from, to]) => [trimText(from).toLowerCase(), to])),
-      ]),
-    ),
-  }
-}
 
 /** Thrown inside one row's mapping only, and caught by `mapProduct`. */
 class RowRejected {
