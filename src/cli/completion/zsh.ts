@@ -24,6 +24,11 @@ _sluice() {
       (*) given=$((given + 1)) ;;
     esac
   done
+  # --flag=value is one word here: its value is completed as that of the flag
+  if [[ $PREFIX == --*=* ]]; then
+    prev=\${PREFIX%%=*}
+    compset -P 1 '*='
+  fi
   case $prev in
     (${alternatives(flagsOf(shape, 'directory'))}) _files -/; return ;;
     (${alternatives(flagsOf(shape, 'file'))}) _files; return ;;

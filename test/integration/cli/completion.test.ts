@@ -64,7 +64,7 @@ describe.for(Object.entries(shells))('%s', ([shell, ask]) => {
   test.skipIf(missing)('offers the names of pipelines where one may stand, and of the folder that was named', () => {
     expect(offered('plan', 'sh')).toEqual(['shop', 'shop-de'])
     expect(offered('plan', 'c')).toEqual(['crm'])
-    expect(offered('plan', 't')).toEqual([])
+    expect(offered('plan', 'types')).toEqual([])
     expect(offered('run', 'crm', '--full', 'shop-')).toEqual(['shop-de'])
     expect(offered('plan', 'crm', 'shop')).toEqual([])
     expect(offered('show', 's')).toEqual([])
@@ -107,6 +107,25 @@ test('bash hands the flags that take a file or a folder to its own completion, a
   expect(asked('rejects', 'r_1', '--csv', '')).toBe('default')
   expect(asked('--pipelines', '')).toBe('dirnames')
   expect(asked('--pipelines', '=', 'other', 'run', '')).toBe('stock')
+})
+
+test.skipIf(spawnSync('zsh', ['--version']).status !== 0)('zsh hands the value of --flag=value to the completion of files', () => {
+  writeFileSync(join(folder, '_sluice'), scripts['zsh']?.(shapeOf(catalogue)) ?? '')
+  const asked = (word: string) =>
+    spawnSync(
+      'zsh',
+      [
+        '-fc',
+        'compdef() { : }; compset() { PREFIX=${PREFIX#*=} }; _files() { print "files $*" }; _describe() { print flags }; ' +
+          'source ./_sluice; words=(sluice rejects "$1") CURRENT=3 PREFIX=$1; _sluice; print "prefix $PREFIX"',
+        'zsh',
+        word,
+      ],
+      { cwd: folder, encoding: 'utf8' },
+    ).stdout
+  expect(asked('--csv=bad')).toBe('files \nprefix bad\n')
+  expect(asked('--pipelines=pip')).toBe('files -/\nprefix pip\n')
+  expect(asked('--csv')).toBe('flags\nprefix --csv\n')
 })
 
 test('a flag takes the same kind of value wherever it stands', () => {
