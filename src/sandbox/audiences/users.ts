@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import type { Call, Reply } from '../area.ts'
 import { jsonRefusal, invalidParameter, missingParameter, type AdsError } from '../refusal.ts'
 import { addMonths, isoSeconds, parseTimestamp } from '../timestamps.ts'
-import { looksLikeEmail, looksLikePhone } from '../violations.ts'
+import { looksLikeEmail, looksLikePhone } from '../ledger/watch.ts'
 import { IDENTIFIER_TYPES, keyOf, type IdentifierType, type Memberships } from './memberships.ts'
 import type { AudienceState } from './state.ts'
 
@@ -56,7 +56,7 @@ export function uploadUsers(call: UsersCall, list: UserList): Reply {
 function readOperations(call: UsersCall, list: UserList, errors: AdsError[][]): (Operation | undefined)[] {
   const nowS = Math.floor(call.now / 1000)
   let firstUser = 0
-  // The contract checked that the body is an array (validate.ts).
+  // The contract checked that the body is an array (verify/validate.ts).
   return (call.body as readonly unknown[]).map((one) => {
     const found: AdsError[] = []
     errors.push(found)

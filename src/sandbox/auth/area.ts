@@ -1,7 +1,7 @@
 /** Authentication: the three-legged flow and app-only tokens (spec 4.1, 3.2; spec/gaps.md 3). */
 import { defineArea, type Call, type Reply } from '../area.ts'
 import { coreRefusal } from '../refusal.ts'
-import { percentEncode } from '../signature.ts'
+import { percentEncode } from '../verify/signature.ts'
 import { authorizationPage, deniedPage, pinPage, wrongTokenPage } from './page.ts'
 import { createAuthState, loadAuthState, randomText, type AuthState, type RequestToken } from './tokens.ts'
 

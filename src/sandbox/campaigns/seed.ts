@@ -1,7 +1,7 @@
 /** The first state of the campaign area: enough of everything that each read answers something (interface.md 5). */
 import { FIRST_DAY, recordsOfAccount } from '../accountRecords.ts'
 import type { World } from '../area.ts'
-import { FIXED_ACCOUNT } from '../world.ts'
+import { FIXED_ACCOUNT } from '../state/world.ts'
 import type { CampaignsState, LineItem } from './state.ts'
 
 /** An account of the same user with the media poll feature, which no endpoint grants (spec 5 rule 7). */

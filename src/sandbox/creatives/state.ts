@@ -1,7 +1,7 @@
 /** What the creatives area holds, in wire form where nothing must be hidden (spec 2.4). */
 import { FIRST_DAY, recordsOfAccount, type AccountRecord, type Table } from '../accountRecords.ts'
 import { isoSeconds } from '../timestamps.ts'
-import { FIXED_ACCOUNT } from '../world.ts'
+import { FIXED_ACCOUNT } from '../state/world.ts'
 
 export type Component = Readonly<Record<string, unknown>>
 

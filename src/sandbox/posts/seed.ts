@@ -1,7 +1,7 @@
 /** The first posts and users (interface.md 5: posts and users exist from the start). Invented. */
 import { FIRST_DAY } from '../accountRecords.ts'
 import { isoSeconds } from '../timestamps.ts'
-import { FIXED_ACCOUNT } from '../world.ts'
+import { FIXED_ACCOUNT } from '../state/world.ts'
 import { newPost, type Post, type PostsState, type WaitingPost } from './state.ts'
 
 const HOUR = 3_600_000

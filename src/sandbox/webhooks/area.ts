@@ -1,5 +1,5 @@
 /** The webhooks and activity area (spec 3.1, 4.7, 6; gaps 10). */
-import { activityHandlers } from '../activity/handlers.ts'
+import { activityHandlers } from './activity.ts'
 import { defineArea } from '../area.ts'
 import { expire, runChecks, settleCheck } from './checks.ts'
 import { emitControl } from './control.ts'

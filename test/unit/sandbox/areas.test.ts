@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { areas } from '../../../src/sandbox/areas.ts'
 import { endpoints } from '../../../src/service/contract/index.ts'
@@ -9,4 +10,11 @@ test('every endpoint of the contract has a handler, and every handler an endpoin
   expect(named.filter((name) => !handled.includes(name))).toEqual([])
   expect(handled.filter((name) => !named.includes(name))).toEqual([])
   expect(new Set(handled).size).toBe(handled.length)
+})
+
+test('every folder is an area, or one of the layers that a request passes', () => {
+  const folders = readdirSync(new URL('../../../src/sandbox/', import.meta.url), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+  expect(folders.toSorted()).toEqual([...areas.map(({ name }) => name), 'faults', 'http', 'ledger', 'state', 'verify'].toSorted())
 })

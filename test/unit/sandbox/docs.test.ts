@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { FAULT_KINDS } from '../../../src/sandbox/faults.ts'
-import { TLS_KINDS } from '../../../src/sandbox/tls/doors.ts'
-import { SWITCHES } from '../../../src/sandbox/switches.ts'
+import { FAULT_KINDS } from '../../../src/sandbox/faults/faults.ts'
+import { TLS_KINDS } from '../../../src/sandbox/http/tls/doors.ts'
+import { SWITCHES } from '../../../src/sandbox/state/switches.ts'
 
 const page = readFileSync(new URL('../../../docs/sandbox.md', import.meta.url), 'utf8')
 const source = (path: string): string => readFileSync(new URL(`../../../src/sandbox/${path}`, import.meta.url), 'utf8')
@@ -37,7 +37,7 @@ test('every call of the control door stands in docs/sandbox.md', () => {
 test('every kind of bad TLS and every field of a match stands in docs/sandbox.md', () => {
   expect(TLS_KINDS.length).toBeGreaterThan(5)
   expect(TLS_KINDS.filter((kind) => !page.includes(`\`${kind}\``))).toEqual([])
-  const fields = [...(source('faults.ts').split('interface FaultMatch {')[1]?.split('\n}')[0] ?? '').matchAll(/readonly (\w+)\??:/g)]
+  const fields = [...(source('faults/faults.ts').split('interface FaultMatch {')[1]?.split('\n}')[0] ?? '').matchAll(/readonly (\w+)\??:/g)]
   expect(fields.length).toBeGreaterThan(8)
   expect(fields.map(([, name = '']) => name).filter((name) => !page.includes(`\`${name}\``))).toEqual([])
 })
@@ -49,7 +49,7 @@ test('every rule that a caller can break stands in docs/sandbox.md', () => {
     .map((name) => readFileSync(new URL(name, folder), 'utf8'))
     .join('\n')
   const named = [...text.matchAll(/(?:violat(?:e|ion))\((?:[\w.]+, )*'([a-z_0-9]+)'/g)].map(([, rule = '']) => rule)
-  const judged = [...source('generations.ts').matchAll(/^ {2}([a-z_]+): '/gm)].map(([, rule = '']) => rule)
+  const judged = [...source('ledger/generations.ts').matchAll(/^ {2}([a-z_]+): '/gm)].map(([, rule = '']) => rule)
   const rules = new Set([...named, ...judged])
   expect(rules.size).toBeGreaterThan(17)
   expect([...rules].filter((rule) => !page.includes(`\`${rule}\``))).toEqual([])

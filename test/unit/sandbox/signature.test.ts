@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseAuthorization, parseForm, percentEncode, verifySignature, type Pair } from '../../../src/sandbox/signature.ts'
+import { parseAuthorization, parseForm, percentEncode, verifySignature, type Pair } from '../../../src/sandbox/verify/signature.ts'
 
 // Vectors of spec/gaps.md 2: R1 to R4 from RFC 5849, S1 to S3 of the sandbox's fixed credentials.
 

@@ -1,7 +1,7 @@
 /** The state that all areas share, and the areas' own: made anew on reset, copied for snapshots. */
 import { deserialize, serialize } from 'node:v8'
-import type { Logger } from '../log.ts'
-import type { Area, SandboxAccount, SandboxCredentials, SandboxUser, World } from './area.ts'
+import type { Logger } from '../../log.ts'
+import type { Area, SandboxAccount, SandboxCredentials, SandboxUser, World } from '../area.ts'
 import type { StatePart } from './journal.ts'
 import { Switches } from './switches.ts'
 

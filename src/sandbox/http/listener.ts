@@ -1,7 +1,7 @@
 /** The one port of all three hosts: who may connect, and what a fault takes away of it for a while (guarantees 6.2 'connection'). */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import type { SandboxWorld } from './world.ts'
+import type { SandboxWorld } from '../state/world.ts'
 
 export class Listener {
   readonly #world: SandboxWorld

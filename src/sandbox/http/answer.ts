@@ -1,10 +1,10 @@
 /** What goes out: replies and refusals as status, headers and bytes. */
-import type { Endpoint } from '../service/contract/endpoint.ts'
+import type { Endpoint } from '../../service/contract/endpoint.ts'
 import type { ServerResponse } from 'node:http'
-import type { Reply } from './area.ts'
-import { ADS_STATUS } from './adsCodes.ts'
-import type { AdsError, Refusal } from './refusal.ts'
-import type { RateState } from './rates.ts'
+import type { Reply } from '../area.ts'
+import { ADS_STATUS } from '../adsCodes.ts'
+import type { AdsError, Refusal } from '../refusal.ts'
+import type { RateState } from '../verify/rates.ts'
 import { OLDER_VERSION } from './router.ts'
 
 export interface Answer {

@@ -1,8 +1,8 @@
 /** Activity subscriptions and the stream (spec 6.2; gaps 10). */
 import { activityEventTypes, deprecatedEventTypes } from '../../service/contract/webhookResources.ts'
 import type { Handler } from '../area.ts'
-import { badParameter, findWebhook } from '../webhooks/handlers.ts'
-import type { Subscription, SubscriptionFilter, WebhooksState } from '../webhooks/state.ts'
+import { badParameter, findWebhook } from './handlers.ts'
+import type { Subscription, SubscriptionFilter, WebhooksState } from './state.ts'
 import { checkStreamLimit, openStream } from './stream.ts'
 
 /** The specification's words, then the documentation's: all are accepted (gaps 10 direction). */

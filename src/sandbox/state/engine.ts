@@ -1,16 +1,16 @@
 /** From an authenticated request to the area's handler and back; the one place that changes state, so also the journal's. */
-import type { Endpoint } from '../service/contract/endpoint.ts'
-import { findEndpoint } from '../service/contract/index.ts'
-import type { Area, Call, Handler, Reply, SandboxUser } from './area.ts'
-import type { Apply } from './faults.ts'
+import type { Endpoint } from '../../service/contract/endpoint.ts'
+import { findEndpoint } from '../../service/contract/index.ts'
+import type { Area, Call, Handler, Reply, SandboxUser } from '../area.ts'
+import type { Apply } from '../faults/faults.ts'
 import { Journal, type JournalEntry } from './journal.ts'
-import { adsRefusals, adsRefusal, coreRefusal, jsonRefusal, type AdsError, type Refusal } from './refusal.ts'
-import { tokenRefused } from './authenticate.ts'
-import type { Pair } from './signature.ts'
-import { validate, type Validated } from './validate.ts'
+import { adsRefusals, adsRefusal, coreRefusal, jsonRefusal, type AdsError, type Refusal } from '../refusal.ts'
+import { tokenRefused } from '../verify/authenticate.ts'
+import type { Pair } from '../verify/signature.ts'
+import { validate, type Validated } from '../verify/validate.ts'
 import type { SandboxWorld } from './world.ts'
-import { PAGE_FIELDS } from './auth/page.ts'
-import { textOf } from './text.ts'
+import { PAGE_FIELDS } from '../auth/page.ts'
+import { textOf } from '../text.ts'
 
 export interface DispatchInput {
   readonly endpoint: Endpoint

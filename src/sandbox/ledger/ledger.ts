@@ -1,5 +1,5 @@
 /** Every request in order, what is in flight, and the rules that callers broke (interface.md 5, guarantees 6.4, 6.5). */
-import type { KeyValue } from './inspect.ts'
+import type { KeyValue } from './carried.ts'
 
 export interface LedgerEntry {
   readonly seq: number

@@ -1,9 +1,9 @@
 /** Faults of the connection itself: what a proxy, a load balancer or a dying host does (guarantees 6.2 'connection', 'status', 'time'). */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Answer } from './answer.ts'
+import type { Answer } from '../http/answer.ts'
 import type { Fault } from './faults.ts'
-import type { LedgerEntry } from './ledger.ts'
+import type { LedgerEntry } from '../ledger/ledger.ts'
 
 export interface WireSeat {
   readonly request: IncomingMessage

@@ -1,6 +1,6 @@
 /** Fixed windows by the machine's time, from the first request of each (spec/gaps.md 1). */
-import { rateLimits, type RateLimit } from '../service/contract/limits.ts'
-import type { Endpoint } from '../service/contract/endpoint.ts'
+import { rateLimits, type RateLimit } from '../../service/contract/limits.ts'
+import type { Endpoint } from '../../service/contract/endpoint.ts'
 
 export interface RateState {
   readonly limit: number

@@ -1,12 +1,12 @@
 /** Answers that a fault gives in place of the handler's: statuses, pages, waits, ended tokens (guarantees 6.2 'status'). */
-import { errorPage, exactJson, type Answer } from './answer.ts'
-import { authState, claimedCaller, invalidToken, tokenRefused } from './authenticate.ts'
+import { errorPage, exactJson, type Answer } from '../http/answer.ts'
+import { authState, claimedCaller, invalidToken, tokenRefused } from '../verify/authenticate.ts'
 import type { FaultSeat } from './faultRunner.ts'
 import { whole, type Fault } from './faults.ts'
-import { adsRefusal, coreRefusal, tooMany, type Refusal } from './refusal.ts'
-import { textOf } from './text.ts'
-import type { Watch } from './violations.ts'
-import type { SandboxWorld } from './world.ts'
+import { adsRefusal, coreRefusal, tooMany, type Refusal } from '../refusal.ts'
+import { textOf } from '../text.ts'
+import type { Watch } from '../ledger/watch.ts'
+import type { SandboxWorld } from '../state/world.ts'
 
 type Refuse = (refusal: Refusal) => Answer
 

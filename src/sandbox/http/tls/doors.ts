@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { createServer, type Server as TlsServer, type TLSSocket } from 'node:tls'
-import { ControlError } from '../area.ts'
+import { ControlError } from '../../area.ts'
 import { makeCertificate, type Certificate } from './certificate.ts'
 
 export const TLS_KINDS = ['good', 'expired', 'self_signed', 'wrong_host', 'old_version', 'stall', 'drop'] as const

@@ -5,7 +5,7 @@
  * Only what is certain is a violation. A value that was answered may rightly come back (10, 12, 10 EUR); the switch
  * `values_recur: never` promises that the test's data do not do so, and then every older value after a newer one counts.
  */
-import type { KeyValue } from './inspect.ts'
+import type { KeyValue } from './carried.ts'
 import type { LedgerEntry } from './ledger.ts'
 
 type Violate = (entry: LedgerEntry, rule: string, detail: string) => void

@@ -1,14 +1,14 @@
 /** Requests to all three hosts of the service: routing, authentication, rates, validation, handler, answer, faults. */
 import { hash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Endpoint } from '../service/contract/endpoint.ts'
+import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { answerOf, answerOfRefusal, commonHeaders, rateHeaders, type Answer } from './answer.ts'
-import { authenticate, claimedCaller, Nonces, tokenRefused, type Caller } from './authenticate.ts'
-import type { CatalogState } from './catalogs/state.ts'
-import type { Control } from './control.ts'
-import { refusalOf, type DispatchInput, type Engine } from './engine.ts'
-import type { Apply, FaultProbe, FaultRule, Faults } from './faults.ts'
-import type { FaultRunner } from './faultRunner.ts'
+import { authenticate, claimedCaller, Nonces, tokenRefused, type Caller } from '../verify/authenticate.ts'
+import type { CatalogState } from '../catalogs/state.ts'
+import type { Control } from '../control.ts'
+import { refusalOf, type DispatchInput, type Engine } from '../state/engine.ts'
+import type { Apply, FaultProbe, FaultRule, Faults } from '../faults/faults.ts'
+import type { FaultRunner } from '../faults/faultRunner.ts'
 import {
   checkContentType,
   checkSize,
@@ -22,17 +22,17 @@ import {
   routed,
   type Seat,
 } from './incoming.ts'
-import type { Generations } from './generations.ts'
-import { carriedBy, keyValues, type KeyValue } from './inspect.ts'
-import type { Ledger } from './ledger.ts'
+import type { Generations } from '../ledger/generations.ts'
+import { carriedBy, keyValues, type KeyValue } from '../ledger/carried.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import { Listener } from './listener.ts'
-import type { Rates, RateState } from './rates.ts'
-import { adsRefusal, coreRefusal, invalidParameter, Refusal, tooMany } from './refusal.ts'
+import type { Rates, RateState } from '../verify/rates.ts'
+import { adsRefusal, coreRefusal, invalidParameter, Refusal, tooMany } from '../refusal.ts'
 import type { Router } from './router.ts'
-import { parseForm } from './signature.ts'
-import type { Watch } from './violations.ts'
-import type { SandboxWorld } from './world.ts'
-import { isDead } from './wireFaults.ts'
+import { parseForm } from '../verify/signature.ts'
+import type { Watch } from '../ledger/watch.ts'
+import type { SandboxWorld } from '../state/world.ts'
+import { isDead } from '../faults/wireFaults.ts'
 
 export interface ServerParts {
   readonly world: SandboxWorld

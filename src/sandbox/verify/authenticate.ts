@@ -1,10 +1,10 @@
 /** Who is calling, and may they: OAuth 1.0a, bearer, basic, each refused with its own documented answer (gaps 2, 3, 9). */
-import type { Endpoint } from '../service/contract/endpoint.ts'
-import type { SandboxUser } from './area.ts'
-import type { AuthState } from './auth/tokens.ts'
-import { adsRefusal, coreRefusal, jsonRefusal, problem, type Refusal } from './refusal.ts'
+import type { Endpoint } from '../../service/contract/endpoint.ts'
+import type { SandboxUser } from '../area.ts'
+import type { AuthState } from '../auth/tokens.ts'
+import { adsRefusal, coreRefusal, jsonRefusal, problem, type Refusal } from '../refusal.ts'
 import { parseAuthorization, verifySignature, type Pair } from './signature.ts'
-import type { SandboxWorld } from './world.ts'
+import type { SandboxWorld } from '../state/world.ts'
 
 export interface Incoming {
   readonly method: string

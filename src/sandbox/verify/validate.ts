@@ -1,9 +1,9 @@
 /** Decodes and checks what a request says against its endpoint of the contract; reports every error at once (gaps 4). */
-import type { Endpoint, Parameter, Rule } from '../service/contract/endpoint.ts'
-import { exclusiveParameters, invalidParameter, missingParameter, type AdsError } from './refusal.ts'
+import type { Endpoint, Parameter, Rule } from '../../service/contract/endpoint.ts'
+import { exclusiveParameters, invalidParameter, missingParameter, type AdsError } from '../refusal.ts'
 import type { Pair } from './signature.ts'
-import { isoSeconds, parseTimestamp } from './timestamps.ts'
-import { codePoints, textOf } from './text.ts'
+import { isoSeconds, parseTimestamp } from '../timestamps.ts'
+import { codePoints, textOf } from '../text.ts'
 
 export interface RequestInput {
   readonly path: Readonly<Record<string, string>>

@@ -1,14 +1,14 @@
 /** What a request says before its endpoint handles it: route, form, JSON, size; and what it shows of broken rules. */
-import type { Endpoint } from '../service/contract/endpoint.ts'
+import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { isCorePath } from './answer.ts'
-import type { FaultSeat } from './faultRunner.ts'
-import type { Carried } from './inspect.ts'
-import type { Ledger } from './ledger.ts'
-import { adsRefusal, adsRefusals, coreRefusal, invalidParameter, problem, Refusal } from './refusal.ts'
+import type { FaultSeat } from '../faults/faultRunner.ts'
+import type { Carried } from '../ledger/carried.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { adsRefusal, adsRefusals, coreRefusal, invalidParameter, problem, Refusal } from '../refusal.ts'
 import type { Route } from './router.ts'
-import { parseForm, type Pair } from './signature.ts'
-import { reset } from './wireFaults.ts'
-import { looksLikeEmail, looksLikePhone } from './violations.ts'
+import { parseForm, type Pair } from '../verify/signature.ts'
+import { reset } from '../faults/wireFaults.ts'
+import { looksLikeEmail, looksLikePhone } from '../ledger/watch.ts'
 
 /** No endpoint takes more than 5,000,000 bytes; what is larger is read to here, so that the refusal can be answered. */
 export const MAX_BODY = 32 * 1024 * 1024

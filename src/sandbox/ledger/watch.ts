@@ -1,5 +1,5 @@
 /** Rules that a caller broke, seen from the requests themselves (interface.md 5, guarantees 6.5). Refusals stay refusals; this is the test's own view. */
-import type { Carried } from './inspect.ts'
+import type { Carried } from './carried.ts'
 import type { LedgerEntry } from './ledger.ts'
 
 interface Seen {

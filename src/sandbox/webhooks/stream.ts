@@ -1,8 +1,8 @@
 /** `GET /2/activity/stream`: one JSON event a line over a connection that stays open (spec 6.2). */
 import type { ServerResponse } from 'node:http'
 import { jsonRefusal } from '../refusal.ts'
-import { runtimeOf } from '../webhooks/runtime.ts'
-import type { WebhooksState } from '../webhooks/state.ts'
+import { runtimeOf } from './runtime.ts'
+import type { WebhooksState } from './state.ts'
 
 /** Assumed: the number is unpublished. */
 const MAX_STREAMS = 2

@@ -1,5 +1,5 @@
 /** Method and path to endpoint, from the contract. A trailing slash serves the same resource (gaps 2 'Base URI'). */
-import type { Endpoint } from '../service/contract/endpoint.ts'
+import type { Endpoint } from '../../service/contract/endpoint.ts'
 
 export type Route =
   | { readonly kind: 'found'; readonly endpoint: Endpoint; readonly path: Readonly<Record<string, string>> }
