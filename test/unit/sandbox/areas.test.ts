@@ -13,8 +13,8 @@ test('every endpoint of the contract has a handler, and every handler an endpoin
 })
 
 test('every folder is an area, or one of the layers that a request passes', () => {
-  const folders = readdirSync(new URL('../../../src/sandbox/', import.meta.url), { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map(({ name }) => name)
+  // By its files: git leaves empty folders behind.
+  const files = readdirSync(new URL('../../../src/sandbox/', import.meta.url), { recursive: true, encoding: 'utf8' })
+  const folders = [...new Set(files.filter((file) => file.endsWith('.ts') && file.includes('/')).map((file) => file.split('/')[0]))]
   expect(folders.toSorted()).toEqual([...areas.map(({ name }) => name), 'faults', 'http', 'ledger', 'state', 'verify'].toSorted())
 })
