@@ -3,15 +3,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ControlError, ControlText } from './area.ts'
 import { exactJson } from './http/answer.ts'
 import type { Engine } from './state/engine.ts'
-import { FaultError, type Faults } from './faults/faults.ts'
+import { FaultError } from './faults/faultRule.ts'
+import type { Faults } from './faults/faults.ts'
 import type { FaultRunner } from './faults/faultRunner.ts'
 import type { Generations } from './ledger/generations.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import type { Rates } from './verify/rates.ts'
 import { SwitchError, SWITCHES } from './state/switches.ts'
 import { parseTimestamp } from './timestamps.ts'
+import type { RequestHandler } from './http/requestHandler.ts'
 import type { TlsDoors } from './http/tls/doors.ts'
-import type { Watch } from './ledger/watch.ts'
+import type { Observer } from './ledger/observer.ts'
 import type { SandboxWorld, Snapshot } from './state/world.ts'
 
 export interface ControlParts {
@@ -21,11 +23,10 @@ export interface ControlParts {
   readonly rates: Rates
   readonly faults: Faults
   readonly runner: FaultRunner
-  readonly watch: Watch
   readonly generations: Generations
+  readonly observer: Observer
+  readonly handler: RequestHandler
   readonly doors: TlsDoors
-  /** Lets go what the server remembers of requests (nonces). */
-  readonly forget: () => void
 }
 
 type Input = { readonly rest: readonly string[]; readonly body: unknown; readonly query: URLSearchParams }
@@ -73,16 +74,14 @@ export class Control {
 
   /** Back to the first state: also faults, holds, ledger, violations, rates, clock and switches. */
   async reset(seed?: number): Promise<{ ok: true }> {
-    const { world, engine, ledger, rates, faults, runner, watch, generations, doors, forget } = this.#parts
+    const { world, engine, rates, faults, runner, observer, handler, doors } = this.#parts
     runner.clear()
     doors.close()
     faults.clear()
     world.reset(seed)
-    ledger.clear()
+    observer.clear()
     rates.clear()
-    watch.clear()
-    generations.clear()
-    forget()
+    handler.clear()
     engine.restartJournal()
     if (seed !== undefined) engine.note({ kind: 'reset', seed })
     await Promise.resolve()

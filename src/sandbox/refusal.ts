@@ -2,6 +2,9 @@
 import type { Reply } from './area.ts'
 import { ADS_STATUS } from './adsCodes.ts'
 
+/** Where the types of v2 problems live (gaps 9 'Problem'); the last segment says which. */
+export const PROBLEMS = 'https://api.example.com/2/problems'
+
 /** One entry of `errors` on the advertising host (gaps 4 'Ads body'). */
 export interface AdsError {
   readonly code: string
@@ -89,8 +92,22 @@ export function jsonRefusal(status: number, body: unknown): Refusal {
 
 /** A v2 problem (gaps 9 'Problem'); `slug` is the last segment of its type, or `about:blank`. */
 export function problem(status: number, title: string, detail: string, slug: string): Refusal {
-  const type = slug === 'about:blank' ? slug : `https://api.example.com/2/problems/${slug}`
+  const type = slug === 'about:blank' ? slug : `${PROBLEMS}/${slug}`
   return jsonRefusal(status, { title, detail, type, status })
+}
+
+/** 400 of v2 with each wrong parameter and its value (gaps 9 'Problem', 10 'Failure body'). */
+export function badParameters(wrong: readonly { readonly name: string; readonly value: string; readonly message: string }[]): Refusal {
+  return jsonRefusal(400, {
+    errors: wrong.map(({ name, value, message }) => ({ parameters: { [name]: [value] }, message })),
+    title: 'Invalid Request',
+    detail: 'One or more parameters to your request was invalid.',
+    type: `${PROBLEMS}/invalid-request`,
+  })
+}
+
+export function badParameter(name: string, value: string, message: string): Refusal {
+  return badParameters([{ name, value, message }])
 }
 
 /** 429 of the host (gaps 1). */

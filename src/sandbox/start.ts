@@ -12,8 +12,10 @@ import { Generations } from './ledger/generations.ts'
 import { Ledger, type LedgerEntry } from './ledger/ledger.ts'
 import { Rates } from './verify/rates.ts'
 import { Router } from './http/router.ts'
+import { RequestHandler } from './http/requestHandler.ts'
 import { SandboxServer } from './http/server.ts'
 import { TlsDoors } from './http/tls/doors.ts'
+import { Observer } from './ledger/observer.ts'
 import { Watch } from './ledger/watch.ts'
 import { SandboxWorld } from './state/world.ts'
 
@@ -75,9 +77,19 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const runner = new FaultRunner(world, watch, port, options.crash)
   const doors = new TlsDoors((socket) => server.listener.take(socket))
   const rates = new Rates(clock.now)
-  const parts = { world, engine, ledger, rates, faults, runner, watch, generations }
-  const control = new Control({ ...parts, doors, forget: () => server.forget() })
-  const server: SandboxServer = new SandboxServer({ ...parts, control, router: new Router(endpoints) })
+  const observer = new Observer({ world, ledger, watch, generations })
+  const handler = new RequestHandler({ world, engine, ledger, rates, faults, watch })
+  const control = new Control({ world, engine, ledger, rates, faults, runner, generations, observer, handler, doors })
+  const server: SandboxServer = new SandboxServer({
+    world,
+    router: new Router(endpoints),
+    ledger,
+    observer,
+    faults,
+    runner,
+    handler,
+    control,
+  })
   if (options.stateFile !== undefined) {
     await engine.openJournal(options.stateFile, options.compactAfterBytes)
     ledger.clear()

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import type { Call, Reply } from '../area.ts'
 import { jsonRefusal, invalidParameter, missingParameter, type AdsError } from '../refusal.ts'
 import { addMonths, isoSeconds, parseTimestamp } from '../timestamps.ts'
-import { looksLikeEmail, looksLikePhone } from '../ledger/watch.ts'
+import { looksLikeEmail, looksLikePhone } from '../ledger/rawIdentifiers.ts'
 import { IDENTIFIER_TYPES, keyOf, type IdentifierType, type Memberships } from './memberships.ts'
 import type { AudienceState } from './state.ts'
 

@@ -109,7 +109,6 @@ function invalidateBearer(call: AuthCall): Reply {
   // A form or query decodes the escapes of the token; both spellings name it.
   if (bearer === null || (given !== bearer && given !== decodeURIComponent(bearer)))
     throw coreRefusal(403, 99, 'Unable to verify your credentials', 'authenticity_token_error')
-  call.state.deadBearers.add(bearer)
   call.state.bearer = null
   return { kind: 'json', body: { access_token: bearer } }
 }

@@ -26,7 +26,6 @@ export interface AuthState {
   readonly requestTokens: Map<string, RequestToken>
   /** At most one outstanding (spec 3.2); as sent on the wire, percent-escapes included. */
   bearer: string | null
-  readonly deadBearers: Set<string>
   /** Users who already granted access: `authenticate` asks them no more. */
   readonly granted: Set<string>
 }
@@ -39,7 +38,6 @@ export function createAuthState(world: World): AuthState {
     ]),
     requestTokens: new Map(),
     bearer: null,
-    deadBearers: new Set(),
     granted: new Set(),
   }
 }

@@ -1,9 +1,9 @@
 /** Answers that break off, never end or come slowly (guarantees 6.2 'body', 'time'). */
 import type { Answer } from '../http/answer.ts'
-import type { WireSeat } from './wireFaults.ts'
+import type { FaultSeat } from './faultSeat.ts'
 
 /** Sends half of the answer, then does what ends it. */
-export function halfThen(seat: WireSeat, answer: Answer, end: () => void): void {
+export function halfThen(seat: FaultSeat, answer: Answer, end: () => void): void {
   seat.entry.status = answer.status
   const bytes = Buffer.from(answer.body)
   seat.response.writeHead(answer.status, { ...answer.headers, 'content-length': String(bytes.length) })
@@ -11,7 +11,7 @@ export function halfThen(seat: WireSeat, answer: Answer, end: () => void): void 
 }
 
 /** Announces `length` bytes, sends `bytes` of them and breaks. */
-export function cutOff(seat: WireSeat, answer: Answer, bytes: number, length: number = Buffer.byteLength(answer.body)): void {
+export function cutOff(seat: FaultSeat, answer: Answer, bytes: number, length: number = Buffer.byteLength(answer.body)): void {
   seat.entry.status = answer.status
   seat.response.writeHead(answer.status, { ...answer.headers, 'content-length': String(length) })
   seat.response.flushHeaders()
@@ -23,14 +23,14 @@ export function cutOff(seat: WireSeat, answer: Answer, bytes: number, length: nu
 }
 
 /** All of the answer without the mark of its end. */
-export function unended(seat: WireSeat, answer: Answer): void {
+export function unended(seat: FaultSeat, answer: Answer): void {
   seat.entry.status = answer.status
   seat.response.writeHead(answer.status, answer.headers)
   seat.response.write(answer.body, () => seat.request.socket.destroySoon())
 }
 
 /** So many bytes a second. */
-export async function drip(seat: WireSeat, answer: Answer, bytesPerS: number, wait: (ms: number) => Promise<void>): Promise<void> {
+export async function drip(seat: FaultSeat, answer: Answer, bytesPerS: number, wait: (ms: number) => Promise<void>): Promise<void> {
   const body = Buffer.from(answer.body)
   seat.entry.status = answer.status
   seat.response.writeHead(answer.status, { ...answer.headers, 'content-length': String(body.length) })

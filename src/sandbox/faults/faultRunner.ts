@@ -1,27 +1,17 @@
 /** Carries a fault out on one request: holds, waits, applies as much as the rule says, and answers or breaks (guarantees 6.1, 6.2). */
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { exactJson, type Answer } from '../http/answer.ts'
 import { partial, spoil } from './spoiledAnswers.ts'
 import { cutOff, drip, halfThen, unended } from './brokenAnswers.ts'
 import { OWN_ANSWER, ownAnswer } from './ownAnswers.ts'
-import { lagOf, planOf, whole, type Apply, type Fault, type FaultRule } from './faults.ts'
-import type { LedgerEntry } from '../ledger/ledger.ts'
+import { lagOf, planOf, whole, type Apply, type Fault } from './faultKinds.ts'
+import type { FaultSeat } from './faultSeat.ts'
+import type { FaultRule } from './faults.ts'
+import { Waits, type Hold } from './waits.ts'
 import { adsRefusals, invalidParameter, type Refusal } from '../refusal.ts'
 import { parseForm } from '../verify/signature.ts'
 import type { Watch } from '../ledger/watch.ts'
 import type { SandboxWorld } from '../state/world.ts'
 import { interim, oldAnswer, readSlowly, reset, vanish, type Port } from './wireFaults.ts'
-
-export interface FaultSeat {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
-  readonly entry: LedgerEntry
-  readonly endpoint: Endpoint | undefined
-  readonly caller: string
-  /** The whole answer went out past the response object. */
-  answered: boolean
-}
 
 export interface FaultWays {
   /** Handles the request; refusals come as answers. */
@@ -34,21 +24,10 @@ export interface FaultWays {
   readonly items: number
 }
 
-export interface Hold {
-  readonly name: string
-  readonly seq: number
-  readonly method: string
-  readonly path: string
-  readonly stage: string
-  readonly since: string
-}
-
 export class FaultRunner {
   readonly #world: SandboxWorld
   readonly #watch: Watch
-  readonly #holds = new Map<Hold, () => void>()
-  readonly #timers = new Set<() => void>()
-
+  readonly #waits: Waits
   readonly #port: Port
   readonly #crash: (() => void) | undefined
 
@@ -56,6 +35,7 @@ export class FaultRunner {
   constructor(world: SandboxWorld, watch: Watch, port: Port, crash: (() => void) | undefined) {
     this.#world = world
     this.#watch = watch
+    this.#waits = new Waits(world.machineNow)
     this.#port = port
     this.#crash = crash
   }
@@ -67,32 +47,25 @@ export class FaultRunner {
   }
 
   holds(): readonly Hold[] {
-    return [...this.#holds.keys()]
+    return this.#waits.holds()
   }
 
   /** Lets every request of that hold go on; answers how many. */
   release(name: string): number {
-    const released = [...this.#holds].filter(([hold]) => hold.name === name)
-    for (const [hold, go] of released) {
-      this.#holds.delete(hold)
-      go()
-    }
-    return released.length
+    return this.#waits.release(name)
   }
 
   /** Ends every wait at once: the sandbox closes or starts anew. */
   clear(): void {
-    for (const name of new Set(this.holds().map((hold) => hold.name))) this.release(name)
-    for (const cancel of this.#timers) cancel()
-    this.#timers.clear()
+    this.#waits.clear()
   }
 
   /** What acts before the body is read; `goOn` reads it. */
   early(seat: FaultSeat, rule: FaultRule, goOn: () => void): void {
     const { fault } = rule
     const { stage } = planOf(fault)
-    if (fault.kind === 'hold') return void this.#hold(seat, rule, stage).then(goOn)
-    if (fault.kind === 'delay' || fault.kind === 'latency') return void this.#wait(delayOf(fault, this.#world)).then(goOn)
+    if (fault.kind === 'hold') return void this.#waits.hold(rule, seat.entry, stage).then(goOn)
+    if (fault.kind === 'delay' || fault.kind === 'latency') return void this.#waits.pause(delayOf(fault, this.#world)).then(goOn)
     if (fault.kind === 'reset' || fault.kind === 'close') {
       if (stage !== 'mid_upload') return this.#break(seat, fault)
       seat.request.once('data', () => this.#break(seat, fault))
@@ -104,7 +77,7 @@ export class FaultRunner {
     if (fault.kind === 'crash') return this.#crash?.()
     if (fault.kind === 'slow_upload') {
       goOn()
-      return readSlowly(seat.request, whole(fault['bytes_per_s'], 65_536), (ms) => this.#wait(ms))
+      return readSlowly(seat.request, whole(fault['bytes_per_s'], 65_536), (ms) => this.#waits.pause(ms))
     }
     const answer = ownAnswer({ world: this.#world, watch: this.#watch }, seat, fault, (refusal) => ({
       status: refusal.status,
@@ -144,11 +117,15 @@ export class FaultRunner {
     if (fault.kind === 'interim') interim(seat, fault)
     if (fault.kind === 'half_open') seat.response.once('finish', () => vanish(seat.request.socket))
     if (fault.kind === 'idle_close')
-      seat.response.once('finish', () => void this.#wait(delayOf(fault, this.#world, 0)).then(() => seat.request.socket.destroySoon()))
+      seat.response.once(
+        'finish',
+        () => void this.#waits.pause(delayOf(fault, this.#world, 0)).then(() => seat.request.socket.destroySoon()),
+      )
     if (fault.kind === 'commit_then_reset' || fault.kind === 'reset' || fault.kind === 'close')
       return this.#breakAt(seat, fault, stage, answer)
     if (fault.kind === 'truncate') return cutOff(seat, answer, whole(fault['bytes'], Math.floor(answer.body.length / 2)))
-    if (fault.kind === 'slow' || fault.kind === 'drip') return drip(seat, answer, whole(fault['bytes_per_s'], 100), (ms) => this.#wait(ms))
+    if (fault.kind === 'slow' || fault.kind === 'drip')
+      return drip(seat, answer, whole(fault['bytes_per_s'], 100), (ms) => this.#waits.pause(ms))
     if (fault.kind === 'wrong_length') return cutOff(seat, answer, answer.body.length, answer.body.length + whole(fault['by'], 10))
     if (fault.kind === 'no_chunk_end') return unended(seat, answer)
     if (fault['close'] === true) answer.headers['connection'] = 'close'
@@ -158,8 +135,8 @@ export class FaultRunner {
   /** Kinds that wait before they go on. */
   async #pause(seat: FaultSeat, rule: FaultRule, stage: string): Promise<void> {
     const { fault } = rule
-    if (fault.kind === 'hold') await this.#hold(seat, rule, stage)
-    if (fault.kind === 'delay' || fault.kind === 'latency') await this.#wait(delayOf(fault, this.#world))
+    if (fault.kind === 'hold') await this.#waits.hold(rule, seat.entry, stage)
+    if (fault.kind === 'delay' || fault.kind === 'latency') await this.#waits.pause(delayOf(fault, this.#world))
   }
 
   async #apply(seat: FaultSeat, apply: Apply, ways: FaultWays): Promise<Answer | undefined> {
@@ -167,7 +144,7 @@ export class FaultRunner {
     if (apply === 'twice') await ways.apply('all')
     if (typeof apply === 'string' && apply.startsWith('later:')) {
       // The answer goes out now; the bytes reach the state afterwards, whatever else came between.
-      void this.#wait(Number(apply.slice(6))).then(() => ways.apply('all'))
+      void this.#waits.pause(Number(apply.slice(6))).then(() => ways.apply('all'))
       return undefined
     }
     if (apply === 'half') return ways.apply(`first:${Math.floor(ways.items / 2)}`)
@@ -192,26 +169,6 @@ export class FaultRunner {
     seat.entry.applied = false
     seat.entry.applied_at = null
     return answer
-  }
-
-  #hold(seat: FaultSeat, rule: FaultRule, stage: string): Promise<void> {
-    const name = typeof rule.fault['name'] === 'string' ? rule.fault['name'] : rule.id
-    const { seq, method, path } = seat.entry
-    return new Promise((resolve) =>
-      this.#holds.set({ name, seq, method, path, stage, since: new Date(this.#world.machineNow()).toISOString() }, resolve),
-    )
-  }
-
-  #wait(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer)
-        this.#timers.delete(done)
-        resolve()
-      }
-      const timer = setTimeout(done, ms)
-      this.#timers.add(done)
-    })
   }
 
   #break(seat: FaultSeat, fault: Fault): void {

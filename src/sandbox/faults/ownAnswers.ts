@@ -1,8 +1,8 @@
 /** Answers that a fault gives in place of the handler's: statuses, pages, waits, ended tokens (guarantees 6.2 'status'). */
 import { errorPage, exactJson, type Answer } from '../http/answer.ts'
 import { authState, claimedCaller, invalidToken, tokenRefused } from '../verify/authenticate.ts'
-import type { FaultSeat } from './faultRunner.ts'
-import { whole, type Fault } from './faults.ts'
+import { whole, type Fault } from './faultKinds.ts'
+import type { FaultSeat } from './faultSeat.ts'
 import { adsRefusal, coreRefusal, tooMany, type Refusal } from '../refusal.ts'
 import { textOf } from '../text.ts'
 import type { Watch } from '../ledger/watch.ts'

@@ -1,7 +1,7 @@
 /** Answers made wrong on purpose, after the request was handled (guarantees 6.2 'products' and 'body', 6.3). */
 import { gzipSync } from 'node:zlib'
 import { errorPage, exactJson, type Answer } from '../http/answer.ts'
-import { planOf, whole, type Fault } from './faults.ts'
+import { planOf, whole, type Fault } from './faultKinds.ts'
 import { textOf } from '../text.ts'
 
 interface ProductResult {

@@ -1,17 +1,9 @@
 /** Faults of the connection itself: what a proxy, a load balancer or a dying host does (guarantees 6.2 'connection', 'status', 'time'). */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Answer } from '../http/answer.ts'
-import type { Fault } from './faults.ts'
-import type { LedgerEntry } from '../ledger/ledger.ts'
-
-export interface WireSeat {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
-  readonly entry: LedgerEntry
-  /** The whole answer went out past the response object. */
-  answered: boolean
-}
+import type { Fault } from './faultKinds.ts'
+import type { FaultSeat } from './faultSeat.ts'
 
 /** What of the listening port a fault can take away for a while. */
 export interface Port {
@@ -40,7 +32,7 @@ export function reset(socket: Socket): void {
 }
 
 /** Sends the interim answers of `statuses` (100, 102, 103), default 100 and 103, before the real one. */
-export function interim(seat: WireSeat, fault: Fault): void {
+export function interim(seat: FaultSeat, fault: Fault): void {
   const statuses = Array.isArray(fault['statuses']) ? fault['statuses'].map(Number) : [100, 103]
   for (const status of statuses) {
     if (status === 100) seat.response.writeContinue()
@@ -50,7 +42,7 @@ export function interim(seat: WireSeat, fault: Fault): void {
 }
 
 /** The answer of an old proxy: HTTP/1.0, no length, ended by the end of the connection. */
-export function oldAnswer(seat: WireSeat, answer: Answer): void {
+export function oldAnswer(seat: FaultSeat, answer: Answer): void {
   const { socket } = seat.request
   const headers = Object.entries(answer.headers).filter(([name]) => name !== 'content-length' && name !== 'connection')
   seat.entry.status = answer.status

@@ -15,8 +15,6 @@ export interface Answer {
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8'
-// The service's own kind of date, so that a client reads back what it expects.
-const EMPTY: Readonly<Record<string, unknown>> = {}
 
 export function answerOf(reply: Reply, echo: Readonly<Record<string, unknown>>): Answer {
   switch (reply.kind) {
@@ -73,8 +71,8 @@ export function rateHeaders(rate: RateState): Record<string, string> {
 }
 
 /** Every answer of the advertising interface names the current version, also where no route was found (gaps 1 'Others'). */
-export function commonHeaders(endpoint: Endpoint | undefined, rawPath: string): Record<string, string> {
-  if (endpoint === undefined ? isCorePath(rawPath) : endpoint.host === 'core') return EMPTY_HEADERS
+export function commonHeaders(endpoint: Endpoint | undefined, rawPath: string): Readonly<Record<string, string>> {
+  if (endpoint === undefined ? isCorePath(rawPath) : endpoint.host === 'core') return {}
   return rawPath.startsWith(`/${OLDER_VERSION}/`) ? OLDER_HEADERS : ADS_HEADERS
 }
 
@@ -99,12 +97,11 @@ export function errorPage(status: number): string {
 
 // Not yet in the type library of es2024; Node 24 has it.
 const RawJson = JSON as unknown as { rawJSON: (text: string) => unknown }
-const ADS_HEADERS: Record<string, string> = { 'x-current-api-version': '12' }
-const OLDER_HEADERS: Record<string, string> = {
+const ADS_HEADERS: Readonly<Record<string, string>> = { 'x-current-api-version': '12' }
+const OLDER_HEADERS: Readonly<Record<string, string>> = {
   ...ADS_HEADERS,
   'x-api-warn': `Version ${OLDER_VERSION} of this interface is deprecated. Version 12 is current`,
 }
-const EMPTY_HEADERS = EMPTY as Record<string, string>
 
 function integerCode(error: AdsError): unknown {
   return { ...error, code: ADS_STATUS.get(error.code) ?? 400 }

@@ -1,33 +1,13 @@
-/** What a request says before its endpoint handles it: route, form, JSON, size; and what it shows of broken rules. */
+/** What a request says before its endpoint handles it: route, form, JSON, size. */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { isCorePath } from './answer.ts'
-import type { FaultSeat } from '../faults/faultRunner.ts'
-import type { Carried } from '../ledger/carried.ts'
-import type { Ledger } from '../ledger/ledger.ts'
 import { adsRefusal, adsRefusals, coreRefusal, invalidParameter, problem, Refusal } from '../refusal.ts'
-import type { Route } from './router.ts'
+import type { Seat } from './seat.ts'
 import { parseForm, type Pair } from '../verify/signature.ts'
 import { reset } from '../faults/wireFaults.ts'
-import { looksLikeEmail, looksLikePhone } from '../ledger/watch.ts'
 
 /** No endpoint takes more than 5,000,000 bytes; what is larger is read to here, so that the refusal can be answered. */
 export const MAX_BODY = 32 * 1024 * 1024
-
-/** One request on its way through the layers. */
-export interface Seat extends FaultSeat {
-  readonly startedAt: number
-  readonly route: Route
-  readonly rawPath: string
-  readonly rawQuery: string
-  readonly query: readonly Pair[]
-  body: Buffer
-  json: unknown
-  jsonError: boolean
-  carried: Carried
-  caller: string
-  finished: boolean
-  readonly firstOfConnection: boolean
-}
 
 /** An absolute-form target is a proxy's: only its path counts. */
 export function pathOf(path: string): string {
@@ -105,30 +85,4 @@ export function checkSize(seat: Seat, endpoint: Endpoint, choice: string): void 
   }
   const message = tooLong ? `The request body is larger than ${bytes} bytes` : `The request has more than ${entries} operations`
   throw adsRefusals([{ code: 'REQUEST_TOO_COMPLEX', message }], tooLong && choice === 'split' ? 413 : 400)
-}
-
-/** Limits of spec 8, and the one call that must never happen by itself: deleting a catalog, without a person's name on it. */
-export function noteLimits(seat: Seat, ledger: Ledger): void {
-  const { entry, endpoint, carried, json } = seat
-  const violate = (rule: string, detail: string): void => ledger.violate(entry, entry.time, rule, detail)
-  const { entries, bytes } = endpoint?.bodyLimit ?? {}
-  if (endpoint?.name === 'products.put' && carried.items > 25) violate('over_25_products', `${carried.items} products`)
-  if (entries !== undefined && Array.isArray(json) && json.length > entries)
-    violate(`over_${entries}_operations`, `${json.length} operations`)
-  if (bytes !== undefined && entry.bytes > bytes) violate(`over_${bytes}_bytes`, `${entry.bytes} bytes`)
-  if (endpoint?.name === 'catalogs.delete' && seat.request.headers['x-operator'] === undefined)
-    violate('catalog_delete_without_operator', 'no x-operator header names who wants it')
-}
-
-/** Raw emails and phone numbers in the address or a header. Bodies are looked at by their area. */
-export function noteRawValues(seat: Seat, ledger: Ledger): void {
-  const found = (place: string): void =>
-    ledger.violate(seat.entry, seat.entry.time, 'raw_identifier', `looks like an email or phone in the ${place}`)
-  if (looksLikeEmail(seat.rawPath)) found('path')
-  if (seat.query.some(([, value]) => looksLikeEmail(value) || (value.startsWith('+') && looksLikePhone(value)))) found('query')
-  const { headers } = seat.request
-  for (const name in headers) {
-    const value = headers[name]
-    if (name !== 'authorization' && typeof value === 'string' && looksLikeEmail(value)) found(`header ${name}`)
-  }
 }

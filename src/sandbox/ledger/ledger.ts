@@ -57,10 +57,33 @@ export class Ledger {
   readonly #inFlight = new Map<string, { now: number; most: number }>()
   #seq = 0
 
-  open(entry: Omit<LedgerEntry, 'seq'>): LedgerEntry {
-    const opened: LedgerEntry = { seq: ++this.#seq, ...entry }
-    this.entries.push(opened)
-    return opened
+  /** Begins an entry; the rest of it is filled in while the request goes on. */
+  open(first: Pick<LedgerEntry, 'time' | 'method' | 'path' | 'query' | 'endpoint' | 'connection' | 'worker'>): LedgerEntry {
+    const entry: LedgerEntry = {
+      seq: ++this.#seq,
+      time: first.time,
+      method: first.method,
+      path: first.path,
+      query: first.query,
+      endpoint: first.endpoint,
+      status: null,
+      bytes: 0,
+      body_sha256: '',
+      items: 0,
+      applied: false,
+      fault: null,
+      fault_id: null,
+      connection: first.connection,
+      worker: first.worker,
+      body_end_at: null,
+      applied_at: null,
+      answer_started_at: null,
+      answer_ended_at: null,
+      answer_bytes: 0,
+      client_closed: false,
+    }
+    this.entries.push(entry)
+    return entry
   }
 
   /** Entries after `seq`, exclusive. */

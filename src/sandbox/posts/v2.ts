@@ -2,13 +2,12 @@
 import { listOf } from '../accountRecords.ts'
 import type { Call, Handler, Reply, World } from '../area.ts'
 import { mediaKind } from '../creatives/state.ts'
-import { jsonRefusal, problem, type Refusal } from '../refusal.ts'
+import { badParameter, problem, PROBLEMS } from '../refusal.ts'
 import { mentionsUser } from './entities.ts'
 import { isDuplicate, newPost, type Post, type PostsState } from './state.ts'
 import { forbiddenFields, includesOf, postWire, type PartialError, type Selection } from './v2View.ts'
 
 const HOUR = 3_600_000
-const PROBLEMS = 'https://api.example.com/2/problems'
 
 /** Tells the activity area of a new post; it sends what subscriptions ask for. */
 export type OnPost = (world: World, post: Post) => void
@@ -178,14 +177,4 @@ function missing(id: string): PartialError {
     detail: `Could not find tweet with ids: [${id}].`,
     type: `${PROBLEMS}/resource-not-found`,
   }
-}
-
-/** 400 in the shape of a bad parameter (gaps 9). */
-function badParameter(name: string, value: string, message: string): Refusal {
-  return jsonRefusal(400, {
-    errors: [{ parameters: { [name]: [value] }, message }],
-    title: 'Invalid Request',
-    detail: 'One or more parameters to your request was invalid.',
-    type: `${PROBLEMS}/invalid-request`,
-  })
 }

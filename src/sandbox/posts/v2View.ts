@@ -1,6 +1,7 @@
 /** Posts and what they point to, as the v2 data model prints them: only the fields asked for (spec 2.6, gaps 9). */
 import type { World } from '../area.ts'
 import { mediaKind } from '../creatives/state.ts'
+import { PROBLEMS } from '../refusal.ts'
 import { entitiesOf } from './entities.ts'
 import type { Post, PostsState } from './state.ts'
 
@@ -108,7 +109,7 @@ export function forbiddenFields(post: Post, selection: Selection, parameter: str
     value: name,
     title: 'Field Authorization Error',
     detail: `Sorry, you are not authorized to access '${name}' on the post ${post.id}.`,
-    type: 'https://api.example.com/2/problems/not-authorized-for-field',
+    type: `${PROBLEMS}/not-authorized-for-field`,
   }))
 }
 

@@ -2,15 +2,13 @@
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { findEndpoint } from '../../service/contract/index.ts'
 import type { Area, Call, Handler, Reply, SandboxUser } from '../area.ts'
-import type { Apply } from '../faults/faults.ts'
+import type { Apply } from '../faults/faultKinds.ts'
 import { Journal, type JournalEntry } from './journal.ts'
-import { adsRefusals, adsRefusal, coreRefusal, jsonRefusal, type AdsError, type Refusal } from '../refusal.ts'
-import { tokenRefused } from '../verify/authenticate.ts'
+import { adsRefusal } from '../refusal.ts'
 import type { Pair } from '../verify/signature.ts'
 import { validate, type Validated } from '../verify/validate.ts'
 import type { SandboxWorld } from './world.ts'
 import { PAGE_FIELDS } from '../auth/page.ts'
-import { textOf } from '../text.ts'
 
 export interface DispatchInput {
   readonly endpoint: Endpoint
@@ -29,6 +27,14 @@ export interface Dispatched {
   readonly echo: Readonly<Record<string, unknown>>
 }
 
+/** In what a live call and its replay differ. */
+interface Around {
+  /** Milliseconds since 1970, by the sandbox's clock. */
+  readonly now: number
+  readonly apply: Apply
+  readonly effect: Call<unknown>['effect']
+}
+
 const NO_QUERY: ReadonlyMap<string, string> = new Map()
 const ALL = () => true
 
@@ -44,10 +50,6 @@ export class Engine {
         if (this.#handlers.has(name)) throw new Error(`two handlers for ${name}`)
         this.#handlers.set(name, { area, handler })
       }
-  }
-
-  get handled(): ReadonlySet<string> {
-    return new Set(this.#handlers.keys())
   }
 
   async openJournal(path: string, compactAfter?: number): Promise<void> {
@@ -81,8 +83,7 @@ export class Engine {
   check(input: DispatchInput): Validated {
     // What a person fills in on the page is no parameter of the interface; everything else unknown is refused.
     const pairs = input.endpoint.auth === 'browser' ? input.pairs.filter(([name]) => !PAGE_FIELDS.includes(name)) : input.pairs
-    const checked = validate(input.endpoint, { path: input.path, pairs, body: input.body, oauth: input.oauth })
-    return checked
+    return validate(input.endpoint, { path: input.path, pairs, body: input.body, oauth: input.oauth })
   }
 
   /** Runs the handler and journals what it did. @throws {Refusal} */
@@ -90,30 +91,17 @@ export class Engine {
     const found = this.#handlers.get(input.endpoint.name)
     if (found === undefined) throw new Error(`no handler for ${input.endpoint.name}`)
     const world = this.#world
-    const account = this.#account(input, checked)
     const before = { now: world.now(), nextId: String(world.core.nextId), nextShortId: world.core.nextShortId, random: world.core.random }
     const effects: unknown[] = []
-    const call: Call<unknown> = {
-      endpoint: input.endpoint,
-      world,
-      state: world.stateOf(found.area.name),
+    const call = this.#callOf(found.area, input, checked, {
       now: before.now,
-      params: checked.params,
-      given: checked.given,
-      body: input.body,
-      rawBody: input.rawBody,
-      query: input.query.length === 0 ? NO_QUERY : new Map(input.query),
-      echo: checked.echo,
-      user: input.user,
-      account,
-      oauth: input.oauth,
-      applies: appliesOf(apply),
+      apply,
       effect: async (run) => {
         const value = await run()
         effects.push(value)
         return value
       },
-    }
+    })
     const noted = (reply: Reply): Dispatched => {
       if (this.#journal !== undefined && changes(input.endpoint) && (reply.kind === 'stream' || (reply.status ?? 200) < 400))
         this.#journal.write({
@@ -188,50 +176,36 @@ export class Engine {
       body: endpoint.body === 'json' && rawBody.length > 0 ? (JSON.parse(entry.body) as unknown) : undefined,
       rawBody,
     }
-    const checked = this.check(input)
     const effects = [...entry.effects]
-    await found.handler({
-      endpoint,
-      world,
-      state: world.stateOf(found.area.name),
-      now: entry.now,
+    await found.handler(
+      this.#callOf(found.area, input, this.check(input), {
+        now: entry.now,
+        apply: entry.apply,
+        // The recorded value stands for what the outside world said then.
+        effect: <T>() => Promise.resolve(effects.shift() as T),
+      }),
+    )
+  }
+
+  #callOf(area: Area<unknown>, input: DispatchInput, checked: Validated, around: Around): Call<unknown> {
+    return {
+      endpoint: input.endpoint,
+      world: this.#world,
+      state: this.#world.stateOf(area.name),
+      now: around.now,
       params: checked.params,
       given: checked.given,
       body: input.body,
-      rawBody,
-      query: new Map(entry.query),
+      rawBody: input.rawBody,
+      query: input.query.length === 0 ? NO_QUERY : new Map(input.query),
       echo: checked.echo,
       user: input.user,
       account: this.#account(input, checked),
       oauth: input.oauth,
-      applies: appliesOf(entry.apply),
-      // The recorded value stands for what the outside world said then.
-      effect: <T>() => Promise.resolve(effects.shift() as T),
-    })
+      applies: appliesOf(around.apply),
+      effect: around.effect,
+    }
   }
-}
-
-/** The refusal for wrong parameters, in the shape of the endpoint's host. */
-export function refusalOf(endpoint: Endpoint, errors: readonly AdsError[]): Refusal {
-  if (endpoint.host !== 'core') return adsRefusals(errors, errors.length > 1 ? 400 : undefined)
-  if (endpoint.path.startsWith('/2/')) {
-    return jsonRefusal(400, {
-      errors: errors.map((error) => ({ parameters: { [error.parameter ?? '']: [textOf(error.value)] }, message: error.message })),
-      title: 'Invalid Request',
-      detail: 'One or more parameters to your request was invalid.',
-      type: 'https://api.example.com/2/problems/invalid-request',
-    })
-  }
-  if (endpoint.name.startsWith('oauth2.')) return tokenRefused()
-  if (endpoint.name === 'oauth.requestToken' && errors[0]?.parameter === 'oauth_callback')
-    return coreRefusal(
-      403,
-      415,
-      'Callback URL not approved for this client application. Approved callback URLs can be adjusted in your application settings',
-    )
-  if (endpoint.name === 'oauth.accessToken' && errors[0]?.code === 'MISSING_PARAMETER')
-    return coreRefusal(401, 32, 'Could not authenticate you.')
-  return coreRefusal(400, 214, `Bad request parameters: ${errors.map((error) => error.message).join('; ')}`)
 }
 
 /** Reads change nothing, but for the page on which a person decides. */

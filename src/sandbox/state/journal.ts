@@ -6,7 +6,7 @@
  * then their bytes), written beside it and renamed over it: a kill leaves the one or the other, whole.
  */
 import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
-import type { Apply } from '../faults/faults.ts'
+import type { Apply } from '../faults/faultKinds.ts'
 import type { Pair } from '../verify/signature.ts'
 
 export type JournalEntry =

@@ -2,7 +2,7 @@
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import type { SandboxUser } from '../area.ts'
 import type { AuthState } from '../auth/tokens.ts'
-import { adsRefusal, coreRefusal, jsonRefusal, problem, type Refusal } from '../refusal.ts'
+import { adsRefusal, coreRefusal, jsonRefusal, problem, PROBLEMS, type Refusal } from '../refusal.ts'
 import { parseAuthorization, verifySignature, type Pair } from './signature.ts'
 import type { SandboxWorld } from '../state/world.ts'
 
@@ -202,7 +202,7 @@ function wrongKind(): Refusal {
     errors: [{ code: 220, message: 'Your credentials do not allow access to this resource' }],
     title: 'Unsupported Authentication',
     detail: 'Authenticating with this kind of token is not supported for this endpoint.',
-    type: 'https://api.example.com/2/problems/unsupported-authentication',
+    type: `${PROBLEMS}/unsupported-authentication`,
     status: 403,
   })
 }

@@ -1,7 +1,8 @@
 /** Activity subscriptions and the stream (spec 6.2; gaps 10). */
 import { activityEventTypes, deprecatedEventTypes } from '../../service/contract/webhookResources.ts'
 import type { Handler } from '../area.ts'
-import { badParameter, findWebhook } from './handlers.ts'
+import { badParameter } from '../refusal.ts'
+import { findWebhook } from './handlers.ts'
 import type { Subscription, SubscriptionFilter, WebhooksState } from './state.ts'
 import { checkStreamLimit, openStream } from './stream.ts'
 

@@ -1,7 +1,7 @@
 /** The webhook endpoints (spec 4.7, 6.1; gaps 10). */
 import type { webhookReasons } from '../../service/contract/webhookResources.ts'
 import type { Call, Handler } from '../area.ts'
-import { jsonRefusal, type Refusal } from '../refusal.ts'
+import { badParameter, type Refusal } from '../refusal.ts'
 import { challenge, settleCheck } from './checks.ts'
 import { parseMinute, runJobs } from './replay.ts'
 import type { Webhook, WebhooksState } from './state.ts'
@@ -90,15 +90,6 @@ export function findWebhook(call: Call<WebhooksState>, id: unknown): Webhook {
 /** 400 whose message begins with the reason (gaps 10 Failure body). */
 export function webhookRefusal(reason: Reason, message: string, parameter: string, value: string): Refusal {
   return badParameter(parameter, value, `${reason}: ${message}`)
-}
-
-export function badParameter(name: string, value: string, message: string): Refusal {
-  return jsonRefusal(400, {
-    errors: [{ parameters: { [name]: [value] }, message }],
-    title: 'Invalid Request',
-    detail: 'One or more parameters to your request was invalid.',
-    type: 'https://api.example.com/2/problems/invalid-request',
-  })
 }
 
 function toWire({ id, url, valid, created_at }: Webhook): Pick<Webhook, 'id' | 'url' | 'valid' | 'created_at'> {

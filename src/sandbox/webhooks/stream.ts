@@ -1,6 +1,6 @@
 /** `GET /2/activity/stream`: one JSON event a line over a connection that stays open (spec 6.2). */
 import type { ServerResponse } from 'node:http'
-import { jsonRefusal } from '../refusal.ts'
+import { jsonRefusal, PROBLEMS } from '../refusal.ts'
 import { runtimeOf } from './runtime.ts'
 import type { WebhooksState } from './state.ts'
 
@@ -17,7 +17,7 @@ export function checkStreamLimit(state: WebhooksState): void {
     detail: 'This stream is currently at the maximum allowed connection limit.',
     connection_issue: 'TooManyConnections',
     status: 429,
-    type: 'https://api.example.com/2/problems/streaming-connection',
+    type: `${PROBLEMS}/streaming-connection`,
   })
 }
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { FAULT_KINDS } from '../../../src/sandbox/faults/faults.ts'
+import { FAULT_KINDS } from '../../../src/sandbox/faults/faultKinds.ts'
 import { TLS_KINDS } from '../../../src/sandbox/http/tls/doors.ts'
 import { SWITCHES } from '../../../src/sandbox/state/switches.ts'
 
@@ -37,7 +37,9 @@ test('every call of the control door stands in docs/sandbox.md', () => {
 test('every kind of bad TLS and every field of a match stands in docs/sandbox.md', () => {
   expect(TLS_KINDS.length).toBeGreaterThan(5)
   expect(TLS_KINDS.filter((kind) => !page.includes(`\`${kind}\``))).toEqual([])
-  const fields = [...(source('faults/faults.ts').split('interface FaultMatch {')[1]?.split('\n}')[0] ?? '').matchAll(/readonly (\w+)\??:/g)]
+  const fields = [
+    ...(source('faults/faultRule.ts').split('interface FaultMatch {')[1]?.split('\n}')[0] ?? '').matchAll(/readonly (\w+)\??:/g),
+  ]
   expect(fields.length).toBeGreaterThan(8)
   expect(fields.map(([, name = '']) => name).filter((name) => !page.includes(`\`${name}\``))).toEqual([])
 })

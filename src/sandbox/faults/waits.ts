@@ -1,0 +1,66 @@
+/** Requests that a fault keeps waiting: until a test lets them go (`hold`), or for a time (`delay`, `slow`, `later`). */
+import type { LedgerEntry } from '../ledger/ledger.ts'
+import type { FaultRule } from './faults.ts'
+
+/** A request that waits to be released, as `GET /_sandbox/holds` shows it. */
+export interface Hold {
+  /** The fault's `name`, else the id of its rule. */
+  readonly name: string
+  readonly seq: number
+  readonly method: string
+  readonly path: string
+  readonly stage: string
+  /** Machine time, ISO 8601. */
+  readonly since: string
+}
+
+export class Waits {
+  readonly #holds = new Map<Hold, () => void>()
+  readonly #pauses = new Set<() => void>()
+  readonly #now: () => number
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  holds(): readonly Hold[] {
+    return [...this.#holds.keys()]
+  }
+
+  /** Resolves when `release` names it. */
+  hold(rule: FaultRule, { seq, method, path }: LedgerEntry, stage: string): Promise<void> {
+    const name = typeof rule.fault['name'] === 'string' ? rule.fault['name'] : rule.id
+    return new Promise((resolve) =>
+      this.#holds.set({ name, seq, method, path, stage, since: new Date(this.#now()).toISOString() }, resolve),
+    )
+  }
+
+  /** Lets every request of that hold go on; answers how many. */
+  release(name: string): number {
+    const released = [...this.#holds].filter(([hold]) => hold.name === name)
+    for (const [hold, go] of released) {
+      this.#holds.delete(hold)
+      go()
+    }
+    return released.length
+  }
+
+  /** Resolves after `ms`, or at once when everything is cleared. */
+  pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer)
+        this.#pauses.delete(done)
+        resolve()
+      }
+      const timer = setTimeout(done, ms)
+      this.#pauses.add(done)
+    })
+  }
+
+  /** Ends every wait at once. */
+  clear(): void {
+    for (const name of new Set(this.holds().map((hold) => hold.name))) this.release(name)
+    for (const end of this.#pauses) end()
+  }
+}

@@ -1,0 +1,22 @@
+/** Wrong parameters as each host says them (gaps 2, 3, 4, 9). */
+import type { Endpoint } from '../../service/contract/endpoint.ts'
+import { adsRefusals, badParameters, coreRefusal, type AdsError, type Refusal } from '../refusal.ts'
+import { textOf } from '../text.ts'
+import { tokenRefused } from './authenticate.ts'
+
+/** The refusal for wrong parameters, in the shape of the endpoint's host. */
+export function parameterRefusal(endpoint: Endpoint, errors: readonly AdsError[]): Refusal {
+  if (endpoint.host !== 'core') return adsRefusals(errors, errors.length > 1 ? 400 : undefined)
+  if (endpoint.path.startsWith('/2/'))
+    return badParameters(errors.map(({ parameter, value, message }) => ({ name: parameter ?? '', value: textOf(value), message })))
+  if (endpoint.name.startsWith('oauth2.')) return tokenRefused()
+  if (endpoint.name === 'oauth.requestToken' && errors[0]?.parameter === 'oauth_callback')
+    return coreRefusal(
+      403,
+      415,
+      'Callback URL not approved for this client application. Approved callback URLs can be adjusted in your application settings',
+    )
+  if (endpoint.name === 'oauth.accessToken' && errors[0]?.code === 'MISSING_PARAMETER')
+    return coreRefusal(401, 32, 'Could not authenticate you.')
+  return coreRefusal(400, 214, `Bad request parameters: ${errors.map((error) => error.message).join('; ')}`)
+}
