@@ -1,4 +1,5 @@
 import type { SourceDefinition } from '../pipeline/definition.ts'
+import { joinRows, rowJoiner } from '../records/spread/spreadRows.ts'
 import { ByteQueue } from './byteQueue.ts'
 import { decodeText } from './charset.ts'
 import type { CsvDialect } from './csv/csvDialect.ts'
@@ -75,7 +76,8 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
     const delimiter =
       format === 'tsv' && definition.csv.delimiter === 'auto' && definition.format === 'tsv' ? '\t' : definition.csv.delimiter
     const dialect = detectCsvDialect(sample, sample.length < sampleBytes, { ...definition.csv, delimiter }, { name, limits })
-    return { detected: describeCsv(dialect, base, unpacked.notes), reader: readCsv(text, dialect, context), containerProof: unpacked.proof }
+    const reader = joined(definition, dialect.header, context, (given) => readCsv(text, dialect, given))
+    return { detected: describeCsv(dialect, base, unpacked.notes), reader, containerProof: unpacked.proof }
   }
   const notes = [
     ...unpacked.notes,
@@ -107,9 +109,31 @@ async function openSheet(input: ByteQueue, definition: SourceDefinition, context
   )
   return {
     detected: { format: 'xlsx', encoding: 'utf-8', compression: 'none', headerLine: header.headerLine, notes: header.notes },
-    reader,
+    reader: joined(definition, header.header, context, () => reader),
     containerProof: undefined,
   }
+}
+
+/**
+ * The reader of a table, its rows each with all of their product where the export spreads it over several. What such a row
+ * says depends on others, so that no gate may know it by its bytes: the table is read whole.
+ */
+function joined(
+  definition: SourceDefinition,
+  header: readonly string[],
+  context: FormatContext,
+  read: (context: FormatContext) => FormatReader,
+): FormatReader {
+  const columns = header.filter((column) => column !== '')
+  const joiner = definition.products === undefined ? undefined : rowJoiner(columns, definition.products.preset)
+  if (joiner === undefined) return read(context)
+  const { gate: _, ...ungated } = context
+  const reader = read(ungated)
+  const end = () => {
+    const ended = reader.end()
+    return { ...ended, notes: [...ended.notes, ...joiner.notes()] }
+  }
+  return { rows: joinRows(reader.rows, joiner), end }
 }
 
 const zipMark = Buffer.from('PK\u0003\u0004')

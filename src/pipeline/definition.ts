@@ -64,6 +64,8 @@ export interface SourceDefinition {
   }
   /** The pipeline has a `map:`: whoever wrote it has seen what the elements of the source are called. */
   readonly mapped?: boolean
+  /** Its rows become products, which an export of this preset (else the one its header is known by) may spread over several. */
+  readonly products?: { readonly preset?: string }
   /** For `postgres:`. */
   readonly query?: string
   readonly parameters?: readonly (string | number | boolean | null)[]

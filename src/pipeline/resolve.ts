@@ -133,7 +133,8 @@ function complete(
   path: string,
 ): Pipeline {
   const mapped = Object.keys(map).length > 0 ? { mapped: true } : {}
-  const sources = sourcesOf(file).map((source) => ({ ...toSource(source), ...mapped }))
+  const products = file.destination.kind === 'catalog' ? { products: file.preset === undefined ? {} : { preset: file.preset } } : {}
+  const sources = sourcesOf(file).map((source) => ({ ...toSource(source), ...mapped, ...products }))
   const mapping = {
     maxIdLength: file.options?.max_id_length ?? 100,
     allow: file.options?.allow ?? [],

@@ -66,7 +66,8 @@ export function echoOf(columns: readonly string[], indexes: readonly number[]): 
 /** A preset's entry for this header: of its names those that are there, its function over their cells. */
 export function fromPreset(given: PresetField, columns: readonly string[]): FieldMapping {
   const entry = presentOnly(given, columns)
-  const { compute } = given
+  // Of nothing nothing follows.
+  const compute = entry.columns.length === 0 ? undefined : given.compute
   // One name each, in the preset's order; '' is no column of a source.
   const names = compute === undefined ? [] : given.columns.map((name) => columns[findColumn(columns, name)] ?? '')
   return {

@@ -13,7 +13,7 @@ import { trimText } from './text.ts'
 import { TransformFault } from './transforms.ts'
 
 /** Rises whenever the same cells may map to something else: part of every definition hash (record.ts). */
-export const normalizerVersion = 2
+export const normalizerVersion = 3
 
 /** Different headers kept at once: rows of JSON and XML have their own. */
 const maxBound = 512

@@ -43,6 +43,14 @@ export const recordCodes = {
     'Export again with the column formatted as text.',
   ),
   TEXT_BROKEN: reject('The text holds a NUL character or half of a surrogate pair.', 'Export the source again as UTF-8.'),
+  ROWS_JOINED: warning(
+    'Rows of further images, or of what variations share, were read with the rows of their product.',
+    'Nothing; they do not count as rows read.',
+  ),
+  PRODUCT_ROW_MISSING: reject(
+    'The row goes on with a product whose first row, with its title, does not stand before it.',
+    'Keep the rows of a product together, the one with its title first, as the shop exports them.',
+  ),
   FIELD_MISSING: reject('A required field is empty.', 'Fill the field in the source, or map another column to it.'),
   ID_TOO_LONG: reject(
     'The product id is longer than allowed.',

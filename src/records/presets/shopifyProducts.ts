@@ -1,9 +1,12 @@
+import { optionCalled } from './options.ts'
 import type { Preset } from './preset.ts'
+
+const options = [1, 2, 3].flatMap((n) => [`Option${n} Name`, `Option${n} Value`])
 
 /**
  * Products of a Shopify shop, in the header of today or of before 2025. It names neither currency nor link: set
- * options.default_currency and map the link. Rows of further variants and images leave out what stands in the first row of
- * their product and are rejected: a shop with variants is better read by the feed of its Google channel.
+ * options.default_currency and map the link. A row is a variant of the product in the first row of its handle; rows of
+ * further images alone are read with their product.
  */
 export const shopifyProducts: Preset = {
   name: 'shopify-products',
@@ -20,6 +23,8 @@ export const shopifyProducts: Preset = {
     'Published',
     'Option1 Name',
     'Option1 Value',
+    'Option2 Name',
+    'Option2 Value',
     'Variant SKU',
     'Variant Grams',
     'Variant Inventory Tracker',
@@ -30,6 +35,7 @@ export const shopifyProducts: Preset = {
     'Variant Barcode',
     'Image Src',
     'Image Position',
+    'Variant Image',
     'Google Shopping / Google Product Category',
     'Google Shopping / Condition',
     'Google Shopping / Gender',
@@ -44,7 +50,10 @@ export const shopifyProducts: Preset = {
     title: { columns: ['Title'] },
     description: { columns: ['Body (HTML)', 'Description'] },
     price: { columns: ['Variant Price', 'Price'] },
-    image_link: { columns: ['Image Src', 'Product image URL'] },
+    image_link: { columns: ['Variant Image', 'Variant image URL', 'Image Src', 'Product image URL'] },
+    additional_image_link: { columns: ['Image Src', 'Product image URL'] },
+    color: { columns: options, compute: optionCalled('color', 'colour') },
+    size: { columns: options, compute: optionCalled('size') },
     brand: { columns: ['Vendor'] },
     gtin: { columns: ['Variant Barcode', 'Barcode'] },
     mpn: { columns: ['Google Shopping / MPN'] },
@@ -87,6 +96,40 @@ export const shopifyProducts: Preset = {
       compute: ([oldTracker = '', tracker = '', oldQty = '', qty = '']) => ((oldTracker || tracker) === '' ? '' : oldQty || qty),
     },
     item_group_id: { columns: ['Handle', 'URL handle'] },
+  },
+  spread: {
+    kind: 'handle',
+    handle: ['Handle', 'URL handle'],
+    title: ['Title'],
+    image: ['Image Src', 'Product image URL'],
+    offer: ['Variant SKU', 'SKU', 'Variant Price', 'Price', 'Option1 Value', 'Variant Barcode', 'Barcode'],
+    inherited: [
+      'Title',
+      'Body (HTML)',
+      'Description',
+      'Vendor',
+      'Product Category',
+      'Type',
+      'Tags',
+      'Published',
+      'Published on online store',
+      'Status',
+      'Option1 Name',
+      'Option2 Name',
+      'Option3 Name',
+      'SEO Title',
+      'SEO Description',
+      'Google Shopping / Google Product Category',
+      'Google Shopping / Gender',
+      'Google Shopping / Age Group',
+      'Google Shopping / Condition',
+      'Google Shopping / Custom Label 0',
+      'Google Shopping / Custom Label 1',
+      'Google Shopping / Custom Label 2',
+      'Google Shopping / Custom Label 3',
+      'Google Shopping / Custom Label 4',
+    ],
+    inheritedLike: /\(product\.metafields\./i,
   },
   ask: { link: { columns: ['Handle', 'URL handle'], prefix: 'https://shop.example.com/products/' } },
 }

@@ -1,8 +1,12 @@
+import { optionCalled } from './options.ts'
 import type { Preset } from './preset.ts'
+
+const options = [1, 2, 3].flatMap((n) => [`Attribute ${n} name`, `Attribute ${n} value(s)`])
 
 /**
  * Products of a WooCommerce shop, new goods; what is no longer or not yet published is discontinued. It names neither
- * currency nor link: set options.default_currency and map the link. Parents of variations have no price and are rejected.
+ * currency nor link: set options.default_currency and map the link. A product with variations is bought by one of them:
+ * its own row, without a price, is read with theirs.
  */
 export const woocommerceProducts: Preset = {
   name: 'woocommerce-products',
@@ -31,6 +35,8 @@ export const woocommerceProducts: Preset = {
     'Images',
     'Parent',
     'Brands',
+    'Attribute 1 name',
+    'Attribute 1 value(s)',
   ],
   recognize: ['ID', 'SKU', 'Name', 'Regular price', 'In stock?'],
   map: {
@@ -47,7 +53,11 @@ export const woocommerceProducts: Preset = {
     gtin: { columns: ['GTIN, UPC, EAN, or ISBN'] },
     brand: { columns: ['Brands'] },
     product_type: { columns: ['Categories'] },
-    inventory: { columns: ['Stock'] },
+    // `parent`: counted for all variations together, so that none of them has a number of its own.
+    inventory: { columns: ['Stock'], compute: ([stock = '']) => (stock.toLowerCase() === 'parent' ? '' : stock) },
+    item_group_id: { columns: ['Parent'] },
+    color: { columns: options, compute: optionCalled('color', 'colour') },
+    size: { columns: options, compute: optionCalled('size') },
     availability: {
       columns: ['Published', 'In stock?'],
       compute: ([published = '', stock = '']) => {
@@ -59,6 +69,15 @@ export const woocommerceProducts: Preset = {
     image_link: { columns: ['Images'], transforms: [{ name: 'split', args: { at: ',', part: 1 } }] },
     additional_image_link: { columns: ['Images'] },
     condition: { columns: [], constant: 'new' },
+  },
+  spread: {
+    kind: 'parent',
+    type: 'Type',
+    id: 'ID',
+    sku: 'SKU',
+    parent: 'Parent',
+    published: 'Published',
+    inherited: ['Name', 'Short description', 'Description', 'Categories', 'Tags', 'Images', 'Brands'],
   },
   ask: { link: { columns: ['ID'], prefix: 'https://shop.example.com/?p=' } },
 }

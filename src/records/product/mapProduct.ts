@@ -337,6 +337,8 @@ class ProductWork {
       if (trimmed === '' || absent.has(trimmed.toLowerCase())) continue
       const parsed = isBroken(trimmed) ? { invalid: 'broken' } : parseImage(trimmed)
       const refused = 'invalid' in parsed || (parsed.http && this.#rules.httpImagesRefused)
+      // Where one column holds all images, the main one is among them.
+      if (!refused && parsed.link === main && this.#oneImageColumn()) continue
       if (refused || parsed.link === main || images.includes(parsed.link) || images.length === maxImages) dropped += 1
       else {
         images.push(parsed.link)
@@ -347,6 +349,11 @@ class ProductWork {
       this.#warn('IMAGES_DROPPED', 'additional_image_link', `lost ${dropped} addresses: invalid, repeated or beyond the tenth`)
     if (encoded) this.#warn('IMAGE_ENCODED', 'additional_image_link', 'held blanks or commas')
     return images.length === 0 ? undefined : images.join(',')
+  }
+
+  #oneImageColumn(): boolean {
+    const main = this.#binding.image_link?.indexes ?? []
+    return this.#binding.additional_image_link?.indexes.some((index) => main.includes(index)) === true
   }
 
   /** Brand, gtin and mpn: at least one (spec 2.2; bad-inputs 87 to 89). */

@@ -25,6 +25,7 @@ export async function withOneOffSource(pipeline: Pipeline, uri: string): Promise
     encoding: isUtf(head) ? 'auto' : first.encoding,
     csv: { delimiter: 'auto', quote: '"', headerRow: 'auto' },
     allowPrivate: false,
+    ...(first.products === undefined ? {} : { products: first.products }),
   }
   return { ...pipeline, sources: [copy] }
 }

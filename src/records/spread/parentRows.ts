@@ -1,0 +1,110 @@
+import { findColumn } from '../fields.ts'
+import type { ParentSpread } from '../presets/preset.ts'
+import type { Row } from '../record.ts'
+import { filledFrom, joinedInto, positions, textAt, textSize } from './cells.ts'
+import type { RowJoiner } from './spreadRows.ts'
+
+/** Characters of parents that are remembered, the oldest forgotten first: an export writes variations soon after them. */
+const mostText = 16_777_216
+
+/** Positions of columns; -1 for one that is not there. */
+interface Places {
+  readonly type: number
+  readonly id: number
+  readonly sku: number
+  readonly parent: number
+  readonly published: number
+  readonly inherited: readonly number[]
+}
+
+/**
+ * A product with variations has a row of its own, which no one can buy; its variations name it, leave out what they share,
+ * and may stand anywhere behind it. The parent's row is none of its own: what it says goes into the rows of its variations.
+ */
+export class ParentRows implements RowJoiner {
+  readonly #at: Places
+  /** By what a variation may call it. */
+  readonly #parents = new Map<string, Row>()
+  /** What each is called, the oldest first. */
+  readonly #names = new Map<Row, readonly string[]>()
+  #text = 0
+  /** Not said yet, and of all. */
+  #joinedSince = 0
+  #joined = 0
+  #alone = 0
+
+  /** Undefined where the table has not the columns that tell parents and variations. */
+  static of(spread: ParentSpread, columns: readonly string[]): ParentRows | undefined {
+    const [type, parent] = [findColumn(columns, spread.type), findColumn(columns, spread.parent)]
+    if (type < 0 || parent < 0) return undefined
+    return new ParentRows({
+      type,
+      parent,
+      id: findColumn(columns, spread.id),
+      sku: findColumn(columns, spread.sku),
+      published: findColumn(columns, spread.published),
+      inherited: positions(columns, spread.inherited),
+    })
+  }
+
+  private constructor(at: Places) {
+    this.#at = at
+  }
+
+  push(row: Row): readonly Row[] {
+    if (row.fault !== undefined) return [row]
+    const at = this.#at
+    // `variable`, `variation, downloadable, virtual`.
+    const type = textAt(row, at.type).toLowerCase()
+    if (/^variable\b/.test(type)) {
+      this.#remember(row)
+      this.#joined++
+      this.#joinedSince++
+      return []
+    }
+    const name = textAt(row, at.parent)
+    if (name === '' || !type.includes('variation')) return [row]
+    const parent = this.#parents.get(name)
+    if (parent === undefined) {
+      this.#alone++
+      return [row]
+    }
+    const joined = this.#joinedSince
+    this.#joinedSince = 0
+    return [joinedInto(this.#hidden(filledFrom(row, parent, at.inherited), parent), joined)]
+  }
+
+  end(): readonly Row[] {
+    return []
+  }
+
+  notes(): readonly string[] {
+    return [
+      ...(this.#joined === 0 ? [] : [`${this.#joined} rows are products with variations: each variation was read with what it shares`]),
+      ...(this.#alone === 0 ? [] : [`${this.#alone} variations were read as they are: their product does not stand before them`]),
+    ]
+  }
+
+  #remember(row: Row): void {
+    const [id, sku] = [textAt(row, this.#at.id), textAt(row, this.#at.sku)]
+    const names = [...(id === '' ? [] : [`id:${id}`]), ...(sku === '' ? [] : [sku])]
+    for (const name of names) this.#parents.set(name, row)
+    this.#names.set(row, names)
+    this.#text += textSize(row)
+    for (const [oldest, called] of this.#names) {
+      if (this.#text <= mostText) break
+      for (const name of called) if (this.#parents.get(name) === oldest) this.#parents.delete(name)
+      this.#names.delete(oldest)
+      this.#text -= textSize(oldest)
+    }
+  }
+
+  /** A variation of what is not published is not published either. */
+  #hidden(row: Row, parent: Row): Row {
+    const { published } = this.#at
+    if (published < 0 || textAt(parent, published) === '1' || textAt(row, published) !== '1') return row
+    const cells = [...row.cells]
+    cells[published] = parent.cells[published]
+    return { ...row, cells }
+  }
+}
