@@ -1,13 +1,13 @@
 /** Writes every generated page of docs/. `--check` compares instead and fails where a page is out of date. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { coverageText, readTests } from './coverage.ts'
+import { coverageDoc, readTests } from './coverageDoc.ts'
 import { errorsDoc } from './errorsDoc.ts'
 import { inputsDoc } from './inputsDoc.ts'
 import { rejectsDoc } from './rejectsDoc.ts'
 
 const pages: Readonly<Record<string, () => string>> = {
-  'coverage.md': () => coverageText(readTests(fileURLToPath(new URL('../test', import.meta.url)))),
+  'coverage.md': () => coverageDoc(readTests(fileURLToPath(new URL('../test', import.meta.url)))),
   'errors.md': errorsDoc,
   'inputs.md': inputsDoc,
   'rejects.md': rejectsDoc,

@@ -1,5 +1,4 @@
-/** Writes docs/errors.md from the table of codes. `--check` compares instead. */
-import { readFileSync, writeFileSync } from 'node:fs'
+/** docs/errors.md: every code of an error with its meaning and mend (`npm run docs` writes it). */
 import { errorGroups } from '../src/cli/errorCodes.ts'
 import { guardedCodes } from '../src/pipeline/schema.ts'
 import { heldCodes, qualityCodes } from '../src/records/quality.ts'
@@ -35,13 +34,4 @@ export function errorsDoc(): string {
       '',
     ]),
   ].join('\n')
-}
-
-if (import.meta.main) {
-  const file = new URL('../docs/errors.md', import.meta.url)
-  if (!process.argv.includes('--check')) writeFileSync(file, errorsDoc())
-  else if (readFileSync(file, 'utf8') !== errorsDoc()) {
-    process.stderr.write('docs/errors.md differs from the code: node bin/node24.js scripts/errorsDoc.ts\n')
-    process.exitCode = 1
-  }
 }

@@ -1,4 +1,4 @@
-/** Writes docs/inputs.md: every bad input with its outcome and the tests that name it. */
+/** docs/inputs.md: every bad input with its outcome and the tests that name it (`npm run docs` writes it). */
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { badInputs } from '../test/support/badInputs.ts'

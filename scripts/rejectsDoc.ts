@@ -1,5 +1,4 @@
-/** Writes docs/rejects.md from the tables of codes and transforms. `--check` compares instead. */
-import { readFileSync, writeFileSync } from 'node:fs'
+/** docs/rejects.md: reject codes, warnings, notes, transforms and presets (`npm run docs` writes it). */
 import { presets } from '../src/records/presets/index.ts'
 import { qualityCodes } from '../src/records/quality.ts'
 import { recordCodes } from '../src/records/rejectCodes.ts'
@@ -61,13 +60,4 @@ export function rejectsDoc(): string {
     ),
     '',
   ].join('\n')
-}
-
-if (import.meta.main) {
-  const file = new URL('../docs/rejects.md', import.meta.url)
-  if (!process.argv.includes('--check')) writeFileSync(file, rejectsDoc())
-  else if (readFileSync(file, 'utf8') !== rejectsDoc()) {
-    process.stderr.write('docs/rejects.md differs from the code: node bin/node24.js scripts/rejectsDoc.ts\n')
-    process.exitCode = 1
-  }
 }

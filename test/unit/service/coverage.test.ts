@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { fileURLToPath } from 'node:url'
-import { coverageText, missingRows, readTests, testsOf, unprovenRows } from '../../../scripts/coverage.ts'
+import { coverageDoc, missingRows, readTests, testsOf, unprovenRows } from '../../../scripts/coverageDoc.ts'
 import { endpoints, findEndpoint } from '../../../src/service/contract/index.ts'
 import type { Endpoint } from '../../../src/service/contract/endpoint.ts'
 import { ruleRows, specRows } from '../../support/specRows.ts'
@@ -43,6 +43,6 @@ test('tests are found by the name of the endpoint and by its path', () => {
 })
 
 test('the page names every endpoint', () => {
-  const text = coverageText(tests)
+  const text = coverageDoc(tests)
   expect(endpoints.filter(({ name }) => !text.includes(`### ${name}\n`))).toEqual([])
 })

@@ -1,4 +1,4 @@
-/** docs/coverage.md: every endpoint of the contract with its parameters and rules, and where the tests name it. */
+/** docs/coverage.md: every endpoint of the contract with its parameters and rules, and where the tests name it (`npm run docs` writes it). */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Endpoint, Parameter } from '../src/service/contract/endpoint.ts'
@@ -64,7 +64,7 @@ export function testsOf(endpoint: Endpoint, tests: readonly TestTitle[]): readon
   })
 }
 
-export function coverageText(tests: readonly TestTitle[]): string {
+export function coverageDoc(tests: readonly TestTitle[]): string {
   const lines = [
     '# Coverage of the specification',
     '',
