@@ -5,6 +5,7 @@ import { RunError } from '../errors.ts'
 import type { TransportEnd } from './byteStream.ts'
 import type { DeclaredDigest } from './httpAnswer.ts'
 import { contentRange, declaredDigests, declaredLength, header, strongValidator } from './httpAnswer.ts'
+import { Tries } from './tries.ts'
 
 /** Whoever can ask for the rest. */
 export interface Fetcher {
@@ -15,11 +16,6 @@ export interface Fetcher {
   pause: () => Promise<void>
   throwIfCancelled: () => void
 }
-
-export const maxTries = 4
-
-/** A connection that brought less does not count as progress, so that the tries end. */
-const fruitfulBytes = 65_536
 
 /**
  * The body of one entity, over as many connections as it takes. A part is joined to what is there only where it carries
@@ -48,7 +44,8 @@ export class ResumableBody {
     let answer = this.#first
     /** Bytes of this answer that are there already. */
     let known = 0
-    for (let fruitless = 0; ;) {
+    const tries = new Tries()
+    for (;;) {
       const before = this.#received
       try {
         for await (const chunk of answer.body) {
@@ -66,8 +63,7 @@ export class ResumableBody {
       } catch (error) {
         if (error instanceof RunError) throw error
         this.#fetcher.throwIfCancelled()
-        fruitless = this.#received - before >= fruitfulBytes ? 0 : fruitless + 1
-        if (fruitless >= maxTries || this.#validator === undefined) throw this.#cut(error)
+        if (!tries.another(this.#received - before) || this.#validator === undefined) throw this.#cut(error)
         answer = await this.#resume(this.#validator, error)
         known = answer.statusCode === 200 ? this.#received : 0
       }

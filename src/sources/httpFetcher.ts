@@ -12,8 +12,8 @@ import { readCredential } from './credentials.ts'
 import { checkedLookup, checkUrl, namesThisMachine, safeLabel } from './httpAddress.ts'
 import { header, retryAfterMs, showsAnother, showsAnotherLength } from './httpAnswer.ts'
 import type { Fetcher } from './httpBody.ts'
-import { maxTries } from './httpBody.ts'
 import { codingError, findRunError, isFinal, statusError, unavailable } from './httpErrors.ts'
+import { maxTries } from './tries.ts'
 
 export interface HttpContext {
   readonly env: Readonly<Record<string, string | undefined>>

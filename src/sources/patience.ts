@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { ReadLimits } from '../formats/limits.ts'
 import { readLimits } from '../formats/limits.ts'
 
@@ -46,6 +47,12 @@ export class Patience {
       if (this.#end.aborted) giveUp()
       else this.#end.addEventListener('abort', giveUp, { once: true })
     })
+  }
+
+  /** Between two tries; ends early when all the time is over or whoever asked wants it no more. */
+  async pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.#end }).catch(() => undefined)
+    this.throwIfCancelled()
   }
 
   /** The chunks of a stream, each waited for. Does not close the stream. */

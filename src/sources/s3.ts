@@ -1,6 +1,5 @@
 import { matchesGlob } from 'node:path'
 import type { Readable } from 'node:stream'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { GetObjectCommandOutput, S3Client } from '@aws-sdk/client-s3'
 import { RunError } from '../errors.ts'
 import { readLimits } from '../formats/limits.ts'
@@ -13,11 +12,7 @@ import type { Match } from './newestMatch.ts'
 import { newerMatch } from './newestMatch.ts'
 import type { SourceContext } from './openedSource.ts'
 import { Patience } from './patience.ts'
-
-const maxTries = 4
-
-/** A connection that brought less does not count as progress, so that the tries end. */
-const fruitfulBytes = 65_536
+import { maxTries, Tries } from './tries.ts'
 
 /**
  * Opens `s3://bucket/key`, or the newest key that matches a pattern; other stores by `?endpoint=https://…`, or
@@ -87,7 +82,8 @@ class ObjectBody {
     const { patience, backoffMs } = this.#reading
     const { ContentLength: length, ETag: etag } = this.#first
     let part = this.#first
-    for (let fruitless = 0; ;) {
+    const tries = new Tries()
+    for (;;) {
       const before = this.#received
       // In Node the body is a readable stream of buffers.
       const stream = part.Body as unknown as Readable
@@ -102,9 +98,8 @@ class ObjectBody {
       } catch (error) {
         if (error instanceof RunError) throw error
         patience.throwIfCancelled()
-        fruitless = this.#received - before >= fruitfulBytes ? 0 : fruitless + 1
-        if (fruitless >= maxTries || etag === undefined) throw this.#cut(error)
-        await delay(backoffMs)
+        if (!tries.another(this.#received - before) || etag === undefined) throw this.#cut(error)
+        await patience.pause(tries.waitMs(backoffMs))
         part = await this.#resume(etag, error)
       } finally {
         stream.destroy()

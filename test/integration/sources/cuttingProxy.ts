@@ -14,23 +14,32 @@ export interface CuttingProxy extends AsyncDisposable {
   readonly connections: () => number
   /** Connections that were cut. */
   readonly cuts: () => number
+  /** Cuts whatever is open. */
+  readonly cutAll: () => void
+}
+
+export interface ProxyOptions {
+  /** Runs before the reader can notice a cut. */
+  readonly onCut?: () => Promise<unknown>
+  /** Port behind each connection, by its number from 1; `target` without it. */
+  readonly targetOf?: (connection: number) => number
 }
 
 /**
  * A TCP proxy on loopback in front of a real server, which breaks connections in the middle. `cutOf` is asked with the
- * number of each connection, from 1; undefined leaves it whole. `onCut` runs before the reader can notice.
+ * number of each connection, from 1; undefined leaves it whole.
  */
 export async function cuttingProxy(
   target: number,
   cutOf: (connection: number) => Cut | undefined,
-  onCut: () => Promise<unknown> = () => Promise.resolve(),
+  { onCut = () => Promise.resolve(), targetOf = () => target }: ProxyOptions = {},
 ): Promise<CuttingProxy> {
   const sockets = new Set<Socket>()
   let connections = 0
   let cuts = 0
   const server = createServer((client) => {
     const cut = cutOf(++connections)
-    const upstream = connect(target, '127.0.0.1')
+    const upstream = connect(targetOf(connections), '127.0.0.1')
     for (const socket of [client, upstream]) {
       sockets.add(socket)
       socket.on('error', () => undefined)
@@ -58,6 +67,9 @@ export async function cuttingProxy(
     port: (server.address() as AddressInfo).port,
     connections: () => connections,
     cuts: () => cuts,
+    cutAll: () => {
+      for (const socket of sockets) socket.destroy()
+    },
     [Symbol.asyncDispose]: () =>
       new Promise((resolve) => {
         for (const socket of sockets) socket.destroy()

@@ -110,7 +110,7 @@ test.each([
   await using proxy = await cuttingProxy(
     server.port,
     (connection) => (connection === 1 ? { afterBytes: 500_000, how: 'reset' } : undefined),
-    () => writeFile(path, anew).then(() => utimes(path, 2_000_000, 2_000_000)),
+    { onCut: () => writeFile(path, anew).then(() => utimes(path, 2_000_000, 2_000_000)) },
   )
   const { code, facts } = await readSource(feed(proxy.port))
   expect([code, facts]).toEqual(['SOURCE_CHANGED', undefined])

@@ -101,11 +101,9 @@ test.each([
 ])('an object that was put anew, %s, after the cut joins no halves, though the store knows no If-Match', async (_, anew) => {
   await using s3 = await openStore()
   await s3.put('crm.csv', large)
-  await using proxy = await cuttingProxy(
-    s3.port,
-    (connection) => (connection === 1 ? { afterBytes: 500_000, how: 'reset' } : undefined),
-    () => s3.put('crm.csv', anew),
-  )
+  await using proxy = await cuttingProxy(s3.port, (connection) => (connection === 1 ? { afterBytes: 500_000, how: 'reset' } : undefined), {
+    onCut: () => s3.put('crm.csv', anew),
+  })
   const { code, error, facts } = await readSource(through(proxy.port), { env })
   expect([code, facts, error?.where]).toEqual(['SOURCE_CHANGED', undefined, 's3://exports/crm.csv'])
 })

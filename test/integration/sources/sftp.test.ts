@@ -1,4 +1,5 @@
-import { appendFile, rename, rm, truncate, utimes, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { appendFile, copyFile, rename, rm, truncate, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { expect, test, vi } from 'vitest'
@@ -10,6 +11,7 @@ import { freePort, openSsh, sshCredentials, withoutSsh } from './sshServer.ts'
 import { readSource, sourceOf } from './support.ts'
 
 const large = `id,title\n${Array.from({ length: 40_000 }, (_, at) => `${at},${'x'.repeat(100)}\n`).join('')}`
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 const csv = `id,title\n${Array.from({ length: 300 }, (_, at) => `${at},title ${at}\n`).join('')}`
 
 test.skipIf(withoutSsh)('a file is read from an OpenSSH server whose key is pinned', async () => {
@@ -105,43 +107,163 @@ test.skipIf(withoutSsh).for([
   await expect(Array.fromAsync(source.rows)).rejects.toMatchObject({ code: 'SOURCE_CHANGED' })
 })
 
+/** Long ago: not a file that may still change within the second of its time. */
+const written = 1_000_000
+
 test.skipIf(withoutSsh).for(['end', 'reset'] as const)(
-  'a connection that is cut (%s) anywhere is no end, and prints nothing',
+  'a reading that is cut again and again (%s) is taken up over new connections, each byte read once, and prints nothing',
   async (how) => {
     await using ssh = await openSsh()
     const path = await ssh.folder.write('crm.csv', large)
+    await utimes(path, written, written)
     const printed = [vi.spyOn(console, 'log'), vi.spyOn(console, 'error')]
-    for (const [afterBytes, code] of [
-      [100, 'SOURCE_UNAVAILABLE'],
-      [300_000, 'FILE_TRUNCATED'],
-      [2_000_000, 'FILE_TRUNCATED'],
-      [large.length, 'FILE_TRUNCATED'],
-    ] as const) {
-      await using proxy = await cuttingProxy(ssh.port, () => ({ afterBytes, how }))
-      const definition = sourceOf(ssh.uri(path, proxy.port), { credentials: sshCredentials, hostKey: ssh.fingerprint })
-      const outcome = await readSource(definition, { env: ssh.env })
-      expect([proxy.cuts(), outcome.facts]).toEqual([1, undefined])
-      // A reset also takes away what had arrived and was not read yet: then it may have been nothing.
-      expect(outcome.code).toMatch(how === 'end' ? code : /^(FILE_TRUNCATED|SOURCE_UNAVAILABLE)$/)
-      expect(outcome.error).toMatchObject({ where: `sftp://127.0.0.1:${proxy.port}${path}`, mend: expect.stringContaining('un again') })
-    }
+    // One breaks while it is opened, some bring a part, one the whole but its end.
+    const cuts = [100, 400_000, 900_000, 600_000, 2_000, 2_000_000, 300]
+    await using proxy = await cuttingProxy(ssh.port, (connection) => {
+      const afterBytes = cuts[connection - 1]
+      return afterBytes === undefined ? undefined : { afterBytes, how }
+    })
+    const definition = sourceOf(ssh.uri(path, proxy.port), { credentials: sshCredentials, hostKey: ssh.fingerprint })
+    const { code, error, rows, facts } = await readSource(definition, { env: ssh.env })
+    expect([code, error, rows.length, proxy.cuts()]).toEqual(['read', undefined, 40_000, cuts.length])
+    expect(facts).toMatchObject({ bytes: large.length, sha256: sha256(large), completeness: { complete: true } })
     expect(printed.flatMap(({ mock }) => mock.calls)).toEqual([])
   },
 )
 
+test.skipIf(withoutSsh)('a connection that breaks after the last byte is followed by one that asks how the file is now', async () => {
+  await using ssh = await openSsh()
+  const path = await ssh.folder.write('crm.csv', csv)
+  await utimes(path, written, written)
+  await using proxy = await cuttingProxy(ssh.port, () => undefined)
+  const definition = sourceOf(ssh.uri(path, proxy.port), { credentials: sshCredentials, hostKey: ssh.fingerprint })
+  const source = await openSource(definition, { env: ssh.env, log: silentLogger, backoffMs: 0 })
+  proxy.cutAll()
+  expect((await Array.fromAsync(source.rows)).flat()).toHaveLength(300)
+  expect([source.facts().completeness.complete, proxy.connections()]).toEqual([true, 2])
+})
+
+test.skipIf(withoutSsh).for([
+  ['of the same length', (path: string) => writeFile(path, large.replaceAll('x', 'y'))],
+  ['longer', (path: string) => appendFile(path, 'x,y\n')],
+  ['shorter', (path: string) => truncate(path, 900_000)],
+  ['taken away', (path: string) => rm(path)],
+  ['in its place', (path: string) => writeFile(`${path}.new`, large).then(() => rename(`${path}.new`, path))],
+  [
+    'of the same length and time, as far as the halves meet',
+    (path: string) => writeFile(path, large.replaceAll('x', 'y')).then(() => utimes(path, written, written)),
+  ],
+] as const)('a file that is another after the cut, %s, joins no halves', async ([, change]) => {
+  await using ssh = await openSsh()
+  const path = await ssh.folder.write('crm.csv', large)
+  await utimes(path, written, written)
+  await using proxy = await cuttingProxy(ssh.port, (connection) => (connection === 1 ? { afterBytes: 1_000_000, how: 'end' } : undefined), {
+    onCut: () => change(path),
+  })
+  const definition = sourceOf(ssh.uri(path, proxy.port), { credentials: sshCredentials, hostKey: ssh.fingerprint })
+  const { code, facts } = await readSource(definition, { env: ssh.env })
+  expect([code, facts, proxy.connections()]).toEqual(['SOURCE_CHANGED', undefined, 2])
+})
+
+test.skipIf(withoutSsh)('a file that is another after one cut and the first again after the next joins no halves', async () => {
+  await using ssh = await openSsh()
+  const path = await ssh.folder.write('crm.csv', large)
+  await utimes(path, written, written)
+  // Alike as far as the halves meet, so that only the time tells.
+  const versions = [large.slice(0, 1_800_000) + large.slice(1_800_000, 2_200_000).replaceAll('x', 'y') + large.slice(2_200_000), large]
+  await using proxy = await cuttingProxy(
+    ssh.port,
+    (connection) => (connection < 3 ? { afterBytes: 1_000_000 + connection * 500_000, how: 'end' } : undefined),
+    {
+      onCut: async () => {
+        await writeFile(path, versions.shift() ?? large)
+        if (versions.length === 0) await utimes(path, written, written)
+      },
+    },
+  )
+  const definition = sourceOf(ssh.uri(path, proxy.port), { credentials: sshCredentials, hostKey: ssh.fingerprint })
+  const { code, facts } = await readSource(definition, { env: ssh.env })
+  expect([code, facts]).toEqual(['SOURCE_CHANGED', undefined])
+})
+
 test.skipIf(withoutSsh)(
-  'a server that says nothing more is given up after the idle time, or when nobody wants the file any more',
+  'a file that changed in the second in which it was opened joins no halves: its time tells nothing yet',
   async () => {
     await using ssh = await openSsh()
     const path = await ssh.folder.write('crm.csv', large)
-    await using proxy = await cuttingProxy(ssh.port, () => ({ afterBytes: 1_000_000, how: 'stall' }))
+    const soon = Date.now() / 1000 + 60
+    await utimes(path, soon, soon)
+    await using proxy = await cuttingProxy(ssh.port, () => ({ afterBytes: 1_000_000, how: 'end' }))
     const definition = sourceOf(ssh.uri(path, proxy.port), { credentials: sshCredentials, hostKey: ssh.fingerprint })
-    expect((await readSource(definition, { env: ssh.env, limits: { ...readLimits, idleMs: 2_000 } })).code).toBe('FILE_TRUNCATED')
+    const { code, facts } = await readSource(definition, { env: ssh.env })
+    expect([code, facts, proxy.connections()]).toEqual(['FILE_TRUNCATED', undefined, 1])
+  },
+)
+
+test.skipIf(withoutSsh)('a server that always hangs up is given up, whatever it had brought before', async () => {
+  await using ssh = await openSsh()
+  const path = await ssh.folder.write('crm.csv', large)
+  await utimes(path, written, written)
+  for (const [first, code] of [
+    [100, 'SOURCE_UNAVAILABLE'],
+    [1_000_000, 'FILE_TRUNCATED'],
+  ] as const) {
+    await using proxy = await cuttingProxy(ssh.port, (connection) => ({ afterBytes: connection === 1 ? first : 100, how: 'end' }))
+    const definition = sourceOf(ssh.uri(path, proxy.port), { credentials: sshCredentials, hostKey: ssh.fingerprint })
+    const outcome = await readSource(definition, { env: ssh.env })
+    expect([outcome.code, outcome.facts, proxy.connections()]).toEqual([code, undefined, first === 100 ? 4 : 5])
+    expect(outcome.error).toMatchObject({ where: `sftp://127.0.0.1:${proxy.port}${path}`, mend: expect.stringContaining('un again') })
+  }
+})
+
+test.skipIf(withoutSsh)('another server behind the same address after the cut is not believed', async () => {
+  await using ssh = await openSsh()
+  await using impostor = await openSsh()
+  await copyFile(join(ssh.folder.path, 'authorized'), join(impostor.folder.path, 'authorized'))
+  const path = await ssh.folder.write('crm.csv', large)
+  await utimes(path, written, written)
+  await using proxy = await cuttingProxy(ssh.port, (connection) => (connection === 1 ? { afterBytes: 1_000_000, how: 'end' } : undefined), {
+    targetOf: (connection) => (connection === 1 ? ssh.port : impostor.port),
+  })
+  const definition = sourceOf(ssh.uri(path, proxy.port), { credentials: sshCredentials, hostKey: ssh.fingerprint })
+  const { code, facts } = await readSource(definition, { env: ssh.env })
+  expect([code, facts]).toEqual(['SOURCE_HOST_KEY', undefined])
+})
+
+test.skipIf(withoutSsh)('a wrong login is tried once: servers lock users out', async () => {
+  await using ssh = await openSsh()
+  const path = await ssh.folder.write('crm.csv', csv)
+  await using proxy = await cuttingProxy(ssh.port, () => undefined)
+  const definition = sourceOf(ssh.uri(path, proxy.port), { credentials: sshCredentials, hostKey: ssh.fingerprint })
+  const { code } = await readSource(definition, { env: { SFTP_KEY_FILE: join(ssh.folder.path, 'stranger') } })
+  expect([code, proxy.connections()]).toEqual(['SOURCE_DENIED', 1])
+})
+
+test.skipIf(withoutSsh)(
+  'a server that says nothing more is left after the idle time, and left for good when nobody wants the file any more',
+  async () => {
+    await using ssh = await openSsh()
+    const path = await ssh.folder.write('crm.csv', large)
+    await utimes(path, written, written)
+    const stall = { afterBytes: 1_000_000, how: 'stall' } as const
+    await using once = await cuttingProxy(ssh.port, (connection) => (connection === 1 ? stall : undefined))
+    const read = (port: number, idleMs: number, totalMs = readLimits.totalMs) =>
+      readSource(sourceOf(ssh.uri(path, port), { credentials: sshCredentials, hostKey: ssh.fingerprint }), {
+        env: ssh.env,
+        limits: { ...readLimits, idleMs, totalMs },
+      })
+    expect((await read(once.port, 2_000)).facts?.sha256).toBe(sha256(large))
+    await using always = await cuttingProxy(ssh.port, (connection) => (connection === 1 ? stall : { ...stall, afterBytes: 100 }))
+    expect((await read(always.port, 60_000, 2_500)).code).toBe('FILE_TRUNCATED')
+    expect(always.connections(), 'all the time is over').toBe(1)
+    await using half = await cuttingProxy(ssh.port, () => stall)
     const abort = new AbortController()
+    const definition = sourceOf(ssh.uri(path, half.port), { credentials: sshCredentials, hostKey: ssh.fingerprint })
     const source = await openSource(definition, { env: ssh.env, log: silentLogger, signal: abort.signal })
     const reading = Array.fromAsync(source.rows)
-    await expect.poll(() => proxy.cuts()).toBe(2)
+    await expect.poll(() => half.cuts()).toBe(1)
     abort.abort(new Error('enough'))
     await expect(reading).rejects.toThrow('enough')
+    expect(half.connections()).toBe(1)
   },
 )
