@@ -330,3 +330,55 @@ test('whatever came between, a gated run of two sources ends as one of every rec
   )
   expect(gatedReadings, 'the gate must have been open').toBeGreaterThan(0)
 })
+
+/** What may happen to a long file overnight; places are parts of its length, so that each falls inside. */
+const change = fc.record({
+  what: fc.constantFrom('moved', 'repeated', 'changed', 'left', 'new', 'contradicted'),
+  at: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+  to: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+})
+
+function overnight(
+  rows: readonly string[],
+  changes: readonly { readonly what: string; readonly at: number; readonly to: number }[],
+): string[] {
+  const next = [...rows]
+  for (const [n, { what, at, to }] of changes.entries()) {
+    const [from, place] = [Math.floor(at * next.length), Math.floor(to * next.length)]
+    const [id] = (next[from] ?? '').split(',')
+    if (what === 'moved') next.splice(place, 0, ...next.splice(from, 1))
+    else if (what === 'repeated') next.splice(place, 0, next[from] ?? '')
+    else if (what === 'changed') next[from] = `${id},changed${n}.${next.length}@example.org,\n`
+    else if (what === 'left') next.splice(from, 1)
+    else if (what === 'new') next.splice(place, 0, `N${n}-${next.length},new${n}.${next.length}@example.org,\n`)
+    else next.splice(place, 0, `${id},other${n}.${next.length}@example.org,\n`)
+  }
+  return next
+}
+
+test('a few records of a long file that moved, came again, changed, left or contradict', { timeout: 240_000 }, async () => {
+  const long = people(0, 300, own)
+    .trimEnd()
+    .split('\n')
+    .map((line) => `${line}\n`)
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.array(change, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 3 }), async (nights) => {
+      let rows = long
+      const days = [rows, ...nights.map((changes) => (rows = overnight(rows, changes)))]
+      await sameEnds(
+        'crm',
+        audience('crm.csv', mapped),
+        days.map((day) => ({ files: { 'crm.csv': table(...day) } })),
+        members,
+      )
+    }),
+    {
+      numRuns: Number(process.env['SLUICE_RUNS'] ?? 6),
+      examples: [
+        [[[{ what: 'moved', at: 0.5, to: 0.1 }]]],
+        [[[{ what: 'repeated', at: 0.1, to: 0.9 }], [{ what: 'moved', at: 0.3, to: 0.8 }], [{ what: 'changed', at: 0.1, to: 0 }]]],
+        [[[{ what: 'contradicted', at: 0.9, to: 0.1 }]]],
+      ],
+    },
+  )
+})

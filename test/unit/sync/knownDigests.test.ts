@@ -13,8 +13,8 @@ const stored = fc
   .uniqueArray(fc.nat({ max: 60 }), { maxLength: 40 })
   .chain((numbers) => fc.record({ numbers: fc.constant(numbers), gone: fc.subarray(numbers.map((_, i) => i)) }))
 
-function load({ numbers, gone }: Stored, chunk: number): KnownDigests {
-  const known = new KnownDigests(numbers.length)
+function load({ numbers, gone }: Stored, chunk: number, everywhere: boolean): KnownDigests {
+  const known = new KnownDigests(numbers.length, { everywhere })
   for (let from = 0; from < numbers.length; from += chunk) {
     const part = numbers.slice(from, from + chunk)
     const digests = Int32Array.from(part.flatMap((n) => [...digestOf(n)]))
@@ -30,7 +30,7 @@ function load({ numbers, gone }: Stored, chunk: number): KnownDigests {
 test('known digests, in any order and repeated, against a map', () => {
   fc.assert(
     fc.property(stored, fc.array(fc.nat({ max: 70 })), fc.integer({ min: 1, max: 20 }), (given, asked, chunk) => {
-      const known = load(given, chunk)
+      const known = load(given, chunk, true)
       const oracle = new Map(given.numbers.flatMap((n, i) => (given.gone.includes(i) ? [] : [[n, i] as const])))
       const ticked = new Set<number>()
       for (const n of asked) {
@@ -44,5 +44,39 @@ test('known digests, in any order and repeated, against a map', () => {
       expect(unseen).toEqual([...oracle.values()].filter((i) => !ticked.has(i)).sort((a, b) => a - b))
     }),
     { numRuns: 2_000 },
+  )
+})
+
+/** As many as are needed for one in 32 of them to be a few. */
+const many = { numbers: Array.from({ length: 3_200 }, (_, i) => i), gone: [] }
+
+test('a few new records among known ones cost no table, and one that moved may be taken for new', () => {
+  const known = load(many, 500, false)
+  // 5 and 7 have changed places, 10,000 is new.
+  expect([0, 1, 10_000, 2, 3, 4, 7, 6, 5, 8].map((n) => known.find(digestOf(n)))).toEqual([0, 1, -1, 2, 3, 4, 7, -1, -1, 8])
+})
+
+test('a file in another order is found everywhere, past its first records', () => {
+  const known = load(many, 500, false)
+  const found = many.numbers.toReversed().map((n) => known.find(digestOf(n)))
+  const taken = found.filter((i) => i === -1).length
+  expect(taken).toBeLessThanOrEqual(100)
+  expect(found.slice(200)).toEqual(many.numbers.toReversed().slice(200))
+})
+
+test('a part that left is passed over', () => {
+  const known = load(many, 500, false)
+  const rest = many.numbers.slice(1_000)
+  expect(rest.map((n) => known.find(digestOf(n))).filter((i) => i === -1).length).toBeLessThanOrEqual(64)
+  expect(known.find(digestOf(10_000))).toBe(-1)
+})
+
+test('whatever it is not sure of it takes for new, never for another', () => {
+  fc.assert(
+    fc.property(stored, fc.array(fc.nat({ max: 70 })), (given, asked) => {
+      const known = load(given, 7, false)
+      const oracle = new Map(given.numbers.flatMap((n, i) => (given.gone.includes(i) ? [] : [[n, i] as const])))
+      for (const n of asked) expect([-1, oracle.get(n) ?? -1]).toContain(known.find(digestOf(n)))
+    }),
   )
 })
