@@ -11,9 +11,6 @@ export interface AccountRecord {
   deleted: boolean
 }
 
-/** When everything that a sandbox has from the start was made: fixed, so that a restart with a journal shows the same. */
-export const FIRST_DAY = '2026-01-15T12:00:00Z'
-
 /** Records by account id, then by their own id, in the order of their creation. */
 export type Table<T> = Map<string, Map<string, T>>
 
@@ -57,21 +54,4 @@ export function deleteRecord<T extends AccountRecord>(call: Call<unknown>, table
 export function stamp(call: Call<unknown>): Pick<AccountRecord, 'created_at' | 'updated_at' | 'deleted'> {
   const at = isoSeconds(call.now)
   return { created_at: at, updated_at: at, deleted: false }
-}
-
-/** Text parameter: null when absent or unset. */
-export function textOf(call: Call<unknown>, name: string): string | null {
-  const value = call.params[name]
-  return typeof value === 'string' ? value : null
-}
-
-/** List parameter: undefined when absent. */
-export function listOf(call: Call<unknown>, name: string): readonly string[] | undefined {
-  const value = call.params[name]
-  return Array.isArray(value) ? (value as string[]) : undefined
-}
-
-/** True when no filter was given or it holds `id`. */
-export function passes(filter: readonly string[] | undefined, id: string): boolean {
-  return filter === undefined || filter.includes(id)
 }

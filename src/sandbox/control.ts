@@ -57,7 +57,7 @@ export class Control {
       'GET holds': () => runner.holds(),
       'POST release': ({ rest }) => ({ released: runner.release(rest[0] ?? '') }),
       'POST snapshot': () => this.#snapshot(),
-      'POST restore': ({ rest, body }) => this.#restore(rest[0] ?? textOf(body, 'id')),
+      'POST restore': ({ rest, body }) => this.#restore(rest[0] ?? idOf(body)),
     }
   }
 
@@ -195,7 +195,7 @@ function seedOf(body: unknown): number | undefined {
   return typeof seed === 'number' ? seed : undefined
 }
 
-function textOf(body: unknown, name: string): string {
-  const value = typeof body === 'object' && body !== null ? (body as Record<string, unknown>)[name] : undefined
-  return typeof value === 'string' ? value : ''
+function idOf(body: unknown): string {
+  const id = typeof body === 'object' && body !== null ? (body as { id?: unknown }).id : undefined
+  return typeof id === 'string' ? id : ''
 }

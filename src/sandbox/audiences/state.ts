@@ -1,5 +1,7 @@
 /** Custom audiences, do-not-reach lists and sharing permissions. */
-import type { World } from '../area.ts'
+import type { Call, World } from '../area.ts'
+import { FIRST_DAY, FIXED_ACCOUNT, FIXED_AUDIENCE, FIXED_LIST } from '../fixed.ts'
+import { isoSeconds } from '../timestamps.ts'
 import { Memberships, type SavedMemberships } from './memberships.ts'
 
 export interface Audience {
@@ -29,37 +31,38 @@ export interface AudienceState {
   readonly permissions: Map<string, Permission>
 }
 
-const CREATED = '2026-01-15T12:00:00Z'
+/** Members from which on an audience or list can be targeted (gaps 5 'Processing'). */
+export const TARGETABLE_FROM = 100
 
 export function createAudienceState(_world: World): AudienceState {
-  const fixed = (id: string, name: string): Audience => ({
-    id,
-    accountId: '18ce54d4x5t',
-    name,
-    description: null,
-    created_at: CREATED,
-    updated_at: CREATED,
-    deleted: false,
-    memberships: new Memberships(),
-  })
+  const fixed = (id: string, name: string): Audience => emptyAudience({ id, accountId: FIXED_ACCOUNT, name, at: FIRST_DAY })
   return {
-    audiences: new Map([['1nmth', fixed('1nmth', 'Sandbox audience')]]),
-    lists: new Map([['2dnr', fixed('2dnr', 'Do Not Reach List')]]),
+    audiences: new Map([[FIXED_AUDIENCE, fixed(FIXED_AUDIENCE, 'Sandbox audience')]]),
+    lists: new Map([[FIXED_LIST, fixed(FIXED_LIST, 'Do Not Reach List')]]),
     permissions: new Map([
       [
         '1perm',
         {
           id: '1perm',
-          tailored_audience_id: '1nmth',
+          tailored_audience_id: FIXED_AUDIENCE,
           granted_account_id: '18ce54aymz3',
           permission_level: 'READ_ONLY',
-          created_at: CREATED,
-          updated_at: CREATED,
+          created_at: FIRST_DAY,
+          updated_at: FIRST_DAY,
           deleted: false,
         },
       ],
     ]),
   }
+}
+
+/** An audience or list of the call's account, with nobody in it yet; not stored. */
+export function newAudience(call: Call<AudienceState>, name: string): Audience {
+  return emptyAudience({ id: call.world.newShortId(), accountId: call.account?.id ?? '', name, at: isoSeconds(call.now) })
+}
+
+function emptyAudience({ at, ...given }: { id: string; accountId: string; name: string; at: string }): Audience {
+  return { ...given, description: null, created_at: at, updated_at: at, deleted: false, memberships: new Memberships() }
 }
 
 /** structuredClone knows nothing of Memberships. */

@@ -1,5 +1,6 @@
 /** Tokens of all kinds and their lives (spec 3.2). Plain data: snapshots copy it. */
 import type { World } from '../area.ts'
+import { FIXED_USER } from '../fixed.ts'
 
 export interface AccessToken {
   readonly token: string
@@ -34,7 +35,7 @@ export function createAuthState(world: World): AuthState {
   const { accessToken, accessTokenSecret } = world.credentials
   return {
     accessTokens: new Map([
-      [accessToken, { token: accessToken, secret: accessTokenSecret, userId: '1001', access: 'write', active: true }],
+      [accessToken, { token: accessToken, secret: accessTokenSecret, userId: FIXED_USER, access: 'write', active: true }],
     ]),
     requestTokens: new Map(),
     bearer: null,

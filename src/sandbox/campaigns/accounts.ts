@@ -1,7 +1,8 @@
 /** Accounts, their apps, history and features, and the categories (spec 4.5). */
-import { deleteRecord, listOf, passes, recordsOf, stamp } from '../accountRecords.ts'
+import { deleteRecord, recordsOf, stamp } from '../accountRecords.ts'
 import type { Call, Handler, SandboxAccount } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
+import { listParam, passes } from '../params.ts'
 import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { businessCategories, curatedCategories, placements } from './categories.ts'
@@ -10,7 +11,7 @@ import type { CampaignsState, LineItemCategory } from './state.ts'
 
 export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   'accounts.list': (call) => {
-    const ids = listOf(call, 'account_ids')
+    const ids = listParam(call, 'account_ids')
     const mine = [...call.world.accounts.values()].filter(
       (account) =>
         account.userIds.includes(call.user?.id ?? '') && passes(ids, account.id) && matchesPrefix(account.name, call.params['q']),
@@ -72,7 +73,7 @@ export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
   },
   'businessCategories.list': () => ok(businessCategories),
   'curatedCategories.list': (call) => {
-    const countries = (listOf(call, 'country_codes') ?? []).map((code) => code.toUpperCase())
+    const countries = (listParam(call, 'country_codes') ?? []).map((code) => code.toUpperCase())
     const bad = countries.find((code) => !/^[A-Z]{2}$/.test(code))
     if (bad !== undefined) throw adsRefusals([invalidParameter('country_codes', 'ISO 3166-1 alpha-2 codes', bad)])
     return listReply(
@@ -86,14 +87,14 @@ export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
     if (category === undefined) throw notFound('NOT_FOUND', 'curated_category_id', id)
     return ok(category)
   },
-  'features.list': (call) => ok(featuresOf(call).filter((feature) => passes(listOf(call, 'feature_keys'), feature))),
+  'features.list': (call) => ok(featuresOf(call).filter((feature) => passes(listParam(call, 'feature_keys'), feature))),
   'features.add': (call) => {
-    const features = [...new Set([...featuresOf(call), ...(listOf(call, 'feature_keys') ?? [])])]
+    const features = [...new Set([...featuresOf(call), ...(listParam(call, 'feature_keys') ?? [])])]
     call.state.features.set(call.account!.id, features)
     return ok(features)
   },
   'features.remove': (call) => {
-    const features = featuresOf(call).filter((feature) => !(listOf(call, 'feature_keys') ?? []).includes(feature))
+    const features = featuresOf(call).filter((feature) => !(listParam(call, 'feature_keys') ?? []).includes(feature))
     call.state.features.set(call.account!.id, features)
     return ok(features)
   },

@@ -1,4 +1,5 @@
 /** What does not change: business categories, curated categories, placements. Invented, in the shapes of spec 2.5 and gaps 8. */
+import { FIRST_DAY } from '../fixed.ts'
 
 export interface BusinessCategory {
   readonly id: string
@@ -29,7 +30,7 @@ export interface CuratedCategory {
   readonly updated_at: string
 }
 
-const made = { created_at: '2026-01-15T12:00:00Z', updated_at: '2026-01-15T12:00:00Z' }
+const made = { created_at: FIRST_DAY, updated_at: FIRST_DAY }
 
 export const curatedCategories: readonly CuratedCategory[] = [
   {

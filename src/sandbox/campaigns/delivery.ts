@@ -1,7 +1,8 @@
 /** Campaigns, funding instruments, promoted tweets and targeting criteria (gaps 8). */
-import { deleteRecord, findRecord, listOf, passes, recordsOf, stamp, textOf } from '../accountRecords.ts'
+import { deleteRecord, findRecord, recordsOf, stamp } from '../accountRecords.ts'
 import type { Call, Handler, World } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
+import { listParam, passes, textParam } from '../params.ts'
 import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { remember } from './history.ts'
@@ -22,7 +23,7 @@ export type PostExists = (world: World, tweetId: string) => boolean
 export function deliveryHandlers(postExists: PostExists): Readonly<Record<string, Handler<CampaignsState>>> {
   return {
     'campaigns.list': (call) => {
-      const [ids, funding] = [listOf(call, 'campaign_ids'), listOf(call, 'funding_instrument_ids')]
+      const [ids, funding] = [listParam(call, 'campaign_ids'), listParam(call, 'funding_instrument_ids')]
       const found = [...recordsOf(call, call.state.campaigns).values()].filter(
         (campaign) =>
           passes(ids, campaign.id) && passes(funding, campaign.funding_instrument_id) && matchesPrefix(campaign.name, call.params['q']),
@@ -38,7 +39,7 @@ export function deliveryHandlers(postExists: PostExists): Readonly<Record<string
     'campaigns.delete': (call) => ok(campaignWire(call, deleteCampaign(call))),
 
     'fundingInstruments.list': (call) => {
-      const ids = listOf(call, 'funding_instrument_ids')
+      const ids = listParam(call, 'funding_instrument_ids')
       return listReply(
         call,
         [...recordsOf(call, call.state.funding).values()].filter((one) => passes(ids, one.id)),
@@ -53,7 +54,7 @@ export function deliveryHandlers(postExists: PostExists): Readonly<Record<string
       ok(deleteRecord(call, call.state.funding, 'funding_instrument_id', 'FUNDING_INSTRUMENT_NOT_FOUND')),
 
     'promotedTweets.list': (call) => {
-      const [items, ids] = [listOf(call, 'line_item_ids'), listOf(call, 'promoted_tweet_ids')]
+      const [items, ids] = [listParam(call, 'line_item_ids'), listParam(call, 'promoted_tweet_ids')]
       return listReply(
         call,
         [...recordsOf(call, call.state.promotedTweets).values()].filter(
@@ -77,7 +78,7 @@ export function deliveryHandlers(postExists: PostExists): Readonly<Record<string
     },
 
     'targetingCriteria.list': (call) => {
-      const items = listOf(call, 'line_item_ids')
+      const items = listParam(call, 'line_item_ids')
       return listReply(
         call,
         [...recordsOf(call, call.state.targeting).values()].filter((one) => passes(items, one.line_item_id) && isReachable(call, one)),
@@ -177,7 +178,7 @@ function createFunding(call: Call<CampaignsState>): FundingInstrument {
 
 function promote(call: Call<CampaignsState>, postExists: PostExists): PromotedTweet[] {
   const item = liveLineItem(call, String(call.params['line_item_id']))
-  const tweetIds = [...new Set(listOf(call, 'tweet_ids') ?? [])]
+  const tweetIds = [...new Set(listParam(call, 'tweet_ids') ?? [])]
   for (const id of tweetIds) if (!postExists(call.world, id)) throw notFound('TWEET_NOT_FOUND', 'tweet_ids', id)
   const known = recordsOf(call, call.state.promotedTweets)
   return tweetIds.map((tweetId) => {
@@ -212,7 +213,7 @@ export function createCriterion(call: Call<CampaignsState>): TargetingCriterion 
     name: value,
     targeting_type: type,
     targeting_value: value,
-    operator_type: textOf(call, 'operator_type') ?? 'EQ',
+    operator_type: textParam(call, 'operator_type') ?? 'EQ',
     ...stamp(call),
   }
   recordsOf(call, call.state.targeting).set(criterion.id, criterion)

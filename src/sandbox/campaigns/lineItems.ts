@@ -1,7 +1,8 @@
 /** Line items (spec 4.5, 4.6; gaps 8). */
-import { deleteRecord, listOf, passes, recordsOf, stamp } from '../accountRecords.ts'
+import { deleteRecord, recordsOf, stamp } from '../accountRecords.ts'
 import type { Call, Handler } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
+import { listParam, passes } from '../params.ts'
 import { adsRefusals, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { remember } from './history.ts'
@@ -32,7 +33,11 @@ const WRITABLE = [
 
 export const lineItemHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   'lineItems.list': (call) => {
-    const [campaigns, funding, ids] = [listOf(call, 'campaign_ids'), listOf(call, 'funding_instrument_ids'), listOf(call, 'line_item_ids')]
+    const [campaigns, funding, ids] = [
+      listParam(call, 'campaign_ids'),
+      listParam(call, 'funding_instrument_ids'),
+      listParam(call, 'line_item_ids'),
+    ]
     const owners = recordsOf(call, call.state.campaigns)
     return listReply(
       call,
@@ -77,7 +82,7 @@ export function createLineItem(call: Call<CampaignsState>): LineItem {
     objective,
     goal: defaultGoal(objective),
     product_type: String(call.params['product_type']),
-    placements: listOf(call, 'placements') ?? [],
+    placements: listParam(call, 'placements') ?? [],
     entity_status: 'ACTIVE',
     start_time: null,
     end_time: null,

@@ -1,7 +1,7 @@
 /** The first state of the campaign area: enough of everything that each read answers something (interface.md 5). */
-import { FIRST_DAY, recordsOfAccount } from '../accountRecords.ts'
+import { recordsOfAccount } from '../accountRecords.ts'
 import type { World } from '../area.ts'
-import { FIXED_ACCOUNT } from '../state/world.ts'
+import { FIRST_DAY, FIXED_ACCOUNT, FIXED_AUDIENCE, FIXED_USER } from '../fixed.ts'
 import type { CampaignsState, LineItem } from './state.ts'
 
 /** An account of the same user with the media poll feature, which no endpoint grants (spec 5 rule 7). */
@@ -118,7 +118,7 @@ export function createCampaigns(world: World): CampaignsState {
     line_item_id: '9cqi0',
     name: null,
     targeting_type: 'CUSTOM_AUDIENCE',
-    targeting_value: '1nmth',
+    targeting_value: FIXED_AUDIENCE,
     operator_type: 'EQ',
     ...stamps,
   })
@@ -127,7 +127,7 @@ export function createCampaigns(world: World): CampaignsState {
     line_item_id: '9cqi2',
     name: null,
     targeting_type: 'CUSTOM_AUDIENCE',
-    targeting_value: '1nmth',
+    targeting_value: FIXED_AUDIENCE,
     operator_type: 'EQ',
     ...stamps,
   })
@@ -139,7 +139,7 @@ export function createCampaigns(world: World): CampaignsState {
     ...stamps,
   })
 
-  const by = { user_id: '1001', platform: 'Ads API' }
+  const by = { user_id: FIXED_USER, platform: 'Ads API' }
   const created = { change_by: by, changes: {}, change_time: at, change_type: 'CREATE' }
   state.history.set(FIXED_ACCOUNT, [
     ...[...campaigns.values()].map((one) => ({ ...created, entity: 'CAMPAIGN', entity_id: one.id, entity_data: { ...one } })),

@@ -1,6 +1,7 @@
 /** Product catalogs (spec 2.2, 4.2; spec/gaps.md 6), and what the control door tells of them. */
 import { createHash } from 'node:crypto'
 import { ControlText, defineArea, type Call, type Reply } from '../area.ts'
+import { FIXED_USER } from '../fixed.ts'
 import { listReply } from '../lists.ts'
 import { adsRefusal, adsRefusals, invalidParameter, ok } from '../refusal.ts'
 import { canonicalJson, catalogOf, deleteProducts, listProducts, putProducts } from './products.ts'
@@ -101,7 +102,7 @@ function deleteCatalog(call: CatalogCall): Reply {
 
 /** `user_id`, by default the authenticated user; nobody reaches another's catalogs. */
 function userOf(call: CatalogCall): string {
-  const own = call.user?.id ?? '1001'
+  const own = call.user?.id ?? FIXED_USER
   const asked = call.params['user_id']
   if (asked !== undefined && textOf(asked) !== own) {
     if (call.world.users.has(textOf(asked)))

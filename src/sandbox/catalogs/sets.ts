@@ -1,6 +1,7 @@
 /** Product sets and scheduled feeds (spec 2.2, 4.2; spec/gaps.md 6 'Sets', 'Feeds'). */
 import type { Call, Reply } from '../area.ts'
 import { listReply } from '../lists.ts'
+import { textParam } from '../params.ts'
 import { adsRefusal, adsRefusals, invalidParameter, ok, type AdsError } from '../refusal.ts'
 import { catalogOf } from './products.ts'
 import type { Catalog, CatalogState, Product, ProductSet, ScheduledFeed } from './state.ts'
@@ -48,7 +49,7 @@ export function createSet(call: CatalogCall): Reply {
   const set: ProductSet = {
     id: call.world.newId(),
     name: String(params['name']),
-    description: textOrNull(params['description']),
+    description: textParam(call, 'description'),
     type,
     filters,
     productKeys,
@@ -68,7 +69,7 @@ export function updateSet(call: CatalogCall): Reply {
   }
   if (errors.length > 0) throw adsRefusals(errors)
   if (typeof call.params['name'] === 'string') set.name = call.params['name']
-  if (call.given.has('description')) set.description = textOrNull(call.params['description'])
+  if (call.given.has('description')) set.description = textParam(call, 'description')
   set.status = 'PROCESSING'
   echoId(call, 'product_set_id')
   return ok(shape(catalog, set))
@@ -202,7 +203,7 @@ function writeFeed(call: CatalogCall, feed: ScheduledFeed): void {
   const { params, given } = call
   if (typeof params['feed_url'] === 'string') feed.feed_url = params['feed_url']
   for (const name of ['feed_format', 'frequency', 'start_time', 'time_zone'] as const)
-    if (given.has(name)) feed[name] = textOrNull(params[name])
+    if (given.has(name)) feed[name] = textParam(call, name)
   if (given.has('repeat')) feed.repeat = typeof params['repeat'] === 'number' ? params['repeat'] : null
 }
 
@@ -224,8 +225,4 @@ function feedOf(call: CatalogCall, catalog: Catalog): ScheduledFeed {
 function echoId(call: CatalogCall, name: string): void {
   call.echo['id'] = call.echo[name]
   delete call.echo[name]
-}
-
-function textOrNull(value: unknown): string | null {
-  return typeof value === 'string' ? value : null
 }

@@ -1,5 +1,6 @@
 /** Catalogs with their products, sets and feeds. Plain data: snapshots copy it. */
 import type { World } from '../area.ts'
+import { FIXED_CATALOG, FIXED_USER } from '../fixed.ts'
 import type { StoredProduct } from './productRules.ts'
 
 export interface Product {
@@ -51,7 +52,7 @@ export interface CatalogState {
 }
 
 export function createCatalogState(_world: World): CatalogState {
-  return { catalogs: new Map([['4001', newCatalog('4001', '1001', 'Sandbox catalog')]]) }
+  return { catalogs: new Map([[FIXED_CATALOG, newCatalog(FIXED_CATALOG, FIXED_USER, 'Sandbox catalog')]]) }
 }
 
 export function newCatalog(id: string, userId: string, name: string): Catalog {

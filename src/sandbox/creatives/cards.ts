@@ -1,8 +1,9 @@
 /** Cards made of components, with the legacy ones that only reads and DELETE know (spec 4.4, gaps 8 Cards). */
 import { legacyCardTypes } from '../../service/contract/creativeResources.ts'
-import { deleteRecord, findRecord, listOf, passes, recordsOf, stamp } from '../accountRecords.ts'
+import { deleteRecord, findRecord, recordsOf, stamp } from '../accountRecords.ts'
 import type { Call, Handler } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
+import { listParam, passes } from '../params.ts'
 import { adsRefusal, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { readCardContent } from './components.ts'
@@ -10,9 +11,9 @@ import type { Card, CreativesState } from './state.ts'
 
 export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
   'cards.list': (call) => {
-    const types = listOf(call, 'card_types')
-    const ids = listOf(call, 'card_id')
-    const uris = listOf(call, 'card_uris')
+    const types = listParam(call, 'card_types')
+    const ids = listParam(call, 'card_id')
+    const uris = listParam(call, 'card_uris')
     const legacy = call.params['include_legacy_cards'] === true ? recordsOf(call, call.state.legacyCards).values() : []
     const cards = [...recordsOf(call, call.state.cards).values(), ...legacy].filter(
       (card) =>
@@ -25,7 +26,7 @@ export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
     const known = new Map<string, { readonly deleted: boolean }>()
     for (const table of [cards, legacyCards, polls, conversations])
       for (const card of recordsOf(call, table as typeof cards).values()) known.set(card.card_uri, card)
-    const found = (listOf(call, 'card_uris') ?? []).flatMap((uri) => known.get(uri) ?? [])
+    const found = (listParam(call, 'card_uris') ?? []).flatMap((uri) => known.get(uri) ?? [])
     return ok(found.filter((card) => !card.deleted || call.params['with_deleted'] === true))
   },
   'cards.get': (call) => ok([findCard(call)]),

@@ -1,7 +1,8 @@
 /** Account media and the media library (spec 2.4, 4.4, 3.3). */
-import { deleteRecord, findRecord, listOf, passes, recordsOf } from '../accountRecords.ts'
+import { deleteRecord, findRecord, recordsOf } from '../accountRecords.ts'
 import type { Call, Handler } from '../area.ts'
 import { listReply, matchesTerms } from '../lists.ts'
+import { listParam, passes } from '../params.ts'
 import { adsRefusal, adsRefusals, invalidParameter, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { mediaObject, type CreativesState, type MediaObject } from './state.ts'
@@ -10,8 +11,8 @@ const VIDEO_ONLY = ['description', 'poster_media_key', 'title'] as const
 
 export const mediaHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
   'accountMedia.list': (call) => {
-    const ids = listOf(call, 'account_media_ids')
-    const types = listOf(call, 'creative_types')
+    const ids = listParam(call, 'account_media_ids')
+    const types = listParam(call, 'creative_types')
     return listReply(
       call,
       [...recordsOf(call, call.state.accountMedia).values()].filter((media) => passes(ids, media.id) && passes(types, media.creative_type)),

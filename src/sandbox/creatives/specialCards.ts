@@ -1,7 +1,8 @@
 /** Poll cards, which cannot be changed, and video conversation cards (spec 4.4, 3.3, gaps 8 Cards). */
-import { deleteRecord, findRecord, listOf, passes, recordsOf, stamp, textOf, type Table } from '../accountRecords.ts'
+import { deleteRecord, findRecord, recordsOf, stamp, type Table } from '../accountRecords.ts'
 import type { Call, Handler, Reply } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
+import { listParam, passes, textParam } from '../params.ts'
 import { adsRefusal, adsRefusals, invalidParameter, missingParameter, ok, type AdsError } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { libraryMedia } from './media.ts'
@@ -49,7 +50,7 @@ export function specialCardHandlers(hasFeature: FeatureCheck): Readonly<Record<s
 }
 
 function list(call: Call<CreativesState>, table: Table<SpecialCard>): Reply {
-  const ids = listOf(call, 'card_ids')
+  const ids = listParam(call, 'card_ids')
   return listReply(
     call,
     [...recordsOf(call, table).values()].filter((card) => passes(ids, card.id) && matchesPrefix(card.name, call.params['q'])),
@@ -59,7 +60,7 @@ function list(call: Call<CreativesState>, table: Table<SpecialCard>): Reply {
 /** Closes after its duration, counted from now, not from its use in a post (spec 3.3). */
 function createPoll(call: Call<CreativesState>, hasFeature: FeatureCheck): SpecialCard {
   const minutes = Number(call.params['duration_in_minutes'])
-  const mediaKey = textOf(call, 'media_key')
+  const mediaKey = textParam(call, 'media_key')
   const image = mediaKey === null ? undefined : pollImage(call, mediaKey, hasFeature)
   const id = call.world.newId()
   const start = isoSeconds(call.now)
@@ -70,8 +71,8 @@ function createPoll(call: Call<CreativesState>, hasFeature: FeatureCheck): Speci
     card_type: image === undefined ? 'TEXT_POLLS' : 'IMAGE_POLLS',
     first_choice: call.params['first_choice'],
     second_choice: call.params['second_choice'],
-    ...(textOf(call, 'third_choice') === null ? {} : { third_choice: textOf(call, 'third_choice') }),
-    ...(textOf(call, 'fourth_choice') === null ? {} : { fourth_choice: textOf(call, 'fourth_choice') }),
+    ...(textParam(call, 'third_choice') === null ? {} : { third_choice: textParam(call, 'third_choice') }),
+    ...(textParam(call, 'fourth_choice') === null ? {} : { fourth_choice: textParam(call, 'fourth_choice') }),
     start_time: start,
     end_time: isoSeconds(Date.parse(start) + minutes * 60_000),
     duration_in_minutes: minutes,
@@ -127,7 +128,7 @@ function conversationMedia(call: Call<CreativesState>, mediaKey: string): Record
   if (media === undefined) throw adsRefusal('MEDIA_NOT_FOUND', `media ${mediaKey} is not in the media library`, { parameter: 'media_key' })
   if (media.media_type !== 'VIDEO' || media.aspect_ratio !== '16:9')
     throw adsRefusals([{ ...invalidParameter('media_key', 'a library video with aspect ratio 16:9', mediaKey), code: 'INVALID_MEDIA' }])
-  const posterKey = textOf(call, 'poster_media_key')
+  const posterKey = textParam(call, 'poster_media_key')
   const poster = posterKey === null ? undefined : libraryMedia(call.state, account, posterKey)
   if (posterKey !== null && poster?.media_type !== 'IMAGE')
     throw adsRefusal('INVALID_IMAGE', `Expected an image of the media library, got "${posterKey}" for poster_media_key`, {

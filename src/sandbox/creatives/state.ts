@@ -1,7 +1,7 @@
 /** What the creatives area holds, in wire form where nothing must be hidden (spec 2.4). */
-import { FIRST_DAY, recordsOfAccount, type AccountRecord, type Table } from '../accountRecords.ts'
+import { recordsOfAccount, type AccountRecord, type Table } from '../accountRecords.ts'
 import { isoSeconds } from '../timestamps.ts'
-import { FIXED_ACCOUNT } from '../state/world.ts'
+import { FIRST_DAY, FIXED_ACCOUNT, FIXED_USER } from '../fixed.ts'
 
 export type Component = Readonly<Record<string, unknown>>
 
@@ -277,7 +277,7 @@ function addSpecialCards(state: CreativesState, at: string, stamps: Omit<Account
     poster_media_url: `https://media.example.com/${filmKey}-poster.png`,
     video_height: '720',
     video_width: '1280',
-    video_owner_id: '1001',
+    video_owner_id: FIXED_USER,
     ...stamps,
   })
 }

@@ -1,6 +1,6 @@
 /** Posts on behalf of an advertiser: created, renamed, listed, scheduled, drafted (spec 4.4, gaps 8). */
-import { listOf, passes, textOf } from '../accountRecords.ts'
 import type { Call, Handler, Reply, World } from '../area.ts'
+import { listParam, passes, textParam } from '../params.ts'
 import { mediaKind, type CreativesState } from '../creatives/state.ts'
 import { listReply } from '../lists.ts'
 import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
@@ -22,7 +22,7 @@ export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> =
       createdAt: call.now,
       nullcast,
       account_id: call.account!.id,
-      name: textOf(call, 'name'),
+      name: textParam(call, 'name'),
       conversation_settings: String(call.params['conversation_settings']),
     })
     if (isDuplicate(call.world, call.state, post))
@@ -39,11 +39,11 @@ export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> =
     const id = String(call.params['tweet_id'])
     const post = call.state.posts.get(id)
     if (post === undefined || post.account_id !== call.account!.id) throw notFound('TWEET_NOT_FOUND', 'tweet_id', id)
-    post.name = textOf(call, 'name')
+    post.name = textParam(call, 'name')
     return ok(fetchedPostWire(call.world, call.state, post, false))
   },
   'advertiserPosts.list': (call) => {
-    const ids = listOf(call, 'tweet_ids')
+    const ids = listParam(call, 'tweet_ids')
     const user = call.params['user_id']
     const trim = call.params['trim_user'] === true
     const type = call.params['tweet_type']
@@ -137,9 +137,9 @@ interface Content {
 }
 
 function contentOf(call: Call<PostsState>, known: Content = { text: '', media_keys: [], card_uri: null }): Content {
-  const text = call.given.has('text') ? (textOf(call, 'text') ?? '') : known.text
-  const mediaKeys = call.given.has('media_keys') ? (listOf(call, 'media_keys') ?? []) : known.media_keys
-  const cardUri = call.given.has('card_uri') ? textOf(call, 'card_uri') : known.card_uri
+  const text = call.given.has('text') ? (textParam(call, 'text') ?? '') : known.text
+  const mediaKeys = call.given.has('media_keys') ? (listParam(call, 'media_keys') ?? []) : known.media_keys
+  const cardUri = call.given.has('card_uri') ? textParam(call, 'card_uri') : known.card_uri
   if (text.trim() === '' && mediaKeys.length === 0)
     throw adsRefusal('TWEET_CANNOT_BE_BLANK', 'text is required when there are no media_keys', { parameter: 'text' })
   checkMedia(mediaKeys)
@@ -195,7 +195,7 @@ function addWaiting(call: Call<PostsState>, table: Map<string, WaitingPost>, sch
     user_id: advertiser(call),
     id: call.world.newId(),
     account_id: call.account!.id,
-    name: textOf(call, 'name'),
+    name: textParam(call, 'name'),
     nullcast: call.params['nullcast'] !== false,
     scheduled_at: scheduledAt,
     scheduled_status: 'SCHEDULED',
@@ -210,7 +210,7 @@ function addWaiting(call: Call<PostsState>, table: Map<string, WaitingPost>, sch
 
 function changeWaiting(call: Call<PostsState>, waiting: WaitingPost, scheduledAt: string | null): Record<string, unknown> {
   Object.assign(waiting, contentOf(call, { ...waiting, text: waiting.text ?? '' }))
-  if (call.given.has('name')) waiting.name = textOf(call, 'name')
+  if (call.given.has('name')) waiting.name = textParam(call, 'name')
   if (typeof call.params['nullcast'] === 'boolean') waiting.nullcast = call.params['nullcast']
   waiting.scheduled_at = scheduledAt
   waiting.updated_at = isoSeconds(call.now)

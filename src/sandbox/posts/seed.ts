@@ -1,7 +1,6 @@
 /** The first posts and users (interface.md 5: posts and users exist from the start). Invented. */
-import { FIRST_DAY } from '../accountRecords.ts'
 import { isoSeconds } from '../timestamps.ts'
-import { FIXED_ACCOUNT } from '../state/world.ts'
+import { FIRST_DAY, FIXED_ACCOUNT, FIXED_USER } from '../fixed.ts'
 import { newPost, type Post, type PostsState, type WaitingPost } from './state.ts'
 
 const HOUR = 3_600_000
@@ -23,7 +22,7 @@ export function createPosts(): PostsState {
   add({
     id: '1166476031668015104',
     text: 'Spring mugs are here https://shop.example/mugs #mugs',
-    author_id: '1001',
+    author_id: FIXED_USER,
     account_id: FIXED_ACCOUNT,
     nullcast: true,
     name: 'Spring mugs',
@@ -32,7 +31,7 @@ export function createPosts(): PostsState {
   add({
     id: '1166476031668015105',
     text: 'Which mug do you take?',
-    author_id: '1001',
+    author_id: FIXED_USER,
     account_id: FIXED_ACCOUNT,
     nullcast: true,
     media_keys: ['3_1146654567674912769'],
@@ -41,7 +40,7 @@ export function createPosts(): PostsState {
   add({
     id: '1166476031668015106',
     text: 'See how our mugs are made',
-    author_id: '1001',
+    author_id: FIXED_USER,
     account_id: FIXED_ACCOUNT,
     media_keys: ['7_1146654567674912772'],
     place_id: '96683cc9126741d1',
@@ -56,7 +55,7 @@ export function createPosts(): PostsState {
   add({
     id: '1166476031668015108',
     text: '@potter Yes, within two days',
-    author_id: '1001',
+    author_id: FIXED_USER,
     conversation_id: '1166476031668015107',
     in_reply_to_user_id: '2001',
     referenced: [{ type: 'replied_to', id: '1166476031668015107' }],
@@ -137,8 +136,8 @@ function addUsers(state: PostsState): void {
     verified_followers_count: 4,
     withheld: { country_codes: [] },
   }
-  state.users.set('1001', {
-    id: '1001',
+  state.users.set(FIXED_USER, {
+    id: FIXED_USER,
     name: 'Sandbox',
     username: 'sandbox',
     created_at: '2026-01-15T12:00:00.000Z',
@@ -181,7 +180,7 @@ function addWaiting(state: PostsState): void {
   const at = FIRST_DAY
   const base: Omit<WaitingPost, 'id' | 'text' | 'scheduled_at'> = {
     account_id: FIXED_ACCOUNT,
-    user_id: '1001',
+    user_id: FIXED_USER,
     name: null,
     nullcast: true,
     card_uri: null,

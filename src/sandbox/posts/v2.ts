@@ -1,6 +1,6 @@
 /** `GET` and `POST /2/tweets` (spec 4.7, 9; gaps 9). */
-import { listOf } from '../accountRecords.ts'
 import type { Call, Handler, Reply, World } from '../area.ts'
+import { listParam } from '../params.ts'
 import { mediaKind } from '../creatives/state.ts'
 import { badParameter, problem, PROBLEMS } from '../refusal.ts'
 import { mentionsUser } from './entities.ts'
@@ -40,7 +40,7 @@ function lookup(call: Call<PostsState>): Reply {
       String(call.params[unwanted]),
       `The query parameter [${unwanted}] is not one of [ids,expansions,${names}.fields,media.fields,poll.fields,user.fields,place.fields]`,
     )
-  const ids = listOf(call, 'ids') ?? []
+  const ids = listParam(call, 'ids') ?? []
   const bad = ids.find((id) => !/^\d{1,19}$/.test(id))
   if (bad !== undefined) throw badParameter('ids', bad, `The \`ids\` query parameter value [${bad}] is not valid`)
   const selection = selectionOf(call, names)
@@ -66,7 +66,7 @@ function lookup(call: Call<PostsState>): Reply {
 }
 
 function selectionOf(call: Call<PostsState>, names: 'tweet' | 'post'): Selection {
-  const set = (name: string) => new Set(listOf(call, name) ?? [])
+  const set = (name: string) => new Set(listParam(call, name) ?? [])
   return {
     post: set(`${names}.fields`),
     user: set('user.fields'),

@@ -3,6 +3,7 @@ import { deserialize, serialize } from 'node:v8'
 import type { Logger } from '../../log.ts'
 import type { Area, SandboxAccount, SandboxCredentials, SandboxUser, World } from '../area.ts'
 import type { StatePart } from './journal.ts'
+import { FIRST_DAY, FIXED_ACCOUNT, FIXED_USER } from '../fixed.ts'
 import { Switches } from './switches.ts'
 
 export interface CoreState {
@@ -33,9 +34,6 @@ export interface Snapshot {
 
 /** Name of the part that no area owns. */
 const CORE = 'core'
-
-export const FIXED_USER = '1001'
-export const FIXED_ACCOUNT = '18ce54d4x5t'
 
 export class SandboxWorld implements World {
   readonly credentials: SandboxCredentials
@@ -205,7 +203,6 @@ function copy(area: Area<unknown>, state: unknown): unknown {
 }
 
 function firstCore(seed: number): CoreState {
-  const created = '2026-01-15T12:00:00Z'
   return {
     nextId: 1_576_769_414_321_651_714n,
     nextShortId: Number.parseInt('8x2fg0', 36),
@@ -224,8 +221,8 @@ function firstCore(seed: number): CoreState {
           timezone_switch_at: '2026-01-15T23:00:00Z',
           approval_status: 'ACCEPTED',
           industry_type: 'RETAIL',
-          created_at: created,
-          updated_at: created,
+          created_at: FIRST_DAY,
+          updated_at: FIRST_DAY,
           deleted: false,
           userIds: [FIXED_USER],
           currency: 'USD',

@@ -1,6 +1,7 @@
 /** Who is calling, and may they: OAuth 1.0a, bearer, basic, each refused with its own documented answer (gaps 2, 3, 9). */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import type { SandboxUser } from '../area.ts'
+import { FIXED_USER } from '../fixed.ts'
 import type { AuthState } from '../auth/tokens.ts'
 import { adsRefusal, coreRefusal, jsonRefusal, problem, PROBLEMS, type Refusal } from '../refusal.ts'
 import { parseAuthorization, verifySignature, type Pair } from './signature.ts'
@@ -59,7 +60,7 @@ export function authenticate(world: SandboxWorld, nonces: Nonces, endpoint: Endp
       return scheme === 'oauth' ? signed(world, nonces, endpoint, incoming, 'user') : basic(world, header)
     case 'bearer':
       if (scheme === 'oauth') throw wrongKind()
-      return bearer(world, endpoint, header, wanted === endpoint.auth ? undefined : '1001')
+      return bearer(world, endpoint, header, wanted === endpoint.auth ? undefined : FIXED_USER)
     case 'bearer-or-user':
       return scheme === 'oauth' ? signed(world, nonces, endpoint, incoming, 'user') : bearer(world, endpoint, header)
     default:

@@ -1,5 +1,6 @@
 /** `POST /_sandbox/events`: makes activity events happen, also forged, repeated and shuffled ones (interface.md 5; guarantees 6.2). */
 import type { ControlHandler } from '../area.ts'
+import { FIXED_USER } from '../fixed.ts'
 import { challenge } from './checks.ts'
 import { deliverDue, noteEvent, type ActivityEvent, type EmitOptions } from './events.ts'
 import type { SubscriptionFilter, WebhooksState } from './state.ts'
@@ -53,7 +54,7 @@ export const emitControl: ControlHandler<WebhooksState> = async ({ world, state,
 
 function eventOf(input: EventInput): ActivityEvent {
   const type = input.event_type ?? 'post.create'
-  const user = String(input.user_id ?? input.filter?.user_id ?? '1001')
+  const user = String(input.user_id ?? input.filter?.user_id ?? FIXED_USER)
   return {
     event_type: type,
     filter: { user_id: user, ...input.filter },

@@ -1,0 +1,113 @@
+/** Custom audiences themselves (spec 2.3, 4.3; spec/gaps.md 5, 7). */
+import type { Call, Handler, Reply } from '../area.ts'
+import { listReply, matchesPrefix } from '../lists.ts'
+import { listParam, passes, textParam } from '../params.ts'
+import { adsRefusal, notFound, ok } from '../refusal.ts'
+import { isoSeconds } from '../timestamps.ts'
+import { newAudience, TARGETABLE_FROM, type Audience, type AudienceState } from './state.ts'
+import { targetingOf } from './targeted.ts'
+import { uploadUsers } from './users.ts'
+
+type AudienceCall = Call<AudienceState>
+
+export const audienceHandlers: Readonly<Record<string, Handler<AudienceState>>> = {
+  'audiences.list': listAudiences,
+  'audiences.get': (call) => ok(audienceShape(call, audienceOf(call, true))),
+  'audiences.create': createAudience,
+  'audiences.update': updateAudience,
+  'audiences.delete': deleteAudience,
+  'audiences.targeted': targeted,
+  'audiences.users': (call) => {
+    const audience = audienceOf(call)
+    const suppressed = [...call.state.lists.values()]
+      .filter((list) => list.accountId === audience.accountId && !list.deleted && list.memberships.size > 0)
+      .map((list) => list.memberships)
+    return uploadUsers(call, {
+      memberships: audience.memberships,
+      kind: 'audience',
+      suppressed,
+      echo: { custom_audience_id: audience.id, account_id: audience.accountId },
+    })
+  },
+}
+
+function listAudiences(call: AudienceCall): Reply {
+  const ids = listParam(call, 'custom_audience_ids')
+  const own = [...call.state.audiences.values()].filter(
+    (one) => one.accountId === call.account?.id && passes(ids, one.id) && matchesPrefix(one.name, call.params['q']),
+  )
+  return listReply(call, own, { render: (one) => audienceShape(call, one) })
+}
+
+function createAudience(call: AudienceCall): Reply {
+  const name = String(call.params['name'])
+  refuseTakenName(call, name, undefined)
+  const audience = newAudience(call, name)
+  audience.description = textParam(call, 'description')
+  call.state.audiences.set(audience.id, audience)
+  return ok(audienceShape(call, audience))
+}
+
+function updateAudience(call: AudienceCall): Reply {
+  const audience = audienceOf(call)
+  if (typeof call.params['name'] === 'string') {
+    refuseTakenName(call, call.params['name'], audience)
+    audience.name = call.params['name']
+  }
+  if (call.given.has('description')) audience.description = textParam(call, 'description')
+  audience.updated_at = isoSeconds(call.now)
+  return ok(audienceShape(call, audience))
+}
+
+function deleteAudience(call: AudienceCall): Reply {
+  const audience = audienceOf(call)
+  audience.deleted = true
+  audience.updated_at = isoSeconds(call.now)
+  return ok(audienceShape(call, audience))
+}
+
+function targeted(call: AudienceCall): Reply {
+  const audience = audienceOf(call)
+  const entries = targetingOf(call.world, audience, call.params['with_active'] !== false)
+  return listReply(call, entries, { idOf: (entry) => entry.campaign_id })
+}
+
+function audienceShape(call: AudienceCall, audience: Audience): Record<string, unknown> {
+  const { id, name, description, accountId, created_at, updated_at, deleted } = audience
+  const size = audience.memberships.count(call.now / 1000).members
+  return {
+    id,
+    name,
+    description,
+    audience_type: 'CRM',
+    audience_size: size >= TARGETABLE_FROM ? size : null,
+    targetable: size >= TARGETABLE_FROM,
+    reasons_not_targetable: size >= TARGETABLE_FROM ? [] : ['TOO_SMALL'],
+    permission_level: 'READ_WRITE',
+    owner_account_id: accountId,
+    created_at,
+    updated_at,
+    deleted,
+  }
+}
+
+/** A deleted one is found only `with_deleted`, and never to be changed. */
+function audienceOf(call: AudienceCall, reads = false): Audience {
+  const id = String(call.params['custom_audience_id'])
+  const found = call.state.audiences.get(id)
+  if (found === undefined || found.accountId !== call.account?.id || (found.deleted && !(reads && call.params['with_deleted'] === true)))
+    throw notFound('TAILORED_AUDIENCE_NOT_FOUND', 'custom_audience_id', id)
+  return found
+}
+
+function refuseTakenName(call: AudienceCall, name: string, except: Audience | undefined): void {
+  const taken = [...call.state.audiences.values()].some(
+    (one) => one !== except && !one.deleted && one.accountId === call.account?.id && one.name === name,
+  )
+  if (taken)
+    throw adsRefusal('INVALID_PARAMETER', `An audience named "${name}" exists already`, {
+      parameter: 'name',
+      value: name,
+      details: 'name is not unique',
+    })
+}

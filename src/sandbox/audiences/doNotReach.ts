@@ -1,0 +1,70 @@
+/** The do-not-reach list of an account (spec 2.3, 4.3; spec/gaps.md 5). */
+import type { Call, Handler, Reply } from '../area.ts'
+import { listReply } from '../lists.ts'
+import { textParam } from '../params.ts'
+import { adsRefusal, ok } from '../refusal.ts'
+import { isoSeconds } from '../timestamps.ts'
+import { newAudience, TARGETABLE_FROM, type Audience, type AudienceState } from './state.ts'
+import { uploadUsers } from './users.ts'
+
+type AudienceCall = Call<AudienceState>
+
+export const doNotReachHandlers: Readonly<Record<string, Handler<AudienceState>>> = {
+  'doNotReachLists.list': listLists,
+  'doNotReachLists.create': createList,
+  'doNotReachLists.delete': deleteList,
+  'doNotReachLists.users': (call) => {
+    const list = listOf(call)
+    return uploadUsers(call, {
+      memberships: list.memberships,
+      kind: 'do-not-reach',
+      suppressed: [],
+      echo: { do_not_reach_list_id: list.id, account_id: list.accountId },
+    })
+  },
+}
+
+function listLists(call: AudienceCall): Reply {
+  const own = [...call.state.lists.values()].filter((one) => one.accountId === call.account?.id)
+  return listReply(call, own, { render: (one) => listShape(call, one) })
+}
+
+function createList(call: AudienceCall): Reply {
+  if ([...call.state.lists.values()].some((one) => one.accountId === call.account?.id && !one.deleted))
+    throw adsRefusal('ACTION_NOT_ALLOWED', 'An account can hold one do-not-reach list')
+  const list = newAudience(call, 'Do Not Reach List')
+  list.description = textParam(call, 'description')
+  call.state.lists.set(list.id, list)
+  return ok(listShape(call, list))
+}
+
+function deleteList(call: AudienceCall): Reply {
+  const list = listOf(call)
+  list.deleted = true
+  list.updated_at = isoSeconds(call.now)
+  return ok(listShape(call, list))
+}
+
+function listShape(call: AudienceCall, list: Audience): Record<string, unknown> {
+  const { id, name, description, created_at, updated_at, deleted } = list
+  const size = list.memberships.count(call.now / 1000).members
+  return {
+    id,
+    name,
+    description,
+    targetable: size >= TARGETABLE_FROM,
+    reasons_not_targetable: size >= TARGETABLE_FROM ? [] : ['TOO_SMALL'],
+    list_size: size >= TARGETABLE_FROM ? size : null,
+    created_at,
+    updated_at,
+    deleted,
+  }
+}
+
+function listOf(call: AudienceCall): Audience {
+  const id = String(call.params['do_not_reach_list_id'])
+  const found = call.state.lists.get(id)
+  if (found === undefined || found.deleted || found.accountId !== call.account?.id)
+    throw adsRefusal('NOT_FOUND', `Do not reach list ${id} was not found`, { parameter: 'do_not_reach_list_id' })
+  return found
+}

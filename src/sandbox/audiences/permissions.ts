@@ -1,0 +1,75 @@
+/** Sharing a custom audience with other accounts (spec 2.3, 4.3; spec 5 rule 7). */
+import type { Call, Handler, Reply } from '../area.ts'
+import { listReply } from '../lists.ts'
+import { listParam, passes } from '../params.ts'
+import { adsRefusal, notFound, ok } from '../refusal.ts'
+import { isoSeconds } from '../timestamps.ts'
+import type { Audience, AudienceState, Permission } from './state.ts'
+
+type AudienceCall = Call<AudienceState>
+
+export const permissionHandlers: Readonly<Record<string, Handler<AudienceState>>> = {
+  'audiencePermissions.list': listPermissions,
+  'audiencePermissions.create': createPermission,
+  'audiencePermissions.delete': deletePermission,
+}
+
+function listPermissions(call: AudienceCall): Reply {
+  const audience = permittedAudience(call)
+  const accounts = listParam(call, 'granted_account_ids')
+  const ids = listParam(call, 'tailored_audience_permission_ids')
+  const found = [...call.state.permissions.values()].filter(
+    (one) => one.tailored_audience_id === audience.id && passes(accounts, one.granted_account_id) && passes(ids, one.id),
+  )
+  return listReply(call, found, { sortable: ['created_at', 'updated_at'] })
+}
+
+/** Sharing outside a business needs the feature (spec 5 rule 7). */
+function createPermission(call: AudienceCall): Reply {
+  const audience = permittedAudience(call)
+  const granted = String(call.params['granted_account_id'])
+  const inside = call.world.accounts.get(granted)?.business_name === call.account?.business_name
+  if (!inside && call.world.switch('share_outside_business') === 'denied')
+    throw adsRefusal('FEATURE_NOT_AVAILABLE', 'The account needs the feature SHARE_AUDIENCE_OUTSIDE_BUSINESS', {
+      parameter: 'granted_account_id',
+    })
+  const now = isoSeconds(call.now)
+  const known = [...call.state.permissions.values()].find(
+    (one) => one.tailored_audience_id === audience.id && one.granted_account_id === granted && !one.deleted,
+  )
+  if (known !== undefined) {
+    known.permission_level = String(call.params['permission_level'])
+    known.updated_at = now
+    return ok(known)
+  }
+  const permission: Permission = {
+    id: call.world.newShortId(),
+    tailored_audience_id: audience.id,
+    granted_account_id: granted,
+    permission_level: String(call.params['permission_level']),
+    created_at: now,
+    updated_at: now,
+    deleted: false,
+  }
+  call.state.permissions.set(permission.id, permission)
+  return ok(permission)
+}
+
+function deletePermission(call: AudienceCall): Reply {
+  const audience = permittedAudience(call)
+  const id = String(call.params['tailored_audience_permission_id'])
+  const permission = call.state.permissions.get(id)
+  if (permission === undefined || permission.deleted || permission.tailored_audience_id !== audience.id)
+    throw adsRefusal('NOT_FOUND', `Tailored audience permission ${id} was not found`, { parameter: 'tailored_audience_permission_id' })
+  permission.deleted = true
+  permission.updated_at = isoSeconds(call.now)
+  return ok(permission)
+}
+
+function permittedAudience(call: AudienceCall): Audience {
+  const id = String(call.params['tailored_audience_id'])
+  const found = call.state.audiences.get(id)
+  if (found === undefined || found.deleted || found.accountId !== call.account?.id)
+    throw notFound('TAILORED_AUDIENCE_NOT_FOUND', 'tailored_audience_id', id)
+  return found
+}
