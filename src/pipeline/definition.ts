@@ -18,6 +18,8 @@ export interface Pipeline {
   readonly remove?: ValueTest
   readonly destination: DestinationDefinition
   readonly guards: Guards
+  /** Of several rows with one key and different content the last stands; without it all of them are rejected. */
+  readonly duplicates?: 'last'
   /** Everything below `options` of the file that mapping reads: default currency, allowed html, id length … */
   readonly mapping: MappingOptions
   /** SHA-256 (hex) of all that decides what a row becomes: sources' reading options, map, consent, mapping options. */

@@ -156,8 +156,9 @@ function complete(
     query,
     parameters,
   }))
+  const duplicates = file.duplicates === 'last' ? { duplicates: file.duplicates } : {}
   const decides = JSON.stringify(
-    { reading, preset: file.preset, map, consent: file.consent, remove, mapping, kind: file.destination.kind },
+    { reading, preset: file.preset, map, consent: file.consent, remove, mapping, ...duplicates, kind: file.destination.kind },
     (_, value: unknown) => (typeof value === 'function' ? String(value) : value),
   )
   return {
@@ -177,6 +178,7 @@ function complete(
       ...(file.guards?.max_price_change_percent === undefined ? {} : { maxPriceChangePercent: file.guards.max_price_change_percent }),
     },
     mapping,
+    ...duplicates,
     definitionHash: hash('sha256', decides),
     ...(file.schedule === undefined
       ? {}

@@ -290,6 +290,7 @@ export const pipelineSchema = strict({
   consent: z
     .union([valueTest, z.array(valueTest, 'must be { column, values } or a list of these').min(1, 'needs at least one column')])
     .optional(),
+  duplicates: oneOf(['reject', 'last']).optional(),
   destination,
   guards: strict({
     min_rows: count(0).optional(),

@@ -37,7 +37,10 @@ export const recordCodes = {
   ROW_JSON_KEYS: reject('A key stands twice in one JSON object.', 'Write every key once in an object.'),
   ROW_JSON_DEPTH: reject('The JSON record is nested too deeply.', 'Nest objects and arrays less deep.'),
   ROW_COLUMNS: reject('The JSON records name too many different keys.', 'Use the same keys in every record.'),
-  DUPLICATE_CONFLICT: reject('Several rows with different content have one key; none of them is used.', 'Keep one row for each key.'),
+  DUPLICATE_CONFLICT: reject(
+    'Several rows with different content have one key; none of them is used.',
+    'Keep one row for each key; or set duplicates: last, where the last one is right.',
+  ),
   SPREADSHEET_DAMAGE: reject(
     'A spreadsheet changed the value (exponent, #N/A, a date made of a number).',
     'Export again with the column formatted as text.',

@@ -62,7 +62,7 @@ export const badInputs: readonly BadInput[] = [
   [55, 'CRLF, blank lines and record separators in JSON lines', 'A'],
   [56, 'id missing', 'R'],
   [57, 'id twice, same content', 'W, collapsed'],
-  [58, 'id twice, other content', 'R all'],
+  [58, 'id twice, other content', 'R all; the last stands by setting'],
   [59, 'ids equal but for blanks, form or case', 'R; case A, never in one request'],
   [60, 'unusual or overlong ids', 'A W; R'],
   [61, 'title of 150 and 151', 'A; R, cut by option'],

@@ -36,11 +36,13 @@ const mostColumns = 256
 
 /**
  * A row whose outcome depends on the time of the run must be looked at each time; standard input cannot be read twice; what
- * an owner has withhold a run is judged over all rows.
+ * an owner has withhold a run is judged over all rows. Where the last of several rows stands, the others had no record, and
+ * a gated reading would meet them again only to be given up. `repeats`: rows of the last reading that gave way to others.
  */
-export function isGateable(pipeline: Pipeline, previous: readonly SourceFacts[]): boolean {
+export function isGateable(pipeline: Pipeline, previous: readonly SourceFacts[], repeats: number): boolean {
   return (
     !('expires_at' in pipeline.map) &&
+    !(pipeline.duplicates === 'last' && repeats > 0) &&
     pipeline.guards.hold === undefined &&
     pipeline.sources.every(({ uri }) => uri !== '-') &&
     previous.every(({ format, columns }) => columns.length <= mostColumns || format === 'csv' || format === 'tsv')
@@ -107,6 +109,7 @@ export async function readRecords(
   const resolved = await resolveStage(client, staged, {
     runId: run.id,
     kind: pipeline.destination.kind,
+    duplicates: pipeline.duplicates ?? 'reject',
     suppressedBy: context.suppressedBy,
   })
   if (resolved.conflicting > 0) await fillConflictCells(deps, pipeline, run.id)

@@ -1,7 +1,7 @@
 /**
- * Makes of the staged rows one row a key: repeats collapse, contradictions are rejected with all their lines, rows that
- * ask to leave win over rows that ask to stay, suppressed people are marked. Set-based; costs one hash aggregate, and that
- * only if a key may have come twice. The stage must have been analyzed.
+ * Makes of the staged rows one row a key: repeats collapse; contradictions are rejected with all their lines, or the last of
+ * them stands where the pipeline says so; rows that ask to leave win over rows that ask to stay; suppressed people are
+ * marked. Set-based; costs one hash aggregate, and that only if a key may have come twice. The stage must have been analyzed.
  */
 import type pg from 'pg'
 import { isListed } from '../../store/listed.ts'
@@ -23,6 +23,7 @@ export async function resolveStage(
   options: {
     readonly runId: number
     readonly kind: 'catalog' | 'audience' | 'do-not-reach'
+    readonly duplicates: 'reject' | 'last'
     /** Destinations whose held identifiers are suppressed here. */
     readonly suppressedBy: readonly number[]
   },
@@ -46,7 +47,7 @@ export async function resolveStage(
 /** Undefined: no key was staged twice, after all. */
 async function resolveRepeats(
   client: pg.PoolClient,
-  options: { readonly runId: number; readonly kind: string },
+  options: { readonly runId: number; readonly kind: string; readonly duplicates: 'reject' | 'last' },
 ): Promise<Pick<Resolved, 'duplicates' | 'conflicting'> | undefined> {
   const repeated = await client.query('create temp table repeated as select key from stage group by key having count(*) > 1')
   if (repeated.rowCount === 0) return undefined
@@ -63,6 +64,7 @@ async function resolveRepeats(
     update stage s set kind = ${stagedKind.leaving}
     from repeated_row r where s.ctid = r.row and r.leaving and r.kind = ${stagedKind.valid}`)
   await client.query('drop table repeated_row')
+  if (options.duplicates === 'last') return { duplicates: await keepLast(client), conflicting: 0 }
   await client.query(`
     create temp table repeated_row as
     select s.ctid as row, s.key, s.kind, s.line, s.source, s.hash,
@@ -83,6 +85,19 @@ async function resolveRepeats(
   return { duplicates: collapsed.rowCount ?? 0, conflicting }
 }
 
+/**
+ * Of usable rows with one key the last of the last source stands, whatever the others say. Rows of a feed on one line are
+ * told apart by where they were staged, which is the order of the file: no row that stays has moved since.
+ */
+async function keepLast(client: pg.PoolClient): Promise<number> {
+  const dropped = await client.query(`
+    delete from stage s using (
+      select t.ctid as row, row_number() over (partition by t.key order by t.source desc, t.line desc, t.ctid desc) as nth
+      from stage t join repeated using (key) where t.kind = ${stagedKind.valid}) r
+    where s.ctid = r.row and r.nth > 1`)
+  return dropped.rowCount ?? 0
+}
+
 /** Different contents under one key: all instances are rejected, each naming the others' lines (bad-inputs 58). */
 async function rejectContradictions(client: pg.PoolClient, options: { readonly runId: number; readonly kind: string }): Promise<number> {
   const field = options.kind === 'catalog' ? 'id' : 'key'
@@ -90,7 +105,7 @@ async function rejectContradictions(client: pg.PoolClient, options: { readonly r
     `insert into sluice.reject (run_id, line, source, code, field, message, mend, record_key)
      select $1, r.line, r.source, 'DUPLICATE_CONFLICT', $2,
        'the same ' || $2::text || ' stands in lines ' || array_to_string(c.lines[1:10], ', ') || ' with different content',
-       'keep one of these rows', r.key
+       'keep one of these rows; or set duplicates: last, where the last one is right', r.key
      from repeated_row r join contradiction c using (key)
      where r.kind = ${stagedKind.valid}`,
     [options.runId, field],

@@ -82,7 +82,9 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
   crashPoint('read.opened')
   try {
     const known =
-      comparable && isGateable(pipeline, last.sources) ? await knownRecords(client, run.destinationId, last.rows.valid) : undefined
+      comparable && isGateable(pipeline, last.sources, last.rows.duplicates)
+        ? await knownRecords(client, run.destinationId, last.rows.valid)
+        : undefined
     const context: ReadContext = { deps, client, pipeline, run, suppressedBy: suppression.destinationIds, previous: last?.sources ?? [] }
     const read =
       (known && (await readRecords(context, bytes.opened, gate, known))) ??

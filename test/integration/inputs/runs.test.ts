@@ -103,6 +103,57 @@ test('case 58: an id twice with other content rejects every instance', async () 
   expect(report).toMatchObject({ counts: { read: 5, rejected: 2, valid: 3 }, rejectCodes: [{ code: 'DUPLICATE_CONFLICT', count: 2 }] })
 })
 
+test('case 58: where the last of several rows stands, the others count as duplicates, from day to day', async () => {
+  await using engine = await engineUnderTest()
+  const last = 'duplicates: last\n'
+  const row = (id: string, title: string) => ({ ...goodProduct, id, title })
+  const titles = async () =>
+    (
+      await engine.db.query<{ title: string }>(
+        `select body::json ->> 'title' as title from sluice.record where status = 'live' order by key`,
+      )
+    ).map(({ title }) => title)
+  const one = await shop(engine, [row('A', 'first'), row('B', 'only'), row('A', 'second'), { ...row('A', 'broken'), price: 'dear' }], last)
+  expect([one.counts, await titles()]).toMatchObject([{ read: 4, rejected: 1, duplicates: 1, valid: 2, creates: 2 }, ['second', 'only']])
+  // The same rows in another order say something else.
+  const two = await shop(engine, [row('A', 'second'), row('B', 'only'), row('A', 'first')], last)
+  expect([two.counts, await titles()]).toMatchObject([{ read: 3, duplicates: 1, valid: 2, updates: 1, deletes: 0 }, ['first', 'only']])
+  const three = await shop(engine, [row('B', 'only'), row('A', 'second')], last)
+  expect([three.counts, await titles()]).toMatchObject([{ read: 2, duplicates: 0, valid: 2, updates: 1, deletes: 0 }, ['second', 'only']])
+  const four = await shop(engine, [row('A', 'first'), row('B', 'only'), row('A', 'second'), row('C', 'new'), row('D', 'new')], '')
+  expect([four.counts, four.rejectCodes]).toMatchObject([
+    { read: 5, rejected: 2, duplicates: 0, valid: 3, creates: 2, deletes: 0, stale: 1 },
+    [{ code: 'DUPLICATE_CONFLICT', count: 2 }],
+  ])
+})
+
+test('case 58: the last one stands in a feed on one line, and over several sources', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline(
+    'shop',
+    `source: [{ url: "{folder}/a.xml" }, { url: "{folder}/b.csv" }]\ndestination: { kind: catalog, catalog_id: "4001" }\nduplicates: last\n`,
+  )
+  const titled = (id: string, title: string) => ({ ...goodProduct, id, title })
+  const items = Array.from({ length: 12 }, (_, i) => itemOf(titled(`P${i % 3}`, `title ${i}`)))
+  engine.write('a.xml', rssOf(items).replaceAll('\n', ''))
+  engine.write('b.csv', csvOf([titled('P1', 'from the second source')]))
+  const plan = await engine.plan('shop')
+  expect(plan.counts).toMatchObject({ read: 13, duplicates: 10, valid: 3, creates: 3 })
+  await engine.apply(plan.planId)
+  const bodies = await engine.db.query<{ title: string }>(`select body::json ->> 'title' as title from sluice.record order by key`)
+  expect(bodies.map(({ title }) => title)).toEqual(['title 9', 'from the second source', 'title 11'])
+})
+
+test('case 129: a row that asks to leave wins though another one stands last', async () => {
+  await using engine = await engineUnderTest()
+  const rows = [
+    { id: 'C-1', email: 'a@example.org', ok: 'no' },
+    { id: 'C-1', email: 'a@example.org', ok: 'yes' },
+  ]
+  const report = await crm(engine, rows, 'consent: { column: ok, values: ["yes"] }\nduplicates: last\n')
+  expect(report.counts).toMatchObject({ read: 2, suppressed: 2, valid: 0, creates: 0 })
+})
+
 test('case 168: one id twice among many rejects both, the rest goes', async () => {
   await using engine = await engineUnderTest()
   const report = await shop(
