@@ -1,6 +1,6 @@
 /** What the source wants and what the service confirmed: the large tables, keyed by destination and key (decision 9). */
 import { sql } from 'drizzle-orm'
-import { bigint, check, index, integer, primaryKey, text } from 'drizzle-orm/pg-core'
+import { bigint, boolean, check, index, integer, primaryKey, text } from 'drizzle-orm/pg-core'
 import { openRound } from '../rounds.ts'
 import { bytea, instant, sluice } from './sluice.ts'
 
@@ -75,6 +75,8 @@ export const remote = sluice.table(
     key: bytea('key').notNull(),
     /** Live records that carry it. 0: it is to be deleted once confirmed there (I20). */
     held: integer('held').notNull().default(0),
+    /** Of one that nobody carries: who carried it came onto a do-not-reach list. No guard holds its delete (I9, I16). */
+    erase: boolean('erase').notNull().default(false),
     /** Identifiers: the record under which it is sent, and so beside which others it stands at the service. */
     groupKey: bytea('group_key'),
     /** Content wanted, content confirmed. Identifiers: hash of their explicit times (all alike without). */

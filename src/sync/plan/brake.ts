@@ -4,7 +4,7 @@ import { applyRemovals, collectRemovals, markMissing, markOutOfStock, type Desir
 import type { Diff } from './diff.ts'
 import { guardDeletes, type GuardFacts } from './guard.ts'
 import type { GuardVerdict } from '../report.ts'
-import { collectSuppressedIdentifiers, collectTodo, countGuardedDeletes, withholdDeletes, type TodoContext } from './todo.ts'
+import { collectTodo, countGuardedDeletes, withholdDeletes, type TodoContext } from './todo.ts'
 
 export interface BrakeContext {
   readonly desired: DesiredContext
@@ -31,7 +31,6 @@ export interface Braked {
  */
 export async function brake(context: BrakeContext): Promise<Braked> {
   const { client } = context.desired
-  if (context.desired.keys === 'identifiers') await collectSuppressedIdentifiers(client, context.desired.destinationId)
   await client.query('savepoint removals')
   const examples = await removedExamples(client, context)
   await collectRemovals(client, { absent: context.absent === 'delete' })

@@ -8,6 +8,7 @@
  * object only, and all that once stood beside a deleted one are known.
  */
 import type pg from 'pg'
+import { isListed } from '../../store/listed.ts'
 import { currentRound } from '../../store/rounds.ts'
 import { contentHash, stagedKind } from '../read/stageTable.ts'
 
@@ -77,6 +78,28 @@ export async function leaveByIdentifier({ client, destinationId }: DesiredContex
   return leaving.rowCount ?? 0
 }
 
+/**
+ * Who is on a do-not-reach list leaves, whatever this reading says or does not say of them: a row that is missing, or that
+ * cannot be used any more, keeps nobody (I16). Changes the diff's changes and returns how many of which kind they were.
+ */
+export async function leaveListed(
+  { client, destinationId }: DesiredContext,
+  lists: readonly number[],
+): Promise<{ readonly absent: number; readonly stale: number }> {
+  if (lists.length === 0) return { absent: 0, stale: 0 }
+  const ids = `array[${lists.join(', ')}]`
+  const { rows } = await client.query<{ absent: string; stale: string }>(
+    `with left_out as (
+       select c.key, c.what from change c join sluice.record o on o.destination_id = ${destinationId} and o.key = c.key
+       where c.what in ('absent', 'stale') and exists (
+         select from unnest(o.identifiers) as i (identifier)
+           join sluice.remote r on r.destination_id = any(${ids}) and r.key = i.identifier and ${isListed(ids)})),
+     changed as (update change c set what = 'suppressed' from left_out l where c.key = l.key)
+     select count(*) filter (where what = 'absent') as absent, count(*) filter (where what = 'stale') as stale from left_out`,
+  )
+  return { absent: Number(rows[0]?.absent), stale: Number(rows[0]?.stale) }
+}
+
 /** Takes the records of `removal` out of the desired state. */
 export async function applyRemovals(context: DesiredContext): Promise<void> {
   const { client, destinationId } = context
@@ -101,9 +124,9 @@ export async function applyRemovals(context: DesiredContext): Promise<void> {
     )
   } else {
     await client.query(
-      `update sluice.remote m set held = greatest(m.held - x.n, 0), round = ${currentRound}
+      `update sluice.remote m set held = greatest(m.held - x.n, 0), erase = m.erase or (x.listed and m.held <= x.n), round = ${currentRound}
        from (
-         select i.identifier, count(*)::int as n
+         select i.identifier, count(*)::int as n, bool_or(removal.cause = 'suppressed') as listed
          from removal join sluice.record r on r.destination_id = $1 and r.key = removal.key
            cross join lateral unnest(r.identifiers) as i (identifier)
          group by i.identifier) x
@@ -243,7 +266,7 @@ async function applyIdentifierDelta({ client, destinationId }: DesiredContext): 
   const held = `delta x ${timed.rowCount === 0 ? '' : 'join stage s on s.key = x.group_key'}`
   // An identifier keeps its group while anything of it is held or confirmed: user objects never mix (see above).
   await client.query(
-    `update sluice.remote m set held = m.held + x.d, round = ${currentRound},
+    `update sluice.remote m set held = m.held + x.d, erase = false, round = ${currentRound},
        group_key = case when m.held <= 0 and m.synced_hash is null then x.group_key else m.group_key end,
        desired_hash = case when m.held <= 0 and m.synced_hash is null then ${wanted} else m.desired_hash end
      from ${held} where x.d > 0 and m.destination_id = $1 and m.key = x.identifier`,

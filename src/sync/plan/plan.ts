@@ -12,7 +12,7 @@ import { forgetDigests, replaceDigests, updateDigests } from '../../store/digest
 import { readsOneOff, type RunRow } from '../../store/runs.ts'
 import { brake } from './brake.ts'
 import { crashPoint } from '../crashPoint.ts'
-import { applyUpserts, forgetGone, leaveByIdentifier, recallMissing, type DesiredContext } from './desired.ts'
+import { applyUpserts, forgetGone, leaveByIdentifier, leaveListed, recallMissing, type DesiredContext } from './desired.ts'
 import { diffStage, type Diff } from './diff.ts'
 import type { EngineDeps } from '../engine.ts'
 import { freeze } from './freeze.ts'
@@ -108,6 +108,7 @@ async function planInTransaction(
   deps.onProgress?.({ stage: 'diff', done: 0 })
   const found = input.reading === 'unread' ? await noChanges(client) : await diffStage(client, destinationId, input.reading)
   const left = destination.kind === 'do-not-reach' ? await leaveByIdentifier(desired) : 0
+  const listed = await leaveListed(desired, input.suppressedBy)
   crashPoint('plan.diffed')
   if (keys === 'products' && found.updates > 0) await judgeChanges(deps, client, pipeline, run)
   const updateFields = keys === 'products' ? await fieldsUpdated(client, destinationId, found.updates) : []
@@ -125,7 +126,13 @@ async function planInTransaction(
         ? destination.missing
         : 'delete'
   const recalled = keys === 'products' && (absent === 'delete' || absent === 'out-of-stock') ? await recallMissing(desired, absent) : 0
-  const diff: Diff = { ...found, leaving: found.leaving + left, absent: found.absent + recalled }
+  const diff: Diff = {
+    ...found,
+    leaving: found.leaving + left,
+    absent: found.absent - listed.absent + recalled,
+    stale: found.stale - listed.stale,
+    suppressed: found.suppressed + listed.absent + listed.stale,
+  }
   const braked = await brake({
     desired,
     todo,

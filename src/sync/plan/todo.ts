@@ -3,6 +3,7 @@
  * as deferred. Everything set-based, on the plan transaction's own connection.
  */
 import type pg from 'pg'
+import { isListed } from '../../store/listed.ts'
 import { entryOutcome } from '../../store/outcomes.ts'
 import { currentRound, unlikeWanted } from '../../store/rounds.ts'
 import { collectOwnEnds, joinOwnEnds, notEnded, ownExpiresAt } from './ownEnds.ts'
@@ -281,25 +282,15 @@ export async function stampGroups({ client, destinationId }: TodoContext): Promi
   )
 }
 
+/** Erasures: what somebody listed left behind, and who came onto a list only after their row had gone, or is not off it yet. */
 async function markExempt({ client, destinationId, settledRound }: TodoContext, suppressedBy: readonly number[]): Promise<void> {
+  const lists = `array[${[-1, ...suppressedBy].join(', ')}]`
   await client.query('drop table if exists exempt')
   await client.query(
     `create temp table exempt as
      select distinct m.group_key from sluice.remote m
      where m.destination_id = ${destinationId} and m.round > ${settledRound} and m.held = 0 and m.synced_hash is not null
-       and (m.key in (select identifier from suppressed_identifier)
-         or exists (select from sluice.remote s where s.destination_id in (${[-1, ...suppressedBy].join(', ')}) and s.key = m.key and s.held > 0))`,
-  )
-}
-
-/** Remembers the identifiers of suppressed records before `applyRemovals` takes the records away. */
-export async function collectSuppressedIdentifiers(client: pg.PoolClient, destinationId: number): Promise<void> {
-  await client.query('drop table if exists suppressed_identifier')
-  await client.query(
-    `create temp table suppressed_identifier as
-     select distinct i.identifier from change c join sluice.record r on r.destination_id = ${destinationId} and r.key = c.key
-       cross join lateral unnest(r.identifiers) as i (identifier)
-     where c.what = 'suppressed'`,
+       and (m.erase or exists (select from sluice.remote r where r.destination_id = any(${lists}) and r.key = m.key and ${isListed(lists)}))`,
   )
 }
 

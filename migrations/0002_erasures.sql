@@ -1,0 +1,1 @@
+ALTER TABLE "sluice"."remote" ADD COLUMN "erase" boolean DEFAULT false NOT NULL;

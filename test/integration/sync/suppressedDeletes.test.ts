@@ -1,0 +1,158 @@
+/**
+ * Whoever is on a do-not-reach list leaves an account's audiences whatever the brake says of other deletes (I9, I16): erasures
+ * are neither counted nor withheld, however they came to be and however often they had to be tried.
+ */
+import { expect, test } from 'vitest'
+import { audienceDigest, email } from '../../support/digests.ts'
+import { engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
+
+const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i)
+const refusal = { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } }
+const address = (n: number) => `m${n}@example.com`
+
+async function setUp(more = ''): Promise<EngineUnderTest> {
+  const engine = await engineUnderTest({ settings: { maxAttempts: 2 } })
+  engine.pipeline(
+    'people',
+    `source: { url: "{folder}/people.csv" }
+map: { key: id, email: [mail, other] }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
+${more}`,
+  )
+  engine.pipeline(
+    'optouts',
+    `source: { url: "{folder}/optouts.csv" }
+map: { email: email, remove: { column: status, values: ["back"] } }
+destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }
+`,
+  )
+  write(engine, numbers(0, 60))
+  await engine.run('people')
+  return engine
+}
+
+const write = (engine: EngineUnderTest, some: readonly (number | string)[]) =>
+  engine.write(
+    'people.csv',
+    `id,mail,other\n${some.map((row) => (typeof row === 'string' ? row : `k${row},${address(row)},`)).join('\n')}\n`,
+  )
+
+async function list(engine: EngineUnderTest, rows: Readonly<Record<number, 'out' | 'back'>>): Promise<void> {
+  engine.write(
+    'optouts.csv',
+    `email,status\n${Object.entries(rows)
+      .map(([n, status]) => `${address(Number(n))},${status}\n`)
+      .join('')}`,
+  )
+  await engine.run('optouts')
+}
+
+const held = async (engine: EngineUnderTest) => (await engine.sandbox.control.audience()).digest
+const expected = (some: readonly number[]) => audienceDigest(some.map((n) => email(address(n))))
+
+test.for([
+  ['a withheld delete', numbers(20, 60)],
+  ['a feed that ends early', numbers(0, 3)],
+] as const)('%s is no reason to keep whoever came onto the list', async ([, rest]) => {
+  await using engine = await setUp()
+  write(engine, rest)
+  expect(await engine.run('people')).toMatchObject({ status: 'withheld', counts: { deletes: 0 } })
+  await list(engine, { 7: 'out' })
+  const run = await engine.run('people')
+  expect(run).toMatchObject({ status: 'withheld', counts: { deletes: 1, confirmed: 1, withheld: 59 - rest.length } })
+  expect(imbalance(run.counts)).toEqual([])
+  expect(await held(engine)).toBe(expected(numbers(0, 60).filter((n) => n !== 7)))
+})
+
+test('a row that is rejected now is no reason to keep its person as they were', async () => {
+  await using engine = await setUp()
+  const rows = [...numbers(0, 7), 'k7,m7 at example.com,', ...numbers(8, 60)]
+  write(engine, rows)
+  expect(await engine.run('people')).toMatchObject({ counts: { rejected: 1, stale: 1, deletes: 0 } })
+  await list(engine, { 7: 'out' })
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { stale: 0, deletes: 1, confirmed: 1 } })
+  expect(await held(engine)).toBe(expected(numbers(0, 60).filter((n) => n !== 7)))
+})
+
+test('a backfill that does not name them takes them away too', async () => {
+  await using engine = await setUp()
+  await list(engine, { 7: 'out' })
+  engine.write('more.csv', `id,mail,other\nk90,${address(90)},\n`)
+  expect(await engine.backfill('people', 'more.csv')).toMatchObject({ status: 'succeeded', counts: { creates: 1, deletes: 1 } })
+  expect(await held(engine)).toBe(expected([...numbers(0, 60).filter((n) => n !== 7), 90]))
+})
+
+test.for([
+  ['still listed', numbers(20, 60)],
+  ['still listed', []],
+  ['coming off', numbers(20, 60)],
+  ['coming off', []],
+  ['off', numbers(20, 60)],
+] as const)('a delete that failed goes with the next run, by then %s, although others are withheld', async ([state, rest]) => {
+  await using engine = await setUp()
+  const { control } = engine.sandbox
+  await list(engine, { 7: 'out', 99: 'out' })
+  await control.fault({ path: '/custom_audiences/' }, refusal, 'always')
+  expect(await engine.run('people')).toMatchObject({ status: 'partial', counts: { deletes: 1, refused: 1 } })
+  await control.clearFaults()
+  if (state === 'coming off') await control.fault({ path: '/do_not_reach_lists/' }, { kind: 'status', status: 503 }, 'always')
+  if (state !== 'still listed') await list(engine, { 7: 'back', 99: 'out' })
+  await control.clearFaults()
+  // Their row is gone as well, and so are others: only those are asked about.
+  write(engine, rest)
+  const withheld = 59 - rest.length
+  const run = await engine.run('people')
+  expect(run).toMatchObject({ status: 'withheld', guards: [{ withheld }], counts: { deletes: 1, confirmed: 1, withheld } })
+  expect(await held(engine)).toBe(expected(numbers(0, 60).filter((n) => n !== 7)))
+})
+
+test.for(['out', 'back'] as const)(
+  'whose delete was still to be tried when they came onto the list is not kept by a feed of nothing: %s',
+  async (state) => {
+    await using engine = await setUp()
+    const { control } = engine.sandbox
+    write(engine, [...numbers(0, 7), ...numbers(8, 60)])
+    await control.fault({ path: '/custom_audiences/' }, refusal, 'always')
+    expect(await engine.run('people')).toMatchObject({ status: 'partial', counts: { deletes: 1, refused: 1 } })
+    await control.clearFaults()
+    await list(engine, { 7: 'out', 99: 'out' })
+    if (state === 'back') {
+      // Not off it before the service says so.
+      await control.fault({ path: '/do_not_reach_lists/' }, { kind: 'status', status: 503 }, 'always')
+      await list(engine, { 7: 'back', 99: 'out' })
+      await control.clearFaults()
+    }
+    write(engine, [])
+    expect(await engine.run('people')).toMatchObject({ status: 'withheld', counts: { deletes: 1, confirmed: 1, withheld: 59 } })
+    expect(await held(engine)).toBe(expected(numbers(0, 60).filter((n) => n !== 7)))
+  },
+)
+
+test('what somebody listed held beside the listed address goes with it, also when it was sent under another row', async () => {
+  await using engine = await setUp()
+  const { control } = engine.sandbox
+  // k8's address moves to k7, whom it stays with: sent under k8's row, held by k7's.
+  write(engine, [...numbers(0, 7), `k7,${address(7)},${address(8)}`, ...numbers(9, 60)])
+  await engine.run('people')
+  await list(engine, { 7: 'out' })
+  await control.fault({ path: '/custom_audiences/' }, refusal, 'always')
+  await engine.run('people')
+  await control.clearFaults()
+  // A feed of nothing but its header: all is withheld, and no delete of it is known as judged any more.
+  write(engine, [])
+  await engine.run('people')
+  expect(await held(engine)).toBe(expected(numbers(9, 60).concat(numbers(0, 7))))
+})
+
+test('whoever came back from the list in between is counted as anybody else when they go', async () => {
+  await using engine = await setUp()
+  const { control } = engine.sandbox
+  await list(engine, { 7: 'out', 99: 'out' })
+  await control.fault({ path: '/custom_audiences/' }, refusal, 'always')
+  await engine.run('people')
+  await control.clearFaults()
+  await list(engine, { 7: 'back', 99: 'out' })
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { deletes: 0 } })
+  write(engine, numbers(20, 60))
+  expect(await engine.run('people')).toMatchObject({ status: 'withheld', counts: { deletes: 0, withheld: 20 } })
+})
