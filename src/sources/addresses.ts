@@ -36,12 +36,52 @@ for (const [network, prefix] of [
   blocked.addSubnet(network, prefix, 'ipv6')
 }
 
+/**
+ * Link-local addresses, and those at which clouds hand a machine its own credentials: 169.254.0.0/16 (AWS, Azure, Google,
+ * OpenStack and most others), Alibaba, Azure's wire server, Oracle. No feed lies there.
+ */
+const metadata4 = [
+  ['169.254.0.0', 16],
+  ['100.100.100.200', 32],
+  ['168.63.129.16', 32],
+  ['192.0.0.192', 32],
+] as const
+
+/** The same of IPv6: link-local, AWS, Google. */
+const metadata6 = [
+  ['fe80::', 10],
+  ['fd00:ec2::', 32],
+  ['fd20:ce::254', 128],
+] as const
+
+const forbidden = new BlockList()
+for (const [network, prefix] of metadata6) forbidden.addSubnet(network, prefix, 'ipv6')
+for (const [network, prefix] of metadata4) {
+  forbidden.addSubnet(network, prefix, 'ipv4')
+  // The same address inside IPv6: compatible, mapped, behind NAT64, over 6to4.
+  const [a = 0, b = 0, c = 0, d = 0] = network.split('.').map(Number)
+  const groups = `${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`
+  for (const before of ['::', '::ffff:', '64:ff9b::']) forbidden.addSubnet(before + groups, 96 + prefix, 'ipv6')
+  forbidden.addSubnet(`2002:${groups}::`, 16 + prefix, 'ipv6')
+}
+
+/** Whether an address (not a name) is link-local or a metadata service: refused whatever a pipeline allows. */
+export function isForbiddenAddress(address: string): boolean {
+  const { bare, family } = bareAddress(address)
+  return family !== 0 && forbidden.check(bare, family === 4 ? 'ipv4' : 'ipv6')
+}
+
 /** Whether an address (not a name) is loopback, private, link-local, CGNAT, multicast, reserved, or maps onto IPv4. */
 export function isPrivateAddress(address: string): boolean {
-  const bare = address.replace(/^\[|\]$/g, '').replace(/%.*$/, '')
-  const family = isIP(bare)
+  const { bare, family } = bareAddress(address)
   if (family === 0) return true
   // Mapped addresses (::ffff:a.b.c.d) are refused as a form: nobody writes them in good faith.
   if (family === 6 && /^::ffff:/i.test(bare)) return true
   return blocked.check(bare, family === 4 ? 'ipv4' : 'ipv6')
+}
+
+/** Without brackets and zone. */
+function bareAddress(address: string): { readonly bare: string; readonly family: number } {
+  const bare = address.replace(/^\[|\]$/g, '').replace(/%.*$/, '')
+  return { bare, family: isIP(bare) }
 }

@@ -12,8 +12,7 @@ export interface Fetcher {
   readonly label: string
   /** One answer with a body from byte `from` on; `unchanged` only for the whole. */
   fetch: (from: number, validator: string | undefined) => Promise<Dispatcher.ResponseData | 'unchanged'>
-  /** Between two tries. */
-  pause: () => Promise<void>
+  pause: (tries: Tries) => Promise<void>
   throwIfCancelled: () => void
 }
 
@@ -64,6 +63,7 @@ export class ResumableBody {
         if (error instanceof RunError) throw error
         this.#fetcher.throwIfCancelled()
         if (!tries.another(this.#received - before) || this.#validator === undefined) throw this.#cut(error)
+        await this.#fetcher.pause(tries)
         answer = await this.#resume(this.#validator, error)
         known = answer.statusCode === 200 ? this.#received : 0
       }
@@ -85,7 +85,6 @@ export class ResumableBody {
   }
 
   async #resume(validator: NonNullable<ReturnType<typeof strongValidator>>, cause: unknown): Promise<Dispatcher.ResponseData> {
-    await this.#fetcher.pause()
     const answer = await this.#fetcher.fetch(this.#received, validator.value)
     if (answer === 'unchanged') throw this.#cut(cause)
     const refuse = async (error: RunError): Promise<never> => {

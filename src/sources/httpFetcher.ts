@@ -13,6 +13,7 @@ import { checkedLookup, checkUrl, namesThisMachine, safeLabel } from './httpAddr
 import { header, retryAfterMs, showsAnother, showsAnotherLength } from './httpAnswer.ts'
 import type { Fetcher } from './httpBody.ts'
 import { codingError, findRunError, isFinal, statusError, unavailable } from './httpErrors.ts'
+import type { Tries } from './tries.ts'
 import { maxTries } from './tries.ts'
 
 export interface HttpContext {
@@ -99,8 +100,9 @@ export class HttpFetcher implements Fetcher {
     }
   }
 
-  async pause(): Promise<void> {
-    await delay(this.#backoffMs, undefined, { signal: this.#signal }).catch(() => undefined)
+  /** Before the rest is asked for. */
+  async pause(tries: Tries): Promise<void> {
+    await delay(tries.waitMs(this.#backoffMs), undefined, { signal: this.#signal }).catch(() => undefined)
   }
 
   /** Whoever asked for the feed wants it no more: that is no failure of the source. */

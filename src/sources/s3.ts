@@ -7,7 +7,8 @@ import type { SourceDefinition } from '../pipeline/definition.ts'
 import type { ByteStream, TransportEnd } from './byteStream.ts'
 import { besideBytes } from './byteStream.ts'
 import { readCredential } from './credentials.ts'
-import { checkUrl } from './httpAddress.ts'
+import { checkedLookup, checkUrl } from './httpAddress.ts'
+import { findRunError } from './httpErrors.ts'
 import type { Match } from './newestMatch.ts'
 import { newerMatch } from './newestMatch.ts'
 import type { SourceContext } from './openedSource.ts'
@@ -158,6 +159,8 @@ function addressOf(uri: string): { readonly url: URL; readonly bucket: string; r
 function clientOptions(url: URL, definition: SourceDefinition, { env, limits = readLimits }: SourceContext) {
   const endpoint = url.searchParams.get('endpoint') ?? env['AWS_ENDPOINT_URL_S3'] ?? env['AWS_ENDPOINT_URL']
   if (endpoint !== undefined) checkUrl(endpoint, definition.allowPrivate)
+  // A store of AWS may well be reached at a private address (its interface endpoints); where a name leads is checked here.
+  const agent = { lookup: checkedLookup(endpoint === undefined || definition.allowPrivate) }
   const named = (key: string, standard: string) => readCredential(key, definition.credentials, env) ?? env[standard]
   const accessKeyId = named('access_key_id', 'AWS_ACCESS_KEY_ID')
   const secretAccessKey = named('secret_access_key', 'AWS_SECRET_ACCESS_KEY')
@@ -166,7 +169,13 @@ function clientOptions(url: URL, definition: SourceDefinition, { env, limits = r
     region: url.searchParams.get('region') ?? env['AWS_REGION'] ?? env['AWS_DEFAULT_REGION'] ?? 'us-east-1',
     maxAttempts: maxTries,
     // Without the last one the time-out is a warning only.
-    requestHandler: { requestTimeout: limits.idleMs, connectionTimeout: 15_000, throwOnRequestTimeout: true },
+    requestHandler: {
+      requestTimeout: limits.idleMs,
+      connectionTimeout: 15_000,
+      throwOnRequestTimeout: true,
+      httpAgent: agent,
+      httpsAgent: agent,
+    },
     // Other stores know no buckets as host names.
     ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true, responseChecksumValidation: 'WHEN_REQUIRED' as const }),
     ...(accessKeyId === undefined || secretAccessKey === undefined
@@ -218,7 +227,8 @@ function statusOf(error: unknown): number | undefined {
 }
 
 function s3Error(error: unknown, where: string): RunError {
-  if (error instanceof RunError) return error
+  const refusal = findRunError(error)
+  if (refusal !== undefined) return refusal
   const status = statusOf(error)
   if (status === 404)
     return new RunError('SOURCE_MISSING', 'the store has no such bucket or object', {

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { readLimits } from '../../../src/formats/limits.ts'
-import { isPrivateAddress } from '../../../src/sources/addresses.ts'
-import { checkUrl } from '../../../src/sources/httpAddress.ts'
+import { isForbiddenAddress, isPrivateAddress } from '../../../src/sources/addresses.ts'
+import { checkedLookup, checkUrl } from '../../../src/sources/httpAddress.ts'
 import { full, headers, rawServer } from './rawServer.ts'
 import type { RawServer } from './rawServer.ts'
 import { readSource, sourceOf } from './support.ts'
@@ -226,14 +226,84 @@ test.each([
 
 test('case 137: a name that resolves to this machine is refused without a connection', async () => {
   await using canary = await rawServer((_, socket) => socket.end(full(csv)))
-  const { checkedLookup } = await import('../../../src/sources/httpAddress.ts')
   const refused = await new Promise((resolve) => checkedLookup(false)('localhost', { all: true }, (error) => resolve(error)))
   expect(refused).toMatchObject({ code: 'SOURCE_REFUSED' })
   expect(canary.requests).toEqual([])
 })
 
-test('public addresses are not private', () => {
+/** Whatever a pipeline allows: link-local addresses and the metadata services of clouds, in every spelling. */
+const forbidden = [
+  ['169.254.169.254', '169.254.169.254'],
+  ['169.254.170.2', '169.254.170.2'],
+  ['169.254.0.1.', '169.254.0.1'],
+  ['2852039166', '169.254.169.254'],
+  ['0xa9fea9fe', '169.254.169.254'],
+  ['0251.0376.0251.0376', '169.254.169.254'],
+  ['169.254.43518', '169.254.169.254'],
+  ['%31%36%39.254.169.254', '169.254.169.254'],
+  ['[::ffff:169.254.169.254]', '::ffff:a9fe:a9fe'],
+  ['[0:0:0:0:0:ffff:a9fe:a9fe]', '::ffff:a9fe:a9fe'],
+  ['[::169.254.169.254]', '::a9fe:a9fe'],
+  ['[64:ff9b::169.254.169.254]', '64:ff9b::a9fe:a9fe'],
+  ['[2002:a9fe:a9fe::1]', '2002:a9fe:a9fe::1'],
+  ['[fe80::1]', 'fe80::1'],
+  ['[febf:ffff::a9fe:a9fe]', 'febf:ffff::a9fe:a9fe'],
+  ['[fd00:ec2::254]', 'fd00:ec2::254'],
+  ['[fd20:ce::254]', 'fd20:ce::254'],
+  ['100.100.100.200', '100.100.100.200'],
+  ['168.63.129.16', '168.63.129.16'],
+  ['192.0.0.192', '192.0.0.192'],
+] as const
+
+test.each(forbidden)('%s is refused even where private addresses are allowed, and named as %s', async (host, address) => {
+  await using server = await rawServer((_, socket) =>
+    socket.end(headers({ location: `http://${host}/latest/meta-data/`, 'content-length': 0 }, '302 Found')),
+  )
+  const asked = [sourceOf(`http://${host}/feed.csv`, { allowPrivate: true }), from(server), sourceOf(`${server.url}/feed.csv`)]
+  for (const definition of asked) {
+    const { code, error } = await readSource(definition)
+    expect([code, error?.message]).toEqual([
+      'SOURCE_REFUSED',
+      `the source is at ${address}, a link-local address or a metadata service, which is refused`,
+    ])
+  }
+})
+
+test.each([
+  [['169.254.169.254'], undefined, '169.254.169.254'],
+  [['::ffff:169.254.169.254'], undefined, '::ffff:169.254.169.254'],
+  [['fe80::1%eth0'], undefined, 'fe80::1%eth0'],
+  [['fd00:ec2::254', '169.254.169.254'], undefined, 'fd00:ec2::254'],
+  [['169.254.169.254', '10.0.0.1'], ['10.0.0.1'], undefined],
+] as const)(
+  'a name that the DNS leads to %j is refused, or led elsewhere, even where private addresses are allowed',
+  async (found, usable, named) => {
+    const answers = found.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+    const resolve = ((_: string, __: object, done: (error: null, found: typeof answers) => void) => done(null, answers)) as never
+    const [error, given] = await new Promise<unknown[]>((settle) =>
+      checkedLookup(true, resolve)('feed.example.com', { all: true }, (...answer) => settle(answer)),
+    )
+    if (named === undefined) expect([error, given]).toEqual([null, usable?.map((address) => ({ address, family: 4 }))])
+    else
+      expect(error).toMatchObject({ code: 'SOURCE_REFUSED', where: 'feed.example.com', message: expect.stringContaining(`at ${named}, `) })
+  },
+)
+
+test('public addresses are not private, and private ones can be allowed', () => {
   expect(['8.8.8.8', '1.1.1.1', '2606:4700::1111'].map(isPrivateAddress)).toEqual([false, false, false])
+  const lawful = [
+    '10.0.0.1',
+    '192.168.1.1',
+    '100.64.0.1',
+    '127.0.0.1',
+    '169.253.255.255',
+    '169.255.0.0',
+    'fd00::1',
+    'fec0::1',
+    '::1',
+    '64:ff9b::808:808',
+  ]
+  expect(lawful.filter(isForbiddenAddress)).toEqual([])
 })
 
 test('R7: a server that stops in the middle is given up after the idle time', async () => {

@@ -1,11 +1,14 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createHash } from 'node:crypto'
+import { lookup } from 'node:dns/promises'
 import { utimes } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { readLimits } from '../../../src/formats/limits.ts'
 import { silentLogger } from '../../../src/log.ts'
+import { isPrivateAddress } from '../../../src/sources/addresses.ts'
 import { openSource } from '../../../src/sources/openSource.ts'
 import { cuttingProxy } from './cuttingProxy.ts'
 import { readApart } from './readApart.ts'
@@ -123,6 +126,17 @@ test('a store that says nothing more is given up after the idle time, or when no
   // Not even the head of an answer.
   await using mute = await cuttingProxy(s3.port, () => ({ afterBytes: 0, how: 'stall' }))
   expect((await readSource(through(mute.port), { env, limits: { ...readLimits, idleMs: 20 } })).code).toBe('SOURCE_UNAVAILABLE')
+})
+
+test('an endpoint whose name leads to this machine is refused like its address', async ({ skip }) => {
+  const found = await lookup(hostname()).catch(() => undefined)
+  if (found === undefined || !isPrivateAddress(found.address)) return skip('this machine is not known by name')
+  const definition = sourceOf(`s3://exports/a.csv?endpoint=https://${hostname()}:8443`)
+  const { code, error } = await readSource(definition, { env })
+  expect([code, error?.message]).toEqual(['SOURCE_REFUSED', 'the source is a name that leads to a private address, which is refused'])
+  // Allowed, it is asked: nobody listens there.
+  const allowed = sourceOf(`s3://exports/a.csv?endpoint=https://${hostname()}:${await freePort()}`, { allowPrivate: true })
+  expect((await readSource(allowed, { env })).code).toBe('SOURCE_UNAVAILABLE')
 })
 
 /** Stores that answer the request for the rest with something else. */
