@@ -3,7 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Endpoint } from '../../src/service/contract/endpoint.ts'
 import { endpoints } from '../../src/service/contract/index.ts'
 import { authorization } from '../support/signer.ts'
-import { brokenCalls, pathOf, type BrokenCall } from '../support/brokenCalls.ts'
+import { brokenCalls, type BrokenCall } from '../support/brokenCalls.ts'
+import { pathOf } from '../support/firstState.ts'
 import { withSandbox, type CallOptions, type CallResult, type Loose, type SandboxUnderTest } from '../support/sandbox.ts'
 
 let sandbox: SandboxUnderTest

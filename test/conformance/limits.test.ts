@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { endpoints } from '../../src/service/contract/index.ts'
 import { accountCalls, expectRefusal, type AccountCalls } from '../support/account.ts'
-import { FIRST, pathOf } from '../support/brokenCalls.ts'
+import { FIRST, pathOf } from '../support/firstState.ts'
 import { withSandbox, type CallResult, type Loose, type SandboxUnderTest } from '../support/sandbox.ts'
 
 let sandbox: SandboxUnderTest

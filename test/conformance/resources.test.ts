@@ -1,38 +1,30 @@
-/** Every record that the sandbox has from the start carries the fields that the contract describes, and no others. */
+/** Every record that a read shows carries the fields that the contract describes, and no others. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { campaignEndpoints } from '../../src/service/contract/campaigns.ts'
-import { creativeEndpoints } from '../../src/service/contract/creatives.ts'
 import type { Endpoint } from '../../src/service/contract/endpoint.ts'
+import { endpoints } from '../../src/service/contract/index.ts'
 import { resources } from '../../src/service/contract/resources.ts'
 import type { Field } from '../../src/service/contract/resource.ts'
+import { pathOf } from '../support/firstState.ts'
+import { product } from '../support/product.ts'
 import { withSandbox, type SandboxUnderTest } from '../support/sandbox.ts'
 
 let sandbox: SandboxUnderTest
+/** Ids of what is not there from the start. */
+const made: Record<string, string> = {}
 beforeAll(async () => {
   sandbox = await withSandbox()
+  const catalog = '/12/product_catalogs/4001'
+  const put = await sandbox.call('PUT', `${catalog}/products`, { json: { products: [product('SKU-1')] } })
+  const set = await sandbox.call('POST', `${catalog}/product_sets`, {
+    json: { name: 'Mugs', type: 'MANUAL', product_keys: [put.body.data.products_response[0].product_key] },
+  })
+  const feed = await sandbox.call('POST', `${catalog}/scheduled_feeds`, { query: { feed_url: 'https://shop.example/feed.xml' } })
+  Object.assign(made, { product_set_id: set.body.data.id, scheduled_feed_id: feed.body.data.id })
 })
 afterAll(() => sandbox.close())
 
-const FIRST: Readonly<Record<string, string>> = {
-  account_id: '18ce54d4x5t',
-  account_media_id: 'amed1',
-  card_id: '1503831318555086849',
-  media_key: '3_1146654567674912769',
-  scheduled_tweet_id: '917438609065623552',
-  draft_tweet_id: '994747471329873920',
-  curated_category_id: 'b0xt',
-  line_item_curated_category_id: 'yav',
-  line_item_id: '9cqi0',
-  campaign_id: '8wku2',
-  funding_instrument_id: 'lygyi',
-  promoted_tweet_id: '1efwlo',
-  targeting_criterion_id: '2kzxf',
-}
-const OWN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  'pollCards.get': { card_id: '1503831318555086900' },
-  'videoConversationCards.get': { card_id: '1503831318555087000' },
-}
 const QUERY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'keywords.search': { granularity: 'DAY', keywords: 'mugs', start_time: new Date(Date.now() - 86_400_000).toISOString() },
   'cards.all': { card_uris: 'card://1503831318555086849' },
   'advertiserPosts.list': { tweet_type: 'PUBLISHED' },
   'curatedCategories.list': { country_codes: 'US,DE' },
@@ -42,13 +34,12 @@ const QUERY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'mediaLibrary.list': { count: '50' },
 }
 
-const reads = [...creativeEndpoints, ...campaignEndpoints]
-  .filter((endpoint) => endpoint.method === 'GET')
+const reads = endpoints
+  .filter((endpoint) => endpoint.method === 'GET' && endpoint.host === 'ads')
   .map((endpoint): [string, Endpoint] => [endpoint.name, endpoint])
 
 test.for(reads)('%s', async ([name, endpoint]) => {
-  const path = endpoint.path.replaceAll(/:(\w+)/g, (_, parameter: string) => OWN[name]?.[parameter] ?? FIRST[parameter] ?? '')
-  const answer = await sandbox.call('GET', path, { query: QUERY[name] ?? {} })
+  const answer = await sandbox.call('GET', pathOf(endpoint, made), { query: QUERY[name] ?? {} })
   expect(answer.status, answer.text).toBe(200)
   const { data } = answer.body as { data: unknown }
   expect(Array.isArray(data)).toBe(endpoint.answer.many)

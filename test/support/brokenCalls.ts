@@ -3,6 +3,7 @@
  * parameter's presence, type, bounds, values, and every condition across parameters that is data.
  */
 import type { Endpoint, Parameter, Rule } from '../../src/service/contract/endpoint.ts'
+import { FIRST } from './firstState.ts'
 
 export interface BrokenCall {
   readonly what: string
@@ -13,39 +14,8 @@ export interface BrokenCall {
   readonly parameter: string
 }
 
-/** Ids that exist in a sandbox's first state, so that a call is refused for what is wrong with it alone. */
-export const FIRST: Readonly<Record<string, string>> = {
-  account_id: '18ce54d4x5t',
-  account_media_id: 'amed1',
-  card_id: '1503831318555086849',
-  card_type: 'image_conversation',
-  media_key: '3_1146654567674912769',
-  scheduled_tweet_id: '917438609065623552',
-  draft_tweet_id: '994747471329873920',
-  curated_category_id: 'b0xt',
-  line_item_curated_category_id: 'yav',
-  line_item_id: '9cqi0',
-  campaign_id: '8wku2',
-  funding_instrument_id: 'lygyi',
-  promoted_tweet_id: '1efwlo',
-  targeting_criterion_id: '2kzxf',
-  product_catalog_id: '4001',
-  custom_audience_id: '1nmth',
-  tailored_audience_id: '1nmth',
-  do_not_reach_list_id: '2dnr',
-  tweet_id: '1166476031668015104',
-  product_set_id: '1',
-  scheduled_feed_id: '1',
-  webhook_id: '1',
-  tailored_audience_permission_id: '1',
-}
-
 /** Values that a rule outside the data would refuse otherwise: country codes, an end after its start. */
 const FITTING: Readonly<Record<string, string>> = { ...FIRST, country_codes: 'US', end_time: '2027-02-01T00:00:00Z' }
-
-export function pathOf(endpoint: Endpoint, ids: Readonly<Record<string, string>> = {}): string {
-  return endpoint.path.replaceAll(/:(\w+)/g, (_, name: string) => ids[name] ?? FIRST[name] ?? '1')
-}
 
 export function brokenCalls(endpoint: Endpoint): readonly BrokenCall[] {
   const parameters = endpoint.parameters.filter(
