@@ -30,6 +30,34 @@ const source = { flags: '--source <URI>', meaning: 'read this source instead of 
 
 export const catalogue: readonly CommandEntry[] = [
   {
+    name: 'init',
+    args: '[NAME]',
+    summary: 'write a pipeline file and .env for a source',
+    examples: [
+      'sluice init --source exports/crm.csv --sandbox',
+      'sluice init shop --source https://shop.example.com/feed.xml --catalog 4001',
+      'sluice init --source list.csv --audience 1nmth --account 18ce54d4x5t',
+    ],
+    options: [
+      { flags: '--source <URI>', meaning: 'what to read; its first rows are looked at' },
+      { flags: '--catalog <ID>', meaning: 'the rows are products of this catalog' },
+      { flags: '--audience <ID>', meaning: 'the rows are people of this audience' },
+      { flags: '--do-not-reach <ID>', meaning: 'the rows are people of this do-not-reach list' },
+      { flags: '--account <ID>', meaning: 'the account of the audience or list' },
+      { flags: '--sandbox', meaning: 'for the local sandbox: its ids, its address in .env' },
+      { flags: '--map <FIELD=COLUMN>', meaning: 'the column of a field; repeat it for more', many: true },
+      { flags: '--set <FIELD=VALUE>', meaning: 'one value for every row; repeat it for more', many: true },
+      { flags: '--consent <COLUMN=VALUES>', meaning: 'who may be reached: values, with commas', many: true },
+      { flags: '--currency <CODE>', meaning: 'of prices without one, such as EUR' },
+      { flags: '--country <CODE>', meaning: 'of phone numbers without one, such as DE' },
+      { flags: '--shop <URL>', meaning: 'before the links of an export that has none' },
+      { flags: '--encoding <LABEL>', meaning: 'of a source that is not UTF-8' },
+      { flags: '--force', meaning: 'replace the pipeline file' },
+    ],
+    notes: ['Without NAME that of the source. What is missing is asked for on a terminal. Values in .env stay as they are.'],
+    load: () => import('./commands/init.ts'),
+  },
+  {
     name: 'check',
     args: '[PIPELINE...]',
     summary: 'validate pipelines, show first mapped records',

@@ -71,6 +71,12 @@ export function option(invocation: Invocation, name: string): string | undefined
   return typeof value === 'string' ? value : undefined
 }
 
+/** An option that may be given several times; empty where it was not. */
+export function many(invocation: Invocation, name: string): readonly string[] {
+  const values = invocation.options[name]
+  return Array.isArray(values) ? values.filter((value) => typeof value === 'string') : []
+}
+
 export function flag(invocation: Invocation, name: string): boolean {
   return invocation.options[name] === true
 }

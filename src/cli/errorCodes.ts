@@ -31,8 +31,20 @@ export const errorGroups: readonly ErrorGroup[] = [
       INVALID_JSON: entry('`--data` is not JSON.', 'Check the quotes, or put the JSON into a file: `--data @FILE`.'),
       UNKNOWN_PIPELINE: entry('No file of the pipelines folder has this name.', 'Take the name that is offered; `sluice check` lists all.'),
       SEVERAL_PIPELINES: entry('The name matches several pipelines, and the command takes one.', 'Name one of them.'),
-      NO_PIPELINES: entry('The folder holds no pipeline.', 'Write one, or name another folder with `--pipelines DIR`.'),
-      PIPELINES_MISSING: entry('The folder of pipelines cannot be read.', 'Name it with `--pipelines DIR`.'),
+      NO_PIPELINES: entry(
+        'The folder holds no pipeline.',
+        '`sluice init --source FILE` writes one; or name another folder with `--pipelines DIR`.',
+      ),
+      PIPELINES_MISSING: entry(
+        'The folder of pipelines cannot be read.',
+        '`sluice init --source FILE` makes it; or name another with `--pipelines DIR`.',
+      ),
+      FILE_EXISTS: entry('`sluice init` found the pipeline file there already.', 'Name another, or let it be replaced with `--force`.'),
+      DESTINATION_TAKEN: entry(
+        'Another pipeline writes to the destination that `sluice init` was told; each would delete what the other sends.',
+        'Name another, put both sources into one file (`source:` as a list), or move the other file away.',
+      ),
+      OPTIONS_CONFLICT: entry('Options that rule each other out are given together.', 'Leave one out, as shown.'),
       UNKNOWN_RUN: entry('There is no run of this id.', '`sluice runs` lists them.'),
       UNKNOWN_PLAN: entry('There is no plan of this id.', '`sluice plan PIPELINE` makes one.'),
       PLAN_OF_ANOTHER_SERVICE: entry(
@@ -57,7 +69,7 @@ export const errorGroups: readonly ErrorGroup[] = [
       ),
       SERVICE_NOT_CONFIGURED: entry(
         'The addresses of the service or the credentials are missing.',
-        '`sluice sandbox` prints a set to paste into `.env`.',
+        '`sluice sandbox` prints a set to paste into `.env`; `sluice init --sandbox` writes it.',
       ),
       PIPELINE_INVALID: entry('A pipeline file is wrong.', 'Correct the lines that are named; `sluice check` looks again.'),
       NODE_MISSING: entry('The pinned Node 24 is not installed.', '`npm ci`, with install scripts allowed.'),

@@ -44,7 +44,7 @@ async function unknownPipeline(context: Context, patterns: readonly string[]): P
   if (names.length === 0 && errors.length === 0) {
     return new UsageError('NO_PIPELINES', `there is no pipeline in ${folder}. Nothing was read or sent.`, {
       where: folder,
-      mend: 'write one (README, "Your own feed"), then: sluice check',
+      mend: 'sluice init --source FILE   (writes one)',
     })
   }
   const unknown = patterns.find((pattern) => !names.some((name) => name === pattern || matchesGlob(name, pattern))) ?? ''

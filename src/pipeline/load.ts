@@ -178,7 +178,7 @@ async function pipelineFiles(directory: string): Promise<string[]> {
   } catch (error) {
     throw new UsageError('PIPELINES_MISSING', `the directory of pipelines cannot be read: ${directory}`, {
       where: directory,
-      mend: 'Name the directory with --pipelines, or make it and put a pipeline file into it.',
+      mend: 'sluice init --source FILE   (makes it, with a first pipeline), or name another with --pipelines',
       cause: error,
     })
   }

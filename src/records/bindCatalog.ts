@@ -103,6 +103,7 @@ function asked(preset: Preset | undefined, field: string, columns: readonly stri
     message: `no column for ${field}: a ${preset?.title} has none`,
     mend: `map: { ${setting} }   (with your own address)`,
     setting,
+    asks: 'prefix',
   }
 }
 

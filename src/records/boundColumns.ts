@@ -55,6 +55,8 @@ export interface MissingColumn {
   readonly mend: string
   /** Its part of a `map:`; undefined for what is set elsewhere. */
   readonly setting?: string
+  /** What of `setting` only the owner knows: the column, as none is called so, or what to put before each value. */
+  readonly asks?: 'column' | 'prefix'
 }
 
 export function echoOf(columns: readonly string[], indexes: readonly number[]): EchoColumn[] {
@@ -110,6 +112,7 @@ export function missingColumn(field: string, names: readonly string[], columns: 
         ? `map: { ${settingOf(field, near, columns)} }`
         : `Add the column, or map it: map: { ${field === 'condition' ? constantCondition : `${field}: <column>`} }`,
     setting: near !== undefined ? settingOf(field, near, columns) : field === 'condition' ? constantCondition : `${field}: <column>`,
+    ...(near !== undefined || field === 'condition' ? {} : { asks: 'column' }),
   }
 }
 

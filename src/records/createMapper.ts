@@ -21,6 +21,8 @@ const maxBound = 512
 export interface DescribingMapper extends RecordMapper {
   /** How a header's columns fill the fields, and the mend for required ones that none fills; undefined where there are none. */
   readonly describe: (columns: readonly string[]) => MappingShown & { readonly mend: string | undefined }
+  /** What a `map:` for this header would have to say: the required fields that no column fills, and hints for optional ones. */
+  readonly propose: (columns: readonly string[]) => Pick<Bound, 'missing' | 'hints'>
 }
 
 /** Pure but for a cache of bound headers, and for the day, which decides who is a child; one mapper serves one source file at a time. */
@@ -98,6 +100,10 @@ export function createMapper(pipeline: Pipeline): DescribingMapper {
       }
     },
     mask: (row) => boundFor(row.columns).mask(row),
+    propose: (columns) => {
+      const { missing, hints } = boundFor(columns)
+      return { missing, hints }
+    },
     describe: (columns) => {
       const bound = boundFor(columns)
       if (bound.missing.length === 0) return { ...bound.mapping, mend: undefined }

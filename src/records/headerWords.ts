@@ -9,7 +9,7 @@ const words: Readonly<Record<string, string>> = {
   title:
     'name productname producttitle itemtitle itemname productlabel bezeichnung artikelbezeichnung produktname titel titre nom nomproduit nombre titulo nome titolo naam nazwa nazwaproduktu urunadi baslik название наименование',
   description:
-    'body bodyhtml longdescription productdescription shortdescription descriptionhtml beschreibung artikelbeschreibung langtext descriptif descripcion descricao descrizione omschrijving beschrijving opis aciklama описание',
+    'body bodyhtml longdescription productdescription shortdescription descriptionhtml summary content text details beschreibung artikelbeschreibung langtext descriptif descripcion descricao descrizione omschrijving beschrijving opis aciklama описание',
   link: 'url producturl finalurl deeplink productlink itemurl landingpage permalink weblink webpage lien lienproduit enlace collegamento link1 adres urunlinki ссылка',
   image_link:
     'image imageurl imagelink imagesrc images mainimage picture pictureurl photo img thumbnail bild bildurl bildlink produktbild imageprincipale imagen urlimagen imagem immagine afbeelding zdjecie resim изображение',

@@ -5,7 +5,7 @@ import { UsageError } from '../../errors.ts'
 import type { Answer } from '../../service/client/exchange.ts'
 import type { Auth, Endpoint } from '../../service/contract/endpoint.ts'
 import { createCaller, refusal, type Call, type Caller } from '../caller.ts'
-import { argument, flag, option, type CommandRun, type Context, type Invocation } from '../context.ts'
+import { argument, flag, many, option, type CommandRun, type Context, type Invocation } from '../context.ts'
 import { nearest } from '../nearest.ts'
 import { routeOf } from '../route.ts'
 
@@ -70,9 +70,8 @@ function signedAs(auth: Auth): Auth {
 }
 
 function readFields(invocation: Invocation): Readonly<Record<string, string>> {
-  const given = invocation.options['field']
   const fields: Record<string, string> = Object.create(null)
-  for (const field of Array.isArray(given) ? (given as readonly string[]) : []) {
+  for (const field of many(invocation, 'field')) {
     const at = field.indexOf('=')
     if (at < 1) throw new UsageError('INVALID_VALUE', '-F takes key=value. Nothing was sent.', { where: '-F', mend: 'sluice help api' })
     fields[field.slice(0, at)] = field.slice(at + 1)

@@ -3,11 +3,11 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline/promises'
 import { needService } from '../../config/config.ts'
 import { RunError, UsageError } from '../../errors.ts'
 import { createCaller, refusal, type Call, type Caller } from '../caller.ts'
 import { flag, option, writeJson, type CommandRun, type Context } from '../context.ts'
+import { canAsk, openPrompt } from '../prompt.ts'
 import { storeUserToken, writePrivately, type UserToken } from '../tokens.ts'
 
 /**
@@ -50,8 +50,7 @@ interface Access extends UserToken {
 async function byPin(context: Context, caller: Caller, baseUrl: string, pending: string): Promise<Access> {
   const request = await requestToken(caller, 'oob')
   const url = `${baseUrl}/oauth/authorize?oauth_token=${encodeURIComponent(request.token)}`
-  // A prompt that nobody can answer would hang a job for ever (experience.md 2a, 16).
-  if (!process.stdin.isTTY || !context.stderr.isTTY || (context.env['CI'] ?? '') !== '') {
+  if (!canAsk(context)) {
     mkdirSync(join(pending, '..'), { recursive: true })
     writePrivately(pending, JSON.stringify(request))
     throw new UsageError('PIN_NEEDED', `no terminal can ask for the PIN. Open ${url} and agree there.`, {
@@ -60,16 +59,9 @@ async function byPin(context: Context, caller: Caller, baseUrl: string, pending:
     })
   }
   context.stderr.write(`Open this address, agree, and come back with the PIN:\n  ${url}\n`)
-  const prompt = createInterface({ input: process.stdin, output: process.stderr })
-  // While it asks, readline keeps Ctrl-C for itself.
-  prompt.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
+  const prompt = openPrompt(context)
   try {
-    const given = await prompt.question('PIN: ', { signal: context.signal }).catch((error: unknown) => {
-      if (context.signal.aborted) throw error
-      // Ctrl-D: whoever was asked will not say.
-      return ''
-    })
-    const pin = given.trim()
+    const pin = (await prompt.ask('PIN: ')) ?? ''
     if (pin === '') throw new UsageError('PIN_NEEDED', 'no PIN was given. Nothing was kept.', { where: '--pin', mend: 'sluice auth login' })
     return await exchange(caller, request, pin)
   } finally {

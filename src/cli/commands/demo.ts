@@ -13,10 +13,10 @@ import { withEngine, type Engine } from '../engine.ts'
 import { pipelinesNamed } from '../pipelines.ts'
 import { funnel } from '../render/funnel.ts'
 import { planned } from '../render/outcome.ts'
+import { environmentFor } from '../sandboxDefaults.ts'
 import { groupRejects, renderGroups, type ShownReject } from '../render/rejects.ts'
 import { count, duration, plural, table } from '../text.ts'
 import { untilAborted } from '../wait.ts'
-import { environmentFor } from './sandbox.ts'
 
 /** Definitions lie in samples/ below it, so that nobody's own pipelines have to share a destination with them. */
 const samples = fileURLToPath(new URL('../../../pipelines', import.meta.url))

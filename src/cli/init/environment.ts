@@ -1,0 +1,47 @@
+import { existsSync, readFileSync } from 'node:fs'
+import type { Context } from '../context.ts'
+import { environmentFor, sandboxCredentials, sandboxPort } from '../sandboxDefaults.ts'
+import { writePrivately } from '../tokens.ts'
+import { addToDotenv, type DotenvChange } from './dotenvText.ts'
+import type { Wishes } from './wishes.ts'
+
+export interface Environment extends DotenvChange {
+  readonly notes: readonly string[]
+}
+
+export const dotenv = '.env'
+const sandboxUrl = `http://127.0.0.1:${sandboxPort}`
+
+/** Only what is not there yet; a `.env` that points elsewhere is nobody's sandbox and stays as it is. */
+export function writeEnvironment(context: Context, { sandbox }: Wishes): Environment {
+  const { env, service } = context.config()
+  const existing = existsSync(dotenv) ? readFileSync(dotenv, 'utf8') : ''
+  const values = sandbox ? environmentFor(sandboxUrl, sandboxCredentials) : skeleton(env)
+  const differing = sandbox
+    ? Object.entries(values).filter(([name, value]) => env[name] !== undefined && env[name]?.replace(/\/+$/, '') !== value)
+    : []
+  if (differing.length > 0)
+    return {
+      text: undefined,
+      added: [],
+      kept: Object.keys(values).filter((name) => env[name] !== undefined),
+      notes: [
+        `${dotenv} is as it was: ${differing.map(([name]) => name).join(', ')} ${differing.length === 1 ? 'is' : 'are'} set already, ` +
+          `${service.baseUrl === undefined ? 'and' : `for ${service.baseUrl}, and`} not to the sandbox on ${sandboxUrl}`,
+      ],
+    }
+  const change = addToDotenv(existing, values, [
+    sandbox
+      ? 'The sandbox of this machine (sluice sandbox). These open nothing else.'
+      : 'The service and the credentials: sluice help environment tells of each, sluice auth login fills the last two.',
+    'Keep this file out of version control.',
+  ])
+  if (change.text !== undefined) writePrivately(dotenv, change.text)
+  return { ...change, notes: [] }
+}
+
+/** Lines to fill in, for what neither the process nor the file says yet. */
+function skeleton(env: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
+  const names = ['SLUICE_BASE_URL', 'SLUICE_CONSUMER_KEY', 'SLUICE_CONSUMER_SECRET', 'SLUICE_ACCESS_TOKEN', 'SLUICE_ACCESS_TOKEN_SECRET']
+  return Object.fromEntries(names.filter((name) => env[name] === undefined && env[`${name}_FILE`] === undefined).map((name) => [name, '']))
+}

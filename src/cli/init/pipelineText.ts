@@ -1,0 +1,128 @@
+import { count, safe } from '../text.ts'
+import type { ConsentProposal } from './consentProposals.ts'
+import type { Draft } from './draft.ts'
+import type { Look } from './look.ts'
+
+/**
+ * A pipeline file in YAML: what was found as values, what may be set as comments, no more than fits a screen. It parses to
+ * `draft.settings`, whatever the columns are called. Pure.
+ */
+export function pipelineText(draft: Draft, look: Look): string {
+  const { settings, pipeline } = draft
+  const { name } = pipeline
+  return [
+    `# ${safe(name)}: what the rows of the source become, and where they go. Look with: sluice check ${name}`,
+    '',
+    'source:',
+    `  url: ${plain(settings.source.url)}${look.detected.length === 0 ? '' : `   # ${safe(look.detected.join(', '))}`}`,
+    ...(settings.source.encoding === undefined ? [] : [`  encoding: ${plain(settings.source.encoding)}`]),
+    '  # complete: { marker: "{path}.done" }   # a file that says the export is whole; without proof nothing is deleted',
+    '',
+    ...mapLines(draft),
+    ...consentLines(draft),
+    ...optionLines(draft),
+    'destination:',
+    ...Object.entries(settings.destination).map(([key, value]) => `  ${key}: ${key === 'kind' ? value : JSON.stringify(value)}`),
+    ...destinationHints[pipeline.destination.kind],
+    '',
+    '# guards:                     # these are the defaults',
+    '#   max_delete_count: 10      # above both, deletes wait for: --approve-deletes N',
+    '#   max_delete_percent: 10',
+    '#   max_reject_percent: 50    # above it nothing is sent',
+    '',
+    '# schedule: "*/30 * * * *"    # when sluice serve runs it: minute, hour, day, month, weekday',
+    '# timezone: Europe/Berlin     # of the schedule; UTC without it',
+    '',
+  ].join('\n')
+}
+
+const destinationHints = {
+  catalog: ['  # missing: delete   # products gone from the source: delete | out-of-stock | keep'],
+  audience: [
+    '  # expires_in: 13 months    # a membership ends then; it is renewed 30 days before',
+    '  # suppress: do-not-reach   # whom a do-not-reach pipeline of the account lists is not sent; or: none',
+  ],
+  'do-not-reach': ['  # expires_in: 13 months    # an entry ends then; it is renewed 30 days before'],
+} as const
+
+function mapLines({ settings, recognized, hints, unused, pipeline }: Draft): readonly string[] {
+  const { preset, map } = settings
+  const filled = recognized.fields.filter(({ field }) => map?.[field] === undefined && field !== 'consent' && field !== 'remove')
+  const itself = filled.map(({ field, from }) => (field === from ? field : `${field} ← ${from}`)).join(', ')
+  const removes = pipeline.destination.kind === 'do-not-reach'
+  return [
+    ...(preset === undefined ? [] : [`preset: ${plain(preset)}`]),
+    ...(itself === ''
+      ? []
+      : comment(`Maps by itself${recognized.preset === undefined ? '' : ` (preset ${recognized.preset})`}: ${safe(itself)}`)),
+    ...(map === undefined
+      ? hints.length > 0
+        ? ['# map:']
+        : []
+      : ['map:   # field: column, [column, second column] or { column, default, transform }']),
+    ...Object.entries(map ?? {}).map(
+      ([field, value]) => `  ${field}: ${flow(value)}${isConstant(value) ? '   # of every row: correct it where that is not so' : ''}`,
+    ),
+    ...hints.map((hint) => `${map === undefined ? '#' : ' #'}   ${safe(hint)}   # may fit`),
+    ...(removes && map?.['remove'] === undefined
+      ? ['# A row comes off the list only by: map: { remove: { column: status, values: [resubscribed] } }']
+      : []),
+    ...(unused.length === 0 ? [] : comment(`Not used: ${safe(unused.join(', '))}`)),
+    '',
+  ]
+}
+
+function isConstant(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'const' in value
+}
+
+function consentLines({ settings, consent, pipeline, recognized }: Draft): readonly string[] {
+  if (pipeline.destination.kind !== 'audience') return []
+  if (settings.consent !== undefined) return [`consent: ${flow(settings.consent)}   # everybody else leaves the audience`, '']
+  const preset = recognized.fields.filter(({ field }) => field === 'consent')
+  if (preset.length > 0 && consent.length === 0)
+    return [...comment(`Who may be reached: ${safe(preset.map(({ from }) => from).join(', '))}`), '']
+  if (consent.length === 0) return ['# consent: { column: marketing_ok, values: ["yes"] }   # everybody else leaves the audience', '']
+  const tests = consent.map(({ column, values }) => ({ column, values }))
+  return [
+    '# Who may be reached? Without consent: every row is sent. Correct the values that mean yes, and take the # away:',
+    ...consent.flatMap((one) => comment(`${safe(one.column)}${seenText(one)}`, '#   ')),
+    `# consent: ${flow(tests.length === 1 ? tests[0] : tests)}`,
+    '',
+  ]
+}
+
+function seenText({ seen }: ConsentProposal): string {
+  if (seen.length === 0) return ' (dates or texts, or empty)'
+  return `: ${seen.map(({ value, count: times }) => `${value === '' ? 'empty' : JSON.stringify(value)} ${count(times)}`).join(', ')}`
+}
+
+function optionLines({ settings, pipeline }: Draft): readonly string[] {
+  if (settings.options !== undefined) return [`options: ${flow(settings.options)}   # of prices without one`, '']
+  return pipeline.destination.kind === 'catalog' ? ['# options: { default_currency: EUR }   # of prices without one', ''] : []
+}
+
+/** A comment of as many lines as it takes; column names may be long. */
+function comment(text: string, start = '# '): readonly string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + word.length < 120) lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(`${lines.length === 0 ? start : '#   '}${word}`)
+  }
+  return lines
+}
+
+/** Flow style, every text that YAML could take for something else in quotes. */
+function flow(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`
+  if (typeof value === 'object' && value !== null)
+    return `{ ${Object.entries(value)
+      .map(([key, part]) => `${plain(key)}: ${flow(part)}`)
+      .join(', ')} }`
+  return plain(String(value))
+}
+
+function plain(text: string): string {
+  return /^[A-Za-z_][\w./-]*$/.test(text) && !/^(?:y|n|yes|no|on|off|true|false|null|nan)$/i.test(text) ? text : JSON.stringify(text)
+}

@@ -1,0 +1,68 @@
+import { groupRejects } from '../render/rejects.ts'
+import { targetOf } from '../render/target.ts'
+import { count, plural, safe } from '../text.ts'
+import type { Draft } from './draft.ts'
+import { dotenv, type Environment } from './environment.ts'
+import type { Look } from './look.ts'
+
+/** What `init` did, as `--json` prints it. */
+export function report(draft: Draft, look: Look, env: Environment) {
+  const { pipeline, recognized, valid, suppressed, rejects, consent, settings } = draft
+  return {
+    pipeline: pipeline.name,
+    file: pipeline.file,
+    destination: targetOf(pipeline.destination),
+    source: {
+      uri: look.uri,
+      detected: look.detected,
+      columns: look.columns,
+      mapping: recognized,
+      rows: look.rows.length,
+      valid,
+      suppressed,
+      rejected: rejects.length,
+      whole: look.whole,
+    },
+    settings,
+    consent: consent.map(({ column, values }) => ({ column, values })),
+    env: { file: dotenv, added: env.added, kept: env.kept },
+    notes: notesOf(draft, env),
+    next: `sluice check ${pipeline.name}`,
+  }
+}
+
+function notesOf({ rejects, consent, settings, wanted, pipeline }: Draft, env: Environment): readonly string[] {
+  const [worst] = groupRejects(rejects)
+  return [
+    ...(worst === undefined ? [] : [`${worst.code} ${count(worst.count)} ×: ${worst.mend}`]),
+    ...wanted.map(({ flag, reason }) => `${reason}: ${flag}`),
+    ...(settings.consent === undefined && consent.length > 0
+      ? [`${consent.map(({ column }) => `"${column}"`).join(', ')} may say who may be reached: see consent: in ${pipeline.file}`]
+      : []),
+    ...env.notes,
+  ]
+}
+
+/** The same for people: files, what was recognized, what to look at, what to type next. */
+export function told(draft: Draft, look: Look, env: Environment, { sandbox }: { readonly sandbox: boolean }): string {
+  const { pipeline, recognized, valid, suppressed, rejects } = draft
+  const fields = recognized.fields.map(({ field, from }) => (field === from ? field : `${field} ← ${from}`)).join(', ')
+  return [
+    `wrote  ${safe(pipeline.file)}   ${targetOf(pipeline.destination)}`,
+    ...(look.detected.length === 0 ? [] : [`       ${safe(look.detected.join(', '))}`]),
+    ...(fields === '' ? [] : [`       ${recognized.preset === undefined ? '' : `preset ${recognized.preset}: `}${safe(fields)}`]),
+    look.rows.length === 0
+      ? '       no rows to look at yet'
+      : `       ${look.whole ? '' : 'the first '}${plural(look.rows.length, 'row')}: ${count(valid)} valid, ${plural(rejects.length, 'reject')}${suppressed === 0 ? '' : `, ${count(suppressed)} suppressed`}`,
+    ...(env.added.length === 0
+      ? []
+      : [
+          `wrote  ${dotenv}   ${sandbox ? `${plural(env.added.length, 'variable')} for the sandbox` : `${plural(env.added.length, 'variable')} to fill in`}, mode 0600`,
+        ]),
+    ...notesOf(draft, env).map((note) => `note   ${safe(note)}`),
+    ...(sandbox
+      ? ['Next   sluice sandbox   (in a second terminal, if it does not run yet)', `       sluice check ${pipeline.name}`]
+      : [`Next   sluice check ${pipeline.name}`]),
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,137 @@
+import { UsageError } from '../../errors.ts'
+import { argument, flag, many, option, type Invocation } from '../context.ts'
+import { sandboxTargets } from '../sandboxDefaults.ts'
+
+export type Kind = 'catalog' | 'audience' | 'do-not-reach'
+
+/** What somebody wants of `sluice init`, by flags and by answers. Everything that is undefined may still be asked for. */
+export interface Wishes {
+  readonly name: string | undefined
+  readonly source: string | undefined
+  /** Of the source; undefined: found by itself. */
+  readonly encoding: string | undefined
+  readonly sandbox: boolean
+  readonly force: boolean
+  readonly kind: Kind | undefined
+  /** Id of the catalog, audience or list. */
+  readonly target: string | undefined
+  readonly account: string | undefined
+  /** Field → its columns, in order. */
+  readonly map: Readonly<Record<string, readonly string[]>>
+  /** Field → its value in every row. */
+  readonly set: Readonly<Record<string, string>>
+  readonly consent: readonly { readonly column: string; readonly values: readonly string[] }[]
+  readonly currency: string | undefined
+  readonly country: string | undefined
+  /** Address of the shop, for exports that hold no links. */
+  readonly shop: string | undefined
+}
+
+/** @throws {UsageError} `INVALID_VALUE`, `OPTIONS_CONFLICT` */
+export function wishesOf(invocation: Invocation): Wishes {
+  const targets = [
+    ['catalog', option(invocation, 'catalog')],
+    ['audience', option(invocation, 'audience')],
+    ['do-not-reach', option(invocation, 'doNotReach')],
+  ] as const
+  const given = targets.filter(([, id]) => id !== undefined)
+  const [kind, id] = given[0] ?? []
+  if (given.length > 1)
+    throw new UsageError('OPTIONS_CONFLICT', 'a pipeline has one destination, and several are named. Nothing was written.', {
+      where: given.map(([name]) => `--${name}`).join(', '),
+      mend: ['sluice init', `--${kind}`, id, '  (one pipeline a destination)'].join(' '),
+    })
+  const name = argument(invocation, 0)
+  if (name !== '') checkName(name)
+  const map: Record<string, string[]> = Object.create(null)
+  for (const [field, column] of many(invocation, 'map').map((text) => pairOf('--map', 'key=customer_id', text)))
+    (map[field] ??= []).push(column)
+  const consent = many(invocation, 'consent').map((text) => {
+    const [column, values] = pairOf('--consent', 'marketing_ok=yes,true', text)
+    return { column, values: values.split(',').map((value) => value.trim()) }
+  })
+  return {
+    name: name === '' ? undefined : name,
+    source: option(invocation, 'source'),
+    encoding: option(invocation, 'encoding'),
+    sandbox: flag(invocation, 'sandbox'),
+    force: flag(invocation, 'force'),
+    kind,
+    target: id,
+    account: option(invocation, 'account'),
+    map,
+    set: Object.fromEntries(many(invocation, 'set').map((text) => pairOf('--set', 'condition=new', text))),
+    consent,
+    currency: option(invocation, 'currency'),
+    country: option(invocation, 'country'),
+    shop: option(invocation, 'shop'),
+  }
+}
+
+/** The call that says all that is known, with flags added: to be pasted into a shell. */
+export function callOf(wishes: Wishes, added: readonly string[]): string {
+  const { name, source, kind, target, account, map, set, consent, encoding, currency, country, shop } = wishes
+  const flags: readonly (readonly [string, string | undefined])[] = [
+    ['source', source],
+    ...(wishes.sandbox && target === sandboxTarget(kind ?? 'catalog')
+      ? []
+      : [[kind ?? '', target] as const, ['account', account] as const]),
+    ['encoding', encoding],
+    ...Object.entries(map).flatMap(([field, columns]) => columns.map((column) => ['map', `${field}=${column}`] as const)),
+    ...Object.entries(set).map(([field, value]) => ['set', `${field}=${value}`] as const),
+    ...consent.map(({ column, values }) => ['consent', `${column}=${values.join(',')}`] as const),
+    ['currency', currency],
+    ['country', country],
+    ['shop', shop],
+  ]
+  return [
+    'sluice init',
+    ...(name === undefined ? [] : [name]),
+    ...flags.flatMap(([flag, value]) => (value === undefined ? [] : [`--${flag} ${shellWord(value)}`])),
+    ...(wishes.sandbox ? ['--sandbox'] : []),
+    ...(wishes.force ? ['--force'] : []),
+    ...added,
+  ].join(' ')
+}
+
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
+}
+
+/** The ids of the sandbox where no others were named. */
+export function sandboxTarget(kind: Kind): string {
+  return { catalog: sandboxTargets.catalog, audience: sandboxTargets.audience, 'do-not-reach': sandboxTargets.doNotReach }[kind]
+}
+
+/** Names are those of files and of arguments. */
+function checkName(name: string): void {
+  if (/^[\p{L}\d][\p{L}\d_-]{0,63}$/u.test(name)) return
+  throw new UsageError('INVALID_VALUE', 'a pipeline is named by letters, digits, - and _. Nothing was written.', {
+    where: 'NAME',
+    mend: `sluice init ${nameFrom(name)}`,
+  })
+}
+
+/** `https://shop.example.com/export/Products%202.csv.gz?token=1` → `products-2`. */
+export function nameFrom(source: string): string {
+  const isAddress = /^[a-z][a-z0-9+.-]+:\/\//i.test(source)
+  const path = isAddress && URL.canParse(source) ? new URL(source).pathname.replace(/%[0-9a-f]{2}/gi, '-') : source
+  const last = path.split(/[/\\]/).findLast((part) => part !== '') ?? ''
+  const name = last
+    .replace(/(?:\.(?:gz|zip|zst|csv|tsv|txt|tab|json|jsonl|ndjson|xml|rss|atom|xlsx|yaml|yml|ts))+$/i, '')
+    .toLowerCase()
+    .replace(/[^\p{L}\d_]+/gu, '-')
+    .replace(/^[-_]+|-+$/g, '')
+  return name.slice(0, 64) || (isAddress && URL.canParse(source) ? nameFrom(new URL(source).hostname.replaceAll('.', '-')) : 'pipeline')
+}
+
+/** Columns may hold `=`, fields and values hardly: `--map` and `--set` are cut at the first, `--consent` at the last. */
+function pairOf(name: '--map' | '--set' | '--consent', example: string, text: string): readonly [string, string] {
+  const at = name === '--consent' ? text.lastIndexOf('=') : text.indexOf('=')
+  if (at <= 0 || (name !== '--consent' && at === text.length - 1))
+    throw new UsageError('INVALID_VALUE', `${name} takes two parts with = between them. Nothing was written.`, {
+      where: name,
+      mend: `${name} ${example}`,
+    })
+  return [text.slice(0, at).trim(), text.slice(at + 1).trim()]
+}

@@ -1,0 +1,28 @@
+/** What every sandbox begins with that was told nothing else (interface.md 5). */
+
+export const sandboxPort = 4010
+
+export const sandboxCredentials = {
+  consumerKey: 'sandbox-consumer-key',
+  consumerSecret: 'sandbox-consumer-secret',
+  accessToken: '1001-sandbox-access-token',
+  accessTokenSecret: 'sandbox-access-token-secret',
+} as const
+
+export const sandboxTargets = { account: '18ce54d4x5t', catalog: '4001', audience: '1nmth', doNotReach: '2dnr' } as const
+
+/** The variables of interface.md section 3 that point everything at one sandbox. */
+export function environmentFor(
+  url: string,
+  credentials: Readonly<Record<keyof typeof sandboxCredentials, string>>,
+): Readonly<Record<string, string>> {
+  return {
+    SLUICE_BASE_URL: url,
+    SLUICE_ADS_BASE_URL: url,
+    SLUICE_ADS_SANDBOX_BASE_URL: url,
+    SLUICE_CONSUMER_KEY: credentials.consumerKey,
+    SLUICE_CONSUMER_SECRET: credentials.consumerSecret,
+    SLUICE_ACCESS_TOKEN: credentials.accessToken,
+    SLUICE_ACCESS_TOKEN_SECRET: credentials.accessTokenSecret,
+  }
+}

@@ -1,0 +1,223 @@
+/** What `sluice init` writes, without a file being touched: the pipeline's text, the lines of `.env`, the proposals. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { draftPipeline, type Target } from '../../../src/cli/init/draft.ts'
+import { addToDotenv } from '../../../src/cli/init/dotenvText.ts'
+import type { Look } from '../../../src/cli/init/look.ts'
+import { pipelineText } from '../../../src/cli/init/pipelineText.ts'
+import { callOf, nameFrom, wishesOf, type Wishes } from '../../../src/cli/init/wishes.ts'
+import { parseCommandLine } from '../../../src/cli/program.ts'
+
+describe('the pipeline file', () => {
+  test('says what was recognized as values, and what may be set as comments', () => {
+    const look = table(
+      ['Kundennummer', 'E-Mail', 'Telefon', 'Land', 'Newsletter'],
+      [
+        ['K1', 'a@example.com', '030 5550101', 'DE', 'ja'],
+        ['K2', 'b@example.com', '030 5550102', 'DE', 'nein'],
+        ['K3', 'c@example.com', '030 5550103', 'DE', 'ja'],
+      ],
+    )
+    const text = pipelineText(draftPipeline(look, audience, wishes()), look)
+    expect(parse(text)).toEqual({
+      source: { url: 'crm.csv' },
+      map: { key: 'Kundennummer', email: 'E-Mail', phone_number: { column: 'Telefon', default_country: 'Land' } },
+      destination: { kind: 'audience', account_id: '18ce54d4x5t', audience_id: '1nmth' },
+    })
+    expect(text).toContain('#   Newsletter: "ja" 2, "nein" 1\n# consent: { column: Newsletter, values: [ja] }\n')
+    for (const comment of ['# schedule: ', '# guards: ', '# missing: ']) expect(text.includes(comment)).toBe(comment !== '# missing: ')
+    expect(text.split('\n').length).toBeLessThan(40)
+  })
+
+  test('parses to its settings whatever the columns are called', () => {
+    const name = fc.oneof(
+      fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }),
+      fc.constantFrom('yes', '1e3', '#a', '- b', 'a: b', '{x}', "it's", 'a"b', '~', '\u2028'),
+    )
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(
+          name.filter((text) => text.trim() !== '' && !text.includes('=')),
+          { minLength: 2, maxLength: 6 },
+        ),
+        ([key = '', email = '', ...rest]) => {
+          const look = table([key, email, ...rest], [['1', 'a@example.com']])
+          const draft = draftPipeline(look, audience, wishes({ map: { key: [key], email: [email, ...rest] } }))
+          const parsed: unknown = parse(pipelineText(draft, look))
+          expect(parsed).toEqual({ ...draft.settings })
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+
+  test('names no person: values that are no states stay out of it', () => {
+    const look = table(
+      ['id', 'email', 'unsubscribed by'],
+      [
+        ['1', 'jane@example.com', ''],
+        ['2', 'joe@example.com', 'jane.doe@example.com'],
+        ['3', 'ann@example.com', '+1-202-555-0101'],
+      ],
+    )
+    const text = pipelineText(draftPipeline(look, audience, wishes()), look)
+    expect(text).toContain('# consent: { column: "unsubscribed by", values: [""] }')
+    expect(text).not.toMatch(/@|555/)
+  })
+})
+
+describe('what only the owner knows', () => {
+  test('is asked for all at once: columns, the address of a shop, a currency', () => {
+    const shop = table(
+      [
+        'Handle',
+        'Title',
+        'Body (HTML)',
+        'Vendor',
+        'Variant SKU',
+        'Variant Price',
+        'Image Src',
+        'Status',
+        'Published',
+        'Variant Inventory Qty',
+      ],
+      [['cup', 'Cup', 'A cup', 'Acme', 'C1', '9.50', 'https://cdn.example.com/1.jpg', 'active', 'true', '5']],
+    )
+    expect(draftPipeline(shop, catalog, wishes()).needed.map(({ flag }) => flag)).toEqual([
+      '--shop https://shop.example.com',
+      '--currency EUR',
+    ])
+    const full = draftPipeline(shop, catalog, wishes({ shop: 'https://cups.example.com', currency: 'usd' }))
+    expect(full).toMatchObject({ needed: [], valid: 1, settings: { options: { default_currency: 'USD' } } })
+    expect(full.settings.map?.['link']).toEqual({ column: 'Handle', transform: { prefix: { with: 'https://cups.example.com/products/' } } })
+    const few = table(
+      ['id', 'title', 'description', 'link', 'image_link', 'price'],
+      [['1', 'a', 'b', 'https://a.example.com', 'https://a.example.com', '1']],
+    )
+    expect(draftPipeline(few, catalog, wishes()).needed.map(({ flag }) => flag)).toEqual(['--map availability=COLUMN', '--currency EUR'])
+    expect(draftPipeline(few, catalog, wishes({ set: { availability: 'in stock' }, currency: 'EUR' })).settings.map).toEqual({
+      condition: { const: 'new' },
+      availability: { const: 'in stock' },
+    })
+    const odd = table(['x1', 'x2'], [['1', '2']])
+    expect(draftPipeline(odd, audience, wishes()).needed.map(({ flag }) => flag)).toEqual(['--map key=COLUMN', '--map email=COLUMN'])
+  })
+
+  test('the country of phone numbers is needed where nothing else is there, and wanted beside addresses', () => {
+    const phones = table(['id', 'phone'], [['1', '030 5550101']])
+    expect(draftPipeline(phones, audience, wishes({ map: { phone_number: ['phone'] } })).needed.map(({ flag }) => flag)).toContain(
+      '--country DE',
+    )
+    const both = table(['id', 'email', 'phone'], [['1', 'a@example.com', '030 5550101']])
+    const draft = draftPipeline(both, audience, wishes())
+    expect([draft.needed, draft.wanted.map(({ flag }) => flag)]).toEqual([[], ['--country DE']])
+    expect(draftPipeline(both, audience, wishes({ country: 'DE' })).settings.map?.['phone_number']).toEqual({
+      column: 'phone',
+      default_country: 'DE',
+    })
+  })
+
+  test('a list of addresses is told apart by them', () => {
+    const look = table(['Mail'], [['a@example.com']])
+    expect(draftPipeline(look, audience, wishes()).settings.map).toEqual({ email: 'Mail', key: 'Mail' })
+  })
+
+  test('a preset goes on to count beside a map of its own', () => {
+    const hubspot = ['Record ID', 'First Name', 'Last Name', 'Email', 'Phone Number', 'Marketing contact status']
+    const look = table(hubspot, [['1', 'J', 'D', 'a@example.com', '030 5550101', 'Marketing contact']])
+    const plain = draftPipeline(look, audience, wishes())
+    expect([plain.settings.preset, plain.settings.map]).toEqual([undefined, undefined])
+    expect(plain.recognized.preset).toBe('hubspot')
+    const { settings, recognized } = draftPipeline(look, audience, wishes({ country: 'DE' }))
+    expect(settings.preset).toBe('hubspot')
+    expect(recognized.fields.map(({ field }) => field)).toEqual(expect.arrayContaining(['key', 'email', 'phone_number']))
+  })
+
+  test.for([
+    [{ map: { key: ['nope'] } }, /no column "nope"/],
+    [{ map: { nope: ['id'] } }, /unknown field "nope"/],
+    [{ shop: 'http://shop.example.com' }, undefined],
+    [{ currency: 'XXQ' }, /XXQ/],
+  ] as const)('%j is refused with the reason, or not looked at where it is not needed', ([given, reason]) => {
+    const look = table(['id', 'email'], [['1', 'a@example.com']])
+    const call = () => draftPipeline(look, audience, wishes(given))
+    if (reason === undefined) expect(call).not.toThrow()
+    else expect(call).toThrow(reason)
+  })
+})
+
+describe('.env', () => {
+  const values = { A: '1', B: '2' }
+  test('gets what it does not name, keeps what it says, and nothing twice', () => {
+    const once = addToDotenv('B=mine\n# note\n', values, ['why'])
+    expect(once).toEqual({ text: 'B=mine\n# note\n\n# why\nA=1\n', added: ['A'], kept: ['B'] })
+    expect(addToDotenv(once.text ?? '', values, ['why'])).toEqual({ text: undefined, added: [], kept: ['A', 'B'] })
+  })
+
+  test('is filled where a name stands empty, and not asked to be filled twice', () => {
+    const empty = addToDotenv('', { A: '', B: '' }, ['fill in'])
+    expect(empty.text).toBe('# fill in\nA=\nB=\n')
+    expect(addToDotenv(empty.text ?? '', { A: '', B: '' }, ['fill in']).text).toBeUndefined()
+    expect(addToDotenv('export A=\nB=x\n', { A: '$1', B: '2' }, []).text).toBe('export A=$1\nB=x\n')
+  })
+})
+
+test.for([
+  ['exports/CRM Export (2026).csv.gz', 'crm-export-2026'],
+  ['https://shop.example.com/export/Products%202.xml?token=1', 'products-2'],
+  ['https://shop.example.com/', 'shop-example-com'],
+  ['s3://bucket/feeds/de.jsonl.zst', 'de'],
+  ['Käufer.xlsx', 'käufer'],
+  ['-', 'pipeline'],
+] as const)('the pipeline of %s is called %s', ([source, name]) => {
+  expect(nameFrom(source)).toBe(name)
+})
+
+test('the call that is offered takes everything that was said, quoted for a shell', () => {
+  const said = wishesFrom(
+    'init',
+    'crm',
+    '--source',
+    "Jane's list.csv",
+    '--audience',
+    '1nmth',
+    '--account',
+    '18ce54d4x5t',
+    '--map',
+    'key=No=1',
+    '--consent',
+    'ok=yes,1',
+  )
+  expect(said).toMatchObject({ map: { key: ['No=1'] }, consent: [{ column: 'ok', values: ['yes', '1'] }] })
+  expect(callOf(said, ['--country DE'])).toBe(
+    String.raw`sluice init crm --source 'Jane'\''s list.csv' --audience 1nmth --account 18ce54d4x5t --map key=No=1 --consent ok=yes,1 --country DE`,
+  )
+})
+
+test.for([
+  [['init', 'a/b'], 'sluice init b'],
+  [['init', '--catalog', '1', '--audience', '2'], 'sluice init --catalog 1   (one pipeline a destination)'],
+  [['init', '--map', 'key'], '--map key=customer_id'],
+  [['init', '--consent', 'ok'], '--consent marketing_ok=yes,true'],
+] as const)('%j is refused with the mend %s', ([argv, mend]) => {
+  expect(() => wishesFrom(...argv)).toThrow(expect.objectContaining({ mend }) as Error)
+})
+
+const audience: Target = { name: 'crm', file: 'pipelines/crm.yaml', kind: 'audience', target: '1nmth', account: '18ce54d4x5t' }
+const catalog: Target = { name: 'shop', file: 'pipelines/shop.yaml', kind: 'catalog', target: '4001', account: undefined }
+
+function wishes(given: Partial<Wishes> = {}): Wishes {
+  return { ...wishesFrom('init'), source: 'crm.csv', ...given }
+}
+
+function wishesFrom(...argv: readonly string[]): Wishes {
+  const request = parseCommandLine(argv, '1.0.0')
+  if (request.kind !== 'run') throw new Error('init runs')
+  return wishesOf(request.invocation)
+}
+
+function table(columns: readonly string[], cells: readonly (readonly string[])[]): Look {
+  const rows = cells.map((row, i) => ({ line: i + 2, columns, cells: row }))
+  return { uri: 'crm.csv', detected: ['csv', 'utf-8'], columns, rows, whole: true, needsMap: false }
+}
