@@ -49,13 +49,14 @@ export async function applyRetention(db: Database): Promise<Readonly<Record<stri
   }
 }
 
-/** Plans that wait for an `apply` that may not come any more: the synced state moved, or a week is over. A day's grace. */
+/** Plans that wait for an `apply` that may not come any more: what is synced or wanted moved, or a week is over. A day's grace. */
 async function dropStalePlans(db: Database): Promise<number> {
   return db.transaction(async (tx) => {
     const plans = await tx.query<{ id: string }>(
       `update sluice.plan p set status = 'superseded' from sluice.destination d, sluice.run r
        where d.id = p.destination_id and r.id = p.run_id and p.status = 'ready' and r.finished_at is not null
-         and (p.created_at < clock_timestamp() - interval '7 days' or (p.created_at < clock_timestamp() - interval '1 day' and p.state_version <> d.state_version))
+         and (p.created_at < clock_timestamp() - interval '7 days' or (p.created_at < clock_timestamp() - interval '1 day' and (p.state_version <> d.state_version
+           or (p.review ->> 'desiredVersion')::bigint <> d.desired_version)))
        returning p.id`,
     )
     await tx.execute(

@@ -14,8 +14,9 @@ import { interrupted } from './read/stage.ts'
  */
 export async function startApplying(deps: EngineDeps, run: RunRow, planId: string): Promise<'go' | 'done'> {
   return deps.db.transaction(async (tx) => {
-    const [row] = await tx.query<{ status: string; plan_version: string; state_version: string; pipeline: string }>(
-      `select p.status, p.pipeline, p.state_version as plan_version, d.state_version
+    const [row] = await tx.query<{ status: string; plan_version: string; state_version: string; wants_else: boolean; pipeline: string }>(
+      `select p.status, p.pipeline, p.state_version as plan_version, d.state_version,
+         coalesce((p.review ->> 'desiredVersion')::bigint <> d.desired_version, false) as wants_else
        from sluice.plan p join sluice.destination d on d.id = p.destination_id where p.id = $1 for update of p, d`,
       [planId],
     )
@@ -24,6 +25,8 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
     if (row.status === 'superseded') throw stale(planId, row.pipeline, 'a newer plan took its place')
     if (row.status === 'ready') {
       if (row.plan_version !== row.state_version) throw stale(planId, row.pipeline, 'the synced state moved since it was made')
+      // Else it would send who has left since, and the run after it would have to take them back (I2, I16).
+      if (row.wants_else) throw stale(planId, row.pipeline, 'the source was read since and wants something else')
       await tx.execute(
         `update sluice.remote m set desired_hash = decode(md5($1 || encode(e.record_key, 'hex')), 'hex'), round = ${openRound}
          from sluice.entry e join sluice.batch b on b.id = e.batch_id

@@ -24,7 +24,7 @@ export const plan = sluice.table(
     digest: text('digest').notNull(),
     counts: jsonb('counts').notNull(),
     guards: jsonb('guards').notNull(),
-    /** Samples and reasons for people: update fields, held deletes. */
+    /** Samples and reasons for people: update fields, held deletes. `desiredVersion`: the destination's behind this plan. */
     review: jsonb('review').notNull().default({}),
     createdAt: instant('created_at').notNull().default(now()),
     appliedAt: instant('applied_at'),

@@ -10,7 +10,7 @@ import { rateLimits, type RateLimitClass } from '../../service/contract/limits.t
 import { isRetryable } from '../../store/database.ts'
 import { forgetDigests, replaceDigests, updateDigests } from '../../store/digests.ts'
 import { readsOneOff, type RunRow } from '../../store/runs.ts'
-import { brake } from './brake.ts'
+import { brake, type BrakeContext } from './brake.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { applyUpserts, forgetGone, leaveByIdentifier, leaveListed, recallMissing, type DesiredContext } from './desired.ts'
 import { diffStage, type Diff } from './diff.ts'
@@ -201,8 +201,13 @@ async function planInTransaction(
     // Their deletes are for the next plan.
     deferred: braked.deferred + learning,
   }
+  const { rows: wants } = await client.query<{ desired_version: string }>(
+    `update sluice.destination set desired_version = desired_version + $2 where id = $1 returning desired_version`,
+    [destinationId, wantsChanged(diff, absent, braked.deletesHeld) ? 1 : 0],
+  )
   const review = {
     updateFields,
+    desiredVersion: Number(wants[0]?.desired_version),
     suppress: destination.kind === 'audience' ? destination.suppress : 'none',
     // A plan of everything takes over what the ones before it owed; one of a few keys leaves it with them.
     resync: [...(input.onlyFailedOf === undefined ? [] : owed), ...(todo.full || owed.length > 0 ? [planId] : [])],
@@ -212,10 +217,6 @@ async function planInTransaction(
     frozen.digest,
     JSON.stringify(counts),
     JSON.stringify(review),
-  ])
-  await client.query(`update sluice.destination set desired_version = desired_version + $2 where id = $1`, [
-    destinationId,
-    diff.creates + diff.updates + diff.leaving + diff.suppressed > 0 ? 1 : 0,
   ])
   if (input.reading !== 'unread') {
     await keepDigests(client, destinationId, run, input)
@@ -250,8 +251,8 @@ async function supersede(client: pg.PoolClient, destinationId: number): Promise<
 /** The digests stand for the records of the closed snapshot, or there are none: an incomplete or one-off reading is no standard. */
 async function keepDigests(client: pg.PoolClient, destinationId: number, run: RunRow, input: PlanInput): Promise<void> {
   if (input.incomplete !== undefined || readsOneOff(run)) await forgetDigests(client, destinationId)
-  else if (input.reading === 'gated') await updateDigests(client, destinationId, stagedKind.valid, input.unseen)
-  else await replaceDigests(client, destinationId, stagedKind.valid)
+  else if (input.reading === 'gated') await updateDigests(client, destinationId, stagedKind.valid, input.unseen, input.quality)
+  else await replaceDigests(client, destinationId, stagedKind.valid, input.quality)
 }
 
 /** Prices and stock against what was synced, told with the run; too much of it withholds the run. */
@@ -266,6 +267,12 @@ async function judgeChanges(deps: EngineDeps, client: pg.PoolClient, pipeline: P
     run.epoch,
     JSON.stringify(notes),
   ])
+}
+
+/** Whether this reading changed what is wanted: what a guard holds back it did not. */
+function wantsChanged(diff: Diff, absent: BrakeContext['absent'], deletesHeld: boolean): boolean {
+  const gone = deletesHeld ? 0 : diff.leaving + (absent === 'delete' || absent === 'out-of-stock' ? diff.absent : 0)
+  return diff.creates + diff.updates + diff.suppressed + gone > 0
 }
 
 async function noChanges(client: pg.PoolClient): Promise<Diff> {
