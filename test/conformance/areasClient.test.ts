@@ -1,28 +1,17 @@
 /** Our own client against the sandbox in creatives, campaigns, posts and webhooks (issue 3: client, sandbox and contract agree). */
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createClient, type Client } from '../../src/service/client/index.ts'
-import { withSandbox, type SandboxUnderTest } from '../support/sandbox.ts'
+import { sharedSandbox } from '../support/sharedSandbox.ts'
 import { webhookEndpoint } from '../support/webhookEndpoint.ts'
 
 const account_id = '18ce54d4x5t'
 
-let sandbox: SandboxUnderTest
+const sandbox = sharedSandbox()
 let client: Client
-beforeAll(async () => {
-  sandbox = await withSandbox()
-  client = createClient({
-    baseUrl: sandbox.url,
-    adsBaseUrl: sandbox.url,
-    adsSandboxBaseUrl: sandbox.url,
-    adsVersion: '12',
-    ...sandbox.credentials,
-  })
+beforeAll(() => {
+  client = createClient({ baseUrl: sandbox.url, ...sandbox.credentials })
 })
-beforeEach(() => sandbox.control.reset())
-afterAll(async () => {
-  await client.close()
-  await sandbox.close()
-})
+afterAll(() => client.close())
 
 test('lists are walked over all their pages', async () => {
   const names: (string | null)[] = []

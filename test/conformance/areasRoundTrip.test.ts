@@ -1,30 +1,17 @@
 /** Whole lives of records through the typed client: made, read alone and in lists, changed, deleted (spec 4.4, 4.5; gaps 8). */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createClient, type Client } from '../../src/service/client/index.ts'
-import { withSandbox, type SandboxUnderTest } from '../support/sandbox.ts'
+import { sharedSandbox } from '../support/sharedSandbox.ts'
 
 const account_id = '18ce54d4x5t'
 const FILM = '7_1146654567674912772'
 
-let sandbox: SandboxUnderTest
+const sandbox = sharedSandbox()
 let client: Client
-beforeAll(async () => {
-  sandbox = await withSandbox()
+beforeAll(() => {
+  client = createClient({ baseUrl: sandbox.url, ...sandbox.credentials })
 })
-beforeEach(async () => {
-  await sandbox.control.reset()
-  client = createClient({
-    baseUrl: sandbox.url,
-    adsBaseUrl: sandbox.url,
-    adsSandboxBaseUrl: sandbox.url,
-    adsVersion: '12',
-    ...sandbox.credentials,
-  })
-})
-afterAll(async () => {
-  await client.close()
-  await sandbox.close()
-})
+afterAll(() => client.close())
 
 const ids = (records: readonly { readonly id?: unknown }[]): string[] => records.map(({ id }) => String(id))
 const gone = { code: 'SERVICE_NOT_FOUND', status: 404 }

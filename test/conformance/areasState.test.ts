@@ -4,20 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { accountCalls } from '../support/account.ts'
-import { withSandbox, type SandboxUnderTest } from '../support/sandbox.ts'
-import { sandboxCredentials } from '../support/signer.ts'
+import { bearerOf, withSandbox, type SandboxUnderTest } from '../support/sandbox.ts'
 import { webhookEndpoint } from '../support/webhookEndpoint.ts'
 import { target } from '../support/target.ts'
-
-async function bearerOf(sandbox: SandboxUnderTest): Promise<string> {
-  const basic = Buffer.from(`${sandboxCredentials.consumerKey}:${sandboxCredentials.consumerSecret}`).toString('base64')
-  return (
-    await sandbox.call('POST', '/oauth2/token', {
-      form: { grant_type: 'client_credentials' },
-      headers: { authorization: `Basic ${basic}` },
-    })
-  ).body.access_token as string
-}
 
 async function everything(sandbox: SandboxUnderTest): Promise<Record<string, unknown>> {
   const account = accountCalls(sandbox)

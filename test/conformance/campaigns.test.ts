@@ -1,17 +1,11 @@
 /** Campaign management as an outside caller sees it (spec 2.5, 3.3, 4.5; gaps 8). Line items have a file of their own. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { accountFeatures } from '../../src/service/contract/campaignResources.ts'
-import { ACCOUNT, accountCalls, expectRefusal, type AccountCalls } from '../support/account.ts'
-import { withSandbox, type SandboxUnderTest } from '../support/sandbox.ts'
+import { ACCOUNT, accountCalls, expectRefusal } from '../support/account.ts'
+import { sharedSandbox } from '../support/sharedSandbox.ts'
 
-let sandbox: SandboxUnderTest
-let account: AccountCalls
-beforeAll(async () => {
-  sandbox = await withSandbox()
-  account = accountCalls(sandbox)
-})
-beforeEach(() => sandbox.control.reset())
-afterAll(() => sandbox.close())
+const sandbox = sharedSandbox()
+const account = accountCalls(sandbox)
 
 const ids = (answer: { body: { data: { id: string }[] } }) => answer.body.data.map((one) => one.id)
 

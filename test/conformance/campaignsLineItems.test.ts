@@ -1,16 +1,10 @@
 /** Line items: every rule of spec 4.6, deletion by spec 3.3, and what gaps 8 adds. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { accountCalls, expectRefusal, type AccountCalls } from '../support/account.ts'
-import { withSandbox, type SandboxUnderTest } from '../support/sandbox.ts'
+import { describe, expect, test } from 'vitest'
+import { accountCalls, expectRefusal } from '../support/account.ts'
+import { sharedSandbox } from '../support/sharedSandbox.ts'
 
-let sandbox: SandboxUnderTest
-let account: AccountCalls
-beforeAll(async () => {
-  sandbox = await withSandbox()
-  account = accountCalls(sandbox)
-})
-beforeEach(() => sandbox.control.reset())
-afterAll(() => sandbox.close())
+const sandbox = sharedSandbox()
+const account = accountCalls(sandbox)
 
 const WEBSITE = '9cqi0'
 const ENGAGEMENTS = '9cqi1'

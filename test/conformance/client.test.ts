@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createHash } from 'node:crypto'
 import type { Endpoint, Parameter } from '../../src/service/contract/endpoint.ts'
 import { endpoints } from '../../src/service/contract/index.ts'
 import { createClient, ServiceError, type Client, type ServiceConfig } from '../../src/service/client/index.ts'
+import { sha256 } from '../support/digests.ts'
 import { withSandbox, type SandboxUnderTest } from '../support/sandbox.ts'
 
 const account = '18ce54d4x5t'
 const catalog = '4001'
-const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
 let sandbox: SandboxUnderTest
 let client: Client

@@ -1,17 +1,11 @@
 /** Creatives as an outside caller sees them (spec 2.4, 3.3, 4.4, 8; gaps 8 Cards). */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { componentCardTypes } from '../../src/service/contract/creativeResources.ts'
-import { accountCalls, expectRefusal, type AccountCalls } from '../support/account.ts'
-import { withSandbox, type SandboxUnderTest } from '../support/sandbox.ts'
+import { accountCalls, expectRefusal } from '../support/account.ts'
+import { sharedSandbox } from '../support/sharedSandbox.ts'
 
-let sandbox: SandboxUnderTest
-let account: AccountCalls
-beforeAll(async () => {
-  sandbox = await withSandbox()
-  account = accountCalls(sandbox)
-})
-beforeEach(() => sandbox.control.reset())
-afterAll(() => sandbox.close())
+const sandbox = sharedSandbox()
+const account = accountCalls(sandbox)
 
 const IMAGE = '3_1146654567674912769'
 const SQUARE = '3_1146654567674912770'

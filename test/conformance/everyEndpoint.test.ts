@@ -1,30 +1,19 @@
 /** Every endpoint of the contract, called wrongly in every way that the contract rules out (spec 4, 7, 8; gaps 2, 4, 9). */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import type { Endpoint } from '../../src/service/contract/endpoint.ts'
 import { endpoints } from '../../src/service/contract/index.ts'
 import { authorization } from '../support/signer.ts'
 import { brokenCalls, type BrokenCall } from '../support/brokenCalls.ts'
 import { pathOf } from '../support/firstState.ts'
-import { withSandbox, type CallOptions, type CallResult, type Loose, type SandboxUnderTest } from '../support/sandbox.ts'
+import { bearerOf, type CallOptions, type CallResult, type Loose } from '../support/sandbox.ts'
+import { sharedSandbox } from '../support/sharedSandbox.ts'
 
-let sandbox: SandboxUnderTest
+const sandbox = sharedSandbox()
 let bearer: string
-beforeAll(async () => {
-  sandbox = await withSandbox()
-})
 beforeEach(async () => {
-  await sandbox.control.reset()
   await sandbox.control.switches({ rate_limits: 'off' })
-  const { consumerKey, consumerSecret } = sandbox.credentials
-  const basic = Buffer.from(`${consumerKey}:${consumerSecret}`).toString('base64')
-  bearer = (
-    await sandbox.call('POST', '/oauth2/token', {
-      form: { grant_type: 'client_credentials' },
-      headers: { authorization: `Basic ${basic}` },
-    })
-  ).body.access_token
+  bearer = await bearerOf(sandbox)
 })
-afterAll(() => sandbox.close())
 
 const signed = endpoints.filter(
   ({ auth, stream }) => stream !== true && (auth === 'user' || auth === 'bearer' || auth === 'bearer-or-user'),

@@ -1,19 +1,15 @@
 /** Clients that others wrote, unmodified, against the sandbox: requests-oauthlib, oauthlib as a second judge, and oauth from npm (issue 3, line 2). */
 import fc from 'fast-check'
 import { OAuth } from 'oauth'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { PYTHON_CLIENTS, python, runPython } from '../support/foreign/python.ts'
 import { allowed, pinOf } from '../support/authorizationPage.ts'
 import { signedRequests, type SignedRequest } from '../support/foreign/signedRequests.ts'
-import { withSandbox, type Loose, type SandboxUnderTest } from '../support/sandbox.ts'
+import { type Loose } from '../support/sandbox.ts'
+import { sharedSandbox } from '../support/sharedSandbox.ts'
 import { webhookEndpoint } from '../support/webhookEndpoint.ts'
 
-let sandbox: SandboxUnderTest
-beforeAll(async () => {
-  sandbox = await withSandbox()
-})
-beforeEach(() => sandbox.control.reset())
-afterAll(() => sandbox.close())
+const sandbox = sharedSandbox()
 
 const account = '18ce54d4x5t'
 const unauthorized = {

@@ -1,19 +1,14 @@
 /** Each limit of spec 8 from both sides: what just fits is taken, one more is refused by parameter. */
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { endpoints } from '../../src/service/contract/index.ts'
-import { accountCalls, expectRefusal, type AccountCalls } from '../support/account.ts'
+import { accountCalls, expectRefusal } from '../support/account.ts'
 import { FIRST, pathOf } from '../support/firstState.ts'
-import { withSandbox, type CallResult, type Loose, type SandboxUnderTest } from '../support/sandbox.ts'
+import { type CallResult, type Loose } from '../support/sandbox.ts'
+import { sharedSandbox } from '../support/sharedSandbox.ts'
 
-let sandbox: SandboxUnderTest
-let account: AccountCalls
-beforeAll(async () => {
-  sandbox = await withSandbox()
-  account = accountCalls(sandbox)
-})
-beforeEach(() => sandbox.control.reset())
-afterAll(() => sandbox.close())
+const sandbox = sharedSandbox()
+const account = accountCalls(sandbox)
 
 const long = (length: number): string => 'é'.repeat(length)
 const many = (length: number): string => Array.from({ length }, (_, index) => `id${index}`).join(',')

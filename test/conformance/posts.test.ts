@@ -1,28 +1,16 @@
 /** Posts as an outside caller sees them: v2 look-up and creation, and posts for advertisers (spec 2.4, 2.6, 4.4, 4.7, 9; gaps 8, 9). */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { mediaFields, placeFields, pollFields, postExpansions, postFields, userFields } from '../../src/service/contract/postResources.ts'
-import { accountCalls, expectRefusal, type AccountCalls } from '../support/account.ts'
-import { withSandbox, type CallResult, type SandboxUnderTest } from '../support/sandbox.ts'
-import { sandboxCredentials } from '../support/signer.ts'
+import { accountCalls, expectRefusal } from '../support/account.ts'
+import { bearerOf, type CallResult } from '../support/sandbox.ts'
+import { sharedSandbox } from '../support/sharedSandbox.ts'
 
-let sandbox: SandboxUnderTest
-let account: AccountCalls
+const sandbox = sharedSandbox()
+const account = accountCalls(sandbox)
 let bearer: string
-beforeAll(async () => {
-  sandbox = await withSandbox()
-  account = accountCalls(sandbox)
-})
 beforeEach(async () => {
-  await sandbox.control.reset()
-  const basic = Buffer.from(`${sandboxCredentials.consumerKey}:${sandboxCredentials.consumerSecret}`).toString('base64')
-  bearer = (
-    await sandbox.call('POST', '/oauth2/token', {
-      form: { grant_type: 'client_credentials' },
-      headers: { authorization: `Basic ${basic}` },
-    })
-  ).body.access_token
+  bearer = await bearerOf(sandbox)
 })
-afterAll(() => sandbox.close())
 
 const FILM = '1166476031668015106'
 const MENTION = '1166476031668015107'

@@ -1,18 +1,13 @@
-import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { withSandbox, type CallResult, type SandboxUnderTest, type Loose } from '../support/sandbox.ts'
+import { describe, expect, test } from 'vitest'
+import { sha256 } from '../support/digests.ts'
+import { type CallResult, type Loose } from '../support/sandbox.ts'
+import { sharedSandbox } from '../support/sharedSandbox.ts'
 
-let sandbox: SandboxUnderTest
-beforeAll(async () => {
-  sandbox = await withSandbox()
-})
-beforeEach(() => sandbox.control.reset())
-afterAll(() => sandbox.close())
+const sandbox = sharedSandbox()
 
 const account = '/12/accounts/18ce54d4x5t'
-const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
-const email = (n: number | string): string => digest(`person${n}@example.com`)
-const phone = (n: number): string => digest(`+1202555010${n}`)
+const email = (n: number | string): string => sha256(`person${n}@example.com`)
+const phone = (n: number): string => sha256(`+1202555010${n}`)
 const users = (operations: unknown): Promise<CallResult> =>
   sandbox.call('POST', `${account}/custom_audiences/1nmth/users`, { json: operations })
 const doNotReach = (operations: unknown): Promise<CallResult> =>
@@ -59,21 +54,21 @@ describe('user uploads', () => {
   test('the digest is what independent code makes of what is in force', async () => {
     await users([
       update([{ email: [email(1)], phone_number: [phone(1)], partner_user_id: ['vip-é', 'vip-1'] }]),
-      update([{ device_id: [digest('d')], handle: [digest('h')], service_id: [digest('7')] }]),
+      update([{ device_id: [sha256('d')], handle: [sha256('h')], service_id: [sha256('7')] }]),
     ])
     const lines = [
       ['email', email(1)],
       ['phone_number', phone(1)],
       ['partner_user_id', 'vip-é'],
       ['partner_user_id', 'vip-1'],
-      ['device_id', digest('d')],
-      ['handle', digest('h')],
-      ['service_id', digest('7')],
+      ['device_id', sha256('d')],
+      ['handle', sha256('h')],
+      ['service_id', sha256('7')],
     ]
       .map(([type, value]) => `${type}\t${value}\n`)
       .sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
     const found = await sandbox.control.audience()
-    expect(found.digest).toBe(digest(lines.join('')))
+    expect(found.digest).toBe(sha256(lines.join('')))
     expect(found.members).toBe(2)
     expect(
       (await sandbox.control.identifiers())
@@ -94,21 +89,21 @@ describe('user uploads', () => {
     await sandbox.control.advance(30 * 86_400)
     expect((await sandbox.control.audience()).members).toBe(1)
     await sandbox.control.setClock('2028-02-29T12:00:00Z')
-    expect(await sandbox.control.audience()).toMatchObject({ members: 0, digest: digest('') })
+    expect(await sandbox.control.audience()).toMatchObject({ members: 0, digest: sha256('') })
   })
   test('Update merges user objects; Delete by any key reaches the whole user', async () => {
     await users([
       update([{ email: [email(1)] }]),
       update([{ email: [email(1)], phone_number: [phone(1)] }]),
-      update([{ phone_number: [phone(1)], handle: [digest('h')] }]),
+      update([{ phone_number: [phone(1)], handle: [sha256('h')] }]),
     ])
     expect(await sandbox.control.audience()).toMatchObject({ members: 1, identifiers: { email: 1, phone_number: 1, handle: 1 } })
-    await users([remove([{ handle: [digest('h')] }])])
+    await users([remove([{ handle: [sha256('h')] }])])
     expect((await sandbox.control.audience()).members).toBe(0)
   })
   test('by choice Update replaces and Delete reaches that identifier only', async () => {
     await sandbox.control.switches({ audience_update: 'replace', delete_reach: 'identifier' })
-    await users([update([{ email: [email(1)], phone_number: [phone(1)] }]), update([{ email: [email(1)], handle: [digest('h')] }])])
+    await users([update([{ email: [email(1)], phone_number: [phone(1)] }]), update([{ email: [email(1)], handle: [sha256('h')] }])])
     expect((await sandbox.control.audience()).identifiers).toMatchObject({ email: 1, phone_number: 0, handle: 1 })
     await users([remove([{ email: [email(1)] }])])
     expect((await sandbox.control.audience()).identifiers).toMatchObject({ email: 0, handle: 1 })
@@ -163,7 +158,7 @@ describe('user uploads', () => {
   test('raw values, junk digests and upper case are violations, and the value is not repeated', async () => {
     await users([update([{ email: ['jane@example.com'] }])])
     await users([update([{ phone_number: ['+12025550143'] }])])
-    await users([update([{ email: [digest('')] }])])
+    await users([update([{ email: [sha256('')] }])])
     await users([update([{ email: [email(1).toUpperCase()] }])])
     await users([update([{ partner_user_id: ['jane@example.com'] }])])
     await sandbox.call('GET', `${account}/custom_audiences`, { query: { q: 'jane@example.com' } })
@@ -207,7 +202,7 @@ describe('do-not-reach lists', () => {
   })
   test('only email and phone, no effective_at, expiry under 13 months ahead', async () => {
     for (const bad of [
-      update([{ handle: [digest('h')] }]),
+      update([{ handle: [sha256('h')] }]),
       update([{ email: [email(1)] }], { effective_at: '2030-01-01' }),
       update([{ email: [email(1)] }], { expires_at: '2099-01-01' }),
     ])

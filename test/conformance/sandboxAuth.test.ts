@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { authorization, sandboxCredentials } from '../support/signer.ts'
-import { withSandbox, type CallResult, type SandboxUnderTest } from '../support/sandbox.ts'
+import { type CallResult } from '../support/sandbox.ts'
+import { sharedSandbox } from '../support/sharedSandbox.ts'
 
-let sandbox: SandboxUnderTest
-beforeAll(async () => {
-  sandbox = await withSandbox()
-})
-beforeEach(() => sandbox.control.reset())
-afterAll(() => sandbox.close())
+const sandbox = sharedSandbox()
 
 const consumer = { consumerKey: sandboxCredentials.consumerKey, consumerSecret: sandboxCredentials.consumerSecret }
 const basic = {

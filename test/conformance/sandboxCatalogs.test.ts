@@ -1,30 +1,15 @@
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { withSandbox, type CallResult, type SandboxUnderTest, type Loose } from '../support/sandbox.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { product as mug } from '../support/product.ts'
+import { type CallResult, type Loose } from '../support/sandbox.ts'
+import { sharedSandbox } from '../support/sharedSandbox.ts'
 
-let sandbox: SandboxUnderTest
-beforeAll(async () => {
-  sandbox = await withSandbox()
-})
+const sandbox = sharedSandbox()
 beforeEach(async () => {
-  await sandbox.control.reset()
   await sandbox.control.switches({ rate_limits: 'off' })
 })
-afterAll(() => sandbox.close())
 
-const product = (id: string, more: Record<string, unknown> = {}): Record<string, unknown> => ({
-  id,
-  title: 'A mug',
-  description: 'Stoneware',
-  availability: 'in stock',
-  condition: 'new',
-  price: '12.90 EUR',
-  link: `https://shop.example/${id}`,
-  image_link: `https://shop.example/${id}.jpg`,
-  brand: 'Acme',
-  inventory: 3,
-  ...more,
-})
+const product = (id: string, more: Record<string, unknown> = {}): Record<string, unknown> => mug(id, { inventory: 3, ...more })
 const put = (products: readonly unknown[]): Promise<CallResult> =>
   sandbox.call('PUT', '/12/product_catalogs/4001/products', { json: { products } })
 const results = async (products: readonly unknown[]): Promise<Loose[]> => (await put(products)).body.data.products_response

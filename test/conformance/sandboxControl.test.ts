@@ -1,29 +1,15 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
-import { withSandbox, type CallResult, type SandboxUnderTest } from '../support/sandbox.ts'
+import { product } from '../support/product.ts'
+import { type CallResult } from '../support/sandbox.ts'
+import { sharedSandbox } from '../support/sharedSandbox.ts'
 
-let sandbox: SandboxUnderTest
 let shiftMs = 0
-beforeAll(async () => {
-  sandbox = await withSandbox({ clock: { ...systemClock, now: () => Date.now() + shiftMs } })
-})
-beforeEach(async () => {
+const sandbox = sharedSandbox({ clock: { ...systemClock, now: () => Date.now() + shiftMs } })
+beforeEach(() => {
   shiftMs = 0
-  await sandbox.control.reset()
 })
-afterAll(() => sandbox.close())
 
-const product = (id: string): Record<string, unknown> => ({
-  id,
-  title: 'A mug',
-  description: 'Stoneware',
-  availability: 'in stock',
-  condition: 'new',
-  price: '12.90 EUR',
-  link: 'https://shop.example/a',
-  image_link: 'https://shop.example/a.jpg',
-  brand: 'Acme',
-})
 const put = (id: string): Promise<CallResult> =>
   sandbox.call('PUT', '/12/product_catalogs/4001/products', {
     json: { products: [product(id)] },

@@ -1,29 +1,14 @@
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { withSandbox, type CallResult, type Loose, type SandboxUnderTest } from '../support/sandbox.ts'
+import { expect, test } from 'vitest'
+import { product } from '../support/product.ts'
+import { type CallResult, type Loose } from '../support/sandbox.ts'
+import { sharedSandbox } from '../support/sharedSandbox.ts'
 import { sandboxCredentials } from '../support/signer.ts'
 
 // The other readings of guarantees 6.6; the default of each is what the area's own test shows.
 
-let sandbox: SandboxUnderTest
-beforeAll(async () => {
-  sandbox = await withSandbox()
-})
-beforeEach(() => sandbox.control.reset())
-afterAll(() => sandbox.close())
+const sandbox = sharedSandbox()
 
-const product = (id: string, more: Record<string, unknown> = {}): Record<string, unknown> => ({
-  id,
-  title: 'A mug',
-  description: 'Stoneware',
-  availability: 'in stock',
-  condition: 'new',
-  price: '12.90 EUR',
-  link: 'https://shop.example/a',
-  image_link: 'https://shop.example/a.jpg',
-  brand: 'Acme',
-  ...more,
-})
 const results = async (...products: unknown[]): Promise<Loose[]> =>
   (await sandbox.call('PUT', '/12/product_catalogs/4001/products', { json: { products } })).body.data.products_response
 const drop = (...keys: string[]): Promise<CallResult> =>

@@ -1,32 +1,17 @@
-import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { withSandbox, type CallResult, type SandboxUnderTest, type Loose } from '../support/sandbox.ts'
+import { describe, expect, test } from 'vitest'
+import { product } from '../support/product.ts'
+import { sha256 } from '../support/digests.ts'
+import { type CallResult, type Loose } from '../support/sandbox.ts'
+import { sharedSandbox } from '../support/sharedSandbox.ts'
 import { sandboxCredentials } from '../support/signer.ts'
 
-let sandbox: SandboxUnderTest
-beforeAll(async () => {
-  sandbox = await withSandbox()
-})
-beforeEach(() => sandbox.control.reset())
-afterAll(() => sandbox.close())
+const sandbox = sharedSandbox()
 
 const path = '/12/product_catalogs/4001/products'
-const product = (id: string): Record<string, unknown> => ({
-  id,
-  title: 'A mug',
-  description: 'Stoneware',
-  availability: 'in stock',
-  condition: 'new',
-  price: '12.90 EUR',
-  link: `https://shop.example/${id}`,
-  image_link: `https://shop.example/${id}.jpg`,
-  brand: 'Acme',
-})
-const put = (...ids: string[]): Promise<CallResult> => sandbox.call('PUT', path, { json: { products: ids.map(product) } })
-const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
+const put = (...ids: string[]): Promise<CallResult> => sandbox.call('PUT', path, { json: { products: ids.map((id) => product(id)) } })
 const users = (count: number): Promise<CallResult> =>
   sandbox.call('POST', '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/users', {
-    json: Array.from({ length: count }, (_, n) => ({ operation_type: 'Update', params: { users: [{ email: [digest(`p${n}`)] }] } })),
+    json: Array.from({ length: count }, (_, n) => ({ operation_type: 'Update', params: { users: [{ email: [sha256(`p${n}`)] }] } })),
   })
 const arm = (
   fault: Record<string, unknown>,

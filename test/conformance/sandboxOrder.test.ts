@@ -1,41 +1,26 @@
 /** Callers that do not keep the order of a key's values are caught; those that do are not (guarantees I3, I5, 6.5). */
-import { createHash } from 'node:crypto'
 import { Agent, get } from 'node:http'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
-import { withSandbox, type CallResult, type SandboxUnderTest } from '../support/sandbox.ts'
+import { product } from '../support/product.ts'
+import { sha256 } from '../support/digests.ts'
+import { type CallResult } from '../support/sandbox.ts'
+import { sharedSandbox } from '../support/sharedSandbox.ts'
 import { authorization } from '../support/signer.ts'
 
-let sandbox: SandboxUnderTest
 let shiftMs = 0
-beforeAll(async () => {
-  sandbox = await withSandbox({ clock: { ...systemClock, now: () => Date.now() + shiftMs } })
-})
-beforeEach(async () => {
+const sandbox = sharedSandbox({ clock: { ...systemClock, now: () => Date.now() + shiftMs } })
+beforeEach(() => {
   shiftMs = 0
-  await sandbox.control.reset()
 })
-afterAll(() => sandbox.close())
 
 const timestamp = (): number => Math.floor((Date.now() + shiftMs) / 1000)
-const product = (id: string, price: string): Record<string, unknown> => ({
-  id,
-  title: 'A mug',
-  description: 'Stoneware',
-  availability: 'in stock',
-  condition: 'new',
-  price,
-  link: 'https://shop.example/a',
-  image_link: 'https://shop.example/a.jpg',
-  brand: 'Acme',
-})
-const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
 /** `a=10` is product a at 10 EUR. */
 const put = (...prices: string[]): Promise<CallResult | undefined> =>
   sandbox
     .call('PUT', '/12/product_catalogs/4001/products', {
       timestamp: timestamp(),
-      json: { products: prices.map((one) => product(one.split('=')[0] ?? '', `${one.split('=')[1]}.00 EUR`)) },
+      json: { products: prices.map((one) => product(one.split('=')[0] ?? '', { price: `${one.split('=')[1]}.00 EUR` })) },
     })
     .catch(() => undefined)
 const users = (
@@ -44,7 +29,7 @@ const users = (
   expires = '2035-01-01T00:00:00Z',
   together = false,
 ): Promise<CallResult | undefined> => {
-  const list = names.split(' ').map((name) => ({ email: [digest(name)] }))
+  const list = names.split(' ').map((name) => ({ email: [sha256(name)] }))
   const params = type === 'Delete' ? {} : { expires_at: expires }
   return sandbox
     .call('POST', '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/users', {
@@ -100,7 +85,7 @@ describe('caught', () => {
   test('the same fields in another order', async () => {
     await breakNext()
     await put('a=10')
-    const { id, ...rest } = product('a', '10.00 EUR')
+    const { id, ...rest } = product('a', { price: '10.00 EUR' })
     await sandbox.call('PUT', '/12/product_catalogs/4001/products', { json: { products: [{ ...rest, id }] } })
     expect(await rules()).toEqual(['entry_differs_between_attempts'])
   })

@@ -1,16 +1,10 @@
 /** What lies below something deleted, and what is said twice (spec 3.3; gaps 4; both partly assumed). */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { accountCalls, expectRefusal, type AccountCalls } from '../support/account.ts'
-import { withSandbox, type SandboxUnderTest } from '../support/sandbox.ts'
+import { describe, expect, test } from 'vitest'
+import { accountCalls, expectRefusal } from '../support/account.ts'
+import { sharedSandbox } from '../support/sharedSandbox.ts'
 
-let sandbox: SandboxUnderTest
-let account: AccountCalls
-beforeAll(async () => {
-  sandbox = await withSandbox()
-  account = accountCalls(sandbox)
-})
-beforeEach(() => sandbox.control.reset())
-afterAll(() => sandbox.close())
+const sandbox = sharedSandbox()
+const account = accountCalls(sandbox)
 
 const ITEM = '9cqi1'
 const CAMPAIGN = '8wku2'

@@ -1,5 +1,4 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +6,8 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startSandbox } from '../../src/sandbox/start.ts'
+import { product as mug } from '../support/product.ts'
+import { sha256 } from '../support/digests.ts'
 import { controlOf, signedCall, withSandbox, type CallResult, type Loose } from '../support/sandbox.ts'
 import { target } from '../support/target.ts'
 
@@ -22,19 +23,7 @@ afterEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const consumer = { consumerKey: 'sandbox-consumer-key', consumerSecret: 'sandbox-consumer-secret' }
-const product = (id: string): Record<string, unknown> => ({
-  id,
-  title: 'A mug',
-  description: 'Stoneware',
-  availability: 'in stock',
-  condition: 'new',
-  price: '12.90 EUR',
-  link: 'https://shop.example/a',
-  image_link: 'https://shop.example/a.jpg',
-  brand: 'Acme',
-  item_group_id: 'g',
-})
-const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
+const product = (id: string): Record<string, unknown> => mug(id, { item_group_id: 'g' })
 
 async function startProcess(file: string, compactAfterBytes?: number): Promise<{ url: string; child: ChildProcess }> {
   const script = fileURLToPath(new URL('../support/sandboxProcess.ts', import.meta.url))
@@ -67,7 +56,7 @@ test.skipIf(target !== undefined)(
     await before.fault({ method: 'PUT' }, { kind: 'partial_apply' })
     await put(first.url, ['c', 'd'])
     await signedCall(first.url, 'POST', '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/users', {
-      json: [{ operation_type: 'Update', params: { users: [{ email: [digest('a')], partner_user_id: ['vip'] }] } }],
+      json: [{ operation_type: 'Update', params: { users: [{ email: [sha256('a')], partner_user_id: ['vip'] }] } }],
     })
     await signedCall(first.url, 'POST', '/12/accounts/18ce54d4x5t/custom_audiences', { query: { name: 'Second' } })
     const token = new URLSearchParams(
@@ -142,7 +131,7 @@ test.skipIf(target !== undefined)(
             () => undefined,
           )
           if (done?.status === 200) answered.add(id)
-          const user = digest(id)
+          const user = sha256(id)
           const added = await signedCall(url, 'POST', '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/users', {
             json: [{ operation_type: 'Update', params: { users: [{ email: [user], partner_user_id: [id] }] } }],
           }).catch(() => undefined)

@@ -1,15 +1,10 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { silentLogger } from '../../src/log.ts'
 import { createClient } from '../../src/service/client/index.ts'
-import { withSandbox, type SandboxUnderTest } from '../support/sandbox.ts'
+import { sharedSandbox } from '../support/sharedSandbox.ts'
 import { sandboxCredentials } from '../support/signer.ts'
 
-let sandbox: SandboxUnderTest
-beforeAll(async () => {
-  sandbox = await withSandbox()
-})
-beforeEach(() => sandbox.control.reset())
-afterAll(() => sandbox.close())
+const sandbox = sharedSandbox()
 
 const trio = ['x-rate-limit-limit', 'x-rate-limit-remaining', 'x-rate-limit-reset']
 

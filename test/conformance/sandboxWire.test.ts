@@ -8,35 +8,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { controlOf, signedCall, withSandbox, type CallResult, type Loose, type SandboxUnderTest } from '../support/sandbox.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { product } from '../support/product.ts'
+import { controlOf, signedCall, withSandbox, type CallResult, type Loose } from '../support/sandbox.ts'
+import { sharedSandbox } from '../support/sharedSandbox.ts'
 import { authorization } from '../support/signer.ts'
 import { target } from '../support/target.ts'
 
-let sandbox: SandboxUnderTest
-beforeAll(async () => {
-  sandbox = await withSandbox()
-})
-beforeEach(() => sandbox.control.reset())
-afterAll(() => sandbox.close())
+const sandbox = sharedSandbox()
 const agents: Agent[] = []
 afterEach(() => {
   for (const agent of agents.splice(0)) agent.destroy()
 })
 
 const path = '/12/product_catalogs/4001/products'
-const product = (id: string): Record<string, unknown> => ({
-  id,
-  title: 'A mug',
-  description: 'Stoneware',
-  availability: 'in stock',
-  condition: 'new',
-  price: '12.90 EUR',
-  link: `https://shop.example/${id}`,
-  image_link: `https://shop.example/${id}.jpg`,
-  brand: 'Acme',
-})
-const put = (...ids: string[]): Promise<CallResult> => sandbox.call('PUT', path, { json: { products: ids.map(product) } })
+const put = (...ids: string[]): Promise<CallResult> => sandbox.call('PUT', path, { json: { products: ids.map((id) => product(id)) } })
 const products = async (): Promise<number> => (await sandbox.control.catalog()).products
 const arm = (
   fault: Record<string, unknown>,

@@ -1,30 +1,26 @@
 /** The client gets the same out of every form in which the service may say it (spec/gaps.md; issue 3, line 4). */
-import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createClient, ServiceError, type Client } from '../../src/service/client/index.ts'
 import { between, forms, type Between, type Form } from '../support/tolerance.ts'
-import { withSandbox, type SandboxUnderTest } from '../support/sandbox.ts'
+import { sha256 } from '../support/digests.ts'
+import { sharedSandbox } from '../support/sharedSandbox.ts'
 
 const account_id = '18ce54d4x5t'
 const AT = '2026-06-01T12:00:00Z'
 
-let sandbox: SandboxUnderTest
+const sandbox = sharedSandbox()
 let server: Between
 beforeAll(async () => {
-  sandbox = await withSandbox()
   server = await between(sandbox.url)
 })
 beforeEach(async () => {
-  await sandbox.control.reset()
   await sandbox.control.setClock(AT)
 })
 afterAll(async () => {
   await server[Symbol.asyncDispose]()
-  await sandbox.close()
 })
 
-const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
-const users = [1, 2, 3].map((n) => ({ operation_type: 'Update', params: { users: [{ email: [digest(`a${n}@example.com`)] }] } }))
+const users = [1, 2, 3].map((n) => ({ operation_type: 'Update', params: { users: [{ email: [sha256(`a${n}@example.com`)] }] } }))
 const product = {
   id: 'sku',
   title: 'Krug № 5',

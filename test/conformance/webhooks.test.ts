@@ -1,20 +1,11 @@
 /** Webhooks and activity as an outside caller sees them (spec 3.1, 4.7, 6; gaps 10). */
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { withSandbox, type SandboxUnderTest } from '../support/sandbox.ts'
+import { bearerOf, withSandbox, type SandboxUnderTest } from '../support/sandbox.ts'
 import { sandboxCredentials } from '../support/signer.ts'
 import { webhookEndpoint, type WebhookEndpoint } from '../support/webhookEndpoint.ts'
 
 const HOUR = 3600
-
-async function bearerOf(sandbox: SandboxUnderTest): Promise<string> {
-  const basic = Buffer.from(`${sandboxCredentials.consumerKey}:${sandboxCredentials.consumerSecret}`).toString('base64')
-  const answer = await sandbox.call('POST', '/oauth2/token', {
-    form: { grant_type: 'client_credentials' },
-    headers: { authorization: `Basic ${basic}` },
-  })
-  return answer.body.access_token as string
-}
 
 interface Story {
   readonly sandbox: SandboxUnderTest

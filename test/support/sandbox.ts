@@ -82,6 +82,17 @@ async function openTarget(url: string): Promise<Sandbox> {
   return { url, port: Number(new URL(url).port), credentials: sandboxCredentials, reset, close, [Symbol.asyncDispose]: close }
 }
 
+/** An app-only token of this sandbox (spec 4.1). */
+export async function bearerOf(sandbox: SandboxUnderTest): Promise<string> {
+  const { consumerKey, consumerSecret } = sandbox.credentials
+  const basic = Buffer.from(`${consumerKey}:${consumerSecret}`).toString('base64')
+  const answer = await sandbox.call('POST', '/oauth2/token', {
+    form: { grant_type: 'client_credentials' },
+    headers: { authorization: `Basic ${basic}` },
+  })
+  return answer.body.access_token as string
+}
+
 export async function signedCall(base: string, method: string, path: string, options: CallOptions = {}): Promise<CallResult> {
   const query = Object.entries(options.query ?? {})
     .map(([name, value]) => `${encode(name)}=${encode(String(value))}`)

@@ -1,0 +1,35 @@
+/** One sandbox for all tests of a file, put back to its first state before each. */
+import { afterAll, beforeAll, beforeEach } from 'vitest'
+import { withSandbox, type SandboxUnderTest } from './sandbox.ts'
+
+/** Call it at the top of the file: what it hands out answers from the first hook on, not while the file is read. */
+export function sharedSandbox(options: Parameters<typeof withSandbox>[0] = {}): SandboxUnderTest {
+  let opened: SandboxUnderTest | undefined
+  beforeAll(async () => {
+    opened = await withSandbox(options)
+  })
+  beforeEach(() => opened?.control.reset())
+  afterAll(() => opened?.close())
+  const running = (): SandboxUnderTest => {
+    if (opened === undefined) throw new Error('the sandbox of this file is not open yet: use it inside of tests and hooks')
+    return opened
+  }
+  return {
+    get url() {
+      return running().url
+    },
+    get port() {
+      return running().port
+    },
+    get credentials() {
+      return running().credentials
+    },
+    get control() {
+      return running().control
+    },
+    call: (method, path, rest) => running().call(method, path, rest),
+    reset: () => running().reset(),
+    close: () => running().close(),
+    [Symbol.asyncDispose]: () => running().close(),
+  }
+}
