@@ -5,6 +5,7 @@ import { RunError } from '../errors.ts'
 import type { ReadLimits } from '../formats/limits.ts'
 import { readLimits } from '../formats/limits.ts'
 import type { SourceFacts } from '../formats/rows.ts'
+import { connectorOverInterim } from '../interimAnswers.ts'
 import type { SourceDefinition } from '../pipeline/definition.ts'
 import type { Beside } from './byteStream.ts'
 import { besideBytes } from './byteStream.ts'
@@ -57,7 +58,11 @@ export class HttpFetcher implements Fetcher {
     const limits = context.limits ?? readLimits
     this.#credentials = credentialHeaders(definition, context.env)
     this.#agent = new Agent({
-      connect: { lookup: checkedLookup(definition.allowPrivate || this.#own !== undefined), timeout: 15_000, minVersion: 'TLSv1.2' },
+      connect: connectorOverInterim({
+        lookup: checkedLookup(definition.allowPrivate || this.#own !== undefined),
+        timeout: 15_000,
+        minVersion: 'TLSv1.2',
+      }),
       headersTimeout: limits.idleMs,
       bodyTimeout: limits.idleMs,
       pipelining: 1,

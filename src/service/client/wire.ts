@@ -4,6 +4,7 @@
  */
 import { Pool, type Dispatcher } from 'undici'
 import type { Clock } from '../../clock.ts'
+import { connectorOverInterim } from '../../interimAnswers.ts'
 import type { Exchange } from './exchange.ts'
 
 export interface WireOptions {
@@ -54,7 +55,7 @@ export function createWire(options: WireOptions): Wire {
         // Deadlines are ours: one for the whole exchange, by the monotonic clock.
         headersTimeout: 0,
         bodyTimeout: 0,
-        connect: { timeout: 30_000, minVersion: 'TLSv1.2' },
+        connect: connectorOverInterim({ timeout: 30_000, minVersion: 'TLSv1.2', allowH2: false }),
       })
       pools.set(origin, pool)
     }
@@ -124,6 +125,7 @@ function dispatch(pool: Pool, request: WireRequest, { clock, maxAnswerBytes }: W
       controller = started
     },
     onResponseStart(_controller, statusCode, raw) {
+      // What comes before the answer says nothing of what became of the request (W10).
       if (statusCode < 200) return
       status = statusCode
       headers = flatten(raw)

@@ -1,5 +1,6 @@
 /** An answer that is read while it arrives, on a connection of its own. */
 import { Client } from 'undici'
+import { connectorOverInterim } from '../../interimAnswers.ts'
 import type { Exchange } from './exchange.ts'
 import type { WireRequest } from './wire.ts'
 
@@ -12,7 +13,7 @@ export async function openWire(request: WireRequest): Promise<Opened> {
     allowH2: false,
     headersTimeout: timeoutMs,
     bodyTimeout: 0,
-    connect: { timeout: timeoutMs, minVersion: 'TLSv1.2' },
+    connect: connectorOverInterim({ timeout: timeoutMs, minVersion: 'TLSv1.2', allowH2: false }),
   })
   const close = () => void client.destroy()
   try {

@@ -88,6 +88,17 @@ describe.for([
   })
 })
 
+test('W10: interim answers before every answer cost no request and leave nothing ambiguous', async () => {
+  await using engine = await engineUnderTest({ settings })
+  const { control } = engine.sandbox
+  const under = shop(engine)
+  await control.fault({ path: under.path }, { kind: 'interim', statuses: [100, 102, 103, 100] }, 'always')
+  const expected = under.wave(0)
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { ambiguous: 0, refused: 0 } })
+  expect((await engine.writes()).map(({ status, fault }) => [status, fault])).toEqual(Array(3).fill([200, 'interim']))
+  expect(await under.digest()).toBe(expected)
+})
+
 describe('TLS', () => {
   test.for(['expired', 'self_signed', 'wrong_host', 'old_version', 'drop', 'stall'])(
     '%s at first: nothing is sent, and all of it once the certificate is good',

@@ -135,6 +135,21 @@ test.each([
   expect(server.requests[0]).toMatch(/accept-encoding: identity/i)
 })
 
+test.each([
+  ['100', 'HTTP/1.1 100 Continue\r\n\r\n'],
+  ['103', 'HTTP/1.1 103 Early Hints\r\nlink: </a.css>; rel=preload\r\n\r\n'],
+  ['100 twice and 102', 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n'],
+])('W10: an interim answer (%s) before the feed and before its rest is read over', async (_, interim) => {
+  await using server = await rawServer((request, socket, count) => {
+    const start = Number(/range: bytes=(\d+)-/i.exec(request)?.[1] ?? 0)
+    const whole = headers({ 'content-length': csv.length, etag: '"v1"' }) + csv
+    socket.write(interim)
+    setImmediate(() => socket.end(start > 0 ? part(start) : whole.slice(0, count === 1 ? 900 : undefined)))
+  })
+  const { code, facts } = await readSource(from(server))
+  expect([code, facts?.sha256, server.requests.length]).toEqual(['read', sha256, 2])
+})
+
 test('that nothing changed is believed only of a server that was asked', async () => {
   await using server = await rawServer((_, socket) => socket.end(headers({ etag: '"v1"' }, '304 Not Modified')))
   await using whole = await rawServer((_, socket) => socket.end(full(csv)))

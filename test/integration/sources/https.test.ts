@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { createSecureServer } from 'node:http2'
 import type { ServerOptions } from 'node:https'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -59,6 +60,8 @@ test.skipIf(withoutOpenssl)('only a certificate that is known, of this host, sti
     let requests = 0
     const server = createServer({ ...(await made.pair(name)), ...options }, (_, response) => {
       requests++
+      // Unasked, as some proxies do.
+      response.writeContinue()
       response.end('id,title\n1,Cup\n')
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -77,4 +80,17 @@ test.skipIf(withoutOpenssl)('only a certificate that is known, of this host, sti
   expect(await read('alone')).toEqual(['SOURCE_UNAVAILABLE', 'DEPTH_ZERO_SELF_SIGNED_CERT', 0])
   const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
   expect((await read('good', old)).toSpliced(1, 1)).toEqual(['SOURCE_UNAVAILABLE', 0])
+})
+
+test.skipIf(withoutOpenssl)('a server that speaks HTTP/2 only is read', async () => {
+  await using made = await certificates()
+  const server = createSecureServer(await made.pair('good'), (_, response) => void response.end('id,title\n1,Cup\n'))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    const { port } = server.address() as AddressInfo
+    const definition = sourceOf(`https://127.0.0.1:${port}/feed.csv`, { allowPrivate: true })
+    expect((await readApart(definition, { env: { NODE_EXTRA_CA_CERTS: made.authority } })).code).toBe('read')
+  } finally {
+    server.close()
+  }
 })
