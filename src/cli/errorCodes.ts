@@ -81,6 +81,10 @@ export const errorGroups: readonly ErrorGroup[] = [
     codes: {
       DATABASE_UNREACHABLE: entry('The database does not answer.', 'Check `DATABASE_URL`, or unset it for the embedded Postgres.'),
       DATABASE_TOO_OLD: entry('The server is older than Postgres 15.', 'Use a newer one, or the embedded one.'),
+      DATABASE_UNUSABLE: entry(
+        'The database is not encoded in UTF-8, takes no writes, or the role may not make tables in it.',
+        'Make the role the owner of a database in UTF-8, or unset `DATABASE_URL`.',
+      ),
       DATABASE_FAILED: entry('The database failed during the run.', '`sluice doctor`, then run again: it goes on where it stopped.'),
       POSTGRES_UNAVAILABLE: entry(
         'The embedded Postgres cannot run here.',

@@ -35,6 +35,14 @@ export function presentError(error: unknown, secrets: readonly Secret[] = []): P
       where: path === undefined ? null : hide(path),
       mend: known.mend,
     }
+  if (/^(?:08|53|57|58)...$|^(?:25006|42501)$/.test(code))
+    // Postgres' own texts may hold values; its code does not.
+    return {
+      code: 'DATABASE_FAILED',
+      message: `the database failed (${code})`,
+      where: 'database',
+      mend: 'sluice doctor',
+    }
   return {
     code: 'INTERNAL',
     message: hide(`a fault of Sluice itself: ${error instanceof Error ? error.message : String(error)}`),
@@ -89,6 +97,7 @@ const systemErrors: Readonly<Record<string, { readonly code: string; readonly me
     mend: 'choose another port with --port, or --port 0 for a free one',
   },
   EACCES: { code: 'NO_PERMISSION', message: 'no permission', mend: 'check owner and mode of the path, or choose another' },
+  EROFS: { code: 'NO_PERMISSION', message: 'the disk is mounted read-only', mend: 'choose another path' },
   EADDRNOTAVAIL: {
     code: 'HOST_UNAVAILABLE',
     message: 'this machine has no such address',

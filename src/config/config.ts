@@ -77,8 +77,11 @@ export function loadConfig(
   const given = options.database === undefined ? secret('DATABASE_URL') : remember(options.database, secrets)
   checkDatabaseUrl(given, options.database === undefined ? 'DATABASE_URL' : '--database', problems)
   // Postgres clients quote the password by itself, so it is a secret of its own.
-  const password = given && URL.canParse(given.reveal()) ? decodeURIComponent(new URL(given.reveal()).password) : ''
+  const address = given && URL.canParse(given.reveal()) ? new URL(given.reveal()) : undefined
+  const password = decodeURIComponent(address?.password ?? '')
   if (password !== '') remember(password, secrets)
+  // An address that holds no password has to be read in the message that says what is wrong with it.
+  else if (given && address?.search === '') secrets.splice(secrets.indexOf(given), 1)
   const adsVersion = text(env, 'SLUICE_ADS_VERSION') ?? '12'
   if (!/^\d{1,3}$/.test(adsVersion))
     problems.push({ path: 'SLUICE_ADS_VERSION', message: 'is not a version number', mend: 'set it to 12, or unset it' })

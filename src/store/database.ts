@@ -28,6 +28,20 @@ export interface Database extends Queryable {
 
 const retryable = new Set(['40001', '40P01'])
 
+/**
+ * What our statements and the driver's readers rely on, whatever the role, the database or the server has set for itself:
+ * the driver reads times in the ISO style only, and claims are written for read committed.
+ */
+const session = [
+  `set datestyle = 'ISO, MDY'`,
+  `set timezone = 'UTC'`,
+  `set intervalstyle = 'postgres'`,
+  'set standard_conforming_strings = on',
+  `set default_transaction_isolation = 'read committed'`,
+].join('; ')
+
+const setSession = (client: pg.ClientBase): Promise<unknown> => client.query(session)
+
 /** A serialization failure or a deadlock: the same transaction, begun anew, is likely to get through. */
 export function isRetryable(error: unknown): boolean {
   return retryable.has(String((error as { code?: unknown } | null)?.code))
@@ -41,6 +55,8 @@ export function openDatabase(url: string, options: { readonly applicationName?: 
     application_name: options.applicationName ?? 'sluice',
     // Idle clients must not keep a finished command alive.
     allowExitOnIdle: true,
+    // The pool waits for the promise, which its type leaves out.
+    onConnect: setSession as (client: pg.ClientBase) => void,
   })
   // A broken idle connection is replaced by the pool; without a listener Node would end the process.
   pool.on('error', () => undefined)

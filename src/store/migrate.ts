@@ -17,9 +17,18 @@ export interface MigrationStatus {
  * Brings the schema up to date. Safe to start many times at once: one works, the rest wait and find nothing to do. All
  * migrations run in one transaction. Needs a direct connection (the advisory lock belongs to it), not a pooler's.
  *
- * @throws {RunError} `MIGRATION_MISMATCH` when an applied migration is not the file we have: edited, skipped, or newer
+ * @throws {RunError} `MIGRATION_MISMATCH` when an applied migration is not the file we have: edited, skipped, or newer;
+ *   `DATABASE_UNUSABLE` when the role may not make the tables
  */
 export async function migrateDatabase(url: string): Promise<MigrationStatus> {
+  try {
+    return await migrateWhere(url)
+  } catch (error) {
+    throw refused(error) ?? error
+  }
+}
+
+async function migrateWhere(url: string): Promise<MigrationStatus> {
   const client = new pg.Client({ connectionString: url, application_name: 'sluice migrate' })
   await client.connect()
   try {
@@ -64,6 +73,23 @@ async function check(client: pg.Client): Promise<MigrationStatus> {
     if (hash !== files[i]?.hash) throw mismatch(`migration ${i + 1} of the database is not the one of this version of Sluice`)
   }
   return { applied: rows.length, known: files.length }
+}
+
+/** What the owner of the server can lift. Its text names roles and schemas, never values. */
+function refused(error: unknown): RunError | undefined {
+  // drizzle wraps what the driver threw.
+  const { code, message } = ((error as Error).cause ?? error) as { code?: unknown; message?: string }
+  if (code === '42501')
+    return new RunError('DATABASE_UNUSABLE', `the role may not use the database as Sluice needs it: ${message}`, {
+      where: 'database',
+      mend: 'make the role of DATABASE_URL the owner: alter database NAME owner to ROLE',
+    })
+  if (code === '25006')
+    return new RunError('DATABASE_UNUSABLE', `the database takes no writes: ${message}`, {
+      where: 'database',
+      mend: 'point DATABASE_URL at the primary, and at a role that may write',
+    })
+  return undefined
 }
 
 function mismatch(message: string): RunError {

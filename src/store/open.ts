@@ -15,7 +15,8 @@ export interface Store {
 /**
  * The database, ready to use: `databaseUrl`, or else the embedded Postgres below `dataDir`; migrated.
  *
- * @throws {RunError} `DATABASE_UNREACHABLE`, `DATABASE_TOO_OLD`, `POSTGRES_UNAVAILABLE`, `MIGRATION_MISMATCH`
+ * @throws {RunError} `DATABASE_UNREACHABLE`, `DATABASE_TOO_OLD`, `DATABASE_UNUSABLE`, `POSTGRES_UNAVAILABLE`,
+ *   `MIGRATION_MISMATCH`
  */
 export async function openStore(options: {
   readonly databaseUrl?: string | undefined
@@ -45,11 +46,18 @@ export async function openStore(options: {
   return { db, url, embedded: embedded !== undefined, close }
 }
 
+/** A merchant's texts fit these. SQL_ASCII keeps bytes as they come, and ours are UTF-8. */
+const encodings = new Set(['UTF8', 'SQL_ASCII'])
+
 async function checkServer(db: Database): Promise<void> {
   let version: number
+  let encoding: string
   try {
-    const rows = await db.query<{ server_version_num: string }>('show server_version_num')
-    version = Math.floor(Number(rows[0]?.server_version_num) / 10_000)
+    const rows = await db.query<{ version: string; encoding: string }>(
+      `select current_setting('server_version_num') as version, current_setting('server_encoding') as encoding`,
+    )
+    version = Math.floor(Number(rows[0]?.version) / 10_000)
+    encoding = rows[0]?.encoding ?? ''
   } catch (error) {
     throw new RunError('DATABASE_UNREACHABLE', `the database does not answer: ${message(error)}`, {
       where: safeUrl(db.url),
@@ -60,6 +68,12 @@ async function checkServer(db: Database): Promise<void> {
     throw new RunError('DATABASE_TOO_OLD', `Postgres ${version} is too old: Sluice needs 15 or newer`, {
       where: safeUrl(db.url),
       mend: 'point DATABASE_URL at a newer server, or unset it',
+    })
+  }
+  if (!encodings.has(encoding)) {
+    throw new RunError('DATABASE_UNUSABLE', `the database is encoded in ${encoding}, which has no place for every text of a feed`, {
+      where: safeUrl(db.url),
+      mend: `make one in UTF-8: create database sluice template template0 encoding 'UTF8'`,
     })
   }
 }

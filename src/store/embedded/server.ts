@@ -24,6 +24,7 @@ import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { RunError } from '../../errors.ts'
 import { findBinaries, reachable, serverAccount, unavailable, type Account } from './binaries.ts'
 
 /** Bumped with the major version: another major cannot open the files. */
@@ -93,7 +94,7 @@ interface Places {
 }
 
 function placesOf(dataDir: string): Places {
-  mkdirSync(resolve(dataDir), { recursive: true })
+  makeFolder(resolve(dataDir))
   const home = realpathSync(resolve(dataDir))
   const account = serverAccount()
   let base = home
@@ -114,6 +115,20 @@ function placesOf(dataDir: string): Places {
     keep: join(home, 'postgres.keep'),
     lock: join(home, 'postgres.lock'),
     account,
+  }
+}
+
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'EEXIST' && code !== 'ENOTDIR') throw error
+    throw new RunError('POSTGRES_UNAVAILABLE', `the data directory is no folder: ${path}`, {
+      where: path,
+      mend: 'set SLUICE_DATA_DIR to a folder, or unset it',
+      cause: error,
+    })
   }
 }
 

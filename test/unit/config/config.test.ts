@@ -82,6 +82,13 @@ test('reports all problems of the environment at once', () => {
   expect(error.problems.map((problem) => problem.path).toSorted()).toEqual(['DATABASE_URL', 'SLUICE_BASE_URL', 'SLUICE_LOG_FORMAT'])
 })
 
+test('a database address is a secret only where it holds one', () => {
+  const url = (value: string) => load({ DATABASE_URL: value }).secrets.map((secret) => secret.reveal())
+  expect(url('postgres://me@127.0.0.1:5432/shop')).toEqual([])
+  expect(url('postgres://me:only-a-test@127.0.0.1:5432/shop')).toContain('only-a-test')
+  expect(url('postgres://127.0.0.1/shop?password=only-a-test').join()).toContain('only-a-test')
+})
+
 test('a secret prints as [secret] however it is turned into text', () => {
   const secret = new Secret('canary-9f2')
   expect(
