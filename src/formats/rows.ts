@@ -35,11 +35,8 @@ export interface QualityFigures {
   readonly members: number
   /** Identifier kind → members that have one at least. */
   readonly filled: Readonly<Record<string, number>>
-  /**
-   * Rows of a kind too many of which refuse or withhold a source, as far as a gate may keep them back next time (not the
-   * rejected ones), by the code of the refusal. Never fewer than there are: after a gated reading those that left still count.
-   */
-  readonly suspect?: Readonly<Record<string, number>>
+  /** Products: the brand that the others were measured by (records/quality.ts). */
+  readonly brand?: string
 }
 
 /**

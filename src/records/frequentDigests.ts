@@ -12,6 +12,7 @@ export class FrequentDigests {
   #words: Uint32Array
   #counts: Uint32Array
   #kept = 0
+  readonly #watched = new Map<number, { readonly high: number; readonly item: number }[]>()
 
   /** `size` values are kept at once; a power of two. */
   constructor(size: number) {
@@ -21,7 +22,15 @@ export class FrequentDigests {
     this.#counts = new Uint32Array(size * 2)
   }
 
-  add(identifier: PackedIdentifier): void {
+  /** Has `add` answer with `item` for what stands in `entries` under this name. */
+  watch(name: string, item: number): void {
+    const low = Number.parseInt(name.slice(8), 16)
+    const others = this.#watched.get(low) ?? []
+    this.#watched.set(low, [...others, { high: Number.parseInt(name.slice(0, 8), 16), item }])
+  }
+
+  /** Counts one; returns its item where it is watched, else -1. */
+  add(identifier: PackedIdentifier): number {
     const length = identifier.length
     // Of a digest eight bytes tell it apart well enough; the one plain kind is folded whole.
     let high = identifier[0] ?? 0
@@ -38,7 +47,22 @@ export class FrequentDigests {
         high = Math.imul(high ^ (identifier[i] ?? 0), 0x5bd1e995) ^ (high >>> 15)
       }
     }
-    this.#count(high >>> 0, low >>> 0)
+    high >>>= 0
+    low >>>= 0
+    this.#count(high, low)
+    if (this.#watched.size === 0) return -1
+    return this.#watched.get(low)?.find((one) => one.high === high)?.item ?? -1
+  }
+
+  /** Names, 16 hex digits of the digest, with their counts. */
+  entries(): [name: string, count: number][] {
+    const entries: [string, number][] = []
+    for (const [slot, count] of this.#counts.entries()) {
+      if (count === 0) continue
+      const [high = 0, low = 0] = this.#words.subarray(slot * 2, slot * 2 + 2)
+      entries.push([high.toString(16).padStart(8, '0') + low.toString(16).padStart(8, '0'), count])
+    }
+    return entries
   }
 
   /** Counts above `least`, highest first. */

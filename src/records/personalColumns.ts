@@ -4,30 +4,29 @@ import type { Row } from './record.ts'
 /** Rows looked at: a column of such numbers shows itself at once, and the rows behind cost nothing. */
 const rowsLooked = 500
 
+export type PersonalNumbers = 'card numbers' | 'bank account numbers'
+
 export interface PersonalColumns {
-  readonly look: (row: Row) => void
-  /** Column name → what its values look like. */
-  readonly found: () => ReadonlyMap<string, 'card numbers' | 'bank account numbers'>
+  /** Columns of the row that hold such numbers; of the first rows only. */
+  readonly look: (row: Row) => readonly (readonly [column: string, what: PersonalNumbers])[]
 }
 
 export function createPersonalColumns(): PersonalColumns {
-  const found = new Map<string, 'card numbers' | 'bank account numbers'>()
   let left = rowsLooked
   return {
     look: (row) => {
-      if (left <= 0) return
+      if (left <= 0) return nothing
       left -= 1
-      row.cells.forEach((cell, index) => {
-        if (typeof cell !== 'string' || cell.length < 13 || cell.length > 42) return
-        const column = row.columns[index] ?? ''
-        if (found.has(column)) return
+      return row.cells.flatMap((cell, index): [string, PersonalNumbers][] => {
+        if (typeof cell !== 'string' || cell.length < 13 || cell.length > 42) return []
         const what = isCardNumber(cell) ? 'card numbers' : isIban(cell) ? 'bank account numbers' : undefined
-        if (what !== undefined) found.set(column, what)
+        return what === undefined ? [] : [[row.columns[index] ?? '', what]]
       })
     },
-    found: () => found,
   }
 }
+
+const nothing: readonly (readonly [string, PersonalNumbers])[] = []
 
 /** 13 to 19 digits of a card network with a right check digit (ISO/IEC 7812), in groups or not. */
 export function isCardNumber(text: string): boolean {

@@ -1,10 +1,12 @@
 /**
  * What a merchandiser would want to know of a source beyond single rows: counts with examples, gathered on the way.
- * Memory is bounded: counters and two sketches, whatever the number of rows.
+ * Memory is bounded: counters by set of traits and two sketches, whatever the number of rows.
  */
 import type { Mapped, MemberRecord, ProductRecord } from './record.ts'
-import { identifierTypes } from './record.ts'
 import { FrequentDigests } from './frequentDigests.ts'
+import { FrequentValues, type StoredFrequent } from './frequentValues.ts'
+import { feature, itemsOf, TraitBook, TraitCounts, tracked, type StoredTraits, type TraitItem } from './rowTraits.ts'
+import { sumUp, type CountedLines } from './traitSums.ts'
 
 export interface QualityNote {
   /** Upper snake case, stable: GROUP_LARGE, ALL_OUT_OF_STOCK … */
@@ -38,25 +40,64 @@ export type QualityCode = keyof typeof qualityCodes
 
 /** Numbers to hold against the last run: a fall of a fill rate, a flip to out of stock. */
 export interface QualityFacts {
+  readonly rows: number
   readonly products: number
   readonly members: number
   readonly outOfStock: number
+  /** Members with an identifier that would be right in another column. */
+  readonly misplaced: CountedLines
   /** Kind → members that have at least one. */
   readonly filled: Readonly<Record<string, number>>
-  /** Rows of the most frequent identifier, where it stands on more than one. */
-  readonly mostRepeated: number
   readonly notes: readonly QualityNote[]
+  /** What was warned of row by row, and whatever else was handed to `add` as an item. */
+  readonly items: readonly (TraitItem & CountedLines)[]
+  /** Codes of notes that only a whole reading can tell of. Empty where no rows were known. */
+  readonly doubts: readonly string[]
+  /** The brand that `feature.otherBrand` is measured by. */
+  readonly brand: string
 }
 
 export interface Quality {
-  readonly add: (mapped: Mapped) => void
-  readonly finish: () => QualityFacts
+  /** Counts a row, with items of its own (rowTraits.ts) and bits; returns the number of its set of traits. */
+  readonly add: (mapped: Mapped, items?: readonly number[], bits?: number) => number
+  /** `known`: rows that were not looked at, by their sets. */
+  readonly finish: (known?: TraitCounts) => QualityFacts
+}
+
+/** Over all sources of a reading. */
+export interface QualityBooks {
+  readonly traits: TraitBook
+  readonly groups: FrequentValues
+  readonly identifiers: FrequentValues
+}
+
+/** JSON: what the next reading has to know of the rows that it will not look at. */
+export interface StoredQuality extends StoredTraits {
+  readonly groups: StoredFrequent
+  readonly identifiers: StoredFrequent
+  /** The next reading has to look at every row. */
+  readonly due: boolean
+}
+
+/** `gated`: rows that `stored` speaks of are not looked at; otherwise all are, and it only says what to watch. */
+export function openBooks(stored?: StoredQuality, gated = false): QualityBooks {
+  const traits = new TraitBook(gated ? stored : undefined)
+  return {
+    traits,
+    groups: new FrequentValues(traits, { code: tracked.group, limit: groupRows, before: stored?.groups, gated }),
+    identifiers: new FrequentValues(traits, { code: tracked.identifier, limit: repeatedRows, before: stored?.identifiers, gated }),
+  }
+}
+
+export function closeBooks({ traits, groups, identifiers }: QualityBooks): StoredQuality {
+  return { ...traits.stored(), groups: groups.stored(), identifiers: identifiers.stored(), due: groups.due || identifiers.due }
 }
 
 const groupRows = 100
 const repeatedRows = 50
 const quote = 34
-const tracked = 2048
+const sketched = 2048
+const toldFirst = 5
 // Shares are judged in files of 100 rows or more (bad-inputs, rules).
 const judgedFrom = 100
 /** Notes that withhold the run by themselves, until guards.accept names them (bad-inputs 91, 110, 119, 131, 190, 201). */
@@ -71,130 +112,148 @@ export const heldCodes: readonly string[] = [
 ]
 const mojibake = /Ã[\u0080-\u00bf©«¶¼]|Â[\u00a0-\u00bf]|â€[™œ\u009d\u0153"“]/
 
-export function createQuality(): Quality {
-  const groups = new HeavyHitters(tracked)
-  let oneBrand = true
-  /** `"brand":"Acme"` of the first product, and where it stood behind the availability. */
-  let brand = ''
-  let brandOffset = 0
-  const currencies = new Map<string, number>()
-  let lastCurrency = '\u0000'
-  let lastCount = 0
-  const identifiers = new FrequentDigests(tracked)
-  const filled = new Map<string, number>()
-  const garbled: string[] = []
-  let garbledCount = 0
-  let products = 0
-  let members = 0
-  let outOfStock = 0
-  let ownGroup = 0
+/**
+ * One a source. Rows are counted by their sets of traits alone, so that known rows need not be looked at again. `brand`: the
+ * one that the known rows were measured by.
+ */
+export function createQuality(books: QualityBooks = openBooks(), brand = ''): Quality {
+  const { traits } = books
+  const groups = new HeavyHitters(sketched)
+  const identifiers = new FrequentDigests(sketched)
+  for (const name of traits.trackedValues(tracked.identifier)) identifiers.watch(name, traits.trackedItem(tracked.identifier, name))
+  const counts = new TraitCounts()
+  let rows = 0
+  /** `"brand":"Acme"` of the first product that has one. */
+  let firstBrand = brand
+  let lastCurrency = ''
+  let currencyBits = 0
 
   // Keys stand in sorted order, so each search begins where the last one ended; nothing is cut out unless it is kept.
-  const addProduct = ({ json, line }: ProductRecord): void => {
-    products += 1
+  const productBits = ({ json }: ProductRecord, items: number[]): number => {
+    let bits: number = feature.product
     const stock = json.indexOf('"availability":"')
-    if (json.startsWith('out of stock"', stock + 16)) outOfStock += 1
-    if (
-      oneBrand &&
-      !(brand === '' ? learnBrand(json, stock) : json.startsWith(brand, stock + brandOffset) || json.indexOf(brand, stock) >= 0)
-    )
-      oneBrand = false
+    if (json.startsWith('out of stock"', stock + 16)) bits += feature.outOfStock
+    // No other key comes between the two.
+    const brandAt = json.indexOf('"', stock + 16) + 2
+    if (firstBrand === '' && json.startsWith('"brand":"', brandAt)) firstBrand = json.slice(brandAt, json.indexOf('"', brandAt + 9) + 1)
+    if (firstBrand === '' || !json.startsWith(firstBrand, brandAt)) bits += feature.otherBrand
     const id = json.indexOf('"id":"', stock)
     const groupAt = json.indexOf('"item_group_id":"', id)
     if (groupAt >= 0) {
       const from = groupAt + 17
       const group = json.slice(from, json.indexOf('"', from))
       groups.add(group)
-      if (json.startsWith(group, id + 6) && json.charCodeAt(id + 6 + group.length) === quote) ownGroup += 1
+      const item = traits.trackedItem(tracked.group, group)
+      if (item >= 0) items.push(item)
+      if (json.startsWith(group, id + 6) && json.charCodeAt(id + 6 + group.length) === quote) bits += feature.ownGroup
     }
     const priceAt = json.indexOf('"price":"', groupAt < 0 ? id : groupAt)
     if (priceAt >= 0) {
       const end = json.indexOf('"', priceAt + 9)
-      if (json.startsWith(lastCurrency, end - 3)) lastCount += 1
-      else countCurrency(json.slice(end - 3, end))
+      // Neighbours mostly have one currency.
+      if (!json.startsWith(lastCurrency, end - 3) || lastCurrency === '') {
+        lastCurrency = json.slice(end - 3, end)
+        currencyBits = traits.currency(lastCurrency)
+      }
+      bits += currencyBits
     }
-    if ((json.includes('Ã') || json.includes('Â') || json.includes('â€')) && mojibake.test(json)) {
-      garbledCount += 1
-      if (garbled.length < 5) garbled.push(`line ${line}`)
-    }
+    if ((json.includes('Ã') || json.includes('Â') || json.includes('â€')) && mojibake.test(json)) bits += feature.garbled
+    return bits
   }
-  const learnBrand = (json: string, from: number): boolean => {
-    const at = json.indexOf('"brand":"', from)
-    if (at < 0) return false
-    brandOffset = at - from
-    brand = json.slice(at, json.indexOf('"', at + 9) + 1)
-    return true
-  }
-  /** Neighbours mostly have one currency: it is counted aside, and its name is cut out once. */
-  const countCurrency = (currency: string): void => {
-    if (lastCount > 0 && (currencies.has(lastCurrency) || currencies.size < 200))
-      currencies.set(lastCurrency, (currencies.get(lastCurrency) ?? 0) + lastCount)
-    lastCurrency = currency
-    lastCount = 1
-  }
-  const addMember = ({ identifiers: packed }: MemberRecord): void => {
-    members += 1
+  const memberBits = ({ identifiers: packed }: MemberRecord, items: number[]): number => {
+    let bits: number = feature.member
     let last = 0
     for (const identifier of packed) {
       const type = identifier[0] ?? 0
       if (type !== last) {
-        const kind = identifierTypes[type - 1]
-        if (kind !== undefined) filled.set(kind, (filled.get(kind) ?? 0) + 1)
+        bits += feature.fills << (type - 1)
         last = type
       }
-      identifiers.add(identifier)
+      const item = identifiers.add(identifier)
+      if (item >= 0) items.push(item)
     }
+    return bits
   }
   return {
-    add: ({ record }) => {
-      if (record === undefined) return
-      if (record.kind === 'product') addProduct(record)
-      else addMember(record)
+    add: ({ record, reject, warnings }, own = noItems, more = 0) => {
+      rows += 1
+      const items = warnings.length === 0 && own.length === 0 ? [] : [...itemsOf(traits, warnings), ...own]
+      const bits = record === undefined ? 0 : record.kind === 'product' ? productBits(record, items) : memberBits(record, items)
+      const line = record?.line ?? reject?.line ?? 0
+      return traits.setOf(bits + more, items, (set) => counts.add(set, line))
     },
-    finish: () => {
+    finish: (known) => {
+      const total = sumUp(traits, counts, known)
+      const { products, members, outOfStock, otherBrand, ownGroup, garbled, currencies, filled, items } = total
       const notes: QualityNote[] = []
       const note = (code: QualityCode, count: number, message: string, examples: readonly string[] = []) =>
         notes.push({ code, count, message, examples })
-      const large = groups.above(groupRows)
-      if (large.length > 0)
+      const apart = (code: string) =>
+        new Map(items.filter((item) => item.code === code).map(({ field, count }): [string, number] => [field, count]))
+      const doubts: string[] = known !== undefined && known.unknown > 0 ? ['TRAITS_UNKNOWN'] : []
+      const large = books.groups.judge(apart(tracked.group), groups.above(0))
+      if (large.doubtful) doubts.push('GROUP_LARGE')
+      if (large.above.length > 0)
         note(
           'GROUP_LARGE',
-          large.length,
-          `${large.length} item groups have more than ${groupRows} products`,
-          large.slice(0, 5).map(([group, count]) => `${group.slice(0, 60)}: ${count}`),
+          large.above.length,
+          `${large.above.length} item groups have more than ${groupRows} products`,
+          large.above.slice(0, toldFirst).map(([group, count]) => `${group.slice(0, 60)}: ${count}`),
         )
       if (products >= judgedFrom && outOfStock === products) note('ALL_OUT_OF_STOCK', products, `all ${products} products are out of stock`)
       else if (outOfStock > 0) note('OUT_OF_STOCK_SHARE', outOfStock, `${percent(outOfStock, products)} of the products are out of stock`)
-      countCurrency('')
       if (currencies.size > 1)
         note(
           'CURRENCIES_MIXED',
           currencies.size,
           `prices come in ${currencies.size} currencies`,
           [...currencies]
-            .sort((a, b) => b[1] - a[1])
-            .slice(0, 5)
+            .sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
+            .slice(0, toldFirst)
             .map(([code, count]) => `${code}: ${count}`),
         )
-      if (products >= judgedFrom && oneBrand)
-        note('BRAND_SAME', products, 'every product has the same brand', [brand.slice(9, 69).replace(/"$/, '')])
+      // Of other brands nothing is known but that they are others.
+      if (known !== undefined && products >= judgedFrom && otherBrand === products) doubts.push('BRAND_SAME')
+      if (products >= judgedFrom && otherBrand === 0)
+        note('BRAND_SAME', products, 'every product has the same brand', [firstBrand.slice(9, 69).replace(/"$/, '')])
       if (ownGroup > 0) note('GROUP_OF_ITSELF', ownGroup, `${ownGroup} products are a group of their own id`)
-      if (garbledCount > 0) note('MOJIBAKE', garbledCount, `${garbledCount} products hold wrongly decoded text`, garbled)
-      const repeated = identifiers.above(repeatedRows)
-      if (repeated.length > 0)
+      if (garbled.count > 0)
+        note(
+          'MOJIBAKE',
+          garbled.count,
+          `${garbled.count} products hold wrongly decoded text`,
+          garbled.lines.map((line) => `line ${line}`),
+        )
+      const repeated = books.identifiers.judge(apart(tracked.identifier), identifiers.entries())
+      if (repeated.doubtful) doubts.push('IDENTIFIER_REPEATED')
+      if (repeated.above.length > 0)
         note(
           'IDENTIFIER_REPEATED',
-          repeated.length,
-          `${repeated.length} identifiers stand on more than ${repeatedRows} rows each, the most frequent on ${repeated[0] ?? 0}`,
+          repeated.above.length,
+          `${repeated.above.length} identifiers stand on more than ${repeatedRows} rows each, the most frequent on ${repeated.above[0]?.[1] ?? 0}`,
         )
-      const most = identifiers.above(1)[0] ?? 0
-      if (members >= judgedFrom && most > members * 0.3)
-        note('IDENTIFIER_SHARE', most, `one identifier stands on ${percent(most, members)} of the rows`)
+      const share = members * 0.3
+      if (members >= judgedFrom && repeated.first > share)
+        note('IDENTIFIER_SHARE', repeated.first, `one identifier stands on ${percent(repeated.first, members)} of the rows`)
+      else if (members >= judgedFrom && repeated.most > share) doubts.push('IDENTIFIER_SHARE')
       for (const [kind, count] of filled) note('FILL_RATE', count, `${percent(count, members)} of the members have ${kind}`)
-      return { products, members, outOfStock, filled: Object.fromEntries(filled), mostRepeated: most, notes }
+      return {
+        rows: rows + (known?.rows ?? 0),
+        products,
+        members,
+        outOfStock,
+        misplaced: total.misplaced,
+        filled: Object.fromEntries(filled),
+        notes,
+        items: items.filter(({ code }) => code !== tracked.group && code !== tracked.identifier),
+        doubts,
+        brand: firstBrand,
+      }
     },
   }
 }
+
+const noItems: readonly number[] = []
 
 function percent(part: number, whole: number): string {
   return `${whole === 0 ? 0 : Math.round((part / whole) * 1000) / 10} %`

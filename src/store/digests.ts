@@ -13,7 +13,17 @@ export interface StoredDigests {
   /** Those stored, the gone ones included. */
   readonly stored: number
   /** Chunks in order: their digests, and where in them the digests are that do not count any more. */
-  readonly chunks: () => AsyncIterable<{ readonly chunk: number; readonly digests: Uint8Array; readonly gone: readonly number[] }>
+  readonly chunks: () => AsyncIterable<StoredChunk>
+  /** What the numbers beside the digests stand for (records/quality.ts). */
+  readonly quality: unknown
+}
+
+export interface StoredChunk {
+  readonly chunk: number
+  readonly digests: Uint8Array
+  /** Two bytes a digest: the number of the record's set of traits. */
+  readonly traits: Uint8Array
+  readonly gone: readonly number[]
 }
 
 /** Key of the destination's digests, 16 bytes. */
@@ -32,31 +42,57 @@ export async function loadDigests(client: pg.PoolClient, destinationId: number):
   const stored = chunks.reduce((sum, { count }) => sum + count, 0)
   const gone = chunks.reduce((sum, chunk) => sum + chunk.gone.length, 0)
   if (stored === 0 || gone > stored * goneShare) return undefined
+  const quality = await loadQuality(client, destinationId)
+  if (quality === undefined) return undefined
   return {
     count: stored - gone,
     stored,
+    quality,
     async *chunks() {
       let at = 0
-      const values = copyOut(client, `select digests from sluice.record_digest where destination_id = ${destinationId} order by chunk`)
-      for await (const digests of values) {
+      const values = copyOut(
+        client,
+        `select digests || traits from sluice.record_digest where destination_id = ${destinationId} order by chunk`,
+      )
+      for await (const value of values) {
         const entry = chunks[at++]
-        if (entry?.count !== digests.length / 16) throw new Error('the digests changed while they were read')
-        yield { chunk: entry.chunk, digests, gone: entry.gone }
+        if (entry?.count !== value.length / 18) throw new Error('the digests changed while they were read')
+        const digests = value.subarray(0, entry.count * 16)
+        yield { chunk: entry.chunk, digests, traits: value.subarray(digests.length), gone: entry.gone }
       }
     },
   }
 }
 
+/** What the digests' numbers of traits stand for, as `keepQuality` was given it; undefined when there are no digests. */
+export async function loadQuality(client: pg.PoolClient, destinationId: number): Promise<unknown> {
+  const { rows } = await client.query<{ quality: unknown }>('select quality from sluice.record_quality where destination_id = $1', [
+    destinationId,
+  ])
+  return rows[0]?.quality
+}
+
+async function keepQuality(client: pg.PoolClient, destinationId: number, quality: unknown): Promise<void> {
+  await client.query(
+    `insert into sluice.record_quality (destination_id, quality) values ($1, $2)
+     on conflict (destination_id) do update set quality = excluded.quality`,
+    [destinationId, JSON.stringify(quality)],
+  )
+}
+
 /** Nothing is known any more: the next reading is a full one. */
 export async function forgetDigests(client: pg.PoolClient, destinationId: number): Promise<void> {
+  await client.query('delete from sluice.record_quality where destination_id = $1', [destinationId])
   await client.query('delete from sluice.record_digest where destination_id = $1', [destinationId])
 }
 
 /** A full reading: the stage's digests are all there are. None are kept unless every valid row has one. */
-export async function replaceDigests(client: pg.PoolClient, destinationId: number, validKind: number): Promise<void> {
+export async function replaceDigests(client: pg.PoolClient, destinationId: number, validKind: number, quality: unknown): Promise<void> {
   await forgetDigests(client, destinationId)
   const { rows } = await client.query<{ whole: boolean }>(`select count(*) = count(digest) as whole from stage where kind = ${validKind}`)
-  if (rows[0]?.whole === true) await appendDigests(client, destinationId, validKind)
+  if (rows[0]?.whole !== true) return
+  await appendDigests(client, destinationId, validKind)
+  await keepQuality(client, destinationId, quality)
 }
 
 /** A gated reading: new records are appended, those not seen again are marked. */
@@ -65,6 +101,7 @@ export async function updateDigests(
   destinationId: number,
   validKind: number,
   unseen: readonly UnseenDigests[],
+  quality: unknown,
 ): Promise<void> {
   await client.query(
     `update sluice.record_digest d set gone = d.gone || (select array_agg(p::int) from jsonb_array_elements_text(x.positions) p)
@@ -72,6 +109,7 @@ export async function updateDigests(
     [destinationId, JSON.stringify(unseen)],
   )
   await appendDigests(client, destinationId, validKind)
+  await keepQuality(client, destinationId, quality)
 }
 
 export interface UnseenDigests {
@@ -100,14 +138,14 @@ export async function collectLeftKeys(client: pg.PoolClient, destinationId: numb
 
 async function appendDigests(client: pg.PoolClient, destinationId: number, validKind: number): Promise<void> {
   await client.query(
-    `insert into sluice.record_digest (destination_id, chunk, digests, keys, key_ends)
+    `insert into sluice.record_digest (destination_id, chunk, digests, traits, keys, key_ends)
      select $1, (select coalesce(max(chunk) + 1, 0) from sluice.record_digest where destination_id = $1) + part,
-       string_agg(digest, '' order by n), string_agg(key, '' order by n), array_agg(key_end order by n)
+       string_agg(digest, '' order by n), string_agg(int2send(traits), '' order by n), string_agg(key, '' order by n), array_agg(key_end order by n)
      from (
        select *, sum(octet_length(key)) over (partition by part order by n rows unbounded preceding)::int as key_end
        from (
-         select digest, key, n, n / ${chunkRecords} as part
-         from (select digest, key, row_number() over () - 1 as n from stage where kind = ${validKind} and digest is not null) s) s) s
+         select digest, traits, key, n, n / ${chunkRecords} as part
+         from (select digest, traits, key, row_number() over () - 1 as n from stage where kind = ${validKind} and digest is not null) s) s) s
      group by part`,
     [destinationId],
   )

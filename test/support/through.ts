@@ -94,7 +94,7 @@ export async function through(content: string | Uint8Array, settings: Settings =
       }
       const facts = opened.facts()
       if (!started && facts.columns.length > 0) mapper.start(facts.columns)
-      notes = mapper.finish(facts, undefined, 0).warnings
+      notes = mapper.finish(facts, undefined).warnings
       sourceNotes = facts.notes ?? []
       complete = facts.completeness.complete
     } finally {

@@ -3,7 +3,6 @@ import { SluiceError } from '../../errors.ts'
 import type { Pipeline, SourceDefinition } from '../../pipeline/definition.ts'
 import { identifierTypes, type MappedRecord, type PackedIdentifier, type Reject, type Row, type Warning } from '../../records/record.ts'
 import { createMapper, type DescribingMapper } from '../../records/createMapper.ts'
-import type { Detected } from '../../formats/openFormat.ts'
 import { openSource } from '../../sources/openSource.ts'
 import { guardRejects } from '../../sync/plan/guard.ts'
 import { guardNotes } from '../../sync/plan/qualityGuard.ts'
@@ -12,6 +11,7 @@ import { watchMapper } from '../../sync/read/sourceQuality.ts'
 import { list, option, writeJson, type CommandRun, type Context } from '../context.ts'
 import { pipelinesToCheck } from '../pipelines.ts'
 import { errorLines, presentError, type PresentedError } from '../present.ts'
+import { detectedWords } from '../render/detected.ts'
 import { groupRejects } from '../render/rejects.ts'
 import { targetOf } from '../render/target.ts'
 import { waiting } from '../waiting.ts'
@@ -68,7 +68,7 @@ async function checkSource(context: Context, pipeline: Pipeline, definition: Sou
     const source = await openSource(definition, { env: config.env, log: context.log(), signal: context.signal })
     try {
       whole = true
-      if (source.detected) detected = describe(source.detected)
+      if (source.detected) detected = detectedWords(source.detected)
       reading: for await (const batch of source.rows) {
         for (const row of batch) {
           if (row.columns !== columns && rows === 0) {
@@ -99,7 +99,7 @@ async function checkSource(context: Context, pipeline: Pipeline, definition: Sou
           mapping = plain.describe(columns)
           warnings.push(...mapper.start(columns, definition.uri))
         }
-        const { warnings: notes } = mapper.finish(facts, undefined, 0)
+        const { warnings: notes } = mapper.finish(facts, undefined)
         warnings.push(...notes.map(({ code, field, message, lines }) => ({ code, field, message, line: lines[0] ?? 0 })))
         const tooMany = guardRejects({ guards: pipeline.guards, read: rows, rejected: rejects.length, pipeline: pipeline.name })
         // What to mend stands with the most frequent reject, not in another check.
@@ -138,17 +138,6 @@ async function checkSource(context: Context, pipeline: Pipeline, definition: Sou
 /** A run tells each of them once, whatever the number of rows. */
 function onePerCode(warnings: readonly WarningSummary[]): readonly WarningSummary[] {
   return [...new Map(warnings.map((warning) => [`${warning.code} ${warning.field}`, warning] as const)).values()]
-}
-
-function describe({ format, encoding, compression, delimiter, headerLine, notes }: Detected): readonly string[] {
-  return [
-    format,
-    encoding,
-    ...(compression === 'none' ? [] : [compression]),
-    ...(delimiter === undefined ? [] : [`delimiter ${delimiter === '\t' ? 'TAB' : `"${delimiter}"`}`]),
-    ...(headerLine === undefined ? [] : [headerLine === 0 ? 'no header' : `header on line ${headerLine}`]),
-    ...notes,
-  ]
 }
 
 function sample(record: MappedRecord, row: Row, masked: readonly string[]): SampleRecord {

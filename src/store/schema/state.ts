@@ -1,6 +1,6 @@
 /** What the source wants and what the service confirmed: the large tables, keyed by destination and key (decision 9). */
 import { sql } from 'drizzle-orm'
-import { bigint, boolean, check, index, integer, primaryKey, text } from 'drizzle-orm/pg-core'
+import { bigint, boolean, check, index, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core'
 import { openRound } from '../rounds.ts'
 import { bytea, instant, sluice } from './sluice.ts'
 
@@ -52,6 +52,10 @@ export const recordDigest = sluice.table(
     chunk: integer('chunk').notNull(),
     /** 16 bytes each. */
     digests: bytea('digests').notNull(),
+    /** Two bytes each, the higher one first: which set of traits the record has (`record_quality`). */
+    traits: bytea('traits')
+      .notNull()
+      .default(sql`''`),
     /** The keys one behind the other; where in them each ends, counted from 0. As many as digests. */
     keys: bytea('keys').notNull(),
     keyEnds: integer('key_ends').array().notNull(),
@@ -63,6 +67,15 @@ export const recordDigest = sluice.table(
   },
   (t) => [primaryKey({ name: 'record_digest_pkey', columns: [t.destinationId, t.chunk] })],
 )
+
+/**
+ * What a reading that knows records by their digests alone tells of them all the same: the sets of traits that the numbers
+ * beside the digests stand for, and what stands on many rows (records/quality.ts). There only with digests.
+ */
+export const recordQuality = sluice.table('record_quality', {
+  destinationId: integer('destination_id').primaryKey(),
+  quality: jsonb('quality').notNull(),
+})
 
 /**
  * What we want of, and know about, each key at the service: a product id, or a packed identifier. A row lives while the

@@ -251,8 +251,8 @@ async function supersede(client: pg.PoolClient, destinationId: number): Promise<
 /** The digests stand for the records of the closed snapshot, or there are none: an incomplete or one-off reading is no standard. */
 async function keepDigests(client: pg.PoolClient, destinationId: number, run: RunRow, input: PlanInput): Promise<void> {
   if (input.incomplete !== undefined || readsOneOff(run)) await forgetDigests(client, destinationId)
-  else if (input.reading === 'gated') await updateDigests(client, destinationId, stagedKind.valid, input.unseen)
-  else await replaceDigests(client, destinationId, stagedKind.valid)
+  else if (input.reading === 'gated') await updateDigests(client, destinationId, stagedKind.valid, input.unseen, input.quality)
+  else await replaceDigests(client, destinationId, stagedKind.valid, input.quality)
 }
 
 /** Prices and stock against what was synced, told with the run; too much of it withholds the run. */

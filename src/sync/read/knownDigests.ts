@@ -15,12 +15,13 @@ const newOfAll = 32
  * is not there is nearly always new, and one that merely moved may be taken for new: it is read again, at its old place it is
  * missing, and the set gate finds it as it was. Only a record that stands there twice has to be recognized (`everywhere`),
  * and a file in another order is read faster that way; then a table of all is built, which takes 31 of some 500 ms at a
- * million. Memory: 16 bytes a known record, 5 to 11 more for the table. Flat arrays, because objects of a million records
+ * million. Memory: 18 bytes a known record, 5 to 11 more for the table. Flat arrays, because objects of a million records
  * would be hundreds of megabytes.
  */
 export class KnownDigests {
   readonly #words: Int32Array
   readonly #bytes: Uint8Array
+  readonly #traits: Uint16Array
   readonly #chunks: { readonly chunk: number; readonly first: number; readonly count: number }[] = []
   #count = 0
   readonly #seen: Uint8Array
@@ -35,12 +36,17 @@ export class KnownDigests {
     this.#everywhere = everywhere
     this.#words = new Int32Array(capacity * digestWords)
     this.#bytes = new Uint8Array(this.#words.buffer)
+    this.#traits = new Uint16Array(capacity)
     this.#seen = new Uint8Array((capacity >> 3) + 1)
   }
 
-  /** Appends a stored chunk: digests of 16 bytes each, those at the positions `gone` not counting any more. */
-  add(chunk: number, digests: Uint8Array, gone: readonly number[]): void {
+  /**
+   * Appends a stored chunk: digests of 16 bytes each, those at the positions `gone` not counting any more. `traits`: two
+   * bytes each, the higher one first.
+   */
+  add(chunk: number, digests: Uint8Array, traits: Uint8Array, gone: readonly number[]): void {
     const first = this.#count
+    for (let i = 0; i < traits.length; i += 2) this.#traits[first + i / 2] = ((traits[i] as number) << 8) | (traits[i + 1] as number)
     this.#bytes.set(digests, first * digestBytes)
     this.#count += digests.length / digestBytes
     this.#chunks.push({ chunk, first, count: this.#count - first })
@@ -74,6 +80,11 @@ export class KnownDigests {
     if ((before & bit) !== 0) return false
     this.#seen[i >> 3] = before | bit
     return true
+  }
+
+  /** The set of traits of a known record (records/rowTraits.ts). */
+  traitsOf(i: number): number {
+    return this.#traits[i] as number // an index that `find` gave
   }
 
   /** What was never ticked, by chunk and position. */

@@ -3,8 +3,9 @@ import type pg from 'pg'
 import { dropBuffers } from '../../flatMemory.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline } from '../../pipeline/definition.ts'
+import { closeBooks, openBooks, type StoredQuality } from '../../records/quality.ts'
 import type { OpenedSource } from '../../sources/openSource.ts'
-import { collectLeftKeys, loadDigests, type UnseenDigests } from '../../store/digests.ts'
+import { collectLeftKeys, loadDigests, loadQuality, type UnseenDigests } from '../../store/digests.ts'
 import type { RunRow } from '../../store/runs.ts'
 import { fillConflictCells } from './conflictCells.ts'
 import { crashPoint } from '../crashPoint.ts'
@@ -49,17 +50,27 @@ export function isGateable(pipeline: Pipeline, previous: readonly SourceFacts[],
   )
 }
 
+export interface KnownRecords {
+  readonly digests: KnownDigests
+  /** What the records would be told of, were they looked at. */
+  readonly quality: StoredQuality
+}
+
 /** The digests of the last closed snapshot, if they stand for every valid record of it. */
-export async function knownRecords(client: pg.PoolClient, destinationId: number, valid: number): Promise<KnownDigests | undefined> {
+export async function knownRecords(client: pg.PoolClient, destinationId: number, last: RowCounts): Promise<KnownRecords | undefined> {
   const stored = await loadDigests(client, destinationId)
-  if (stored === undefined || stored.count !== valid || stored.stored > mostKnown) return undefined
-  const known = new KnownDigests(stored.stored)
-  for await (const { chunk, digests, gone } of stored.chunks()) {
-    known.add(chunk, digests, gone)
+  if (stored === undefined || stored.count !== last.valid || stored.stored > mostKnown) return undefined
+  // Written by `closeBooks` with the digests.
+  const quality = stored.quality as StoredQuality
+  if (quality.due) return undefined
+  // A known record that comes again and is taken for new has the whole file read: right, but not every day.
+  const known = new KnownDigests(stored.stored, { everywhere: last.duplicates > 0 })
+  for await (const { chunk, digests, traits, gone } of stored.chunks()) {
+    known.add(chunk, digests, traits, gone)
     // Every four megabytes.
     if (chunk % 64 === 63) dropBuffers()
   }
-  return known
+  return { digests: known, quality }
 }
 
 export interface ReadRecords {
@@ -67,6 +78,8 @@ export interface ReadRecords {
   readonly rows: RowCounts
   /** Undefined for a whole reading. */
   readonly unseen: readonly UnseenDigests[] | undefined
+  /** Of the rows as they are now, for the next reading. */
+  readonly quality: StoredQuality
 }
 
 /**
@@ -78,10 +91,13 @@ export async function readRecords(
   context: ReadContext,
   opened: ReadonlyMap<number, OpenedSource>,
   gate: DigestGate,
-  known: KnownDigests | undefined,
+  known: KnownRecords | undefined,
 ): Promise<ReadRecords | undefined> {
   const { deps, client, pipeline, run } = context
-  if (known) gate.use(known)
+  if (known) gate.use(known.digests)
+  // A whole reading learns of the last one what stands on many rows, to count it apart.
+  const before = known?.quality ?? ((await loadQuality(client, run.destinationId)) as StoredQuality | undefined)
+  const books = openBooks(before, known !== undefined)
   const staged = await stageSources(deps, pipeline, {
     client,
     runId: run.id,
@@ -89,11 +105,12 @@ export async function readRecords(
     previous: context.previous,
     opened,
     gate,
+    books,
   })
   crashPoint('read.staged')
   // What is joined and grouped by; the long columns would take five times as long.
   await client.query('analyze stage (key, kind)')
-  const unseen = known?.unseen()
+  const unseen = known?.digests.unseen()
   if (unseen) {
     await collectLeftKeys(client, run.destinationId, unseen)
     // Who leaves a list by an identifier takes records along, staged or not.
@@ -120,7 +137,7 @@ export async function readRecords(
     suppressed: resolved.suppressed,
     valid: resolved.valid + gate.unchanged,
   }
-  return { staged, rows, unseen }
+  return { staged, rows, unseen, quality: closeBooks(books) }
 }
 
 /** Whether a staged row has the key of a record that is still there unchanged. A rejected one changes nothing and goes. */

@@ -4,6 +4,7 @@
  * bytes under another header are another record.
  */
 import type { RecordGate } from '../../formats/formatReader.ts'
+import { TraitCounts } from '../../records/rowTraits.ts'
 import type { KnownDigests } from './knownDigests.ts'
 import { RecordDigester, digestWords } from './recordDigest.ts'
 
@@ -22,6 +23,7 @@ export class DigestGate implements RecordGate {
   #next = 0
   #unchanged = 0
   #repeated = 0
+  #traits = new TraitCounts()
 
   /** `key`: the destination's, 16 bytes. */
   constructor(key: Uint8Array, known?: KnownDigests) {
@@ -49,6 +51,13 @@ export class DigestGate implements RecordGate {
     return this.#repeated
   }
 
+  /** What the known records of a source would be told of; those from here on are the next one's. */
+  takeTraits(): TraitCounts {
+    const traits = this.#traits
+    this.#traits = new TraitCounts()
+    return traits
+  }
+
   begin(shape: string): void {
     // Begins as no record does: a record that reads like the shape would have a digest of zeros.
     const bytes = Buffer.from(`\nshape ${shape}`)
@@ -64,12 +73,14 @@ export class DigestGate implements RecordGate {
     const shape = this.#shape
     // Both are arrays of four.
     for (let i = 0; i < digestWords; i++) digest[i] = (digest[i] as number) ^ (shape[i] as number)
-    const found = this.#known === undefined ? -1 : this.#known.find(digest)
-    if (found === -1) {
+    const known = this.#known
+    const found = known === undefined ? -1 : known.find(digest)
+    if (known === undefined || found === -1) {
       this.#remember(line, digest)
       return false
     }
-    if (this.#known?.tick(found) === true) this.#unchanged++
+    this.#traits.add(known.traitsOf(found), line)
+    if (known.tick(found)) this.#unchanged++
     else this.#repeated++
     return true
   }

@@ -6,6 +6,7 @@ import type pg from 'pg'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline } from '../../pipeline/definition.ts'
 import { createMapper } from '../../records/createMapper.ts'
+import type { QualityCode, StoredQuality } from '../../records/quality.ts'
 import { hashSource } from '../../sources/hashSource.ts'
 import { openSource, type OpenedSource } from '../../sources/openSource.ts'
 import type { Database } from '../../store/database.ts'
@@ -34,6 +35,8 @@ export interface SnapshotResult {
   /** What proves that the end was reached. */
   readonly proof: string
   readonly warnings: readonly WarningSummary[]
+  /** Kept with the digests; undefined where nothing was read. */
+  readonly quality?: StoredQuality
 }
 
 interface LastSnapshot {
@@ -44,6 +47,9 @@ interface LastSnapshot {
   readonly rows: RowCounts
   /** Valid rows of the last one from which no guard held anything back: what a guard held is no standard for the next. */
   readonly goodValid: number | undefined
+  /** What its run told, and the header it read. */
+  readonly warnings: readonly WarningSummary[]
+  readonly columns: readonly string[]
   /** A guard held something back, or another reading came between: the same bytes have to be looked at again. */
   readonly held: boolean
 }
@@ -65,6 +71,8 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
   await createStage(client)
   if (comparable && bytes.same) {
     deps.onProgress?.({ stage: 'read', done: last.rows.read, total: last.rows.read })
+    const warnings = last.warnings.filter(({ code }) => !ofTheDay.has(code))
+    await tellReading(deps.db, run, last.columns, warnings)
     return {
       snapshotId: last.id,
       rows: last.rows,
@@ -74,7 +82,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
       incomplete: undefined,
       suppressedBy: suppression.destinationIds,
       proof: 'the same bytes as the last closed snapshot',
-      warnings: [],
+      warnings,
     }
   }
 
@@ -83,7 +91,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
   try {
     const known =
       comparable && isGateable(pipeline, last.sources, last.rows.duplicates)
-        ? await knownRecords(client, run.destinationId, last.rows.valid)
+        ? await knownRecords(client, run.destinationId, last.rows)
         : undefined
     const context: ReadContext = { deps, client, pipeline, run, suppressedBy: suppression.destinationIds, previous: last?.sources ?? [] }
     const read =
@@ -93,12 +101,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
         : readRecords(context, bytes.opened, gate, undefined)))
     if (read === undefined) throw new Error('a whole reading is never given up')
     const { staged, rows } = read
-    await deps.db.execute('update sluice.run set columns = $3, warnings = $4 where id = $1 and epoch = $2', [
-      run.id,
-      run.epoch,
-      JSON.stringify(staged.columns),
-      JSON.stringify(staged.warnings),
-    ])
+    await tellReading(deps.db, run, staged.columns, staged.warnings)
     await deps.db.execute('update sluice.snapshot set sources = $2 where id = $1', [snapshotId, JSON.stringify(staged.facts)])
     const unproven = staged.facts.find(({ completeness }) => !completeness.complete)
     return {
@@ -111,6 +114,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
       suppressedBy: suppression.destinationIds,
       proof: [...new Set(staged.facts.map(({ completeness }) => completeness.proof))].join(', '),
       warnings: staged.warnings,
+      quality: read.quality,
     }
   } catch (error) {
     await deps.db.execute(
@@ -122,6 +126,24 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
     // A source before it may have failed. Closing twice does no harm.
     for (const source of bytes.opened.values()) await source.close()
   }
+}
+
+/** Notes on what a reading found changed since the one before: of a source that stayed as it was there is none. */
+const ofTheDay: ReadonlySet<string> = new Set([
+  'COLUMN_VANISHED',
+  'FILL_RATE_FELL',
+  'MOST_CHANGED',
+  'PRICE_MOVED',
+  'OUT_OF_STOCK_ROSE',
+] satisfies QualityCode[])
+
+async function tellReading(db: Database, run: RunRow, columns: readonly string[], warnings: readonly WarningSummary[]): Promise<void> {
+  await db.execute('update sluice.run set columns = $3, warnings = $4 where id = $1 and epoch = $2', [
+    run.id,
+    run.epoch,
+    JSON.stringify(columns),
+    JSON.stringify(warnings),
+  ])
 }
 
 /** Ends a snapshot that will not be planned. */
@@ -154,9 +176,11 @@ async function lastSnapshot(db: Database, destinationId: number): Promise<LastSn
     sources: SourceFacts[]
     counts: RowCounts
     good_valid: number | null
+    warnings: WarningSummary[]
+    columns: string[]
     held: boolean
   }>(
-    `select s.id, s.definition_hash, s.suppression_version, s.sources, s.counts,
+    `select s.id, s.definition_hash, s.suppression_version, s.sources, s.counts, r.warnings, r.columns,
        (select (g.counts ->> 'valid')::int from sluice.snapshot g join sluice.run q on q.id = g.run_id
         where g.destination_id = s.destination_id and g.status = 'closed' and q.trigger <> 'backfill' and q.options ->> 'source' is null
           and not exists (select from sluice.plan p where p.snapshot_id = g.id and jsonb_array_length(p.guards) > 0)
@@ -178,6 +202,8 @@ async function lastSnapshot(db: Database, destinationId: number): Promise<LastSn
     sources: row.sources,
     rows: row.counts,
     goodValid: row.good_valid ?? undefined,
+    warnings: row.warnings,
+    columns: row.columns,
     held: row.held,
   }
 }

@@ -6,51 +6,57 @@ import { RunError } from '../../errors.ts'
 import type { QualityFigures, SourceFacts } from '../../formats/rows.ts'
 import { looksLikeEmail, looksLikePhone } from '../../records/mapMember.ts'
 import { createPersonalColumns } from '../../records/personalColumns.ts'
-import { createQuality } from '../../records/quality.ts'
+import { createQuality, openBooks, type QualityBooks } from '../../records/quality.ts'
 import type { Mapped, RecordMapper, Row } from '../../records/record.ts'
+import { feature, type TraitCounts } from '../../records/rowTraits.ts'
 import type { WarningSummary } from '../report.ts'
 
 export interface SourceVerdict {
   /** Told with the run; their codes may withhold it (sync/plan/qualityGuard.ts). */
   readonly warnings: readonly WarningSummary[]
+  /** What was warned of row by row, by code and field. */
+  readonly counted: readonly WarningSummary[]
   readonly figures: QualityFigures
-  /** Codes of refusals and notes that rows which were skipped may ask for, together with these: only a whole reading can tell. */
+  /** Codes of notes that rows which were not looked at may ask for: only a whole reading can tell. */
   readonly doubts: readonly string[]
 }
 
 export interface SourceQuality {
-  readonly row: (row: Row) => void
-  readonly add: (mapped: Mapped) => void
+  /** Returns the number of the row's set of traits (records/rowTraits.ts). */
+  readonly add: (row: Row, mapped: Mapped) => number
   /**
-   * `skipped` rows were known by their bytes and not mapped: of them the figures of the last reading speak, and nothing is
-   * said of all rows.
+   * `known`: rows that were known by their bytes and not mapped, by the sets that they had when they were.
    *
    * @throws RunError FILE_SPREADSHEET_DAMAGE, FILE_MAPPING
    */
-  readonly finish: (facts: SourceFacts, previous: SourceFacts | undefined, skipped: number) => SourceVerdict
+  readonly finish: (facts: SourceFacts, previous: SourceFacts | undefined, known?: TraitCounts) => SourceVerdict
 }
 
 /** A mapper whose rows are looked at on their way, one source after the other. */
 export interface WatchedMapper extends RecordMapper {
-  /** Ends a source; its rows from here on are the next one's. */
+  /** Begins a source. `previous`: what the known rows of it were measured by. */
+  readonly begin: (previous: SourceFacts | undefined) => void
+  /** The set of traits of the row that was mapped last. */
+  readonly traits: () => number
+  /** Ends a source. */
   readonly finish: SourceQuality['finish']
 }
 
-export function watchMapper(mapper: RecordMapper): WatchedMapper {
-  let quality = createSourceQuality()
+export function watchMapper(mapper: RecordMapper, books: QualityBooks = openBooks()): WatchedMapper {
+  let quality = createSourceQuality(books, undefined)
+  let traits = 0
   return {
     ...mapper,
+    begin: (previous) => {
+      quality = createSourceQuality(books, previous)
+    },
     map: (row) => {
       const mapped = mapper.map(row)
-      quality.row(row)
-      quality.add(mapped)
+      traits = quality.add(row, mapped)
       return mapped
     },
-    finish: (...given) => {
-      const verdict = quality.finish(...given)
-      quality = createSourceQuality()
-      return verdict
-    },
+    traits: () => traits,
+    finish: (...given) => quality.finish(...given),
   }
 }
 
@@ -59,44 +65,31 @@ const judgedFrom = 100
 const damagedShare = 0.005
 const misplacedShare = 0.05
 const roleShare = 0.01
-const repeatedShare = 0.3
 /** Percentage points by which a fill rate may fall unremarked. */
 const fillFall = 20
+/** Told once a column, however many rows hold such numbers. */
+const personalCode = 'PERSONAL_COLUMN'
 
-export function createSourceQuality(): SourceQuality {
-  const quality = createQuality()
+function createSourceQuality(books: QualityBooks, previous: SourceFacts | undefined): SourceQuality {
+  const quality = createQuality(books, previous?.quality?.brand)
   const personal = createPersonalColumns()
   const damaged = new Places()
   const misplaced = new Places()
-  const roles = new Places()
-  /** As in `QualityFigures`. */
-  const suspect = { FILE_SPREADSHEET_DAMAGE: 0, FILE_MAPPING: 0, EMAIL_ROLE_SHARE: 0, IDENTIFIER_SHARE: 0 }
-  let rows = 0
-  const fault = (code: string, message: string, line: number, kept: number) => {
-    if (code === 'SPREADSHEET_DAMAGE') {
-      damaged.add(line)
-      suspect.FILE_SPREADSHEET_DAMAGE += kept
-    } else if (message.includes(looksLikeEmail) || message.includes(looksLikePhone)) {
-      misplaced.add(line)
-      suspect.FILE_MAPPING += kept
-    }
-  }
   return {
-    row: personal.look,
-    add: (mapped) => {
-      rows += 1
+    add: (row, mapped) => {
       const { reject, warnings } = mapped
-      if (reject !== undefined) fault(reject.code, reject.message, reject.line, 0)
-      for (const { code, message, line } of warnings) {
-        if (code === 'EMAIL_ROLE') {
-          roles.add(line)
-          suspect.EMAIL_ROLE_SHARE++
-        } else if (code === 'IDENTIFIER_DROPPED') fault(code, message, line, 1)
-      }
-      quality.add(mapped)
+      if (reject?.code === 'SPREADSHEET_DAMAGE') damaged.add(reject.line)
+      else if (reject !== undefined && tellsMisplaced(reject.message)) misplaced.add(reject.line)
+      const dropped = warnings.some(({ code, message }) => code === 'IDENTIFIER_DROPPED' && tellsMisplaced(message))
+      const items = personal
+        .look(row)
+        .map(([column, what]) => books.traits.item(personalCode, column, `the column "${column}" holds what looks like ${what}`))
+        .filter((item) => item >= 0)
+      return quality.add(mapped, items, dropped ? feature.misplaced : 0)
     },
-    finish: (facts, previous, skipped) => {
-      const total = rows + skipped
+    finish: (facts, previous, known) => {
+      const found = quality.finish(known)
+      const { rows: total, members, filled, notes, items } = found
       if (total >= judgedFrom && damaged.count > total * damagedShare) {
         throw new RunError(
           'FILE_SPREADSHEET_DAMAGE',
@@ -107,68 +100,39 @@ export function createSourceQuality(): SourceQuality {
           },
         )
       }
-      if (total >= judgedFrom && misplaced.count > total * misplacedShare) {
-        throw new RunError(
-          'FILE_MAPPING',
-          `${misplaced.count} of ${total} rows have an email where a phone number is mapped, or the reverse`,
-          {
-            where: `${facts.uri}, first on line ${misplaced.first}`,
-            mend: 'Correct the columns under map:.',
-          },
-        )
+      const moved = misplaced.count + found.misplaced.count
+      if (total >= judgedFrom && moved > total * misplacedShare) {
+        throw new RunError('FILE_MAPPING', `${moved} of ${total} rows have an email where a phone number is mapped, or the reverse`, {
+          where: `${facts.uri}, first on line ${Math.min(misplaced.first || Infinity, found.misplaced.lines[0] ?? Infinity)}`,
+          mend: 'Correct the columns under map:.',
+        })
       }
-      const { members, filled, mostRepeated, notes } = quality.finish()
-      suspect.IDENTIFIER_SHARE = mostRepeated
       const warnings: WarningSummary[] = []
       const tell = (code: string, field: string, message: string, count: number, lines: readonly number[] = []) =>
         warnings.push({ code, field, message, count, lines })
       for (const { code, message, count, examples } of notes) {
-        if (code === 'FILL_RATE' || code === 'OUT_OF_STOCK_SHARE' || (skipped > 0 && shares.has(code))) continue
+        if (code === 'FILL_RATE' || code === 'OUT_OF_STOCK_SHARE') continue
         tell(code, '', examples.length === 0 ? message : `${message}: ${examples.join(', ')}`, count)
       }
-      for (const [column, what] of personal.found())
-        tell('PERSONAL_COLUMN', column, `the column "${column}" holds what looks like ${what}`, 1)
-      if (total >= judgedFrom && roles.count > total * roleShare)
-        tell('EMAIL_ROLE_SHARE', 'email', `${roles.count} of ${total} rows have an address of a role or an example`, roles.count, [
-          roles.first,
+      for (const { code, field, message } of items) if (code === personalCode) tell(code, field, message, 1)
+      const roles = items.filter(({ code }) => code === 'EMAIL_ROLE')
+      const withRole = roles.reduce((sum, { count }) => sum + count, 0)
+      if (total >= judgedFrom && withRole > total * roleShare)
+        tell('EMAIL_ROLE_SHARE', 'email', `${withRole} of ${total} rows have an address of a role or an example`, withRole, [
+          Math.min(...roles.map(({ lines }) => lines[0] ?? Infinity)),
         ])
       for (const column of vanished(facts, previous)) tell('COLUMN_VANISHED', column, `the column "${column}" was there last time`, 1)
-      const figures = withSkipped({ members, filled, suspect }, previous?.quality, skipped)
+      const figures = { members, filled, ...(found.brand === '' ? {} : { brand: found.brand }) }
       for (const [kind, before, now] of fallen(previous?.quality, figures))
         tell('FILL_RATE_FELL', kind, `${now} % of the members have ${kind}, last time ${before} %`, 1)
-      const most = {
-        FILE_SPREADSHEET_DAMAGE: damagedShare,
-        FILE_MAPPING: misplacedShare,
-        EMAIL_ROLE_SHARE: roleShare,
-        IDENTIFIER_SHARE: repeatedShare,
-      }
-      const doubts =
-        skipped === 0 || total < judgedFrom
-          ? []
-          : Object.entries(most).flatMap(([code, share]) => ((figures.suspect?.[code] ?? total) > total * share ? [code] : []))
-      return { warnings, figures, doubts }
+      return { warnings, counted: items.filter(({ code }) => code !== personalCode), figures, doubts: found.doubts }
     },
   }
 }
 
-/**
- * Figures of these rows and of those that were skipped, which had their identifiers as often as all of the last reading, and
- * at most all that was suspect in it.
- */
-function withSkipped(own: QualityFigures, before: QualityFigures | undefined, skipped: number): QualityFigures {
-  if (skipped === 0) return own
-  if (before === undefined) return { ...own, suspect: {} }
-  const filled: Record<string, number> = { ...own.filled }
-  const share = before.members === 0 ? 0 : skipped / before.members
-  for (const [kind, count] of Object.entries(before.filled)) filled[kind] = (filled[kind] ?? 0) + Math.round(count * share)
-  const suspect: Record<string, number> = {}
-  for (const [code, count] of Object.entries(own.suspect ?? {}))
-    if (before.suspect?.[code] !== undefined) suspect[code] = count + before.suspect[code]
-  return { members: own.members + (before.members === 0 ? 0 : skipped), filled, suspect }
+function tellsMisplaced(message: string): boolean {
+  return message.includes(looksLikeEmail) || message.includes(looksLikePhone)
 }
-
-/** Notes on a share of all rows. */
-const shares: ReadonlySet<string> = new Set(['ALL_OUT_OF_STOCK', 'BRAND_SAME', 'IDENTIFIER_SHARE'])
 
 /** Tables only: items of XML and JSON leave out what is empty. */
 function vanished(facts: SourceFacts, previous: SourceFacts | undefined): string[] {

@@ -7,14 +7,15 @@ import { RunError } from '../../errors.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline, SourceDefinition } from '../../pipeline/definition.ts'
 import { createMapper } from '../../records/createMapper.ts'
-import type { RecordMapper, Reject, Row } from '../../records/record.ts'
+import type { QualityBooks } from '../../records/quality.ts'
+import type { Reject, Row, Warning } from '../../records/record.ts'
 import { openSource, type OpenedSource } from '../../sources/openSource.ts'
 import type { EngineDeps } from '../engine.ts'
 import type { DigestGate } from './recordGate.ts'
 import { keepMemoryFlat, letYoungGrow } from '../../flatMemory.ts'
 import { RejectWriter } from './rejectWriter.ts'
 import { RepeatWatch } from './repeatWatch.ts'
-import { watchMapper } from './sourceQuality.ts'
+import { watchMapper, type WatchedMapper } from './sourceQuality.ts'
 import { MemberStage, ProductStage, type StageTally, type StageWriter } from './stageTable.ts'
 import { WarningCounter } from './warningCounter.ts'
 import type { WarningSummary } from '../report.ts'
@@ -52,12 +53,14 @@ export async function stageSources(
     readonly previous: readonly SourceFacts[]
     readonly opened: ReadonlyMap<number, OpenedSource>
     readonly gate?: DigestGate
+    readonly books: QualityBooks
   },
 ): Promise<Staged> {
   keepMemoryFlat()
-  let growing = options.gate?.keepsBack !== true
+  const gated = options.gate?.keepsBack === true
+  let growing = !gated
   if (growing) letYoungGrow()
-  const mapper = watchMapper(createMapper(pipeline))
+  const mapper = watchMapper(createMapper(pipeline), options.books)
   const warnings = new WarningCounter()
   const rejects = new RejectWriter(deps.db, options.runId)
   const facts: SourceFacts[] = []
@@ -74,9 +77,11 @@ export async function stageSources(
       pipeline.destination.kind === 'catalog'
         ? new ProductStage(options.client, index, tally)
         : new MemberStage(options.client, index, tally)
-    const skipped = skippedBy(options.gate)
-    if (options.gate?.keepsBack === true) options.gate.columns = options.previous[index]?.columns ?? []
+    const previous = options.previous[index]
+    if (gated && options.gate) options.gate.columns = previous?.columns ?? []
+    mapper.begin(gated ? previous : undefined)
     let started: readonly string[] | undefined
+    let atStart: readonly Warning[] = []
     try {
       for await (const rows of source.rows) {
         if (deps.signal?.aborted) throw interrupted()
@@ -84,10 +89,10 @@ export async function stageSources(
           if (started === undefined) {
             started = row.columns
             if (columns.length === 0) columns = row.columns
-            for (const warning of mapper.start(row.columns, definition.uri)) warnings.add(warning)
+            atStart = mapper.start(row.columns, definition.uri)
           }
           read++
-          const reject = stageRow(mapper, row, writer, warnings, options)
+          const reject = stageRow(mapper, row, writer, options)
           if (reject) {
             rejected++
             if (reject.key) writer.present(reject.key, row.line)
@@ -107,11 +112,13 @@ export async function stageSources(
       // A file of a header and nothing else still has to have the right one.
       if (started === undefined && ended.columns.length > 0) {
         if (columns.length === 0) columns = ended.columns
-        for (const warning of mapper.start(ended.columns, definition.uri)) warnings.add(warning)
+        atStart = mapper.start(ended.columns, definition.uri)
       }
-      const verdict = mapper.finish(ended, options.previous[index], skippedBy(options.gate) - skipped)
+      for (const warning of atStart) warnings.add(warning)
+      const verdict = mapper.finish(ended, previous, gated ? options.gate?.takeTraits() : undefined)
+      for (const summary of verdict.counted) warnings.addSummary(summary)
       notes.push(...verdict.warnings)
-      doubts.push(...verdict.doubts.filter((code) => pipeline.guards.accept?.includes(code) !== true))
+      doubts.push(...verdict.doubts)
       facts.push({ ...ended, quality: verdict.figures })
     } catch (error) {
       writer.copy.abort()
@@ -123,11 +130,6 @@ export async function stageSources(
   }
   const { valid, leaving, keys } = tally
   return { read, rejected, valid, leaving, mayRepeat: keys.possible, facts, warnings: [...notes, ...warnings.summaries()], columns, doubts }
-}
-
-/** Rows that the gate knew and kept from being parsed. */
-function skippedBy(gate: DigestGate | undefined): number {
-  return gate === undefined ? 0 : gate.unchanged + gate.repeated
 }
 
 /** Opens a source that has to be read whatever the server thinks of it: no conditional request. */
@@ -153,15 +155,13 @@ export function interrupted(): RunError {
 }
 
 function stageRow(
-  mapper: RecordMapper,
+  mapper: WatchedMapper,
   row: Row,
   writer: StageWriter,
-  warnings: WarningCounter,
   options: { readonly startedAtMs: number; readonly gate?: DigestGate },
 ): Reject | undefined {
   const digest = options.gate?.digestOf(row.line)
-  const { record, reject, warnings: found } = mapper.map(row)
-  for (const warning of found) warnings.add(warning)
+  const { record, reject } = mapper.map(row)
   if (reject) return reject
   if (!record) throw new Error('a mapper returns a record or a reject')
   if (record.kind === 'member' && record.expiresAtMs !== undefined && record.expiresAtMs <= options.startedAtMs) {
@@ -174,6 +174,6 @@ function stageRow(
       key: record.key,
     }
   }
-  writer.add(record, digest)
+  writer.add(record, digest, mapper.traits())
   return undefined
 }

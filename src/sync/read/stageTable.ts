@@ -13,7 +13,7 @@ export async function createStage(client: pg.PoolClient): Promise<void> {
   await client.query(`
     create temp table stage (
       key bytea not null, hash bytea not null, kind int2 not null, line int8 not null, source int2 not null,
-      body text, identifiers bytea[], effective_at timestamptz, expires_at timestamptz, digest bytea
+      body text, identifiers bytea[], effective_at timestamptz, expires_at timestamptz, digest bytea, traits int2 not null
     );
     alter table stage alter key set statistics 10, alter kind set statistics 10`)
 }
@@ -36,25 +36,26 @@ export abstract class StageWriter {
 
   /** `own`: the kind's columns. */
   constructor(client: pg.PoolClient, source: number, tally: StageTally, own: readonly string[]) {
-    this.copy = new CopyWriter(client, `stage (key, hash, kind, line, source, digest, ${own.join(', ')})`)
+    this.copy = new CopyWriter(client, `stage (key, hash, kind, line, source, digest, traits, ${own.join(', ')})`)
     this.tally = tally
     this.#source = source
     this.#own = own.length
   }
 
-  abstract add(record: MappedRecord, digest: Uint8Array | undefined): void
+  /** `traits`: the number of the row's set (records/rowTraits.ts), kept with its digest. */
+  abstract add(record: MappedRecord, digest: Uint8Array | undefined, traits: number): void
 
   /** The key stood in a row that was rejected: not gone. */
   present(key: Uint8Array, line: number): void {
-    this.row(key, noHash, stagedKind.rejected, line, undefined)
+    this.row(key, noHash, stagedKind.rejected, line, undefined, 0)
     for (let i = 0; i < this.#own; i++) this.copy.null()
   }
 
   /** The columns of all; the kind's own must follow. */
-  protected row(key: Uint8Array, content: Uint8Array, kind: number, line: number, digest: Uint8Array | undefined): void {
+  protected row(key: Uint8Array, content: Uint8Array, kind: number, line: number, digest: Uint8Array | undefined, traits: number): void {
     const { copy } = this
     this.tally.keys.add(key)
-    copy.row(6 + this.#own)
+    copy.row(7 + this.#own)
     copy.bytes(key)
     copy.bytes(content)
     copy.int2(kind)
@@ -62,6 +63,7 @@ export abstract class StageWriter {
     copy.int2(this.#source)
     if (digest) copy.bytes(digest)
     else copy.null()
+    copy.int2(traits)
   }
 }
 
@@ -70,10 +72,10 @@ export class ProductStage extends StageWriter {
     super(client, source, tally, ['body'])
   }
 
-  override add(record: MappedRecord, digest: Uint8Array | undefined): void {
+  override add(record: MappedRecord, digest: Uint8Array | undefined, traits: number): void {
     if (record.kind !== 'product') throw new Error('a catalog takes products')
     this.tally.valid++
-    this.row(record.key, contentHash(record.json), stagedKind.valid, record.line, digest)
+    this.row(record.key, contentHash(record.json), stagedKind.valid, record.line, digest, traits)
     this.copy.text(record.json)
   }
 }
@@ -85,12 +87,12 @@ export class MemberStage extends StageWriter {
     super(client, source, tally, ['identifiers', 'effective_at', 'expires_at'])
   }
 
-  override add(record: MappedRecord, digest: Uint8Array | undefined): void {
+  override add(record: MappedRecord, digest: Uint8Array | undefined, traits: number): void {
     if (record.kind !== 'member') throw new Error('an audience takes members')
     memberHash(record, this.#hash)
     if (record.wanted) this.tally.valid++
     else this.tally.leaving++
-    this.row(record.key, this.#hash, record.wanted ? stagedKind.valid : stagedKind.leaving, record.line, digest)
+    this.row(record.key, this.#hash, record.wanted ? stagedKind.valid : stagedKind.leaving, record.line, digest, traits)
     const { copy } = this
     copy.byteaArray(record.identifiers)
     if (record.effectiveAtMs === undefined) copy.null()

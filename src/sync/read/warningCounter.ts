@@ -9,19 +9,26 @@ const kindsKept = 500
 export class WarningCounter {
   readonly #kinds = new Map<string, { code: string; field: string; message: string; count: number; lines: number[] }>()
 
-  add(warning: Warning): void {
-    const id = `${warning.code}\0${warning.field}`
+  add({ code, field, message, line }: Warning): void {
+    this.addSummary({ code, field, message, count: 1, lines: [line] })
+  }
+
+  /** What was counted elsewhere, over the rows of a source. */
+  addSummary({ code, field, message, count, lines }: WarningSummary): void {
+    const id = `${code}\0${field}`
     const kind = this.#kinds.get(id)
     if (kind) {
-      kind.count++
-      if (kind.lines.length < linesKept) kind.lines.push(warning.line)
+      kind.count += count
+      kind.lines.push(...lines.slice(0, linesKept - kind.lines.length))
     } else if (this.#kinds.size < kindsKept) {
-      this.#kinds.set(id, { code: warning.code, field: warning.field, message: warning.message, count: 1, lines: [warning.line] })
+      this.#kinds.set(id, { code, field, message, count, lines: lines.slice(0, linesKept) })
     }
   }
 
-  /** Most frequent first. */
+  /** Most frequent first; alike ones in the order of the source. */
   summaries(): readonly WarningSummary[] {
-    return [...this.#kinds.values()].sort((a, b) => b.count - a.count)
+    return [...this.#kinds.values()].sort(
+      (a, b) => b.count - a.count || (a.lines[0] ?? 0) - (b.lines[0] ?? 0) || (a.code + a.field < b.code + b.field ? -1 : 1),
+    )
   }
 }

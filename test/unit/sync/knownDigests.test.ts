@@ -21,6 +21,7 @@ function load({ numbers, gone }: Stored, chunk: number, everywhere: boolean): Kn
     known.add(
       from / chunk,
       new Uint8Array(digests.buffer),
+      Uint8Array.from(part.flatMap((n) => [n >> 2, n & 3])),
       gone.flatMap((i) => (i >= from && i < from + chunk ? [i - from] : [])),
     )
   }

@@ -9,7 +9,7 @@ const key = Buffer.alloc(16, 7)
 
 test('a record that reads like the shape of its file is not known, although a gone one has a digest of zeros', () => {
   const known = new KnownDigests(1)
-  known.add(0, Buffer.alloc(16, 1), [0])
+  known.add(0, Buffer.alloc(16, 1), Buffer.alloc(2), [0])
   const gate = new DigestGate(key, known)
   gate.begin('json')
   const record = Buffer.from('shape json')
@@ -33,6 +33,6 @@ test('what is data in one source is still the trailer of another', async () => {
   const text = 'id\nA\n#rows=1\n'
   const digests = await digestsOf(text, new DigestGate(key, undefined))
   const known = new KnownDigests(2)
-  known.add(0, digests, [])
+  known.add(0, digests, Buffer.alloc(digests.length / 8), [])
   await digestsOf(text, new DigestGate(key, known), '#rows={n}')
 })
