@@ -133,7 +133,7 @@ export function draftPipeline(look: Look, target: Target, wishes: Wishes): Draft
       else valid++
     }
   }
-  const { needed, wanted } = questionsAbout(look, rejects, warnings, wishes)
+  const { needed, wanted } = questionsAbout(look, target.kind, rejects, warnings, wishes)
   const consent = consentProposals(look, warnings)
   return {
     pipeline,
@@ -151,6 +151,15 @@ export function draftPipeline(look: Look, target: Target, wishes: Wishes): Draft
       ...needed,
     ],
     wanted: [
+      ...(byAddress !== undefined && look.columns.length > 1
+        ? [
+            {
+              ...columnQuestion('key', target.kind, look, wishes),
+              reason: `"${safe(byAddress)}" tells one row from another, as nothing is called key`,
+              proposed: byAddress,
+            },
+          ]
+        : []),
       ...wanted,
       ...(target.kind === 'audience' && wishes.consent.length === 0 ? consent.slice(0, 1).map((one) => consentQuestion(one)) : []),
     ],
@@ -254,16 +263,20 @@ function columnQuestion(field: string, kind: Kind, look: Look, { map, set }: Wis
 function consentQuestion({ column, values, seen }: ConsentProposal): Question {
   return {
     flag: `--consent ${JSON.stringify(`${column}=${values.join(',')}`)}`,
-    reason: `"${column}" may say who may be reached`,
+    reason: `"${safe(column)}" may say who may be reached`,
     text: `Which values of "${safe(column)}" mean that a person may be reached? ${seen.map(({ value, count }) => `${JSON.stringify(value)} ${count}`).join(', ')}`,
     proposed: values.join(','),
     answered: (given) => ({ consent: [{ column, values: given.split(',').map((value) => value.trim()) }] }),
   }
 }
 
+/** A product needs one of them (spec 2.2). */
+const tellingFields: readonly string[] = ['brand', 'gtin', 'mpn']
+
 /** What only the owner knows, and half of the rows or more lack. */
 function questionsAbout(
   look: Look,
+  kind: Kind,
   rejects: readonly Reject[],
   warnings: readonly Warning[],
   wishes: Wishes,
@@ -279,6 +292,11 @@ function questionsAbout(
       text: 'Currency of the prices, which have none (EUR, USD …)',
       answered: (currency) => ({ currency }),
     })
+  if (
+    ![...Object.keys(wishes.map), ...Object.keys(wishes.set)].some((field) => tellingFields.includes(field)) &&
+    share(rejects, 'IDENTIFIER_MISSING') >= 0.5
+  )
+    needed.push(columnQuestion('brand', kind, look, wishes))
   const country: Question = {
     flag: '--country DE',
     reason: 'phone numbers cannot be read without a country',

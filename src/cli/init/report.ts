@@ -31,14 +31,11 @@ export function report(draft: Draft, look: Look, env: Environment) {
   }
 }
 
-function notesOf({ rejects, consent, settings, wanted, pipeline }: Draft, env: Environment): readonly string[] {
+function notesOf({ rejects, wanted }: Draft, env: Environment): readonly string[] {
   const [worst] = groupRejects(rejects)
   return [
     ...(worst === undefined ? [] : [`${worst.code} ${count(worst.count)} ×: ${worst.mend}`]),
     ...wanted.map(({ flag, reason }) => `${reason}: ${flag}`),
-    ...(settings.consent === undefined && consent.length > 0
-      ? [`${consent.map(({ column }) => `"${column}"`).join(', ')} may say who may be reached: see consent: in ${pipeline.file}`]
-      : []),
     ...env.notes,
   ]
 }

@@ -120,7 +120,9 @@ describe('what only the owner knows', () => {
 
   test('a list of addresses is told apart by them', () => {
     const look = table(['Mail'], [['a@example.com']])
-    expect(draftPipeline(look, audience, wishes()).settings.map).toEqual({ email: 'Mail', key: 'Mail' })
+    expect(draftPipeline(look, audience, wishes())).toMatchObject({ settings: { map: { email: 'Mail', key: 'Mail' } }, wanted: [] })
+    const [question] = draftPipeline(table(['Nr', 'Mail'], [['1', 'a@example.com']]), audience, wishes()).wanted
+    expect(question).toMatchObject({ flag: '--map key=COLUMN', proposed: 'Mail' })
   })
 
   test('a preset goes on to count beside a map of its own', () => {

@@ -1,0 +1,239 @@
+/** Manner 16 and the README's five commands: from a file that nobody described to products and people at the service. */
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { spawn, spawnSync } from 'node:child_process'
+import { describe, expect, test } from 'vitest'
+import { workbook } from '../../unit/formats/workbookOf.ts'
+import { emptyFolder, ended, launcher, sluice } from './support.ts'
+import { json, workspace } from './workspace.ts'
+
+const count = 12
+const numbers = Array.from({ length: count }, (_, i) => i)
+const link = (i: number) => `https://shop.example.com/${i}`
+const google = (i: number) =>
+  `<g:id>P${i}</g:id><g:image_link>${link(i)}.jpg</g:image_link><g:price>19.99 EUR</g:price><g:availability>in stock</g:availability><g:condition>new</g:condition><g:brand>Acme</g:brand>`
+const row = (cells: readonly string[]) => `<row>${cells.map((text) => `<c t="inlineStr"><is><t>${text}</t></is></c>`).join('')}</row>`
+
+/** Files as people have them, and what of `init` only their owner can say. */
+const unknown: readonly {
+  readonly file: string
+  readonly content: string | Uint8Array
+  readonly flags?: readonly string[]
+  readonly members?: number
+}[] = [
+  {
+    file: 'Kunden Export.csv',
+    content: Buffer.from(
+      [
+        'Kundennummer;Vorname;E-Mail;Telefon;Land;Newsletter',
+        ...numbers.map((i) => `K${i};Jörg;joerg.${i}@example.com;+1-202-555-01${10 + i};US;${i % 3 ? 'ja' : 'nein'}`),
+        '',
+      ].join('\r\n'),
+      'latin1',
+    ),
+    flags: ['--encoding', 'windows-1252', '--consent', 'Newsletter=ja'],
+    members: 8,
+  },
+  {
+    file: 'products_export_1.csv',
+    content: [
+      'Handle,Title,Body (HTML),Vendor,Type,Published,Variant SKU,Variant Inventory Qty,Variant Price,Image Src,Status',
+      ...numbers.map((i) => `cup-${i},Cup ${i},A cup,Acme,Cups,true,C${i},5,19.99,${link(i)}.jpg,active`),
+      '',
+    ].join('\n'),
+    flags: ['--shop', 'https://cups.example.com', '--currency', 'EUR'],
+  },
+  {
+    file: 'feed.xml',
+    content: `<?xml version="1.0"?><rss version="2.0" xmlns:g="http://base.google.com/ns/1.0"><channel><title>Shop</title>${numbers
+      .map((i) => `<item><title>Cup ${i}</title><description>A cup</description><link>${link(i)}</link>${google(i)}</item>`)
+      .join('')}</channel></rss>`,
+  },
+  {
+    file: 'atom.xml',
+    content: `<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom" xmlns:g="http://base.google.com/ns/1.0"><title>Shop</title>${numbers
+      .map((i) => `<entry><title>Cup ${i}</title><summary>A cup</summary><link href="${link(i)}"/>${google(i)}</entry>`)
+      .join('')}</feed>`,
+  },
+  {
+    file: 'items.jsonl',
+    content: numbers
+      .map(
+        (i) =>
+          `${JSON.stringify({ sku: `J${i}`, name: `Lamp ${i}`, text: 'A lamp', url: link(i), image: `${link(i)}.jpg`, price: { amount: '12.50', currency: 'EUR' }, qty: i % 4 })}\n`,
+      )
+      .join(''),
+    flags: ['--set', 'brand=Acme'],
+  },
+  {
+    file: 'Bestand.xlsx',
+    content: workbook(
+      [
+        row(['Artikelnummer', 'Bezeichnung', 'Beschreibung', 'Preis', 'Bestand', 'URL', 'Bild', 'Marke']),
+        ...numbers.map((i) => row([`A${i}`, `Tasse ${i}`, 'Eine Tasse', '9.50', '3', link(i), `${link(i)}.jpg`, 'Acme'])),
+      ].join(''),
+    ),
+    flags: ['--currency', 'EUR'],
+  },
+]
+
+test.for(unknown)('$file runs by the five commands of the README', async ({ file, content, flags = [], members }) => {
+  await using shop = await workspace()
+  writeFileSync(join(shop.folder, file), content)
+  const made = json(await shop.run(['init', 'try', '--source', file, '--sandbox', '--json', ...flags]))
+  expect(made).toMatchObject({ pipeline: 'try', source: { rows: count, rejected: 0 }, next: 'sluice check try' })
+  const checked = await shop.run(['check', 'try', '--json'])
+  expect(checked.code).toBe(0)
+  expect(json(checked)[0].sources[0]).toMatchObject({ rows: count, valid: members ?? count, rejects: [], holds: [] })
+  const planned = await shop.run(['plan', 'try', '--json'])
+  expect([planned.code, json(planned).counts.creates]).toEqual([0, members ?? count])
+  const ran = await shop.run(['run', 'try', '--json'])
+  expect([ran.code, json(ran).counts.confirmed]).toEqual([0, members ?? count])
+  const at = members === undefined ? await shop.sandbox.control.catalog() : await shop.sandbox.control.audience()
+  expect(at).toMatchObject(members === undefined ? { products: count } : { members })
+  expect(await shop.sandbox.control.violations()).toEqual([])
+})
+
+describe('by flags alone', () => {
+  const folder = (csv = 'id,email,phone\n1,a@example.com,+12025550101\n') => {
+    const cwd = emptyFolder()
+    writeFileSync(join(cwd, 'crm.csv'), csv)
+    return cwd
+  }
+
+  test.for([
+    [['init'], '--source FILE', 'sluice init --source exports/crm.csv'],
+    [
+      ['init', '--source', 'crm.csv'],
+      '--catalog ID | --audience ID --account ID | --do-not-reach ID --account ID | --sandbox',
+      'sluice init --source crm.csv --audience ID --account ID',
+    ],
+    [['init', '--source', 'crm.csv', '--audience', 'a1'], '--account ID', 'sluice init --source crm.csv --audience a1 --account ID'],
+    [['init', '--source', 'crm.csv', '--catalog', '1'], '--map description=COLUMN', undefined],
+  ] as const)('%j is refused by the name of the flag, and writes nothing', async ([argv, where, mend]) => {
+    const cwd = folder()
+    const { code, stdout } = await sluice([...argv, '--json'], { cwd })
+    const { error } = JSON.parse(stdout)
+    expect([code, error.code]).toEqual([2, 'MISSING_OPTION'])
+    expect(error.where).toContain(where)
+    if (mend !== undefined) expect(error.mend).toBe(mend)
+    expect(readdirSync(cwd)).toEqual(['crm.csv'])
+  })
+
+  test('a file is replaced by --force alone, and no second one writes to its destination', async () => {
+    const cwd = folder()
+    const call = ['init', '--source', 'crm.csv', '--sandbox']
+    expect((await sluice(call, { cwd })).code).toBe(0)
+    const file = join(cwd, 'pipelines/crm.yaml')
+    writeFileSync(file, '# mine\n')
+    const again = await sluice(call, { cwd })
+    expect(again.stderr).toMatch(/FILE_EXISTS.*\nmend {3}sluice init --source crm\.csv --sandbox --force /)
+    expect([again.code, readFileSync(file, 'utf8')]).toEqual([2, '# mine\n'])
+    expect((await sluice([...call, '--force'], { cwd })).code).toBe(0)
+    expect(readFileSync(file, 'utf8')).toContain('audience_id: "1nmth"')
+    const rival = await sluice(['init', 'other', ...call.slice(1)], { cwd })
+    expect(rival.code).toBe(2)
+    expect(rival.stderr).toContain('error  DESTINATION_TAKEN  pipelines/crm.yaml writes to audience 1nmth already')
+    writeFileSync(join(cwd, 'pipelines/shop.ts'), '')
+    expect((await sluice(['init', 'shop', ...call.slice(1), '--force'], { cwd })).stderr).toContain('pipelines/shop.ts is there already')
+    expect(readdirSync(join(cwd, 'pipelines')).toSorted()).toEqual(['crm.yaml', 'shop.ts'])
+  })
+
+  test('.env gets mode 0600, keeps what it says, and is filled once', async () => {
+    const cwd = folder()
+    writeFileSync(join(cwd, '.env'), 'OTHER=1\nSLUICE_ACCESS_TOKEN=\n', { mode: 0o644 })
+    const made = json(await sluice(['init', '--source', 'crm.csv', '--sandbox', '--json'], { cwd }))
+    expect(made.env.added).toHaveLength(7)
+    const text = readFileSync(join(cwd, '.env'), 'utf8')
+    expect(text).toMatch(/^OTHER=1\nSLUICE_ACCESS_TOKEN=1001-sandbox-access-token\n/)
+    expect(statSync(join(cwd, '.env')).mode & 0o777).toBe(0o600)
+    const again = json(await sluice(['init', '--source', 'crm.csv', '--sandbox', '--force', '--json'], { cwd }))
+    expect([again.env.added, again.env.kept.length]).toEqual([[], 7])
+    expect(readFileSync(join(cwd, '.env'), 'utf8')).toBe(text)
+  })
+
+  test('a .env that points to another service is left alone, and said to be', async () => {
+    const cwd = folder()
+    const mine = 'SLUICE_BASE_URL=https://service.example.com\n'
+    writeFileSync(join(cwd, '.env'), mine)
+    const { code, stdout } = await sluice(['init', '--source', 'crm.csv', '--sandbox'], { cwd })
+    expect(code).toBe(0)
+    expect(stdout).toContain('note   .env is as it was: SLUICE_BASE_URL')
+    expect(readFileSync(join(cwd, '.env'), 'utf8')).toBe(mine)
+  })
+
+  test('prints no address of the source, and reads stdin', async () => {
+    const cwd = folder()
+    const args = ['init', 'crm', '--source', '-', '--audience', 'a1', '--account', '18ce54d4x5t']
+    const { code, stdout, stderr } = await sluice(args, { cwd, input: 'id,email\n1,jane.doe@example.com\n' })
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout + readFileSync(join(cwd, 'pipelines/crm.yaml'), 'utf8')).not.toContain('jane')
+  })
+
+  test('a source that is missing exits 1, and a web page is told as such', async () => {
+    const cwd = folder()
+    writeFileSync(join(cwd, 'page.csv'), '<!doctype html><html></html>')
+    expect((await sluice(['init', '--source', 'gone.csv', '--catalog', '1'], { cwd })).code).toBe(1)
+    expect((await sluice(['init', '--source', 'page.csv', '--catalog', '1'], { cwd })).stderr).toContain('UNEXPECTED_CONTENT')
+    expect(readdirSync(cwd).toSorted()).toEqual(['crm.csv', 'page.csv'])
+  })
+
+  test('a bare channel gets the map without which it would be refused', async () => {
+    const cwd = emptyFolder()
+    mkdirSync(join(cwd, 'in'))
+    const items = numbers.map(
+      (i) => `<item><title>Cup ${i}</title><description>A cup</description><link>${link(i)}</link>${google(i).replaceAll('g:', '')}</item>`,
+    )
+    writeFileSync(join(cwd, 'in/feed.xml'), `<channel>${items.join('')}</channel>`)
+    expect((await sluice(['init', '--source', 'in/feed.xml', '--catalog', '1'], { cwd })).code).toBe(0)
+    const checked = await sluice(['check', '--json'], { cwd })
+    expect(json(checked)[0].sources[0]).toMatchObject({ valid: count })
+  })
+})
+
+const hasScript = spawnSync('script', ['--version']).status === 0
+describe('on a terminal (needs "script" of util-linux)', () => {
+  const answering = (answers: readonly string[], env: Readonly<Record<string, string>> = {}) => {
+    const cwd = emptyFolder()
+    writeFileSync(join(cwd, 'crm.csv'), Buffer.from('Nr,E-Mail,Newsletter\n1,jörg@example.com,ja\n2,ann@example.com,nein\n', 'latin1'))
+    const { PATH = '', HOME = '' } = process.env
+    const child = spawn('script', ['-qec', `node "${launcher}" init`, '/dev/null'], {
+      cwd,
+      env: { PATH, HOME, TERM: 'xterm', ...env },
+      stdio: 'pipe',
+    })
+    const left = [...answers]
+    let shown = ''
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      shown += text
+      // A prompt ends with a blank and where the cursor goes.
+      if (!/[:\]] \u001b\[\d+G$/.test(shown)) return
+      shown = ''
+      child.stdin.write(left.shift() ?? '\u0004')
+    })
+    return ended(child).then((outcome) => ({ ...outcome, cwd, left }))
+  }
+
+  test.skipIf(!hasScript)('asks for what is missing, again where an answer cannot be, and proposes the rest', async () => {
+    const { code, stdout, cwd, left } = await answering(['crm.csv\n', '\n', '\n', '\n', 'Nmr\n', 'Nr\n', '\n'])
+    expect([code, left]).toEqual([0, []])
+    expect(stdout).toMatch(
+      /Which encoding[\s\S]*sandbox of this machine[\s\S]*It goes to a[\s\S]*Which column is key[\s\S]*no column "Nmr"[\s\S]*Newsletter/,
+    )
+    const text = readFileSync(join(cwd, 'pipelines/crm.yaml'), 'utf8')
+    for (const line of ['encoding: windows-1252', 'key: Nr', 'consent: { column: Newsletter, values: [ja] }', 'audience_id: "1nmth"'])
+      expect(text).toContain(line)
+  })
+
+  test.skipIf(!hasScript)('Ctrl-D writes nothing, whatever Enter would have meant', async () => {
+    const { code, stdout, cwd } = await answering(['crm.csv\n', '\u0004'])
+    expect(code).toBe(2)
+    expect(stdout).toContain('MISSING_OPTION')
+    expect(readdirSync(cwd)).toEqual(['crm.csv'])
+  })
+
+  test.skipIf(!hasScript)('CI is asked nothing', async () => {
+    const { code, stdout } = await answering([], { CI: 'true' })
+    expect([code, stdout.includes('--source FILE')]).toEqual([2, true])
+  })
+})
