@@ -1,9 +1,10 @@
+import { get } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { product } from '../support/product.ts'
 import { sha256 } from '../support/digests.ts'
 import { type CallResult, type Loose } from '../support/sandbox.ts'
 import { sharedSandbox } from '../support/sharedSandbox.ts'
-import { sandboxCredentials } from '../support/signer.ts'
+import { authorization, sandboxCredentials } from '../support/signer.ts'
 
 const sandbox = sharedSandbox()
 
@@ -140,6 +141,24 @@ describe('connections that break', () => {
     expect((await put('a')).status).toBe(200)
     await arm({ kind: 'slow', bytes_per_s: 4000 })
     expect((await put('a')).body.data.products_response).toHaveLength(1)
+  })
+  test('whoever has all of a slow answer and goes at once has not given up', async () => {
+    const url = `${sandbox.url}/12/product_catalogs`
+    // Eight bytes each tenth of a second: what follows the last ones would come much later.
+    await arm({ kind: 'slow', bytes_per_s: 80 }, { method: 'GET' })
+    await new Promise<void>((resolve, reject) => {
+      get(url, { agent: false, headers: { authorization: authorization({ method: 'GET', url }) } }, (response) => {
+        let bytes = 0
+        response.on('data', (chunk: Buffer) => {
+          bytes += chunk.length
+          if (bytes < Number(response.headers['content-length'])) return
+          response.socket.destroy()
+          resolve()
+        })
+      }).on('error', reject)
+    })
+    await expect.poll(async () => (await last()).answer_ended_at).not.toBeNull()
+    expect(await last()).toMatchObject({ status: 200, client_closed: false })
   })
 })
 

@@ -35,9 +35,11 @@ export async function drip(seat: FaultSeat, answer: Answer, bytesPerS: number, w
   seat.entry.status = answer.status
   seat.response.writeHead(answer.status, { ...answer.headers, 'content-length': String(body.length) })
   const step = Math.max(1, Math.floor(bytesPerS / 10))
-  for (let at = 0; at < body.length && !seat.response.destroyed; at += step) {
+  let at = 0
+  for (; at + step < body.length && !seat.response.destroyed; at += step) {
     seat.response.write(body.subarray(at, at + step))
     await wait((step * 1000) / bytesPerS)
   }
-  seat.response.end()
+  // Ended with the last bytes: who has them all may go at once, and has not given up.
+  seat.response.end(body.subarray(at))
 }
