@@ -260,6 +260,8 @@ export const allowances = [
   'wrapped_email',
   'split_lists',
   'idn_to_ascii',
+  'both_idn_forms',
+  'both_phone_forms',
   'base64_hash',
 ] as const
 

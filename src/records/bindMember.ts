@@ -35,7 +35,13 @@ export function memberBinder(pipeline: Pipeline, today: Date): (columns: readonl
   const { destination, mapping } = pipeline
   const allow = new Set(mapping.allow)
   const rules: MemberRules = {
-    email: { wrapped: allow.has('wrapped_email'), idnToAscii: allow.has('idn_to_ascii') },
+    email: {
+      wrapped: allow.has('wrapped_email'),
+      idnToAscii: allow.has('idn_to_ascii'),
+      // On a list of people who are not to be reached, always: whatever form an audience sends, one of these is it.
+      bothForms: allow.has('both_idn_forms') || destination.kind === 'do-not-reach',
+    },
+    bothPhones: allow.has('both_phone_forms'),
     base64: allow.has('base64_hash'),
     splitLists: allow.has('split_lists'),
   }

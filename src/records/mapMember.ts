@@ -5,7 +5,7 @@ import { firstText } from './fields.ts'
 import { packDigest, packHash, packKey, packPlain } from './identifiers/digest.ts'
 import { normalizeEmail, type EmailOptions } from './identifiers/email.ts'
 import { countryCode } from './identifiers/country.ts'
-import { normalizePhone } from './identifiers/phone.ts'
+import { normalizePhone, withoutPlus } from './identifiers/phone.ts'
 import { isPlaceholder, junkDigests } from './identifiers/placeholders.ts'
 import { normalizeDeviceId, normalizeHandle, normalizePartnerId, normalizeServiceId } from './identifiers/plain.ts'
 import type { Normalized } from './identifiers/result.ts'
@@ -49,6 +49,8 @@ export interface BoundIdentifier extends BoundField {
 
 export interface MemberRules {
   readonly email: EmailOptions
+  /** Phones count without their `+` as well. */
+  readonly bothPhones: boolean
   /** Base64 digests in columns declared as hashed are taken (bad-inputs 115). */
   readonly base64: boolean
   /** Cells that hold several addresses are cut at `,` `;` `|` and ` ::: ` (bad-inputs 104, 191). */
@@ -133,7 +135,7 @@ export function normalizeIdentifier(
     case 'email':
       return normalizeEmail(text, rules.email)
     case 'phone_number':
-      return normalizePhone(text, country)
+      return rules.bothPhones ? withoutPlus(normalizePhone(text, country)) : normalizePhone(text, country)
     case 'handle':
       return normalizeHandle(text)
     case 'service_id':
@@ -145,7 +147,15 @@ export function normalizeIdentifier(
   }
 }
 
-export const plainRules: MemberRules = { email: { wrapped: false, idnToAscii: false }, base64: false, splitLists: false }
+const plainRules: MemberRules = {
+  email: { wrapped: false, idnToAscii: false, bothForms: false },
+  bothPhones: false,
+  base64: false,
+  splitLists: false,
+}
+
+/** Every form under which a value may have been sent, whatever the settings were. */
+export const everyForm: MemberRules = { ...plainRules, email: { ...plainRules.email, bothForms: true }, bothPhones: true }
 
 class MemberWork {
   readonly #row: Row
@@ -207,8 +217,10 @@ class MemberWork {
     if (kind !== 'partner_user_id' && (bound.hashed || (text.length === 64 && sha256Hex.test(text)))) return this.#readDigest(bound, text)
     let result: Normalized
     if (kind === 'email') result = normalizeEmail(text, this.#binding.rules.email)
-    else if (kind === 'phone_number') result = normalizePhone(text, this.#country(bound))
-    else result = normalizeIdentifier(kind, text, undefined)
+    else if (kind === 'phone_number') {
+      result = normalizePhone(text, this.#country(bound))
+      if (this.#binding.rules.bothPhones) result = withoutPlus(result)
+    } else result = normalizeIdentifier(kind, text, undefined)
     if ('code' in result) {
       // A plus sign or a bare country code is what forms leave behind: nothing was given (bad-inputs 197).
       if (kind === 'phone_number' && /^\+?[\s(]*\d{0,3}[\s)]*$/.test(text)) return
@@ -218,6 +230,9 @@ class MemberWork {
     if (result.note !== undefined) this.#warn(result.note, field, maskFor(kind, text))
     if (kind === this.#binding.keyKind) this.#keyText ??= result.text
     this.#add(kind === 'partner_user_id' ? packPlain(result.text) : packHash(kind, result.text))
+    if (result.also === undefined) return
+    this.count += 1
+    this.#add(packHash(kind, result.also))
   }
 
   #readDigest(bound: BoundIdentifier, text: string): void {

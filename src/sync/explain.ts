@@ -3,7 +3,7 @@
  * what the service answered, what we hold now and until when. An email or phone is hashed at once and never kept.
  */
 import type { Pipeline } from '../pipeline/definition.ts'
-import { memberKeysOf, packedOf } from '../records/digestOf.ts'
+import { memberKeysOf, packedForms } from '../records/digestOf.ts'
 import { identifierTypes } from '../records/record.ts'
 import type { Database } from '../store/database.ts'
 import { entryOutcome } from '../store/outcomes.ts'
@@ -76,7 +76,7 @@ interface Found {
 /** The record itself by its own key, and the records under which its identifiers are, or were, sent. */
 async function memberRecordKeys(db: Database, destinationId: number, text: string): Promise<Found> {
   const own = memberKeysOf(text)
-  const identifiers = identifierTypes.flatMap((type) => packedOf(type, text) ?? [])
+  const identifiers = identifierTypes.flatMap((type) => packedForms(type, text))
   const rows = await db.query<{ key: Buffer }>(
     `select distinct group_key as key from sluice.remote
      where destination_id = $1 and key = any($2) and group_key is not null and (held > 0 or synced_hash is not null)`,

@@ -1,3 +1,4 @@
+import { domainToASCII, domainToUnicode } from 'node:url'
 import { trimText } from '../text.ts'
 import type { Normalized } from './result.ts'
 import { nobody } from './placeholders.ts'
@@ -7,6 +8,8 @@ export interface EmailOptions {
   readonly wrapped: boolean
   /** The domain is hashed in its ASCII form; otherwise as written, in lower case (spec/gaps.md 12). */
   readonly idnToAscii: boolean
+  /** Of an international domain both forms count, whichever was written. */
+  readonly bothForms: boolean
 }
 
 const invalid = (message: string): Normalized => ({ code: 'EMAIL_INVALID', message })
@@ -25,7 +28,7 @@ const role =
  */
 export function normalizeEmail(text: string, options: EmailOptions): Normalized {
   const lower = text.toLowerCase()
-  if (isPlainAddress(lower)) return judged(lower)
+  if (isPlainAddress(lower)) return options.bothForms && lower.includes('xn--') ? withOther(judged(lower)) : judged(lower)
   return slowEmail(text, options)
 }
 
@@ -92,9 +95,18 @@ function slowEmail(given: string, options: EmailOptions): Normalized {
   // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
   const ascii = options.idnToAscii && /[^\u0000-\u007f]/.test(domain) ? URL.parse(`https://${domain}/`)?.hostname : domain
   if (ascii === undefined) return invalid('has no valid domain')
-  const result = judged(`${local}@${ascii}`)
-  if ('text' in result && isMixedScript(text)) return { text: result.text, note: 'EMAIL_MIXED_SCRIPT' }
-  return result
+  const result = options.bothForms ? withOther(judged(`${local}@${ascii}`)) : judged(`${local}@${ascii}`)
+  return 'text' in result && isMixedScript(text) ? { ...result, note: 'EMAIL_MIXED_SCRIPT' } : result
+}
+
+/** With the domain's other form: A-labels for letters, letters for A-labels. */
+function withOther(result: Normalized): Normalized {
+  if ('code' in result) return result
+  const at = result.text.lastIndexOf('@') + 1
+  const domain = result.text.slice(at)
+  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+  const other = /[^\u0000-\u007f]/.test(domain) ? domainToASCII(domain) : domainToUnicode(domain).toLowerCase().normalize('NFC')
+  return other === '' || other === domain ? result : { ...result, also: `${result.text.slice(0, at)}${other}` }
 }
 
 function isMixedScript(text: string): boolean {

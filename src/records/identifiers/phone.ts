@@ -14,6 +14,11 @@ export function normalizePhone(text: string, country: string | undefined): Norma
   return quick !== undefined ? { text: quick } : slowPhone(text, country)
 }
 
+/** With the form without `+`, which a service may hash as well (bad-inputs 121). */
+export function withoutPlus(result: Normalized): Normalized {
+  return 'code' in result ? result : { ...result, also: result.text.slice(1) }
+}
+
 /** Everything the fast path does not answer. */
 export function slowPhone(given: string, country: string | undefined): Normalized {
   let text = given

@@ -8,9 +8,9 @@ import { isListed } from '../../store/listed.ts'
 import { cutBatch, remainingOrds } from '../../store/recut.ts'
 
 /**
- * Entries that carry a suppressed identifier leave the batch; the rest moves to a new one. True: the batch was cut and is
- * no longer ours. Must run in the transaction that commits the attempt: the list's row stays locked until then, so an
- * erasure is either seen here or comes after our attempt was committed.
+ * Entries that carry an identifier of somebody suppressed leave the batch; the rest moves to a new one. True: the batch was
+ * cut and is no longer ours. Must run in the transaction that commits the attempt: the list's row stays locked until then, so
+ * an erasure is either seen here or comes after our attempt was committed.
  *
  * Costs one row look-up unless the list changed since the snapshot that the plan was made from.
  */
@@ -26,12 +26,25 @@ export async function cutSuppressed(tx: Queryable, destination: Destination, bat
     [batch.destinationId, batch.planId],
   )
   if (!lists.some((list) => list.changed)) return false
+  // By its own keys, or by the record they stand under: a list may name the one form of a phone number, which stands under
+  // another record, while this entry has the other form (docs/decisions/both-forms.md). Where its record does not hold a key
+  // any more, whoever does is looked for: few keys, and one pass over the records of the audience.
+  const listed = (keys: string) =>
+    `select from unnest(${keys}) as k (key) join sluice.remote r on r.destination_id = any($2::int[]) and r.key = k.key and ${isListed('$2::int[]')}`
   const suppressed = await tx.query<{ ord: number; keys: Buffer[] }>(
-    `select e.ord, e.keys from sluice.entry e
-     where e.batch_id = $1 and exists (
-       select from unnest(e.keys) as k (key) join sluice.remote r on r.destination_id = any($2::int[]) and r.key = k.key and ${isListed('$2::int[]')})
+    `with entry as materialized (
+       select e.ord, e.keys, coalesce(o.identifiers, '{}') as identifiers
+       from sluice.entry e left join sluice.record o on o.destination_id = $3 and o.key = e.record_key where e.batch_id = $1),
+     moved as materialized (
+       select e.ord, k.key from entry e cross join lateral unnest(e.keys) as k (key) where not k.key = any(e.identifiers)),
+     holder as materialized (
+       select h.identifiers from sluice.record h
+       where exists (select from moved) and h.destination_id = $3 and h.identifiers && (select array_agg(key) from moved))
+     select e.ord, e.keys from entry e
+     where exists (${listed('e.keys')}) or exists (${listed('e.identifiers')})
+       or exists (select from moved m join holder h on m.key = any(h.identifiers) where m.ord = e.ord and exists (${listed('h.identifiers')}))
      order by e.ord`,
-    [batch.id, lists.map((list) => list.id)],
+    [batch.id, lists.map((list) => list.id), batch.destinationId],
   )
   if (suppressed.length === 0) return false
 

@@ -93,6 +93,29 @@ const cases: readonly Case[] = [
     sends([mail('jane@xn--bcher-kva.example')]),
     allow('idn_to_ascii'),
   ],
+  ...['jane@bücher.example', 'Jane@BÜCHER.example', 'jane@xn--bcher-kva.example', 'JANE@XN--BCHER-KVA.EXAMPLE'].map((email): Case => [
+    `case 106: ${email} is hashed in both forms where asked for`,
+    { email },
+    sends([mail('jane@bücher.example'), mail('jane@xn--bcher-kva.example')].toSorted()),
+    allow('both_idn_forms'),
+  ]),
+  ['case 106: an address of ASCII has one form', { email: jane }, sends([mail(jane)]), allow('both_idn_forms')],
+  [
+    'case 106: a name that says it is in ASCII form and is not has one form',
+    { email: 'jane@xn--0.example' },
+    sends([mail('jane@xn--0.example')]),
+    allow('both_idn_forms'),
+  ],
+  [
+    'case 106: a list of people who are not to be reached has both forms in any case',
+    { email: 'jane@bücher.example' },
+    sends([mail('jane@bücher.example'), mail('jane@xn--bcher-kva.example')].toSorted()),
+    {
+      destination: { kind: 'do-not-reach', account_id: '18ce54d4x5t', list_id: '2dnr' },
+      map: { email: 'email' },
+      ...allow('idn_to_ascii'),
+    },
+  ],
   [
     'case 107: a Cyrillic look-alike is kept and said',
     { email: 'аdam@example.com' },
@@ -142,6 +165,13 @@ const cases: readonly Case[] = [
     R('PHONE_INVALID'),
   ]),
   ['case 121: a phone number is hashed with its plus', { phone: us }, sends([phone(us)])],
+  [
+    'case 121: a phone number is hashed with and without its plus where asked for',
+    { phone: '+1 (202) 555-0143' },
+    sends([phone(us), phone('12025550143')].toSorted()),
+    allow('both_phone_forms'),
+  ],
+  ['case 121: what was hashed already has the form it has', { phone: hex }, sends([`phone_number ${hex}`]), allow('both_phone_forms')],
   ['case 122: Arabic digits are digits of a phone', { phone: '+١٢٠٢٥٥٥٠١٤٣' }, sends([phone(us)])],
   [
     'case 123: a device id is hashed in lower case',
@@ -169,6 +199,12 @@ const cases: readonly Case[] = [
     { email: Array.from({ length: 51 }, (_, i) => `p${i}@example.com`).join(';') },
     R('TOO_MANY_IDENTIFIERS'),
     allow('split_lists'),
+  ],
+  [
+    'case 127: both forms of an identifier count',
+    { phone: Array.from({ length: 26 }, (_, i) => `+1202555${String(100 + i).padStart(4, '0')}`).join('/') },
+    R('TOO_MANY_IDENTIFIERS'),
+    { ...allow('both_phone_forms'), map: { ...map, phone_number: { column: 'phone', transform: { split: '/' } } } },
   ],
   ['case 128: an end before the start rejects the row', { email: jane, from: '2026-02-01', until: '2026-01-01' }, R('TIMES_CONTRADICT')],
   [

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { createMapper } from '../../../src/records/createMapper.ts'
-import { memberKeysOf } from '../../../src/records/digestOf.ts'
+import { memberKeysOf, packedForms } from '../../../src/records/digestOf.ts'
 import { presets } from '../../../src/records/presets/index.ts'
 import { normalizeHeader } from '../../../src/records/fields.ts'
 import type { MemberRecord } from '../../../src/records/record.ts'
@@ -63,6 +63,23 @@ test('spellings of one email are one key where the email is the key', () => {
   const keys = [' Foo@Example.COM ', 'foo@example.com', '\u200bfoo@EXAMPLE.com'].map((email) => mapped({ email }, keyed).record?.key)
   expect(new Set(keys.map((key) => Buffer.from(key ?? []).toString('hex'))).size).toBe(1)
   expect(memberKeysOf('FOO@example.com').some((key) => key.equals(keys[0] ?? Buffer.of()))).toBe(true)
+})
+
+test.for([
+  ['an address of two forms', { email: 'Jane@BÜCHER.example' }, 'jane@xn--bcher-kva.example', []],
+  ['a number of two forms', { phone: '+1 (202) 555-0143' }, '+12025550143', ['both_phone_forms']],
+  ['a number of one form', { phone: '+12025550143' }, '+1 202 555 0143', []],
+] as const)('a row of a list without keys is found by %s, and by what it sends', ([, fields, asked, allow]) => {
+  const list = {
+    destination: { kind: 'do-not-reach', account_id: '18ce54d4x5t', list_id: '2dnr' },
+    map: { email: 'email', phone_number: 'phone' },
+    options: { allow },
+  }
+  const record = mapped(fields, list).record
+  expect(memberKeysOf(asked).some((key) => key.equals(record?.key ?? Buffer.of()))).toBe(true)
+  const forms = (['email', 'phone_number'] as const).flatMap((kind) => packedForms(kind, asked).map((one) => one.toString('hex')))
+  expect(record?.identifiers.length).toBeGreaterThan(0)
+  for (const identifier of record?.identifiers ?? []) expect(forms).toContain(identifier.toString('hex'))
 })
 
 describe('rows that are refused', () => {
