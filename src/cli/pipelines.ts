@@ -38,10 +38,9 @@ export async function pipelinesToCheck(context: Context, patterns: readonly stri
 
 /** Offers the one nearest name as a command to paste (experience.md 2a, 3). */
 async function unknownPipeline(context: Context, patterns: readonly string[]): Promise<UsageError> {
-  const { pipelines, errors } = await loadPipelines(context.pipelines)
-  const names = pipelines.map(({ name }) => name)
+  const { names } = await loadPipelines(context.pipelines)
   const folder = `${context.pipelines.replace(/\/+$/, '')}/`
-  if (names.length === 0 && errors.length === 0) {
+  if (names.length === 0) {
     return new UsageError('NO_PIPELINES', `there is no pipeline in ${folder}. Nothing was read or sent.`, {
       where: folder,
       mend: 'sluice init --source FILE   (writes one)',

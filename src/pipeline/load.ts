@@ -19,6 +19,8 @@ export interface LoadedPipelines {
   readonly errors: readonly ConfigError[]
   /** Right by themselves, but with a destination that another file writes to as well; `errors` has one for each. */
   readonly rivals: readonly Pipeline[]
+  /** Of every file, right or wrong, sorted. */
+  readonly names: readonly string[]
 }
 
 /** @throws {UsageError} PIPELINES_MISSING where the directory cannot be read */
@@ -39,7 +41,13 @@ export async function loadPipelines(directory: string): Promise<LoadedPipelines>
   }
   const rivals = loaded.filter((pipeline) => rivalOf(pipeline, loaded) !== undefined)
   for (const pipeline of rivals) errors.push(rivalError(pipeline, rivalOf(pipeline, loaded)?.file ?? ''))
-  return { pipelines: loaded.filter((pipeline) => !rivals.includes(pipeline)), errors, rivals }
+  return {
+    // Files are sorted with their endings: shop-de.yaml before shop.yaml.
+    pipelines: loaded.filter((pipeline) => !rivals.includes(pipeline)).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    errors,
+    rivals,
+    names: [...new Set(files.map(nameOf))].sort(),
+  }
 }
 
 /** Each of the two is refused: which of them is meant to write there, no order of names can tell. */
@@ -59,7 +67,7 @@ function rivalError(pipeline: Pipeline, rival: string): ConfigError {
 }
 
 /**
- * The pipelines that names or globs (`shop-*`) pick, in the order of the directory; all without patterns.
+ * The pipelines that names or globs (`shop-*`) pick, in the order of their names; all without patterns.
  *
  * @throws {UsageError} UNKNOWN_PIPELINE with the nearest name; {ConfigError} where a picked file is wrong
  */
@@ -92,9 +100,8 @@ export async function selectWithRivals(
 }
 
 async function pick(directory: string, patterns: readonly string[]): Promise<LoadedPipelines> {
-  const { pipelines, errors, rivals } = await loadPipelines(directory)
+  const { pipelines, errors, rivals, names } = await loadPipelines(directory)
   const broken = new Map(errors.map((error) => [nameOf(path.basename(error.where ?? '')), error]))
-  const names = [...pipelines.map(({ name }) => name), ...broken.keys()]
   const picked = new Set<string>()
   for (const pattern of patterns.length === 0 ? ['*'] : patterns) {
     const found = names.filter((name) => name === pattern || path.matchesGlob(name, pattern))
@@ -105,6 +112,7 @@ async function pick(directory: string, patterns: readonly string[]): Promise<Loa
     pipelines: pipelines.filter(({ name }) => picked.has(name)),
     errors: [...broken].filter(([name]) => picked.has(name)).map(([, error]) => error),
     rivals: rivals.filter(({ name }) => picked.has(name)),
+    names,
   }
 }
 

@@ -1,0 +1,19 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { Context } from '../../../src/cli/context.ts'
+import { pipelinesNamed } from '../../../src/cli/pipelines.ts'
+
+test('a file that is wrong has a name all the same: it is offered, and never called missing', async () => {
+  const pipelines = mkdtempSync(join(tmpdir(), 'sluice-pipelines-'))
+  writeFileSync(join(pipelines, 'shop.yaml'), 'source: 1\n')
+  writeFileSync(join(pipelines, 'crm.yaml'), 'source: 1\n')
+  const named = (...patterns: string[]) => pipelinesNamed({ pipelines, command: 'run' } as Context, patterns)
+  await expect(named('shpo')).rejects.toMatchObject({ code: 'UNKNOWN_PIPELINE', mend: 'sluice run shop' })
+  await expect(named('shop', 'extra')).rejects.toMatchObject({
+    code: 'UNKNOWN_PIPELINE',
+    message: `no "extra" in ${pipelines}/. Nothing was read or sent.`,
+  })
+  await expect(named('shop', 'crm')).rejects.toMatchObject({ code: 'PIPELINE_INVALID' })
+})
