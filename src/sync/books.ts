@@ -22,10 +22,11 @@ export async function settledBy(db: Queryable, runId: number, ownPlanId: string 
   return { confirmed: row?.confirmed ?? 0, refused: row?.refused ?? 0 }
 }
 
-/** Brings the counts of other runs up to date whose plans this run sent something of. */
+/** Brings the counts of other runs up to date whose plans this run sent, or gave up, something of. */
 export async function updateBooksOfOthers(db: Database, runId: number): Promise<void> {
   const plans = await db.query<{ plan_id: string }>(
-    'select distinct b.plan_id from sluice.attempt a join sluice.batch b on b.id = a.batch_id where a.run_id = $1',
+    `select b.plan_id from sluice.attempt a join sluice.batch b on b.id = a.batch_id where a.run_id = $1
+     union select plan_id from sluice.audit where run_id = $1 and plan_id is not null`,
     [runId],
   )
   for (const { plan_id } of plans) await updateBooksOfPlan(db, plan_id, runId)

@@ -99,7 +99,7 @@ async function finish(deps: EngineDeps, run: RunRow, ending: Ending): Promise<vo
     },
     error: ending.error ? errorJson(ending.error) : null,
   })
-  if (settling > 0 || run.trigger === 'apply') await updateBooksOfOthers(deps.db, run.id)
+  await updateBooksOfOthers(deps.db, run.id)
 }
 
 /** What this run sent to settle what earlier plans had left open: requests all the same, though in no book of its own plan. */

@@ -6,7 +6,7 @@ import type pg from 'pg'
 import { renderProduct, renderProductKey } from '../../destinations/catalog.ts'
 import { renderUserOperation } from '../../destinations/userOperation.ts'
 import type { Operation } from '../../destinations/destination.ts'
-import { joinOwnEnds, notEnded, ownEffectiveAt, ownExpiresAt } from './ownEnds.ts'
+import { joinOwnEnds, notEnded, overdue, ownEffectiveAt, ownExpiresAt } from './ownEnds.ts'
 
 export type Change = 'create' | 'update' | 'delete' | 'renewal'
 
@@ -99,7 +99,8 @@ export async function* memberOperations(context: OperationContext, terms: Member
     client,
     `select t.group_key, ${hexKeys} as keys
      from todo t join sluice.remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key
-     where t.deletes and m.held <= 0 and m.synced_hash is not null group by t.group_key order by t.group_key`,
+       ${joinOwnEnds(destinationId)}
+     where t.deletes and ((m.held <= 0 and m.synced_hash is not null) or (t.overdue and ${overdue})) group by t.group_key order by t.group_key`,
   )
   for await (const { group_key, keys: joined } of deletes) {
     const keys = joined.split(',')

@@ -101,6 +101,7 @@ async function planInTransaction(
     full: run.options.full ?? false,
     settledRound: locked[0]?.settled_round ?? 0,
     renewBeforeMs: destination.kind === 'catalog' ? 0 : durationMs(destination.renewBefore),
+    takesBack: destination.kind === 'audience',
     planId,
     resync: owed.length > 0,
     ...(input.onlyFailedOf === undefined ? {} : { onlyFailedOf: input.onlyFailedOf }),

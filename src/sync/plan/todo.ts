@@ -6,7 +6,7 @@ import type pg from 'pg'
 import { isListed } from '../../store/listed.ts'
 import { entryOutcome } from '../../store/outcomes.ts'
 import { currentRound, unlikeWanted } from '../../store/rounds.ts'
-import { collectOwnEnds, joinOwnEnds, notEnded, ownExpiresAt } from './ownEnds.ts'
+import { collectOwnEnds, joinOwnEnds, notEnded, overdue, ownExpiresAt } from './ownEnds.ts'
 
 export interface TodoContext {
   readonly client: pg.PoolClient
@@ -17,6 +17,8 @@ export interface TodoContext {
   readonly settledRound: number
   /** Identifiers only: renew what ends within this, and up to half as much again, spread by key. */
   readonly renewBeforeMs: number
+  /** What ended before its shorter end was confirmed is deleted (audiences). */
+  readonly takesBack: boolean
   readonly planId: string
   /** Only what this run left refused, ambiguous or pending. */
   readonly onlyFailedOf?: number
@@ -96,21 +98,29 @@ async function collectGroups(context: TodoContext): Promise<number> {
     ? `from sluice.remote m ${joinOwnEnds(destinationId)} where m.destination_id = ${destinationId} and ${notEnded} ${onlyFailed(context)}`
     : mine
   const parts = full
-    ? [`select m.*, ${unlikeWanted} as dirty, true as again ${due} and (m.held > 0 or ${unlikeWanted})`]
+    ? [`select m.*, ${unlikeWanted} as dirty, true as again, false as overdue ${due} and (m.held > 0 or ${unlikeWanted})`]
     : [
-        `select m.*, true as dirty, false as again ${due} and ${dirty}`,
-        ...(resync ? [`select m.*, false, true ${due} and not ${unlikeWanted} and m.held > 0 and m.key in (select key from resync)`] : []),
-        ...(ending ? [`select m.*, false, false ${due} and not ${unlikeWanted} and ${renewalDue(context, timed)}`] : []),
+        `select m.*, true as dirty, false as again, false as overdue ${due} and ${dirty}`,
+        ...(resync
+          ? [`select m.*, false, true, false ${due} and not ${unlikeWanted} and m.held > 0 and m.key in (select key from resync)`]
+          : []),
+        ...(ending ? [`select m.*, false, false, false ${due} and not ${unlikeWanted} and ${renewalDue(context, timed)}`] : []),
         // Another row that holds it came, changed or went: its end is not the one that was confirmed.
         ...(confirmed && timed
           ? [
-              `select m.*, true, false ${due} and not ${unlikeWanted} and m.held > 0 and m.synced_hash is not null and ${ownExpiresAt} <> m.expires_at`,
+              `select m.*, true, false, false ${due} and not ${unlikeWanted} and m.held > 0 and m.synced_hash is not null and ${ownExpiresAt} <> m.expires_at`,
             ]
           : []),
       ]
+  // Of a list of those who must not be reached, one too long is no harm.
+  if (confirmed && timed && context.takesBack) {
+    parts.push(
+      `select m.*, true, false, true from sluice.remote m ${joinOwnEnds(destinationId)} where m.destination_id = ${destinationId} and ${overdue} ${onlyFailed(context)}`,
+    )
+  }
   await client.query(
     `create temp table todo as
-     select m.group_key, bool_or(m.held = 0 and m.synced_hash is not null) as deletes, bool_or(m.dirty) as dirty, not bool_or(m.dirty or m.again) as renewal,
+     select m.group_key, bool_or(m.overdue or (m.held = 0 and m.synced_hash is not null)) as deletes, bool_or(m.overdue) as overdue, bool_or(m.dirty) as dirty, not bool_or(m.dirty or m.again) as renewal,
        bool_and(m.synced_hash is null) as created, ${unsettled ? 'bool_or(exists (select from unsettled u where u.key = m.key))' : 'false'} as deferred,
        null::bytea as stamp
      from (${parts.join(' union all ')}) m

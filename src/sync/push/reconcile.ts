@@ -3,6 +3,7 @@
  * batch's next state (guarantees 3.7). Only here does anything become synced (I1).
  */
 import type { Destination, EntryOutcome, Judgement } from '../../destinations/destination.ts'
+import { noteBatch } from '../../store/audit.ts'
 import { finishAttempt, type AttemptResult } from '../../store/attempts.ts'
 import {
   afterIsolation,
@@ -19,6 +20,7 @@ import { bumpState, confirmAlike, confirmKeys, refuseKeys, writeOutcomes } from 
 import type { Database, Queryable, Transaction } from '../../store/database.ts'
 import { cutBatch, mergeBatches, remainingOrds } from '../../store/recut.ts'
 import { crashPoint } from '../crashPoint.ts'
+import type { BatchHandler } from './suppression.ts'
 
 export interface ReconcileOptions {
   readonly maxAttempts: number
@@ -300,7 +302,7 @@ async function halve(
 }
 
 /** A right half whose left sibling was clean is cut at once. False: send it as it is. */
-export async function cutKnownGuilty(db: Database, destination: Destination, batch: ClaimedBatch, horizonMs: number): Promise<boolean> {
+export async function cutKnownGuilty(db: Database, destination: Destination, batch: ClaimedBatch, options: BatchHandler): Promise<boolean> {
   if (batch.reason !== afterSibling || batch.entryCount < 2) return false
   return db.transaction(async (tx) => {
     const [sibling] = await tx.query<{ clean: boolean }>(
@@ -316,7 +318,15 @@ export async function cutKnownGuilty(db: Database, destination: Destination, bat
       waitMs: 0,
       reason: 'known_guilty',
     })
-    await releaseBatch(tx, batch, { to: 'split', reason: 'known_guilty' }, horizonMs)
+    await releaseBatch(tx, batch, { to: 'split', reason: 'known_guilty' }, options.horizonMs)
+    await noteBatch(tx, {
+      actor: options.workerId,
+      what: 'batch.split',
+      runId: options.runId,
+      planId: batch.planId,
+      batchId: batch.id,
+      detail: { reason: 'known_guilty' },
+    })
     return true
   })
 }
@@ -338,12 +348,12 @@ async function writeAudit(
   judgement: Judgement,
   options: ReconcileOptions,
 ): Promise<void> {
-  await tx.execute(`insert into sluice.audit (actor, what, run_id, plan_id, batch_id, detail) values ($1, $2, $3, $4, $5, $6)`, [
-    options.workerId,
-    `batch.${result.state}`,
-    options.runId,
-    batch.planId,
-    batch.id,
-    JSON.stringify({ judged: judgement.kind, confirmed: result.confirmed, refused: result.refused, epoch: batch.epoch }),
-  ])
+  await noteBatch(tx, {
+    actor: options.workerId,
+    what: `batch.${result.state}`,
+    runId: options.runId,
+    planId: batch.planId,
+    batchId: batch.id,
+    detail: { judged: judgement.kind, confirmed: result.confirmed, refused: result.refused, epoch: batch.epoch },
+  })
 }

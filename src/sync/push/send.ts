@@ -2,15 +2,17 @@
 import { hash } from 'node:crypto'
 import type { Destination, EntryOutcome, Judgement, SentEntry, Target } from '../../destinations/destination.ts'
 import type { Exchange } from '../../service/client/exchange.ts'
+import { noteBatch } from '../../store/audit.ts'
 import { beginAttempt } from '../../store/attempts.ts'
 import { releaseBatch, type ClaimedBatch } from '../../store/batches.ts'
+import { noteDelisted } from '../../store/listed.ts'
 import { cutBatch } from '../../store/recut.ts'
 import type { Allowance, Grant } from './allowance.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import { backoffMs, type Pace } from './pace.ts'
 import { cutKnownGuilty, reconcile, type Reconciled } from './reconcile.ts'
-import { cutSuppressed } from './suppression.ts'
+import { cutSuppressed, type BatchHandler } from './suppression.ts'
 import { adviceMs } from './waitAdvice.ts'
 
 /** What is one for all batches of a push. */
@@ -49,15 +51,16 @@ const leastWaitMs = 10
 export async function sendBatch(sending: Sending, batch: ClaimedBatch): Promise<Reconciled | undefined> {
   const { deps, destination, pace, signal } = sending
   const { db, clock, settings } = deps
-  if (batch.expired) return supersedeExpired(sending, batch)
-  if (await cutKnownGuilty(db, destination, batch, settings.horizonMs)) return undefined
+  const runId = sending.runId ?? (await runOf(deps, batch))
+  const by = { workerId: deps.workerId, runId, horizonMs: settings.horizonMs }
+  if (batch.expired) return supersedeExpired(sending, batch, by)
+  if (await cutKnownGuilty(db, destination, batch, by)) return undefined
   crashPoint('push.claimed')
 
   const allowance = sending.allowances[batch.operation]
   let grant = await allowance.take({ signal, onWait: sending.onWait })
   if (grant === undefined) return putBack(sending, batch)
   const startedMs = clock.monotonic()
-  const runId = sending.runId ?? (await runOf(deps, batch))
   const begun = await begin(sending, batch, runId)
   if (begun === undefined) return undefined
   crashPoint('push.in_flight')
@@ -105,7 +108,7 @@ async function begin(
   const options = { runId, workerId, leaseMs: settings.leaseMs }
   if (destination.kind !== 'audience' || batch.operation === 'delete') return { attemptId: await beginAttempt(db, batch, options), atMs }
   const attemptId = await db.transaction(async (tx) => {
-    if (await cutSuppressed(tx, destination, batch, settings.horizonMs)) return undefined
+    if (await cutSuppressed(tx, destination, batch, { workerId, runId, horizonMs: settings.horizonMs })) return undefined
     return beginAttempt(tx, batch, options)
   })
   return attemptId === undefined ? undefined : { attemptId, atMs }
@@ -264,9 +267,10 @@ async function putBack({ deps }: Sending, batch: ClaimedBatch): Promise<undefine
 
 /**
  * A membership whose frozen end has passed is not sent any more; the next plan decides anew (I19). What may have been
- * applied beside it, and has not ended, still has to be settled: it goes on alone, byte for byte.
+ * applied beside it, and has not ended, still has to be settled: it goes on alone, byte for byte. On a do-not-reach list
+ * nobody is listed any more by what has lapsed: audiences that waited for its answer look at their files again.
  */
-async function supersedeExpired({ deps, destination }: Sending, batch: ClaimedBatch): Promise<undefined> {
+async function supersedeExpired({ deps, destination }: Sending, batch: ClaimedBatch, by: BatchHandler): Promise<undefined> {
   await deps.db.transaction(async (tx) => {
     if (batch.maybeApplied) {
       const living = await tx.query<{ ord: number }>(
@@ -277,10 +281,19 @@ async function supersedeExpired({ deps, destination }: Sending, batch: ClaimedBa
       const part = { ords: living.map(({ ord }) => ord), status: 'ambiguous', attempts, wrongAlike, reason, waitMs: 0 } as const
       if (living.length > 0) await cutBatch(tx, destination, batch, [part])
     }
-    await releaseBatch(tx, batch, { to: 'superseded', reason: 'expired' }, deps.settings.horizonMs)
+    await releaseBatch(tx, batch, { to: 'superseded', reason: 'expired' }, by.horizonMs)
     await tx.execute(`update sluice.entry set outcome = 'superseded', code = 'expired' where batch_id = $1 and outcome <> 'confirmed'`, [
       batch.id,
     ])
+    if (destination.kind === 'do-not-reach') await noteDelisted(tx, batch)
+    await noteBatch(tx, {
+      actor: by.workerId,
+      what: 'batch.superseded',
+      runId: by.runId,
+      planId: batch.planId,
+      batchId: batch.id,
+      detail: { reason: 'expired' },
+    })
   })
   return undefined
 }

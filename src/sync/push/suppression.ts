@@ -2,10 +2,18 @@
 import type { Destination } from '../../destinations/destination.ts'
 import { pack } from '../../destinations/pack.ts'
 import { renderUserOperation } from '../../destinations/userOperation.ts'
+import { noteBatch } from '../../store/audit.ts'
 import { markLate, releaseBatch, type ClaimedBatch } from '../../store/batches.ts'
 import type { Queryable } from '../../store/database.ts'
 import { isListed } from '../../store/listed.ts'
 import { cutBatch, remainingOrds } from '../../store/recut.ts'
+
+/** Who handles a batch, and in which run; for how long late bytes of it may land. */
+export interface BatchHandler {
+  readonly workerId: string
+  readonly runId: number
+  readonly horizonMs: number
+}
 
 /**
  * Entries that carry an identifier of somebody suppressed leave the batch; the rest moves to a new one. True: the batch was
@@ -14,7 +22,7 @@ import { cutBatch, remainingOrds } from '../../store/recut.ts'
  *
  * Costs one row look-up unless the list changed since the snapshot that the plan was made from.
  */
-export async function cutSuppressed(tx: Queryable, destination: Destination, batch: ClaimedBatch, horizonMs: number): Promise<boolean> {
+export async function cutSuppressed(tx: Queryable, destination: Destination, batch: ClaimedBatch, by: BatchHandler): Promise<boolean> {
   if (destination.kind !== 'audience' || batch.operation !== 'upsert') return false
   const lists = await tx.query<{ id: number; changed: boolean }>(
     `select l.id, l.desired_version is distinct from s.suppression_version as changed
@@ -61,9 +69,17 @@ export async function cutSuppressed(tx: Queryable, destination: Destination, bat
       destination,
       batch,
       suppressed.flatMap((entry) => entry.keys),
-      horizonMs,
+      by.horizonMs,
     )
-  await releaseBatch(tx, batch, { to: 'superseded', reason: 'suppressed' }, horizonMs)
+  await releaseBatch(tx, batch, { to: 'superseded', reason: 'suppressed' }, by.horizonMs)
+  await noteBatch(tx, {
+    actor: by.workerId,
+    what: 'batch.superseded',
+    runId: by.runId,
+    planId: batch.planId,
+    batchId: batch.id,
+    detail: { reason: 'suppressed', users: suppressed.length },
+  })
   return true
 }
 

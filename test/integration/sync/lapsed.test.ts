@@ -1,0 +1,142 @@
+/**
+ * Memberships whose frozen end passes before the service has said what became of them (I19): they are not sent any more, whoever
+ * waited for that looks again, and nothing of them is left longer than the rows say.
+ */
+import { expect, test } from 'vitest'
+import { listRuns } from '../../../src/sync/index.ts'
+import { audienceDigest, email } from '../../support/digests.ts'
+import { engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
+
+const peopleYaml = `source: { url: "{folder}/people.csv" }
+map: { key: id, email: [e1, e2], expires_at: ends }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
+`
+const day = 86_400_000
+const inDays = (days: number) => `${new Date(Date.now() + days * day).toISOString().slice(0, 10)}T00:00:00Z`
+const lists = '/do_not_reach_lists/'
+const audiences = '/custom_audiences/'
+
+/** Everything stored is that much older: ends come nearer, and pass. */
+async function pass(engine: EngineUnderTest, days: number): Promise<void> {
+  for (const [table, ...columns] of [
+    ['remote', 'expires_at', 'late_until', 'synced_at'],
+    ['record', 'expires_at', 'effective_at'],
+    ['batch', 'expires_at', 'next_attempt_at', 'settled_at'],
+    ['entry', 'expires_at'],
+  ])
+    await engine.db.execute(
+      `update sluice.${table} set ${columns.map((column) => `${column} = ${column} - $1 * interval '1 day'`).join(', ')}`,
+      [days],
+    )
+}
+
+test('whoever waited on a list for an answer that can no more come is sent, with the very same file', async () => {
+  await using engine = await engineUnderTest({ settings: { maxAttempts: 2 } })
+  const { control } = engine.sandbox
+  engine.pipeline('people', peopleYaml)
+  engine.pipeline(
+    'optouts',
+    `source: { url: "{folder}/optouts.csv" }
+map: { email: email, remove: { column: status, values: ["back"] } }
+destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr, expires_in: 30 days }
+`,
+  )
+  engine.write('people.csv', 'id,e1,e2,ends\nk1,ann@example.com,,\nk2,bob@example.com,,\n')
+  engine.write('optouts.csv', 'email,status\nann@example.com,out\n')
+  await control.fault({ path: lists }, { kind: 'reset' }, 'always')
+  expect((await engine.run('optouts')).counts).toMatchObject({ ambiguous: 1 })
+  engine.write('optouts.csv', 'email,status\nann@example.com,back\n')
+  await engine.run('optouts')
+  expect((await engine.run('people')).counts).toMatchObject({ suppressed: 1, confirmed: 1 })
+  await control.clearFaults()
+  await pass(engine, 31)
+  const after = await engine.mark()
+  await engine.run('optouts')
+  expect((await engine.run('people')).counts).toMatchObject({ suppressed: 0, creates: 1, confirmed: 1 })
+  expect((await engine.writes(after)).map(({ path }) => path.includes(lists))).toEqual([false])
+  expect((await control.audience()).digest).toBe(audienceDigest(['ann@example.com', 'bob@example.com'].map(email)))
+  expect(await control.violations()).toEqual([])
+})
+
+test('an addition that lapsed without an answer is planned anew, the books say so, and every step has its line', async () => {
+  await using engine = await engineUnderTest({ settings: { maxAttempts: 2 } })
+  const { control } = engine.sandbox
+  engine.pipeline('people', peopleYaml)
+  engine.write('people.csv', 'id,e1,e2,ends\nk1,ann@example.com,,\nk2,bob@example.com,,\n')
+  await control.fault({ path: audiences }, { kind: 'reset' }, 'always')
+  expect((await engine.run('people')).counts).toMatchObject({ creates: 2, ambiguous: 2 })
+  await control.clearFaults()
+  await pass(engine, 400)
+  const run = await engine.run('people')
+  expect(run).toMatchObject({ status: 'succeeded', counts: { creates: 2, confirmed: 2, requests: 1 } })
+  const [, first] = await listRuns(engine.db, { limit: 2 })
+  expect(first).toMatchObject({ counts: { creates: 2, ambiguous: 0, pending: 2 } })
+  expect(imbalance(first!.counts)).toEqual([])
+  expect(
+    await engine.db.query(`select what, detail ->> 'reason' as reason from sluice.audit where run_id = $1 order by id`, [
+      run.runId.slice(2),
+    ]),
+  ).toMatchObject([{ what: 'batch.superseded', reason: 'expired' }, { what: 'batch.settled' }])
+})
+
+test.for(['lost', 'refused'] as const)(
+  'a shorter end whose answer was %s holds all the same: at it the membership is taken away',
+  async (how) => {
+    await using engine = await engineUnderTest({ settings: { maxAttempts: 2 } })
+    const { control } = engine.sandbox
+    engine.pipeline('people', peopleYaml)
+    const write = (ends: string) =>
+      engine.write(
+        'people.csv',
+        `id,e1,e2,ends\nk1,ann@example.com,own@example.com,${ends}\nk2,bob@example.com,own@example.com,\nk3,cat@example.com,,\n`,
+      )
+    write(inDays(90))
+    await engine.run('people')
+    write(inDays(50))
+    await control.fault(
+      { path: audiences },
+      how === 'lost'
+        ? { kind: 'reset' }
+        : { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } },
+      'always',
+    )
+    await engine.run('people')
+    await control.clearFaults()
+    await pass(engine, 60)
+    // The row is as it was; its time is over now.
+    write(inDays(-10))
+    const run = await engine.run('people')
+    expect(run).toMatchObject({ counts: { rejected: 1, stale: 1, deletes: 1 } })
+    expect(imbalance(run.counts)).toEqual([])
+    // What another row holds stays.
+    expect((await control.audience()).digest).toBe(audienceDigest(['bob@example.com', 'own@example.com', 'cat@example.com'].map(email)))
+    const after = await engine.mark()
+    for (let i = 0; i < 2; i++)
+      expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { requests: 0, deletes: 0 } })
+    expect(await engine.writes(after)).toEqual([])
+    expect(await control.violations()).toEqual([])
+  },
+)
+
+test('nobody is taken off a do-not-reach list by a shorter end that was never confirmed', async () => {
+  await using engine = await engineUnderTest({ settings: { maxAttempts: 2 } })
+  const { control } = engine.sandbox
+  engine.pipeline(
+    'optouts',
+    `source: { url: "{folder}/optouts.csv" }
+map: { email: email, expires_at: ends }
+destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }
+`,
+  )
+  const write = (days: number) => engine.write('optouts.csv', `email,ends\nann@example.com,${inDays(days)}\nzoe@example.com,\n`)
+  write(90)
+  await engine.run('optouts')
+  write(50)
+  await control.fault({ path: lists }, { kind: 'reset' }, 'always')
+  await engine.run('optouts')
+  await control.clearFaults()
+  await pass(engine, 60)
+  write(-10)
+  expect(await engine.run('optouts')).toMatchObject({ counts: { stale: 1, deletes: 0, requests: 0 } })
+  expect((await control.audience('2dnr')).digest).toBe(audienceDigest(['ann@example.com', 'zoe@example.com'].map(email)))
+})
