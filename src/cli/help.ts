@@ -22,6 +22,7 @@ export function mainHelp(catalogue: readonly CommandEntry[]): string {
     '',
     'Example',
     '  sluice sandbox                 # the service, on this machine',
+    '  sluice init shop --source feed.xml --sandbox',
     '  sluice check && sluice plan shop && sluice run shop',
     '',
     'Usage: sluice <command> [options]',

@@ -17,6 +17,7 @@ describe('help', () => {
   test('knows every command of the interface', () => {
     const names = every.map(({ path }) => path.join(' '))
     for (const name of [
+      'init',
       'check',
       'doctor',
       'plan',

@@ -1,0 +1,42 @@
+/** The README is right: its five commands run as they stand there, its other commands parse, its pipeline is one. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { parseCommandLine } from '../../../src/cli/program.ts'
+import { resolvePipeline } from '../../../src/pipeline/resolve.ts'
+import { json, workspace } from './workspace.ts'
+
+const page = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
+const blocks = [...page.matchAll(/```(\w+)\n([\s\S]*?)```/g)].map(([, language = '', text = '']) => ({ language, text }))
+const commands = (text: string) => [...text.matchAll(/^npx sluice (.*?)(?: {2,}#.*| {3,}.*)?$/gm)].map(([, call = '']) => call.split(' '))
+const calls = blocks.filter(({ language }) => language === 'sh').flatMap(({ text }) => commands(text))
+
+test('every command of the README parses', () => {
+  expect(calls.length).toBeGreaterThan(15)
+  for (const call of calls) expect(parseCommandLine(call, '1.0.0').kind, call.join(' ')).toBe('run')
+})
+
+test('its pipelines are whole', () => {
+  const pipelines = blocks.filter(({ language }) => language === 'yaml')
+  expect(pipelines.length).toBeGreaterThan(0)
+  for (const { text } of pipelines) expect(resolvePipeline(parse(text), 'crm', 'crm.yaml').problems).toEqual([])
+})
+
+test('its five commands take a CRM export to the audience', async () => {
+  const five = commands(/in five commands\n\n```sh\n([\s\S]*?)```/.exec(page)?.[1] ?? '')
+  expect(five.map(([name]) => name)).toEqual(['sandbox', 'init', 'check', 'plan', 'run'])
+  await using there = await workspace()
+  mkdirSync(join(there.folder, 'exports'))
+  writeFileSync(
+    join(there.folder, 'exports/crm.csv'),
+    'customer_id,email,phone,country\n1,jane@example.com,202-555-0101,US\n2,joe@example.com,,US\n',
+  )
+  // The first, the sandbox, is there already, on a port of its own.
+  for (const call of five.slice(1)) {
+    const { code, stderr } = await there.run(call)
+    expect({ call, code, stderr: code === 0 ? '' : stderr }).toEqual({ call, code: 0, stderr: '' })
+  }
+  expect(json(await there.run(['runs', 'crm', '--json']))[0]).toMatchObject({ status: 'succeeded', counts: { confirmed: 2 } })
+  expect(await there.sandbox.control.audience()).toMatchObject({ members: 2 })
+})
