@@ -6,8 +6,9 @@
  * circle of records. Times are seconds since 1970.
  */
 import { hash } from 'node:crypto'
+import { userIdentifiers } from '../../service/contract/resources.ts'
 
-export const IDENTIFIER_TYPES = ['email', 'device_id', 'handle', 'service_id', 'phone_number', 'partner_user_id'] as const
+export const IDENTIFIER_TYPES = userIdentifiers
 export type IdentifierType = (typeof IDENTIFIER_TYPES)[number]
 
 const RECORD = 48

@@ -1,10 +1,11 @@
 /** User-list uploads of custom audiences and do-not-reach lists (spec 4.3 rules 1 to 5; spec/gaps.md 5). */
 import { hash } from 'node:crypto'
+import { doNotReachIdentifiers } from '../../service/contract/resources.ts'
 import type { Call, Reply } from '../area.ts'
 import { jsonRefusal, invalidParameter, missingParameter, type AdsError } from '../refusal.ts'
 import { addMonths, isoSeconds, parseTimestamp } from '../timestamps.ts'
 import { looksLikeEmail, looksLikePhone } from '../ledger/rawIdentifiers.ts'
-import { IDENTIFIER_TYPES, keyOf, type IdentifierType, type Memberships } from './memberships.ts'
+import { IDENTIFIER_TYPES, keyOf, type Memberships } from './memberships.ts'
 import type { AudienceState } from './state.ts'
 
 type UsersCall = Call<AudienceState>
@@ -31,7 +32,7 @@ export interface UserList {
 
 const DEFAULT_MONTHS = 13
 const TYPE_NUMBER: ReadonlyMap<string, number> = new Map(IDENTIFIER_TYPES.map((type, index) => [type, index]))
-const LIST_TYPES: readonly string[] = ['email', 'phone_number'] satisfies IdentifierType[]
+const LIST_TYPES: readonly string[] = doNotReachIdentifiers
 const HEX = /^[0-9a-f]{64}$/
 const ANY_HEX = /^[0-9a-fA-F]{64}$/
 /** Digests of nothing and of placeholders: whoever sends them hashed junk. */

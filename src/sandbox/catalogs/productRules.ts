@@ -1,50 +1,22 @@
-/** The field rules of spec 2.2, checked on one product as written. The sandbox's own reading; our records room has another. */
+/** The field rules of spec 2.2, checked on one product as written: data of the contract, judged by the sandbox's own code; our records room has another. */
+import type { Field } from '../../service/contract/resource.ts'
+import { productFields } from '../../service/contract/resources.ts'
 import { parseTimestamp } from '../timestamps.ts'
 import { codePoints } from '../text.ts'
 
+const FIELDS: readonly Field[] = productFields
+
 /** Fields of a product in the order of spec 2.2. */
-export const PRODUCT_FIELDS = [
-  'id',
-  'product_key',
-  'title',
-  'description',
-  'availability',
-  'condition',
-  'price',
-  'link',
-  'image_link',
-  'brand',
-  'gtin',
-  'mpn',
-  'mobile_link',
-  'additional_image_link',
-  'google_product_category',
-  'product_type',
-  'inventory',
-  'sale_price',
-  'sale_price_effective_date',
-  'item_group_id',
-  'item_group_key',
-  'gender',
-  'color',
-  'size',
-  'age_group',
-  'custom_label_0',
-  'custom_label_1',
-  'custom_label_2',
-  'custom_label_3',
-  'custom_label_4',
-] as const
+export const PRODUCT_FIELDS: readonly string[] = FIELDS.map(({ name }) => name)
 
 const KNOWN: ReadonlySet<string> = new Set(PRODUCT_FIELDS)
-const REQUIRED = ['id', 'title', 'description', 'availability', 'condition', 'price', 'link', 'image_link'] as const
-const ENUMS: Readonly<Record<string, readonly string[]>> = {
-  availability: ['in stock', 'available for order', 'preorder', 'out of stock', 'discontinued'],
-  condition: ['new', 'used', 'refurbished'],
-  gender: ['female', 'male', 'unisex'],
-  age_group: ['adult', 'all ages', 'teen', 'kids', 'toddler', 'infant', 'newborn'],
-}
-const MAX_LENGTH: Readonly<Record<string, number>> = { id: 100, title: 150, description: 5000 }
+const REQUIRED = FIELDS.filter(({ required }) => required === true).map(({ name }) => name)
+const ENUMS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  FIELDS.flatMap(({ name, values }) => (values === undefined ? [] : [[name, values]])),
+)
+const MAX_LENGTH: Readonly<Record<string, number>> = Object.fromEntries(
+  FIELDS.flatMap(({ name, maxLength }) => (maxLength === undefined ? [] : [[name, maxLength]])),
+)
 /** ISO 4217 codes in use. */
 const CURRENCIES = new Set(
   (

@@ -1,4 +1,5 @@
 /** Product sets and scheduled feeds (spec 2.2, 4.2; spec/gaps.md 6 'Sets', 'Feeds'). */
+import { filterAttributes, filterOperators } from '../../service/contract/resources.ts'
 import type { Call, Reply } from '../area.ts'
 import { listReply } from '../lists.ts'
 import { textParam } from '../params.ts'
@@ -8,19 +9,8 @@ import type { Catalog, CatalogState, Product, ProductSet, ScheduledFeed } from '
 
 type CatalogCall = Call<CatalogState>
 
-const ATTRIBUTES = [
-  'price',
-  'product_type',
-  'google_product_category',
-  'sale_price',
-  'inventory',
-  'custom_label_0',
-  'custom_label_1',
-  'custom_label_2',
-  'custom_label_3',
-  'custom_label_4',
-]
-const OPERATORS = ['GREATER_THAN', 'EQUAL_TO', 'LESS_THAN', 'MATCH', 'NOT_CONTAINS', 'CONTAINS']
+const ATTRIBUTES: readonly string[] = filterAttributes
+const OPERATORS: readonly string[] = filterOperators
 
 export function listSets(call: CatalogCall): Reply {
   const catalog = catalogOf(call)

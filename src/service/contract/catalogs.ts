@@ -103,7 +103,12 @@ export const catalogEndpoints = [
     auth: 'user',
     body: 'json',
     parameters: [catalogId, body('products', 'array', { required: true, maxItems: 25, source: 'spec 4.2; spec 8' })],
-    rules: [{ kind: 'other', text: 'every instance of an id that occurs several times in one request is ignored', source: 'spec 2.2' }],
+    rules: [
+      { kind: 'other', text: 'every instance of an id that occurs several times in one request is ignored', source: 'spec 2.2' },
+      { kind: 'other', text: 'of `brand`, `gtin` and `mpn` each product has at least one', source: 'spec 2.2' },
+      { kind: 'other', text: '`inventory` is 1 or more when `availability` is in stock', source: 'spec 2.2' },
+      { kind: 'other', text: '`sale_price` is lower than `price`, in the same format', source: 'spec 2.2' },
+    ],
     answer: { resource: 'productsResponse', many: false },
     limit: 'product_puts',
     repeatable: true,

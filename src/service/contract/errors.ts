@@ -69,8 +69,6 @@ export const coreErrors = {
   415: { status: 403, meaning: 'callback URL not approved', source: 'spec/gaps.md 3 Callback' },
 } as const
 
-export type CoreErrorCode = keyof typeof coreErrors
-
 /** Last segments of a problem's `type` on v2, beside `about:blank` (spec/gaps.md 9 'Problem'). */
 export const problemTypes = [
   'invalid-request',

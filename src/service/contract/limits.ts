@@ -1,4 +1,4 @@
-/** Every number of spec 8 and of spec/gaps.md 1: request rates by class, and the sizes that the areas share. */
+/** Request rates by class (spec 8, spec/gaps.md 1). Sizes and counts stand with the parameters that they bound. */
 
 /**
  * A fixed window that begins with its first request (spec/gaps.md 1 'Window').
@@ -74,55 +74,6 @@ export const rateLimits = {
 } as const satisfies Readonly<Record<string, RateLimit>>
 
 export type RateLimitClass = keyof typeof rateLimits
-
-/** Sizes and counts (spec 8 unless said otherwise). */
-export const limits = {
-  productsPerBatch: 25,
-  /** What our client sends; the service publishes no bound (spec/gaps.md 6 'Keys per DELETE'). */
-  productKeysPerDelete: 25,
-  productCount: { default: 100, min: 1, max: 100 },
-  productIdLength: 100,
-  productTitleLength: 150,
-  productDescriptionLength: 5_000,
-  additionalImages: 10,
-  imageMinPixels: 500,
-  imageMaxBytes: 5_000_000,
-  manualSetProducts: 50,
-  setFilters: 30,
-  keywordRangeDays: 7,
-  keywordsTotal: 10,
-  relatedKeywords: 30,
-  userListOperations: 2_500,
-  userListBytes: 5_000_000,
-  userListExpiryMonths: 13,
-  idsInFilter: 200,
-  count: { default: 200, min: 1, max: 1_000 },
-  cardCount: { default: 100, min: 1, max: 200 },
-  mediaLibraryCount: { default: 20, min: 1, max: 50 },
-  cardNameLength: 80,
-  cardQueryLength: 80,
-  swipeableMedia: { min: 2, max: 6 },
-  mediaLibraryNameLength: 100,
-  mediaLibraryFileNameLength: 255,
-  mediaLibraryTitleLength: 70,
-  mediaLibraryDescriptionLength: 200,
-  mediaLibraryQueryLength: { min: 1, max: 255 },
-  pollMinutes: { min: 5, max: 10_080 },
-  pollChoiceLength: 25,
-  conversationCtaLength: 20,
-  conversationTitleLength: 23,
-  conversationThanksLength: 23,
-  postNameLength: 80,
-  postVideoTitleLength: 70,
-  postVideoDescriptionLength: 200,
-  postImages: 4,
-  webhookAnswerMs: 10_000,
-  webhookInvalidAfterMs: 28 * 60 * minute,
-  bearerTokensPerApp: 1,
-  monthlyPosts: 500_000,
-  streamRules: 25_000,
-  streamRuleLength: 2_048,
-} as const
 
 /**
  * The rate limit behind a class name as endpoints and destinations write it.

@@ -17,7 +17,7 @@ const customLabels = [
 
 /**
  * Read and write shape of a product, in the order of spec 2.2. Rules across fields (brand, gtin, mpn; inventory and
- * availability; sale price) are `productRules`.
+ * availability; sale price) stand with `products.put`.
  */
 export const productFields = [
   field('id', 'string', { required: true, maxLength: 100, source: 'spec 2.2; spec/gaps.md 6 Bounds' }),
@@ -56,23 +56,6 @@ export const productFields = [
   ...customLabels,
 ] as const satisfies readonly Field[]
 
-/** Conditions across the fields of one product (spec 2.2). */
-export const productRules = [
-  {
-    kind: 'one-of',
-    names: ['brand', 'gtin', 'mpn'],
-    text: 'brand is required if both gtin and mpn are absent, and so for each of the three',
-    source: spec22,
-  },
-  {
-    kind: 'in-stock-inventory',
-    names: ['inventory', 'availability'],
-    text: 'inventory must be 1 or more when availability is "in stock"',
-    source: spec22,
-  },
-  { kind: 'sale-below-price', names: ['sale_price', 'price'], text: 'sale_price is lower than price, in the same format', source: spec22 },
-] as const
-
 export const filterAttributes = [
   'price',
   'product_type',
@@ -88,9 +71,9 @@ export const filterAttributes = [
 export const filterOperators = ['GREATER_THAN', 'EQUAL_TO', 'LESS_THAN', 'MATCH', 'NOT_CONTAINS', 'CONTAINS'] as const
 export const productStatuses = ['CREATE_SUCCESS', 'UPDATE_SUCCESS', 'ERROR', 'NO_CHANGE'] as const
 
-/** Keys of a user object (spec 2.3); do-not-reach users use only the two of `doNotReachKeys`. */
-export const userKeys = ['email', 'device_id', 'handle', 'service_id', 'phone_number', 'partner_user_id'] as const
-export const doNotReachKeys = ['email', 'phone_number'] as const
+/** Keys of a user object (spec 2.3); do-not-reach users use only the two of `doNotReachIdentifiers`. */
+export const userIdentifiers = ['email', 'device_id', 'handle', 'service_id', 'phone_number', 'partner_user_id'] as const
+export const doNotReachIdentifiers = ['email', 'phone_number'] as const
 
 const ownResources = {
   requestToken: {

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { adsCodesByStatus, adsErrorStatus } from '../../../src/service/contract/errors.ts'
 import { endpoints, findEndpoint } from '../../../src/service/contract/index.ts'
 import { limitOf, rateLimits } from '../../../src/service/contract/limits.ts'
-import { resources } from '../../../src/service/contract/resources.ts'
+import { resources, userIdentifiers } from '../../../src/service/contract/resources.ts'
+import { identifierTypes } from '../../../src/records/record.ts'
 
 const named = endpoints.map((endpoint) => [endpoint.name, endpoint] as const)
 
@@ -87,6 +88,10 @@ test('the catalogue of codes is whole: as many as published, each with one statu
   expect(adsErrorStatus.size).toBe(all.length)
   expect(adsErrorStatus.get('ACCOUNT_NOT_FOUND')).toBe(403)
   expect(adsErrorStatus.get('LINE_ITEM_NOT_FOUND')).toBe(404)
+})
+
+test('members are mapped to the identifiers that the service takes', () => {
+  expect(identifierTypes).toEqual(userIdentifiers)
 })
 
 test('endpoints are found by name', () => {

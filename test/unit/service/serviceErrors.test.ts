@@ -3,7 +3,7 @@ import { findEndpoint } from '../../../src/service/contract/index.ts'
 import type { Endpoint } from '../../../src/service/contract/endpoint.ts'
 import type { Exchange } from '../../../src/service/client/exchange.ts'
 import { isRetryable, toServiceError } from '../../../src/service/client/toServiceError.ts'
-import { adsErrorStatus } from '../../../src/service/contract/errors.ts'
+import { adsErrorStatus, coreErrors, problemTypes, retryableStatuses } from '../../../src/service/contract/errors.ts'
 
 const nowMs = Date.UTC(2026, 2, 1, 12)
 const endpoint = (name: string) => findEndpoint(name) as Endpoint
@@ -95,6 +95,27 @@ describe('what the service said becomes one class', () => {
   test('every code of the catalogue at its status is some error, with a mend', () => {
     for (const [code, status] of adsErrorStatus) expect(errorOf(status, ads(code))?.mend, code).not.toBe('')
     expect(adsErrorStatus.size).toBeGreaterThan(70)
+  })
+
+  test('so is every code of the core host, and every type of a v2 problem', () => {
+    const core = Object.entries(coreErrors).map(([code, { status }]) => errorOf(status, { errors: [{ code: Number(code), message: 'x' }] }))
+    const problems = problemTypes.map((type) =>
+      errorOf(403, { title: 'T', detail: 'd', type: `https://api.example.com/2/problems/${type}`, status: 403 }),
+    )
+    expect(core.length + problems.length).toBeGreaterThan(15)
+    for (const error of [...core, ...problems]) {
+      expect(error?.mend).not.toBe('')
+      expect(error?.issues[0]?.code).not.toBe('')
+    }
+  })
+
+  test('after every status that may pass a repeatable call goes again, after no other of the catalogue', () => {
+    const statuses = new Set([...adsErrorStatus.values(), ...retryableStatuses])
+    const again = [...statuses].filter((status) => {
+      const error = errorOf(status, '')
+      return error !== undefined && isRetryable(error, true)
+    })
+    expect(new Set(again)).toEqual(retryableStatuses)
   })
 
   test.for([
