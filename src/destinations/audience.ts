@@ -1,15 +1,15 @@
 /** Custom audiences: user lists by upload (spec 4.3). */
 import type { Destination } from './destination.ts'
-import { judgeUsers, userLimits } from './userList.ts'
+import { bodyLimitsOf, endpointOf, requestOf } from './endpoints.ts'
+import { judgeUsers } from './userList.ts'
+
+const upload = endpointOf('audiences.users')
+const limits = bodyLimitsOf(upload)
 
 export const audience: Destination = {
   kind: 'audience',
-  limits: () => userLimits,
-  request: (target) => ({
-    method: 'POST',
-    path: `/${target.version}/accounts/${encodeURIComponent(target.accountId ?? '')}/custom_audiences/${encodeURIComponent(target.targetId)}/users`,
-    limitClass: 'user_lists',
-  }),
+  limits: () => limits,
+  request: ({ accountId, targetId, version }) => requestOf(upload, version, { account_id: accountId ?? '', custom_audience_id: targetId }),
   frame: () => ({ open: '[', close: ']' }),
   idOf: () => null,
   judge: judgeUsers,

@@ -2,17 +2,18 @@
 import type { Exchange } from '../service/client/exchange.ts'
 import { ambiguous, cleanText, judgeEnvelope, readErrors } from './answer.ts'
 import type { Destination, EntryOutcome, Judgement, Operation, SentEntry } from './destination.ts'
+import { endpointOf, mostItems, requestOf } from './endpoints.ts'
 import { isObject, type Json, type JsonObject } from './json.ts'
+
+const put = endpointOf('products.put')
+const remove = endpointOf('products.delete')
+/** Keys per delete request are nowhere limited: we send as many as products (guarantees 3). Bytes neither: as many as of users. */
+const limits = { entries: mostItems(put, 'products'), bytes: 5_000_000 }
 
 export const catalog: Destination = {
   kind: 'catalog',
-  // Spec 8: 25 products a request. Keys per delete request are nowhere limited: we send as many (guarantees 3).
-  limits: () => ({ entries: 25, bytes: 5_000_000 }),
-  request: (target, op) => ({
-    method: op === 'upsert' ? 'PUT' : 'DELETE',
-    path: `/${target.version}/product_catalogs/${encodeURIComponent(target.targetId)}/products`,
-    limitClass: op === 'upsert' ? 'product_puts' : 'product_deletes',
-  }),
+  limits: () => limits,
+  request: ({ targetId, version }, op) => requestOf(op === 'upsert' ? put : remove, version, { product_catalog_id: targetId }),
   frame: (op) => ({ open: op === 'upsert' ? '{"products":[' : '{"product_keys":[', close: ']}' }),
   idOf: (keys, bytes, op) => (op === 'upsert' ? Buffer.from(keys[0] ?? []).toString() : parseKey(bytes)),
   judge,

@@ -1,4 +1,5 @@
 import type { Exchange } from '../service/client/exchange.ts'
+import type { Endpoint, LimitClass } from '../service/contract/endpoint.ts'
 
 /**
  * What is particular to a kind of destination: how an operation is written, how operations make a body, where it goes,
@@ -9,10 +10,7 @@ export interface Destination {
   readonly kind: 'catalog' | 'audience' | 'do-not-reach'
   readonly limits: (op: Operation) => BatchLimits
   /** Method and path below the advertising host, version included. */
-  readonly request: (
-    target: Target,
-    op: Operation,
-  ) => { readonly method: 'PUT' | 'POST' | 'DELETE'; readonly path: string; readonly limitClass: string }
+  readonly request: (target: Target, op: Operation) => DestinationRequest
   /** Bytes before, between and after the entries of a body: `{"products":[`, `,`, `]}`. Entries never change (I5). */
   readonly frame: (op: Operation) => { readonly open: string; readonly close: string }
   /** What the answer will call this entry: product id or product_key; null for users. `bytes` is its slice of the body. */
@@ -23,6 +21,12 @@ export interface Destination {
 
 /** A batch holds one kind of operation: Delete and Update of one key never share a request (I3). */
 export type Operation = 'upsert' | 'delete'
+
+export interface DestinationRequest {
+  readonly method: Endpoint['method']
+  readonly path: string
+  readonly limitClass: LimitClass
+}
 
 export interface Target {
   /** Catalogs have none. */

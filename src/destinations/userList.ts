@@ -4,9 +4,6 @@ import { ambiguous, judgeEnvelope } from './answer.ts'
 import type { Judgement, SentEntry } from './destination.ts'
 import { asCount, isObject, type Json } from './json.ts'
 
-/** Spec 8: operations and bytes of one upload. */
-export const userLimits = { entries: 2_500, bytes: 5_000_000 } as const
-
 /**
  * Counts are the only evidence there is: confirmed means that every result's two counts are equal and that both sums are
  * the users sent. All entries share one outcome, because a batch succeeds or fails as a whole (spec 4.3 rule 4).

@@ -344,5 +344,17 @@ test('each destination says where a request goes', () => {
   expect(doNotReach.request(target, 'delete')).toMatchObject({
     method: 'POST',
     path: '/12/batch/accounts/18ce54d4x5t/do_not_reach_lists/a%2Fb/users',
+    limitClass: 'user_lists',
   })
+  expect(catalog.request({ ...target, version: '13' }, 'delete')).toMatchObject({
+    path: '/13/product_catalogs/a%2Fb/products',
+    limitClass: 'product_deletes',
+  })
+})
+
+test('each destination says what fits into a request (spec 8)', () => {
+  for (const op of ['upsert', 'delete'] as const) {
+    expect(catalog.limits(op)).toEqual({ entries: 25, bytes: 5_000_000 })
+    for (const { limits } of [audience, doNotReach]) expect(limits(op)).toEqual({ entries: 2_500, bytes: 5_000_000 })
+  }
 })
