@@ -1,12 +1,11 @@
 /** Pipeline files of a directory: found, parsed, checked, with every problem at its line. */
 import { readdir, readFile, stat } from 'node:fs/promises'
-import { registerHooks } from 'node:module'
 import path from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { LineCounter, parseDocument, type Document } from 'yaml'
 import { ConfigError, UsageError, type Problem } from '../errors.ts'
 import { nearest } from '../records/closeness.ts'
 import type { DestinationDefinition, Pipeline } from './definition.ts'
+import { importPipeline } from './importPipeline.ts'
 import { resolvePipeline, type PathProblem } from './resolve.ts'
 
 const endings = ['.ts', '.mts', '.yaml', '.yml', '.json']
@@ -142,10 +141,10 @@ export async function loadPipeline(directory: string, name: string): Promise<Pip
 /** One file, wherever it is. @throws {ConfigError} PIPELINE_INVALID with every problem */
 export async function loadFile(file: string): Promise<Pipeline> {
   const name = nameOf(path.basename(file))
-  const { input, lineOf } = await readInput(file)
+  const { input, lineOf, code } = await readInput(file)
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name))
     throw configError(file, [{ path: '', message: 'the file name must be letters, digits, - and _', where: file }])
-  const { pipeline, problems } = resolvePipeline(input, name, file)
+  const { pipeline, problems } = resolvePipeline(input, name, file, code)
   if (pipeline !== undefined) return pipeline
   throw configError(
     file,
@@ -194,11 +193,11 @@ async function pipelineFiles(directory: string): Promise<string[]> {
 
 type LineOf = (parts: readonly (string | number)[]) => number | undefined
 
-async function readInput(file: string): Promise<{ input: unknown; lineOf: LineOf }> {
+async function readInput(file: string): Promise<{ input: unknown; lineOf: LineOf; code?: string }> {
   try {
     const { size } = await stat(file)
     if (size > maxBytes) throw configError(file, [{ path: '', message: 'is larger than 10 MB', where: file }])
-    if (/\.m?ts$/.test(file)) return { input: await importDefault(file), lineOf: () => undefined }
+    if (/\.m?ts$/.test(file)) return { ...(await importPipeline(file)), lineOf: () => undefined }
     const text = (await readFile(file, 'utf8')).replace(/^\ufeff/, '')
     return file.endsWith('.json') ? readJson(text, file) : readYaml(text, file)
   } catch (error) {
@@ -252,28 +251,6 @@ function lineIn(document: Document, lines: LineCounter, parts: readonly (string 
     if (Array.isArray(range) && typeof range[0] === 'number') return lines.linePos(range[0]).line
   }
   return 1
-}
-
-let hooked = false
-
-/** A TypeScript pipeline imports `sluice` from wherever it lies, and so gets this very program. */
-async function importDefault(file: string): Promise<unknown> {
-  if (!hooked) {
-    // In the repository we are TypeScript, in an installed package JavaScript.
-    const built = import.meta.url.endsWith('.js')
-    const index = {
-      url: new URL(built ? '../index.js' : '../index.ts', import.meta.url).href,
-      format: built ? 'module' : 'module-typescript',
-      shortCircuit: true,
-    }
-    registerHooks({ resolve: (specifier, context, next) => (specifier === 'sluice' ? index : next(specifier, context)) })
-    hooked = true
-  }
-  const { mtimeMs } = await stat(file)
-  const module: unknown = await import(`${pathToFileURL(path.resolve(file)).href}?changed=${mtimeMs}`)
-  const exported = typeof module === 'object' && module !== null && 'default' in module ? module.default : undefined
-  if (exported === undefined) throw new Error('has no default export; write: export default definePipeline({ … })')
-  return exported
 }
 
 function nameOf(file: string): string {

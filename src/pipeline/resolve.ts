@@ -23,8 +23,8 @@ export interface PathProblem extends Problem {
 const audienceFields = ['key', ...identifierTypes, 'effective_at', 'expires_at']
 const doNotReachFields = ['key', 'email', 'phone_number', 'expires_at', 'remove']
 
-/** Pure. */
-export function resolvePipeline(input: unknown, name: string, file: string): Resolved {
+/** Pure. `code`: changes wherever the answer of a function in `input` may (codeVersion.ts); its own text is not all of it. */
+export function resolvePipeline(input: unknown, name: string, file: string, code = ''): Resolved {
   const problems: PathProblem[] = []
   const say = (parts: readonly (string | number)[], message: string, mend?: string) => {
     problems.push({ parts, path: pathText(parts), message, ...(mend === undefined ? {} : { mend }) })
@@ -48,7 +48,7 @@ export function resolvePipeline(input: unknown, name: string, file: string): Res
     say(['options', 'default_currency'], `"${currency}" is no active ISO 4217 currency`)
   if (checked.data !== undefined) checkSources(sourcesOf(checked.data), Array.isArray(raw['source']), say)
   if (!checked.success || problems.length > 0) return { problems }
-  return { pipeline: complete(checked.data, map, remove, name, file), problems: [] }
+  return { pipeline: complete(checked.data, map, remove, name, { path: file, code }), problems: [] }
 }
 
 type Say = (parts: readonly (string | number)[], message: string, mend?: string) => void
@@ -130,7 +130,7 @@ function complete(
   map: Readonly<Record<string, FieldMapping>>,
   remove: ValueTest | undefined,
   name: string,
-  path: string,
+  { path, code }: { readonly path: string; readonly code: string },
 ): Pipeline {
   const mapped = Object.keys(map).length > 0 ? { mapped: true } : {}
   const products = file.destination.kind === 'catalog' ? { products: file.preset === undefined ? {} : { preset: file.preset } } : {}
@@ -159,7 +159,7 @@ function complete(
   const duplicates = file.duplicates === 'last' ? { duplicates: file.duplicates } : {}
   const decides = JSON.stringify(
     { reading, preset: file.preset, map, consent: file.consent, remove, mapping, ...duplicates, kind: file.destination.kind },
-    (_, value: unknown) => (typeof value === 'function' ? String(value) : value),
+    (_, value: unknown) => (typeof value === 'function' ? `${code} ${String(value)}` : value),
   )
   return {
     name,

@@ -1,0 +1,71 @@
+/**
+ * What a pipeline written in TypeScript is made of: its file and the modules it imports, found in their text. Both gates
+ * (docs/architecture.md) take an equal row for an equal record, which holds for a function as long as this is equal, too.
+ */
+import { createHash } from 'node:crypto'
+import { readFile, realpath } from 'node:fs/promises'
+import { findPackageJSON, isBuiltin } from 'node:module'
+import path from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+export interface CodeVersion {
+  /** SHA-256 in hex over all that was found. */
+  readonly digest: string
+  /** False: what its functions answer may depend on more than that and their row (files, environment, clock, chance, network). */
+  readonly decides: boolean
+}
+
+/** `import … from 'x'`, `export … from 'x'`, `import 'x'`, `import('x')`. What stands in a comment or a text does no harm. */
+const specifiers = /\b(?:from|import)\s*(?:\(\s*)?(?:"([^"\n]+)"|'([^'\n]+)')/g
+/** Modules that no text names, and what differs from one run to the next. */
+const elsewhere =
+  /\bimport\s*\(\s*(?!["'\s])|\b(?:require|createRequire|getBuiltinModule|process|fetch|Temporal|performance|random\w*|getRandomValues)\b|\bDate\s*\.\s*now\b|\bDate\s*\(\s*\)|\bnew\s+Date\b(?!\s*\()/
+/** Of Node's own modules those that answer from what they are given. */
+const pure = new Set(['assert', 'assert/strict', 'buffer', 'crypto', 'path', 'path/posix', 'querystring', 'string_decoder', 'url', 'util'])
+
+/** Reads the file and every local module it leads to, each once. Packages count by their `package.json`. */
+export async function codeVersion(file: string): Promise<CodeVersion> {
+  const start = path.resolve(file)
+  const found = new Map<string, string>()
+  const open = [start]
+  let decides = true
+  for (let at = open.pop(); at !== undefined; at = open.pop()) {
+    if (found.has(at)) continue
+    // What is not there ends the import itself.
+    const text = await readFile(at, 'utf8').catch(() => '')
+    found.set(at, text)
+    if (at.endsWith('.json')) continue
+    decides &&= !elsewhere.test(text)
+    for (const [, double, single] of text.matchAll(specifiers)) {
+      const next = await moduleOf(double ?? single ?? '', at)
+      if (next === undefined) decides = false
+      else if ('local' in next) open.push(next.local)
+      else if ('package' in next) found.set(next.package, await readFile(next.package, 'utf8'))
+    }
+  }
+  const digest = createHash('sha256')
+  // By their place beside the file: a folder that is moved or copied stays what it was.
+  const parts = [...found].map(([name, text]) => [path.relative(path.dirname(start), name), text])
+  digest.update(JSON.stringify(parts.sort(([a = ''], [b = '']) => (a < b ? -1 : 1))))
+  return { digest: digest.digest('hex'), decides }
+}
+
+type Module = { readonly local: string } | { readonly package: string } | { readonly own: true }
+
+/** Undefined: what it is, or what it answers from, cannot be told. */
+async function moduleOf(specifier: string, from: string): Promise<Module | undefined> {
+  // Of the program itself the version of the normalizer speaks.
+  if (specifier === 'sluice') return { own: true }
+  if (isBuiltin(specifier)) return pure.has(specifier.replace(/^node:/, '')) ? { own: true } : undefined
+  const base = pathToFileURL(from)
+  try {
+    if (/^(?:\.{0,2}\/|file:)/.test(specifier)) return { local: fileURLToPath(new URL(specifier, base)) }
+    const manifest = findPackageJSON(specifier, base)
+    if (manifest === undefined) return undefined
+    const real = await realpath(manifest)
+    // A package that is linked to its sources changes without its version.
+    return real.split(path.sep).includes('node_modules') ? { package: manifest } : undefined
+  } catch {
+    return undefined
+  }
+}
