@@ -3,6 +3,7 @@ import type { Progress } from '../sync/report.ts'
 import type { Clock } from '../clock.ts'
 import type { Output } from './context.ts'
 import { count, duration, instant } from './text.ts'
+import { fitting, width } from './width.ts'
 
 /** Shows how a run gets on, on stderr. `end` clears the bar, or stops the lines; safe to call twice. */
 export interface ProgressView {
@@ -148,7 +149,7 @@ export function barOf(progress: Progress, perSecond: number | undefined): Bar {
 }
 
 function fit(text: string, columns: number): string {
-  return text.length <= columns ? text : text.slice(0, Math.max(0, columns))
+  return width(text) <= columns ? text : fitting(text, columns)
 }
 
 /** Done per second of the running stage, over its last ten seconds or so; undefined until one second has passed. */

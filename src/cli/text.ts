@@ -1,4 +1,5 @@
 /** How numbers, times and foreign texts look for people. `--json` never passes through here. */
+import { fitting, padded, width } from './width.ts'
 
 const numbers = new Intl.NumberFormat('en-US')
 
@@ -44,10 +45,9 @@ export function below(where: string): string {
   return where.startsWith(folder) ? where.slice(folder.length) : where
 }
 
-/** Cut to `width` with an ellipsis; for terminals only: what is piped is never cut. */
-export function cut(text: string, width: number): string {
-  const letters = Array.from(text)
-  return letters.length <= width ? text : `${letters.slice(0, Math.max(0, width - 1)).join('')}…`
+/** Cut to so many columns with an ellipsis; for terminals only: what is piped is never cut. */
+export function cut(text: string, columns: number): string {
+  return width(text) <= columns ? text : `${fitting(text, columns - 1)}…`
 }
 
 /**
@@ -80,19 +80,19 @@ function foldLine(line: string, columns: number): string {
 /** Colours take no room. */
 function shownLength(text: string): number {
   // oxlint-disable-next-line no-control-regex -- the escape byte is what is left out
-  return lengthOf(text.replaceAll(/\u001b\[\d+m/g, ''))
+  return width(text.replaceAll(/\u001b\[\d+m/g, ''))
 }
 
 /** Lines of cells, each column as wide as its widest cell; the columns in `right` are aligned right. */
 export function table(rows: readonly (readonly string[])[], right: ReadonlySet<number> = new Set()): string {
   const widths: number[] = []
-  for (const row of rows) for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, lengthOf(cell))
+  for (const row of rows) for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, width(cell))
   return rows
     .map((row) =>
       row
         .map((cell, i) => {
-          const blanks = ' '.repeat((widths[i] ?? 0) - lengthOf(cell))
-          return right.has(i) ? blanks + cell : i === row.length - 1 ? cell : cell + blanks
+          const room = widths[i] ?? 0
+          return right.has(i) ? ' '.repeat(room - width(cell)) + cell : i === row.length - 1 ? cell : padded(cell, room)
         })
         .join('  ')
         .trimEnd(),
@@ -101,7 +101,24 @@ export function table(rows: readonly (readonly string[])[], right: ReadonlySet<n
     .join('')
 }
 
-/** In code points: what most terminals count. */
-function lengthOf(text: string): number {
-  return Array.from(text).length
+/**
+ * A table for a terminal that may be too narrow for it: then each row goes on below its first cell, and no cell is broken;
+ * one that alone is wider than its room is cut. Pipes (`columns` undefined) get the table as it is.
+ */
+export function tableWithin(columns: number | undefined, rows: readonly (readonly string[])[], right?: ReadonlySet<number>): string {
+  const whole = table(rows, right)
+  if (columns === undefined || whole.split('\n').every((line) => width(line) <= columns)) return whole
+  const indent = Math.max(...rows.map(([first = '']) => width(first))) + 2
+  return rows
+    .map(([first = '', ...cells]) => {
+      const lines = [padded(first, indent)]
+      for (const cell of cells) {
+        const line = lines.at(-1) ?? ''
+        const longer = `${line}${width(line) === indent ? '' : '  '}${cell}`
+        if (width(line) === indent || width(longer) <= columns) lines[lines.length - 1] = cut(longer, columns)
+        else lines.push(cut(' '.repeat(indent) + cell, columns))
+      }
+      return `${lines.join('\n')}\n`
+    })
+    .join('')
 }

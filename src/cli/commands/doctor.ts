@@ -11,6 +11,7 @@ import { targetOf } from '../render/target.ts'
 import { withStore } from '../store.ts'
 import { waiting } from '../waiting.ts'
 import { plural, safe } from '../text.ts'
+import { padded } from '../width.ts'
 
 /** One line of the doctor: what was looked at, how it is, and the mend where it is not well. */
 export interface Finding {
@@ -274,7 +275,7 @@ function fail(error: unknown, check: string, say: Say): void {
 function findingLines({ check, state, message, mend }: Finding, context: Context): string {
   const { style } = context.stdout
   const paint = { ok: style.green, warning: style.yellow, failed: style.red }[state]
-  return `${paint(state.padEnd(7))}  ${check.padEnd(11)}  ${safe(message)}\n${mend === undefined ? '' : `         mend: ${safe(mend)}\n`}`
+  return `${paint(state.padEnd(7))}  ${padded(check, 11)}  ${safe(message)}\n${mend === undefined ? '' : `         mend: ${safe(mend)}\n`}`
 }
 
 function parsed(answer: Answer): unknown {

@@ -3,6 +3,7 @@ import type { Reject, Warning } from '../../records/record.ts'
 import type { Output } from '../context.ts'
 import type { PresentedError } from '../present.ts'
 import { count, cut, fold, plural, safe } from '../text.ts'
+import { padded } from '../width.ts'
 import { noteLines, type Note } from './notes.ts'
 import { rejectGroups } from './rejects.ts'
 
@@ -74,7 +75,7 @@ function sourceLines(source: SourceCheck, output: Output): string {
   for (const record of source.records) {
     lines.push(fit(`  line ${record.line}${record.wanted === false ? '   asks to leave' : ''}`))
     for (const [name, value] of Object.entries(record.fields))
-      lines.push(fit(`    ${name.padEnd(24)} ${safe(typeof value === 'string' ? value : JSON.stringify(value))}`))
+      lines.push(fit(`    ${padded(safe(name), 24)} ${safe(typeof value === 'string' ? value : JSON.stringify(value))}`))
     for (const { type, value } of record.identifiers ?? []) lines.push(fit(`    → ${type.padEnd(22)} ${safe(value)}`))
   }
   return lines.join('') + rejectGroups(source.rejects, output).replace(/^(?=.)/gm, '  ') + warningGroups(source, whole)

@@ -1,5 +1,5 @@
 import type { RunReport } from '../../sync/report.ts'
-import { count, duration, fold, instant, safe, table } from '../text.ts'
+import { count, duration, fold, instant, safe, table, tableWithin } from '../text.ts'
 import type { Output } from '../context.ts'
 import { guardLine, nextCommands, planned, warningLines } from './outcome.ts'
 
@@ -67,7 +67,7 @@ export function funnel(report: RunReport, output: Output, stages: readonly Stage
   return fold(text, output.columns) + next
 }
 
-/** History, newest first; a line a run. */
+/** History, newest first; a line a run, or a few where the terminal is narrow. */
 export function runsTable(reports: readonly RunReport[], output: Output): string {
   const rows = reports.map((report) => [
     report.runId,
@@ -81,11 +81,5 @@ export function runsTable(reports: readonly RunReport[], output: Output): string
     `rejected ${count(report.counts.rejected)}`,
     ...(report.counts.withheld > 0 ? [`withheld ${count(report.counts.withheld)}`] : []),
   ])
-  const text = table(rows, new Set([5]))
-  if (output.columns === undefined) return text
-  const { columns } = output
-  return text
-    .split('\n')
-    .map((line) => line.slice(0, columns))
-    .join('\n')
+  return tableWithin(output.columns, rows, new Set([5]))
 }

@@ -2,6 +2,7 @@ import { exitCodeOf, type GuardVerdict, type RunReport, type Settled, type Warni
 import type { Output } from '../context.ts'
 import { noteLines } from './notes.ts'
 import { below, count, duration, fold, instant, plural, safe } from '../text.ts'
+import { padded, width } from '../width.ts'
 
 /** The last lines of a run: the verdict, and on anything but 0 the next command. */
 export function runOutcome(report: RunReport, output: Output): string {
@@ -124,10 +125,10 @@ export function nextCommands(report: RunReport): readonly (readonly [command: st
 function nextLines(report: RunReport, output: Output | undefined): string {
   const commands = nextCommands(report)
   if (exitCodeOf(report.status) === 0 && report.counts.rejected === 0) return ''
-  const width = Math.max(...commands.map(([command]) => command.length), 0)
+  const widest = Math.max(...commands.map(([command]) => width(command)), 0)
   // The reason is left out where the command would no longer be one line, to be pasted.
   const room = (output?.columns ?? 0) - 'Next  '.length
   const told = (command: string, why: string) =>
-    why !== '' && width + 3 + why.length <= room ? `${command.padEnd(width)}   ${why}` : command
+    why !== '' && widest + 3 + why.length <= room ? `${padded(command, widest)}   ${why}` : command
   return commands.map(([command, why], i) => `${i === 0 ? 'Next' : '    '}  ${told(command, why)}\n`).join('')
 }

@@ -4,12 +4,14 @@ import type { Output } from '../../../src/cli/context.ts'
 import { worst } from '../../../src/cli/context.ts'
 import { nearest } from '../../../src/cli/nearest.ts'
 import { barOf, createProgress } from '../../../src/cli/progress.ts'
+import { checkReport } from '../../../src/cli/render/check.ts'
 import { funnel, runsTable } from '../../../src/cli/render/funnel.ts'
 import { runOutcome } from '../../../src/cli/render/outcome.ts'
 import { planVerdict } from '../../../src/cli/render/plan.ts'
 import { rejectGroups } from '../../../src/cli/render/rejects.ts'
 import { styleFor } from '../../../src/cli/style.ts'
 import { fold, safe } from '../../../src/cli/text.ts'
+import { width } from '../../../src/cli/width.ts'
 import { waiting } from '../../../src/cli/waiting.ts'
 import { noCounts, type PlanReport, type RunCounts, type RunReport } from '../../../src/sync/report.ts'
 
@@ -177,6 +179,50 @@ test.for([40, 400])('at %i columns nothing is wider than the terminal; a pipe is
   for (const line of rejectGroups(rejects, terminal(columns)).replace(colours, '').split('\n'))
     expect(line.length).toBeLessThanOrEqual(columns)
   expect(rejectGroups(rejects, pipe())).toContain('x'.repeat(500))
+})
+
+test('in a narrow terminal a run of the history goes on below, with all of its facts', () => {
+  const report = run({ status: 'withheld', counts: { read: 10_240, rejected: 31, confirmed: 333, withheld: 1180 } })
+  expect(runsTable([report], terminal(40))).toBe(
+    [
+      'r_81  shop  withheld  manual',
+      '      2026-11-21T03:00:00Z  18 s',
+      '      read 10,240  sent 333  rejected 31',
+      '      withheld 1,180',
+      '',
+    ].join('\n'),
+  )
+  expect(runsTable([report], terminal(200))).toBe(runsTable([report], pipe()))
+})
+
+test('check shows the names of columns without what would move the cursor', () => {
+  const source = {
+    uri: 'feed.csv',
+    detected: [],
+    columns: ['a\u001b[2Jb'],
+    rows: 1,
+    valid: 1,
+    suppressed: 0,
+    holds: [],
+    whole: true,
+    records: [{ line: 2, fields: { 'a\u001b[2Jb': 'x\u0007' } }],
+    rejects: [],
+    warnings: [],
+  }
+  const text = checkReport({ pipeline: 'shop', file: 'shop.yaml', destination: 'catalog 4001', sources: [source] }, pipe())
+  expect(text).toContain('a\\u001b[2Jb')
+  // oxlint-disable-next-line no-control-regex -- the bytes that are looked for
+  expect(text).not.toMatch(/[\u0007\u001b]/)
+})
+
+test('columns stand under each other whatever letters the names have', () => {
+  const reports = ['shop', '店舗', 'Käufer', 'cafe\u0301', '👕👖'].map((pipeline) => run({ pipeline, status: 'succeeded' }))
+  const starts = runsTable(reports, pipe())
+    .trimEnd()
+    .split('\n')
+    .map((line) => width(line.slice(0, line.indexOf('succeeded'))))
+  expect(new Set(starts).size).toBe(1)
+  expect(starts).toHaveLength(5)
 })
 
 test.for([24, 40, 80])('at %i columns the verdicts wrap between words, and a command stays one line to be pasted', (columns) => {
