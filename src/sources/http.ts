@@ -31,7 +31,7 @@ export async function openHttp(definition: SourceDefinition, context: HttpContex
     ...(charset === undefined ? {} : { charset }),
     beside: (suffix) => fetcher.fetchBeside(suffix, header(first, 'last-modified')),
     end: async () => ({
-      ...body.end(),
+      ...(await body.end()),
       ...((await fetcher.hasChanged(first)) ? { doubt: 'the feed changed on the server while it was read' } : {}),
     }),
     close: () => fetcher.close(),

@@ -13,6 +13,14 @@ export function declaredLength(answer: Dispatcher.ResponseData): number | undefi
   return length !== undefined && /^\d+$/.test(length) ? Number(length) : undefined
 }
 
+/**
+ * Whether the end of the body is marked by its last chunk. Only where `chunked` is the last of all codings; else the body
+ * ends with the connection, and has the chunks' own lines in it. Source: RFC 9112 section 6.3.
+ */
+export function isChunked(answer: Dispatcher.ResponseData): boolean {
+  return /(^|[,\s])chunked\s*$/i.test([answer.headers['transfer-encoding'] ?? ''].flat().join(','))
+}
+
 /** Where a part begins, and how long the whole is if the server knows; undefined where the answer does not say. */
 export function contentRange(answer: Dispatcher.ResponseData): { readonly from: number; readonly total: number | undefined } | undefined {
   const [, from, total] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(header(answer, 'content-range') ?? '') ?? []

@@ -1,15 +1,19 @@
 import { createHash } from 'node:crypto'
 import type { Hash } from 'node:crypto'
 import type { Dispatcher } from 'undici'
+import { setImmediate } from 'node:timers/promises'
 import { RunError } from '../errors.ts'
+import { bareCause } from './bareCause.ts'
 import type { TransportEnd } from './byteStream.ts'
 import type { DeclaredDigest } from './httpAnswer.ts'
-import { contentRange, declaredDigests, declaredLength, header, strongValidator } from './httpAnswer.ts'
+import { contentRange, declaredDigests, declaredLength, header, isChunked, strongValidator } from './httpAnswer.ts'
 import { Tries } from './tries.ts'
 
 /** Whoever can ask for the rest. */
 export interface Fetcher {
   readonly label: string
+  /** Whether more came behind the body of the last answer than it was to hold. */
+  readonly sentMore: boolean
   /** One answer with a body from byte `from` on; `unchanged` only for the whole. */
   fetch: (from: number, validator: string | undefined) => Promise<Dispatcher.ResponseData | 'unchanged'>
   pause: (tries: Tries) => Promise<void>
@@ -71,14 +75,18 @@ export class ResumableBody {
     this.#checkDigests()
   }
 
-  end(): TransportEnd {
+  async end(): Promise<TransportEnd> {
+    // What came behind the body ends the connection, which shows a turn later.
+    for (let turn = 0; turn < 2; turn++) await setImmediate()
     const etag = header(this.#first, 'etag')
     const lastModified = header(this.#first, 'last-modified')
-    const chunked = /chunked/i.test(header(this.#first, 'transfer-encoding') ?? '')
-    const proof =
-      this.#digests.length > 0 ? 'digest met' : this.#length !== undefined ? 'content-length met' : chunked ? 'chunked end' : undefined
+    const framed = this.#length !== undefined ? 'content-length met' : isChunked(this.#first) ? 'chunked end' : undefined
+    const proof = this.#digests.length > 0 ? 'digest met' : this.#fetcher.sentMore ? undefined : framed
+    const reason = this.#fetcher.sentMore
+      ? 'the server sent more than the length it declared'
+      : 'the server ended the answer by closing the connection, without a length'
     return {
-      ...(proof === undefined ? { reason: 'the server ended the answer by closing the connection, without a length' } : { proof }),
+      ...(proof === undefined ? { reason } : { proof }),
       ...(etag === undefined ? {} : { etag }),
       ...(lastModified === undefined ? {} : { lastModified }),
     }
@@ -122,7 +130,7 @@ export class ResumableBody {
     return new RunError('SOURCE_CHANGED', 'the feed changed after the connection was cut', {
       where: this.#fetcher.label,
       mend: 'Run again.',
-      cause,
+      cause: bareCause(cause),
     })
   }
 
@@ -130,7 +138,7 @@ export class ResumableBody {
     return new RunError('FILE_TRUNCATED', `the connection was cut after ${this.#received} bytes`, {
       where: this.#fetcher.label,
       mend: 'Run again; the server should send a length and an ETag so that downloads can be resumed.',
-      cause,
+      cause: bareCause(cause),
     })
   }
 }

@@ -1,10 +1,11 @@
 import { RunError } from '../errors.ts'
+import { bareCause } from './bareCause.ts'
 
 /** What a person is told when a feed does not come. Never the query of an address, which often holds a key. */
 
 export function statusError(status: number, where: string, waitMs?: number): RunError {
   if (waitMs !== undefined)
-    return new RunError('SOURCE_UNAVAILABLE', `the server answered ${status} and asks to wait ${Math.ceil(waitMs / 60_000)} minutes`, {
+    return new RunError('SOURCE_UNAVAILABLE', `the server answered ${status} and asks to wait ${waitInWords(waitMs)}`, {
       where,
       mend: 'Run again after that; schedule the pipeline less often if it repeats.',
     })
@@ -17,6 +18,12 @@ export function statusError(status: number, where: string, waitMs?: number): Run
     mend: 'Try again later; if it stays, ask whoever serves the feed.',
   })
 }
+
+function waitInWords(ms: number): string {
+  return ms > dayMs ? 'longer than a day' : `${Math.ceil(ms / 60_000)} minutes`
+}
+
+const dayMs = 86_400_000
 
 export function codingError(coding: string, where: string): RunError {
   return new RunError(
@@ -38,13 +45,45 @@ export function unavailable(error: unknown, where: string): RunError {
     return new RunError('SOURCE_UNAVAILABLE', `the certificate of the server cannot be trusted (${code})`, {
       where,
       mend: 'Have it renewed or issued for this host; name an authority of your own in NODE_EXTRA_CA_CERTS.',
-      cause: error,
+      cause: bareCause(error),
     })
+  if (isBrokenHttp(error))
+    return new RunError(
+      'SOURCE_UNAVAILABLE',
+      `the answer of the server breaks the rules of HTTP (${code === '' ? reasonOf(error) : code})`,
+      {
+        where,
+        mend: 'Check that the address leads to a web server; if it does, ask whoever runs it.',
+        cause: bareCause(error),
+      },
+    )
   return new RunError('SOURCE_UNAVAILABLE', `the source cannot be reached${code === '' ? '' : ` (${code})`}`, {
     where,
     mend: 'Check the address and the network; then run again.',
-    cause: error,
+    cause: bareCause(error),
   })
+}
+
+/** The parser's own reason: words of its own, none of the answer's. */
+function reasonOf(error: unknown): string {
+  return (error instanceof Error && /\(([^()]+)\)$/.exec(error.message)?.[1]) || 'no head'
+}
+
+/** What undici calls an answer that it cannot read; the last is what it throws for a status below 100. */
+function isBrokenHttp(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return (
+    error.name === 'HTTPParserError' ||
+    ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'UND_ERR_HEADERS_OVERFLOW', 'ERR_ASSERTION'].includes(codeOf(error))
+  )
+}
+
+/**
+ * Whether a connection ended because more came than the answer had announced. Known by undici's words only (8.12); a
+ * server that says `Connection: close` is not listened to any longer, and cannot be told.
+ */
+export function saysMore(error: unknown): boolean {
+  return error instanceof Error && (error.name === 'HTTPParserError' || error.message === 'bad response')
 }
 
 /** Whether a second try could not change it. */

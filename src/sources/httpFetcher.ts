@@ -13,7 +13,7 @@ import { readCredential } from './credentials.ts'
 import { checkedLookup, checkUrl, namesThisMachine, safeLabel } from './httpAddress.ts'
 import { header, retryAfterMs, showsAnother, showsAnotherLength } from './httpAnswer.ts'
 import type { Fetcher } from './httpBody.ts'
-import { codingError, findRunError, isFinal, statusError, unavailable } from './httpErrors.ts'
+import { codingError, findRunError, isFinal, saysMore, statusError, unavailable } from './httpErrors.ts'
 import type { Tries } from './tries.ts'
 import { maxTries } from './tries.ts'
 
@@ -47,6 +47,7 @@ export class HttpFetcher implements Fetcher {
   readonly #start: URL
   /** Where redirects led to, in the request under way. */
   #url: URL
+  #sentMore = false
 
   constructor(definition: SourceDefinition, context: HttpContext) {
     this.#definition = definition
@@ -67,8 +68,16 @@ export class HttpFetcher implements Fetcher {
       bodyTimeout: limits.idleMs,
       pipelining: 1,
     })
+    this.#agent.on('disconnect', (_origin, _targets, error) => {
+      if (saysMore(error)) this.#sentMore = true
+    })
     const total = AbortSignal.timeout(limits.totalMs)
     this.#signal = context.signal === undefined ? total : AbortSignal.any([context.signal, total])
+  }
+
+  /** Whether more came behind the body of the last answer than it was to hold: then its length is no proof. */
+  get sentMore(): boolean {
+    return this.#sentMore
   }
 
   /** One answer with a body from byte `from` on, after redirects and retries. */
@@ -177,6 +186,8 @@ export class HttpFetcher implements Fetcher {
   async #follow(start: URL, headers: Readonly<Record<string, string>>, method: 'GET' | 'HEAD' = 'GET'): Promise<Dispatcher.ResponseData> {
     // From the start each time: what a redirect led to may have been good for a while only.
     this.#url = start
+    this.#sentMore = false
+    let cookie = false
     for (let hops = 0; ; hops++) {
       const answer = await request(this.#url.href, {
         method,
@@ -186,14 +197,21 @@ export class HttpFetcher implements Fetcher {
       })
       if (![301, 302, 303, 307, 308].includes(answer.statusCode)) return answer
       await answer.body.dump().catch(() => undefined)
-      this.#url = this.#redirected(header(answer, 'location'), hops)
+      cookie ||= answer.headers['set-cookie'] !== undefined
+      this.#url = this.#redirected(header(answer, 'location'), { hops, cookie })
     }
   }
 
-  #redirected(location: string | undefined, hops: number): URL {
-    const refuse = (what: string) =>
-      new RunError('SOURCE_REFUSED', what, { where: this.label, mend: 'Name the final address of the feed in `source.url`.' })
-    if (hops >= maxRedirects) throw refuse(`more than ${maxRedirects} redirects`)
+  #redirected(location: string | undefined, { hops, cookie }: { readonly hops: number; readonly cookie: boolean }): URL {
+    const refuse = (what: string, mend = 'Name the final address of the feed in `source.url`.') =>
+      new RunError('SOURCE_REFUSED', what, { where: this.label, mend })
+    if (hops >= maxRedirects)
+      throw cookie
+        ? refuse(
+            `more than ${maxRedirects} redirects, with cookies as for a login`,
+            'Ask for an address of the feed that needs no login page.',
+          )
+        : refuse(`more than ${maxRedirects} redirects`)
     if (location === undefined || !URL.canParse(location, this.#url.href)) throw refuse('a redirect without a usable address')
     const target = new URL(location, this.#url).href
     const next = checkUrl(target, this.#allows(target))

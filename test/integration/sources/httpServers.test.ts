@@ -150,6 +150,76 @@ test.each([
   expect([code, facts?.sha256, server.requests.length]).toEqual(['read', sha256, 2])
 })
 
+/** Counted in characters, as some programs do: too short for what has umlauts in it. */
+const umlauts = csv.replaceAll('title', 'Größe')
+
+test.each([
+  ['CSV', umlauts, 'csv', { complete: false, reason: 'the server sent more than the length it declared' }],
+  ['gzip, with something behind it', Buffer.concat([gzipSync(csv), Buffer.from('more')]), 'gzip', { complete: true }],
+  ['a closed JSON array, with a line behind it', `[{"id":"1"}]x`, 'json', { complete: true }],
+] as const)('R6: a length that is too small proves nothing by itself: %s', async (_, body, kind, expected) => {
+  const length = kind === 'csv' ? umlauts.length : Buffer.byteLength(body) - (kind === 'gzip' ? 4 : 1)
+  await using server = await rawServer((_, socket) =>
+    socket.write(Buffer.concat([Buffer.from(headers({ 'content-length': length })), Buffer.from(body)])),
+  )
+  const { facts, error } = await readSource(from(server))
+  expect([error, facts?.completeness]).toMatchObject([undefined, expected])
+})
+
+test('R6: line ends behind the body are no more of it', async () => {
+  await using server = await rawServer((_, socket) => socket.write(Buffer.concat([full(csv), Buffer.from('\r\n')])))
+  expect((await readSource(from(server))).facts?.completeness.proof).toBe('content-length met')
+})
+
+test.each([
+  ['chunked', true],
+  ['gzip, chunked', true],
+  ['gzip\r\ntransfer-encoding: chunked', true],
+  ['chunked, identity', false],
+  ['chunked\r\ntransfer-encoding: identity', false],
+  ['identity', false],
+  ['unchunked', false],
+] as const)('R6: the end of the chunks is a proof only where the answer is in chunks: %j', async (coding, complete) => {
+  const chunks = `${csv.length.toString(16)}\r\n${csv}\r\n0\r\n\r\n`
+  await using server = await rawServer((_, socket) => socket.end(headers({ 'transfer-encoding': coding }) + chunks))
+  const { facts } = await readSource(from(server))
+  expect(facts?.completeness.complete ?? false).toBe(complete)
+})
+
+test.each([
+  ['no HTTP', csv, /^the answer of the server breaks the rules of HTTP \(Expected HTTP\/.*\)$/],
+  ['two lengths', headers({ 'content-length': `9\r\ncontent-length: 8` }) + csv, /HTTP \(UND_ERR_RES_CONTENT_LENGTH_MISMATCH\)$/],
+  ['a length in words', headers({ 'content-length': 'many' }) + csv, /HTTP \(Invalid character in Content-Length\)$/],
+  ['a head without an end', headers({ 'x-a': 'b'.repeat(100_000) }), /HTTP \(UND_ERR_HEADERS_OVERFLOW\)$/],
+] as const)('an answer that is none (%s) is called so, and nothing of it is kept', async (_, answer, message) => {
+  await using server = await rawServer((_, socket) => socket.end(answer))
+  const { code, error } = await readSource(from(server))
+  expect([code, error?.message]).toEqual(['SOURCE_UNAVAILABLE', expect.stringMatching(message)])
+  expect(inspect(error, { depth: 9, showHidden: true })).not.toMatch(/title 1|bbbb/)
+})
+
+test('an answer that breaks off in its chunks leaves nothing of the records in the error', async () => {
+  await using server = await rawServer((_, socket) =>
+    socket.end(headers({ 'transfer-encoding': 'chunked' }) + `zz\r\nid,email\n1,anna@example.com\n`),
+  )
+  const { code, error } = await readSource(from(server))
+  expect(code).toBe('FILE_TRUNCATED')
+  expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('anna')
+})
+
+test('redirects that end nowhere tell a login by its cookies', async () => {
+  const go = { location: '/feed.csv', 'content-length': 0 }
+  for (const [lines, mend] of [
+    [go, 'Name the final address of the feed in `source.url`.'],
+    [{ ...go, 'set-cookie': 'session=1' }, 'Ask for an address of the feed that needs no login page.'],
+  ] as const) {
+    await using server = await rawServer((_, socket) => socket.end(headers(lines, '302 Found')))
+    const { error } = await readSource(from(server))
+    expect([error?.code, error?.mend, server.requests.length]).toEqual(['SOURCE_REFUSED', mend, 6])
+    expect(server.requests.join(''), 'no cookie is sent back').not.toMatch(/cookie/i)
+  }
+})
+
 test('that nothing changed is believed only of a server that was asked', async () => {
   await using server = await rawServer((_, socket) => socket.end(headers({ etag: '"v1"' }, '304 Not Modified')))
   await using whole = await rawServer((_, socket) => socket.end(full(csv)))
@@ -170,6 +240,13 @@ test('a server that asks for a long wait is left alone until then', async () => 
       1,
     ])
   }
+})
+
+test('a wait without an end is not spelled out', async () => {
+  await using server = await rawServer((_, socket) =>
+    socket.end(headers({ 'retry-after': '9'.repeat(20), 'content-length': 0 }, '503 Busy')),
+  )
+  expect((await readSource(from(server))).error?.message).toBe('the server answered 503 and asks to wait longer than a day')
 })
 
 test.each(['429 Too Many Requests', '500 Oops', '502 Bad Gateway', '503 Busy'])('%s for ever is tried four times', async (status) => {
