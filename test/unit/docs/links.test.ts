@@ -1,0 +1,37 @@
+/** Pages that name each other, and code that names a page: nothing leads nowhere, and every decision is found from their index. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+
+const root = join(import.meta.dirname, '../../..')
+
+const filesBelow = (folder: string, ending: string): string[] =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith(ending))
+    .map((name) => join(folder, name))
+const read = (file: string): string => readFileSync(join(root, file), 'utf8')
+
+const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...filesBelow('docs', '.md'), ...filesBelow('pipelines', '.md')]
+
+test('every link from page to page leads to a file', () => {
+  const links = pages.flatMap((page) =>
+    [...read(page).matchAll(/\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, to = '']) => ({ page, to })),
+  )
+  expect(links.length, 'the checker must see links').toBeGreaterThan(30)
+  expect(links.filter(({ page, to }) => !existsSync(join(root, dirname(page), to)))).toEqual([])
+})
+
+test('every page that code or a test names is there', () => {
+  const named = [...filesBelow('src', '.ts'), ...filesBelow('test', '.ts'), ...filesBelow('bench', '.ts')].flatMap((file) =>
+    [...read(file).matchAll(/\bdocs\/[\w/-]+\.md\b/g)].map(([page]) => ({ file, page })),
+  )
+  expect(named.length, 'the checker must see names').toBeGreaterThan(10)
+  expect(named.filter(({ page }) => !existsSync(join(root, page)))).toEqual([])
+})
+
+test('every decision stands in their index', () => {
+  const index = read('docs/decisions/README.md')
+  const decisions = filesBelow('docs/decisions', '.md').filter((file) => !file.endsWith('README.md'))
+  expect(decisions.length).toBeGreaterThan(8)
+  expect(decisions.filter((file) => !index.includes(`](${file.split('/').at(-1)})`))).toEqual([])
+})
