@@ -3,7 +3,7 @@
  */
 export class ByteQueue implements AsyncIterable<Buffer> {
   readonly #source: AsyncIterator<Buffer>
-  readonly #ahead: Buffer[] = []
+  #ahead: Buffer[] = []
   #ended = false
 
   constructor(source: AsyncIterable<Buffer>) {
@@ -22,7 +22,7 @@ export class ByteQueue implements AsyncIterable<Buffer> {
     return undefined
   }
 
-  /** Up to `size` bytes without taking them; fewer only at the end. */
+  /** Up to `size` bytes without taking them; fewer only at the end. They come again as they came, in pieces of their size. */
   async peek(size: number): Promise<Buffer> {
     const parts: Buffer[] = []
     let length = 0
@@ -32,8 +32,8 @@ export class ByteQueue implements AsyncIterable<Buffer> {
       parts.push(part)
       length += part.length
     }
+    this.#ahead = [...parts, ...this.#ahead]
     const all = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)
-    this.giveBack(all)
     return all.subarray(0, size)
   }
 
