@@ -30,3 +30,46 @@ export function mendAmpersands(item: string): { readonly text: string; readonly 
   })
   return { text, elements: [...elements] }
 }
+
+/**
+ * The same for the part of a feed outside its items, which comes in pieces: a piece ends before a `<`, or anywhere in a
+ * text. So its last tag and what follows it wait for the next piece, or for `end` where the text is over; beyond `mostHeld`
+ * characters, which no address has, it goes as it is.
+ */
+export class AmpersandMender {
+  #held = ''
+  /** Local names of the elements that were mended. */
+  readonly elements = new Set<string>()
+
+  /** What can be read on by now. */
+  write(piece: string): string {
+    const text = this.#held + piece
+    const open = lastTag(text)
+    this.#held = text.slice(open)
+    if (this.#held.length <= mostHeld) return this.#mend(text.slice(0, open))
+    this.#held = ''
+    return text
+  }
+
+  end(): string {
+    const text = this.#held
+    this.#held = ''
+    return this.#mend(text)
+  }
+
+  #mend(text: string): string {
+    const mended = mendAmpersands(text)
+    for (const element of mended.elements) this.elements.add(element)
+    return mended.text
+  }
+}
+
+/** As long as an item may be. */
+const mostHeld = 1_048_576
+
+/** Where the last tag begins, or another markup; 0 where there is text alone. */
+function lastTag(text: string): number {
+  let at = 0
+  for (const { 0: part, index } of text.matchAll(token)) if (part.startsWith('<')) at = index
+  return at
+}

@@ -7,7 +7,7 @@ import { fileError } from '../fileError.ts'
 import type { FormatContext, FormatReader } from '../formatReader.ts'
 import { rowsPerBatch } from '../limits.ts'
 import { cutRecords, recordText } from '../recordBatch.ts'
-import { mendAmpersands } from './ampersands.ts'
+import { AmpersandMender, mendAmpersands } from './ampersands.ts'
 import { entityTable, namesHtmlEntity } from './htmlEntities.ts'
 import { XmlCutter } from './xmlCutter.ts'
 import { productNamespace, productNamespaces, XmlItemError, XmlItemReader } from './xmlItem.ts'
@@ -33,27 +33,36 @@ export function readXml(
     name: context.name,
     limits: context.limits,
     skeleton: (text) => skeleton.write(text),
-    itemStarts: () => skeleton.keepItemScope(),
+    itemStarts: () => scopes.push(skeleton.beginItem()),
   })
+  /** Of the items that have begun and are not read yet, in their order. */
+  const scopes: Scope[] = []
   let items: XmlItemReader | undefined
-  let scope: string | undefined
+  let scope: Scope | undefined
+  let shape: string | undefined
   let rowCount = 0
   let overridden = 0
   let prefixAssumed = false
   async function* rows(): AsyncGenerator<readonly Row[]> {
     columns.add(context.gate?.columns ?? [])
     for await (const batch of cutRecords(chunks, cutter)) {
-      const current = JSON.stringify(
-        htmlEntities || mendsAmpersands ? [skeleton.itemScope, htmlEntities, mendsAmpersands] : skeleton.itemScope,
-      )
-      if (items === undefined || scope !== current) {
-        items = new XmlItemReader(columns, skeleton.itemScope, htmlEntities)
-        scope = current
-        context.gate?.begin(current)
-      }
-      for (let from = 0; from < batch.count; from += rowsPerBatch) {
+      for (let from = 0, to = 0; from < batch.count; from = to) {
+        // There is one for each item that has begun.
+        const current = scopes[from] as Scope
+        if (items === undefined || scope !== current) {
+          scope = current
+          const shapeNow = JSON.stringify(htmlEntities || mendsAmpersands ? [current, htmlEntities, mendsAmpersands] : current)
+          if (items === undefined || shape !== shapeNow) {
+            items = new XmlItemReader(columns, current, htmlEntities)
+            shape = shapeNow
+            context.gate?.begin(shape)
+          }
+        }
+        // Rows of one scope at once: the gate forgets what it was asked about when another begins.
+        for (to = from; to < batch.count && to < from + rowsPerBatch && scopes[to] === current; to++);
+        const before = items.overridden
         const parsed: Omit<Row, 'columns'>[] = []
-        for (let i = from; i < Math.min(batch.count, from + rowsPerBatch); i++) {
+        for (let i = from; i < to; i++) {
           // Index below the batch's count: the arrays are aligned.
           const line = batch.lines[i] as number
           if (context.gate?.known(batch.bytes, batch.starts[i] as number, batch.ends[i] as number, line) === true) {
@@ -79,7 +88,7 @@ export function readXml(
           }
         }
         rowCount += parsed.length
-        overridden = items.overridden
+        overridden += items.overridden - before
         prefixAssumed ||= items.prefixAssumed
         if (parsed.length === 0) continue
         const names = columns.names()
@@ -87,6 +96,7 @@ export function readXml(
           mends === undefined ? { line, columns: names, cells } : { line, columns: names, cells, mends },
         )
       }
+      scopes.splice(0, batch.count)
     }
     skeleton.close()
   }
@@ -103,27 +113,37 @@ export function readXml(
           ? []
           : [`a plain element differs from the product element of the same name ${overridden} times; the product element counts`]),
         ...(prefixAssumed ? ['the prefix g is not declared; read as the product namespace'] : []),
+        ...skeleton.mended.map((element) => `a raw & in the address of <${element}> outside the items was read as &amp;`),
       ],
     }),
   }
 }
 
+/** Prefix bindings around an item; the default namespace under the empty prefix. One object for each open element. */
+type Scope = Readonly<Record<string, string>>
+
 /** The feed without its items, checked by a strict parser; knows which prefixes are bound where the items stand. */
 class Skeleton {
   readonly #parser: SaxesParser<{ xmlns: true; additionalNamespaces: Record<string, string> }>
-  readonly #scopes: Readonly<Record<string, string>>[] = []
+  readonly #scopes: Scope[] = []
   readonly #name: string
-  /** Prefix bindings where the last item begins; the default namespace under the empty prefix. */
-  itemScope: Readonly<Record<string, string>> = {}
+  readonly #mender: AmpersandMender | undefined
+  /** The piece that is read. */
+  #piece = ''
 
-  constructor(name: string, { htmlEntities = false, mapped = false }: XmlSettings) {
+  constructor(name: string, { htmlEntities = false, mendAmpersands: mends = false, mapped = false }: XmlSettings) {
     this.#name = name
+    this.#mender = mends ? new AmpersandMender() : undefined
     const parser = new SaxesParser({ xmlns: true, additionalNamespaces: { g: productNamespace } })
     this.#parser = parser
     parser.ENTITIES = entityTable(htmlEntities, () => {})
     parser.on('error', (error) => {
       const setting =
-        !htmlEntities && error.message.includes('undefined entity') ? ' Or set `xml.html_entities` where it is one of HTML.' : ''
+        !mends && mendAmpersands(this.#piece).elements.length > 0
+          ? ' Or set `xml.mend_ampersands` of the source.'
+          : !htmlEntities && error.message.includes('undefined entity')
+            ? ' Or set `xml.html_entities` where it is one of HTML.'
+            : ''
       throw malformed(name, error.message.replace(/^\d+:\d+: /, ''), undefined, setting)
     })
     parser.on('doctype', () => {
@@ -138,20 +158,30 @@ class Skeleton {
     })
   }
 
-  /** The open element may be closed by the time the items before it are parsed, so the scope is kept as they begin. */
-  keepItemScope(): void {
-    this.itemScope = this.#scopes.at(-1) ?? {}
+  /** Of the item that begins here: the open element may be closed by the time the item is parsed. */
+  beginItem(): Scope {
+    if (this.#mender !== undefined) this.#parser.write(this.#mender.end())
+    return this.#scopes.at(-1) ?? noScope
+  }
+
+  /** Local names of the elements in which an address was mended. */
+  get mended(): readonly string[] {
+    return [...(this.#mender?.elements ?? [])]
   }
 
   write(text: string): void {
-    this.#parser.write(text)
+    this.#piece = text
+    this.#parser.write(this.#mender === undefined ? text : this.#mender.write(text))
   }
 
   close(): void {
+    if (this.#mender !== undefined) this.#parser.write(this.#mender.end())
     this.#parser.close()
     if (this.#scopes.length > 0) throw malformed(this.#name, 'the root element is not closed', undefined)
   }
 }
+
+const noScope: Scope = {}
 
 /** Bound to a prefix, the default namespace, or by the common mistake `g="…"` (bad-inputs 144). */
 function namesProducts(tag: SaxesTagNS): boolean {

@@ -3,7 +3,10 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { RunError } from '../../../src/errors.ts'
 import { mendAmpersands } from '../../../src/formats/xml/ampersands.ts'
-import { cellsOf, feed, feedHead, feedTail, read, refusal } from './support.ts'
+import { ByteQueue } from '../../../src/formats/byteQueue.ts'
+import { readLimits } from '../../../src/formats/limits.ts'
+import { openFormat } from '../../../src/formats/openFormat.ts'
+import { cellsOf, chunksOf, definitionOf, feed, feedHead, feedTail, read, refusal } from './support.ts'
 
 const htmlAllowed = { xml: { htmlEntities: true } }
 const ampersandsMended = { xml: { mendAmpersands: true } }
@@ -234,6 +237,66 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
       { numRuns: 2_000 },
     )
     expect(accepted).toBeGreaterThan(100)
+  })
+  test('case 146: addresses outside the items are mended too, in chunks of any size, and said of the source', async () => {
+    const head = `<title>Shop</title><link>${rawLink}&amp;c=3</link><image><url>\n${rawLink}</url></image>`
+    const tail = `<link>${rawLink}</link><description>x</description>`
+    const text = feed('<g:id>1</g:id>', '<g:id>2</g:id>').replace('<title>Shop</title>', head).replace('</channel>', `${tail}</channel>`)
+    for (const chunkBytes of [1, 2, 3, 5, 8, 13, 34, 89, 65_536]) {
+      const { rows, end } = await read(text, { ...ampersandsMended, chunkBytes })
+      expect(rows.map(cellsOf)).toEqual([{ id: '1' }, { id: '2' }])
+      expect(end.notes).toEqual([
+        'a raw & in the address of <link> outside the items was read as &amp;',
+        'a raw & in the address of <url> outside the items was read as &amp;',
+      ])
+    }
+    await expect(read(text)).rejects.toMatchObject({
+      code: 'FILE_MALFORMED',
+      mend: expect.stringContaining('xml.mend_ampersands') as string,
+    })
+  })
+  test('case 146: outside the items nothing but addresses is mended', async () => {
+    for (const chunkBytes of [1, 7, 65_536]) {
+      const titled = feed('<g:id>1</g:id>').replace('<title>Shop', `<title>Salt & pepper`)
+      expect(await refusal(titled, { ...ampersandsMended, chunkBytes })).toBe('FILE_MALFORMED')
+      const kept = `<title><![CDATA[https://a.example.com/?a&b]]><!-- https://a.example.com/?a&b -->`
+      const whole = feed('<g:id>1</g:id>').replace('<title>Shop', kept)
+      expect((await read(whole, { ...ampersandsMended, chunkBytes })).end.notes).toEqual([])
+    }
+  })
+  test('case 41: two channels, or elements around the items, bind one prefix to two namespaces: each is read by its own', async () => {
+    const other = 'http://www.example.com/other'
+    const [products, others] = [`xmlns:g="http://base.google.com/ns/1.0"`, `xmlns:g="${other}"`]
+    const item = (id: number) => `<item><g:id>${id}</g:id><id>plain ${id}</id></item>`
+    const read1 = async (text: string, chunkBytes: number) => (await read(text, { chunkBytes })).rows.map(cellsOf)
+    const channels = `<rss><channel ${products}>${item(1)}${item(2)}</channel><channel ${others}>${item(3)}</channel><channel ${products}>${item(4)}</channel></rss>`
+    for (const chunkBytes of [1, 10, 97, 65_536]) {
+      expect(await read1(channels, chunkBytes)).toEqual([{ id: '1' }, { id: '2' }, { 'g:id': '3', id: 'plain 3' }, { id: '4' }])
+    }
+  })
+  test('case 41: the gate is asked about each item under the bindings around it', async () => {
+    const shapes: string[] = []
+    const asked: string[] = []
+    const gate = {
+      begin: (shape: string) => void shapes.push(shape),
+      known: (bytes: Buffer, start: number, end: number) => {
+        asked.push(`${shapes.length} ${bytes.toString('utf8', start, end)}`)
+        return false
+      },
+    }
+    const item = '<item><g:id>1</g:id></item>'
+    const channel = (uri: string) => `<channel xmlns:g="${uri}">${item}</channel>`
+    const text = `<rss>${channel('http://base.google.com/ns/1.0')}${channel('http://example.com/x')}${channel('http://example.com/x')}</rss>`
+    const handed: number[] = []
+    const { reader } = await openFormat(new ByteQueue(chunksOf(Buffer.from(text), 65_536)), definitionOf('feed'), {
+      name: 'feed',
+      limits: readLimits,
+      gate,
+    })
+    // Rows are handed over before another shape begins: the gate keeps their digests until then.
+    for await (const rows of reader.rows) handed.push(shapes.length, ...rows.map(({ line }) => line))
+    expect(asked).toEqual([`1 ${item}`, `2 ${item}`, `2 ${item}`])
+    expect(handed).toEqual([1, 1, 2, 1, 2, 1])
   })
   test('case 147: CDATA opened more often than closed refuses the file', async () => {
     expect(await refusal(feed('<g:title><![CDATA[a</g:title>'))).toBe('FILE_TRUNCATED')
