@@ -103,9 +103,9 @@ export function sandboxTarget(kind: Kind): string {
   return { catalog: sandboxTargets.catalog, audience: sandboxTargets.audience, 'do-not-reach': sandboxTargets.doNotReach }[kind]
 }
 
-/** Names are those of files and of arguments. */
+/** Names are those of files (src/pipeline/load.ts) and of arguments. */
 function checkName(name: string): void {
-  if (/^[\p{L}\d][\p{L}\d_-]{0,63}$/u.test(name)) return
+  if (/^[A-Za-z0-9][\w-]{0,63}$/.test(name)) return
   throw new UsageError('INVALID_VALUE', 'a pipeline is named by letters, digits, - and _. Nothing was written.', {
     where: 'NAME',
     mend: `sluice init ${nameFrom(name)}`,
@@ -120,7 +120,10 @@ export function nameFrom(source: string): string {
   const name = last
     .replace(/(?:\.(?:gz|zip|zst|csv|tsv|txt|tab|json|jsonl|ndjson|xml|rss|atom|xlsx|yaml|yml|ts))+$/i, '')
     .toLowerCase()
-    .replace(/[^\p{L}\d_]+/gu, '-')
+    .replaceAll('ß', 'ss')
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .replace(/[^a-z0-9_]+/g, '-')
     .replace(/^[-_]+|-+$/g, '')
   return name.slice(0, 64) || (isAddress && URL.canParse(source) ? nameFrom(new URL(source).hostname.replaceAll('.', '-')) : 'pipeline')
 }

@@ -170,10 +170,20 @@ test.for([
   ['https://shop.example.com/export/Products%202.xml?token=1', 'products-2'],
   ['https://shop.example.com/', 'shop-example-com'],
   ['s3://bucket/feeds/de.jsonl.zst', 'de'],
-  ['Käufer.xlsx', 'käufer'],
+  ['Käufer groß.xlsx', 'kaufer-gross'],
+  ['顧客.csv', 'pipeline'],
   ['-', 'pipeline'],
 ] as const)('the pipeline of %s is called %s', ([source, name]) => {
   expect(nameFrom(source)).toBe(name)
+})
+
+test('the name of any source is one that a pipeline may have', () => {
+  const sources = fc.oneof(fc.string({ unit: 'binary' }), fc.webUrl())
+  fc.assert(
+    fc.property(sources, (source) => {
+      expect(nameFrom(source)).toMatch(/^[A-Za-z0-9][\w-]{0,63}$/)
+    }),
+  )
 })
 
 test('the call that is offered takes everything that was said, quoted for a shell', () => {
