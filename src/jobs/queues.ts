@@ -4,7 +4,7 @@
  */
 import { PgBoss } from 'pg-boss'
 import type { Logger } from '../log.ts'
-import type { Database, Transaction } from '../store/database.ts'
+import { eachConnection, type Database, type Transaction } from '../store/database.ts'
 
 /** A run waits for somebody to carry it out. */
 export interface RunJob {
@@ -34,6 +34,7 @@ const day = 86_400
  */
 export async function openQueues(db: Database, options: { readonly supervise: boolean; readonly log: Logger }): Promise<Queues> {
   const boss = new PgBoss({
+    ...eachConnection,
     connectionString: db.url,
     application_name: 'sluice queues',
     schema: 'sluice_jobs',

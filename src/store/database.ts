@@ -42,6 +42,9 @@ const session = [
 
 const setSession = (client: pg.ClientBase): Promise<unknown> => client.query(session)
 
+/** For every pool on our database. It waits for the promise, which its type leaves out. */
+export const eachConnection = { onConnect: setSession as (client: pg.ClientBase) => void }
+
 /** A serialization failure or a deadlock: the same transaction, begun anew, is likely to get through. */
 export function isRetryable(error: unknown): boolean {
   return retryable.has(String((error as { code?: unknown } | null)?.code))
@@ -55,8 +58,7 @@ export function openDatabase(url: string, options: { readonly applicationName?: 
     application_name: options.applicationName ?? 'sluice',
     // Idle clients must not keep a finished command alive.
     allowExitOnIdle: true,
-    // The pool waits for the promise, which its type leaves out.
-    onConnect: setSession as (client: pg.ClientBase) => void,
+    ...eachConnection,
   })
   // A broken idle connection is replaced by the pool; without a listener Node would end the process.
   pool.on('error', () => undefined)

@@ -4,6 +4,8 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { openQueues } from '../../../src/jobs/queues.ts'
+import { silentLogger } from '../../../src/log.ts'
 import { openDatabase } from '../../../src/store/database.ts'
 import { startEmbedded } from '../../../src/store/embedded/server.ts'
 import { openStore } from '../../../src/store/open.ts'
@@ -63,6 +65,9 @@ test('times and transactions are the same whatever the role has set for itself',
               length('a\\nb') as length, current_setting('transaction_isolation') as level`,
     )
     expect(row).toEqual({ at: new Date('2026-03-01T00:30:00Z'), day: '2026-03-01', length: 4, level: 'read committed' })
+    // The queue's own statements are written for standard strings too.
+    const queues = await openQueues(db, { supervise: false, log: silentLogger })
+    await queues.close()
   } finally {
     await db.close()
   }
