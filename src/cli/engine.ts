@@ -61,7 +61,10 @@ export async function withEngine<Result>(
       log: context.log(options.logLevel),
       workerId,
       service: { origin, version: service.adsVersion },
-      settings: engineSettings(origin, options.concurrency),
+      settings: {
+        ...engineSettings(origin, options.concurrency),
+        ...(config.keepRunsDays === undefined ? {} : { keepRunsDays: config.keepRunsDays }),
+      },
       env: config.env,
       signal: context.signal,
     }

@@ -45,7 +45,7 @@ export const errorGroups: readonly ErrorGroup[] = [
         'Name another, put both sources into one file (`source:` as a list), or move the other file away.',
       ),
       OPTIONS_CONFLICT: entry('Options that rule each other out are given together.', 'Leave one out, as shown.'),
-      UNKNOWN_RUN: entry('There is no run of this id.', '`sluice runs` lists them.'),
+      UNKNOWN_RUN: entry('There is no run of this id, or it is not kept any more (400 days).', '`sluice runs` lists them.'),
       UNKNOWN_PLAN: entry('There is no plan of this id.', '`sluice plan PIPELINE` makes one.'),
       PLAN_OF_ANOTHER_SERVICE: entry(
         'The plan was made for another service, for example the sandbox.',
@@ -101,7 +101,10 @@ export const errorGroups: readonly ErrorGroup[] = [
     note: 'Exit code 1 if not said otherwise.',
     codes: {
       PIPELINE_HELD: entry('Another run holds the destination (exit code 5).', '`sluice runs PIPELINE` shows which; wait for it.'),
-      PLAN_STALE: entry('The synced state moved since the plan was made. Nothing was sent.', '`sluice plan PIPELINE` makes a new one.'),
+      PLAN_STALE: entry(
+        'The synced state moved since the plan was made, or the source was read again and wants something else. Nothing was sent.',
+        '`sluice plan PIPELINE` makes a new one.',
+      ),
       RUN_INTERRUPTED: entry(
         'The run was stopped, or its process ended without a word. What was confirmed is kept.',
         '`sluice run PIPELINE` goes on.',

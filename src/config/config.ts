@@ -9,6 +9,8 @@ export interface Config {
   readonly databaseUrl: Secret | undefined
   readonly dataDir: string
   readonly service: ServiceSettings
+  /** For how many days an ended run is kept; undefined: the engine's own measure. */
+  readonly keepRunsDays: number | undefined
   readonly log: { readonly level: LogLevel; readonly format: 'pretty' | 'json' }
   /** `.env` below the process's own variables: where sources look up the credentials they name. */
   readonly env: Environment
@@ -101,6 +103,7 @@ export function loadConfig(
       accessTokenSecret: secret('SLUICE_ACCESS_TOKEN_SECRET'),
       names: readNames(env, problems),
     },
+    keepRunsDays: readDays(env, 'SLUICE_KEEP_RUNS_DAYS', problems),
     log: {
       level: oneOf(env, 'SLUICE_LOG_LEVEL', logLevels, 'warn', problems),
       format: oneOf(env, 'SLUICE_LOG_FORMAT', ['pretty', 'json'] as const, 'pretty', problems),
@@ -274,6 +277,16 @@ function readNames(env: Environment, problems: Problem[]): Readonly<Record<strin
     problems.push({ path: 'SLUICE_SERVICE_NAMES', message: 'is not JSON', mend })
   }
   return {}
+}
+
+/** Not under two months: what a month's reports, retries and renewals ask about is always there. */
+function readDays(env: Environment, name: string, problems: Problem[]): number | undefined {
+  const value = text(env, name)
+  if (value === undefined) return undefined
+  const days = /^\d{1,5}$/.test(value) ? Number(value) : 0
+  if (days >= 60) return days
+  problems.push({ path: name, message: 'is no whole number of days from 60 on', mend: `set ${name} to 400, or unset it` })
+  return undefined
 }
 
 function oneOf<const Values extends readonly string[]>(

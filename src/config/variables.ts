@@ -19,6 +19,7 @@ export const variables: readonly Variable[] = [
   { name: 'SLUICE_ACCESS_TOKEN_SECRET', meaning: "OAuth 1.0a, the user's secret", secret: true },
   { name: 'SLUICE_SERVICE_NAMES', meaning: "JSON: the service's own spelling of the neutral words" },
   { name: 'SLUICE_DATA_DIR', meaning: 'embedded Postgres and other local state, default .sluice' },
+  { name: 'SLUICE_KEEP_RUNS_DAYS', meaning: 'for how many days ended runs are kept, 60 or more; default 400' },
   { name: 'SLUICE_LOG_LEVEL', meaning: 'debug, info, warn, error or silent; default warn' },
   { name: 'SLUICE_LOG_FORMAT', meaning: 'pretty or json; default pretty' },
 ]

@@ -44,7 +44,7 @@ export async function startWorker(deps: JobDeps): Promise<Worker> {
     },
   )
   await queues.boss.work('maintain', { pollingIntervalSeconds: 30, notifyPollingIntervalSeconds: 30 }, async () => {
-    if (!signal.aborted) await applyRetention(deps.db)
+    if (!signal.aborted) await applyRetention(deps.db, deps.settings)
   })
   const around = lookAround(deps, queues, work, signal)
 

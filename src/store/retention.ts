@@ -1,5 +1,6 @@
 /** What is kept no longer than it is needed (guarantees 8.5; docs/retention.md says it for people). Every statement is safe to repeat. */
 import type { Database } from './database.ts'
+import { defaultKeepRunsDays, dropRuns } from './runRetention.ts'
 
 /** True for one run a day (UTC, by the database's clock), however many ask: the day is a tick of no pipeline. */
 export async function isFirstOfDay(db: Database, runId: number): Promise<boolean> {
@@ -13,8 +14,11 @@ export async function isFirstOfDay(db: Database, runId: number): Promise<boolean
 
 const openBatches = `('pending', 'in_flight', 'ambiguous', 'parked')`
 
-/** Deletes what its time is over for; returns rows touched, by kind. */
-export async function applyRetention(db: Database): Promise<Readonly<Record<string, number>>> {
+/** Deletes what its time is over for; `keepRunsDays` is for runs. Returns rows touched, by kind. */
+export async function applyRetention(
+  db: Database,
+  { keepRunsDays = defaultKeepRunsDays }: { readonly keepRunsDays?: number } = {},
+): Promise<Readonly<Record<string, number>>> {
   return {
     plans: await dropStalePlans(db),
     // Frozen bodies hold digests: seven days after they settled nobody may need to send them again.
@@ -39,6 +43,7 @@ export async function applyRetention(db: Database): Promise<Readonly<Record<stri
        and not exists (select from sluice.entry e join sluice.batch b on b.id = e.batch_id
          where b.status in ${openBatches} and b.destination_id = remote.destination_id and remote.key = any(e.keys))`,
     ),
+    runs: await dropRuns(db, keepRunsDays),
     audit: await db.execute(`delete from sluice.audit where at < clock_timestamp() - interval '24 months'`),
     events: await db.execute(`delete from sluice.webhook_event where received_at < clock_timestamp() - interval '35 days'`),
     ticks: await db.execute(`delete from sluice.tick where scheduled_for < clock_timestamp() - interval '35 days'`),

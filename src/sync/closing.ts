@@ -62,7 +62,7 @@ export async function closing(
 async function keepUp(deps: EngineDeps, run: RunRow): Promise<void> {
   if (deps.signal?.aborted) return
   try {
-    if (await isFirstOfDay(deps.db, run.id)) await applyRetention(deps.db)
+    if (await isFirstOfDay(deps.db, run.id)) await applyRetention(deps.db, deps.settings)
   } catch (error) {
     deps.log.warn(
       { reason: error instanceof Error ? error.message : 'error' },

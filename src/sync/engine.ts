@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
 import type { Transport } from '../service/client/exchange.ts'
 import type { Database } from '../store/database.ts'
+import { defaultKeepRunsDays } from '../store/runRetention.ts'
 import type { Progress } from './report.ts'
 
 /** All that a run needs from outside; nothing below reads a clock, the environment or a setting by itself. */
@@ -40,6 +41,8 @@ export interface EngineSettings {
   readonly retryAfterCapMs: number
   /** Requests in flight at once, at the most, in this process. */
   readonly concurrency: number
+  /** Runs that ended longer ago are forgotten, but for what something that stands leans on. */
+  readonly keepRunsDays: number
 }
 
 /**
@@ -58,6 +61,7 @@ export function engineSettings(serviceOrigin: string, concurrency = 16): EngineS
     backoffMaxMs: local ? 5_000 : 60_000,
     retryAfterCapMs: 15 * 60_000,
     concurrency,
+    keepRunsDays: defaultKeepRunsDays,
   }
 }
 

@@ -139,17 +139,19 @@ async function readEvents(db: Database, destinationId: number, keys: readonly Bu
     body: string | null
     identifiers: Buffer[] | null
     hash: Buffer
-    run_id: string
+    run_id: string | null
   }>(
-    // When it was begun to be read: a snapshot closes only after its plan was written.
-    `select s.opened_at as at, r.line, r.status, r.body, r.identifiers, r.hash, s.run_id
-     from sluice.record r join sluice.snapshot s on s.id = r.snapshot_id where r.destination_id = $1 and r.key = any($2)`,
+    // When it was begun to be read: a snapshot closes only after its plan was written. Of a run that is not kept any more is
+    // known only that it was before all that are.
+    `select coalesce(s.opened_at, (select min(created_at) from sluice.run where destination_id = $1), clock_timestamp()) as at,
+       r.line, r.status, r.body, r.identifiers, r.hash, s.run_id
+     from sluice.record r left join sluice.snapshot s on s.id = r.snapshot_id where r.destination_id = $1 and r.key = any($2)`,
     [destinationId, keys],
   )
   return rows.map(({ at, line, status, body, identifiers, hash, run_id }) => ({
     at: at.toISOString(),
     what: 'read',
-    runId: `r_${run_id}`,
+    ...(run_id === null ? {} : { runId: `r_${run_id}` }),
     line: Number(line),
     digest: hash.toString('hex'),
     message:
@@ -157,7 +159,7 @@ async function readEvents(db: Database, destinationId: number, keys: readonly Bu
         ? `kept as it was in line ${line}: its row is now invalid`
         : status === 'missing'
           ? `gone from the source; last seen in line ${line}`
-          : `line ${line} of the source`,
+          : `line ${line} of the source${run_id === null ? ', when it last changed: by a run that is not kept any more' : ''}`,
     ...(body === null ? { value: (identifiers ?? []).map(shortIdentifier).join(', ') } : { value: body }),
   }))
 }

@@ -1,6 +1,7 @@
 /** What was done, read back: runs as reports, rejects, and one record's whole story. Changes nothing. */
 import { UsageError } from '../errors.ts'
 import type { Database } from '../store/database.ts'
+import { keptDaysOf } from '../store/runRetention.ts'
 import { planBooks } from './push/push.ts'
 import {
   noCounts,
@@ -71,7 +72,7 @@ const select = `
 /** One run by its number, as everybody sees it. */
 export async function loadReport(db: Database, runId: number): Promise<RunReport> {
   const [row] = await db.query<RunRecord & Record<string, unknown>>(`${select} where r.id = $1`, [runId])
-  if (!row) throw unknownRun(`r_${runId}`)
+  if (!row) throw await missingRun(db, `r_${runId}`)
   const { stages: _, columns: __, rerunOf: ___, scheduledFor: ____, ...report } = toRun(row)
   return report
 }
@@ -79,7 +80,7 @@ export async function loadReport(db: Database, runId: number): Promise<RunReport
 /** One run by its id (`r_81`), with its stages. */
 export async function loadRun(db: Database, runId: string): Promise<StoredRun> {
   const [row] = await db.query<RunRecord & Record<string, unknown>>(`${select} where r.id = $1`, [runNumber(runId)])
-  if (!row) throw unknownRun(runId)
+  if (!row) throw await missingRun(db, runId)
   const run = toRun(row)
   // Under way: its own row says what was planned, its batches what became of it so far.
   if (row.status !== 'running' || row.plan_id === null || row.trigger === 'plan') return run
@@ -131,7 +132,7 @@ async function readingRun(db: Database, runId: string): Promise<number> {
     `select coalesce(s.run_id, r.id) as id from sluice.run r left join sluice.snapshot s on s.id = r.snapshot_id where r.id = $1`,
     [runNumber(runId)],
   )
-  if (!row) throw unknownRun(runId)
+  if (!row) throw await missingRun(db, runId)
   return Number(row.id)
 }
 
@@ -140,6 +141,16 @@ export function runNumber(runId: string): number {
   const [, digits] = /^(?:r_)?(\d{1,15})$/.exec(runId) ?? []
   if (digits === undefined) throw unknownRun(runId)
   return Number(digits)
+}
+
+/** One that was there once says for how long it was kept. */
+async function missingRun(db: Database, runId: string): Promise<UsageError> {
+  const days = await keptDaysOf(db, runNumber(runId))
+  if (days === undefined) return unknownRun(runId)
+  return new UsageError('UNKNOWN_RUN', `run ${runId} is not kept any more: runs are kept for ${days} days`, {
+    where: runId,
+    mend: 'sluice runs',
+  })
 }
 
 function unknownRun(runId: string): UsageError {

@@ -27,13 +27,21 @@ export const run: CommandRun = async (context, invocation) => {
     for await (const { line, code, field, message, mend } of loadRejects(store.db, runId))
       rejects.push({ line, code, field, message, mend })
     if (context.json) writeJson(context, rejects)
-    else if (rejects.length === 0) context.stdout.write(`no rejects in ${runId}\n`)
+    else if (rejects.length === 0) context.stdout.write(`${await noneLeft(store, runId)}\n`)
     else {
       context.stdout.write(renderGroups(groupRejects(rejects), context.stdout))
       context.stdout.write(`Next  sluice rejects ${runId} --csv rejects.csv\n`)
     }
     return 0
   })
+}
+
+/** None to show: there were none, or their time is over (docs/retention.md). */
+async function noneLeft(store: Store, runId: string): Promise<string> {
+  const { rejected } = (await loadRun(store.db, runId)).counts
+  return rejected === 0
+    ? `no rejects in ${runId}`
+    : `${plural(rejected, 'reject')} in ${runId}, not kept any more: rejects are kept for 30 days`
 }
 
 async function writeCsv(context: Context, store: Store, runId: string, file: string, fromSource: boolean): Promise<number> {

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { openDatabase } from '../../../src/store/database.ts'
 import { ended } from './support.ts'
 import { customersYaml, feed, json, product, shopYaml, workspace } from './workspace.ts'
 
@@ -61,6 +62,24 @@ test('rejects go to people by code, to programs as an exact array, to spreadshee
     status: 'succeeded',
     counts: { read: 2, rejected: 0, creates: 2, deletes: 0, confirmed: 2 },
   })
+})
+
+test('rejects whose time is over are told as such, and so is a run', async () => {
+  await using crm = await workspace()
+  crm.write('pipelines/customers.yaml', customersYaml)
+  crm.write('crm.csv', 'customer_id,email,phone\n1,jane@example.com,\n2,nobody,\n')
+  const { runId } = json(await crm.run(['run', 'customers', '--json']))
+  const db = openDatabase(crm.env['DATABASE_URL'] ?? '')
+  await db.execute('delete from sluice.reject')
+  const shown = await crm.run(['rejects', runId])
+  expect(shown).toMatchObject({ code: 0, stdout: `1 reject in ${runId}, not kept any more: rejects are kept for 30 days\n` })
+  await db.execute(
+    `insert into sluice.audit (actor, what, detail) values ('retention', 'runs.dropped', '{"days": 90, "runs": 6, "last": 0}')`,
+  )
+  await db.close()
+  const gone = await crm.run(['show', 'r_0'])
+  expect(gone.code).toBe(2)
+  expect(gone.stderr).toContain('run r_0 is not kept any more: runs are kept for 90 days')
 })
 
 test('a backfill through a pipe withholds nothing, though no pipe proves its end', async () => {

@@ -1,10 +1,12 @@
 /** What is kept, and for how long (guarantees 8.5), with the days passing by a jump of everything that is stored. */
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { applyRetention } from '../../../src/store/retention.ts'
-import { loadRun } from '../../../src/sync/index.ts'
+import { explainKey, loadRun } from '../../../src/sync/index.ts'
 import { email } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
-import { item, products, rss } from '../acceptance/products.ts'
+import { goodProduct, item, products, rss } from '../acceptance/products.ts'
 
 const peopleYaml = `source: { url: "{folder}/people.csv" }
 map: { key: id, email: mail }
@@ -139,4 +141,94 @@ test('a run looks after what is over its time, once a day, also where no worker 
   await engine.db.execute(`update sluice.batch set settled_at = settled_at - interval '8 days'`)
   await engine.run('people')
   expect(await bodies()).toHaveLength(1)
+})
+
+/** Confirmed keys whose confirming answer is not stored (I1). */
+const unproven = (engine: EngineUnderTest) =>
+  engine.db.query(
+    `select m.key from sluice.remote m where m.synced_hash is not null and not exists (
+       select from sluice.batch b join sluice.attempt a on a.batch_id = b.id
+       where b.id = m.batch_id and a.outcome in ('confirmed', 'partial') and a.answer_sha256 is not null)`,
+  )
+/** `changed` of them, first in the order of sending, have another price. */
+function feed(count: number, changed: number, price: number): string {
+  const rows = products(count).toSorted((a, b) => (String(a.id) < String(b.id) ? -1 : 1))
+  return rss(rows.map((row, i) => item(i < changed ? goodProduct(Number(String(row.id).slice(4)), price) : row)))
+}
+
+test('runs are forgotten after 400 days, but for the answers that prove what stands', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  // Three requests, of which the first is overtaken twice.
+  engine.write('feed.xml', feed(60, 0, 0))
+  const first = await engine.run('shop')
+  engine.write('feed.xml', feed(60, 25, 7_777))
+  const second = await engine.run('shop')
+  engine.write('feed.xml', feed(60, 25, 8_888))
+  const third = await engine.run('shop')
+  await pass(engine, 399)
+  await applyRetention(engine.db)
+  expect((await loadRun(engine.db, second.runId)).counts).toMatchObject({ updates: 25 })
+  await pass(engine, 2)
+  // The setting is a setting.
+  expect((await applyRetention(engine.db, { keepRunsDays: 500 }))['runs']).toBe(0)
+  expect((await applyRetention(engine.db))['runs']).toBe(1)
+  const left = async (table: string) => Number((await engine.db.query<{ n: string }>(`select count(*) as n from sluice.${table}`))[0]?.n)
+  expect([await left('batch'), await left('attempt'), await left('plan')]).toEqual([3, 3, 2])
+  expect(await unproven(engine)).toEqual([])
+  await expect(loadRun(engine.db, second.runId)).rejects.toMatchObject({
+    code: 'UNKNOWN_RUN',
+    message: `run ${second.runId} is not kept any more: runs are kept for 400 days`,
+  })
+  await expect(loadRun(engine.db, 'r_999')).rejects.toMatchObject({ message: 'there is no run "r_999"' })
+  for (const { runId, counts } of [first, third]) expect((await loadRun(engine.db, runId)).counts).toEqual(counts)
+  expect(await engine.db.query(`select actor, detail from sluice.audit where what = 'runs.dropped'`)).toEqual([
+    { actor: 'retention', detail: { days: 400, runs: 1, last: Number(second.runId.slice(2)) } },
+  ])
+  // The reading that stands is still the standard.
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { unchanged: 60, requests: 0 } })
+  engine.write('feed.xml', feed(20, 20, 8_888))
+  expect(await engine.run('shop')).toMatchObject({ status: 'withheld', counts: { withheld: 40 } })
+})
+
+test('explain tells where a product stands whose run is not kept any more', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', feed(3, 0, 0))
+  const first = await engine.run('shop')
+  await engine.run('shop', { full: true })
+  await engine.run('shop')
+  await pass(engine, 500)
+  await engine.run('shop')
+  await applyRetention(engine.db)
+  await expect(loadRun(engine.db, first.runId)).rejects.toMatchObject({ code: 'UNKNOWN_RUN' })
+  const story = await explainKey(engine.deps, await loadPipeline(join(engine.folder, 'pipelines'), 'shop'), 'SKU-1')
+  expect(story.headline).toContain('Live')
+  expect(story.events.find(({ what }) => what === 'read')?.message).toContain(
+    'of the source, when it last changed: by a run that is not kept any more',
+  )
+  expect(await unproven(engine)).toEqual([])
+})
+
+test('what a guard held and what is still open is kept with its run, however old', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', feed(60, 0, 0))
+  const good = await engine.run('shop')
+  engine.write('feed.xml', feed(20, 0, 0))
+  const held = await engine.run('shop')
+  expect(held.status).toBe('withheld')
+  await engine.run('shop', { full: true })
+  engine.write('feed.xml', feed(21, 1, 9_999))
+  const fault = { kind: 'status', status: 403, body: { errors: [{ code: 'ACTION_NOT_ALLOWED', message: 'no' }] } }
+  await engine.sandbox.control.fault({ path: '/12/product_catalogs' }, fault, 'always')
+  const open = await engine.run('shop')
+  expect(open.counts.pending).toBeGreaterThan(0)
+  await engine.sandbox.control.clearFaults()
+  await pass(engine, 1_000)
+  await applyRetention(engine.db)
+  for (const { runId } of [good, open]) expect((await loadRun(engine.db, runId)).runId).toBe(runId)
+  expect(await unproven(engine)).toEqual([])
+  // 60 valid rows are still what 21 are compared with.
+  expect(await engine.run('shop')).toMatchObject({ status: 'withheld', guards: [{ withheld: 39 }] })
 })

@@ -71,10 +71,17 @@ test.for([
   ['names that are not texts', { SLUICE_SERVICE_NAMES: '{"service_id":1}' }, 'SLUICE_SERVICE_NAMES'],
   ['an unknown log level', { SLUICE_LOG_LEVEL: 'loud' }, 'SLUICE_LOG_LEVEL'],
   ['a version that is none', { SLUICE_ADS_VERSION: 'twelve' }, 'SLUICE_ADS_VERSION'],
+  ['days too few to keep runs for', { SLUICE_KEEP_RUNS_DAYS: '30' }, 'SLUICE_KEEP_RUNS_DAYS'],
+  ['days that are no number', { SLUICE_KEEP_RUNS_DAYS: '400 days' }, 'SLUICE_KEEP_RUNS_DAYS'],
   ['a misspelt variable', { SLUICE_TOKEN: 'abcdef' }, 'SLUICE_TOKEN'],
   ['certificate checks switched off', { NODE_TLS_REJECT_UNAUTHORIZED: '0' }, 'NODE_TLS_REJECT_UNAUTHORIZED'],
 ] as const)('refuses %s by name', ([, env, path]) => {
   expect(caught(() => load(env)).problems.map((problem) => problem.path)).toEqual([path])
+})
+
+test('runs are kept for as many days as it says', () => {
+  expect(load({ SLUICE_KEEP_RUNS_DAYS: '60' }).keepRunsDays).toBe(60)
+  expect(load({}).keepRunsDays).toBeUndefined()
 })
 
 test('reports all problems of the environment at once', () => {
