@@ -354,7 +354,7 @@ export const catalogue: readonly CommandEntry[] = [
     summary: 'the samples end to end against the sandbox',
     hidden: true,
     examples: ['npm run demo', 'npm run demo -- --keep'],
-    options: [{ flags: '--keep', meaning: 'leave sandbox and database running, print the addresses' }],
+    options: [{ flags: '--keep', meaning: 'keep sandbox and database up until Ctrl-C' }],
     load: () => import('./commands/demo.ts'),
   },
 ]

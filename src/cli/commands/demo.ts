@@ -16,9 +16,10 @@ import { planned } from '../render/outcome.ts'
 import { environmentFor } from '../sandboxDefaults.ts'
 import { groupRejects, renderGroups, type ShownReject } from '../render/rejects.ts'
 import { count, duration, plural, table } from '../text.ts'
+import { writePrivately } from '../tokens.ts'
 import { untilAborted } from '../wait.ts'
 
-/** Definitions lie in samples/ below it, so that nobody's own pipelines have to share a destination with them. */
+/** Definitions lie in samples/ below it, so that nobody's own pipelines have to share a destination with them; what they read, in data/. */
 const samples = fileURLToPath(new URL('../../../pipelines', import.meta.url))
 /** Opt-outs first: whoever is on the list must not be sent to the audience. */
 const order = ['demo-do-not-reach', 'demo-catalog', 'demo-audience'] as const
@@ -32,13 +33,14 @@ export const run: CommandRun = async (outer, invocation) => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-demo-'))
   // The embedded server's user, another one when we are root, has to reach its files.
   chmodSync(folder, 0o755)
-  cpSync(samples, join(folder, 'pipelines'), { recursive: true })
+  cpSync(join(samples, 'samples'), join(folder, 'pipelines'), { recursive: true })
+  cpSync(join(samples, 'data'), join(folder, 'pipelines', 'data'), { recursive: true })
   const home = process.cwd()
   process.chdir(folder)
   const sandbox = await startSandbox()
   const env = { ...environmentFor(sandbox.url, sandbox.credentials), SLUICE_DATA_DIR: join(folder, 'state') }
   const config = loadConfig({ ...env, SLUICE_LOG_LEVEL: outer.env['SLUICE_LOG_LEVEL'] }, { dotenv: join(folder, '.env') })
-  const context: Context = { ...outer, pipelines: join('pipelines', 'samples'), config: () => config }
+  const context: Context = { ...outer, pipelines: 'pipelines', config: () => config }
   const keep = flag(invocation, 'keep')
   try {
     return await withEngine(context, async (engine) => {
@@ -47,12 +49,9 @@ export const run: CommandRun = async (outer, invocation) => {
       if (context.json) writeJson(context, days.flat())
       say(context, `\nDone in ${duration(context.clock.monotonic() - startedAt)}.\n`)
       if (keep) {
-        say(
-          context,
-          `The sandbox runs on ${sandbox.url}, the database on ${engine.deps.db.url}, the pipelines lie in ${folder}\n${Object.entries(env)
-            .map(([name, value]) => `${name}=${value}\n`)
-            .join('')}Ctrl-C ends both.\n`,
-        )
+        // The folder is then one to work in: its commands reach the sandbox and the database that are up here.
+        writePrivately('.env', dotenv(env))
+        say(context, stillRunning(context, sandbox.url, folder))
         await untilAborted(context.signal)
       }
       return code
@@ -62,6 +61,29 @@ export const run: CommandRun = async (outer, invocation) => {
     process.chdir(home)
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Where everything is, and how to look at it while this terminal keeps it up. */
+function stillRunning(context: Context, url: string, folder: string): string {
+  const launcher = fileURLToPath(new URL('../../../bin/sluice.js', import.meta.url))
+  return (
+    title(context, 'Still running, in this terminal, until Ctrl-C') +
+    table([
+      ['  the sandbox', `${url}   what it saw: ${url}/_sandbox/ledger`],
+      ['  the database', `${folder}/state   its address: sluice db url`],
+      ['  the pipelines', `${folder}/pipelines`],
+    ]) +
+    title(context, 'To look around, in a second terminal') +
+    `  cd ${folder}; alias sluice="node ${launcher}"\n` +
+    '  sluice runs\n  sluice check\n  sluice run demo-catalog\n' +
+    '\nCtrl-C ends sandbox and database and removes the folder.\n'
+  )
+}
+
+function dotenv(env: Readonly<Record<string, string>>): string {
+  return Object.entries(env)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('')
 }
 
 async function showDays(context: Context, engine: Engine, sandbox: Sandbox): Promise<RunReport[][]> {

@@ -152,6 +152,23 @@ test('serve runs what its schedule says, and ends on SIGTERM with the state safe
   expect(await shop.sandbox.control.violations()).toEqual([])
 })
 
+test('the demo told to stay says where everything is, lets it be looked at, and takes it all away on Ctrl-C', async () => {
+  const tmp = emptyFolder()
+  const child = start(['demo', '--keep'], { env: { TMPDIR: tmp } })
+  const over = ended(child)
+  const text = await printed(child, /Ctrl-C ends sandbox and database/)
+  const folder = /cd (\S+); alias/.exec(text)?.[1] ?? ''
+  const url = /the sandbox +(\S+)/.exec(text)?.[1] ?? ''
+  expect(text).not.toMatch(/postgres(ql)?:\/\//)
+  expect(await (await fetch(`${url}/_sandbox/health`)).json()).toEqual({ ok: true })
+  const ran = await sluice(['run', 'demo-catalog', '--json'], { cwd: folder })
+  expect([ran.code, json(ran).status, json(ran).counts.requests]).toEqual([0, 'succeeded', 0])
+  child.kill('SIGINT')
+  expect((await over).code).toBe(130)
+  expect(existsSync(folder)).toBe(false)
+  await expect(fetch(url)).rejects.toThrow()
+})
+
 test('the demo ends by itself, sends only differences, breaks no rule and leaves nothing behind', async () => {
   const tmp = emptyFolder()
   const { code, stdout } = await sluice(['demo'], { env: { TMPDIR: tmp } })
