@@ -1,9 +1,9 @@
 /** An exchange → the typed error it means, or undefined for a success. The one place where statuses and codes are judged. */
 import type { Endpoint } from '../contract/endpoint.ts'
-import { describeParameter, describeParameters } from './describeParameter.ts'
 import type { Answer, Exchange } from './exchange.ts'
 import { cleanText, isRecord, readIssues, type ServiceIssue } from './issues.ts'
 import { decodeAnswer, type Decoded } from './decode.ts'
+import { allKeys, batchMend, hostVariable, keys, namedParameters, notFoundMend, parameterMend, sizeMend, tokenMend } from './mends.ts'
 import { adviceMs } from './retryTiming.ts'
 import {
   AccountOutOfReachError,
@@ -38,9 +38,6 @@ export interface CallContext {
   readonly asApplication?: boolean
 }
 
-const keys = 'SLUICE_CONSUMER_KEY and SLUICE_CONSUMER_SECRET'
-const allKeys = 'SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN and SLUICE_ACCESS_TOKEN_SECRET'
-
 export function toServiceError(exchange: Exchange, context: CallContext, decoded?: Decoded): ServiceError | undefined {
   switch (exchange.kind) {
     case 'not-sent':
@@ -73,7 +70,6 @@ function judge(answer: Answer, context: CallContext, decoded: Decoded): ServiceE
   const { status } = answer
   const issues = decoded.kind === 'json' ? readIssues(decoded.value) : undefined
   if (status >= 200 && status < 300) return judgeSuccess(answer, context, decoded, issues)
-
   const said =
     sayIssues(issues ?? []) ||
     (decoded.kind === 'html'
@@ -81,10 +77,31 @@ function judge(answer: Answer, context: CallContext, decoded: Decoded): ServiceE
       : decoded.kind === 'text'
         ? cleanText(decoded.value)
         : '')
-  const message = `${status}${issues?.[0]?.code ? ` ${issues[0].code}` : ''}${said === '' ? '' : `: ${said}`}`
-  const details = (mend: string): ServiceErrorDetails => ({ where: context.where, mend, status, issues: issues ?? [] })
-  const has = (...codes: readonly string[]) => (issues ?? []).some(({ code }) => codes.includes(code))
+  const refused: Refused = {
+    answer,
+    context,
+    issues: issues ?? [],
+    message: `${status}${issues?.[0]?.code ? ` ${issues[0].code}` : ''}${said === '' ? '' : `: ${said}`}`,
+    details: (mend) => ({ where: context.where, mend, status, issues: issues ?? [] }),
+    has: (...codes) => (issues ?? []).some(({ code }) => codes.includes(code)),
+  }
+  return judgeWait(refused) ?? judgeAccess(refused) ?? judgeRequest(refused)
+}
 
+/** Anything but a 2xx, and what it says. */
+interface Refused {
+  readonly answer: Answer
+  readonly context: CallContext
+  readonly issues: readonly ServiceIssue[]
+  readonly message: string
+  readonly details: (mend: string) => ServiceErrorDetails
+  /** Does it name one of these codes? */
+  readonly has: (...codes: readonly string[]) => boolean
+}
+
+/** What passes by itself: too many requests, a service in trouble. */
+function judgeWait({ answer, context, message, details, has }: Refused): ServiceError | undefined {
+  const { status } = answer
   if (status === 429 || has('88', 'TOO_MANY_REQUESTS', 'TWEET_RATE_LIMIT_EXCEEDED', 'rate-limit-exceeded')) {
     const waitUntilMs = adviceMs(answer.headers, context.nowMs)
     const until =
@@ -105,6 +122,12 @@ function judge(answer: Answer, context: CallContext, decoded: Decoded): ServiceE
       ...(waitUntilMs === undefined || answer.headers['retry-after'] === undefined ? {} : { waitUntilMs }),
     })
   }
+  return undefined
+}
+
+/** Who may not: tokens, signatures, the application, the account, the user. */
+function judgeAccess({ answer, context, issues, message, details, has }: Refused): ServiceError | undefined {
+  const { status } = answer
   if (has('99')) {
     return new BearerRefusedError(
       message,
@@ -149,7 +172,7 @@ function judge(answer: Answer, context: CallContext, decoded: Decoded): ServiceE
     return new BadSignatureError(message, details(`Check ${allKeys}, and this machine's clock; sluice doctor tests each.`))
   }
   if (status === 403) {
-    const about = namedParameters(context.endpoint, issues ?? [])
+    const about = namedParameters(context.endpoint, issues)
     return new ForbiddenError(
       message,
       details(
@@ -157,16 +180,21 @@ function judge(answer: Answer, context: CallContext, decoded: Decoded): ServiceE
       ),
     )
   }
-  if (status === 404) return new NotFoundError(message, details(notFoundMend(context.endpoint, issues ?? [])))
+  return undefined
+}
+
+/** What is wrong with the request itself. */
+function judgeRequest({ answer, context, issues, message, details, has }: Refused): ServiceError {
+  const { status } = answer
+  if (status === 404) return new NotFoundError(message, details(notFoundMend(context.endpoint, issues)))
   if (status === 405)
     return new RefusedError(
       message,
       details(`Use another method${answer.headers['allow'] === undefined ? '' : `: ${cleanText(answer.headers['allow'])}`}.`),
     )
   if (status === 413 || has('REQUEST_TOO_COMPLEX')) return new RequestTooLargeError(message, details(sizeMend(context.endpoint)))
-  if ((issues ?? []).some(({ index }) => index !== undefined))
-    return new BatchRefusedError(message, details(batchMend(context.endpoint, issues ?? [])))
-  if (status === 400) return new InvalidParameterError(message, details(parameterMend(context.endpoint, issues ?? [])))
+  if (issues.some(({ index }) => index !== undefined)) return new BatchRefusedError(message, details(batchMend(context.endpoint, issues)))
+  if (status === 400) return new InvalidParameterError(message, details(parameterMend(context.endpoint, issues)))
   return new RefusedError(
     message,
     details(
@@ -218,17 +246,6 @@ function judgeSuccess(
     : new InvalidParameterError(message, details)
 }
 
-/** Every parameter the service named, with what the contract asks of it. */
-function parameterMend(endpoint: Endpoint, issues: readonly ServiceIssue[]): string {
-  const named = namedParameters(endpoint, issues)
-  return named.length > 0 ? named.join('. ') : describeParameters(endpoint)
-}
-
-function namedParameters(endpoint: Endpoint, issues: readonly ServiceIssue[]): readonly string[] {
-  const named = [...new Set(issues.flatMap(({ parameter }) => (parameter === undefined || parameter === '' ? [] : [parameter])))]
-  return named.map((name) => describeParameter(endpoint, name) ?? `${name} is not known here; ${describeParameters(endpoint)}`)
-}
-
 /** What the service said of each fault with its parameter, the entry of a batch by its index; the first five. */
 function sayIssues(issues: readonly ServiceIssue[]): string {
   const said = issues.flatMap(({ message, index, parameter }) => {
@@ -240,39 +257,6 @@ function sayIssues(issues: readonly ServiceIssue[]): string {
   return said.slice(0, 5).join('; ') + (said.length > 5 ? `; and ${said.length - 5} more` : '')
 }
 
-function batchMend(endpoint: Endpoint, issues: readonly ServiceIssue[]): string {
-  const entries = issues.flatMap(({ index, parameter }) =>
-    index === undefined ? [] : [parameter === undefined ? `entry ${index}` : `${parameter} of entry ${index}`],
-  )
-  const about = issues.flatMap(({ parameter }) => (parameter === undefined ? [] : (describeParameter(endpoint, parameter) ?? [])))
-  const mend = `Nothing of the batch was applied: mend or take out ${entries.slice(0, 5).join(', ')}${entries.length > 5 ? ` and ${entries.length - 5} more` : ''}.`
-  return [mend, ...new Set(about)].join(' ')
-}
-
-function notFoundMend(endpoint: Endpoint, issues: readonly ServiceIssue[]): string {
-  if (issues.some(({ code }) => code === 'ROUTE_NOT_FOUND'))
-    return 'Nothing is served there: check version and path against docs/coverage.md.'
-  const names = [...new Set(issues.flatMap(({ parameter }) => (parameter === undefined || parameter === '' ? [] : [parameter])))]
-  const deleted = endpoint.parameters.some(({ name }) => name === 'with_deleted')
-    ? '; deleted records are found only with with_deleted=true'
-    : ''
-  return `Check ${names.length > 0 ? names.join(' and ') : 'the ids in the path'}: there is no such record, or it is deleted${deleted}.`
-}
-
-function tokenMend(endpoint: Endpoint): string {
-  return endpoint.auth === 'bearer'
-    ? `A new app-only token is needed: sluice auth bearer (${keys}).`
-    : 'Sign in again: sluice auth login, then set SLUICE_ACCESS_TOKEN and SLUICE_ACCESS_TOKEN_SECRET.'
-}
-
-function sizeMend({ bodyLimit }: Endpoint): string {
-  const parts = [
-    bodyLimit?.entries === undefined ? '' : `${bodyLimit.entries} entries`,
-    bodyLimit?.bytes === undefined ? '' : `${bodyLimit.bytes} bytes`,
-  ].filter((part) => part !== '')
-  return `Split the request${parts.length === 0 ? '' : `: at most ${parts.join(' and ')}`}.`
-}
-
 /** Every answer of the advertising interface is an object with `data`: records, an array of them, or texts (spec, Conventions). */
 function hasData(endpoint: Endpoint, decoded: Decoded): boolean {
   if (decoded.kind !== 'json' || !isRecord(decoded.value) || !('data' in decoded.value)) return false
@@ -281,10 +265,6 @@ function hasData(endpoint: Endpoint, decoded: Decoded): boolean {
   if (data === null) return endpoint.answer.many
   const items = Array.isArray(data) ? (data as readonly unknown[]) : [data]
   return items.every((item) => isRecord(item) || (endpoint.answer.many && typeof item === 'string'))
-}
-
-function hostVariable({ host }: Endpoint): string {
-  return host === 'core' ? 'SLUICE_BASE_URL' : host === 'ads' ? 'SLUICE_ADS_BASE_URL' : 'SLUICE_ADS_SANDBOX_BASE_URL'
 }
 
 function reason(error: Error): string {

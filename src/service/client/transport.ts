@@ -1,5 +1,6 @@
 /** The signed transport: every request in user context, signed anew at each sending, sent once (guarantees 3 step 5). */
 import { type Clock, systemClock } from '../../clock.ts'
+import { createClockOffset } from './clockOffset.ts'
 import type { ServiceConfig } from './config.ts'
 import { encodePairs } from './encode.ts'
 import type { Exchange, ExchangeRequest, NotSent, Transport } from './exchange.ts'
@@ -37,9 +38,6 @@ export interface Sender {
   readonly clockWasCorrected: () => boolean
   readonly close: () => Promise<void>
 }
-
-/** A difference below this is no reason to refuse a signature (the window is 300 s: spec/gaps.md 2 'Nonce, time'). */
-const clockToleranceMs = 30_000
 
 export function createTransport(config: ServiceConfig, options: TransportOptions = {}): Transport {
   const sender = createSender(config, options)
@@ -147,31 +145,4 @@ function splitBase(url: string | undefined): Base | undefined {
   if (url === undefined) return undefined
   const { origin, pathname } = new URL(url)
   return { origin, prefix: pathname.replace(/\/+$/, '') }
-}
-
-/**
- * Our clock against the service's, read from the `Date` of a refusal and only then: once, and again only after an accepted
- * request has shown that the correction held (spec/gaps.md 12 'timestamp window').
- */
-function createClockOffset(clock: Clock) {
-  let offsetMs = 0
-  let corrected = false
-  let fresh = false
-  return {
-    now: () => clock.now() + offsetMs,
-    learn(status: number, date: string | undefined) {
-      if (status < 300) corrected = false
-      if (status !== 401 || corrected || date === undefined) return
-      const serviceMs = Date.parse(date)
-      if (Number.isNaN(serviceMs) || Math.abs(serviceMs - (clock.now() + offsetMs)) < clockToleranceMs) return
-      offsetMs = serviceMs - clock.now()
-      corrected = true
-      fresh = true
-    },
-    takeCorrection() {
-      const was = fresh
-      fresh = false
-      return was
-    },
-  }
 }
