@@ -3,12 +3,21 @@ import { defineArea } from '../area.ts'
 import { hasPost } from '../posts/state.ts'
 import { accountHandlers } from './accounts.ts'
 import { batchHandlers } from './batch.ts'
-import { deliveryHandlers } from './delivery.ts'
+import { campaignHandlers } from './campaigns.ts'
+import { categoryHandlers } from './categories.ts'
 import { lineItemHandlers } from './lineItems.ts'
+import { promotionHandlers } from './promotion.ts'
 import { createCampaigns } from './seed.ts'
 
 export const campaignsArea = defineArea({
   name: 'campaigns',
   createState: createCampaigns,
-  handlers: { ...accountHandlers, ...lineItemHandlers, ...deliveryHandlers(hasPost), ...batchHandlers },
+  handlers: {
+    ...accountHandlers,
+    ...categoryHandlers,
+    ...campaignHandlers,
+    ...lineItemHandlers,
+    ...promotionHandlers(hasPost),
+    ...batchHandlers,
+  },
 })

@@ -3,8 +3,9 @@ import { findEndpoint } from '../../service/contract/index.ts'
 import type { Call, Handler, Reply } from '../area.ts'
 import { adsRefusal, invalidParameter, jsonRefusal, missingParameter, Refusal, type AdsError } from '../refusal.ts'
 import { validate } from '../verify/validate.ts'
-import { campaignWire, createCampaign, createCriterion, deleteCampaign, deleteCriterion, updateCampaign } from './delivery.ts'
+import { campaignWire, createCampaign, deleteCampaign, updateCampaign } from './campaigns.ts'
 import { createLineItem, deleteLineItem, updateLineItem } from './lineItems.ts'
+import { createCriterion, deleteCriterion } from './promotion.ts'
 import type { CampaignsState } from './state.ts'
 
 type Step = (call: Call<CampaignsState>) => unknown

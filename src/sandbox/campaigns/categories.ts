@@ -1,79 +1,65 @@
-/** What does not change: business categories, curated categories, placements. Invented, in the shapes of spec 2.5 and gaps 8. */
-import { FIRST_DAY } from '../fixed.ts'
+/** Business and curated categories, those of line items, and placements (spec 4.5; gaps 8 placements). */
+import { deleteRecord, recordsOf, stamp } from '../accountRecords.ts'
+import type { Call, Handler } from '../area.ts'
+import { listReply } from '../lists.ts'
+import { listParam } from '../params.ts'
+import { adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
+import { isoSeconds } from '../timestamps.ts'
+import { businessCategories, curatedCategories, placements } from './categoryLists.ts'
+import { findChild, isReachable, liveLineItem } from './parents.ts'
+import type { CampaignsState, LineItemCategory } from './state.ts'
 
-export interface BusinessCategory {
-  readonly id: string
-  readonly name: string
-  readonly iab_categories: readonly string[]
+export const categoryHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
+  'businessCategories.list': () => ok(businessCategories),
+  'curatedCategories.list': (call) => {
+    const countries = (listParam(call, 'country_codes') ?? []).map((code) => code.toUpperCase())
+    const bad = countries.find((code) => !/^[A-Z]{2}$/.test(code))
+    if (bad !== undefined) throw adsRefusals([invalidParameter('country_codes', 'ISO 3166-1 alpha-2 codes', bad)])
+    return listReply(
+      call,
+      curatedCategories.filter((category) => category.country_codes.some((code) => countries.includes(code))),
+    )
+  },
+  'curatedCategories.get': (call) => {
+    const id = String(call.params['curated_category_id'])
+    const category = curatedCategories.find((one) => one.id === id)
+    if (category === undefined) throw notFound('NOT_FOUND', 'curated_category_id', id)
+    return ok(category)
+  },
+  'lineItemPlacements.list': (call) =>
+    ok(placements.filter((one) => call.params['product_type'] === undefined || one.product_type === call.params['product_type'])),
+
+  'lineItemCuratedCategories.list': (call) =>
+    listReply(
+      call,
+      [...recordsOf(call, call.state.lineItemCategories).values()].filter((one) => isReachable(call, one)),
+    ),
+  'lineItemCuratedCategories.get': (call) =>
+    ok(findChild(call, call.state.lineItemCategories, 'line_item_curated_category_id', 'NOT_FOUND')),
+  'lineItemCuratedCategories.create': (call) => {
+    const record: LineItemCategory = { id: '', line_item_id: '', curated_category_id: '', ...stamp(call) }
+    setCategory(call, record)
+    const made = { ...record, id: call.world.newShortId() }
+    recordsOf(call, call.state.lineItemCategories).set(made.id, made)
+    return ok(made)
+  },
+  'lineItemCuratedCategories.update': (call) => {
+    const record = findChild(call, call.state.lineItemCategories, 'line_item_curated_category_id', 'NOT_FOUND')
+    setCategory(call, record)
+    record.updated_at = isoSeconds(call.now)
+    return ok(record)
+  },
+  'lineItemCuratedCategories.delete': (call) => {
+    findChild(call, call.state.lineItemCategories, 'line_item_curated_category_id', 'NOT_FOUND')
+    return ok(deleteRecord(call, call.state.lineItemCategories, 'line_item_curated_category_id', 'NOT_FOUND'))
+  },
 }
 
-/** Each code belongs to one category, so that codes tell how many categories a line item has. */
-export const businessCategories: readonly BusinessCategory[] = [
-  { id: '1t', name: 'Arts and entertainment', iab_categories: ['IAB1', 'IAB1-1', 'IAB1-2'] },
-  { id: '1u', name: 'Automotive', iab_categories: ['IAB2', 'IAB2-1', 'IAB2-2'] },
-  { id: '1v', name: 'Business', iab_categories: ['IAB3', 'IAB3-1', 'IAB3-4'] },
-  { id: '1w', name: 'Education', iab_categories: ['IAB5', 'IAB5-1'] },
-  { id: '1x', name: 'Food and drink', iab_categories: ['IAB8', 'IAB8-1', 'IAB8-5'] },
-  { id: '1y', name: 'Home and garden', iab_categories: ['IAB10', 'IAB10-1'] },
-  { id: '1z', name: 'Sports', iab_categories: ['IAB17', 'IAB17-1'] },
-  { id: '20', name: 'Travel', iab_categories: ['IAB20', 'IAB20-1'] },
-]
-
-export interface CuratedCategory {
-  readonly id: string
-  readonly name: string
-  readonly description: string
-  readonly country_codes: readonly string[]
-  readonly publisher_user_ids: readonly string[]
-  readonly videos_monetized_in_last_thirty_days: number
-  readonly created_at: string
-  readonly updated_at: string
+function setCategory(call: Call<CampaignsState>, record: LineItemCategory): void {
+  const { line_item_id: itemId = record.line_item_id, curated_category_id: categoryId = record.curated_category_id } = call.params
+  liveLineItem(call, String(itemId))
+  if (!curatedCategories.some((category) => category.id === categoryId))
+    throw notFound('NOT_FOUND', 'curated_category_id', String(categoryId))
+  record.line_item_id = String(itemId)
+  record.curated_category_id = String(categoryId)
 }
-
-const made = { created_at: FIRST_DAY, updated_at: FIRST_DAY }
-
-export const curatedCategories: readonly CuratedCategory[] = [
-  {
-    id: 'b0xt',
-    name: 'Kitchen and cooking',
-    description: 'Cooks and bakers at work.',
-    country_codes: ['US', 'GB'],
-    publisher_user_ids: ['2001', '2002'],
-    videos_monetized_in_last_thirty_days: 1250,
-    ...made,
-  },
-  {
-    id: 'b0xu',
-    name: 'Outdoor sports',
-    description: 'Running, climbing, cycling.',
-    country_codes: ['US', 'DE', 'FR'],
-    publisher_user_ids: ['2003'],
-    videos_monetized_in_last_thirty_days: 830,
-    ...made,
-  },
-  {
-    id: 'b0xv',
-    name: 'Home design',
-    description: 'Rooms and how they were made.',
-    country_codes: ['DE'],
-    publisher_user_ids: ['2004', '2005'],
-    videos_monetized_in_last_thirty_days: 410,
-    ...made,
-  },
-]
-
-export const placements: readonly { readonly product_type: string; readonly placements: readonly (readonly string[])[] }[] = [
-  {
-    product_type: 'PROMOTED_TWEETS',
-    placements: [
-      ['ALL_ON_SERVICE'],
-      ['SERVICE_PROFILE'],
-      ['SERVICE_SEARCH'],
-      ['SERVICE_TIMELINE'],
-      ['ALL_ON_SERVICE', 'PUBLISHER_NETWORK'],
-      ['PUBLISHER_NETWORK'],
-    ],
-  },
-  { product_type: 'PROMOTED_ACCOUNT', placements: [['ALL_ON_SERVICE'], ['SERVICE_TIMELINE']] },
-  { product_type: 'MEDIA', placements: [['ALL_ON_SERVICE'], ['PUBLISHER_NETWORK']] },
-]

@@ -1,6 +1,6 @@
 /** The rules of spec 4.6 that look at a line item as it would become. Pure. */
 import { adsRefusal, invalidParameter, missingParameter, type AdsError, type Refusal } from '../refusal.ts'
-import { businessCategories } from './categories.ts'
+import { businessCategories } from './categoryLists.ts'
 import type { Campaign, LineItem } from './state.ts'
 
 const CAPPED = ['REACH', 'ENGAGEMENTS', 'VIDEO_VIEWS', 'PREROLL_VIEWS']

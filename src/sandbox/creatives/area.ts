@@ -3,8 +3,8 @@ import { defineArea } from '../area.ts'
 import { hasFeature } from '../campaigns/state.ts'
 import { cardHandlers } from './cards.ts'
 import { mediaHandlers } from './media.ts'
+import { createCreatives } from './seed.ts'
 import { specialCardHandlers } from './specialCards.ts'
-import { createCreatives } from './state.ts'
 
 export const creativesArea = defineArea({
   name: 'creatives',

@@ -1,7 +1,8 @@
 /** Card components: checked, and the card type that follows from them (spec 2.4, 4.4). Pure. */
 import { buttonLabels } from '../../service/contract/creativeResources.ts'
 import { adsRefusals, invalidParameter, missingParameter, type AdsError } from '../refusal.ts'
-import { mediaKind, type Component } from './state.ts'
+import { mediaKind } from './mediaKeys.ts'
+import type { Component } from './state.ts'
 
 export interface CardContent {
   readonly components: readonly Component[]

@@ -5,7 +5,8 @@ import { listReply, matchesTerms } from '../lists.ts'
 import { listParam, passes } from '../params.ts'
 import { adsRefusal, adsRefusals, invalidParameter, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
-import { mediaObject, type CreativesState, type MediaObject } from './state.ts'
+import { mediaObject } from './mediaKeys.ts'
+import type { CreativesState, MediaObject } from './state.ts'
 
 const VIDEO_ONLY = ['description', 'poster_media_key', 'title'] as const
 

@@ -1,7 +1,8 @@
 /** Posts on behalf of an advertiser: created, renamed, listed, scheduled, drafted (spec 4.4, gaps 8). */
 import type { Call, Handler, Reply, World } from '../area.ts'
 import { listParam, passes, textParam } from '../params.ts'
-import { mediaKind, type CreativesState } from '../creatives/state.ts'
+import { mediaKind } from '../creatives/mediaKeys.ts'
+import type { CreativesState } from '../creatives/state.ts'
 import { listReply } from '../lists.ts'
 import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'

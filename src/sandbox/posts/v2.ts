@@ -1,7 +1,7 @@
 /** `GET` and `POST /2/tweets` (spec 4.7, 9; gaps 9). */
 import type { Call, Handler, Reply, World } from '../area.ts'
 import { listParam } from '../params.ts'
-import { mediaKind } from '../creatives/state.ts'
+import { mediaKind } from '../creatives/mediaKeys.ts'
 import { badParameter, problem, PROBLEMS } from '../refusal.ts'
 import { mentionsUser } from './entities.ts'
 import { isDuplicate, newPost, type Post, type PostsState } from './state.ts'

@@ -1,6 +1,6 @@
 /** Posts and what they point to, as the v2 data model prints them: only the fields asked for (spec 2.6, gaps 9). */
 import type { World } from '../area.ts'
-import { mediaKind } from '../creatives/state.ts'
+import { mediaKind } from '../creatives/mediaKeys.ts'
 import { PROBLEMS } from '../refusal.ts'
 import { entitiesOf } from './entities.ts'
 import type { Post, PostsState } from './state.ts'

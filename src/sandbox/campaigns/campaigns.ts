@@ -1,0 +1,128 @@
+/** Campaigns, and the funding instruments that pay for them (gaps 8). */
+import { deleteRecord, findRecord, recordsOf, stamp } from '../accountRecords.ts'
+import type { Call, Handler } from '../area.ts'
+import { listReply, matchesPrefix } from '../lists.ts'
+import { listParam, passes } from '../params.ts'
+import { adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
+import { isoSeconds } from '../timestamps.ts'
+import { remember } from './history.ts'
+import { tooMany } from './lineItemRules.ts'
+import { campaignReasons, type Campaign, type CampaignsState, type FundingInstrument } from './state.ts'
+
+export const campaignHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
+  'campaigns.list': (call) => {
+    const [ids, funding] = [listParam(call, 'campaign_ids'), listParam(call, 'funding_instrument_ids')]
+    const found = [...recordsOf(call, call.state.campaigns).values()].filter(
+      (campaign) =>
+        passes(ids, campaign.id) && passes(funding, campaign.funding_instrument_id) && matchesPrefix(campaign.name, call.params['q']),
+    )
+    return listReply(call, found, {
+      sortable: ['created_at', 'updated_at', 'name', 'daily_budget_amount_local_micro', 'total_budget_amount_local_micro'],
+      render: (campaign) => campaignWire(call, campaign),
+    })
+  },
+  'campaigns.get': (call) => ok(campaignWire(call, findRecord(call, call.state.campaigns, 'campaign_id', 'CAMPAIGN_NOT_FOUND'))),
+  'campaigns.create': (call) => ok(campaignWire(call, createCampaign(call))),
+  'campaigns.update': (call) => ok(campaignWire(call, updateCampaign(call))),
+  'campaigns.delete': (call) => ok(campaignWire(call, deleteCampaign(call))),
+  'fundingInstruments.list': (call) => {
+    const ids = listParam(call, 'funding_instrument_ids')
+    return listReply(
+      call,
+      [...recordsOf(call, call.state.funding).values()].filter((one) => passes(ids, one.id)),
+      {
+        sortable: ['created_at', 'updated_at', 'start_time', 'end_time', 'funded_amount_local_micro'],
+      },
+    )
+  },
+  'fundingInstruments.get': (call) => ok(findRecord(call, call.state.funding, 'funding_instrument_id', 'FUNDING_INSTRUMENT_NOT_FOUND')),
+  'fundingInstruments.create': (call) => ok(createFunding(call)),
+  'fundingInstruments.delete': (call) =>
+    ok(deleteRecord(call, call.state.funding, 'funding_instrument_id', 'FUNDING_INSTRUMENT_NOT_FOUND')),
+}
+
+/** With what follows from status and funding (gaps 8 campaigns). */
+export function campaignWire(call: Call<CampaignsState>, campaign: Campaign): Record<string, unknown> {
+  const reasons = campaignReasons(call.state, call.account!.id, campaign)
+  return {
+    ...campaign,
+    servable: reasons.length === 0,
+    reasons_not_servable: reasons,
+    effective_status: reasons.length === 0 ? 'RUNNING' : campaign.entity_status === 'PAUSED' ? 'PAUSED' : reasons[0],
+  }
+}
+
+export function createCampaign(call: Call<CampaignsState>): Campaign {
+  const fundingId = String(call.params['funding_instrument_id'])
+  const funding = recordsOf(call, call.state.funding).get(fundingId)
+  if (funding === undefined || funding.deleted) throw notFound('FUNDING_INSTRUMENT_NOT_FOUND', 'funding_instrument_id', fundingId)
+  const campaign: Campaign = {
+    id: '',
+    name: '',
+    funding_instrument_id: fundingId,
+    entity_status: 'ACTIVE',
+    budget_optimization: 'CAMPAIGN',
+    daily_budget_amount_local_micro: null,
+    total_budget_amount_local_micro: null,
+    currency: funding.currency,
+    ...stamp(call),
+  }
+  changeCampaign(call, campaign)
+  const active = [...recordsOf(call, call.state.campaigns).values()].filter((one) => !one.deleted && one.entity_status === 'ACTIVE')
+  if (campaign.entity_status === 'ACTIVE' && active.length >= 200) throw tooMany('TOO_MANY_CAMPAIGNS', '200 active campaigns in an account')
+  const made = { ...campaign, id: call.world.newShortId() }
+  recordsOf(call, call.state.campaigns).set(made.id, made)
+  remember(call, { entity: 'CAMPAIGN', type: 'CREATE', after: made })
+  return made
+}
+
+export function updateCampaign(call: Call<CampaignsState>): Campaign {
+  const campaign = findRecord(call, call.state.campaigns, 'campaign_id', 'CAMPAIGN_NOT_FOUND')
+  const before = { ...campaign }
+  changeCampaign(call, campaign)
+  campaign.updated_at = isoSeconds(call.now)
+  remember(call, { entity: 'CAMPAIGN', type: 'UPDATE', after: campaign, before })
+  return campaign
+}
+
+export function deleteCampaign(call: Call<CampaignsState>): Campaign {
+  const campaign = deleteRecord(call, call.state.campaigns, 'campaign_id', 'CAMPAIGN_NOT_FOUND')
+  remember(call, { entity: 'CAMPAIGN', type: 'DELETE', after: campaign, before: { ...campaign, deleted: false } })
+  return campaign
+}
+
+function changeCampaign(call: Call<CampaignsState>, campaign: Campaign): void {
+  const next: Campaign & Record<string, unknown> = { ...campaign }
+  for (const name of [
+    'name',
+    'budget_optimization',
+    'daily_budget_amount_local_micro',
+    'total_budget_amount_local_micro',
+    'entity_status',
+  ]) {
+    if (call.given.has(name) && call.params[name] !== undefined) next[name] = call.params[name]
+  }
+  const { daily_budget_amount_local_micro: daily, total_budget_amount_local_micro: total } = next
+  if (daily !== null && total !== null && daily > total)
+    throw adsRefusals([invalidParameter('daily_budget_amount_local_micro', 'at most total_budget_amount_local_micro', daily)])
+  Object.assign(campaign, next)
+}
+
+function createFunding(call: Call<CampaignsState>): FundingInstrument {
+  const currency = String(call.params['currency'])
+  if (!/^[A-Z]{3}$/.test(currency))
+    throw adsRefusals([{ ...invalidParameter('currency', 'an ISO 4217 code', currency), code: 'INVALID_DENOMINATION' }])
+  const instrument: FundingInstrument = {
+    id: call.world.newShortId(),
+    type: String(call.params['type']),
+    currency,
+    able_to_fund: true,
+    reasons_not_able_to_fund: [],
+    funded_amount_local_micro: null,
+    start_time: String(call.params['start_time']),
+    end_time: null,
+    ...stamp(call),
+  }
+  recordsOf(call, call.state.funding).set(instrument.id, instrument)
+  return instrument
+}

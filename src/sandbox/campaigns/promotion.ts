@@ -1,0 +1,102 @@
+/** What a line item shows and to whom: promoted tweets and targeting criteria (gaps 8). */
+import { deleteRecord, recordsOf, stamp } from '../accountRecords.ts'
+import type { Call, Handler, World } from '../area.ts'
+import { listReply } from '../lists.ts'
+import { listParam, passes, textParam } from '../params.ts'
+import { adsRefusal, notFound, ok } from '../refusal.ts'
+import { remember } from './history.ts'
+import { findChild, isReachable, liveLineItem } from './parents.ts'
+import type { CampaignsState, PromotedTweet, TargetingCriterion } from './state.ts'
+
+/** Whether a post can be promoted; the posts area knows. */
+export type PostExists = (world: World, tweetId: string) => boolean
+
+export function promotionHandlers(postExists: PostExists): Readonly<Record<string, Handler<CampaignsState>>> {
+  return {
+    'promotedTweets.list': (call) => {
+      const [items, ids] = [listParam(call, 'line_item_ids'), listParam(call, 'promoted_tweet_ids')]
+      return listReply(
+        call,
+        [...recordsOf(call, call.state.promotedTweets).values()].filter(
+          (one) => passes(items, one.line_item_id) && passes(ids, one.id) && isReachable(call, one),
+        ),
+        {
+          sortable: ['created_at', 'updated_at'],
+        },
+      )
+    },
+    'promotedTweets.get': (call) => ok(findChild(call, call.state.promotedTweets, 'promoted_tweet_id', 'PROMOTED_TWEET_NOT_FOUND')),
+    'promotedTweets.create': (call) => {
+      const promoted = promote(call, postExists)
+      return { kind: 'ads', data: promoted, totalCount: promoted.length }
+    },
+    'promotedTweets.delete': (call) => {
+      findChild(call, call.state.promotedTweets, 'promoted_tweet_id', 'PROMOTED_TWEET_NOT_FOUND')
+      const promoted = deleteRecord(call, call.state.promotedTweets, 'promoted_tweet_id', 'PROMOTED_TWEET_NOT_FOUND')
+      remember(call, { entity: 'PROMOTED_TWEET', type: 'DELETE', after: promoted, before: { ...promoted, deleted: false } })
+      return ok(promoted)
+    },
+    'targetingCriteria.list': (call) => {
+      const items = listParam(call, 'line_item_ids')
+      return listReply(
+        call,
+        [...recordsOf(call, call.state.targeting).values()].filter((one) => passes(items, one.line_item_id) && isReachable(call, one)),
+      )
+    },
+    'targetingCriteria.get': (call) => ok(findChild(call, call.state.targeting, 'targeting_criterion_id', 'TARGETING_CRITERION_NOT_FOUND')),
+    'targetingCriteria.create': (call) => ok(createCriterion(call)),
+    'targetingCriteria.delete': (call) => ok(deleteCriterion(call)),
+  }
+}
+
+function promote(call: Call<CampaignsState>, postExists: PostExists): PromotedTweet[] {
+  const item = liveLineItem(call, String(call.params['line_item_id']))
+  const tweetIds = [...new Set(listParam(call, 'tweet_ids') ?? [])]
+  for (const id of tweetIds) if (!postExists(call.world, id)) throw notFound('TWEET_NOT_FOUND', 'tweet_ids', id)
+  const known = recordsOf(call, call.state.promotedTweets)
+  return tweetIds.map((tweetId) => {
+    const already = [...known.values()].find((one) => one.line_item_id === item.id && one.tweet_id === tweetId && !one.deleted)
+    if (already !== undefined) return already
+    const promoted: PromotedTweet = {
+      id: call.world.newShortId(),
+      line_item_id: item.id,
+      tweet_id: tweetId,
+      entity_status: 'ACTIVE',
+      approval_status: 'ACCEPTED',
+      ...stamp(call),
+    }
+    known.set(promoted.id, promoted)
+    remember(call, { entity: 'PROMOTED_TWEET', type: 'CREATE', after: promoted })
+    return promoted
+  })
+}
+
+export function createCriterion(call: Call<CampaignsState>): TargetingCriterion {
+  const item = liveLineItem(call, String(call.params['line_item_id']))
+  const type = String(call.params['targeting_type'])
+  if (!/^[A-Z][A-Z0-9_]*$/.test(type))
+    throw adsRefusal('INVALID_TARGETING_TYPE', `Expected a targeting type in capitals, got "${type}" for targeting_type`, {
+      parameter: 'targeting_type',
+      value: type,
+    })
+  const value = String(call.params['targeting_value'])
+  const criterion: TargetingCriterion = {
+    id: call.world.newShortId(),
+    line_item_id: item.id,
+    name: value,
+    targeting_type: type,
+    targeting_value: value,
+    operator_type: textParam(call, 'operator_type') ?? 'EQ',
+    ...stamp(call),
+  }
+  recordsOf(call, call.state.targeting).set(criterion.id, criterion)
+  remember(call, { entity: 'TARGETING_CRITERIA', type: 'CREATE', after: criterion })
+  return criterion
+}
+
+export function deleteCriterion(call: Call<CampaignsState>): TargetingCriterion {
+  findChild(call, call.state.targeting, 'targeting_criterion_id', 'TARGETING_CRITERION_NOT_FOUND')
+  const criterion = deleteRecord(call, call.state.targeting, 'targeting_criterion_id', 'TARGETING_CRITERION_NOT_FOUND')
+  remember(call, { entity: 'TARGETING_CRITERIA', type: 'DELETE', after: criterion, before: { ...criterion, deleted: false } })
+  return criterion
+}

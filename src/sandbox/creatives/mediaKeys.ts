@@ -1,0 +1,49 @@
+/** What a media key says of its media (spec 2.4, 4.4). */
+import type { MediaObject } from './state.ts'
+
+interface MediaKind {
+  readonly type: MediaObject['media_type']
+  readonly category: string
+  readonly ratio: string
+  /** Milliseconds; null where nothing moves. */
+  readonly duration: number | null
+}
+
+const CATEGORY: Readonly<Record<string, MediaKind>> = {
+  3: { type: 'IMAGE', category: 'TWEET_IMAGE', ratio: '1.91:1', duration: null },
+  16: { type: 'GIF', category: 'TWEET_GIF', ratio: '16:9', duration: 4000 },
+  7: { type: 'VIDEO', category: 'TWEET_VIDEO', ratio: '16:9', duration: 15_000 },
+  13: { type: 'VIDEO', category: 'AMPLIFY_VIDEO', ratio: '16:9', duration: 20_000 },
+}
+
+/** What a media key says by its prefix: 3 image, 16 GIF, 7 video, 13 amplify video. Undefined: not a media key. */
+export function mediaKind(mediaKey: string): MediaKind | undefined {
+  const match = /^(\d{1,2})_\d{1,19}$/.exec(mediaKey)
+  return match === null ? undefined : CATEGORY[match[1] ?? '']
+}
+
+/** The library's object of freshly uploaded media. Uploading is outside the interface, so every well-formed key counts as uploaded. */
+export function mediaObject(mediaKey: string, at: string): MediaObject | undefined {
+  const kind = mediaKind(mediaKey)
+  if (kind === undefined) return undefined
+  const moving = kind.type !== 'IMAGE'
+  return {
+    media_key: mediaKey,
+    media_type: kind.type,
+    media_category: kind.category,
+    media_status: 'TRANSCODE_COMPLETED',
+    media_url: `https://media.example.com/${mediaKey}.${moving ? 'mp4' : 'png'}`,
+    name: null,
+    file_name: null,
+    title: null,
+    description: null,
+    duration: kind.duration,
+    poster_media_url: moving ? `https://media.example.com/${mediaKey}-poster.png` : null,
+    poster_media_key: null,
+    aspect_ratio: kind.ratio,
+    tweeted: false,
+    created_at: at,
+    updated_at: at,
+    deleted: false,
+  }
+}
