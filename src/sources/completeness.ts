@@ -9,6 +9,8 @@ export interface EndFacts {
   readonly transport: TransportEnd
   readonly containerProof: string | undefined
   readonly previous?: SourceFacts
+  /** Read as JSON lines because it looks so, not because its owner says so. */
+  readonly seemsLines?: boolean
   /** What a marker or manifest said; undefined where none was asked for. */
   readonly witness?: Witness
   readonly bytes: number
@@ -62,10 +64,13 @@ function judgeEnd(facts: EndFacts): Completeness {
 }
 
 /** What speaks against the end of a text that has no end mark of its own; undefined where nothing does. */
-function judgeOpenEnd({ format, transport, previous }: EndFacts): Completeness | undefined {
+function judgeOpenEnd({ format, transport, previous, seemsLines }: EndFacts): Completeness | undefined {
   if (format.proof !== undefined) return undefined
   if (format.doubt !== undefined) return unproven(format.doubt)
   if (previous === undefined) return undefined
+  // An error message in place of the answer that holds the records, say.
+  if (seemsLines === true && previous.format === 'json')
+    return unproven('its last complete reading was an array of records, this one is not; set `format: jsonl` if its lines are records')
   // A table without a row may have been cut in its header; with rows behind it the header is whole.
   if (format.rowCount === 0 && previous.columns.some((column) => !format.columns.includes(column)))
     return unproven('the header is not whole and no row follows')

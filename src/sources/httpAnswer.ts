@@ -2,6 +2,13 @@ import type { Dispatcher } from 'undici'
 
 /** What the head of an answer says of its body. Pure; nothing is read. */
 
+/** Codings that the readers behind do not unpack. A list of what is known: servers also write `utf-8` and `none` here. */
+const unreadableCodings = /\b(br|deflate|(x-)?compress|dcb|dcz)\b/i
+
+export function isReadableCoding(coding: string): boolean {
+  return !unreadableCodings.test(coding)
+}
+
 export function header(answer: Dispatcher.ResponseData, name: string): string | undefined {
   const value = answer.headers[name]
   return Array.isArray(value) ? value[0] : value

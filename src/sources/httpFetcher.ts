@@ -11,7 +11,7 @@ import type { Beside } from './byteStream.ts'
 import { besideBytes } from './byteStream.ts'
 import { readCredential } from './credentials.ts'
 import { checkedLookup, checkUrl, namesThisMachine, safeLabel } from './httpAddress.ts'
-import { header, retryAfterMs, showsAnother, showsAnotherLength } from './httpAnswer.ts'
+import { header, isReadableCoding, retryAfterMs, showsAnother, showsAnotherLength } from './httpAnswer.ts'
 import type { Fetcher } from './httpBody.ts'
 import { codingError, findRunError, isFinal, saysMore, statusError, unavailable } from './httpErrors.ts'
 import type { Tries } from './tries.ts'
@@ -29,9 +29,6 @@ const maxRedirects = 5
 
 /** A server that asks for more is left alone until the next run. */
 const longestWaitMs = 60_000
-
-/** Codings that the readers behind do not unpack. A list of what is known: servers also write `utf-8` and `none` here. */
-const unreadableCodings = /\b(br|deflate|(x-)?compress|dcb|dcz)\b/i
 
 /** Asks one server for one feed: credentials, redirects, retries, and every address checked before it is used. */
 export class HttpFetcher implements Fetcher {
@@ -92,7 +89,7 @@ export class HttpFetcher implements Fetcher {
         // Part of a feed that nobody asked for in parts is not the feed.
         if (answer.statusCode === 200 || (answer.statusCode === 206 && from > 0)) {
           const coding = header(answer, 'content-encoding') ?? ''
-          if (!unreadableCodings.test(coding)) return answer
+          if (isReadableCoding(coding)) return answer
           await answer.body.dump().catch(() => undefined)
           throw codingError(coding, this.label)
         }

@@ -31,7 +31,7 @@ export async function openLocalFile(uri: string): Promise<ByteStream> {
   }
   return {
     label: path,
-    chunks: readChunks(file, () => reuse),
+    chunks: readChunks(file, path, () => reuse),
     reuseBuffers: () => {
       reuse = true
     },
@@ -77,7 +77,7 @@ export async function findFile(uri: string): Promise<string> {
 
 async function openChecked(path: string, uri: string): Promise<FileHandle> {
   const real = await realpath(path).catch((error: unknown) => {
-    throw openError(error, path)
+    throw codeOf(error) === 'ELOOP' ? refused('a symbolic link that leads back to itself', path) : openError(error, path)
   })
   const link = await lstat(path)
   if (link.isSymbolicLink()) {
@@ -103,7 +103,7 @@ async function openChecked(path: string, uri: string): Promise<FileHandle> {
 }
 
 /** The next chunk is read while the last one is worked on. */
-async function* readChunks(file: FileHandle, reuse: () => boolean): AsyncGenerator<Buffer> {
+async function* readChunks(file: FileHandle, path: string, reuse: () => boolean): AsyncGenerator<Buffer> {
   const read = (buffer: Buffer) => {
     const pending = file.read({ buffer, length: buffer.length })
     // Looked at when its turn comes; until then it must not count as unhandled.
@@ -114,7 +114,9 @@ async function* readChunks(file: FileHandle, reuse: () => boolean): AsyncGenerat
   let spare: Buffer | undefined
   try {
     for (;;) {
-      const { bytesRead, buffer } = await ahead
+      const { bytesRead, buffer } = await ahead.catch((error: unknown) => {
+        throw openError(error, path)
+      })
       if (bytesRead === 0) return
       ahead = read(spare ?? Buffer.allocUnsafeSlow(chunkBytes))
       spare = undefined
@@ -129,6 +131,11 @@ async function* readChunks(file: FileHandle, reuse: () => boolean): AsyncGenerat
 
 function pathOfUrl(uri: string): string {
   if (!uri.startsWith('file:/')) return uri.slice('file:'.length)
+  if (/[?#]/.test(uri))
+    throw new RunError('SOURCE_REFUSED', 'in a file address ? and # end the path', {
+      where: uri,
+      mend: 'Write %3F and %23 for them, or the path itself.',
+    })
   try {
     return fileURLToPath(uri)
   } catch (error) {
@@ -141,7 +148,7 @@ function pathOfUrl(uri: string): string {
 }
 
 function openError(error: unknown, path: string): RunError {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  const code = codeOf(error)
   if (code === 'EACCES' || code === 'EPERM')
     return new RunError('SOURCE_FORBIDDEN', 'the file may not be read', {
       where: path,
@@ -149,11 +156,23 @@ function openError(error: unknown, path: string): RunError {
       cause: error,
     })
   if (code === 'ELOOP') return refused('a symbolic link that was put in place while it was opened', path)
-  return new RunError('SOURCE_MISSING', 'the file does not exist', {
+  // What opening a socket or a device without a driver says.
+  if (code === 'ENXIO' || code === 'ENODEV') return refused('no regular file', path, 'Name a regular file, or `-` for standard input.')
+  if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG')
+    return new RunError('SOURCE_MISSING', 'the file does not exist', {
+      where: path,
+      mend: 'Check `source.url` and the working directory.',
+      cause: error,
+    })
+  return new RunError('SOURCE_UNAVAILABLE', `the file cannot be read (${code})`, {
     where: path,
-    mend: 'Check `source.url` and the working directory.',
+    mend: 'Look at the disk or the network folder it lies on; then run again.',
     cause: error,
   })
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown'
 }
 
 function refused(what: string, where: string, mend = 'Name an ordinary file.'): RunError {

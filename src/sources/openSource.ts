@@ -94,6 +94,7 @@ async function readStream(stream: ByteStream, definition: SourceDefinition, cont
         containerProof: opened.containerProof,
         bytes,
         sha256,
+        seemsLines: opened.detected.format === 'jsonl' && definition.format !== 'jsonl',
         ...(context.previous === undefined ? {} : { previous: context.previous }),
         ...(witness === undefined ? {} : { witness }),
       })

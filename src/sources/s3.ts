@@ -8,11 +8,13 @@ import type { ByteStream, TransportEnd } from './byteStream.ts'
 import { besideBytes } from './byteStream.ts'
 import { readCredential } from './credentials.ts'
 import { checkedLookup, checkUrl } from './httpAddress.ts'
-import { findRunError } from './httpErrors.ts'
+import { isReadableCoding } from './httpAnswer.ts'
+import { codingError } from './httpErrors.ts'
 import type { Match } from './newestMatch.ts'
 import { newerMatch } from './newestMatch.ts'
 import type { SourceContext } from './openedSource.ts'
 import { Patience } from './patience.ts'
+import { s3Error, statusOf, storeCause } from './s3Errors.ts'
 import { maxTries, Tries } from './tries.ts'
 
 /**
@@ -38,6 +40,7 @@ export async function openS3(definition: SourceDefinition, context: SourceContex
     const get = (more: { readonly Key?: string; readonly IfNoneMatch?: string; readonly IfMatch?: string; readonly Range?: string }) =>
       client.send(new GetObjectCommand({ Bucket: bucket, Key: key, ...more }), { abortSignal: patience.signal })
     const first = await get(context.previous?.etag === undefined ? {} : { IfNoneMatch: context.previous.etag })
+    refusePart(first, label)
     const body = new ObjectBody(first, { label, patience, backoffMs: context.backoffMs ?? 500, get })
     return {
       label,
@@ -82,6 +85,8 @@ class ObjectBody {
   async *read(): AsyncGenerator<Buffer> {
     const { patience, backoffMs } = this.#reading
     const { ContentLength: length, ETag: etag } = this.#first
+    // A weak tag does not promise the same bytes.
+    const validator = etag?.startsWith('W/') === true ? undefined : etag
     let part = this.#first
     const tries = new Tries()
     for (;;) {
@@ -99,9 +104,9 @@ class ObjectBody {
       } catch (error) {
         if (error instanceof RunError) throw error
         patience.throwIfCancelled()
-        if (!tries.another(this.#received - before) || etag === undefined) throw this.#cut(error)
+        if (!tries.another(this.#received - before) || validator === undefined) throw this.#cut(error)
         await patience.pause(tries.waitMs(backoffMs))
-        part = await this.#resume(etag, error)
+        part = await this.#resume(validator, error)
       } finally {
         stream.destroy()
       }
@@ -126,7 +131,7 @@ class ObjectBody {
     return new RunError('SOURCE_CHANGED', 'the object changed while it was read', {
       where: this.#reading.label,
       mend: 'Run again once the upload is finished.',
-      cause,
+      cause: storeCause(cause),
     })
   }
 
@@ -134,7 +139,7 @@ class ObjectBody {
     return new RunError('FILE_TRUNCATED', `the connection was cut after ${this.#received} bytes`, {
       where: this.#reading.label,
       mend: 'Run again.',
-      cause,
+      cause: storeCause(cause),
     })
   }
 }
@@ -149,6 +154,9 @@ function addressOf(uri: string): { readonly url: URL; readonly bucket: string; r
   const url = new URL(uri)
   if (url.username !== '' || url.password !== '')
     throw refuse('the address holds credentials', 'Name environment variables under `source.credentials`.')
+  if (url.hash !== '' || /[\r\n\t\0]/.test(uri))
+    throw refuse('the key of the address ends before a # or a control character', 'Write # as %23, a line end as %0A and a tab as %09.')
+  if (url.host === '' || /^\/?$/.test(url.pathname)) throw refuse('the address names no object', 'Write s3://bucket/key.')
   try {
     return { url, bucket: url.host, pattern: decodeURIComponent(url.pathname.slice(1)) }
   } catch {
@@ -196,8 +204,14 @@ async function newestKey(client: S3Client, { bucket, pattern, label, signal }: K
   if (wild === -1) return pattern
   const { paginateListObjectsV2 } = await import('@aws-sdk/client-s3')
   let newest: Match | undefined
-  for await (const page of paginateListObjectsV2({ client }, { Bucket: bucket, Prefix: pattern.slice(0, wild) }, { abortSignal: signal })) {
+  // A store that names the same next page for ever would be listed for ever.
+  for await (const page of paginateListObjectsV2(
+    { client, stopOnSameToken: true },
+    { Bucket: bucket, Prefix: pattern.slice(0, wild) },
+    { abortSignal: signal },
+  )) {
     for (const { Key, LastModified } of page.Contents ?? []) {
+      if (Key === pattern) return pattern
       if (Key !== undefined && matchesGlob(Key, pattern))
         newest = newerMatch(newest, { name: Key, at: LastModified?.getTime() ?? 0 }, pattern)
     }
@@ -218,41 +232,16 @@ function endOf(answer: GetObjectCommandOutput): TransportEnd {
   }
 }
 
-function statusOf(error: unknown): number | undefined {
-  if (typeof error !== 'object' || error === null || !('$metadata' in error)) return undefined
-  const metadata = error.$metadata
-  return typeof metadata === 'object' && metadata !== null && 'httpStatusCode' in metadata && typeof metadata.httpStatusCode === 'number'
-    ? metadata.httpStatusCode
-    : undefined
-}
-
-function s3Error(error: unknown, where: string): RunError {
-  const refusal = findRunError(error)
-  if (refusal !== undefined) return refusal
-  const status = statusOf(error)
-  if (status === 404)
-    return new RunError('SOURCE_MISSING', 'the store has no such bucket or object', {
-      where,
-      mend: 'Check bucket and key in `source.url`.',
-      cause: error,
-    })
-  if (status === 401 || status === 403)
-    return new RunError('SOURCE_DENIED', `the store answered ${status}`, {
-      where,
-      mend: 'Check the credentials of this source and what they may read.',
-      cause: error,
-    })
-  if (error instanceof Error && error.name === 'CredentialsProviderError')
-    return new RunError('SOURCE_CREDENTIALS', 'no credentials for the store were found', {
-      where,
-      mend: 'Name `access_key_id` and `secret_access_key` under `source.credentials`, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
-      cause: error,
-    })
-  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
-  const name = error instanceof Error ? ` (${code ?? error.name})` : ''
-  return new RunError('SOURCE_UNAVAILABLE', `the store cannot be reached${name}`, {
-    where,
-    mend: 'Check endpoint, region, credentials and network; then run again.',
-    cause: error,
-  })
+/** Part of an object that nobody asked for in parts is not the object; what is packed in a way nobody unpacks here is no data. */
+function refusePart(first: GetObjectCommandOutput, where: string): void {
+  const { ContentRange: range, ContentEncoding: coding = '', Body: body } = first
+  const whole = range === undefined && first.$metadata.httpStatusCode !== 206
+  if (whole && isReadableCoding(coding)) return
+  ;(body as unknown as Readable | undefined)?.destroy()
+  throw whole
+    ? codingError(coding, where)
+    : new RunError('SOURCE_UNAVAILABLE', 'the store sent a part of the object, though the whole was asked for', {
+        where,
+        mend: 'Ask whoever runs the store; a proxy in between may be at fault.',
+      })
 }

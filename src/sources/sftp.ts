@@ -72,13 +72,17 @@ function addressOf(uri: string): { readonly url: URL; readonly path: string; rea
   const url = new URL(uri)
   if (url.password !== '')
     throw refuse('the address holds a password', 'Name an environment variable under `credentials: { password: … }`.')
+  if (/[\r\n\t\0]/.test(uri)) throw refuse('the address holds a control character', 'Write a line end as %0A and a tab as %09.')
+  // Nothing but the path has a meaning here, so ? and # belong to it, as in a pattern.
+  const given = url.pathname + url.search + url.hash
+  if (/[?&][\w-]+=/.test(given)) throw refuse('the address holds a query', 'Set what it says under `source`; write a ? of a name as %3F.')
   let path: string
   try {
-    path = decodeURIComponent(url.pathname).replace(/^\/~\//, '')
+    path = decodeURIComponent(given).replace(/^\/~\//, '')
   } catch {
     throw refuse('the path of the address cannot be decoded', 'Write % as %25.')
   }
-  return { url, path, label: `sftp://${url.host}${url.pathname}` }
+  return { url, path, label: `sftp://${url.host}${given}` }
 }
 
 /** A path as it stands in an address. */
@@ -87,13 +91,22 @@ function pathname(path: string): string {
   return path.startsWith('/') ? encoded : `/~/${encoded}`
 }
 
+/** The file of that very name, else the newest that matches it as a pattern. Patterns stand in the name, not in folders. */
 async function newestMatch(client: SftpClient, path: string, label: string): Promise<string> {
   const name = posix.basename(path)
-  if (!/[*?[{]/.test(name)) return path
+  if (!wild.test(name) && !wild.test(path)) return path
   const folder = posix.dirname(path)
+  const entries = await client.list(folder).catch((error: unknown) => {
+    throw isMissing(error) ? missingFolder(folder, label) : error
+  })
   let newest: Match | undefined
-  for (const entry of await client.list(folder)) {
-    if (entry.type === '-' && matchesGlob(entry.name, name)) newest = newerMatch(newest, { name: entry.name, at: entry.modifyTime }, name)
+  for (const entry of entries) {
+    if (entry.name === name) return path
+    if (!matchesGlob(entry.name, name)) continue
+    // A link counts as what it leads to; where it leads nowhere, not at all.
+    const found = entry.type === 'l' ? await client.stat(posix.join(folder, entry.name)).catch(withoutMissing) : undefined
+    if (entry.type === '-' || found?.isFile === true)
+      newest = newerMatch(newest, { name: entry.name, at: found?.modifyTime ?? entry.modifyTime }, name)
   }
   if (newest === undefined)
     throw new RunError('SOURCE_MISSING', 'no finished file matches the pattern', {
@@ -101,4 +114,23 @@ async function newestMatch(client: SftpClient, path: string, label: string): Pro
       mend: 'Check the folder and the pattern in `source.url`.',
     })
   return posix.join(folder, newest.name)
+}
+
+const wild = /[*?[{]/
+
+function isMissing(error: unknown): boolean {
+  return sftpError(error, '').code === 'SOURCE_MISSING'
+}
+
+function withoutMissing(error: unknown): undefined {
+  if (!isMissing(error)) throw error
+}
+
+function missingFolder(folder: string, where: string): RunError {
+  return wild.test(folder)
+    ? new RunError('SOURCE_REFUSED', 'the source is a pattern in the name of a folder, which SFTP has not', {
+        where,
+        mend: 'Name the folder; a pattern stands in the name of the file.',
+      })
+    : new RunError('SOURCE_MISSING', 'the folder does not exist', { where, mend: 'Check the folder in `source.url`.' })
 }

@@ -5,7 +5,7 @@ import { RunError } from '../errors.ts'
 import type { SourceDefinition } from '../pipeline/definition.ts'
 import { readCredential } from './credentials.ts'
 import type { Patience } from './patience.ts'
-import { isLost } from './sftpErrors.ts'
+import { isLost, sftpError } from './sftpErrors.ts'
 import { Tries } from './tries.ts'
 
 export interface SftpLogin {
@@ -106,6 +106,12 @@ function connectionOf(client: SftpClient): { readonly setNoDelay: (noDelay: bool
 async function connect(client: SftpClient, { url, definition, env, patience }: SftpLogin): Promise<void> {
   const credential = (key: string) => readCredential(key, definition.credentials, env)
   const [password, privateKey, passphrase] = [credential('password'), credential('private_key'), credential('passphrase')]
+  const username = credential('username') ?? decodeURIComponent(url.username)
+  if (username === '')
+    throw new RunError('SOURCE_REFUSED', 'the address names no user', {
+      where: 'source.url',
+      mend: 'Write sftp://user@host/path, or name a variable under `credentials: { username: … }`.',
+    })
   let shown: string | undefined
   const hostVerifier = (key: Buffer): boolean => {
     shown = `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`
@@ -116,7 +122,7 @@ async function connect(client: SftpClient, { url, definition, env, patience }: S
       client.connect({
         host: url.hostname.replace(/^\[|\]$/g, ''),
         port: url.port === '' ? 22 : Number(url.port),
-        username: credential('username') ?? decodeURIComponent(url.username),
+        username,
         readyTimeout: 20_000,
         hostVerifier,
         ...(password === undefined ? {} : { password }),
@@ -144,6 +150,12 @@ async function connect(client: SftpClient, { url, definition, env, patience }: S
       throw new RunError('SOURCE_CREDENTIALS', 'the private key cannot be read', {
         where: 'credentials.private_key',
         mend: 'Give the whole key in OpenSSH or PEM form, and its `passphrase` if it has one.',
+      })
+    if (password === undefined && privateKey === undefined && sftpError(error, '').code === 'SOURCE_DENIED')
+      throw new RunError('SOURCE_CREDENTIALS', 'the server wants a login, and the source names no credentials', {
+        where: 'source.credentials',
+        mend: 'Name the variable of a `private_key` or a `password` under `source.credentials`.',
+        cause: error,
       })
     throw error
   }

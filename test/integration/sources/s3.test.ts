@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createHash } from 'node:crypto'
@@ -178,4 +179,84 @@ test('a store for which no credentials are found says what to set', async () => 
   const env = { HOME: folder.path, AWS_EC2_METADATA_DISABLED: 'true', AWS_PROFILE: 'default' }
   const { code, message } = await readApart(through(await freePort()), { env })
   expect([code, message]).toEqual(['SOURCE_CREDENTIALS', 'no credentials for the store were found'])
+})
+
+/** A store of one answer. */
+async function storeOf(answer: (request: IncomingMessage, response: ServerResponse) => unknown) {
+  const server = createServer((request, response) => void answer(request, response))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+const wholeRows = csv.slice(0, csv.indexOf('100,'))
+
+test.each([
+  ['206', 206, { 'content-range': `bytes 0-${wholeRows.length - 1}/${csv.length}` }, 'SOURCE_UNAVAILABLE'],
+  ['206 without a place', 206, {}, 'SOURCE_UNAVAILABLE'],
+  ['200 with a place', 200, { 'content-range': `bytes 0-${wholeRows.length - 1}/${csv.length}` }, 'SOURCE_UNAVAILABLE'],
+  ['an unknown packing', 200, { 'content-encoding': 'br' }, 'SOURCE_REFUSED'],
+] as const)('asked for an object, a store answers with %s: no row of it counts', async (_, status, head, expected) => {
+  await using store = await storeOf((__, response) =>
+    response.writeHead(status, { etag: '"v1"', 'content-length': wholeRows.length, ...head }).end(wholeRows),
+  )
+  const { code, rows, facts } = await readSource(through(store.port), { env })
+  expect([code, rows, facts]).toEqual([expected, [], undefined])
+})
+
+test.each([
+  ['the tag of an upload in parts', '"9b2cf535f27731c974343645a3985328-5"', 'read', 2],
+  ['a weak tag', 'W/"v1"', 'FILE_TRUNCATED', 1],
+  ['no tag', undefined, 'FILE_TRUNCATED', 1],
+] as const)('two halves of an object are joined by %s or not', async (_, etag, expected, requests) => {
+  const tag = etag === undefined ? {} : { etag }
+  let count = 0
+  await using store = await storeOf((request, response) => {
+    count++
+    const start = Number(/bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0)
+    if (start > 0) {
+      const range = { 'content-range': `bytes ${start}-${csv.length - 1}/${csv.length}`, 'content-length': csv.length - start }
+      return response.writeHead(206, { ...tag, ...range }).end(csv.slice(start))
+    }
+    return response.writeHead(200, { ...tag, 'content-length': csv.length }).write(csv.slice(0, 1000), () => response.destroy())
+  })
+  expect([(await readSource(through(store.port), { env })).code, count]).toEqual([expected, requests])
+})
+
+test.each([
+  [403, 'SignatureDoesNotMatch', 'SOURCE_DENIED', 'the store answered 403 (SignatureDoesNotMatch)'],
+  [403, 'AccessDenied', 'SOURCE_DENIED', 'the store answered 403 (AccessDenied)'],
+  [403, 'RequestTimeTooSkewed', 'SOURCE_DENIED', 'the clock of this machine is not that of the store (RequestTimeTooSkewed)'],
+  [403, 'InvalidObjectState', 'SOURCE_UNAVAILABLE', 'the object lies in an archive (InvalidObjectState)'],
+  [400, 'ExpiredToken', 'SOURCE_DENIED', 'the session token has expired (ExpiredToken)'],
+  [301, 'PermanentRedirect', 'SOURCE_UNAVAILABLE', 'the bucket lies in another region (PermanentRedirect)'],
+  [404, 'NoSuchKey', 'SOURCE_MISSING', 'the store has no such bucket or object'],
+  [400, 'canary name', 'SOURCE_UNAVAILABLE', 'the store cannot be reached (unknown)'],
+] as const)('a store that refuses with %i %s and quotes the request is told by its code alone', async (status, name, code, message) => {
+  const secrets = { AWS_ACCESS_KEY_ID: 'canary-id', AWS_SECRET_ACCESS_KEY: 'canary-key', AWS_SESSION_TOKEN: 'canary-token' }
+  let quoted = ''
+  await using store = await storeOf((request, response) => {
+    quoted = `${request.headers.authorization} ${String(request.headers['x-amz-security-token'])}`
+    const said = `<Code>${name}</Code><Message>${quoted}</Message><CanonicalRequest>${quoted}</CanonicalRequest>`
+    return response.writeHead(status, { 'content-type': 'application/xml' }).end(`<?xml version="1.0"?><Error>${said}</Error>`)
+  })
+  const { error } = await readSource(through(store.port), { env: secrets })
+  expect([error?.code, error?.message]).toEqual([code, message])
+  expect(quoted).toMatch(/canary-id.*canary-token/)
+  expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('canary')
+})
+
+test('a store that names the same next page for ever is listed twice', async () => {
+  let count = 0
+  await using store = await storeOf((_, response) => {
+    count++
+    const page = '<IsTruncated>true</IsTruncated><NextContinuationToken>again</NextContinuationToken>'
+    return response.end(`<?xml version="1.0"?><ListBucketResult>${page}</ListBucketResult>`)
+  })
+  expect([(await readSource(through(store.port, '*.csv'), { env })).code, count]).toEqual(['SOURCE_MISSING', 2])
 })
