@@ -29,8 +29,9 @@ async function main(argv: readonly string[]): Promise<number> {
   const stderr = output(process.stderr)
   const inFlight = { requests: 0 }
   const stop = stopOnSignals(stderr, inFlight)
-  const [{ parseCommandLine }, { loadConfig }] = await Promise.all([import('./program.ts'), import('../config/config.ts')])
+  const { parseCommandLine } = await import('./program.ts')
   let json = argv.includes('--json')
+  let command: string | undefined
   let config: ReturnType<Context['config']> | undefined
   try {
     const request = parseCommandLine(argv, version())
@@ -39,13 +40,14 @@ async function main(argv: readonly string[]): Promise<number> {
       return 0
     }
     json = request.globals.json
-    const { createLogger } = await import('./log.ts')
+    command = request.path.join(' ')
+    const [{ createLogger }, { loadConfig }] = await Promise.all([import('./log.ts'), import('../config/config.ts')])
     const read = () => (config ??= loadConfig(process.env, { database: request.globals.database }))
     const context: Context = {
       stdout,
       stderr,
       env: process.env,
-      command: request.path.join(' '),
+      command,
       json,
       pipelines: request.globals.pipelines,
       config: read,
@@ -62,7 +64,7 @@ async function main(argv: readonly string[]): Promise<number> {
     const { errorLines, exitCodeOfError, presentError } = await import('./present.ts')
     const presented = stop.signal.aborted && !(error instanceof SluiceError) ? interrupted : presentError(error, config?.secrets)
     if (json) stdout.write(`${JSON.stringify({ error: presented })}\n`)
-    else stderr.write(errorLines(presented))
+    else stderr.write(errorLines(presented, presented === interrupted ? undefined : command))
     if (process.env['SLUICE_LOG_LEVEL'] === 'debug' && error instanceof Error) stderr.write(`${presentStack(error)}\n`)
     return stop.exitCode() ?? exitCodeOfError(error)
   } finally {

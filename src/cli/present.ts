@@ -60,8 +60,11 @@ export function exitCodeOfError(error: unknown): number {
   return error instanceof UsageError || error instanceof ConfigError ? 2 : 1
 }
 
-/** Lines for a person: every problem, the error, where, and as last line the mend. */
-export function errorLines(error: PresentedError): string {
+/**
+ * Lines for a person: every problem, the error, where, and as last line the mend. One in words alone ends with a command all
+ * the same (experience.md 2a, 20): with the page of help on `command`, the words of the one that failed.
+ */
+export function errorLines(error: PresentedError, command?: string): string {
   const lines: string[] = []
   for (const problem of error.problems ?? []) {
     const place =
@@ -72,7 +75,8 @@ export function errorLines(error: PresentedError): string {
   }
   const where =
     error.where !== null && !error.message.includes(error.where) && error.problems === undefined ? `where  ${error.where}\n` : ''
-  return `${lines.map((line) => `${line}\n`).join('')}${where}error  ${error.code}  ${error.message}\nmend   ${error.mend}\n`
+  const next = command === undefined || /\bsluice [a-z-]/.test(error.mend) ? '' : `   (sluice help ${command})`
+  return `${lines.map((line) => `${line}\n`).join('')}${where}error  ${error.code}  ${error.message}\nmend   ${error.mend}${next}\n`
 }
 
 interface SystemFacts {

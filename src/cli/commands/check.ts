@@ -15,7 +15,7 @@ import { detectedWords } from '../render/detected.ts'
 import { groupRejects } from '../render/rejects.ts'
 import { targetOf } from '../render/target.ts'
 import { waiting } from '../waiting.ts'
-import { checkReport, nextStep, type Check, type SampleRecord, type SourceCheck } from '../render/check.ts'
+import { againLine, checkReport, nextStep, type Check, type SampleRecord, type SourceCheck } from '../render/check.ts'
 
 const sampleSize = 3
 
@@ -38,6 +38,7 @@ export const run: CommandRun = async (context, invocation) => {
   else {
     for (const error of [...failed, ...wrong]) context.stdout.write(errorLines(error))
     if (failed.length + wrong.length === 0) context.stdout.write(nextStep(checks))
+    else context.stdout.write(againLine(checks))
   }
   return wrong.length > 0 ? 2 : failed.length > 0 ? 1 : 0
 }

@@ -104,6 +104,12 @@ export function nextStep(checks: readonly Check[]): string {
   ].join('')
 }
 
+/** What to type once the sources that could not be read, or the files that are wrong, are mended. */
+export function againLine(checks: readonly Check[]): string {
+  const names = checks.filter(({ sources, problems }) => problems !== undefined || sources.some(({ error }) => error !== undefined))
+  return `Next  sluice check${names.map(({ pipeline }) => ` ${pipeline}`).join('')}\n`
+}
+
 function warningGroups({ warnings }: SourceCheck, whole: (line: string) => string): string {
   const groups = new Map<string, { note: Note; lines: number[] }>()
   for (const { code, field, message, line } of warnings) {

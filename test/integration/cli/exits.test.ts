@@ -60,6 +60,42 @@ test('a run that is told to stop before it began is an interruption, and prints 
   expect(await shop.sandbox.control.ledger()).toEqual([])
 })
 
+test('the last two lines of whatever fails name a command that parses (manner 20)', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', shopYaml)
+  shop.write('pipelines/gone.yaml', 'source: { url: nowhere.csv }\ndestination: { kind: catalog, catalog_id: "4002" }\n')
+  shop.write('feed.csv', feed(3))
+  const taken = String(new URL(shop.sandbox.url).port)
+  const calls = [
+    ['check'],
+    ['check', 'gone'],
+    ['run', 'gone'],
+    ['run', 'nope'],
+    ['plan', 'gone'],
+    ['show', 'r_9'],
+    ['apply', 'p_9'],
+    ['backfill', 'shop', '--source', 'nowhere.csv'],
+    ['init', '--source', 'nowhere.csv', '--catalog', '1'],
+    ['init', 'shop', '--source', 'feed.csv', '--catalog', '1'],
+    ['sandbox', '--port', taken],
+    ['api', 'GET', '/12/nope'],
+    ['api', 'GET', '/12/accounts', '--data', '{'],
+    ['webhooks', 'check', '9'],
+    ['rejects', 'r_9', '--csv', '/nowhere/x.csv'],
+    ['auth', 'login', '--pin', '1'],
+    ['runs', '--limit', 'x'],
+    ['runs', '--pipelines', 'none', 'nope'],
+    ['check', '--pipelines', 'none'],
+  ]
+  for (const call of calls) {
+    const { code, stdout, stderr } = await shop.run(call)
+    expect(code, call.join(' ')).not.toBe(0)
+    const last = (stderr === '' || code === 3 || /Next/.test(stdout) ? stdout : stderr).trimEnd().split('\n').slice(-2).join('\n')
+    const command = /sluice ([a-z]+[^\n(]*)/.exec(last)?.[1] ?? ''
+    expect({ call, last, names: command !== '' }).toEqual({ call, last, names: true })
+  }
+})
+
 test('several pipelines exit with the worst of 1, 5, 4, 3, 0, and a run that is terminated with 143', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)

@@ -1,10 +1,14 @@
 /** Manners 1 to 3, 8, 10 and 20: help, version, and calls that cannot be. */
+import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { catalogue, type CommandEntry } from '../../../src/cli/catalogue.ts'
 import { parseCommandLine } from '../../../src/cli/program.ts'
 import { UsageError } from '../../../src/errors.ts'
 import { emptyFolder, sluice } from './support.ts'
+
+const main = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
 
 describe('help', () => {
   test.for([[], ['-h'], ['--help'], ['help']])('sluice %s prints help on stdout and exits 0', async (args) => {
@@ -94,6 +98,18 @@ describe('help', () => {
     await sluice(['help', 'run'], { cwd, env: { SLUICE_LOG_LEVEL: 'nonsense', DATABASE_URL: 'nonsense' } })
     expect(readdirSync(cwd)).toEqual([])
   })
+})
+
+test('help and version load no package but the parser of arguments (manner 24)', () => {
+  const tell = `import { registerHooks } from 'node:module'
+    const seen = new Set()
+    registerHooks({ resolve(specifier, context, next) { const found = next(specifier, context); const name = /node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(found.url); if (name) seen.add(name[1]); return found } })
+    process.on('exit', () => process.stderr.write([...seen].join(' ')))`
+  const loaded = (...args: string[]) =>
+    spawnSync(process.execPath, ['--import', `data:text/javascript,${encodeURIComponent(tell)}`, main, ...args], { encoding: 'utf8' })
+      .stderr
+  for (const args of [['--help'], ['--version'], ['help', 'run'], ['help', 'environment']]) expect(loaded(...args)).toBe('commander')
+  expect(loaded('runs', '--limit', 'x')).toContain('commander dotenv ')
 })
 
 describe('a call that cannot be', () => {

@@ -166,7 +166,7 @@ test('the demo told to stay says where everything is, lets it be looked at, and 
   child.kill('SIGINT')
   expect((await over).code).toBe(130)
   expect(existsSync(folder)).toBe(false)
-  await expect(fetch(url)).rejects.toThrow()
+  await expect(fetch(url)).rejects.toThrow('fetch failed')
 })
 
 test('the demo ends by itself, sends only differences, breaks no rule and leaves nothing behind', async () => {
