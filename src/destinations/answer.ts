@@ -1,4 +1,5 @@
 /** What every destination reads alike in an exchange: status, error bodies, and what they prove (guarantees 1). */
+import { cleanText } from '../service/client/cleanText.ts'
 import type { Answer, Exchange } from '../service/client/exchange.ts'
 import type { Judgement } from './destination.ts'
 import { isObject, parseAnswer, type Json, type JsonObject } from './json.ts'
@@ -55,17 +56,6 @@ export function readErrors(value: Json | undefined): ServiceError[] | undefined 
     errors.push(error)
   }
   return errors
-}
-
-/** Digests and controls out, 300 characters at most: what the service says may echo what it was sent (I17). */
-export function cleanText(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is removed
-  return text
-    .slice(0, 2_000)
-    .replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
-    .replace(/[0-9a-f]{64}/gi, '[digest]')
-    .replace(/\S+@\S+/g, '[email]')
-    .slice(0, 300)
 }
 
 function judgeStatus(answer: Answer, entryCount: number): Success | Judgement {

@@ -1,6 +1,7 @@
 /** Product catalogs: products by id, deletes by product_key (spec 4.2). */
+import { cleanText } from '../service/client/cleanText.ts'
 import type { Exchange } from '../service/client/exchange.ts'
-import { ambiguous, cleanText, judgeEnvelope, readErrors } from './answer.ts'
+import { ambiguous, judgeEnvelope, readErrors } from './answer.ts'
 import type { Destination, EntryOutcome, Judgement, Operation, SentEntry } from './destination.ts'
 import { endpointOf, mostItems, requestOf } from './endpoints.ts'
 import { isObject, type Json, type JsonObject } from './json.ts'

@@ -1,4 +1,5 @@
 /** What the service says went wrong, read from any form it says it in (spec 7; spec/gaps.md 2, 4, 5, 9, 10). */
+import { cleanText } from './cleanText.ts'
 
 export interface ServiceIssue {
   /** Upper snake case on the advertising interface, a number in text elsewhere; empty where none was given. */
@@ -21,21 +22,6 @@ export function readIssues(body: unknown): readonly ServiceIssue[] | undefined {
   // OAuth 2.0 servers write `error` and `error_description` (RFC 6749 5.2).
   if (typeof body['error'] === 'string') return [{ code: cleanText(body['error']), message: text(body['error_description']) }]
   return undefined
-}
-
-/** Out with digests, e-mail addresses, phone numbers and control characters; 300 characters at most. */
-export function cleanText(value: string): string {
-  return (
-    value
-      .slice(0, 2_000)
-      // oxlint-disable-next-line no-control-regex -- control characters are what is removed
-      .replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
-      .replace(/[0-9a-f]{64}/gi, '[digest]')
-      .replace(/[^\s"'<>@]+@[^\s"'<>@]+/g, '[email]')
-      .replace(/\+\d[\d ().-]{6,}\d/g, '[phone]')
-      .slice(0, 300)
-      .trim()
-  )
 }
 
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

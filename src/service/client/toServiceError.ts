@@ -1,7 +1,8 @@
 /** An exchange → the typed error it means, or undefined for a success. The one place where statuses and codes are judged. */
 import type { Endpoint } from '../contract/endpoint.ts'
 import type { Answer, Exchange } from './exchange.ts'
-import { cleanText, isRecord, readIssues, type ServiceIssue } from './issues.ts'
+import { cleanText } from './cleanText.ts'
+import { isRecord, readIssues, type ServiceIssue } from './issues.ts'
 import { decodeAnswer, type Decoded } from './decode.ts'
 import { allKeys, batchMend, hostVariable, keys, namedParameters, notFoundMend, parameterMend, sizeMend, tokenMend } from './mends.ts'
 import { adviceMs } from './retryTiming.ts'

@@ -20,7 +20,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   sandbox: ['service/contract'],
   store: ['destinations', 'sync/report'],
   webhooks: ['store'],
-  destinations: ['records', 'service/contract', 'service/client/exchange'],
+  destinations: ['records', 'service/contract', 'service/client/exchange', 'service/client/cleanText'],
   // The three stages of a run know the run's own words, and the later ones what the earlier ones leave in the stage.
   'sync/read': ['sync/engine', 'sync/report', 'sync/crashPoint', 'store', 'sources', 'formats', 'records', 'pipeline'],
   'sync/plan': [
@@ -41,6 +41,17 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'destinations',
     'store',
     'pipeline',
+    'service/contract',
+    'service/client/exchange',
+  ],
+  'sync/audit': [
+    'sync/read',
+    'sync/plan',
+    'sync/push',
+    'sync/engine',
+    'sync/report',
+    'destinations',
+    'store',
     'service/contract',
     'service/client/exchange',
   ],

@@ -317,13 +317,16 @@ describe('answers about deletes of products', () => {
   })
 })
 
-test('what the service says is cleaned of digests, addresses and control characters', () => {
+test('what the service says is cleaned of digests, addresses, phone numbers and control characters', () => {
   const judged = catalog.judge(
-    answer(400, errors('X', `bad ${'ab'.repeat(32)} of\u001b[31m a@example.com ${'y'.repeat(500)}`)),
+    answer(400, errors('X', `bad ${'ab'.repeat(32)} of\u001b[31m a@example.com +1 202 555 0143 ${'y'.repeat(500)}`)),
     products,
     'upsert',
   )
-  expect(judged).toMatchObject({ kind: 'refused', reason: expect.stringMatching(/^bad \[digest\] of \[31m \[email\] y+$/) as unknown })
+  expect(judged).toMatchObject({
+    kind: 'refused',
+    reason: expect.stringMatching(/^bad \[digest\] of \[31m \[email\] \[phone\] y+$/) as unknown,
+  })
   expect((judged as { reason: string }).reason.length).toBeLessThanOrEqual(300)
 })
 

@@ -1,0 +1,17 @@
+/**
+ * Out with digests, e-mail addresses, phone numbers and control characters; 300 characters at most. Every word of the
+ * service goes through here before it is kept, shown or logged: it may repeat what it was sent (I17).
+ */
+export function cleanText(value: string): string {
+  return (
+    value
+      .slice(0, 2_000)
+      // oxlint-disable-next-line no-control-regex -- control characters are what is removed
+      .replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
+      .replace(/[0-9a-f]{64}/gi, '[digest]')
+      .replace(/[^\s"'<>@]+@[^\s"'<>@]+/g, '[email]')
+      .replace(/\+\d[\d ().-]{6,}\d/g, '[phone]')
+      .slice(0, 300)
+      .trim()
+  )
+}
