@@ -136,6 +136,21 @@ test('account reads carry the account trio, named limits hold with rate_limits o
   expect((await sandbox.call('GET', '/12/accounts/18ce54d4x5t/custom_audiences')).status).toBe(200)
 })
 
+test.for(['user', 'account'] as const)('uploads of users are counted by %s', { timeout: 60_000 }, async (per) => {
+  await sandbox.control.switches({ upload_limit_per: per })
+  const upload = (account: string) =>
+    sandbox.call('POST', `/12/accounts/${account}/custom_audiences/1nmth/users`, {
+      json: [{ operation_type: 'Delete', params: { users: [] } }],
+    })
+  const header = per === 'account' ? 'x-account-rate-limit-remaining' : 'x-rate-limit-remaining'
+  const first = await upload('18ce54d4x5t')
+  expect(first.headers.get(header)).toBe('1499')
+  for (let n = 1; n < 1500; n += 25) await Promise.all(Array.from({ length: Math.min(25, 1500 - n) }, () => upload('18ce54d4x5t')))
+  expect((await upload('18ce54d4x5t')).status).toBe(429)
+  const other = await upload('other')
+  expect([other.status === 429, other.headers.get(header)]).toEqual(per === 'account' ? [false, '1499'] : [true, '0'])
+})
+
 test.for([
   ['GET', '/12/nothing', 404, 'ROUTE_NOT_FOUND'],
   ['PATCH', '/12/product_catalogs', 405, 'METHOD_NOT_ALLOWED'],

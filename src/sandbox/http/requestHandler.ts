@@ -158,6 +158,7 @@ export class RequestHandler {
         totalCount: seat.query.some(([name, value]) => name === 'with_total_count' && value === 'true'),
         namedOnly: world.switch('rate_limits') === 'off',
         globalReads: Number(world.switch('global_reads')),
+        uploadsPer: world.switch('upload_limit_per') === 'account' ? 'account' : 'user',
       },
       take,
     )

@@ -61,6 +61,7 @@ export const SWITCHES: readonly SwitchDefinition[] = [
   { name: 'phone_plus', dialect: 24, values: ['yes', 'no'] },
   { name: 'rate_limits', values: ['on', 'off'] },
   { name: 'global_reads', values: ['2000', '5'] },
+  { name: 'upload_limit_per', values: ['user', 'account'] },
   { name: 'raw_reserved', values: ['accept', 'reject'] },
   { name: 'duplicate_oauth', values: ['both', 'rfc'] },
   { name: 'timestamp_window_s', values: ['300'], number: true },

@@ -25,6 +25,8 @@ export interface RateInput {
   /** Only limits that the specification itself names hold. */
   readonly namedOnly: boolean
   readonly globalReads: number
+  /** Whose uploads of users are counted together (gaps 1: one guide says an account's). */
+  readonly uploadsPer: 'user' | 'account'
 }
 
 const TABLE: Readonly<Record<string, RateLimit>> = rateLimits
@@ -64,7 +66,8 @@ export class Rates {
     const nowMs = this.#now()
     if (rule === undefined) return { limit: 1, remaining: 1, resetS: Math.ceil(nowMs / 1000), refused: false, account: false }
     const limit = name === 'global_reads' ? input.globalReads : rule.limit
-    const owner = rule.per === 'user' ? input.userId : rule.per === 'account' ? (input.accountId ?? input.userId) : 'app'
+    const per = name === 'user_lists' ? input.uploadsPer : rule.per
+    const owner = per === 'user' ? input.userId : per === 'account' ? (input.accountId ?? input.userId) : 'app'
     const key = `${name} ${rule.shared || name === 'total_count' ? '' : input.endpoint.name} ${owner}`
     let window = this.#windows.get(key)
     if (window === undefined || window.endsAt <= nowMs) {
@@ -79,7 +82,7 @@ export class Rates {
       remaining: Math.max(0, limit - window.used),
       resetS: Math.ceil(window.endsAt / 1000),
       refused,
-      account: rule.per === 'account',
+      account: per === 'account',
     }
   }
 }
