@@ -8,6 +8,7 @@ import { fileError } from './fileError.ts'
 import type { FormatContext, FormatReader, RecordGate } from './formatReader.ts'
 import type { ReadLimits } from './limits.ts'
 import { readCsv } from './csv/readCsv.ts'
+import { findRecords, type RecordsPlace } from './json/findRecords.ts'
 import { readJsonArray, readJsonLines } from './json/readJson.ts'
 import { openWorkbook } from './workbook/readWorkbook.ts'
 import { readXml } from './xml/readXml.ts'
@@ -79,10 +80,16 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
     const reader = joined(definition, dialect.header, context, (given) => readCsv(text, dialect, given))
     return { detected: describeCsv(dialect, base, unpacked.notes), reader, containerProof: unpacked.proof }
   }
+  const place = format === 'json' || format === 'jsonl' ? placeOf(sample, definition, format, name) : undefined
   const notes = [
     ...unpacked.notes,
-    ...(definition.format !== 'auto' && definition.format !== format ? [`read as ${format}, not ${definition.format} as configured`] : []),
+    ...(place?.found === true ? [`the records are the array at "${place.path.join('.')}"`] : []),
+    ...(definition.format !== 'auto' && definition.format !== format && place === undefined
+      ? [`read as ${format}, not ${definition.format} as configured`]
+      : []),
   ]
+  if (place !== undefined)
+    return { detected: { ...base, format: 'json', notes }, reader: readJsonArray(text, context, place), containerProof: unpacked.proof }
   const reader =
     format === 'jsonl'
       ? readJsonLines(text, context)
@@ -189,6 +196,19 @@ function formatOf(
   }
   if (wanted !== 'auto') throw wrongFormat(name, json === undefined ? 'a text table' : 'JSON', wanted)
   return json ?? (/\.(tsv|tab)(\.\w+)?$/i.test(name) ? 'tsv' : 'csv')
+}
+
+/** Where the records stand inside one object: as its owner says, or found; undefined for an array or lines of its own. */
+function placeOf(sample: Buffer, definition: SourceDefinition, format: 'json' | 'jsonl', name: string): RecordsPlace | undefined {
+  const { json, format: wanted } = definition
+  if (json !== undefined) {
+    if (format === 'jsonl') return { path: json.records.split('.'), found: false }
+    throw fileError('WRONG_FORMAT', `the file is an array itself, the setting says its records are at "${json.records}"`, {
+      name,
+      mend: 'Remove `json.records` of the source.',
+    })
+  }
+  return format === 'jsonl' && wanted !== 'jsonl' ? findRecords(sample) : undefined
 }
 
 /** The layout by the root element, for the report; the cutter checks the root itself. */

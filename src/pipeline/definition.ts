@@ -57,6 +57,8 @@ export interface SourceDefinition {
     /** A quote inside a cell that is not quoted is text; without it such a row is rejected. */
     readonly relaxedQuotes?: boolean
   }
+  /** Where the records stand inside one object: keys joined by dots, `data.products`. Found where absent, if it can be. */
+  readonly json?: { readonly records: string }
   /** What is mended in a feed that is no well-formed XML; without it such a feed is refused. */
   readonly xml?: {
     /** The named entities of HTML are characters. */

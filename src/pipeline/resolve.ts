@@ -144,7 +144,7 @@ function complete(
     ...(file.options?.timezone === undefined ? {} : { timezone: file.options.timezone }),
     ...(file.options?.default_currency === undefined ? {} : { defaultCurrency: file.options.default_currency.toUpperCase() }),
   }
-  const reading = sources.map(({ uri, format, complete: proof, encoding, member, sheet, csv, xml, query, parameters }) => ({
+  const reading = sources.map(({ uri, format, complete: proof, encoding, member, sheet, csv, xml, json, query, parameters }) => ({
     uri,
     proof,
     format,
@@ -153,6 +153,7 @@ function complete(
     sheet,
     csv,
     xml,
+    json,
     query,
     parameters,
   }))
@@ -201,7 +202,7 @@ function sourcesOf(file: PipelineFile): readonly SourceFile[] {
 }
 
 function toSource(source: SourceFile): SourceDefinition {
-  const { csv, xml } = source
+  const { csv, xml, json } = source
   return {
     uri: source.url,
     format: source.format ?? 'auto',
@@ -216,6 +217,7 @@ function toSource(source: SourceFile): SourceDefinition {
       ...(csv?.relaxed_quotes === undefined ? {} : { relaxedQuotes: csv.relaxed_quotes }),
     },
     ...(xml === undefined ? {} : { xml: { htmlEntities: xml.html_entities ?? false, mendAmpersands: xml.mend_ampersands ?? false } }),
+    ...(json === undefined ? {} : { json }),
     allowPrivate: source.allow_private ?? false,
     ...(source.member === undefined ? {} : { member: source.member }),
     ...(source.sheet === undefined ? {} : { sheet: source.sheet }),

@@ -138,6 +138,12 @@ const source = strict({
     html_entities: z.boolean('must be true or false').optional(),
     mend_ampersands: z.boolean('must be true or false').optional(),
   }).optional(),
+  json: strict({
+    records: text('the keys to the array, such as data.products').regex(
+      /^[^.]+(?:\.[^.]+){0,9}$/,
+      'must be keys joined by dots, such as data.products',
+    ),
+  }).optional(),
   query: text('a query').optional(),
   parameters: z.array(z.union([z.string(), z.number(), z.boolean(), z.null()])).optional(),
   credentials: z.record(z.string(), environmentName).optional(),

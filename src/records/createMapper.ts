@@ -113,7 +113,7 @@ export function createMapper(pipeline: Pipeline): DescribingMapper {
         mend:
           wrapper === undefined
             ? missingColumns(bound, columns).mend
-            : `The records stand inside ${JSON.stringify(wrapper)}: export them as an array of their own, or one object a line.`,
+            : `The records stand inside ${JSON.stringify(wrapper)}: say so, source: { json: { records: ${wrapper} } }`,
       }
     },
   }

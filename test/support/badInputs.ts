@@ -52,7 +52,7 @@ export const badInputs: readonly BadInput[] = [
   [45, 'last JSON line cut', 'F'],
   [46, 'one bad JSON line', 'R, over 1 % F'],
   [47, 'array where lines are configured, and the reverse', 'A'],
-  [48, 'one object over several lines', 'F'],
+  [48, 'one object over several lines', 'F, around an array of records A'],
   [49, 'numbers past 2^53', 'A as text'],
   [50, 'key twice in an object', 'R'],
   [51, 'NaN, comments, trailing commas', 'R'],

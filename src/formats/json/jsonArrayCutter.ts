@@ -3,6 +3,7 @@ import { fileError } from '../fileError.ts'
 import type { ReadLimits } from '../limits.ts'
 import type { RecordCutter } from '../recordBatch.ts'
 import { RecordBatch } from '../recordBatch.ts'
+import type { JsonSurroundings } from './jsonSurroundings.ts'
 
 const beforeArray = 0
 const beforeElement = 1
@@ -12,13 +13,15 @@ const afterArray = 4
 
 /**
  * Cuts the elements out of one JSON array, by brackets outside strings. What an element holds is the parser's matter;
- * what stands between the elements is checked here.
+ * what stands between the elements is checked here, what stands around the array by `around`.
  *
  * @throws RunError FILE_MALFORMED, FILE_RECORD_TOO_LARGE; FILE_TRUNCATED from `end` when the array was not closed
  */
 export class JsonArrayCutter implements RecordCutter {
   readonly #name: string
   readonly #limits: Pick<ReadLimits, 'recordBytes'>
+  /** Of an array inside an object. */
+  readonly #around: JsonSurroundings | undefined
   readonly #carry = new CarryBuffer()
   readonly #batch = new RecordBatch()
   #state = beforeArray
@@ -30,9 +33,10 @@ export class JsonArrayCutter implements RecordCutter {
   #elementLine = 1
   #lastByte = 0
 
-  constructor(name: string, limits: Pick<ReadLimits, 'recordBytes'>) {
+  constructor(name: string, limits: Pick<ReadLimits, 'recordBytes'>, around?: JsonSurroundings) {
     this.#name = name
     this.#limits = limits
+    this.#around = around
   }
 
   push(chunk: Buffer): RecordBatch {
@@ -41,6 +45,7 @@ export class JsonArrayCutter implements RecordCutter {
     const { length } = this.#carry
     const batch = this.#batch
     batch.begin(bytes)
+    const around = this.#around
     let start = 0
     const close = (end: number) => {
       batch.add(start, end, this.#elementLine, 0)
@@ -51,6 +56,10 @@ export class JsonArrayCutter implements RecordCutter {
       const byte = bytes[i] as number
       if (byte === 0x0d || (byte === 0x0a && this.#lastByte !== 0x0d)) this.#line++
       this.#lastByte = byte
+      if (around !== undefined && (this.#state === beforeArray || this.#state === afterArray)) {
+        if (around.take(byte)) this.#state = beforeElement
+        continue
+      }
       if (this.#inString) {
         if (this.#escaped) this.#escaped = false
         else if (byte === 0x5c) this.#escaped = true
@@ -90,7 +99,9 @@ export class JsonArrayCutter implements RecordCutter {
   }
 
   end(): RecordBatch {
-    if (this.#state !== afterArray) {
+    // It knows where a file without the array ends.
+    if (this.#around !== undefined && (this.#state === beforeArray || this.#state === afterArray)) this.#around.end(this.#line)
+    else if (this.#state !== afterArray) {
       throw fileError('FILE_TRUNCATED', 'the array is not closed', {
         name: this.#name,
         at: `line ${this.#line}`,
@@ -104,8 +115,10 @@ export class JsonArrayCutter implements RecordCutter {
   #between(byte: number): void {
     if (this.#state === beforeArray && byte === 0x5b) this.#state = beforeElement
     else if (this.#state === afterElement && byte === 0x2c) this.#state = beforeElement
-    else if (byte === 0x5d && (this.#state === afterElement || (this.#state === beforeElement && this.#first))) this.#state = afterArray
-    else {
+    else if (byte === 0x5d && (this.#state === afterElement || (this.#state === beforeElement && this.#first))) {
+      this.#state = afterArray
+      this.#around?.arrayClosed()
+    } else {
       throw fileError(
         'FILE_MALFORMED',
         this.#state === afterArray

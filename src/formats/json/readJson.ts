@@ -3,7 +3,9 @@ import { ColumnRegistry } from '../columnRegistry.ts'
 import { FaultyRows } from '../faultyRows.ts'
 import { fileError } from '../fileError.ts'
 import type { FormatContext, FormatEnd, FormatReader } from '../formatReader.ts'
+import type { RecordsPlace } from './findRecords.ts'
 import { JsonArrayCutter } from './jsonArrayCutter.ts'
+import { JsonSurroundings } from './jsonSurroundings.ts'
 import { readJsonCells } from './jsonCells.ts'
 import { JsonLinesCutter } from './jsonLinesCutter.ts'
 import { rowsPerBatch } from '../limits.ts'
@@ -38,20 +40,22 @@ export function readJsonLines(chunks: AsyncIterable<Buffer>, context: FormatCont
 }
 
 /**
- * Reads a JSON array of objects in UTF-8, one element at a time.
+ * Reads a JSON array of objects in UTF-8, one element at a time; `place`: where it stands inside an object.
  *
- * @throws RunError FILE_TRUNCATED, FILE_MALFORMED, FILE_FAULTY_ROWS, FILE_RECORD_TOO_LARGE
+ * @throws RunError FILE_TRUNCATED, FILE_MALFORMED, FILE_FAULTY_ROWS, FILE_RECORD_TOO_LARGE, WRONG_FORMAT
  */
-export function readJsonArray(chunks: AsyncIterable<Buffer>, context: FormatContext): FormatReader {
-  const cutter = new JsonArrayCutter(context.name, context.limits)
+export function readJsonArray(chunks: AsyncIterable<Buffer>, context: FormatContext, place?: RecordsPlace): FormatReader {
+  const around = place === undefined ? undefined : new JsonSurroundings(context.name, context.limits, place)
+  const cutter = new JsonArrayCutter(context.name, context.limits, around)
   const reader = new JsonReader(context)
   async function* rows(): AsyncGenerator<readonly Row[]> {
-    reader.begin()
+    reader.begin(place?.path)
     for await (const chunk of chunks) yield* reader.batches(cutter.push(chunk))
     cutter.end()
     reader.judge()
   }
-  return { rows: rows(), end: () => ({ ...reader.end(), finalNewline: null, proof: 'array closed' }) }
+  const proof = place === undefined ? 'array closed' : 'object closed'
+  return { rows: rows(), end: () => ({ ...reader.end(), finalNewline: null, proof }) }
 }
 
 class JsonReader {
@@ -60,6 +64,8 @@ class JsonReader {
   readonly #faulty: FaultyRows
   readonly #trailerOf: ((text: string) => number | undefined) | undefined
   #trailer: number | undefined
+  /** Line of a first record that ends inside an object. */
+  #spread = 0
   faults = 0
 
   constructor(context: FormatContext) {
@@ -69,9 +75,9 @@ class JsonReader {
   }
 
   /** The first row is asked for. */
-  begin(): void {
+  begin(path: readonly string[] = []): void {
     this.#columns.add(this.#context.gate?.columns ?? [])
-    this.#context.gate?.begin('json')
+    this.#context.gate?.begin(path.length === 0 ? 'json' : JSON.stringify(['json', ...path]))
   }
 
   *batches(batch: RecordBatch): Generator<readonly Row[]> {
@@ -102,6 +108,8 @@ class JsonReader {
   }
 
   judge(): void {
+    // The head of an object over several lines, which was cut there or goes on in lines that say nothing by themselves.
+    if (this.#spread > 0 && this.faults === this.#faulty.rows) throw this.#notLines(this.#spread)
     this.#faulty.judge('Write one valid JSON object for each record.')
   }
 
@@ -116,15 +124,18 @@ class JsonReader {
 
   #refuse(line: number, text: string): void {
     // A first record of a lone bracket is the head of an object spread over lines (bad-inputs 48).
-    if (this.#faulty.rows === 1 && /^\s*\{\s*("[^"]*"\s*:\s*[[{]?\s*)?$/.test(text)) {
-      throw fileError('FILE_NOT_JSON_LINES', 'an object is spread over several lines', {
-        name: this.#context.name,
-        at: `line ${line}`,
-        mend: 'Write one object on each line, or a JSON array of objects.',
-      })
-    }
+    if (this.#faulty.rows === 1 && /^\s*\{\s*("[^"]*"\s*:\s*[[{]?\s*)?$/.test(text)) throw this.#notLines(line)
+    if (this.#faulty.rows === 1 && endsInside(text)) this.#spread = line
     this.faults++
     this.#faulty.add(line)
+  }
+
+  #notLines(line: number): Error {
+    return fileError('FILE_NOT_JSON_LINES', 'an object is spread over several lines', {
+      name: this.#context.name,
+      at: `line ${line}`,
+      mend: 'Write one object on each line, or a JSON array of objects; or name the array that holds them: `json: { records: data.products }`.',
+    })
   }
 
   #takeTrailer(text: string, line: number): boolean {
@@ -138,4 +149,10 @@ class JsonReader {
     this.#trailer = this.#trailerOf?.(text)
     return this.#trailer !== undefined
   }
+}
+
+/** A bracket or a text is open at its end. */
+function endsInside(text: string): boolean {
+  const bare = text.replace(/"(?:[^"\\]|\\.)*"/g, '')
+  return bare.includes('"') || bare.replace(/[^[{]/g, '').length > bare.replace(/[^\]}]/g, '').length
 }

@@ -10,6 +10,7 @@ const flat = rows.map((row) => wanted({ ...row, title: row.id }))
 const files: readonly (readonly [name: string, text: string])[] = [
   ['feed.xml', rss(rows.map((row) => item(row)))],
   ['feed.json', JSON.stringify(flat)],
+  ['wrapped.json', JSON.stringify({ total: 3, data: { products: flat }, page: { next: null } }, null, 1)],
   ['feed.jsonl', flat.map((row) => `${JSON.stringify(row)}\n`).join('')],
   [
     'feed.csv',
@@ -74,6 +75,19 @@ test.for([
     expect(report.counts.deletes).toBe(0)
     expect(report.guards.map(({ message, mend }) => `${message} ${mend}`).join('') + (report.error?.message ?? '')).not.toBe('')
     if (report.status === 'withheld') expect(report.guards.map(({ code }) => code)).toContain('GUARD_MIN_ROWS')
+  }
+  expect((await engine.sandbox.control.catalog()).products).toBe(3)
+})
+
+test('an answer that is an error in place of the records deletes nothing, whatever the guards allow', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', `${catalogYaml('feed.json')}guards: { min_rows: 0, max_reject_percent: 100 }\n`)
+  engine.write('feed.json', JSON.stringify({ data: { products: flat } }))
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { creates: 3 } })
+  for (const text of ['{"error":"too many requests"}\n', '{"error":"too many requests"}', '{"data":null}\n', '{}\n']) {
+    engine.write('feed.json', text)
+    const report = await engine.run('shop', { approveDeletes: 1_000 })
+    expect([text, report.counts.deletes, report.status]).toEqual([text, 0, 'withheld'])
   }
   expect((await engine.sandbox.control.catalog()).products).toBe(3)
 })

@@ -47,7 +47,18 @@ test.for([
 })
 
 test.for([
-  ['answer.json', '{"products":[{"id":"1","title":"Cup","price":"9 EUR"}]}', /mend {6}The records stand inside "products"/, 0],
+  [
+    'answer.json',
+    '{"products":[{"id":"1","title":"Cup","price":"9 EUR"}]}',
+    /answer\.json {3}json, utf-8, the records are the array at "products"/,
+    0,
+  ],
+  [
+    'answers.json',
+    '{"products":[{"id":"1","title":"Cup","price":"9 EUR"}],"users":[{"id":"1"}]}',
+    /mend {6}The records stand inside "products": say so, source: \{ json: \{ records: products \} \}/,
+    0,
+  ],
   ['login.csv', 'Please log in\n', /mend {3}Check that this is the export: it has a single column/, 1],
   ['empty.json', '[]', /no rows: a run would send nothing, and delete nothing/, 0],
 ] as const)('%s is no feed, and what it is is said', async ([file, text, said, expected]) => {

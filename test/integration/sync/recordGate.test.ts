@@ -37,6 +37,7 @@ const formats: Readonly<Record<string, (rows: readonly Item[]) => string>> = {
       ),
     ].join('\n') + '\n',
   jsonl: (rows) => rows.map((row) => JSON.stringify(fields(row))).join('\n') + '\n',
+  json: (rows) => JSON.stringify({ total: rows.length, data: { products: rows.map(fields) }, next: null }),
   xml: (rows) =>
     `<rss version="2.0" xmlns:g="http://base.google.com/ns/1.0"><channel>${rows
       .map(

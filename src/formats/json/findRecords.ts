@@ -1,0 +1,71 @@
+/** Where the records stand inside an object. */
+export interface RecordsPlace {
+  /** Keys from the root object to the array: `['data', 'products']`. */
+  readonly path: readonly string[]
+  /** Found by looking at the file, not named by its owner: then it has to be the only array of objects. */
+  readonly found: boolean
+}
+
+/** Deeper than that nobody is asked to guess. */
+export const levels = 2
+
+const token = /"(?:[^"\\]|\\.)*"|[{}[\]:,]|[^\s"{}[\]:,]+/g
+
+interface Candidate {
+  readonly path: readonly string[]
+  /** Of its first object. */
+  keys: number
+}
+
+/**
+ * The one array of objects in the first bytes of a file that is a single object; undefined where there is none or more than
+ * one, where more objects follow (JSON lines), and where the object itself has as many texts as the array's first one has
+ * keys: then it is a record with images or the like. An array that has only begun counts, so that a file that is cut there
+ * is read for what it is.
+ */
+export function findRecords(sample: Buffer): RecordsPlace | undefined {
+  const open: { readonly array: boolean; readonly key: string | undefined }[] = []
+  const found: Candidate[] = []
+  /** The array that is open, up to the end of its first object. */
+  let candidate: Candidate | undefined
+  let key: string | undefined
+  let last = ''
+  /** Texts that stand in no array. */
+  let texts = 0
+  for (const [part] of sample.toString('utf8').matchAll(token)) {
+    if (last !== '' && open.length === 0) return undefined
+    const outside = open.every(({ array }) => !array)
+    const depth = candidate === undefined ? -1 : open.length - candidate.path.length
+    if (candidate !== undefined && depth === 1 && last === '[') {
+      if (part === '{') found.push(candidate)
+      else candidate = undefined
+    }
+    if (part === ':') {
+      key = keyOf(last)
+      if (outside) texts--
+      else if (candidate !== undefined && depth === 2) candidate.keys++
+    } else if (part === '{' || part === '[') {
+      if (part === '[' && outside && key !== undefined && open.length <= levels)
+        candidate = { path: [...open.slice(1).flatMap((one) => one.key ?? []), key], keys: 0 }
+      open.push({ array: part === '[', key })
+      key = undefined
+    } else if (part === '}' || part === ']') {
+      open.pop()
+      if (depth <= 2) candidate = undefined
+    } else if (part !== ',' && part.startsWith('"') && outside) texts++
+    if (part === ',') key = undefined
+    last = part
+  }
+  if (last === '[' && candidate !== undefined && found.length === 0) return { path: candidate.path, found: true }
+  const [only, more] = found
+  return only !== undefined && more === undefined && only.keys > texts ? { path: only.path, found: true } : undefined
+}
+
+function keyOf(text: string): string | undefined {
+  try {
+    const key: unknown = JSON.parse(text)
+    return typeof key === 'string' ? key : undefined
+  } catch {
+    return undefined
+  }
+}

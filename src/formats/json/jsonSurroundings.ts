@@ -1,0 +1,147 @@
+import { fileError } from '../fileError.ts'
+import type { ReadLimits } from '../limits.ts'
+import { levels, type RecordsPlace } from './findRecords.ts'
+
+/**
+ * What stands around the records of a file like `{"data": {"products": [ … ]}}`: finds their array, and when the file has
+ * ended sees to it that the rest is JSON, closed, and not another place of records. Kept as text, so at most
+ * `recordBytes` of it.
+ *
+ * @throws RunError FILE_RECORD_TOO_LARGE, FILE_MALFORMED; from `end` FILE_TRUNCATED and WRONG_FORMAT too
+ */
+export class JsonSurroundings {
+  readonly #name: string
+  readonly #limit: number
+  readonly #place: RecordsPlace
+  #bytes = Buffer.alloc(4096)
+  #length = 0
+  /** The key of each open object or array; undefined for the root and elements of arrays. */
+  readonly #open: { readonly array: boolean; readonly key: string | undefined }[] = []
+  /** Where the last string began, and its text once a colon made it a key. */
+  #string = 0
+  #inString = false
+  #escaped = false
+  #key: string | undefined
+  #opened = false
+  #closed = false
+
+  constructor(name: string, limits: Pick<ReadLimits, 'recordBytes'>, place: RecordsPlace) {
+    this.#name = name
+    this.#limit = limits.recordBytes
+    this.#place = place
+  }
+
+  /** True: with this byte the array of the records has opened. What is in it is not to be handed over, `arrayClosed` is. */
+  take(byte: number): boolean {
+    this.#keep(byte)
+    if (this.#inString) {
+      if (this.#escaped) this.#escaped = false
+      else if (byte === 0x5c) this.#escaped = true
+      else if (byte === 0x22) this.#inString = false
+    } else if (byte === 0x22) {
+      this.#inString = true
+      this.#string = this.#length - 1
+    } else if (byte === 0x3a) this.#key = this.#lastString()
+    else if (byte === 0x2c) this.#key = undefined
+    else if (byte === 0x7b || byte === 0x5b) {
+      const here = byte === 0x5b && this.#isPlace()
+      this.#open.push({ array: byte === 0x5b, key: this.#key })
+      this.#key = undefined
+      if (here && this.#opened) throw this.#malformed(`"${this.#path}" stands twice`)
+      this.#opened ||= here
+      return here
+    } else if (byte === 0x7d || byte === 0x5d) this.#pop()
+    return false
+  }
+
+  /** The array of the records has closed. */
+  arrayClosed(): void {
+    this.#keep(0x5d)
+    this.#pop()
+  }
+
+  /** After the last byte. */
+  end(line: number): void {
+    if (!this.#closed) {
+      throw fileError('FILE_TRUNCATED', 'the object around the records is not closed', {
+        name: this.#name,
+        at: `line ${line}`,
+        mend: 'Export the file again.',
+      })
+    }
+    let around: unknown
+    try {
+      around = JSON.parse(this.#bytes.toString('utf8', 0, this.#length))
+    } catch {
+      throw this.#malformed('what stands around the records is no valid JSON')
+    }
+    if (!this.#opened) {
+      throw fileError('WRONG_FORMAT', `the file has no array at "${this.#path}"`, {
+        name: this.#name,
+        mend: 'Name the array that holds the records: `json: { records: data.products }`, or leave it out where there is only one.',
+      })
+    }
+    const other = this.#place.found ? arraysOfObjects(around)[0] : undefined
+    if (other !== undefined) {
+      throw fileError('WRONG_FORMAT', `records may stand at "${this.#path}" or at "${other}"`, {
+        name: this.#name,
+        mend: `Say which are meant: \`json: { records: ${this.#path} }\`.`,
+      })
+    }
+  }
+
+  get #path(): string {
+    return this.#place.path.join('.')
+  }
+
+  #isPlace(): boolean {
+    const { path } = this.#place
+    return (
+      this.#open.length === path.length &&
+      this.#key === path.at(-1) &&
+      this.#open.every(({ array, key }, depth) => !array && (depth === 0 || key === path[depth - 1]))
+    )
+  }
+
+  #pop(): void {
+    if (this.#open.pop() === undefined) throw this.#malformed('a bracket is closed that was never opened')
+    this.#key = undefined
+    this.#closed ||= this.#open.length === 0
+  }
+
+  /** Of a key, that is; a string that cannot be read is nobody's key. */
+  #lastString(): string | undefined {
+    try {
+      const text: unknown = JSON.parse(this.#bytes.toString('utf8', this.#string, this.#length - 1))
+      return typeof text === 'string' ? text : undefined
+    } catch {
+      return undefined
+    }
+  }
+
+  #keep(byte: number): void {
+    if (this.#length === this.#limit) {
+      throw fileError('FILE_RECORD_TOO_LARGE', `what stands around the records is larger than ${this.#limit} bytes`, {
+        name: this.#name,
+        mend: 'Export the records alone, as a JSON array or one object a line.',
+      })
+    }
+    if (this.#length === this.#bytes.length) {
+      const larger = Buffer.alloc(this.#length * 2)
+      this.#bytes.copy(larger)
+      this.#bytes = larger
+    }
+    this.#bytes[this.#length++] = byte
+  }
+
+  #malformed(message: string) {
+    return fileError('FILE_MALFORMED', message, { name: this.#name, mend: 'Export the file again as valid JSON.' })
+  }
+}
+
+/** Paths of the arrays with an object in them, within the first two levels. */
+function arraysOfObjects(value: unknown, path: readonly string[] = []): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  if (Array.isArray(value)) return value.some((one) => typeof one === 'object' && one !== null) ? [path.join('.')] : []
+  return path.length === levels ? [] : Object.entries(value).flatMap(([key, inner]) => arraysOfObjects(inner, [...path, key]))
+}
