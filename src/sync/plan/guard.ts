@@ -14,7 +14,7 @@ export interface GuardFacts {
   readonly deletes: number
   /** Of these, those that a plan before was allowed, and could not get confirmed. */
   readonly judged: number
-  /** Records or products confirmed at the service. */
+  /** Records or products confirmed at the service; all of them, or `enoughConfirmed`. */
   readonly confirmed: number
   /** Why the end of the source is not proven; undefined when it is. */
   readonly incomplete: string | undefined
@@ -25,6 +25,12 @@ export interface GuardFacts {
   /** Lists whose removals never come from absence have no use for a minimum of rows. */
   readonly absenceDeletes: boolean
   readonly examples: readonly string[]
+}
+
+/** So many confirmed that `fresh` deletes of them are below `maxDeletePercent` for certain; undefined: no number is enough. */
+export function enoughConfirmed(fresh: number, maxDeletePercent: number): number | undefined {
+  // One more: the percentage itself is a floating number.
+  return maxDeletePercent === 0 ? undefined : Math.floor((fresh * 100) / maxDeletePercent) + 1
 }
 
 /** Above `max_reject_percent` the run stops before anything is planned. `run`: whose rejects there are to look at. */

@@ -1,6 +1,7 @@
 /** Every edge of the brake (guarantees I8, I9). */
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { guardDeletes, guardRejects, type GuardFacts } from '../../../src/sync/plan/guard.ts'
+import { enoughConfirmed, guardDeletes, guardRejects, type GuardFacts } from '../../../src/sync/plan/guard.ts'
 
 const guards = { minRows: 1, maxDeleteCount: 10, maxDeletePercent: 10, maxRejectPercent: 50 }
 const calm: GuardFacts = {
@@ -23,6 +24,30 @@ const codes = (facts: Partial<GuardFacts>) =>
   guardDeletes({ ...calm, ...facts })
     .map(({ code }) => code)
     .join(' ')
+
+test('the verdict needs no more of the confirmed than enough of them', () => {
+  let held = 0
+  const percent = fc.oneof(
+    fc.nat(100),
+    fc.double({ min: 0, max: 100, noNaN: true }).map((value) => Math.round(value * 10) / 10),
+  )
+  // Near the percentage, where one more or less matters.
+  const near = fc.tuple(fc.integer({ min: 11, max: 3_000 }), percent, fc.integer({ min: -2, max: 2 }))
+  fc.assert(
+    fc.property(near, ([deletes, maxDeletePercent, off]) => {
+      const edge = maxDeletePercent === 0 ? 1_000_000 : Math.round((deletes * 100) / maxDeletePercent)
+      const confirmed = Math.min(Math.max(deletes, edge + off), 10_000_000)
+      const facts = { ...calm, deletes, guards: { ...guards, maxDeletePercent } }
+      const whole = guardDeletes({ ...facts, confirmed })
+      held += whole.length
+      expect(guardDeletes({ ...facts, confirmed: Math.min(confirmed, enoughConfirmed(deletes, maxDeletePercent) ?? confirmed) })).toEqual(
+        whole,
+      )
+    }),
+    { numRuns: 5_000 },
+  )
+  expect(held).toBeGreaterThan(100)
+})
 
 describe('deletes', () => {
   test.for<[name: string, facts: Partial<GuardFacts>, codes: string]>([
