@@ -54,7 +54,9 @@ export const catalogue: readonly CommandEntry[] = [
       { flags: '--encoding <LABEL>', meaning: 'of a source that is not UTF-8' },
       { flags: '--force', meaning: 'replace the pipeline file' },
     ],
-    notes: ['Without NAME that of the source. What is missing is asked for on a terminal. Values in .env stay as they are.'],
+    notes: [
+      'NAME is that of the source where it is left out. What is missing is asked for on a terminal, and named elsewhere. Values in .env stay as they are.',
+    ],
     load: () => import('./commands/init.ts'),
   },
   {
@@ -70,6 +72,7 @@ export const catalogue: readonly CommandEntry[] = [
     name: 'doctor',
     summary: 'database, clock, credentials, reach: what is wrong',
     examples: ['sluice doctor', 'sluice doctor --json'],
+    notes: ['Only reads. Exits 1 when a check failed; each failed line has its mend.'],
     load: () => import('./commands/doctor.ts'),
   },
   {
@@ -99,8 +102,9 @@ export const catalogue: readonly CommandEntry[] = [
     examples: ['sluice run shop', "sluice run 'shop-*'", 'sluice run shop --approve-deletes 1180'],
     options: [
       { flags: '--full', meaning: 'send everything again (resync)' },
-      { flags: '--approve-deletes <N>', meaning: 'let a guard withhold nothing up to N deletes' },
+      { flags: '--approve-deletes <N>', meaning: 'delete, up to N, what a guard would withhold' },
     ],
+    notes: ['A ceiling, not a switch: more than N deletes are withheld all the same. What ended how: sluice help exit-codes'],
     load: () => import('./commands/run.ts'),
   },
   {
@@ -130,7 +134,7 @@ export const catalogue: readonly CommandEntry[] = [
   {
     name: 'runs',
     args: '[PIPELINE]',
-    summary: 'history',
+    summary: 'history of runs, newest first',
     examples: ['sluice runs', 'sluice runs shop --limit 5'],
     options: [{ flags: '--limit <N>', meaning: 'newest N, default 20' }],
     load: () => import('./commands/runs.ts'),
@@ -238,7 +242,7 @@ export const catalogue: readonly CommandEntry[] = [
   {
     name: 'api',
     args: '<METHOD> <PATH>',
-    summary: 'any signed call',
+    summary: 'any signed call to the service',
     examples: [
       'sluice api GET /12/accounts',
       'sluice api GET /2/users/me -F user.fields=created_at --include',
@@ -342,9 +346,10 @@ export const catalogue: readonly CommandEntry[] = [
     summary: 'words for the TAB key of bash, zsh or fish',
     examples: ['source <(sluice completion bash)', 'source <(sluice completion zsh)'],
     notes: [
-      'Put the line into ~/.bashrc, or into ~/.zshrc below compinit; for fish, write the output to',
-      '~/.config/fish/completions/sluice.fish.',
-      'Offers commands, flags and the pipelines of the folder. With sluice in a project only, a function stands in for it:',
+      'Put the line into ~/.bashrc, or into ~/.zshrc below compinit. For fish, once:',
+      'sluice completion fish > ~/.config/fish/completions/sluice.fish',
+      '',
+      'Offers commands, flags and the pipelines of the folder. Where sluice is in a project only, let a function stand in:',
       'sluice() { npx sluice "$@"; }',
     ],
     load: () => import('./commands/completion.ts'),

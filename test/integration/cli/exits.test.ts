@@ -96,6 +96,19 @@ test('the last two lines of whatever fails name a command that parses (manner 20
   }
 })
 
+test('a stack is shown where SLUICE_LOG_LEVEL=debug asks for it, and nowhere else (manner 6)', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/gone.yaml', 'source: { url: nowhere.csv }\ndestination: { kind: catalog, catalog_id: "4002" }\n')
+  for (const call of [
+    ['plan', 'nope'],
+    ['show', 'r_9'],
+    ['api', 'GET', '/12/nope'],
+  ]) {
+    expect((await shop.run(call)).stderr).not.toMatch(/^ +at /m)
+    expect((await shop.run(call, { env: { SLUICE_LOG_LEVEL: 'debug' } })).stderr).toMatch(/^ +at /m)
+  }
+})
+
 test('several pipelines exit with the worst of 1, 5, 4, 3, 0, and a run that is terminated with 143', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
