@@ -2,6 +2,7 @@
 import { UsageError } from '../errors.ts'
 import type { Database } from '../store/database.ts'
 import { keptDaysOf } from '../store/runRetention.ts'
+import { failuresOf } from './failures.ts'
 import { planBooks } from './push/push.ts'
 import {
   noCounts,
@@ -73,7 +74,7 @@ const select = `
 export async function loadReport(db: Database, runId: number): Promise<RunReport> {
   const [row] = await db.query<RunRecord & Record<string, unknown>>(`${select} where r.id = $1`, [runId])
   if (!row) throw await missingRun(db, `r_${runId}`)
-  const { stages: _, columns: __, rerunOf: ___, scheduledFor: ____, ...report } = toRun(row)
+  const { stages: _, columns: __, rerunOf: ___, scheduledFor: ____, ...report } = await withFailures(db, toRun(row))
   return report
 }
 
@@ -83,8 +84,15 @@ export async function loadRun(db: Database, runId: string): Promise<StoredRun> {
   if (!row) throw await missingRun(db, runId)
   const run = toRun(row)
   // Under way: its own row says what was planned, its batches what became of it so far.
-  if (row.status !== 'running' || row.plan_id === null || row.trigger === 'plan') return run
+  if (row.status !== 'running' || row.plan_id === null || row.trigger === 'plan') return withFailures(db, run)
   return { ...run, counts: { ...run.counts, ...(await planBooks(db, row.plan_id)) } }
+}
+
+async function withFailures(db: Database, run: StoredRun): Promise<StoredRun> {
+  const { refused, ambiguous, pending } = run.counts
+  if (run.planId === undefined || run.trigger === 'plan' || refused + ambiguous + pending === 0) return run
+  const failures = await failuresOf(db, run.planId)
+  return failures.length === 0 ? run : { ...run, failures }
 }
 
 /** Newest first. */

@@ -75,6 +75,19 @@ export interface Settled {
   readonly refused: number
 }
 
+/** Operations that are not confirmed for the same reason. */
+export interface Failure {
+  /** `ambiguous`: sent, and nobody knows whether it was applied. `pending`: not sent, or not taken. */
+  readonly outcome: 'refused' | 'ambiguous' | 'pending'
+  /** The service's own, or ours of a sending: `http-503`, `not-sent`, `connection-lost` … */
+  readonly code: string
+  /** One of the service's with that code, cleaned of personal data; or what our code means. */
+  readonly message: string
+  readonly count: number
+  /** The first ids of products; never of members. */
+  readonly examples: readonly string[]
+}
+
 /** `run --json`, to the letter. Keys are only ever added. */
 export interface RunReport {
   readonly runId: string
@@ -91,6 +104,8 @@ export interface RunReport {
   readonly settled?: Settled
   readonly rejectCodes?: readonly { readonly code: string; readonly count: number }[]
   readonly warnings?: readonly WarningSummary[]
+  /** Of a run or `show`; absent where everything was confirmed, and in lists of runs. */
+  readonly failures?: readonly Failure[]
   readonly error?: { readonly code: string; readonly message: string; readonly where: string | null; readonly mend: string }
 }
 

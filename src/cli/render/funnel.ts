@@ -1,7 +1,7 @@
 import type { RunReport } from '../../sync/report.ts'
 import { count, duration, fold, instant, safe, table, tableWithin } from '../text.ts'
 import type { Output } from '../context.ts'
-import { guardLine, nextCommands, planned, warningLines } from './outcome.ts'
+import { failureLines, guardLine, nextCommands, planned, warningLines } from './outcome.ts'
 
 /** A stage of a run as the database keeps it. */
 export interface Stage {
@@ -62,7 +62,14 @@ export function funnel(report: RunReport, output: Output, stages: readonly Stage
   const next = nextCommands(report)
     .map(([command], i) => `${i === 0 ? 'Next' : '    '}  ${command}\n`)
     .join('')
-  const text = head + body + times + warningLines(report.warnings ?? []) + report.guards.map(guardLine).join('') + error
+  const text =
+    head +
+    body +
+    times +
+    warningLines(report.warnings ?? []) +
+    report.guards.map(guardLine).join('') +
+    failureLines(report.failures) +
+    error
   // A command stays one line, to be pasted.
   return fold(text, output.columns) + next
 }

@@ -1,4 +1,4 @@
-import { exitCodeOf, type GuardVerdict, type RunReport, type Settled, type WarningSummary } from '../../sync/report.ts'
+import { exitCodeOf, type Failure, type GuardVerdict, type RunReport, type Settled, type WarningSummary } from '../../sync/report.ts'
 import type { Output } from '../context.ts'
 import { noteLines } from './notes.ts'
 import { below, count, duration, fold, instant, plural, safe } from '../text.ts'
@@ -15,7 +15,8 @@ function forTerminal(report: RunReport, output: Output): string {
   const { style } = output
   const paint = report.status === 'succeeded' ? style.green : report.status === 'failed' ? style.red : style.yellow
   const head = `${paint(words[report.status])}  ${style.bold(report.pipeline)} ${report.runId}  ${summary(report)}   ${duration(report.durationMs)}\n`
-  const text = head + warningLines(report.warnings ?? []) + report.guards.map(guardLine).join('') + errorLine(report)
+  const text =
+    head + warningLines(report.warnings ?? []) + report.guards.map(guardLine).join('') + failureLines(report.failures) + errorLine(report)
   return fold(text, output.columns) + nextLines(report, output)
 }
 
@@ -32,7 +33,12 @@ function forPipe(report: RunReport): string {
   ]
   const line = `${instant(report.finishedAt)} ${report.pipeline} ${report.runId} ${report.status} ${isNothing(report) ? 'nothing to do' : facts.join(' ')}\n`
   return (
-    line + warningLines(report.warnings ?? []) + report.guards.map(guardLine).join('') + errorLine(report) + nextLines(report, undefined)
+    line +
+    warningLines(report.warnings ?? []) +
+    report.guards.map(guardLine).join('') +
+    failureLines(report.failures) +
+    errorLine(report) +
+    nextLines(report, undefined)
   )
 }
 
@@ -86,6 +92,18 @@ export function warningLines(warnings: readonly WarningSummary[]): string {
   return noteLines(warnings)
     .map((text) => `${text}\n`)
     .join('')
+}
+
+const failed = { refused: 'refused', ambiguous: 'unsettled', pending: 'not sent' } as const
+
+/** Why not all of it is confirmed: the five most frequent reasons, with the first products that they hit. */
+export function failureLines(failures: readonly Failure[] = []): string {
+  const rest = failures.length - 5
+  const lines = failures.slice(0, 5).map(({ outcome, code, message, count: times, examples }) => {
+    const which = examples.length === 0 ? '' : `   ${examples.join(', ')}${times > examples.length ? ' …' : ''}`
+    return `${failed[outcome]}  ${count(times)} ×  ${safe(`${code}${message === '' ? '' : `  ${message}`}${which}`)}\n`
+  })
+  return lines.join('') + (rest > 0 ? `… and ${plural(rest, 'reason')} more: --json shows them\n` : '')
 }
 
 function errorLine(report: RunReport): string {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { failuresOf } from '../../../src/sync/failures.ts'
 import { planBooks, pushPlan, settleLeftovers } from '../../../src/sync/push/push.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { answer, failure, fakeService, lost, notSent } from './fakeService.ts'
@@ -112,6 +113,9 @@ describe('pushing a plan', () => {
     await pushPlan(await engineDeps(db, service, { maxAttempts: 3 }), planted.planId)
     expect(await batchStates(db, planted.planId)).toEqual(['parked:http-500', 'pending'])
     expect(await planBooks(db, planted.planId)).toEqual({ confirmed: 0, refused: 0, ambiguous: 1, pending: 1, requests: 3 })
+    expect(await failuresOf(db, planted.planId)).toEqual([
+      { outcome: 'ambiguous', code: 'http-500', message: 'the service answered 500', count: 1, examples: [] },
+    ])
   })
 })
 
@@ -211,6 +215,7 @@ describe('what happens to an answer', () => {
     await pushPlan(deps, planted.planId)
     expect(service.seen.length).toBeLessThanOrEqual(2)
     expect(await planBooks(db, planted.planId)).toMatchObject({ pending: 5, refused: 0 })
+    expect(await failuresOf(db, planted.planId)).toMatchObject([{ outcome: 'pending', count: 5, examples: [] }])
     const [row] = await db.query<{ paused_reason: string | null }>('select paused_reason from sluice.destination')
     expect(row?.paused_reason).toBeTruthy()
     service.script = () => undefined
@@ -275,6 +280,9 @@ describe('products', () => {
       '{"products":[{"id":"c","title":"c"}]}',
     ])
     expect(await planBooks(db, planted.planId)).toEqual({ confirmed: 2, refused: 1, ambiguous: 0, pending: 0, requests: 2 })
+    expect(await failuresOf(db, planted.planId)).toEqual([
+      { outcome: 'refused', code: 'INVALID_PARAMETER', message: 'bad link', count: 1, examples: ['b'] },
+    ])
     const rows = await db.query(
       "select convert_from(key, 'UTF8') as id, synced_hash = $1 as synced, remote_key, refused_code, refused_message from sluice.remote order by key",
       [wanted],

@@ -1,0 +1,57 @@
+/** Why operations of a plan are not confirmed: what the service said of them, or how their last sending ended. */
+import type { Database } from '../store/database.ts'
+import { entryOutcome } from '../store/outcomes.ts'
+import type { Failure } from './report.ts'
+
+/** Kinds of failure that a report shows: more than a screen holds help nobody. */
+const mostKinds = 20
+
+/**
+ * Most frequent first, at most 20. Operations whose turn never came have no reason of their own and are left out: the
+ * run's error says why. `count` is of products or users, as in the books.
+ */
+export async function failuresOf(db: Pick<Database, 'query'>, planId: string): Promise<readonly Failure[]> {
+  const rows = await db.query<{
+    outcome: Failure['outcome']
+    code: string
+    message: string | null
+    count: number
+    examples: Buffer[] | null
+  }>(
+    `select o.outcome, f.code, min(e.message) as message, sum(e.users)::int as count,
+       (array_agg(e.keys[1] order by e.keys[1]) filter (where d.kind = 'catalog'))[1:3] as examples
+     from sluice.batch b join sluice.destination d on d.id = b.destination_id join sluice.entry e on e.batch_id = b.id
+       cross join lateral (select ${entryOutcome} as was) w
+       cross join lateral (select case when w.was = 'pending' and b.status in ('ambiguous', 'in_flight') then 'ambiguous' else w.was end as outcome) o
+       cross join lateral (select coalesce(e.code, b.reason) as code) f
+       left join sluice.batch p on p.id = b.parent_id
+     -- What the books count too (planBooks).
+     where b.plan_id = $1 and (p.operation is null or p.operation = b.operation) and o.outcome in ('refused', 'ambiguous', 'pending') and f.code is not null
+     group by o.outcome, f.code order by sum(e.users) desc, f.code limit ${mostKinds}`,
+    [planId],
+  )
+  return rows.map(({ message, examples, ...row }) => ({
+    ...row,
+    message: message ?? meaningOf(row.code),
+    examples: (examples ?? []).map((key) => key.toString()),
+  }))
+}
+
+/** Our own codes of a sending (destinations/answer.ts) in words; the service's own come with a message. */
+function meaningOf(code: string): string {
+  const status = /^http-(\d{3})(-unreadable)?$/.exec(code)
+  if (status) return `the service answered ${status[1]}${status[2] === undefined ? '' : ', without a readable error'}`
+  return meanings[code] ?? ''
+}
+
+const meanings: Readonly<Record<string, string>> = {
+  'not-sent': 'the service could not be reached',
+  'connection-lost': 'the connection was lost before the answer was whole',
+  'rate-limited': 'the service asked to wait for longer than a run does',
+  locked: 'the service was locked',
+  count_mismatch: 'the service counted other users than were sent',
+  'wrong-shape': 'the answer has another shape than promised',
+  'unreadable-answer': 'the answer is no JSON',
+  'unreadable-errors': 'the errors of the answer cannot be read',
+  'errors-beside-results': 'the answer holds errors beside results',
+}

@@ -1,0 +1,37 @@
+/** What was not confirmed says why: at the end of the run, in `show`, and to programs. */
+import { expect, test } from 'vitest'
+import { customersYaml, feed, json, shopYaml, workspace } from './workspace.ts'
+
+test('refused products are counted by reason, with the first of them', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', shopYaml)
+  shop.write('feed.csv', feed(9))
+  await shop.sandbox.control.fault({ method: 'PUT' }, { kind: 'product_error', ids: ['SKU-3', 'SKU-7'], message: 'the image is too small' })
+  const ran = await shop.run(['run', 'shop'])
+  const line = 'refused  2 ×  ERROR  the image is too small   SKU-3, SKU-7\n'
+  expect([ran.code, ran.stdout]).toEqual([3, expect.stringContaining(line)])
+  expect(ran.stdout.trimEnd().split('\n').at(-1)).toMatch(/sluice rerun r_1 --failed/)
+  expect((await shop.run(['show', 'r_1'])).stdout).toContain(line)
+  expect(json(await shop.run(['show', 'r_1', '--json'])).failures).toEqual([
+    { outcome: 'refused', code: 'ERROR', message: 'the image is too small', count: 2, examples: ['SKU-3', 'SKU-7'] },
+  ])
+  const again = json(await shop.run(['run', 'shop', '--json']))
+  expect([again.status, again.failures]).toEqual(['succeeded', undefined])
+})
+
+test('of people only the number and the reason are told', async () => {
+  await using crm = await workspace()
+  crm.write('pipelines/crm.yaml', customersYaml)
+  crm.write('crm.csv', 'customer_id,email,phone\n1,jane@example.com,\n2,joe@example.com,\n')
+  await crm.sandbox.control.fault(
+    { method: 'POST', path: '/12/accounts' },
+    { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'jane@example.com is not welcome' }] } },
+    'always',
+  )
+  const ran = await crm.run(['run', 'crm', '--json'])
+  expect([ran.code, json(ran).failures]).toEqual([
+    3,
+    [{ outcome: 'refused', code: 'INVALID_PARAMETER', message: '[email] is not welcome', count: 2, examples: [] }],
+  ])
+  expect((await crm.run(['show', 'r_1'])).stdout).toContain('refused  2 ×  INVALID_PARAMETER  [email] is not welcome\n')
+})
