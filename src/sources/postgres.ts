@@ -11,13 +11,15 @@ import type { SourceFacts } from '../formats/rows.ts'
 import type { SourceDefinition } from '../pipeline/definition.ts'
 import type { Cell, Row } from '../records/record.ts'
 import { readCredential } from './credentials.ts'
+import { databaseError } from './databaseErrors.ts'
 import type { OpenedSource, SourceContext } from './openedSource.ts'
 import { Patience } from './patience.ts'
 
 const bool = 16
 const timestamp = 1114
 const timestamptz = 1184
-const textArrays = new Set([1007, 1009, 1015, 1016])
+/** Arrays of char, name, int2, int4, text, bpchar, varchar, int8, float4, float8, date, numeric, uuid. */
+const listTypes = new Set([1002, 1003, 1005, 1007, 1009, 1014, 1015, 1016, 1021, 1022, 1182, 1231, 2951])
 
 /** Each group costs a way to the server and back: 64 at 20 ms would be 3,200 rows a second. */
 const rowsPerFetch = 500
@@ -141,7 +143,7 @@ class QueryReading {
       await this.#patience.wait(this.#client.query('commit'), Infinity)
     } catch (error) {
       this.#patience.throwIfCancelled()
-      throw databaseError(error, this.#label)
+      throw databaseError(error, this.#label, line)
     } finally {
       await close()
     }
@@ -265,42 +267,14 @@ function addressOf(definition: SourceDefinition, env: Readonly<Record<string, st
 function parserOf(oid: number): (value: string) => unknown {
   if (oid === bool) return (value) => (value === 't' ? 'true' : 'false')
   if (oid === timestamptz || oid === timestamp) return (value) => value.replace(' ', 'T').replace(/\+00$/, 'Z')
-  if (textArrays.has(oid)) {
+  if (listTypes.has(oid)) {
     // The typings name a few dozen types and leave arrays out.
     const parse = (pg.types.getTypeParser as (oid: number) => (value: string) => unknown)(1009)
     return (value) => {
       const parsed = parse(value)
-      return Array.isArray(parsed) ? parsed.filter((item): item is string => typeof item === 'string') : value
+      // Of several dimensions the cells one after another: a list in a list has no meaning here.
+      return Array.isArray(parsed) ? parsed.flat(Infinity).filter((item): item is string => typeof item === 'string') : value
     }
   }
   return (value) => value
-}
-
-/**
- * Postgres's own sentences may quote values of rows, so only the code is kept of them, not even a cause; the query is the
- * reader's own.
- */
-function databaseError(error: unknown, where: string): unknown {
-  if (error instanceof RunError) return error
-  const cause = error instanceof pg.DatabaseError ? undefined : error
-  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown'
-  // Without any password the driver fails before the server can refuse it.
-  if (code.startsWith('28') || (error instanceof Error && error.message.startsWith('SASL:')))
-    return new RunError('SOURCE_DENIED', `the database refused the login (${code})`, {
-      where,
-      mend: 'Check user and password of this source.',
-      cause,
-    })
-  if (/^(22|23|25|42|21|0A|54)/.test(code) || (error instanceof pg.DatabaseError && error.code?.startsWith('3') === true)) {
-    return new RunError('SOURCE_QUERY', `the database refused the query (${code})`, {
-      where,
-      mend: 'Run the query by hand with the same user; it must be one read-only select.',
-      cause,
-    })
-  }
-  return new RunError('SOURCE_UNAVAILABLE', `the database cannot be read (${code})`, {
-    where,
-    mend: 'Check the address and the network; then run again.',
-    cause,
-  })
 }

@@ -27,6 +27,51 @@ test('rows of a query are text, with nulls, booleans, times and arrays', async (
   expect(facts?.uri).not.toContain('@')
 })
 
+test.each([
+  [`'{"a":1,"b":[1, 2]}'::json`, '{"a":1,"b":[1, 2]}'],
+  [`'{"b":1,"a":2}'::jsonb`, '{"a": 2, "b": 1}'],
+  [`'\\xdeadBEEF'::bytea`, '\\xdeadbeef'],
+  ['1.10::numeric', '1.10'],
+  ['12345678901234567890123.45::numeric', '12345678901234567890123.45'],
+  [`'NaN'::numeric`, 'NaN'],
+  ['0.1::float4', '0.1'],
+  [`timestamp '2026-03-01 12:00'`, '2026-03-01T12:00:00'],
+  [`timestamptz '2026-03-01 00:00:00.123456+05:30'`, '2026-02-28T18:30:00.123456Z'],
+  [`timestamptz 'infinity'`, 'infinity'],
+  [`date '2026-03-01'`, '2026-03-01'],
+  [`'{}'::text[]`, []],
+  [`array['a,b', null, 'c"d', 'e\\f']`, ['a,b', 'c"d', 'e\\f']],
+  [`array[['a','b'],['c','d']]`, ['a', 'b', 'c', 'd']],
+  [`'[0:1]={a,b}'::text[]`, ['a', 'b']],
+  ['array[1, 2]', ['1', '2']],
+  ['array[1.50, 2]', ['1.50', '2']],
+  [`array['6ecd8c99-4036-403d-bf84-cf8400f67836']::uuid[]`, ['6ecd8c99-4036-403d-bf84-cf8400f67836']],
+  [`array[date '2026-03-01']`, ['2026-03-01']],
+] as const)('%s is read as %j', async (value, cell) => {
+  await using database = await testDatabase()
+  expect((await readSource(sourceOf(database.url, { query: `select ${value} as id` }))).rows[0]?.cells).toEqual([cell])
+})
+
+test.each([
+  [
+    'a value that cannot be divided',
+    'select 1 / (n - 2000) as id from generate_series(1, 5000) n',
+    [],
+    'a value breaks the query after 1500 rows (22012)',
+  ],
+  ['a value that cannot be converted', `select 'canary'::int as id`, [], 'a value breaks the query (22P02)'],
+  ['a missing parameter', 'select $1::text as id', [], 'the query has not as many parameters as `parameters` gives (08P01)'],
+  ['a parameter too many', 'select 1 as id', ['canary'], 'the query has not as many parameters as `parameters` gives (08P01)'],
+  ['an end from outside', 'select pg_cancel_backend(pg_backend_pid()), pg_sleep(1)', [], 'the database ended the query (57014)'],
+  ['an exception of its own', 'select fail() as id', [], 'the database refused the query (P0001)'],
+] as const)('a query that fails by %s says so, shows no value, and none of its rows count', async (_, query, parameters, message) => {
+  await using database = await testDatabase()
+  await database.db.execute(`create function fail() returns int language plpgsql as $$ begin raise exception 'canary'; end $$`)
+  const { code, error, facts } = await readSource(sourceOf(database.url, { query, parameters }))
+  expect([code, error?.message, facts]).toEqual(['SOURCE_QUERY', message, undefined])
+  expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('canary')
+})
+
 test('a large result is read in batches, each row once', async () => {
   await using database = await testDatabase()
   const { rows } = await readSource(sourceOf(database.url, { query: 'select n::text as id from generate_series(1, 12345) as n' }))
