@@ -1,9 +1,9 @@
 /** Every kind of fault on the way, for products and users alike: the end is as without it, and no rule was broken. */
 import { describe, expect, test } from 'vitest'
-import { audienceDigest, catalogDigest, sha256 } from '../../support/digests.ts'
-import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
+import { audienceDigest, sha256 } from '../../support/digests.ts'
+import { engineUnderTest, imbalance } from '../../support/engine.ts'
 import { crm, customers, customersYaml, identifiersOf } from './customers.ts'
-import { item, products, rss, wanted } from './products.ts'
+import { people, shop, writesOf } from './targets.ts'
 
 /** A kind, and what it takes to be seen: the service answers all the same once the fault is over. */
 const singles: readonly (readonly [name: string, fault: Record<string, unknown>])[] = [
@@ -30,44 +30,6 @@ const singles: readonly (readonly [name: string, fault: Record<string, unknown>]
 ]
 
 const settings = { httpTimeoutMs: 400, horizonMs: 1_000 }
-const writesOf = { catalog: '/12/product_catalogs', audience: '/12/accounts' }
-
-interface Target {
-  readonly name: string
-  /** Writes wave `n` of the source; the digest that should stand after it. */
-  readonly wave: (n: number) => string
-  readonly digest: () => Promise<string>
-  readonly path: string
-}
-
-function shop(engine: EngineUnderTest): Target {
-  engine.pipeline('shop', catalogYaml('feed.xml'))
-  return {
-    name: 'shop',
-    path: writesOf.catalog,
-    wave(n) {
-      const rows = [...products(60).slice(n * 4), ...products(n * 6, 500)]
-      engine.write('feed.xml', rss(rows.map((row) => item(row))))
-      return catalogDigest(rows.map(wanted))
-    },
-    digest: async () => (await engine.sandbox.control.catalog()).digest,
-  }
-}
-
-function people(engine: EngineUnderTest): Target {
-  engine.pipeline('customers', customersYaml)
-  return {
-    name: 'customers',
-    path: writesOf.audience,
-    wave(n) {
-      const rows = [...customers(60, 31).slice(n * 4), ...customers(n * 6, 32, 500)]
-      engine.write('crm.csv', crm(rows))
-      return audienceDigest(identifiersOf(rows))
-    },
-    digest: async () => (await engine.sandbox.control.audience()).digest,
-  }
-}
-
 describe.for([
   ['products', shop],
   ['users', people],

@@ -5,10 +5,8 @@ import { describe, expect, test } from 'vitest'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { createTransport } from '../../../src/service/client/index.ts'
 import { runPipeline } from '../../../src/sync/index.ts'
-import { audienceDigest, catalogDigest } from '../../support/digests.ts'
-import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
-import { crm, customers, customersYaml, identifiersOf } from './customers.ts'
-import { item, products, rss, wanted } from './products.ts'
+import { engineUnderTest, imbalance } from '../../support/engine.ts'
+import { people, shop } from './targets.ts'
 
 const faults: readonly (readonly [name: string, fault: Record<string, unknown>, match?: Record<string, unknown>])[] = [
   ['interim answers', { kind: 'interim', statuses: [100, 102, 103] }],
@@ -27,41 +25,6 @@ const faults: readonly (readonly [name: string, fault: Record<string, unknown>, 
 
 // Eight attempts outlast a service that takes no connection for twice 30 ms, however fast the machine.
 const settings = { httpTimeoutMs: 400, horizonMs: 500, backoffMinMs: 40, backoffMaxMs: 200 }
-
-interface Target {
-  readonly name: string
-  readonly path: string
-  readonly wave: (n: number) => string
-  readonly digest: () => Promise<string>
-}
-
-function shop(engine: EngineUnderTest): Target {
-  engine.pipeline('shop', catalogYaml('feed.xml'))
-  return {
-    name: 'shop',
-    path: '/12/product_catalogs',
-    wave(n) {
-      const rows = [...products(60).slice(n * 4), ...products(n * 6, 500)]
-      engine.write('feed.xml', rss(rows.map((row) => item(row))))
-      return catalogDigest(rows.map(wanted))
-    },
-    digest: async () => (await engine.sandbox.control.catalog()).digest,
-  }
-}
-
-function people(engine: EngineUnderTest): Target {
-  engine.pipeline('customers', customersYaml)
-  return {
-    name: 'customers',
-    path: '/12/accounts',
-    wave(n) {
-      const rows = [...customers(60, 31).slice(n * 4), ...customers(n * 6, 32, 500)]
-      engine.write('crm.csv', crm(rows))
-      return audienceDigest(identifiersOf(rows))
-    },
-    digest: async () => (await engine.sandbox.control.audience()).digest,
-  }
-}
 
 describe.for([
   ['products', shop],
