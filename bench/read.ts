@@ -7,9 +7,9 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import type { RecordGate } from '../src/formats/formatReader.ts'
 import { silentLogger } from '../src/log.ts'
-import type { SourceDefinition } from '../src/pipeline/definition.ts'
 import { hashSource } from '../src/sources/hashSource.ts'
 import { openSource } from '../src/sources/openSource.ts'
+import { sourceOf } from '../test/support/sourceDefinition.ts'
 import { inChild } from './child.ts'
 import { phoneOf, write, writeCustomers, writeFeed } from './data.ts'
 import { seconds, times, type Bench } from './figure.ts'
@@ -60,26 +60,14 @@ export async function gated({ file }: { readonly file: string }): Promise<object
 
 export async function hashing({ file }: { readonly file: string }): Promise<object> {
   const started = performance.now()
-  await hashSource(definitionOf(file))
+  await hashSource(sourceOf(file))
   return { seconds: (performance.now() - started) / 1000 }
 }
 
 async function read(file: string, gate?: RecordGate): Promise<object> {
   const started = performance.now()
-  const source = await openSource(definitionOf(file), { env: {}, log: silentLogger, ...(gate ? { gate } : {}) })
+  const source = await openSource(sourceOf(file), { env: {}, log: silentLogger, ...(gate ? { gate } : {}) })
   let rows = 0
   for await (const group of source.rows) rows += group.length
   return { seconds: (performance.now() - started) / 1000, rows }
-}
-
-function definitionOf(uri: string): SourceDefinition {
-  return {
-    uri,
-    format: 'auto',
-    complete: { kind: 'auto' },
-    encoding: 'auto',
-    compression: 'auto',
-    csv: { delimiter: 'auto', quote: '"', headerRow: 'auto' },
-    allowPrivate: false,
-  }
 }

@@ -10,10 +10,11 @@ import { ByteQueue } from '../../src/formats/byteQueue.ts'
 import { readLimits } from '../../src/formats/limits.ts'
 import { openFormat } from '../../src/formats/openFormat.ts'
 import type { SourceFacts } from '../../src/formats/rows.ts'
-import type { SourceDefinition } from '../../src/pipeline/definition.ts'
 import { judgeCompleteness } from '../../src/sources/completeness.ts'
 import { workbook } from '../unit/formats/workbookOf.ts'
 import { zipOf } from '../unit/formats/zipOf.ts'
+import { formatTokens } from './formatTokens.ts'
+import { sourceOf } from './sourceDefinition.ts'
 import { csvOf, itemOf, manyProducts, rssOf } from './through.ts'
 
 export interface FuzzReader {
@@ -181,34 +182,6 @@ export const fuzzReaders: readonly FuzzReader[] = [
   { name: 'zstd', seeds: [zstdCompressSync(csv)], structured: table.map((bytes) => zstdCompressSync(bytes)), checked: false },
 ]
 
-const tokens = [
-  '"',
-  ',',
-  ';',
-  '\t',
-  '\n',
-  '\r',
-  '\0',
-  '<',
-  '>',
-  '</item>',
-  '<item>',
-  '<![CDATA[',
-  ']]>',
-  '<!--',
-  '&',
-  '&#0;',
-  '{',
-  '}',
-  '[',
-  ']',
-  ':',
-  '\\',
-  '\ufeff',
-  '\u001e',
-  'PK\u0003\u0004',
-  '\u001f\u008b',
-].map((one) => Buffer.from(one))
 const slowMs = 5_000
 
 export interface FuzzOptions {
@@ -264,15 +237,7 @@ interface Outcome {
   readonly facts?: SourceFacts
 }
 
-const definition: SourceDefinition = {
-  uri: 'fuzz',
-  format: 'auto',
-  complete: { kind: 'auto' },
-  encoding: 'auto',
-  compression: 'auto',
-  csv: { delimiter: 'auto', quote: '"', headerRow: 'auto' },
-  allowPrivate: false,
-}
+const definition = sourceOf('fuzz')
 
 /** What became of a file; refused ones are simply not complete. */
 async function outcome(bytes: Buffer, previous: SourceFacts | undefined): Promise<Outcome> {
@@ -323,7 +288,11 @@ function mutate(original: Buffer, random: () => number): Buffer {
       if (at < flipped.length) flipped[at] = (flipped[at] ?? 0) ^ (1 << Math.floor(random() * 8))
       bytes = flipped
     } else if (kind < 0.6) {
-      bytes = Buffer.concat([bytes.subarray(0, at), tokens[Math.floor(random() * tokens.length)] ?? Buffer.of(), bytes.subarray(at)])
+      bytes = Buffer.concat([
+        bytes.subarray(0, at),
+        formatTokens[Math.floor(random() * formatTokens.length)] ?? Buffer.of(),
+        bytes.subarray(at),
+      ])
     } else if (kind < 0.8) {
       bytes = Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 1 + Math.floor(random() * 16))])
     } else {

@@ -9,6 +9,8 @@ import type { Row } from '../../../src/records/record.ts'
 import type { SourceContext } from '../../../src/sources/openSource.ts'
 import { openSource } from '../../../src/sources/openSource.ts'
 
+export { sourceOf } from '../../support/sourceDefinition.ts'
+
 export interface Folder extends AsyncDisposable {
   readonly path: string
   write: (name: string, content: string | Buffer) => Promise<string>
@@ -24,19 +26,6 @@ export async function temporaryFolder(): Promise<Folder> {
       return file
     },
     [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }),
-  }
-}
-
-export function sourceOf(uri: string, overrides: Partial<SourceDefinition> = {}): SourceDefinition {
-  return {
-    uri,
-    format: 'auto',
-    complete: { kind: 'auto' },
-    encoding: 'auto',
-    compression: 'auto',
-    csv: { delimiter: 'auto', quote: '"', headerRow: 'auto' },
-    allowPrivate: false,
-    ...overrides,
   }
 }
 

@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { RunError } from '../../../src/errors.ts'
+import { formatTokens } from '../../support/formatTokens.ts'
 import { read } from './support.ts'
 import { zipOf } from './zipOf.ts'
 
@@ -17,34 +18,7 @@ const seeds = {
   'zip described': zipOf([{ name: 'a.csv', content: csv, described: true }]),
 } as const
 
-/** Bytes that mean something to one format or another. */
-const token = fc
-  .constantFrom(
-    '"',
-    ',',
-    '\n',
-    '\r',
-    '\0',
-    '<',
-    '>',
-    '</item>',
-    '<item>',
-    '<![CDATA[',
-    ']]>',
-    '<!--',
-    '&',
-    '&#0;',
-    '{',
-    '}',
-    '[',
-    ']',
-    ':',
-    '\\',
-    '\ufeff',
-    '\u001e',
-    'PK\u0003\u0004',
-  )
-  .map((text) => Buffer.from(text))
+const token = fc.constantFrom(...formatTokens)
 const edit = fc.record({
   at: fc.nat({ max: 5000 }),
   remove: fc.nat({ max: 8 }),

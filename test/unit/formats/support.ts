@@ -7,6 +7,7 @@ import { openFormat } from '../../../src/formats/openFormat.ts'
 import type { FormatEnd, RecordGate } from '../../../src/formats/formatReader.ts'
 import type { SourceDefinition } from '../../../src/pipeline/definition.ts'
 import type { Cell, Row } from '../../../src/records/record.ts'
+import { sourceOf } from '../../support/sourceDefinition.ts'
 
 export type Overrides = Partial<Omit<SourceDefinition, 'csv'>> & {
   readonly csv?: Partial<SourceDefinition['csv']>
@@ -26,16 +27,7 @@ export interface ReadResult {
 
 export function definitionOf(uri: string, overrides: Overrides = {}): SourceDefinition {
   const { csv, limits: _limits, chunkBytes: _chunk, name: _name, charset: _charset, gate: _gate, ...rest } = overrides
-  return {
-    uri,
-    format: 'auto',
-    complete: { kind: 'auto' },
-    encoding: 'auto',
-    compression: 'auto',
-    csv: { delimiter: 'auto', quote: '"', headerRow: 'auto', ...csv },
-    allowPrivate: false,
-    ...rest,
-  }
+  return sourceOf(uri, { ...rest, csv: { delimiter: 'auto', quote: '"', headerRow: 'auto', ...csv } })
 }
 
 /** Reads bytes from memory through the whole format path, in chunks as small as asked for. */

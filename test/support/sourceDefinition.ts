@@ -1,0 +1,15 @@
+import type { SourceDefinition } from '../../src/pipeline/definition.ts'
+
+/** A source of which nothing is said but where it is; `overrides` say more. */
+export function sourceOf(uri: string, overrides: Partial<SourceDefinition> = {}): SourceDefinition {
+  return {
+    uri,
+    format: 'auto',
+    complete: { kind: 'auto' },
+    encoding: 'auto',
+    compression: 'auto',
+    csv: { delimiter: 'auto', quote: '"', headerRow: 'auto' },
+    allowPrivate: false,
+    ...overrides,
+  }
+}
