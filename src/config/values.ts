@@ -1,0 +1,140 @@
+/** Single values of the environment: read, checked, each problem noted with its mend. Nothing throws, so that all are told at once. */
+import { readFileSync } from 'node:fs'
+import { parse } from 'dotenv'
+import type { Problem } from '../errors.ts'
+import { Secret } from './secret.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export function readDotenv(path: string, problems: Problem[]): Environment {
+  let content: string
+  try {
+    content = readFileSync(path, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') problems.push({ path: '.env', message: `cannot be read (${code})` })
+    return {}
+  }
+  return present(parse(content))
+}
+
+/** An empty variable counts as unset: `FOO= sluice …` and a bare `FOO=` in `.env` are how people unset. */
+export function present(env: Environment): Environment {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''))
+}
+
+export function text(env: Environment, name: string): string | undefined {
+  const value = env[name]?.trim()
+  return value === '' ? undefined : value
+}
+
+export function readSecret(name: string, env: Environment, problems: Problem[], secrets: Secret[]): Secret | undefined {
+  const direct = text(env, name)
+  const file = text(env, `${name}_FILE`)
+  if (direct !== undefined && file !== undefined) {
+    problems.push({ path: name, message: `is set, and ${name}_FILE too`, mend: `unset one of ${name} and ${name}_FILE` })
+    return undefined
+  }
+  if (direct !== undefined) return remember(direct, secrets)
+  if (file === undefined) return undefined
+  try {
+    const content = readFileSync(file, 'utf8').trim()
+    if (content !== '') return remember(content, secrets)
+    problems.push({ path: `${name}_FILE`, message: 'names an empty file', mend: `put the value of ${name} into it` })
+  } catch (error) {
+    problems.push({
+      path: `${name}_FILE`,
+      message: `names a file that cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`,
+      mend: `correct ${name}_FILE`,
+    })
+  }
+  return undefined
+}
+
+export function remember(value: string, secrets: Secret[]): Secret {
+  const secret = new Secret(value)
+  secrets.push(secret)
+  return secret
+}
+
+export function readUrl(name: string, env: Environment, problems: Problem[]): string | undefined {
+  const value = text(env, name)
+  if (value === undefined) return undefined
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  const mend = `set ${name} to an address such as http://127.0.0.1:4010`
+  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    problems.push({ path: name, message: 'is not an http(s) address', mend })
+  } else if (url.username !== '' || url.password !== '') {
+    problems.push({ path: name, message: 'holds a user name or password', mend: `keep credentials out of ${name}` })
+  } else if (url.search !== '' || url.hash !== '') {
+    problems.push({ path: name, message: 'holds a query or fragment', mend })
+  } else if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    problems.push({
+      path: name,
+      message: 'is plain http to another machine: credentials and members would travel in clear',
+      mend: `use https in ${name}`,
+    })
+  } else return url.href.replace(/\/+$/, '')
+  return undefined
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
+}
+
+export function checkDatabaseUrl(given: Secret | undefined, path: string, problems: Problem[]): void {
+  if (given === undefined) return
+  const value = given.reveal()
+  const protocol = URL.canParse(value) ? new URL(value).protocol : undefined
+  if (protocol === 'postgres:' || protocol === 'postgresql:') return
+  problems.push({
+    path,
+    message: 'is not a Postgres address',
+    mend: `write ${path === '--database' ? '--database ' : 'DATABASE_URL='}postgres://user@host:5432/name, or leave it out for the embedded server`,
+  })
+}
+
+export function readNames(env: Environment, problems: Problem[]): Readonly<Record<string, string>> {
+  const value = text(env, 'SLUICE_SERVICE_NAMES')
+  if (value === undefined) return {}
+  const mend = 'write a JSON object of texts: {"service_id":"…"}'
+  try {
+    const parsed: unknown = JSON.parse(value)
+    if (
+      typeof parsed === 'object' &&
+      parsed !== null &&
+      !Array.isArray(parsed) &&
+      Object.values(parsed).every((item) => typeof item === 'string' && item !== '')
+    ) {
+      return parsed as Record<string, string>
+    }
+    problems.push({ path: 'SLUICE_SERVICE_NAMES', message: 'is not a JSON object of texts', mend })
+  } catch {
+    problems.push({ path: 'SLUICE_SERVICE_NAMES', message: 'is not JSON', mend })
+  }
+  return {}
+}
+
+/** Not under two months: what a month's reports, retries and renewals ask about is always there. */
+export function readDays(env: Environment, name: string, problems: Problem[]): number | undefined {
+  const value = text(env, name)
+  if (value === undefined) return undefined
+  const days = /^\d{1,5}$/.test(value) ? Number(value) : 0
+  if (days >= 60) return days
+  problems.push({ path: name, message: 'is no whole number of days from 60 on', mend: `set ${name} to 400, or unset it` })
+  return undefined
+}
+
+export function oneOf<const Values extends readonly string[]>(
+  env: Environment,
+  name: string,
+  values: Values,
+  fallback: Values[number],
+  problems: Problem[],
+): Values[number] {
+  const value = text(env, name)?.toLowerCase()
+  if (value === undefined) return fallback
+  if (values.includes(value)) return value
+  problems.push({ path: name, message: `is none of ${values.join(', ')}`, mend: `set ${name} to ${fallback}, or unset it` })
+  return fallback
+}
