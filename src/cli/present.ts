@@ -35,11 +35,11 @@ export function presentError(error: unknown, secrets: readonly Secret[] = []): P
       where: path === undefined ? null : hide(path),
       mend: known.mend,
     }
-  if (/^(?:08|53|57|58)...$|^(?:25006|42501)$/.test(code))
-    // Postgres' own texts may hold values; its code does not.
+  const fault = databaseFault(error, code)
+  if (fault !== undefined)
     return {
       code: 'DATABASE_FAILED',
-      message: `the database failed (${code})`,
+      message: `the database failed (${fault})`,
       where: 'database',
       mend: 'sluice doctor',
     }
@@ -77,6 +77,15 @@ export function errorLines(error: PresentedError, command?: string): string {
     error.where !== null && !error.message.includes(error.where) && error.problems === undefined ? `where  ${error.where}\n` : ''
   const next = command === undefined || /\bsluice [a-z-]/.test(error.mend) ? '' : `   (sluice help ${command})`
   return `${lines.map((line) => `${line}\n`).join('')}${where}error  ${error.code}  ${error.message}\nmend   ${error.mend}${next}\n`
+}
+
+/**
+ * What a connection to the database ended with, or the server refused for a reason of its own; undefined for any other fault.
+ * The service and sources report theirs by codes of ours. Postgres' own texts may hold values; its code does not.
+ */
+function databaseFault(error: unknown, code: string): string | undefined {
+  if (/^(?:08|53|57|58)...$|^(?:25006|42501)$|^(?:ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT)$/.test(code)) return code
+  return error instanceof Error && error.message.startsWith('Connection terminated') ? 'connection lost' : undefined
 }
 
 interface SystemFacts {

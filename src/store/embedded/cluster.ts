@@ -1,7 +1,7 @@
 /** The server itself: its files made by initdb, its process started, found and stopped. */
 import { spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chownSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chownSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,12 +9,12 @@ import pg from 'pg'
 import { findBinaries } from './binaries.ts'
 import type { Places } from './places.ts'
 import { isAlive } from './processes.ts'
-import { unavailable } from './unavailable.ts'
+import { gaveUp, unavailable } from './unavailable.ts'
 
 const database = 'sluice'
 const user = 'sluice'
 
-/** Makes the files, with a password of their own. @throws {RunError} POSTGRES_UNAVAILABLE, and leaves nothing behind */
+/** Makes the files, with a password of their own. @throws {RunError} POSTGRES_UNAVAILABLE, DISK_FULL, and leaves nothing behind */
 export function initialize(places: Places): void {
   const { initdb } = findBinaries(places.account, places.binaries)
   rmSync(places.data, { recursive: true, force: true })
@@ -48,16 +48,17 @@ export function initialize(places: Places): void {
   rmSync(handover, { force: true })
   if (made.status !== 0) {
     rmSync(places.data, { recursive: true, force: true })
-    throw unavailable(`the embedded Postgres could not be set up: ${lastLine(made.stderr)}`)
+    throw gaveUp('the embedded Postgres could not be set up', made.stderr, places.home)
   }
 }
 
-/** Starts the server and makes our database in it. @throws {RunError} POSTGRES_UNAVAILABLE, with the last line of its log */
+/** Starts the server and makes our database in it. @throws {RunError} POSTGRES_UNAVAILABLE with the cause from its log, DISK_FULL */
 export async function start(places: Places): Promise<string> {
   const { postgres } = findBinaries(places.account, places.binaries)
   const port = await freePort()
   if (!existsSync(places.log)) writeFileSync(places.log, '')
   if (places.account) chownSync(places.log, places.account.uid, places.account.gid)
+  const before = statSync(places.log).size
   const log = openSync(places.log, 'a')
   const child = spawn(
     postgres,
@@ -102,7 +103,7 @@ export async function start(places: Places): Promise<string> {
     if (await running(places)) return createDatabase(places)
     await sleep(20)
   }
-  throw unavailable(`the embedded Postgres did not start: ${lastLine(readFileSync(places.log, 'utf8'))}`)
+  throw gaveUp('the embedded Postgres did not start', readFileSync(places.log).subarray(before).toString(), places.home)
 }
 
 /** Our database's address at the server that runs, from the file that Postgres itself keeps; undefined when nobody answers. */
@@ -203,8 +204,4 @@ function freePort(): Promise<number> {
       server.close(() => (address && typeof address === 'object' ? done(address.port) : fail(new Error('no port'))))
     })
   })
-}
-
-function lastLine(text: string): string {
-  return text.trim().split('\n').at(-1) ?? ''
 }
