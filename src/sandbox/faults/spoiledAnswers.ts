@@ -1,8 +1,9 @@
 /** Answers made wrong on purpose, after the request was handled (guarantees 6.2 'products' and 'body', 6.3). */
-import { gzipSync } from 'node:zlib'
 import { errorPage, exactJson, type Answer } from '../http/answer.ts'
 import { planOf, whole, type Fault } from './faultKinds.ts'
 import { textOf } from '../text.ts'
+import { spoilBytes } from './spoiledBytes.ts'
+import { countsOf } from './spoiledCounts.ts'
 
 interface ProductResult {
   warnings: unknown[]
@@ -102,63 +103,6 @@ function alienOf(last: unknown): unknown {
   return 'id' in one ? { ...one, id: 'alien-product', product_key: '999' } : one
 }
 
-/**
- * `success` and `total` are the sums of the answer: the shortfall or surplus is taken from the last results. A text such
- * as `n-1` counts from what the true answer says; anything else that is no whole number goes into the last result as it
- * stands. `shape`: `object`, `one` (array of one), `empty`, `short`, `long`, `missing`.
- */
-function countsOf(body: Json, fault: Fault): Json {
-  const list = (Array.isArray(body['data']) ? body['data'] : [body['data']]) as { success_count: number; total_count: number }[]
-  const wasArray = Array.isArray(body['data'])
-  const n = list.reduce((sum, one) => sum + one.total_count, 0)
-  // Without a figure the answer is one short: as it was, it would be no fault at all.
-  const success = target(fault['success'] ?? (fault['total'] === undefined && fault['shape'] === undefined ? 'n-1' : 'n'), n)
-  const total = target(fault['total'], n)
-  const results: Json[] = list.map((one) => ({ ...one }))
-  spread(results, 'success_count', success)
-  spread(results, 'total_count', total)
-  const sums = { success_count: typeof success === 'number' ? success : n, total_count: typeof total === 'number' ? total : n }
-  switch (fault['shape']) {
-    case 'object':
-      return { ...body, data: sums }
-    case 'one':
-      return { ...body, data: [sums] }
-    case 'empty':
-      return { ...body, data: [] }
-    case 'short':
-      return { ...body, data: results.slice(0, -1) }
-    case 'long':
-      return { ...body, data: [...results, { success_count: 0, total_count: 0 }] }
-    case 'missing':
-      return { ...body, data: results.map(() => ({})) }
-    default:
-      return { ...body, data: wasArray ? results : results[0] }
-  }
-}
-
-function target(value: unknown, n: number): unknown {
-  if (value === undefined || value === 'n') return n
-  const relative = typeof value === 'string' ? /^n([+-]\d+)$/.exec(value) : null
-  return relative === null ? value : n + Number(relative[1])
-}
-
-function spread(results: Json[], name: string, wanted: unknown): void {
-  const last = results.at(-1)
-  if (last === undefined) return
-  if (typeof wanted !== 'number' || !Number.isInteger(wanted)) {
-    last[name] = wanted
-    return
-  }
-  let off = wanted - results.reduce((sum, one) => sum + Number(one[name]), 0)
-  for (const one of results.toReversed()) {
-    if (off === 0) return
-    const now = Number(one[name])
-    const change = off > 0 ? off : wanted < 0 ? off : Math.max(off, -now)
-    one[name] = now + change
-    off -= change
-  }
-}
-
 /** 400 that points at the entries of `indices`, at the first when none is given; `offset` makes the index wrong. */
 function operationErrors(answer: Answer, fault: Fault): Answer {
   const at = (Array.isArray(fault['indices']) ? fault['indices'].map(Number) : [0]).map((index) => index + whole(fault['offset'], 0))
@@ -167,46 +111,6 @@ function operationErrors(answer: Answer, fault: Fault): Answer {
     at.includes(index) ? [{ code: 'INVALID_PARAMETER', message: 'invalid user', parameter: 'users' }] : [],
   )
   return { ...answer, status: 400, body: exactJson({ operation_errors: errors, request: [] }) }
-}
-
-function spoilBytes(answer: Answer, fault: Fault): Answer {
-  const bytes = Buffer.from(answer.body)
-  const headers = { ...answer.headers }
-  switch (fault.kind) {
-    case 'extra_bytes':
-      return { ...answer, body: Buffer.concat([bytes, Buffer.from('{"data":')]) }
-    case 'bad_utf8':
-      return { ...answer, body: Buffer.concat([bytes.subarray(0, -1), Buffer.from([0xff, 0xfe]), bytes.subarray(-1)]) }
-    case 'bom':
-      return { ...answer, body: Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), bytes]) }
-    case 'gzip':
-      return { ...answer, headers: { ...headers, 'content-encoding': 'gzip' }, body: gzipSync(bytes) }
-    case 'gzip_broken':
-      return { ...answer, headers: { ...headers, 'content-encoding': 'gzip' }, body: gzipSync(bytes).subarray(0, -6) }
-    case 'gzip_bomb':
-      return {
-        ...answer,
-        headers: { ...headers, 'content-encoding': 'gzip' },
-        body: gzipSync(Buffer.alloc(whole(fault['bytes'], 200_000_000))),
-      }
-    case 'wrong_type':
-      return { ...answer, headers: { ...headers, 'content-type': textOf(fault['type'] ?? 'text/plain') } }
-    case 'large':
-      return {
-        ...answer,
-        body: Buffer.concat([bytes.subarray(0, -1), Buffer.from(`,"padding":"${'x'.repeat(whole(fault['bytes'], 200_000_000))}"}`)]),
-      }
-    case 'deep': {
-      const depth = whole(fault['depth'], 100_000)
-      return { ...answer, body: `${'['.repeat(depth)}${']'.repeat(depth)}` }
-    }
-    case 'doubled_keys':
-      return { ...answer, body: `${bytes.toString().slice(0, -1)},"data":[]}` }
-    case 'proto':
-      return { ...answer, body: `${bytes.toString().slice(0, -1)},"__proto__":{"data":[]}}` }
-    default:
-      return answer
-  }
 }
 
 function edit(answer: Answer, change: (body: Json) => Json): Answer {

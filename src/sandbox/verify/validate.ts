@@ -1,9 +1,9 @@
 /** Decodes and checks what a request says against its endpoint of the contract; reports every error at once (gaps 4). */
-import type { Endpoint, Parameter, Rule } from '../../service/contract/endpoint.ts'
-import { exclusiveParameters, invalidParameter, missingParameter, type AdsError } from '../refusal.ts'
+import type { Endpoint, Parameter } from '../../service/contract/endpoint.ts'
+import { invalidParameter, missingParameter, type AdsError } from '../refusal.ts'
+import { checkConditions } from './conditions.ts'
+import { decode } from './decode.ts'
 import type { Pair } from './signature.ts'
-import { isoSeconds, parseTimestamp } from '../timestamps.ts'
-import { codePoints, textOf } from '../text.ts'
 
 export interface RequestInput {
   readonly path: Readonly<Record<string, string>>
@@ -148,126 +148,6 @@ function take(parameter: Parameter, text: string, params: Record<string, unknown
   const decoded = decode(parameter, text)
   if ('error' in decoded) errors.push(decoded.error)
   else params[name] = decoded.value
-}
-
-type Decoded = { readonly value: unknown } | { readonly error: AdsError }
-
-function decode(parameter: Parameter, text: string): Decoded {
-  const { name } = parameter
-  const wrong = (expected: string, details?: string): Decoded => ({ error: invalidParameter(name, expected, text, details) })
-  switch (parameter.type) {
-    case 'string':
-    case 'url': {
-      const length = codePoints(text)
-      if (parameter.type === 'url' && !URL.canParse(text)) return wrong('url', 'invalid url')
-      if (parameter.required === true && text === '' && (parameter.minLength ?? 1) > 0) return wrong('string')
-      if (parameter.maxLength !== undefined && length > parameter.maxLength) return wrong(`at most ${parameter.maxLength} characters`)
-      if (parameter.minLength !== undefined && length < parameter.minLength) return wrong(`at least ${parameter.minLength} characters`)
-      return { value: text }
-    }
-    case 'enum':
-      return parameter.values === undefined || parameter.values.includes(text)
-        ? { value: text }
-        : wrong(`one of ${parameter.values.join(', ')}`)
-    case 'boolean':
-      return text === 'true' || text === '1' || text === 't'
-        ? { value: true }
-        : text === 'false' || text === '0' || text === 'f'
-          ? { value: false }
-          : wrong('boolean')
-    case 'integer':
-    case 'long': {
-      if (!/^-?\d{1,19}$/.test(text)) return wrong(parameter.type)
-      const value = BigInt(text)
-      if (BigInt.asIntN(64, value) !== value) return wrong(parameter.type)
-      if ((parameter.min !== undefined && value < BigInt(parameter.min)) || (parameter.max !== undefined && value > BigInt(parameter.max)))
-        return wrong(
-          `${parameter.type}${parameter.min === undefined ? '' : ` from ${parameter.min}`}${parameter.max === undefined ? '' : ` to ${parameter.max}`}`,
-        )
-      return { value: parameter.type === 'long' ? value : Number(value) }
-    }
-    case 'timestamp':
-    case 'hour': {
-      const at = parseTimestamp(text)
-      if (at === undefined) return wrong('time', 'invalid date')
-      if (parameter.type === 'hour' && at % 3_600_000 !== 0) return wrong('whole hour', 'minutes and seconds must be zero')
-      return { value: isoSeconds(at) }
-    }
-    case 'csv':
-    case 'csv-enum': {
-      const items = text.split(',').map((item) => item.trim())
-      if (items.some((item) => item === '')) return wrong('comma-separated list')
-      if (parameter.maxItems !== undefined && items.length > parameter.maxItems)
-        return { error: invalidParameter(name, `at most ${parameter.maxItems} items`, `${items.length} items`) }
-      const unknown = items.find(
-        (item) => parameter.type === 'csv-enum' && parameter.values !== undefined && !parameter.values.includes(item),
-      )
-      if (unknown !== undefined) return { error: invalidParameter(name, `any of ${parameter.values?.join(', ') ?? ''}`, unknown) }
-      return { value: items }
-    }
-    case 'object':
-    case 'array':
-      try {
-        const value: unknown = JSON.parse(text)
-        return Array.isArray(value) === (parameter.type === 'array') ? { value } : wrong(parameter.type)
-      } catch {
-        return wrong(parameter.type)
-      }
-  }
-}
-
-function checkConditions(endpoint: Endpoint, params: Record<string, unknown>, given: ReadonlySet<string>, errors: AdsError[]): void {
-  if (params['with_total_count'] === true && given.has('cursor')) errors.push(exclusiveParameters(['with_total_count', 'cursor']))
-  const present = (name: string) => given.has(name) && params[name] !== null
-  for (const rule of endpoint.rules ?? []) checkRule(rule, params, present, errors)
-}
-
-function checkRule(rule: Rule, params: Record<string, unknown>, present: (name: string) => boolean, errors: AdsError[]): void {
-  if (rule.kind === 'other') return
-  const there = rule.names.filter(present)
-  const inclusive = (): void => {
-    errors.push({
-      code: 'INCLUSIVE_PARAMETERS',
-      message: `${rule.names.map((name) => `"${name}"`).join(' and ')} go together`,
-      parameter: rule.names.find((name) => !present(name)) ?? '',
-    })
-  }
-  switch (rule.kind) {
-    case 'exclusive':
-      if (there.length > 1 && !errors.some((error) => error.code === 'EXCLUSIVE_PARAMETERS')) errors.push(exclusiveParameters(there))
-      return
-    case 'together':
-      if (there.length > 0 && there.length < rule.names.length) inclusive()
-      return
-    case 'one-of':
-      if (there.length === 0)
-        errors.push({
-          ...missingParameter(rule.names[0] ?? ''),
-          message: `one of ${rule.names.map((name) => `"${name}"`).join(', ')} is required`,
-        })
-      return
-    case 'exactly-one':
-      if (there.length === 0)
-        errors.push({
-          ...missingParameter(rule.names[0] ?? ''),
-          message: `exactly one of ${rule.names.map((name) => `"${name}"`).join(', ')} is required`,
-        })
-      else if (there.length > 1) errors.push(exclusiveParameters(there))
-      return
-    case 'required-if': {
-      const { when } = rule
-      const value = params[when.name]
-      const is =
-        when.is === undefined ||
-        (Array.isArray(value)
-          ? value.some((item) => when.is?.includes(String(item)))
-          : value !== undefined && when.is.includes(textOf(value)))
-      const holds = is && (when.absent !== true || !present(when.name)) && (when.present !== true || present(when.name))
-      if (holds)
-        for (const name of rule.names)
-          if (!present(name) && !errors.some((error) => error.parameter === name)) errors.push(missingParameter(name))
-    }
-  }
 }
 
 function echoed(parameter: Parameter, value: unknown): unknown {

@@ -1,0 +1,184 @@
+/** What an upload of users asks for, checked operation by operation (spec 4.3 rules 1 to 3; spec/gaps.md 5). */
+import { hash } from 'node:crypto'
+import { doNotReachIdentifiers } from '../../service/contract/resources.ts'
+import type { Call } from '../area.ts'
+import { looksLikeEmail, looksLikePhone } from '../ledger/rawIdentifiers.ts'
+import { invalidParameter, missingParameter, type AdsError } from '../refusal.ts'
+import { addMonths, isoSeconds, parseTimestamp } from '../timestamps.ts'
+import { IDENTIFIER_TYPES, type Memberships } from './memberships.ts'
+import type { AudienceState } from './state.ts'
+
+export type UsersCall = Call<AudienceState>
+export type User = Readonly<Record<string, readonly string[]>>
+
+export interface Operation {
+  readonly type: 'Update' | 'Delete'
+  readonly users: readonly User[]
+  /** As asked for; undefined when left to the default. */
+  readonly effectiveAt: number | undefined
+  readonly expiresAt: number | undefined
+  /** Number of its first user in the request. */
+  readonly firstUser: number
+}
+
+export interface UserList {
+  readonly memberships: Memberships
+  readonly kind: 'audience' | 'do-not-reach'
+  /** In force on the account's do-not-reach list: whoever is there must not be added (guarantees 6.5). */
+  readonly suppressed: readonly Memberships[]
+  /** What every echoed operation names. */
+  readonly echo: Readonly<Record<string, string>>
+}
+
+/** Months that a membership lasts where none are asked for; a do-not-reach list takes no more (gaps 5). */
+export const DEFAULT_MONTHS = 13
+/** Number of each identifier type in the records of memberships. */
+export const TYPE_NUMBER: ReadonlyMap<string, number> = new Map(IDENTIFIER_TYPES.map((type, index) => [type, index]))
+const LIST_TYPES: readonly string[] = doNotReachIdentifiers
+const HEX = /^[0-9a-f]{64}$/
+const ANY_HEX = /^[0-9a-fA-F]{64}$/
+/** Digests of nothing and of placeholders: whoever sends them hashed junk. */
+const JUNK: ReadonlySet<string> = new Set(
+  ['', ' ', 'null', 'undefined', 'none', 'n/a', 'na', 'unknown', '0', '-', 'nan', 'test', 'test@test.com'].map((text) =>
+    hash('sha256', text),
+  ),
+)
+
+/** One error list an operation, empty where it is right; a wrong operation is undefined. */
+export function readOperations(call: UsersCall, list: UserList, errors: AdsError[][]): (Operation | undefined)[] {
+  const nowS = Math.floor(call.now / 1000)
+  let firstUser = 0
+  // The contract checked that the body is an array (verify/validate.ts).
+  return (call.body as readonly unknown[]).map((one) => {
+    const found: AdsError[] = []
+    errors.push(found)
+    const operation = readOperation(call, list, one, nowS, firstUser, found)
+    if (operation !== undefined) firstUser += operation.users.length
+    return found.length > 0 ? undefined : operation
+  })
+}
+
+function readOperation(
+  call: UsersCall,
+  list: UserList,
+  input: unknown,
+  nowS: number,
+  firstUser: number,
+  errors: AdsError[],
+): Operation | undefined {
+  if (!isObject(input)) return void errors.push(invalidParameter('operation', 'object', ''))
+  for (const name in input) if (name !== 'operation_type' && name !== 'params') errors.push(unknownField(name))
+  const type = input['operation_type']
+  if (type === undefined) errors.push(missingParameter('operation_type'))
+  else if (type !== 'Update' && type !== 'Delete') errors.push(invalidParameter('operation_type', 'one of Update, Delete', type))
+  const params = input['params']
+  if (params === undefined) return void errors.push(missingParameter('params'))
+  if (!isObject(params)) return void errors.push(invalidParameter('params', 'object', ''))
+  for (const name in params)
+    if (name !== 'users' && name !== 'expires_at' && (name !== 'effective_at' || list.kind === 'do-not-reach'))
+      errors.push(unknownField(name))
+  const effectiveAt = time(params['effective_at'], 'effective_at', errors)
+  const expiresAt = time(params['expires_at'], 'expires_at', errors)
+  if (type !== 'Delete') checkTimes(call, list, { nowS, effectiveAt, expiresAt }, errors)
+  const users = params['users']
+  if (users === undefined) return void errors.push(missingParameter('users'))
+  if (!Array.isArray(users) || users.length === 0) return void errors.push(invalidParameter('users', 'array of at least one user', ''))
+  for (const user of users as unknown[]) checkUser(call, list, user, errors)
+  if (type !== 'Update' && type !== 'Delete') return undefined
+  // checkUser saw each of them.
+  return { type, users: users as User[], effectiveAt, expiresAt, firstUser }
+}
+
+function checkTimes(
+  call: UsersCall,
+  list: UserList,
+  times: { nowS: number; effectiveAt: number | undefined; expiresAt: number | undefined },
+  errors: AdsError[],
+): void {
+  const { nowS, effectiveAt, expiresAt } = times
+  if (expiresAt === undefined) {
+    if (list.kind === 'do-not-reach' && call.world.switch('dnr_expires_at') === 'required') errors.push(missingParameter('expires_at'))
+    return
+  }
+  if (expiresAt <= (effectiveAt ?? nowS)) {
+    call.world.violation('expires_before_effective', 'expires_at is not later than effective_at')
+    errors.push(
+      invalidParameter(
+        'expires_at',
+        effectiveAt === undefined ? 'time later than now' : 'time later than effective_at',
+        isoSeconds(expiresAt * 1000),
+      ),
+    )
+  } else if (list.kind === 'do-not-reach' && expiresAt * 1000 > addMonths(call.now, DEFAULT_MONTHS))
+    errors.push(invalidParameter('expires_at', 'time under 13 months ahead', isoSeconds(expiresAt * 1000)))
+}
+
+/** Hot: 2,500 users and more a request. Errors are rare, so the checks come first and the words after. */
+function checkUser(call: UsersCall, list: UserList, user: unknown, errors: AdsError[]): void {
+  if (!isObject(user)) return void errors.push(invalidParameter('users', 'array of objects', ''))
+  let count = 0
+  for (const type in user) {
+    const number = TYPE_NUMBER.get(type)
+    const values = user[type]
+    if (number === undefined || (list.kind === 'do-not-reach' && !LIST_TYPES.includes(type))) {
+      noteRaw(call, values)
+      errors.push(unknownField(type))
+      continue
+    }
+    if (!Array.isArray(values)) {
+      noteRaw(call, values)
+      errors.push(invalidParameter(type, 'array of strings', ''))
+      continue
+    }
+    for (const value of values as unknown[]) {
+      count++
+      if (typeof value === 'string' && (type === 'partner_user_id' ? value !== '' && value.length <= 1000 : HEX.test(value))) {
+        if (type === 'partner_user_id' && (looksLikeEmail(value) || looksLikePhone(value)))
+          call.world.violation('raw_identifier', 'partner_user_id looks like an email or phone')
+        if (JUNK.has(value)) call.world.violation('junk_digest', `${type} is the digest of an empty or placeholder value`)
+        continue
+      }
+      checkOddValue(call, type, value, errors)
+    }
+  }
+  if (count === 0) errors.push(invalidParameter('users', 'users with at least one identifier', ''))
+}
+
+/** Upper-case hex is taken (gaps 5 'Hash case') and reported; anything else is no digest. The value itself is never repeated. */
+function checkOddValue(call: UsersCall, type: string, value: unknown, errors: AdsError[]): void {
+  call.world.violation('digest_not_64_lower_hex', `${type} is not 64 lower-case hex digits`)
+  if (typeof value === 'string' && ANY_HEX.test(value)) return
+  if (typeof value === 'string' && (looksLikeEmail(value) || looksLikePhone(value)))
+    call.world.violation('raw_identifier', `${type} looks like an email or phone`)
+  errors.push({ ...invalidParameter(type, 'SHA-256 in hex', ''), message: `Expected SHA-256 in hex for ${type}` })
+}
+
+/** Where no identifier belongs: is one there in clear? */
+function noteRaw(call: UsersCall, value: unknown): void {
+  const texts = Array.isArray(value) ? (value as unknown[]) : [value]
+  if (texts.some((text) => typeof text === 'string' && (looksLikeEmail(text) || looksLikePhone(text))))
+    call.world.violation('raw_identifier', 'a field that is none of the identifiers looks like an email or phone')
+}
+
+function time(value: unknown, name: string, errors: AdsError[]): number | undefined {
+  if (value === undefined || value === null) return undefined
+  const at = typeof value === 'string' ? parseTimestamp(value) : undefined
+  if (at === undefined || at < 0 || at > 4_294_967_295_000) {
+    errors.push(invalidParameter(name, 'time', typeof value === 'string' ? value.slice(0, 40) : '', 'invalid date'))
+    return undefined
+  }
+  return Math.floor(at / 1000)
+}
+
+function unknownField(name: string): AdsError {
+  const shown = looksLikeEmail(name) ? 'a field' : `"${name.slice(0, 40)}"`
+  return {
+    code: 'INVALID_PARAMETER',
+    message: `${shown} is not a field of this operation`,
+    parameter: looksLikeEmail(name) ? 'users' : name.slice(0, 40),
+  }
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,58 @@
+/** Conditions across parameters, as the contract names them (`Rule`). */
+import type { Endpoint, Rule } from '../../service/contract/endpoint.ts'
+import { exclusiveParameters, missingParameter, type AdsError } from '../refusal.ts'
+import { textOf } from '../text.ts'
+
+export function checkConditions(endpoint: Endpoint, params: Record<string, unknown>, given: ReadonlySet<string>, errors: AdsError[]): void {
+  if (params['with_total_count'] === true && given.has('cursor')) errors.push(exclusiveParameters(['with_total_count', 'cursor']))
+  const present = (name: string) => given.has(name) && params[name] !== null
+  for (const rule of endpoint.rules ?? []) checkRule(rule, params, present, errors)
+}
+
+function checkRule(rule: Rule, params: Record<string, unknown>, present: (name: string) => boolean, errors: AdsError[]): void {
+  if (rule.kind === 'other') return
+  const there = rule.names.filter(present)
+  const inclusive = (): void => {
+    errors.push({
+      code: 'INCLUSIVE_PARAMETERS',
+      message: `${rule.names.map((name) => `"${name}"`).join(' and ')} go together`,
+      parameter: rule.names.find((name) => !present(name)) ?? '',
+    })
+  }
+  switch (rule.kind) {
+    case 'exclusive':
+      if (there.length > 1 && !errors.some((error) => error.code === 'EXCLUSIVE_PARAMETERS')) errors.push(exclusiveParameters(there))
+      return
+    case 'together':
+      if (there.length > 0 && there.length < rule.names.length) inclusive()
+      return
+    case 'one-of':
+      if (there.length === 0)
+        errors.push({
+          ...missingParameter(rule.names[0] ?? ''),
+          message: `one of ${rule.names.map((name) => `"${name}"`).join(', ')} is required`,
+        })
+      return
+    case 'exactly-one':
+      if (there.length === 0)
+        errors.push({
+          ...missingParameter(rule.names[0] ?? ''),
+          message: `exactly one of ${rule.names.map((name) => `"${name}"`).join(', ')} is required`,
+        })
+      else if (there.length > 1) errors.push(exclusiveParameters(there))
+      return
+    case 'required-if': {
+      const { when } = rule
+      const value = params[when.name]
+      const is =
+        when.is === undefined ||
+        (Array.isArray(value)
+          ? value.some((item) => when.is?.includes(String(item)))
+          : value !== undefined && when.is.includes(textOf(value)))
+      const holds = is && (when.absent !== true || !present(when.name)) && (when.present !== true || present(when.name))
+      if (holds)
+        for (const name of rule.names)
+          if (!present(name) && !errors.some((error) => error.parameter === name)) errors.push(missingParameter(name))
+    }
+  }
+}
