@@ -15,7 +15,7 @@ import { readXml } from './xml/readXml.ts'
 import type { Compression } from './packing/unpack.ts'
 import { unpack } from './packing/unpack.ts'
 
-export type DetectedFormat = 'csv' | 'tsv' | 'json' | 'jsonl' | 'google-rss' | 'google-atom' | 'xlsx' | 'sql'
+export type DetectedFormat = 'csv' | 'tsv' | 'json' | 'jsonl' | 'google-rss' | 'google-atom' | 'xml' | 'xlsx' | 'sql'
 
 /** What was found out about a source before its first row; `sluice check` shows it. */
 export interface Detected {
@@ -173,7 +173,7 @@ function formatOf(
   sample: Buffer,
   definition: SourceDefinition,
   name: string,
-): 'csv' | 'tsv' | 'json' | 'jsonl' | 'google-rss' | 'google-atom' {
+): 'csv' | 'tsv' | 'json' | 'jsonl' | 'google-rss' | 'google-atom' | 'xml' {
   const start = sample.subarray(0, 2048).toString('utf8').trimStart()
   if (/^<(!doctype\s+html|html)[\s>]/i.test(start)) {
     throw fileError('UNEXPECTED_CONTENT', 'the source is a web page, not data', {
@@ -183,7 +183,8 @@ function formatOf(
   }
   const wanted = definition.format
   const xml = start.startsWith('<')
-  if (xml && (wanted === 'auto' || wanted === 'google-rss' || wanted === 'google-atom')) return rootOf(start)
+  if (xml && (wanted === 'auto' || wanted === 'google-rss' || wanted === 'google-atom'))
+    return definition.xml?.item === undefined ? rootOf(start) : 'xml'
   if (wanted === 'csv' || wanted === 'tsv') {
     if (/^<\?xml|^<(rss|feed)[\s>]/.test(start)) throw wrongFormat(name, 'an XML feed', wanted)
     return wanted

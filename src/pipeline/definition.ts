@@ -59,8 +59,10 @@ export interface SourceDefinition {
   }
   /** Where the records stand inside one object: keys joined by dots, `data.products`. Found where absent, if it can be. */
   readonly json?: { readonly records: string }
-  /** What is mended in a feed that is no well-formed XML; without it such a feed is refused. */
+  /** What else than a well-formed Google Shopping feed is read; without it such a file is refused. */
   readonly xml?: {
+    /** Local name of the elements that are records, in XML of any kind. */
+    readonly item?: string
     /** The named entities of HTML are characters. */
     readonly htmlEntities?: boolean
     /** A raw & in an address is `&amp;`. */

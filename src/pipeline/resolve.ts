@@ -216,7 +216,15 @@ function toSource(source: SourceFile): SourceDefinition {
       ...(csv?.columns === undefined ? {} : { columns: csv.columns }),
       ...(csv?.relaxed_quotes === undefined ? {} : { relaxedQuotes: csv.relaxed_quotes }),
     },
-    ...(xml === undefined ? {} : { xml: { htmlEntities: xml.html_entities ?? false, mendAmpersands: xml.mend_ampersands ?? false } }),
+    ...(xml === undefined
+      ? {}
+      : {
+          xml: {
+            htmlEntities: xml.html_entities ?? false,
+            mendAmpersands: xml.mend_ampersands ?? false,
+            ...(xml.item === undefined ? {} : { item: xml.item }),
+          },
+        }),
     ...(json === undefined ? {} : { json }),
     allowPrivate: source.allow_private ?? false,
     ...(source.member === undefined ? {} : { member: source.member }),

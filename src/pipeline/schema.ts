@@ -135,6 +135,9 @@ const source = strict({
     relaxed_quotes: z.boolean('must be true or false').optional(),
   }).optional(),
   xml: strict({
+    item: text('the name of an element')
+      .regex(/^[\p{L}_][\p{L}\p{N}_.-]*$/u, 'must be the name of an element, without < and prefix')
+      .optional(),
     html_entities: z.boolean('must be true or false').optional(),
     mend_ampersands: z.boolean('must be true or false').optional(),
   }).optional(),

@@ -152,7 +152,8 @@ function boundCopy(bound: Bound, columns: readonly string[]): Bound {
  */
 function isTable(pipeline: Pipeline, uri: string, columns: readonly string[]): boolean {
   if (columns.length === 0) return false
-  const { format = 'auto' } = pipeline.sources.find((source) => source.uri === uri) ?? {}
+  const { format = 'auto', xml, json } = pipeline.sources.find((source) => source.uri === uri) ?? {}
+  if (xml?.item !== undefined || json !== undefined) return false
   if (format !== 'auto') return format === 'csv' || format === 'tsv' || format === 'xlsx'
   return (
     !/\.(?:xml|rss|atom|json|jsonl|ndjson)(?:\.(?:gz|zip|zst))?(?:[?#].*)?$/i.test(uri) &&

@@ -178,7 +178,7 @@ export const badInputs: readonly BadInput[] = [
   [171, 'image lists repeated or joined', 'A'],
   [172, 'id is an address; stray attributes', 'A W; ignored'],
   [173, 'feed without items', 'H'],
-  [174, "another network's dialect", 'F'],
+  [174, "another network's dialect", 'F, A by setting and mapping'],
   [175, 'comment before the header', 'F with hint; A by setting'],
   [176, 'other column names', 'F; A with mapping'],
   [177, 'windows-1251, semicolons, repeated headers', 'F; by setting'],

@@ -10,6 +10,7 @@ import { ByteQueue } from '../../src/formats/byteQueue.ts'
 import { readLimits } from '../../src/formats/limits.ts'
 import { openFormat } from '../../src/formats/openFormat.ts'
 import type { SourceFacts } from '../../src/formats/rows.ts'
+import type { SourceDefinition } from '../../src/pipeline/definition.ts'
 import { judgeCompleteness } from '../../src/sources/completeness.ts'
 import { workbook } from '../unit/formats/workbookOf.ts'
 import { zipOf } from '../unit/formats/zipOf.ts'
@@ -20,6 +21,8 @@ import { csvOf, itemOf, manyProducts, rssOf } from './through.ts'
 export interface FuzzReader {
   readonly name: string
   readonly seeds: readonly Buffer[]
+  /** Settings of the source. */
+  readonly settings?: Partial<SourceDefinition>
   /** Files made up of parts that mean something to the format. */
   readonly structured: fc.Arbitrary<Buffer>
   /** The container's checksum covers every byte of data: other rows are never read from it. */
@@ -151,6 +154,21 @@ export const fuzzReaders: readonly FuzzReader[] = [
     structured: objects.map((bytes) => Buffer.concat([Buffer.from('['), bytes])),
     checked: false,
   },
+  {
+    name: 'json in an object',
+    seeds: [Buffer.from(`{"total":4,"data":{"items":${array},"next":null},"page":[1]}`), Buffer.from(`{"items":\n${array}\n}\n`)],
+    structured: objects.map((bytes) => Buffer.concat([Buffer.from('{"data":{"items":['), bytes])),
+    checked: false,
+  },
+  {
+    name: 'xml of any kind',
+    seeds: [
+      Buffer.from(xml.replaceAll('rss', 'shop').replaceAll('item>', 'product id="1">').replaceAll('</product id="1">', '</product>')),
+    ],
+    settings: { xml: { item: 'product' } },
+    structured: markup.map((bytes) => Buffer.from(bytes.toString().replaceAll('item', 'product'))),
+    checked: false,
+  },
   { name: 'rss', seeds: [Buffer.from(xml), real], structured: markup, checked: false },
   {
     name: 'atom',
@@ -194,7 +212,7 @@ export interface FuzzOptions {
 /** Runs are numbered: the same seed and number give the same input. One in four is structured, the others are mutations. */
 export async function fuzzReader({ reader, runs, seed, onRun }: FuzzOptions): Promise<Finding[]> {
   const findings: Finding[] = []
-  const whole = await Promise.all(reader.seeds.map((bytes) => outcome(bytes, undefined)))
+  const whole = await Promise.all(reader.seeds.map((bytes) => outcome(bytes, reader.settings, undefined)))
   const structured = fc.sample(reader.structured, { numRuns: Math.min(2_000, Math.ceil(runs / 4)), seed })
   const random = randomOf(seed)
   for (let run = 0; run < runs; run++) {
@@ -214,7 +232,7 @@ export async function fuzzReader({ reader, runs, seed, onRun }: FuzzOptions): Pr
     const started = performance.now()
     let result: Outcome | undefined
     try {
-      result = await outcome(input, whole[index]?.facts)
+      result = await outcome(input, reader.settings, whole[index]?.facts)
     } catch (error) {
       say(`crash: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
     }
@@ -237,10 +255,13 @@ interface Outcome {
   readonly facts?: SourceFacts
 }
 
-const definition = sourceOf('fuzz')
-
 /** What became of a file; refused ones are simply not complete. */
-async function outcome(bytes: Buffer, previous: SourceFacts | undefined): Promise<Outcome> {
+async function outcome(
+  bytes: Buffer,
+  settings: Partial<SourceDefinition> | undefined,
+  previous: SourceFacts | undefined,
+): Promise<Outcome> {
+  const definition = sourceOf('fuzz', settings)
   try {
     const opened = await openFormat(new ByteQueue(once(bytes)), definition, { name: 'fuzz', limits: readLimits })
     const found: string[] = []
@@ -254,6 +275,7 @@ async function outcome(bytes: Buffer, previous: SourceFacts | undefined): Promis
       containerProof: opened.containerProof,
       bytes: bytes.length,
       sha256: '',
+      seemsLines: opened.detected.format === 'jsonl',
       ...(previous === undefined ? {} : { previous }),
     })
     const facts = {

@@ -10,6 +10,7 @@ import { cutRecords, recordText } from '../recordBatch.ts'
 import { AmpersandMender, mendAmpersands } from './ampersands.ts'
 import { entityTable, namesHtmlEntity } from './htmlEntities.ts'
 import { XmlCutter } from './xmlCutter.ts'
+import { XmlElementReader } from './xmlElements.ts'
 import { productNamespace, productNamespaces, XmlItemError, XmlItemReader } from './xmlItem.ts'
 
 type XmlSettings = NonNullable<SourceDefinition['xml']> & Pick<SourceDefinition, 'mapped'>
@@ -17,7 +18,7 @@ type XmlSettings = NonNullable<SourceDefinition['xml']> & Pick<SourceDefinition,
 /**
  * Reads a Google Shopping feed, RSS 2.0 or Atom, in UTF-8. Any break of well-formedness refuses the file: unlike a CSV
  * row, an XML item that cannot be read says nothing certain about where it ends. What `settings` allow is mended in the
- * items and said of their rows.
+ * items and said of their rows. With `item` any XML whose elements of that name are records.
  *
  * @throws RunError FILE_MALFORMED and those of `XmlCutter`
  */
@@ -27,17 +28,18 @@ export function readXml(
   settings: XmlSettings = {},
 ): FormatReader & { readonly root: () => 'google-rss' | 'google-atom' | undefined } {
   const columns = new ColumnRegistry()
-  const { htmlEntities = false, mendAmpersands: mendsAmpersands = false } = settings
+  const { htmlEntities = false, mendAmpersands: mendsAmpersands = false, item } = settings
   const skeleton = new Skeleton(context.name, settings)
   const cutter = new XmlCutter({
     name: context.name,
     limits: context.limits,
     skeleton: (text) => skeleton.write(text),
     itemStarts: () => scopes.push(skeleton.beginItem()),
+    ...(item === undefined ? {} : { item }),
   })
   /** Of the items that have begun and are not read yet, in their order. */
   const scopes: Scope[] = []
-  let items: XmlItemReader | undefined
+  let items: XmlItemReader | XmlElementReader | undefined
   let scope: Scope | undefined
   let shape: string | undefined
   let rowCount = 0
@@ -53,7 +55,8 @@ export function readXml(
           scope = current
           const shapeNow = JSON.stringify(htmlEntities || mendsAmpersands ? [current, htmlEntities, mendsAmpersands] : current)
           if (items === undefined || shape !== shapeNow) {
-            items = new XmlItemReader(columns, current, htmlEntities)
+            items =
+              item === undefined ? new XmlItemReader(columns, current, htmlEntities) : new XmlElementReader(columns, current, htmlEntities)
             shape = shapeNow
             context.gate?.begin(shape)
           }
@@ -112,6 +115,7 @@ export function readXml(
         ...(overridden === 0
           ? []
           : [`a plain element differs from the product element of the same name ${overridden} times; the product element counts`]),
+        ...(item !== undefined && rowCount === 0 ? [`there is no element <${item}>`] : []),
         ...(prefixAssumed ? ['the prefix g is not declared; read as the product namespace'] : []),
         ...skeleton.mended.map((element) => `a raw & in the address of <${element}> outside the items was read as &amp;`),
       ],
@@ -131,7 +135,7 @@ class Skeleton {
   /** The piece that is read. */
   #piece = ''
 
-  constructor(name: string, { htmlEntities = false, mendAmpersands: mends = false, mapped = false }: XmlSettings) {
+  constructor(name: string, { htmlEntities = false, mendAmpersands: mends = false, mapped = false, item }: XmlSettings) {
     this.#name = name
     this.#mender = mends ? new AmpersandMender() : undefined
     const parser = new SaxesParser({ xmlns: true, additionalNamespaces: { g: productNamespace } })
@@ -150,7 +154,8 @@ class Skeleton {
       throw fileError('FILE_DOCTYPE', 'the file has a document type declaration', { name, mend: 'Remove the <!DOCTYPE …>.' })
     })
     parser.on('opentag', (tag) => {
-      if (this.#scopes.length === 0 && tag.local === 'channel' && !mapped && !namesProducts(tag)) throw bareChannel(name)
+      if (this.#scopes.length === 0 && tag.local === 'channel' && !mapped && item === undefined && !namesProducts(tag))
+        throw bareChannel(name)
       if (!tag.isSelfClosing) this.#scopes.push({ ...this.#scopes.at(-1), ...tag.ns })
     })
     parser.on('closetag', (tag) => {

@@ -9,6 +9,8 @@ import { RecordBatch } from '../recordBatch.ts'
 export interface XmlCutterOptions {
   readonly name: string
   readonly limits: Pick<ReadLimits, 'recordBytes' | 'fieldBytes' | 'xmlDepth'>
+  /** Local name of the elements that are records, at whatever depth and under whatever root. */
+  readonly item?: string
   /** Takes everything outside the items, in order and before the items behind it: prolog, root, channel. */
   readonly skeleton: (text: string) => void
   /** An item begins here: the skeleton has seen everything before it. */
@@ -31,7 +33,7 @@ for (const byte of [0x0a, 0x0d, 0x22, 0x27, 0x3c, 0x3e]) ordinary[byte] = 0
 
 /**
  * Cuts the items out of a feed by tokens, so that `</item>` inside CDATA, a comment or an attribute ends nothing:
- * `item` below `rss` and `channel`, `entry` below `feed`, whatever their prefixes. Record ranges reach from `<item` to
+ * `item` below `rss` and `channel`, `entry` below `feed`, or what the owner names, whatever their prefixes. Record ranges reach from `<item` to
  * the end of `</item>`. Memory is one chunk and one item.
  *
  * Checks depth and sizes, refuses document types and instructions; whether an item is well formed is its parser's
@@ -180,7 +182,7 @@ export class XmlCutter implements RecordCutter {
         'Export the feed in the usual RSS or Atom layout.',
       )
     }
-    if (this.#inItem !== -1 || (depth !== 0 && depth !== this.#itemDepth)) return false
+    if (this.#inItem !== -1 || (depth !== 0 && depth !== this.#itemDepth && this.#options.item === undefined)) return false
     const tag = tagName(bytes, token + 1, end)
     const name = tag.slice(tag.indexOf(':') + 1)
     if (depth === 0) {
@@ -213,7 +215,9 @@ export class XmlCutter implements RecordCutter {
 
   #takeRoot(name: string): void {
     this.#sawRoot = true
-    if (name === 'rss') [this.#itemDepth, this.#itemName, this.root] = [2, 'item', 'google-rss']
+    const { item } = this.#options
+    if (item !== undefined && !/^html$/i.test(name)) this.#itemName = item
+    else if (name === 'rss') [this.#itemDepth, this.#itemName, this.root] = [2, 'item', 'google-rss']
     else if (name === 'channel') [this.#itemDepth, this.#itemName, this.root] = [1, 'item', 'google-rss']
     else if (name === 'feed') [this.#itemDepth, this.#itemName, this.root] = [1, 'entry', 'google-atom']
     else if (/^html$/i.test(name))
@@ -226,7 +230,7 @@ export class XmlCutter implements RecordCutter {
       throw this.#error(
         'WRONG_FORMAT',
         'the root element is neither <rss> nor <feed>',
-        'Export the feed as Google Shopping RSS 2.0 or Atom, or as CSV.',
+        'Export the feed as Google Shopping RSS 2.0 or Atom, or as CSV; or name the element that holds a product, `xml: { item: product }`, and map what stands in it.',
       )
   }
 

@@ -19,6 +19,11 @@ export class XmlItemError extends Error {
   }
 }
 
+/** @throws XmlItemError */
+export function refuseXInclude(tag: Pick<SaxesTagNS, 'uri'>, line: number): void {
+  if (tag.uri === xincludeNamespace) throw new XmlItemError('XInclude is refused', line)
+}
+
 /**
  * Reads one item after the other into cells by column, strictly (well-formed XML 1.0, the five entities, those of HTML where
  * allowed, numeric references, every prefix bound; `g` counts as bound to the product namespace).
@@ -84,7 +89,7 @@ export class XmlItemReader {
   }
 
   #open(tag: SaxesTagNS): void {
-    if (tag.uri === xincludeNamespace) throw new XmlItemError('XInclude is refused', this.#parser.line - 1)
+    refuseXInclude(tag, this.#parser.line - 1)
     this.#depth++
     if (this.#depth > 2) this.#nested = true
     if (this.#depth === 1) this.#itemBinds = this.#scopeBinds || tag.ns['g'] !== undefined
