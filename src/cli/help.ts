@@ -31,8 +31,7 @@ export function mainHelp(catalogue: readonly CommandEntry[]): string {
     '',
     ...pairs([...globalOptions.map((entry): [string, string] => [entry.flags, entry.meaning]), ['-V, --version', 'the version']]),
     '',
-    `Topics: sluice help ${topics.join(' | ')}`,
-    'More on a command: sluice help <command>',
+    `More: sluice help <command>, sluice help ${topics.join(' | ')}`,
     '',
   ].join('\n')
 }

@@ -45,6 +45,15 @@ export function below(where: string): string {
   return where.startsWith(folder) ? where.slice(folder.length) : where
 }
 
+/** An address without what may be secret in it, names, passwords and queries: what is shown ends in logs. Paths stay as they are. */
+export function shownAddress(source: string): string {
+  if (!/^[a-z][a-z0-9+.-]+:\/\//i.test(source)) return source
+  if (!URL.canParse(source)) return `${source.slice(0, source.indexOf(':') + 1)}…`
+  const url = new URL(source)
+  if (url.username + url.password + url.search === '') return source
+  return `${url.protocol}//${url.host}${url.pathname}${url.search === '' ? '' : '?…'}`
+}
+
 /** Cut to so many columns with an ellipsis; for terminals only: what is piped is never cut. */
 export function cut(text: string, columns: number): string {
   return width(text) <= columns ? text : `${fitting(text, columns - 1)}…`

@@ -14,6 +14,7 @@ import { errorLines, presentError, type PresentedError } from '../present.ts'
 import { detectedWords } from '../render/detected.ts'
 import { groupRejects } from '../render/rejects.ts'
 import { targetOf } from '../render/target.ts'
+import { shownAddress } from '../text.ts'
 import { waiting } from '../waiting.ts'
 import { againLine, checkReport, nextStep, type Check, type SampleRecord, type SourceCheck } from '../render/check.ts'
 
@@ -120,7 +121,7 @@ async function checkSource(context: Context, pipeline: Pipeline, definition: Sou
   }
   const summaries = warnings.map(({ code, field, message, line }) => ({ code, field, message, count: 1, lines: [line] }))
   return {
-    uri: definition.uri,
+    uri: shownAddress(definition.uri),
     detected,
     columns,
     ...(mapping === undefined ? {} : { mapping }),

@@ -1,5 +1,5 @@
 import { parse } from 'yaml'
-import { ConfigError, UsageError } from '../../errors.ts'
+import { UsageError } from '../../errors.ts'
 import type { Pipeline } from '../../pipeline/definition.ts'
 import { resolvePipeline } from '../../pipeline/resolve.ts'
 import { createMapper } from '../../records/createMapper.ts'
@@ -8,7 +8,7 @@ import { columnCalled } from '../../records/headerWords.ts'
 import { presetByName } from '../../records/presets/index.ts'
 import { identifierTypes, type Reject, type Warning } from '../../records/record.ts'
 import { nearest } from '../nearest.ts'
-import { safe } from '../text.ts'
+import { safe, shownAddress } from '../text.ts'
 import { consentProposals, type ConsentProposal } from './consentProposals.ts'
 import type { Look } from './look.ts'
 import type { Kind, Wishes } from './wishes.ts'
@@ -176,16 +176,6 @@ function resolved(settings: Settings, target: Target): Pipeline {
   const { pipeline, problems } = resolvePipeline(settings, target.name, target.file)
   const [first] = problems
   if (first === undefined) return pipeline as Pipeline
-  if (first.path.startsWith('source'))
-    throw new ConfigError(
-      'PIPELINE_INVALID',
-      `the source needs more than its address: ${first.path} ${first.message}. Nothing was written.`,
-      problems,
-      {
-        where: first.path,
-        mend: 'write the file by hand, as docs/sources.md shows',
-      },
-    )
   throw new UsageError('INVALID_VALUE', `${first.path}: ${first.message}. Nothing was written.`, {
     where: first.path,
     mend: 'sluice help init',
@@ -198,7 +188,7 @@ function checkColumns(look: Look, wishes: Wishes): void {
   if (unknown === undefined) return
   const near = nearest(unknown, look.columns)
   throw new UsageError('INVALID_VALUE', `the source has no column "${safe(unknown.slice(0, 60))}". Nothing was written.`, {
-    where: look.uri,
+    where: shownAddress(look.uri),
     mend: near === undefined ? `one of: ${listed(look)}` : `name the column "${safe(near)}"`,
   })
 }

@@ -1,4 +1,4 @@
-import { ConfigError, RunError, UsageError } from '../../errors.ts'
+import { RunError, UsageError } from '../../errors.ts'
 import { resolvePipeline } from '../../pipeline/resolve.ts'
 import { columnCalled } from '../../records/headerWords.ts'
 import type { Context } from '../context.ts'
@@ -50,18 +50,24 @@ export async function looked(
   }
 }
 
-/** @throws {ConfigError} for an address that no source can be */
+/** @throws {UsageError} `INVALID_VALUE`, `MISSING_OPTION` for an address that no source can be, or not alone */
 function sourceOf({ source: url, encoding }: Sourced) {
   const given = { url, ...(encoding === undefined ? {} : { encoding }) }
   const { pipeline, problems } = resolvePipeline({ source: given, destination: { kind: 'catalog', catalog_id: '1' } }, 'init', 'init')
   const [source] = pipeline?.sources ?? []
   if (source !== undefined) return source
-  throw new ConfigError(
-    'PIPELINE_INVALID',
-    `this source needs more than its address: ${problems?.[0]?.message ?? ''}. Nothing was written.`,
-    problems ?? [],
-    { where: '--source', mend: 'write the file by hand, as docs/sources.md shows, then: sluice check' },
-  )
+  const [first] = problems ?? []
+  const message = `${first?.path ?? 'source'} ${first?.message ?? 'is not valid'}. Nothing was written.`
+  // Some kinds need more than an address.
+  throw first?.path === 'source.query'
+    ? new UsageError('MISSING_OPTION', message, {
+        where: '--source',
+        mend: 'write the file by hand, as docs/sources.md shows, then: sluice check',
+      })
+    : new UsageError('INVALID_VALUE', message, {
+        where: first?.path === 'source.encoding' ? '--encoding' : '--source',
+        mend: 'sluice help init',
+      })
 }
 
 /** Where the rows go: by flags, by answers, or to the sandbox's own. */

@@ -1,6 +1,6 @@
 import { groupRejects } from '../render/rejects.ts'
 import { targetOf } from '../render/target.ts'
-import { count, plural, safe } from '../text.ts'
+import { count, plural, safe, shownAddress } from '../text.ts'
 import type { Draft } from './draft.ts'
 import { dotenv, type Environment } from './environment.ts'
 import type { Look } from './look.ts'
@@ -13,7 +13,7 @@ export function report(draft: Draft, look: Look, env: Environment) {
     file: pipeline.file,
     destination: targetOf(pipeline.destination),
     source: {
-      uri: look.uri,
+      uri: shownAddress(look.uri),
       detected: look.detected,
       columns: look.columns,
       mapping: recognized,
@@ -23,7 +23,7 @@ export function report(draft: Draft, look: Look, env: Environment) {
       rejected: rejects.length,
       whole: look.whole,
     },
-    settings,
+    settings: { ...settings, source: { ...settings.source, url: shownAddress(settings.source.url) } },
     consent: consent.map(({ column, values }) => ({ column, values })),
     env: { file: dotenv, added: env.added, kept: env.kept },
     notes: notesOf(draft, env),

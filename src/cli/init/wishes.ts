@@ -1,6 +1,7 @@
 import { UsageError } from '../../errors.ts'
 import { argument, flag, many, option, type Invocation } from '../context.ts'
 import { sandboxTargets } from '../sandboxDefaults.ts'
+import { shownAddress } from '../text.ts'
 
 export type Kind = 'catalog' | 'audience' | 'do-not-reach'
 
@@ -72,7 +73,7 @@ export function wishesOf(invocation: Invocation): Wishes {
 export function callOf(wishes: Wishes, added: readonly string[]): string {
   const { name, source, kind, target, account, map, set, consent, encoding, currency, country, shop } = wishes
   const flags: readonly (readonly [string, string | undefined])[] = [
-    ['source', source],
+    ['source', source === undefined ? undefined : shownAddress(source)],
     ...(wishes.sandbox && target === sandboxTarget(kind ?? 'catalog')
       ? []
       : [[kind ?? '', target] as const, ['account', account] as const]),

@@ -162,7 +162,27 @@ describe('by flags alone', () => {
     expect(readFileSync(join(cwd, '.env'), 'utf8')).toBe(mine)
   })
 
-  test('prints no address of the source, and reads stdin', async () => {
+  test('repeats neither names nor tokens of an address', async () => {
+    const cwd = folder()
+    for (const source of [
+      'https://canary-user:canary-pass@127.0.0.1:9/x.csv',
+      'https://127.0.0.1:9/x.csv?token=canary-token',
+      'sftp://canary-user:canary@127.0.0.1:9/x.csv',
+      'postgres://canary:canary@127.0.0.1:9/x',
+    ])
+      for (const flags of [['--sandbox'], ['--sandbox', '--json'], []]) {
+        const { code, stdout, stderr } = await sluice(['init', 'crm', '--source', source, ...flags], { cwd })
+        expect(code).not.toBe(0)
+        expect(stdout + stderr).not.toContain('canary')
+      }
+    const call = ['init', 'x', '--source', 'https://canary-user:canary-pass@shop.example.com/x.csv?token=canary', '--sandbox']
+    mkdirSync(join(cwd, 'pipelines'))
+    writeFileSync(join(cwd, 'pipelines/x.yaml'), '')
+    const { stderr } = await sluice(call, { cwd })
+    expect(stderr).toContain("sluice init x --source 'https://shop.example.com/x.csv?…' --sandbox --force")
+  })
+
+  test('reads stdin, and prints no address that stands in it', async () => {
     const cwd = folder()
     const args = ['init', 'crm', '--source', '-', '--audience', 'a1', '--account', '18ce54d4x5t']
     const { code, stdout, stderr } = await sluice(args, { cwd, input: 'id,email\n1,jane.doe@example.com\n' })

@@ -84,7 +84,7 @@ test('of two files with one destination both are shown, with what is against the
     const { code, stdout } = await sluice(['check', name], { cwd })
     expect(code).toBe(2)
     expect(stdout).toContain('3 valid')
-    expect(stdout).toMatch(/error {2}PIPELINE_INVALID .*writes to the same destination[^]*\nmend .*\n$/)
+    expect(stdout).toMatch(/error {2}PIPELINE_INVALID .*writes to the same destination[^]*\nmend .*\nNext {2}sluice check\n$/)
     expect((await sluice(['plan', name], { cwd })).code).toBe(2)
   }
   const [first, second] = JSON.parse((await sluice(['check', '--json'], { cwd })).stdout)

@@ -10,7 +10,7 @@ import { runOutcome } from '../../../src/cli/render/outcome.ts'
 import { planVerdict } from '../../../src/cli/render/plan.ts'
 import { rejectGroups } from '../../../src/cli/render/rejects.ts'
 import { styleFor } from '../../../src/cli/style.ts'
-import { fold, safe } from '../../../src/cli/text.ts'
+import { fold, safe, shownAddress } from '../../../src/cli/text.ts'
 import { width } from '../../../src/cli/width.ts'
 import { waiting } from '../../../src/cli/waiting.ts'
 import { noCounts, type PlanReport, type RunCounts, type RunReport } from '../../../src/sync/report.ts'
@@ -193,6 +193,17 @@ test('in a narrow terminal a run of the history goes on below, with all of its f
     ].join('\n'),
   )
   expect(runsTable([report], terminal(200))).toBe(runsTable([report], pipe()))
+})
+
+test.for([
+  ['exports/crm.csv', 'exports/crm.csv'],
+  ['https://shop.example.com/feed.xml', 'https://shop.example.com/feed.xml'],
+  ['https://shop.example.com/feed.xml?token=canary', 'https://shop.example.com/feed.xml?…'],
+  ['sftp://canary:canary@files.example.com/x.csv', 'sftp://files.example.com/x.csv'],
+  ['postgres://canary:canary@db.example.com:5432/shop', 'postgres://db.example.com:5432/shop'],
+  ['https://canary:can ary@[', 'https:…'],
+] as const)('the address %s is shown as %s', ([address, shown]) => {
+  expect(shownAddress(address)).toBe(shown)
 })
 
 test('check shows the names of columns without what would move the cursor', () => {
