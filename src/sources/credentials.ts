@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { RunError } from '../errors.ts'
+import type { SourceDefinition } from '../pipeline/definition.ts'
 
 /**
  * A credential by the name of its environment variable, or from the file that `NAME_FILE` names. Undefined where the
@@ -14,7 +15,8 @@ export function readCredential(
 ): string | undefined {
   const name = names?.[key]
   if (name === undefined) return undefined
-  const value = env[name]
+  // Secrets that come out of a file often bring its last line end along.
+  const value = env[name]?.replace(/[\r\n]+$/, '')
   if (value !== undefined && value !== '') return value
   const file = env[`${name}_FILE`]
   if (file !== undefined && file !== '') {
@@ -32,4 +34,28 @@ export function readCredential(
     where: `credentials.${key}`,
     mend: `Set ${name}, or ${name}_FILE to a file that holds the secret.`,
   })
+}
+
+/** What each kind of source may name, by the beginning of its address. Others have no credentials. */
+const known: readonly (readonly [address: RegExp, names: readonly string[]])[] = [
+  [/^https?:/i, ['username', 'password', 'token', 'header:X-Name']],
+  [/^sftp:/i, ['username', 'password', 'private_key', 'passphrase']],
+  [/^s3:/i, ['access_key_id', 'secret_access_key', 'session_token']],
+  [/^postgres(ql)?:/i, ['url', 'password']],
+]
+
+/**
+ * Refuses a credential that nobody would read: a source would be asked without it.
+ *
+ * @throws RunError SOURCE_CREDENTIALS
+ */
+export function checkCredentialNames(definition: SourceDefinition): void {
+  const names = known.find(([address]) => address.test(definition.uri))?.[1] ?? []
+  for (const key of Object.keys(definition.credentials ?? {})) {
+    if (names.includes(key) || (names.includes('header:X-Name') && key.startsWith('header:'))) continue
+    throw new RunError('SOURCE_CREDENTIALS', `${JSON.stringify(key)} is no credential of this kind of source`, {
+      where: `credentials.${key}`,
+      mend: names.length === 0 ? 'Take `credentials` out: nothing would read them.' : `Name one of ${names.join(', ')}.`,
+    })
+  }
 }

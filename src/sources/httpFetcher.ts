@@ -9,7 +9,7 @@ import { connectorOverInterim } from '../interimAnswers.ts'
 import type { SourceDefinition } from '../pipeline/definition.ts'
 import type { Beside } from './byteStream.ts'
 import { besideBytes } from './byteStream.ts'
-import { readCredential } from './credentials.ts'
+import { credentialHeaders } from './credentialHeaders.ts'
 import { checkedLookup, checkUrl, namesThisMachine, safeLabel } from './httpAddress.ts'
 import { header, isReadableCoding, retryAfterMs, showsAnother, showsAnotherLength } from './httpAnswer.ts'
 import type { Fetcher } from './httpBody.ts'
@@ -244,22 +244,4 @@ export class HttpFetcher implements Fetcher {
     }
     return headers
   }
-}
-
-/** `username` and `password`: basic; `token`: bearer; `header:Name`: that header. */
-function credentialHeaders(definition: SourceDefinition, env: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const { credentials } = definition
-  const headers: Record<string, string> = {}
-  const username = readCredential('username', credentials, env)
-  const password = readCredential('password', credentials, env)
-  if (username !== undefined || password !== undefined)
-    headers['authorization'] = `Basic ${Buffer.from(`${username ?? ''}:${password ?? ''}`).toString('base64')}`
-  const token = readCredential('token', credentials, env)
-  if (token !== undefined) headers['authorization'] = `Bearer ${token}`
-  for (const key of Object.keys(credentials ?? {})) {
-    if (!key.startsWith('header:')) continue
-    const value = readCredential(key, credentials, env)
-    if (value !== undefined) headers[key.slice('header:'.length).toLowerCase()] = value
-  }
-  return headers
 }

@@ -9,6 +9,7 @@ import type { SourceDefinition } from '../pipeline/definition.ts'
 import type { Row } from '../records/record.ts'
 import type { ByteStream } from './byteStream.ts'
 import { judgeCompleteness } from './completeness.ts'
+import { checkCredentialNames } from './credentials.ts'
 import { isLocalFile } from './hashSource.ts'
 import { openHttp } from './http.ts'
 import { openLocalFile } from './localFile.ts'
@@ -25,6 +26,7 @@ export type { OpenedSource, SourceContext } from './openedSource.ts'
  * @throws RunError SOURCE_…, FILE_… and the others of formats/fileError.ts; here or while the rows are read
  */
 export async function openSource(definition: SourceDefinition, context: SourceContext): Promise<OpenedSource> {
+  checkCredentialNames(definition)
   if (/^postgres(ql)?:/i.test(definition.uri)) return (await import('./postgres.ts')).openPostgres(definition, context)
   const stream = await openBytes(definition, context)
   if (stream === 'unchanged') return unchangedSource(definition, context.previous)

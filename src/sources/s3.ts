@@ -172,7 +172,14 @@ function clientOptions(url: URL, definition: SourceDefinition, { env, limits = r
   const named = (key: string, standard: string) => readCredential(key, definition.credentials, env) ?? env[standard]
   const accessKeyId = named('access_key_id', 'AWS_ACCESS_KEY_ID')
   const secretAccessKey = named('secret_access_key', 'AWS_SECRET_ACCESS_KEY')
-  const sessionToken = named('session_token', 'AWS_SESSION_TOKEN')
+  // The token of this machine's own credentials fits no others.
+  const ownKeys = definition.credentials?.['access_key_id'] === undefined
+  const sessionToken = ownKeys ? named('session_token', 'AWS_SESSION_TOKEN') : readCredential('session_token', definition.credentials, env)
+  if (definition.credentials !== undefined && (accessKeyId === undefined) !== (secretAccessKey === undefined))
+    throw new RunError('SOURCE_CREDENTIALS', 'the source names one half of its credentials', {
+      where: 'source.credentials',
+      mend: 'Name both `access_key_id` and `secret_access_key`.',
+    })
   return {
     region: url.searchParams.get('region') ?? env['AWS_REGION'] ?? env['AWS_DEFAULT_REGION'] ?? 'us-east-1',
     maxAttempts: maxTries,

@@ -10,7 +10,8 @@ const headBytes = 1_048_576
 /**
  * The pipeline with `uri` as its source. Another export of the same system is read as the pipeline reads its own; what
  * `sluice rejects --csv` wrote is UTF-8 with a header on line 1, whatever the source was (windows-1252 with semicolons,
- * a sheet, a feed of XML), unless a spreadsheet has saved it in the source's own encoding since.
+ * a sheet, a feed of XML), unless a spreadsheet has saved it in the source's own encoding since. The source's credentials
+ * stay with its own kind, and those that go over the line as they are with its own host.
  *
  * @throws RunError as `openLocalFile`
  */
@@ -19,7 +20,11 @@ export async function withOneOffSource(pipeline: Pipeline, uri: string): Promise
   if (!first) throw new Error('a pipeline has a source')
   const fresh = { uri, format: 'auto', compression: 'auto', complete: { kind: 'auto' } } as const
   const head = isLocalFile(uri) ? await readHead(uri) : undefined
-  if (head === undefined || !isRejectsHeader(firstLine(head))) return { ...pipeline, sources: [{ ...first, ...fresh }] }
+  if (head === undefined || !isRejectsHeader(firstLine(head))) {
+    const { credentials, ...own } = first
+    const kept = credentials === undefined || !mayShare(first.uri, uri) ? {} : { credentials }
+    return { ...pipeline, sources: [{ ...own, ...kept, ...fresh }] }
+  }
   const copy: SourceDefinition = {
     ...fresh,
     encoding: isUtf(head) ? 'auto' : first.encoding,
@@ -28,6 +33,13 @@ export async function withOneOffSource(pipeline: Pipeline, uri: string): Promise
     ...(first.products === undefined ? {} : { products: first.products }),
   }
   return { ...pipeline, sources: [copy] }
+}
+
+/** SFTP pins the host key, stores and databases get no secret to see; a web server is told it. */
+function mayShare(own: string, other: string): boolean {
+  const [kind] = other.split(':')
+  if (isLocalFile(other) || kind === undefined || own.split(':')[0] !== kind) return false
+  return !/^https?$/i.test(kind) || (URL.canParse(own) && URL.canParse(other) && new URL(own).origin === new URL(other).origin)
 }
 
 async function readHead(uri: string): Promise<Buffer> {

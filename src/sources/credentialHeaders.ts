@@ -1,0 +1,51 @@
+import { RunError } from '../errors.ts'
+import type { SourceDefinition } from '../pipeline/definition.ts'
+import { readCredential } from './credentials.ts'
+
+/** RFC 9110 section 5.6.2, lower case. */
+const headerName = /^[!#$%&'*+.^_`|~\w-]+$/
+
+/** What says which part of a feed is read, or frames the request: not for a pipeline to set. */
+const ownHeaders = /^(range|if-[a-z-]+|accept-encoding|content-length|transfer-encoding|te|connection|upgrade|expect)$/
+
+/** RFC 9110 section 5.5: visible characters of one byte, spaces and tabs. */
+const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/
+
+/**
+ * `username` and `password`: basic; `token`: bearer; `header:Name`: that header.
+ *
+ * @throws RunError SOURCE_CREDENTIALS
+ */
+export function credentialHeaders(definition: SourceDefinition, env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const { credentials } = definition
+  const headers: Record<string, string> = {}
+  const put = (key: string, name: string, value: string) => {
+    if (!headerValue.test(value))
+      throw unusable(
+        key,
+        'holds a character that no header can carry',
+        'Look for line ends, and for quotes and dashes that a text program put in.',
+      )
+    headers[name] = value
+  }
+  const username = readCredential('username', credentials, env)
+  const password = readCredential('password', credentials, env)
+  if (username !== undefined || password !== undefined)
+    put('password', 'authorization', `Basic ${Buffer.from(`${username ?? ''}:${password ?? ''}`).toString('base64')}`)
+  const token = readCredential('token', credentials, env)
+  if (token !== undefined) put('token', 'authorization', `Bearer ${token}`)
+  for (const key of Object.keys(credentials ?? {})) {
+    if (!key.startsWith('header:')) continue
+    const name = key.slice('header:'.length).toLowerCase()
+    if (!headerName.test(name) || ownHeaders.test(name))
+      throw unusable(key, 'is no header that a credential can stand in', 'Name the header that the server wants, such as header:X-Api-Key.')
+    const value = readCredential(key, credentials, env)
+    if (value !== undefined) put(key, name, value)
+  }
+  return headers
+}
+
+/** Names the credential, never its value. */
+function unusable(key: string, what: string, mend: string): RunError {
+  return new RunError('SOURCE_CREDENTIALS', `the credential ${JSON.stringify(key)} ${what}`, { where: `credentials.${key}`, mend })
+}

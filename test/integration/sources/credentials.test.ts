@@ -1,0 +1,88 @@
+/** What a pipeline names as credentials: read, refused by name, never shown, never sent where it does not belong. */
+import { inspect } from 'node:util'
+import { expect, test } from 'vitest'
+import type { Pipeline } from '../../../src/pipeline/definition.ts'
+import { withOneOffSource } from '../../../src/sync/read/oneOffSource.ts'
+import { full, rawServer } from './rawServer.ts'
+import { readSource, sourceOf, temporaryFolder } from './support.ts'
+
+const feed = () => rawServer((_, socket) => socket.end(full('id\n1\n')))
+
+test('a secret may bring the line end of the file it came from', async () => {
+  await using server = await feed()
+  const definition = sourceOf(`${server.url}/feed.csv`, { credentials: { token: 'TOKEN' } })
+  for (const end of ['', '\n', '\r\n']) expect((await readSource(definition, { env: { TOKEN: `canary${end}` } })).code).toBe('read')
+  expect(server.requests.map((request) => /authorization: (.*)\r\n/.exec(request)?.[1])).toEqual(Array(3).fill('Bearer canary'))
+})
+
+test.each([
+  ['token', 'canary\r\nx-evil: 1'],
+  ['token', 'canary “quoted”'],
+  ['token', 'canary\0'],
+  ['header:X-Key', 'canary\nx'],
+  ['header:Authorization', 'Bearer canary–dash'],
+])('the credential %s that no header can carry (%j) is named, not shown, and nothing is sent', async (key, value) => {
+  await using server = await feed()
+  const { error } = await readSource(sourceOf(`${server.url}/feed.csv`, { credentials: { [key]: 'SECRET' } }), { env: { SECRET: value } })
+  expect([error?.code, error?.where, server.requests]).toEqual(['SOURCE_CREDENTIALS', `credentials.${key}`, []])
+  expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('canary')
+})
+
+test.each(['header:', 'header:X Key', 'header:Range', 'header:If-None-Match', 'header:Transfer-Encoding', 'header:Accept-Encoding'])(
+  'the credential %s may not decide what is asked for',
+  async (key) => {
+    await using server = await feed()
+    const { error } = await readSource(sourceOf(`${server.url}/feed.csv`, { credentials: { [key]: 'SECRET' } }), { env: { SECRET: 'x' } })
+    expect([error?.code, error?.where, server.requests]).toEqual(['SOURCE_CREDENTIALS', `credentials.${key}`, []])
+  },
+)
+
+test.each([
+  ['https://shop.example.com/feed.csv', 'tokn', 'Name one of username, password, token, header:X-Name.'],
+  ['sftp://user@shop.example.com/feed.csv', 'token', 'Name one of username, password, private_key, passphrase.'],
+  ['s3://exports/feed.csv', 'secret_key', 'Name one of access_key_id, secret_access_key, session_token.'],
+  ['postgres://user@shop.example.com/shop', 'username', 'Name one of url, password.'],
+  ['exports/feed.csv', 'token', 'Take `credentials` out: nothing would read them.'],
+])('of %s the credential %s is read by nobody, and refused', async (uri, key, mend) => {
+  const { error } = await readSource(sourceOf(uri, { query: 'select 1', credentials: { [key]: 'SECRET' } }), { env: { SECRET: 'x' } })
+  expect([error?.code, error?.mend]).toEqual(['SOURCE_CREDENTIALS', mend])
+})
+
+test('half of the credentials of a store are refused, and the token of other ones is not sent with them', async () => {
+  await using server = await feed()
+  const own = { access_key_id: 'ID', secret_access_key: 'KEY' }
+  const read = (credentials: Readonly<Record<string, string>>, env: Readonly<Record<string, string>>) =>
+    readSource(sourceOf(`s3://exports/feed.csv?endpoint=${server.url}`, { allowPrivate: true, credentials }), { env })
+  expect((await read({ access_key_id: 'ID' }, { ID: 'a' })).error).toMatchObject({
+    code: 'SOURCE_CREDENTIALS',
+    message: 'the source names one half of its credentials',
+  })
+  expect((await read(own, { ID: 'a', KEY: 'b', AWS_SESSION_TOKEN: 'canary' })).code).toBe('read')
+  expect((await read({ ...own, session_token: 'TOKEN' }, { ID: 'a', KEY: 'b', TOKEN: 'own-token' })).code).toBe('read')
+  const tokens = server.requests.map((request) => /x-amz-security-token: (.*)\r\n/.exec(request)?.[1])
+  expect(tokens).toEqual([undefined, 'own-token'])
+})
+
+test.each([
+  ['https://shop.example.com/feed.csv', 'https://shop.example.com/older.csv', true],
+  ['https://shop.example.com/feed.csv', 'https://shop.example.com:8443/older.csv', false],
+  ['https://shop.example.com/feed.csv', 'https://other.example.com/feed.csv', false],
+  ['https://shop.example.com/feed.csv', 'http://shop.example.com/feed.csv', false],
+  ['https://shop.example.com/feed.csv', 's3://exports/feed.csv', false],
+  ['s3://exports/feed.csv', 's3://archive/feed.csv', true],
+  ['sftp://a@shop.example.com/feed.csv', 'sftp://a@shop.example.com/older.csv', true],
+  ['postgres://a@shop.example.com/b', 'postgres://a@shop.example.com/c', true],
+])('a one-off source in place of %s, %s, is given its credentials: %s', async (own, other, given) => {
+  const credentials = { password: 'SECRET' }
+  const pipeline = { sources: [sourceOf(own, { credentials })] } as unknown as Pipeline
+  const [source] = (await withOneOffSource(pipeline, other)).sources
+  expect([source?.uri, source?.credentials]).toEqual([other, given ? credentials : undefined])
+})
+
+test('a one-off file in place of a source with credentials is read without them', async () => {
+  await using folder = await temporaryFolder()
+  const path = await folder.write('late.csv', 'id\n1\n')
+  const pipeline = { sources: [sourceOf('https://shop.example.com/feed.csv', { credentials: { token: 'TOKEN' } })] } as unknown as Pipeline
+  const [source] = (await withOneOffSource(pipeline, path)).sources
+  expect(source === undefined ? undefined : (await readSource(source)).rows).toHaveLength(1)
+})
