@@ -167,6 +167,18 @@ export const catalogue: readonly CommandEntry[] = [
     load: () => import('./commands/explain.ts'),
   },
   {
+    name: 'audit',
+    args: '<PIPELINE>',
+    summary: 'read the catalog back: what changed behind us',
+    examples: ['sluice audit shop', 'sluice audit shop --repair', 'sluice audit shop --json'],
+    options: [{ flags: '--repair', meaning: 'also plan to put right what differs, for sluice apply' }],
+    notes: [
+      "Sends nothing. Exits 3 where products are not as confirmed, or could not be judged. Holds the pipeline meanwhile: 100,000 products take up to 15 minutes at the service's limits.",
+      'Of a group the service lists the first variant only: the others count as hidden, and --repair puts them again. Products of others are reported and never touched.',
+    ],
+    load: () => import('./commands/audit.ts'),
+  },
+  {
     name: 'serve',
     summary: 'scheduler, worker and receiver in one process',
     examples: ['sluice serve', 'sluice serve --port 8080 --host 127.0.0.1'],

@@ -3,12 +3,12 @@ import { createTransport } from '../service/client/index.ts'
 import type { Transport } from '../service/client/exchange.ts'
 import { registerWorker } from '../store/workers.ts'
 import { engineSettings, type EngineDeps } from '../sync/engine.ts'
-import { applyPlan, planPipeline, rerun, runPipeline } from '../sync/index.ts'
+import { applyPlan, auditPipeline, planPipeline, rerun, runPipeline } from '../sync/index.ts'
 import type { Context } from './context.ts'
 import { createProgress } from './progress.ts'
 import { withStore } from './store.ts'
 
-const sync = { applyPlan, planPipeline, rerun, runPipeline } as const
+const sync = { applyPlan, auditPipeline, planPipeline, rerun, runPipeline } as const
 
 /** The engine as commands use it: its functions, and a way to call one with progress shown. */
 export interface Engine {

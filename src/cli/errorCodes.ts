@@ -51,6 +51,10 @@ export const errorGroups: readonly ErrorGroup[] = [
         'The plan was made for another service, for example the sandbox.',
         '`sluice plan PIPELINE` makes one for this.',
       ),
+      CANNOT_READ_BACK: entry(
+        'The service lists no members of an audience or a do-not-reach list, so there is nothing that an audit could compare.',
+        '`sluice run PIPELINE --full` sends everybody again.',
+      ),
       APPROVAL_NEEDS_ONE: entry('`--approve-deletes` approves the deletes of one pipeline, and several are named.', 'Run them one by one.'),
       PIN_NEEDED: entry(
         'The PIN cannot be asked for, because this is no terminal, or none was given.',
@@ -112,6 +116,10 @@ export const errorGroups: readonly ErrorGroup[] = [
       RUN_CANCELLED: entry(
         'Somebody cancelled the run with `sluice cancel RUN_ID`. What was confirmed is kept.',
         '`sluice run PIPELINE` goes on.',
+      ),
+      CATALOG_UNREADABLE: entry(
+        'The service did not list the catalog to its end, so nothing of it was judged. Nothing was changed or sent.',
+        '`sluice doctor`, then `sluice audit PIPELINE` again.',
       ),
       DESTINATION_PAUSED: entry(
         'The service refused everything for a reason that is not the records’: credentials, access, or a missing target.',

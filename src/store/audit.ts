@@ -1,4 +1,4 @@
-/** Lines of the trail (I25): who did what to a batch, in the run that did it. */
+/** Lines of the trail (I25): who did what, in the run that did it. */
 import type { Queryable } from './database.ts'
 
 export interface BatchLine {
@@ -20,6 +20,19 @@ export async function noteBatch(tx: Queryable, line: BatchLine): Promise<void> {
     line.runId,
     line.planId,
     line.batchId,
+    JSON.stringify(line.detail),
+  ])
+}
+
+/** What a run did that is neither of a plan nor of a batch. */
+export async function noteRun(
+  tx: Queryable,
+  line: Pick<BatchLine, 'actor' | 'what' | 'runId'> & { readonly detail: object },
+): Promise<void> {
+  await tx.execute('insert into sluice.audit (actor, what, run_id, detail) values ($1, $2, $3, $4)', [
+    line.actor,
+    line.what,
+    line.runId,
     JSON.stringify(line.detail),
   ])
 }

@@ -96,7 +96,8 @@ export function openDatabase(url: string, options: { readonly applicationName?: 
   }
 }
 
-function queryable(client: pg.Pool | pg.PoolClient): Queryable {
+/** One connection, or the pool, as whatever runs SQL. */
+export function queryable(client: pg.Pool | pg.PoolClient): Queryable {
   return {
     async query<Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]) {
       return (await client.query<Row>(text, values as unknown[])).rows

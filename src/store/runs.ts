@@ -13,6 +13,8 @@ export interface RunOptions {
   readonly source?: string
   /** `rerun --failed`: only what that run left failed. */
   readonly failedOnly?: boolean
+  /** An audit: it reads the catalog back, and with `repair` plans what it found. Stored as a `plan`: an older worker leaves it alone. */
+  readonly audit?: 'report' | 'repair'
   readonly planId?: string
 }
 

@@ -35,6 +35,8 @@ export interface EngineSettings {
   readonly httpTimeoutMs: number
   /** How long bytes of an attempt that was given up may still land (guarantees 1, horizon). */
   readonly horizonMs: number
+  /** How long a read may still show what was before a write. */
+  readonly readLagMs: number
   readonly maxAttempts: number
   readonly backoffMinMs: number
   readonly backoffMaxMs: number
@@ -46,8 +48,8 @@ export interface EngineSettings {
 }
 
 /**
- * The figures of guarantees 3. Two are shorter on loopback, where no network or gateway stands between us and the
- * service: the horizon (docs/decisions/late-arrival-horizon.md) and the first backoff.
+ * The figures of guarantees 3. Three are shorter on loopback, where no network, gateway or replica stands between us and the
+ * service: the horizon (docs/decisions/late-arrival-horizon.md), the lag of reads (guarantees 4, C1) and the first backoff.
  */
 export function engineSettings(serviceOrigin: string, concurrency = 16): EngineSettings {
   const local = isLoopback(serviceOrigin)
@@ -56,6 +58,7 @@ export function engineSettings(serviceOrigin: string, concurrency = 16): EngineS
     heartbeatMs: 20_000,
     httpTimeoutMs: 30_000,
     horizonMs: local ? 10_000 : 120_000,
+    readLagMs: local ? 0 : 60_000,
     maxAttempts: 8,
     backoffMinMs: local ? 100 : 1_000,
     backoffMaxMs: local ? 5_000 : 60_000,

@@ -8,6 +8,7 @@ import { identifierTypes } from '../records/record.ts'
 import type { Database } from '../store/database.ts'
 import { entryOutcome } from '../store/outcomes.ts'
 import { ensureDestination } from '../store/runs.ts'
+import { readWithdrawn, withdrawingRun, type WithdrawnKind } from '../store/withdrawn.ts'
 import type { ServiceIdentity } from './engine.ts'
 import { destinationIdentity } from './destinationIdentity.ts'
 
@@ -21,6 +22,7 @@ export interface StoryEvent {
     | 'answered'
     | 'wanted'
     | 'confirmed'
+    | 'withdrawn'
     | 'expires'
     | 'refused'
     | 'deleted'
@@ -264,10 +266,13 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
     refused_code: string | null
     refused_message: string | null
     batch_id: string | null
+    synced_hash: Buffer | null
+    withdrawn_at: Date | null
     now: Date
   }>(
     `select key, held, desired_hash is not distinct from synced_hash as same, synced_hash is not null as synced, synced_at, expires_at, remote_key,
-       refused_code, refused_message, batch_id, clock_timestamp() as now
+       refused_code, refused_message, batch_id, synced_hash, clock_timestamp() as now,
+       (select started_at from sluice.run where id = ${withdrawingRun('synced_hash')}) as withdrawn_at
      from sluice.remote where destination_id = $1 and ${catalog ? 'key' : 'group_key'} = any($2) order by key`,
     [destinationId, keys],
   )
@@ -285,6 +290,15 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
         ...(row.expires_at === null ? {} : { expiresAt: row.expires_at.toISOString() }),
       })
     }
+    const withdrawn = readWithdrawn(row.synced_hash)
+    if (withdrawn !== undefined) {
+      events.push({
+        at: (row.withdrawn_at ?? row.now).toISOString(),
+        what: 'withdrawn',
+        runId: `r_${withdrawn.runId}`,
+        message: `${name} ${withdrawals[withdrawn.kind]}: what was confirmed counts no more`,
+      })
+    }
     if (row.refused_code !== null) {
       events.push({
         at: row.now.toISOString(),
@@ -298,6 +312,12 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
       events.push({ at: row.now.toISOString(), what: 'wanted', ...leaves, message: `${name} waits to be deleted` })
     return events
   })
+}
+
+const withdrawals: Readonly<Record<WithdrawnKind, string>> = {
+  changed: 'was listed with another content',
+  gone: 'was not listed any more',
+  hidden: 'is a variant that no listing shows',
 }
 
 /** The kind of an identifier and the beginning of its digest. */
@@ -316,12 +336,14 @@ function headlineOf(events: readonly StoryEvent[]): string {
   const confirmed = last('confirmed')
   const wanted = last('wanted')
   const deleted = last('deleted')
+  const withdrawn = last('withdrawn')
   if (deleted) return `Not live: ${deleted.message} (${deleted.runId ?? ''})`
   const leaving = events.find((event) => event.what === 'wanted' && event.change === 'delete')
   if (leaving) return `Leaving: ${refused ? `its delete was refused: ${refused.message}` : leaving.message}`
   if (refused) return `Not live: ${refused.message}`
   if (rejected && (!read || read.at < rejected.at))
     return `${confirmed ? 'Live as it was before' : 'Not live'}: ${rejected.message} (${rejected.runId ?? ''})`
+  if (withdrawn) return `Not as it was confirmed: ${withdrawn.message} (${withdrawn.runId ?? ''}), and it waits to be sent`
   if (wanted) return `${confirmed ? 'Live, and changing' : 'Not live yet'}: ${wanted.message}`
   if (confirmed) return `Live: confirmed at ${confirmed.at}${confirmed.expiresAt === undefined ? '' : `, until ${confirmed.expiresAt}`}`
   return 'Not live: never confirmed, or removed: its row is gone, without consent, or on a do-not-reach list'

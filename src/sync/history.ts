@@ -6,11 +6,13 @@ import { failuresOf } from './failures.ts'
 import { planBooks } from './push/push.ts'
 import {
   noCounts,
+  sendsNothing,
+  type Drift,
   type GuardVerdict,
   type RunCounts,
   type RunReport,
   type RunStatus,
-  type RunTrigger,
+  type ShownTrigger,
   type Settled,
   type WarningSummary,
 } from './report.ts'
@@ -44,10 +46,10 @@ export interface StoredReject {
 interface RunRecord {
   readonly id: string
   readonly pipeline: string
-  readonly trigger: RunTrigger
+  readonly trigger: ShownTrigger
   readonly status: RunStatus | 'queued' | 'running'
-  /** `settled` stands here too; in reports it is a key of its own. */
-  readonly counts: Partial<RunCounts> & { readonly settled?: Settled }
+  /** `settled` and `drift` stand here too; in reports they are keys of their own. */
+  readonly counts: Partial<RunCounts> & { readonly settled?: Settled; readonly drift?: Drift }
   readonly guards: readonly GuardVerdict[]
   readonly warnings: readonly WarningSummary[]
   readonly stages: readonly StageTime[]
@@ -64,7 +66,7 @@ interface RunRecord {
 }
 
 const select = `
-  select r.id, r.pipeline, r.trigger, r.status, r.counts, r.guards, r.warnings, r.stages, r.columns, r.error, r.plan_id, r.rerun_of,
+  select r.id, r.pipeline, case when r.options ? 'audit' then 'audit' else r.trigger end as trigger, r.status, r.counts, r.guards, r.warnings, r.stages, r.columns, r.error, r.plan_id, r.rerun_of,
     r.scheduled_for, r.created_at, r.started_at, r.finished_at, clock_timestamp() as now,
     (select jsonb_agg(jsonb_build_object('code', x.code, 'count', x.n) order by x.n desc, x.code)
      from (select code, count(*) as n from sluice.reject j where j.run_id = coalesce(s.run_id, r.id) group by code) x) as reject_codes
@@ -84,13 +86,13 @@ export async function loadRun(db: Database, runId: string): Promise<StoredRun> {
   if (!row) throw await missingRun(db, runId)
   const run = toRun(row)
   // Under way: its own row says what was planned, its batches what became of it so far.
-  if (row.status !== 'running' || row.plan_id === null || row.trigger === 'plan') return withFailures(db, run)
+  if (row.status !== 'running' || row.plan_id === null || sendsNothing(row.trigger)) return withFailures(db, run)
   return { ...run, counts: { ...run.counts, ...(await planBooks(db, row.plan_id)) } }
 }
 
 async function withFailures(db: Database, run: StoredRun): Promise<StoredRun> {
   const { refused, ambiguous, pending } = run.counts
-  if (run.planId === undefined || run.trigger === 'plan' || refused + ambiguous + pending === 0) return run
+  if (run.planId === undefined || sendsNothing(run.trigger) || refused + ambiguous + pending === 0) return run
   const failures = await failuresOf(db, run.planId)
   return failures.length === 0 ? run : { ...run, failures }
 }
@@ -168,7 +170,7 @@ function unknownRun(runId: string): UsageError {
 function toRun(row: RunRecord): StoredRun {
   const startedAt = row.started_at ?? row.created_at
   const finishedAt = row.finished_at ?? row.now
-  const { settled, ...counts } = row.counts
+  const { settled, drift, ...counts } = row.counts
   return {
     runId: `r_${row.id}`,
     pipeline: row.pipeline,
@@ -182,6 +184,7 @@ function toRun(row: RunRecord): StoredRun {
     durationMs: Math.max(0, finishedAt.getTime() - startedAt.getTime()),
     ...(row.plan_id === null ? {} : { planId: row.plan_id }),
     ...(settled === undefined ? {} : { settled }),
+    ...(drift === undefined ? {} : { drift }),
     rejectCodes: row.reject_codes ?? [],
     warnings: row.warnings,
     ...(row.error === null ? {} : { error: row.error }),

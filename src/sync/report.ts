@@ -6,6 +6,14 @@ export type RunStatus = (typeof runStatuses)[number]
 export const runTriggers = ['manual', 'schedule', 'backfill', 'rerun', 'plan', 'apply'] as const
 export type RunTrigger = (typeof runTriggers)[number]
 
+/** As a report says it: an audit is stored as a `plan` that says so in its options. */
+export type ShownTrigger = RunTrigger | 'audit'
+
+/** It may leave a plan behind, and sends nothing by itself. */
+export function sendsNothing(trigger: ShownTrigger): boolean {
+  return trigger === 'plan' || trigger === 'audit'
+}
+
 /** The books. Rows: `read = rejected + duplicates + suppressed + valid`. Operations: see interface.md 2. */
 export interface RunCounts {
   readonly read: number
@@ -88,11 +96,33 @@ export interface Failure {
   readonly examples: readonly string[]
 }
 
+/**
+ * What an audit found of a catalog, in products. What is confirmed is `same + changed + gone + hidden + unsettled`; `foreign` and
+ * `waiting` are said apart.
+ */
+export interface Drift {
+  /** Products that the service listed. */
+  readonly listed: number
+  readonly same: number
+  /** Listed with another content than the confirmed one. */
+  readonly changed: number
+  /** Not listed, and nothing that is listed hides it. */
+  readonly gone: number
+  /** Not listed, as the service lists only the first variant of a group: only a put can ask for it. */
+  readonly hidden: number
+  /** Listed, and not ours. Never touched. */
+  readonly foreign: number
+  /** Not judged: an operation on it is not settled, or what was confirmed of it is not kept any more. */
+  readonly unsettled: number
+  /** Wanted otherwise than confirmed, whatever is listed: the next run sends them. */
+  readonly waiting: number
+}
+
 /** `run --json`, to the letter. Keys are only ever added. */
 export interface RunReport {
   readonly runId: string
   readonly pipeline: string
-  readonly trigger: RunTrigger
+  readonly trigger: ShownTrigger
   readonly status: RunStatus
   readonly counts: RunCounts
   readonly guards: readonly GuardVerdict[]
@@ -102,6 +132,8 @@ export interface RunReport {
   readonly planId?: string
   /** Absent where nothing was left open by earlier runs. */
   readonly settled?: Settled
+  /** Of audits alone. */
+  readonly drift?: Drift
   readonly rejectCodes?: readonly { readonly code: string; readonly count: number }[]
   readonly warnings?: readonly WarningSummary[]
   /** Of a run or `show`; absent where everything was confirmed, and in lists of runs. */
@@ -122,7 +154,7 @@ export interface PlanReport extends RunReport {
 
 /** What a running stage tells whoever shows progress. `total` is undefined until it is known. */
 export interface Progress {
-  readonly stage: 'settle' | 'read' | 'diff' | 'plan' | 'push'
+  readonly stage: 'settle' | 'read' | 'diff' | 'plan' | 'push' | 'audit'
   readonly done: number
   readonly total?: number
   readonly rejected?: number

@@ -159,7 +159,8 @@ export async function executeRun(
   })
 }
 
-async function begin(deps: EngineDeps, pipeline: Pipeline, request: RunRequest): Promise<{ row: RunRow } | { report: RunReport }> {
+/** Claims the pipeline's destination: the run that holds it from here on, or the receipt of one that was skipped. */
+export async function begin(deps: EngineDeps, pipeline: Pipeline, request: RunRequest): Promise<{ row: RunRow } | { report: RunReport }> {
   const { id } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
   return claimDestination(deps, pipeline.name, id, request)
 }
@@ -181,7 +182,7 @@ async function claimDestination(
   return { report: await loadReport(deps.db, runId) }
 }
 
-function heldError(pipeline: string): RunError {
+export function heldError(pipeline: string): RunError {
   return new RunError('PIPELINE_HELD', `another run holds ${pipeline}: this one sent nothing`, {
     where: pipeline,
     mend: `sluice runs ${pipeline}`,
@@ -256,8 +257,8 @@ async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: RunRow): P
   }
 }
 
-/** `rerun --failed` reads no source: the last snapshot stands, and the plan takes only what that run left open. */
-async function nothingRead(deps: EngineDeps, client: Parameters<typeof makePlan>[1], run: RunRow): Promise<PlanInput> {
+/** No source is read: the last snapshot stands. Of `rerun --failed` the plan takes only what that run left open. */
+export async function nothingRead(deps: EngineDeps, client: Parameters<typeof makePlan>[1], run: RunRow): Promise<PlanInput> {
   await createStage(client)
   const [last] = await deps.db.query<{ id: string }>(
     `select max(id) as id from sluice.snapshot where destination_id = $1 and status = 'closed'`,
@@ -290,10 +291,10 @@ async function waitForLateArrivals(deps: EngineDeps, destinationId: number): Pro
   await deps.clock.sleep(ms + 50, deps.signal)
 }
 
-function operationsOf({ counts }: Planned): number {
+export function operationsOf({ counts }: Planned): number {
   return counts.creates + counts.updates + counts.deletes + counts.renewals
 }
 
-function asError(error: NonNullable<RunReport['error']>): RunError {
+export function asError(error: NonNullable<RunReport['error']>): RunError {
   return new RunError(error.code, error.message, { ...(error.where === null ? {} : { where: error.where }), mend: error.mend })
 }

@@ -9,7 +9,8 @@ import { createTransport } from '../../src/service/client/index.ts'
 import type { Database } from '../../src/store/database.ts'
 import { registerWorker } from '../../src/store/workers.ts'
 import { engineSettings, type EngineDeps, type EngineSettings } from '../../src/sync/engine.ts'
-import { applyPlan, planPipeline, rerun, runPipeline } from '../../src/sync/index.ts'
+import type { AuditReport } from '../../src/sync/audit/report.ts'
+import { applyPlan, auditPipeline, planPipeline, rerun, runPipeline } from '../../src/sync/index.ts'
 import type { PlanReport, RunCounts, RunReport } from '../../src/sync/report.ts'
 import { testDatabase } from './postgres.ts'
 import { withSandbox, type SandboxUnderTest } from './sandbox.ts'
@@ -33,6 +34,7 @@ export interface EngineUnderTest extends AsyncDisposable {
   readonly run: (name: string, options?: RunOptions) => Promise<RunReport>
   readonly plan: (name: string, options?: { readonly full?: boolean }) => Promise<PlanReport>
   readonly apply: (planId: string) => Promise<RunReport>
+  readonly audit: (name: string, options?: { readonly repair?: boolean }) => Promise<AuditReport>
   readonly backfill: (name: string, file: string) => Promise<RunReport>
   readonly rerun: (runId: string, options?: { readonly failedOnly: boolean }) => Promise<RunReport>
   /** Requests of the sandbox's ledger that change something, from `after` on. */
@@ -99,6 +101,7 @@ export async function engineUnderTest(
     run: async (name, rest = {}) => runPipeline(deps, await load(name), { trigger: 'manual', ...rest }),
     plan: async (name, rest = {}) => planPipeline(deps, await load(name), rest),
     apply: (planId) => applyPlan(deps, planId),
+    audit: async (name, rest = {}) => auditPipeline(deps, await load(name), rest),
     backfill: async (name, file) => runPipeline(deps, await load(name), { trigger: 'backfill', source: join(folder, file) }),
     rerun: (runId, rest = { failedOnly: false }) => rerun(deps, runId, { ...rest, pipelines }),
     writes: async (after) => (await ledger(after)).filter((line) => line.method !== 'GET'),

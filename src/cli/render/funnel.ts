@@ -1,6 +1,7 @@
-import type { RunReport } from '../../sync/report.ts'
+import type { Drift, RunReport } from '../../sync/report.ts'
 import { count, duration, fold, instant, safe, table, tableWithin } from '../text.ts'
 import type { Output } from '../context.ts'
+import { driftTable } from './audit.ts'
 import { failureLines, guardLine, nextCommands, planned, warningLines } from './outcome.ts'
 
 /** A stage of a run as the database keeps it. */
@@ -52,8 +53,11 @@ export function funnel(report: RunReport, output: Output, stages: readonly Stage
     ...(counts.pending > 0 ? [['pending', counts.pending, 'planned, and not sent by this run'] as [string, number, string]] : []),
   ]
   const head = `${bold(`${report.pipeline} ${report.runId}`)}  ${report.status}  ${report.trigger}  ${instant(report.startedAt)}  ${duration(report.durationMs)}\n`
+  // An audit reads no source and sends nothing: what it found, and what it planned of it.
+  const shown = report.drift === undefined ? rows : rows.filter(([name]) => all > 0 && ['planned', 'withheld', 'deferred'].includes(name))
+  const found = report.drift === undefined ? '' : driftTable(report.drift)
   const body = table(
-    rows.map(([name, value, note]) => [`  ${name}`, count(value), note]),
+    shown.map(([name, value, note]) => [`  ${name}`, count(value), note]),
     new Set([1]),
   )
   const times =
@@ -64,6 +68,7 @@ export function funnel(report: RunReport, output: Output, stages: readonly Stage
     .join('')
   const text =
     head +
+    found +
     body +
     times +
     warningLines(report.warnings ?? []) +
@@ -83,10 +88,17 @@ export function runsTable(reports: readonly RunReport[], output: Output): string
     report.trigger,
     instant(report.startedAt),
     duration(report.durationMs),
-    `read ${count(report.counts.read)}`,
-    `sent ${count(report.counts.confirmed + report.counts.refused + report.counts.ambiguous)}`,
-    `rejected ${count(report.counts.rejected)}`,
+    ...(report.drift === undefined ? rowCells(report) : driftCells(report.drift)),
     ...(report.counts.withheld > 0 ? [`withheld ${count(report.counts.withheld)}`] : []),
   ])
   return tableWithin(output.columns, rows, new Set([5]))
+}
+
+function rowCells({ counts }: RunReport): string[] {
+  const sent = counts.confirmed + counts.refused + counts.ambiguous
+  return [`read ${count(counts.read)}`, `sent ${count(sent)}`, `rejected ${count(counts.rejected)}`]
+}
+
+function driftCells({ listed, changed, gone }: Drift): string[] {
+  return [`listed ${count(listed)}`, `changed ${count(changed)}`, `gone ${count(gone)}`]
 }

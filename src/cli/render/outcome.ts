@@ -1,4 +1,12 @@
-import { exitCodeOf, type Failure, type GuardVerdict, type RunReport, type Settled, type WarningSummary } from '../../sync/report.ts'
+import {
+  exitCodeOf,
+  sendsNothing,
+  type Failure,
+  type GuardVerdict,
+  type RunReport,
+  type Settled,
+  type WarningSummary,
+} from '../../sync/report.ts'
 import type { Output } from '../context.ts'
 import { noteLines } from './notes.ts'
 import { below, count, duration, fold, instant, plural, safe } from '../text.ts'
@@ -132,9 +140,9 @@ export function nextCommands(report: RunReport): readonly (readonly [command: st
   if (report.error && report.status === 'failed' && !report.error.mend.includes('sluice ')) add(`sluice check ${pipeline}`, '')
   if (report.status === 'skipped') add(`sluice runs ${pipeline}`, 'who holds it')
   if (report.status === 'cancelled') add(`sluice run ${pipeline}`, 'goes on where it stopped')
-  if (counts.refused + counts.ambiguous + counts.pending > 0 && report.trigger !== 'plan')
+  if (counts.refused + counts.ambiguous + counts.pending > 0 && !sendsNothing(report.trigger))
     add(`sluice rerun ${runId} --failed`, 'sends again what is not confirmed')
-  if (counts.deferred > 0 && report.trigger !== 'plan') add(`sluice run ${pipeline}`, 'sends what had to wait')
+  if (counts.deferred > 0 && !sendsNothing(report.trigger)) add(`sluice run ${pipeline}`, 'sends what had to wait')
   for (const guard of report.guards) add(guard.mend, '')
   if (counts.rejected > 0) add(`sluice rejects ${runId} --csv rejects.csv`, 'rows to correct')
   return commands

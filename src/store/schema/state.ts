@@ -92,7 +92,10 @@ export const remote = sluice.table(
     erase: boolean('erase').notNull().default(false),
     /** Identifiers: the record under which it is sent, and so beside which others it stands at the service. */
     groupKey: bytea('group_key'),
-    /** Content wanted, content confirmed. Identifiers: hash of their explicit times (all alike without). */
+    /**
+     * Content wanted, content confirmed. Identifiers: hash of their explicit times (all alike without). What an audit withdrew
+     * is confirmed no more, though something of it may stand there (`store/withdrawn.ts`).
+     */
     desiredHash: bytea('desired_hash'),
     syncedHash: bytea('synced_hash'),
     /** Products: the service's product_key. */

@@ -6,6 +6,7 @@ import type pg from 'pg'
 import { renderProduct, renderProductKey } from '../../destinations/catalog.ts'
 import { renderUserOperation } from '../../destinations/userOperation.ts'
 import type { Operation } from '../../destinations/destination.ts'
+import { createsAgain } from '../../store/withdrawn.ts'
 import { joinOwnEnds, notEnded, overdue, ownEffectiveAt, ownExpiresAt } from './ownEnds.ts'
 
 export type Change = 'create' | 'update' | 'delete' | 'renewal'
@@ -73,7 +74,7 @@ export async function* productOperations(context: OperationContext): AsyncGenera
   }
   const upserts = cursor<{ key: Buffer; created: boolean; body: string; hash: Buffer }>(
     client,
-    `select m.key, m.synced_hash is null as created, r.body, r.hash
+    `select m.key, ${createsAgain('m.synced_hash')} as created, r.body, r.hash
      from sluice.remote m join todo t using (key) join sluice.record r on r.destination_id = m.destination_id and r.key = m.key
      where m.destination_id = ${destinationId} and t.what in ('upsert', 'learn') order by m.key`,
   )

@@ -27,6 +27,8 @@ import { collectResync, collectUnsettled, countLearning, stampGroups, type TodoC
 export interface PlanInput extends Omit<SnapshotResult, 'proof' | 'warnings'> {
   /** Only what this run left refused, ambiguous or pending. */
   readonly onlyFailedOf?: number
+  /** What changes the synced state first, and stands or falls with the plan (an audit's repair). */
+  readonly prepare?: (client: pg.PoolClient) => Promise<unknown>
 }
 
 export interface Planned {
@@ -84,6 +86,7 @@ async function planInTransaction(
   const { destination } = pipeline
   const { destinationId } = run
   const planId = `p_${randomBytes(5).toString('hex')}`
+  await input.prepare?.(client)
   const { rows: locked } = await client.query<{ state_version: string; settled_round: number; now_ms: string }>(
     `select state_version, settled_round, extract(epoch from clock_timestamp()) * 1000 as now_ms from sluice.destination where id = $1 for update`,
     [destinationId],
@@ -119,7 +122,9 @@ async function planInTransaction(
   await collectUnsettled(client, destinationId)
   if (keys === 'products') await forgetGone(desired)
 
-  const oneOff = readsOneOff(run) || input.onlyFailedOf !== undefined
+  // Nothing was read for it: nobody is absent.
+  const sourceless = input.onlyFailedOf !== undefined || input.prepare !== undefined
+  const oneOff = readsOneOff(run) || sourceless
   const absent =
     oneOff || input.incomplete !== undefined || destination.kind === 'do-not-reach'
       ? 'ignore'
@@ -153,7 +158,7 @@ async function planInTransaction(
       incomplete: oneOff ? undefined : input.incomplete,
       fromPipe: pipeline.sources.some(({ uri }) => uri === '-'),
       approveDeletes: run.options.approveDeletes,
-      absenceDeletes: input.onlyFailedOf === undefined && (!oneOff || input.rows.valid === 0),
+      absenceDeletes: !sourceless && (!oneOff || input.rows.valid === 0),
     },
   })
   crashPoint('plan.braked')

@@ -26,17 +26,17 @@ export interface TodoContext {
   readonly resync: boolean
 }
 
-/** Keys that an older operation has not settled, or whose late bytes may still land. */
+/** Keys that an older operation has not settled, or whose late bytes may still land: a query of them. */
+export const unsettledKeys = (destinationId: number): string =>
+  `select distinct k.key
+   from sluice.batch b join sluice.entry e on e.batch_id = b.id cross join lateral unnest(e.keys) as k (key)
+   where b.destination_id = ${destinationId} and e.outcome in ('pending', 'ambiguous')
+     and (b.status in ('in_flight', 'ambiguous', 'parked') or (b.status = 'pending' and b.attempts > 0))
+   union
+   select key from sluice.remote where destination_id = ${destinationId} and late_until > clock_timestamp()`
+
 export async function collectUnsettled(client: pg.PoolClient, destinationId: number): Promise<void> {
-  await client.query(
-    `create temp table unsettled as
-     select distinct k.key
-     from sluice.batch b join sluice.entry e on e.batch_id = b.id cross join lateral unnest(e.keys) as k (key)
-     where b.destination_id = ${destinationId} and e.outcome in ('pending', 'ambiguous')
-       and (b.status in ('in_flight', 'ambiguous', 'parked') or (b.status = 'pending' and b.attempts > 0))
-     union
-     select key from sluice.remote where destination_id = ${destinationId} and late_until > clock_timestamp()`,
-  )
+  await client.query(`create temp table unsettled as ${unsettledKeys(destinationId)}`)
   await client.query('analyze unsettled')
 }
 

@@ -1,0 +1,80 @@
+import type { AuditExample, AuditReport } from '../../sync/audit/report.ts'
+import type { Drift } from '../../sync/report.ts'
+import type { Output } from '../context.ts'
+import { count, cut, duration, fold, plural, safe, table } from '../text.ts'
+import { guardLine, planned } from './outcome.ts'
+
+/** Products shown with their fields; `--json` has ten of each kind. */
+const shownProducts = 5
+const shownValue = 60
+
+/** The verdict of an audit: how many products of each kind, the first that changed field by field, and what to type next. */
+export function auditVerdict(report: AuditReport, output: Output): string {
+  const { drift, pipeline, runId } = report
+  const { bold } = output.style
+  const head = `${bold(pipeline)} ${runId}   ${plural(drift.listed, 'product')} listed in ${plural(report.readRequests, 'request')}   ${duration(report.durationMs)}\n`
+  const fields = report.changedFields.slice(0, 4).map(({ field, count: n }) => `${safe(field)} ${count(n)}`)
+  const body = driftTable(drift, fields.join(' · '))
+  const unread = report.notReturned.length === 0 ? '' : `  not returned by the service, so not compared: ${report.notReturned.join(', ')}\n`
+  const text = head + body + unread + exampleLines(report.examples) + planLines(report) + report.guards.slice(0, 2).map(guardLine).join('')
+  return fold(text, output.columns) + nextLines(report)
+}
+
+/** The sums of an audit, for the verdict and for `show`. */
+export function driftTable(drift: Drift, fields = ''): string {
+  const rows: (readonly [sign: string, name: string, value: number, note: string])[] = [
+    ['=', 'same', drift.same, ''],
+    ['~', 'changed', drift.changed, fields],
+    ['-', 'gone', drift.gone, drift.gone === 0 ? '' : 'not listed any more'],
+    ...(drift.hidden > 0 ? [['?', 'hidden', drift.hidden, 'variants: a group lists its first only, so only a put can tell'] as const] : []),
+    ...(drift.foreign > 0 ? [['+', 'foreign', drift.foreign, 'not put by this pipeline; never touched'] as const] : []),
+    ...(drift.unsettled > 0 ? [['!', 'unsettled', drift.unsettled, 'not judged: an earlier operation is not settled'] as const] : []),
+    ...(drift.waiting > 0 ? [['!', 'waiting', drift.waiting, 'wanted otherwise by now: the next run sends them'] as const] : []),
+  ]
+  return table(
+    rows.map(([sign, name, value, note]) => [`  ${sign} ${name.padEnd(9)}`, count(value), note]),
+    new Set([1]),
+  )
+}
+
+function exampleLines(examples: readonly AuditExample[]): string {
+  const changed = examples.filter(({ found }) => found === 'changed').slice(0, shownProducts)
+  const lines = changed.flatMap(({ id, fields = [] }) =>
+    fields.map(
+      ({ field, ours, theirs, wanted }) =>
+        `changed  ${safe(id)}  ${field}  ${value(ours)} is ${value(theirs)}${wanted === undefined ? '' : `, and ${value(wanted)} is wanted`}\n`,
+    ),
+  )
+  for (const kind of ['gone', 'foreign', 'unsettled'] as const) {
+    const found = examples.filter((example) => example.found === kind).slice(0, shownProducts)
+    const names = found.map(
+      ({ id, deletedBy }) => `${safe(id)}${deletedBy === undefined ? '' : ` (deleted by ${deletedBy}, and there again)`}`,
+    )
+    if (names.length > 0) lines.push(`${kind}  ${names.join(', ')}\n`)
+  }
+  return lines.join('')
+}
+
+function value(text: string | null): string {
+  return text === null ? 'nothing' : `"${cut(safe(text), shownValue)}"`
+}
+
+function planLines(report: AuditReport): string {
+  if (report.planId === undefined) return ''
+  const { creates, updates, deletes } = report.counts
+  const minutes = report.minutes < 1 ? 'under 1 min' : `about ${count(report.minutes)} min`
+  return `plan ${report.planId}   ${plural(creates, 'create')}, ${plural(updates, 'update')}, ${plural(deletes, 'delete')} in ${plural(report.requests, 'request')}, ${minutes} at the service's limits\n`
+}
+
+function nextLines(report: AuditReport): string {
+  const { drift, pipeline } = report
+  const commands: string[] = []
+  if (report.planId !== undefined && planned(report.counts) > 0) commands.push(`sluice apply ${report.planId}`)
+  else if (drift.changed + drift.gone > 0) commands.push(`sluice audit ${pipeline} --repair`)
+  for (const { mend } of report.guards) if (mend !== '' && !commands.includes(mend)) commands.push(mend)
+  if (drift.unsettled > 0 && commands.length === 0) commands.push(`sluice run ${pipeline}`)
+  return commands
+    .slice(0, 2)
+    .map((command, i) => `${i === 0 ? 'Next' : '    '}  ${command}\n`)
+    .join('')
+}

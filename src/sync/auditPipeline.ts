@@ -1,0 +1,121 @@
+/**
+ * An audit, from the first page read to the books closed: reads the catalog back, says what is not as it was confirmed, and,
+ * where it is asked to repair, makes an ordinary plan of it. It sends nothing by itself.
+ */
+import type pg from 'pg'
+import { UsageError } from '../errors.ts'
+import type { Pipeline } from '../pipeline/definition.ts'
+import { noteRun } from '../store/audit.ts'
+import { updateRun, type RunRow } from '../store/runs.ts'
+import { loadFindings } from './audit/findings.ts'
+import { Judge } from './audit/judgeListing.ts'
+import { readBack } from './audit/readBack.ts'
+import { withdrawDrifted } from './audit/withdraw.ts'
+import { closing, timed } from './closing.ts'
+import { destinationIdentity } from './destinationIdentity.ts'
+import type { EngineDeps } from './engine.ts'
+import { makePlan, type Planned } from './plan/plan.ts'
+import type { AuditFindings, AuditReport } from './audit/report.ts'
+import { noCounts, type Drift } from './report.ts'
+import { asError, begin, heldError, nothingRead, operationsOf } from './run.ts'
+
+/**
+ * Holds the destination while it reads, so that nothing moves under it. Status `partial` where products are not as confirmed, or
+ * could not be judged.
+ *
+ * @throws {UsageError} `CANNOT_READ_BACK` for audiences and do-not-reach lists
+ * @throws {RunError} `PIPELINE_HELD`, `CATALOG_UNREADABLE`; nothing was changed
+ */
+export async function auditPipeline(
+  deps: EngineDeps,
+  pipeline: Pipeline,
+  { repair = false }: { readonly repair?: boolean } = {},
+): Promise<AuditReport> {
+  needReadable(pipeline)
+  const run = await begin(deps, pipeline, { trigger: 'plan', audit: repair ? 'repair' : 'report' })
+  if ('report' in run) throw heldError(pipeline.name)
+  let found: AuditFindings | undefined
+  let planned: Planned | undefined
+  const report = await closing(deps, run.row, async (lease) => {
+    // Its temporary tables go with the connection.
+    const client = await deps.db.connect()
+    try {
+      found = await timed(deps, run.row, 'audit', () => audit(lease.deps, client, pipeline, run.row))
+      if (repair && canRepair(found.drift)) planned = await planRepair(lease.deps, client, pipeline, run.row)
+    } finally {
+      client.release(true)
+    }
+    await updateRun(deps.db, run.row, {
+      counts: { ...noCounts, ...planned?.counts, pending: planned === undefined ? 0 : operationsOf(planned), drift: found.drift },
+    })
+    const guards = planned?.guards ?? []
+    return { status: guards.length > 0 ? 'withheld' : isSettled(found.drift) ? 'succeeded' : 'partial', guards }
+  })
+  if (report.error) throw asError(report.error)
+  if (found === undefined) throw new Error('an audit that did not fail found something')
+  return {
+    ...report,
+    ...found,
+    requests: planned?.batches ?? 0,
+    minutes: planned?.minutes ?? 0,
+  }
+}
+
+/** No endpoint lists the members of an audience or list (spec 4.3): said plainly, never guessed. */
+export function needReadable({ name, destination }: Pipeline): void {
+  if (destination.kind === 'catalog') return
+  const what = destination.kind === 'audience' ? `audience ${destination.audienceId}` : `do-not-reach list ${destination.listId}`
+  throw new UsageError('CANNOT_READ_BACK', `${what} cannot be read back: the service lists no members. Nothing was read or sent.`, {
+    where: name,
+    mend: `sluice run ${name} --full   (sends everybody again)`,
+  })
+}
+
+async function audit(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline, run: RunRow): Promise<AuditFindings> {
+  const { accountId, targetId } = destinationIdentity(deps, pipeline)
+  let done = 0
+  let requests = 0
+  const tell = (waiting?: string) => deps.onProgress?.({ stage: 'audit', done, ...(waiting === undefined ? {} : { waiting }) })
+  await waitForReads(deps, run.destinationId, tell)
+  tell()
+  const judge = await Judge.open(client, run.destinationId)
+  const target = { accountId: accountId === '' ? null : accountId, targetId, version: deps.service.version }
+  for await (const page of readBack({ deps, pipeline: pipeline.name, target, onWait: tell, onRequest: () => requests++ })) {
+    await judge.page(page)
+    done += page.length
+    tell()
+  }
+  await judge.finish()
+  const found = await loadFindings(client, run.destinationId, { requests, notReturned: judge.notReturned })
+  await noteRun(deps.db, { actor: deps.workerId, what: 'catalog.audited', runId: run.id, detail: found.drift })
+  return found
+}
+
+/** A read may show what was before the last writes (guarantees 4, C1): nothing younger is judged. */
+async function waitForReads(deps: EngineDeps, destinationId: number, tell: (waiting: string) => void): Promise<void> {
+  const { readLagMs } = deps.settings
+  if (readLagMs === 0) return
+  const [row] = await deps.db.query<{ age_ms: string | null }>(
+    `select extract(epoch from clock_timestamp() - max(settled_at)) * 1000 as age_ms from sluice.batch where destination_id = $1`,
+    [destinationId],
+  )
+  const waitMs = row?.age_ms == null ? 0 : readLagMs - Number(row.age_ms)
+  if (waitMs <= 0) return
+  tell(`waiting ${Math.ceil(waitMs / 1000)} s: a read may still show what was before the last run`)
+  await deps.clock.sleep(waitMs, deps.signal)
+}
+
+/** An ordinary plan of whatever is not as wanted, behind the withdrawal, in one transaction with it. No source is read. */
+async function planRepair(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline, run: RunRow): Promise<Planned> {
+  const prepare = (within: pg.PoolClient) => withdrawDrifted(within, run, deps.workerId)
+  return timed(deps, run, 'plan', async () => makePlan(deps, client, pipeline, run, { ...(await nothingRead(deps, client, run)), prepare }))
+}
+
+/** Drift, and what only a put can ask for. */
+function canRepair({ changed, gone, hidden }: Drift): boolean {
+  return changed + gone + hidden > 0
+}
+
+function isSettled({ changed, gone, unsettled }: Drift): boolean {
+  return changed + gone + unsettled === 0
+}

@@ -1,0 +1,163 @@
+/** Edits made behind our back, found and put right: the whole engine against a sandbox over HTTP. */
+import { expect, test } from 'vitest'
+import { catalogDigest } from '../../support/digests.ts'
+import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { product } from '../../support/product.ts'
+import { goodProduct, item, products, rss, wanted, type Product } from '../acceptance/products.ts'
+
+const path = '/12/product_catalogs/4001/products'
+
+/** A third party with the same rights as we have. */
+const put = async (engine: EngineUnderTest, some: readonly Record<string, unknown>[]) =>
+  expect((await engine.sandbox.call('PUT', path, { json: { products: some } })).body.data.products_response).not.toContainEqual(
+    expect.objectContaining({ status: 'ERROR' }),
+  )
+
+async function remove(engine: EngineUnderTest, ...ids: readonly string[]): Promise<void> {
+  const keys = (await engine.sandbox.control.products()).filter(({ id }) => ids.includes(id)).map((one) => one.product_key)
+  expect(keys).toHaveLength(ids.length)
+  await engine.sandbox.call('DELETE', path, { json: { product_keys: keys } })
+}
+
+async function shop(rows: readonly Product[], more = ''): Promise<EngineUnderTest> {
+  const engine = await engineUnderTest()
+  engine.pipeline('shop', `${catalogYaml('feed.xml')}${more}`)
+  write(engine, rows)
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded' })
+  return engine
+}
+
+const write = (engine: EngineUnderTest, rows: readonly Product[]) => engine.write('feed.xml', rss(rows.map((row) => item(row))))
+const digest = async (engine: EngineUnderTest) => (await engine.sandbox.control.catalog()).digest
+/** Products without groups, so that a listing shows all. */
+const single = (count: number) =>
+  products(count * 2)
+    .filter(({ group }) => group === undefined)
+    .slice(0, count)
+
+/** What the engine holds of every key, but for times. */
+const state = (engine: EngineUnderTest) =>
+  engine.db.query(
+    `select encode(key, 'escape') as key, held, encode(desired_hash, 'hex') as desired, encode(synced_hash, 'hex') as synced, remote_key, round, batch_id
+     from sluice.remote order by key`,
+  )
+
+test('a catalog that nobody touched is the same, over several pages, and nothing is sent or changed', async () => {
+  await using engine = await shop(single(230))
+  const before = await state(engine)
+  const mark = await engine.mark()
+  const report = await engine.audit('shop')
+  expect(report).toMatchObject({
+    status: 'succeeded',
+    trigger: 'audit',
+    readRequests: 3,
+    drift: { listed: 230, same: 230, changed: 0, gone: 0, hidden: 0, foreign: 0, unsettled: 0, waiting: 0 },
+    changedFields: [],
+    examples: [],
+  })
+  expect(report.planId).toBeUndefined()
+  expect(await engine.writes(mark)).toEqual([])
+  expect(await state(engine)).toEqual(before)
+  expect(await engine.sandbox.control.violations()).toEqual([])
+})
+
+test('edits, a delete and a stranger behind our back are told apart, repaired as a plan, and the stranger stays', async () => {
+  const rows = single(30)
+  await using engine = await shop(rows)
+  const [first, second, third] = rows.map(wanted) as [Record<string, unknown>, Record<string, unknown>, Record<string, unknown>]
+  await put(engine, [{ ...first, price: '1.00 EUR', title: 'Hijacked' }, { ...second, color: 'red' }, product('STRANGER')])
+  await remove(engine, String(third['id']))
+  const mark = await engine.mark()
+
+  const report = await engine.audit('shop')
+  expect(report).toMatchObject({
+    status: 'partial',
+    drift: { listed: 30, same: 27, changed: 2, gone: 1, hidden: 0, foreign: 1, unsettled: 0, waiting: 0 },
+    changedFields: [
+      { field: 'color', count: 1 },
+      { field: 'price', count: 1 },
+      { field: 'title', count: 1 },
+    ],
+  })
+  expect(report.examples).toEqual([
+    {
+      id: first['id'],
+      found: 'changed',
+      fields: [
+        { field: 'title', ours: first['title'], theirs: 'Hijacked' },
+        { field: 'price', ours: first['price'], theirs: '1.00 EUR' },
+      ],
+    },
+    { id: second['id'], found: 'changed', fields: [{ field: 'color', ours: null, theirs: 'red' }] },
+    { id: third['id'], found: 'gone' },
+    { id: 'STRANGER', found: 'foreign' },
+  ])
+
+  const repair = await engine.audit('shop', { repair: true })
+  expect(repair).toMatchObject({
+    status: 'partial',
+    drift: report.drift,
+    counts: { creates: 1, updates: 2, deletes: 0, pending: 3 },
+    requests: 1,
+  })
+  expect(await engine.writes(mark)).toEqual([])
+  expect(await engine.apply(repair.planId ?? '')).toMatchObject({ status: 'succeeded', counts: { confirmed: 3 } })
+  const mended = [...rows.map(wanted), { ...product('STRANGER') }]
+  expect(await digest(engine)).toBe(catalogDigest(mended))
+  expect(await engine.audit('shop')).toMatchObject({
+    status: 'succeeded',
+    drift: { same: 30, changed: 0, gone: 0, foreign: 1, waiting: 0 },
+  })
+  expect((await engine.run('shop')).counts).toMatchObject({ requests: 0, unchanged: 30 })
+  expect(await engine.sandbox.control.violations()).toEqual([])
+})
+
+test('whoever deleted a product and put it back as it was gave it another key, which is seen and learned', async () => {
+  const rows = single(5)
+  await using engine = await shop(rows)
+  await remove(engine, 'SKU-1')
+  await put(engine, [wanted(goodProduct(1))])
+  const report = await engine.audit('shop', { repair: true })
+  expect(report).toMatchObject({
+    drift: { changed: 1, same: 4 },
+    changedFields: [{ field: 'product_key', count: 1 }],
+    counts: { updates: 1 },
+  })
+  expect(await engine.apply(report.planId ?? '')).toMatchObject({ status: 'succeeded' })
+  write(engine, rows.slice(1))
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { deletes: 1, confirmed: 1 } })
+  expect(await digest(engine)).toBe(catalogDigest(rows.slice(1).map(wanted)))
+})
+
+test('variants that a group does not list prove nothing: told apart, and put again by a repair', async () => {
+  const variants = Array.from({ length: 6 }, (_, n) => ({ ...goodProduct(n + 1), group: n < 3 ? 'G-a' : 'G-b' }))
+  await using engine = await shop(variants)
+  expect(await engine.audit('shop')).toMatchObject({
+    status: 'succeeded',
+    drift: { listed: 2, same: 2, gone: 0, hidden: 4 },
+    examples: ['SKU-2', 'SKU-3', 'SKU-5', 'SKU-6'].map((id) => ({ id, found: 'hidden' })),
+  })
+  // One hidden variant goes, one is changed: no listing shows either. Of the other group all go.
+  await remove(engine, 'SKU-2', 'SKU-4', 'SKU-5', 'SKU-6')
+  await put(engine, [{ ...wanted(variants[2] as Product), title: 'Hijacked' }])
+  const report = await engine.audit('shop', { repair: true })
+  expect(report).toMatchObject({
+    status: 'partial',
+    drift: { listed: 1, same: 1, changed: 0, gone: 3, hidden: 2 },
+    counts: { creates: 3, updates: 2 },
+  })
+  expect(await engine.apply(report.planId ?? '')).toMatchObject({ status: 'succeeded' })
+  expect(await digest(engine)).toBe(catalogDigest(variants.map(wanted)))
+})
+
+test('what was withdrawn is still ours: leaving the feed, it is deleted', async () => {
+  const rows = single(12)
+  await using engine = await shop(rows)
+  await put(engine, [{ ...wanted(rows[0] as Product), title: 'Hijacked' }])
+  await remove(engine, String(rows[1]?.id))
+  expect(await engine.audit('shop', { repair: true })).toMatchObject({ drift: { changed: 1, gone: 1 } })
+  write(engine, rows.slice(2))
+  for (let i = 0; i < 4; i++) await engine.run('shop')
+  expect(await digest(engine)).toBe(catalogDigest(rows.slice(2).map(wanted)))
+  expect((await engine.run('shop')).counts).toMatchObject({ requests: 0, creates: 0, updates: 0, deletes: 0 })
+})
