@@ -46,7 +46,8 @@ export const shopifyProducts: Preset = {
   recognize: ['Handle', 'Body (HTML)', 'Variant SKU', 'Variant Price'],
   recognizeAlso: [['URL handle', 'Title', 'SKU', 'Price', 'Product image URL']],
   map: {
-    id: { columns: ['Variant SKU', 'SKU'] },
+    // An apostrophe before digits is the export's own.
+    id: { columns: ['Variant SKU', 'SKU'], compute: ([old = '', sku = '']) => (old || sku).replace(/^'(?=\d)/, '') },
     title: { columns: ['Title'] },
     description: { columns: ['Body (HTML)', 'Description'] },
     price: { columns: ['Variant Price', 'Price'] },

@@ -2,9 +2,12 @@
 
 export type GtinResult = { readonly gtin: string; readonly normalized: boolean } | { readonly invalid: string }
 
+/** What exports put around digits so that a spreadsheet takes them for text: `'0400…`, `="0400…"`. */
+const textMark = /^(?:=?"|['\u2018\u2019])|["'\u2019]$/g
+
 /** A trimmed gtin text. A lost leading zero is never padded: that would name another item. */
 export function parseGtin(text: string): GtinResult {
-  const plain = text.replace(/[\s\u2010-\u2015-]/g, '')
+  const plain = text.replace(textMark, '').replace(/[\s\u2010-\u2015-]/g, '')
   if (/^\d(?:\.\d+)?[eE]\+?\d+$/.test(plain)) return { invalid: 'was damaged by a spreadsheet' }
   if (/^\d{9}[\dXx]$/.test(plain)) {
     const isbn = isbn13(plain)

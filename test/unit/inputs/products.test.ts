@@ -267,6 +267,11 @@ const cases: readonly Case[] = [
   ],
   ['case 87: brand, gtin and mpn all absent reject the row', { brand: '' }, R('IDENTIFIER_MISSING')],
   ['case 88: blanks and hyphens leave a gtin', { gtin: '400-6381 333931' }, becomes('gtin', '4006381333931', 'GTIN_NORMALIZED')],
+  ...[`'4006381333931`, '="4006381333931"'].map((gtin): Case => [
+    `case 88: ${gtin} is a gtin that a spreadsheet leaves alone`,
+    { gtin },
+    becomes('gtin', '4006381333931', 'GTIN_NORMALIZED'),
+  ]),
   ['case 88: an ISBN-10 becomes an ISBN-13', { gtin: '080442957X' }, becomes('gtin', '9780804429573', 'GTIN_NORMALIZED')],
   ...['4006381333932', '12345678901', '00000000', '2012345678900', '9812345678904'].map((gtin): Case => [
     `case 88: the gtin ${gtin} is left out beside a brand`,

@@ -125,6 +125,18 @@ describe('a Shopify export', () => {
     ])
   })
 
+  test('the apostrophes that the export puts before digits are not part of them', async () => {
+    const { products } = await through(csvOf([first('cup', { 'Variant SKU': "'00123", 'Variant Barcode': "'4006381333931" })]), shopify)
+    expect(products).toMatchObject([{ id: '00123', gtin: '4006381333931' }])
+  })
+
+  test('variants without SKU are told apart by a map', async () => {
+    const rows = [first('cup', { 'Variant SKU': '' }), variant('cup', 'M', { 'Variant SKU': '' })]
+    const map = { ...shopify.map, id: { columns: ['Handle', 'Option1 Value'], transform: { join: '-' } } }
+    const { products, rejects } = await through(csvOf(rows), { ...shopify, map })
+    expect([products.map(({ id }) => id), rejects]).toEqual([['cup-S', 'cup-M'], []])
+  })
+
   test('columns that the shop added to its products are the variants’ too', async () => {
     const rows = [first('cup', { 'Colour (product.metafields.custom.colour)': 'teal' }), variant('cup', 'M')]
     const map = { ...shopify.map, custom_label_0: 'Colour (product.metafields.custom.colour)' }
