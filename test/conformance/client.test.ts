@@ -1,3 +1,4 @@
+/** The typed client against the sandbox: sign-in, tokens, and every endpoint of the contract served by both (spec 3.2, 4.1). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Endpoint, Parameter } from '../../src/service/contract/endpoint.ts'
 import { endpoints } from '../../src/service/contract/index.ts'

@@ -1,3 +1,4 @@
+/** Custom audiences and do-not-reach lists as an outside caller sees them (spec 2.3, 4.3; gaps 5, 7, 8). */
 import { describe, expect, test } from 'vitest'
 import { sha256 } from '../support/digests.ts'
 import { type CallResult, type Loose } from '../support/sandbox.ts'

@@ -1,3 +1,4 @@
+/** Signatures, tokens and the three-legged flow, each refused with its documented answer (spec 3.2, 4.1, 5; gaps 2, 3). */
 import { describe, expect, test } from 'vitest'
 import { authorization, sandboxCredentials } from '../support/signer.ts'
 import { type CallResult } from '../support/sandbox.ts'

@@ -1,3 +1,4 @@
+/** Catalogs, products, sets and feeds as an outside caller sees them (spec 2.2, 4.2; gaps 6). */
 import { createHash } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { product as mug } from '../support/product.ts'

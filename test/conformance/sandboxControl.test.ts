@@ -1,3 +1,4 @@
+/** The control door: ledger, violations, clock, rates, reset and snapshots (interface.md 5; guarantees 6.4, 6.5). */
 import { beforeEach, expect, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { product } from '../support/product.ts'

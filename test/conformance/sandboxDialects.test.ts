@@ -1,11 +1,10 @@
+/** The other readings of guarantees 6.6, one switch each; the default of each is what the area's own test shows. */
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { product } from '../support/product.ts'
 import { type CallResult, type Loose } from '../support/sandbox.ts'
 import { sharedSandbox } from '../support/sharedSandbox.ts'
 import { sandboxCredentials } from '../support/signer.ts'
-
-// The other readings of guarantees 6.6; the default of each is what the area's own test shows.
 
 const sandbox = sharedSandbox()
 

@@ -1,3 +1,4 @@
+/** Faults of answers and of what is applied: which request a rule hits, and what becomes of it (guarantees 6.1 to 6.3). */
 import { get } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { product } from '../support/product.ts'

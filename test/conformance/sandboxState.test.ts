@@ -1,3 +1,4 @@
+/** The state file: what a caller was told survives a restart and a kill (guarantees 6). */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

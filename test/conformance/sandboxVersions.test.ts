@@ -1,3 +1,4 @@
+/** The older version of the interface, and the headers that every answer carries (gaps 1, 7 'Versions'). */
 import { expect, test } from 'vitest'
 import { silentLogger } from '../../src/log.ts'
 import { createClient } from '../../src/service/client/index.ts'

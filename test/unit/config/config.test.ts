@@ -1,3 +1,4 @@
+/** The environment: defaults, files for secrets, every problem at once, and nothing secret in any text (interface.md 3). */
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

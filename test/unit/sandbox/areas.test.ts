@@ -1,3 +1,4 @@
+/** The sandbox is whole: a handler for each endpoint, a folder for each area. */
 import { readdirSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { areas } from '../../../src/sandbox/areas.ts'

@@ -1,3 +1,4 @@
+/** docs/sandbox.md names every switch, fault, rule and call of the control door that the code has. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { FAULT_KINDS } from '../../../src/sandbox/faults/faultKinds.ts'

@@ -1,3 +1,4 @@
+/** The compact table of members against a plain model: identifiers, the users that they belong to, growth. */
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

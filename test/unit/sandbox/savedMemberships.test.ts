@@ -1,3 +1,4 @@
+/** Members written to the state file and read again are the same, and go on the same. */
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+/** The sandbox's own reading of RFC 5849: its vectors, those of the wire, headers (gaps 2). */
 import { describe, expect, test } from 'vitest'
 import { parseAuthorization, parseForm, percentEncode, verifySignature, type Pair } from '../../../src/sandbox/verify/signature.ts'
 

@@ -1,3 +1,4 @@
+/** Dates as the service takes and prints them (gaps 7 'Dates'). */
 import { expect, test } from 'vitest'
 import { addMonths, isoSeconds, parseTimestamp } from '../../../src/sandbox/timestamps.ts'
 

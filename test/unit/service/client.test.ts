@@ -1,3 +1,4 @@
+/** What the client makes of a call, and of the answers of a service that is scripted. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { CallError, RateLimitedError, RepeatingCursorError, UnavailableError } from '../../../src/service/client/index.ts'
 import { serveScript, type Script, type ScriptedService } from './scriptedService.ts'

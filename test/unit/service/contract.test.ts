@@ -1,3 +1,4 @@
+/** The contract holds together: names, paths, parameters, rules, limits, codes. */
 import { describe, expect, test } from 'vitest'
 import { adsCodesByStatus, adsErrorStatus } from '../../../src/service/contract/errors.ts'
 import { endpoints, findEndpoint } from '../../../src/service/contract/index.ts'

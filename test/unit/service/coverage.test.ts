@@ -1,3 +1,4 @@
+/** docs/coverage.md is true: every row of the specification has an endpoint, and a test that proves it. */
 import { expect, test } from 'vitest'
 import { fileURLToPath } from 'node:url'
 import { coverageDoc, missingRows, readTests, testsOf, unprovenRows } from '../../../scripts/coverageDoc.ts'

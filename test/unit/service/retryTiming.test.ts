@@ -1,3 +1,4 @@
+/** Waits asked for by headers, and our own backoff (RFC 9110 10.2.3; spec/gaps.md 1). */
 import { expect, test } from 'vitest'
 import { adviceMs, backoffMs, retryAfterMs } from '../../../src/service/client/retryTiming.ts'
 

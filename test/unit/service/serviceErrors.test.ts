@@ -1,3 +1,4 @@
+/** Every refusal becomes one class, with the mend for whoever sees it (spec 7; spec/gaps.md 2 to 5, 9, 10). */
 import { describe, expect, test } from 'vitest'
 import { findEndpoint } from '../../../src/service/contract/index.ts'
 import type { Endpoint } from '../../../src/service/contract/endpoint.ts'

@@ -1,3 +1,4 @@
+/** Signatures of the client: vectors of RFC 5849, encodings, forms (spec 5 rule 1; spec/gaps.md 2). */
 import { describe, expect, test } from 'vitest'
 import { authorizationHeader, sign, signatureOf, type OAuthKeys } from '../../../src/service/client/signing.ts'
 

@@ -1,3 +1,4 @@
+/** One request on the wire: what left, what came back, what is known of the rest (guarantees 3 step 5). */
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Exchange, ExchangeRequest } from '../../../src/service/client/exchange.ts'
 import { createTransport, type TransportOptions } from '../../../src/service/client/transport.ts'
