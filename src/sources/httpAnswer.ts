@@ -62,9 +62,16 @@ export function showsAnother(one: Dispatcher.ResponseData, other: Dispatcher.Res
   return Date.parse(header(other, 'date') ?? '') - Date.parse(otherTime) >= 2_000
 }
 
+/** Whether two answers have two lengths. None is 0 for a head without a body, as some programs say of every one. */
 export function showsAnotherLength(one: Dispatcher.ResponseData, other: Dispatcher.ResponseData): boolean {
-  const [length, otherLength] = [declaredLength(one), declaredLength(other)]
+  const [length, otherLength] = [declaredLength(one) || undefined, declaredLength(other) || undefined]
   return length !== undefined && otherLength !== undefined && length !== otherLength
+}
+
+/** Whether a web page is shown where something else was before. */
+export function showsPage(one: Dispatcher.ResponseData, other: Dispatcher.ResponseData): boolean {
+  const isPage = (answer: Dispatcher.ResponseData) => /html/i.test(header(answer, 'content-type') ?? '')
+  return !isPage(one) && isPage(other)
 }
 
 export interface DeclaredDigest {

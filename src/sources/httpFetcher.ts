@@ -11,7 +11,7 @@ import type { Beside } from './byteStream.ts'
 import { besideBytes } from './byteStream.ts'
 import { credentialHeaders } from './credentialHeaders.ts'
 import { checkedLookup, checkUrl, namesThisMachine, safeLabel } from './httpAddress.ts'
-import { header, isReadableCoding, retryAfterMs, showsAnother, showsAnotherLength } from './httpAnswer.ts'
+import { header, isReadableCoding, retryAfterMs, showsAnother, showsAnotherLength, showsPage } from './httpAnswer.ts'
 import type { Fetcher } from './httpBody.ts'
 import { codingError, findRunError, isFinal, saysMore, statusError, unavailable } from './httpErrors.ts'
 import type { Tries } from './tries.ts'
@@ -173,7 +173,8 @@ export class HttpFetcher implements Fetcher {
       const answer = await this.#follow(this.#start, headers, 'HEAD')
       await answer.body.dump()
       if (answer.statusCode === 304) return 'same'
-      return answer.statusCode === 200 ? answer : undefined
+      // A login in place of the head says nothing of the feed.
+      return answer.statusCode === 200 && !showsPage(known, answer) ? answer : undefined
     } catch {
       this.throwIfCancelled()
       return undefined

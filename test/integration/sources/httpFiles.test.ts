@@ -152,13 +152,22 @@ test.each([
       return { 'last-modified': now, date: now }
     },
   ],
+  [
+    'a head of length 0',
+    (count: number) => ({ 'last-modified': 'Sat, 21 Nov 2026 10:00:00 GMT', ...(count === 1 ? {} : { 'content-length': 0 }) }),
+  ],
+  [
+    'a login page as answer to HEAD',
+    (count: number) =>
+      count === 1 ? { 'last-modified': 'Sat, 21 Nov 2026 10:00:00 GMT' } : { 'content-type': 'text/html', 'content-length': 99 },
+  ],
   ['no answer to HEAD', (count: number) => (count === 1 ? { 'last-modified': 'Sat, 21 Nov 2026 10:00:00 GMT' } : undefined)],
 ] as const)('%s says nothing about the feed', async (_, headOf) => {
   let count = 0
   const server = createServer((__, response) => {
     const head = headOf(++count)
     if (head === undefined) return response.writeHead(405).end()
-    return response.writeHead(200, { ...head, 'content-length': csv.length }).end(csv)
+    return response.writeHead(200, { 'content-length': csv.length, ...head }).end(csv)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   try {
