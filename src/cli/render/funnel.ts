@@ -2,7 +2,7 @@ import type { Drift, RunReport } from '../../sync/report.ts'
 import { count, duration, fold, instant, safe, table, tableWithin } from '../text.ts'
 import type { Output } from '../context.ts'
 import { driftTable } from './audit.ts'
-import { failureLines, guardLine, nextCommands, planned, warningLines } from './outcome.ts'
+import { failureLines, guardLine, isUnderWay, nextCommands, planned, warningLines } from './outcome.ts'
 
 /** A stage of a run as the database keeps it. */
 export interface Stage {
@@ -45,12 +45,7 @@ export function funnel(report: RunReport, output: Output, stages: readonly Stage
       : []),
     ['sent', counts.confirmed + counts.refused + counts.ambiguous, `in ${count(counts.requests)} requests`],
     ['confirmed', counts.confirmed, ''],
-    [
-      'failed',
-      counts.refused + counts.ambiguous,
-      counts.refused + counts.ambiguous === 0 ? '' : `= ${count(counts.refused)} refused + ${count(counts.ambiguous)} unsettled`,
-    ],
-    ...(counts.pending > 0 ? [['pending', counts.pending, 'planned, and not sent by this run'] as [string, number, string]] : []),
+    ...outcomeRows(report),
   ]
   const head = `${bold(`${report.pipeline} ${report.runId}`)}  ${report.status}  ${report.trigger}  ${instant(report.startedAt)}  ${duration(report.durationMs)}\n`
   // An audit reads no source and sends nothing: what it found, and what it planned of it.
@@ -77,6 +72,22 @@ export function funnel(report: RunReport, output: Output, stages: readonly Stage
     error
   // A command stays one line, to be pasted.
   return fold(text, output.columns) + next
+}
+
+/** What became of what was sent. Of a run under way nothing has failed yet: an answer may come, and its turn too. */
+function outcomeRows(report: RunReport): [string, number, string][] {
+  const { refused, ambiguous, pending } = report.counts
+  if (isUnderWay(report))
+    return [
+      ['failed', refused, refused === 0 ? '' : 'refused'],
+      ...(ambiguous > 0 ? [['unanswered', ambiguous, 'sent, and not answered yet'] as [string, number, string]] : []),
+      ...(pending > 0 ? [['waiting', pending, 'to be sent'] as [string, number, string]] : []),
+    ]
+  const all = refused + ambiguous
+  return [
+    ['failed', all, all === 0 ? '' : `= ${count(refused)} refused + ${count(ambiguous)} unsettled`],
+    ...(pending > 0 ? [['pending', pending, 'planned, and not sent by this run'] as [string, number, string]] : []),
+  ]
 }
 
 /** History, newest first; a line a run, or a few where the terminal is narrow. */

@@ -127,9 +127,15 @@ function sentLine({ error, counts }: RunReport): string {
   return counts.requests === 0 ? '. Nothing was sent.' : '. What was confirmed is kept.'
 }
 
+/** `show` of a run that has not ended: its status is none of the public ones. */
+export function isUnderWay({ status }: RunReport): boolean {
+  return ['queued', 'running'].includes(status)
+}
+
 /** What to type next; nothing for a run that has no need of anybody. */
 export function nextCommands(report: RunReport): readonly (readonly [command: string, why: string])[] {
   const { counts, runId, pipeline } = report
+  if (isUnderWay(report)) return [[`sluice cancel ${runId}`, 'stops it; what is confirmed is kept']]
   const commands: [string, string][] = []
   const add = (command: string, why: string) => {
     if (command !== '' && !commands.some(([known]) => known === command)) commands.push([command, why])

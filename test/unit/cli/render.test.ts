@@ -23,6 +23,16 @@ const deletesHeld = {
   examples: ['SKU-004', 'SKU-009'],
 }
 
+test('a run under way has failed of nothing that may still be answered', () => {
+  const counts = { read: 60, valid: 60, updates: 60, requests: 2, confirmed: 25, ambiguous: 25, pending: 10 }
+  const under = funnel({ ...run({ counts }), status: 'running' as RunReport['status'] }, pipe())
+  expect(under).toContain('  failed       0\n  unanswered  25  sent, and not answered yet\n  waiting     10  to be sent\n')
+  expect(under).toMatch(/\nNext {2}sluice cancel r_81\n$/)
+  const ended = funnel(run({ counts, status: 'partial' }), pipe())
+  expect(ended).toContain('  failed     25  = 0 refused + 25 unsettled\n')
+  expect(ended).toContain('sluice rerun r_81 --failed')
+})
+
 test('a plan reads like a ledger, 15 lines of 80 columns at the most', () => {
   const text = planVerdict(
     plan({
