@@ -6,8 +6,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { systemClock, type Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
 import type { Database } from '../store/database.ts'
+import { answer } from './answer.ts'
 import { parseEvent, storeEvent } from './events.ts'
 import { GapKeeper, type Gap } from './gap.ts'
+import { readBody, refuseBody } from './requestBody.ts'
 import { isChallengeToken, isSigned, sign } from './signature.ts'
 
 export interface WebhookReceiverOptions {
@@ -131,50 +133,6 @@ function answerChallenge(url: URL, response: ServerResponse, secret: string | un
   answer(response, 200, { response_token: sign(token, secret) })
 }
 
-/** The whole body, or the status that refuses it: 413 too long, 408 too slow, 400 cut off. */
-function readBody(request: IncomingMessage, maxBytes: number, timeoutMs: number): Promise<Buffer | 400 | 408 | 413> {
-  const declared = Number(request.headers['content-length'] ?? 0)
-  if (declared > maxBytes) return Promise.resolve(413)
-  return new Promise((resolve) => {
-    const chunks: Buffer[] = []
-    let size = 0
-    const timer = setTimeout(() => finish(408), timeoutMs)
-    const onData = (chunk: Buffer) => {
-      size += chunk.length
-      if (size > maxBytes) finish(413)
-      else chunks.push(chunk)
-    }
-    const onEnd = () => finish(Buffer.concat(chunks, size))
-    const onCut = () => finish(400)
-    const finish = (result: Buffer | 400 | 408 | 413) => {
-      clearTimeout(timer)
-      request.off('data', onData).off('end', onEnd).off('aborted', onCut).off('error', onCut)
-      // A late error of a request that was refused already has nobody left to tell.
-      request.on('error', () => undefined)
-      resolve(result)
-    }
-    request.on('data', onData).on('end', onEnd).on('aborted', onCut).on('error', onCut)
-  })
-}
-
-/** How long the rest of a refused body is thrown away before the connection is cut. */
-const DRAIN_MS = 1000
-
-/**
- * Answers and closes. What is still coming of a long body is thrown away for a moment: closing at once would reset the
- * connection, and the sender would see that instead of the 413.
- */
-function refuseBody(request: IncomingMessage, response: ServerResponse, status: 400 | 408 | 413): void {
-  const close = () => {
-    clearTimeout(timer)
-    request.off('end', close).off('close', close)
-    response.end(() => request.destroy())
-  }
-  const timer = setTimeout(close, status === 413 ? DRAIN_MS : 0)
-  request.on('end', close).on('close', close).resume()
-  writeAnswer(response, status, { error: status === 413 ? 'the body is too long' : 'the body did not arrive' }, { connection: 'close' })
-}
-
 async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
@@ -183,16 +141,4 @@ async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   // Whichever ends second must not become an unhandled rejection.
   work.catch(() => undefined)
   return Promise.race([work, late]).finally(() => clearTimeout(timer))
-}
-
-function answer(response: ServerResponse, status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): void {
-  writeAnswer(response, status, body, headers)
-  response.end()
-}
-
-/** The whole answer, without ending the response. */
-function writeAnswer(response: ServerResponse, status: number, body: unknown, headers: Readonly<Record<string, string>>): void {
-  const text = JSON.stringify(body)
-  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text), ...headers })
-  response.write(text)
 }
