@@ -3,21 +3,8 @@ import { expect, test } from 'vitest'
 import { catalogDigest } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { product } from '../../support/product.ts'
+import { putBehind, removeBehind } from '../../support/thirdParty.ts'
 import { goodProduct, item, products, rss, wanted, type Product } from '../acceptance/products.ts'
-
-const path = '/12/product_catalogs/4001/products'
-
-/** A third party with the same rights as we have. */
-const put = async (engine: EngineUnderTest, some: readonly Record<string, unknown>[]) =>
-  expect((await engine.sandbox.call('PUT', path, { json: { products: some } })).body.data.products_response).not.toContainEqual(
-    expect.objectContaining({ status: 'ERROR' }),
-  )
-
-async function remove(engine: EngineUnderTest, ...ids: readonly string[]): Promise<void> {
-  const keys = (await engine.sandbox.control.products()).filter(({ id }) => ids.includes(id)).map((one) => one.product_key)
-  expect(keys).toHaveLength(ids.length)
-  await engine.sandbox.call('DELETE', path, { json: { product_keys: keys } })
-}
 
 async function shop(rows: readonly Product[], more = ''): Promise<EngineUnderTest> {
   const engine = await engineUnderTest()
@@ -65,8 +52,8 @@ test('edits, a delete and a stranger behind our back are told apart, repaired as
   const rows = single(30)
   await using engine = await shop(rows)
   const [first, second, third] = rows.map(wanted) as [Record<string, unknown>, Record<string, unknown>, Record<string, unknown>]
-  await put(engine, [{ ...first, price: '1.00 EUR', title: 'Hijacked' }, { ...second, color: 'red' }, product('STRANGER')])
-  await remove(engine, String(third['id']))
+  await putBehind(engine, { ...first, price: '1.00 EUR', title: 'Hijacked' }, { ...second, color: 'red' }, product('STRANGER'))
+  await removeBehind(engine, String(third['id']))
   const mark = await engine.mark()
 
   const report = await engine.audit('shop')
@@ -115,8 +102,8 @@ test('edits, a delete and a stranger behind our back are told apart, repaired as
 test('whoever deleted a product and put it back as it was gave it another key, which is seen and learned', async () => {
   const rows = single(5)
   await using engine = await shop(rows)
-  await remove(engine, 'SKU-1')
-  await put(engine, [wanted(goodProduct(1))])
+  await removeBehind(engine, 'SKU-1')
+  await putBehind(engine, wanted(goodProduct(1)))
   const report = await engine.audit('shop', { repair: true })
   expect(report).toMatchObject({
     drift: { changed: 1, same: 4 },
@@ -138,8 +125,8 @@ test('variants that a group does not list prove nothing: told apart, and put aga
     examples: ['SKU-2', 'SKU-3', 'SKU-5', 'SKU-6'].map((id) => ({ id, found: 'hidden' })),
   })
   // One hidden variant goes, one is changed: no listing shows either. Of the other group all go.
-  await remove(engine, 'SKU-2', 'SKU-4', 'SKU-5', 'SKU-6')
-  await put(engine, [{ ...wanted(variants[2] as Product), title: 'Hijacked' }])
+  await removeBehind(engine, 'SKU-2', 'SKU-4', 'SKU-5', 'SKU-6')
+  await putBehind(engine, { ...wanted(variants[2] as Product), title: 'Hijacked' })
   const report = await engine.audit('shop', { repair: true })
   expect(report).toMatchObject({
     status: 'partial',
@@ -153,8 +140,8 @@ test('variants that a group does not list prove nothing: told apart, and put aga
 test('what was withdrawn is still ours: leaving the feed, it is deleted', async () => {
   const rows = single(12)
   await using engine = await shop(rows)
-  await put(engine, [{ ...wanted(rows[0] as Product), title: 'Hijacked' }])
-  await remove(engine, String(rows[1]?.id))
+  await putBehind(engine, { ...wanted(rows[0] as Product), title: 'Hijacked' })
+  await removeBehind(engine, String(rows[1]?.id))
   expect(await engine.audit('shop', { repair: true })).toMatchObject({ drift: { changed: 1, gone: 1 } })
   write(engine, rows.slice(2))
   for (let i = 0; i < 4; i++) await engine.run('shop')

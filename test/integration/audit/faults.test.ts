@@ -1,0 +1,221 @@
+/** An audit of a service in trouble, beside other runs, and killed: it says what it knows, or changes nothing. */
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import type { Exchange } from '../../../src/service/client/exchange.ts'
+import { loadPipeline } from '../../../src/pipeline/load.ts'
+import { auditPipeline } from '../../../src/sync/index.ts'
+import { catalogDigest } from '../../support/digests.ts'
+import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { putBehind, removeBehind } from '../../support/thirdParty.ts'
+import { item, products, rss, wanted, type Product } from '../acceptance/products.ts'
+
+const main = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
+const listing = { method: 'GET', path: '/12/product_catalogs/4001/products' }
+const single = (count: number): Product[] =>
+  products(count * 2)
+    .filter(({ group }) => group === undefined)
+    .slice(0, count)
+
+async function shop(rows: readonly Product[]): Promise<EngineUnderTest> {
+  const engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  write(engine, rows)
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded' })
+  return engine
+}
+
+const write = (engine: EngineUnderTest, rows: readonly Product[]) => engine.write('feed.xml', rss(rows.map((row) => item(row))))
+const digest = async (engine: EngineUnderTest) => (await engine.sandbox.control.catalog()).digest
+const state = (engine: EngineUnderTest) => engine.db.query('select * from sluice.remote order by key')
+const plans = async (engine: EngineUnderTest) => (await engine.db.query('select id from sluice.plan')).length
+
+/** Of 230 products one is changed and one is gone, by somebody else. */
+async function drifted(): Promise<EngineUnderTest> {
+  const rows = single(230)
+  const engine = await shop(rows)
+  await putBehind(engine, { ...wanted(rows[200] as Product), title: 'Hijacked' })
+  await removeBehind(engine, String(rows[7]?.id))
+  return engine
+}
+const found = { listed: 229, same: 228, changed: 1, gone: 1, hidden: 0, foreign: 0, unsettled: 0 }
+
+test('a fault that passes costs a request and changes nothing of the verdict', async () => {
+  await using engine = await drifted()
+  const { control } = engine.sandbox
+  const faults = [
+    { kind: 'status', status: 503 },
+    { kind: 'status', status: 401, body: { errors: [{ code: 'UNAUTHORIZED_ACCESS', message: 'no' }] } },
+    { kind: 'reset' },
+    { kind: 'truncate' },
+    { kind: 'html' },
+    { kind: 'empty' },
+    { kind: 'rate_limit', retry_after: 0 },
+  ]
+  for (const fault of faults) {
+    await control.clearFaults()
+    await control.fault({ ...listing, nth: 2 }, fault)
+    const report = await engine.audit('shop')
+    expect([fault, report.status, report.drift, report.readRequests]).toEqual([fault, 'partial', { ...found, waiting: 0 }, 4])
+  }
+  expect(await control.violations()).toEqual([])
+})
+
+test('a listing whose cursor expired begins anew, once, and counts nothing twice', async () => {
+  await using engine = await drifted()
+  const { control } = engine.sandbox
+  await control.fault({ ...listing, nth: 2 }, { kind: 'cursor_expired' })
+  expect(await engine.audit('shop')).toMatchObject({ drift: found, readRequests: 5 })
+  await control.clearFaults()
+  await control.fault(listing, { kind: 'cursor_expired' }, 'always')
+  await expect(engine.audit('shop')).rejects.toMatchObject({
+    code: 'CATALOG_UNREADABLE',
+    message: expect.stringContaining('its own cursor twice'),
+  })
+})
+
+test.for([
+  ['the same page again and again', { kind: 'cursor_repeats' }],
+  ['nothing but 500', { kind: 'status', status: 500 }],
+  ['no catalog any more', { kind: 'status', status: 404, body: { errors: [{ code: 'NOT_FOUND', message: 'no' }] } }],
+  ['credentials that are refused', { kind: 'status', status: 401, body: { errors: [{ code: 'UNAUTHORIZED_ACCESS', message: 'no' }] } }],
+] as const)('%s: the audit fails, nothing is withdrawn and nothing planned, however it was asked', async ([, fault]) => {
+  await using engine = await drifted()
+  const [before, planned] = [await state(engine), await plans(engine)]
+  await engine.sandbox.control.fault({ ...listing, nth: 2 }, fault, 'always')
+  await engine.sandbox.control.fault({ ...listing, nth: 3 }, fault, 'always')
+  for (const repair of [false, true])
+    await expect(engine.audit('shop', { repair })).rejects.toMatchObject({ code: 'CATALOG_UNREADABLE', mend: 'sluice doctor' })
+  expect([await state(engine), await plans(engine)]).toEqual([before, planned])
+  const [last] = await engine.db.query(`select status, error ->> 'code' as code from sluice.run order by id desc limit 1`)
+  expect(last).toEqual({ status: 'failed', code: 'CATALOG_UNREADABLE' })
+  await engine.sandbox.control.clearFaults()
+  expect(await engine.audit('shop')).toMatchObject({ drift: found })
+})
+
+test('a run in flight holds the pipeline, and an audit holds it for a run', async () => {
+  await using engine = await drifted()
+  const { control } = engine.sandbox
+  await control.fault({ ...listing, nth: 1 }, { kind: 'hold', name: 'page', stage: 'before_apply' })
+  const audit = engine.audit('shop')
+  while ((await control.holds()).length === 0) await new Promise((resolve) => setImmediate(resolve))
+  expect(await engine.run('shop')).toMatchObject({ status: 'skipped', error: { code: 'PIPELINE_HELD' } })
+  await expect(engine.audit('shop')).rejects.toMatchObject({ code: 'PIPELINE_HELD' })
+  await control.release('page')
+  expect(await audit).toMatchObject({ drift: found })
+})
+
+test('told to stop while it reads, it is cancelled and has changed nothing', async () => {
+  await using engine = await drifted()
+  const before = await state(engine)
+  const stop = new AbortController()
+  const exchange = async (request: Parameters<typeof engine.deps.transport.exchange>[0]): Promise<Exchange> => {
+    if (request.query?.['cursor'] !== undefined) stop.abort()
+    return engine.deps.transport.exchange(request)
+  }
+  const deps = { ...engine.deps, signal: stop.signal, transport: { ...engine.deps.transport, exchange } }
+  const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), 'shop')
+  await expect(auditPipeline(deps, pipeline, { repair: true })).rejects.toMatchObject({ code: 'RUN_INTERRUPTED' })
+  expect(await state(engine)).toEqual(before)
+  expect((await engine.db.query('select status from sluice.run order by id desc limit 1'))[0]).toEqual({ status: 'cancelled' })
+})
+
+test('what an earlier run left unsettled is not judged, and a repair leaves it alone', async () => {
+  const rows = single(30)
+  await using engine = await shop(rows)
+  const { control } = engine.sandbox
+  const moved = rows.map((row, n) => (n < 3 ? { ...row, title: `${row.title} new` } : row))
+  write(engine, moved)
+  // Applied, and no answer ever came.
+  await control.fault({ method: 'PUT', path: '/12/product_catalogs' }, { kind: 'commit_then_reset' }, 'always')
+  expect(await engine.run('shop')).toMatchObject({ status: 'partial', counts: { ambiguous: 3 } })
+  await control.clearFaults()
+  await putBehind(engine, { ...wanted(moved[0] as Product), title: 'Hijacked' }, { ...wanted(moved[9] as Product), title: 'Hijacked' })
+  await removeBehind(engine, String(moved[1]?.id))
+  const report = await engine.audit('shop', { repair: true })
+  expect(report).toMatchObject({
+    status: 'partial',
+    drift: { same: 26, changed: 1, gone: 0, unsettled: 3, waiting: 3 },
+    counts: { updates: 1, creates: 0, deferred: 3 },
+  })
+  const withdrawn = await engine.db.query(`select convert_from(key, 'UTF8') as id from sluice.remote where length(synced_hash) = 9`)
+  expect(withdrawn).toEqual([{ id: moved[9]?.id }])
+  for (let i = 0; i < 3; i++) await engine.run('shop')
+  expect((await engine.audit('shop', { repair: true })).planId).toBeUndefined()
+  expect(await digest(engine)).toBe(catalogDigest(moved.map(wanted)))
+})
+
+test('what was wanted since and not sent is said apart, and compared with what was confirmed', async () => {
+  const rows = single(10)
+  await using engine = await shop(rows)
+  write(
+    engine,
+    rows.map((row, n) => (n === 0 ? { ...row, title: 'Wanted' } : row)),
+  )
+  await engine.plan('shop')
+  expect(await engine.audit('shop')).toMatchObject({ status: 'succeeded', drift: { same: 10, changed: 0, waiting: 1 } })
+  await putBehind(engine, { ...wanted(rows[0] as Product), title: 'Hijacked' })
+  expect(await engine.audit('shop')).toMatchObject({
+    drift: { same: 9, changed: 1, waiting: 1 },
+    examples: [{ found: 'changed', fields: [{ field: 'title', ours: rows[0]?.title, theirs: 'Hijacked', wanted: 'Wanted' }] }],
+  })
+  // The frozen bytes of what was confirmed are kept for a week: then there is nothing to compare with but its hash.
+  await engine.db.execute('update sluice.batch set body = null where settled_at is not null')
+  expect(await engine.audit('shop')).toMatchObject({ status: 'partial', drift: { same: 9, changed: 0, unsettled: 1, waiting: 1 } })
+  await putBehind(engine, wanted(rows[0] as Product))
+  expect(await engine.audit('shop')).toMatchObject({ status: 'succeeded', drift: { same: 10, unsettled: 0, waiting: 1 } })
+})
+
+test('a repair makes plans made before it stale, and its own plan stands', async () => {
+  const rows = single(10)
+  await using engine = await shop(rows)
+  write(engine, rows.slice(1))
+  const before = await engine.plan('shop')
+  await putBehind(engine, { ...wanted(rows[5] as Product), title: 'Hijacked' })
+  const repair = await engine.audit('shop', { repair: true })
+  expect(repair).toMatchObject({ counts: { updates: 1, deletes: 1 } })
+  expect(await engine.apply(before.planId)).toMatchObject({ status: 'failed', error: { code: 'PLAN_STALE' } })
+  expect(await engine.apply(repair.planId ?? '')).toMatchObject({ status: 'succeeded', counts: { confirmed: 2 } })
+  expect(await digest(engine)).toBe(catalogDigest(rows.slice(1).map(wanted)))
+})
+
+test('deletes that are owed stand under the guards as always; what is put right goes all the same', async () => {
+  const rows = single(10)
+  await using engine = await shop(rows)
+  write(engine, rows.slice(2))
+  await engine.plan('shop')
+  await putBehind(engine, { ...wanted(rows[5] as Product), title: 'Hijacked' })
+  engine.pipeline('shop', `${catalogYaml('feed.xml')}guards: { max_delete_count: 1, max_delete_percent: 1 }\n`)
+  const repair = await engine.audit('shop', { repair: true })
+  expect(repair).toMatchObject({
+    status: 'withheld',
+    guards: [{ code: 'GUARD_DELETES', withheld: 2 }],
+    counts: { updates: 1, deletes: 0, withheld: 2 },
+  })
+})
+
+test('killed inside the repair nothing is withdrawn; behind it the plan is there with all of it', async () => {
+  await using engine = await drifted()
+  const kill = (label: string) =>
+    new Promise((resolve, reject) => {
+      const { PATH = '', HOME = '' } = process.env
+      const child = spawn(process.execPath, [main, 'audit', 'shop', '--repair', '--json'], {
+        cwd: engine.folder,
+        env: { PATH, HOME, ...engine.env, CRASH_AT: label },
+        stdio: 'ignore',
+      })
+      child.on('error', reject)
+      child.on('exit', (code, signal) => resolve(signal ?? code))
+    })
+  const [before, planned] = [await state(engine), await plans(engine)]
+  for (const label of ['plan.diffed', 'plan.frozen', 'plan.before_commit']) {
+    expect([label, await kill(label)]).toEqual([label, 'SIGKILL'])
+    expect([await state(engine), await plans(engine)]).toEqual([before, planned])
+  }
+  expect(await kill('plan.after_commit')).toBe('SIGKILL')
+  const [plan] = await engine.db.query<{ id: string; counts: unknown }>(`select id, counts from sluice.plan where status = 'ready'`)
+  expect(plan?.counts).toMatchObject({ creates: 1, updates: 1 })
+  expect(await engine.apply(plan?.id ?? '')).toMatchObject({ status: 'succeeded', counts: { confirmed: 2 } })
+  expect(await digest(engine)).toBe(catalogDigest(single(230).map(wanted)))
+})
