@@ -1,0 +1,158 @@
+/** What happens to the process that sends, its clock, its database and its credentials (guarantees 4, W and K). */
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { systemClock } from '../../../src/clock.ts'
+import { createTransport } from '../../../src/service/client/index.ts'
+import { fixedCredentials } from '../../../src/sandbox/start.ts'
+import type { Database } from '../../../src/store/database.ts'
+import { planBooks, pushPlan, settleLeftovers } from '../../../src/sync/push/push.ts'
+import { testDatabase } from '../../support/postgres.ts'
+import { withSandbox, type SandboxUnderTest } from '../../support/sandbox.ts'
+import { fakeService } from './fakeService.ts'
+import { batchStates, email, engineDeps, hex, plantBatch, plantDestination, plantPlan, syncedKeys, user, type Planted } from './planted.ts'
+
+const pusher = fileURLToPath(new URL('./pusher.ts', import.meta.url))
+const users = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => user(email(`person ${from + i}`)))
+const transportTo = (url: string, secret = fixedCredentials.consumerSecret) =>
+  createTransport({ baseUrl: url, adsBaseUrl: url, adsVersion: '12', ...fixedCredentials, consumerSecret: secret })
+
+async function plant(db: Database, batches = 3): Promise<Planted> {
+  const planted = await plantPlan(db, await plantDestination(db))
+  for (let i = 0; i < batches; i++) await plantBatch(db, planted, users(i * 5, i * 5 + 5))
+  return planted
+}
+
+async function uploads(sandbox: SandboxUnderTest): Promise<string[]> {
+  return (await sandbox.control.ledger()).filter(({ path }) => path.endsWith('/users')).map((line) => line.body_sha256)
+}
+
+const attempts = (db: Database) =>
+  db.query<{ outcome: string | null; reason: string | null }>('select outcome, reason from sluice.attempt order by id')
+
+describe('a process that stands still', () => {
+  test.for([
+    ['shorter than its lease', false],
+    ['past its lease', true],
+  ] as const)('W2: stopped %s and woken again: its answer counts only while it holds the batch', async ([, late]) => {
+    await using database = await testDatabase()
+    await using sandbox = await withSandbox()
+    const { db } = database
+    const planted = await plant(db, 1)
+    await sandbox.control.fault({ path: '/12/accounts/' }, { kind: 'hold', name: 'h', stage: 'after_apply' })
+    const child = spawn(process.execPath, [pusher, database.url, sandbox.url, planted.planId], { stdio: 'ignore' })
+    const ended = new Promise<number | null>((resolve) => child.on('exit', resolve))
+    await expect.poll(async () => (await sandbox.control.holds()).length, { timeout: 20_000 }).toBe(1)
+    child.kill('SIGSTOP')
+    if (late) {
+      await db.execute(`update sluice.batch set lease_until = clock_timestamp() - interval '1 second'`)
+      const transport = transportTo(sandbox.url)
+      const deps = await engineDeps(db, transport)
+      await settleLeftovers(deps, planted.destinationId, { runId: planted.runId })
+      await transport.close()
+      expect(await planBooks(db, planted.planId)).toMatchObject({ confirmed: 5, pending: 0, ambiguous: 0 })
+    }
+    const settled = await db.query('select status, epoch, settled_at from sluice.batch')
+    await sandbox.control.release('h')
+    child.kill('SIGCONT')
+    expect(await ended).toBe(0)
+    expect(await planBooks(db, planted.planId)).toMatchObject({ confirmed: 5, pending: 0, ambiguous: 0, requests: late ? 2 : 1 })
+    // The loser wrote nothing.
+    if (late) expect(await db.query('select status, epoch, settled_at from sluice.batch')).toEqual(settled)
+    expect(new Set(await uploads(sandbox)).size).toBe(1)
+    // Two at once there were, because one of them was stopped: the bytes were the same (I4).
+    expect((await sandbox.control.violations()).filter(({ rule }) => rule !== 'two_in_flight_for_one_key')).toEqual([])
+  })
+
+  test('W3 and W4: one that comes to itself behind its lease sends nothing under it', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = fakeService()
+    const planted = await plant(db, 1)
+    const deps = await engineDeps(db, service)
+    let behindMs = 0
+    const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + behindMs }
+    // The attempt is committed, and then nothing happens for 90 seconds: a blocked loop, a sleeping machine, a lost database.
+    const falls = (text: string) => {
+      if (text.includes('insert into sluice.attempt') && behindMs === 0) behindMs = 90_000
+    }
+    const slow: Database = {
+      ...db,
+      transaction: (work) =>
+        db.transaction((tx) => work({ ...tx, query: (text, values) => tx.query<never>(text, values).finally(() => falls(text)) })),
+    }
+    await pushPlan({ ...deps, clock, db: slow }, planted.planId)
+    expect(behindMs).toBe(90_000)
+    expect(service.seen.length).toBe(1)
+    expect(await attempts(db)).toMatchObject([{ outcome: 'retry' }, { outcome: 'confirmed' }])
+    expect(await batchStates(db, planted.planId)).toEqual(['settled'])
+  })
+
+  test('W13: out of memory is like a kill: whoever comes next ends it', async () => {
+    await using database = await testDatabase()
+    await using sandbox = await withSandbox()
+    const { db } = database
+    const planted = await plant(db, 3)
+    await sandbox.control.fault({ path: '/12/accounts/' }, { kind: 'hold', name: 'h', stage: 'after_apply' })
+    // What eats the memory begins as soon as a request is under way.
+    const eat = `setInterval(async () => { const a = await fetch('${sandbox.url}/_sandbox/holds'); if ((await a.json()).length) { const all = []; for (;;) all.push(new Array(100_000).fill({ n: all.length })) } }, 50).unref()`
+    const child = spawn(
+      process.execPath,
+      [
+        '--max-old-space-size=64',
+        '--import',
+        `data:text/javascript,${encodeURIComponent(eat)}`,
+        pusher,
+        database.url,
+        sandbox.url,
+        planted.planId,
+      ],
+      { stdio: 'ignore' },
+    )
+    const end = await new Promise((resolve) => child.on('exit', (code, signal) => resolve(signal ?? code)))
+    expect(['SIGABRT', 'SIGTRAP', 'SIGILL', 134]).toContain(end)
+    await sandbox.control.release('h')
+    const transport = transportTo(sandbox.url)
+    const deps = await engineDeps(db, transport)
+    await settleLeftovers(deps, planted.destinationId, { runId: planted.runId })
+    await pushPlan(deps, planted.planId)
+    await transport.close()
+    expect(await planBooks(db, planted.planId)).toMatchObject({ confirmed: 15, pending: 0, ambiguous: 0 })
+    expect((await uploads(sandbox)).length).toBeLessThanOrEqual(6)
+    expect(await sandbox.control.violations()).toEqual([])
+  })
+})
+
+test('W11: a secret that was changed meanwhile signs the next attempt, of the same bytes', async () => {
+  await using database = await testDatabase()
+  await using sandbox = await withSandbox()
+  const { db } = database
+  const planted = await plant(db, 1)
+  const old = transportTo(sandbox.url, 'a secret of yesterday')
+  await pushPlan(await engineDeps(db, old), planted.planId)
+  await old.close()
+  expect(await batchStates(db, planted.planId)).toEqual([expect.stringMatching(/^pending/)])
+  expect(await planBooks(db, planted.planId)).toMatchObject({ refused: 0, pending: 5 })
+  const transport = transportTo(sandbox.url)
+  await settleLeftovers(await engineDeps(db, transport), planted.destinationId, { runId: planted.runId })
+  await transport.close()
+  expect(await planBooks(db, planted.planId)).toMatchObject({ confirmed: 5 })
+  expect(new Set(await uploads(sandbox)).size).toBe(1)
+})
+
+test('K4: a wall clock that jumps two hours to and fro changes no lease, no order and no byte', async () => {
+  await using database = await testDatabase()
+  const { db } = database
+  const service = fakeService()
+  const planted = await plant(db, 6)
+  const frozen = await db.query<{ sha: string }>(`select encode(body_sha256, 'hex') as sha from sluice.batch order by seq`)
+  let jumps = 0
+  const clock = { ...systemClock, now: () => systemClock.now() + (jumps++ % 2 === 0 ? 7_200_000 : -7_200_000) }
+  service.script = (_request, nth) => (nth % 4 === 1 ? { kind: 'lost', error: new Error('reset'), durationMs: 1 } : undefined)
+  await pushPlan({ ...(await engineDeps(db, service)), clock }, planted.planId)
+  expect(await planBooks(db, planted.planId)).toMatchObject({ confirmed: 30, ambiguous: 0, pending: 0 })
+  expect(new Set(service.seen.map(({ sha256 }) => sha256))).toEqual(new Set(frozen.map(({ sha }) => sha)))
+  expect(await db.query(`select from sluice.batch where epoch > 3`)).toEqual([])
+  expect((await syncedKeys(db, planted.destinationId)).length).toBe(30)
+  expect([...service.members.keys()].toSorted()).toEqual(Array.from({ length: 30 }, (_, i) => hex(email(`person ${i}`))).toSorted())
+})
