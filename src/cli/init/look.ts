@@ -3,6 +3,7 @@ import type { SourceDefinition } from '../../pipeline/definition.ts'
 import type { Row } from '../../records/record.ts'
 import { openSource } from '../../sources/openSource.ts'
 import type { Context } from '../context.ts'
+import { safe } from '../text.ts'
 import { detectedWords } from '../render/detected.ts'
 
 /** The beginning of a source that nobody described yet. */
@@ -58,4 +59,12 @@ async function look(context: Context, definition: SourceDefinition): Promise<Loo
   } finally {
     await source.close()
   }
+}
+
+/** The columns of a source for a sentence, twenty at the most. */
+export function listed({ columns }: Look): string {
+  return `${columns
+    .slice(0, 20)
+    .map((column) => safe(column.slice(0, 60)))
+    .join(', ')}${columns.length > 20 ? ' …' : ''}`
 }

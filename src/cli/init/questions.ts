@@ -6,8 +6,9 @@ import type { Prompt } from '../prompt.ts'
 import { sandboxTargets } from '../sandboxDefaults.ts'
 import { safe } from '../text.ts'
 import { waiting } from '../waiting.ts'
-import { draftPipeline, listed, type Draft, type Question, type Target } from './draft.ts'
-import { lookAtSource, type Look } from './look.ts'
+import { draftPipeline, type Draft, type Target } from './draft.ts'
+import { listed, lookAtSource, type Look } from './look.ts'
+import type { Question } from './ownerQuestions.ts'
 import { callOf, sandboxTarget, type Kind, type Wishes } from './wishes.ts'
 
 /** Asks a person, and has an answer; Enter alone is an empty one. Undefined where nobody can be asked. */

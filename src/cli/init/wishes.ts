@@ -95,7 +95,8 @@ export function callOf(wishes: Wishes, added: readonly string[]): string {
   ].join(' ')
 }
 
-function shellWord(text: string): string {
+/** One word of a shell, with nothing left for it to expand. */
+export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 

@@ -1,0 +1,95 @@
+import type { Reject, Warning } from '../../records/record.ts'
+import { safe } from '../text.ts'
+import type { ConsentProposal } from './consentProposals.ts'
+import { listed, type Look } from './look.ts'
+import { shellWord, type Kind, type Wishes } from './wishes.ts'
+
+/** Something that only the owner of a source knows, as a question and as a flag. */
+export interface Question {
+  /** The flag that answers it, with an example: `--map key=COLUMN`. */
+  readonly flag: string
+  /** Why it is asked, in a few words. */
+  readonly reason: string
+  readonly text: string
+  /** What Enter alone means; `-` declines it. */
+  readonly proposed?: string
+  /** The wishes with the answer in them. */
+  readonly answered: (answer: string) => Partial<Wishes>
+}
+
+export const shopQuestion: Question = {
+  flag: '--shop https://shop.example.com',
+  reason: 'the export holds no links',
+  text: 'Address of the shop, before the links of its products (https://…)',
+  answered: (shop) => ({ shop }),
+}
+
+export function columnQuestion(field: string, kind: Kind, look: Look, { map, set }: Wishes): Question {
+  const isKey = field === 'key'
+  // People differ in all of their fields, products may share some.
+  const orValue = kind === 'catalog' && field !== 'id'
+  return {
+    flag: `--map ${field}=COLUMN`,
+    reason: `no column is called ${field}${orValue ? ` (of one value for all rows: --set ${field}=VALUE)` : ''}`,
+    text: `Which column is ${field}${isKey ? ', the number or name that tells one row from another' : ''}${orValue ? ', or =VALUE for every row' : ''}? There are ${listed(look)}`,
+    answered: (answer) =>
+      orValue && answer.startsWith('=') ? { set: { ...set, [field]: answer.slice(1).trim() } } : { map: { ...map, [field]: [answer] } },
+  }
+}
+
+export function consentQuestion({ column, values, seen }: ConsentProposal): Question {
+  return {
+    flag: `--consent ${safe(shellWord(`${column}=${values.join(',')}`))}`,
+    reason: `"${safe(column)}" may say who may be reached`,
+    text: `Which values of "${safe(column)}" mean that a person may be reached? ${seen.map(({ value, count }) => `${JSON.stringify(value)} ${count}`).join(', ')}`,
+    proposed: values.join(','),
+    answered: (given) => ({ consent: [{ column, values: given.split(',').map((value) => value.trim()) }] }),
+  }
+}
+
+/** A product needs one of them (spec 2.2). */
+const tellingFields: readonly string[] = ['brand', 'gtin', 'mpn']
+
+/** What only the owner knows, and half of the rows or more lack. */
+export function questionsAbout(
+  look: Look,
+  kind: Kind,
+  rejects: readonly Reject[],
+  warnings: readonly Warning[],
+  wishes: Wishes,
+): { readonly needed: readonly Question[]; readonly wanted: readonly Question[] } {
+  const share = (found: readonly { readonly code: string }[], code: string) =>
+    found.filter((one) => one.code === code).length / look.rows.length
+  const needed: Question[] = []
+  const wanted: Question[] = []
+  if (wishes.currency === undefined && share(rejects, 'PRICE_CURRENCY_MISSING') >= 0.5)
+    needed.push({
+      flag: '--currency EUR',
+      reason: 'the prices have no currency',
+      text: 'Currency of the prices, which have none (EUR, USD …)',
+      answered: (currency) => ({ currency }),
+    })
+  if (
+    ![...Object.keys(wishes.map), ...Object.keys(wishes.set)].some((field) => tellingFields.includes(field)) &&
+    share(rejects, 'IDENTIFIER_MISSING') >= 0.5
+  )
+    needed.push(columnQuestion('brand', kind, look, wishes))
+  const country: Question = {
+    flag: '--country DE',
+    reason: 'phone numbers cannot be read without a country',
+    text: 'Country of the phone numbers, most of which cannot be read without one (DE, US …)',
+    answered: (given) => ({ country: given }),
+  }
+  if (wishes.country === undefined) {
+    if (share(rejects, 'PHONE_COUNTRY_MISSING') >= 0.5) needed.push(country)
+    // Beside an address that serves, a number that cannot be read is left out with a note.
+    else if (
+      share(
+        warnings.filter(({ field }) => field === 'phone_number'),
+        'IDENTIFIER_DROPPED',
+      ) >= 0.5
+    )
+      wanted.push(country)
+  }
+  return { needed, wanted }
+}
