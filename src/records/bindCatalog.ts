@@ -40,7 +40,8 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
       const entry = preset?.map[field]
       const many = field === 'additional_image_link'
       // A preset lists every name a field goes by; of those that are there, the first that is filled is read.
-      const mapping = own ?? (entry === undefined ? { ...emptyMapping, columns: [field] } : fromPreset(entry, columns))
+      const given = entry === undefined ? emptyMapping : fromPreset(entry, columns)
+      const mapping = own ?? (given.columns.length > 0 || given.constant !== undefined ? given : byName(field, given))
       const bound = bindField(field, mapping, columns, many)
       for (const index of bound.indexes) used.add(index)
       if (bound.indexes.length > 0 || mapping.constant !== undefined || mapping.compute !== undefined || mapping.default !== undefined)
@@ -61,7 +62,7 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
       }
     }
     missing.sort((a, b) => order.indexOf(a.field) - order.indexOf(b.field))
-    warnings.push(...unknownColumns(columns, used, productFields))
+    warnings.push(...unknownColumns(columns, used, productFields, binding))
     const typed: ProductBinding = binding
     const echo = echoOf(
       columns,
@@ -90,6 +91,11 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
       echo,
     }
   }
+}
+
+/** A column of the field's own name, where the preset's are not there. */
+function byName(field: string, preset: FieldMapping): FieldMapping {
+  return { ...emptyMapping, columns: [field], ...(preset.default === undefined ? {} : { default: preset.default }) }
 }
 
 /** What an export of the kind never has, with the setting that makes it of what it has. */

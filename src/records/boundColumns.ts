@@ -174,12 +174,20 @@ export function columnMissing(field: string, name: string, columns: readonly str
   }
 }
 
-export function unknownColumns(columns: readonly string[], used: ReadonlySet<number>, fields: readonly string[]): Warning[] {
+/** `fields`: those that a column may be meant for; `bound`: those of them that have a source already. */
+export function unknownColumns(
+  columns: readonly string[],
+  used: ReadonlySet<number>,
+  fields: readonly string[],
+  bound: Readonly<Record<string, BoundField>> = {},
+): Warning[] {
   const isPrice = (index: number) => [normalizeHeader(columns[index] ?? ''), ...fieldsCalled(columns[index] ?? '')].includes('price')
-  const free = fields.filter((field) => !columns.some((column, index) => used.has(index) && normalizeHeader(column) === field))
+  const free = fields.filter((field) => !Object.hasOwn(bound, field))
   return columns.flatMap((column, index): Warning[] => {
     if (used.has(index) || trimText(column) === '') return []
     const name = normalizeHeader(column)
+    // A function reads what it likes, and most of all the column of its own field.
+    if (Object.hasOwn(bound, name) && bound[name]?.mapping.compute !== undefined) return []
     if (serviceFields.has(name) && fields.length > 0)
       return [{ line: 1, code: 'SERVICE_FIELD_IGNORED', field: column, message: `"${column}" is set by the service and is ignored` }]
     const called = fieldsCalled(column)

@@ -296,6 +296,21 @@ test('headers in other spellings map by themselves, the prefixed one wins', () =
   ])
 })
 
+test('no column is offered for a field that has its source, nor called unused where a function may read it', () => {
+  const columns = [...Object.keys(good), 'titel', 'brand name', 'constructor']
+  const notes = (map: Record<string, unknown>) => {
+    const { pipeline } = resolvePipeline({ source: 'feed.csv', map, destination: { kind: 'catalog', catalog_id: '1' } }, 'shop', 'shop.ts')
+    if (pipeline === undefined) throw new Error('no pipeline')
+    return createMapper(pipeline)
+      .start(columns)
+      .filter(({ code }) => code === 'COLUMN_UNKNOWN')
+      .map(({ message }) => message)
+  }
+  const other = ['the column "brand name" is not used', 'the column "constructor" is not used']
+  expect(notes({ title: (row: Record<string, string>) => `${row['title']}!` })).toEqual(['the column "titel" is not used', ...other])
+  expect(notes({ title: 'titel' })).toEqual(['the column "title" is not used', ...other])
+})
+
 test('a table without a required column is refused as a whole, with the nearest column', () => {
   const { pipeline } = resolvePipeline({ source: 'feed.csv', destination: { kind: 'catalog', catalog_id: '1' } }, 'shop', 'shop.yaml')
   if (pipeline === undefined) throw new Error('no pipeline')
