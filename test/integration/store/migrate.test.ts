@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { migrateDatabase, migrationStatus } from '../../../src/store/migrate.ts'
 import { testDatabase } from '../../support/postgres.ts'
 
-test('six starts at once migrate an empty database without an error', async () => {
+test('K8: six starts at once migrate an empty database without an error', async () => {
   await using fresh = await testDatabase()
   await fresh.db.execute('drop schema sluice cascade')
   await fresh.db.execute('drop schema drizzle cascade')
@@ -17,4 +17,21 @@ test('a database that was migrated by an edited file is refused by name', async 
   await using fresh = await testDatabase()
   await fresh.db.execute(`update drizzle.__drizzle_migrations set hash = 'edited' where id = 1`)
   await expect(migrateDatabase(fresh.url)).rejects.toMatchObject({ code: 'MIGRATION_MISMATCH' })
+})
+
+test.for([1, 5, 20])('K8: one that dies at its command no. %i leaves nothing behind, and the next start does all of it', async (nth) => {
+  await using fresh = await testDatabase()
+  await fresh.db.execute('drop schema sluice cascade')
+  await fresh.db.execute('drop schema drizzle cascade')
+  // A sequence counts across the rollback.
+  await fresh.db.execute('create sequence public.commands')
+  await fresh.db.execute(
+    `create function public.die() returns event_trigger language plpgsql as
+     $$ begin if nextval('public.commands') = ${nth} then perform pg_terminate_backend(pg_backend_pid()); end if; end $$`,
+  )
+  await fresh.db.execute('create event trigger die on ddl_command_end execute function public.die()')
+  await expect(migrateDatabase(fresh.url)).rejects.toThrow()
+  expect(await fresh.db.query(`select from information_schema.tables where table_schema = 'sluice'`)).toEqual([])
+  const status = await migrateDatabase(fresh.url)
+  expect(status.applied).toBe(status.known)
 })
