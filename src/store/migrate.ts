@@ -29,8 +29,7 @@ export async function migrateDatabase(url: string): Promise<MigrationStatus> {
 }
 
 async function migrateWhere(url: string): Promise<MigrationStatus> {
-  const client = new pg.Client({ connectionString: url, application_name: 'sluice migrate' })
-  await client.connect()
+  const client = await connect(url)
   try {
     // Reading first spares every ordinary start the lock.
     const before = await check(client)
@@ -51,10 +50,17 @@ async function migrateWhere(url: string): Promise<MigrationStatus> {
   }
 }
 
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url, application_name: 'sluice migrate' })
+  // A connection that breaks says so twice: its statement fails, which is enough. Unheard, the other ends the process.
+  client.on('error', () => undefined)
+  await client.connect()
+  return client
+}
+
 /** How far the database is, changing nothing. */
 export async function migrationStatus(url: string): Promise<MigrationStatus> {
-  const client = new pg.Client({ connectionString: url, application_name: 'sluice migrate' })
-  await client.connect()
+  const client = await connect(url)
   try {
     return await check(client)
   } finally {
