@@ -130,6 +130,16 @@ describe('a Shopify export', () => {
     expect(products).toMatchObject([{ id: '00123', gtin: '4006381333931' }])
   })
 
+  test('columns of the service’s own names stand in for those that the export has not', async () => {
+    const bare = Object.fromEntries(
+      Object.entries(first('cup')).filter(([name]) => !['Status', 'Published'].includes(name) && !name.startsWith('Variant Inventory')),
+    )
+    const without = await through(csvOf([bare]), shopify)
+    expect([without.refused, without.mend]).toEqual(['FILE_COLUMN_MISSING', expect.stringContaining('availability') as string])
+    const { products } = await through(csvOf([{ ...bare, availability: 'preorder', color: 'teal' }]), shopify)
+    expect(products).toMatchObject([{ availability: 'preorder', color: 'Red' }])
+  })
+
   test('variants without SKU are told apart by a map', async () => {
     const rows = [first('cup', { 'Variant SKU': '' }), variant('cup', 'M', { 'Variant SKU': '' })]
     const map = { ...shopify.map, id: { columns: ['Handle', 'Option1 Value'], transform: { join: '-' } } }
