@@ -254,10 +254,7 @@ async function collectIdentifierDelta({ client, destinationId }: DesiredContext)
 }
 
 async function applyIdentifierDelta({ client, destinationId }: DesiredContext): Promise<void> {
-  const timed = await client.query(
-    `select 1 from change c join stage s using (key)
-     where c.what in ('create', 'update') and (s.effective_at is not null or s.expires_at is not null) limit 1`,
-  )
+  const timed = await client.query('select from stage where effective_at is not null or expires_at is not null limit 1')
   const wanted = timed.rowCount === 0 ? plainTimes : timesHash('s')
   const held = `delta x ${timed.rowCount === 0 ? '' : 'left join stage s on s.key = x.group_key'}`
   // An identifier keeps its group while anything of it is held or confirmed: user objects never mix (see above).
