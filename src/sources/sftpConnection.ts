@@ -117,6 +117,11 @@ async function connect(client: SftpClient, { url, definition, env, patience }: S
     shown = `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`
     return shown === definition.hostKey?.replace(/=+$/, '')
   }
+  // Some servers ask for the password as a question. Nothing else that they may ask has an answer here.
+  client.on('keyboard-interactive', (...[, , , prompts, answer]: KeyboardQuestion) => {
+    const asked = prompts.length === 1 && prompts[0]?.echo !== true
+    answer(asked && password !== undefined ? [password] : [])
+  })
   try {
     await patience.wait(
       client.connect({
@@ -125,6 +130,8 @@ async function connect(client: SftpClient, { url, definition, env, patience }: S
         username,
         readyTimeout: 20_000,
         hostVerifier,
+        tryKeyboard: password !== undefined,
+        authHandler: waysToLogIn({ key: privateKey !== undefined, password: password !== undefined }),
         ...(password === undefined ? {} : { password }),
         ...(privateKey === undefined ? {} : { privateKey }),
         ...(passphrase === undefined ? {} : { passphrase }),
@@ -160,3 +167,30 @@ async function connect(client: SftpClient, { url, definition, env, patience }: S
     throw error
   }
 }
+
+type KeyboardQuestion = readonly [
+  name: string,
+  instructions: string,
+  language: string,
+  prompts: readonly { readonly prompt: string; readonly echo?: boolean }[],
+  answer: (answers: string[]) => void,
+]
+
+/**
+ * Each way to log in once, and only those that the server still offers (`none` asks which), because servers lock users out:
+ * the password is given as an answer to a question only where it is not taken as a password.
+ */
+function waysToLogIn(own: { readonly key: boolean; readonly password: boolean }) {
+  const ways: Way[] = ['none']
+  if (own.key) ways.push('publickey')
+  if (own.password) ways.push('password', 'keyboard-interactive')
+  /** `offered` is null before the first; false where none is left. */
+  return (offered: readonly string[] | null): Way | false => {
+    const index = ways.findIndex((way) => offered === null || offered.includes(way))
+    const way = index === -1 ? undefined : ways.splice(index, 1)[0]
+    if (way === 'password') ways.splice(ways.indexOf('keyboard-interactive'), 1)
+    return way ?? false
+  }
+}
+
+type Way = 'none' | 'publickey' | 'password' | 'keyboard-interactive'
