@@ -34,6 +34,7 @@ describe('help', () => {
       'show',
       'rejects',
       'explain',
+      'audit',
       'serve',
       'worker',
       'sandbox',

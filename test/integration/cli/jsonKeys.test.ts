@@ -36,6 +36,12 @@ test('keys of every report stay', async () => {
   const [event] = await asked('explain', 'shop', 'SKU-1')
   expect(missing(event, 'at what message')).toEqual([])
   expect(missing(await asked('cancel', ran.runId), 'runId state')).toEqual([])
+  const audit = await asked('audit', 'shop')
+  expect(
+    missing(audit, `${runKeys.replace('planId ', '')} drift readRequests changedFields examples notReturned requests minutes`),
+  ).toEqual([])
+  expect(missing(audit.drift, 'listed same changed gone hidden foreign unsettled waiting')).toEqual([])
+  expect(missing(audit.counts, counts)).toEqual([])
   expect(missing((await asked('run', 'nope')).error, 'code message where mend')).toEqual([])
   shop.write('feed.csv', '')
   const failed = await asked('run', 'shop')
