@@ -1,4 +1,6 @@
 import { isLeftWord, tellsWhoLeft } from '../../records/consentColumns.ts'
+import { findColumn } from '../../records/fields.ts'
+import { presetByName } from '../../records/presets/index.ts'
 import type { Warning } from '../../records/record.ts'
 import { trimText } from '../../records/text.ts'
 import type { Look } from './look.ts'
@@ -9,6 +11,18 @@ export interface ConsentProposal {
   readonly values: readonly string[]
   /** `yes` 140, `no` 60: the values that were seen, most frequent first; empty where they are too many to be states. */
   readonly seen: readonly { readonly value: string; readonly count: number }[]
+}
+
+/**
+ * What the export of a known kind says by itself. `consent:` in a pipeline takes its place, so that whoever adds a test of their
+ * own has to name these too.
+ */
+export function presetTests(look: Look, preset: string | undefined): readonly Pick<ConsentProposal, 'column' | 'values'>[] {
+  const tests = preset === undefined ? [] : (presetByName(preset)?.consent ?? [])
+  return tests.flatMap(({ columns, values }) => {
+    const column = columns.map((name) => look.columns[findColumn(look.columns, name)]).find((found) => found !== undefined)
+    return column === undefined ? [] : [{ column, values }]
+  })
 }
 
 /** More values than that are dates or names, and names stay out of files that people share. */
@@ -41,7 +55,7 @@ function meaningYes(column: string, seen: readonly string[] | undefined): readon
   const good = seen?.filter((value) => yes.test(value)) ?? []
   if (good.length > 0) return good
   // Of a column of states, `list` or `status`, those that do not say that somebody left.
-  const others = seen?.filter((value) => !isLeftWord(value) && !no.test(value)) ?? []
+  const others = seen?.filter((value) => !isLeftWord(value) && !no.test(value) && !/^(?:non|not|no|never)[ _-]/i.test(value)) ?? []
   return others.length > 0 && others.length < (seen?.length ?? 0) ? others : ['yes']
 }
 

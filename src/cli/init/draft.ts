@@ -6,7 +6,7 @@ import { findColumn } from '../../records/fields.ts'
 import type { Reject, Warning } from '../../records/record.ts'
 import { nearest } from '../nearest.ts'
 import { safe, shownAddress } from '../text.ts'
-import { consentProposals, type ConsentProposal } from './consentProposals.ts'
+import { consentProposals, presetTests, type ConsentProposal } from './consentProposals.ts'
 import { listed, type Look } from './look.ts'
 import { columnQuestion, consentQuestion, questionsAbout, shopQuestion, type Question } from './ownerQuestions.ts'
 import { proposedMap } from './proposedMap.ts'
@@ -36,6 +36,8 @@ export interface Draft {
   }
   readonly unused: readonly string[]
   readonly consent: readonly ConsentProposal[]
+  /** What the export of a known kind says of consent by itself. */
+  readonly presetConsent: readonly Pick<ConsentProposal, 'column' | 'values'>[]
   readonly valid: number
   readonly suppressed: number
   readonly rejects: readonly Reject[]
@@ -66,8 +68,15 @@ export function draftPipeline(look: Look, target: Target, wishes: Wishes): Draft
     source: { url: look.uri, ...(wishes.encoding === undefined ? {} : { encoding: wishes.encoding }) },
     destination: destinationOf(target),
   }
-  const { map, preset, openFields, needsShop, keyedBy, hints } = proposedMap(look, kind, createMapper(resolved(bare, target)), wishes)
-  const { consent: wished } = wishes
+  const { map, preset, known, openFields, needsShop, keyedBy, hints } = proposedMap(
+    look,
+    kind,
+    createMapper(resolved(bare, target)),
+    wishes,
+  )
+  const own = wishes.consent.map(({ column }) => column)
+  const fromPreset = presetTests(look, known).filter(({ column }) => !own.includes(column))
+  const wished = wishes.consent.length === 0 ? [] : [...fromPreset, ...wishes.consent]
   const settings: Settings = {
     source: bare.source,
     ...(preset === undefined ? {} : { preset }),
@@ -88,11 +97,12 @@ export function draftPipeline(look: Look, target: Target, wishes: Wishes): Draft
     hints,
     unused: warnings.flatMap(({ code, field }) => (code === 'COLUMN_UNKNOWN' ? [field] : [])),
     consent,
+    presetConsent: fromPreset,
     needed: [...openFields.map((field) => columnQuestion(field, kind, look, wishes)), ...(needsShop ? [shopQuestion] : []), ...needed],
     wanted: [
       ...(asksKey ? [keyQuestion(keyedBy, look, wishes)] : []),
       ...wanted,
-      ...(kind === 'audience' && wished.length === 0 ? consent.slice(0, 1).map((one) => consentQuestion(one)) : []),
+      ...(kind === 'audience' && wishes.consent.length === 0 ? consent.slice(0, 1).map((one) => consentQuestion(one)) : []),
     ],
   }
 }

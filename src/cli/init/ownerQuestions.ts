@@ -8,6 +8,8 @@ import { shellWord, type Kind, type Wishes } from './wishes.ts'
 export interface Question {
   /** The flag that answers it, with an example: `--map key=COLUMN`. */
   readonly flag: string
+  /** The field whose column it asks for. */
+  readonly field?: string
   /** Why it is asked, in a few words. */
   readonly reason: string
   readonly text: string
@@ -30,7 +32,8 @@ export function columnQuestion(field: string, kind: Kind, look: Look, { map, set
   const orValue = kind === 'catalog' && field !== 'id'
   return {
     flag: `--map ${field}=COLUMN`,
-    reason: `no column is called ${field}${orValue ? ` (of one value for all rows: --set ${field}=VALUE)` : ''}`,
+    field,
+    reason: `no column is called ${field}`,
     text: `Which column is ${field}${isKey ? ', the number or name that tells one row from another' : ''}${orValue ? ', or =VALUE for every row' : ''}? There are ${listed(look)}`,
     answered: (answer) =>
       orValue && answer.startsWith('=') ? { set: { ...set, [field]: answer.slice(1).trim() } } : { map: { ...map, [field]: [answer] } },

@@ -76,16 +76,18 @@ function isConstant(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'const' in value
 }
 
-function consentLines({ settings, consent, pipeline, recognized }: Draft): readonly string[] {
+function consentLines({ settings, consent, presetConsent, pipeline, recognized }: Draft): readonly string[] {
   if (pipeline.destination.kind !== 'audience') return []
   if (settings.consent !== undefined) return [`consent: ${flow(settings.consent)}   # everybody else leaves the audience`, '']
   const preset = recognized.fields.filter(({ field }) => field === 'consent')
   if (preset.length > 0 && consent.length === 0)
     return [...comment(`Who may be reached: ${safe(preset.map(({ from }) => from).join(', '))}`), '']
   if (consent.length === 0) return ['# consent: { column: marketing_ok, values: ["yes"] }   # everybody else leaves the audience', '']
-  const tests = consent.map(({ column, values }) => ({ column, values }))
+  const tests = [...presetConsent, ...consent].map(({ column, values }) => ({ column, values }))
   return [
-    '# Who may be reached? Without consent: every row is sent. Correct the values that mean yes, and take the # away:',
+    presetConsent.length > 0
+      ? `# Who may be reached is said by ${safe(presetConsent.map(({ column }) => column).join(', '))}. If this says it too, correct the values that mean yes, and take the # away:`
+      : '# Who may be reached? Without consent: every row is sent. Correct the values that mean yes, and take the # away:',
     ...consent.flatMap((one) => comment(`${safe(one.column)}${seenText(one)}`, '#   ')),
     `# consent: ${flow(tests.length === 1 ? tests[0] : tests)}`,
     '',

@@ -15,6 +15,8 @@ export interface ProposedMap {
   readonly map: Readonly<Record<string, unknown>>
   /** For people's exports of a known kind that need a map beside: without it the preset would no longer count. */
   readonly preset: string | undefined
+  /** The kind of export that its header shows, named or not. */
+  readonly known: string | undefined
   /** Required fields whose column is to be asked for; something stands in for them in `map`. */
   readonly openFields: readonly string[]
   /** The address of the shop is to be asked for. */
@@ -58,6 +60,7 @@ export function proposedMap(look: Look, kind: Kind, mapper: DescribingMapper, wi
   return {
     map,
     preset,
+    known: shown.preset,
     openFields,
     needsShop: prefixed !== undefined && wishes.shop === undefined,
     keyedBy,

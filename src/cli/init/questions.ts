@@ -168,8 +168,15 @@ function fault(look: Look, target: Target, wishes: Wishes): string {
 function unanswered(look: Look, questions: readonly Question[], wishes: Wishes, target: Target): UsageError {
   const flags = questions.map(({ flag }) => flag)
   const known = { ...wishes, kind: target.kind, target: target.target, account: target.account }
-  const columns = flags.some((flag) => flag.startsWith('--map')) ? `. The columns are ${listed(look)}` : ''
-  return missing(flags, `${[...new Set(questions.map(({ reason }) => reason))].join('; ')}${columns}`, callOf(known, flags))
+  const fields = questions.flatMap(({ field }) => field ?? [])
+  const columns =
+    fields.length === 0
+      ? []
+      : [
+          `no column is called ${fields.join(', ')}; there are ${listed(look)}${target.kind === 'catalog' ? ' (--set FIELD=VALUE is for what all rows share)' : ''}`,
+        ]
+  const others = questions.flatMap(({ field, reason }) => (field === undefined ? [reason] : []))
+  return missing(flags, [...columns, ...others].join('; '), callOf(known, flags))
 }
 
 function missing(flags: readonly string[], reason: string, call: string): UsageError {

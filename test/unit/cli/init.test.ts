@@ -149,6 +149,41 @@ describe('what only the owner knows', () => {
   })
 })
 
+describe('who may be reached', () => {
+  const hubspot = [
+    'Record ID',
+    'Email',
+    'Phone Number',
+    'First Name',
+    'Last Name',
+    'Unsubscribed from all email',
+    'Marketing contact status',
+  ]
+  const look = table(hubspot, [
+    ['1', 'a@example.com', '', 'J', 'D', '', 'Marketing contact'],
+    ['2', 'b@example.com', '', 'J', 'D', 'true', 'Marketing contact'],
+    ['3', 'c@example.com', '', 'J', 'D', '', 'Non-marketing contact'],
+  ])
+
+  test('a test of their own stands beside those of the export, and takes the place of none', () => {
+    const [question] = draftPipeline(look, audience, wishes()).wanted
+    expect(question).toMatchObject({ proposed: 'Marketing contact' })
+    const draft = draftPipeline(look, audience, wishes(question?.answered('Marketing contact')))
+    expect(draft.settings.consent).toEqual([
+      { column: 'Unsubscribed from all email', values: ['false', 'no', ''] },
+      { column: 'Marketing contact status', values: ['Marketing contact'] },
+    ])
+    expect([draft.valid, draft.suppressed]).toEqual([1, 2])
+    expect(parse(pipelineText(draft, look))).toEqual({ ...draft.settings })
+  })
+
+  test('the proposal in the file has them both, too', () => {
+    const text = pipelineText(draftPipeline(look, audience, wishes()), look)
+    const proposed: unknown = parse(text.replace('# consent:', 'consent:'))
+    expect(proposed).toMatchObject({ consent: [{ column: 'Unsubscribed from all email' }, { column: 'Marketing contact status' }] })
+  })
+})
+
 describe('.env', () => {
   const values = { A: '1', B: '2' }
   test('gets what it does not name, keeps what it says, and nothing twice', () => {
