@@ -1,13 +1,27 @@
 /** What to do when the service refuses: the variable to check, the parameter with its rule, the size that fits. */
 import type { Endpoint } from '../contract/endpoint.ts'
+import { webhookReasons } from '../contract/webhookResources.ts'
 import { describeParameter, describeParameters } from './describeParameter.ts'
 import type { ServiceIssue } from './issues.ts'
 
 export const keys = 'SLUICE_CONSUMER_KEY and SLUICE_CONSUMER_SECRET'
 export const allKeys = 'SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN and SLUICE_ACCESS_TOKEN_SECRET'
 
-/** Every parameter the service named, with what the contract asks of it. */
+/** What to do about each reason that a message of the webhook endpoints begins with (spec/gaps.md 10 'Reasons'). */
+const webhookMends: Readonly<Record<(typeof webhookReasons)[number], string>> = {
+  CrcValidationFailed:
+    'Let a receiver answer at that address first, with the same SLUICE_CONSUMER_SECRET: sluice webhooks listen, or sluice serve.',
+  UrlValidationFailed:
+    'Take an https address without a port, of at most 200 characters. The sandbox takes http on loopback with its switch webhook_dev_urls on.',
+  DuplicateUrlFailed: 'It is registered already: sluice webhooks list.',
+  WebhookLimitExceeded: 'Remove one first: sluice webhooks list, then sluice webhooks remove ID.',
+  WebhookIdInvalid: 'Take an id that is there: sluice webhooks list.',
+}
+
+/** Every parameter the service named, with what the contract asks of it; of webhooks what the reason asks for. */
 export function parameterMend(endpoint: Endpoint, issues: readonly ServiceIssue[]): string {
+  const reason = webhookReasons.find((one) => issues.some(({ message }) => message.startsWith(`${one}:`)))
+  if (reason !== undefined) return webhookMends[reason]
   const named = namedParameters(endpoint, issues)
   return named.length > 0 ? named.join('. ') : describeParameters(endpoint)
 }

@@ -4,6 +4,7 @@ import { findEndpoint } from '../../../src/service/contract/index.ts'
 import type { Endpoint } from '../../../src/service/contract/endpoint.ts'
 import type { Exchange } from '../../../src/service/client/exchange.ts'
 import { isRetryable, toServiceError } from '../../../src/service/client/toServiceError.ts'
+import { webhookReasons } from '../../../src/service/contract/webhookResources.ts'
 import { adsErrorStatus, coreErrors, problemTypes, retryableStatuses } from '../../../src/service/contract/errors.ts'
 
 const nowMs = Date.UTC(2026, 2, 1, 12)
@@ -244,4 +245,14 @@ describe('a success of another shape than promised is none', () => {
   ] as const)('%s is read from %j', ([name, body]) => {
     expect(errorOf(200, body, { name })).toBeUndefined()
   })
+})
+
+test('each reason of the webhook endpoints has a mend that names a command', () => {
+  const mends = webhookReasons.map((reason) => {
+    const problem = { errors: [{ parameters: { url: ['x'] }, message: `${reason}: x` }], title: 'Invalid Request', detail: 'x', type: 'x' }
+    return errorOf(400, problem, { name: 'webhooks.create' })?.mend
+  })
+  expect(new Set(mends).size).toBe(webhookReasons.length)
+  expect(mends.filter((mend) => !/sluice (?:webhooks|serve)|https address/.test(mend ?? ''))).toEqual([])
+  expect(errorOf(400, ads('INVALID_PARAMETER', { parameter: 'count' }))?.mend).toContain('count')
 })
