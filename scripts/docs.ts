@@ -3,12 +3,14 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { coverageDoc, readTests } from './coverageDoc.ts'
 import { errorsDoc } from './errorsDoc.ts'
+import { faultsDoc } from './faultsDoc.ts'
 import { inputsDoc } from './inputsDoc.ts'
 import { rejectsDoc } from './rejectsDoc.ts'
 
 const pages: Readonly<Record<string, () => string>> = {
   'coverage.md': () => coverageDoc(readTests(fileURLToPath(new URL('../test', import.meta.url)))),
   'errors.md': errorsDoc,
+  'faults.md': faultsDoc,
   'inputs.md': inputsDoc,
   'rejects.md': rejectsDoc,
 }

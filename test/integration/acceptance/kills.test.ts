@@ -70,7 +70,7 @@ test('there are enough named instants', () => {
   expect(labels.length).toBeGreaterThanOrEqual(15)
 })
 
-test('killed at each named instant, in turn, with a run after each', async () => {
+test('W1 and C6: killed at each named instant, in turn, with a run after each', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   const { catalog, audience } = waves(engine)
@@ -149,7 +149,7 @@ test.for(['user', 'identifier'])(
 
 const seed = Number(process.env['SLUICE_SEED'] ?? Date.now() % 1_000_000)
 
-test(`killed at random instants (SLUICE_SEED=${seed}), 20 times, then left alone`, async () => {
+test(`W1: killed at random instants (SLUICE_SEED=${seed}), 20 times, then left alone`, async () => {
   // The horizon of the command: what its killed runs left in flight is waited for.
   await using engine = await engineUnderTest({ settings: { horizonMs: 10_000 } })
   const { control } = engine.sandbox

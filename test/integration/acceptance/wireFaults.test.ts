@@ -14,9 +14,9 @@ const faults: readonly (readonly [name: string, fault: Record<string, unknown>, 
   ['half open after the answer', { kind: 'half_open' }],
   ['half open instead of the answer', { kind: 'half_open', stage: 'after_apply' }],
   ['half open before anything was applied', { kind: 'half_open', stage: 'after_read', apply: 'none' }],
-  ['idle connection closed at once', { kind: 'idle_close', ms: 0 }],
-  ['idle connection closed as it is used again', { kind: 'idle_close', ms: 3 }],
-  ['connections refused', { kind: 'refuse', ms: 30 }],
+  ['W9: idle connection closed at once', { kind: 'idle_close', ms: 0 }],
+  ['W9: idle connection closed as it is used again', { kind: 'idle_close', ms: 3 }],
+  ['W7: connections refused', { kind: 'refuse', ms: 30 }],
   ['connections accepted and closed', { kind: 'accept_close', ms: 30 }],
   ['a body read slowly, beyond the deadline', { kind: 'slow_upload', bytes_per_s: 2_000 }],
   ['Connection: close', { kind: 'delay', ms: 1, close: true }],
@@ -64,7 +64,7 @@ test('W10: interim answers before every answer cost no request and leave nothing
 
 describe('TLS', () => {
   test.for(['expired', 'self_signed', 'wrong_host', 'old_version', 'drop', 'stall'])(
-    '%s at first: nothing is sent, and all of it once the certificate is good',
+    'W7: TLS, %s at first: nothing is sent, and all of it once the certificate is good',
     async (kind) => {
       await using engine = await engineUnderTest({ settings })
       const { control } = engine.sandbox
@@ -96,7 +96,7 @@ test.for([
   ['pages that repeat rows', { kind: 'page_shift', by: -3 }],
   ['a cursor that repeats', { kind: 'cursor_repeats' }],
   ['expired cursors', { kind: 'cursor_expired' }],
-] as const)('%s: what is absent from a read is never taken as gone', async ([, fault]) => {
+] as const)('C1: %s: what is absent from a read is never taken as gone', async ([, fault]) => {
   await using engine = await engineUnderTest({ settings })
   const { control } = engine.sandbox
   const under = shop(engine)
@@ -110,7 +110,7 @@ test.for([
   expect(await control.violations()).toEqual([])
 })
 
-test('a service whose clock is an hour ahead: the own one is corrected by it, and no record is refused', async () => {
+test('K4: a service whose clock is an hour ahead: the own one is corrected by it, and no record is refused', async () => {
   await using engine = await engineUnderTest({ settings })
   const { control } = engine.sandbox
   const under = shop(engine)

@@ -23,7 +23,7 @@ const ticks = (db: Database) =>
 const runs = (db: Database) => db.query<{ status: string; trigger: string }>('select status, trigger from sluice.run order by id')
 
 describe('a beat of the scheduler', () => {
-  test('decides a due tick once, however many schedulers beat at once', async () => {
+  test('K1: decides a due tick once, however many schedulers beat at once', async () => {
     await using database = await testDatabase()
     const { db } = database
     const deps = await scheduled(db, '* * * * *', 'skip', '90 seconds')
@@ -35,7 +35,7 @@ describe('a beat of the scheduler', () => {
     expect(new Set(decided.map((tick) => tick.outcome))).toEqual(decided.length > 1 ? new Set(['missed', 'ran']) : new Set(['ran']))
   })
 
-  test('makes up for a long pause with one run, and every missed tick has its line', async () => {
+  test('K3: makes up for a long pause with one run, and every missed tick has its line', async () => {
     await using database = await testDatabase()
     const { db } = database
     await beat(await scheduled(db, '0 * * * *', 'skip', '26 hours'))
@@ -119,7 +119,7 @@ describe('the queues', () => {
     }
   })
 
-  test('one job a destination, queued or at work: what comes meanwhile is told so', async () => {
+  test('W6: one job a destination, queued or at work: what comes meanwhile is told so', async () => {
     await using database = await testDatabase()
     const queues = await openQueues(database.db, { supervise: false, log: silentLogger })
     try {

@@ -12,7 +12,7 @@ const claim = async (db: Database, planId: string, workerId: string) =>
   (await claimBatches(db, { planId }, { workerId, leaseMs: 60_000, count: 1 }))[0]!
 
 describe('a lease', () => {
-  test("is one holder's: another claim finds nothing, and 32 claims at once find one", async () => {
+  test("W5: is one holder's: another claim finds nothing, and 32 claims at once find one", async () => {
     await using database = await testDatabase()
     const { db } = database
     const planted = await plantPlan(db, await plantDestination(db))
@@ -73,7 +73,7 @@ describe('a lease', () => {
     expect(isAlive({ ...self, pid: 2 ** 22 + 1 })).toBe(false)
   })
 
-  test('an answer that comes after the batch was taken over changes nothing', async () => {
+  test('W2: an answer that comes after the batch was taken over changes nothing', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()
@@ -115,7 +115,7 @@ describe('somebody who came onto the do-not-reach list meanwhile (I16)', () => {
     expect(await batchStates(db, planted.planId)).toEqual(['superseded:suppressed', 'settled'])
   })
 
-  test('is deleted where an earlier sending may have been applied', async () => {
+  test('C8: is deleted where an earlier sending may have been applied', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()

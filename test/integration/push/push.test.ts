@@ -61,7 +61,7 @@ describe('pushing a plan', () => {
     expect(service.seen.length).toBe(1)
   })
 
-  test('several workers share one plan and no batch is ever under way twice', async () => {
+  test('W5: several workers share one plan and no batch is ever under way twice', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService(5)
@@ -161,7 +161,7 @@ describe('what happens to an answer', () => {
     expect(await planBooks(db, planted.planId)).toMatchObject({ ambiguous: 5, confirmed: 0 })
   })
 
-  test('a parked batch sends its bytes once in each later run', async () => {
+  test('C8: a parked batch sends its bytes once in each later run', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()
@@ -181,7 +181,7 @@ describe('what happens to an answer', () => {
     expect(await planBooks(db, planted.planId)).toMatchObject({ confirmed: 5, ambiguous: 0 })
   })
 
-  test('when every request fails the service gets probes, not a storm, and the run ends', async () => {
+  test('C7: when every request fails the service gets probes, not a storm, and the run ends', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()
@@ -254,7 +254,7 @@ describe('what happens to an answer', () => {
 })
 
 describe('products', () => {
-  test('are confirmed, refused and sent again each on its own; keys are kept', async () => {
+  test('Q7: are confirmed, refused and sent again each on its own; keys are kept', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()
@@ -307,7 +307,7 @@ describe('products', () => {
     expect(await syncedKeys(db, destinationId)).toEqual(['b'])
   })
 
-  test('one unknown key answered by 404 is found by halving, and refused while the catalog is readable', async () => {
+  test('C4: one unknown key answered by 404 is found by halving, and refused while the catalog is readable', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()
@@ -328,7 +328,7 @@ describe('products', () => {
     expect(await db.query('select from sluice.destination where paused_at is not null')).toEqual([])
   })
 
-  test('a 404 while the catalog is gone pauses the destination', async () => {
+  test('C5: a 404 while the catalog is gone pauses the destination', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()

@@ -100,7 +100,7 @@ describe('one user in 2,500 whose counts are always wrong', () => {
     expect(await sandbox.control.violations()).toEqual([])
   })
 
-  test('is found by the next process when the one that looked for it is killed', async () => {
+  test('C6: is found by the next process when the one that looked for it is killed', async () => {
     await using database = await testDatabase()
     await using sandbox = await withSandbox()
     const planted = await plantPlan(database.db, await plantDestination(database.db))
@@ -185,7 +185,7 @@ describe('several processes', () => {
     expect(await sandbox.control.violations()).toEqual([])
   })
 
-  test('a process told to end lets go of what it holds', async () => {
+  test('W12: a process told to end lets go of what it holds', async () => {
     await using database = await testDatabase()
     await using sandbox = await withSandbox()
     const planted = await plant(database.db, 3)

@@ -120,7 +120,7 @@ test.for(['shop', 'people'] as const)(
   },
 )
 
-test.for(['failed', 'not_found'])('a product that somebody else deleted comes to rest (unknown key: %s)', async (unknown) => {
+test.for(['failed', 'not_found'])('C2, C3 and C4: a product that somebody else deleted comes to rest (unknown key: %s)', async (unknown) => {
   await using engine = await engineUnderTest()
   const { control, call } = engine.sandbox
   await control.switches({ delete_unknown_key: unknown })

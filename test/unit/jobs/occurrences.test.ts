@@ -17,7 +17,7 @@ describe('an hour that does not exist', () => {
     expect(ran.length).toBe(1)
   })
 
-  test('hourly schedules go on without a hole and without a repeat', () => {
+  test('K2: hourly schedules go on without a hole and without a repeat', () => {
     expect(due('0 * * * *', berlin, '2026-03-28T23:30:00Z', '2026-03-29T04:30:00Z')).toEqual(
       [0, 1, 2, 3, 4].map((hour) => `2026-03-29T0${hour}:00`),
     )
@@ -34,7 +34,7 @@ describe('an hour that exists twice', () => {
     expect(due('30 2 * * *', berlin, '2026-10-24T22:00:00Z', '2026-10-25T12:00:00Z')).toEqual(['2026-10-25T00:30'])
   })
 
-  test('hourly and half-hourly schedules run in both', () => {
+  test('K2: hourly and half-hourly schedules run in both', () => {
     expect(due('0 * * * *', berlin, '2026-10-24T23:30:00Z', '2026-10-25T03:30:00Z').length).toBe(4)
     expect(due('*/30 * * * *', newYork, '2026-11-01T04:45:00Z', '2026-11-01T07:45:00Z').length).toBe(6)
   })
@@ -72,7 +72,7 @@ describe('what is due', () => {
     expect(due('* * * * *', 'UTC', '2026-01-01T12:00:00Z', '2026-01-01T10:00:00Z')).toEqual([])
   })
 
-  test('29 February comes every four years, and 30 February never', () => {
+  test('K2: 29 February comes every four years, and 30 February never', () => {
     expect(nextOccurrence({ cron: '0 2 29 2 *', timezone: 'UTC' }, new Date('2026-01-01T00:00:00Z'))?.toISOString()).toBe(
       '2028-02-29T02:00:00.000Z',
     )
