@@ -146,6 +146,39 @@ test('what an earlier run left unsettled is not judged, and a repair leaves it a
   expect(await digest(engine)).toBe(catalogDigest(moved.map(wanted)))
 })
 
+test('what another process settles while the catalog is read is not judged', async () => {
+  const rows = single(30)
+  await using engine = await shop(rows)
+  await putBehind(engine, { ...wanted(rows[3] as Product), title: 'Hijacked' }, { ...wanted(rows[4] as Product), title: 'Hijacked' })
+  const exchange = async (request: Parameters<typeof engine.deps.transport.exchange>[0]): Promise<Exchange> => {
+    const answer = await engine.deps.transport.exchange(request)
+    await engine.db.execute('update sluice.remote set synced_at = clock_timestamp() where key = $1', [Buffer.from(rows[3]?.id ?? '')])
+    return answer
+  }
+  const deps = { ...engine.deps, transport: { ...engine.deps.transport, exchange } }
+  const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), 'shop')
+  const report = await auditPipeline(deps, pipeline, { repair: true })
+  expect(report).toMatchObject({ drift: { same: 28, changed: 1, unsettled: 1 }, counts: { updates: 1 } })
+  expect(report.examples.map(({ id, found: what }) => [id, what])).toEqual([
+    [rows[4]?.id, 'changed'],
+    [rows[3]?.id, 'unsettled'],
+  ])
+})
+
+test('reads count in the budget that all share, and wait until a read can show the last write', async () => {
+  await using engine = await drifted()
+  const slept: number[] = []
+  const clock = { ...engine.deps.clock, sleep: async (ms: number) => void slept.push(ms) }
+  const deps = { ...engine.deps, clock, settings: { ...engine.deps.settings, readLagMs: 600_000 } }
+  const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), 'shop')
+  expect(await auditPipeline(deps, pipeline)).toMatchObject({ drift: found, readRequests: 3 })
+  expect(slept).toHaveLength(1)
+  expect(slept[0]).toBeGreaterThan(500_000)
+  expect(slept[0]).toBeLessThan(600_000)
+  const [budget] = await engine.db.query<{ granted: string }>(`select granted from sluice.budget where class like '% product_reads'`)
+  expect(Number(budget?.granted)).toBe(3)
+})
+
 test('what was wanted since and not sent is said apart, and compared with what was confirmed', async () => {
   const rows = single(10)
   await using engine = await shop(rows)
