@@ -200,6 +200,7 @@ export const catalogue: readonly CommandEntry[] = [
     name: 'sandbox',
     summary: 'the whole service, locally',
     examples: ['sluice sandbox', 'sluice sandbox --port 4010 --state sandbox.state'],
+    notes: ['What was synced to a sandbox whose state is gone is sent again by: sluice run PIPELINE --full'],
     options: [
       { flags: '--port <N>', meaning: 'default 4010; 0 takes a free one' },
       { flags: '--state <FILE>', meaning: 'keep the state across restarts' },

@@ -21,9 +21,9 @@ export const run: CommandRun = async (context, invocation) => {
   else {
     const { bold } = context.stdout.style
     context.stdout.write(
-      `${bold(`sandbox ready on ${sandbox.url}`)}   loopback only${state === undefined ? ', state in memory' : `, state in ${state}`}\n` +
+      `${bold(`sandbox ready on ${sandbox.url}`)}   loopback only${state === undefined ? ', state in memory (--state FILE keeps it)' : `, state in ${state}`}\n` +
         `account ${sandboxTargets.account} · audience ${sandboxTargets.audience} · do-not-reach list ${sandboxTargets.doNotReach} · catalog ${sandboxTargets.catalog}\n\n` +
-        `# paste into .env\n${Object.entries(env)
+        `# paste into .env, or let sluice init --sandbox write it\n${Object.entries(env)
           .map(([name, value]) => `${name}=${value}\n`)
           .join('')}\n`,
     )
