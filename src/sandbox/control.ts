@@ -1,7 +1,7 @@
 /** The control door `/_sandbox/…` (interface.md 5, guarantees 6): outside the service's own paths, never in the ledger. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ControlError, ControlText } from './area.ts'
-import { exactJson } from './http/answer.ts'
+import { exactJson } from './answer.ts'
 import type { Engine } from './state/engine.ts'
 import { FaultError } from './faults/faultRule.ts'
 import type { Faults } from './faults/faults.ts'

@@ -1,5 +1,5 @@
 /** Answers that break off, never end or come slowly (guarantees 6.2 'body', 'time'). */
-import type { Answer } from '../http/answer.ts'
+import type { Answer } from '../answer.ts'
 import type { FaultSeat } from './faultSeat.ts'
 
 /** Sends half of the answer, then does what ends it. */

@@ -1,5 +1,5 @@
 /** Carries a fault out on one request: holds, waits, applies as much as the rule says, and answers or breaks (guarantees 6.1, 6.2). */
-import { exactJson, type Answer } from '../http/answer.ts'
+import { exactJson, type Answer } from '../answer.ts'
 import { partial, spoil } from './spoiledAnswers.ts'
 import { cutOff, drip, halfThen, unended } from './brokenAnswers.ts'
 import { OWN_ANSWER, ownAnswer } from './ownAnswers.ts'

@@ -1,5 +1,5 @@
 /** Answers that a fault gives in place of the handler's: statuses, pages, waits, ended tokens (guarantees 6.2 'status'). */
-import { errorPage, exactJson, type Answer } from '../http/answer.ts'
+import { errorPage, exactJson, type Answer } from '../answer.ts'
 import { authState, claimedCaller, invalidToken, tokenRefused } from '../verify/authenticate.ts'
 import { whole, type Fault } from './faultKinds.ts'
 import type { FaultSeat } from './faultSeat.ts'

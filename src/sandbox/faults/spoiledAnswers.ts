@@ -1,5 +1,5 @@
 /** Answers made wrong on purpose, after the request was handled (guarantees 6.2 'products' and 'body', 6.3). */
-import { errorPage, exactJson, type Answer } from '../http/answer.ts'
+import { errorPage, exactJson, type Answer } from '../answer.ts'
 import { planOf, whole, type Fault } from './faultKinds.ts'
 import { textOf } from '../text.ts'
 import { spoilBytes } from './spoiledBytes.ts'

@@ -1,6 +1,6 @@
 /** Bodies whose bytes, encoding or headers are wrong on purpose (guarantees 6.2 'body'). */
 import { gzipSync } from 'node:zlib'
-import type { Answer } from '../http/answer.ts'
+import type { Answer } from '../answer.ts'
 import { textOf } from '../text.ts'
 import { whole, type Fault } from './faultKinds.ts'
 

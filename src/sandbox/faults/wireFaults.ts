@@ -1,7 +1,7 @@
 /** Faults of the connection itself: what a proxy, a load balancer or a dying host does (guarantees 6.2 'connection', 'status', 'time'). */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Answer } from '../http/answer.ts'
+import type { Answer } from '../answer.ts'
 import type { Fault } from './faultKinds.ts'
 import type { FaultSeat } from './faultSeat.ts'
 

@@ -1,6 +1,6 @@
 /** What a request says before its endpoint handles it: route, form, JSON, size. */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
-import { isCorePath } from './answer.ts'
+import { isCorePath } from '../answer.ts'
 import { adsRefusal, adsRefusals, coreRefusal, invalidParameter, problem, Refusal } from '../refusal.ts'
 import type { Seat } from './seat.ts'
 import { parseForm, type Pair } from '../verify/signature.ts'

@@ -10,7 +10,7 @@ import type { SandboxWorld } from '../state/world.ts'
 import { authenticate, Nonces, tokenRefused, type Caller } from '../verify/authenticate.ts'
 import { parameterRefusal } from '../verify/parameterRefusal.ts'
 import type { Rates, RateState } from '../verify/rates.ts'
-import { answerOf, answerOfRefusal, commonHeaders, rateHeaders, type Answer } from './answer.ts'
+import { answerOf, answerOfRefusal, commonHeaders, rateHeaders, type Answer } from '../answer.ts'
 import { checkContentType, checkSize, formOf, isJsonBody, routed } from './incoming.ts'
 import type { Seat } from './seat.ts'
 

@@ -1,5 +1,6 @@
 /** Method and path to endpoint, from the contract. A trailing slash serves the same resource (gaps 2 'Base URI'). */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
+import { CURRENT_VERSION, OLDER_VERSION } from '../versions.ts'
 
 export type Route =
   | { readonly kind: 'found'; readonly endpoint: Endpoint; readonly path: Readonly<Record<string, string>> }
@@ -13,10 +14,6 @@ interface Node {
   parameter: Node | undefined
   readonly ends: Map<string, { endpoint: Endpoint; names: readonly string[] }>
 }
-
-/** Versions 11 and 12 live (gaps 7 'Versions'): the older one serves the same resources, and warns. */
-const CURRENT_VERSION = '12'
-export const OLDER_VERSION = '11'
 
 export class Router {
   readonly #root: Node = emptyNode()

@@ -76,17 +76,26 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   index: ['pipeline', 'service/client', 'sandbox', 'records', 'webhooks'],
 }
 
+/**
+ * The layers of the sandbox, lowest first: each may use the code of those before it. Types may point anywhere, and so may what
+ * stands beside the folders: the shape of an area, refusals, answers, and `start.ts`, which puts all of it together.
+ */
+const layers = ['verify', 'ledger', 'state', 'faults', 'http']
+
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts'))
   .map((name) => name.split(sep).join('/'))
 
 const arrows = files.flatMap((file) =>
-  [...readFileSync(join(src, file), 'utf8').matchAll(/(?:from|import\()\s*'(\.[^']+\.ts)'/g)].map(([, target = '']) => ({
-    file,
-    to: relative(src, join(src, dirname(file), target))
-      .split(sep)
-      .join('/'),
-  })),
+  [...readFileSync(join(src, file), 'utf8').matchAll(/(?:(import type)[^;']*)?(?:from|import\()\s*'(\.[^']+\.ts)'/g)].map(
+    ([, type, target = '']) => ({
+      file,
+      isType: type !== undefined,
+      to: relative(src, join(src, dirname(file), target))
+        .split(sep)
+        .join('/'),
+    }),
+  ),
 )
 
 function roomOf(file: string): string {
@@ -104,6 +113,18 @@ test('every import follows the map of rooms', () => {
     return !(allowed[from] ?? []).some((room) => target === room || target.startsWith(`${room}/`))
   })
   expect(illegal.map(({ file, to }) => `${file} -> ${to}`)).toEqual([])
+})
+
+test('the sandbox has layers: none uses the code of a later one, and areas use no layer but the first two', () => {
+  const folderOf = (file: string) => /^sandbox\/(\w+)\//.exec(file)?.[1] ?? ''
+  const inside = arrows.filter(({ file, to, isType }) => !isType && folderOf(file) !== '' && folderOf(to) !== '')
+  expect(inside.length, 'the checker must see the code it checks').toBeGreaterThan(100)
+  const back = inside.filter(({ file, to }) => {
+    const [from, target] = [layers.indexOf(folderOf(file)), layers.indexOf(folderOf(to))]
+    // An area of its own is no layer: it stands above the first two.
+    return target > (from === -1 ? 1 : from)
+  })
+  expect(back.map(({ file, to }) => `${file} -> ${to}`)).toEqual([])
 })
 
 test('every room stands on the map', () => {

@@ -1,11 +1,11 @@
 /** What goes out: replies and refusals as status, headers and bytes. */
-import type { Endpoint } from '../../service/contract/endpoint.ts'
+import type { Endpoint } from '../service/contract/endpoint.ts'
 import type { ServerResponse } from 'node:http'
-import type { Reply } from '../area.ts'
-import { ADS_STATUS } from '../adsCodes.ts'
-import type { AdsError, Refusal } from '../refusal.ts'
-import type { RateState } from '../verify/rates.ts'
-import { OLDER_VERSION } from './router.ts'
+import type { Reply } from './area.ts'
+import { ADS_STATUS } from './adsCodes.ts'
+import type { AdsError, Refusal } from './refusal.ts'
+import type { RateState } from './verify/rates.ts'
+import { CURRENT_VERSION, OLDER_VERSION } from './versions.ts'
 
 export interface Answer {
   status: number
@@ -97,10 +97,10 @@ export function errorPage(status: number): string {
 
 // Not yet in the type library of es2024; Node 24 has it.
 const RawJson = JSON as unknown as { rawJSON: (text: string) => unknown }
-const ADS_HEADERS: Readonly<Record<string, string>> = { 'x-current-api-version': '12' }
+const ADS_HEADERS: Readonly<Record<string, string>> = { 'x-current-api-version': CURRENT_VERSION }
 const OLDER_HEADERS: Readonly<Record<string, string>> = {
   ...ADS_HEADERS,
-  'x-api-warn': `Version ${OLDER_VERSION} of this interface is deprecated. Version 12 is current`,
+  'x-api-warn': `Version ${OLDER_VERSION} of this interface is deprecated. Version ${CURRENT_VERSION} is current`,
 }
 
 function integerCode(error: AdsError): unknown {
