@@ -1,0 +1,38 @@
+import { fileError } from './fileError.ts'
+
+/** Enough for the mark of a tar archive, which stands behind its first name. */
+export const foreignHeadBytes = 512
+
+const repack = 'Pack it as gzip, zip or zstd, or send it as it is.'
+const decrypt = 'Decrypt it before it is read, in the job that fetches it.'
+const convert = 'Export it as CSV, JSON lines, Google Shopping RSS or .xlsx.'
+
+/** What merchants send instead of an export, by its first bytes. Long enough that no table begins so. */
+const marks: readonly (readonly [mark: RegExp, what: string, mend: string])[] = [
+  [/^BZh[1-9](1AY&SY|\x17rE8P\x90)/, 'packed with bzip2', repack],
+  [/^\xfd7zXZ\0/, 'packed with xz', repack],
+  [/^\x04"M\x18/, 'packed with lz4', repack],
+  [/^7z\xbc\xaf'\x1c/, 'a 7z archive', repack],
+  [/^Rar!\x1a\x07/, 'a RAR archive', repack],
+  [/^[\s\S]{257}ustar/, 'a tar archive', 'Send the file in it, packed as gzip or as it is; several as zip.'],
+  [/^\s*-----BEGIN PGP MESSAGE-----/, 'encrypted with PGP', decrypt],
+  [/^age-encryption\.org\/v1\n/, 'encrypted with age', decrypt],
+  [/^PAR1\x15/, 'a Parquet file', convert],
+  [/^Obj\x01/, 'an Avro file', convert],
+  [/^SQLite format 3\0/, 'a SQLite database', convert],
+  [/^%PDF-\d/, 'a PDF document', convert],
+  [/^\{\\rtf\d/, 'a document in RTF', convert],
+  [/^(\x89PNG\r\n\x1a\n|\xff\xd8\xff|GIF8[79]a)/, 'a picture', convert],
+]
+
+/**
+ * Refuses what is plainly no table, by its name: read as text it would be a table of one strange column.
+ *
+ * @throws RunError WRONG_FORMAT
+ */
+export function refuseForeign(head: Buffer, name: string): void {
+  const text = head.toString('latin1')
+  for (const [mark, what, mend] of marks) {
+    if (mark.test(text)) throw fileError('WRONG_FORMAT', `the file is ${what}`, { name, mend })
+  }
+}
