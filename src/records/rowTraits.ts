@@ -176,25 +176,21 @@ export const linesKept = 5
 
 /** Rows by the number of their set: how many, and the lines of the first. */
 export class TraitCounts {
-  #counts = new Float64Array(64)
+  #counts = new Uint32Array(64)
   #lines = new Float64Array(64 * linesKept)
   #unknown = 0
-  #rows = 0
 
   add(set: number, line: number): void {
-    this.#rows++
-    if (set === unknownSet) {
-      this.#unknown++
-      return
-    }
-    if (set >= this.#counts.length) this.#grow(set)
-    const before = this.#counts[set] as number // grown to hold it
-    if (before < linesKept) this.#lines[set * linesKept + before] = line
-    this.#counts[set] = before + 1
+    const before = this.#counts[set]
+    // Of a million known rows nearly all end here.
+    if (before !== undefined && before >= linesKept) this.#counts[set] = before + 1
+    else if (set === unknownSet) this.#unknown++
+    else this.#addFirst(set, line)
   }
 
+  /** Of all sets together. */
   get rows(): number {
-    return this.#rows
+    return this.#counts.reduce((sum, count) => sum + count, this.#unknown)
   }
 
   /** Rows of which nothing can be told. */
@@ -216,10 +212,17 @@ export class TraitCounts {
     for (let set = 0; set < this.#counts.length; set++) if (this.#counts[set] !== 0) yield set
   }
 
+  #addFirst(set: number, line: number): void {
+    if (set >= this.#counts.length) this.#grow(set)
+    const before = this.#counts[set] as number // grown to hold it
+    this.#lines[set * linesKept + before] = line
+    this.#counts[set] = before + 1
+  }
+
   #grow(set: number): void {
     let size = this.#counts.length
     while (size <= set) size *= 2
-    const [counts, lines] = [new Float64Array(size), new Float64Array(size * linesKept)]
+    const [counts, lines] = [new Uint32Array(size), new Float64Array(size * linesKept)]
     counts.set(this.#counts)
     lines.set(this.#lines)
     this.#counts = counts
