@@ -3,6 +3,20 @@ import type { Preset } from './preset.ts'
 
 const options = [1, 2, 3].flatMap((n) => [`Option${n} Name`, `Option${n} Value`])
 
+const prices = ['Variant Price', 'Price', 'Variant Compare At Price', 'Compare-at price']
+
+/** The shop strikes out the price to compare with where it is the higher one, and sells at the other. */
+function pricesOf([old = '', now = '', oldBefore = '', before = '']: readonly string[]): {
+  readonly regular: string
+  readonly sale: string
+} {
+  const [price, struck] = [old || now, oldBefore || before]
+  const plain = /^\d+(?:\.\d+)?$/
+  return plain.test(price) && plain.test(struck) && Number(struck) > Number(price)
+    ? { regular: struck, sale: price }
+    : { regular: price, sale: '' }
+}
+
 /**
  * Products of a Shopify shop, in the header of today or of before 2025. It names neither currency nor link: set
  * options.default_currency and map the link. A row is a variant of the product in the first row of its handle; rows of
@@ -50,7 +64,8 @@ export const shopifyProducts: Preset = {
     id: { columns: ['Variant SKU', 'SKU'], compute: ([old = '', sku = '']) => (old || sku).replace(/^'(?=\d)/, '') },
     title: { columns: ['Title'] },
     description: { columns: ['Body (HTML)', 'Description'] },
-    price: { columns: ['Variant Price', 'Price'] },
+    price: { columns: prices, compute: (texts) => pricesOf(texts).regular },
+    sale_price: { columns: prices, compute: (texts) => pricesOf(texts).sale },
     image_link: { columns: ['Variant Image', 'Variant image URL', 'Image Src', 'Product image URL'] },
     additional_image_link: { columns: ['Image Src', 'Product image URL'] },
     color: { columns: options, compute: optionCalled('color', 'colour') },

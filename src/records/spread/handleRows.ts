@@ -89,8 +89,8 @@ export class HandleRows implements RowJoiner {
 
   notes(): readonly string[] {
     return [
-      ...(this.#joined === 0 ? [] : [`${this.#joined} rows hold further images alone and were read with the product above them`]),
-      ...(this.#late === 0 ? [] : [`${this.#late} rows of further images were left out: their products have more than ${mostRows} rows`]),
+      ...(this.#joined === 0 ? [] : [`rows of further images alone, read with the product above them: ${this.#joined}`]),
+      ...(this.#late === 0 ? [] : [`rows of further images left out, as their products have more than ${mostRows} rows: ${this.#late}`]),
     ]
   }
 

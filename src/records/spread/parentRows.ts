@@ -80,8 +80,8 @@ export class ParentRows implements RowJoiner {
 
   notes(): readonly string[] {
     return [
-      ...(this.#joined === 0 ? [] : [`${this.#joined} rows are products with variations: each variation was read with what it shares`]),
-      ...(this.#alone === 0 ? [] : [`${this.#alone} variations were read as they are: their product does not stand before them`]),
+      ...(this.#joined === 0 ? [] : [`rows of products with variations, each of which was read with what it shares: ${this.#joined}`]),
+      ...(this.#alone === 0 ? [] : [`variations read as they are, as their product does not stand before them: ${this.#alone}`]),
     ]
   }
 

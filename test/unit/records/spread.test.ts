@@ -113,7 +113,7 @@ describe('a Shopify export', () => {
     ])
     expect(products.slice(0, 2).map((product) => product['additional_image_link'])).toEqual([rest, rest])
     expect(products[3]).not.toHaveProperty('additional_image_link')
-    expect(sourceNotes).toContain('2 rows hold further images alone and were read with the product above them')
+    expect(sourceNotes).toContain('rows of further images alone, read with the product above them: 2')
   })
 
   test("what is a variant's own is never its neighbour's", async () => {
@@ -128,6 +128,19 @@ describe('a Shopify export', () => {
   test('the apostrophes that the export puts before digits are not part of them', async () => {
     const { products } = await through(csvOf([first('cup', { 'Variant SKU': "'00123", 'Variant Barcode': "'4006381333931" })]), shopify)
     expect(products).toMatchObject([{ id: '00123', gtin: '4006381333931' }])
+  })
+
+  test.for([
+    ['9.50', '12', '12.00 EUR', '9.50 EUR'],
+    ['9.50', '9.50', '9.50 EUR', undefined],
+    ['9.50', '0', '9.50 EUR', undefined],
+    ['9.50', '', '9.50 EUR', undefined],
+    ['10', '9.999', '10.00 EUR', undefined],
+    ['9.50', 'was 12', '9.50 EUR', undefined],
+  ] as const)('sold at %s and compared with %s it costs %s, on sale %s', async ([price, struck, regular, sale]) => {
+    const { products } = await through(csvOf([first('cup', { 'Variant Price': price, 'Variant Compare At Price': struck })]), shopify)
+    expect(products[0]).toMatchObject({ price: regular })
+    expect(products[0]?.['sale_price']).toBe(sale)
   })
 
   test('columns of the service’s own names stand in for those that the export has not', async () => {
@@ -273,7 +286,7 @@ describe('a Shopify export', () => {
     expect(joiner.push(row(further('cup', 2), ++line))).toEqual([])
     expect(joiner.push(row(variant('cup', 'last'), ++line))[0]?.cells[columns.indexOf('Title')]).toBe('The cup')
     expect(joiner.end()).toEqual([])
-    expect(joiner.notes()).toEqual(['1 rows of further images were left out: their products have more than 4096 rows'])
+    expect(joiner.notes()).toEqual(['rows of further images left out, as their products have more than 4096 rows: 1'])
   })
 
   test('a product of rows that are very long does not wait for its end', () => {
@@ -356,7 +369,7 @@ describe('a WooCommerce export', () => {
       { ...shared, id: 'V12', item_group_id: 'P1', additional_image_link: image('cup-1-2') },
     ])
     expect(products[0]).not.toHaveProperty('color')
-    expect(sourceNotes).toContain('2 rows are products with variations: each variation was read with what it shares')
+    expect(sourceNotes).toContain('rows of products with variations, each of which was read with what it shares: 2')
   })
 
   test('variations of what is not published are not published', async () => {
@@ -368,7 +381,7 @@ describe('a WooCommerce export', () => {
   test('a variation before its product is judged by what it says itself', async () => {
     const { products, rejects, sourceNotes } = await through(csvOf([variation(11, 'id:1'), variable(1)]), woo)
     expect([products, rejects.map(({ code, field }) => [code, field])]).toEqual([[], [['FIELD_MISSING', 'description']]])
-    expect(sourceNotes).toContain('1 variations were read as they are: their product does not stand before them')
+    expect(sourceNotes).toContain('variations read as they are, as their product does not stand before them: 1')
   })
 
   test('products that were read long ago are forgotten, not memory', () => {
