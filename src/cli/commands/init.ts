@@ -28,10 +28,11 @@ export const run: CommandRun = async (context, invocation) => {
     await checkRivals(context, target, wishes)
     const draft = await settled(look, target, wishes, ask)
     mkdirSync(context.pipelines, { recursive: true })
-    writeFileSync(file, pipelineText(draft, look))
+    // Whatever came there meanwhile is not replaced either.
+    writeFileSync(file, pipelineText(draft, look), { flag: wishes.force ? 'w' : 'wx' })
     const env = writeEnvironment(context, wishes)
     if (context.json) writeJson(context, report(draft, look, env))
-    else context.stdout.write(told(draft, look, env, wishes))
+    else context.stdout.write(told(draft, look, env, { sandbox: wishes.sandbox, columns: context.stdout.columns }))
     return 0
   } finally {
     prompt?.close()

@@ -1,6 +1,6 @@
 import { groupRejects } from '../render/rejects.ts'
 import { targetOf } from '../render/target.ts'
-import { count, plural, safe, shownAddress } from '../text.ts'
+import { count, fold, plural, safe, shownAddress } from '../text.ts'
 import type { Draft } from './draft.ts'
 import { dotenv, type Environment } from './environment.ts'
 import type { Look } from './look.ts'
@@ -40,11 +40,16 @@ function notesOf({ rejects, wanted }: Draft, env: Environment): readonly string[
   ]
 }
 
-/** The same for people: files, what was recognized, what to look at, what to type next. */
-export function told(draft: Draft, look: Look, env: Environment, { sandbox }: { readonly sandbox: boolean }): string {
+/** The same for people: files, what was recognized, what to look at, what to type next. `columns`: of a terminal. */
+export function told(
+  draft: Draft,
+  look: Look,
+  env: Environment,
+  { sandbox, columns }: { readonly sandbox: boolean; readonly columns: number | undefined },
+): string {
   const { pipeline, recognized, valid, suppressed, rejects } = draft
   const fields = recognized.fields.map(({ field, from }) => (field === from ? field : `${field} ← ${from}`)).join(', ')
-  return [
+  const text = [
     `wrote  ${safe(pipeline.file)}   ${targetOf(pipeline.destination)}`,
     ...(look.detected.length === 0 ? [] : [`       ${safe(look.detected.join(', '))}`]),
     ...(fields === '' ? [] : [`       ${recognized.preset === undefined ? '' : `preset ${recognized.preset}: `}${safe(fields)}`]),
@@ -57,9 +62,13 @@ export function told(draft: Draft, look: Look, env: Environment, { sandbox }: { 
           `wrote  ${dotenv}   ${sandbox ? `${plural(env.added.length, 'variable')} for the sandbox` : `${plural(env.added.length, 'variable')} to fill in`}, mode 0600`,
         ]),
     ...notesOf(draft, env).map((note) => `note   ${safe(note)}`),
-    ...(sandbox
-      ? ['Next   sluice sandbox   (in a second terminal, if it does not run yet)', `       sluice check ${pipeline.name}`]
-      : [`Next   sluice check ${pipeline.name}`]),
     '',
   ].join('\n')
+  const check = `sluice check ${pipeline.name}\n`
+  // A command stays one line, to be pasted; the reason is left out where there is no room for it.
+  const first = 'Next   sluice sandbox   (in a second terminal, if it does not run yet)'
+  const next = sandbox
+    ? `${columns !== undefined && first.length > columns ? 'Next   sluice sandbox' : first}\n       ${check}`
+    : `Next   ${check}`
+  return fold(text, columns) + next
 }

@@ -6,7 +6,9 @@ import { draftPipeline, type Target } from '../../../src/cli/init/draft.ts'
 import { addToDotenv } from '../../../src/cli/init/dotenvText.ts'
 import type { Look } from '../../../src/cli/init/look.ts'
 import { pipelineText } from '../../../src/cli/init/pipelineText.ts'
+import { told } from '../../../src/cli/init/report.ts'
 import { callOf, nameFrom, wishesOf, type Wishes } from '../../../src/cli/init/wishes.ts'
+import { width } from '../../../src/cli/width.ts'
 import { parseCommandLine } from '../../../src/cli/program.ts'
 
 describe('the pipeline file', () => {
@@ -65,6 +67,20 @@ describe('the pipeline file', () => {
     expect(text).toContain('# consent: { column: "unsubscribed by", values: [""] }')
     expect(text).not.toMatch(/@|555/)
   })
+})
+
+test.for([40, 80, undefined])('what was written is told within %s columns, commands in one line', (columns) => {
+  const look = table(
+    ['Kundennummer', 'E-Mail', 'Telefon', '漢字漢字漢字漢字漢字', 'Newsletter'],
+    [['K1', 'a@example.com', '030 5550101', 'DE', 'ja']],
+  )
+  const env = { text: 'A=1', added: ['A'], kept: [], notes: [] }
+  const text = told(draftPipeline(look, audience, wishes()), look, env, { sandbox: true, columns })
+  const lines = text.trimEnd().split('\n')
+  if (columns !== undefined) for (const line of lines) expect(width(line)).toBeLessThanOrEqual(columns)
+  expect(lines.at(-1)).toBe('       sluice check crm')
+  expect(lines.at(-2)).toMatch(/^Next {3}sluice sandbox( {3}\(in a second terminal, if it does not run yet\))?$/)
+  expect(text.replace(/\s+/g, ' ')).toContain('key ← Kundennummer, email ← E-Mail, phone_number ← Telefon 1 row: 1 valid, 0 rejects')
 })
 
 describe('what only the owner knows', () => {
