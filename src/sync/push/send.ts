@@ -89,10 +89,29 @@ export async function sendBatch(sending: Sending, batch: ClaimedBatch): Promise<
     },
   })
   crashPoint('push.reconciled')
+  tell(deps, runId, batch, exchange, judgement)
   if (result.pointerWrong) sending.state.trustPointers = false
   if (isTransportFailure(exchange)) pace.failed()
   else pace.answered(clock.monotonic() - startedMs)
   return result
+}
+
+/** One line a sending: what was confirmed for whoever looks closely, what was not for whoever runs a service. */
+function tell(deps: EngineDeps, runId: number, batch: ClaimedBatch, exchange: Exchange, judgement: Judgement): void {
+  const clear = judgement.kind === 'entries' && judgement.entries.every((entry) => entry.outcome === 'confirmed')
+  deps.log[clear ? 'debug' : 'info'](
+    {
+      runId: `r_${runId}`,
+      batch: batch.id,
+      operation: batch.operation,
+      attempt: batch.attempts + 1,
+      ...(exchange.kind === 'not-sent' || exchange.status === undefined ? {} : { status: exchange.status }),
+      outcome: clear ? 'confirmed' : judgement.kind === 'entries' ? 'partial' : judgement.kind,
+      ...(judgement.kind === 'entries' ? {} : { code: 'code' in judgement ? judgement.code : judgement.reason }),
+      durationMs: Math.round(exchange.durationMs),
+    },
+    clear ? 'a request was confirmed' : 'a request was not confirmed as a whole',
+  )
 }
 
 /** The suppression check and the attempt in one transaction; undefined when the batch was cut instead. */

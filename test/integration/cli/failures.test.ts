@@ -35,3 +35,19 @@ test('of people only the number and the reason are told', async () => {
   ])
   expect((await crm.run(['show', 'r_1'])).stdout).toContain('refused  2 ×  INVALID_PARAMETER  [email] is not welcome\n')
 })
+
+test('a log at debug has a line for every request, without a key; by default it says nothing', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', shopYaml)
+  shop.write('feed.csv', feed(3))
+  const env = { SLUICE_LOG_LEVEL: 'debug', SLUICE_LOG_FORMAT: 'json' }
+  await shop.sandbox.control.fault({ method: 'PUT' }, { kind: 'status', status: 503 })
+  const logged = (await shop.run(['run', 'shop', '--full'], { env })).stderr
+  const lines = logged.split('\n').filter((line) => line.startsWith('{'))
+  expect(lines.map((line) => JSON.parse(line))).toEqual([
+    expect.objectContaining({ level: 'info', runId: 'r_1', attempt: 1, status: 503, outcome: 'ambiguous', code: 'http-503' }),
+    expect.objectContaining({ level: 'debug', runId: 'r_1', attempt: 2, status: 200, outcome: 'confirmed', operation: 'upsert' }),
+  ])
+  expect(lines.join()).not.toContain('SKU')
+  expect((await shop.run(['run', 'shop', '--full'])).stderr).not.toContain('request')
+})
