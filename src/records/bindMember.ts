@@ -206,19 +206,17 @@ function leftColumns(columns: readonly string[], used: ReadonlySet<number>): num
   return columns.flatMap((column, index) => (used.has(index) || tellsConsent(column) ? [] : [index]))
 }
 
-/** Says once a column that its cells tell who left, where its name does not. */
+/** Says of rows that their cells tell who left, where the column's name does not: of the first rows, each. */
 function lookingForLeft(indexes: readonly number[], map: (row: Row) => Mapped): (row: Row) => Mapped {
-  const open = new Set(indexes)
   let left = rowsLooked
   return (row) => {
     const mapped = map(row)
     if (left <= 0) return mapped
     left -= 1
     const found: Warning[] = []
-    for (const index of open) {
+    for (const index of indexes) {
       const cell = row.cells[index]
       if (typeof cell !== 'string' || !isLeftWord(cell)) continue
-      open.delete(index)
       const field = row.columns[index] ?? ''
       found.push({
         line: row.line,

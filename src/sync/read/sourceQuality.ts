@@ -67,8 +67,9 @@ const misplacedShare = 0.05
 const roleShare = 0.01
 /** Percentage points by which a fill rate may fall unremarked. */
 const fillFall = 20
-/** Told once a column, however many rows hold such numbers. */
+/** Told once a column, however many of the rows that were looked at say so. */
 const personalCode = 'PERSONAL_COLUMN'
+const leftCode = 'LEFT_UNMAPPED'
 
 function createSourceQuality(books: QualityBooks, previous: SourceFacts | undefined): SourceQuality {
   const quality = createQuality(books, previous?.quality?.brand)
@@ -125,7 +126,10 @@ function createSourceQuality(books: QualityBooks, previous: SourceFacts | undefi
       const figures = { members, filled, ...(found.brand === '' ? {} : { brand: found.brand }) }
       for (const [kind, before, now] of fallen(previous?.quality, figures))
         tell('FILL_RATE_FELL', kind, `${now} % of the members have ${kind}, last time ${before} %`, 1)
-      return { warnings, counted: items.filter(({ code }) => code !== personalCode), figures, doubts: found.doubts }
+      const counted = items.flatMap((item) =>
+        item.code === personalCode ? [] : item.code === leftCode ? [{ ...item, count: 1, lines: item.lines.slice(0, 1) }] : [item],
+      )
+      return { warnings, counted, figures, doubts: found.doubts }
     },
   }
 }

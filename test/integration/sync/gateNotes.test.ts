@@ -263,6 +263,28 @@ guards: { ${loose}${accepts ? ', accept: [EMAIL_ROLE_SHARE, IDENTIFIER_SHARE]' :
   expect(passed, 'readings must have passed the gate').toBeGreaterThan(5)
 })
 
+test('what was accepted once is told as long as a row says it', { timeout: 60_000 }, async () => {
+  const state = (id: number, word: string) => ({ id: `C${id}`, email: `p${id}@example.org`, state: word })
+  const rows = Array.from({ length: 20 }, (_, id) => state(id, id === 3 || id === 5 ? 'unsubscribed' : 'active'))
+  const days = [
+    rows,
+    [...rows, state(20, 'active')],
+    [...rows.toSpliced(3, 1), state(21, 'active')],
+    [...rows.filter(({ state: word }) => word === 'active'), state(22, 'active')],
+  ]
+  const passed = await sameTold(
+    'crm',
+    `source: { url: "{folder}/crm.csv" }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
+map: { key: id, email: email }
+guards: { ${loose}, accept: [LEFT_UNMAPPED] }
+`,
+    'crm.csv',
+    days.map(csv),
+  )
+  expect(passed).toBe(3)
+})
+
 test('a run over the same bytes tells what the reading it stands on told', { timeout: 60_000 }, async () => {
   await using engine: EngineUnderTest = await engineUnderTest()
   engine.pipeline('shop', `${catalogYaml('feed.csv')}guards: { ${loose} }\n`)
@@ -271,4 +293,22 @@ test('a run over the same bytes tells what the reading it stands on told', { tim
   const second = await engine.run('shop')
   expect(first.warnings?.map(({ code }) => code)).toContain('PRICE_NORMALIZED')
   expect(second.warnings).toEqual(first.warnings)
+  engine.write('feed.csv', csv(many(3, { price: 2 }).map((row, id) => ({ ...product(id, row), price: '99.00 EUR' }))))
+  expect((await engine.run('shop')).warnings?.map(({ code }) => code)).toContain('PRICE_MOVED')
+  expect((await engine.run('shop')).warnings?.map(({ code }) => code)).toEqual(['COLUMN_UNKNOWN'])
+})
+
+test('a database whose digests say nothing of traits yet is read whole', { timeout: 60_000 }, async () => {
+  await using engine: EngineUnderTest = await engineUnderTest()
+  engine.pipeline('shop', `${catalogYaml('feed.csv')}guards: { ${loose} }\n`)
+  const rows = many(3, { price: 1 })
+  const file = (more: readonly Odd[]) => csv([...rows, ...more].map((row, id) => product(id, row)))
+  engine.write('feed.csv', file([]))
+  await engine.run('shop')
+  // As the version before left it.
+  await engine.db.execute(`update sluice.record_digest set traits = ''`)
+  await engine.db.execute('delete from sluice.record_quality')
+  engine.write('feed.csv', file(many(1, { price: 1 })))
+  const { counts, warnings } = await engine.run('shop')
+  expect([counts.valid, warnings?.find(({ code }) => code === 'PRICE_NORMALIZED')?.count]).toEqual([4, 4])
 })
