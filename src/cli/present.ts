@@ -75,7 +75,8 @@ export function errorLines(error: PresentedError, command?: string): string {
   }
   const where =
     error.where !== null && !error.message.includes(error.where) && error.problems === undefined ? `where  ${error.where}\n` : ''
-  const next = command === undefined || /\bsluice [a-z-]/.test(error.mend) ? '' : `   (sluice help ${command})`
+  // For a fault of ours there is no page of help: the same call again is what helps us.
+  const next = command === undefined || error.code === 'INTERNAL' || /\bsluice [a-z-]/.test(error.mend) ? '' : `   (sluice help ${command})`
   return `${lines.map((line) => `${line}\n`).join('')}${where}error  ${error.code}  ${error.message}\nmend   ${error.mend}${next}\n`
 }
 

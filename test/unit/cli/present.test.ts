@@ -1,21 +1,22 @@
+/** Manners 5 and 20: what an error says to people, and that it ends with something to type. */
 import { expect, test } from 'vitest'
-import { presentError } from '../../../src/cli/present.ts'
+import { RunError } from '../../../src/errors.ts'
+import { errorLines, presentError } from '../../../src/cli/present.ts'
 
-const thrown = (code: string, message = 'x') => presentError(Object.assign(new Error(message), { code }))
+const lines = (mend: string, command?: string) =>
+  errorLines(presentError(new RunError('PORT_IN_USE', 'another program listens there', { where: 'port 4010', mend })), command)
 
-test('a database that fails under a command is no fault of ours, and its text goes nowhere', () => {
-  for (const code of ['57P01', '53300', '08006', '25006', '42501', '58P01', 'ECONNRESET', 'EPIPE'])
-    expect(thrown(code, 'value "jane@example.com"')).toMatchObject({ code: 'DATABASE_FAILED', message: `the database failed (${code})` })
-  expect(presentError(new Error('Connection terminated unexpectedly'))).toMatchObject({
-    code: 'DATABASE_FAILED',
-    message: 'the database failed (connection lost)',
-  })
+test('a mend in words ends with the page of help on the command that failed', () => {
+  expect(lines('choose another port with --port', 'sandbox')).toBe(
+    'where  port 4010\nerror  PORT_IN_USE  another program listens there\nmend   choose another port with --port   (sluice help sandbox)\n',
+  )
 })
 
-test('a statement that is wrong stays a fault of ours', () => {
-  for (const code of ['42P01', '42601', '23505', '22P02']) expect(thrown(code).code).toBe('INTERNAL')
+test('a mend that is a command stays as it is, to be pasted', () => {
+  expect(lines('sluice doctor', 'auth login')).toMatch(/\nmend {3}sluice doctor\n$/)
+  expect(lines('choose another port')).toMatch(/\nmend {3}choose another port\n$/)
 })
 
-test('a disk that takes no writes is named as such', () => {
-  expect(thrown('EROFS')).toMatchObject({ code: 'NO_PERMISSION', message: 'the disk is mounted read-only' })
+test('a fault of ours asks for a report, and for no help', () => {
+  expect(errorLines(presentError(new TypeError('x is not a function')), 'run')).toMatch(/INTERNAL[^]*report what it prints\n$/)
 })
