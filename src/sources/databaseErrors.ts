@@ -16,6 +16,12 @@ export function databaseError(error: unknown, where: string, line = 0): unknown 
       mend: 'Check user and password of this source.',
       cause,
     })
+  if (error instanceof Error && error.message.startsWith('Unknown authenticationOk message'))
+    return new RunError('SOURCE_DENIED', 'the database wants a way to log in that is not known here, such as GSSAPI', {
+      where,
+      mend: 'Ask for a user of the database with a password (scram-sha-256).',
+      cause,
+    })
   const refused = error instanceof pg.DatabaseError ? refusal(code, line) : undefined
   if (refused !== undefined) return new RunError('SOURCE_QUERY', `${refused.what} (${code})`, { where, mend: refused.mend })
   return new RunError('SOURCE_UNAVAILABLE', `the database cannot be read${after(line)} (${code})`, {

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import type { Hash } from 'node:crypto'
-import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { RunError } from '../errors.ts'
@@ -14,6 +13,7 @@ import { readCredential } from './credentials.ts'
 import { databaseError } from './databaseErrors.ts'
 import type { OpenedSource, SourceContext } from './openedSource.ts'
 import { Patience } from './patience.ts'
+import { catchUnknownMessages, streamOf } from './postgresDriver.ts'
 
 const bool = 16
 const timestamp = 1114
@@ -59,6 +59,7 @@ export async function openPostgres(definition: SourceDefinition, context: Source
   })
   // Reported by the query that is under way; without a listener Node would end the process.
   client.on('error', () => undefined)
+  catchUnknownMessages(client)
   let closed = false
   const close = async () => {
     if (closed) return
@@ -105,11 +106,6 @@ const endWithClient = `savepoint end_with_client; set local client_connection_ch
 
 /** How long a server may take to say good-bye. */
 const farewellMs = 1_000
-
-/** The driver's socket, which its types leave out. */
-function streamOf(client: pg.Client): Duplex {
-  return (client as unknown as { readonly connection: { readonly stream: Duplex } }).connection.stream
-}
 
 class QueryReading {
   readonly #client: pg.Client
@@ -195,6 +191,8 @@ class QueryReading {
 
   #takeColumns(names: readonly string[]): void {
     this.#columns = names
+    if (names.length === 0)
+      throw new RunError('SOURCE_QUERY', 'the query gives no column', { where: this.#label, mend: 'Select the columns that are mapped.' })
     if (new Set(names).size < names.length)
       throw fileError('FILE_DUPLICATE_COLUMN', 'the query gives one name to several columns', {
         name: this.#label,

@@ -1,3 +1,5 @@
+import type { AddressInfo, Socket } from 'node:net'
+import { createServer } from 'node:net'
 import { inspect } from 'node:util'
 import { expect, inject, test } from 'vitest'
 import { readLimits } from '../../../src/formats/limits.ts'
@@ -270,4 +272,57 @@ test('a group of rows that would fill the memory is refused while it arrives', a
   expect(
     (await readSource(sourceOf(database.url, { query: series }), { limits: { ...readLimits, compressedBytes: 1_000_000 } })).code,
   ).toBe('FILE_TOO_LARGE')
+})
+
+/** A server that says `first` to whoever begins, and `then` to whatever follows. */
+async function fakeDatabase(first: Buffer, then: Buffer) {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    socket.once('data', () => {
+      socket.write(first)
+      socket.on('data', () => socket.write(then))
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `postgres://shop:canary@127.0.0.1:${(server.address() as AddressInfo).port}/shop`,
+    [Symbol.asyncDispose]: () => {
+      for (const socket of sockets) socket.destroy()
+      return new Promise<void>((resolve) => server.close(() => resolve()))
+    },
+  }
+}
+
+/** One message of the protocol: its kind, its length, its body. */
+function message(kind: string, body: readonly number[] | string = []): Buffer {
+  const bytes = Buffer.from(body as string)
+  const length = Buffer.alloc(4)
+  length.writeInt32BE(bytes.length + 4)
+  return Buffer.concat([Buffer.from(kind), length, bytes])
+}
+
+const ready = message('Z', 'I')
+const admitted = Buffer.concat([message('R', [0, 0, 0, 0]), ready])
+const nothing = Buffer.alloc(0)
+
+test.each([
+  ['a login by GSSAPI', message('R', [0, 0, 0, 7]), nothing, 'SOURCE_DENIED', /such as GSSAPI$/],
+  ['a login that nobody knows', message('R', [0, 0, 0, 99]), nothing, 'SOURCE_DENIED', /not known here/],
+  ['too many connections', message('E', 'SFATAL\0C53300\0Mno canary\0\0'), nothing, 'SOURCE_UNAVAILABLE', /\(53300\)$/],
+  ['another protocol', Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'), nothing, 'SOURCE_UNAVAILABLE', /cannot be read/],
+  ['rows without columns', admitted, Buffer.concat([message('C', 'FETCH 0\0'), ready]), 'SOURCE_QUERY', /no column/],
+] as const)('a server that answers with %s ends the reading, not the process', async (_, first, then, code, said) => {
+  await using server = await fakeDatabase(first, then)
+  const { error, facts } = await readSource(sourceOf(server.url, { query: 'select 1 as id' }), {
+    limits: { ...readLimits, totalMs: 2_000 },
+  })
+  expect([error?.code, error?.message, facts]).toEqual([code, expect.stringMatching(said), undefined])
+  expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('canary')
+})
+
+test('a query without columns is refused', async () => {
+  await using database = await testDatabase()
+  expect((await readSource(sourceOf(database.url, { query: 'select from generate_series(1, 3)' }))).code).toBe('SOURCE_QUERY')
 })
