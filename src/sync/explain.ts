@@ -6,6 +6,7 @@ import type { Pipeline } from '../pipeline/definition.ts'
 import { memberKeysOf, packedForms } from '../records/digestOf.ts'
 import { identifierTypes } from '../records/record.ts'
 import type { Database } from '../store/database.ts'
+import { isListed } from '../store/listed.ts'
 import { entryOutcome } from '../store/outcomes.ts'
 import { ensureDestination } from '../store/runs.ts'
 import { readWithdrawn, withdrawingRun, type WithdrawnKind } from '../store/withdrawn.ts'
@@ -24,6 +25,7 @@ export interface StoryEvent {
     | 'confirmed'
     | 'withdrawn'
     | 'expires'
+    | 'suppressed'
     | 'refused'
     | 'deleted'
     | 'not found'
@@ -57,7 +59,9 @@ export async function explainKey(
   const { id } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
   const { keys, gone } =
     pipeline.destination.kind === 'catalog' ? { keys: [Buffer.from(text)], gone: [] } : await memberRecordKeys(deps.db, id, text)
+  const heeds = pipeline.destination.kind === 'audience' && pipeline.destination.suppress !== 'none'
   const events = [
+    ...(heeds ? await listEvents(deps.db, id, text) : []),
     ...gone,
     ...(await readEvents(deps.db, id, keys)),
     ...(await rejectEvents(deps.db, id, keys)),
@@ -118,7 +122,8 @@ async function formerRecordKeys(
   const keys = [...asked.own, ...rows.map(({ record_key }) => record_key)]
   const [last] = rows
   if (last === undefined || last.change !== 'delete' || last.outcome !== 'confirmed') return { keys, gone: [] }
-  const why = last.line === null ? 'its row is gone' : `its row, now line ${last.line} of the source, has other identifiers`
+  const why =
+    last.line === null ? 'no row that may be sent has it any more' : `its row, now line ${last.line} of the source, has other identifiers`
   return {
     keys,
     gone: [
@@ -131,6 +136,25 @@ async function formerRecordKeys(
       },
     ],
   }
+}
+
+/** That a do-not-reach list which the audience heeds names this identifier. */
+async function listEvents(db: Database, destinationId: number, text: string): Promise<StoryEvent[]> {
+  const lists = await db.query<{ id: number }>(
+    `select l.id from sluice.destination t
+     join sluice.destination l on l.kind = 'do-not-reach' and l.service = t.service and l.account_id = t.account_id where t.id = $1`,
+    [destinationId],
+  )
+  const rows = await db.query<{ at: Date }>(
+    `select coalesce(max(r.synced_at), clock_timestamp()) as at from sluice.remote r
+     where r.destination_id = any($1::int[]) and r.key = any($2) and ${isListed('$1::int[]')} having count(*) > 0`,
+    [lists.map(({ id }) => id), identifierTypes.flatMap((type) => packedForms(type, text))],
+  )
+  return rows.map(({ at }) => ({
+    at: at.toISOString(),
+    what: 'suppressed',
+    message: 'on a do-not-reach list of the account: it is not sent',
+  }))
 }
 
 async function readEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
@@ -337,6 +361,9 @@ function headlineOf(events: readonly StoryEvent[]): string {
   const wanted = last('wanted')
   const deleted = last('deleted')
   const withdrawn = last('withdrawn')
+  const suppressed = last('suppressed')
+  // Who is on a list and still confirmed leaves by the next run.
+  if (suppressed) return `${confirmed ? 'Live, and leaving' : 'Not live'}: ${suppressed.message}`
   if (deleted) return `Not live: ${deleted.message} (${deleted.runId ?? ''})`
   const leaving = events.find((event) => event.what === 'wanted' && event.change === 'delete')
   if (leaving) return `Leaving: ${refused ? `its delete was refused: ${refused.message}` : leaving.message}`

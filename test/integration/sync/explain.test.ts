@@ -29,12 +29,34 @@ test('an email that was replaced, or whose row is gone, is told as deleted, by t
   expect(replaced.events).toContainEqual(expect.objectContaining({ what: 'planned', change: 'delete', outcome: 'confirmed', runId }))
   expect(replaced.events).toContainEqual(expect.objectContaining({ what: 'answered', httpStatus: 200, outcome: 'confirmed', runId }))
   const gone = await explain(engine, 'people', ' GONE@example.com ')
-  expect(gone.headline).toBe(`Not live: deleted at the service: its row is gone (${runId})`)
+  expect(gone.headline).toBe(`Not live: deleted at the service: no row that may be sent has it any more (${runId})`)
   // What took its place, what never was, and the customer's own key are answered as before.
   expect((await explain(engine, 'people', 'new@example.com')).headline).toMatch(/^Live: /)
   expect((await explain(engine, 'people', 'k1')).headline).toMatch(/^Live: /)
   expect((await explain(engine, 'people', 'never@example.com')).headline).toMatch(/^Not known/)
   for (const { headline, events } of [replaced, gone]) expect(JSON.stringify([headline, events])).not.toMatch(/@example/)
+})
+
+test('whoever is on a do-not-reach list is told so, sent before or never; an audience that heeds none says nothing of it', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', peopleYaml)
+  engine.pipeline(
+    'out',
+    'source: { url: "{folder}/out.csv" }\nmap: { email: mail }\ndestination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }\n',
+  )
+  engine.write('people.csv', csv('k0,keep@example.com', 'k1,was@example.com'))
+  engine.write('out.csv', 'mail\nwas@example.com\nnever@example.com\n')
+  await engine.run('people')
+  await engine.run('out')
+  const why = 'on a do-not-reach list of the account: it is not sent'
+  expect((await explain(engine, 'people', 'was@example.com')).headline).toBe(`Live, and leaving: ${why}`)
+  await engine.run('people')
+  for (const email of ['was@example.com', 'never@example.com'])
+    expect((await explain(engine, 'people', email)).headline).toBe(`Not live: ${why}`)
+  expect((await explain(engine, 'people', 'keep@example.com')).headline).toMatch(/^Live: /)
+  expect((await explain(engine, 'out', 'never@example.com')).headline).toMatch(/^Live: /)
+  engine.pipeline('people', peopleYaml.replace('1nmth', '1nmth, suppress: none'))
+  expect((await explain(engine, 'people', 'never@example.com')).headline).toMatch(/^Not known/)
 })
 
 test('a product whose delete was refused is told as such until it comes to rest', async () => {
