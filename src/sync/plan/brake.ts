@@ -15,7 +15,7 @@ export interface BrakeContext {
   readonly suppressedBy: readonly number[]
   /** Removals are the source's explicit word and no guard's business (do-not-reach lists). */
   readonly guarded: boolean
-  readonly facts: Omit<GuardFacts, 'deletes' | 'judged' | 'confirmed' | 'examples'>
+  readonly facts: Omit<GuardFacts, 'deletes' | 'judged' | 'confirmed' | 'erased' | 'examples'>
 }
 
 export interface Braked {
@@ -55,7 +55,7 @@ export async function brake(context: BrakeContext): Promise<Braked> {
     fresh > context.facts.guards.maxDeleteCount
       ? await countConfirmed(client, context.desired, enoughConfirmed(fresh, context.facts.guards.maxDeletePercent))
       : 0
-  const verdicts = guardDeletes({ ...context.facts, deletes, judged, confirmed, examples })
+  const verdicts = guardDeletes({ ...context.facts, deletes, judged, confirmed, erased: context.diff.suppressed, examples })
   const [verdict] = verdicts
   if (verdict === undefined) return { verdicts, withheld: 0, deferred: first.deferred, deletesHeld: false }
 

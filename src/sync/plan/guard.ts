@@ -8,6 +8,8 @@ export interface GuardFacts {
   /** Valid rows now, and in the last closed snapshot that no guard held anything of (undefined: there was none). */
   readonly valid: number
   readonly previousValid: number | undefined
+  /** Records that a do-not-reach list takes away with this reading: erasures are no fall (I9). */
+  readonly erased: number
   readonly read: number
   readonly rejected: number
   /** Delete operations that the diff asks for, those of suppressed people not counted. */
@@ -91,7 +93,12 @@ export function guardDeletes(facts: GuardFacts): GuardVerdict[] {
       fresh,
     )
   }
-  if (facts.absenceDeletes && facts.previousValid !== undefined && facts.previousValid >= 20 && facts.valid < facts.previousValid / 2) {
+  if (
+    facts.absenceDeletes &&
+    facts.previousValid !== undefined &&
+    facts.previousValid >= 20 &&
+    facts.valid + facts.erased < facts.previousValid / 2
+  ) {
     held(
       'GUARD_ROWS_FELL',
       `valid rows fell from ${group(facts.previousValid)} to ${group(facts.valid)}, by more than half`,

@@ -156,3 +156,13 @@ test('whoever came back from the list in between is counted as anybody else when
   write(engine, numbers(20, 60))
   expect(await engine.run('people')).toMatchObject({ status: 'withheld', counts: { deletes: 0, withheld: 20 } })
 })
+
+test('those whom a list takes away are no fall of the rows', async () => {
+  await using engine = await setUp()
+  await list(engine, Object.fromEntries(numbers(0, 40).map((n) => [n, 'out' as const])))
+  write(engine, numbers(0, 59))
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', guards: [], counts: { valid: 19, deletes: 41, confirmed: 41 } })
+  // What falls from here on is measured by those who are left.
+  write(engine, numbers(40, 45))
+  expect(await engine.run('people')).toMatchObject({ status: 'withheld', counts: { withheld: 14 } })
+})
