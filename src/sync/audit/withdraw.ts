@@ -24,7 +24,7 @@ export async function withdrawDrifted(
        update sluice.remote m set synced_hash = ${withdrawnBy('a.verdict', run.id)}, round = ${currentRound}
        from audited a
        where m.destination_id = $1 and m.key = a.key and a.verdict = any($2) and m.held > 0 and m.synced_hash = a.synced_hash
-         and not exists (select from audit_unsettled u where u.key = m.key) and m.key not in (${unsettledKeys(destinationId)})
+         and m.key not in (${unsettledKeys(destinationId)})
        returning a.verdict)
      select verdict as kind, count(*)::int as n from gone group by verdict`,
     [destinationId, withdrawnKinds],

@@ -165,6 +165,26 @@ test('what another process settles while the catalog is read is not judged', asy
   ])
 })
 
+test('what moves between the verdict and the repair is left alone', async () => {
+  const rows = single(30)
+  await using engine = await shop(rows)
+  await putBehind(engine, ...rows.slice(0, 3).map((row) => ({ ...wanted(row), title: 'Hijacked' })))
+  const [late, settled, drifting] = rows.map(({ id }) => Buffer.from(id))
+  const execute: typeof engine.db.execute = async (text, values) => {
+    const done = await engine.db.execute(text, values)
+    if (values?.includes('catalog.audited')) {
+      await engine.db.execute(`update sluice.remote set late_until = clock_timestamp() + interval '1 hour' where key = $1`, [late])
+      await engine.db.execute(`update sluice.remote set synced_hash = decode(md5('newer'), 'hex') where key = $1`, [settled])
+    }
+    return done
+  }
+  const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), 'shop')
+  expect(await auditPipeline({ ...engine.deps, db: { ...engine.db, execute } }, pipeline, { repair: true })).toMatchObject({
+    drift: { changed: 3 },
+  })
+  expect(await engine.db.query('select key from sluice.remote where length(synced_hash) = 9')).toEqual([{ key: drifting }])
+})
+
 test('reads count in the budget that all share, and wait until a read can show the last write', async () => {
   await using engine = await drifted()
   const slept: number[] = []
