@@ -62,14 +62,14 @@ export class FrequentValues {
   judge(apart: ReadonlyMap<string, number>, own: readonly (readonly [value: string, count: number])[]): FrequentRows {
     const above: [string, number][] = []
     let first = 0
-    let most = 0
     let doubtful = false
     for (const [value, count] of apart) {
       first = Math.max(first, count)
       if (count > this.#limit) above.push([value, count])
       this.#now.set(value, (this.#now.get(value) ?? 0) + count)
     }
-    most = first
+    // Of a value that is not remembered there may be as many.
+    let most = Math.max(first, this.#gated ? (this.#before?.slack ?? 0) : 0)
     const counted = new Map(own.filter(([value]) => !this.#apart.has(value)))
     const bounds = new Map(counted)
     if (this.#gated) {

@@ -7,7 +7,7 @@ import { RunError } from '../../errors.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline, SourceDefinition } from '../../pipeline/definition.ts'
 import { createMapper } from '../../records/createMapper.ts'
-import type { QualityBooks } from '../../records/quality.ts'
+import { heldCodes, type QualityBooks } from '../../records/quality.ts'
 import type { Reject, Row, Warning } from '../../records/record.ts'
 import { openSource, type OpenedSource } from '../../sources/openSource.ts'
 import type { EngineDeps } from '../engine.ts'
@@ -114,7 +114,9 @@ export async function stageSources(
         if (columns.length === 0) columns = ended.columns
         atStart = mapper.start(ended.columns, definition.uri)
       }
-      for (const warning of atStart) warnings.add(warning)
+      // Rows of JSON and XML bring their own columns, and the last may bring one.
+      const grown = started !== undefined && started.length !== ended.columns.length
+      for (const warning of grown ? whole(atStart, mapper.start(ended.columns, definition.uri)) : atStart) warnings.add(warning)
       const verdict = mapper.finish(ended, previous, gated ? options.gate?.takeTraits() : undefined)
       for (const summary of verdict.counted) warnings.addSummary(summary)
       notes.push(...verdict.warnings)
@@ -130,6 +132,12 @@ export async function stageSources(
   }
   const { valid, leaving, keys } = tally
   return { read, rejected, valid, leaving, mayRepeat: keys.possible, facts, warnings: [...notes, ...warnings.summaries()], columns, doubts }
+}
+
+/** What all columns together ask to be said. What withholds a run was true of the rows mapped before a column turned up. */
+function whole(atStart: readonly Warning[], atEnd: readonly Warning[]): readonly Warning[] {
+  const same = (warning: Warning) => atEnd.some(({ code, field }) => code === warning.code && field === warning.field)
+  return [...atEnd, ...atStart.filter((warning) => heldCodes.includes(warning.code) && !same(warning))]
 }
 
 /** Opens a source that has to be read whatever the server thinks of it: no conditional request. */

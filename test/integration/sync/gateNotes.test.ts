@@ -263,6 +263,13 @@ guards: { ${loose}${accepts ? ', accept: [EMAIL_ROLE_SHARE, IDENTIFIER_SHARE]' :
   expect(passed, 'readings must have passed the gate').toBeGreaterThan(5)
 })
 
+test('a column that only one of the last rows brings is told of, whether that row is looked at or not', { timeout: 60_000 }, async () => {
+  const row = (id: number) => ({ ...product(id, plain), ...(id === 90 ? { warehouse: 'B' } : {}) })
+  const ids = Array.from({ length: 100 }, (_, id) => id)
+  const days = [ids, [...ids, 100], [...ids, 100, 101]].map((day) => jsonl(day.map(row)))
+  expect(await sameTold('shop', `${catalogYaml('feed.jsonl')}guards: { ${loose} }\n`, 'feed.jsonl', days)).toBe(2)
+})
+
 test('what was accepted once is told as long as a row says it', { timeout: 60_000 }, async () => {
   const state = (id: number, word: string) => ({ id: `C${id}`, email: `p${id}@example.org`, state: word })
   const rows = Array.from({ length: 20 }, (_, id) => state(id, id === 3 || id === 5 ? 'unsubscribed' : 'active'))

@@ -1,0 +1,89 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createQuality, closeBooks, openBooks } from '../../../src/records/quality.ts'
+import { FrequentValues } from '../../../src/records/frequentValues.ts'
+import type { Mapped } from '../../../src/records/record.ts'
+import { TraitBook, TraitCounts, tracked, unknownSet } from '../../../src/records/rowTraits.ts'
+
+/** A row of the warnings whose bits are set in `which`. */
+const warned = (line: number, which: number): Mapped => ({
+  reject: { line, code: 'ROW', field: '', message: '', mend: '' },
+  warnings: Array.from({ length: 16 }, (_, i) => i).flatMap((i) =>
+    (which & (1 << i)) === 0 ? [] : [{ line, code: `CODE_${i}`, field: 'price', message: `${i}` }],
+  ),
+})
+
+test('a book that was stored gives every row the number it had', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(65_535), { maxLength: 60 }), fc.array(fc.nat(65_535), { maxLength: 20 }), (first, second) => {
+      const book = openBooks()
+      const quality = createQuality(book)
+      const sets = first.map((which, line) => quality.add(warned(line, which)))
+      const again = createQuality(openBooks(JSON.parse(JSON.stringify(closeBooks(book))), true))
+      for (const [line, which] of second.entries()) again.add(warned(line, which))
+      expect(first.map((which, line) => again.add(warned(line, which)))).toEqual(sets)
+    }),
+  )
+})
+
+test('more sets than there are numbers for: every row is told of, and known rows that had none ask for a whole reading', () => {
+  const books = openBooks()
+  const quality = createQuality(books)
+  const known = new TraitCounts()
+  const rows = 40_000
+  const counts = Array.from({ length: 16 }, () => 0)
+  for (let which = 0; which < rows; which++) {
+    const set = quality.add(warned(which, which))
+    expect(set).toBeLessThanOrEqual(unknownSet)
+    known.add(set, which)
+    for (const i of counts.keys()) if ((which & (1 << i)) !== 0) counts[i]!++
+  }
+  const facts = quality.finish()
+  expect(facts.rows).toBe(rows)
+  expect(facts.items.map(({ code, count }) => [code, count]).toSorted()).toEqual(counts.map((count, i) => [`CODE_${i}`, count]).toSorted())
+  expect([known.rows, known.unknown > 0]).toEqual([rows, true])
+  expect(createQuality(openBooks(closeBooks(books), true)).finish(known).doubts).toEqual(['TRAITS_UNKNOWN'])
+})
+
+/** Rows of a source by value, over days on which some leave and some come. */
+test('whatever stands on more rows than the limit is told, or doubted', () => {
+  const day = fc.record({ come: fc.array(fc.tuple(fc.nat(6), fc.integer({ min: 1, max: 9 })), { maxLength: 5 }), leave: fc.nat(6) })
+  let told = 0
+  let doubted = 0
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(fc.nat(6), fc.integer({ min: 1, max: 30 })), { maxLength: 8 }),
+      fc.array(day, { maxLength: 8 }),
+      (first, days) => {
+        const limit = 20
+        const total = new Map<string, number>()
+        const add = (into: Map<string, number>, value: number, count: number) => into.set(`v${value}`, (into.get(`v${value}`) ?? 0) + count)
+        for (const [value, count] of first) add(total, value, count)
+        const options = { code: tracked.group, limit } as const
+        const whole = new FrequentValues(new TraitBook(), { ...options, before: undefined, gated: false })
+        whole.judge(new Map(), [...total])
+        if (whole.due) return
+        let before = whole.stored()
+        const book = new TraitBook()
+        for (const { come, leave } of days) {
+          const own = new Map<string, number>()
+          for (const [value, count] of come) add(own, value, count)
+          total.delete(`v${leave}`)
+          for (const [value, count] of own) total.set(value, (total.get(value) ?? 0) + count)
+          const values = new FrequentValues(book, { ...options, before, gated: true })
+          const { above, doubtful, most } = values.judge(new Map(), [...own])
+          const large = [...total].filter(([, count]) => count > limit)
+          for (const [value] of large) expect(doubtful || above.some(([one]) => one === value), `${value} unseen`).toBe(true)
+          expect(most).toBeGreaterThanOrEqual(Math.max(0, ...total.values(), 0))
+          if (doubtful) doubted++
+          told++
+          if (doubtful) return
+          before = JSON.parse(JSON.stringify(values.stored()))
+        }
+      },
+    ),
+    { numRuns: 2_000 },
+  )
+  expect(told).toBeGreaterThan(1_000)
+  expect(doubted).toBeGreaterThan(100)
+})
