@@ -87,3 +87,17 @@ test('whatever stands on more rows than the limit is told, or doubted', () => {
   expect(told).toBeGreaterThan(1_000)
   expect(doubted).toBeGreaterThan(100)
 })
+
+test('a value that comes once a day is doubted before it stands on more rows than the limit', () => {
+  const options = { code: tracked.identifier, limit: 20 } as const
+  const whole = new FrequentValues(new TraitBook(), { ...options, before: undefined, gated: false })
+  whole.judge(new Map(), [['a', 1]])
+  let before = whole.stored()
+  for (let rows = 2; ; rows++) {
+    const values = new FrequentValues(new TraitBook(), { ...options, before, gated: true })
+    const { doubtful } = values.judge(new Map(), [['a', 1]])
+    if (doubtful) return
+    expect(rows).toBeLessThanOrEqual(options.limit)
+    before = values.stored()
+  }
+})
