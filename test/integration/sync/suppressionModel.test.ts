@@ -6,7 +6,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { audienceDigest, email } from '../../support/digests.ts'
-import { engineUnderTest, imbalance } from '../../support/engine.ts'
+import { engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 import { interruptedRun } from '../../support/interrupted.ts'
 
 const people = Array.from({ length: 10 }, (_, i) => `p${i}`)
@@ -18,7 +18,8 @@ interface Day {
   readonly list: readonly (readonly [address: string, listed: boolean])[]
   readonly fault: (typeof faults)[number]
   readonly feed: 'people' | 'optouts'
-  readonly how: 'run' | 'full' | 'plan' | 'apply' | 'stop' | 'die' | 'failed'
+  /** `late`: the plan that was stored last is applied, whatever came since. */
+  readonly how: 'run' | 'full' | 'plan' | 'apply' | 'late' | 'stop' | 'die' | 'failed'
 }
 
 const day: fc.Arbitrary<Day> = fc.record({
@@ -26,7 +27,7 @@ const day: fc.Arbitrary<Day> = fc.record({
   list: fc.array(fc.tuple(fc.constantFrom(...addresses), fc.boolean()), { maxLength: 2 }),
   fault: fc.constantFrom(...faults),
   feed: fc.constantFrom('people', 'people', 'optouts'),
-  how: fc.constantFrom('run', 'run', 'full', 'plan', 'apply', 'stop', 'die', 'failed'),
+  how: fc.constantFrom('run', 'run', 'full', 'plan', 'plan', 'apply', 'late', 'late', 'stop', 'die', 'failed'),
 })
 
 const peopleYaml = (packed: number, guard: number) => `source: { url: "{folder}/people.csv" }
@@ -58,6 +59,7 @@ test('audience and do-not-reach list end as the files say, whatever came between
         engine.pipeline('optouts', listYaml)
         const held = new Map<string, readonly string[]>()
         const listed = new Map<string, boolean>()
+        const stored = new Map<string, string>()
         const write = () => {
           engine.write(
             'people.csv',
@@ -75,7 +77,8 @@ test('audience and do-not-reach list end as the files say, whatever came between
           write()
           if (fault !== 'none')
             await control.fault({ path: '/12/', nth: 1 }, fault === 'status' ? { kind: 'status', status: 503 } : { kind: fault })
-          if (how === 'plan') await engine.plan(feed)
+          if (how === 'plan') stored.set(feed, (await engine.plan(feed)).planId)
+          else if (how === 'late') await applyLate(engine, stored.get(feed), feed)
           else if (how === 'apply') await engine.apply((await engine.plan(feed)).planId)
           else if (how === 'failed') {
             const report = await engine.run(feed)
@@ -107,3 +110,18 @@ test('audience and do-not-reach list end as the files say, whatever came between
     },
   )
 }, 300_000)
+
+/** A stored plan is sent as it was, or refused because its ground moved: it never brings back whom a later file took away. */
+async function applyLate(engine: EngineUnderTest, planId: string | undefined, feed: Day['feed']): Promise<void> {
+  if (planId === undefined) return
+  const before = await engine.mark()
+  const report = await engine.apply(planId)
+  expect([undefined, 'PLAN_STALE', 'DESTINATION_PAUSED']).toContain(report.error?.code)
+  if (report.error?.code === 'PLAN_STALE') return expect(await engine.writes(before)).toEqual([])
+  const left = await engine.db.query(
+    `select from sluice.entry e join sluice.batch b on b.id = e.batch_id join sluice.remote m on m.destination_id = e.destination_id and m.key = any(e.keys)
+     where b.plan_id = $1 and b.operation = 'upsert' and b.parent_id is null and m.held <= 0 and e.outcome <> 'superseded'`,
+    [planId],
+  )
+  expect([feed, left]).toEqual([feed, []])
+}
