@@ -138,7 +138,7 @@ test.for([
     'an address for events',
     ['POST', '/2/webhooks', '-F', 'url=http://a.example.com'],
     /UrlValidationFailed: the url must be https/,
-    /url: .*`url`|url: text, at most 200 characters/,
+    /https address without a port, of at most 200 characters/,
   ],
   [
     'an id that is not there',
