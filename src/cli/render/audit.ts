@@ -2,7 +2,7 @@ import type { AuditExample, AuditReport } from '../../sync/audit/report.ts'
 import type { Drift } from '../../sync/report.ts'
 import type { Output } from '../context.ts'
 import { count, cut, duration, fold, plural, safe, table } from '../text.ts'
-import { guardLine, planned } from './outcome.ts'
+import { guardLine, nextCommands } from './outcome.ts'
 
 /** Products shown with their fields; `--json` has ten of each kind. */
 const shownProducts = 5
@@ -67,14 +67,8 @@ function planLines(report: AuditReport): string {
 }
 
 function nextLines(report: AuditReport): string {
-  const { drift, pipeline } = report
-  const commands: string[] = []
-  if (report.planId !== undefined && planned(report.counts) > 0) commands.push(`sluice apply ${report.planId}`)
-  else if (drift.changed + drift.gone > 0) commands.push(`sluice audit ${pipeline} --repair`)
-  for (const { mend } of report.guards) if (mend !== '' && !commands.includes(mend)) commands.push(mend)
-  if (drift.unsettled > 0 && commands.length === 0) commands.push(`sluice run ${pipeline}`)
-  return commands
+  return nextCommands(report)
     .slice(0, 2)
-    .map((command, i) => `${i === 0 ? 'Next' : '    '}  ${command}\n`)
+    .map(([command], i) => `${i === 0 ? 'Next' : '    '}  ${command}\n`)
     .join('')
 }

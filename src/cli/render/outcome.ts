@@ -1,6 +1,7 @@
 import {
   exitCodeOf,
   sendsNothing,
+  type Drift,
   type Failure,
   type GuardVerdict,
   type RunReport,
@@ -149,9 +150,17 @@ export function nextCommands(report: RunReport): readonly (readonly [command: st
   if (counts.refused + counts.ambiguous + counts.pending > 0 && !sendsNothing(report.trigger))
     add(`sluice rerun ${runId} --failed`, 'sends again what is not confirmed')
   if (counts.deferred > 0 && !sendsNothing(report.trigger)) add(`sluice run ${pipeline}`, 'sends what had to wait')
+  if (report.drift !== undefined) add(auditCommand(report, report.drift), '')
   for (const guard of report.guards) add(guard.mend, '')
   if (counts.rejected > 0) add(`sluice rejects ${runId} --csv rejects.csv`, 'rows to correct')
   return commands
+}
+
+/** The plan of an audit is applied, drift without a plan gets one; empty where neither is needed. */
+function auditCommand({ pipeline, planId, counts }: RunReport, { changed, gone, unsettled }: Drift): string {
+  if (planId !== undefined && planned(counts) > 0) return `sluice apply ${planId}`
+  if (changed + gone > 0) return `sluice audit ${pipeline} --repair`
+  return unsettled > 0 ? `sluice run ${pipeline}` : ''
 }
 
 function nextLines(report: RunReport, output: Output | undefined): string {

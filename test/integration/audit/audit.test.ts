@@ -148,3 +148,19 @@ test('what was withdrawn is still ours: leaving the feed, it is deleted', async 
   expect(await digest(engine)).toBe(catalogDigest(rows.slice(2).map(wanted)))
   expect((await engine.run('shop')).counts).toMatchObject({ requests: 0, creates: 0, updates: 0, deletes: 0 })
 })
+
+test('what we deleted and somebody put back is a stranger, and the run that deleted it is named', async () => {
+  const rows = single(6)
+  await using engine = await shop(rows)
+  write(engine, rows.slice(1))
+  const { runId, counts } = await engine.run('shop')
+  expect(counts).toMatchObject({ deletes: 1, confirmed: 1 })
+  await putBehind(engine, wanted(rows[0] as Product))
+  const report = await engine.audit('shop', { repair: true })
+  expect(report).toMatchObject({
+    status: 'succeeded',
+    drift: { same: 5, foreign: 1 },
+    examples: [{ id: rows[0]?.id, found: 'foreign', deletedBy: runId }],
+  })
+  expect(report.planId).toBeUndefined()
+})

@@ -60,6 +60,7 @@ test('a repair is a plan that apply sends; history and the record itself tell of
   expect(shown).toMatch(/^shop r_2 {2}partial {2}audit /)
   expect(shown).toContain('  ~ changed    1\n')
   expect(shown).toContain('= 1 creates + 1 updates + 0 deletes')
+  expect(shown).toMatch(new RegExp(`\nNext {2}sluice apply ${report.planId}\n$`))
   expect((await there.run(['runs', 'shop'])).stdout).toMatch(/^r_2 .* audit .* listed 4 {2}changed 1 {2}gone 1$/m)
 
   const [changed, gone] = [await there.run(['explain', 'shop', 'SKU-1']), await there.run(['explain', 'shop', 'SKU-3'])]
