@@ -30,7 +30,7 @@ test.for([1, 5, 20])('K8: one that dies at its command no. %i leaves nothing beh
      $$ begin if nextval('public.commands') = ${nth} then perform pg_terminate_backend(pg_backend_pid()); end if; end $$`,
   )
   await fresh.db.execute('create event trigger die on ddl_command_end execute function public.die()')
-  await expect(migrateDatabase(fresh.url)).rejects.toThrow()
+  await expect(migrateDatabase(fresh.url)).rejects.toThrow('Failed query')
   expect(await fresh.db.query(`select from information_schema.tables where table_schema = 'sluice'`)).toEqual([])
   const status = await migrateDatabase(fresh.url)
   expect(status.applied).toBe(status.known)
