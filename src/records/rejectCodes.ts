@@ -59,7 +59,10 @@ export const recordCodes = {
     'The product id is longer than allowed.',
     'Shorten the id to 100 characters, or to options.max_id_length where that is less.',
   ),
-  ID_INVALID: reject('The product id holds control, direction or invisible characters.', 'Remove the invisible characters from the id.'),
+  ID_INVALID: reject(
+    'The product id holds control, direction or invisible characters, or several values.',
+    'Remove the invisible characters from the id; where a row holds several products, such as variants, export one row each.',
+  ),
   ID_UNUSUAL: warning(
     'The product id holds characters that often come by mistake (a separator, an address, mixed scripts).',
     'Check that the id is what the shop uses.',

@@ -77,7 +77,10 @@ class ProductWork {
   }
 
   id(): string {
-    const raw = this.#raw('id')
+    const cell = this.#binding.id?.read(this.#row)
+    if (typeof cell === 'object' && new Set(cell.map(trimText)).size > 1)
+      throw new RowRejected('ID_INVALID', 'id', `has ${cell.length} values, and which of them is meant nobody can tell`)
+    const raw = firstText(cell) ?? ''
     const text = trimText(raw)
     if (text === '') throw new RowRejected('FIELD_MISSING', 'id', 'is missing')
     if (isBroken(text)) throw new RowRejected('TEXT_BROKEN', 'id', 'holds a NUL or half of a character pair')

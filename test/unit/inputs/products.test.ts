@@ -610,3 +610,16 @@ describe('whole product files', () => {
     expect(sourceNotes.join()).toContain('differs from the product element')
   })
 })
+
+test.for([
+  ['two variants in one record', ['A', 'B'], ['ID_INVALID'], []],
+  ['one variant', ['A'], [], ['A']],
+  ['the same id twice', ['A', ' A'], [], ['A']],
+] as const)('case 53: a record whose id has %s', async ([, skus, codes, ids]) => {
+  const { id: _, ...rest } = goodProduct
+  const { products, rejects } = await through(`${JSON.stringify({ ...rest, variants: skus.map((sku) => ({ sku })) })}\n`, {
+    name: 'feed.jsonl',
+    map: { id: 'variants.sku' },
+  })
+  expect([rejects.map(({ code }) => code), products.map(({ id }) => id)]).toEqual([codes, ids])
+})
