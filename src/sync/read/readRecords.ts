@@ -29,7 +29,7 @@ export interface ReadContext {
   readonly previous: readonly SourceFacts[]
 }
 
-/** More known records than this are not held in memory (27 bytes each): such a file is read whole, in flat memory. */
+/** More known records than this are not held in memory (29 bytes each): such a file is read whole, in flat memory. */
 const mostKnown = 5_000_000
 
 /** Of JSON and XML, far below `ReadLimits.columns`: those of the last reading are taken over into the next while it is gated. */
