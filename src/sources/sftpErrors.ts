@@ -13,12 +13,24 @@ export function sftpError(error: unknown, where: string): RunError {
       mend: 'Check user, key or password, and the rights of the file.',
       cause: error,
     })
-  return new RunError('SOURCE_UNAVAILABLE', `the source cannot be reached${code === '' ? '' : ` (${code})`}`, {
+  const reason = noSsh.exec(message)?.[1]
+  if (reason !== undefined)
+    return new RunError('SOURCE_UNAVAILABLE', `no SSH connection comes about (${reason})`, {
+      where,
+      mend: 'Check host and port: they have to lead to an SFTP server, one whose algorithms still count as safe.',
+      cause: error,
+    })
+  const detail = error instanceof Error && error.name === 'StalledError' ? message : code
+  return new RunError('SOURCE_UNAVAILABLE', `the source cannot be reached${detail === '' ? '' : ` (${detail})`}`, {
     where,
     mend: 'Check the address and the network; then run again.',
     cause: error,
   })
 }
+
+/** What the client says of a peer that is no SSH server, or shares no algorithm with it. Words of its own, none of the peer's. */
+const noSsh =
+  /((?:Connection lost before handshake|Header line too long|Invalid identification string|Max greeting lines exceeded|Bad packet length|Received malformed \w+|no matching [\w -]+)).*$/i
 
 /** Whether another connection may bring what this one did not. */
 export function isLost(error: unknown): boolean {

@@ -1,6 +1,9 @@
 /** What SFTP servers do that OpenSSH does not: other ways to log in, short answers, files of which they say little. */
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
+import { readLimits } from '../../../src/formats/limits.ts'
 import type { SftpLies } from './sftpServer.ts'
 import { sftpServer } from './sftpServer.ts'
 import { readSource, sourceOf } from './support.ts'
@@ -48,4 +51,25 @@ test.each([
 ])('a server that names %s is not believed', async (_, attrs) => {
   const { code, facts } = await read({ ways: ['password'], content: csv, attrs })
   expect([code, facts]).toEqual(['SOURCE_CHANGED', undefined])
+})
+
+test.each([
+  ['a web server', 'HTTP/1.1 400 Bad Request\r\n\r\n', 'no SSH connection comes about (Connection lost before handshake)'],
+  ['noise', '\0'.repeat(100_000), 'no SSH connection comes about (Header line too long)'],
+  ['an SSH of long ago', 'SSH-1.5-old\r\n', 'no SSH connection comes about (Invalid identification string)'],
+  ['SSH and then noise', `SSH-2.0-x\r\n${'x'.repeat(5_000)}`, 'no SSH connection comes about (Bad packet length)'],
+  ['FTP', undefined, 'the source cannot be reached (nothing came for 0.05 s)'],
+] as const)('where %s answers in place of SFTP, that is said', async (_, words, message) => {
+  const server = createServer((socket) => {
+    // Read, so that the end of the other side is noticed.
+    socket.on('error', () => undefined).resume()
+    if (words === undefined) socket.write('220 FTP ready\r\n')
+    else socket.end(words)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const uri = `sftp://shop@127.0.0.1:${(server.address() as AddressInfo).port}/crm.csv`
+  const definition = sourceOf(uri, { credentials: { password: 'PASSWORD' }, hostKey: 'SHA256:x' })
+  const { error } = await readSource(definition, { env: { PASSWORD: 'canary' }, limits: { ...readLimits, idleMs: 50 } })
+  expect([error?.code, error?.message]).toEqual(['SOURCE_UNAVAILABLE', message])
+  await new Promise((resolve) => server.close(resolve))
 })
