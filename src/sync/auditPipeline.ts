@@ -15,6 +15,7 @@ import { closing, timed } from './closing.ts'
 import { destinationIdentity } from './destinationIdentity.ts'
 import type { EngineDeps } from './engine.ts'
 import { makePlan, type Planned } from './plan/plan.ts'
+import { interrupted } from './read/stage.ts'
 import type { AuditFindings, AuditReport } from './audit/report.ts'
 import { noCounts, type Drift } from './report.ts'
 import { asError, begin, heldError, nothingRead, operationsOf } from './run.ts'
@@ -41,6 +42,7 @@ export async function auditPipeline(
     const client = await deps.db.connect()
     try {
       found = await timed(deps, run.row, 'audit', () => audit(lease.deps, client, pipeline, run.row))
+      if (lease.deps.signal?.aborted) throw interrupted()
       if (repair && canRepair(found.drift)) planned = await planRepair(lease.deps, client, pipeline, run.row)
     } finally {
       client.release(true)
