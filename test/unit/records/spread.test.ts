@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { rowJoiner } from '../../../src/records/spread/spreadRows.ts'
 import type { Row } from '../../../src/records/record.ts'
+import { workbook } from '../formats/workbookOf.ts'
 import { catalog, csvOf, through, type Fields, type Settings } from '../../support/through.ts'
 
 const shop = (column: string, path: string): Settings => ({
@@ -114,6 +115,21 @@ describe('a Shopify export', () => {
     expect(products.slice(0, 2).map((product) => product['additional_image_link'])).toEqual([rest, rest])
     expect(products[3]).not.toHaveProperty('additional_image_link')
     expect(sourceNotes).toContain('rows of further images alone, read with the product above them: 2')
+  })
+
+  test('a workbook that it was saved as says the same', async () => {
+    const rows = [first('cup'), variant('cup', 'M'), further('cup', 2)]
+    const cells = (texts: readonly string[], nth: number) =>
+      `<row r="${nth}">${texts
+        .map((text) => `<c t="inlineStr"><is><t>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</t></is></c>`)
+        .join('')}</row>`
+    const sheet = [Object.keys(empty), ...rows.map((row) => Object.values(row).map((text) => text ?? ''))].map((texts, i) =>
+      cells(texts, i + 1),
+    )
+    const saved = await through(workbook(sheet.join('')), { ...shopify, name: 'export.xlsx' })
+    const plain = await through(csvOf(rows), shopify)
+    expect([saved.refused, saved.products.length, saved.read]).toEqual([undefined, 2, 2])
+    expect(saved.products).toEqual(plain.products)
   })
 
   test("what is a variant's own is never its neighbour's", async () => {
