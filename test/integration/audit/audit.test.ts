@@ -164,3 +164,22 @@ test('what we deleted and somebody put back is a stranger, and the run that dele
   })
   expect(report.planId).toBeUndefined()
 })
+
+test.for([
+  [{ group_reads: 'all' }, { listed: 60, same: 60, hidden: 0 }],
+  [{ product_put: 'merge' }, { listed: 51, same: 51, hidden: 9 }],
+  [
+    { product_key_on_write: 'ignored', readd_key: 'same' },
+    { listed: 51, same: 51, hidden: 9 },
+  ],
+] as const)('in the dialect %j nothing of an untouched catalog is drift', async ([dialect, drift]) => {
+  await using engine = await engineUnderTest()
+  await engine.sandbox.control.switches(dialect)
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  write(engine, products(60))
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded' })
+  expect(await engine.audit('shop')).toMatchObject({
+    status: 'succeeded',
+    drift: { ...drift, changed: 0, gone: 0, foreign: 0, unsettled: 0 },
+  })
+})
