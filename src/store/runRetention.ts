@@ -13,8 +13,8 @@ const over = `clock_timestamp() - $1 * interval '1 day'`
 /** Readings of the pipelines' own sources that are compared with (`sync/read/snapshot.ts`), and whatever came after them. */
 const standards = `
   select s.id from sluice.snapshot s join (
-    select o.destination_id, max(o.id) as last, max(o.id) filter (where not exists (
-      select from sluice.plan p where p.snapshot_id = o.id and jsonb_array_length(p.guards) > 0)) as good
+    select o.destination_id, max(o.id) as last, max(o.id) filter (where o.id not in (
+      select snapshot_id from sluice.plan where snapshot_id is not null and jsonb_array_length(guards) > 0)) as good
     from sluice.snapshot o join sluice.run u on u.id = o.run_id
     where o.status = 'closed' and u.trigger <> 'backfill' and u.options ->> 'source' is null group by o.destination_id) l
     on l.destination_id = s.destination_id and (s.id >= l.last or s.id = l.good)
@@ -28,14 +28,15 @@ const lastPlans = `
 /** Deletes what is older than `days`, and leaves a line of it. Returns how many runs went. */
 export async function dropRuns(db: Database, days: number): Promise<number> {
   return db.transaction(async (tx) => {
+    const kept = (await tx.query<{ id: string }>(standards)).map(({ id }) => id)
     const plans = await tx.query<{ id: string }>(
       `select p.id from sluice.plan p join sluice.run u on u.id = p.run_id
        where u.finished_at < ${over} and p.status in ('applied', 'superseded')
          and coalesce(p.applied_at, p.created_at) < ${over}
          and not exists (select from sluice.batch b where b.plan_id = p.id and (b.status in ${openBatches} or b.settled_at >= ${over}))
          and not exists (select from (${lastPlans}) l where l.id = p.id or l.review -> 'resync' ? p.id)
-         and coalesce(p.snapshot_id, 0) not in (${standards})`,
-      [days],
+         and coalesce(p.snapshot_id, 0) <> all($2::bigint[])`,
+      [days, kept],
     )
     await dropPlans(
       tx,
@@ -43,13 +44,14 @@ export async function dropRuns(db: Database, days: number): Promise<number> {
     )
     await tx.execute(
       `delete from sluice.snapshot s using sluice.run u
-       where u.id = s.run_id and u.finished_at < ${over} and s.status <> 'open' and s.id not in (${standards})
+       where u.id = s.run_id and u.finished_at < ${over} and s.status <> 'open' and s.id <> all($2::bigint[])
          and not exists (select from sluice.plan p where p.snapshot_id = s.id)`,
-      [days],
+      [days, kept],
     )
     const runs = await tx.query<{ id: string }>(
       `delete from sluice.run r
-       where r.finished_at < ${over} and not exists (select from sluice.plan p where p.run_id = r.id or p.id = r.plan_id)
+       where r.finished_at < ${over} and not exists (select from sluice.plan p where p.run_id = r.id)
+         and not exists (select from sluice.plan p where p.id = r.plan_id)
          and not exists (select from sluice.snapshot s where s.run_id = r.id)
          and r.id not in (select max(id) from sluice.run group by pipeline)
        returning id`,
