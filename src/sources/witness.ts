@@ -39,7 +39,9 @@ export async function readLocalBeside(path: string, changedMs: number | undefine
   }
 }
 
-function parseManifest(text: string): Witness {
+function parseManifest(written: string): Witness {
+  // Some programs begin every text with a byte order mark.
+  const text = written.replace(/^\ufeff/, '')
   const sum = /^([0-9a-f]{64})\b/i.exec(text.trim())?.[1]
   if (sum !== undefined) return { found: true, sha256: sum }
   const parsed: unknown = JSON.parse(text)
