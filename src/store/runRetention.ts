@@ -35,7 +35,9 @@ export async function dropRuns(db: Database, days: number): Promise<number> {
          and coalesce(p.applied_at, p.created_at) < ${over}
          and not exists (select from sluice.batch b where b.plan_id = p.id and (b.status in ${openBatches} or b.settled_at >= ${over}))
          and not exists (select from (${lastPlans}) l where l.id = p.id or l.review -> 'resync' ? p.id)
-         and coalesce(p.snapshot_id, 0) <> all($2::bigint[])`,
+         and coalesce(p.snapshot_id, 0) <> all($2::bigint[])
+         -- What it held back is known by it alone: it goes with its reading, never before.
+         and not (jsonb_array_length(p.guards) > 0 and p.snapshot_id in (select snapshot_id from sluice.plan group by snapshot_id having count(*) > 1))`,
       [days, kept],
     )
     await dropPlans(
