@@ -212,7 +212,8 @@ async function wantProducts({ client, destinationId }: DesiredContext): Promise<
 }
 
 /**
- * Net change of holders for each identifier, taken before `record` changes: `delta` (identifier, d, group_key).
+ * Net change of holders for each identifier, taken before `record` changes: `delta` (identifier, d, group_key). Who lets one go
+ * is not asked about: the group means something only where it is taken up.
  *
  * Identifiers of one row only are the rule and go straight through; the few that several rows share, or that moved from
  * one row to another, are added up apart. (Adding all of them up, with the smallest key of each, took twice as long at
@@ -227,24 +228,24 @@ async function collectIdentifierDelta({ client, destinationId }: DesiredContext)
   )
   await client.query('analyze former (key)')
   await client.query(
-    `create temp table moved as
-     select i.identifier, 1::int2 as d, s.key
+    `create temp table delta as
+     select i.identifier, 1 as d, s.key as group_key
      from change c join stage s using (key) cross join lateral unnest(s.identifiers) as i (identifier)
      where c.what in ('create', 'update')
      union all
      select i.identifier, -1, f.key from former f cross join lateral unnest(f.identifiers) as i (identifier)`,
   )
-  await client.query('create temp table shared as select identifier from moved group by identifier having count(*) > 1')
-  await client.query('analyze shared')
-  await client.query(
-    `create temp table delta as
-     select m.identifier, m.d::int as d, case when m.d = 1 then m.key end as group_key
-     from moved m where not exists (select from shared x where x.identifier = m.identifier)
-     union all
-     select m.identifier, sum(m.d)::int, decode(min(encode(m.key, 'hex') collate "C") filter (where m.d = 1), 'hex')
-     from moved m join shared using (identifier) group by m.identifier having sum(m.d) <> 0`,
-  )
-  await client.query('drop table moved')
+  const shared = await client.query('create temp table shared as select identifier from delta group by identifier having count(*) > 1')
+  if (shared.rowCount !== 0) {
+    await client.query('analyze shared')
+    // In place: of 2,000,000 identifiers of a first load few are shared, and a table without them took 0.6 s to write.
+    await client.query(
+      `with taken as (delete from delta d using shared x where d.identifier = x.identifier returning d.*)
+       insert into delta
+       select identifier, sum(d)::int, decode(min(encode(group_key, 'hex') collate "C") filter (where d = 1), 'hex')
+       from taken group by identifier having sum(d) <> 0`,
+    )
+  }
   await client.query('analyze delta')
   await client.query(
     `create temp table retimed as
