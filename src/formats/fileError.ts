@@ -13,6 +13,20 @@ export function fileError(
   return new RunError(code, message, { where, mend: options.mend, ...(options.cause === undefined ? {} : { cause: options.cause }) })
 }
 
+/** What a reader would have to keep in memory whole is more than `limitBytes` (limits.ts `recordBytes`); `what`: `a line`, `an element`. */
+export function recordTooLarge(options: {
+  readonly name: string
+  readonly what: string
+  readonly limitBytes: number
+  /** Where it begins; undefined for what stands all over the file. */
+  readonly line?: number
+  readonly mend: string
+}): RunError {
+  const { name, what, limitBytes, line, mend } = options
+  const at = line === undefined ? {} : { at: `line ${line}` }
+  return fileError('FILE_RECORD_TOO_LARGE', `${what} is larger than ${limitBytes} bytes`, { name, ...at, mend })
+}
+
 /** Codes of whole files, with what each says; docs/errors.md lists them. */
 export const fileErrorCodes = {
   FILE_EMPTY: 'the file holds no byte',

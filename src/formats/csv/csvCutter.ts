@@ -1,5 +1,5 @@
 import { CarryBuffer } from '../carryBuffer.ts'
-import { fileError } from '../fileError.ts'
+import { fileError, recordTooLarge } from '../fileError.ts'
 import type { RecordGate } from '../formatReader.ts'
 import type { ReadLimits } from '../limits.ts'
 import type { RecordCutter } from '../recordBatch.ts'
@@ -165,17 +165,14 @@ export class CsvCutter implements RecordCutter {
   #checkSize(): void {
     const limit = this.#options.limits.recordBytes
     if (this.#carry.carried <= limit) return
-    const unclosed = this.#state === quoted
-    throw fileError(
-      unclosed ? 'FILE_UNCLOSED_QUOTE' : 'FILE_RECORD_TOO_LARGE',
-      unclosed ? `a quoted field goes on for more than ${limit} bytes` : `a record is longer than ${limit} bytes`,
-      {
-        name: this.#options.name,
-        at: `line ${this.#recordLine}`,
-        mend: unclosed
-          ? 'Close the quote in that record, or set `csv.quote` if quotes are plain text here.'
-          : 'Check the line ends and the delimiter of the file.',
-      },
-    )
+    const { name } = this.#options
+    const line = this.#recordLine
+    if (this.#state !== quoted)
+      throw recordTooLarge({ name, what: 'a record', limitBytes: limit, line, mend: 'Check the line ends and the delimiter of the file.' })
+    throw fileError('FILE_UNCLOSED_QUOTE', `a quoted field goes on for more than ${limit} bytes`, {
+      name,
+      at: `line ${line}`,
+      mend: 'Close the quote in that record, or set `csv.quote` if quotes are plain text here.',
+    })
   }
 }

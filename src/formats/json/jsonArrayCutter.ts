@@ -1,5 +1,5 @@
 import { CarryBuffer } from '../carryBuffer.ts'
-import { fileError } from '../fileError.ts'
+import { fileError, recordTooLarge } from '../fileError.ts'
 import type { ReadLimits } from '../limits.ts'
 import type { RecordCutter } from '../recordBatch.ts'
 import { RecordBatch } from '../recordBatch.ts'
@@ -89,9 +89,11 @@ export class JsonArrayCutter implements RecordCutter {
     }
     this.#carry.release(this.#state === inElement ? start : length)
     if (this.#carry.carried > this.#limits.recordBytes) {
-      throw fileError('FILE_RECORD_TOO_LARGE', `an element is larger than ${this.#limits.recordBytes} bytes`, {
+      throw recordTooLarge({
         name: this.#name,
-        at: `line ${this.#elementLine}`,
+        what: 'an element',
+        limitBytes: this.#limits.recordBytes,
+        line: this.#elementLine,
         mend: 'Check that the array holds one object a record.',
       })
     }

@@ -1,5 +1,5 @@
 import { CarryBuffer } from '../carryBuffer.ts'
-import { fileError } from '../fileError.ts'
+import { recordTooLarge } from '../fileError.ts'
 import type { ReadLimits } from '../limits.ts'
 import type { RecordCutter } from '../recordBatch.ts'
 import { RecordBatch } from '../recordBatch.ts'
@@ -53,9 +53,11 @@ export class JsonLinesCutter implements RecordCutter {
     this.#lastByte = last
     this.#carry.release(start)
     if (this.#carry.carried > this.#limits.recordBytes) {
-      throw fileError('FILE_RECORD_TOO_LARGE', `a line is longer than ${this.#limits.recordBytes} bytes`, {
+      throw recordTooLarge({
         name: this.#name,
-        at: `line ${this.#line}`,
+        what: 'a line',
+        limitBytes: this.#limits.recordBytes,
+        line: this.#line,
         mend: 'Write one object on each line.',
       })
     }

@@ -1,4 +1,4 @@
-import { fileError } from '../fileError.ts'
+import { fileError, recordTooLarge } from '../fileError.ts'
 import type { ReadLimits } from '../limits.ts'
 import { levels, type RecordsPlace } from './findRecords.ts'
 
@@ -121,8 +121,10 @@ export class JsonSurroundings {
 
   #keep(byte: number): void {
     if (this.#length === this.#limit) {
-      throw fileError('FILE_RECORD_TOO_LARGE', `what stands around the records is larger than ${this.#limit} bytes`, {
+      throw recordTooLarge({
         name: this.#name,
+        what: 'what stands around the records',
+        limitBytes: this.#limit,
         mend: 'Export the records alone, as a JSON array or one object a line.',
       })
     }

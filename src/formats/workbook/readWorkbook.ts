@@ -1,7 +1,7 @@
 import type { Row } from '../../records/record.ts'
 import type { ByteQueue } from '../byteQueue.ts'
 import { FaultyRows } from '../faultyRows.ts'
-import { fileError } from '../fileError.ts'
+import { fileError, recordTooLarge } from '../fileError.ts'
 import type { FormatContext, FormatReader } from '../formatReader.ts'
 import { rowsPerBatch } from '../limits.ts'
 import type { HeaderSettings, SampleRecord, TableHeader } from '../tableHeader.ts'
@@ -137,11 +137,7 @@ async function* readSheet(archive: ZipDirectory, workbook: WorkbookParts, contex
           })
         recordBytes += text.length
         if (recordBytes > limits.recordBytes)
-          throw fileError('FILE_RECORD_TOO_LARGE', `a row is larger than ${limits.recordBytes} bytes`, {
-            name,
-            at: `line ${line}`,
-            mend: 'Shorten the cells of that row.',
-          })
+          throw recordTooLarge({ name, what: 'a row', limitBytes: limits.recordBytes, line, mend: 'Shorten the cells of that row.' })
         while (fields.length < column) fields.push('')
         fields[column] = text
       } else if (tag === 'row' && fields.length > 0) done.push({ line, fields })

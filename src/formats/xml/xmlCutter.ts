@@ -1,6 +1,6 @@
 import { StringDecoder } from 'node:string_decoder'
 import { CarryBuffer } from '../carryBuffer.ts'
-import { fileError } from '../fileError.ts'
+import { fileError, recordTooLarge } from '../fileError.ts'
 import type { FileErrorCode } from '../fileError.ts'
 import type { ReadLimits } from '../limits.ts'
 import type { RecordCutter } from '../recordBatch.ts'
@@ -253,11 +253,10 @@ export class XmlCutter implements RecordCutter {
     this.#carry.release(start)
     this.#tokenStart = token - start
     if (this.#carry.carried > this.#options.limits.recordBytes) {
-      throw this.#error(
-        'FILE_RECORD_TOO_LARGE',
-        `an item, comment or tag is larger than ${this.#options.limits.recordBytes} bytes`,
+      throw this.#tooLarge(
+        'an item, comment or tag',
         'Check that every item, comment and CDATA section is closed.',
-        this.#inItem === -1 ? undefined : this.#itemLine,
+        this.#inItem === -1 ? this.#line : this.#itemLine,
       )
     }
   }
@@ -269,12 +268,16 @@ export class XmlCutter implements RecordCutter {
   #skeletonText(text: string): void {
     this.#textBytes = text.includes('>') ? 0 : this.#textBytes + text.length
     if (this.#textBytes > this.#options.limits.recordBytes)
-      throw this.#error('FILE_RECORD_TOO_LARGE', 'the text between two elements is too long', 'Check the head of the feed.')
+      throw this.#tooLarge('the text between two elements', 'Check the head of the feed.', this.#line)
     this.#options.skeleton(text)
   }
 
-  #error(code: FileErrorCode, message: string, mend: string, line = this.#line) {
-    return fileError(code, message, { name: this.#options.name, at: `line ${line}`, mend })
+  #tooLarge(what: string, mend: string, line: number) {
+    return recordTooLarge({ name: this.#options.name, what, limitBytes: this.#options.limits.recordBytes, line, mend })
+  }
+
+  #error(code: FileErrorCode, message: string, mend: string) {
+    return fileError(code, message, { name: this.#options.name, at: `line ${this.#line}`, mend })
   }
 }
 
