@@ -46,6 +46,10 @@ export const recordCodes = {
     'Export again with the column formatted as text.',
   ),
   TEXT_BROKEN: reject('The text holds a NUL character or half of a surrogate pair.', 'Export the source again as UTF-8.'),
+  END_UNPROVEN: warning(
+    'Nothing proves that the end of the source was reached (standard input, a server that names no length). What is missing is not deleted.',
+    'Say in `source.complete` what proves the end.',
+  ),
   ROWS_JOINED: warning(
     'Rows of further images, or of what variations share, were read with the rows of their product.',
     'Nothing; they do not count as rows read.',

@@ -20,7 +20,7 @@ export interface GuardFacts {
   readonly confirmed: number
   /** Why the end of the source is not proven; undefined when it is. */
   readonly incomplete: string | undefined
-  /** One of the sources is standard input, whose end proves nothing by itself. */
+  /** Standard input without `complete:` is among the sources: its end proves nothing by itself. */
   readonly fromPipe: boolean
   /** Ceiling given by a person for this run. */
   readonly approveDeletes: number | undefined
@@ -69,7 +69,8 @@ export function guardDeletes(facts: GuardFacts): GuardVerdict[] {
       facts.deletes,
     )
   }
-  if (facts.incomplete !== undefined) {
+  // A pipe that nobody gave a proof never has one: with nothing to delete the note on its end has to do. A file has one.
+  if (facts.incomplete !== undefined && (facts.deletes > 0 || !facts.fromPipe)) {
     held(
       'GUARD_INCOMPLETE',
       `the end of the source is not proven (${facts.incomplete}): nothing is deleted`,

@@ -156,7 +156,7 @@ async function planInTransaction(
       rejected: input.rows.rejected,
       // Nothing is deleted by absence from a one-off, proven to its end or not, short or long: nothing is withheld.
       incomplete: oneOff ? undefined : input.incomplete,
-      fromPipe: pipeline.sources.some(({ uri }) => uri === '-'),
+      fromPipe: pipeline.sources.some(({ uri, complete }) => uri === '-' && complete.kind === 'auto'),
       approveDeletes: run.options.approveDeletes,
       absenceDeletes: !sourceless && (!oneOff || input.rows.valid === 0),
     },

@@ -7,6 +7,7 @@ import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline } from '../../pipeline/definition.ts'
 import { createMapper } from '../../records/createMapper.ts'
 import type { QualityCode, StoredQuality } from '../../records/quality.ts'
+import type { RecordCode } from '../../records/rejectCodes.ts'
 import { hashSource } from '../../sources/hashSource.ts'
 import { openSource, type OpenedSource } from '../../sources/openSource.ts'
 import type { Database } from '../../store/database.ts'
@@ -101,19 +102,21 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
         : readRecords(context, bytes.opened, gate, undefined)))
     if (read === undefined) throw new Error('a whole reading is never given up')
     const { staged, rows } = read
-    await tellReading(deps.db, run, staged.columns, staged.warnings)
-    await deps.db.execute('update sluice.snapshot set sources = $2 where id = $1', [snapshotId, JSON.stringify(staged.facts)])
     const unproven = staged.facts.find(({ completeness }) => !completeness.complete)
+    const incomplete = unproven === undefined ? undefined : (unproven.completeness.reason ?? unproven.completeness.proof)
+    const warnings = incomplete === undefined ? staged.warnings : [...staged.warnings, endUnproven(incomplete)]
+    await tellReading(deps.db, run, staged.columns, warnings)
+    await deps.db.execute('update sluice.snapshot set sources = $2 where id = $1', [snapshotId, JSON.stringify(staged.facts)])
     return {
       snapshotId,
       rows,
       reading: read.unseen === undefined ? 'whole' : 'gated',
       unseen: read.unseen ?? [],
       previousValid: last?.goodValid,
-      incomplete: unproven === undefined ? undefined : (unproven.completeness.reason ?? unproven.completeness.proof),
+      incomplete,
       suppressedBy: suppression.destinationIds,
       proof: [...new Set(staged.facts.map(({ completeness }) => completeness.proof))].join(', '),
-      warnings: staged.warnings,
+      warnings,
       quality: read.quality,
     }
   } catch (error) {
@@ -126,6 +129,11 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
     // A source before it may have failed. Closing twice does no harm.
     for (const source of bytes.opened.values()) await source.close()
   }
+}
+
+function endUnproven(reason: string): WarningSummary {
+  const message = `the end of the source is not proven (${reason}): what is missing is not deleted`
+  return { code: 'END_UNPROVEN' satisfies RecordCode, field: '', message, count: 1, lines: [] }
 }
 
 /** Notes on what a reading found changed since the one before: of a source that stayed as it was there is none. */

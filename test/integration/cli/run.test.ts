@@ -94,6 +94,21 @@ test('a backfill through a pipe withholds nothing, though no pipe proves its end
   expect(back.code).toBe(0)
 })
 
+test('what is piped in is sent, and says that nothing proves its end; only deletes are withheld for it', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', shopYaml.replace('feed.csv', '"-"'))
+  const piped = (rows: number) => shop.run(['run', 'shop', '--json'], { input: feed(rows) })
+  for (const creates of [3, 0]) {
+    const whole = await piped(3)
+    expect(json(whole)).toMatchObject({ status: 'succeeded', guards: [], counts: { creates, withheld: 0 } })
+    expect(json(whole).warnings).toContainEqual(expect.objectContaining({ code: 'END_UNPROVEN' }))
+    expect(whole.code).toBe(0)
+  }
+  const half = await piped(2)
+  expect(json(half)).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_INCOMPLETE' }], counts: { withheld: 1, deletes: 0 } })
+  expect(half.code).toBe(4)
+})
+
 test('full reject rows come from the unchanged source only, into a file that only its owner reads', async () => {
   await using crm = await workspace()
   crm.write('pipelines/customers.yaml', customersYaml)

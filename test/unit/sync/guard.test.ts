@@ -72,6 +72,9 @@ describe('deletes', () => {
     ['rows fell, but nothing would be deleted', { valid: 9, previousValid: 20 }, ''],
     ['above both, and rows fell', { valid: 100, deletes: 900 }, 'GUARD_DELETES GUARD_ROWS_FELL'],
     ['end not proven', { incomplete: 'no closing element', deletes: 1 }, 'GUARD_INCOMPLETE'],
+    ['end not proven, and nothing to delete', { incomplete: 'no closing element' }, 'GUARD_INCOMPLETE'],
+    ['end of a pipe not proven, and nothing to delete', { incomplete: 'a pipe', fromPipe: true }, ''],
+    ['end of a pipe not proven', { incomplete: 'a pipe', fromPipe: true, deletes: 1 }, 'GUARD_INCOMPLETE'],
     ['end not proven, no row', { incomplete: 'no closing element', valid: 0, deletes: 1 }, 'GUARD_MIN_ROWS GUARD_INCOMPLETE'],
     ['approved exactly', { deletes: 900, valid: 100, approveDeletes: 900 }, ''],
     ['approved one too few', { deletes: 900, approveDeletes: 899 }, 'GUARD_DELETES'],
@@ -102,7 +105,7 @@ describe('deletes', () => {
   })
 
   test('an end that is not proven says what would prove it: of a pipe, a trailer row', () => {
-    const mends = [true, false].map((fromPipe) => guardDeletes({ ...calm, incomplete: 'cut', fromPipe })[0]?.mend)
+    const mends = [true, false].map((fromPipe) => guardDeletes({ ...calm, incomplete: 'cut', deletes: 1, fromPipe })[0]?.mend)
     expect(mends[0]).toContain('source.complete: { trailer: "#rows={n}" }')
     expect(mends[0]).not.toContain('sluice run')
     expect(mends[1]).toMatch(/^sluice run shop {3}\(/)
