@@ -35,7 +35,7 @@ export async function writeFullRows(
     if (there === undefined) rejects.set(place, [reject])
     else there.push(reject)
   }
-  const mapper = createMapper(pipeline)
+  const mapper = createMapper(pipeline, new Date(context.clock.now()))
   const table = rejectsTable(target.columns, facts)
   const csv = openCsv(target.file, context.stdout, 0o600)
   let written = 0

@@ -12,7 +12,7 @@ import { reasonIndexes, withoutGuards } from './rejectsCopy.ts'
 import { trimText } from './text.ts'
 import { TransformFault } from './transforms.ts'
 
-/** Rises whenever the same cells may map to something else: part of every definition hash (record.ts). */
+/** Rises whenever the same cells may map to something else: part of every definition hash. */
 export const normalizerVersion = 3
 
 /** Different headers kept at once: rows of JSON and XML have their own. */
@@ -25,9 +25,12 @@ export interface DescribingMapper extends RecordMapper {
   readonly propose: (columns: readonly string[]) => Pick<Bound, 'missing' | 'hints'>
 }
 
-/** Pure but for a cache of bound headers, and for the day, which decides who is a child; one mapper serves one source file at a time. */
-export function createMapper(pipeline: Pipeline): DescribingMapper {
-  const bind = pipeline.destination.kind === 'catalog' ? catalogBinder(pipeline) : memberBinder(pipeline, new Date())
+/**
+ * Pure but for a cache of bound headers; one mapper serves one source file at a time. `today` decides who is a child and
+ * when a membership ends that names no end.
+ */
+export function createMapper(pipeline: Pipeline, today: Date): DescribingMapper {
+  const bind = pipeline.destination.kind === 'catalog' ? catalogBinder(pipeline) : memberBinder(pipeline, today)
   const known = new Map<string, Bound>()
   let lastColumns: readonly string[] | undefined
   let last: Bound | undefined
@@ -45,7 +48,6 @@ export function createMapper(pipeline: Pipeline): DescribingMapper {
     return bound
   }
   return {
-    definitionHash: hash('sha256', `${normalizerVersion} ${pipeline.definitionHash}`),
     start: (columns, uri = pipeline.sources[0]?.uri ?? pipeline.name) => {
       const bound = boundFor(columns)
       if (bound.missing.length > 0 && isTable(pipeline, uri, columns)) {
@@ -117,6 +119,11 @@ export function createMapper(pipeline: Pipeline): DescribingMapper {
       }
     },
   }
+}
+
+/** Changes whenever the same bytes could map to something else (definition, normalizer version); the day is not in it. */
+export function definitionHashOf(pipeline: Pipeline): string {
+  return hash('sha256', `${normalizerVersion} ${pipeline.definitionHash}`)
 }
 
 function withMends({ line, mends }: Row, mapped: Mapped): Mapped {

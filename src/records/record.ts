@@ -107,6 +107,4 @@ export interface RecordMapper {
   start: (columns: readonly string[], uri?: string) => readonly Warning[]
   /** The row's cells, masked where personal, aligned with its columns: what rejects keep of it. */
   mask: (row: Row) => readonly string[]
-  /** Changes whenever the same bytes could map to something else (definition, normalizer version). */
-  readonly definitionHash: string
 }

@@ -76,7 +76,7 @@ export async function through(content: string | Uint8Array, settings: Settings =
     const { pipeline, problems } = resolvePipeline({ ...rest, source: { url: file, ...source }, destination }, 'shop', 'shop.yaml')
     const [definition] = pipeline?.sources ?? []
     if (pipeline === undefined || definition === undefined) throw new Error(`the test's pipeline is wrong: ${JSON.stringify(problems)}`)
-    const mapper = watchMapper(createMapper(pipeline))
+    const mapper = watchMapper(createMapper(pipeline, new Date()))
     const opened = await openSource(definition, { env: {}, log: silentLogger })
     let started = false
     try {

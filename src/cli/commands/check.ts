@@ -65,7 +65,7 @@ async function checkSource(context: Context, pipeline: Pipeline, definition: Sou
   let mapping: ReturnType<DescribingMapper['describe']> | undefined
   let holds: readonly GuardVerdict[] = []
   try {
-    const plain = createMapper(pipeline)
+    const plain = createMapper(pipeline, new Date(context.clock.now()))
     const mapper = watchMapper(plain)
     const source = await openSource(definition, { env: config.env, log: context.log(), signal: context.signal })
     try {

@@ -71,7 +71,7 @@ export function draftPipeline(look: Look, target: Target, wishes: Wishes): Draft
   const { map, preset, known, openFields, needsShop, keyedBy, hints } = proposedMap(
     look,
     kind,
-    createMapper(resolved(bare, target)),
+    createMapper(resolved(bare, target), look.day),
     wishes,
   )
   const own = wishes.consent.map(({ column }) => column)
@@ -112,7 +112,7 @@ function tryRows(
   pipeline: Pipeline,
   look: Look,
 ): Pick<Draft, 'recognized' | 'valid' | 'suppressed' | 'rejects'> & { readonly warnings: readonly Warning[] } {
-  const mapper = createMapper(pipeline)
+  const mapper = createMapper(pipeline, look.day)
   const warnings: Warning[] = look.columns.length === 0 ? [] : [...mapper.start(look.columns, look.uri)]
   const rejects: Reject[] = []
   let valid = 0

@@ -16,6 +16,8 @@ export interface Look {
   readonly rows: readonly Row[]
   /** Those are all the rows there are. */
   readonly whole: boolean
+  /** When it was looked at: it decides over ages. */
+  readonly day: Date
   /** A feed that is read only where a `map:` names its elements. */
   readonly needsMap: boolean
 }
@@ -55,7 +57,7 @@ async function look(context: Context, definition: SourceDefinition): Promise<Loo
     }
     if (rows.length === 0) for (const column of source.facts().columns) columns.add(column)
     const detected = source.detected === undefined ? [] : detectedWords(source.detected)
-    return { uri: definition.uri, detected, columns: [...columns], rows, whole, needsMap: false }
+    return { uri: definition.uri, detected, columns: [...columns], rows, whole, day: new Date(context.clock.now()), needsMap: false }
   } finally {
     await source.close()
   }

@@ -17,7 +17,7 @@ export async function fillConflictCells(deps: EngineDeps, pipeline: Pipeline, ru
      order by source, line limit ${rowsFilled}`,
     [runId],
   )
-  const mapper = createMapper(pipeline)
+  const mapper = createMapper(pipeline, new Date(deps.clock.now()))
   for (const [index, definition] of pipeline.sources.entries()) {
     // By line and key: a feed without line ends has all its records on one line.
     const left = new Map<string, number>()

@@ -5,7 +5,7 @@
 import type pg from 'pg'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline } from '../../pipeline/definition.ts'
-import { createMapper } from '../../records/createMapper.ts'
+import { definitionHashOf } from '../../records/createMapper.ts'
 import type { QualityCode, StoredQuality } from '../../records/quality.ts'
 import type { RecordCode } from '../../records/rejectCodes.ts'
 import { hashSource } from '../../sources/hashSource.ts'
@@ -56,7 +56,7 @@ interface LastSnapshot {
 }
 
 export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline, run: RunRow): Promise<SnapshotResult> {
-  const { definitionHash } = createMapper(pipeline)
+  const definitionHash = definitionHashOf(pipeline)
   const suppression = await suppressionOf(deps, pipeline)
   const last = readsOneOff(run) ? undefined : await lastSnapshot(deps.db, run.destinationId)
   // What decides over a row besides its bytes is as it was: then equal bytes are an equal outcome.

@@ -60,7 +60,7 @@ export async function stageSources(
   const gated = options.gate?.keepsBack === true
   let growing = !gated
   if (growing) letYoungGrow()
-  const mapper = watchMapper(createMapper(pipeline), options.books)
+  const mapper = watchMapper(createMapper(pipeline, new Date(deps.clock.now())), options.books)
   const warnings = new WarningCounter()
   const rejects = new RejectWriter(deps.db, options.runId)
   const facts: SourceFacts[] = []

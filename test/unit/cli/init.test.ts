@@ -282,5 +282,5 @@ function wishesFrom(...argv: readonly string[]): Wishes {
 
 function table(columns: readonly string[], cells: readonly (readonly string[])[]): Look {
   const rows = cells.map((row, i) => ({ line: i + 2, columns, cells: row }))
-  return { uri: 'crm.csv', detected: ['csv', 'utf-8'], columns, rows, whole: true, needsMap: false }
+  return { uri: 'crm.csv', detected: ['csv', 'utf-8'], columns, rows, whole: true, day: new Date('2026-06-15'), needsMap: false }
 }

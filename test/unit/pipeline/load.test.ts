@@ -250,7 +250,7 @@ export default definePipeline({
     const { createMapper } = await import(${JSON.stringify(mapper)})
     const pipeline = await loadPipeline(${JSON.stringify(path.join(directory, 'far'))}, 'typed')
     const columns = ['id', 'mail', 'phone']
-    const { record } = createMapper(pipeline).map({ line: 2, columns, cells: ['1', ' A@b.example ', '030 123456'] })
+    const { record } = createMapper(pipeline, new Date()).map({ line: 2, columns, cells: ['1', ' A@b.example ', '030 123456'] })
     process.stdout.write(JSON.stringify({ name: pipeline.name, identifiers: record.identifiers.length }))`
   const node = path.resolve('node_modules/node/bin/node')
   const { stdout } = await promisify(execFile)(node, ['--input-type=module', '-e', script])

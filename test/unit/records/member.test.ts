@@ -17,10 +17,12 @@ const map = {
   effective_at: 'from',
 }
 
-function mapperOf(definition: object) {
+const today = new Date('2026-06-15T09:30:00Z')
+
+function mapperOf(definition: object, day = today) {
   const { pipeline, problems } = resolvePipeline({ source: 'crm.csv', destination, ...definition }, 'crm', 'crm.yaml')
   if (pipeline === undefined) throw new Error(JSON.stringify(problems))
-  return createMapper(pipeline)
+  return createMapper(pipeline, day)
 }
 
 function mapped(fields: Readonly<Record<string, string>>, definition: object = { map }) {
@@ -188,6 +190,22 @@ test('a do-not-reach list is keyed by its identifiers and left by word only', ()
 test('times are read as instants, a bare date as the start of its day in UTC', () => {
   const { record } = mapped({ id: '1', email: 'a@b.example', from: '2026-01-01', until: '2026-12-31T23:59:59+01:00' })
   expect(record).toMatchObject({ effectiveAtMs: Date.UTC(2026, 0, 1), expiresAtMs: Date.UTC(2026, 11, 31, 22, 59, 59) })
+})
+
+test('the day that is given decides who is a child and when a membership without an end ends', () => {
+  const wantedOn = (day: string) => {
+    const mapper = mapperOf({ map: { key: 'id', email: 'email' } }, new Date(day))
+    const { record } = mapper.map({ line: 2, columns: ['id', 'email', 'birthday'], cells: ['1', 'a@b.example', '2013-06-16'] })
+    return record?.kind === 'member' && record.wanted
+  }
+  expect(wantedOn('2026-06-15T23:59:59Z')).toBe(false)
+  expect(wantedOn('2026-06-16T00:00:00Z')).toBe(true)
+  const codeOn = (day: string) => {
+    const mapper = mapperOf({ map: { key: 'id', email: 'email', effective_at: 'from' } }, new Date(day))
+    return mapper.map({ line: 2, columns: ['id', 'email', 'from'], cells: ['1', 'a@b.example', '2030-01-01'] }).reject?.code
+  }
+  expect(codeOn('2026-06-15')).toBe('TIMES_CONTRADICT')
+  expect(codeOn('2029-12-31')).toBeUndefined()
 })
 
 test('nothing personal of a row survives its mask', () => {

@@ -3,6 +3,9 @@ import { createMapper } from '../../../src/records/createMapper.ts'
 import type { Cell } from '../../../src/records/record.ts'
 import { resolvePipeline } from '../../../src/pipeline/resolve.ts'
 
+/** Products know no day. */
+const today = new Date('2026-06-15')
+
 const good = {
   id: 'SKU-1',
   title: 'Red shoe',
@@ -25,7 +28,7 @@ function mapped(fields: Fields, options: object = {}) {
   if (pipeline === undefined) throw new Error(JSON.stringify(problems))
   const all: Fields = { ...good, ...fields }
   const columns = Object.keys(all)
-  const { record, reject, warnings } = createMapper(pipeline).map({ line: 7, columns, cells: columns.map((column) => all[column]) })
+  const { record, reject, warnings } = createMapper(pipeline, today).map({ line: 7, columns, cells: columns.map((column) => all[column]) })
   const product: Record<string, unknown> = record?.kind === 'product' ? JSON.parse(record.json) : {}
   return { product, record, reject, codes: warnings.map(({ code }) => code), code: reject?.code }
 }
@@ -249,7 +252,7 @@ test('neither credentials nor emails of a row are repeated in a reject', () => {
 test('headers in other spellings map by themselves, the prefixed one wins', () => {
   const { pipeline } = resolvePipeline({ source: 'feed.csv', destination: { kind: 'catalog', catalog_id: '1' } }, 'shop', 'shop.yaml')
   if (pipeline === undefined) throw new Error('no pipeline')
-  const mapper = createMapper(pipeline)
+  const mapper = createMapper(pipeline, today)
   const columns = [
     'G:ID',
     'Title',
@@ -301,7 +304,7 @@ test('no column is offered for a field that has its source, nor called unused wh
   const notes = (map: Record<string, unknown>) => {
     const { pipeline } = resolvePipeline({ source: 'feed.csv', map, destination: { kind: 'catalog', catalog_id: '1' } }, 'shop', 'shop.ts')
     if (pipeline === undefined) throw new Error('no pipeline')
-    return createMapper(pipeline)
+    return createMapper(pipeline, today)
       .start(columns)
       .filter(({ code }) => code === 'COLUMN_UNKNOWN')
       .map(({ message }) => message)
@@ -314,16 +317,16 @@ test('no column is offered for a field that has its source, nor called unused wh
 test('a table without a required column is refused as a whole, with the nearest column', () => {
   const { pipeline } = resolvePipeline({ source: 'feed.csv', destination: { kind: 'catalog', catalog_id: '1' } }, 'shop', 'shop.yaml')
   if (pipeline === undefined) throw new Error('no pipeline')
-  expect(() => createMapper(pipeline).start(Object.keys(good).map((name) => (name === 'description' ? 'descripton' : name)))).toThrow(
-    expect.objectContaining({ code: 'FILE_COLUMN_MISSING', mend: 'map: { description: "descripton" }' }),
-  )
+  expect(() =>
+    createMapper(pipeline, today).start(Object.keys(good).map((name) => (name === 'description' ? 'descripton' : name))),
+  ).toThrow(expect.objectContaining({ code: 'FILE_COLUMN_MISSING', mend: 'map: { description: "descripton" }' }))
 })
 
 test('a row that the reader holds faulty is a reject that keeps its key', () => {
   const { pipeline } = resolvePipeline({ source: 'feed.csv', destination: { kind: 'catalog', catalog_id: '1' } }, 'shop', 'shop.yaml')
   if (pipeline === undefined) throw new Error('no pipeline')
   const columns = Object.keys(good)
-  const { reject } = createMapper(pipeline).map({
+  const { reject } = createMapper(pipeline, today).map({
     line: 9,
     columns,
     cells: ['SKU-9'],
@@ -337,7 +340,7 @@ test('what rejects keep of a row hides credentials, emails and phone numbers tha
   if (pipeline === undefined) throw new Error('no pipeline')
   const columns = ['id', 'link', 'note', 'price']
   expect(
-    createMapper(pipeline).mask({
+    createMapper(pipeline, today).mask({
       line: 2,
       columns,
       cells: ['1', 'https://user:secret@shop.example/p', 'ask canary.person@example.com or +1 202 555 0143', '-5.00 USD'],

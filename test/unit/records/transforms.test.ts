@@ -3,6 +3,8 @@ import { resolvePipeline } from '../../../src/pipeline/resolve.ts'
 import { createMapper } from '../../../src/records/createMapper.ts'
 import { applyTransforms, TransformFault, transforms } from '../../../src/records/transforms.ts'
 
+const today = new Date('2026-06-15')
+
 const cases: [name: string, args: Record<string, unknown>, texts: string[], expected: string[]][] = [
   ['trim', {}, ['\u200b Red\u00a0'], ['Red']],
   ['lower', {}, ['NEW'], ['new']],
@@ -90,7 +92,7 @@ const catalog = (map: Record<string, unknown>) => {
     'shop.ts',
   )
   if (pipeline === undefined) throw new Error(JSON.stringify(problems))
-  const mapper = createMapper(pipeline)
+  const mapper = createMapper(pipeline, today)
   return (more: Record<string, string>) => {
     const row = { ...feed, price: '9.50 EUR', ...more }
     return mapper.map({ line: 7, columns: Object.keys(row), cells: Object.values(row) })
@@ -145,7 +147,7 @@ test('of several identifiers the one that no transform fits is left out, and a p
     'crm.yaml',
   )
   if (pipeline === undefined) throw new Error('the pipeline is right')
-  const mapper = createMapper(pipeline)
+  const mapper = createMapper(pipeline, today)
   const columns = ['id', 'email', 'phone']
   const both = mapper.map({ line: 2, columns, cells: ['1', 'jane@example.com', 'x'] })
   expect(both.record).toMatchObject({ identifiers: [expect.anything()], wanted: true })
