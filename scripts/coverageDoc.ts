@@ -6,6 +6,7 @@ import { endpoints } from '../src/service/contract/index.ts'
 import { limitOf } from '../src/service/contract/limits.ts'
 import { describeParameter, describeRule } from '../src/service/client/describeParameter.ts'
 import { lineItemParameters, ruleRows, specRows, unservedRows, type RuleRow, type SpecRow } from '../test/support/specRows.ts'
+import { readableTestName } from './testName.ts'
 
 export interface TestTitle {
   /** `conformance/client.test.ts`. */
@@ -107,7 +108,7 @@ function parameterLine(endpoint: Endpoint, { name, in: place }: Parameter): stri
 
 function named(tests: readonly TestTitle[], most: number): string {
   if (tests.length === 0) return 'by its entry only'
-  const shown = tests.slice(0, most).map(({ file, title }) => `${file} “${title}”`)
+  const shown = tests.slice(0, most).map(({ file, title }) => `${file} “${readableTestName(title)}”`)
   return `${shown.join('; ')}${tests.length > most ? `; ${tests.length - most} more` : ''}`.replaceAll('|', String.raw`\|`)
 }
 

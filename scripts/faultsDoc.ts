@@ -1,6 +1,7 @@
 /** docs/faults.md: every fault from the first byte on, with the tests that name it (`npm run docs` writes it). */
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { readableTestName } from './testName.ts'
 import { faultCatalogue } from '../test/support/faultCatalogue.ts'
 
 const root = new URL('../', import.meta.url)
@@ -12,10 +13,7 @@ export function faultTests(): ReadonlyMap<string, readonly string[]> {
     const text = readFileSync(new URL(file, root), 'utf8')
     for (const [, , ids = '', name = ''] of text.matchAll(/(['"`])((?:[WQCK]\d+(?:, | and )?)+): ((?:\\.|(?!\1)[^\\\n])*)\1/g)) {
       for (const id of ids.match(/[WQCK]\d+/g) ?? [])
-        found.set(id, [
-          ...(found.get(id) ?? []),
-          `${name.replaceAll("\\'", "'").replaceAll(/\$\{[^}]*\}/g, '…')} (\`${file.replace(/^test\//, '')}\`)`,
-        ])
+        found.set(id, [...(found.get(id) ?? []), `${readableTestName(name)} (\`${file.replace(/^test\//, '')}\`)`])
     }
   }
   return found

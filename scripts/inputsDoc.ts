@@ -2,6 +2,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { badInputs } from '../test/support/badInputs.ts'
+import { readableTestName } from './testName.ts'
 
 const root = new URL('../', import.meta.url)
 
@@ -19,7 +20,7 @@ export function caseTests(): ReadonlyMap<number, readonly CaseTest[]> {
       /(['"`])((?:R\d+ and )?cases? ((?:\d+(?:, | and )?)+):? (?:\\.|(?!\1)[^\\\n])*)\1/g,
     )) {
       for (const number of numbers.match(/\d+/g) ?? [])
-        found.set(Number(number), [...(found.get(Number(number)) ?? []), { file, name: name.replaceAll("\\'", "'") }])
+        found.set(Number(number), [...(found.get(Number(number)) ?? []), { file, name: readableTestName(name) }])
     }
   }
   return found
