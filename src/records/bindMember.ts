@@ -16,17 +16,9 @@ import {
 import { nearest } from './closeness.ts'
 import { isLeftWord, tellsConsent } from './consentColumns.ts'
 import { bindField, findColumn } from './fields.ts'
-import {
-  mapMember,
-  maskFor,
-  memberKey,
-  testValues,
-  type BoundIdentifier,
-  type BoundTest,
-  type MemberBinding,
-  type MemberRules,
-} from './mapMember.ts'
-import { hideStray, maskText, maskUnknown } from './mask.ts'
+import { hideStray, maskFor, maskText, maskUnknown } from './mask.ts'
+import { mapMember, memberKey } from './member/mapMember.ts'
+import { testValues, type BoundIdentifier, type BoundTest, type MemberBinding, type MemberRules } from './member/memberBinding.ts'
 import { presetByName, type Preset } from './presets/index.ts'
 import { identifierTypes, type IdentifierType, type Mapped, type Row, type Warning } from './record.ts'
 import { trimText } from './text.ts'

@@ -1,5 +1,6 @@
 import { packKey, packDigest, packHash, packPlain } from './identifiers/digest.ts'
-import { everyForm, keyText, normalizeIdentifier } from './mapMember.ts'
+import { keyText } from './identifiers/keyText.ts'
+import { everyForm, normalizeIdentifier } from './identifiers/normalize.ts'
 import type { IdentifierType, PackedIdentifier } from './record.ts'
 import { trimText } from './text.ts'
 

@@ -1,4 +1,5 @@
 /** What may be shown of a personal value: enough to find it in one's own file, too little to use (guarantees I17). */
+import type { IdentifierType } from './record.ts'
 
 /** `jane.doe@example.com` → `j***@e***.com`. Anything with an @ is shown like that, valid or not. */
 export function maskEmail(given: string): string {
@@ -26,6 +27,13 @@ export function maskText(text: string): string {
 export function maskUnknown(text: string): string {
   if (text.includes('@')) return maskEmail(text)
   return text.replace(/\D/g, '').length >= 6 ? maskPhone(text) : maskText(text)
+}
+
+/** A personal value as messages may show it. */
+export function maskFor(kind: IdentifierType, text: string): string {
+  if (text.includes('@') && kind !== 'handle') return maskEmail(text)
+  if (kind === 'phone_number') return maskPhone(text)
+  return kind === 'email' ? maskText(text) : maskUnknown(text)
 }
 
 // A local part and a domain, also percent-encoded; and runs that read as phone numbers.

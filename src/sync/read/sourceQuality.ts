@@ -4,7 +4,7 @@
  */
 import { RunError } from '../../errors.ts'
 import type { QualityFigures, SourceFacts } from '../../formats/rows.ts'
-import { looksLikeEmail, looksLikePhone } from '../../records/mapMember.ts'
+import { looksLikeEmail, looksLikePhone } from '../../records/identifiers/misplaced.ts'
 import { createPersonalColumns } from '../../records/personalColumns.ts'
 import { createQuality, openBooks, type QualityBooks } from '../../records/quality.ts'
 import type { Mapped, RecordMapper, Row } from '../../records/record.ts'

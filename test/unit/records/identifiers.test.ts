@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { digestOf } from '../../../src/records/digestOf.ts'
 import { fastPhone } from '../../../src/records/identifiers/phoneFast.ts'
 import { normalizePhone } from '../../../src/records/identifiers/phone.ts'
-import { normalizeIdentifier } from '../../../src/records/mapMember.ts'
+import { normalizeIdentifier } from '../../../src/records/identifiers/normalize.ts'
 import type { IdentifierType } from '../../../src/records/record.ts'
 
 const vectors = readFileSync(new URL('../../fixtures/identifier-vectors.tsv', import.meta.url), 'utf8')
