@@ -1,4 +1,4 @@
-import type { CommandEntry, OptionEntry } from './catalogue.ts'
+import type { CommandEntry, OptionEntry } from './catalogue/entry.ts'
 import { variables } from '../config/variables.ts'
 
 const width = 80

@@ -1,6 +1,7 @@
 import { Argument, Command, CommanderError, Option } from 'commander'
 import { UsageError } from '../errors.ts'
-import { catalogue, type CommandEntry } from './catalogue.ts'
+import { catalogue } from './catalogue.ts'
+import type { CommandEntry } from './catalogue/entry.ts'
 import type { Invocation } from './context.ts'
 import { commandHelp, globalOptions, mainHelp, topicHelp, topics } from './help.ts'
 import { nearest } from './nearest.ts'

@@ -1,4 +1,4 @@
-import type { CommandEntry, OptionEntry } from '../catalogue.ts'
+import type { CommandEntry, OptionEntry } from '../catalogue/entry.ts'
 import { globalOptions, topics } from '../help.ts'
 
 /** A word that a shell may offer, with what it means. */

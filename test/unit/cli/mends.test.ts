@@ -23,7 +23,7 @@ function commandsIn(text: string): string[] {
   )
 }
 
-const sources = globSync('src/**/*.ts', { cwd: root }).filter((file) => !/^src\/cli\/(catalogue|help)\.ts$/.test(file))
+const sources = globSync('src/**/*.ts', { cwd: root }).filter((file) => !/^src\/cli\/(catalogue(?:\/\w+)?|help)\.ts$/.test(file))
 const found = new Map<string, string>()
 for (const file of sources) for (const command of commandsIn(readFileSync(join(root, file), 'utf8'))) found.set(command, file)
 for (const { codes } of errorGroups)

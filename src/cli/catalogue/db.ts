@@ -1,0 +1,31 @@
+/** The database. */
+import type { CommandEntry } from './entry.ts'
+
+export const dbCommands: readonly CommandEntry[] = [
+  {
+    name: 'db',
+    summary: 'migrations; the embedded server',
+    examples: ['sluice db status', 'psql "$(sluice db url)"'],
+    commands: [
+      {
+        name: 'migrate',
+        summary: 'bring the schema up to date',
+        examples: ['sluice db migrate'],
+        load: () => import('../commands/dbMigrate.ts'),
+      },
+      {
+        name: 'status',
+        summary: 'server, version, migrations',
+        examples: ['sluice db status'],
+        load: () => import('../commands/dbStatus.ts'),
+      },
+      {
+        name: 'url',
+        summary: 'address for psql; starts the embedded server and keeps it',
+        examples: ['sluice db url'],
+        load: () => import('../commands/dbUrl.ts'),
+      },
+      { name: 'stop', summary: 'stop the embedded server', examples: ['sluice db stop'], load: () => import('../commands/dbStop.ts') },
+    ],
+  },
+]
