@@ -1,4 +1,4 @@
-import { parseCount } from '../config/config.ts'
+import { parseCount } from './parseCount.ts'
 import { loadPipeline, loadPipelines } from '../pipeline/load.ts'
 import type { JobDeps } from '../jobs/index.ts'
 import type { EngineDeps } from '../sync/engine.ts'

@@ -1,4 +1,4 @@
-import { ConfigError, UsageError, type Problem } from '../errors.ts'
+import { ConfigError, type Problem } from '../errors.ts'
 import type { Secret } from './secret.ts'
 import {
   checkDatabaseUrl,
@@ -198,18 +198,4 @@ function reportUnknown(env: Environment, problems: Problem[]): void {
     if (meant !== undefined)
       problems.push({ path: name, message: `is not a variable of Sluice; ${meant} is`, mend: `rename ${name} to ${meant}` })
   }
-}
-
-/** Refuses a number flag that is not one. Shared by the commands, because commander hands texts over. */
-export function parseCount(name: string, value: string, bounds: { readonly min: number; readonly max: number }): number {
-  const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN
-  if (number >= bounds.min && number <= bounds.max) return number
-  throw new UsageError(
-    'INVALID_VALUE',
-    `${name} takes a whole number from ${bounds.min} to ${bounds.max}, not "${value.slice(0, 40)}". Nothing was read or sent.`,
-    {
-      where: name,
-      mend: `${name} ${bounds.min}`,
-    },
-  )
 }

@@ -1,4 +1,4 @@
-import { parseCount } from '../../config/config.ts'
+import { parseCount } from '../parseCount.ts'
 import { SluiceError } from '../../errors.ts'
 import type { Pipeline, SourceDefinition } from '../../pipeline/definition.ts'
 import { identifierTypes, type MappedRecord, type PackedIdentifier, type Reject, type Row, type Warning } from '../../records/record.ts'

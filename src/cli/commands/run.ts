@@ -1,5 +1,5 @@
 import { UsageError } from '../../errors.ts'
-import { parseCount } from '../../config/config.ts'
+import { parseCount } from '../parseCount.ts'
 import { exitCodeOf, type RunReport } from '../../sync/report.ts'
 import { flag, list, option, worst, writeJson, type CommandRun, type Context } from '../context.ts'
 import { withEngine } from '../engine.ts'

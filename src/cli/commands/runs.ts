@@ -1,4 +1,4 @@
-import { parseCount } from '../../config/config.ts'
+import { parseCount } from '../parseCount.ts'
 import { listRuns } from '../../sync/history.ts'
 import { argument, option, writeJson, type CommandRun } from '../context.ts'
 import { runsTable } from '../render/funnel.ts'

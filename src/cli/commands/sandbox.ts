@@ -1,5 +1,5 @@
 import { startSandbox } from '../../sandbox/start.ts'
-import { parseCount } from '../../config/config.ts'
+import { parseCount } from '../parseCount.ts'
 import { option, writeJson, type CommandRun } from '../context.ts'
 import { environmentFor, sandboxCredentials, sandboxPort, sandboxTargets } from '../sandboxDefaults.ts'
 import { untilAborted } from '../wait.ts'

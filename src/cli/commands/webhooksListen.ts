@@ -1,4 +1,5 @@
-import { needService, parseCount } from '../../config/config.ts'
+import { needService } from '../../config/config.ts'
+import { parseCount } from '../parseCount.ts'
 import { option, writeJson, type CommandRun } from '../context.ts'
 import { startReceiver } from '../receiverServer.ts'
 import { withStore } from '../store.ts'
