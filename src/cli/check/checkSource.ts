@@ -1,0 +1,82 @@
+import { SluiceError } from '../../errors.ts'
+import type { SourceFacts } from '../../formats/rows.ts'
+import type { Pipeline, SourceDefinition } from '../../pipeline/definition.ts'
+import { openSource, type OpenedSource } from '../../sources/openSource.ts'
+import { guardNotes } from '../../sync/plan/qualityGuard.ts'
+import type { GuardVerdict, WarningSummary } from '../../sync/report.ts'
+import type { Context } from '../context.ts'
+import { presentError, type PresentedError } from '../present.ts'
+import type { SourceCheck } from '../render/check.ts'
+import { detectedWords } from '../render/detected.ts'
+import { shownAddress } from '../text.ts'
+import { RowTally } from './rowTally.ts'
+
+/** Reads up to `limit` rows and says what they become; a source that was read whole is judged as a run would. */
+export async function checkSource(context: Context, pipeline: Pipeline, definition: SourceDefinition, limit: number): Promise<SourceCheck> {
+  const config = context.config()
+  const tally = new RowTally(pipeline, definition, new Date(context.clock.now()))
+  let detected: readonly string[] = []
+  let whole = false
+  let error: PresentedError | undefined
+  let holds: readonly GuardVerdict[] = []
+  try {
+    const source = await openSource(definition, { env: config.env, log: context.log(), signal: context.signal })
+    try {
+      // Where reading breaks off, the error says so.
+      whole = true
+      if (source.detected) detected = detectedWords(source.detected)
+      whole = await readRows(source, tally, limit)
+      if (whole) {
+        const facts = source.facts()
+        holds = tally.finish(facts)
+        detected = [...detected, ...endWords(facts, detected)]
+      }
+    } finally {
+      await source.close()
+    }
+  } catch (cause) {
+    if (!(cause instanceof SluiceError)) throw cause
+    error = presentError(cause, config.secrets)
+  }
+  const { columns, mapping, rows, valid, suppressed, records, rejects, warnings } = tally
+  const summaries = warnings.map(({ code, field, message, line }) => ({ code, field, message, count: 1, lines: [line] }))
+  return {
+    uri: shownAddress(definition.uri),
+    detected,
+    columns,
+    ...(mapping === undefined ? {} : { mapping }),
+    rows,
+    valid,
+    suppressed,
+    holds: [...holds, ...guardNotes(pipeline, onePerCode(summaries))].map(({ code, message, mend }) => ({ code, message, mend })),
+    whole,
+    records,
+    warnings,
+    rejects: rejects.map(({ line, code, field, message, mend }) => ({ line, code, field, message, mend })),
+    ...(error ? { error } : {}),
+  }
+}
+
+/** False: there were more rows than `limit`. */
+async function readRows(source: OpenedSource, tally: RowTally, limit: number): Promise<boolean> {
+  for await (const batch of source.rows) {
+    for (const row of batch) {
+      if (tally.rows === limit) return false
+      tally.add(row)
+    }
+  }
+  return true
+}
+
+/** What the end of a source adds to what was found at its beginning. */
+function endWords({ notes = [], completeness }: SourceFacts, detected: readonly string[]): readonly string[] {
+  return [
+    ...notes.filter((note) => !detected.includes(note)),
+    completeness.complete ? `end proven: ${completeness.proof}` : `end not proven: ${completeness.reason ?? ''}`,
+  ]
+}
+
+/** A run tells each of them once, whatever the number of rows. */
+function onePerCode(warnings: readonly WarningSummary[]): readonly WarningSummary[] {
+  return [...new Map(warnings.map((warning) => [`${warning.code} ${warning.field}`, warning] as const)).values()]
+}
