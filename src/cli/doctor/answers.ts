@@ -1,0 +1,30 @@
+/** Reads of the service, and what their answers hold without a promise of their shape. */
+import type { Answer, Exchange, Transport } from '../../service/client/exchange.ts'
+
+const timeoutMs = 15_000
+
+export function get(transport: Transport, path: string): Promise<Exchange> {
+  return transport.exchange({ method: 'GET', host: 'ads', path, timeoutMs })
+}
+
+/** Undefined where the body is no JSON. */
+export function parsed(answer: Answer): unknown {
+  try {
+    return JSON.parse(answer.body.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+export function property(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
+}
+
+export function array(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+/** One text, or none. */
+export function textOf(value: unknown): readonly string[] {
+  return typeof value === 'string' || typeof value === 'number' ? [String(value)] : []
+}

@@ -1,0 +1,43 @@
+import { needService, type Config, type KnownService } from '../../config/config.ts'
+import type { Pipeline } from '../../pipeline/definition.ts'
+import type { Transport } from '../../service/client/exchange.ts'
+import { createTransport } from '../../service/client/index.ts'
+import type { Context } from '../context.ts'
+import { waiting } from '../waiting.ts'
+import { get } from './answers.ts'
+import { examineClock } from './clock.ts'
+import { examineCredentials } from './credentials.ts'
+import { fail, type Say } from './finding.ts'
+import { examineTargets } from './targets.ts'
+
+/** The service, and then clock, credentials and targets by what it answers. */
+export async function examineService(config: Config, context: Context, pipelines: readonly Pipeline[], say: Say): Promise<void> {
+  let service: KnownService
+  try {
+    service = needService(config)
+  } catch (error) {
+    return fail(error, 'service', say)
+  }
+  const direct = createTransport(service)
+  const transport: Transport = {
+    ...direct,
+    exchange: (request) => waiting(context, 'waiting for the service', () => direct.exchange(request)),
+  }
+  try {
+    const first = await get(transport, `/${service.adsVersion}/accounts`)
+    if (first.kind !== 'answer') {
+      return say({
+        check: 'service',
+        state: 'failed',
+        message: `${service.adsBaseUrl} does not answer: ${first.error.message}`,
+        mend: 'check SLUICE_ADS_BASE_URL and the network; for the sandbox: sluice sandbox',
+      })
+    }
+    say({ check: 'service', state: 'ok', message: `${service.adsBaseUrl} answers in ${Math.round(first.durationMs)} ms` })
+    examineClock(first, context.clock.now(), say)
+    const accounts = examineCredentials(first, say)
+    if (accounts) await examineTargets(transport, service, pipelines, accounts, say)
+  } finally {
+    await transport.close()
+  }
+}

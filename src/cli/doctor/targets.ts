@@ -1,0 +1,51 @@
+import type { KnownService } from '../../config/config.ts'
+import type { Pipeline } from '../../pipeline/definition.ts'
+import type { Transport } from '../../service/client/exchange.ts'
+import { targetOf } from '../render/target.ts'
+import { array, get, parsed, property, textOf } from './answers.ts'
+import type { Say } from './finding.ts'
+
+/** Whether what each pipeline writes to is there, and within reach of these accounts. */
+export async function examineTargets(
+  transport: Transport,
+  service: KnownService,
+  pipelines: readonly Pipeline[],
+  accounts: readonly string[],
+  say: Say,
+): Promise<void> {
+  for (const { name, destination } of pipelines) {
+    const check = `pipeline ${name}`
+    const version = `/${service.adsVersion}`
+    if (destination.kind !== 'catalog' && !accounts.includes(destination.accountId)) {
+      say({
+        check,
+        state: 'failed',
+        message: `account ${destination.accountId} is out of reach of SLUICE_ACCESS_TOKEN`,
+        mend: "correct destination.account_id, or ask the account's owner to add this user",
+      })
+      continue
+    }
+    const path =
+      destination.kind === 'catalog'
+        ? `${version}/product_catalogs/${destination.catalogId}/products`
+        : destination.kind === 'audience'
+          ? `${version}/accounts/${destination.accountId}/custom_audiences/${destination.audienceId}`
+          : `${version}/accounts/${destination.accountId}/do_not_reach_lists`
+    const exchange = await get(transport, path)
+    const target = targetOf(destination)
+    if (exchange.kind !== 'answer') say({ check, state: 'failed', message: `${target}: ${exchange.error.message}`, mend: 'sluice doctor' })
+    else if (exchange.status !== 200)
+      say({
+        check,
+        state: 'failed',
+        message: `${target} is not found or out of reach (${exchange.status})`,
+        mend: `correct destination in the file of ${name}, then: sluice doctor`,
+      })
+    else if (
+      destination.kind === 'do-not-reach' &&
+      !array(property(parsed(exchange), 'data')).some((list) => textOf(property(list, 'id'))[0] === destination.listId)
+    ) {
+      say({ check, state: 'failed', message: `${target} is not among the account's lists`, mend: `correct destination.list_id of ${name}` })
+    } else say({ check, state: 'ok', message: `${target} is within reach` })
+  }
+}
