@@ -127,10 +127,30 @@ describe('caught', () => {
     await held
     expect(await rules()).toEqual(['two_in_flight_for_one_key'])
   })
-  test('an erased user sent again', async () => {
+  test('an erased user sent again before the erasure was answered', async () => {
+    await breakNext()
+    await users('Update', 'ann ben')
+    await breakNext({ kind: 'status', status: 429 })
+    await users('Delete', 'ann')
+    expect(await rules()).toEqual([])
+    await users('Update', 'ann ben')
+    expect(await rules()).toEqual(['older_after_newer'])
+  })
+  test('an erased user sent again while it is unknown whether they were erased', async () => {
+    await breakNext()
+    await users('Update', 'ann ben')
+    await breakNext()
+    await users('Delete', 'ann')
+    expect(await rules()).toEqual([])
+    await users('Update', 'ann ben')
+    expect(await rules()).toEqual(['newer_before_older_settled'])
+  })
+  test('an erased user sent again behind the answer, where values never come back', async () => {
+    await sandbox.control.switches({ values_recur: 'never' })
     await breakNext()
     await users('Update', 'ann ben')
     await users('Delete', 'ann')
+    await users('Update', 'ben')
     expect(await rules()).toEqual([])
     await users('Update', 'ann ben')
     expect(await rules()).toEqual(['older_after_newer'])
@@ -189,6 +209,18 @@ describe('let pass', () => {
     await put('a=10')
     await put('a=11')
     await put('a=10')
+    expect(await rules()).toEqual([])
+  })
+  test('an erased user who comes back as before once the erasure was answered, packed or not', async () => {
+    for (const together of [false, true]) {
+      await breakNext()
+      await users('Update', 'ann ben', undefined, together)
+      await users('Delete', 'ann')
+      await breakNext()
+      await users('Delete', 'ben')
+      await users('Delete', 'ben')
+      await users('Update', 'ann ben', undefined, together)
+    }
     expect(await rules()).toEqual([])
   })
   test('what lapsed while it was open is planned anew', async () => {

@@ -2,8 +2,9 @@
  * Whether a caller keeps the order of a key's values (guarantees I3, I5, 6.5), seen from the requests alone: a value whose
  * outcome nobody knows goes again, unchanged, before anything newer, and never after it.
  *
- * Only what is certain is a violation. A value that was answered may rightly come back (10, 12, 10 EUR); the switch
- * `values_recur: never` promises that the test's data do not do so, and then every older value after a newer one counts.
+ * Only what is certain is a violation. A value that was answered may rightly come back (10, 12, 10 EUR), and so may a user
+ * whose erasure was answered, with the very bytes of before: planned anew, they say the same. The switch `values_recur: never`
+ * promises that the test's data do neither, and then every older value after a newer one counts.
  */
 import type { KeyValue } from './carried.ts'
 import type { LedgerEntry } from './ledger.ts'
@@ -54,14 +55,15 @@ export class Generations {
     for (const rule of broken) this.#violate(entry, rule, DETAIL[rule] ?? '')
   }
 
-  /** How the caller's attempt ended, as far as the sandbox can tell. */
-  end(entry: LedgerEntry, values: () => readonly KeyValue[], carried: readonly string[]): void {
+  /** How the caller's attempt ended, as far as the sandbox can tell. `strict`: as for `arrive`. */
+  end(entry: LedgerEntry, values: () => readonly KeyValue[], carried: readonly string[], strict: boolean): void {
     const outcome = outcomeOf(entry)
     if (outcome === 'unknown') this.#leaveOpen(values(), carried)
-    else if (outcome === 'known' && this.#unsettled.size > 0 && carried.some((key) => this.#unsettled.has(key)))
+    else if (outcome === 'known' && this.concerns(carried))
       for (const { key, value, removes } of values()) {
         const open = this.#unsettled.get(key)
         if (open?.value === value || (removes && open?.removes === true)) this.#unsettled.delete(key)
+        if (!strict && removes && isUser(key)) this.#superseded.delete(key)
       }
   }
 
@@ -81,7 +83,7 @@ export class Generations {
       this.#superseded.set(key, gone.add(open.value))
       trim(this.#superseded)
       // An erasure takes away a user who may have arrived (I16); what has lapsed meanwhile is planned anew (I19).
-      if ((removes && !key.startsWith('p ')) || (open.expiresAt !== undefined && Date.parse(open.expiresAt) <= now)) return undefined
+      if ((removes && isUser(key)) || (open.expiresAt !== undefined && Date.parse(open.expiresAt) <= now)) return undefined
       return carried.every((other) => open.beside.has(other)) && removes === open.removes
         ? 'entry_differs_between_attempts'
         : 'newer_before_older_settled'
@@ -115,6 +117,11 @@ const DETAIL: Readonly<Record<string, string>> = {
   entry_differs_between_attempts: 'an entry is not what it was at the attempt whose outcome is unknown',
   newer_before_older_settled: 'a newer value although the outcome of the older one is unknown',
   older_after_newer: 'an older value after a newer one',
+}
+
+/** Not a product: users alone are erased. */
+function isUser(key: string): boolean {
+  return !key.startsWith('p ')
 }
 
 /** `neither`: refused without settling what earlier attempts did (guarantees 1 'refused', retry and pause). */

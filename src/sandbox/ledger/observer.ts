@@ -56,7 +56,7 @@ export class Observer {
   finish(seat: Seat): void {
     this.#ledger.end(seat.entry.endpoint ?? 'unknown')
     this.#watch.finish(seat.entry)
-    if (seat.carried.keys.length > 0) this.#generations.end(seat.entry, () => this.#valuesOf(seat), seat.carried.keys)
+    if (seat.carried.keys.length > 0) this.#generations.end(seat.entry, () => this.#valuesOf(seat), seat.carried.keys, this.#strict)
   }
 
   /** As if nothing had come yet. */
@@ -67,10 +67,15 @@ export class Observer {
     this.#productIds.clear()
   }
 
+  /** The test's data promise that no value comes back. */
+  get #strict(): boolean {
+    return this.#world.switch('values_recur') === 'never'
+  }
+
   /** Working out the values costs a hash an entry: only where their order can matter. */
   #noteOrder(seat: Seat): void {
     const { keys } = seat.carried
-    const strict = this.#world.switch('values_recur') === 'never'
+    const strict = this.#strict
     if (!strict && !this.#generations.concerns(keys)) return
     const values = this.#valuesOf(seat, strict ? undefined : (own) => this.#generations.concerns(own))
     this.#generations.arrive(seat.entry, values, keys, this.#world.now(), strict)

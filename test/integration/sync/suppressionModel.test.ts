@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { audienceDigest, email } from '../../support/digests.ts'
 import { engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
+import { outOfOrder } from '../../support/generations.ts'
 import { interruptedRun } from '../../support/interrupted.ts'
 
 const people = Array.from({ length: 10 }, (_, i) => `p${i}`)
@@ -98,6 +99,7 @@ test('audience and do-not-reach list end as the files say, whatever came between
         expect((await control.audience()).digest).toBe(audienceDigest([...wanted, 'keep@example.org'].map(email)))
         // Backoffs of a millisecond are this test's own.
         expect((await control.violations()).filter(({ rule }) => rule !== 'same_body_at_once')).toEqual([])
+        expect(await outOfOrder(engine.db)).toEqual([])
         const after = await engine.mark()
         for (const name of ['optouts', 'people']) expect((await engine.run(name)).counts).toMatchObject({ requests: 0, withheld: 0 })
         expect(await engine.writes(after)).toEqual([])

@@ -1,0 +1,32 @@
+/** The order of what was sent (guarantees I3, I16), by the engine's own books: who planned an entry, not what its bytes say. */
+import type { Database } from '../../src/store/database.ts'
+
+export interface OutOfOrder {
+  /** Identifier or product, packed, in hex. */
+  readonly key: string
+  readonly attempt: string
+  /** A sending that had begun before it, of something newer for the same key. */
+  readonly behind: string
+}
+
+/**
+ * Sendings of an entry behind a sending of a newer one for the same key. A later plan's is newer, and so is an erasure than the
+ * update out of whose batch it was cut. Only for histories in which one run follows another. What was set aside and merged
+ * is followed to its root alone: a sending of the batches in between may be missed, none is invented.
+ */
+export async function outOfOrder(db: Database): Promise<readonly OutOfOrder[]> {
+  return db.query<OutOfOrder & Record<string, unknown>>(
+    `with recursive carried (id, by) as (
+       select id, id from sluice.batch
+       union all select c.id, p.id from carried c join sluice.batch b on b.id = c.by join sluice.batch p on p.id = b.parent_id and p.operation = b.operation),
+     sent as (
+       select k.key, e.destination_id, a.id as attempt, n.run_id as planned, (r.id is not null)::int as erases
+       from carried c join sluice.attempt a on a.batch_id = c.by join sluice.batch b on b.id = c.id join sluice.plan n on n.id = b.plan_id
+         left join sluice.batch r on r.id = b.parent_id and r.operation <> b.operation
+         join sluice.entry e on e.batch_id = c.id cross join lateral unnest(e.keys) as k (key))
+     select distinct encode(older.key, 'hex') as key, older.attempt, min(newer.attempt) as behind
+     from sent older join sent newer on newer.destination_id = older.destination_id and newer.key = older.key
+       and (newer.planned, newer.erases) > (older.planned, older.erases) and newer.attempt < older.attempt
+     group by older.key, older.attempt order by older.attempt`,
+  )
+}
