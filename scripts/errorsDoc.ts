@@ -1,7 +1,7 @@
 /** docs/errors.md: every code of an error with its meaning and mend (`npm run docs` writes it). */
 import { errorGroups } from '../src/cli/errorCodes.ts'
 import { guardedCodes } from '../src/pipeline/schema.ts'
-import { heldCodes, qualityCodes } from '../src/records/quality.ts'
+import { heldCodes, qualityCodes } from '../src/records/qualityCodes.ts'
 import { recordCodes } from '../src/records/rejectCodes.ts'
 
 const noteMeanings: Readonly<Record<string, string | undefined>> = {

@@ -1,6 +1,6 @@
 /** docs/rejects.md: reject codes, warnings, notes, transforms and presets (`npm run docs` writes it). */
 import { presets } from '../src/records/presets/index.ts'
-import { qualityCodes } from '../src/records/quality.ts'
+import { qualityCodes } from '../src/records/qualityCodes.ts'
 import { recordCodes } from '../src/records/rejectCodes.ts'
 import { transforms } from '../src/records/transforms.ts'
 

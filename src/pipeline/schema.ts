@@ -2,7 +2,7 @@
 import { Cron } from 'croner'
 import { z } from 'zod'
 import { nearest } from '../records/closeness.ts'
-import { qualityCodes } from '../records/quality.ts'
+import { qualityCodes } from '../records/qualityCodes.ts'
 import { transforms } from '../records/transforms.ts'
 import { parseDuration } from './duration.ts'
 import { sourceSchemes } from './sourceSchemes.ts'

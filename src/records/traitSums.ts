@@ -22,6 +22,8 @@ class Lines {
   }
 }
 
+export type TraitSums = ReturnType<typeof sumUp>
+
 /** Taken apart: how many rows say what, and the first lines where somebody should look. */
 export function sumUp(traits: TraitBook, own: TraitCounts, known: TraitCounts | undefined) {
   const sums = { products: 0, members: 0, outOfStock: 0, otherBrand: 0, ownGroup: 0 }

@@ -14,7 +14,7 @@ export interface StoredDigests {
   readonly stored: number
   /** Chunks in order: their digests, and where in them the digests are that do not count any more. */
   readonly chunks: () => AsyncIterable<StoredChunk>
-  /** What the numbers beside the digests stand for (records/quality.ts). */
+  /** What the numbers beside the digests stand for (records/qualityBooks.ts). */
   readonly quality: unknown
 }
 

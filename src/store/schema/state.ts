@@ -70,7 +70,7 @@ export const recordDigest = sluice.table(
 
 /**
  * What a reading that knows records by their digests alone tells of them all the same: the sets of traits that the numbers
- * beside the digests stand for, and what stands on many rows (records/quality.ts). There only with digests.
+ * beside the digests stand for, and what stands on many rows (records/qualityBooks.ts). There only with digests.
  */
 export const recordQuality = sluice.table('record_quality', {
   destinationId: integer('destination_id').primaryKey(),

@@ -2,7 +2,7 @@
 import type pg from 'pg'
 import type { Guards, Pipeline } from '../../pipeline/definition.ts'
 import { tellsWhoLeft } from '../../records/consentColumns.ts'
-import { heldCodes } from '../../records/quality.ts'
+import { heldCodes } from '../../records/qualityCodes.ts'
 import type { GuardVerdict, WarningSummary } from '../report.ts'
 
 /** Verdicts over the notes of a reading; empty when it may go on. */

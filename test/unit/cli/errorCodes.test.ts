@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { errorsDoc } from '../../../scripts/errorsDoc.ts'
 import { errorGroups } from '../../../src/cli/errorCodes.ts'
 import { guardedCodes } from '../../../src/pipeline/schema.ts'
-import { heldCodes } from '../../../src/records/quality.ts'
+import { heldCodes } from '../../../src/records/qualityCodes.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 

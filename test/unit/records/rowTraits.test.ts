@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createQuality, closeBooks, openBooks } from '../../../src/records/quality.ts'
+import { createQuality } from '../../../src/records/quality.ts'
+import { closeBooks, openBooks } from '../../../src/records/qualityBooks.ts'
 import { FrequentValues } from '../../../src/records/frequentValues.ts'
 import type { Mapped } from '../../../src/records/record.ts'
 import { TraitBook, TraitCounts, tracked, unknownSet } from '../../../src/records/rowTraits.ts'
