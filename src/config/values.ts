@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'dotenv'
 import type { Problem } from '../errors.ts'
+import { isLoopback } from '../loopback.ts'
 import { Secret } from './secret.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -76,10 +77,6 @@ export function readUrl(name: string, env: Environment, problems: Problem[]): st
     })
   } else return url.href.replace(/\/+$/, '')
   return undefined
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
 }
 
 export function checkDatabaseUrl(given: Secret | undefined, path: string, problems: Problem[]): void {

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
+import { isLoopback } from '../loopback.ts'
 import type { Transport } from '../service/client/exchange.ts'
 import type { Database } from '../store/database.ts'
 import { defaultKeepRunsDays } from '../store/runRetention.ts'
@@ -52,7 +53,7 @@ export interface EngineSettings {
  * service: the horizon (docs/decisions/late-arrival-horizon.md), the lag of reads (guarantees 4, C1) and the first backoff.
  */
 export function engineSettings(serviceOrigin: string, concurrency = 16): EngineSettings {
-  const local = isLoopback(serviceOrigin)
+  const local = URL.canParse(serviceOrigin) && isLoopback(new URL(serviceOrigin).hostname)
   return {
     leaseMs: 60_000,
     heartbeatMs: 20_000,
@@ -65,14 +66,5 @@ export function engineSettings(serviceOrigin: string, concurrency = 16): EngineS
     retryAfterCapMs: 15 * 60_000,
     concurrency,
     keepRunsDays: defaultKeepRunsDays,
-  }
-}
-
-function isLoopback(origin: string): boolean {
-  try {
-    const { hostname } = new URL(origin)
-    return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname)
-  } catch {
-    return false
   }
 }

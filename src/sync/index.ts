@@ -1,4 +1,4 @@
-/** The engine's face: what the command line, the workers and the dashboard call. */
+/** The engine's face: what the command line and the workers call. */
 export { auditPipeline } from './auditPipeline.ts'
 export { applyPlan, cancel, executeRun, planPipeline, rerun, runPipeline, type RunRequest } from './run.ts'
 export { explainKey, type Story, type StoryEvent } from './explain.ts'

@@ -1,4 +1,4 @@
-/** What a run says of itself: to `--json`, the CLI, the dashboard and metrics alike (interface.md 2). */
+/** What a run says of itself: to `--json` and to people alike (interface.md 2). */
 
 export const runStatuses = ['succeeded', 'partial', 'withheld', 'failed', 'cancelled', 'skipped'] as const
 export type RunStatus = (typeof runStatuses)[number]

@@ -5,8 +5,8 @@ import { expect, test } from 'vitest'
 
 const src = join(import.meta.dirname, '../../../src')
 
-/** Known to everybody: what an error is, what a log takes, what a clock tells, how memory is kept flat, what comes before an answer. */
-const base = ['errors', 'log', 'clock', 'flatMemory', 'interimAnswers']
+/** Known to everybody: what an error is, what a log takes, what a clock tells, how memory is kept flat, what comes before an answer, which hosts are this machine. */
+const base = ['errors', 'log', 'clock', 'flatMemory', 'interimAnswers', 'loopback']
 
 /** Rooms that a room may import. A room may always import itself and the base. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
