@@ -56,12 +56,15 @@ function quota(headers: Headers, prefix: string, nowMs: number): Quota | undefin
   if (remaining === undefined && reset === undefined) return undefined
   return {
     remaining: remaining !== undefined && /^\d+$/.test(remaining.trim()) ? Number(remaining) : undefined,
-    resetMs: resetMs(reset, nowMs),
+    resetMs: resetAtMs(reset, nowMs),
   }
 }
 
-/** Epoch seconds by the documentation; seconds from now and epoch milliseconds are told apart by their size. */
-function resetMs(reset: string | undefined, nowMs: number): number | undefined {
+/**
+ * End of a quota's window, in epoch milliseconds. Epoch seconds by the documentation; seconds from now and epoch milliseconds
+ * are told apart by their size. Undefined if unreadable.
+ */
+export function resetAtMs(reset: string | undefined, nowMs: number): number | undefined {
   if (reset === undefined || !/^\d{1,15}$/.test(reset.trim())) return undefined
   const value = Number(reset)
   if (value < 100_000_000) return nowMs + value * 1000

@@ -1,4 +1,5 @@
 /** What the headers of an answer say about waiting and about the budget (spec/gaps.md 1). Pure. */
+import { resetAtMs, retryAfterMs } from '../../service/client/retryTiming.ts'
 
 type Headers = Readonly<Record<string, string>>
 
@@ -8,7 +9,8 @@ type Headers = Readonly<Record<string, string>>
  */
 export function adviceMs(headers: Headers, nowMs: number): number | undefined {
   const now = serviceNow(headers, nowMs)
-  const waits = [retryAfterMs(headers['retry-after'], now), resetMs(headers, now)].filter((wait) => wait !== undefined)
+  const after = headers['retry-after']
+  const waits = [after === undefined ? undefined : retryAfterMs(after, now), resetMs(headers, now)].filter((wait) => wait !== undefined)
   return waits.length === 0 ? undefined : Math.max(...waits)
 }
 
@@ -32,20 +34,9 @@ export function statedLimit(headers: Headers, nowMs: number): StatedLimit {
   }
 }
 
-/** Seconds, or an HTTP date (RFC 9110 10.2.3); one already past asks for nothing. */
-function retryAfterMs(header: string | undefined, now: number): number | undefined {
-  if (header === undefined) return undefined
-  const seconds = wholeNumber(header.trim())
-  if (seconds !== undefined) return seconds * 1000
-  const at = header.endsWith('GMT') ? Date.parse(header) : Number.NaN
-  return Number.isNaN(at) ? undefined : Math.max(0, at - now)
-}
-
 function resetMs(headers: Headers, now: number): number | undefined {
-  const reset = wholeNumber(headers['x-account-rate-limit-reset'] ?? headers['x-rate-limit-reset'])
-  if (reset === undefined) return undefined
-  // Epoch seconds as documented; some servers count down instead.
-  return reset < 1_000_000_000 ? reset * 1000 : Math.max(0, reset * 1000 - now)
+  const at = resetAtMs(headers['x-account-rate-limit-reset'] ?? headers['x-rate-limit-reset'], now)
+  return at === undefined ? undefined : Math.max(0, at - now)
 }
 
 function serviceNow(headers: Headers, nowMs: number): number {

@@ -43,6 +43,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'pipeline',
     'service/contract',
     'service/client/exchange',
+    'service/client/retryTiming',
   ],
   'sync/audit': [
     'sync/read',

@@ -12,6 +12,8 @@ describe('how long to wait', () => {
     ['a date already past', { 'retry-after': 'Sun, 01 Mar 2026 11:59:00 GMT' }, 0],
     ['a reset in epoch seconds', { 'x-rate-limit-reset': in5Minutes }, 300_000],
     ['a reset that counts down', { 'x-rate-limit-reset': '300' }, 300_000],
+    ['a reset in epoch milliseconds, as the client reads it', { 'x-rate-limit-reset': String(now + 300_000) }, 300_000],
+    ['a reset of long ago, no count of years', { 'x-rate-limit-reset': '999999999' }, 0],
     ['a reset already past', { 'x-rate-limit-reset': String(now / 1000 - 5) }, 0],
     ['the later of both', { 'retry-after': '10', 'x-rate-limit-reset': in5Minutes }, 300_000],
     ['the account before the user', { 'x-account-rate-limit-reset': '60', 'x-rate-limit-reset': in5Minutes }, 60_000],
