@@ -9,6 +9,7 @@ import { expect, test } from 'vitest'
 import { identifierTypes } from '../../../src/records/record.ts'
 import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { outOfOrder } from '../../support/generations.ts'
 import { interruptedRun } from '../../support/interrupted.ts'
 import { withSandbox } from '../../support/sandbox.ts'
 import { replayLedger, type LedgerState, type ReplayedLine } from '../../support/ledgerModel.ts'
@@ -254,6 +255,7 @@ test('ledger and trail, replayed, are what the service holds and what we take fo
       ]
       expect([...names.keys()].toSorted()).toEqual(there.toSorted())
       expect((await control.violations()).filter(({ rule }) => rule !== 'same_body_at_once')).toEqual([])
+      expect(await outOfOrder(engine.db)).toEqual([])
       // The model lets memberships end as the service does.
       await control.advance(14 * 31 * 86_400)
       expect((await control.audience()).digest).toBe(audienceDigest(state.members('1nmth', nowS() + 14 * 31 * 86_400)))

@@ -9,6 +9,7 @@ import { listRuns } from '../../../src/sync/index.ts'
 import type { RunReport } from '../../../src/sync/report.ts'
 import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
+import { outOfOrder } from '../../support/generations.ts'
 import { interruptedRun } from '../../support/interrupted.ts'
 import { goodProduct, item, rss, wanted } from '../acceptance/products.ts'
 
@@ -189,6 +190,7 @@ test('what is not as wanted after a run is withheld, refused or unsettled, and t
         const allowed = ['same_body_at_once', ...(passedMs === 0 ? [] : ['newer_before_older_settled'])]
         const broken = (await control.violations()).filter(({ rule }) => !allowed.includes(rule))
         expect(broken).toEqual([])
+        expect(await outOfOrder(engine.db)).toEqual([])
       },
     ),
     {
