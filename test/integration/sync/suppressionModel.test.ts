@@ -113,7 +113,10 @@ test('audience and do-not-reach list end as the files say, whatever came between
   )
 }, 300_000)
 
-/** A stored plan is sent as it was, or refused because its ground moved: it never brings back whom a later file took away. */
+/**
+ * A stored plan is sent as it was, or refused because its ground moved: it never brings back whom a later file took away. One that
+ * was applied before sends nothing, whoever has been taken away since.
+ */
 async function applyLate(engine: EngineUnderTest, planId: string | undefined, feed: Day['feed']): Promise<void> {
   if (planId === undefined) return
   const before = await engine.mark()
@@ -122,8 +125,9 @@ async function applyLate(engine: EngineUnderTest, planId: string | undefined, fe
   if (report.error?.code === 'PLAN_STALE') return expect(await engine.writes(before)).toEqual([])
   const left = await engine.db.query(
     `select from sluice.entry e join sluice.batch b on b.id = e.batch_id join sluice.remote m on m.destination_id = e.destination_id and m.key = any(e.keys)
-     where b.plan_id = $1 and b.operation = 'upsert' and b.parent_id is null and m.held <= 0 and e.outcome <> 'superseded'`,
-    [planId],
+     where b.plan_id = $1 and b.operation = 'upsert' and b.parent_id is null and m.held <= 0 and e.outcome <> 'superseded'
+       and exists (select from sluice.attempt a where a.batch_id = b.id and a.run_id = $2)`,
+    [planId, Number(report.runId.slice('r_'.length))],
   )
   expect([feed, left]).toEqual([feed, []])
 }
