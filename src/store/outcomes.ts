@@ -3,6 +3,7 @@ import type { EntryOutcome } from '../destinations/destination.ts'
 import type { ClaimedBatch } from './batches.ts'
 import type { Queryable } from './database.ts'
 import { openRound } from './rounds.ts'
+import { withdrawnBy } from './withdrawn.ts'
 
 /**
  * What became of an entry `e` of the batch `b`. Where all users of an update were confirmed, the batch's state says so and nothing
@@ -107,9 +108,21 @@ async function confirmGroups(tx: Queryable, batch: ClaimedBatch): Promise<boolea
   return hit === row?.keys
 }
 
-export async function refuseKeys({ tx, batch }: Settling): Promise<void> {
+/**
+ * What was refused. A refusal says nothing of an earlier sending whose answer was lost: the service may hold what that one brought,
+ * so that the key counts as held with a content nobody knows, until an answer confirms one or takes it away (I2, I16).
+ * `mayStand`: of audiences, whose members can be deleted unseen. Not of do-not-reach lists, where a refused listing in the end counts
+ * as none (`store/listed.ts`), nor of products: a delete needs a key that only an accepted put tells, so that a product which the
+ * service refuses for good would never come to rest.
+ */
+export async function refuseKeys(
+  { tx, batch }: Settling,
+  { runId, mayStand }: { readonly runId: number; readonly mayStand: boolean },
+): Promise<void> {
+  const unsure = mayStand && batch.maybeApplied && batch.operation === 'upsert'
   await tx.execute(
     `update sluice.remote m set refused_code = e.code, refused_message = e.message
+       ${unsure ? `, synced_hash = ${withdrawnBy(`'unsure'`, runId)}, round = ${openRound}` : ''}
      from sluice.entry e cross join lateral unnest(e.keys) as k (key)
      where e.batch_id = $1 and e.outcome = 'refused' and m.destination_id = $2 and m.key = k.key`,
     [batch.id, batch.destinationId],

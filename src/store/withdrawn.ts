@@ -1,10 +1,11 @@
 /**
- * Withdrawn content: what an audit saw to be otherwise, or did not see, counts as confirmed no more (I1). `synced_hash` is then
- * no hash of any content but nine bytes: why, and the number of the audit's run. So the key is not as wanted and is put again;
- * something of ours may still stand there, so that it is deleted once nobody wants it, as any other (I2).
+ * Withdrawn content: what an audit saw to be otherwise, or did not see, counts as confirmed no more (I1), and neither does what
+ * stood before an update that was refused after a sending of it whose answer was lost (`unsure`: that one may have been applied).
+ * `synced_hash` is then no hash of any content but nine bytes: why, and the number of the run. So the key is not as wanted and
+ * is put again; something of ours may still stand there, so that it is deleted once nobody wants it, as any other (I2).
  */
 
-export const withdrawnKinds = ['changed', 'gone', 'hidden'] as const
+export const withdrawnKinds = ['changed', 'gone', 'hidden', 'unsure'] as const
 export type WithdrawnKind = (typeof withdrawnKinds)[number]
 
 const markerBytes = 9

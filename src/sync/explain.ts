@@ -342,6 +342,7 @@ const withdrawals: Readonly<Record<WithdrawnKind, string>> = {
   changed: 'was listed with another content',
   gone: 'was not listed any more',
   hidden: 'is a variant that no listing shows',
+  unsure: 'may have taken what it refused, because the answer to an earlier sending was lost',
 }
 
 /** The kind of an identifier and the beginning of its digest. */
@@ -367,7 +368,7 @@ function headlineOf(events: readonly StoryEvent[]): string {
   if (deleted) return `Not live: ${deleted.message} (${deleted.runId ?? ''})`
   const leaving = events.find((event) => event.what === 'wanted' && event.change === 'delete')
   if (leaving) return `Leaving: ${refused ? `its delete was refused: ${refused.message}` : leaving.message}`
-  if (refused) return `Not live: ${refused.message}`
+  if (refused) return `${withdrawn ? 'Perhaps live' : 'Not live'}: ${refused.message}`
   if (rejected && (!read || read.at < rejected.at))
     return `${confirmed ? 'Live as it was before' : 'Not live'}: ${rejected.message} (${rejected.runId ?? ''})`
   if (withdrawn) return `Not as it was confirmed: ${withdrawn.message} (${withdrawn.runId ?? ''}), and it waits to be sent`

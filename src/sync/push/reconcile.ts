@@ -111,7 +111,7 @@ async function applyEntries(work: Work, outcomes: readonly EntryOutcome[]): Prom
   const open = outcomes.flatMap((entry, ord) => (entry.outcome === 'ambiguous' ? [ord] : []))
   crashPoint('reconcile.entries_written')
   if (confirmed > 0) await confirmKeys(work, alike)
-  if (refused > 0) await refuseKeys(work)
+  if (refused > 0) await refuseKeys(work, { runId: options.runId, mayStand: work.destination.kind === 'audience' })
 
   const reasons = [...new Set(outcomes.flatMap((entry) => (entry.outcome === 'ambiguous' ? [entry.reason] : [])))].join(' ')
   const outcome =
@@ -168,7 +168,7 @@ async function applyRefusal(
     judgement.code,
     judgement.reason,
   ])
-  await refuseKeys(work)
+  await refuseKeys(work, { runId: options.runId, mayStand: work.destination.kind === 'audience' })
   await releaseBatch(tx, batch, { to: 'settled' }, options.horizonMs)
   return { done: 1, confirmed: 0, refused: 1, state: 'settled' }
 }

@@ -1,0 +1,56 @@
+/**
+ * An update of members whose answer was lost and whose repeat was refused may have been applied: who it brought is taken away once
+ * nobody wants them, as if it had been confirmed (I2, I16).
+ */
+import { expect, test } from 'vitest'
+import { audienceDigest, email } from '../../support/digests.ts'
+import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { goodProduct, item, rss } from '../acceptance/products.ts'
+
+const guards = 'guards: { max_delete_count: 1000, max_delete_percent: 0, min_rows: 0 }\n'
+
+/** The first sending is applied and its answer lost, the second refused. */
+async function lose(engine: EngineUnderTest, name: string, path: string): Promise<void> {
+  const { control } = engine.sandbox
+  await control.fault({ path, nth: 1 }, { kind: 'commit_then_reset' })
+  await control.fault({ path, nth: 2 }, { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } })
+  expect(await engine.run(name)).toMatchObject({ status: 'partial', counts: { creates: 1, requests: 2, refused: 1, confirmed: 0 } })
+  await control.clearFaults()
+}
+
+test.for(['listed', 'gone from the file'])('a member who is %s later leaves', async (how) => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  engine.pipeline(
+    'people',
+    `source: { url: "{folder}/people.csv" }
+map: { key: id, email: email }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
+${guards}`,
+  )
+  engine.pipeline(
+    'optouts',
+    `source: { url: "{folder}/optouts.csv" }
+map: { email: email }
+destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }
+`,
+  )
+  engine.write('people.csv', 'id,email\nk1,ann@example.com\n')
+  engine.write('optouts.csv', 'email\nann@example.com\n')
+  await lose(engine, 'people', '/custom_audiences/')
+  if (how === 'listed') await engine.run('optouts')
+  else engine.write('people.csv', 'id,email\nk2,bob@example.com\n')
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { deletes: 1 } })
+  expect((await control.audience()).digest).toBe(audienceDigest(how === 'listed' ? [] : [email('bob@example.com')]))
+  expect(await engine.run('people')).toMatchObject({ counts: { requests: 0 } })
+})
+
+test('a product that the service refuses for good comes to rest, whatever became of its first sending', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', `${catalogYaml('feed.xml')}${guards}`)
+  engine.write('feed.xml', rss([item(goodProduct(1, 100))]))
+  await lose(engine, 'shop', '/products')
+  engine.write('feed.xml', rss([item(goodProduct(2, 100))]))
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { creates: 1, deferred: 0 } })
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { requests: 0 } })
+})
