@@ -255,25 +255,29 @@ async function collectIdentifierDelta({ client, destinationId }: DesiredContext)
 }
 
 async function applyIdentifierDelta({ client, destinationId }: DesiredContext): Promise<void> {
+  // Three statements: as one, which looks each identifier up once, they took 3.4 rather than 1.6 s at 60,000 of 2,000,000 keys.
+  await client.query(
+    `update sluice.remote m set held = greatest(m.held + x.d, 0), round = ${currentRound} from delta x where x.d < 0 and m.destination_id = $1 and m.key = x.identifier`,
+    [destinationId],
+  )
   const timed = await client.query('select from stage where effective_at is not null or expires_at is not null limit 1')
   const wanted = timed.rowCount === 0 ? plainTimes : timesHash('s')
-  const held = `delta x ${timed.rowCount === 0 ? '' : 'left join stage s on s.key = x.group_key'}`
+  const held = `delta x ${timed.rowCount === 0 ? '' : 'join stage s on s.key = x.group_key'}`
   // An identifier keeps its group while anything of it is held or confirmed: user objects never mix (see above).
-  const free = 'x.d > 0 and m.held <= 0 and m.synced_hash is null'
-  // Each identifier is looked up once: what the update did not meet is new. Not "on conflict", which took 1.6 times as long;
-  // only plans insert, one at a time. In the order of sending, so that what one answer settles lies on few pages: in the
-  // order of their keys its 2,500 rows would lie on as many.
   await client.query(
-    `with known as (
-       update sluice.remote m set held = greatest(m.held + x.d, 0), erase = m.erase and x.d < 0, round = ${currentRound},
-         group_key = case when ${free} then x.group_key else m.group_key end,
-         desired_hash = case when ${free} then ${wanted} else m.desired_hash end
-       from ${held} where m.destination_id = $1 and m.key = x.identifier
-       returning m.key)
-     insert into sluice.remote (destination_id, key, held, group_key, desired_hash, round)
+    `update sluice.remote m set held = m.held + x.d, erase = false, round = ${currentRound},
+       group_key = case when m.held <= 0 and m.synced_hash is null then x.group_key else m.group_key end,
+       desired_hash = case when m.held <= 0 and m.synced_hash is null then ${wanted} else m.desired_hash end
+     from ${held} where x.d > 0 and m.destination_id = $1 and m.key = x.identifier`,
+    [destinationId],
+  )
+  // Not "on conflict", which took 1.6 times as long; only plans insert, one at a time. In the order of sending, so that what
+  // one answer settles lies on few pages: in the order of their keys its 2,500 rows would lie on as many.
+  await client.query(
+    `insert into sluice.remote (destination_id, key, held, group_key, desired_hash, round)
      select $1, x.identifier, x.d, x.group_key, ${wanted}, ${currentRound}
      from ${held}
-     where x.d > 0 and not exists (select from known k where k.key = x.identifier) order by x.group_key`,
+     where x.d > 0 and not exists (select from sluice.remote m where m.destination_id = $1 and m.key = x.identifier) order by x.group_key`,
     [destinationId],
   )
   if ((await client.query('select from retimed limit 1')).rowCount === 0) return
