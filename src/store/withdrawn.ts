@@ -14,7 +14,7 @@ const markerBytes = 9
 export const withdrawnBy = (kind: string, runId: number): string =>
   `set_byte('\\x00'::bytea, 0, array_position(array[${withdrawnKinds.map((name) => `'${name}'`).join(', ')}], ${kind}) - 1) || int8send(${runId})`
 
-/** Whether `hash` (SQL) stands for withdrawn content. Hashes of products have 16 bytes. */
+/** Whether `hash` (SQL) stands for withdrawn content. Products have 16 bytes of hash, members one byte or the hash of their times. */
 export const isWithdrawn = (hash: string): string => `(length(${hash}) = ${markerBytes})`
 
 /** Nothing of it is known to be there: its next put creates it. */
