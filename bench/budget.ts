@@ -1,6 +1,6 @@
 /** The shared budget: decisions a second by eight connections on one row, and that no window gives more than its limit. */
-import { openBudget, takeGrant } from '../src/store/budget.ts'
-import { openDatabase } from '../src/store/database.ts'
+import { openBudget, takeGrants } from '../src/db/budget.ts'
+import { openDatabase } from '../src/db/database.ts'
 import type { Bench } from './figure.ts'
 
 export const bench: Bench = async ({ database, say, small }) => {
@@ -15,7 +15,7 @@ export const bench: Bench = async ({ database, say, small }) => {
     await Promise.all(
       Array.from({ length: 8 }, async () => {
         while (performance.now() < until) {
-          if ((await takeGrant(db, 'bench')) <= 0) grants++
+          grants += (await takeGrants(db, 'bench', 1)).granted
           decisions++
         }
       }),

@@ -5,12 +5,15 @@ import { systemClock } from '../src/clock.ts'
 import { silentLogger } from '../src/log.ts'
 import { loadPipeline } from '../src/pipeline/load.ts'
 import { createTransport } from '../src/service/client/index.ts'
-import { openDatabase } from '../src/store/database.ts'
-import { claimRun, ensureDestination, requestRun } from '../src/store/runs.ts'
-import { registerWorker } from '../src/store/workers.ts'
+import { ChangedKeys } from '../src/db/changedKeys.ts'
+import { openDatabase, queryable } from '../src/db/database.ts'
+import { ensureDestination } from '../src/db/destinations.ts'
+import { claimRun, requestRun } from '../src/db/runs.ts'
+import { registerWorker } from '../src/db/workers.ts'
 import { destinationIdentity } from '../src/sync/destinationIdentity.ts'
 import { applyUpserts } from '../src/sync/plan/desired.ts'
 import { diffStage } from '../src/sync/plan/diff.ts'
+import { serviceIdentity } from '../src/sync/serviceIdentity.ts'
 import { engineSettings, type EngineDeps } from '../src/sync/engine.ts'
 import { planPipeline } from '../src/sync/index.ts'
 import { readSnapshot } from '../src/sync/read/snapshot.ts'
@@ -26,7 +29,7 @@ export interface Setting {
 }
 
 /** Those of every sandbox, written out: loading the sandbox to learn them would count as the engine's memory. */
-const credentials = {
+export const credentials = {
   consumerKey: 'sandbox-consumer-key',
   consumerSecret: 'sandbox-consumer-secret',
   accessToken: '1001-sandbox-access-token',
@@ -38,8 +41,8 @@ export function writePipeline(folder: string, name: string, yaml: string): void 
   writeFileSync(join(folder, 'pipelines', `${name}.yaml`), yaml)
 }
 
-export function audienceYaml(csv: string): string {
-  return `source: { url: "${csv}" }\ndestination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\nmap: { key: customer_id, email: email, phone_number: phone }\n`
+export function audienceYaml(csv: string, audience = '1nmth'): string {
+  return `source: { url: "${csv}" }\ndestination: { kind: audience, account_id: 18ce54d4x5t, audience_id: ${audience} }\nmap: { key: customer_id, email: email, phone_number: phone }\n`
 }
 
 export async function withEngine<Result>(setting: Setting, work: (deps: EngineDeps) => Promise<Result>): Promise<Result> {
@@ -53,7 +56,7 @@ export async function withEngine<Result>(setting: Setting, work: (deps: EngineDe
       clock: systemClock,
       log: silentLogger,
       workerId: await registerWorker(db, { role: 'bench' }),
-      service: { origin: new URL(url).origin, version: '12' },
+      service: serviceIdentity({ adsBaseUrl: url, adsVersion: '12', ...credentials }),
       settings: engineSettings(url),
       env: {},
     })
@@ -77,7 +80,7 @@ export async function readAndDiff(setting: Setting & { readonly apply?: boolean 
       trigger: 'plan',
       options: setting.full ? { full: true } : {},
     })
-    const run = await claimRun(deps.db, runId ?? 0, deps.workerId, deps.settings.leaseMs)
+    const run = await claimRun(deps.db, runId ?? 0, { workerId: deps.workerId, leaseMs: deps.settings.leaseMs, fence: deps.service })
     if (typeof run === 'string') throw new Error(`the run is ${run}`)
     const client = await deps.db.connect()
     try {
@@ -95,6 +98,7 @@ export async function readAndDiff(setting: Setting & { readonly apply?: boolean 
           destinationId,
           snapshotId: snapshot.snapshotId,
           keys: pipeline.destination.kind === 'catalog' ? 'products' : 'identifiers',
+          changed: new ChangedKeys(queryable(client), destinationId, false),
         })
       const appliedAt = performance.now()
       await client.query('rollback')

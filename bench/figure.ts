@@ -18,6 +18,8 @@ export interface BenchContext {
   readonly large: boolean
   /** Rows of the customer export: 1,000,000, or 100,000 when small. */
   readonly rows: number
+  /** `--rows N`, for benches with another size of their own. */
+  readonly givenRows: number | undefined
   /** A temporary folder of this bench, removed afterwards. */
   readonly folder: string
   /** A new, migrated database on a server of this run. */

@@ -2,7 +2,7 @@
  * Measures what docs/benchmarks.md promises, every figure as a ratio within one run. Data is invented on the spot, the
  * database is an embedded one with its own defaults, and nothing is asserted: what falls short says so.
  *
- *   npm run bench [NAME…] [-- --small --large --json]
+ *   npm run bench [NAME…] [-- --small --large --rows N --json]
  */
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -10,8 +10,8 @@ import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import pg from 'pg'
-import { startEmbedded, stopEmbedded } from '../src/store/embedded/server.ts'
-import { migrateDatabase } from '../src/store/migrate.ts'
+import { startEmbedded, stopEmbedded } from '../src/db/embedded/server.ts'
+import { migrateDatabase } from '../src/db/migrate.ts'
 import { table, type Bench, type Figure } from './figure.ts'
 
 const benches: Readonly<Record<string, () => Promise<Bench>>> = {
@@ -21,6 +21,8 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   budget: async () => (await import('./budget.ts')).bench,
   read: async () => (await import('./read.ts')).bench,
   sync: async () => (await import('./sync.ts')).bench,
+  command: async () => (await import('./command.ts')).bench,
+  second: async () => (await import('./second.ts')).bench,
   xml: async () => (await import('./xml.ts')).bench,
   push: async () => (await import('./push.ts')).bench,
   latency: async () => (await import('./latency.ts')).bench,
@@ -35,8 +37,10 @@ const { values, positionals } = parseArgs({
     small: { type: 'boolean', default: false },
     large: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
+    rows: { type: 'string' },
   },
 })
+const givenRows = values.rows === undefined ? undefined : Number(values.rows)
 process.exitCode = await main(positionals.length === 0 ? Object.keys(benches) : positionals)
 
 async function main(names: readonly string[]): Promise<number> {
@@ -74,7 +78,8 @@ async function main(names: readonly string[]): Promise<number> {
         await bench?.({
           small: values.small,
           large: values.large,
-          rows: values.small ? 100_000 : 1_000_000,
+          rows: givenRows ?? (values.small ? 100_000 : 1_000_000),
+          givenRows,
           folder: own,
           database: () => newDatabase(url),
           say: (figure) => {

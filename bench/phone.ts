@@ -1,6 +1,6 @@
 /** Phone normalizing on common spellings, every number another one, against the library alone. */
 import { parsePhoneNumberFromString } from 'libphonenumber-js/max'
-import { normalizePhone } from '../src/records/identifiers/phone.ts'
+import { normalizePhone } from '../src/mapping/identifiers/phone.ts'
 import { phoneOf } from './data.ts'
 import { median, times, type Bench } from './figure.ts'
 

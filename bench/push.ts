@@ -48,8 +48,15 @@ export const bench: Bench = async ({ rows, small, folder, database, say }) => {
 export async function push(setting: Setting & { readonly planId: string }): Promise<object> {
   return withEngine(setting, async (deps) => {
     const started = performance.now()
+    const before = process.cpuUsage()
     const { counts } = await applyPlan(deps, setting.planId)
-    return { seconds: (performance.now() - started) / 1000, confirmed: counts.confirmed, requests: counts.requests }
+    const { user, system } = process.cpuUsage(before)
+    return {
+      seconds: (performance.now() - started) / 1000,
+      cpuSeconds: (user + system) / 1e6,
+      confirmed: counts.confirmed,
+      requests: counts.requests,
+    }
   })
 }
 

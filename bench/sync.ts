@@ -6,6 +6,7 @@ import { writeCustomers } from './data.ts'
 import { audienceYaml, writePipeline } from './engine.ts'
 import { seconds, times, type Bench } from './figure.ts'
 import { copyFloor } from './floor.ts'
+import { startSandboxProcess } from './sandboxProcess.ts'
 
 export const bench: Bench = async ({ rows, small, folder, database, say }) => {
   const [first, onePercent, threePercent] = ['first.csv', 'one.csv', 'three.csv'].map((name) => join(folder, name)) as [
@@ -25,7 +26,8 @@ export const bench: Bench = async ({ rows, small, folder, database, say }) => {
   const customers = join(folder, 'customers.csv')
   writePipeline(folder, 'customers', audienceYaml(customers))
   const point = (csv: string) => copyFile(csv, customers)
-  const setting = { databaseUrl, folder, pipeline: 'customers' }
+  const sandbox = await startSandboxProcess()
+  const setting = { databaseUrl, folder, pipeline: 'customers', serviceUrl: sandbox.url }
   const read = (more: object = {}) => inChild('./engine.ts', 'readAndDiff', { ...setting, ...more })
 
   await point(first)
@@ -42,7 +44,12 @@ export const bench: Bench = async ({ rows, small, folder, database, say }) => {
     figure: 'first load with its plan, all frozen and stored',
     measured: `${seconds(planned.seconds)}, ${planned.megabytes} MB`,
     ratio: against(planned.seconds),
+    reach: '10 x, 256 MB',
+    met: planned.seconds <= 10 * floor.seconds && planned.megabytes <= 256,
   })
+  // What follows is measured against a state that was confirmed, as it is from the second run on.
+  await inChild('./push.ts', 'push', { ...setting, planId: planned['planId'] })
+  await sandbox.close()
   const again = await medianOf(3, () => read({ full: true }))
   say({
     figure: '--full over the same rows',
@@ -102,7 +109,7 @@ export const bench: Bench = async ({ rows, small, folder, database, say }) => {
   say({
     figure: '3 % changed: diff, and desired state written',
     measured: seconds(applySeconds),
-    reach: small ? '1.5 s at 1,000,000' : '1.5 s',
-    met: applySeconds <= 1.5,
+    reach: small ? '1 s at 1,000,000' : '1 s',
+    met: applySeconds <= 1,
   })
 }

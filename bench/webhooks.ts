@@ -8,8 +8,8 @@ import type { AddressInfo } from 'node:net'
 import pLimit from 'p-limit'
 import { Pool } from 'undici'
 import { silentLogger } from '../src/log.ts'
-import { openDatabase } from '../src/store/database.ts'
-import { createWebhookReceiver, sign } from '../src/webhooks/index.ts'
+import { openDatabase } from '../src/db/database.ts'
+import { createWebhookReceiver, databaseEventStore, sign } from '../src/webhooks/index.ts'
 import { median, type Bench } from './figure.ts'
 
 const secret = 'sandbox-consumer-secret'
@@ -17,7 +17,7 @@ const secret = 'sandbox-consumer-secret'
 export const bench: Bench = async ({ small, database, say }) => {
   const events = small ? 1_000 : 10_000
   const db = openDatabase(await database())
-  const receiver = createWebhookReceiver({ db, secrets: [secret], log: silentLogger })
+  const receiver = createWebhookReceiver({ store: databaseEventStore(db), secrets: [secret], log: silentLogger })
   const server = createServer((request, response) => void receiver.handle(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const pool = new Pool(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, { connections: 32 })

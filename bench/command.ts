@@ -1,0 +1,190 @@
+/**
+ * The whole command seen from outside: `sluice run` in its own process against a sandbox in another, from the start of Node to the
+ * exit code. A first sync, the same file again, 1 % and 3 % changed, each with processor time, log of Postgres and memory.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { writeCustomers } from './data.ts'
+import { audienceYaml, credentials, writePipeline } from './engine.ts'
+import { seconds, times, type Bench } from './figure.ts'
+import { copyFloor } from './floor.ts'
+import { startSandboxProcess, type SandboxProcess } from './sandboxProcess.ts'
+
+const latencyMs = 300
+const defaultRows = 100_000
+const launcher = fileURLToPath(new URL('../bin/sluice.js', import.meta.url))
+
+interface Observed {
+  readonly seconds: number
+  readonly megabytes: number
+  /** Until the first request that carries users reached the service; undefined: none did. */
+  readonly firstRequest: number | undefined
+  readonly requests: number
+  readonly nodeSeconds: number
+  readonly postgresSeconds: number
+  readonly walMegabytes: number
+}
+
+export const bench: Bench = async ({ givenRows, folder, database, say }) => {
+  const rows = givenRows ?? defaultRows
+  const csv = join(folder, 'customers.csv')
+  await writeCustomers(csv, { rows })
+  writePipeline(folder, 'customers', audienceYaml(csv))
+  const databaseUrl = await database()
+  const floor = await copyFloor(databaseUrl, csv)
+  say({ figure: `${floor.by} of ${rows} rows, unlogged`, measured: seconds(floor.seconds), ratio: '1' })
+  const sandbox = await startSandboxProcess()
+  try {
+    await sandbox.control('POST', 'faults', { match: { path: '/users' }, fault: { kind: 'delay', ms: latencyMs }, times: 'always' })
+    const before = await diskBytes(databaseUrl)
+    const tell = async (figure: string, reach?: number) => {
+      const run = await runCommand({ folder, databaseUrl, sandbox })
+      say({
+        figure: `${figure}, whole command`,
+        measured: `${seconds(run.seconds)}, ${run.megabytes} MB, ${run.requests} requests`,
+        ratio: `${times(run.seconds / floor.seconds)} \\copy`,
+        ...(reach === undefined ? {} : { reach: `${reach} x`, met: run.seconds <= reach * floor.seconds }),
+      })
+      say({
+        figure: `${figure}, what it cost`,
+        measured: `Node ${seconds(run.nodeSeconds)}, Postgres ${seconds(run.postgresSeconds)} of processor, ${run.walMegabytes.toFixed(1)} MB of log`,
+        ...(run.firstRequest === undefined ? {} : { ratio: `first request after ${times(run.firstRequest / floor.seconds)} \\copy` }),
+      })
+      return run
+    }
+    const first = await tell(`first sync at ${latencyMs} ms latency`, 25)
+    say({
+      figure: 'a first sync, for each user',
+      measured: `${Math.round((first.walMegabytes * 1e6) / rows)} B of log, ${Math.round(((await diskBytes(databaseUrl)) - before) / rows)} B on disk`,
+      reach: '500 B of log, 288 B on disk',
+    })
+    await tell('nothing changed', 0.5)
+    await writeCustomers(csv, { rows, changeEvery: 100 })
+    const onePercent = await tell('1 % changed', 2)
+    say({
+      figure: '1 % changed, for each changed row',
+      measured: `${((onePercent.walMegabytes * 1000) / (rows / 100)).toFixed(1)} kB of log`,
+      reach: '6 kB',
+      met: onePercent.walMegabytes * 1000 <= 6 * (rows / 100),
+    })
+    await writeCustomers(csv, { rows, changeEvery: 33 })
+    await tell('3 % changed')
+  } finally {
+    await sandbox.close()
+  }
+}
+
+async function runCommand(setting: {
+  readonly folder: string
+  readonly databaseUrl: string
+  readonly sandbox: SandboxProcess
+}): Promise<Observed> {
+  const { folder, databaseUrl, sandbox } = setting
+  const seen = await newestRequest(sandbox)
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  try {
+    // Work of the time before is not this command's.
+    await client.query('checkpoint')
+    const { rows: places } = await client.query<{ folder: string }>(`select current_setting('data_directory') as folder`)
+    const postmaster = Number(readFileSync(join(places[0]?.folder ?? '', 'postmaster.pid'), 'utf8').split('\n')[0])
+    const walBefore = await walBytes(client)
+    const postgresBefore = processorSeconds(postmaster)
+    const startedAt = Date.now()
+    const started = performance.now()
+    const command = await observe(folder, databaseUrl, sandbox.url)
+    const took = (performance.now() - started) / 1000
+    // Its backends end just after it; what they used counts when the server has taken their leave.
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    const requests = await requestsAfter(sandbox, seen)
+    const first = requests[0]
+    return {
+      ...command,
+      seconds: took,
+      requests: requests.length,
+      firstRequest: first === undefined ? undefined : (Date.parse(first.time) - startedAt) / 1000,
+      postgresSeconds: processorSeconds(postmaster) - postgresBefore,
+      walMegabytes: ((await walBytes(client)) - walBefore) / 1e6,
+    }
+  } finally {
+    await client.end()
+  }
+}
+
+/** Runs `sluice run`, and reads its high-water mark and processor time while it is there. */
+async function observe(folder: string, databaseUrl: string, serviceUrl: string): Promise<Pick<Observed, 'megabytes' | 'nodeSeconds'>> {
+  mkdirSync(join(folder, 'home'), { recursive: true })
+  const child = spawn(process.execPath, [launcher, 'run', 'customers', '--json'], {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      HOME: join(folder, 'home'),
+      NODE_COMPILE_CACHE: join(folder, 'compiled'),
+      DATABASE_URL: databaseUrl,
+      SLUICE_BASE_URL: serviceUrl,
+      SLUICE_CONSUMER_KEY: credentials.consumerKey,
+      SLUICE_CONSUMER_SECRET: credentials.consumerSecret,
+      SLUICE_ACCESS_TOKEN: credentials.accessToken,
+      SLUICE_ACCESS_TOKEN_SECRET: credentials.accessTokenSecret,
+    },
+  })
+  let said = ''
+  child.stderr.setEncoding('utf8').on('data', (part: string) => (said += part))
+  let megabytes = 0
+  let nodeSeconds = 0
+  const look = setInterval(() => {
+    try {
+      const [, kilobytes = '0'] = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? []
+      megabytes = Math.max(megabytes, Math.round(Number(kilobytes) / 1024))
+      nodeSeconds = Math.max(nodeSeconds, processorSeconds(child.pid ?? 0))
+    } catch {
+      // It has just ended, or this is not Linux.
+    }
+  }, 20)
+  const [code] = (await once(child, 'close')) as [number | null]
+  clearInterval(look)
+  if (code !== 0) throw new Error(`sluice run ended with ${code}: ${said.slice(-500)}`)
+  return { megabytes, nodeSeconds }
+}
+
+/** Of a process and the children it has taken leave of, in user and system mode. */
+function processorSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) / 100, 0)
+}
+
+async function walBytes(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ bytes: string }>(`select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') as bytes`)
+  return Number(rows[0]?.bytes)
+}
+
+async function diskBytes(databaseUrl: string): Promise<number> {
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ bytes: string }>('select pg_database_size(current_database()) as bytes')
+    return Number(rows[0]?.bytes)
+  } finally {
+    await client.end()
+  }
+}
+
+interface Line {
+  readonly seq: number
+  readonly time: string
+  readonly path: string
+}
+
+async function requestsAfter(sandbox: SandboxProcess, seq: number): Promise<Line[]> {
+  const lines = (await sandbox.control('GET', `ledger?after=${seq}`)) as Line[]
+  return lines.filter(({ path }) => path.endsWith('/users'))
+}
+
+async function newestRequest(sandbox: SandboxProcess): Promise<number> {
+  return ((await sandbox.control('GET', 'ledger?after=0')) as Line[]).at(-1)?.seq ?? 0
+}
