@@ -4,17 +4,21 @@ const withPostgres = {
   globalSetup: ['test/support/postgres.ts'],
   testTimeout: 60_000,
   hookTimeout: 60_000,
-  // Processes are started, killed and waited for: in CI a second and third try tell a crowded machine from a fault.
+  // Processes are started, killed and waited for: in CI a second and third try separate a crowded machine from a fault.
   retry: process.env['CI'] === 'true' ? 2 : 0,
 }
 
 export default defineConfig({
   test: {
+    // Most files wait for processes and servers: on two cores three workers take half the time of one, vitest's own choice there.
+    maxWorkers: 3,
     // Files share a target, each from its first state: one after the other.
     fileParallelism: process.env['CONFORMANCE_TARGET'] === undefined,
     projects: [
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
+      // Generated inputs take seconds on a machine that does much else.
+      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 30_000 } },
       { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], ...withPostgres } },
+      { test: { name: 'browser', include: ['test/browser/**/*.test.ts'], ...withPostgres } },
       { test: { name: 'conformance', include: ['test/conformance/**/*.test.ts'], ...withPostgres } },
     ],
   },

@@ -1,31 +1,52 @@
 #!/usr/bin/env node
-// Runs a script on the project's own Node 24, whatever Node started this file (Node 20 is enough).
-// Used by the npm scripts; the product's launcher (sluice.js) shares the two functions.
+// Runs a script on the project's own Node 24, also when an older Node started this file (20 is enough).
+// The npm scripts use it; the launcher of the command line (sluice.js) shares its two functions.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Path of the pinned Node 24: the `node` npm package, or this very process where it is new enough. */
+/** Packages that hold the pinned Node binary, one a platform, and the one that fetches it for platforms without such a package. */
+const packages = [
+  `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`,
+  `node-bin-${process.platform}-${process.arch}`,
+  'node',
+]
+
+/** Returns the path of a Node that is new enough: this process, or the pinned binary. Ends the process with a hint where there is none. */
 export function node24() {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   if (major > 24 || (major === 24 && minor >= 12)) return process.execPath
   const require = createRequire(import.meta.url)
-  const home = dirname(fileURLToPath(import.meta.url))
-  const places = []
-  try {
-    places.push(join(dirname(require.resolve('node/package.json')), 'bin', process.platform === 'win32' ? 'node.exe' : 'node'))
-  } catch {
-    // not installed: the message below says what to do
+  for (const name of packages) {
+    try {
+      const path = join(dirname(require.resolve(`${name}/package.json`)), 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
+      if (existsSync(path)) return path
+    } catch {
+      // not installed: the next one may be
+    }
   }
-  const found = places.find((path) => existsSync(path))
-  if (found) return found
   process.stderr.write(
-    `error  NODE_MISSING  Sluice runs on Node 24 and this is Node ${process.versions.node}; the pinned copy is not installed in ${join(home, '..')}.\n` +
-      'mend   npm ci   (with install scripts allowed: the package "node" unpacks its binary in one)\n',
+    `error  NODE_MISSING  Sluice runs on Node 24 and this is Node ${process.versions.node}; its own Node is not installed in ${join(dirname(fileURLToPath(import.meta.url)), '..')}.\n` +
+      `hint   npm install --include=optional   (brings the package "${packages[0]}"), or run it with Node 24\n`,
   )
   process.exit(2)
+}
+
+/**
+ * Calls `stop` once the parent process is gone, where npm started us (`npx`, `npm run`): npm ends by a signal without handing
+ * it on. Elsewhere a parent may leave first, as a shell does after `nohup … &`.
+ */
+export function stopWithNpm(stop) {
+  if (!process.env.npm_command) return
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    stop()
+  }, 500)
+  timer.unref()
 }
 
 /**
@@ -39,6 +60,7 @@ export function runOnNode24(args) {
     process.exit(2)
   })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']) process.on(signal, () => child.kill(signal))
+  stopWithNpm(() => child.kill('SIGTERM'))
   child.on('exit', (code, signal) => {
     if (signal) {
       for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']) process.removeAllListeners(name)

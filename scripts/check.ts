@@ -1,43 +1,45 @@
-/** `npm run check`: format, lint, types, dead code, migrations and generated pages, all of them, worst first at the end. */
+/** Runs every check of the tree (`npm run check`) and reports each with its time. A failing one does not stop the next. */
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import drizzle from '../drizzle.config.ts'
+import { wordsReport } from './words.ts'
 
 interface Check {
   readonly name: string
-  readonly mend: string
+  readonly hint: string
   readonly run: () => string | undefined
 }
 
 const code = ['src', 'test', 'bench', 'scripts', 'pipelines', 'bin'].filter((folder) => existsSync(folder))
 
 const checks: readonly Check[] = [
-  { name: 'format', mend: 'npm run format', run: () => tool('oxfmt', ['--check', ...code]) },
-  { name: 'lint', mend: 'npm run lint', run: () => tool('oxlint', ['--type-aware', ...code]) },
-  { name: 'types', mend: 'npm run types', run: () => tool('tsc', ['--noEmit']) },
-  { name: 'dead code', mend: 'npm run deadcode', run: () => tool('knip', []) },
-  { name: 'migrations', mend: 'npm run migrations', run: migrationsFresh },
-  { name: 'generated pages', mend: 'npm run docs', run: () => command(process.execPath, ['scripts/docs.ts', '--check']) },
+  { name: 'format', hint: 'npm run format', run: () => tool('oxfmt', ['--check', ...code]) },
+  { name: 'lint', hint: 'npm run lint', run: () => tool('oxlint', ['--type-aware', ...code]) },
+  { name: 'types', hint: 'npm run types', run: () => tool('tsc', ['--noEmit']) },
+  { name: 'dead code', hint: 'npm run deadcode', run: () => tool('knip', []) },
+  { name: 'migrations', hint: 'npm run migrations', run: migrationsFresh },
+  { name: 'words', hint: 'CONTRIBUTING.md has the glossary; npm run words -- PATH', run: () => wordsReport() },
+  { name: 'generated pages', hint: 'npm run docs', run: () => command(process.execPath, ['scripts/docs.ts', '--check']) },
 ]
 
-const failed = checks.filter(({ name, mend, run }) => {
+const failed = checks.filter(({ name, hint, run }) => {
   const start = performance.now()
   const output = run()
   const seconds = ((performance.now() - start) / 1000).toFixed(1)
   console.log(`${output === undefined ? 'ok    ' : 'failed'}  ${name}  ${seconds} s`)
-  if (output !== undefined) console.log(`${output.trim()}\nmend: ${mend}\n`)
+  if (output !== undefined) console.log(`${output.trim()}\nhint: ${hint}\n`)
   return output !== undefined
 })
 console.log(
   failed.length === 0
-    ? `${checks.length} checks hold`
+    ? `${checks.length} checks passed`
     : `${failed.length} of ${checks.length} checks failed: ${failed.map(({ name }) => name).join(', ')}`,
 )
 process.exitCode = failed.length === 0 ? 0 : 1
 
-/** Output of a failing tool of node_modules; undefined when it is content. */
+/** Returns the output of a failing tool of node_modules; undefined when it finds nothing. */
 function tool(name: string, args: readonly string[]): string | undefined {
   return command(join('node_modules', '.bin', name), args)
 }
@@ -52,27 +54,27 @@ function run(file: string, args: readonly string[]): { readonly status: number |
   return { status, output: error?.message ?? `${stdout}${stderr}` }
 }
 
-/** The tools' own launchers say `env node`: they shall find the project's. */
+/** The tools' own launchers say `env node`: they must find the project's. */
 function onOurNode(): NodeJS.ProcessEnv {
   return { ...process.env, PATH: `${join(process.execPath, '..')}:${process.env['PATH'] ?? ''}` }
 }
 
 /**
- * The schema must not be ahead of the migrations: generating once more, in a copy of them, finds nothing new. A copy, so that
- * migrations that are not committed yet stay as they are.
+ * Generates migrations once more, in a copy, and reports what is new: the schema must not be ahead of them. A copy keeps migrations
+ * that are not committed yet as they are.
  */
 function migrationsFresh(): string | undefined {
   const copy = mkdtempSync(join(tmpdir(), 'sluice-migrations-'))
   try {
     cpSync('migrations', copy, { recursive: true })
     const { dialect, schema } = drizzle as { dialect: string; schema: string }
-    // Relative, because drizzle-kit puts a dot before whatever it is told.
+    // Relative, because drizzle-kit puts a dot before every path.
     const generate = ['generate', '--dialect', dialect, '--schema', schema, '--out', relative('.', copy), '--name', 'check_only']
     const { output } = run(join('node_modules', '.bin', 'drizzle-kit'), generate)
     // Not by its status: where it would ask whether a column was renamed it gives up, and exits with 0.
     if (output.includes('No schema changes')) return undefined
     const added = readdirSync(copy).filter((name) => name.includes('check_only'))
-    return `src/store/schema/ says more than migrations/:\n${added.map((name) => readFileSync(join(copy, name), 'utf8')).join('\n') || output}`
+    return `src/db/schema/ is ahead of migrations/:\n${added.map((name) => readFileSync(join(copy, name), 'utf8')).join('\n') || output}`
   } finally {
     rmSync(copy, { recursive: true })
   }

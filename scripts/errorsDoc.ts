@@ -1,8 +1,8 @@
-/** docs/errors.md: every code of an error with its meaning and mend (`npm run docs` writes it). */
+/** docs/errors.md: every code of an error with its meaning and hint (`npm run docs` writes it). */
 import { errorGroups } from '../src/cli/errorCodes.ts'
 import { guardedCodes } from '../src/pipeline/schema.ts'
-import { heldCodes, qualityCodes } from '../src/records/qualityCodes.ts'
-import { recordCodes } from '../src/records/rejectCodes.ts'
+import { withholdingCodes, qualityCodes } from '../src/mapping/qualityCodes.ts'
+import { recordCodes } from '../src/mapping/rejectCodes.ts'
 
 const noteMeanings: Readonly<Record<string, string | undefined>> = {
   ...Object.fromEntries(Object.entries(recordCodes).map(([code, { meaning }]) => [code, meaning])),
@@ -21,17 +21,26 @@ export function errorsDoc(): string {
       '',
       note,
       '',
-      ...Object.entries(codes).flatMap(([code, { meaning, mend }]) => [`### ${code}`, '', `${meaning} *Mend:* ${mend}`, '']),
+      ...Object.entries(codes).flatMap(([code, { meaning, hint }]) => [`### ${code}`, '', `${meaning} *Hint:* ${hint}`, '']),
     ]),
     '## Notes that withhold a run',
     '',
-    'Exit code 4. Nothing was sent: a note on what was read (docs/rejects.md) speaks against all of it. Some do so by themselves, others where `guards.hold` names them.',
+    'Exit code 4. Nothing was sent: a note on what was read (docs/rejects.md) argues against the whole source. Some always withhold, others where `guards.hold` names them.',
     '',
     ...guardedCodes.flatMap((code) => [
       `### GUARD_${code}`,
       '',
-      `${noteMeanings[code] ?? ''} ${heldCodes.includes(code) ? 'Withholds by itself.' : `Withholds where \`guards: { hold: [${code}] }\` is set.`} *Mend:* Look at the source; if it is right, set \`guards: { accept: [${code}] }\` and run again.`,
+      `${noteMeanings[code] ?? ''} ${withholdingCodes.includes(code) ? 'Always withholds.' : `Withholds where \`guards: { hold: [${code}] }\` is set.`} *Hint:* ${personCodes[code] ?? `Look at the source; if it is right, set \`guards: { accept: [${code}] }\` and run again.`}`,
       '',
     ]),
   ].join('\n')
+}
+
+/** Hints of the notes that decide over people: a setting for the file, never the switch that lets it pass. */
+const personCodes: Readonly<Record<string, string>> = {
+  CONSENT_UNMAPPED: 'Write the `consent:` line that the run shows ([consent](consent.md)).',
+  LEFT_UNMAPPED: 'Write the `consent:` line that the run shows ([consent](consent.md)).',
+  CONSENT_UNKNOWN:
+    'Export the file again with the column; or, where every person in it agreed, set `consent: none` ([consent](consent.md)).',
+  IDENTIFIER_UNMAPPED: 'Map the column, or list it in `ignore:` ([consent](consent.md#columns-of-emails-and-phone-numbers)).',
 }

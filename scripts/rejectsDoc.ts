@@ -1,8 +1,8 @@
 /** docs/rejects.md: reject codes, warnings, notes, transforms and presets (`npm run docs` writes it). */
-import { presets } from '../src/records/presets/index.ts'
-import { qualityCodes } from '../src/records/qualityCodes.ts'
-import { recordCodes } from '../src/records/rejectCodes.ts'
-import { transforms } from '../src/records/transforms.ts'
+import { presets } from '../src/mapping/presets/index.ts'
+import { qualityCodes } from '../src/mapping/qualityCodes.ts'
+import { recordCodes } from '../src/mapping/rejectCodes.ts'
+import { transforms } from '../src/mapping/transforms.ts'
 
 const cell = (text: string) => text.replaceAll('|', '\\|')
 
@@ -12,11 +12,11 @@ export function rejectsDoc(): string {
   const rows = (outcome: 'reject' | 'warning') =>
     entries
       .filter(([, entry]) => entry.outcome === outcome)
-      .map(([code, { meaning, mend }]) => `| \`${code}\` | ${cell(meaning)} | ${cell(mend)} |`)
+      .map(([code, { meaning, hint }]) => `| \`${code}\` | ${cell(meaning)} | ${cell(hint)} |`)
   return [
     '# Rejects and warnings',
     '',
-    'Generated from `src/records` by `scripts/rejectsDoc.ts`. Codes are stable, sentences are not. Personal values are masked wherever they are shown.',
+    'Generated from `src/mapping` by `scripts/rejectsDoc.ts`. Codes are stable, sentences are not. Personal values are masked wherever they are shown.',
     '',
     '## Rejects',
     '',
@@ -28,7 +28,7 @@ export function rejectsDoc(): string {
     '',
     '## Warnings',
     '',
-    'The row stays; something in it was mended or left out. Counted by code and field, with the first lines.',
+    'The row stays; a value was repaired or left out. Counted by code and field, with the first lines.',
     '',
     '| Code | Meaning | What to do |',
     '|---|---|---|',
@@ -52,7 +52,7 @@ export function rejectsDoc(): string {
     '',
     'Recognized by the header where `map:` is absent, or named with `preset:`.',
     '',
-    '| Name | What | Told by these columns |',
+    '| Name | Export | Recognized by these columns |',
     '|---|---|---|',
     ...presets.map(
       ({ name, title, recognize, recognizeAlso = [] }) =>

@@ -1,17 +1,17 @@
 /**
- * The one shape of every error that a person may see: a stable code, where it happened, what happened, and the mend.
+ * The one shape of every error that a person may see: a stable code, where it happened, what happened, and the hint.
  *
  * `code` and `recovery` are for programs and never change; texts are for people and may. Raw personal data never goes
- * into a message, a `where` or a cause (guarantees I17): mask before constructing.
+ * into a message, a `where` or a cause (docs/guarantees.md#no-raw-identifier-at-rest): mask before constructing.
  */
 
-/** What the program does next: try again, skip the record, stop the run, or ask a person to change the configuration. */
+/** Next action of the program: try again, skip the record, stop the run, or ask the user to change the configuration. */
 export type Recovery = 'retry' | 'skip-record' | 'stop-run' | 'fix-config'
 
 export interface SluiceErrorOptions extends ErrorOptions {
   /** File and path, URL without its query, parameter name … Never a raw identifier. */
   readonly where?: string
-  readonly mend?: string
+  readonly hint?: string
 }
 
 export abstract class SluiceError extends Error {
@@ -19,12 +19,12 @@ export abstract class SluiceError extends Error {
   abstract readonly code: string
   abstract readonly recovery: Recovery
   readonly where: string | undefined
-  readonly mend: string
+  readonly hint: string
 
   constructor(message: string, options: SluiceErrorOptions = {}) {
     super(message, options)
     this.where = options.where
-    this.mend = options.mend ?? ''
+    this.hint = options.hint ?? ''
   }
 
   override get name(): string {
@@ -47,12 +47,12 @@ export interface Problem {
   /** Path inside the definition, for example `destination.catalog_id`. */
   readonly path: string
   readonly message: string
-  readonly mend?: string
+  readonly hint?: string
   /** File and line where known. */
   readonly where?: string
 }
 
-/** A pipeline file or the environment is wrong. Carries every problem at once. Exit code 2. */
+/** A pipeline file or the environment is wrong. Lists every problem. Exit code 2. */
 export class ConfigError extends SluiceError {
   readonly code: string
   readonly recovery = 'fix-config'

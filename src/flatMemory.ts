@@ -13,8 +13,8 @@ export function keepMemoryFlat(): void {
 }
 
 /**
- * Where every row is worked on, a space for new objects that is too small moves rows to the old one before they are done
- * with, where they stay for long. Lets it grow until `keepMemoryFlat` is called again: 4.4 rather than 4.9 s of processor a
+ * Lets the space for new objects grow while every row is processed. A space that is too small moves rows to the old one before
+ * they are finished, where they stay for long. Holds until `keepMemoryFlat` is called again: 4.4 rather than 4.9 s of processor a
  * million rows, and some 190 rather than 205 MB.
  */
 export function letYoungGrow(): void {
@@ -24,7 +24,7 @@ export function letYoungGrow(): void {
 let collectYoung: ((options: { readonly type: 'minor' }) => void) | undefined
 
 /**
- * Frees buffers that nobody holds any more. What comes from a socket lies outside of V8's heap, 64 KB behind an object of a
+ * Frees unreferenced buffers. Bytes from a socket are stored outside of V8's heap, 64 KB behind an object of a
  * hundred bytes, and V8 lets some sixty megabytes of it float before it looks: 160 rather than 133 MB at most while 16 MB of
  * digests are loaded (Node 24.21). For loops that take in megabytes; costs a millisecond.
  */

@@ -1,6 +1,16 @@
-/** The public face of the package: what a pipeline file, or a program of yours, imports from `sluice`. */
-export { definePipeline } from './pipeline/define.ts'
-export type { PipelineInput } from './pipeline/schema.ts'
+/** The public API of the package: what a pipeline file, or a program of yours, imports from `sluice`. */
+import './nodeVersion.ts'
+
+export * from './pipeline/index.ts'
 export * from './service/client/index.ts'
-export { fixedCredentials, startSandbox, type Sandbox, type SandboxOptions } from './sandbox/start.ts'
-export { createWebhookReceiver } from './webhooks/index.ts'
+export * from './sandbox/index.ts'
+export {
+  createWebhookReceiver,
+  memoryEventStore,
+  postgresEventStore,
+  type EventStore,
+  type PostgresPool,
+  type ReceivedEvent,
+  type WebhookReceiver,
+  type WebhookReceiverOptions,
+} from './webhooks/index.ts'

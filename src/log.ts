@@ -1,4 +1,4 @@
-/** What every room may log with. Fields are counts, codes and ids; never a key, an identifier or a secret (I17). */
+/** Logger of every module. Fields are counts, codes and ids; never a key, an identifier or a secret (docs/guarantees.md#no-raw-identifier-at-rest). */
 export interface Logger {
   readonly debug: (fields: LogFields, message: string) => void
   readonly info: (fields: LogFields, message: string) => void

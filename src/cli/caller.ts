@@ -89,7 +89,7 @@ export function createCaller(service: KnownService, context: Pick<Context, 'sign
   return { send, answer, bearer, close: () => sender.close() }
 }
 
-/** What went wrong with a call as a typed error that names parameter, rule and mend. */
+/** What went wrong with a call as a typed error that names parameter, rule and hint. */
 export async function refusal(exchange: Exchange, call: Pick<Call, 'method' | 'path'> & { readonly auth?: Call['auth'] }): Promise<Error> {
   const { serviceError } = await import('./refusal.ts')
   return serviceError(exchange, call, Date.now())

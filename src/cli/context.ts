@@ -41,10 +41,10 @@ export interface Invocation {
   readonly options: Readonly<Record<string, unknown>>
 }
 
-/** A command's work: returns the exit code (interface.md 2), throws a SluiceError, ends nothing by itself. */
+/** A command's work: returns the exit code, throws a SluiceError, ends nothing by itself. */
 export type CommandRun = (context: Context, invocation: Invocation) => Promise<number>
 
-/** Exit code of several runs: the worst of 1, 5, 4, 3, 0 (interface.md 2). */
+/** Exit code of several runs: the worst of 1, 5, 4, 3, 0. */
 export function worst(codes: readonly number[]): number {
   return [2, 1, 5, 4, 3].find((code) => codes.includes(code)) ?? 0
 }

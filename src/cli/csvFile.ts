@@ -1,23 +1,24 @@
-import { chmodSync, closeSync, openSync, writeSync } from 'node:fs'
+import { openWholeFile } from '../wholeFile.ts'
 import type { Output } from './context.ts'
-import { csvLine } from './render/csv.ts'
+import { csvLine } from '../csv.ts'
 
 export interface CsvFile {
   readonly write: (cells: readonly string[]) => void
-  readonly close: () => void
+  /** Gives the file its name. */
+  readonly finish: () => void
+  /** Removes the file. */
+  readonly discard: () => void
 }
 
 const chunkLength = 65_536
 
-/** Writes lines of CSV to a file of that mode, or to `stdout` for `-`; a chunk at a time, whatever their number. */
-export function openCsv(file: string, stdout: Output, mode: number): CsvFile {
-  const descriptor = file === '-' ? undefined : openSync(file, 'w', mode)
-  // `mode` counts only for a new file.
-  if (descriptor !== undefined && mode === 0o600) chmodSync(file, mode)
+/** Writes lines of CSV to a file, or to `stdout` for `-`; a chunk at a time, whatever their number. */
+export function openCsv(path: string, stdout: Output, options: { readonly private?: boolean } = {}): CsvFile {
+  const file = path === '-' ? undefined : openWholeFile(path, options)
   let text = ''
   const flush = () => {
-    if (descriptor === undefined) stdout.write(text)
-    else writeSync(descriptor, text)
+    if (file === undefined) stdout.write(text)
+    else file.write(text)
     text = ''
   }
   return {
@@ -25,9 +26,10 @@ export function openCsv(file: string, stdout: Output, mode: number): CsvFile {
       text += csvLine(cells)
       if (text.length > chunkLength) flush()
     },
-    close() {
+    finish() {
       flush()
-      if (descriptor !== undefined) closeSync(descriptor)
+      file?.finish()
     },
+    discard: () => file?.discard(),
   }
 }

@@ -1,11 +1,14 @@
-import { needService, type LogLevel } from '../config/config.ts'
+import type { LogLevel } from '../config/config.ts'
 import { createTransport } from '../service/client/index.ts'
 import type { Transport } from '../service/client/exchange.ts'
-import { registerWorker } from '../store/workers.ts'
+import { registerWorker } from '../db/workers.ts'
 import { engineSettings, type EngineDeps } from '../sync/engine.ts'
+import { serviceIdentity } from '../sync/serviceIdentity.ts'
 import { applyPlan, auditPipeline, planPipeline, rerun, runPipeline } from '../sync/index.ts'
 import type { Context } from './context.ts'
+import { operator } from './operator.ts'
 import { createProgress } from './progress.ts'
+import { serviceOf } from './services.ts'
 import { withStore } from './store.ts'
 
 const sync = { applyPlan, auditPipeline, planPipeline, rerun, runPipeline } as const
@@ -25,6 +28,8 @@ export interface EngineOptions {
   readonly role?: 'command' | 'worker' | 'serve'
   /** Logged where SLUICE_LOG_LEVEL says nothing else; `warn` without it. */
   readonly logLevel?: LogLevel
+  /** Named credentials of sluice.yaml; the environment's without it. */
+  readonly credentials?: string | undefined
 }
 
 /** Counts the requests that are under way. */
@@ -38,6 +43,7 @@ function counted(transport: Transport, inFlight: { requests: number }): Transpor
         inFlight.requests--
       }
     },
+    ...(transport.refusedCredentials === undefined ? {} : { refusedCredentials: transport.refusedCredentials }),
     close: () => transport.close(),
   }
 }
@@ -49,10 +55,13 @@ export async function withEngine<Result>(
   options: EngineOptions = {},
 ): Promise<Result> {
   const config = context.config()
-  const service = needService(config)
-  const { origin } = new URL(service.adsBaseUrl)
+  const service = await serviceOf(context, options.credentials)
+  const identity = serviceIdentity(service)
   return withStore(context, async (store) => {
-    const transport = counted(createTransport(service), context.inFlight)
+    const transport = counted(
+      createTransport(service, options.concurrency === undefined ? {} : { connections: options.concurrency }),
+      context.inFlight,
+    )
     const workerId = await registerWorker(store.db, { role: options.role ?? 'command', concurrency: options.concurrency ?? 1 })
     const deps: EngineDeps = {
       db: store.db,
@@ -60,9 +69,10 @@ export async function withEngine<Result>(
       clock: context.clock,
       log: context.log(options.logLevel),
       workerId,
-      service: { origin, version: service.adsVersion },
+      ...(options.role === undefined || options.role === 'command' ? { actor: operator().actor } : {}),
+      service: identity,
       settings: {
-        ...engineSettings(origin, options.concurrency),
+        ...engineSettings(identity.origin, options.concurrency),
         ...(config.keepRunsDays === undefined ? {} : { keepRunsDays: config.keepRunsDays }),
       },
       env: config.env,
@@ -73,7 +83,7 @@ export async function withEngine<Result>(
         sync,
         deps,
         async show(label, call) {
-          const progress = createProgress(context.stderr, context.clock, label)
+          const progress = createProgress(context.stderr, context.clock, label, config.log.format)
           try {
             return await call({ ...deps, onProgress: progress.update })
           } finally {

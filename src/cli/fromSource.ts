@@ -1,17 +1,16 @@
-import { rmSync } from 'node:fs'
 import { RunError } from '../errors.ts'
-import { createMapper } from '../records/createMapper.ts'
-import type { Mapped, Row } from '../records/record.ts'
-import { cellText } from '../records/rejectsCopy.ts'
+import { createMapper } from '../mapping/createMapper.ts'
+import type { Mapped, Row } from '../mapping/record.ts'
+import { cellText } from '../mapping/rejectsCopy.ts'
 import { openSource } from '../sources/openSource.ts'
-import type { Store } from '../store/open.ts'
+import type { Store } from '../db/open.ts'
 import { loadRejects, type StoredReject } from '../sync/history.ts'
 import { withOneOffSource } from '../sync/read/oneOffSource.ts'
 import type { Context } from './context.ts'
 import { openCsv } from './csvFile.ts'
 import { pipelineNamed } from './pipelines.ts'
-import { reasonCells, reasonColumns } from './reasonColumns.ts'
-import { loadReading, rejectsTable } from './rejectsTable.ts'
+import { reasonCells, reasonColumns } from '../sync/reasonColumns.ts'
+import { loadReading, rejectsTable } from '../sync/rejectsTable.ts'
 
 /**
  * Reads the run's sources again and writes the rejected rows as they stand there, because raw values are nowhere kept.
@@ -26,7 +25,7 @@ export async function writeFullRows(
   target: { readonly runId: string; readonly pipeline: string; readonly columns: readonly string[]; readonly file: string },
 ): Promise<number> {
   const pipeline = await pipelineNamed(context, target.pipeline)
-  const { facts, source: oneOff } = await loadReading(store, target.runId)
+  const { facts, source: oneOff } = await loadReading(store.db, target.runId)
   const { sources: definitions } = oneOff === undefined ? pipeline : await withOneOffSource(pipeline, oneOff)
   const rejects = new Map<string, StoredReject[]>()
   for await (const reject of loadRejects(store.db, target.runId)) {
@@ -37,13 +36,12 @@ export async function writeFullRows(
   }
   const mapper = createMapper(pipeline, new Date(context.clock.now()))
   const table = rejectsTable(target.columns, facts)
-  const csv = openCsv(target.file, context.stdout, 0o600)
+  const csv = openCsv(target.file, context.stdout, { private: true })
   let written = 0
   const write = (row: Row, those: readonly StoredReject[]) => {
     for (const reject of those) csv.write([...cellsOf(row, table.columns), ...reasonCells(reject)])
     written += those.length
   }
-  let keep = false
   try {
     csv.write([...table.columns, ...reasonColumns(table.columns)])
     for (const [index, definition] of definitions.entries()) {
@@ -73,10 +71,10 @@ export async function writeFullRows(
         await source.close()
       }
     }
-    keep = true
-  } finally {
-    csv.close()
-    if (!keep) rmSync(target.file, { force: true })
+    csv.finish()
+  } catch (error) {
+    csv.discard()
+    throw error
   }
   return written
 }
@@ -100,6 +98,6 @@ function cellsOf(row: Row, columns: readonly string[]): readonly string[] {
 function changed(uri: string, runId: string): RunError {
   return new RunError('SOURCE_CHANGED', 'the source is not the one that this run read, so its lines would be others. Nothing was kept.', {
     where: uri,
-    mend: `sluice rejects ${runId} --csv rejects.csv   (the masked rows)`,
+    hint: `sluice rejects ${runId} --csv rejects.csv   (the masked rows)`,
   })
 }

@@ -18,7 +18,7 @@ export type Topic = (typeof topics)[number]
 export function mainHelp(catalogue: readonly CommandEntry[]): string {
   const names = catalogue.filter((entry) => !entry.hidden)
   return [
-    'sluice keeps product catalogs and audiences in step with your own data.',
+    'sluice syncs product catalogs and audiences from your own data.',
     '',
     'Example',
     '  sluice sandbox                 # the service, on this machine',
@@ -29,7 +29,8 @@ export function mainHelp(catalogue: readonly CommandEntry[]): string {
     '',
     ...pairs(names.map((entry) => [entry.name, entry.summary])),
     '',
-    ...pairs([...globalOptions.map((entry): [string, string] => [entry.flags, entry.meaning]), ['-V, --version', 'the version']]),
+    // Each command's own help says what they mean.
+    `Everywhere: ${globalOptions.map(({ flags }) => flags).join(', ')}, -V`,
     '',
     `More: sluice help <command>, sluice help ${topics.join(' | ')}`,
     '',
@@ -72,9 +73,9 @@ const topicTexts: Readonly<Record<Topic, () => string[]>> = {
     '  SLUICE_CONSUMER_KEY=sandbox-consumer-key',
     '',
     'Variables (the process wins over .env; an empty one counts as unset)',
-    ...variables.flatMap(({ name, meaning, secret }) => [`  ${name}${secret ? ' (secret)' : ''}`, `      ${meaning}`]),
+    ...pairs(variables.map(({ name, meaning, secret }) => [`${name}${secret ? ' *' : ''}`, meaning])),
     '',
-    'A secret may come from a mounted file: NAME_FILE=/run/secrets/name.',
+    '* secret: may also come from a mounted file, NAME_FILE=/run/secrets/name.',
     'NO_COLOR and TERM=dumb switch colours off.',
   ],
   'exit-codes': () => [
@@ -84,28 +85,28 @@ const topicTexts: Readonly<Record<Topic, () => string[]>> = {
     '  0    done',
     '  1    failed',
     '  2    usage or configuration: nothing was read or sent',
-    '  3    done, but records were refused by the service or left unsettled;',
-    '       audit: or are not as they were confirmed',
+    '  3    done, but records were refused by the service or left unresolved;',
+    '       audit: or differ from what was confirmed',
     '  4    deletes, or the run, withheld by a guard (plan too)',
-    '  5    another run holds the pipeline',
-    '  130  interrupted by SIGINT, the state safe',
-    '  143  interrupted by SIGTERM, the state safe',
+    '  5    the pipeline is locked by another run',
+    '  130  interrupted by SIGINT; the state is safe',
+    '  143  interrupted by SIGTERM; the state is safe',
     '',
-    'Several pipelines: the worst of 1, 5, 4, 3, 0.',
+    'Several pipelines: the worst, in the order 1, 5, 4, 3, 0.',
   ],
   formatting: () => [
-    'Example: the run ids of what went wrong',
+    'Example: the ids of runs that did not succeed',
     '  sluice runs --json | jq -r \'.[] | select(.status!="succeeded").runId\'',
     '',
     'Results go to stdout, progress and logs to stderr: 2>/dev/null leaves results.',
     '--json prints one document on stdout, errors included:',
-    '  {"error":{"code":"…","message":"…","where":"…","mend":"…"}}',
+    '  {"error":{"code":"…","message":"…","where":"…","hint":"…"}}',
     'Keys are only ever added: ignore those you do not know. Times are ISO 8601, UTC.',
     'A terminal gets a progress bar; anything else plain lines, at most one in 10 s.',
   ],
 }
 
-/** Two columns; a meaning that does not fit goes on below. */
+/** Two columns; a meaning that does not fit continues below. */
 function pairs(rows: readonly (readonly [string, string])[]): string[] {
   const left = Math.min(28, Math.max(...rows.map(([name]) => name.length)))
   return rows.flatMap(([name, meaning]) => {

@@ -1,29 +1,31 @@
+import { pino } from 'pino'
 import { hideSecrets } from '../config/secret.ts'
 import type { Config, LogLevel } from '../config/config.ts'
 import type { LogFields, Logger } from '../log.ts'
 import type { Output } from './context.ts'
 import { safe } from './text.ts'
 
-const order = ['debug', 'info', 'warn', 'error', 'silent'] as const
-
 /** Logs to stderr: one line an event, `pretty` for people or `json`; below the configured level nothing is made. */
 export function createLogger(output: Output, config: Config, now: () => number, fallback?: LogLevel): Logger {
-  const least = order.indexOf(config.env['SLUICE_LOG_LEVEL'] === undefined ? (fallback ?? config.log.level) : config.log.level)
-  const at = (level: (typeof order)[number]) => {
-    if (order.indexOf(level) < least) return () => undefined
-    return (fields: LogFields, message: string) => {
-      const time = new Date(now()).toISOString()
-      const line =
-        config.log.format === 'json'
-          ? JSON.stringify({ time, level, msg: message, ...fields })
-          : [
-              time,
-              level.padEnd(5),
-              message,
-              ...Object.entries(fields).flatMap(([key, value]) => (value === undefined ? [] : [`${key}=${safe(String(value))}`])),
-            ].join(' ')
-      output.write(`${hideSecrets(line, config.secrets)}\n`)
-    }
-  }
+  const pretty = config.log.format === 'pretty'
+  const log = pino(
+    {
+      level: config.env['SLUICE_LOG_LEVEL'] === undefined ? (fallback ?? config.log.level) : config.log.level,
+      // No host and no process id: whoever collects the lines knows where they come from.
+      base: null,
+      messageKey: 'msg',
+      timestamp: () => `,"time":"${new Date(now()).toISOString()}"`,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    { write: (line) => output.write(hideSecrets(pretty ? `${prettyLine(line)}\n` : line, config.secrets)) },
+  )
+  const at = (level: 'debug' | 'info' | 'warn' | 'error') => (fields: LogFields, message: string) => log[level](fields, message)
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+/** `2026-11-22T03:00:04.000Z info  run ended runId=r_81`. */
+function prettyLine(line: string): string {
+  const { level, time, msg, ...fields } = JSON.parse(line) as Record<string, unknown>
+  const shown = Object.entries(fields).map(([key, value]) => `${key}=${safe(String(value))}`)
+  return [String(time), String(level).padEnd(5), String(msg), ...shown].join(' ')
 }

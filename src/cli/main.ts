@@ -1,29 +1,31 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs'
+import { fstatSync } from 'node:fs'
 import module from 'node:module'
 import { systemClock } from '../clock.ts'
 import { SluiceError } from '../errors.ts'
 import { keepMemoryFlat } from '../flatMemory.ts'
 import type { Context, Output } from './context.ts'
 import { styleFor } from './style.ts'
+import { sluiceVersion } from './version.ts'
+import { writeFully } from '../wholeFile.ts'
 
 // Compiled code is kept between starts: help then costs a third less.
 module.enableCompileCache()
-// Before anything is loaded, which alone would take 20 MB more.
+// Before any import, because loading alone would take 20 MB more.
 keepMemoryFlat()
 
-/** Whatever broke off because we were told to stop is no fault. Stands here because `main` runs before the lines below it do. */
+/** Error of a command that a signal stopped. Declared here because `main` runs before the lines below it. */
 const interrupted = {
   code: 'INTERRUPTED',
-  message: 'stopped as asked; what was confirmed is kept',
+  message: 'stopped by a signal; what was confirmed is kept',
   where: null,
-  mend: 'the same command again goes on from there',
+  hint: 'the same command resumes from there',
 } as const
 
 process.exitCode = await main(process.argv.slice(2))
 endSoon()
 
-/** The whole of a command, from arguments to exit code. The only place that may end the process. */
+/** Runs a command, from arguments to exit code. The only place that may end the process. */
 async function main(argv: readonly string[]): Promise<number> {
   const stdout = output(process.stdout)
   const stderr = output(process.stderr)
@@ -34,10 +36,10 @@ async function main(argv: readonly string[]): Promise<number> {
   let command: string | undefined
   let config: ReturnType<Context['config']> | undefined
   try {
-    const request = parseCommandLine(argv, version())
+    const request = parseCommandLine(argv, sluiceVersion())
     if (request.kind === 'print') {
       stdout.write(request.text)
-      return 0
+      return await afterOutput(stdout, stderr, 0)
     }
     json = request.globals.json
     command = request.path.join(' ')
@@ -59,7 +61,7 @@ async function main(argv: readonly string[]): Promise<number> {
     if (!request.entry.load) throw new Error(`${request.entry.name} has nothing to run`)
     const { run } = await request.entry.load()
     const code = await run(context, request.invocation)
-    return stop.exitCode() ?? code
+    return stop.exitCode() ?? (await afterOutput(stdout, stderr, code))
   } catch (error) {
     const { errorLines, exitCodeOfError, presentError } = await import('./present.ts')
     const presented = stop.signal.aborted && !(error instanceof SluiceError) ? interrupted : presentError(error, config?.secrets)
@@ -72,7 +74,23 @@ async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Something left open (a socket kept alive) must not hold a finished command; what is still being printed may. */
+/** Returns the exit code of a finished command: 1 if its results could not be written. */
+async function afterOutput(stdout: Stream, stderr: Stream, code: number): Promise<number> {
+  const failure = stdout.failure()
+  if (failure === undefined) return code
+  const { errorLines } = await import('./present.ts')
+  stderr.write(
+    errorLines({
+      code: 'OUTPUT_FAILED',
+      message: `the results could not be written to stdout (${failure.code ?? failure.message}); the command itself succeeded`,
+      where: 'stdout',
+      hint: 'free some space, or choose another file; sluice runs shows what was done',
+    }),
+  )
+  return 1
+}
+
+/** Ends the process after the output is written, even with sockets still open. */
 function endSoon(): void {
   setTimeout(() => (process.stdout.writableLength + process.stderr.writableLength === 0 ? process.exit() : endSoon()), 500).unref()
 }
@@ -85,22 +103,47 @@ function presentStack(error: Error): string {
     .join('\n')
 }
 
-function output(stream: NodeJS.WriteStream): Output {
-  // A closed pipe (`| head`) ends the command's wish to write, not the command: what runs goes on to a safe state.
+interface Stream extends Output {
+  /** Error of the first write that failed, other than to a closed pipe. */
+  readonly failure: () => NodeJS.ErrnoException | undefined
+}
+
+function output(stream: NodeJS.WriteStream & { readonly fd: number }): Stream {
+  // Neither a closed pipe (`| head`) nor a full disk ends the command: it continues to a safe state, and writes no more.
   let closed = false
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') throw error
+  let failed: NodeJS.ErrnoException | undefined
+  const fail = (error: NodeJS.ErrnoException) => {
     closed = true
-  })
+    if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') failed ??= error
+  }
+  stream.on('error', fail)
+  const file = !stream.isTTY && isFile(stream.fd)
   return {
     write: (text) => {
-      if (!closed) stream.write(text)
+      if (closed) return
+      if (!file) return void stream.write(text)
+      try {
+        // Node's own stream takes a short write to a file for a whole one.
+        writeFully(stream.fd, text)
+      } catch (error) {
+        fail(error as NodeJS.ErrnoException)
+      }
     },
+    failure: () => failed,
     isTTY: stream.isTTY === true,
     get columns() {
       return stream.isTTY ? stream.columns : undefined
     },
     style: styleFor(stream, process.env),
+  }
+}
+
+function isFile(descriptor: number): boolean {
+  try {
+    const stat = fstatSync(descriptor)
+    return stat.isFile() || stat.isCharacterDevice()
+  } catch {
+    return false
   }
 }
 
@@ -112,8 +155,8 @@ interface Stop {
 }
 
 /**
- * The first signal asks the command to come to a safe state; a second one ends at once (the state is as safe: what was
- * in flight is settled by the next run). Terminal and launcher may both deliver one Ctrl-C, hence the 300 ms.
+ * Stops the command at a safe state on the first signal, and immediately on a second one. Both are safe: the next run resolves
+ * requests in flight. Terminal and launcher may both deliver one Ctrl-C, hence the 300 ms.
  */
 function stopOnSignals(stderr: Output, inFlight: { readonly requests: number }): Stop {
   const controller = new AbortController()
@@ -124,13 +167,18 @@ function stopOnSignals(stderr: Output, inFlight: { readonly requests: number }):
       first = { code, at }
       const { requests } = inFlight
       const waits = requests === 0 ? '' : `, ${requests} request${requests === 1 ? '' : 's'} in flight`
-      stderr.write(`${stderr.isTTY ? '\r' : ''}stopping${waits}; a second signal ends at once\n`)
+      stderr.write(`${stderr.isTTY ? '\r\u001b[K' : ''}Stopping${waits}… press Ctrl-C again to force quit\n`)
       controller.abort()
-    } else if (at - first.at > 300) process.exit(first.code)
+    } else if (at - first.at > 300) {
+      const { requests } = inFlight
+      const left = requests === 0 ? '' : `; ${requests} request${requests === 1 ? '' : 's'} in flight, which the next run resolves`
+      stderr.write(`${stderr.isTTY ? '\r\u001b[K' : ''}Forced to quit. What was confirmed is kept${left}.\n`)
+      process.exit(first.code)
+    }
   }
   const handlers = { SIGINT: () => on(130), SIGTERM: () => on(143), SIGHUP: () => on(143) } as const
   for (const [name, handler] of Object.entries(handlers)) process.on(name, handler)
-  // The launcher died without a word (SIGKILL): nobody waits for us any more.
+  // The launcher died unexpectedly (SIGKILL).
   const gone = () => on(143)
   if (process.channel) {
     process.on('disconnect', gone)
@@ -145,9 +193,4 @@ function stopOnSignals(stderr: Output, inFlight: { readonly requests: number }):
       if (process.connected) process.disconnect()
     },
   }
-}
-
-function version(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
-  return typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : ''
 }

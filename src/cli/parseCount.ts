@@ -13,7 +13,7 @@ export function parseCount(name: string, value: string, bounds: { readonly min: 
     `${name} takes a whole number from ${bounds.min} to ${bounds.max}, not "${value.slice(0, 40)}". Nothing was read or sent.`,
     {
       where: name,
-      mend: `${name} ${bounds.min}`,
+      hint: `${name} ${bounds.min}`,
     },
   )
 }

@@ -1,9 +1,9 @@
 import { matchesGlob } from 'node:path'
-import { loadPipelines, selectPipelines, selectWithRivals } from '../pipeline/load.ts'
+import { loadPipelines, selectPipelines, selectWithConflicts } from '../pipeline/load.ts'
 import { UsageError } from '../errors.ts'
 import type { Pipeline } from '../pipeline/definition.ts'
 import type { Context } from './context.ts'
-import { nearest } from './nearest.ts'
+import { suggestName } from '../suggestName.ts'
 
 /**
  * The pipelines of `--pipelines` that the names or globs pick, in the order of their names.
@@ -13,7 +13,7 @@ import { nearest } from './nearest.ts'
  */
 export async function pipelinesNamed(context: Context, patterns: readonly string[]): Promise<readonly Pipeline[]> {
   try {
-    const pipelines = await selectPipelines(context.pipelines, patterns)
+    const pipelines = await selectPipelines(context.pipelines, patterns, context.config().env)
     if (pipelines.length > 0) return pipelines
   } catch (error) {
     if (!(error instanceof UsageError) || error.code !== 'UNKNOWN_PIPELINE') throw error
@@ -26,9 +26,9 @@ export async function pipelinesNamed(context: Context, patterns: readonly string
  *
  * @throws as `pipelinesNamed`
  */
-export async function pipelinesToCheck(context: Context, patterns: readonly string[]): ReturnType<typeof selectWithRivals> {
+export async function pipelinesToCheck(context: Context, patterns: readonly string[]): ReturnType<typeof selectWithConflicts> {
   try {
-    const picked = await selectWithRivals(context.pipelines, patterns)
+    const picked = await selectWithConflicts(context.pipelines, patterns, context.config().env)
     if (picked.pipelines.length > 0) return picked
   } catch (error) {
     if (!(error instanceof UsageError) || error.code !== 'UNKNOWN_PIPELINE') throw error
@@ -36,21 +36,21 @@ export async function pipelinesToCheck(context: Context, patterns: readonly stri
   throw await unknownPipeline(context, patterns)
 }
 
-/** Offers the one nearest name as a command to paste (experience.md 2a, 3). */
+/** Offers the one nearest name as a command to paste. */
 async function unknownPipeline(context: Context, patterns: readonly string[]): Promise<UsageError> {
-  const { names } = await loadPipelines(context.pipelines)
+  const { names } = await loadPipelines(context.pipelines, context.config().env)
   const folder = `${context.pipelines.replace(/\/+$/, '')}/`
   if (names.length === 0) {
     return new UsageError('NO_PIPELINES', `there is no pipeline in ${folder}. Nothing was read or sent.`, {
       where: folder,
-      mend: 'sluice init --source FILE   (writes one)',
+      hint: 'sluice init --source FILE   (writes one)',
     })
   }
   const unknown = patterns.find((pattern) => !names.some((name) => name === pattern || matchesGlob(name, pattern))) ?? ''
-  const meant = nearest(unknown, names)
+  const meant = suggestName(unknown, names)
   return new UsageError('UNKNOWN_PIPELINE', `no "${unknown}" in ${folder}. Nothing was read or sent.`, {
     where: folder,
-    mend: meant === undefined ? 'sluice check   (shows every pipeline)' : `sluice ${context.command} ${meant}`,
+    hint: meant === undefined ? 'sluice check   (shows every pipeline)' : `sluice ${context.command} ${meant}`,
   })
 }
 
@@ -61,6 +61,6 @@ export async function pipelineNamed(context: Context, name: string): Promise<Pip
   throw new UsageError(
     'SEVERAL_PIPELINES',
     `"${name}" names ${more.length + (pipeline ? 1 : 0)} pipelines, and this command takes one. Nothing was read or sent.`,
-    { where: name, mend: `sluice check '${name}'` },
+    { where: name, hint: `sluice check '${name}'` },
   )
 }

@@ -1,18 +1,19 @@
 import { ConfigError, SluiceError, UsageError, type Problem } from '../errors.ts'
 import { hideSecrets, type Secret } from '../config/secret.ts'
+import { connectionFault, diskFault, isConnectionFault } from '../db/connectionFault.ts'
 import { below, safe } from './text.ts'
 
-/** An error as it leaves the process: the same four facts for people and for programs. */
+/** Error as the process prints it: the same four facts for people and for programs. */
 export interface PresentedError {
   readonly code: string
   readonly message: string
   readonly where: string | null
-  readonly mend: string
+  readonly hint: string
   /** Every problem of a file or of the environment; absent for single errors. */
   readonly problems?: readonly Problem[]
 }
 
-/** Turns whatever was thrown into those facts. Faults of our own and of libraries become `INTERNAL`, without a stack. */
+/** Converts any thrown value. Unexpected errors of Sluice and of libraries become `INTERNAL`, without a stack. */
 export function presentError(error: unknown, secrets: readonly Secret[] = []): PresentedError {
   const hide = (text: string) => safe(hideSecrets(text, secrets))
   if (error instanceof SluiceError) {
@@ -20,7 +21,7 @@ export function presentError(error: unknown, secrets: readonly Secret[] = []): P
       code: error.code,
       message: hide(error.message),
       where: error.where === undefined ? null : hide(below(error.where)),
-      mend: hide(error.mend) || 'sluice doctor',
+      hint: hide(error.hint) || 'sluice doctor',
       ...(error instanceof ConfigError
         ? { problems: error.problems.map((problem) => ({ ...problem, message: hide(problem.message) })) }
         : {}),
@@ -33,7 +34,18 @@ export function presentError(error: unknown, secrets: readonly Secret[] = []): P
       code: known.code,
       message: hide(`${known.message}${path === undefined ? '' : `: ${path}`}`),
       where: path === undefined ? null : hide(path),
-      mend: known.mend,
+      hint: known.hint,
+    }
+  const full = diskFault(error)
+  if (full !== undefined) return presentError(full, secrets)
+  if (isConnectionFault(error)) return presentError(connectionFault(error, ''), secrets)
+  const missing = missingPackage(error)
+  if (missing !== undefined)
+    return {
+      code: 'PACKAGE_MISSING',
+      message: `this needs the package "${missing}", which is optional and not installed`,
+      where: null,
+      hint: `npm install ${missing}`,
     }
   const fault = databaseFault(error, code)
   if (fault !== undefined)
@@ -41,19 +53,25 @@ export function presentError(error: unknown, secrets: readonly Secret[] = []): P
       code: 'DATABASE_FAILED',
       message: `the database failed (${fault})`,
       where: 'database',
-      mend: 'sluice doctor',
+      hint: 'sluice doctor',
     }
   return {
     code: 'INTERNAL',
-    message: hide(`a fault of Sluice itself: ${error instanceof Error ? error.message : String(error)}`),
+    message: hide(`internal error (please report): ${error instanceof Error ? error.message : String(error)}`),
     where: null,
-    mend: 'set SLUICE_LOG_LEVEL=debug, run it again, and report what it prints',
+    hint: 'set SLUICE_LOG_LEVEL=debug, run it again, and report what it prints',
   }
 }
 
+/** Name of an optional dependency that an import did not find (`npm install --omit=optional`). */
+function missingPackage(error: unknown): string | undefined {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
+  return code === 'ERR_MODULE_NOT_FOUND' ? /^Cannot find package '([^']+)'/.exec(String(message))?.[1] : undefined
+}
+
 /**
- * Exit code of an error: 2 where the call or the configuration is at fault and nothing was done, else 1. A refusal by
- * the service may ask for another configuration too, but by then the command was under way. 5: another run holds it.
+ * Returns the exit code of an error: 2 for a wrong call or configuration, where nothing was done; 5 for a locked pipeline;
+ * else 1. A refusal by the service is 1, because the command had already started.
  */
 export function exitCodeOfError(error: unknown): number {
   if (error instanceof SluiceError && error.code === 'PIPELINE_HELD') return 5
@@ -61,8 +79,8 @@ export function exitCodeOfError(error: unknown): number {
 }
 
 /**
- * Lines for a person: every problem, the error, where, and as last line the mend. One in words alone ends with a command all
- * the same (experience.md 2a, 20): with the page of help on `command`, the words of the one that failed.
+ * Returns the lines for a person: every problem, the error, where, and the hint last. A hint without a command gets the help
+ * page of `command`, the words of the command that failed.
  */
 export function errorLines(error: PresentedError, command?: string): string {
   const lines: string[] = []
@@ -71,18 +89,18 @@ export function errorLines(error: PresentedError, command?: string): string {
       problem.where === undefined || problem.where.endsWith(problem.path)
         ? (problem.where ?? problem.path)
         : `${problem.where} ${problem.path}`
-    lines.push(`  ${safe(place)}  ${safe(problem.message)}${problem.mend === undefined ? '' : `; ${safe(problem.mend)}`}`)
+    lines.push(`  ${safe(place)}  ${safe(problem.message)}${problem.hint === undefined ? '' : `; ${safe(problem.hint)}`}`)
   }
   const where =
     error.where !== null && !error.message.includes(error.where) && error.problems === undefined ? `where  ${error.where}\n` : ''
-  // For a fault of ours there is no page of help: the same call again is what helps us.
-  const next = command === undefined || error.code === 'INTERNAL' || /\bsluice [a-z-]/.test(error.mend) ? '' : `   (sluice help ${command})`
-  return `${lines.map((line) => `${line}\n`).join('')}${where}error  ${error.code}  ${error.message}\nmend   ${error.mend}${next}\n`
+  // No help page explains an internal error; the hint asks for the debug log.
+  const next = command === undefined || error.code === 'INTERNAL' || /\bsluice [a-z-]/.test(error.hint) ? '' : `   (sluice help ${command})`
+  return `${lines.map((line) => `${line}\n`).join('')}${where}error  ${error.code}  ${error.message}\nhint   ${error.hint}${next}\n`
 }
 
 /**
- * What a connection to the database ended with, or the server refused for a reason of its own; undefined for any other fault.
- * The service and sources report theirs by codes of ours. Postgres' own texts may hold values; its code does not.
+ * Returns the reason of a lost connection or of a server-side failure; undefined for any other error. Errors of the service and
+ * of sources have Sluice codes. Texts of Postgres may contain values; its codes do not.
  */
 function databaseFault(error: unknown, code: string): string | undefined {
   if (/^(?:08|53|57|58)...$|^(?:25006|42501)$|^(?:ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT)$/.test(code)) return code
@@ -103,21 +121,23 @@ function systemFacts(error: unknown): SystemFacts {
   }
 }
 
-/** Faults of the machine that a person can mend, by Node's code. */
-const systemErrors: Readonly<Record<string, { readonly code: string; readonly message: string; readonly mend: string }>> = {
+/** Faults of the machine that a person can correct, by Node's code. */
+const systemErrors: Readonly<Record<string, { readonly code: string; readonly message: string; readonly hint: string }>> = {
   EADDRINUSE: {
     code: 'PORT_IN_USE',
     message: 'another program listens there',
-    mend: 'choose another port with --port, or --port 0 for a free one',
+    hint: 'choose another port with --port, or --port 0 for a free one',
   },
-  EACCES: { code: 'NO_PERMISSION', message: 'no permission', mend: 'check owner and mode of the path, or choose another' },
-  EROFS: { code: 'NO_PERMISSION', message: 'the disk is mounted read-only', mend: 'choose another path' },
+  EACCES: { code: 'NO_PERMISSION', message: 'no permission', hint: 'check owner and mode of the path, or choose another' },
+  EROFS: { code: 'NO_PERMISSION', message: 'the disk is mounted read-only', hint: 'choose another path' },
   EADDRNOTAVAIL: {
     code: 'HOST_UNAVAILABLE',
     message: 'this machine has no such address',
-    mend: 'leave out --host, or name an address of this machine',
+    hint: 'leave out --host, or name an address of this machine',
   },
-  ENOSPC: { code: 'DISK_FULL', message: 'the disk is full', mend: 'free some space; nothing that was confirmed is lost' },
-  ENOENT: { code: 'FILE_MISSING', message: 'no such file or folder', mend: 'correct the path' },
-  EISDIR: { code: 'NOT_A_FILE', message: 'that is a folder', mend: 'name a file' },
+  EDQUOT: { code: 'DISK_FULL', message: 'the disk quota is used up', hint: 'free some space; nothing that was confirmed is lost' },
+  EFBIG: { code: 'DISK_FULL', message: 'the file may not grow any further (ulimit -f)', hint: 'raise the limit, or choose another disk' },
+  ENOSPC: { code: 'DISK_FULL', message: 'the disk is full', hint: 'free some space; nothing that was confirmed is lost' },
+  ENOENT: { code: 'FILE_MISSING', message: 'no such file or folder', hint: 'correct the path' },
+  EISDIR: { code: 'NOT_A_FILE', message: 'that is a folder', hint: 'name a file' },
 }

@@ -4,9 +4,9 @@ import { catalogue } from './catalogue.ts'
 import type { CommandEntry } from './catalogue/entry.ts'
 import type { Invocation } from './context.ts'
 import { commandHelp, globalOptions, mainHelp, topicHelp, topics } from './help.ts'
-import { nearest } from './nearest.ts'
+import { suggestName } from '../suggestName.ts'
 
-/** What the command line asks for: a text to print, or a command to run. */
+/** Result of parsing the command line: a text to print, or a command to run. */
 export type Request =
   | { readonly kind: 'print'; readonly text: string }
   | {
@@ -98,17 +98,17 @@ function unknownCommand(
     return new UsageError(
       'MISSING_ARGUMENT',
       `sluice ${path.join(' ')} needs one of: ${entries.map((entry) => entry.name).join(', ')}. Nothing was done.`,
-      { mend: `sluice help ${path.join(' ')}` },
+      { hint: `sluice help ${path.join(' ')}` },
     )
   }
   const entry = entries.find((candidate) => candidate.name === word)
   if (!entry) {
-    const meant = nearest(word, [...entries.filter((candidate) => !candidate.hidden).map((candidate) => candidate.name), ...others])
-    const mend = ['sluice', ...path, ...(meant === undefined ? ['--help'] : others.includes(meant) ? ['help', meant] : [meant])].join(' ')
+    const meant = suggestName(word, [...entries.filter((candidate) => !candidate.hidden).map((candidate) => candidate.name), ...others])
+    const hint = ['sluice', ...path, ...(meant === undefined ? ['--help'] : others.includes(meant) ? ['help', meant] : [meant])].join(' ')
     return new UsageError(
       'UNKNOWN_COMMAND',
       `there is no command "${word.slice(0, 60)}"${path.length > 0 ? ` of sluice ${path.join(' ')}` : ''}. Nothing was done.`,
-      { mend },
+      { hint },
     )
   }
   return entry.commands && others.length === 0 && !argv.includes('--help') && !argv.includes('-h')
@@ -149,7 +149,7 @@ function base(command: Command): Command {
   return command
 }
 
-/** commander's sentence in our shape; the mend is the call with the one likely correction. */
+/** commander's sentence in our shape; the hint is the call with the one likely correction. */
 function usageError(error: CommanderError, argv: readonly string[]): UsageError {
   const path = pathOf(argv)
   const name = ['sluice', ...path].join(' ')
@@ -158,19 +158,19 @@ function usageError(error: CommanderError, argv: readonly string[]): UsageError 
   switch (error.code) {
     case 'commander.unknownOption': {
       const given = /'(-[^']*)'/.exec(error.message)?.[1] ?? ''
-      const meant = nearest(given.split('=')[0] ?? '', optionNames(path))
+      const meant = suggestName(given.split('=')[0] ?? '', optionNames(path))
       return new UsageError('UNKNOWN_OPTION', `${name} has no option ${given.slice(0, 60)}. Nothing was done.`, {
         where: given,
-        mend: meant === undefined ? help : corrected(argv, given, meant),
+        hint: meant === undefined ? help : corrected(argv, given, meant),
       })
     }
     case 'commander.missingArgument':
     case 'commander.optionMissingArgument':
-      return new UsageError('MISSING_ARGUMENT', `${name}: ${reason}`, { mend: help })
+      return new UsageError('MISSING_ARGUMENT', `${name}: ${reason}`, { hint: help })
     case 'commander.excessArguments':
-      return new UsageError('TOO_MANY_ARGUMENTS', `${name}: ${reason}`, { mend: help })
+      return new UsageError('TOO_MANY_ARGUMENTS', `${name}: ${reason}`, { hint: help })
     default:
-      return new UsageError('INVALID_VALUE', `${name}: ${reason}`, { mend: help })
+      return new UsageError('INVALID_VALUE', `${name}: ${reason}`, { hint: help })
   }
 }
 

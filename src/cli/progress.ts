@@ -1,45 +1,59 @@
+import { Writable } from 'node:stream'
 import { SingleBar } from 'cli-progress'
 import type { Progress } from '../sync/report.ts'
 import type { Clock } from '../clock.ts'
+import type { Config } from '../config/config.ts'
 import type { Output } from './context.ts'
 import { count, duration, instant } from './text.ts'
 import { fitting, width } from './width.ts'
 
-/** Shows how a run gets on, on stderr. `end` clears the bar, or stops the lines; safe to call twice. */
+/** Shows the progress of a run on stderr. `end` clears the bar, or stops the lines; safe to call twice. */
 export interface ProgressView {
   readonly update: (progress: Progress) => void
   readonly end: () => void
 }
 
-/** Between two lines of a stream that is no terminal: at most one in 10 s, at least one in 30 s (experience.md 2a, 12). */
+/** Between two lines of a stream that is no terminal: at most one in 10 s, at least one in 15 s. */
 const lineEveryMs = 10_000
-const silenceMs = 30_000
+const silenceMs = 15_000
 const redrawMs = 100
-/** So soon a terminal shows that something goes on, even where a slow source has not answered yet (manner 13). */
+/** A terminal shows activity after this time, even if a slow source has not answered yet. */
 const firstDrawMs = 400
 
 /**
- * A bar for a terminal, plain lines for everything else, a terminal that must stay plain included. `label` names pipeline
- * and run. Nothing here may fail a run: it only writes.
+ * Shows a bar on a terminal, and plain lines elsewhere or on a plain terminal. `label` names pipeline and run. Only writes, so
+ * that it cannot fail a run.
  */
-export function createProgress(output: Output, clock: Clock, label: string): ProgressView {
-  return output.isTTY && !output.style.plain ? terminalBar(output, clock) : plainLines(output, clock, label)
+export function createProgress(output: Output, clock: Clock, label: string, format: Config['log']['format'] = 'pretty'): ProgressView {
+  return output.isTTY && !output.style.plain ? terminalBar(output, clock) : plainLines(output, clock, { label, format })
 }
 
-function plainLines(output: Output, clock: Clock, label: string): ProgressView {
+function plainLines(output: Output, clock: Clock, { label, format }: { label: string; format: Config['log']['format'] }): ProgressView {
   let last: Progress | undefined
+  let printed: Progress | undefined
   const begunAt = clock.monotonic()
   let lastLineAt = begunAt - lineEveryMs
   const rate = createRate(clock)
+  const write = (stage: string, known: readonly Fact[]) =>
+    output.write(
+      format === 'json'
+        ? `${JSON.stringify({ time: new Date(clock.now()).toISOString(), level: 'info', msg: 'progress', label, stage, ...Object.fromEntries(known) })}\n`
+        : `${[instant(clock.now()), label, stage, ...known.map(([name, value]) => `${name}=${name === 'waiting' ? JSON.stringify(value) : value}`)].join(' ')}\n`,
+    )
   const line = (progress: Progress) => {
     lastLineAt = clock.monotonic()
-    output.write(`${instant(clock.now())} ${label} ${progress.stage} ${facts(progress, rate(progress)).join(' ')}`.trimEnd() + '\n')
+    printed = progress
+    write(progress.stage, facts(progress, rate(progress)))
+  }
+  /** Logs the final count of a stage, however short the stage is. */
+  const lastOfStage = () => {
+    if (last !== undefined && (last.done !== printed?.done || last.total !== printed.total)) line(last)
   }
   const wait = () => {
     lastLineAt = clock.monotonic()
-    output.write(`${instant(clock.now())} ${label} begin waited=${Math.round((lastLineAt - begunAt) / 1000)}s\n`)
+    write('begin', [['waited', `${Math.round((lastLineAt - begunAt) / 1000)}s`]])
   }
-  // A stage that reports nothing (one long statement, a source that is slow to answer) is not silent either.
+  // A stage without reports (one long statement, a slow source) still writes a line.
   const timer = setInterval(() => {
     if (clock.monotonic() - Math.max(lastLineAt, begunAt) >= silenceMs - 1000) {
       if (last) line(last)
@@ -50,28 +64,35 @@ function plainLines(output: Output, clock: Clock, label: string): ProgressView {
   return {
     update(progress) {
       const newStage = progress.stage !== last?.stage
+      if (newStage) lastOfStage()
       last = progress
       if (newStage || clock.monotonic() - lastLineAt >= lineEveryMs) line(progress)
     },
-    end: () => clearInterval(timer),
+    end: () => {
+      clearInterval(timer)
+      lastOfStage()
+      last = undefined
+    },
   }
 }
 
-function facts(progress: Progress, perSecond: number | undefined): string[] {
+type Fact = readonly [name: string, value: string | number]
+
+function facts(progress: Progress, perSecond: number | undefined): readonly Fact[] {
   const { stage, done, total, rejected, refused, waiting } = progress
-  const moving = perSecond !== undefined && perSecond > 0
+  const moving = waiting === undefined && perSecond !== undefined && perSecond > 0
   return [
-    ...(stage === 'read' ? [`rows=${done}`] : isCounted(progress) ? [`done=${done}`] : []),
-    ...(total === undefined ? [] : [`of=${total}`]),
-    ...(moving ? [`per_second=${Math.round(perSecond)}`] : []),
-    ...(moving && total !== undefined && done < total ? [`left=${Math.ceil((total - done) / perSecond)}s`] : []),
-    ...(rejected ? [`rejected=${rejected}`] : []),
-    ...(refused ? [`refused=${refused}`] : []),
-    ...(waiting === undefined ? [] : [`waiting="${waiting}"`]),
+    ...(stage === 'read' ? [['rows', done] as const] : isCounted(progress) ? [['done', done] as const] : []),
+    ...(total === undefined ? [] : [['of', total] as const]),
+    ...(moving ? [['per_second', Math.round(perSecond)] as const] : []),
+    ...(moving && total !== undefined && done < total ? [['left', `${Math.ceil((total - done) / perSecond)}s`] as const] : []),
+    ...(rejected ? [['rejected', rejected] as const] : []),
+    ...(refused ? [['refused', refused] as const] : []),
+    ...(waiting === undefined ? [] : [['waiting', waiting] as const]),
   ]
 }
 
-/** A stage that is one long statement has nothing to count while it runs, and a 0 would read as a failure. */
+/** Returns false for a stage that is one long statement: it has no count while it runs, and a 0 would read as a failure. */
 function isCounted({ done, total }: Progress): boolean {
   return done > 0 || total !== undefined
 }
@@ -81,8 +102,7 @@ function terminalBar(output: Output, clock: Clock): ProgressView {
   let bar: SingleBar | undefined
   const make = () =>
     new SingleBar({
-      // cli-progress wants a stream; the pieces that it uses are these.
-      stream: process.stderr,
+      stream: barStream(output),
       clearOnComplete: true,
       hideCursor: true,
       fps: 1000 / redrawMs,
@@ -121,17 +141,32 @@ function terminalBar(output: Output, clock: Clock): ProgressView {
   }
 }
 
+/**
+ * Returns the stream for cli-progress. It drops the escapes that save and restore the cursor: once a log line was written
+ * during a bar, the saved place is another line, and clearing there would leave the bar in front of the verdict.
+ */
+function barStream(output: Output): NodeJS.WritableStream {
+  const stream = new Writable({
+    decodeStrings: false,
+    write(chunk: string, _encoding, done) {
+      if (chunk !== '\u001b7' && chunk !== '\u001b8') output.write(chunk)
+      done()
+    },
+  })
+  return Object.assign(stream, { isTTY: true, columns: output.columns })
+}
+
 interface Bar {
-  /** Stage and numbers, with a NUL where the bar stands. */
+  /** Stage and numbers, with a NUL in the place of the bar. */
   readonly line: string
-  /** From 0 to 1. Named even where there is none: cli-progress keeps what it was told before, the share of another stage. */
+  /** From 0 to 1. Present even if undefined: cli-progress keeps the previous value, the share of another stage. */
   readonly share: number | undefined
 }
 
-/** What a terminal shows of a stage; exported for its test, because cli-progress leaves out frames as it likes. */
+/** Returns what a terminal shows of a stage. Exported for its test, because cli-progress skips frames. */
 export function barOf(progress: Progress, perSecond: number | undefined): Bar {
   const { stage, done, total, rejected, refused, waiting } = progress
-  const moving = perSecond !== undefined && perSecond > 0
+  const moving = waiting === undefined && perSecond !== undefined && perSecond > 0
   const parts = [
     ...(!isCounted(progress)
       ? []
@@ -152,21 +187,19 @@ function fit(text: string, columns: number): string {
   return width(text) <= columns ? text : fitting(text, columns)
 }
 
-/** Done per second of the running stage, over its last ten seconds or so; undefined until one second has passed. */
+/**
+ * Done per second of the running stage since its first report; undefined until one second has passed. Over the whole stage,
+ * because limits of the service let requests through in bursts, and a rate of the last seconds is that of a burst or of a wait.
+ */
 function createRate(clock: Clock): (progress: Progress) => number | undefined {
   let stage: Progress['stage'] | undefined
-  let marks: { readonly at: number; readonly done: number }[] = []
-  return (progress) => {
+  let first = { at: 0, done: 0 }
+  return ({ stage: current, done }) => {
     const at = clock.monotonic()
-    if (progress.stage !== stage) {
-      stage = progress.stage
-      marks = []
+    if (current !== stage) {
+      stage = current
+      first = { at, done }
     }
-    const newest = marks.at(-1)
-    if (!newest || at - newest.at >= 500) marks.push({ at, done: progress.done })
-    while (marks.length > 2 && at - (marks[1] as { at: number }).at > 10_000) marks.shift()
-    const oldest = marks[0]
-    if (!oldest || at - oldest.at < 1000) return undefined
-    return ((progress.done - oldest.done) * 1000) / (at - oldest.at)
+    return at - first.at < 1000 ? undefined : ((done - first.done) * 1000) / (at - first.at)
   }
 }

@@ -8,7 +8,7 @@ export interface Prompt {
   readonly close: () => void
 }
 
-/** A prompt that nobody can answer would hang a job for ever (experience.md 2a, 16). */
+/** A prompt that nobody can answer would hang a job for ever. */
 export function canAsk(context: Pick<Context, 'stderr' | 'env'>): boolean {
   return process.stdin.isTTY === true && context.stderr.isTTY && (context.env['CI'] ?? '') === ''
 }

@@ -1,9 +1,9 @@
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Config, KnownService } from '../config/config.ts'
-import type { Database } from '../store/database.ts'
+import type { Database } from '../db/database.ts'
 import { createClient, type Client } from '../service/client/index.ts'
-import { createWebhookReceiver, keepReplays, type ReplayKeeper, type ReplayService } from '../webhooks/index.ts'
+import { createWebhookReceiver, databaseEventStore, keepReplays, type ReplayKeeper, type ReplayService } from '../webhooks/index.ts'
 import type { Context } from './context.ts'
 
 export interface ReceiverServer {
@@ -23,13 +23,15 @@ export async function startReceiver(
     readonly path?: string | undefined
     /** Told method and status only: query and body may hold tokens and people. */
     readonly onAnswer?: (method: string, status: number) => void
+    /** Answers every other request; without it they get 404, and `/health` its 200. */
+    readonly others?: RequestListener
   },
 ): Promise<ReceiverServer> {
   const previous = options.config.service.previousConsumerSecret?.reveal()
   const header = options.service.names['x-service-webhooks-signature']
   let replays: ReplayKeeper | undefined
   const receiver = createWebhookReceiver({
-    db: options.db,
+    store: databaseEventStore(options.db),
     secrets: [options.service.consumerSecret, ...(previous === undefined ? [] : [previous])],
     log: context.log(),
     clock: context.clock,
@@ -38,12 +40,14 @@ export async function startReceiver(
     ...(header === undefined ? {} : { signatureHeader: header }),
   })
   const server = createServer((request, response) => {
-    if (request.url === '/health') {
+    if (options.others === undefined && request.url === '/health') {
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true}\n')
       return
     }
     response.on('finish', () => options.onAnswer?.(request.method ?? '', response.statusCode))
-    void receiver.handle(request, response).then((ours) => ours || response.writeHead(404).end())
+    void receiver
+      .handle(request, response)
+      .then((ours) => ours || (options.others === undefined ? response.writeHead(404).end() : options.others(request, response)))
   })
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(options.port, options.host, resolve))
   const client = createClient(options.service, { log: context.log(), clock: context.clock })
@@ -67,6 +71,8 @@ export async function startReceiver(
       await new Promise<void>((resolve) => {
         server.close(() => resolve())
         server.closeIdleConnections()
+        // A caller that waits for a run must not hold up the end.
+        setTimeout(() => server.closeAllConnections(), 1_000).unref()
       })
     },
   }

@@ -5,7 +5,7 @@ import { RunError } from '../errors.ts'
 import type { Call } from './caller.ts'
 import { routeOf } from './route.ts'
 
-/** The client's typed error of a call that failed: names the parameter, the rule and the mend. */
+/** Returns the client's typed error of a failed call: it names the parameter, the rule and the hint. */
 export function serviceError(
   exchange: Exchange,
   call: Pick<Call, 'method' | 'path'> & { readonly auth?: Call['auth'] },
@@ -17,11 +17,14 @@ export function serviceError(
   const error = toServiceError(exchange, { endpoint, where, nowMs, asApplication })
   return (
     error ??
-    new RunError('SERVICE_REFUSED', 'the service answered in a way that is no refusal of its own', { where, mend: 'sluice doctor' })
+    new RunError('SERVICE_REFUSED', 'the answer is not from the API of the service: a proxy or gateway may have answered', {
+      where,
+      hint: 'sluice doctor',
+    })
   )
 }
 
-/** Stands for a path that the contract does not know, so that its refusal is explained all the same. */
+/** Returns an endpoint for a path outside the contract, so that its refusal is explained too. */
 function unknownEndpoint({ method, path }: Pick<Call, 'method' | 'path'>): Endpoint {
   return {
     name: 'unknown',

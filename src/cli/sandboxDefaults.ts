@@ -1,4 +1,4 @@
-/** What every sandbox begins with that was told nothing else (interface.md 5). */
+/** What every sandbox begins with that was told nothing else. */
 
 export const sandboxPort = 4010
 

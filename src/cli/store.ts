@@ -1,4 +1,4 @@
-import { openStore, type Store } from '../store/open.ts'
+import { openStore, type Store } from '../db/open.ts'
 import type { Context } from './context.ts'
 import { waiting } from './waiting.ts'
 
@@ -11,11 +11,30 @@ export async function withStore<Result>(
   const config = context.config()
   const what = config.databaseUrl === undefined ? 'starting the embedded Postgres' : 'reaching the database'
   const store = await waiting(context, what, () =>
-    openStore({ databaseUrl: config.databaseUrl?.reveal(), dataDir: config.dataDir, ...options }),
+    openStore({
+      databaseUrl: config.databaseUrl?.reveal(),
+      dataDir: config.dataDir,
+      schema: config.schema,
+      applicationName: `sluice ${context.command}`,
+      ...staysUp(context),
+      ...options,
+    }),
   )
   try {
     return await work(store)
   } finally {
     await store.close()
+  }
+}
+
+/** Commands that stay up start the embedded server again when it stops. */
+function staysUp(context: Context): { readonly onEmbeddedRestart?: (error?: unknown) => void } {
+  if (context.command !== 'serve' && context.command !== 'worker') return {}
+  const log = context.log('info')
+  return {
+    onEmbeddedRestart(error) {
+      if (error === undefined) log.warn({}, 'the embedded Postgres had stopped; it was started again')
+      else log.error({ reason: error instanceof Error ? error.message : 'error' }, 'the embedded Postgres has stopped and does not start')
+    },
   }
 }

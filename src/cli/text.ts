@@ -1,34 +1,10 @@
-/** How numbers, times and foreign texts look for people. `--json` never passes through here. */
+/** Formatting of numbers, times and external texts for people. `--json` never passes through here. */
 import { fitting, padded, width } from './width.ts'
 
-const numbers = new Intl.NumberFormat('en-US')
-
-/** `10,240`. */
-export function count(value: number): string {
-  return numbers.format(value)
-}
-
-/** `1 request`, `14 requests`. */
-export function plural(value: number, noun: string): string {
-  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`
-}
-
-/** `0.4 s`, `18 s`, `3 min 5 s`, `2 h 4 min`. */
-export function duration(ms: number): string {
-  const seconds = ms / 1000
-  if (seconds < 10) return `${seconds.toFixed(1)} s`
-  if (seconds < 120) return `${Math.round(seconds)} s`
-  if (seconds < 7200) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`
-  return `${Math.floor(seconds / 3600)} h ${Math.round((seconds % 3600) / 60)} min`
-}
-
-/** ISO instant without milliseconds, zone included. */
-export function instant(value: string | Date | number): string {
-  return new Date(value).toISOString().replace(/\.\d{3}Z$/, 'Z')
-}
+export { count, duration, instant, plural } from '../format.ts'
 
 /**
- * A foreign text made safe for a terminal: control characters, bidirectional overrides and line breaks become visible
+ * Makes an external text safe for a terminal: control characters, bidirectional overrides and line breaks become visible
  * escapes, so that no feed can move the cursor or forge a line.
  */
 export function safe(text: string): string {
@@ -39,13 +15,13 @@ export function safe(text: string): string {
   )
 }
 
-/** A path below the working directory as a person would write it: sources know theirs as absolute ones, pipelines as written. */
+/** Returns a path relative to the working directory if it is below it. */
 export function below(where: string): string {
   const folder = `${process.cwd()}/`
   return where.startsWith(folder) ? where.slice(folder.length) : where
 }
 
-/** An address without what may be secret in it, names, passwords and queries: what is shown ends in logs. Paths stay as they are. */
+/** Removes user names, passwords and queries from an address, because shown texts end in logs. Paths stay as they are. */
 export function shownAddress(source: string): string {
   if (!/^[a-z][a-z0-9+.-]+:\/\//i.test(source)) return source
   if (!URL.canParse(source)) return `${source.slice(0, source.indexOf(':') + 1)}…`
@@ -54,14 +30,14 @@ export function shownAddress(source: string): string {
   return `${url.protocol}//${url.host}${url.pathname}${url.search === '' ? '' : '?…'}`
 }
 
-/** Cut to so many columns with an ellipsis; for terminals only: what is piped is never cut. */
+/** Cuts a text to so many columns with an ellipsis. For terminals only: piped output is never cut. */
 export function cut(text: string, columns: number): string {
   return width(text) <= columns ? text : `${fitting(text, columns - 1)}…`
 }
 
 /**
- * Lines as a terminal shows them without breaking words: what is wider than `columns` goes on below, under the last cell
- * that begins in the left half. A word wider than all columns stays whole, and so do pipes (`columns` undefined).
+ * Folds lines that are wider than `columns` without breaking words. The rest continues below, under the last cell that begins in
+ * the left half. A word wider than all columns stays whole, and so do pipes (`columns` undefined).
  */
 export function fold(text: string, columns: number | undefined): string {
   if (columns === undefined) return text
@@ -72,7 +48,7 @@ export function fold(text: string, columns: number | undefined): string {
 }
 
 function foldLine(line: string, columns: number): string {
-  const cells = [...line.matchAll(/ {2,}(?=\S)/g)].map(({ index, 0: blanks }) => shownLength(line.slice(0, index + blanks.length)))
+  const cells = [...line.matchAll(/ {2,}(?=\S)/g)].map(({ index, 0: spaces }) => shownLength(line.slice(0, index + spaces.length)))
   const indent = ' '.repeat(cells.findLast((at) => at <= columns / 2) ?? 2)
   const lines: string[] = []
   let current = ''
@@ -86,13 +62,13 @@ function foldLine(line: string, columns: number): string {
   return [...lines, current].join('\n')
 }
 
-/** Colours take no room. */
+/** Returns the width without colour codes. */
 function shownLength(text: string): number {
   // oxlint-disable-next-line no-control-regex -- the escape byte is what is left out
   return width(text.replaceAll(/\u001b\[\d+m/g, ''))
 }
 
-/** Lines of cells, each column as wide as its widest cell; the columns in `right` are aligned right. */
+/** Formats rows as a table, each column as wide as its widest cell; the columns in `right` are aligned right. */
 export function table(rows: readonly (readonly string[])[], right: ReadonlySet<number> = new Set()): string {
   const widths: number[] = []
   for (const row of rows) for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, width(cell))
@@ -111,8 +87,8 @@ export function table(rows: readonly (readonly string[])[], right: ReadonlySet<n
 }
 
 /**
- * A table for a terminal that may be too narrow for it: then each row goes on below its first cell, and no cell is broken;
- * one that alone is wider than its room is cut. Pipes (`columns` undefined) get the table as it is.
+ * Formats a table for a terminal. If it is too narrow, each row continues below its first cell, and no cell is broken;
+ * a cell wider than the terminal is cut. Pipes (`columns` undefined) get the table as it is.
  */
 export function tableWithin(columns: number | undefined, rows: readonly (readonly string[])[], right?: ReadonlySet<number>): string {
   const whole = table(rows, right)

@@ -1,5 +1,6 @@
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import type { Config } from '../config/config.ts'
+import { writeWholeFile } from '../wholeFile.ts'
 
 /** A user's pair of credentials, as the service hands it out once. */
 export interface UserToken {
@@ -29,12 +30,7 @@ export function storeUserToken(config: Config, pair: UserToken, file: string): r
 
 /** Only the owner may read it, from the first byte on and also where the file was there before. */
 export function writePrivately(file: string, content: string): void {
-  try {
-    chmodSync(file, 0o600)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-  }
-  writeFileSync(file, content, { mode: 0o600 })
+  writeWholeFile(file, content, { private: true })
 }
 
 function readLines(file: string): string[] {

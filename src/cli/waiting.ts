@@ -4,9 +4,8 @@ import { duration } from './text.ts'
 const everyMs = 1000
 
 /**
- * Does the work, and tells a terminal from the first second on what takes so long (experience.md 2a, 24). The words are
- * wiped away behind it; a terminal that must stay plain gets them once, as a line. A pipe gets nothing: its reader waits
- * for the result. Not around work that writes by itself.
+ * Does the work, and after one second shows on a terminal what takes so long. The text is cleared at the end; a plain terminal
+ * gets it once, as a line. A pipe gets nothing: its reader waits for the result. Do not use it around work that writes output.
  */
 export async function waiting<Result>(context: Pick<Context, 'stderr'>, what: string, work: () => Promise<Result>): Promise<Result> {
   const { stderr } = context

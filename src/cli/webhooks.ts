@@ -2,7 +2,7 @@ import { needService } from '../config/config.ts'
 import { createCaller, refusal, type Call } from './caller.ts'
 import { writeJson, type Context } from './context.ts'
 
-/** Calls an endpoint of the service and hands its `data` on; a refusal throws with parameter, rule and mend. */
+/** Calls an endpoint of the service and hands its `data` on; a refusal throws with parameter, rule and hint. */
 export async function callForData(context: Context, call: Call): Promise<unknown> {
   const caller = createCaller(needService(context.config()), context)
   try {

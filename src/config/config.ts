@@ -1,4 +1,5 @@
 import { ConfigError, type Problem } from '../errors.ts'
+import { verifyFully } from '../postgresTls.ts'
 import type { Secret } from './secret.ts'
 import {
   checkDatabaseUrl,
@@ -6,7 +7,10 @@ import {
   present,
   readDays,
   readDotenv,
+  isReadable,
+  readHeaderName,
   readNames,
+  readSchema,
   readSecret,
   readUrl,
   remember,
@@ -21,10 +25,14 @@ export type { Environment } from './values.ts'
 export interface Config {
   readonly databaseUrl: Secret | undefined
   readonly dataDir: string
+  /** Schema of the database that holds everything. */
+  readonly schema: string
   readonly service: ServiceSettings
   /** For how many days an ended run is kept; undefined: the engine's own measure. */
   readonly keepRunsDays: number | undefined
   readonly log: { readonly level: LogLevel; readonly format: 'pretty' | 'json' }
+  /** The HTTP server of `serve`. */
+  readonly server: ServerSettings
   /** `.env` below the process's own variables: where sources look up the credentials they name. */
   readonly env: Environment
   /** Every secret that was read, so that output can be cleared of them. */
@@ -33,7 +41,18 @@ export interface Config {
 
 export type LogLevel = (typeof logLevels)[number]
 
-/** What is known of the service. Undefined parts are missed only by commands that talk to it: see `needService`. */
+export interface ServerSettings {
+  /** Bearer token of the API, and of the dashboard on any address but loopback. */
+  readonly apiToken: Secret | undefined
+  /** Address under which people reach the dashboard: for links in alerts, and the host that requests may name. */
+  readonly publicUrl: string | undefined
+  /** Header in which a trusted proxy sends the signed-in user. */
+  readonly userHeader: string | undefined
+  /** Signs alerts to webhooks. */
+  readonly alertSecret: Secret | undefined
+}
+
+/** Configuration of the service. Undefined parts matter only to commands that call it: see `needService`. */
 export interface ServiceSettings {
   /** Origin and path without a final slash. */
   readonly baseUrl: string | undefined
@@ -50,7 +69,7 @@ export interface ServiceSettings {
   readonly names: Readonly<Record<string, string>>
 }
 
-/** What the signing client takes: all three hosts and both pairs of credentials, in clear. */
+/** Complete configuration of the signing client: all three hosts and both pairs of credentials, in clear. */
 export interface KnownService {
   readonly baseUrl: string
   readonly adsBaseUrl: string
@@ -65,10 +84,12 @@ export interface KnownService {
 
 const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
+const secretName = /SECRET|TOKEN|PASSW(?:OR)?D|(?:API|PRIVATE|ACCESS)_?KEY/i
+
 /**
  * Reads the environment: process variables, below them `.env` of the working directory, `NAME_FILE` for mounted secrets.
  *
- * @throws {ConfigError} `ENVIRONMENT_INVALID` with every problem at once
+ * @throws {ConfigError} `ENVIRONMENT_INVALID` with all problems
  */
 export function loadConfig(
   processEnv: Environment,
@@ -80,17 +101,26 @@ export function loadConfig(
     problems.push({
       path: 'NODE_TLS_REJECT_UNAUTHORIZED',
       message: 'switches certificate checks off for every connection; Sluice does not run like that',
-      mend: 'unset it, and name your own authority in NODE_EXTRA_CA_CERTS',
+      hint: 'unset it, and name your own authority in NODE_EXTRA_CA_CERTS',
     })
   }
+  const authorities = processEnv['NODE_EXTRA_CA_CERTS']
+  if (authorities !== undefined && authorities !== '' && !isReadable(authorities))
+    problems.push({
+      path: 'NODE_EXTRA_CA_CERTS',
+      message: `names ${authorities}, which cannot be read`,
+      hint: 'name the PEM file of your certificate authority, or unset it',
+    })
   const secrets: Secret[] = []
   const secret = (name: string) => readSecret(name, env, problems, secrets)
+  // Values that pipeline files may take up by `${NAME}` are cleared from output as well.
+  for (const [name, value = ''] of Object.entries(env)) if (secretName.test(name) && value.length >= 8) remember(value, secrets)
   const url = (name: string) => readUrl(name, env, problems)
 
   const baseUrl = url('SLUICE_BASE_URL')
   const given = options.database === undefined ? secret('DATABASE_URL') : remember(options.database, secrets)
   checkDatabaseUrl(given, options.database === undefined ? 'DATABASE_URL' : '--database', problems)
-  // Postgres clients quote the password by itself, so it is a secret of its own.
+  // Postgres clients quote the password alone, so it is a secret of its own.
   const address = given && URL.canParse(given.reveal()) ? new URL(given.reveal()) : undefined
   const password = decodeURIComponent(address?.password ?? '')
   if (password !== '') remember(password, secrets)
@@ -98,11 +128,12 @@ export function loadConfig(
   else if (given && address?.search === '') secrets.splice(secrets.indexOf(given), 1)
   const adsVersion = text(env, 'SLUICE_ADS_VERSION') ?? '12'
   if (!/^\d{1,3}$/.test(adsVersion))
-    problems.push({ path: 'SLUICE_ADS_VERSION', message: 'is not a version number', mend: 'set it to 12, or unset it' })
+    problems.push({ path: 'SLUICE_ADS_VERSION', message: 'is not a version number', hint: 'set it to 12, or unset it' })
 
   const config: Config = {
-    databaseUrl: given,
+    databaseUrl: given === undefined ? undefined : verified(given, secrets),
     dataDir: text(env, 'SLUICE_DATA_DIR') ?? '.sluice',
+    schema: readSchema(env, 'SLUICE_SCHEMA', problems),
     service: {
       baseUrl,
       adsBaseUrl: url('SLUICE_ADS_BASE_URL') ?? baseUrl,
@@ -114,6 +145,12 @@ export function loadConfig(
       accessToken: secret('SLUICE_ACCESS_TOKEN'),
       accessTokenSecret: secret('SLUICE_ACCESS_TOKEN_SECRET'),
       names: readNames(env, problems),
+    },
+    server: {
+      apiToken: secret('SLUICE_API_TOKEN'),
+      publicUrl: url('SLUICE_PUBLIC_URL'),
+      userHeader: readHeaderName(env, 'SLUICE_USER_HEADER', problems),
+      alertSecret: secret('SLUICE_ALERT_SECRET'),
     },
     keepRunsDays: readDays(env, 'SLUICE_KEEP_RUNS_DAYS', problems),
     log: {
@@ -132,11 +169,17 @@ export function loadConfig(
       problems,
       {
         where: first.path,
-        mend: first.mend ?? 'sluice help environment',
+        hint: first.hint ?? 'sluice help environment',
       },
     )
   }
   return config
+}
+
+/** The address with the TLS mode that the driver takes it for; both spellings stay out of output. */
+function verified(given: Secret, secrets: Secret[]): Secret {
+  const address = verifyFully(given.reveal())
+  return address === given.reveal() ? given : remember(address, secrets)
 }
 
 /**
@@ -173,7 +216,7 @@ export function needService(config: Config, options: { readonly user?: boolean }
       missing,
       {
         where: 'environment',
-        mend: signIn
+        hint: signIn
           ? 'sluice auth login   (writes both tokens to .env)'
           : 'sluice sandbox   (prints the lines for .env; then run this again in a second terminal)',
       },
@@ -196,6 +239,6 @@ function reportUnknown(env: Environment, problems: Problem[]): void {
   for (const name of Object.keys(env)) {
     const meant = known.has(name) ? undefined : misspelt[name]
     if (meant !== undefined)
-      problems.push({ path: name, message: `is not a variable of Sluice; ${meant} is`, mend: `rename ${name} to ${meant}` })
+      problems.push({ path: name, message: `is not a variable of Sluice; ${meant} is`, hint: `rename ${name} to ${meant}` })
   }
 }

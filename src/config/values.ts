@@ -1,8 +1,9 @@
-/** Single values of the environment: read, checked, each problem noted with its mend. Nothing throws, so that all are told at once. */
-import { readFileSync } from 'node:fs'
+/** Single values of the environment: read, checked, each problem noted with its hint. Nothing throws, so that one error lists all problems. */
+import { accessSync, constants, readFileSync } from 'node:fs'
 import { parse } from 'dotenv'
 import type { Problem } from '../errors.ts'
 import { isLoopback } from '../loopback.ts'
+import { defaultSchema, schemaNameFault } from '../schemaName.ts'
 import { Secret } from './secret.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -33,7 +34,7 @@ export function readSecret(name: string, env: Environment, problems: Problem[], 
   const direct = text(env, name)
   const file = text(env, `${name}_FILE`)
   if (direct !== undefined && file !== undefined) {
-    problems.push({ path: name, message: `is set, and ${name}_FILE too`, mend: `unset one of ${name} and ${name}_FILE` })
+    problems.push({ path: name, message: `is set, and ${name}_FILE too`, hint: `unset one of ${name} and ${name}_FILE` })
     return undefined
   }
   if (direct !== undefined) return remember(direct, secrets)
@@ -41,12 +42,12 @@ export function readSecret(name: string, env: Environment, problems: Problem[], 
   try {
     const content = readFileSync(file, 'utf8').trim()
     if (content !== '') return remember(content, secrets)
-    problems.push({ path: `${name}_FILE`, message: 'names an empty file', mend: `put the value of ${name} into it` })
+    problems.push({ path: `${name}_FILE`, message: 'names an empty file', hint: `put the value of ${name} into it` })
   } catch (error) {
     problems.push({
       path: `${name}_FILE`,
       message: `names a file that cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`,
-      mend: `correct ${name}_FILE`,
+      hint: `correct ${name}_FILE`,
     })
   }
   return undefined
@@ -62,18 +63,18 @@ export function readUrl(name: string, env: Environment, problems: Problem[]): st
   const value = text(env, name)
   if (value === undefined) return undefined
   const url = URL.canParse(value) ? new URL(value) : undefined
-  const mend = `set ${name} to an address such as http://127.0.0.1:4010`
+  const hint = `set ${name} to an address such as http://127.0.0.1:4010`
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    problems.push({ path: name, message: 'is not an http(s) address', mend })
+    problems.push({ path: name, message: 'is not an http(s) address', hint })
   } else if (url.username !== '' || url.password !== '') {
-    problems.push({ path: name, message: 'holds a user name or password', mend: `keep credentials out of ${name}` })
+    problems.push({ path: name, message: 'holds a user name or password', hint: `keep credentials out of ${name}` })
   } else if (url.search !== '' || url.hash !== '') {
-    problems.push({ path: name, message: 'holds a query or fragment', mend })
+    problems.push({ path: name, message: 'holds a query or fragment', hint })
   } else if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
     problems.push({
       path: name,
       message: 'is plain http to another machine: credentials and members would travel in clear',
-      mend: `use https in ${name}`,
+      hint: `use https in ${name}`,
     })
   } else return url.href.replace(/\/+$/, '')
   return undefined
@@ -87,14 +88,14 @@ export function checkDatabaseUrl(given: Secret | undefined, path: string, proble
   problems.push({
     path,
     message: 'is not a Postgres address',
-    mend: `write ${path === '--database' ? '--database ' : 'DATABASE_URL='}postgres://user@host:5432/name, or leave it out for the embedded server`,
+    hint: `write ${path === '--database' ? '--database ' : 'DATABASE_URL='}postgres://user@host:5432/name, or leave it out for the embedded server`,
   })
 }
 
 export function readNames(env: Environment, problems: Problem[]): Readonly<Record<string, string>> {
   const value = text(env, 'SLUICE_SERVICE_NAMES')
   if (value === undefined) return {}
-  const mend = 'write a JSON object of texts: {"service_id":"…"}'
+  const hint = 'write a JSON object of texts: {"service_id":"…"}'
   try {
     const parsed: unknown = JSON.parse(value)
     if (
@@ -105,9 +106,9 @@ export function readNames(env: Environment, problems: Problem[]): Readonly<Recor
     ) {
       return parsed as Record<string, string>
     }
-    problems.push({ path: 'SLUICE_SERVICE_NAMES', message: 'is not a JSON object of texts', mend })
+    problems.push({ path: 'SLUICE_SERVICE_NAMES', message: 'is not a JSON object of texts', hint })
   } catch {
-    problems.push({ path: 'SLUICE_SERVICE_NAMES', message: 'is not JSON', mend })
+    problems.push({ path: 'SLUICE_SERVICE_NAMES', message: 'is not JSON', hint })
   }
   return {}
 }
@@ -118,7 +119,7 @@ export function readDays(env: Environment, name: string, problems: Problem[]): n
   if (value === undefined) return undefined
   const days = /^\d{1,5}$/.test(value) ? Number(value) : 0
   if (days >= 60) return days
-  problems.push({ path: name, message: 'is no whole number of days from 60 on', mend: `set ${name} to 400, or unset it` })
+  problems.push({ path: name, message: 'is no whole number of days from 60 on', hint: `set ${name} to 400, or unset it` })
   return undefined
 }
 
@@ -132,6 +133,32 @@ export function oneOf<const Values extends readonly string[]>(
   const value = text(env, name)?.toLowerCase()
   if (value === undefined) return fallback
   if (values.includes(value)) return value
-  problems.push({ path: name, message: `is none of ${values.join(', ')}`, mend: `set ${name} to ${fallback}, or unset it` })
+  problems.push({ path: name, message: `is none of ${values.join(', ')}`, hint: `set ${name} to ${fallback}, or unset it` })
   return fallback
+}
+
+/** Name of an HTTP header, in lower case. */
+export function readHeaderName(env: Environment, name: string, problems: Problem[]): string | undefined {
+  const value = text(env, name)?.toLowerCase()
+  if (value === undefined) return undefined
+  if (/^[a-z0-9-]{1,100}$/.test(value) && value !== 'authorization' && value !== 'cookie') return value
+  problems.push({ path: name, message: 'is not the name of a header', hint: `set ${name} to a name such as X-Forwarded-User` })
+  return undefined
+}
+
+/** A schema's name as Postgres stores it without quotes. */
+export function readSchema(env: Environment, name: string, problems: Problem[]): string {
+  const given = text(env, name) ?? defaultSchema
+  const fault = schemaNameFault(given)
+  if (fault !== undefined) problems.push({ path: name, message: `"${given}" ${fault}`, hint: `${name}=sluice_staging, or unset it` })
+  return given
+}
+
+export function isReadable(file: string): boolean {
+  try {
+    accessSync(file, constants.R_OK)
+    return true
+  } catch {
+    return false
+  }
 }

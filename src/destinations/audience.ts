@@ -1,7 +1,7 @@
 /** Custom audiences: user lists by upload (spec 4.3). */
 import type { Destination } from './destination.ts'
 import { bodyLimitsOf, endpointOf, requestOf } from './endpoints.ts'
-import { judgeUsers } from './userList.ts'
+import { classifyUsers } from './userList.ts'
 
 const upload = endpointOf('audiences.users')
 const limits = bodyLimitsOf(upload)
@@ -12,5 +12,5 @@ export const audience: Destination = {
   request: ({ accountId, targetId, version }) => requestOf(upload, version, { account_id: accountId ?? '', custom_audience_id: targetId }),
   frame: () => ({ open: '[', close: ']' }),
   idOf: () => null,
-  judge: judgeUsers,
+  classify: classifyUsers,
 }

@@ -1,14 +1,17 @@
 /** Product catalogs: products by id, deletes by product_key (spec 4.2). */
 import { cleanText } from '../service/client/cleanText.ts'
 import type { Exchange } from '../service/client/exchange.ts'
-import { ambiguous, judgeEnvelope, readErrors } from './answer.ts'
-import type { Destination, EntryOutcome, Judgement, Operation, SentEntry } from './destination.ts'
+import { ambiguous, classifyEnvelope, readErrors } from './answer.ts'
+import type { Destination, EntryOutcome, RequestOutcome, Operation, SentEntry } from './destination.ts'
 import { endpointOf, mostItems, requestOf } from './endpoints.ts'
 import { isObject, type Json, type JsonObject } from './json.ts'
 
 const put = endpointOf('products.put')
 const remove = endpointOf('products.delete')
-/** Keys per delete request are nowhere limited: we send as many as products (guarantees 3). Bytes neither: as many as of users. */
+/**
+ * Limits of a request. The service limits neither keys nor bytes of a delete request: they are as many as products, and as
+ * bytes of users.
+ */
 const limits = { entries: mostItems(put, 'products'), bytes: 5_000_000 }
 
 export const catalog: Destination = {
@@ -17,44 +20,47 @@ export const catalog: Destination = {
   request: ({ targetId, version }, op) => requestOf(op === 'upsert' ? put : remove, version, { product_catalog_id: targetId }),
   frame: (op) => ({ open: op === 'upsert' ? '{"products":[' : '{"product_keys":[', close: ']}' }),
   idOf: (keys, bytes, op) => (op === 'upsert' ? Buffer.from(keys[0] ?? []).toString() : parseKey(bytes)),
-  judge,
+  classify,
 }
 
-/** A product as it is sent: the record's own JSON. */
+/** Renders a product: the JSON of its record. */
 export function renderProduct(json: string): Buffer {
   return Buffer.from(json)
 }
 
-/** One element of `product_keys`. */
+/** Renders one element of `product_keys`. */
 export function renderProductKey(productKey: string): Buffer {
   return Buffer.from(JSON.stringify(productKey))
 }
 
-function judge(exchange: Exchange, sent: readonly SentEntry[], op: Operation): Judgement {
-  const envelope = judgeEnvelope(exchange, sent.length)
+function classify(exchange: Exchange, sent: readonly SentEntry[], op: Operation): RequestOutcome {
+  const envelope = classifyEnvelope(exchange, sent.length)
   if (op === 'delete' && envelope.kind === 'pause' && exchange.kind === 'answer' && exchange.status === 404 && sent.length > 1) {
-    // The 404 may mean one key (spec/gaps.md 6 'Failed key'): halve before the destination is blamed.
-    return { kind: 'refused', code: envelope.code, reason: envelope.reason, guilty: [] }
+    // The 404 may be about one key (docs/spec-notes.md#catalogs), so the batch is split first.
+    return { kind: 'refused', code: envelope.code, reason: envelope.reason, failing: [] }
   }
   if (envelope.kind !== 'success') return envelope
   const data = envelope.body['data']
   const results = isObject(data) ? data[op === 'upsert' ? 'products_response' : 'delete_products'] : undefined
   if (!Array.isArray(results)) return ambiguous('wrong-shape')
-  return { kind: 'entries', entries: op === 'upsert' ? judgeProducts(results, sent) : judgeDeletes(results, sent) }
+  return { kind: 'entries', entries: op === 'upsert' ? classifyProducts(results, sent) : classifyDeletes(results, sent) }
 }
 
-/** Each id exactly once with a known status (I11); never by place. */
-function judgeProducts(results: readonly Json[], sent: readonly SentEntry[]): EntryOutcome[] {
+/**
+ * Classifies each product by its id, which must occur once with a known status (docs/guarantees.md#match-by-identity); never
+ * by position.
+ */
+function classifyProducts(results: readonly Json[], sent: readonly SentEntry[]): EntryOutcome[] {
   const byId = indexBy(results, (result) => [result['id']])
   return sent.map(({ id }) => {
     const found = byId.get(id ?? '') ?? []
     if (found.length === 0) return { outcome: 'ambiguous', reason: 'id-missing' }
     if (found.length > 1) return { outcome: 'ambiguous', reason: 'id-doubled' }
-    return judgeProduct(found[0]!)
+    return classifyProduct(found[0]!)
   })
 }
 
-function judgeProduct(result: JsonObject): EntryOutcome {
+function classifyProduct(result: JsonObject): EntryOutcome {
   const errors = readErrors(result['errors'])
   const status = result['status']
   if (errors === undefined) return { outcome: 'ambiguous', reason: 'wrong-shape' }
@@ -78,8 +84,11 @@ function judgeProduct(result: JsonObject): EntryOutcome {
   return { outcome: 'confirmed', ...(key === undefined ? {} : { remoteKey: key }), ...(warnings.length === 0 ? {} : { warnings }) }
 }
 
-/** Each key exactly once, as `product_key` or as `failed_product_key` (I11). */
-function judgeDeletes(results: readonly Json[], sent: readonly SentEntry[]): EntryOutcome[] {
+/**
+ * Classifies each key, which must occur once, as `product_key` or as `failed_product_key`
+ * (docs/guarantees.md#match-by-identity).
+ */
+function classifyDeletes(results: readonly Json[], sent: readonly SentEntry[]): EntryOutcome[] {
   const byKey = indexBy(results, (result) => [result['product_key'], result['failed_product_key']])
   return sent.map(({ id }) => {
     const found = byKey.get(id ?? '') ?? []
@@ -98,7 +107,7 @@ function judgeDeletes(results: readonly Json[], sent: readonly SentEntry[]): Ent
   })
 }
 
-/** Results by the ids that they name; one that names an id in two places counts once. What names nothing is left out. */
+/** Indexes results by their ids. A result that names an id in two places counts once; a result without id is omitted. */
 function indexBy(results: readonly Json[], idsOf: (result: JsonObject) => readonly (Json | undefined)[]): Map<string, JsonObject[]> {
   const byId = new Map<string, JsonObject[]>()
   for (const result of results) {
@@ -113,13 +122,13 @@ function indexBy(results: readonly Json[], idsOf: (result: JsonObject) => readon
   return byId
 }
 
-/** Keys are text; one written as a number keeps every digit (spec/gaps.md 7 'int64'). */
+/** Reads a key as text; a key written as a number keeps every digit (docs/spec-notes.md#echoes-and-cursors). */
 function readKey(value: Json | undefined): string | undefined {
   if (typeof value === 'string') return value
   return typeof value === 'bigint' || Number.isSafeInteger(value) ? String(value) : undefined
 }
 
 function parseKey(bytes: Uint8Array): string {
-  // Our own frozen bytes: a JSON string by construction (renderProductKey).
+  // Frozen bytes of this module: a JSON string by construction (renderProductKey).
   return JSON.parse(Buffer.from(bytes).toString()) as string
 }

@@ -1,7 +1,7 @@
-/** Do-not-reach lists: emails and phones that must not be reached (spec 4.3, spec/gaps.md 5). */
+/** Do-not-reach lists: emails and phones that must not be reached (spec 4.3, docs/spec-notes.md#audience-uploads). */
 import type { Destination } from './destination.ts'
 import { bodyLimitsOf, endpointOf, requestOf } from './endpoints.ts'
-import { judgeUsers } from './userList.ts'
+import { classifyUsers } from './userList.ts'
 
 const upload = endpointOf('doNotReachLists.users')
 const limits = bodyLimitsOf(upload)
@@ -13,5 +13,5 @@ export const doNotReach: Destination = {
     requestOf(upload, version, { account_id: accountId ?? '', do_not_reach_list_id: targetId }),
   frame: () => ({ open: '[', close: ']' }),
   idOf: () => null,
-  judge: judgeUsers,
+  classify: classifyUsers,
 }

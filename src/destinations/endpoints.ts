@@ -1,27 +1,35 @@
-/** Where requests of a destination go and what fits into one: read from the contract, which alone says it. */
+/** Endpoints and limits of a destination's requests, read from the contract. */
 import type { Endpoint } from '../service/contract/endpoint.ts'
 import { findEndpoint, type EndpointName } from '../service/contract/index.ts'
 import type { BatchLimits, DestinationRequest } from './destination.ts'
 
 export function endpointOf(name: EndpointName): Endpoint {
-  // The type holds names of the contract only.
+  // The type contains names of the contract only.
   return findEndpoint(name)!
 }
 
-/** `ids` by the names of the path's parameters. */
+/** Returns the request of an endpoint. `ids` by the names of the path's parameters. */
 export function requestOf({ method, path, limit }: Endpoint, version: string, ids: Readonly<Record<string, string>>): DestinationRequest {
   const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(ids[name] ?? ''))
   return { method, path: filled.replace(/^\/12\//, `/${version}/`), limitClass: limit }
 }
 
-/** Of an endpoint that takes a bare array. @throws {RangeError} when the contract bounds it no more: a mistake in the code */
+/**
+ * Returns the limits of an endpoint that takes a bare array.
+ *
+ * @throws {RangeError} if the contract has no limit: a programming error
+ */
 export function bodyLimitsOf({ name, bodyLimit }: Endpoint): BatchLimits {
   const { entries, bytes } = bodyLimit ?? {}
   if (entries === undefined || bytes === undefined) throw new RangeError(`${name} has no limits in the contract`)
   return { entries, bytes }
 }
 
-/** Most items of a list parameter. @throws {RangeError} as above */
+/**
+ * Returns the maximum of items of a list parameter.
+ *
+ * @throws {RangeError} if the contract has no limit
+ */
 export function mostItems(endpoint: Endpoint, parameter: string): number {
   const most = endpoint.parameters.find(({ name }) => name === parameter)?.maxItems
   if (most === undefined) throw new RangeError(`${endpoint.name}: ${parameter} has no limit in the contract`)

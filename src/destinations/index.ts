@@ -1,4 +1,4 @@
-/** The kinds of destination by name. A fourth one is one more file and one more line here. */
+/** Types of destination by name. A fourth one needs one more file and one more line here. */
 import { audience } from './audience.ts'
 import { catalog } from './catalog.ts'
 import type { Destination } from './destination.ts'

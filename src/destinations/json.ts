@@ -1,8 +1,8 @@
-/** Answers of the service as JSON that can be believed: whole, exact, without doubled keys. */
+/** Parses responses of the service strictly: whole, exact, without duplicate keys. */
 import { isInteger, parse as parseLossless } from 'lossless-json'
 
-/** Above this an answer is no answer to us; the largest honest one (2,500 results and their echo) is under 1 MB. */
-const maxBytes = 8 * 1024 * 1024
+/** Limit of a response; the largest real one (2,500 results and their echo) is under 1 MB. */
+export const maxAnswerBytes = 8 * 1024 * 1024
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
@@ -10,14 +10,14 @@ export type Json = null | boolean | number | bigint | string | readonly Json[] |
 export type JsonObject = { readonly [key: string]: Json | undefined }
 
 /**
- * The parsed body, or undefined where it proves nothing: not UTF-8, a byte order mark, not one JSON value, a doubled key,
- * a `__proto__`, nested too deeply, too large. Whole numbers beyond 2^53 are bigint, never rounded (spec/gaps.md 7).
- *
- * Fast where the text is as JSON.stringify would write it, which proves by itself that no key was doubled and no number
- * rounded; anything else takes the slow, exact parser (2 ms against 7 ms for 2,500 results with their echo).
+ * Parses a body. Returns undefined if it proves nothing: not UTF-8, a byte order mark, not one JSON value, a duplicate key, a
+ * `__proto__`, nested too deeply, too large. Whole numbers beyond 2^53 are bigint, never rounded
+ * (docs/spec-notes.md#echoes-and-cursors).
+ * Fast if the text is as JSON.stringify would write it, which proves that no key is repeated and no number rounded. Other
+ * texts take the slow, exact parser (2 ms against 7 ms for 2,500 results with their echo).
  */
 export function parseAnswer(body: Uint8Array): Json | undefined {
-  if (body.length === 0 || body.length > maxBytes) return undefined
+  if (body.length === 0 || body.length > maxAnswerBytes) return undefined
   try {
     const text = utf8.decode(body)
     if (text.includes('__proto__')) return undefined
@@ -25,7 +25,7 @@ export function parseAnswer(body: Uint8Array): Json | undefined {
     if (JSON.stringify(value) === text) return value
     return parseLossless(text, undefined, exactNumber) as Json
   } catch {
-    // Whatever the parser holds against it (syntax, depth, doubled key): it is no evidence, and says so.
+    // Any error of the parser (syntax, depth, duplicate key) means no evidence.
     return undefined
   }
 }
@@ -34,7 +34,10 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A whole number ≥ 0 written as a number, or undefined: text, null and fractions are not counts (I10). */
+/**
+ * Returns a whole number ≥ 0 written as a number, or undefined: text, null and fractions are not counts
+ * (docs/guarantees.md#counts-are-evidence).
+ */
 export function asCount(value: Json | undefined): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
 }

@@ -1,4 +1,4 @@
-/** Groups rendered operations into request bodies: the frozen bytes that are sent, and sent again. */
+/** Groups rendered operations into request bodies: the frozen bytes of every attempt. */
 import { hash } from 'node:crypto'
 import { SluiceError } from '../errors.ts'
 import type { BatchLimits } from './destination.ts'
@@ -9,28 +9,27 @@ export interface PackedBatch<T> {
   readonly sha256: Buffer
   /** In the order of the body. */
   readonly items: readonly T[]
-  /** Where each item's bytes stand in the body. */
+  /** Offset of each item's bytes in the body. */
   readonly offsets: Int32Array
   readonly lengths: Int32Array
 }
 
-/** One operation alone is larger than a request may be. Nothing was sent; drop the operation and say so. */
+/** Error for one operation that is larger than a request may be. Nothing was sent; drop the operation and report it. */
 export class OversizedOperationError extends SluiceError {
   readonly code = 'OPERATION_TOO_LARGE'
   readonly recovery = 'skip-record'
   constructor(sizeBytes: number, limitBytes: number) {
     super(`one operation of ${sizeBytes} bytes does not fit a request of ${limitBytes} bytes`, {
-      mend: 'send fewer users in an operation (users_per_operation), or shorten the record',
+      hint: 'send fewer users in an operation (users_per_operation), or shorten the record',
     })
   }
 }
 
 /**
- * Takes items one by one and hands out a finished batch whenever the next one would not fit any more.
- *
- * One pass, memory of one batch, no clock, no I/O. Does not sort, merge or drop: items keep their order, each stands in
- * exactly one batch, and the same items make the same bodies, byte for byte (I5). `limits.bytes` counts UTF-8 with frame
- * and commas. Source: spec 8 (25 products, 2,500 operations, 5,000,000 bytes).
+ * Takes items one by one and returns a finished batch whenever the next item does not fit.
+ * One pass, memory of one batch, no clock, no I/O. Does not sort, merge or drop: items keep their order, each is in exactly
+ * one batch, and the same items make the same bodies, byte for byte (docs/guarantees.md#idempotent-resend). `limits.bytes`
+ * counts UTF-8 with frame and commas. Source: spec 8 (25 products, 2,500 operations, 5,000,000 bytes).
  */
 export class Packer<T extends { readonly bytes: Buffer }> {
   readonly #open: Buffer
@@ -46,7 +45,11 @@ export class Packer<T extends { readonly bytes: Buffer }> {
     this.#size = this.#open.length + this.#close.length
   }
 
-  /** @throws {OversizedOperationError} when the item alone is too large; the packer stays as it was */
+  /**
+   * Adds an item; returns the batch that it completes.
+   *
+   * @throws {OversizedOperationError} if the item alone is too large; the packer is unchanged
+   */
   add(item: T): PackedBatch<T> | undefined {
     const length = item.bytes.length
     const alone = this.#open.length + this.#close.length + length
@@ -58,7 +61,7 @@ export class Packer<T extends { readonly bytes: Buffer }> {
     return finished
   }
 
-  /** The batch begun, if any; the packer is empty afterwards. */
+  /** Returns the current batch, if any; the packer is empty afterwards. */
   flush(): PackedBatch<T> | undefined {
     if (this.#items.length === 0) return undefined
     const batch = joinEntries(this.#items, this.#open, this.#close, this.#size)
@@ -68,7 +71,7 @@ export class Packer<T extends { readonly bytes: Buffer }> {
   }
 }
 
-/** A body of exactly these items: what a re-cut is made of. Limits are the caller's, a part of a batch always fits. */
+/** Builds a body of exactly these items, for a split batch. The caller checks the limits; a part of a batch always fits. */
 export function pack<T extends { readonly bytes: Buffer }>(
   items: readonly T[],
   frame: { readonly open: string; readonly close: string },

@@ -1,7 +1,7 @@
-/** Products of a catalog as the service lists them: what to ask for a page, and what an answer to it says (spec 4.2, 2.2). */
+/** Lists products of a catalog: the request of a page, and the classification of its response (spec 4.2, 2.2). */
 import type { Exchange, ExchangeRequest } from '../service/client/exchange.ts'
 import type { LimitClass } from '../service/contract/endpoint.ts'
-import { judgeEnvelope } from './answer.ts'
+import { classifyEnvelope } from './answer.ts'
 import type { Target } from './destination.ts'
 import { endpointOf, requestOf } from './endpoints.ts'
 import { isObject, type Json, type JsonObject } from './json.ts'
@@ -10,19 +10,19 @@ const list = endpointOf('products.list')
 
 export interface ListedProduct {
   readonly id: string
-  /** Null where the service names none. */
+  /** Null if the service names none. */
   readonly productKey: string | null
-  /** As answered; a field that is not in it was not returned, which is not the same as null. */
+  /** Fields as returned. A field that is not in it was not returned, which is not the same as null. */
   readonly fields: JsonObject
 }
 
 export type ListingAnswer =
   | { readonly kind: 'page'; readonly products: readonly ListedProduct[]; readonly cursor: string | undefined }
-  /** Says nothing; a read may be repeated without harm. */
+  /** Response without evidence; a read may be repeated without harm. */
   | { readonly kind: 'again'; readonly reason: string; readonly status?: number }
   | { readonly kind: 'refused'; readonly code: string; readonly reason: string }
 
-/** The class of limit that a page counts in. */
+/** Rate limit of a page. */
 export const listingLimit: LimitClass = list.limit
 
 export function listingRequest(target: Target, cursor: string | undefined): Pick<ExchangeRequest, 'method' | 'host' | 'path' | 'query'> {
@@ -30,9 +30,9 @@ export function listingRequest(target: Target, cursor: string | undefined): Pick
   return { method, host: 'ads', path, query: { count: String(list.list?.countMax), ...(cursor === undefined ? {} : { cursor }) } }
 }
 
-/** Pure. A page with a product that has no id is not believed at all. */
-export function judgeListing(exchange: Exchange): ListingAnswer {
-  const envelope = judgeEnvelope(exchange, 0)
+/** Classifies a page. Pure. A page with a product without id is rejected as a whole. */
+export function classifyListing(exchange: Exchange): ListingAnswer {
+  const envelope = classifyEnvelope(exchange, 0)
   switch (envelope.kind) {
     case 'success':
       return readPage(envelope.body)
@@ -44,12 +44,12 @@ export function judgeListing(exchange: Exchange): ListingAnswer {
     case 'ambiguous':
       return { kind: 'again', reason: envelope.reason }
     case 'entries':
-      throw new Error('an envelope says nothing of entries')
+      throw new Error('an envelope has no entries')
   }
 }
 
 function readPage(body: JsonObject): ListingAnswer {
-  // A list that holds nothing may read as null.
+  // An empty list may be null.
   const data = body['data'] === null ? [] : body['data']
   const cursor = readText(body['next_cursor'])
   if (!Array.isArray(data)) return { kind: 'again', reason: 'wrong-shape' }
@@ -62,7 +62,10 @@ function readPage(body: JsonObject): ListingAnswer {
   return { kind: 'page', products, cursor }
 }
 
-/** Ids and cursors are text; one written as a number keeps every digit (spec/gaps.md 7 'int64'). Empty is unset. */
+/**
+ * Reads ids and cursors as text; one written as a number keeps every digit (docs/spec-notes.md#echoes-and-cursors). Empty is
+ * unset.
+ */
 function readText(value: Json | undefined): string | undefined {
   if (typeof value === 'string') return value === '' ? undefined : value
   return typeof value === 'bigint' || Number.isSafeInteger(value) ? String(value) : undefined

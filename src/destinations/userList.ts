@@ -1,23 +1,29 @@
-/** What an answer to an upload of users proves; audiences and do-not-reach lists alike (spec 4.3, I10). */
+/**
+ * Classifies responses to uploads of users, for audiences and do-not-reach lists (spec 4.3,
+ * docs/guarantees.md#counts-are-evidence).
+ */
 import type { Exchange } from '../service/client/exchange.ts'
-import { ambiguous, judgeEnvelope } from './answer.ts'
-import type { Judgement, SentEntry } from './destination.ts'
+import { ambiguous, isJson, classifyEnvelope } from './answer.ts'
+import { confirmsEveryUser } from './confirmationScan.ts'
+import type { RequestOutcome, SentEntry } from './destination.ts'
 import { asCount, isObject, type Json } from './json.ts'
 
 /**
- * Counts are the only evidence there is: confirmed means that every result's two counts are equal and that both sums are
- * the users sent. All entries share one outcome, because a batch succeeds or fails as a whole (spec 4.3 rule 4).
+ * Classifies by counts, the only evidence: confirmed means that the two counts of every result are equal and that both sums
+ * are the users sent. All entries share one outcome, because a batch succeeds or fails as a whole (spec 4.3 rule 4).
  */
-export function judgeUsers(exchange: Exchange, sent: readonly SentEntry[]): Judgement {
-  const envelope = judgeEnvelope(exchange, sent.length)
+export function classifyUsers(exchange: Exchange, sent: readonly SentEntry[]): RequestOutcome {
+  let expected = 0
+  for (const entry of sent) expected += entry.users
+  if (exchange.kind === 'answer' && exchange.status === 200 && isJson(exchange) && confirmsEveryUser(exchange.body, expected))
+    return allConfirmed(sent)
+  const envelope = classifyEnvelope(exchange, sent.length)
   if (envelope.kind !== 'success') return envelope
   const data = envelope.body['data']
-  // Some answers are one object, some an array (spec/gaps.md 5 'Audience success').
+  // Some answers are one object, some an array (docs/spec-notes.md#audience-uploads).
   const results = Array.isArray(data) ? (data as readonly Json[]) : isObject(data) ? [data] : undefined
   if (results === undefined) return ambiguous('wrong-shape')
 
-  let expected = 0
-  for (const entry of sent) expected += entry.users
   let success = 0
   let total = 0
   let equal = true
@@ -37,13 +43,15 @@ export function judgeUsers(exchange: Exchange, sent: readonly SentEntry[]): Judg
     if (own !== all) equal = false
     if (own !== all || own !== sent[i]?.users) short.push(i)
   }
-  if (readable && equal && success === expected && total === expected) {
-    const confirmed = { outcome: 'confirmed' } as const
-    return { kind: 'entries', entries: sent.map(() => confirmed) }
-  }
-  // More than was sent, everywhere alike: another way of counting (spec/gaps.md 5 'Counts'), which no halving cures.
+  if (readable && equal && success === expected && total === expected) return allConfirmed(sent)
+  // A higher count in every result is another way of counting (docs/spec-notes.md#audience-uploads), which splitting does not fix.
   if (readable && equal && success === total && success > expected) return ambiguous('count_mismatch')
-  // A result for each operation, in request order (spec 4.3 rule 4), tells which one fell short.
+  // A result for each operation, in request order (spec 4.3 rule 4), shows which one fell short.
   const pointed = results.length === sent.length && short.length < sent.length ? short : []
-  return ambiguous('count_mismatch', { miscounted: true, guilty: pointed })
+  return ambiguous('count_mismatch', { miscounted: true, failing: pointed })
+}
+
+function allConfirmed(sent: readonly SentEntry[]): RequestOutcome {
+  const confirmed = { outcome: 'confirmed' } as const
+  return { kind: 'entries', entries: sent.map(() => confirmed) }
 }

@@ -1,11 +1,14 @@
-/** How an operation of a user list is written (spec 2.3 'User-list operation item', spec 4.3). */
-import { identifierTypes, type PackedIdentifier } from '../records/record.ts'
+/** Renders operations of user lists (spec 2.3 'User-list operation item', spec 4.3). */
+import { identifierTypes, type PackedIdentifier } from '../mapping/record.ts'
 
 export interface UserOperation {
   readonly op: 'update' | 'delete'
-  /** Identifiers of each user, packed, or packed and in hex as the plan reads them; 1 user by default, more in packed mode. */
+  /**
+   * Identifiers of each user, packed, or packed and in hex as the plan reads them; 1 user by default, more in batched
+   * operations.
+   */
   readonly users: readonly (readonly (PackedIdentifier | string)[])[]
-  /** Milliseconds since 1970; written as whole seconds. Deletes carry no times. */
+  /** Milliseconds since 1970; written as whole seconds. Deletes have no times. */
   readonly effectiveAtMs?: number
   readonly expiresAtMs?: number
 }
@@ -14,10 +17,9 @@ export interface UserOperation {
 const plainType = identifierTypes.indexOf('partner_user_id') + 1
 
 /**
- * One operation as the bytes that are frozen and sent. Keys of the operation are sorted, keys of a user stand in the
- * order of `identifierTypes`, values in the order given: same input, same bytes (I5).
- *
- * By concatenation, because this is a hot path: twice as fast as JSON.stringify (performance, 'serialize 2,500 users').
+ * Renders one operation as the frozen bytes. Keys of the operation are sorted, keys of a user are in the order of
+ * `identifierTypes`, values in the given order: same input, same bytes (docs/guarantees.md#idempotent-resend).
+ * Uses concatenation, because this is a hot path: twice as fast as JSON.stringify (docs/benchmarks.md).
  */
 export function renderUserOperation(operation: UserOperation): Buffer {
   let text = operation.op === 'delete' ? '{"operation_type":"Delete","params":{' : '{"operation_type":"Update","params":{'
@@ -33,9 +35,9 @@ export function renderUserOperation(operation: UserOperation): Buffer {
   return Buffer.from(text + ']}}')
 }
 
-/** ISO 8601 in UTC, whole seconds: the form of the specification's samples (spec, Conventions). */
+/** Formats a time as ISO 8601 in UTC, whole seconds: the form of the specification's samples. */
 export function wireTime(ms: number): string {
-  // Most operations of a plan share their times, and a date costs as much as the rest of an operation.
+  // Most operations of a plan share their times, and formatting a date costs as much as the rest of an operation.
   const known = wireTimes.get(ms)
   if (known !== undefined) return known
   const text = `${new Date(ms).toISOString().slice(0, 19)}Z`

@@ -1,5 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { ByteQueue } from './byteQueue.ts'
+import { EncodingError } from './encodingError.ts'
+import { guessEncodings } from './encodingGuess.ts'
 import { fileError } from './fileError.ts'
 
 export interface Decoded {
@@ -31,7 +33,7 @@ export async function decodeText(input: ByteQueue, hints: CharsetHints): Promise
     throw fileError('FILE_ENCODING', `the file begins with the mark of ${mark.encoding}, the setting says ${setting}`, {
       name: hints.name,
       at: 'byte 0',
-      mend: 'Remove `encoding:` or set it to what the file is.',
+      hint: 'Remove `encoding:` or set it to what the file is.',
     })
   }
   const declared = /^\s*<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)["']/.exec(head.toString('latin1'))?.[1]
@@ -43,7 +45,7 @@ export async function decodeText(input: ByteQueue, hints: CharsetHints): Promise
       throw fileError('FILE_ENCODING', 'every second byte is zero: this looks like UTF-16 without its mark', {
         name: hints.name,
         at: 'byte 0',
-        mend: 'Set `encoding: utf-16le` (or utf-16be), or export as UTF-8.',
+        hint: 'Set `encoding: utf-16le` (or utf-16be), or export as UTF-8.',
       })
     }
     return { encoding, chunks: checkedUtf8(input, hints.name, mark?.length ?? 0) }
@@ -64,7 +66,7 @@ function labelOf(label: string, name: string): string {
   } catch (error) {
     throw fileError('FILE_ENCODING', `the encoding ${JSON.stringify(label.slice(0, 40))} is not known`, {
       name,
-      mend: 'Set `encoding:` to a name such as utf-8, utf-16le, windows-1252, iso-8859-2 or shift_jis.',
+      hint: 'Set `encoding:` to a name such as utf-8, utf-16le, windows-1252, iso-8859-2 or shift_jis.',
       cause: error,
     })
   }
@@ -84,14 +86,14 @@ function looksLikeUtf16(head: Buffer): boolean {
 }
 
 /** Passes UTF-8 on unchanged, cut at character borders, checked by the platform's own vectorized check. */
-async function* checkedUtf8(input: AsyncIterable<Buffer>, name: string, skipped: number): AsyncGenerator<Buffer> {
+async function* checkedUtf8(input: ByteQueue, name: string, skipped: number): AsyncGenerator<Buffer> {
   let carry: Buffer = Buffer.alloc(0)
   let offset = skipped
   for await (const chunk of input) {
     const bytes = carry.length === 0 ? chunk : Buffer.concat([carry, chunk])
     const whole = bytes.length - openCharacter(bytes)
     const text = bytes.subarray(0, whole)
-    if (!isUtf8(text)) throw encodingError(name, 'utf-8', offset + firstBadByte(text))
+    if (!isUtf8(text)) throw await notUtf8(input, { name, text, offset })
     offset += whole
     // Copied, because the chunk may be used again.
     carry = Buffer.from(bytes.subarray(whole))
@@ -101,7 +103,7 @@ async function* checkedUtf8(input: AsyncIterable<Buffer>, name: string, skipped:
     throw fileError('FILE_TRUNCATED', 'the file ends inside a character', {
       name,
       at: `byte ${offset}`,
-      mend: 'Export or transfer the file again.',
+      hint: 'Export or transfer the file again.',
     })
   }
 }
@@ -130,6 +132,20 @@ function firstBadByte(text: Buffer): number {
   return low - openCharacter(text.subarray(0, low))
 }
 
+/** Bytes behind the first bad one that the guess is made by. */
+const guessedBytes = 65_536
+
+/** The error for a piece of the file that begins at `offset`, with a guess at the encoding. */
+async function notUtf8(
+  input: ByteQueue,
+  piece: { readonly name: string; readonly text: Buffer; readonly offset: number },
+): Promise<EncodingError> {
+  const bad = firstBadByte(piece.text)
+  const line = piece.text.lastIndexOf(0x0a, bad) + 1
+  const found = await guessEncodings(Buffer.concat([piece.text.subarray(line), await input.peek(guessedBytes)]))
+  return new EncodingError({ name: piece.name, byte: piece.offset + bad, found })
+}
+
 async function* transcoded(input: AsyncIterable<Buffer>, encoding: string, name: string): AsyncGenerator<Buffer> {
   const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true })
   let offset = 0
@@ -147,7 +163,7 @@ async function* transcoded(input: AsyncIterable<Buffer>, encoding: string, name:
       fileError('FILE_TRUNCATED', 'the file ends inside a character', {
         name,
         at: `byte ${offset}`,
-        mend: 'Export or transfer the file again.',
+        hint: 'Export or transfer the file again.',
       }),
   )
   if (rest !== '') yield Buffer.from(rest, 'utf8')
@@ -165,6 +181,6 @@ function encodingError(name: string, encoding: string, byte: number) {
   return fileError('FILE_ENCODING', `bytes that are not ${encoding}`, {
     name,
     at: `byte ${byte}`,
-    mend: 'Set `encoding:` to what the file is (windows-1252 is common in exports of older programs), or export as UTF-8.',
+    hint: 'Set `encoding:` to what the file is (windows-1252 is common in exports of older programs), or export as UTF-8.',
   })
 }

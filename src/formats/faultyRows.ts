@@ -2,7 +2,7 @@ import { fileError } from './fileError.ts'
 import type { ReadLimits } from './limits.ts'
 
 /**
- * Counts rows that the reader itself holds faulty. Above one in a hundred the file is wrong, not the rows (bad-inputs
+ * Counts rows that the reader itself holds faulty. Above one in a hundred the file is wrong, not the rows (docs/inputs.md
  * 20, 46); files below `shareFromRows` are judged row by row.
  */
 export class FaultyRows {
@@ -23,12 +23,12 @@ export class FaultyRows {
   }
 
   /** @throws RunError FILE_FAULTY_ROWS */
-  judge(mend: string): void {
+  judge(hint: string): void {
     if (this.rows < this.#limits.shareFromRows || this.#faulty <= this.rows * this.#limits.faultyShare) return
     throw fileError('FILE_FAULTY_ROWS', `${this.#faulty} of ${this.rows} rows cannot be read`, {
       name: this.#name,
       at: `first on line ${this.#firstLine}`,
-      mend,
+      hint,
     })
   }
 }

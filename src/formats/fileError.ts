@@ -1,16 +1,48 @@
-import { RunError } from '../errors.ts'
+import { RunError, type SluiceErrorOptions } from '../errors.ts'
 
 /**
  * The refusal of a file that cannot be trusted: nothing of it is used, the last good state stays.
- * `at` is `line 7` or `byte 4096`; never a value of the file, because it may be personal (I17).
+ * `at` is `line 7` or `byte 4096`; never a value of the file, because it may be personal (docs/guarantees.md#no-raw-identifier-at-rest).
  */
 export function fileError(
   code: FileErrorCode,
   message: string,
-  options: { readonly name: string; readonly at?: string; readonly mend: string; readonly cause?: unknown },
-): RunError {
-  const where = options.at === undefined ? options.name : `${options.name}, ${options.at}`
-  return new RunError(code, message, { where, mend: options.mend, ...(options.cause === undefined ? {} : { cause: options.cause }) })
+  options: {
+    readonly name: string
+    readonly at?: string
+    readonly hint: string
+    readonly cause?: unknown
+    readonly remedy?: SourceSettings
+    readonly members?: readonly string[]
+  },
+): FileError {
+  const { name, at, hint, cause, remedy, members } = options
+  const where = at === undefined ? name : `${name}, ${at}`
+  return new FileError(code, message, { where, hint, ...(cause === undefined ? {} : { cause }) }, { remedy, members })
+}
+
+/** Settings of a source beside its address, as a pipeline file writes them. */
+export interface SourceSettings {
+  readonly csv?: { readonly header_row: number }
+  readonly xml?: { readonly item?: string; readonly repair_ampersands?: true; readonly html_entities?: true }
+  readonly member?: string
+}
+
+/** The rejection of a file. `remedy`: settings of the source that read it, where they are known. */
+export class FileError extends RunError {
+  readonly remedy: SourceSettings | undefined
+  /** Files of an archive, of which one has to be named. */
+  readonly members: readonly string[] | undefined
+  constructor(
+    code: string,
+    message: string,
+    options: SluiceErrorOptions,
+    found: { readonly remedy: SourceSettings | undefined; readonly members: readonly string[] | undefined },
+  ) {
+    super(code, message, options)
+    this.remedy = found.remedy
+    this.members = found.members
+  }
 }
 
 /** What a reader would have to keep in memory whole is more than `limitBytes` (limits.ts `recordBytes`); `what`: `a line`, `an element`. */
@@ -20,11 +52,11 @@ export function recordTooLarge(options: {
   readonly limitBytes: number
   /** Where it begins; undefined for what stands all over the file. */
   readonly line?: number
-  readonly mend: string
+  readonly hint: string
 }): RunError {
-  const { name, what, limitBytes, line, mend } = options
+  const { name, what, limitBytes, line, hint } = options
   const at = line === undefined ? {} : { at: `line ${line}` }
-  return fileError('FILE_RECORD_TOO_LARGE', `${what} is larger than ${limitBytes} bytes`, { name, ...at, mend })
+  return fileError('FILE_RECORD_TOO_LARGE', `${what} is larger than ${limitBytes} bytes`, { name, ...at, hint })
 }
 
 /** Codes of whole files, with what each says; docs/errors.md lists them. */
@@ -45,7 +77,7 @@ export const fileErrorCodes = {
   FILE_UNCLOSED_QUOTE: 'a quote that is never closed swallows the records behind it',
   FILE_FIELD_TOO_LARGE: 'a field above the limit',
   FILE_TOO_MANY_COLUMNS: 'more columns than the limit',
-  FILE_DUPLICATE_COLUMN: 'a column name stands twice in the header',
+  FILE_DUPLICATE_COLUMN: 'of several columns of one name one is read',
   FILE_NO_HEADER: 'the first row looks like data, not like column names',
   FILE_COMMENT_HEADER: 'a comment row of full width stands before the header',
   FILE_FAULTY_ROWS: 'more than one row in a hundred cannot be read',

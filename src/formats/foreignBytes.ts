@@ -8,7 +8,7 @@ const decrypt = 'Decrypt it before it is read, in the job that fetches it.'
 const convert = 'Export it as CSV, JSON lines, Google Shopping RSS or .xlsx.'
 
 /** What merchants send instead of an export, by its first bytes. Long enough that no table begins so. */
-const marks: readonly (readonly [mark: RegExp, what: string, mend: string])[] = [
+const marks: readonly (readonly [mark: RegExp, what: string, hint: string])[] = [
   [/^BZh[1-9](1AY&SY|\x17rE8P\x90)/, 'packed with bzip2', repack],
   [/^\xfd7zXZ\0/, 'packed with xz', repack],
   [/^\x04"M\x18/, 'packed with lz4', repack],
@@ -32,7 +32,7 @@ const marks: readonly (readonly [mark: RegExp, what: string, mend: string])[] = 
  */
 export function refuseForeign(head: Buffer, name: string): void {
   const text = head.toString('latin1')
-  for (const [mark, what, mend] of marks) {
-    if (mark.test(text)) throw fileError('WRONG_FORMAT', `the file is ${what}`, { name, mend })
+  for (const [mark, what, hint] of marks) {
+    if (mark.test(text)) throw fileError('WRONG_FORMAT', `the file is ${what}`, { name, hint })
   }
 }

@@ -1,4 +1,4 @@
-import type { Row } from '../records/record.ts'
+import type { Row } from '../mapping/record.ts'
 import type { ReadLimits } from './limits.ts'
 
 /** A reader of one format: rows with back-pressure, then what the format itself knows about its end. */
@@ -32,7 +32,7 @@ export interface FormatContext {
 }
 
 /**
- * Decides over raw records before they are parsed (performance.md, gate 2). Asked for every well-formed record of CSV,
+ * Decides over raw records before they are parsed (docs/benchmarks.md, gate 2). Asked for every well-formed record of CSV,
  * TSV, JSON and XML, in the file's order; a record that it knows is counted and not handed over. Whatever looks unusual
  * (stray quotes, NUL bytes) is never asked about and always parsed. A trailer row may be asked about and is no data.
  */

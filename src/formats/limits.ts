@@ -1,4 +1,4 @@
-/** What a source may cost before it is refused (guarantees section 7, I26). Bytes unless said otherwise. */
+/** What a source may cost before it is refused (docs/guarantees.md#bounded-resources). Bytes unless said otherwise. */
 export interface ReadLimits {
   /** As it arrives. */
   readonly compressedBytes: number
@@ -26,7 +26,8 @@ export const readLimits: ReadLimits = {
   ratioFromBytes: 1_048_576,
   recordBytes: 1_048_576,
   fieldBytes: 131_072,
-  columns: 512,
+  // Templates of marketplaces have over 500 columns.
+  columns: 2048,
   xmlDepth: 64,
   jsonDepth: 32,
   faultyShare: 0.01,

@@ -1,5 +1,5 @@
 import type { SourceDefinition } from '../pipeline/definition.ts'
-import { joinRows, rowJoiner } from '../records/spread/spreadRows.ts'
+import { joinRows, rowJoiner } from '../mapping/rowGroups/joinRows.ts'
 import { ByteQueue } from './byteQueue.ts'
 import { decodeText } from './charset.ts'
 import type { CsvDialect } from './csv/csvDialect.ts'
@@ -12,6 +12,7 @@ import { readCsv } from './csv/readCsv.ts'
 import { findRecords, type RecordsPlace } from './json/findRecords.ts'
 import { readJsonArray, readJsonLines } from './json/readJson.ts'
 import { openWorkbook } from './workbook/readWorkbook.ts'
+import { likelyItem } from './xml/likelyItem.ts'
 import { readXml } from './xml/readXml.ts'
 import type { Compression } from './packing/unpack.ts'
 import { unpack } from './packing/unpack.ts'
@@ -93,12 +94,22 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
   ]
   if (place !== undefined)
     return { detected: { ...base, format: 'json', notes }, reader: readJsonArray(text, context, place), containerProof: unpacked.proof }
+  const guess =
+    definition.xml?.item === undefined && sample[0] !== undefined && format.startsWith('google-')
+      ? likelyItem(sample.toString('utf8'))
+      : undefined
+  const likely = guess === undefined ? {} : { likelyItem: guess }
   const reader =
     format === 'jsonl'
       ? readJsonLines(text, context)
       : format === 'json'
         ? readJsonArray(text, context)
-        : readXml(text, context, { ...definition.xml, mapped: definition.mapped === true })
+        : readXml(text, context, {
+            ...definition.xml,
+            mapped: definition.mapped === true,
+            quotes: definition.products !== undefined,
+            ...likely,
+          })
   return { detected: { ...base, format, notes }, reader, containerProof: unpacked.proof }
 }
 
@@ -108,7 +119,7 @@ async function openSheet(input: ByteQueue, definition: SourceDefinition, context
   if ((await input.peek(4)).equals(oldOfficeMark)) {
     throw fileError('WRONG_FORMAT', 'the file is an old or encrypted Office document', {
       name: context.name,
-      mend: 'Save it as .xlsx without a password, or as CSV.',
+      hint: 'Save it as .xlsx without a password, or as CSV.',
     })
   }
   if (!(await input.peek(4)).equals(zipMark)) throw wrongFormat(context.name, 'no workbook', 'xlsx')
@@ -181,7 +192,7 @@ function formatOf(
   if (/^<(!doctype\s+html|html)[\s>]/i.test(start)) {
     throw fileError('UNEXPECTED_CONTENT', 'the source is a web page, not data', {
       name,
-      mend: 'Check the address and the credentials: a login page looks like this.',
+      hint: 'Check the address and the credentials: a login page looks like this.',
     })
   }
   const wanted = definition.format
@@ -209,7 +220,7 @@ function placeOf(sample: Buffer, definition: SourceDefinition, format: 'json' | 
     if (format === 'jsonl') return { path: json.records.split('.'), found: false }
     throw fileError('WRONG_FORMAT', `the file is an array itself, the setting says its records are at "${json.records}"`, {
       name,
-      mend: 'Remove `json.records` of the source.',
+      hint: 'Remove `json.records` of the source.',
     })
   }
   return format === 'jsonl' && wanted !== 'jsonl' ? findRecords(sample) : undefined
@@ -223,10 +234,10 @@ function rootOf(start: string): 'google-rss' | 'google-atom' {
 function wrongFormat(name: string, found: string, wanted: string) {
   return fileError('WRONG_FORMAT', `the file is ${found}, the setting says ${wanted}`, {
     name,
-    mend: 'Set `format: auto`, or the format that the file has.',
+    hint: 'Set `format: auto`, or the format that the file has.',
   })
 }
 
 function emptyFile(name: string) {
-  return fileError('FILE_EMPTY', 'the file is empty', { name, mend: 'Export the file again. An empty file never means an empty shop.' })
+  return fileError('FILE_EMPTY', 'the file is empty', { name, hint: 'Export the file again. An empty file never means an empty shop.' })
 }

@@ -1,6 +1,6 @@
 /**
  * Raw records as byte ranges: what the cutters yield and what a record gate may digest before anything is parsed
- * (performance.md, gate 2). Flat arrays that are used again, because a file has millions of records.
+ * (docs/benchmarks.md, gate 2). Flat arrays that are used again, because a file has millions of records.
  */
 export class RecordBatch {
   bytes: Buffer = Buffer.alloc(0)

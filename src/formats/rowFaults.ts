@@ -1,5 +1,5 @@
 /** Codes that a reader itself holds against a row, with what to do; docs/rejects.md lists them beside the mapper's own. */
-export const rowFaultMends = {
+export const rowFaultHints = {
   ROW_RAGGED: 'Give the row as many cells as the header has; quote cells that hold the delimiter.',
   ROW_QUOTE: 'Quote the whole cell and double the quotes inside it, or set csv.relaxed_quotes of the source.',
   ROW_COMMENT: 'Remove the comment or totals row from the export.',
@@ -11,4 +11,4 @@ export const rowFaultMends = {
   TEXT_BROKEN: 'Export the source again as UTF-8.',
 } as const
 
-export type RowFaultCode = keyof typeof rowFaultMends
+export type RowFaultCode = keyof typeof rowFaultHints

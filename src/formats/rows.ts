@@ -1,6 +1,6 @@
-import type { Row } from '../records/record.ts'
+import type { Row } from '../mapping/record.ts'
 
-/** What proves, or fails to prove, that the end of a source was reached (guarantees I8). Filled when reading ended. */
+/** What proves, or fails to prove, that the end of a source was reached (docs/guarantees.md#deletes-need-proof). Filled when reading ended. */
 export interface Completeness {
   /** True: absence from this source may mean gone. False: it may not, and `reason` says why. */
   readonly complete: boolean
@@ -35,8 +35,10 @@ export interface QualityFigures {
   readonly members: number
   /** Identifier kind → members that have one at least. */
   readonly filled: Readonly<Record<string, number>>
-  /** Products: the brand that the others were measured by (records/quality.ts). */
+  /** Products: the brand that the others were measured by (mapping/quality.ts). */
   readonly brand?: string
+  /** Products: the item group that the others were measured by. */
+  readonly group?: string
 }
 
 /**

@@ -1,3 +1,4 @@
+import { isRepeat, numbered } from '../mapping/repeatedColumns.ts'
 import { fileError } from './fileError.ts'
 import type { ReadLimits } from './limits.ts'
 
@@ -29,9 +30,11 @@ export interface SampleRecord {
  * that is known not to be data.
  *
  * Title rows (one filled cell) and comment rows (`# …`) narrower than the header are passed over; a comment row as wide
- * as the header is refused with a hint, because it may as well be the header itself (bad-inputs 175, 205).
+ * as the header is refused with a hint, because it may as well be the header itself (docs/inputs.md, cases 175 and 205).
  *
- * @throws RunError HEADER_MISMATCH, FILE_NO_HEADER, FILE_COMMENT_HEADER, FILE_DUPLICATE_COLUMN, FILE_TOO_MANY_COLUMNS
+ * A name that stands twice gets its position behind it; that is an error only where something reads it (mapping/repeatedColumns.ts).
+ *
+ * @throws RunError HEADER_MISMATCH, FILE_NO_HEADER, FILE_COMMENT_HEADER, FILE_TOO_MANY_COLUMNS
  */
 export function chooseHeader(
   records: readonly SampleRecord[],
@@ -48,10 +51,10 @@ export function chooseHeader(
   if (index === undefined || found === undefined) {
     throw fileError('HEADER_MISMATCH', `no row starts on line ${settings.headerRow}`, {
       name,
-      mend: 'Set `csv.header_row` to the line of the header, or leave it out.',
+      hint: 'Set `csv.header_row` to the line of the header, or leave it out.',
     })
   }
-  const header = found.fields.map((field) => field.trim())
+  const header = numbered(found.fields.map((field) => field.trim()))
   checkHeader(header, found.line, { name, limits, guessed: settings.headerRow === 'auto' })
   return {
     header,
@@ -61,6 +64,7 @@ export function chooseHeader(
       ...(index > 0 && settings.headerRow === 'auto'
         ? [`passed over ${index} comment or title rows before the header on line ${found.line}`]
         : []),
+      ...(header.some((column) => isRepeat(column)) ? ['columns whose name stands twice are called by their position too'] : []),
       ...(header.includes('') ? ['columns without a name are left out'] : []),
     ],
   }
@@ -79,7 +83,8 @@ function findHeader(records: readonly SampleRecord[], headerRow: number | 'auto'
       throw fileError('FILE_COMMENT_HEADER', 'the first row is a comment as wide as the table', {
         name,
         at: `line ${record.line}`,
-        mend: `Set \`csv: { header_row: ${records[index + 1]?.line ?? record.line + 1} }\`, or ${record.line} if this row is the header.`,
+        hint: `Set \`csv: { header_row: ${records[index + 1]?.line ?? record.line + 1} }\`, or ${record.line} if this row is the header.`,
+        remedy: { csv: { header_row: records[index + 1]?.line ?? record.line + 1 } },
       })
     }
     const title = filled.length === 1 && widest > 1 && records.length > index + 1
@@ -99,25 +104,14 @@ function checkHeader(
     throw fileError('FILE_TOO_MANY_COLUMNS', `the header has ${header.length} columns, the limit is ${limits.columns}`, {
       name,
       at,
-      mend: 'Check the delimiter, or export fewer columns.',
+      hint: 'Check the delimiter, or export fewer columns.',
     })
-  }
-  const seen = new Set<string>()
-  for (const [index, column] of header.entries()) {
-    if (column !== '' && seen.has(column)) {
-      throw fileError('FILE_DUPLICATE_COLUMN', `column ${index + 1} has the name of an earlier one`, {
-        name,
-        at,
-        mend: `Name the columns by position: \`csv: { header_row: ${line}, columns: [ … ] }\`.`,
-      })
-    }
-    seen.add(column)
   }
   if (source.guessed && header.some(looksLikeData)) {
     throw fileError('FILE_NO_HEADER', 'the first row looks like data, not like column names', {
       name,
       at,
-      mend: 'Add a header row, or name the columns with `csv: { columns: [ … ] }`.',
+      hint: 'Add a header row, or name the columns with `csv: { columns: [ … ] }`.',
     })
   }
 }

@@ -1,4 +1,4 @@
-/** When a schedule is due: croner's arithmetic, as instants. Pure; docs/schedules.md says what happens at clock changes. */
+/** Computes when a schedule is due, with croner. Pure; docs/schedules.md describes clock changes. */
 import { Cron } from 'croner'
 
 export interface CronTimes {
@@ -8,15 +8,15 @@ export interface CronTimes {
   readonly timezone: string
 }
 
-/** So many missed ticks are listed one by one; what is older is one with the oldest of them. */
+/** Maximum number of missed ticks listed one by one; older ones count as one with the oldest of them. */
 const listedAtMost = 1_000
 
-/** Occurrences after `after`, up to and with `now`, in order: the newest 1,000 of them. */
+/** Returns the newest 1,000 occurrences after `after` and up to `now` inclusive, in order. */
 export function dueOccurrences(times: CronTimes, after: Date, now: Date): Date[] {
   const cron = cronOf(times)
   const first = cron.nextRun(after)
   if (first === null || first > now) return []
-  // Backwards in growing steps: a year of seconds after a long pause is not worth a walk.
+  // Backwards in growing steps, because walking a year of seconds after a long pause is slow.
   for (let spanMs = 60_000; ; spanMs *= 4) {
     const from = new Date(Math.max(after.getTime(), now.getTime() - spanMs))
     const due = listBetween(cron, from, now)
@@ -24,13 +24,22 @@ export function dueOccurrences(times: CronTimes, after: Date, now: Date): Date[]
   }
 }
 
-/** The next occurrence after `after`; undefined when the expression names none any more. */
+/** Returns the next occurrence after `after`; undefined when the expression has none left. */
 export function nextOccurrence(times: CronTimes, after: Date): Date | undefined {
   return cronOf(times).nextRun(after) ?? undefined
 }
 
+/** Returns the last `count` occurrences up to `now`, oldest first; fewer when the expression has no more within a year. */
+export function previousOccurrences(times: CronTimes, now: Date, count: number): readonly Date[] {
+  const cron = cronOf(times)
+  for (let spanMs = 60_000; ; spanMs *= 4) {
+    const due = listBetween(cron, new Date(now.getTime() - spanMs), now)
+    if (due.length >= count || spanMs > 366 * 86_400_000) return due.slice(-count)
+  }
+}
+
 /**
- * Does a clock change of its zone touch this schedule? True when it names hours between 01 and 03 of a zone whose offset
+ * Returns true if a clock change of its zone affects this schedule: it names hours between 01 and 03 of a zone whose offset
  * changes within a year: such a time does not exist on one night and exists twice on another.
  */
 export function isTouchedByClockChange(times: CronTimes, year = 2026): boolean {

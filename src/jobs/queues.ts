@@ -1,25 +1,27 @@
 /**
- * The queues: pg-boss on our own Postgres, for wake-ups and their retry only. What is to be done stands in our tables, so
- * a lost job costs a wake-up and a doubled one finds nothing to do (scale 1).
+ * The queues: pg-boss on our own Postgres, only for wake-ups and their retries. The work itself is stored in our tables, so
+ * a lost job costs a wake-up, and a doubled one finds nothing to do.
  */
-import { PgBoss } from 'pg-boss'
+import { getConstructionPlans, PgBoss } from 'pg-boss'
 import type { Logger } from '../log.ts'
-import { eachConnection, type Database, type Transaction } from '../store/database.ts'
+import { eachConnection, type Database, type Transaction } from '../db/database.ts'
+import { permissionFault } from '../db/permissionFault.ts'
+import { quoteName } from '../schemaName.ts'
 
-/** A run waits for somebody to carry it out. */
+/** Wake-up for a queued run. */
 export interface RunJob {
   readonly runId: number
   readonly destinationId: number
 }
 
-/** A plan is being pushed: whoever is idle may help. */
+/** Wake-up for a plan that idle workers can help to push. */
 export interface PushJob {
   readonly planId: string
 }
 
 export interface Queues {
   readonly boss: PgBoss
-  /** Wakes a worker for a queued run, in the transaction that wrote it. False: one is awake for the destination already. */
+  /** Wakes a worker for a queued run, in the transaction that wrote it. Returns false if one is awake for the destination already. */
   readonly wakeForRun: (job: RunJob, tx?: Transaction) => Promise<boolean>
   /** Wakes up to `helpers` workers for a plan. */
   readonly wakeForPush: (job: PushJob, helpers: number) => Promise<void>
@@ -27,17 +29,26 @@ export interface Queues {
 }
 
 const day = 86_400
+// Few and long jobs: each is kept by heartbeats and deleted a day after it ended, because job tables bloat.
+const common = { notify: true, heartbeatSeconds: 30, expireInSeconds: day - 1, deleteAfterSeconds: day, retentionSeconds: day }
+const queues = [
+  // `exclusive` with the destination as key: one job, queued or at work; `send` returns null for another one.
+  { ...common, name: 'run', policy: 'exclusive', retryLimit: 3, retryDelay: 1 },
+  { ...common, name: 'push', retryLimit: 0 },
+  { ...common, name: 'maintain', policy: 'exclusive', retryLimit: 0 },
+] as const
 
 /**
- * Connects, and makes schema and queues on first sight. `supervise`: this process also looks after expired jobs; workers
- * do, schedulers need not.
+ * Connects, and creates missing tables and queues in our schema. `supervise`: this process also handles expired jobs; workers
+ * do, schedulers do not need to.
  */
 export async function openQueues(db: Database, options: { readonly supervise: boolean; readonly log: Logger }): Promise<Queues> {
   const boss = new PgBoss({
-    ...eachConnection,
-    connectionString: db.url,
+    ...eachConnection(db.schema),
+    ...(db.connection as { connectionString: string }),
     application_name: 'sluice queues',
-    schema: 'sluice_jobs',
+    schema: quoteName(db.schema),
+    createSchema: false,
     max: 4,
     schedule: false,
     supervise: options.supervise,
@@ -45,13 +56,12 @@ export async function openQueues(db: Database, options: { readonly supervise: bo
     useListenNotify: true,
   })
   boss.on('error', (error) => options.log.warn({ reason: error.name }, 'the job queue lost its database; it tries again'))
-  await boss.start()
-  // Few and long jobs: each is kept by heartbeats and gone a day after it ended (job tables bloat, scale 1).
-  const common = { notify: true, heartbeatSeconds: 30, expireInSeconds: day - 1, deleteAfterSeconds: day, retentionSeconds: day }
-  // `exclusive` with the destination as key: one job, queued or at work; what comes meanwhile is told by null.
-  await boss.createQueue('run', { ...common, policy: 'exclusive', retryLimit: 3, retryDelay: 1 })
-  await boss.createQueue('push', { ...common, retryLimit: 0 })
-  await boss.createQueue('maintain', { ...common, policy: 'exclusive', retryLimit: 0 })
+  try {
+    await boss.start()
+  } catch (error) {
+    throw permissionFault(error, db) ?? error
+  }
+  for (const { name, ...queue } of queues) await boss.createQueue(name, queue)
   return {
     boss,
     async wakeForRun(job, tx) {
@@ -72,7 +82,12 @@ export async function openQueues(db: Database, options: { readonly supervise: bo
   }
 }
 
-/** pg-boss statements on our own connection: nothing is visible before our commit, nothing is left by our rollback. */
+/** Returns the script that creates the queue's tables in a schema, with its own transaction. */
+export function queueScript(schema: string): string {
+  return getConstructionPlans(quoteName(schema), { createSchema: false })
+}
+
+/** Runs pg-boss statements in our transaction: visible after our commit, undone by our rollback. */
 function inTransaction(tx: Transaction): { executeSql: (text: string, values?: unknown[]) => Promise<{ rows: unknown[] }> } {
   return {
     async executeSql(text, values) {

@@ -1,72 +1,89 @@
-/** The scheduler: node-cron as the pump, one beat a second; the beat itself decides what is due (scale 2). */
+/** The scheduler: node-cron ticks once a second, and each tick decides the due times. */
 import cron from 'node-cron'
-import { ensureDestination } from '../store/runs.ts'
-import { storeSchedules } from '../store/schedules.ts'
+import { ensureDestination } from '../db/destinations.ts'
+import { updateQueuedDefinitions } from '../db/queuedRuns.ts'
+import { declareSchedules, type DeclaredSchedule } from '../db/schedules.ts'
 import { destinationIdentity } from '../sync/destinationIdentity.ts'
-import { beat } from './beat.ts'
+import { decideDueTicks, type DueTicksDeps } from './dueTicks.ts'
 import type { JobDeps } from './deps.ts'
 import { isTouchedByClockChange } from './occurrences.ts'
 import { openQueues } from './queues.ts'
 
 export interface Scheduler {
+  /** Seconds since it last looked for due ticks and the database answered. */
+  readonly idleS: () => number
   readonly stop: () => Promise<void>
 }
 
-/** Files are looked at again so often: an edited schedule counts from then on. */
+/** Interval of reading the pipeline files again, so that an edited schedule takes effect. */
 const reloadEveryMs = 15_000
 
 const quiet = { info() {}, warn() {}, error() {}, debug() {} }
 
-/** Any number may run on one database: a tick is decided once. */
+/** Starts a scheduler. Any number can run on one database: each due time is decided once. */
 export async function startScheduler(deps: JobDeps): Promise<Scheduler> {
   const queues = await openQueues(deps.db, { supervise: false, log: deps.log })
   const warned = new Set<string>()
   let reloadedAt = Number.NEGATIVE_INFINITY
-  let destinations = new Map<string, number>()
+  let declared: Pick<DueTicksDeps, 'declaration' | 'versionOf' | 'reasonOf'> | undefined
+  let tickedAt = deps.clock.monotonic()
 
   const reload = async () => {
-    const pipelines = await deps.loadPipelines()
-    const scheduled = pipelines.filter((pipeline) => pipeline.schedule !== undefined)
-    const found = new Map<string, number>()
-    for (const pipeline of scheduled) found.set(pipeline.name, (await ensureDestination(deps.db, destinationIdentity(deps, pipeline))).id)
-    destinations = found
-    await storeSchedules(
+    const { pipelines, broken } = await deps.loadPipelines()
+    const scheduled = pipelines.filter(({ name, schedule }) => schedule !== undefined && !broken.has(name))
+    const schedules: DeclaredSchedule[] = []
+    for (const pipeline of scheduled) {
+      const { id: destinationId } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
+      if (pipeline.schedule !== undefined) schedules.push({ destinationId, pipeline: pipeline.name, ...pipeline.schedule })
+    }
+    const declaration = { credentials: deps.service.credentials, folder: deps.folder, schedules, broken: [...broken.keys()] }
+    await declareSchedules(deps.db, declaration)
+    const versions = new Map(scheduled.map(({ name, version }) => [name, version]))
+    await updateQueuedDefinitions(
       deps.db,
-      scheduled.flatMap((pipeline) => (pipeline.schedule === undefined ? [] : [{ pipeline: pipeline.name, ...pipeline.schedule }])),
+      deps.service,
+      schedules.map(({ destinationId, pipeline: name }) => ({ destinationId, name, version: versions.get(name) ?? '' })),
     )
+    declared = {
+      declaration,
+      versionOf: (name) => versions.get(name),
+      reasonOf: (name) => broken.get(name)?.message ?? 'it is gone',
+    }
     for (const { name, schedule } of scheduled) {
       if (schedule === undefined || warned.has(name) || !isTouchedByClockChange(schedule)) continue
       warned.add(name)
       deps.log.warn(
         { pipeline: name, cron: schedule.cron, timezone: schedule.timezone },
-        'this time is skipped or doubled when the clocks change; docs/schedules.md says what then',
+        'this time is skipped or doubled when the clocks change; see docs/schedules.md',
       )
     }
     reloadedAt = deps.clock.monotonic()
   }
-  const pump = async () => {
+  const tick = async () => {
     try {
       if (deps.clock.monotonic() - reloadedAt >= reloadEveryMs) await reload()
-      await beat({ db: deps.db, queues, log: deps.log, destinationOf: async (pipeline) => destinations.get(pipeline) })
+      if (declared !== undefined) await decideDueTicks({ db: deps.db, queues, log: deps.log, ...declared })
+      tickedAt = deps.clock.monotonic()
     } catch (error) {
-      // The next beat finds what this one missed.
-      deps.log.warn({ reason: error instanceof Error ? error.message : 'error' }, 'a beat of the scheduler failed')
+      // The next tick finds what this one missed.
+      deps.log.warn({ reason: error instanceof Error ? error.message : 'error' }, 'a tick of the scheduler failed')
     }
   }
 
   await reload()
-  let beating: Promise<void> | undefined
-  const onBeat = () => {
-    // A slow beat is not beaten twice: the next one finds what came due meanwhile.
-    beating ??= pump().finally(() => (beating = undefined))
-    return beating
+  let ticking: Promise<void> | undefined
+  const onTick = () => {
+    // Ticks never overlap: the next one finds what came due meanwhile.
+    ticking ??= tick().finally(() => (ticking = undefined))
+    return ticking
   }
-  // UTC: the pump itself knows no clock changes. What node-cron would print about late beats nobody needs to read.
-  const task = cron.schedule('* * * * * *', onBeat, { timezone: 'UTC', suppressMissedWarning: true, logger: quiet })
+  // UTC has no clock changes. Late ticks are harmless, so node-cron's warnings about them are off.
+  const task = cron.schedule('* * * * * *', onTick, { timezone: 'UTC', suppressMissedWarning: true, logger: quiet })
   return {
+    idleS: () => (deps.clock.monotonic() - tickedAt) / 1000,
     async stop() {
       await task.destroy()
-      await beating
+      await ticking
       await queues.close()
     },
   }

@@ -1,25 +1,28 @@
-/** A worker: carries out queued runs, and helps pushing the plans of others. Any number of them share one Postgres. */
-import { rescueBatches } from '../store/batches.ts'
-import { applyRetention } from '../store/retention.ts'
-import { findQueuedRuns, findSharedPlans } from '../store/schedules.ts'
-import { deadWorkers, touchWorker } from '../store/workers.ts'
-import { rescueRunsAndBooks, updateBooksOfPlan } from '../sync/books.ts'
+/** The worker: executes queued runs and helps to push plans of other workers. Any number of workers share one Postgres. */
+import { recoverBatches } from '../db/batches.ts'
+import { applyRetention } from '../db/retention.ts'
+import { findQueuedRuns, findSharedPlans, isSharedPlan, skipUnclaimedRuns } from '../db/queuedRuns.ts'
+import { deadWorkers, touchWorker } from '../db/workers.ts'
+import { recoverRunsAndCounts, updateCountsOfPlan } from '../sync/runCounts.ts'
 import { crashPoint } from '../sync/crashPoint.ts'
+import { loadReport } from '../sync/history.ts'
+import { logRunEnd } from '../sync/runLog.ts'
 import { executeRun } from '../sync/run.ts'
 import { pushPlan } from '../sync/push/push.ts'
+import { createDefinitions } from './definitions.ts'
 import type { JobDeps } from './deps.ts'
 import { openQueues, type PushJob, type Queues, type RunJob } from './queues.ts'
 
 export interface Worker {
-  /** Ends what is under way safely and returns within 25 s. */
+  /** Stops current work safely and returns within 25 s. */
   readonly stop: () => Promise<void>
 }
 
-/** Runs that one worker carries out side by side; each is of another destination. */
-const runsAtOnce = 4
-/** A lost wake-up costs this at the most. */
-const lookAroundMs = 1_000
-const rescueEveryMs = 5_000
+/** Runs that one worker executes in parallel, each of another destination. */
+const parallelRuns = 4
+/** Maximum delay after a lost wake-up. */
+const pollMs = 1_000
+const recoverEveryMs = 5_000
 const maintainEveryMs = 3_600_000
 
 export async function startWorker(deps: JobDeps): Promise<Worker> {
@@ -31,14 +34,14 @@ export async function startWorker(deps: JobDeps): Promise<Worker> {
   // batchSize 1 and several loops: a job is a whole run, so there is nothing to gain by taking more than one.
   await queues.boss.work<RunJob>(
     'run',
-    { localConcurrency: runsAtOnce, pollingIntervalSeconds: 2, notifyPollingIntervalSeconds: 10 },
+    { localConcurrency: parallelRuns, pollingIntervalSeconds: 2, notifyPollingIntervalSeconds: 10 },
     async ([job]) => {
       if (job !== undefined && !signal.aborted) await work.runDestination(job.data.destinationId, job.data.runId)
     },
   )
   await queues.boss.work<PushJob>(
     'push',
-    { localConcurrency: runsAtOnce, pollingIntervalSeconds: 2, notifyPollingIntervalSeconds: 10 },
+    { localConcurrency: parallelRuns, pollingIntervalSeconds: 2, notifyPollingIntervalSeconds: 10 },
     async ([job]) => {
       if (job !== undefined && !signal.aborted) await work.helpPush(job.data.planId)
     },
@@ -46,12 +49,12 @@ export async function startWorker(deps: JobDeps): Promise<Worker> {
   await queues.boss.work('maintain', { pollingIntervalSeconds: 30, notifyPollingIntervalSeconds: 30 }, async () => {
     if (!signal.aborted) await applyRetention(deps.db, deps.settings)
   })
-  const around = lookAround(deps, queues, work, signal)
+  const polling = poll(deps, queues, work, signal)
 
   return {
     async stop() {
       stopping.abort()
-      await Promise.allSettled([around, work.idle()])
+      await Promise.allSettled([polling, work.idle()])
       await queues.close()
     },
   }
@@ -66,36 +69,38 @@ interface Work {
 function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Queues): Work {
   const destinations = new Map<number, Promise<void>>()
   const plans = new Map<string, Promise<void>>()
+  const definitions = createDefinitions(deps)
 
   const runDestination = async (destinationId: number, runId?: number) => {
-    // Queued runs of a destination one after the other, until none is left: also those whose wake-up found us awake.
+    // Runs a destination's queue until it is empty, including runs whose wake-up arrived while this worker was awake.
     for (;;) {
-      const [next] = await findQueuedRuns(deps.db, { destinationId, ...(runId === undefined ? {} : { runId }) })
+      const queued = await findQueuedRuns(deps.db, deps.service, { destinationId, ...(runId === undefined ? {} : { runId }) })
+      const next = await definitions.firstRunnable(queued)
       if (next === undefined || deps.signal.aborted) return
       crashPoint('worker.run_found')
       const own: string[] = []
       try {
-        const report = await executeRun(deps, next.id, {
+        const report = await executeRun(deps, next.run.id, next.pipeline, {
           onPlanned: async (planId, batches) => {
-            // This process pushes it as its run; the others may come and help.
+            // This process pushes the plan as its run; other workers can help.
             own.push(planId)
             plans.set(planId, Promise.resolve())
             await queues.wakeForPush({ planId }, Math.min(8, Math.ceil(batches / 4)))
           },
         })
         if (report === 'busy') return
-        if (report !== 'gone') deps.log.info({ runId: report.runId, pipeline: report.pipeline, status: report.status }, 'run ended')
+        if (report === 'gone') definitions.leave(next.run.id)
+        else logRunEnd(deps.log, report)
       } finally {
         for (const planId of own) plans.delete(planId)
       }
     }
   }
   const helpPush = async (planId: string) => {
-    const [row] = await deps.db.query(`select from sluice.plan where id = $1 and status = 'applying'`, [planId])
-    if (row === undefined) return
+    if (!(await isSharedPlan(deps.db, planId, deps.service))) return
     await pushPlan(deps, planId)
     // The run may have ended before its helpers did.
-    await updateBooksOfPlan(deps.db, planId)
+    await updateCountsOfPlan(deps.db, planId)
   }
   return {
     runDestination: (destinationId, runId) => once(destinations, destinationId, () => runDestination(destinationId, runId)),
@@ -106,7 +111,7 @@ function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Qu
   }
 }
 
-/** One at a time for a key in this process; whoever asks meanwhile has asked already. */
+/** Runs one task at a time for a key in this process; callers meanwhile get the same promise. */
 function once<Key>(under: Map<Key, Promise<void>>, key: Key, work: () => Promise<void>): Promise<void> {
   const known = under.get(key)
   if (known !== undefined) return known
@@ -115,34 +120,40 @@ function once<Key>(under: Map<Key, Promise<void>>, key: Key, work: () => Promise
   return task
 }
 
-/** What needs no wake-up: queued runs that nobody took, plans to share, leases of the dead, and the hourly upkeep. */
-async function lookAround(deps: JobDeps, queues: Queues, work: Work, signal: AbortSignal): Promise<void> {
+/** Polls for work without a wake-up: untaken queued runs, shared plans, leases of expired workers, hourly retention. */
+async function poll(deps: JobDeps, queues: Queues, work: Work, signal: AbortSignal): Promise<void> {
   const { db, clock } = deps
   const background = (task: Promise<void>, what: string) => {
     task.catch((error: unknown) =>
-      deps.log.error({ what, reason: error instanceof Error ? error.message : 'error' }, 'work ended with an error; it is tried again'),
+      deps.log.error({ what, reason: error instanceof Error ? error.message : 'error' }, 'work failed; it will be tried again'),
     )
   }
-  let rescuedAt = Number.NEGATIVE_INFINITY
+  let recoveredAt = Number.NEGATIVE_INFINITY
   let maintainedAt = clock.monotonic()
+  const startedAt = clock.monotonic()
   while (!signal.aborted) {
     try {
-      if (clock.monotonic() - rescuedAt >= rescueEveryMs) {
-        rescuedAt = clock.monotonic()
-        await rescueRunsAndBooks(db)
-        await rescueBatches(db, await deadWorkers(db), deps.settings.horizonMs)
+      if (clock.monotonic() - recoveredAt >= recoverEveryMs) {
+        recoveredAt = clock.monotonic()
+        for (const id of await recoverRunsAndCounts(db)) logRunEnd(deps.log, await loadReport(db, id))
+        await recoverBatches(db, await deadWorkers(db), deps.settings.horizonMs, deps.service)
         await touchWorker(db, deps.workerId)
+        // Workers that start together need time to start.
+        if (clock.monotonic() - startedAt >= deps.settings.unclaimedAfterMs)
+          for (const id of await skipUnclaimedRuns(db, deps.service, deps.settings.unclaimedAfterMs))
+            deps.log.error({ runId: `r_${id}`, code: 'RUN_UNCLAIMED' }, 'no worker has the pipeline of this run in its version: skipped')
       }
-      for (const run of await findQueuedRuns(db)) background(work.runDestination(run.destinationId), 'run')
-      for (const planId of await findSharedPlans(db)) background(work.helpPush(planId), 'push')
+      const queued = await findQueuedRuns(db, deps.service)
+      for (const destinationId of new Set(queued.map((run) => run.destinationId))) background(work.runDestination(destinationId), 'run')
+      for (const planId of await findSharedPlans(db, deps.service)) background(work.helpPush(planId), 'push')
       if (clock.monotonic() - maintainedAt >= maintainEveryMs) {
         maintainedAt = clock.monotonic()
         await queues.boss.send('maintain', {}, { singletonKey: 'hourly' })
       }
     } catch (error) {
-      // The database may be away for a while: leases and ticks wait for it, nothing is lost.
+      // The database may be down for a while: leases and ticks wait for it, nothing is lost.
       deps.log.warn({ reason: error instanceof Error ? error.message : 'error' }, 'the worker could not look for work')
     }
-    await clock.sleep(lookAroundMs, signal)
+    await clock.sleep(pollMs, signal)
   }
 }

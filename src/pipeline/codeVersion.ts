@@ -1,5 +1,5 @@
 /**
- * What a pipeline written in TypeScript is made of: its file and the modules it imports, found in their text. Both gates
+ * Version of a pipeline written in TypeScript: a digest of its file and of the modules it imports, found in their text. Both gates
  * (docs/architecture.md) take an equal row for an equal record, which holds for a function as long as this is equal, too.
  */
 import { createHash } from 'node:crypto'
@@ -20,7 +20,7 @@ const specifiers = /\b(?:from|import)\s*(?:\(\s*)?(?:"([^"\n]+)"|'([^'\n]+)')/g
 /** Modules that no text names, and what differs from one run to the next. */
 const elsewhere =
   /\bimport\s*\(\s*(?!["'\s])|\b(?:require|createRequire|getBuiltinModule|process|fetch|Temporal|performance|random\w*|getRandomValues)\b|\bDate\s*\.\s*now\b|\bDate\s*\(\s*\)|\bnew\s+Date\b(?!\s*\()/
-/** Of Node's own modules those that answer from what they are given. */
+/** Node modules whose functions depend on their arguments only. */
 const pure = new Set(['assert', 'assert/strict', 'buffer', 'crypto', 'path', 'path/posix', 'querystring', 'string_decoder', 'url', 'util'])
 
 /** Reads the file and every local module it leads to, each once. Packages count by their `package.json`. */
@@ -52,9 +52,9 @@ export async function codeVersion(file: string): Promise<CodeVersion> {
 
 type Module = { readonly local: string } | { readonly package: string } | { readonly own: true }
 
-/** Undefined: what it is, or what it answers from, cannot be told. */
+/** Returns undefined for a module whose code, or whose inputs, are not known. */
 async function moduleOf(specifier: string, from: string): Promise<Module | undefined> {
-  // Of the program itself the version of the normalizer speaks.
+  // The version of the normalizer stands for the program itself.
   if (specifier === 'sluice') return { own: true }
   if (isBuiltin(specifier)) return pure.has(specifier.replace(/^node:/, '')) ? { own: true } : undefined
   const base = pathToFileURL(from)

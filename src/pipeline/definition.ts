@@ -1,6 +1,6 @@
 /**
- * What a pipeline is, once its file was read and checked: every default filled in, every text parsed. The schema that a
- * person's file is checked against, and the texts' forms, are in pipeline/schema.ts (interface.md 4).
+ * A pipeline after its file was read and checked: every default filled in, every text parsed. The schema that a
+ * person's file is checked against, and the texts' forms, are in pipeline/schema.ts.
  */
 
 export interface Pipeline {
@@ -13,17 +13,28 @@ export interface Pipeline {
   /** Preset by name (`google-shopping`, `shopify` …) or undefined: recognized by header. */
   readonly preset?: string
   readonly map: Readonly<Record<string, FieldMapping>>
-  readonly consent?: ValueTest
+  /** All of them must agree; `none`: no column decides, the preset's own neither. */
+  readonly consent?: readonly ConsentTest[] | 'none'
+  /** Columns that are declared irrelevant: neither consent nor identifiers are looked for in them. */
+  readonly ignore?: readonly string[]
   /** Rows that ask to leave a do-not-reach list. */
   readonly remove?: ValueTest
   readonly destination: DestinationDefinition
   readonly guards: Guards
-  /** Of several rows with one key and different content the last stands; without it all of them are rejected. */
+  /** `only:` and `except:`, in this order; a row must pass all of them. */
+  readonly filters: readonly RowFilter[]
+  /** Name of a set of credentials in sluice.yaml; the environment's without it. */
+  readonly credentials?: string
+  /** Receivers of alerts, by their names in sluice.yaml; its defaults without it. */
+  readonly alerts?: readonly string[]
+  /** Keeps the last of several rows with one key and different content; without it all of them are rejected. */
   readonly duplicates?: 'last'
   /** Everything below `options` of the file that mapping reads: default currency, allowed html, id length … */
   readonly mapping: MappingOptions
   /** SHA-256 (hex) of all that decides what a row becomes: sources' reading options, map, consent, mapping options. */
   readonly definitionHash: string
+  /** SHA-256 (hex) of all that a run of it does: two files of one version may share their runs (docs/decisions/fence.md). */
+  readonly version: string
 }
 
 export interface Schedule {
@@ -57,18 +68,18 @@ export interface SourceDefinition {
     /** A quote inside a cell that is not quoted is text; without it such a row is rejected. */
     readonly relaxedQuotes?: boolean
   }
-  /** Where the records stand inside one object: keys joined by dots, `data.products`. Found where absent, if it can be. */
+  /** Path of the records inside one object: keys joined by dots, `data.products`. Detected where absent, if possible. */
   readonly json?: { readonly records: string }
-  /** What else than a well-formed Google Shopping feed is read; without it such a file is refused. */
+  /** Deviations from a well-formed Google Shopping feed that are read; without it such a file is rejected. */
   readonly xml?: {
     /** Local name of the elements that are records, in XML of any kind. */
     readonly item?: string
     /** The named entities of HTML are characters. */
     readonly htmlEntities?: boolean
     /** A raw & in an address is `&amp;`. */
-    readonly mendAmpersands?: boolean
+    readonly escapeAmpersands?: boolean
   }
-  /** The pipeline has a `map:`: whoever wrote it has seen what the elements of the source are called. */
+  /** The pipeline has a `map:`: its author knows the names of the source's elements. */
   readonly mapped?: boolean
   /** Its rows become products, which an export of this preset (else the one its header is known by) may spread over several. */
   readonly products?: { readonly preset?: string }
@@ -90,12 +101,33 @@ export type CompletenessProof =
   | { readonly kind: 'trailer'; readonly pattern: string }
   | { readonly kind: 'rows'; readonly count: number }
 
+/** A condition on one column. */
+export interface RowFilter {
+  readonly column: string
+  /** Compared trimmed and ignoring case. */
+  readonly values: readonly string[]
+  /** True: rows with one of the values stay (`only`). False: they are left out (`except`). */
+  readonly keep: boolean
+}
+
 export interface ValueTest {
   readonly column: string
   /** Compared trimmed and case-blind. */
   readonly values: readonly string[]
-  /** Further columns that must say yes as well: regions that ask for several consents. */
-  readonly also?: readonly ValueTest[]
+}
+
+/** Test of one consent column: by its values, by what they must not be, or by a date. */
+export interface ConsentTest {
+  readonly column: string
+  /** Values that mean yes, compared trimmed and case-blind; every other one is a no. */
+  readonly values?: readonly string[]
+  /** Values that mean no; every other one is a yes. */
+  readonly notValues?: readonly string[]
+  /** The cell is a date before this one (ISO 8601), or after it. */
+  readonly before?: string
+  readonly after?: string
+  /** Decides over the identifiers of this kind only; without it, over the row. */
+  readonly only?: 'email' | 'phone_number'
 }
 
 /** One target field: from one column or several in order, or a constant, then transforms. */
@@ -112,7 +144,7 @@ export interface FieldMapping {
   readonly compute?: (row: Readonly<Record<string, string | readonly string[] | undefined>>) => string | readonly string[] | undefined
 }
 
-/** A named transform with its arguments, checked by records/transforms.ts. */
+/** A named transform with its arguments, checked by mapping/transforms.ts. */
 export interface Transform {
   readonly name: string
   readonly args: Readonly<Record<string, unknown>>
@@ -151,7 +183,7 @@ export interface Guards {
   readonly accept?: readonly string[]
   /** Products going out of stock in one run, in percent of the synced ones; 10 where absent. */
   readonly maxOutOfStockPercent?: number
-  /** A price that moves further is told; 50 where absent. */
+  /** A price that moves further is noted; 50 where absent. */
   readonly maxPriceChangePercent?: number
 }
 
@@ -161,11 +193,11 @@ export interface MappingOptions {
   readonly maxIdLength: number
   /** IANA zone of sale periods written without offset. Undefined: such a period is left out. */
   readonly timezone?: string
-  /** Hosts that product links lead to; others are told. Undefined: any. */
+  /** Hosts that product links lead to; others are noted. Undefined: any. */
   readonly linkHosts?: readonly string[]
-  /** Options of bad-inputs.md that an owner may switch on, by name (`cut_title`, `upgrade_http` …). */
+  /** Options of docs/inputs.md that an owner may switch on, by name (`cut_title`, `upgrade_http` …). */
   readonly allow: readonly string[]
-  /** What an owner may have rejected although it is taken by itself, by name (`http_image`). */
+  /** Inputs that are accepted by default and that this pipeline rejects, by name (`http_image`). */
   readonly refuse?: readonly string[]
   /** Words to the service's own words, by field (`availability: { "yes": "in stock" }`). */
   readonly values: Readonly<Record<string, Readonly<Record<string, string>>>>

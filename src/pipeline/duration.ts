@@ -18,7 +18,7 @@ export function shortestMs(duration: Duration): number {
   return 'months' in duration ? duration.months * 28 * unitMs.day : duration.ms
 }
 
-/** Renewals begin at most half a life before its end (interface.md 4): the lesser of the two. */
+/** Renewals begin at most half a life before its end: the lesser of the two. */
 export function atMostHalf(renewBefore: Duration, expiresIn: Duration): Duration {
   const half = Math.floor(shortestMs(expiresIn) / 2)
   const longest = 'months' in renewBefore ? renewBefore.months * 31 * unitMs.day : renewBefore.ms

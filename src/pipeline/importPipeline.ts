@@ -8,7 +8,7 @@ import { codeVersion } from './codeVersion.ts'
 export interface ImportedPipeline {
   /** The default export. */
   readonly input: unknown
-  /** Equal only where its functions answer alike; where that cannot be told, another one each time. */
+  /** Equal only where its functions answer alike; where that is not known, a new one each time. */
   readonly code: string
 }
 

@@ -1,12 +1,14 @@
 /** Pipeline files of a directory: found, parsed, checked, with every problem at its line. */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
-import { LineCounter, parseDocument, type Document } from 'yaml'
 import { ConfigError, UsageError, type Problem } from '../errors.ts'
-import { nearest } from '../records/closeness.ts'
+import { suggestName } from '../suggestName.ts'
 import type { DestinationDefinition, Pipeline } from './definition.ts'
 import { importPipeline } from './importPipeline.ts'
+import { readProjectFile, withDefaults, type ProjectFile } from './projectFile.ts'
+import { readJson, readYaml, type LineOf } from './readDocument.ts'
 import { resolvePipeline, type PathProblem } from './resolve.ts'
+import { expandVariables, type Variables } from './variables.ts'
 
 const endings = ['.ts', '.mts', '.yaml', '.yml', '.json']
 const maxBytes = 10 * 1024 * 1024
@@ -17,19 +19,26 @@ export interface LoadedPipelines {
   /** One for each file that is wrong; the others are usable. */
   readonly errors: readonly ConfigError[]
   /** Right by themselves, but with a destination that another file writes to as well; `errors` has one for each. */
-  readonly rivals: readonly Pipeline[]
-  /** Of every file, right or wrong, sorted. */
+  readonly conflicting: readonly Pipeline[]
+  /** Names of all files, right or wrong, sorted. */
   readonly names: readonly string[]
+  /** Names without a usable file, each with what is wrong with it. */
+  readonly broken: ReadonlyMap<string, ConfigError>
 }
 
-/** @throws {UsageError} PIPELINES_MISSING where the directory cannot be read */
-export async function loadPipelines(directory: string): Promise<LoadedPipelines> {
+/**
+ * Loads every pipeline file of a folder, with the defaults of `sluice.yaml` and with `variables` in the place of `${NAME}`.
+ *
+ * @throws {UsageError} PIPELINES_MISSING where the directory cannot be read; {ConfigError} PROJECT_INVALID
+ */
+export async function loadPipelines(directory: string, variables: Variables = {}): Promise<LoadedPipelines> {
   const files = await pipelineFiles(directory)
+  const project = await readProjectFile(directory, variables)
   const loaded: Pipeline[] = []
   const errors: ConfigError[] = []
   for (const file of files) {
     try {
-      const pipeline = await loadFile(path.join(directory, file))
+      const pipeline = await loadFile(path.join(directory, file), { variables, project })
       const twin = loaded.find((other) => other.name === pipeline.name)
       if (twin !== undefined) throw configError(file, [{ path: '', message: `${twin.file} has the same name`, where: pipeline.file }])
       loaded.push(pipeline)
@@ -38,28 +47,34 @@ export async function loadPipelines(directory: string): Promise<LoadedPipelines>
       errors.push(error)
     }
   }
-  const rivals = loaded.filter((pipeline) => rivalOf(pipeline, loaded) !== undefined)
-  for (const pipeline of rivals) errors.push(rivalError(pipeline, rivalOf(pipeline, loaded)?.file ?? ''))
+  const conflicting = loaded.filter((pipeline) => conflictOf(pipeline, loaded) !== undefined)
+  for (const pipeline of conflicting) errors.push(conflictError(pipeline, conflictOf(pipeline, loaded)?.file ?? ''))
   return {
     // Files are sorted with their endings: shop-de.yaml before shop.yaml.
-    pipelines: loaded.filter((pipeline) => !rivals.includes(pipeline)).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    pipelines: loaded.filter((pipeline) => !conflicting.includes(pipeline)).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     errors,
-    rivals,
+    conflicting,
     names: [...new Set(files.map(nameOf))].sort(),
+    broken: new Map(errors.map((error) => [nameOf(path.basename(error.where ?? '')), error])),
   }
 }
 
-/** Each of the two is refused: which of them is meant to write there, no order of names can tell. */
-function rivalOf(pipeline: Pipeline, all: readonly Pipeline[]): Pipeline | undefined {
-  return all.find((other) => other !== pipeline && identityOf(other.destination) === identityOf(pipeline.destination))
+/** Finds another pipeline with the same destination. Both are rejected, because the order of names does not show which one is intended. */
+function conflictOf(pipeline: Pipeline, all: readonly Pipeline[]): Pipeline | undefined {
+  return all.find(
+    (other) =>
+      other !== pipeline &&
+      other.credentials === pipeline.credentials &&
+      identityOf(other.destination) === identityOf(pipeline.destination),
+  )
 }
 
-function rivalError(pipeline: Pipeline, rival: string): ConfigError {
+function conflictError(pipeline: Pipeline, conflict: string): ConfigError {
   return configError(path.basename(pipeline.file), [
     {
       path: 'destination',
-      message: `${rival} writes to the same destination: each would delete what the other sends`,
-      mend: 'Put both sources into one pipeline (source: as a list), use another destination, or move one file out of the folder.',
+      message: `${conflict} writes to the same destination: each would delete what the other sends`,
+      hint: 'Put both sources into one pipeline (source: as a list), use another destination, or move one file out of the folder.',
       where: pipeline.file,
     },
   ])
@@ -70,37 +85,41 @@ function rivalError(pipeline: Pipeline, rival: string): ConfigError {
  *
  * @throws {UsageError} UNKNOWN_PIPELINE with the nearest name; {ConfigError} where a picked file is wrong
  */
-export async function selectPipelines(directory: string, patterns: readonly string[]): Promise<readonly Pipeline[]> {
-  const { pipelines, errors } = await pick(directory, patterns)
+export async function selectPipelines(
+  directory: string,
+  patterns: readonly string[],
+  variables: Variables = {},
+): Promise<readonly Pipeline[]> {
+  const { pipelines, errors } = await pick(directory, patterns, variables)
   throwAll(directory, errors)
   return pipelines
 }
 
 /**
- * As `selectPipelines`, but rivals for one destination come along with what is against them, for `sluice check` to show.
+ * As `selectPipelines`, but conflicting for one destination come along with what is against them, for `sluice check` to show.
  *
  * @throws as `selectPipelines`
  */
-export async function selectWithRivals(
+export async function selectWithConflicts(
   directory: string,
   patterns: readonly string[],
+  variables: Variables = {},
 ): Promise<{ readonly pipelines: readonly Pipeline[]; readonly errors: readonly ConfigError[] }> {
-  const { pipelines, rivals, errors } = await pick(directory, patterns)
-  const names = new Set(rivals.map(({ name }) => name))
-  const ofRivals = (error: ConfigError) => names.has(nameOf(path.basename(error.where ?? '')))
+  const { pipelines, conflicting, errors } = await pick(directory, patterns, variables)
+  const names = new Set(conflicting.map(({ name }) => name))
+  const ofConflicting = (error: ConfigError) => names.has(nameOf(path.basename(error.where ?? '')))
   throwAll(
     directory,
-    errors.filter((error) => !ofRivals(error)),
+    errors.filter((error) => !ofConflicting(error)),
   )
   return {
-    pipelines: [...pipelines, ...rivals].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
-    errors: errors.filter(ofRivals),
+    pipelines: [...pipelines, ...conflicting].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    errors: errors.filter(ofConflicting),
   }
 }
 
-async function pick(directory: string, patterns: readonly string[]): Promise<LoadedPipelines> {
-  const { pipelines, errors, rivals, names } = await loadPipelines(directory)
-  const broken = new Map(errors.map((error) => [nameOf(path.basename(error.where ?? '')), error]))
+async function pick(directory: string, patterns: readonly string[], variables: Variables): Promise<LoadedPipelines> {
+  const { pipelines, conflicting, names, broken } = await loadPipelines(directory, variables)
   const picked = new Set<string>()
   for (const pattern of patterns.length === 0 ? ['*'] : patterns) {
     const found = names.filter((name) => name === pattern || path.matchesGlob(name, pattern))
@@ -110,8 +129,9 @@ async function pick(directory: string, patterns: readonly string[]): Promise<Loa
   return {
     pipelines: pipelines.filter(({ name }) => picked.has(name)),
     errors: [...broken].filter(([name]) => picked.has(name)).map(([, error]) => error),
-    rivals: rivals.filter(({ name }) => picked.has(name)),
+    conflicting: conflicting.filter(({ name }) => picked.has(name)),
     names,
+    broken,
   }
 }
 
@@ -122,34 +142,56 @@ function throwAll(directory: string, faults: readonly ConfigError[]): void {
       'PIPELINE_INVALID',
       `${faults.length} pipeline files are wrong`,
       faults.flatMap(({ problems }) => problems),
-      { where: directory, mend: 'Correct the files; sluice check shows every problem.' },
+      { where: directory, hint: 'Correct the files; sluice check shows every problem.' },
     )
 }
 
 /** One pipeline by name. @throws as `selectPipelines` */
-export async function loadPipeline(directory: string, name: string): Promise<Pipeline> {
-  const [pipeline, more] = await selectPipelines(directory, [name])
+export async function loadPipeline(directory: string, name: string, variables: Variables = {}): Promise<Pipeline> {
+  const [pipeline, more] = await selectPipelines(directory, [name], variables)
   if (pipeline === undefined) throw unknownPipeline(name, directory, [])
   if (more !== undefined)
     throw new UsageError('SEVERAL_PIPELINES', `"${name}" names several pipelines, one is needed`, {
       where: directory,
-      mend: `Name one of them, for example ${pipeline.name}.`,
+      hint: `Name one of them, for example ${pipeline.name}.`,
     })
   return pipeline
 }
 
-/** One file, wherever it is. @throws {ConfigError} PIPELINE_INVALID with every problem */
-export async function loadFile(file: string): Promise<Pipeline> {
+export interface FileSurroundings {
+  readonly variables?: Variables
+  readonly project?: Pick<ProjectFile, 'file' | 'defaults' | 'credentials' | 'receivers'>
+}
+
+/** Loads one file, wherever it is. @throws {ConfigError} PIPELINE_INVALID with every problem */
+export async function loadFile(file: string, { variables = {}, project }: FileSurroundings = {}): Promise<Pipeline> {
   const name = nameOf(path.basename(file))
-  const { input, lineOf, code } = await readInput(file)
+  const { input: written, lineOf, code } = await readInput(file)
+  const expanded = expandVariables(written, variables)
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name))
     throw configError(file, [{ path: '', message: 'the file name must be letters, digits, - and _', where: file }])
-  const { pipeline, problems } = resolvePipeline(input, name, file, code)
-  if (pipeline !== undefined) return pipeline
+  const { pipeline, problems: wrong } = resolvePipeline(withDefaults(expanded.value, project?.defaults ?? {}), name, file, code)
+  const problems = expanded.problems.length > 0 ? expanded.problems : [...wrong, ...(pipeline ? unknownNames(pipeline, project) : [])]
+  if (pipeline !== undefined && problems.length === 0) return pipeline
   throw configError(
     file,
     problems.map((problem) => located(problem, file, lineOf)),
   )
+}
+
+/** Names of `credentials` and `alerts` that `sluice.yaml` does not have. A file loaded on its own is not held to it. */
+function unknownNames({ credentials, alerts = [] }: Pipeline, project: FileSurroundings['project']): PathProblem[] {
+  if (project === undefined) return []
+  const unknown = (key: string, name: string, known: readonly string[]): PathProblem[] => {
+    if (known.includes(name)) return []
+    const near = suggestName(name, known)
+    const hint = near === undefined ? `add it to ${key} in ${project.file}` : `write ${near}`
+    return [{ parts: [key], path: key, message: `"${name}" is not in ${project.file}`, hint }]
+  }
+  return [
+    ...(credentials === undefined ? [] : unknown('credentials', credentials, Object.keys(project.credentials))),
+    ...alerts.flatMap((name) => unknown('alerts', name, Object.keys(project.receivers))),
+  ]
 }
 
 function located(problem: PathProblem, file: string, lineOf: (parts: readonly (string | number)[]) => number | undefined): Problem {
@@ -165,7 +207,7 @@ function configError(file: string, problems: readonly Problem[]): ConfigError {
     'PIPELINE_INVALID',
     `${first?.path === '' || first === undefined ? '' : `${first.path} `}${first?.message ?? 'is not valid'}${more}`,
     problems,
-    { where: file, mend: first?.mend ?? `Correct ${path.basename(file)}; nothing was read or sent.` },
+    { where: file, hint: first?.hint ?? `Correct ${path.basename(file)}; nothing was read or sent.` },
   )
 }
 
@@ -185,13 +227,11 @@ async function pipelineFiles(directory: string): Promise<string[]> {
   } catch (error) {
     throw new UsageError('PIPELINES_MISSING', `the directory of pipelines cannot be read: ${directory}`, {
       where: directory,
-      mend: 'sluice init --source FILE   (makes it, with a first pipeline), or name another with --pipelines',
+      hint: 'sluice init --source FILE   (makes it, with a first pipeline), or name another with --pipelines',
       cause: error,
     })
   }
 }
-
-type LineOf = (parts: readonly (string | number)[]) => number | undefined
 
 async function readInput(file: string): Promise<{ input: unknown; lineOf: LineOf; code?: string }> {
   try {
@@ -199,7 +239,8 @@ async function readInput(file: string): Promise<{ input: unknown; lineOf: LineOf
     if (size > maxBytes) throw configError(file, [{ path: '', message: 'is larger than 10 MB', where: file }])
     if (/\.m?ts$/.test(file)) return { ...(await importPipeline(file)), lineOf: () => undefined }
     const text = (await readFile(file, 'utf8')).replace(/^\ufeff/, '')
-    return file.endsWith('.json') ? readJson(text, file) : readYaml(text, file)
+    const fail = (problems: readonly Problem[]) => configError(file, problems)
+    return file.endsWith('.json') ? readJson(text, file, fail) : readYaml(text, file, fail)
   } catch (error) {
     if (error instanceof ConfigError) throw error
     throw configError(file, [
@@ -208,62 +249,17 @@ async function readInput(file: string): Promise<{ input: unknown; lineOf: LineOf
   }
 }
 
-function readYaml(text: string, file: string): { input: unknown; lineOf: LineOf } {
-  const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true })
-  if (document.errors.length > 0) {
-    throw configError(
-      file,
-      document.errors.map((error) => ({ path: '', message: error.message, where: `${file}:${lines.linePos(error.pos[0]).line}` })),
-    )
-  }
-  return { input: document.toJS({ maxAliasCount: 20 }), lineOf: (parts) => lineIn(document, lines, parts) }
-}
-
-function readJson(text: string, file: string): { input: unknown; lineOf: LineOf } {
-  try {
-    const input: unknown = JSON.parse(text)
-    const lines = new LineCounter()
-    // JSON is YAML: the document knows where each value stands, and that a key stands twice.
-    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
-    const twice = document.errors.find(({ code }) => code === 'DUPLICATE_KEY')
-    if (twice !== undefined)
-      throw configError(file, [{ path: '', message: twice.message, where: `${file}:${lines.linePos(twice.pos[0]).line}` }])
-    return { input, lineOf: (parts) => lineIn(document, lines, parts) }
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-    const at = /line (\d+)/.exec(error.message)?.[1]
-    throw configError(file, [
-      {
-        path: '',
-        message: `is no JSON: ${error.message.replace(/"[^"]*"\.\.\. /g, '')}`,
-        where: at === undefined ? file : `${file}:${at}`,
-      },
-    ])
-  }
-}
-
-/** Line of the nearest thing on the path that is there. */
-function lineIn(document: Document, lines: LineCounter, parts: readonly (string | number)[]): number | undefined {
-  for (let length = parts.length; length > 0; length--) {
-    const node: unknown = document.getIn(parts.slice(0, length), true)
-    const range = typeof node === 'object' && node !== null && 'range' in node ? node.range : undefined
-    if (Array.isArray(range) && typeof range[0] === 'number') return lines.linePos(range[0]).line
-  }
-  return 1
-}
-
 function nameOf(file: string): string {
   const ending = endings.find((one) => file.endsWith(one)) ?? ''
   return file.slice(0, file.length - ending.length)
 }
 
 function unknownPipeline(pattern: string, directory: string, names: readonly string[]): UsageError {
-  const near = nearest(pattern, names)
+  const near = suggestName(pattern, names)
   const list = names.length === 0 ? 'There is none yet: put a pipeline file into it.' : `There are ${names.slice(0, 10).join(', ')}.`
   return new UsageError('UNKNOWN_PIPELINE', `no "${pattern}" in ${directory}. Nothing was read or sent.`, {
     where: directory,
-    mend: near === undefined ? list : `Did you mean ${near}?`,
+    hint: near === undefined ? list : `Did you mean ${near}?`,
   })
 }
 

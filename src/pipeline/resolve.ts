@@ -1,14 +1,22 @@
 /** A parsed file, of whatever format, to a `Pipeline` with every default filled in, or to all of its problems. */
 import { hash } from 'node:crypto'
-import type { z } from 'zod'
 import type { Problem } from '../errors.ts'
-import { nearest } from '../records/closeness.ts'
-import { minorUnits } from '../records/product/currencies.ts'
-import { presetByName, presets } from '../records/presets/index.ts'
-import { productFields } from '../records/product/vocabulary.ts'
-import { identifierTypes } from '../records/record.ts'
-import type { CompletenessProof, DestinationDefinition, FieldMapping, Pipeline, SourceDefinition, ValueTest } from './definition.ts'
+import { suggestName } from '../suggestName.ts'
+import { minorUnits } from '../mapping/products/currencies.ts'
+import { presetByName, presets } from '../mapping/presets/index.ts'
+import { productFields } from '../mapping/products/vocabulary.ts'
+import { identifierTypes } from '../mapping/record.ts'
+import type {
+  CompletenessProof,
+  DestinationDefinition,
+  FieldMapping,
+  Pipeline,
+  RowFilter,
+  SourceDefinition,
+  ValueTest,
+} from './definition.ts'
 import { atMostHalf } from './duration.ts'
+import { flattenIssues, isObject, part } from './issues.ts'
 import { fieldSchema, pipelineSchema, removeSchema, type FieldFile, type PipelineFile, type SourceFile } from './schema.ts'
 
 export type Resolved =
@@ -20,21 +28,21 @@ export interface PathProblem extends Problem {
   readonly parts: readonly (string | number)[]
 }
 
-const audienceFields = ['key', ...identifierTypes, 'effective_at', 'expires_at']
-const doNotReachFields = ['key', 'email', 'phone_number', 'expires_at', 'remove']
+export const audienceFields = ['key', ...identifierTypes, 'effective_at', 'expires_at']
+export const doNotReachFields = ['key', 'email', 'phone_number', 'expires_at', 'remove']
 
 /** Pure. `code`: changes wherever the answer of a function in `input` may (codeVersion.ts); its own text is not all of it. */
 export function resolvePipeline(input: unknown, name: string, file: string, code = ''): Resolved {
   const problems: PathProblem[] = []
-  const say = (parts: readonly (string | number)[], message: string, mend?: string) => {
-    problems.push({ parts, path: pathText(parts), message, ...(mend === undefined ? {} : { mend }) })
+  const say = (parts: readonly (string | number)[], message: string, hint?: string) => {
+    problems.push({ parts, path: pathText(parts), message, ...(hint === undefined ? {} : { hint }) })
   }
   const checked = pipelineSchema.safeParse(input)
-  if (!checked.success) for (const issue of flatten(checked.error.issues, input)) say(issue.path, issue.message)
+  if (!checked.success) for (const issue of flattenIssues(checked.error.issues, input)) say(issue.path, issue.message)
   const raw = isObject(input) ? input : {}
   const { map, remove } = readMap(raw, say)
   if (checked.data?.preset !== undefined && presetByName(checked.data.preset) === undefined) {
-    const near = nearest(
+    const near = suggestName(
       checked.data.preset,
       presets.map((preset) => preset.name),
     )
@@ -51,7 +59,7 @@ export function resolvePipeline(input: unknown, name: string, file: string, code
   return { pipeline: complete(checked.data, map, remove, name, { path: file, code }), problems: [] }
 }
 
-type Say = (parts: readonly (string | number)[], message: string, mend?: string) => void
+type Say = (parts: readonly (string | number)[], message: string, hint?: string) => void
 
 /** Target fields depend on the kind of the destination; a wrong one is named with the nearest right one. */
 function readMap(input: Readonly<Record<string, unknown>>, say: Say): { map: Record<string, FieldMapping>; remove: ValueTest | undefined } {
@@ -64,7 +72,7 @@ function readMap(input: Readonly<Record<string, unknown>>, say: Say): { map: Rec
   if (isObject(given) && isKnownKind) {
     for (const [field, value] of Object.entries(given)) {
       if (!known.includes(field)) {
-        const near = nearest(field, known)
+        const near = suggestName(field, known)
         say(
           ['map', field],
           `unknown field "${field}"${near === undefined ? `; known are ${known.join(', ')}` : `; did you mean "${near}"?`}`,
@@ -76,12 +84,12 @@ function readMap(input: Readonly<Record<string, unknown>>, say: Say): { map: Rec
       } else {
         const checked = fieldSchema.safeParse(value)
         if (checked.success) map[field] = toMapping(checked.data)
-        else for (const issue of flatten(checked.error.issues, value)) say(['map', field, ...issue.path], issue.message)
+        else for (const issue of flattenIssues(checked.error.issues, value)) say(['map', field, ...issue.path], issue.message)
       }
     }
     const fields = Object.keys(given)
     if (kind === 'audience' && fields.length > 0 && !fields.includes('key') && input['preset'] === undefined)
-      say(['map'], 'needs key: the column that tells one row from another', 'map: { key: customer_id }')
+      say(['map'], 'needs key: the column that identifies a row', 'map: { key: customer_id }')
     if (
       kind !== 'catalog' &&
       fields.length > 0 &&
@@ -158,13 +166,24 @@ function complete(
     parameters,
   }))
   const duplicates = file.duplicates === 'last' ? { duplicates: file.duplicates } : {}
-  const decides = JSON.stringify(
-    { reading, preset: file.preset, map, consent: file.consent, remove, mapping, ...duplicates, kind: file.destination.kind },
-    (_, value: unknown) => (typeof value === 'function' ? `${code} ${String(value)}` : value),
+  const decides = stringify(
+    {
+      reading,
+      preset: file.preset,
+      map,
+      consent: file.consent,
+      ignore: file.ignore,
+      remove,
+      mapping,
+      only: file.only,
+      except: file.except,
+      ...duplicates,
+      kind: file.destination.kind,
+    },
+    code,
   )
-  return {
+  const pipeline = {
     name,
-    file: path,
     sources,
     map,
     destination: toDestination(file.destination),
@@ -179,22 +198,48 @@ function complete(
       ...(file.guards?.max_price_change_percent === undefined ? {} : { maxPriceChangePercent: file.guards.max_price_change_percent }),
     },
     mapping,
+    filters: filtersOf(file),
     ...duplicates,
     definitionHash: hash('sha256', decides),
+    ...(file.preset === undefined ? {} : { preset: file.preset }),
+    ...(file.consent === undefined ? {} : { consent: toConsent(file.consent) }),
+    ...(file.ignore === undefined ? {} : { ignore: file.ignore }),
+    ...(remove === undefined ? {} : { remove }),
+    ...(file.credentials === undefined ? {} : { credentials: file.credentials }),
+    ...(file.alerts === undefined ? {} : { alerts: file.alerts }),
+  }
+  return {
+    ...pipeline,
+    file: path,
+    // Neither its place nor its schedule changes what a run does.
+    version: hash('sha256', stringify(pipeline, code)),
     ...(file.schedule === undefined
       ? {}
-      : { schedule: { cron: file.schedule.trim(), timezone: file.timezone ?? 'UTC', overlap: file.overlap ?? 'skip' } }),
-    ...(file.preset === undefined ? {} : { preset: file.preset }),
-    ...(file.consent === undefined ? {} : { consent: allOf(file.consent) }),
-    ...(remove === undefined ? {} : { remove }),
+      : { schedule: { cron: file.schedule.trim(), timezone: file.timezone ?? 'UTC', overlap: file.overlap ?? ('skip' as const) } }),
   }
 }
 
-/** Several tests are one whose others come along. */
-function allOf(given: NonNullable<PipelineFile['consent']>): ValueTest {
-  const [first, ...also] = [given].flat()
-  if (first === undefined) throw new Error('the schema asks for one test at least')
-  return also.length === 0 ? first : { ...first, also }
+/** JSON in which a function stands as its text and the version of its code. */
+function stringify(value: unknown, code: string): string {
+  return JSON.stringify(value, (_, part: unknown) => (typeof part === 'function' ? `${code} ${String(part)}` : part))
+}
+
+function filtersOf({ only = {}, except = {} }: PipelineFile): RowFilter[] {
+  const filters = (given: Readonly<Record<string, string | string[]>>, keep: boolean) =>
+    Object.entries(given).map(([column, values]) => ({ keep, column, values: [values].flat() }))
+  return [...filters(only, true), ...filters(except, false)]
+}
+
+function toConsent(given: NonNullable<PipelineFile['consent']>): NonNullable<Pipeline['consent']> {
+  if (given === 'none') return given
+  return [given].flat().map(({ column, values, not_values: notValues, before, after, for: only }) => ({
+    column,
+    ...(values === undefined ? {} : { values }),
+    ...(notValues === undefined ? {} : { notValues }),
+    ...(before === undefined ? {} : { before }),
+    ...(after === undefined ? {} : { after }),
+    ...(only === undefined ? {} : { only }),
+  }))
 }
 
 function sourcesOf(file: PipelineFile): readonly SourceFile[] {
@@ -221,7 +266,7 @@ function toSource(source: SourceFile): SourceDefinition {
       : {
           xml: {
             htmlEntities: xml.html_entities ?? false,
-            mendAmpersands: xml.mend_ampersands ?? false,
+            escapeAmpersands: xml.repair_ampersands ?? xml.mend_ampersands ?? false,
             ...(xml.item === undefined ? {} : { item: xml.item }),
           },
         }),
@@ -259,56 +304,6 @@ function toDestination(given: PipelineFile['destination']): DestinationDefinitio
   }
 }
 
-interface FlatIssue {
-  readonly path: readonly (string | number)[]
-  readonly message: string
-}
-
-/** Of a union's branches, the one that was meant is the one that got furthest; its problems are told. */
-function flatten(issues: readonly z.core.$ZodIssue[], input: unknown, base: readonly (string | number)[] = []): FlatIssue[] {
-  return issues.flatMap((issue): FlatIssue[] => {
-    const path = [...base, ...issue.path.map(part)]
-    if (issue.code === 'unrecognized_keys') {
-      const messages = issue.message.split('; unknown key ')
-      return issue.keys.map((key, index) => ({
-        path: [...path, key],
-        message: index === 0 ? (messages[0] ?? issue.message) : `unknown key ${messages[index] ?? `"${key}"`}`,
-      }))
-    }
-    if (path.length > 0 && issue.code !== 'custom' && valueAt(input, path) === undefined)
-      return [{ path, message: `is missing: it ${issue.message === 'Invalid input' ? 'is required' : issue.message}` }]
-    if (issue.code !== 'invalid_union' || issue.errors.length === 0)
-      return [{ path, message: issue.message === 'Invalid input' ? 'is not valid' : issue.message }]
-    const value = valueAt(input, path)
-    const branches = issue.errors.map((errors) => flatten(errors, input, path)).filter((branch) => branch.length > 0)
-    const meant =
-      isObject(value) || Array.isArray(value)
-        ? branches.filter(
-            (branch) =>
-              branch.some(({ path: at }) => at.length > path.length) ||
-              branch.every(({ message }) => message.startsWith('unknown key') || message.startsWith('needs')),
-          )
-        : []
-    const best = meant.sort((a, b) => a.length - b.length)[0]
-    return best ?? [{ path, message: issue.message === 'Invalid input' ? 'is not valid' : issue.message }]
-  })
-}
-
-function valueAt(input: unknown, path: readonly (string | number)[]): unknown {
-  let value = input
-  for (const step of path)
-    value = typeof value === 'object' && value !== null ? (value as Readonly<Record<string | number, unknown>>)[step] : undefined
-  return value
-}
-
-function part(step: PropertyKey): string | number {
-  return typeof step === 'number' ? step : String(step)
-}
-
 function pathText(parts: readonly (string | number)[]): string {
   return parts.map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`)).join('')
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

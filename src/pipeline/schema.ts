@@ -1,21 +1,22 @@
-/** What a person's pipeline file may say (interface.md 4), checked with every problem at once, and resolved to a `Pipeline`. */
+/** Schema of pipeline files. A check reports every problem of a file. */
 import { Cron } from 'croner'
 import { z } from 'zod'
-import { nearest } from '../records/closeness.ts'
-import { qualityCodes } from '../records/qualityCodes.ts'
-import { transforms } from '../records/transforms.ts'
+import { suggestName } from '../suggestName.ts'
+import { qualityCodes } from '../mapping/qualityCodes.ts'
+import { transforms } from '../mapping/transforms.ts'
+import { parseInstant } from '../mapping/instant.ts'
 import { parseDuration } from './duration.ts'
 import { sourceSchemes } from './sourceSchemes.ts'
 
 /** An object of these keys only; a wrong key gets the nearest right one. */
-function strict<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+export function strict<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   return z.strictObject(shape, {
     error: (issue) => {
       if (issue.code !== 'unrecognized_keys') return issue.code === 'invalid_type' ? 'must be an object' : undefined
       const known = Object.keys(shape)
       return (issue['keys'] as string[])
         .map((key) => {
-          const near = nearest(key, known)
+          const near = suggestName(key, known)
           return `unknown key "${key}"${near === undefined ? `; known are ${known.join(', ')}` : `; did you mean "${near}"?`}`
         })
         .join('; ')
@@ -23,11 +24,11 @@ function strict<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   })
 }
 
-const text = (what: string) => z.string(`must be ${what}`).min(1, `must be ${what}`)
-const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
+export const text = (what: string) => z.string(`must be ${what}`).min(1, `must be ${what}`)
+export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
   z.enum(words, {
     error: (issue) => {
-      const near = typeof issue.input === 'string' ? nearest(issue.input, words) : undefined
+      const near = typeof issue.input === 'string' ? suggestName(issue.input, words) : undefined
       return `must be one of ${words.join(', ')}${near === undefined ? '' : `; did you mean "${near}"?`}`
     },
   })
@@ -54,7 +55,23 @@ const duration = z.string('must be a duration such as "13 months" or "30 days"')
 })
 const column = text('the name of a column')
 const word = z.union([z.string(), z.number(), z.boolean()], 'must be a text').transform(String)
-const valueTest = strict({ column, values: z.array(word, 'must be a list of values').min(1, 'must hold at least one value') })
+const wordList = z.array(word, 'must be a list of values').min(1, 'must hold at least one value')
+const valueTest = strict({ column, values: wordList })
+const isoDate = z
+  .union([z.string(), z.date()], 'must be a date such as "2025-01-31"')
+  .transform((given) => (given instanceof Date ? given.toISOString() : given))
+  .refine((text) => parseInstant(text, 'utc-midnight') !== undefined, 'must be a date such as "2025-01-31"')
+const consentTest = strict({
+  column,
+  values: wordList.optional(),
+  not_values: wordList.optional(),
+  before: isoDate.optional(),
+  after: isoDate.optional(),
+  for: oneOf(['email', 'phone_number']).optional(),
+}).refine(
+  ({ values, not_values, before, after }) => [values, not_values, before ?? after].filter((one) => one !== undefined).length === 1,
+  'needs exactly one of: values (that mean yes), not_values (that mean no), or before and after for dates',
+)
 
 const schedule = z.string('must be a cron expression').refine((expression) => {
   const fields = expression.trim().split(/\s+/).length
@@ -79,10 +96,6 @@ const url = z
   .string('must be a path or address')
   .min(1, 'must be a path or address')
   .max(4096, 'is longer than 4096 characters')
-  .refine(
-    (value) => !value.includes('${'),
-    'references ${…}, which are not expanded: write the address, put secrets into credentials, or use a .ts pipeline',
-  )
   // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
   .refine((value) => !/[\u0000-\u001f\u007f]/.test(value), 'holds control characters')
   .refine(
@@ -139,6 +152,8 @@ const source = strict({
       .regex(/^[\p{L}_][\p{L}\p{N}_.-]*$/u, 'must be the name of an element, without < and prefix')
       .optional(),
     html_entities: z.boolean('must be true or false').optional(),
+    repair_ampersands: z.boolean('must be true or false').optional(),
+    /** Earlier name of `repair_ampersands`. */
     mend_ampersands: z.boolean('must be true or false').optional(),
   }).optional(),
   json: strict({
@@ -179,7 +194,7 @@ const transform = z
       const name = transformAliases[written] ?? written
       const entry = transforms[name]
       if (entry === undefined) {
-        const near = nearest(written, Object.keys(transforms))
+        const near = suggestName(written, Object.keys(transforms))
         context.addIssue({
           code: 'custom',
           message: `unknown transform "${written}"${near === undefined ? `; known are ${Object.keys(transforms).join(', ')}` : `; did you mean "${near}"?`}`,
@@ -258,7 +273,7 @@ const destination = z.discriminatedUnion(
   'needs a kind: catalog, audience or do-not-reach',
 )
 
-/** Options an owner may switch on, by the rows of bad-inputs.md that name them. */
+/** Options an owner may switch on, by the rows of docs/inputs.md that name them. */
 export const allowances = [
   'cut_title',
   'cut_description',
@@ -274,8 +289,8 @@ export const allowances = [
   'base64_hash',
 ] as const
 
-/** What an owner may have rejected although it is taken by itself, by the rows of bad-inputs.md that name it. */
-export const refusals = ['http_image'] as const
+/** Inputs that are accepted by default and that an owner may have rejected, by their cases in docs/inputs.md. */
+export const refusals = ['http_image', 'zero_price'] as const
 
 /** Notes that `guards.hold` and `guards.accept` may name. */
 export const guardedCodes: readonly [string, ...string[]] = [
@@ -288,7 +303,16 @@ export const guardedCodes: readonly [string, ...string[]] = [
   ...Object.keys(qualityCodes),
 ]
 
-export const pipelineSchema = strict({
+/** Name of a set of credentials or of a receiver of alerts. */
+export const nameSchema = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'must be a name of letters, digits, . - and _')
+
+const filter = z.record(
+  column,
+  z.union([word, z.array(word).min(1)], 'must be a value or a list of values'),
+  'must name columns and their values, such as { country: [DE, AT] }',
+)
+
+const settings = {
   schedule: schedule.optional(),
   timezone: timezone.optional(),
   overlap: oneOf(['skip', 'queue']).optional(),
@@ -299,9 +323,20 @@ export const pipelineSchema = strict({
   preset: text('the name of a preset').optional(),
   map: z.record(z.string(), z.unknown(), 'must list target fields').optional(),
   consent: z
-    .union([valueTest, z.array(valueTest, 'must be { column, values } or a list of these').min(1, 'needs at least one column')])
+    .union([
+      z.literal('none'),
+      consentTest,
+      z.array(consentTest, 'must be none, { column, values } or a list of these').min(1, 'needs at least one column'),
+    ])
+    .optional(),
+  ignore: z
+    .union([column.transform((name) => [name]), z.array(column, 'must be a list of columns')], 'must be a list of columns')
     .optional(),
   duplicates: oneOf(['reject', 'last']).optional(),
+  only: filter.optional(),
+  except: filter.optional(),
+  credentials: nameSchema.optional(),
+  alerts: z.array(nameSchema, 'must be a list of names').optional(),
   destination,
   guards: strict({
     min_rows: count(0).optional(),
@@ -325,14 +360,19 @@ export const pipelineSchema = strict({
     refuse: z.array(oneOf(refusals)).optional(),
     values: z.record(z.string(), z.record(z.string(), word)).optional(),
   }).optional(),
-})
+}
+
+export const pipelineSchema = strict(settings)
+
+/** `defaults` of sluice.yaml: any setting, none required. Whole pipelines are checked after the merge. */
+export const pipelineDefaultsSchema = strict(Object.fromEntries(Object.keys(settings).map((key) => [key, z.unknown().optional()])))
 
 export const fieldSchema = field
 export const removeSchema = valueTest
 
 /** A checked file, before defaults. */
 export type PipelineFile = z.output<typeof pipelineSchema>
-/** What `definePipeline` takes: as a person writes it. */
+/** Pipeline as it is written, for `definePipeline`. */
 export type PipelineInput = Omit<z.input<typeof pipelineSchema>, 'map' | 'source'> & {
   readonly source: string | z.input<typeof source> | readonly z.input<typeof source>[]
   readonly map?: Readonly<Record<string, FieldInput | z.input<typeof valueTest>>>

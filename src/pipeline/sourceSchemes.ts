@@ -1,2 +1,2 @@
-/** Where sources may come from (interface.md 4); anything else is refused before a byte is asked for. */
+/** Schemes of source addresses; any other is rejected before a byte is requested. */
 export const sourceSchemes: readonly string[] = ['file', 'http', 'https', 'sftp', 's3', 'postgres', 'postgresql']

@@ -3,7 +3,7 @@ import type { Call } from './area.ts'
 import { notFound } from './refusal.ts'
 import { isoSeconds } from './timestamps.ts'
 
-/** What nearly every advertising record carries (spec, Conventions). */
+/** Fields of nearly every advertising record (spec, Conventions). */
 export interface AccountRecord {
   readonly id: string
   created_at: string
@@ -28,7 +28,7 @@ export function recordsOfAccount<T>(table: Table<T>, accountId: string): Map<str
 
 /**
  * The record that a path parameter names. Deleted ones are found only with `with_deleted=true`, so a write or a second
- * DELETE answers 404 (spec 7, gaps 4).
+ * DELETE answers 404 (spec 7, docs/spec-notes.md#errors).
  */
 export function findRecord<T extends { readonly deleted: boolean }>(
   call: Call<unknown>,

@@ -1,4 +1,4 @@
-/** Status of each code of the advertising interface (spec/gaps.md 4, 'Complete ads catalogue'). The sandbox's own copy: two hands. */
+/** Status of each code of the advertising interface (docs/spec-notes.md#errors, 'Complete ads catalogue'). The sandbox has its own copy, so that client and sandbox stay independent implementations. */
 const CODES: Readonly<Record<number, string>> = {
   400:
     'DUPLICATE_TWEET EXCLUSIVE_PARAMETERS FEATURE_NOT_AVAILABLE ILLEGAL_CHARACTERS INCLUSIVE_PARAMETERS MISSING_PARAMETER REQUEST_TOO_COMPLEX SPEND_EXCEEDS_BUDGET ' +

@@ -1,4 +1,4 @@
-/** What goes out: replies and refusals as status, headers and bytes. */
+/** Converts replies and refusals to status, headers and bytes. */
 import type { Endpoint } from '../service/contract/endpoint.ts'
 import type { ServerResponse } from 'node:http'
 import type { Reply } from './area.ts'
@@ -22,6 +22,7 @@ export function answerOf(reply: Reply, echo: Readonly<Record<string, unknown>>):
       const body: Record<string, unknown> = { request: reply.request ?? { params: echo } }
       if (reply.nextCursor !== undefined) body['next_cursor'] = reply.nextCursor
       if (reply.totalCount !== undefined) body['total_count'] = reply.totalCount
+      if (reply.more !== undefined) Object.assign(body, reply.more)
       body['data'] = reply.data
       return { status: reply.status ?? 200, headers: { 'content-type': JSON_TYPE }, body: exactJson(body) }
     }
@@ -38,7 +39,7 @@ export function answerOf(reply: Reply, echo: Readonly<Record<string, unknown>>):
   }
 }
 
-/** `integerCodes`: the other reading of spec 7, the code is the status (gaps 4 'Code type'). */
+/** `integerCodes`: the other reading of spec 7, the code is the status (docs/spec-notes.md#errors 'Code type'). */
 export function answerOfRefusal(
   refusal: Refusal,
   echo: Readonly<Record<string, unknown>>,
@@ -60,7 +61,7 @@ export function answerOfRefusal(
   }
 }
 
-/** The trio of the user level on every response; that of the account where it governs (gaps 1). */
+/** The trio of the user level on every response; that of the account where it governs (docs/spec-notes.md#limits). */
 export function rateHeaders(rate: RateState): Record<string, string> {
   const trio = (prefix: string): Record<string, string> => ({
     [`${prefix}-limit`]: String(rate.limit),
@@ -70,7 +71,7 @@ export function rateHeaders(rate: RateState): Record<string, string> {
   return rate.account ? { ...trio('x-rate-limit'), ...trio('x-account-rate-limit') } : trio('x-rate-limit')
 }
 
-/** Every answer of the advertising interface names the current version, also where no route was found (gaps 1 'Others'). */
+/** Every answer of the advertising interface names the current version, also where no route was found (docs/spec-notes.md#limits 'Others'). */
 export function commonHeaders(endpoint: Endpoint | undefined, rawPath: string): Readonly<Record<string, string>> {
   if (endpoint === undefined ? isCorePath(rawPath) : endpoint.host === 'core') return {}
   return rawPath.startsWith(`/${OLDER_VERSION}/`) ? OLDER_HEADERS : ADS_HEADERS
@@ -81,7 +82,7 @@ export function isCorePath(rawPath: string): boolean {
   return /^\/(?:oauth2?|1\.1|2)(?:\/|$)/.test(rawPath)
 }
 
-/** JSON with bigint as its exact digits (gaps 7 'int64'). */
+/** JSON with bigint as its exact digits (docs/spec-notes.md#echoes-and-cursors 'int64'). */
 export function exactJson(value: unknown): string {
   try {
     return JSON.stringify(value)

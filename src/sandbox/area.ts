@@ -8,6 +8,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Endpoint } from '../service/contract/endpoint.ts'
 import type { Logger } from '../log.ts'
+import type { Names } from './names.ts'
 
 /**
  * Decoded parameters by wire name, path parameters included; absent is undefined, unset by an empty value (`end_time=`)
@@ -31,9 +32,9 @@ export interface Call<S> {
   readonly rawBody: Buffer
   /** The query as sent, decoded, for what the contract does not describe (browser pages). */
   readonly query: ReadonlyMap<string, string>
-  /** `request.params` of the answer (gaps 7); a handler may change it. */
+  /** `request.params` of the answer (docs/spec-notes.md#echoes-and-cursors); a handler may change it. */
   readonly echo: Record<string, unknown>
-  /** Who signed: undefined with a bearer token, basic or a browser. */
+  /** The signing user; undefined with a bearer token, basic or a browser. */
   readonly user: SandboxUser | undefined
   /** The account of `:account_id`, already checked to be the user's. */
   readonly account: SandboxAccount | undefined
@@ -45,7 +46,7 @@ export interface Call<S> {
   readonly effect: <T>(run: () => Promise<T>) => Promise<T>
 }
 
-/** Anything in `data` or `body` may hold bigint: it is printed with exact digits (gaps 7 'int64'). */
+/** Anything in `data` or `body` may hold bigint: it is printed with exact digits (docs/spec-notes.md#echoes-and-cursors 'int64'). */
 export type Reply =
   /** The envelope of the advertising interface: `request`, `data`, on lists `next_cursor` and `total_count`. */
   | {
@@ -53,6 +54,8 @@ export type Reply =
       readonly data: unknown
       readonly nextCursor?: string | null
       readonly totalCount?: number
+      /** Further top-level keys (`time_series_length` of statistics). */
+      readonly more?: Readonly<Record<string, unknown>>
       /** Replaces `{ params: call.echo }`. */
       readonly request?: unknown
       readonly status?: number
@@ -62,7 +65,7 @@ export type Reply =
   /** Form-encoded answers and pages. */
   | {
       readonly kind: 'text'
-      readonly body: string
+      readonly body: string | Buffer
       readonly type: string
       readonly status?: number
       readonly headers?: Readonly<Record<string, string>>
@@ -72,7 +75,7 @@ export type Reply =
 
 export type Handler<S> = (call: Call<S>) => Reply | Promise<Reply>
 
-/** A control door's answer that is not JSON. */
+/** A control API's answer that is not JSON. */
 export class ControlText {
   readonly body: string
   constructor(body: string) {
@@ -80,7 +83,7 @@ export class ControlText {
   }
 }
 
-/** The control door refuses: 400 or 404 with the sentence. */
+/** The control API refuses: 400 or 404 with the sentence. */
 export class ControlError extends Error {
   readonly status: number
   constructor(status: number, message: string) {
@@ -89,7 +92,7 @@ export class ControlError extends Error {
   }
 }
 
-/** A call of the control door: JSON in, JSON out (or a `ControlText`); may answer a promise. */
+/** A call of the control API: JSON in, JSON out (or a `ControlText`); may answer a promise. */
 export type ControlHandler<S> = (input: {
   readonly world: World
   readonly state: S
@@ -113,11 +116,11 @@ export interface Area<S> {
   readonly loadState?: (world: World, plain: unknown, bytes: readonly Buffer[]) => S
   /** By the endpoint's name in the contract. */
   readonly handlers: Readonly<Record<string, Handler<S>>>
-  /** Calls of the control door, by `METHOD /_sandbox/<segment>` (`POST /_sandbox/events`). */
+  /** Calls of the control API, by `METHOD /_sandbox/<segment>` (`POST /_sandbox/events`). */
   readonly control?: Readonly<Record<string, ControlHandler<S>>>
-  /** Called after the sandbox's clock was moved by the control door, and about once a second. Answers when all due work is done. */
+  /** Called after the sandbox's clock was moved by the control API, and about once a second. Answers when all due work is done. */
   readonly onClock?: (world: World, state: S) => void | Promise<void>
-  /** What happens without a request (a check that failed): journalled by `world.record`, applied here, also on replay. */
+  /** Change without a request (a check that failed): journalled by `world.record`, applied here, also on replay. */
   readonly applyEvent?: (world: World, state: S, event: unknown) => void
   /** Ends timers and open connections. */
   readonly stop?: (state: S) => void
@@ -134,6 +137,8 @@ export interface SandboxUser {
   name: string
   /** Without `@`. */
   screenName: string
+  /** Has a premium subscription. */
+  premium: boolean
 }
 
 /** The wire form of spec 2.5, plus `userIds`: who may reach it. */
@@ -150,6 +155,8 @@ export interface SandboxAccount {
   updated_at: string
   deleted: boolean
   userIds: string[]
+  /** Role of a user on the account, by user id; an administrator where none is given. */
+  roles: Record<string, string>
   /** Currency of its funding instrument. */
   currency: string
 }
@@ -161,7 +168,7 @@ export interface SandboxCredentials {
   readonly accessTokenSecret: string
 }
 
-/** What all areas share. */
+/** Context that all areas share. */
 export interface World {
   readonly credentials: SandboxCredentials
   /** `http://127.0.0.1:PORT`, known once listening. */
@@ -169,7 +176,8 @@ export interface World {
   readonly users: Map<string, SandboxUser>
   readonly accounts: Map<string, SandboxAccount>
   readonly log: Logger
-  /** The sandbox's own time (control door `clock`), milliseconds. */
+  readonly names: Names
+  /** The sandbox's own time (control API `clock`), milliseconds. */
   readonly now: () => number
   /** The machine's time: signatures, rate limits. */
   readonly machineNow: () => number

@@ -1,4 +1,4 @@
-/** The control door `/_sandbox/…` (interface.md 5, guarantees 6): outside the service's own paths, never in the ledger. */
+/** The control API `/_sandbox/…` (docs/sandbox.md): outside the service's own paths, never in the ledger. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ControlError, ControlText } from './area.ts'
 import { exactJson } from './answer.ts'
@@ -12,7 +12,7 @@ import type { Rates } from './verify/rates.ts'
 import { SwitchError, SWITCHES } from './state/switches.ts'
 import { parseTimestamp } from './timestamps.ts'
 import type { RequestHandler } from './http/requestHandler.ts'
-import type { TlsDoors } from './http/tls/doors.ts'
+import type { TlsListeners } from './http/tls/listeners.ts'
 import type { Observer } from './ledger/observer.ts'
 import type { SandboxWorld, Snapshot } from './state/world.ts'
 
@@ -26,7 +26,7 @@ export interface ControlParts {
   readonly generations: Generations
   readonly observer: Observer
   readonly handler: RequestHandler
-  readonly doors: TlsDoors
+  readonly listeners: TlsListeners
 }
 
 type Input = { readonly rest: readonly string[]; readonly body: unknown; readonly query: URLSearchParams }
@@ -41,7 +41,7 @@ export class Control {
     this.#parts = parts
     const { ledger, faults, runner, world } = parts
     this.#calls = {
-      'GET health': () => ({ ok: true }),
+      'GET health': () => ({ ok: true, instance: world.core.instance }),
       'POST reset': ({ body }) => this.reset(seedOf(body)),
       'GET ledger': ({ query }) => ledger.after(Number(query.get('after') ?? 0)),
       'GET stats': () => ledger.stats(),
@@ -49,7 +49,7 @@ export class Control {
       'GET clock': () => ({ now: new Date(world.now()).toISOString(), offset_ms: world.core.clockOffsetMs }),
       'PUT clock': ({ body }) => this.#setClock(body),
       'POST faults': ({ body }) => this.#arm(body),
-      'POST tls': ({ body }) => parts.doors.open(body),
+      'POST tls': ({ body }) => parts.listeners.open(body),
       'GET faults': ({ rest }) => (rest[0] === undefined ? faults.list() : faults.list().find((rule) => rule.id === rest[0])),
       'DELETE faults': ({ rest }) => this.#removeFaults(rest[0]),
       'GET switches': () => world.switches.all(),
@@ -74,9 +74,9 @@ export class Control {
 
   /** Back to the first state: also faults, holds, ledger, violations, rates, clock and switches. */
   async reset(seed?: number): Promise<{ ok: true }> {
-    const { world, engine, rates, faults, runner, observer, handler, doors } = this.#parts
+    const { world, engine, rates, faults, runner, observer, handler, listeners } = this.#parts
     runner.clear()
-    doors.close()
+    listeners.close()
     faults.clear()
     world.reset(seed)
     observer.clear()
@@ -84,6 +84,7 @@ export class Control {
     handler.clear()
     engine.restartJournal()
     if (seed !== undefined) engine.note({ kind: 'reset', seed })
+    engine.noteInstance()
     await Promise.resolve()
     return { ok: true }
   }
@@ -108,7 +109,7 @@ export class Control {
       if (!known)
         this.#parts.world.log.error(
           { path: url.pathname, error: error instanceof Error ? (error.stack ?? error.message) : 'unknown' },
-          'the control door failed',
+          'the control API failed',
         )
       return {
         status: error instanceof ControlError ? error.status : known ? 400 : 500,

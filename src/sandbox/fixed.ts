@@ -1,4 +1,4 @@
-/** What every sandbox has from the start, by the same ids each time (interface.md 5). */
+/** Records of every new sandbox, always with the same ids. */
 
 /** When everything that a sandbox has from the start was made: fixed, so that a restart with a journal shows the same. */
 export const FIRST_DAY = '2026-01-15T12:00:00Z'

@@ -1,9 +1,10 @@
 /** Lists as every list endpoint has them: `count`, `cursor`, `sort_by`, `with_deleted`, `with_total_count` (spec, Conventions). */
+import { hash } from 'node:crypto'
 import type { Call, Reply } from './area.ts'
-import { adsRefusals, invalidParameter } from './refusal.ts'
+import { adsRefusals, invalidParameter, type Refusal } from './refusal.ts'
 
 export interface ListOptions<T> {
-  /** Attributes that `sort_by` may name: neither ids nor enums (gaps 7 'Sort'). */
+  /** Attributes that `sort_by` may name: neither ids nor enums (docs/spec-notes.md#echoes-and-cursors 'Sort'). */
   readonly sortable?: readonly string[]
   /** The wire form; default: the record itself. */
   readonly render?: (record: T) => unknown
@@ -22,12 +23,13 @@ export function listReply<T extends object>(call: Call<unknown>, records: Iterab
   const sorted = sortRecords(call, kept, options.sortable)
   const count = typeof call.params['count'] === 'number' ? call.params['count'] : (call.endpoint.list?.countDefault ?? sorted.length)
   const cursor = call.params['cursor']
-  const start = typeof cursor === 'string' ? startOf(cursor, sorted, idOf) : 0
+  const listing = listingOf(call)
+  const start = typeof cursor === 'string' ? startOf(call, cursor, listing, sorted, idOf) : 0
   const next = sorted[start + count]
   return {
     kind: 'ads',
     data: sorted.slice(start, start + count).map(render),
-    nextCursor: next === undefined ? null : encodeCursor(idOf(next), start + count),
+    nextCursor: next === undefined ? null : encodeCursor(idOf(next), start + count, listing),
     ...(call.params['with_total_count'] === true ? { totalCount: sorted.length } : {}),
   }
 }
@@ -77,14 +79,35 @@ function compareValues(a: unknown, b: unknown): number {
   return a < b ? -1 : 1
 }
 
-function encodeCursor(id: string, index: number): string {
-  return Buffer.from(`${index}.${id}`).toString('base64url')
+/** Parameters that may differ from page to page. */
+const PER_PAGE: ReadonlySet<string> = new Set(['count', 'cursor', 'with_total_count'])
+
+/** A digest of the listing that a cursor belongs to: the endpoint, who asks, and all parameters that choose the records. */
+export function listingOf(call: Call<unknown>): string {
+  const chosen = Object.entries(call.params)
+    .filter(([name, value]) => !PER_PAGE.has(name) && value !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+  const text = JSON.stringify([call.endpoint.name, call.user?.id, chosen], (_, value: unknown) =>
+    typeof value === 'bigint' ? String(value) : value,
+  )
+  return hash('sha256', text).slice(0, 12)
 }
 
-function startOf<T>(cursor: string, records: readonly T[], idOf: (record: T) => string): number {
-  const match = /^(\d+)\.(.*)$/s.exec(Buffer.from(cursor, 'base64url').toString())
+/** Refuses a cursor of another listing, which a caller should not have sent. */
+export function foreignCursor(call: Call<unknown>, cursor: string): Refusal {
+  call.world.violation('cursor_of_another_listing', 'a cursor of another endpoint, account or other parameters')
+  return adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer to the same parameters', cursor)])
+}
+
+function encodeCursor(id: string, index: number, listing: string): string {
+  return Buffer.from(`${index}.${listing}.${id}`).toString('base64url')
+}
+
+function startOf<T>(call: Call<unknown>, cursor: string, listing: string, records: readonly T[], idOf: (record: T) => string): number {
+  const match = /^(\d+)\.([0-9a-f]{12})\.(.*)$/s.exec(Buffer.from(cursor, 'base64url').toString())
   if (match === null) throw adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer', cursor)])
+  if (match[2] !== listing) throw foreignCursor(call, cursor)
   const index = Number(match[1])
-  const found = records.findIndex((record) => idOf(record) === match[2])
+  const found = records.findIndex((record) => idOf(record) === match[3])
   return found === -1 ? Math.min(index, records.length) : found
 }

@@ -7,6 +7,12 @@ export function textParam(call: Call<unknown>, name: string): string | null {
   return typeof value === 'string' ? value : null
 }
 
+/** A 64-bit number; null when absent or unset. */
+export function longParam(call: Call<unknown>, name: string): bigint | null {
+  const value = call.params[name]
+  return typeof value === 'bigint' ? value : null
+}
+
 /** A comma-separated list; undefined when absent or unset. */
 export function listParam(call: Call<unknown>, name: string): readonly string[] | undefined {
   const value = call.params[name]

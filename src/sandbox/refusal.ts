@@ -1,11 +1,11 @@
-/** What the sandbox answers when it refuses: thrown by any layer, printed by the server in the shape of the host. */
+/** Refusals of the sandbox: thrown by any layer, written by the server in the shape of the host. */
 import type { Reply } from './area.ts'
 import { ADS_STATUS } from './adsCodes.ts'
 
-/** Where the types of v2 problems live (gaps 9 'Problem'); the last segment says which. */
+/** Base address of the types of v2 problems (docs/spec-notes.md#posts 'Problem'); the last segment says which. */
 export const PROBLEMS = 'https://api.example.com/2/problems'
 
-/** One entry of `errors` on the advertising host (gaps 4 'Ads body'). */
+/** One entry of `errors` on the advertising host (docs/spec-notes.md#errors 'Ads body'). */
 export interface AdsError {
   readonly code: string
   readonly message: string
@@ -34,7 +34,7 @@ export class Refusal extends Error {
   }
 }
 
-/** One error of the advertising catalogue (gaps 4), with the status that goes with its code. */
+/** One error of the advertising catalogue (docs/spec-notes.md#errors), with the status that goes with its code. */
 export function adsRefusal(
   code: string,
   message: string,
@@ -44,7 +44,7 @@ export function adsRefusal(
   return adsRefusals([{ code, message, ...rest }], status)
 }
 
-/** Several at once; the status is that of the first. */
+/** Several errors in one answer; the status is that of the first. */
 export function adsRefusals(errors: readonly AdsError[], status?: number): Refusal {
   return new Refusal(status ?? ADS_STATUS.get(errors[0]?.code ?? '') ?? 400, { kind: 'ads', errors })
 }
@@ -90,13 +90,13 @@ export function jsonRefusal(status: number, body: unknown): Refusal {
   return new Refusal(status, { kind: 'json', body })
 }
 
-/** A v2 problem (gaps 9 'Problem'); `slug` is the last segment of its type, or `about:blank`. */
+/** A v2 problem (docs/spec-notes.md#posts 'Problem'); `slug` is the last segment of its type, or `about:blank`. */
 export function problem(status: number, title: string, detail: string, slug: string): Refusal {
   const type = slug === 'about:blank' ? slug : `${PROBLEMS}/${slug}`
   return jsonRefusal(status, { title, detail, type, status })
 }
 
-/** 400 of v2 with each wrong parameter and its value (gaps 9 'Problem', 10 'Failure body'). */
+/** 400 of v2 with each wrong parameter and its value (docs/spec-notes.md#posts 'Problem', 10 'Failure body'). */
 export function badParameters(wrong: readonly { readonly name: string; readonly value: string; readonly message: string }[]): Refusal {
   return jsonRefusal(400, {
     errors: wrong.map(({ name, value, message }) => ({ parameters: { [name]: [value] }, message })),
@@ -110,7 +110,7 @@ export function badParameter(name: string, value: string, message: string): Refu
   return badParameters([{ name, value, message }])
 }
 
-/** 429 of the host (gaps 1). */
+/** 429 of the host (docs/spec-notes.md#limits). */
 export function tooMany(host: string | undefined, headers: Readonly<Record<string, string>>): Refusal {
   if (host !== undefined && host !== 'core')
     return new Refusal(429, { kind: 'ads', errors: [{ code: 'TOO_MANY_REQUESTS', message: 'Too many requests' }] }, headers)

@@ -4,7 +4,9 @@ import { silentLogger, type Logger } from '../log.ts'
 import { endpoints } from '../service/contract/index.ts'
 import type { SandboxCredentials } from './area.ts'
 import { areas } from './areas.ts'
+import { namesOf } from './names.ts'
 import { Control } from './control.ts'
+import { sandboxControl, type SandboxControl } from './controlApi.ts'
 import { Engine } from './state/engine.ts'
 import { FaultRunner } from './faults/faultRunner.ts'
 import { Faults } from './faults/faults.ts'
@@ -14,12 +16,12 @@ import { Rates } from './verify/rates.ts'
 import { Router } from './http/router.ts'
 import { RequestHandler } from './http/requestHandler.ts'
 import { SandboxServer } from './http/server.ts'
-import { TlsDoors } from './http/tls/doors.ts'
+import { TlsListeners } from './http/tls/listeners.ts'
 import { Observer } from './ledger/observer.ts'
 import { Watch } from './ledger/watch.ts'
 import { SandboxWorld } from './state/world.ts'
 
-/** What every sandbox starts with (interface.md 5). */
+/** Options of a sandbox. */
 export const fixedCredentials: SandboxCredentials = {
   consumerKey: 'sandbox-consumer-key',
   consumerSecret: 'sandbox-consumer-secret',
@@ -33,22 +35,23 @@ export interface SandboxOptions {
   readonly credentials?: Partial<SandboxCredentials>
   /** Journal that keeps the state across restarts and kills; absent: memory only. */
   readonly stateFile?: string
-  /** Fewest bytes of entries before the file begins anew with the state itself. Default 64 MiB. */
+  /** Fewest bytes of entries before the file begins again with the state itself. Default 64 MiB. */
   readonly compactAfterBytes?: number
   readonly clock?: Clock
   /** Ids, tokens and chance follow from it. */
   readonly seed?: number
   readonly logger?: Logger
+  /** The service's own spelling of the neutral words (`SLUICE_SERVICE_NAMES`): taken and sent beside them. */
+  readonly names?: Readonly<Record<string, string>>
   /** Ends this process as a kill would (the fault `crash`); absent where others share the process: the fault is refused then. */
   readonly crash?: () => void
 }
 
-export interface Sandbox {
+export interface Sandbox extends SandboxControl {
   /** `http://127.0.0.1:PORT`, for all three hosts. */
   readonly url: string
   readonly port: number
   readonly credentials: SandboxCredentials
-  readonly reset: () => Promise<void>
   readonly close: () => Promise<void>
   /** `await using sandbox = await startSandbox()` closes it. */
   readonly [Symbol.asyncDispose]: () => Promise<void>
@@ -66,6 +69,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     machineNow: clock.now,
     seed: options.seed ?? 1,
     log: options.logger ?? silentLogger,
+    names: namesOf(options.names),
     violation: (rule, detail) => violate(ledger.current, rule, detail),
     onEvent: (area, event) => engine.note({ kind: 'event', now: world.now(), area, event }),
   })
@@ -75,11 +79,11 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const faults = new Faults(clock.now, world.random)
   const port = { refuse: (ms: number) => server.listener.refuse(ms), acceptAndClose: (ms: number) => server.listener.acceptAndClose(ms) }
   const runner = new FaultRunner(world, watch, port, options.crash)
-  const doors = new TlsDoors((socket) => server.listener.take(socket))
+  const listeners = new TlsListeners((socket) => server.listener.take(socket))
   const rates = new Rates(clock.now)
   const observer = new Observer({ world, ledger, watch, generations })
   const handler = new RequestHandler({ world, engine, ledger, rates, faults, watch })
-  const control = new Control({ world, engine, ledger, rates, faults, runner, generations, observer, handler, doors })
+  const control = new Control({ world, engine, ledger, rates, faults, runner, generations, observer, handler, listeners })
   const server: SandboxServer = new SandboxServer({
     world,
     router: new Router(endpoints),
@@ -94,19 +98,22 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     await engine.openJournal(options.stateFile, options.compactAfterBytes)
     ledger.clear()
   }
-  const listensAt = await server.listener.listen(options.port ?? 0)
+  const listensAt = await server.listener.listen(options.port ?? 0).catch((error: unknown) => {
+    engine.closeJournal()
+    throw error
+  })
   world.url = `http://127.0.0.1:${listensAt}`
-  const beat = setInterval(() => {
+  const ticker = setInterval(() => {
     for (const area of world.areas)
       Promise.resolve(area.onClock?.(world, world.stateOf(area.name))).catch((error: unknown) =>
         world.log.error({ area: area.name, error: String(error) }, 'timed work failed'),
       )
   }, 1000)
-  beat.unref()
+  ticker.unref()
   const close = async () => {
-    clearInterval(beat)
+    clearInterval(ticker)
     runner.clear()
-    doors.close()
+    listeners.close()
     world.stop()
     await server.listener.close()
     engine.closeJournal()
@@ -115,8 +122,9 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     url: world.url,
     port: listensAt,
     credentials,
-    reset: async () => {
-      await control.reset()
+    ...sandboxControl(world.url),
+    reset: async ({ seed } = {}) => {
+      await control.reset(seed)
     },
     close,
     [Symbol.asyncDispose]: close,

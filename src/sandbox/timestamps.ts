@@ -1,4 +1,4 @@
-/** Dates as the service takes and prints them (gaps 7 'Dates'). */
+/** Dates as the service takes and prints them (docs/spec-notes.md#echoes-and-cursors 'Dates'). */
 
 /** In: date only, `Z`, `±HHMM`, `±HH:MM`, `±HH`. Milliseconds since 1970, or undefined when it is none of them. */
 export function parseTimestamp(text: string): number | undefined {
@@ -23,7 +23,7 @@ export function isoSeconds(ms: number): string {
   return new Date(Math.floor(ms / 1000) * 1000).toISOString().replace('.000Z', 'Z')
 }
 
-/** Milliseconds later by whole months, the day clamped to the month's end (guarantees I19). */
+/** Milliseconds later by whole months, the day clamped to the month's end (guarantees docs/guarantees.md#freshness). */
 export function addMonths(ms: number, months: number): number {
   const date = new Date(ms)
   const day = date.getUTCDate()

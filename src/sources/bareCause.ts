@@ -1,6 +1,6 @@
 /**
- * What is kept of another library's error as a cause: its name, code and words. The rest may hold bytes of an answer, and
- * so records of a person (undici's parser).
+ * Returns name, code and message of another library's error as a cause. The rest may contain bytes of a response, and so
+ * personal data (undici's parser).
  */
 export function bareCause(error: unknown): Error | undefined {
   if (!(error instanceof Error)) return undefined

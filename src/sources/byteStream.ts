@@ -1,40 +1,43 @@
-/** Bytes of a source as its transport hands them over, and what the transport knows about their end. */
+/** Bytes of a source from its transport, with the transport's facts about their end. */
 export interface ByteStream {
-  /** As a person wrote it, secrets and query removed: for messages and facts. */
+  /** Address as configured, without secrets and query: for messages and facts. */
   readonly label: string
   readonly chunks: AsyncIterable<Buffer>
-  /** From here on a chunk is valid only until the next one is asked for, which saves a buffer each. Absent: not possible. */
+  /** Makes each chunk valid only until the next one is requested, which saves a buffer each. Absent if not possible. */
   readonly reuseBuffers?: () => void
-  /** `charset` of an HTTP answer. */
+  /** `charset` of an HTTP response. */
   readonly charset?: string
   /**
-   * What lies beside the source, under its own path with `suffix` behind it; undefined where nothing does. Before `close`.
-   * Absent where nothing can lie beside it.
+   * Reads the file beside the source, under its own path plus `suffix`; undefined if there is none. Call before `close`.
+   * Absent if no file can be beside it.
    */
   readonly beside?: (suffix: string) => Promise<Beside | undefined>
-  /** Only once `chunks` has ended without an error. */
+  /** Call only after `chunks` has ended without an error. */
   end: () => Promise<TransportEnd>
-  /** May be called any time and twice. */
+  /** Can be called any time, and twice. */
   close: () => Promise<void>
 }
 
 export interface Beside {
-  /** Of a manifest, whole; of anything above `besideBytes` nothing. */
+  /** Whole content of a manifest; empty above `besideBytes`. */
   readonly content: Buffer
-  /** Changed before the source was: left behind by another export. False where one of both times is not known. */
+  /** True if it changed before the source did: another export left it. False if one of the two times is not known. */
   readonly older: boolean
 }
 
-/** A manifest is a few hundred bytes; anything larger is something else. */
+/** Limit of a manifest, which is a few hundred bytes. */
 export const besideBytes = 65_536
 
 export interface TransportEnd {
-  /** `content-length met` …; undefined where the transport proves nothing. */
+  /** Proof such as `content-length met`; undefined if the transport proves nothing. */
   readonly proof?: string
-  /** True for plain local files: complete only if they end as their last closed snapshot ended (I8). */
+  /**
+   * True for plain local files: complete only if they end as in their last complete read
+   * (docs/guarantees.md#deletes-need-proof).
+   */
   readonly endsAsBefore?: boolean
   readonly reason?: string
-  /** What speaks against the whole, whatever its end looks like: it changed while it was read. */
+  /** Reason to doubt the whole read, whatever its end looks like: the source changed while it was read. */
   readonly doubt?: string
   readonly etag?: string
   readonly lastModified?: string

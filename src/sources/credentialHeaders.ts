@@ -2,17 +2,17 @@ import { RunError } from '../errors.ts'
 import type { SourceDefinition } from '../pipeline/definition.ts'
 import { readCredential } from './credentials.ts'
 
-/** RFC 9110 section 5.6.2, lower case. */
+/** Header names by RFC 9110 section 5.6.2, in lower case. */
 const headerName = /^[!#$%&'*+.^_`|~\w-]+$/
 
-/** What says which part of a feed is read, or frames the request: not for a pipeline to set. */
+/** Headers that select a part of a feed or frame the request: a pipeline cannot set them. */
 const ownHeaders = /^(range|if-[a-z-]+|accept-encoding|content-length|transfer-encoding|te|connection|upgrade|expect)$/
 
-/** RFC 9110 section 5.5: visible characters of one byte, spaces and tabs. */
+/** Header values by RFC 9110 section 5.5: visible characters of one byte, spaces and tabs. */
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /**
- * `username` and `password`: basic; `token`: bearer; `header:Name`: that header.
+ * Returns headers for `username` and `password` (basic), `token` (bearer) and `header:Name` (that header).
  *
  * @throws RunError SOURCE_CREDENTIALS
  */
@@ -23,8 +23,8 @@ export function credentialHeaders(definition: SourceDefinition, env: Readonly<Re
     if (!headerValue.test(value))
       throw unusable(
         key,
-        'holds a character that no header can carry',
-        'Look for line ends, and for quotes and dashes that a text program put in.',
+        'contains a character that is not allowed in a header',
+        'Look for line ends, and for typographic quotes and dashes.',
       )
     headers[name] = value
   }
@@ -38,7 +38,7 @@ export function credentialHeaders(definition: SourceDefinition, env: Readonly<Re
     if (!key.startsWith('header:')) continue
     const name = key.slice('header:'.length).toLowerCase()
     if (!headerName.test(name) || ownHeaders.test(name))
-      throw unusable(key, 'is no header that a credential can stand in', 'Name the header that the server wants, such as header:X-Api-Key.')
+      throw unusable(key, 'is not a header for a credential', 'Name the header that the server wants, such as header:X-Api-Key.')
     const value = readCredential(key, credentials, env)
     if (value !== undefined) put(key, name, value)
   }
@@ -46,6 +46,6 @@ export function credentialHeaders(definition: SourceDefinition, env: Readonly<Re
 }
 
 /** Names the credential, never its value. */
-function unusable(key: string, what: string, mend: string): RunError {
-  return new RunError('SOURCE_CREDENTIALS', `the credential ${JSON.stringify(key)} ${what}`, { where: `credentials.${key}`, mend })
+function unusable(key: string, what: string, hint: string): RunError {
+  return new RunError('SOURCE_CREDENTIALS', `the credential ${JSON.stringify(key)} ${what}`, { where: `credentials.${key}`, hint })
 }

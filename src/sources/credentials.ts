@@ -3,10 +3,10 @@ import { RunError } from '../errors.ts'
 import type { SourceDefinition } from '../pipeline/definition.ts'
 
 /**
- * A credential by the name of its environment variable, or from the file that `NAME_FILE` names. Undefined where the
- * pipeline names none.
+ * Reads a credential from its environment variable, or from the file in `NAME_FILE`. Returns undefined if the pipeline names
+ * none.
  *
- * @throws RunError SOURCE_CREDENTIALS when the variable is named but not set; the message holds names, never values
+ * @throws RunError SOURCE_CREDENTIALS if the variable is not set; the message contains names, never values
  */
 export function readCredential(
   key: string,
@@ -15,7 +15,7 @@ export function readCredential(
 ): string | undefined {
   const name = names?.[key]
   if (name === undefined) return undefined
-  // Secrets that come out of a file often bring its last line end along.
+  // Secrets from a file often end with its last line end.
   const value = env[name]?.replace(/[\r\n]+$/, '')
   if (value !== undefined && value !== '') return value
   const file = env[`${name}_FILE`]
@@ -25,18 +25,18 @@ export function readCredential(
     } catch (error) {
       throw new RunError('SOURCE_CREDENTIALS', `the file named by ${name}_FILE cannot be read`, {
         where: `credentials.${key}`,
-        mend: 'Check the path and the rights of the secret file.',
+        hint: 'Check the path and the rights of the secret file.',
         cause: error,
       })
     }
   }
   throw new RunError('SOURCE_CREDENTIALS', `the environment variable ${name} is not set`, {
     where: `credentials.${key}`,
-    mend: `Set ${name}, or ${name}_FILE to a file that holds the secret.`,
+    hint: `Set ${name}, or ${name}_FILE to a file that contains the secret.`,
   })
 }
 
-/** What each kind of source may name, by the beginning of its address. Others have no credentials. */
+/** Credentials of each type of source, by the beginning of its address. Other sources have no credentials. */
 const known: readonly (readonly [address: RegExp, names: readonly string[]])[] = [
   [/^https?:/i, ['username', 'password', 'token', 'header:X-Name']],
   [/^sftp:/i, ['username', 'password', 'private_key', 'passphrase']],
@@ -45,7 +45,7 @@ const known: readonly (readonly [address: RegExp, names: readonly string[]])[] =
 ]
 
 /**
- * Refuses a credential that nobody would read: a source would be asked without it.
+ * Rejects a credential that the source would not read: the request would be sent without it.
  *
  * @throws RunError SOURCE_CREDENTIALS
  */
@@ -53,9 +53,9 @@ export function checkCredentialNames(definition: SourceDefinition): void {
   const names = known.find(([address]) => address.test(definition.uri))?.[1] ?? []
   for (const key of Object.keys(definition.credentials ?? {})) {
     if (names.includes(key) || (names.includes('header:X-Name') && key.startsWith('header:'))) continue
-    throw new RunError('SOURCE_CREDENTIALS', `${JSON.stringify(key)} is no credential of this kind of source`, {
+    throw new RunError('SOURCE_CREDENTIALS', `${JSON.stringify(key)} is not a credential of this type of source`, {
       where: `credentials.${key}`,
-      mend: names.length === 0 ? 'Take `credentials` out: nothing would read them.' : `Name one of ${names.join(', ')}.`,
+      hint: names.length === 0 ? 'Take `credentials` out: nothing would read them.' : `Name one of ${names.join(', ')}.`,
     })
   }
 }

@@ -9,9 +9,8 @@ export interface SourceHash {
 }
 
 /**
- * SHA-256 of a local file without reading its rows, for the source gate: the same bytes as the last closed snapshot
- * need no parsing. About 0.1 s for 98 MB. Undefined for sources that are not local files. A file of another size than
- * `expectedBytes` holds other bytes, and is not read to learn it.
+ * Computes SHA-256 of a local file without reading its rows, for the source gate: an unchanged file needs no parsing. About
+ * 0.1 s for 98 MB. Returns undefined for other sources. A file whose size is not `expectedBytes` has changed, and is not read.
  *
  * @throws RunError as `openLocalFile`
  */
@@ -37,7 +36,7 @@ export async function hashSource(definition: SourceDefinition, expectedBytes?: n
   }
 }
 
-/** A path or `file:` address; a Windows drive letter is a path. */
+/** Returns true for a path or a `file:` address; a Windows drive letter is a path. */
 export function isLocalFile(uri: string): boolean {
   return uri !== '-' && (uri.startsWith('file:') || !/^[a-z][a-z0-9+.-]+:/i.test(uri))
 }

@@ -6,11 +6,12 @@ import type { HttpContext } from './httpFetcher.ts'
 import { HttpFetcher } from './httpFetcher.ts'
 
 /**
- * Fetches a feed: conditional on what the last closed snapshot had (ETag, Last-Modified), resumed with If-Range when
- * the connection is cut, each redirect checked anew. Length, chunk end and digest headers are the proof of the end; a
- * body that ends by closing the connection proves nothing.
+ * Fetches a feed: conditional on the last complete read (ETag, Last-Modified), resumed with If-Range after a broken
+ * connection, with every redirect checked. Length, chunk end and digest headers prove the end; a body that ends by closing the
+ * connection proves nothing.
  *
- * @returns `unchanged` when the server answers 304
+ * @returns `unchanged` if the server answers 304
+ *
  * @throws RunError SOURCE_UNAVAILABLE, SOURCE_DENIED, SOURCE_MISSING, SOURCE_REFUSED, SOURCE_CHANGED, DIGEST_MISMATCH
  */
 export async function openHttp(definition: SourceDefinition, context: HttpContext): Promise<ByteStream | 'unchanged'> {

@@ -1,8 +1,8 @@
 import type { Dispatcher } from 'undici'
 
-/** What the head of an answer says of its body. Pure; nothing is read. */
+/** Reads facts about a body from the head of its response. Pure. */
 
-/** Codings that the readers behind do not unpack. A list of what is known: servers also write `utf-8` and `none` here. */
+/** Codings that the readers cannot decompress. A list of known ones, because servers also write `utf-8` and `none` here. */
 const unreadableCodings = /\b(br|deflate|(x-)?compress|dcb|dcz)\b/i
 
 export function isReadableCoding(coding: string): boolean {
@@ -14,29 +14,34 @@ export function header(answer: Dispatcher.ResponseData, name: string): string | 
   return Array.isArray(value) ? value[0] : value
 }
 
-/** Declared length of the body in bytes; undefined where none is declared or it is no number. */
+/** Returns header names in lower case, as undici provides them; of a repeated header the first. */
+export function firstHeaders(answer: Dispatcher.ResponseData): Record<string, string> {
+  return Object.fromEntries(Object.keys(answer.headers).map((name) => [name, header(answer, name) ?? '']))
+}
+
+/** Returns the declared length of the body in bytes; undefined if it is missing or not a number. */
 export function declaredLength(answer: Dispatcher.ResponseData): number | undefined {
   const length = header(answer, 'content-length')
   return length !== undefined && /^\d+$/.test(length) ? Number(length) : undefined
 }
 
 /**
- * Whether the end of the body is marked by its last chunk. Only where `chunked` is the last of all codings; else the body
- * ends with the connection, and has the chunks' own lines in it. Source: RFC 9112 section 6.3.
+ * Returns true if the last chunk marks the end of the body: only if `chunked` is the last of all codings. Otherwise the body
+ * ends with the connection. Source: RFC 9112 section 6.3.
  */
 export function isChunked(answer: Dispatcher.ResponseData): boolean {
   return /(^|[,\s])chunked\s*$/i.test([answer.headers['transfer-encoding'] ?? ''].flat().join(','))
 }
 
-/** Where a part begins, and how long the whole is if the server knows; undefined where the answer does not say. */
+/** Returns where a part begins, and the length of the whole if the server knows it; undefined if the header is missing. */
 export function contentRange(answer: Dispatcher.ResponseData): { readonly from: number; readonly total: number | undefined } | undefined {
   const [, from, total] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(header(answer, 'content-range') ?? '') ?? []
   return from === undefined ? undefined : { from: Number(from), total: total === '*' ? undefined : Number(total) }
 }
 
 /**
- * What promises the same bytes, so that a later part may be joined to this one: a strong tag, or without any tag a
- * change at least a second before the answer, because times are whole seconds. Source: RFC 9110 sections 13.1.5, 8.8.2.2.
+ * Returns a validator that guarantees the same bytes, so that a later part can be appended: a strong tag, or without any tag a
+ * change at least a second before the response, because times are whole seconds. Source: RFC 9110 sections 13.1.5, 8.8.2.2.
  */
 export function strongValidator(
   answer: Dispatcher.ResponseData,
@@ -50,8 +55,8 @@ export function strongValidator(
 }
 
 /**
- * Whether two answers show different feeds: by length, tag or time of change, where both have one. A time that is that of
- * the answer itself is made up for each answer and shows nothing.
+ * Returns true if two responses show different feeds: by length, tag or time of change, if both have one. A time of change
+ * equal to the time of the response is generated, and proves nothing.
  */
 export function showsAnother(one: Dispatcher.ResponseData, other: Dispatcher.ResponseData): boolean {
   if (showsAnotherLength(one, other)) return true
@@ -62,13 +67,16 @@ export function showsAnother(one: Dispatcher.ResponseData, other: Dispatcher.Res
   return Date.parse(header(other, 'date') ?? '') - Date.parse(otherTime) >= 2_000
 }
 
-/** Whether two answers have two lengths. None is 0 for a head without a body, as some programs say of every one. */
+/**
+ * Returns true if two responses have different lengths. A head without a body counts as 0, as some servers declare it for
+ * every head.
+ */
 export function showsAnotherLength(one: Dispatcher.ResponseData, other: Dispatcher.ResponseData): boolean {
   const [length, otherLength] = [declaredLength(one) || undefined, declaredLength(other) || undefined]
   return length !== undefined && otherLength !== undefined && length !== otherLength
 }
 
-/** Whether a web page is shown where something else was before. */
+/** Returns true if the response is a web page and the earlier one was not. */
 export function showsPage(one: Dispatcher.ResponseData, other: Dispatcher.ResponseData): boolean {
   const isPage = (answer: Dispatcher.ResponseData) => /html/i.test(header(answer, 'content-type') ?? '')
   return !isPage(one) && isPage(other)
@@ -82,8 +90,8 @@ export interface DeclaredDigest {
 const digestBytes = { sha256: 32, sha512: 64, md5: 16 } as const
 
 /**
- * Whole-entity digests: Repr-Digest (RFC 9530), Content-Digest on a whole answer, the older Digest, Content-MD5. What has
- * not the length of its algorithm is no digest, and says nothing.
+ * Returns whole-entity digests: Repr-Digest (RFC 9530), Content-Digest on a whole response, the older Digest, Content-MD5.
+ * Ignores digests of the wrong length.
  */
 export function declaredDigests(answer: Dispatcher.ResponseData): readonly DeclaredDigest[] {
   const found: DeclaredDigest[] = []
@@ -99,17 +107,4 @@ export function declaredDigests(answer: Dispatcher.ResponseData): readonly Decla
     add(match[1]?.toLowerCase() === 'sha-256' ? 'sha256' : 'sha512', match[2])
   add('md5', header(answer, 'content-md5'))
   return found
-}
-
-/**
- * Wait that Retry-After asks for, in seconds or as a date, in milliseconds; undefined where it is missing or unreadable.
- * A date counts from the server's own clock where the answer names it. Source: RFC 9110 section 10.2.3.
- */
-export function retryAfterMs(answer: Dispatcher.ResponseData, now: () => number = Date.now): number | undefined {
-  const asked = header(answer, 'retry-after')
-  if (asked === undefined) return undefined
-  if (/^\d+$/.test(asked)) return Number(asked) * 1000
-  const date = header(answer, 'date')
-  const ms = Date.parse(asked) - (date === undefined ? now() : Date.parse(date))
-  return Number.isFinite(ms) ? Math.max(0, ms) : undefined
 }

@@ -7,32 +7,32 @@ import { bareCause } from './bareCause.ts'
 import type { TransportEnd } from './byteStream.ts'
 import type { DeclaredDigest } from './httpAnswer.ts'
 import { contentRange, declaredDigests, declaredLength, header, isChunked, strongValidator } from './httpAnswer.ts'
-import { Tries } from './tries.ts'
+import { readResumable, type Break } from '../http/resumableRead.ts'
+import type { Tries } from '../http/tries.ts'
 
-/** Whoever can ask for the rest. */
+/** Client that can request the rest of a body. */
 export interface Fetcher {
   readonly label: string
-  /** Whether more came behind the body of the last answer than it was to hold. */
+  /** True if more bytes came after the last body than it declared. */
   readonly sentMore: boolean
-  /** One answer with a body from byte `from` on; `unchanged` only for the whole. */
+  /** Requests one response with a body from byte `from`; returns `unchanged` only for the whole. */
   fetch: (from: number, validator: string | undefined) => Promise<Dispatcher.ResponseData | 'unchanged'>
   pause: (tries: Tries) => Promise<void>
   throwIfCancelled: () => void
 }
 
 /**
- * The body of one entity, over as many connections as it takes. A part is joined to what is there only where it carries
- * the same strong validator, begins where that ended and belongs to a whole of the same length; a server that knows no
- * ranges and sends the same entity again is read past what is there already.
+ * Body of one entity, over as many connections as needed. A part is appended only if it has the same strong validator, begins
+ * where the last one ended and belongs to a whole of the same length. If a server without ranges sends the same entity again,
+ * the known bytes are skipped.
  */
 export class ResumableBody {
   readonly #fetcher: Fetcher
   readonly #first: Dispatcher.ResponseData
   readonly #digests: readonly (DeclaredDigest & { readonly hash: Hash })[]
   readonly #validator: ReturnType<typeof strongValidator>
-  /** Of the whole; without a declared length known from the first part that follows. */
+  /** Length of the whole; if not declared, known from the first further part. */
   #length: number | undefined
-  #received = 0
 
   constructor(fetcher: Fetcher, first: Dispatcher.ResponseData) {
     this.#fetcher = fetcher
@@ -42,41 +42,43 @@ export class ResumableBody {
     this.#length = declaredLength(first)
   }
 
-  /** @throws RunError FILE_TRUNCATED, SOURCE_CHANGED, DIGEST_MISMATCH, or what `fetch` throws */
+  /**
+   * Yields the bytes.
+   *
+   * @throws RunError FILE_TRUNCATED, SOURCE_CHANGED, DIGEST_MISMATCH, or an error of `fetch`
+   */
   async *read(): AsyncGenerator<Buffer> {
-    let answer = this.#first
-    /** Bytes of this answer that are there already. */
-    let known = 0
-    const tries = new Tries()
-    for (;;) {
-      const before = this.#received
-      try {
-        for await (const chunk of answer.body) {
-          // undici hands bodies over as buffers.
-          const bytes = (chunk as Buffer).subarray(known)
-          known -= (chunk as Buffer).length - bytes.length
-          if (bytes.length === 0) continue
-          this.#received += bytes.length
-          for (const { hash } of this.#digests) hash.update(bytes)
-          yield bytes
-        }
-        if (this.#length === undefined || this.#received === this.#length) break
-        if (this.#received > this.#length) throw this.#changed(undefined)
-        throw new Error('the body is shorter than its declared length')
-      } catch (error) {
-        if (error instanceof RunError) throw error
-        this.#fetcher.throwIfCancelled()
-        if (!tries.another(this.#received - before) || this.#validator === undefined) throw this.#cut(error)
-        await this.#fetcher.pause(tries)
-        answer = await this.#resume(this.#validator, error)
-        known = answer.statusCode === 200 ? this.#received : 0
-      }
-    }
+    yield* readResumable({
+      part: (from, cause) => this.#part(from, cause),
+      length: () => this.#length,
+      recover: (broken) => this.#recover(broken),
+      changed: () => this.#changed(undefined),
+    })
     this.#checkDigests()
   }
 
+  async *#part(from: number, cause: unknown): AsyncGenerator<Buffer> {
+    const answer = cause === undefined ? this.#first : await this.#resume(from, cause)
+    /** Bytes of this response that were read before. */
+    let known = answer.statusCode === 200 ? from : 0
+    for await (const chunk of answer.body) {
+      // undici provides bodies as buffers.
+      const bytes = (chunk as Buffer).subarray(known)
+      known -= (chunk as Buffer).length - bytes.length
+      if (bytes.length === 0) continue
+      for (const { hash } of this.#digests) hash.update(bytes)
+      yield bytes
+    }
+  }
+
+  async #recover({ cause, received, brought, tries }: Break): Promise<void> {
+    this.#fetcher.throwIfCancelled()
+    if (!tries.another(brought) || this.#validator === undefined) throw this.#cut(received, cause)
+    await this.#fetcher.pause(tries)
+  }
+
   async end(): Promise<TransportEnd> {
-    // What came behind the body ends the connection, which shows a turn later.
+    // Bytes after the body end the connection, which shows one turn of the event loop later.
     for (let turn = 0; turn < 2; turn++) await setImmediate()
     const etag = header(this.#first, 'etag')
     const lastModified = header(this.#first, 'last-modified')
@@ -92,25 +94,27 @@ export class ResumableBody {
     }
   }
 
-  async #resume(validator: NonNullable<ReturnType<typeof strongValidator>>, cause: unknown): Promise<Dispatcher.ResponseData> {
-    const answer = await this.#fetcher.fetch(this.#received, validator.value)
-    if (answer === 'unchanged') throw this.#cut(cause)
+  async #resume(from: number, cause: unknown): Promise<Dispatcher.ResponseData> {
+    const validator = this.#validator
+    if (validator === undefined) throw this.#cut(from, cause)
+    const answer = await this.#fetcher.fetch(from, validator.value)
+    if (answer === 'unchanged') throw this.#cut(from, cause)
     const refuse = async (error: RunError): Promise<never> => {
       await answer.body.dump().catch(() => undefined)
       throw error
     }
     const shown = header(answer, validator.header)
     if (answer.statusCode === 200) {
-      // The whole again: the same one only if it says so.
+      // The whole again: accepted only with the same validator.
       if (shown !== validator.value || declaredLength(answer) !== this.#length) return refuse(this.#changed(cause))
       return answer
     }
-    // A part may leave its validator out where If-Range was honoured, but not show another one.
+    // A part may omit its validator if If-Range was honoured, but must not show a different one.
     if (shown !== undefined && shown !== validator.value) return refuse(this.#changed(cause))
     const range = contentRange(answer)
-    if (range?.from !== this.#received) return refuse(this.#cut(cause))
+    if (range?.from !== from) return refuse(this.#cut(from, cause))
     const length = this.#length ?? range.total
-    if (length === undefined) return refuse(this.#cut(cause))
+    if (length === undefined) return refuse(this.#cut(from, cause))
     if (length !== (range.total ?? length)) return refuse(this.#changed(cause))
     this.#length = length
     return answer
@@ -121,7 +125,7 @@ export class ResumableBody {
       if (hash.digest().equals(expected)) continue
       throw new RunError('DIGEST_MISMATCH', 'the bytes do not have the digest that the server declared', {
         where: this.#fetcher.label,
-        mend: 'Run again; if it stays, ask whoever serves the feed.',
+        hint: 'Run again; if it repeats, contact the owner of the feed.',
       })
     }
   }
@@ -129,15 +133,15 @@ export class ResumableBody {
   #changed(cause: unknown): RunError {
     return new RunError('SOURCE_CHANGED', 'the feed changed after the connection was cut', {
       where: this.#fetcher.label,
-      mend: 'Run again.',
+      hint: 'Run again.',
       cause: bareCause(cause),
     })
   }
 
-  #cut(cause: unknown): RunError {
-    return new RunError('FILE_TRUNCATED', `the connection was cut after ${this.#received} bytes`, {
+  #cut(received: number, cause: unknown): RunError {
+    return new RunError('FILE_TRUNCATED', `the connection was cut after ${received} bytes`, {
       where: this.#fetcher.label,
-      mend: 'Run again; the server should send a length and an ETag so that downloads can be resumed.',
+      hint: 'Run again; the server should send a length and an ETag so that downloads can be resumed.',
       cause: bareCause(cause),
     })
   }

@@ -1,21 +1,21 @@
 import { RunError } from '../errors.ts'
 import { bareCause } from './bareCause.ts'
 
-/** What a person is told when a feed does not come. Never the query of an address, which often holds a key. */
+/** Errors of HTTP sources. They never contain the query of an address, which often has a key. */
 
 export function statusError(status: number, where: string, waitMs?: number): RunError {
   if (waitMs !== undefined)
-    return new RunError('SOURCE_UNAVAILABLE', `the server answered ${status} and asks to wait ${waitInWords(waitMs)}`, {
+    return new RunError('SOURCE_UNAVAILABLE', `the server answered ${status} and requires a wait of ${waitInWords(waitMs)}`, {
       where,
-      mend: 'Run again after that; schedule the pipeline less often if it repeats.',
+      hint: 'Run again after that; schedule the pipeline less often if it repeats.',
     })
   if (status === 401 || status === 403)
-    return new RunError('SOURCE_DENIED', `the server answered ${status}`, { where, mend: 'Check the credentials of this source.' })
+    return new RunError('SOURCE_DENIED', `the server answered ${status}`, { where, hint: 'Check the credentials of this source.' })
   if (status === 404 || status === 410)
-    return new RunError('SOURCE_MISSING', `the server answered ${status}`, { where, mend: 'Check the address in `source.url`.' })
+    return new RunError('SOURCE_MISSING', `the server answered ${status}`, { where, hint: 'Check the address in `source.url`.' })
   return new RunError('SOURCE_UNAVAILABLE', `the server answered ${status}`, {
     where,
-    mend: 'Try again later; if it stays, ask whoever serves the feed.',
+    hint: 'Try again later; if it repeats, contact the owner of the feed.',
   })
 }
 
@@ -28,15 +28,15 @@ const dayMs = 86_400_000
 export function codingError(coding: string, where: string): RunError {
   return new RunError(
     'SOURCE_REFUSED',
-    `the server packs its answer as ${JSON.stringify(coding.slice(0, 20))}, though it was asked not to`,
+    `the server compressed its response as ${JSON.stringify(coding.slice(0, 20))}, which is not supported`,
     {
       where,
-      mend: 'Ask whoever serves the feed to send it as it is, or as gzip or zstd.',
+      hint: 'Ask the owner of the feed to send it uncompressed, or as gzip or zstd.',
     },
   )
 }
 
-/** What OpenSSL and Node say of a certificate; no second try changes it. */
+/** Certificate errors of OpenSSL and Node; a retry does not change them. */
 const badCertificate = /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT_)/
 
 export function unavailable(error: unknown, where: string): RunError {
@@ -44,7 +44,7 @@ export function unavailable(error: unknown, where: string): RunError {
   if (badCertificate.test(code))
     return new RunError('SOURCE_UNAVAILABLE', `the certificate of the server cannot be trusted (${code})`, {
       where,
-      mend: 'Have it renewed or issued for this host; name an authority of your own in NODE_EXTRA_CA_CERTS.',
+      hint: 'Have it renewed or issued for this host; or set NODE_EXTRA_CA_CERTS to your own certificate authority.',
       cause: bareCause(error),
     })
   if (isBrokenHttp(error))
@@ -53,23 +53,23 @@ export function unavailable(error: unknown, where: string): RunError {
       `the answer of the server breaks the rules of HTTP (${code === '' ? reasonOf(error) : code})`,
       {
         where,
-        mend: 'Check that the address leads to a web server; if it does, ask whoever runs it.',
+        hint: 'Check that the address leads to a web server; if it does, contact its operator.',
         cause: bareCause(error),
       },
     )
   return new RunError('SOURCE_UNAVAILABLE', `the source cannot be reached${code === '' ? '' : ` (${code})`}`, {
     where,
-    mend: 'Check the address and the network; then run again.',
+    hint: 'Check the address and the network; then run again.',
     cause: bareCause(error),
   })
 }
 
-/** The parser's own reason: words of its own, none of the answer's. */
+/** Returns the parser's own reason, which contains no part of the response. */
 function reasonOf(error: unknown): string {
   return (error instanceof Error && /\(([^()]+)\)$/.exec(error.message)?.[1]) || 'no head'
 }
 
-/** What undici calls an answer that it cannot read; the last is what it throws for a status below 100. */
+/** Returns true for undici's errors about unreadable responses; the last one is thrown for a status below 100. */
 function isBrokenHttp(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return (
@@ -79,14 +79,14 @@ function isBrokenHttp(error: unknown): boolean {
 }
 
 /**
- * Whether a connection ended because more came than the answer had announced. Known by undici's words only (8.12); a
- * server that says `Connection: close` is not listened to any longer, and cannot be told.
+ * Returns true if a connection ended because more bytes came than declared. Recognized by undici's messages (8.12) only; not
+ * detectable with a server that sends `Connection: close`.
  */
 export function saysMore(error: unknown): boolean {
   return error instanceof Error && (error.name === 'HTTPParserError' || error.message === 'bad response')
 }
 
-/** Whether a second try could not change it. */
+/** Returns true if a retry cannot succeed. */
 export function isFinal(error: unknown): boolean {
   return badCertificate.test(codeOf(error))
 }
@@ -95,7 +95,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }
 
-/** The lookup's refusal comes wrapped by the client. */
+/** Finds a rejection by the address lookup, which the client wraps. */
 export function findRunError(error: unknown): RunError | undefined {
   for (let at: unknown = error; at instanceof Error; at = at.cause) if (at instanceof RunError) return at
   return undefined

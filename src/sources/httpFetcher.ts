@@ -5,17 +5,18 @@ import { RunError } from '../errors.ts'
 import type { ReadLimits } from '../formats/limits.ts'
 import { readLimits } from '../formats/limits.ts'
 import type { SourceFacts } from '../formats/rows.ts'
-import { connectorOverInterim } from '../interimAnswers.ts'
+import { readHold } from '../http/waitPolicy.ts'
+import { connectorOverInterim } from '../http/interimAnswers.ts'
 import type { SourceDefinition } from '../pipeline/definition.ts'
 import type { Beside } from './byteStream.ts'
 import { besideBytes } from './byteStream.ts'
 import { credentialHeaders } from './credentialHeaders.ts'
-import { checkedLookup, checkUrl, namesThisMachine, safeLabel } from './httpAddress.ts'
-import { header, isReadableCoding, retryAfterMs, showsAnother, showsAnotherLength, showsPage } from './httpAnswer.ts'
+import { checkedLookup, checkUrl, namesThisMachine, safeLabel } from '../http/addressPolicy.ts'
+import { firstHeaders, header, isReadableCoding, showsAnother, showsAnotherLength, showsPage } from './httpAnswer.ts'
 import type { Fetcher } from './httpBody.ts'
 import { codingError, findRunError, isFinal, saysMore, statusError, unavailable } from './httpErrors.ts'
-import type { Tries } from './tries.ts'
-import { maxTries } from './tries.ts'
+import type { Tries } from '../http/tries.ts'
+import { longestWaitMs, maxTries, retryWaitMs } from '../http/tries.ts'
 
 export interface HttpContext {
   readonly env: Readonly<Record<string, string | undefined>>
@@ -27,10 +28,7 @@ export interface HttpContext {
 
 const maxRedirects = 5
 
-/** A server that asks for more is left alone until the next run. */
-const longestWaitMs = 60_000
-
-/** Asks one server for one feed: credentials, redirects, retries, and every address checked before it is used. */
+/** Requests one feed from one server: credentials, redirects, retries, and a check of every address before use. */
 export class HttpFetcher implements Fetcher {
   readonly label: string
   readonly #definition: SourceDefinition
@@ -39,10 +37,10 @@ export class HttpFetcher implements Fetcher {
   readonly #signal: AbortSignal
   readonly #credentials: Record<string, string>
   readonly #backoffMs: number
-  /** Origin of a source on this machine, where its address says so plainly. */
+  /** Origin of a source on this machine, if its address names the machine. */
   readonly #own: string | undefined
   readonly #start: URL
-  /** Where redirects led to, in the request under way. */
+  /** Target of the redirects of the current request. */
   #url: URL
   #sentMore = false
 
@@ -72,12 +70,12 @@ export class HttpFetcher implements Fetcher {
     this.#signal = context.signal === undefined ? total : AbortSignal.any([context.signal, total])
   }
 
-  /** Whether more came behind the body of the last answer than it was to hold: then its length is no proof. */
+  /** True if more bytes came after the last body than it declared: then its length proves nothing. */
   get sentMore(): boolean {
     return this.#sentMore
   }
 
-  /** One answer with a body from byte `from` on, after redirects and retries. */
+  /** Requests one response with a body from byte `from`, after redirects and retries. */
   async fetch(from: number, validator: string | undefined): Promise<Dispatcher.ResponseData | 'unchanged'> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -86,7 +84,7 @@ export class HttpFetcher implements Fetcher {
           await answer.body.dump()
           return 'unchanged'
         }
-        // Part of a feed that nobody asked for in parts is not the feed.
+        // A part that was not requested is not the feed.
         if (answer.statusCode === 200 || (answer.statusCode === 206 && from > 0)) {
           const coding = header(answer, 'content-encoding') ?? ''
           if (isReadableCoding(coding)) return answer
@@ -94,29 +92,30 @@ export class HttpFetcher implements Fetcher {
           throw codingError(coding, this.label)
         }
         await answer.body.dump().catch(() => undefined)
-        const asked = retryAfterMs(answer) ?? 0
-        if ((answer.statusCode === 429 || answer.statusCode >= 500) && attempt < maxTries && asked <= longestWaitMs) {
-          await delay(retryAfterMs(answer) ?? this.#backoffMs * 2 ** (attempt - 1), undefined, { signal: this.#signal })
+        const asked = readHold({ status: answer.statusCode, headers: firstHeaders(answer) }, Date.now())
+        const isTooLong = asked !== undefined && asked > longestWaitMs
+        if ((answer.statusCode === 429 || answer.statusCode >= 500) && attempt < maxTries && !isTooLong) {
+          await delay(asked ?? retryWaitMs(attempt, this.#backoffMs), undefined, { signal: this.#signal })
           continue
         }
-        throw statusError(answer.statusCode, this.label, asked > longestWaitMs ? asked : undefined)
+        throw statusError(answer.statusCode, this.label, isTooLong ? asked : undefined)
       } catch (error) {
         if (error instanceof RunError) throw error
         this.throwIfCancelled()
         const refusal = findRunError(error)
         if (refusal !== undefined) throw refusal
         if (this.#signal.aborted || attempt >= maxTries || isFinal(error)) throw unavailable(error, this.label)
-        await delay(this.#backoffMs * 2 ** (attempt - 1), undefined, { signal: this.#signal }).catch(() => undefined)
+        await delay(retryWaitMs(attempt, this.#backoffMs), undefined, { signal: this.#signal }).catch(() => undefined)
       }
     }
   }
 
-  /** Before the rest is asked for. */
+  /** Waits before the rest is requested. */
   async pause(tries: Tries): Promise<void> {
     await delay(tries.waitMs(this.#backoffMs), undefined, { signal: this.#signal }).catch(() => undefined)
   }
 
-  /** Whoever asked for the feed wants it no more: that is no failure of the source. */
+  /** Throws if the caller cancelled, which is not a failure of the source. */
   throwIfCancelled(): void {
     this.#context.signal?.throwIfAborted()
   }
@@ -126,8 +125,8 @@ export class HttpFetcher implements Fetcher {
   }
 
   /**
-   * What the server has under the feed's own path with `suffix` behind it. A web page is nothing: many servers answer so
-   * for whatever they do not have.
+   * Fetches the file under the feed's own path plus `suffix`. A web page does not count: many servers send one for missing
+   * files.
    */
   async fetchBeside(suffix: string, changed: string | undefined): Promise<Beside | undefined> {
     const url = new URL(this.#start)
@@ -136,7 +135,7 @@ export class HttpFetcher implements Fetcher {
     const parts: Buffer[] = []
     let size = 0
     for await (const chunk of answer.body) {
-      // undici hands bodies over as buffers.
+      // undici provides bodies as buffers.
       size += (chunk as Buffer).length
       if (size > besideBytes) break
       parts.push(chunk as Buffer)
@@ -144,26 +143,26 @@ export class HttpFetcher implements Fetcher {
     const content = size > besideBytes ? Buffer.alloc(0) : Buffer.concat(parts)
     const page = /html/i.test(header(answer, 'content-type') ?? '') || /^\s*</.test(content.toString('utf8'))
     if (answer.statusCode !== 200 || page) return undefined
-    // Not a number, and so not older, where one of both times is missing.
+    // NaN, and so not older, if one of the two times is missing.
     return { content, older: Date.parse(header(answer, 'last-modified') ?? '') < Date.parse(changed ?? '') }
   }
 
   /**
-   * Whether the server has another feed now than the one that was read. A server of files goes on sending what it opened,
-   * though an export writes over it or has only begun to write it: length and all, half of it. Asked only of servers that
-   * name a time of change, as those do; no answer is no verdict.
+   * Returns true if the server now has a different feed than the one that was read. A file server keeps sending the file it
+   * opened while an export overwrites it: half of it, with the right length. Requested only from servers that send a time of
+   * change; without a response the result is false.
    */
   async hasChanged(first: Dispatcher.ResponseData): Promise<boolean> {
     if (header(first, 'last-modified') === undefined) return false
     const seen = await this.#look(first)
     if (seen === undefined || seen === 'same' || !showsAnother(first, seen)) return false
-    // A server that names another time or tag whenever it is asked says nothing by it.
+    // A server that sends a new time or tag with every response proves nothing by it.
     const again = await this.#look(seen)
     if (again === undefined) return false
     return again === 'same' || !showsAnother(seen, again) || showsAnotherLength(seen, again)
   }
 
-  /** The head of the feed as it is now; `same` as `known`. */
+  /** Requests the current head of the feed; returns `same` if it equals `known`. */
   async #look(known: Dispatcher.ResponseData): Promise<Dispatcher.ResponseData | 'same' | undefined> {
     const headers = this.#headers(0, undefined, false)
     const [etag, lastModified] = [header(known, 'etag'), header(known, 'last-modified')]
@@ -173,7 +172,7 @@ export class HttpFetcher implements Fetcher {
       const answer = await this.#follow(this.#start, headers, 'HEAD')
       await answer.body.dump()
       if (answer.statusCode === 304) return 'same'
-      // A login in place of the head says nothing of the feed.
+      // A login page in place of the head proves nothing about the feed.
       return answer.statusCode === 200 && !showsPage(known, answer) ? answer : undefined
     } catch {
       this.throwIfCancelled()
@@ -182,7 +181,7 @@ export class HttpFetcher implements Fetcher {
   }
 
   async #follow(start: URL, headers: Readonly<Record<string, string>>, method: 'GET' | 'HEAD' = 'GET'): Promise<Dispatcher.ResponseData> {
-    // From the start each time: what a redirect led to may have been good for a while only.
+    // From the start each time: the target of a redirect may have expired.
     this.#url = start
     this.#sentMore = false
     let cookie = false
@@ -201,19 +200,16 @@ export class HttpFetcher implements Fetcher {
   }
 
   #redirected(location: string | undefined, { hops, cookie }: { readonly hops: number; readonly cookie: boolean }): URL {
-    const refuse = (what: string, mend = 'Name the final address of the feed in `source.url`.') =>
-      new RunError('SOURCE_REFUSED', what, { where: this.label, mend })
+    const refuse = (what: string, hint = 'Set `source.url` to the final address of the feed.') =>
+      new RunError('SOURCE_REFUSED', what, { where: this.label, hint })
     if (hops >= maxRedirects)
       throw cookie
-        ? refuse(
-            `more than ${maxRedirects} redirects, with cookies as for a login`,
-            'Ask for an address of the feed that needs no login page.',
-          )
+        ? refuse(`more than ${maxRedirects} redirects, with cookies as for a login`, 'Use an address of the feed that needs no login page.')
         : refuse(`more than ${maxRedirects} redirects`)
     if (location === undefined || !URL.canParse(location, this.#url.href)) throw refuse('a redirect without a usable address')
     const target = new URL(location, this.#url).href
     const next = checkUrl(target, this.#allows(target))
-    // Once this machine was named, nothing private but it: the look-up of a name would not tell any more.
+    // A redirect from this machine may only lead to this machine: after a name lookup the two could not be distinguished.
     if (this.#own !== undefined && next.origin !== this.#own && !this.#definition.allowPrivate)
       throw refuse('a redirect from this machine to another address')
     if (this.#url.protocol === 'https:' && next.protocol !== 'https:') throw refuse('a redirect from https to http')
@@ -222,12 +218,12 @@ export class HttpFetcher implements Fetcher {
     return next
   }
 
-  /** Private addresses by setting, or this machine where the pipeline file names it in plain words. */
+  /** Allows private addresses by setting, or this machine if the pipeline names it. */
   #allows(address: string): boolean {
     return this.#definition.allowPrivate || (this.#own !== undefined && new URL(address).origin === this.#own)
   }
 
-  /** A server may say that nothing changed only if it was asked. */
+  /** Returns true if the request was conditional: only then may a server answer that the feed is unchanged. */
   #isConditional(): boolean {
     const { previous } = this.#context
     return previous?.etag !== undefined || previous?.lastModified !== undefined

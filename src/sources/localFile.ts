@@ -7,14 +7,14 @@ import { RunError } from '../errors.ts'
 import type { ByteStream, TransportEnd } from './byteStream.ts'
 import type { Match } from './newestMatch.ts'
 import { newerMatch } from './newestMatch.ts'
-import { readLocalBeside } from './witness.ts'
+import { readLocalBeside } from './completionMarker.ts'
 
 const chunkBytes = 262_144
 
 /**
- * Opens a local file, or the newest match of a pattern (`exports/*.csv`). Only regular files; a symbolic link only
- * inside its own folder; nothing of /proc, /sys and /dev; no relative path out of the working directory (R10,
- * bad-inputs 138). A file that changes while it is read is refused at its end (R9).
+ * Opens a local file, or the newest match of a pattern (`exports/*.csv`). Accepts only regular files, symbolic links inside
+ * their own folder, and relative paths inside the working directory; rejects /proc, /sys and /dev (docs/inputs.md, case 138).
+ * A file that changes while it is read is rejected at its end.
  *
  * @throws RunError SOURCE_MISSING, SOURCE_FORBIDDEN, SOURCE_REFUSED; SOURCE_CHANGED while reading
  */
@@ -42,7 +42,7 @@ export async function openLocalFile(uri: string): Promise<ByteStream> {
       if (now.size !== opened.size || now.mtimeNs !== opened.mtimeNs || atPath?.ino !== opened.ino || atPath.dev !== opened.dev) {
         throw new RunError('SOURCE_CHANGED', 'the file changed while it was read', {
           where: path,
-          mend: 'Run again once the export is finished; write exports under another name and rename them.',
+          hint: 'Run again once the export is finished; write exports under another name and rename them.',
         })
       }
       return { proof: 'file unchanged while read', endsAsBefore: true }
@@ -51,7 +51,7 @@ export async function openLocalFile(uri: string): Promise<ByteStream> {
   }
 }
 
-/** The path that a source's text means: resolved, the newest match of a pattern, checked against bad-inputs 138. */
+/** Resolves the path of a source, or the newest match of its pattern, and checks it (docs/inputs.md, case 138). */
 export async function findFile(uri: string): Promise<string> {
   if (uri.includes('\0')) throw refused('a path with a NUL byte', JSON.stringify(uri))
   if (/^(\\\\|\/\/)/.test(uri)) throw refused('a network path', uri)
@@ -59,7 +59,7 @@ export async function findFile(uri: string): Promise<string> {
   if (!isAbsolute(path)) {
     const below = relative(process.cwd(), resolve(path))
     if (below === '..' || below.startsWith(`..${sep}`))
-      throw refused('a relative path that leaves the working directory', uri, 'Write the absolute path if you mean it.')
+      throw refused('a relative path that leaves the working directory', uri, 'Write the absolute path.')
   }
   if (!/[*?[{]/.test(path) || (await lstat(path).catch(() => undefined)) !== undefined) return resolve(path)
   let newest: Match | undefined
@@ -70,7 +70,7 @@ export async function findFile(uri: string): Promise<string> {
   if (newest === undefined)
     throw new RunError('SOURCE_MISSING', 'no finished file matches the pattern', {
       where: uri,
-      mend: 'Check the folder and the pattern in `source.url`.',
+      hint: 'Check the folder and the pattern in `source.url`.',
     })
   return resolve(newest.name)
 }
@@ -83,7 +83,7 @@ async function openChecked(path: string, uri: string): Promise<FileHandle> {
   if (link.isSymbolicLink()) {
     const folder = await realpath(dirname(path))
     if (real !== folder && !real.startsWith(folder.endsWith(sep) ? folder : folder + sep))
-      throw refused('a symbolic link that leads out of its folder', uri, 'Name the file itself.')
+      throw refused('a symbolic link out of its folder', uri, 'Name the file itself.')
   }
   if (/^\/(proc|sys|dev)(\/|$)/.test(real)) throw refused('a file of the operating system', uri)
   // O_NONBLOCK: opening a FIFO must not wait for its writer; O_NOFOLLOW: the link may not be swapped in after the check.
@@ -94,7 +94,7 @@ async function openChecked(path: string, uri: string): Promise<FileHandle> {
   if (found.isFile()) return file
   await file.close()
   throw refused(
-    found.isDirectory() ? 'a folder' : 'no regular file',
+    found.isDirectory() ? 'a folder' : 'not a regular file',
     uri,
     found.isDirectory()
       ? 'Name a file, or a pattern such as `exports/*.csv` for the newest.'
@@ -102,11 +102,11 @@ async function openChecked(path: string, uri: string): Promise<FileHandle> {
   )
 }
 
-/** The next chunk is read while the last one is worked on. */
+/** Reads the next chunk while the current one is processed. */
 async function* readChunks(file: FileHandle, path: string, reuse: () => boolean): AsyncGenerator<Buffer> {
   const read = (buffer: Buffer) => {
     const pending = file.read({ buffer, length: buffer.length })
-    // Looked at when its turn comes; until then it must not count as unhandled.
+    // Awaited at its turn; until then it must not count as unhandled.
     pending.catch(() => undefined)
     return pending
   }
@@ -124,7 +124,7 @@ async function* readChunks(file: FileHandle, path: string, reuse: () => boolean)
       if (reuse()) spare = buffer
     }
   } finally {
-    // A file may not be closed under a reading.
+    // A file must not be closed during a read.
     await ahead.catch(() => undefined)
   }
 }
@@ -134,14 +134,14 @@ function pathOfUrl(uri: string): string {
   if (/[?#]/.test(uri))
     throw new RunError('SOURCE_REFUSED', 'in a file address ? and # end the path', {
       where: uri,
-      mend: 'Write %3F and %23 for them, or the path itself.',
+      hint: 'Write %3F and %23 for them, or the path itself.',
     })
   try {
     return fileURLToPath(uri)
   } catch (error) {
     throw new RunError('SOURCE_REFUSED', 'the file address names another host or cannot be read', {
       where: uri,
-      mend: 'Write the path itself.',
+      hint: 'Write the path itself.',
       cause: error,
     })
   }
@@ -152,21 +152,21 @@ function openError(error: unknown, path: string): RunError {
   if (code === 'EACCES' || code === 'EPERM')
     return new RunError('SOURCE_FORBIDDEN', 'the file may not be read', {
       where: path,
-      mend: 'Give the user that runs this the right to read the file.',
+      hint: 'Give the user of this process permission to read the file.',
       cause: error,
     })
   if (code === 'ELOOP') return refused('a symbolic link that was put in place while it was opened', path)
-  // What opening a socket or a device without a driver says.
-  if (code === 'ENXIO' || code === 'ENODEV') return refused('no regular file', path, 'Name a regular file, or `-` for standard input.')
+  // Errors of a socket, or of a device without a driver.
+  if (code === 'ENXIO' || code === 'ENODEV') return refused('not a regular file', path, 'Name a regular file, or `-` for standard input.')
   if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG')
     return new RunError('SOURCE_MISSING', 'the file does not exist', {
       where: path,
-      mend: 'Check `source.url` and the working directory.',
+      hint: 'Check `source.url` and the working directory.',
       cause: error,
     })
   return new RunError('SOURCE_UNAVAILABLE', `the file cannot be read (${code})`, {
     where: path,
-    mend: 'Look at the disk or the network folder it lies on; then run again.',
+    hint: 'Check the disk or network folder of the file; then run again.',
     cause: error,
   })
 }
@@ -175,6 +175,6 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown'
 }
 
-function refused(what: string, where: string, mend = 'Name an ordinary file.'): RunError {
-  return new RunError('SOURCE_REFUSED', `the source is ${what}, which is refused`, { where, mend })
+function refused(what: string, where: string, hint = 'Name an ordinary file.'): RunError {
+  return new RunError('SOURCE_REFUSED', `the source is ${what}, which is refused`, { where, hint })
 }

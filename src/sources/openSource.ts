@@ -6,22 +6,21 @@ import { readLimits } from '../formats/limits.ts'
 import { openFormat } from '../formats/openFormat.ts'
 import type { SourceFacts } from '../formats/rows.ts'
 import type { SourceDefinition } from '../pipeline/definition.ts'
-import type { Row } from '../records/record.ts'
+import type { Row } from '../mapping/record.ts'
 import type { ByteStream } from './byteStream.ts'
-import { judgeCompleteness } from './completeness.ts'
+import { classifyCompleteness } from './completeness.ts'
 import { checkCredentialNames } from './credentials.ts'
 import { isLocalFile } from './hashSource.ts'
-import { openHttp } from './http.ts'
 import { openLocalFile } from './localFile.ts'
 import type { OpenedSource, SourceContext } from './openedSource.ts'
 import { openStdin } from './stdin.ts'
-import { readWitness } from './witness.ts'
+import { readCompletionMarker } from './completionMarker.ts'
 
 export type { OpenedSource, SourceContext } from './openedSource.ts'
 
 /**
- * Opens one source and recognizes what it is. Nothing is read beyond the first few hundred kilobytes until `rows` is
- * iterated. Rows are read once; close it whatever happens.
+ * Opens one source and detects its format. Reads only the first few hundred kilobytes until `rows` is iterated. Rows are read
+ * once; always close it.
  *
  * @throws RunError SOURCE_…, FILE_… and the others of formats/fileError.ts; here or while the rows are read
  */
@@ -42,13 +41,13 @@ async function openBytes(definition: SourceDefinition, context: SourceContext): 
   const { uri } = definition
   if (uri === '-') return openStdin(context)
   if (isLocalFile(uri)) return openLocalFile(uri)
-  if (/^https?:/i.test(uri)) return openHttp(definition, context)
-  // Loaded where they are needed: most pipelines never are.
+  // Loaded on demand: most pipelines never need it.
+  if (/^https?:/i.test(uri)) return (await import('./http.ts')).openHttp(definition, context)
   if (/^sftp:/i.test(uri)) return (await import('./sftp.ts')).openSftp(definition, context)
   if (/^s3:/i.test(uri)) return (await import('./s3.ts')).openS3(definition, context)
-  throw new RunError('SOURCE_REFUSED', 'the kind of this source address is not known', {
+  throw new RunError('SOURCE_REFUSED', 'the type of this source address is not known', {
     where: uri.slice(0, uri.indexOf(':') + 1),
-    mend: 'Use a path, `file:`, `https:`, `sftp:`, `s3:`, `postgres:` or `-`.',
+    hint: 'Use a path, `file:`, `https:`, `sftp:`, `s3:`, `postgres:` or `-`.',
   })
 }
 
@@ -65,7 +64,7 @@ async function readStream(stream: ByteStream, definition: SourceDefinition, cont
         if (bytes > limits.compressedBytes)
           throw fileError('FILE_TOO_LARGE', `the source is larger than ${limits.compressedBytes} bytes`, {
             name,
-            mend: 'Split the export, or send it packed.',
+            hint: 'Split the export, or compress it.',
           })
         hash.update(chunk)
         yield chunk
@@ -78,7 +77,7 @@ async function readStream(stream: ByteStream, definition: SourceDefinition, cont
     ...(stream.charset === undefined ? {} : { charset: stream.charset }),
     ...(context.gate === undefined ? {} : { gate: context.gate }),
   })
-  // Plain text in UTF-8 is copied where it is cut; whatever unpacks or decodes may keep a chunk.
+  // Plain UTF-8 text is copied when it is split into records; decompression and decoding may keep a chunk.
   const { format, encoding, compression } = opened.detected
   if (format !== 'xlsx' && encoding === 'utf-8' && compression === 'none') stream.reuseBuffers?.()
   let facts: SourceFacts | undefined
@@ -86,10 +85,10 @@ async function readStream(stream: ByteStream, definition: SourceDefinition, cont
     try {
       yield* opened.reader.rows
       const transport = await stream.end()
-      const witness = await readWitness(definition, stream)
+      const marker = await readCompletionMarker(definition, stream)
       const end = opened.reader.end()
       const sha256 = hash.digest('hex')
-      const completeness = judgeCompleteness({
+      const completeness = classifyCompleteness({
         asked: definition.complete,
         format: end,
         transport,
@@ -98,7 +97,7 @@ async function readStream(stream: ByteStream, definition: SourceDefinition, cont
         sha256,
         seemsLines: opened.detected.format === 'jsonl' && definition.format !== 'jsonl',
         ...(context.previous === undefined ? {} : { previous: context.previous }),
-        ...(witness === undefined ? {} : { witness }),
+        ...(marker === undefined ? {} : { marker }),
       })
       facts = {
         uri: name,
@@ -134,7 +133,7 @@ function unchangedSource(definition: SourceDefinition, previous: SourceFacts | u
   if (previous === undefined)
     throw new RunError('SOURCE_UNAVAILABLE', 'the server says that nothing changed, but nothing was read before', {
       where: definition.uri.replace(/\?.*$/, ''),
-      mend: 'Run again.',
+      hint: 'Run again.',
     })
   return {
     unchanged: true,

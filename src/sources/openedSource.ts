@@ -9,13 +9,13 @@ export interface SourceContext {
   readonly log: Logger
   readonly signal?: AbortSignal
   /**
-   * Facts of the last closed snapshot of this source: for conditional requests, and because a plain file is complete
-   * only if it ends as it ended then (I8).
+   * Facts of the last complete read of this source: for conditional requests, and because a plain file is complete only if it
+   * ends as it ended then (docs/guarantees.md#deletes-need-proof).
    */
   readonly previous?: SourceFacts
-  /** Tests may lower the limits. */
+  /** Limits; tests may lower them. */
   readonly limits?: ReadLimits
-  /** Asked about raw records before they are parsed; workbooks and queries have none. */
+  /** Gate for raw records before they are parsed; workbooks and queries have none. */
   readonly gate?: RecordGate
   /** First wait between two tries, doubled each time; half a second by default. */
   readonly backoffMs?: number
@@ -23,10 +23,10 @@ export interface SourceContext {
 
 export interface OpenedSource extends RowSource {
   /**
-   * True: the server said that nothing changed since `previous`. Then `facts` are the previous ones and `rows` throws:
-   * no rows must never be taken for an empty source.
+   * True if the server answered that the source is unchanged since `previous`. Then `facts` are the previous ones and `rows`
+   * throws, so that no caller takes it for an empty source.
    */
   readonly unchanged: boolean
-  /** Undefined where nothing was read because nothing changed. */
+  /** Undefined if the source is unchanged and was not read. */
   readonly detected: Detected | undefined
 }

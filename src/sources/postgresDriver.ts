@@ -1,13 +1,13 @@
 import type { Duplex } from 'node:stream'
 import type pg from 'pg'
 
-/** The driver's own connection, which its types leave out. */
+/** Internal connection of the driver, which its types omit. */
 interface Connection {
   readonly stream: Duplex
   attachListeners: (stream: Listened) => void
 }
 
-/** What is used of a socket while the driver puts its listeners on it. */
+/** Part of a socket that the driver uses when it adds its listeners. */
 interface Listened {
   on: (event: string, listener: (chunk: Buffer) => void) => unknown
   destroy: (error: Error) => unknown
@@ -18,9 +18,9 @@ export function streamOf(client: pg.Client): Duplex {
 }
 
 /**
- * Ends the connection where a server says what the driver does not know, a login by GSSAPI for one. The driver (8.23)
- * throws it out of the listener of its socket, where nobody could catch it and the process would end. To be removed once
- * it reports it as an error of the connection.
+ * Closes the connection on a message that the driver does not know, such as a GSSAPI login. The driver (8.23) throws inside
+ * the listener of its socket, which would end the process. Remove this once the driver reports it as an error of the
+ * connection.
  */
 export function catchUnknownMessages(client: pg.Client): void {
   const connection = connectionOf(client)

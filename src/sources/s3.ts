@@ -7,49 +7,50 @@ import type { SourceDefinition } from '../pipeline/definition.ts'
 import type { ByteStream, TransportEnd } from './byteStream.ts'
 import { besideBytes } from './byteStream.ts'
 import { readCredential } from './credentials.ts'
-import { checkedLookup, checkUrl } from './httpAddress.ts'
+import { checkedLookup, checkUrl } from '../http/addressPolicy.ts'
 import { isReadableCoding } from './httpAnswer.ts'
 import { codingError } from './httpErrors.ts'
 import type { Match } from './newestMatch.ts'
 import { newerMatch } from './newestMatch.ts'
 import type { SourceContext } from './openedSource.ts'
-import { Patience } from './patience.ts'
+import { Timeouts } from './timeouts.ts'
 import { s3Error, statusOf, storeCause } from './s3Errors.ts'
-import { maxTries, Tries } from './tries.ts'
+import { readResumable } from '../http/resumableRead.ts'
+import { maxTries } from '../http/tries.ts'
 
 /**
  * Opens `s3://bucket/key`, or the newest key that matches a pattern; other stores by `?endpoint=https://…`, or
- * AWS_ENDPOINT_URL. Credentials: `access_key_id`, `secret_access_key`, `session_token` name variables, else those of
- * AWS. Conditional on the last ETag; resumed with If-Match when the connection is cut, and only where the answer itself
- * says that it is the rest of the same object: some stores know neither If-Match nor ranges.
+ * AWS_ENDPOINT_URL. Credentials: `access_key_id`, `secret_access_key`, `session_token` name variables, else those of AWS.
+ * Conditional on the last ETag. Resumed with If-Match after a broken connection, only if the response is a part of the same
+ * object: some stores know neither If-Match nor ranges.
  *
- * @returns `unchanged` when the store answers 304
- * @throws RunError SOURCE_REFUSED, SOURCE_CREDENTIALS, SOURCE_DENIED, SOURCE_MISSING, SOURCE_UNAVAILABLE,
- *   SOURCE_CHANGED, FILE_TRUNCATED
+ * @returns `unchanged` if the store answers 304
+ *
+ * @throws RunError SOURCE_REFUSED, SOURCE_CREDENTIALS, SOURCE_DENIED, SOURCE_MISSING, SOURCE_UNAVAILABLE, SOURCE_CHANGED,
+ * FILE_TRUNCATED
  */
 export async function openS3(definition: SourceDefinition, context: SourceContext): Promise<ByteStream | 'unchanged'> {
   const { url, bucket, pattern } = addressOf(definition.uri)
-  const patience = new Patience(context)
-  // Loaded here: 0.3 s and 30 MB that no other source should pay for.
+  const timeouts = new Timeouts(context)
+  // Loaded on demand: 0.3 s and 30 MB that other sources do not need.
   const { S3Client, GetObjectCommand } = await import('@aws-sdk/client-s3')
   const client = new S3Client(clientOptions(url, definition, context))
   const asked = `s3://${url.host}${url.pathname}`
   try {
-    const key = await newestKey(client, { bucket, pattern, label: asked, signal: patience.signal })
+    const key = await newestKey(client, { bucket, pattern, label: asked, signal: timeouts.signal })
     const label = key === pattern ? asked : `s3://${url.host}/${key.split('/').map(encodeURIComponent).join('/')}`
     const get = (more: { readonly Key?: string; readonly IfNoneMatch?: string; readonly IfMatch?: string; readonly Range?: string }) =>
-      client.send(new GetObjectCommand({ Bucket: bucket, Key: key, ...more }), { abortSignal: patience.signal })
+      client.send(new GetObjectCommand({ Bucket: bucket, Key: key, ...more }), { abortSignal: timeouts.signal })
     const first = await get(context.previous?.etag === undefined ? {} : { IfNoneMatch: context.previous.etag })
     refusePart(first, label)
-    const body = new ObjectBody(first, { label, patience, backoffMs: context.backoffMs ?? 500, get })
     return {
       label,
-      chunks: body.read(),
+      chunks: readObject(first, { label, timeouts, backoffMs: context.backoffMs ?? 500, get }),
       beside: async (suffix) => {
         const found = await get({ Key: key + suffix })
         const stream = found.Body as unknown as Readable
         const small = (found.ContentLength ?? Infinity) <= besideBytes
-        const content = small ? Buffer.concat(await Array.fromAsync(patience.chunks(stream as AsyncIterable<Buffer>))) : Buffer.alloc(0)
+        const content = small ? Buffer.concat(await Array.fromAsync(timeouts.chunks(stream as AsyncIterable<Buffer>))) : Buffer.alloc(0)
         stream.destroy()
         return { content, older: isBefore(found.LastModified, first.LastModified) }
       },
@@ -58,7 +59,7 @@ export async function openS3(definition: SourceDefinition, context: SourceContex
     }
   } catch (error) {
     client.destroy()
-    patience.throwIfCancelled()
+    timeouts.throwIfCancelled()
     if (statusOf(error) === 304 && context.previous?.etag !== undefined) return 'unchanged'
     throw s3Error(error, asked)
   }
@@ -66,82 +67,62 @@ export async function openS3(definition: SourceDefinition, context: SourceContex
 
 interface Reading {
   readonly label: string
-  readonly patience: Patience
+  readonly timeouts: Timeouts
   readonly backoffMs: number
   readonly get: (more: { readonly IfMatch: string; readonly Range: string }) => Promise<GetObjectCommandOutput>
 }
 
-/** The body of one object, over as many connections as it takes. */
-class ObjectBody {
-  readonly #first: GetObjectCommandOutput
-  readonly #reading: Reading
-  #received = 0
+/** Reads the body of one object, over as many connections as needed. */
+function readObject(first: GetObjectCommandOutput, { label, timeouts, backoffMs, get }: Reading): AsyncGenerator<Buffer> {
+  const { ContentLength: length, ETag: etag } = first
+  // A weak tag does not promise the same bytes.
+  const validator = etag?.startsWith('W/') === true ? undefined : etag
+  const changed = (cause: unknown) =>
+    new RunError('SOURCE_CHANGED', 'the object changed while it was read', {
+      where: label,
+      hint: 'Run again once the upload is finished.',
+      cause: storeCause(cause),
+    })
+  const cut = (received: number, cause: unknown) =>
+    new RunError('FILE_TRUNCATED', `the connection was cut after ${received} bytes`, {
+      where: label,
+      hint: 'Run again.',
+      cause: storeCause(cause),
+    })
 
-  constructor(first: GetObjectCommandOutput, reading: Reading) {
-    this.#first = first
-    this.#reading = reading
+  const resume = async (from: number, cause: unknown): Promise<GetObjectCommandOutput> => {
+    if (validator === undefined) throw cut(from, cause)
+    const part = await get({ IfMatch: validator, Range: `bytes=${from}-` }).catch((failure: unknown) => {
+      timeouts.throwIfCancelled()
+      const status = statusOf(failure)
+      // Deleted, replaced, or shorter than the bytes already read.
+      throw status === 404 || status === 412 || status === 416 ? changed(failure) : cut(from, failure)
+    })
+    const [, start, total] = /^bytes (\d+)-\d+\/(\d+)$/.exec(part.ContentRange ?? '') ?? []
+    if (part.ETag === validator && Number(start) === from && (length === undefined || Number(total) === length)) return part
+    ;(part.Body as unknown as Readable).destroy()
+    throw part.ETag === validator ? cut(from, cause) : changed(cause)
   }
 
-  async *read(): AsyncGenerator<Buffer> {
-    const { patience, backoffMs } = this.#reading
-    const { ContentLength: length, ETag: etag } = this.#first
-    // A weak tag does not promise the same bytes.
-    const validator = etag?.startsWith('W/') === true ? undefined : etag
-    let part = this.#first
-    const tries = new Tries()
-    for (;;) {
-      const before = this.#received
+  return readResumable({
+    length: () => length,
+    changed: () => changed(undefined),
+    async *part(from, cause) {
+      const answer = cause === undefined ? first : await resume(from, cause)
       // In Node the body is a readable stream of buffers.
-      const stream = part.Body as unknown as Readable
+      const stream = answer.Body as unknown as Readable
       try {
-        for await (const chunk of patience.chunks(stream as AsyncIterable<Buffer>)) {
-          this.#received += chunk.length
-          yield chunk
-        }
-        if (length === undefined || this.#received === length) return
-        if (this.#received > length) throw this.#changed(undefined)
-        throw new Error('the object is shorter than its declared length')
-      } catch (error) {
-        if (error instanceof RunError) throw error
-        patience.throwIfCancelled()
-        if (!tries.another(this.#received - before) || validator === undefined) throw this.#cut(error)
-        await patience.pause(tries.waitMs(backoffMs))
-        part = await this.#resume(validator, error)
+        yield* timeouts.chunks(stream as AsyncIterable<Buffer>)
       } finally {
         stream.destroy()
       }
-    }
-  }
-
-  async #resume(etag: string, cause: unknown): Promise<GetObjectCommandOutput> {
-    const part = await this.#reading.get({ IfMatch: etag, Range: `bytes=${this.#received}-` }).catch((failure: unknown) => {
-      this.#reading.patience.throwIfCancelled()
-      const status = statusOf(failure)
-      // Gone, another one, or shorter now than what was read of it.
-      throw status === 404 || status === 412 || status === 416 ? this.#changed(failure) : this.#cut(failure)
-    })
-    const [, from, total] = /^bytes (\d+)-\d+\/(\d+)$/.exec(part.ContentRange ?? '') ?? []
-    const { ContentLength: length } = this.#first
-    if (part.ETag === etag && Number(from) === this.#received && (length === undefined || Number(total) === length)) return part
-    ;(part.Body as unknown as Readable).destroy()
-    throw part.ETag === etag ? this.#cut(cause) : this.#changed(cause)
-  }
-
-  #changed(cause: unknown): RunError {
-    return new RunError('SOURCE_CHANGED', 'the object changed while it was read', {
-      where: this.#reading.label,
-      mend: 'Run again once the upload is finished.',
-      cause: storeCause(cause),
-    })
-  }
-
-  #cut(cause: unknown): RunError {
-    return new RunError('FILE_TRUNCATED', `the connection was cut after ${this.#received} bytes`, {
-      where: this.#reading.label,
-      mend: 'Run again.',
-      cause: storeCause(cause),
-    })
-  }
+    },
+    async recover({ cause, received, brought, tries }) {
+      timeouts.throwIfCancelled()
+      if (!tries.another(brought) || validator === undefined) throw cut(received, cause)
+      await timeouts.pause(tries.waitMs(backoffMs))
+    },
+  })
 }
 
 function isBefore(one: Date | undefined, other: Date | undefined): boolean {
@@ -149,11 +130,11 @@ function isBefore(one: Date | undefined, other: Date | undefined): boolean {
 }
 
 function addressOf(uri: string): { readonly url: URL; readonly bucket: string; readonly pattern: string } {
-  const refuse = (what: string, mend: string) => new RunError('SOURCE_REFUSED', what, { where: 'source.url', mend })
+  const refuse = (what: string, hint: string) => new RunError('SOURCE_REFUSED', what, { where: 'source.url', hint })
   if (!URL.canParse(uri)) throw refuse('the address cannot be read', 'Write s3://bucket/key.')
   const url = new URL(uri)
   if (url.username !== '' || url.password !== '')
-    throw refuse('the address holds credentials', 'Name environment variables under `source.credentials`.')
+    throw refuse('the address contains credentials', 'Name environment variables under `source.credentials`.')
   if (url.hash !== '' || /[\r\n\t\0]/.test(uri))
     throw refuse('the key of the address ends before a # or a control character', 'Write # as %23, a line end as %0A and a tab as %09.')
   if (url.host === '' || /^\/?$/.test(url.pathname)) throw refuse('the address names no object', 'Write s3://bucket/key.')
@@ -167,23 +148,23 @@ function addressOf(uri: string): { readonly url: URL; readonly bucket: string; r
 function clientOptions(url: URL, definition: SourceDefinition, { env, limits = readLimits }: SourceContext) {
   const endpoint = url.searchParams.get('endpoint') ?? env['AWS_ENDPOINT_URL_S3'] ?? env['AWS_ENDPOINT_URL']
   if (endpoint !== undefined) checkUrl(endpoint, definition.allowPrivate)
-  // A store of AWS may well be reached at a private address (its interface endpoints); where a name leads is checked here.
+  // AWS may have a private address (interface endpoints); the lookup of other endpoints is checked here.
   const agent = { lookup: checkedLookup(endpoint === undefined || definition.allowPrivate) }
   const named = (key: string, standard: string) => readCredential(key, definition.credentials, env) ?? env[standard]
   const accessKeyId = named('access_key_id', 'AWS_ACCESS_KEY_ID')
   const secretAccessKey = named('secret_access_key', 'AWS_SECRET_ACCESS_KEY')
-  // The token of this machine's own credentials fits no others.
+  // The session token of this machine belongs to its own credentials only.
   const ownKeys = definition.credentials?.['access_key_id'] === undefined
   const sessionToken = ownKeys ? named('session_token', 'AWS_SESSION_TOKEN') : readCredential('session_token', definition.credentials, env)
   if (definition.credentials !== undefined && (accessKeyId === undefined) !== (secretAccessKey === undefined))
-    throw new RunError('SOURCE_CREDENTIALS', 'the source names one half of its credentials', {
+    throw new RunError('SOURCE_CREDENTIALS', 'the source has only half of its credentials', {
       where: 'source.credentials',
-      mend: 'Name both `access_key_id` and `secret_access_key`.',
+      hint: 'Name both `access_key_id` and `secret_access_key`.',
     })
   return {
     region: url.searchParams.get('region') ?? env['AWS_REGION'] ?? env['AWS_DEFAULT_REGION'] ?? 'us-east-1',
     maxAttempts: maxTries,
-    // Without the last one the time-out is a warning only.
+    // Without the last option the timeout is a warning only.
     requestHandler: {
       requestTimeout: limits.idleMs,
       connectionTimeout: 15_000,
@@ -191,7 +172,7 @@ function clientOptions(url: URL, definition: SourceDefinition, { env, limits = r
       httpAgent: agent,
       httpsAgent: agent,
     },
-    // Other stores know no buckets as host names.
+    // Other stores do not support buckets as host names.
     ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true, responseChecksumValidation: 'WHEN_REQUIRED' as const }),
     ...(accessKeyId === undefined || secretAccessKey === undefined
       ? {}
@@ -211,7 +192,7 @@ async function newestKey(client: S3Client, { bucket, pattern, label, signal }: K
   if (wild === -1) return pattern
   const { paginateListObjectsV2 } = await import('@aws-sdk/client-s3')
   let newest: Match | undefined
-  // A store that names the same next page for ever would be listed for ever.
+  // Ends the loop if a store repeats one page forever.
   for await (const page of paginateListObjectsV2(
     { client, stopOnSameToken: true },
     { Bucket: bucket, Prefix: pattern.slice(0, wild) },
@@ -226,7 +207,7 @@ async function newestKey(client: S3Client, { bucket, pattern, label, signal }: K
   if (newest === undefined)
     throw new RunError('SOURCE_MISSING', 'no finished object matches the pattern', {
       where: label,
-      mend: 'Check the bucket and the pattern in `source.url`.',
+      hint: 'Check the bucket and the pattern in `source.url`.',
     })
   return newest.name
 }
@@ -239,7 +220,7 @@ function endOf(answer: GetObjectCommandOutput): TransportEnd {
   }
 }
 
-/** Part of an object that nobody asked for in parts is not the object; what is packed in a way nobody unpacks here is no data. */
+/** Rejects a part of an object that was not requested as a part, and unsupported compression. */
 function refusePart(first: GetObjectCommandOutput, where: string): void {
   const { ContentRange: range, ContentEncoding: coding = '', Body: body } = first
   const whole = range === undefined && first.$metadata.httpStatusCode !== 206
@@ -247,8 +228,8 @@ function refusePart(first: GetObjectCommandOutput, where: string): void {
   ;(body as unknown as Readable | undefined)?.destroy()
   throw whole
     ? codingError(coding, where)
-    : new RunError('SOURCE_UNAVAILABLE', 'the store sent a part of the object, though the whole was asked for', {
+    : new RunError('SOURCE_UNAVAILABLE', 'the store sent only a part of the object', {
         where,
-        mend: 'Ask whoever runs the store; a proxy in between may be at fault.',
+        hint: 'Contact the operator of the store; a proxy in between may be the cause.',
       })
 }

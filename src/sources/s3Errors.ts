@@ -2,69 +2,69 @@ import { RunError } from '../errors.ts'
 import { bareCause } from './bareCause.ts'
 import { findRunError } from './httpErrors.ts'
 
-/** What a person is told when an object does not come. */
+/** Errors of S3 sources. */
 
-/** Names of refusals that a person can do something about. Source: the error codes of the S3 interface. */
-const refusals: Readonly<Record<string, readonly [code: string, message: string, mend: string]>> = {
-  RequestTimeTooSkewed: ['SOURCE_DENIED', 'the clock of this machine is not that of the store', 'Set the clock of this machine.'],
+/** Refusals with a known hint. Source: the error codes of the S3 interface. */
+const refusals: Readonly<Record<string, readonly [code: string, message: string, hint: string]>> = {
+  RequestTimeTooSkewed: ['SOURCE_DENIED', 'the clock of this machine differs from that of the store', 'Set the clock of this machine.'],
   InvalidObjectState: [
     'SOURCE_UNAVAILABLE',
-    'the object lies in an archive',
+    'the object is in an archive',
     'Restore it in the store, or read an object of another storage class.',
   ],
-  PermanentRedirect: ['SOURCE_UNAVAILABLE', 'the bucket lies in another region', 'Add `?region=…` to the address, or set AWS_REGION.'],
+  PermanentRedirect: ['SOURCE_UNAVAILABLE', 'the bucket is in another region', 'Add `?region=…` to the address, or set AWS_REGION.'],
   AuthorizationHeaderMalformed: [
     'SOURCE_UNAVAILABLE',
-    'the bucket lies in another region',
+    'the bucket is in another region',
     'Add `?region=…` to the address, or set AWS_REGION.',
   ],
   ExpiredToken: ['SOURCE_DENIED', 'the session token has expired', 'Get new credentials for this source.'],
   InvalidToken: ['SOURCE_DENIED', 'the session token is not valid', 'Get new credentials for this source.'],
 }
 
-/** Of a store's sentences only the code is kept: some quote the request with its session token. */
+/** Keeps only the code of a store's error: some messages quote the request with its session token. */
 export function s3Error(error: unknown, where: string): RunError {
   const refusal = findRunError(error)
   if (refusal !== undefined) return refusal
   const status = statusOf(error)
   const cause = storeCause(error)
   const named = nameOf(error)
-  const [code, message, mend] = refusals[named] ?? []
+  const [code, message, hint] = refusals[named] ?? []
   if (code !== undefined && status !== undefined && status >= 300)
-    return new RunError(code, `${message} (${named})`, { where, mend: mend ?? '', cause })
+    return new RunError(code, `${message} (${named})`, { where, hint: hint ?? '', cause })
   if (status === 404)
     return new RunError('SOURCE_MISSING', 'the store has no such bucket or object', {
       where,
-      mend: 'Check bucket and key in `source.url`.',
+      hint: 'Check bucket and key in `source.url`.',
       cause,
     })
   if (status === 401 || status === 403)
     return new RunError('SOURCE_DENIED', `the store answered ${status} (${named})`, {
       where,
-      mend: 'Check the credentials of this source and what they may read.',
+      hint: 'Check the credentials of this source and what they may read.',
       cause,
     })
   if (named === 'CredentialsProviderError')
     return new RunError('SOURCE_CREDENTIALS', 'no credentials for the store were found', {
       where,
-      mend: 'Name `access_key_id` and `secret_access_key` under `source.credentials`, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
+      hint: 'Name `access_key_id` and `secret_access_key` under `source.credentials`, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
       cause,
     })
   return new RunError('SOURCE_UNAVAILABLE', `the store cannot be reached (${named})`, {
     where,
-    mend: 'Check endpoint, region, credentials and network; then run again.',
+    hint: 'Check endpoint, region, credentials and network; then run again.',
     cause,
   })
 }
 
-/** A word, or none: whatever else a store calls its refusal may be anything. */
+/** Returns the error code if it is a single word: anything else may contain data. */
 function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   const name = 'code' in error && typeof error.code === 'string' ? error.code : error.name
   return /^\w{1,60}$/.test(name) ? name : 'unknown'
 }
 
-/** Of what the store itself said only its status and code. */
+/** Returns a cause with only the status and code of the store. */
 export function storeCause(error: unknown): Error | undefined {
   const status = statusOf(error)
   return status === undefined ? bareCause(error) : new Error(`the store answered ${status} (${nameOf(error)})`)

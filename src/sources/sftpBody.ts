@@ -1,45 +1,43 @@
-import { RunError } from '../errors.ts'
-import type { Patience } from './patience.ts'
+import type { Timeouts } from './timeouts.ts'
 import type { SftpConnection } from './sftpConnection.ts'
 import { changedFile, cutFile, isLost, sftpError } from './sftpErrors.ts'
 import type { SftpFacts } from './sftpFile.ts'
 import { openSftpFile } from './sftpFile.ts'
-import { Tries } from './tries.ts'
+import { readResumable, type Break } from '../http/resumableRead.ts'
 
 export interface SftpReading {
   readonly connection: SftpConnection
   readonly path: string
   readonly label: string
-  /** The file as it was before anything was read of it. */
+  /** Facts about the file before the read. */
   readonly before: SftpFacts
-  readonly patience: Patience
+  readonly timeouts: Timeouts
 }
 
-/** What is asked for a second time after a cut, to see that it is what was read. */
+/** Bytes that are read a second time after a broken connection, to verify that the file is the same. */
 const overlapBytes = 32_768
 
 /**
- * Times are whole seconds: a file that changed in the second in which it was looked at may change again in it, and nothing
- * would show. One more second for clocks that differ.
+ * Age from which a time of change is reliable. Times are whole seconds, so a file may change twice in one second unnoticed.
+ * One more second for clocks that differ.
  */
 const settledMs = 2_000
 
-/** Two answers that show the same file, as far as size and time can. */
+/** Returns true if two facts show the same file, by size and time. */
 export function isSameFile(one: SftpFacts, other: SftpFacts): boolean {
   return one.size === other.size && one.modifyTime === other.modifyTime
 }
 
 /**
- * The bytes of one file, over as many connections as it takes. The rest is joined to what is there only where the file has
- * the size and the time that it had, that time was over before the reading began, and the end of what is there comes again
- * as it was.
+ * Bytes of one file, over as many connections as needed. The rest is appended only if the file has the same size and time,
+ * that time was over before the read began, and the end of the known bytes is the same.
  */
 export class SftpBody {
   readonly #reading: SftpReading
-  /** Whether size and time tell one version of the file from the next. */
+  /** True if size and time distinguish two versions of the file. */
   readonly #settled: boolean
   #received = 0
-  /** End of what was received. */
+  /** End of the received bytes. */
   #tail: Buffer = Buffer.alloc(0)
 
   constructor(reading: SftpReading, now: () => number = Date.now) {
@@ -51,33 +49,37 @@ export class SftpBody {
     return this.#received
   }
 
-  /** @throws RunError FILE_TRUNCATED, SOURCE_CHANGED, or what no other connection would mend */
-  async *read(): AsyncGenerator<Buffer> {
-    const { connection, label, patience } = this.#reading
-    const tries = new Tries()
-    for (;;) {
-      const before = this.#received
-      try {
-        yield* this.#readOn()
-        return
-      } catch (error) {
-        patience.throwIfCancelled()
-        if (error instanceof RunError) throw error
-        if (!isLost(error)) {
-          const failure = sftpError(error, label)
-          throw before > 0 && failure.code === 'SOURCE_MISSING' ? changedFile(label, error) : failure
-        }
-        const worth = this.#received === 0 || this.#settled
-        if (worth && (await connection.another(tries, this.#received - before))) continue
-        throw this.#received === 0 ? sftpError(error, label) : cutFile(label, this.#received, error)
-      }
-    }
+  /**
+   * Yields the bytes.
+   *
+   * @throws RunError FILE_TRUNCATED, SOURCE_CHANGED, or an error that a new connection would not fix
+   */
+  read(): AsyncGenerator<Buffer> {
+    return readResumable({
+      part: () => this.#readOn(),
+      // `sftp.ts` compares the size with that of the file after the read.
+      length: () => undefined,
+      recover: (broken) => this.#recover(broken),
+      changed: () => changedFile(this.#reading.label),
+    })
   }
 
-  /** From where the last connection ended to the end of the file. */
+  async #recover({ cause, received, brought, tries }: Break): Promise<void> {
+    const { connection, label, timeouts } = this.#reading
+    timeouts.throwIfCancelled()
+    if (!isLost(cause)) {
+      const failure = sftpError(cause, label)
+      throw received > brought && failure.code === 'SOURCE_MISSING' ? changedFile(label, cause) : failure
+    }
+    const worth = received === 0 || this.#settled
+    if (worth && (await connection.another(tries, brought))) return
+    throw received === 0 ? sftpError(cause, label) : cutFile(label, received, cause)
+  }
+
+  /** Reads from the end of the last connection to the end of the file. */
   async *#readOn(): AsyncGenerator<Buffer> {
-    const { connection, path, label, before, patience } = this.#reading
-    const file = await openSftpFile(await connection.client(), path, patience)
+    const { connection, path, label, before, timeouts } = this.#reading
+    const file = await openSftpFile(await connection.client(), path, timeouts)
     if (this.#received > 0 && !isSameFile(before, await file.facts())) throw changedFile(label)
     let known = this.#tail
     for await (const slot of file.read(this.#received - known.length)) {

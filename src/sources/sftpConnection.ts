@@ -4,26 +4,23 @@ import SftpClient from 'ssh2-sftp-client'
 import { RunError } from '../errors.ts'
 import type { SourceDefinition } from '../pipeline/definition.ts'
 import { readCredential } from './credentials.ts'
-import type { Patience } from './patience.ts'
+import type { Timeouts } from './timeouts.ts'
 import { isLost, sftpError } from './sftpErrors.ts'
-import { Tries } from './tries.ts'
+import { Tries } from '../http/tries.ts'
 
 export interface SftpLogin {
   readonly url: URL
   readonly definition: SourceDefinition
   readonly env: Readonly<Record<string, string | undefined>>
-  readonly patience: Patience
+  readonly timeouts: Timeouts
   /** First wait between two tries. */
   readonly backoffMs: number
 }
 
-/** How long a server may take to say good-bye. */
+/** Timeout of a clean close. */
 const farewellMs = 1_000
 
-/**
- * The way to one SFTP server, over as many connections as it takes. Each is opened with the same credentials, and only to
- * the host key that the pipeline pins.
- */
+/** Connection to one SFTP server, reopened as needed. Each connection uses the same credentials and the pinned host key. */
 export class SftpConnection {
   readonly #login: SftpLogin
   #client: SftpClient | undefined
@@ -34,25 +31,25 @@ export class SftpConnection {
   }
 
   /**
-   * What `step` gives. It only asks and changes nothing, so it is asked again over another connection where one breaks
-   * under it, `maxTries` times in all.
+   * Returns the result of `step`. The step only reads, so it is repeated over a new connection if one breaks, at most
+   * `maxTries` times.
    *
-   * @throws RunError SOURCE_HOST_KEY, SOURCE_CREDENTIALS; what `step` throws; the last failure
+   * @throws RunError SOURCE_HOST_KEY, SOURCE_CREDENTIALS; the error of `step`; the last failure
    */
   async ask<T>(step: (client: SftpClient) => Promise<T>): Promise<T> {
-    const { patience } = this.#login
+    const { timeouts } = this.#login
     const tries = new Tries()
     for (;;) {
       try {
-        return await patience.wait(step(await this.client()))
+        return await timeouts.wait(step(await this.client()))
       } catch (error) {
-        patience.throwIfCancelled()
+        timeouts.throwIfCancelled()
         if (!isLost(error) || !(await this.another(tries, 0))) throw error
       }
     }
   }
 
-  /** The open connection, or a new one where there is none. */
+  /** Returns the open connection, or opens a new one. */
   async client(): Promise<SftpClient> {
     if (this.#closed) throw new Error('the connection was closed')
     if (this.#client !== undefined) return this.#client
@@ -69,13 +66,13 @@ export class SftpConnection {
     return client
   }
 
-  /** Gives up a connection that broke and had brought `bytes`; waits. False where another one is not worth it. */
+  /** Closes a broken connection that had brought `bytes`, and waits. Returns false if another one is not worth it. */
   async another(tries: Tries, bytes: number): Promise<boolean> {
-    const { patience, backoffMs } = this.#login
+    const { timeouts, backoffMs } = this.#login
     if (this.#closed || !tries.another(bytes)) return false
     if (this.#client !== undefined) connectionOf(this.#client).destroy()
     this.#client = undefined
-    await patience.pause(tries.waitMs(backoffMs))
+    await timeouts.pause(tries.waitMs(backoffMs))
     return true
   }
 
@@ -84,13 +81,13 @@ export class SftpConnection {
     this.#closed = true
     const client = this.#client
     if (client === undefined) return
-    // A peer that is gone answers no farewell either.
+    // A lost peer does not answer the close message either.
     await Promise.race([client.end().catch(() => undefined), delay(farewellMs, undefined, { ref: false })])
     connectionOf(client).destroy()
   }
 }
 
-/** The client's own answers to an unexpected end are lines on standard output; here the call under way reports it. */
+/** Creates a client that does not print unexpected ends to standard output; the current call reports them. */
 function newClient(): SftpClient {
   const silent = () => undefined
   const client = new SftpClient('sluice', { error: silent, end: silent, close: silent })
@@ -98,32 +95,32 @@ function newClient(): SftpClient {
   return client
 }
 
-/** ssh2's connection, which ssh2-sftp-client keeps as `client` and leaves out of its types. */
+/** Returns ssh2's connection, which ssh2-sftp-client keeps as `client` and omits from its types. */
 function connectionOf(client: SftpClient): { readonly setNoDelay: (noDelay: boolean) => void; readonly destroy: () => void } {
   return (client as unknown as { readonly client: ReturnType<typeof connectionOf> }).client
 }
 
-async function connect(client: SftpClient, { url, definition, env, patience }: SftpLogin): Promise<void> {
+async function connect(client: SftpClient, { url, definition, env, timeouts }: SftpLogin): Promise<void> {
   const credential = (key: string) => readCredential(key, definition.credentials, env)
   const [password, privateKey, passphrase] = [credential('password'), credential('private_key'), credential('passphrase')]
   const username = credential('username') ?? decodeURIComponent(url.username)
   if (username === '')
     throw new RunError('SOURCE_REFUSED', 'the address names no user', {
       where: 'source.url',
-      mend: 'Write sftp://user@host/path, or name a variable under `credentials: { username: … }`.',
+      hint: 'Write sftp://user@host/path, or name a variable under `credentials: { username: … }`.',
     })
   let shown: string | undefined
   const hostVerifier = (key: Buffer): boolean => {
     shown = `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`
     return shown === definition.hostKey?.replace(/=+$/, '')
   }
-  // Some servers ask for the password as a question. Nothing else that they may ask has an answer here.
+  // Some servers request the password as a question. Other questions are not supported.
   client.on('keyboard-interactive', (...[, , , prompts, answer]: KeyboardQuestion) => {
     const asked = prompts.length === 1 && prompts[0]?.echo !== true
     answer(asked && password !== undefined ? [password] : [])
   })
   try {
-    await patience.wait(
+    await timeouts.wait(
       client.connect({
         host: url.hostname.replace(/^\[|\]$/g, ''),
         port: url.port === '' ? 22 : Number(url.port),
@@ -143,12 +140,10 @@ async function connect(client: SftpClient, { url, definition, env, patience }: S
     if (shown !== undefined && shown !== definition.hostKey?.replace(/=+$/, '')) {
       throw new RunError(
         'SOURCE_HOST_KEY',
-        definition.hostKey === undefined
-          ? 'the host key of the server is not pinned'
-          : 'the server shows another host key than the pinned one',
+        definition.hostKey === undefined ? 'the host key of the server is not pinned' : 'the host key of the server is not the pinned one',
         {
           where: url.host,
-          mend: `Compare with the server's owner, then set \`host_key: ${shown}\`.`,
+          hint: `Compare with the server's owner, then set \`host_key: ${shown}\`.`,
           cause: error,
         },
       )
@@ -156,12 +151,12 @@ async function connect(client: SftpClient, { url, definition, env, patience }: S
     if (error instanceof Error && /cannot parse privatekey/i.test(error.message))
       throw new RunError('SOURCE_CREDENTIALS', 'the private key cannot be read', {
         where: 'credentials.private_key',
-        mend: 'Give the whole key in OpenSSH or PEM form, and its `passphrase` if it has one.',
+        hint: 'Give the whole key in OpenSSH or PEM form, and its `passphrase` if it has one.',
       })
     if (password === undefined && privateKey === undefined && sftpError(error, '').code === 'SOURCE_DENIED')
-      throw new RunError('SOURCE_CREDENTIALS', 'the server wants a login, and the source names no credentials', {
+      throw new RunError('SOURCE_CREDENTIALS', 'the server requires a login, and the source has no credentials', {
         where: 'source.credentials',
-        mend: 'Name the variable of a `private_key` or a `password` under `source.credentials`.',
+        hint: 'Name the variable of a `private_key` or a `password` under `source.credentials`.',
         cause: error,
       })
     throw error
@@ -177,14 +172,14 @@ type KeyboardQuestion = readonly [
 ]
 
 /**
- * Each way to log in once, and only those that the server still offers (`none` asks which), because servers lock users out:
- * the password is given as an answer to a question only where it is not taken as a password.
+ * Tries each way to log in once, and only those that the server still offers (`none` asks which), because servers lock users
+ * out: the password answers a question only if it is not accepted as a password.
  */
 function waysToLogIn(own: { readonly key: boolean; readonly password: boolean }) {
   const ways: Way[] = ['none']
   if (own.key) ways.push('publickey')
   if (own.password) ways.push('password', 'keyboard-interactive')
-  /** `offered` is null before the first; false where none is left. */
+  /** `offered` is null before the first try. Returns false if none is left. */
   return (offered: readonly string[] | null): Way | false => {
     const index = ways.findIndex((way) => offered === null || offered.includes(way))
     const way = index === -1 ? undefined : ways.splice(index, 1)[0]

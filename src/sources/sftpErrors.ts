@@ -1,38 +1,38 @@
 import { RunError } from '../errors.ts'
 
-/** What a person is told when a file does not come over SFTP. */
+/** Describes an error of an SFTP source. */
 export function sftpError(error: unknown, where: string): RunError {
   if (error instanceof RunError) return error
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
   const message = error instanceof Error ? error.message : ''
   if (code === 'ENOENT' || code === 'ERR_BAD_PATH' || /no such file/i.test(message))
-    return new RunError('SOURCE_MISSING', 'the file does not exist', { where, mend: 'Check the path in `source.url`.', cause: error })
+    return new RunError('SOURCE_MISSING', 'the file does not exist', { where, hint: 'Check the path in `source.url`.', cause: error })
   if (/authentication|All configured/i.test(message) || /permission denied/i.test(message))
     return new RunError('SOURCE_DENIED', 'the server refused the login or the file', {
       where,
-      mend: 'Check user, key or password, and the rights of the file.',
+      hint: 'Check user, key or password, and the rights of the file.',
       cause: error,
     })
   const reason = noSsh.exec(message)?.[1]
   if (reason !== undefined)
-    return new RunError('SOURCE_UNAVAILABLE', `no SSH connection comes about (${reason})`, {
+    return new RunError('SOURCE_UNAVAILABLE', `the SSH connection failed (${reason})`, {
       where,
-      mend: 'Check host and port: they have to lead to an SFTP server, one whose algorithms still count as safe.',
+      hint: 'Check host and port: they must be those of an SFTP server with algorithms that are still safe.',
       cause: error,
     })
   const detail = error instanceof Error && error.name === 'StalledError' ? message : code
   return new RunError('SOURCE_UNAVAILABLE', `the source cannot be reached${detail === '' ? '' : ` (${detail})`}`, {
     where,
-    mend: 'Check the address and the network; then run again.',
+    hint: 'Check the address and the network; then run again.',
     cause: error,
   })
 }
 
-/** What the client says of a peer that is no SSH server, or shares no algorithm with it. Words of its own, none of the peer's. */
+/** Client errors for a peer that is not an SSH server, or shares no algorithm with the client. They contain no text of the peer. */
 const noSsh =
   /((?:Connection lost before handshake|Header line too long|Invalid identification string|Max greeting lines exceeded|Bad packet length|Received malformed \w+|no matching [\w -]+)).*$/i
 
-/** Whether another connection may bring what this one did not. */
+/** Returns true if another connection may succeed. */
 export function isLost(error: unknown): boolean {
   return !(error instanceof RunError) && sftpError(error, '').code === 'SOURCE_UNAVAILABLE'
 }
@@ -40,11 +40,11 @@ export function isLost(error: unknown): boolean {
 export function changedFile(where: string, cause?: unknown): RunError {
   return new RunError('SOURCE_CHANGED', 'the file changed while it was read', {
     where,
-    mend: 'Run again once the upload is finished; upload under another name and rename.',
+    hint: 'Run again once the upload is finished; upload under another name and rename.',
     cause,
   })
 }
 
 export function cutFile(where: string, received: number, cause: unknown): RunError {
-  return new RunError('FILE_TRUNCATED', `the connection was cut after ${received} bytes`, { where, mend: 'Run again.', cause })
+  return new RunError('FILE_TRUNCATED', `the connection was cut after ${received} bytes`, { where, hint: 'Run again.', cause })
 }

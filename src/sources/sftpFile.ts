@@ -1,19 +1,22 @@
 import type SftpClient from 'ssh2-sftp-client'
-import type { Patience } from './patience.ts'
+import type { Timeouts } from './timeouts.ts'
 
-/** OpenSSH answers up to 261,120 bytes at once; servers with smaller answers are asked again for the rest. */
+/**
+ * Bytes of one request. OpenSSH sends up to 261,120 bytes in one response; from servers with smaller responses the rest is
+ * requested again.
+ */
 const slotBytes = 261_120
 
-/** Two megabytes on the way, the window of the connection. */
+/** Two megabytes in flight, the window of the connection. */
 const slotsAhead = 8
 
-/** Size and time of a file as its server tells them; the time in milliseconds, of whole seconds. */
+/** Size and time of a file from its server; the time in milliseconds, of whole seconds. */
 export interface SftpFacts {
   readonly size: number
   readonly modifyTime: number
 }
 
-/** The part of ssh2's own session that is used here. */
+/** Part of ssh2's own session that is used here. */
 interface Session {
   open: (path: string, flags: 'r', done: (error: Error | undefined, handle: Buffer) => void) => void
   read: (
@@ -27,28 +30,28 @@ interface Session {
   fstat: (handle: Buffer, done: (error: Error | undefined, stats?: { readonly size: number; readonly mtime: number }) => void) => void
 }
 
-/** A remote file, open until its connection is closed. */
+/** Remote file, open until its connection is closed. */
 export interface SftpFile {
-  /** Size and time of what was opened, whatever its path leads to by now. */
+  /** Returns size and time of the opened file, even if its path now names another one. */
   readonly facts: () => Promise<SftpFacts>
   /**
-   * From byte `from` to where the server says that the file ends, in order, several requests ahead. The wrapper's own
-   * stream waits for each answer before it asks again: 2 MB/s against 14 at a distance of 50 ms (OpenSSH 9.2, November
-   * 2026). Memory: `slotsAhead` slots.
+   * Reads from byte `from` to the end of the file, in order, several requests ahead. The library's own stream waits for each
+   * response before the next request: 2 MB/s against 14 at a distance of 50 ms (OpenSSH 9.2, November 2026). Memory:
+   * `slotsAhead` slots.
    */
   readonly read: (from: number) => AsyncGenerator<Buffer>
 }
 
-export async function openSftpFile(client: SftpClient, path: string, patience: Patience): Promise<SftpFile> {
+export async function openSftpFile(client: SftpClient, path: string, timeouts: Timeouts): Promise<SftpFile> {
   const session = sessionOf(client)
-  const handle = await patience.wait(
+  const handle = await timeouts.wait(
     new Promise<Buffer>((resolve, reject) => {
       session.open(path, 'r', (error, opened) => (error ? reject(error) : resolve(opened)))
     }),
   )
   return {
     facts: () =>
-      patience.wait(
+      timeouts.wait(
         new Promise((resolve, reject) => {
           session.fstat(handle, (error, stats) => {
             if (stats === undefined) reject(error ?? new Error('the server says nothing of the file'))
@@ -56,33 +59,33 @@ export async function openSftpFile(client: SftpClient, path: string, patience: P
           })
         }),
       ),
-    read: (from) => readSlots(session, handle, { from, patience }),
+    read: (from) => readSlots(session, handle, { from, timeouts }),
   }
 }
 
 async function* readSlots(
   session: Session,
   handle: Buffer,
-  { from, patience }: { readonly from: number; readonly patience: Patience },
+  { from, timeouts }: { readonly from: number; readonly timeouts: Timeouts },
 ): AsyncGenerator<Buffer> {
   const asked: Promise<Buffer>[] = []
   let position = from
   for (;;) {
     while (asked.length < slotsAhead) {
       const slot = fillSlot(session, handle, position)
-      // Whoever waits for it hears of its failure; when an earlier one fails first, nobody does.
+      // The awaiting code gets the error; if an earlier slot fails first, no code awaits this one.
       slot.catch(() => undefined)
       asked.push(slot)
       position += slotBytes
     }
-    const slot = await patience.wait(asked.shift() as Promise<Buffer>)
+    const slot = await timeouts.wait(asked.shift() as Promise<Buffer>)
     if (slot.length > 0) yield slot
-    // What was asked for behind the end is empty, unless the file grew meanwhile: its size then tells.
+    // Slots after the end are empty, unless the file grew meanwhile: then its size differs.
     if (slot.length < slotBytes) return
   }
 }
 
-/** Exactly `slotBytes`, fewer only at the end of the file. */
+/** Reads exactly `slotBytes`, fewer only at the end of the file. */
 async function fillSlot(session: Session, handle: Buffer, position: number): Promise<Buffer> {
   const slot = Buffer.allocUnsafeSlow(slotBytes)
   let filled = 0
@@ -99,7 +102,7 @@ async function fillSlot(session: Session, handle: Buffer, position: number): Pro
   return slot.subarray(0, filled)
 }
 
-/** ssh2-sftp-client keeps the session as `sftp`, undefined once the connection is gone, and leaves it out of its types. */
+/** Returns the session that ssh2-sftp-client keeps as `sftp`, undefined once the connection is lost, and omits from its types. */
 function sessionOf(client: SftpClient): Session {
   const { sftp } = client as unknown as { readonly sftp: Session | undefined }
   if (sftp === undefined) throw new Error('the connection is gone')

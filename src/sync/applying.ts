@@ -1,23 +1,30 @@
-/** A plan on its way: begun once, sent, and judged by its books when nothing moves any more. */
+/** Applies a plan: starts it once, sends it, and derives the run's status from its final counts. */
 import { RunError } from '../errors.ts'
-import { endRound, openRound } from '../store/rounds.ts'
-import type { RunRow } from '../store/runs.ts'
+import { addChanged, forgetSynced } from '../db/changedKeys.ts'
+import type { RunRow } from '../db/runs.ts'
 import type { EngineDeps } from './engine.ts'
-import { planBooks } from './push/push.ts'
+import { planCounts } from './push/push.ts'
 import type { GuardVerdict } from './report.ts'
-import type { Ending } from './closing.ts'
+import type { Ending } from './runUnderLease.ts'
 import { interrupted } from './read/stage.ts'
 
 /**
  * Marks the plan as being applied, once. What a delete may reach besides its own identifiers gets a new content to be
- * confirmed (I20): its updates stand in the plan's second phase, or in the next plan if this process dies.
+ * confirmed (docs/guarantees.md#reference-counts): its updates stand in the plan's second phase, or in the next plan if this process dies.
  */
 export async function startApplying(deps: EngineDeps, run: RunRow, planId: string): Promise<'go' | 'done'> {
   return deps.db.transaction(async (tx) => {
-    const [row] = await tx.query<{ status: string; plan_version: string; state_version: string; wants_else: boolean; pipeline: string }>(
-      `select p.status, p.pipeline, p.state_version as plan_version, d.state_version,
+    const [row] = await tx.query<{
+      status: string
+      plan_version: string
+      state_version: string
+      wants_else: boolean
+      pipeline: string
+      destination_id: number
+    }>(
+      `select p.status, p.pipeline, p.destination_id, p.state_version as plan_version, d.state_version,
          coalesce((p.review ->> 'desiredVersion')::bigint <> d.desired_version, false) as wants_else
-       from sluice.plan p join sluice.destination d on d.id = p.destination_id where p.id = $1 for update of p, d`,
+       from plan p join destination d on d.id = p.destination_id where p.id = $1 for update of p, d`,
       [planId],
     )
     if (!row) throw new Error('the plan was just there')
@@ -25,22 +32,25 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
     if (row.status === 'superseded') throw stale(planId, row.pipeline, 'a newer plan took its place')
     if (row.status === 'ready') {
       if (row.plan_version !== row.state_version) throw stale(planId, row.pipeline, 'the synced state moved since it was made')
-      // Else it would send who has left since, and the run after it would have to take them back (I2, I16).
+      // Else it would send who has left since, and the run after it would have to take them back (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins).
       if (row.wants_else) throw stale(planId, row.pipeline, 'the source was read since and wants something else')
       await tx.execute(
-        `update sluice.remote m set desired_hash = decode(md5($1 || encode(e.record_key, 'hex')), 'hex'), round = ${openRound}
-         from sluice.entry e join sluice.batch b on b.id = e.batch_id
-         where b.plan_id = $1 and b.operation = 'delete' and m.destination_id = e.destination_id and m.group_key = e.record_key and m.held > 0`,
-        [planId],
+        `with stamped as (
+           update remote m set desired_hash = decode(md5($2 || encode(e.record_key, 'hex')), 'hex')
+           from entry e join batch b on b.id = e.batch_id
+           where b.plan_id = $2 and b.operation = 'delete' and m.destination_id = $1 and m.group_key = e.record_key and m.held > 0
+           returning m.key)
+         ${addChanged('select key from stamped')}`,
+        [row.destination_id, planId],
       )
-      await tx.execute(`update sluice.plan set status = 'applying', applied_at = clock_timestamp() where id = $1`, [planId])
+      await tx.execute(`update plan set status = 'applying', applied_at = clock_timestamp() where id = $1`, [planId])
       await tx.execute(
-        `update sluice.destination set state_version = state_version + 1 where id = (select destination_id from sluice.plan where id = $1)`,
+        `update destination set state_version = state_version + 1 where id = (select destination_id from plan where id = $1)`,
         [planId],
       )
     }
     await tx.execute(
-      `update sluice.run set plan_id = $3, snapshot_id = (select snapshot_id from sluice.plan where id = $3) where id = $1 and epoch = $2`,
+      `update run set plan_id = $3, snapshot_id = (select snapshot_id from plan where id = $3) where id = $1 and epoch = $2`,
       [run.id, run.epoch, planId],
     )
     return 'go'
@@ -50,40 +60,49 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
 function stale(planId: string, pipeline: string, why: string): RunError {
   return new RunError('PLAN_STALE', `plan ${planId} is stale: ${why}. Nothing was sent.`, {
     where: planId,
-    mend: `sluice plan ${pipeline}`,
+    hint: `sluice plan ${pipeline}`,
   })
 }
 
-/** A pause ends with the next run or apply that somebody starts: it tries again, and pauses again if nothing changed. */
+/** Ends a pause when the user starts the next run or apply: it tries again, and pauses again if nothing changed. */
 export async function unpause(deps: EngineDeps, destinationId: number): Promise<void> {
-  await deps.db.execute('update sluice.destination set paused_at = null, paused_reason = null where id = $1 and paused_at is not null', [
+  await deps.db.execute('update destination set paused_at = null, paused_reason = null where id = $1 and paused_at is not null', [
     destinationId,
   ])
 }
 
 export async function guardsOf(deps: EngineDeps, planId: string): Promise<readonly GuardVerdict[]> {
-  const [row] = await deps.db.query<{ guards: GuardVerdict[] }>('select guards from sluice.plan where id = $1', [planId])
+  const [row] = await deps.db.query<{ guards: GuardVerdict[] }>('select guards from plan where id = $1', [planId])
   return row?.guards ?? []
 }
 
-/** Status from the books, once nothing moves any more. */
+/** Derives the status from the counts, once nothing is under way any more. */
 export async function outcome(deps: EngineDeps, planId: string, guards: readonly GuardVerdict[]): Promise<Ending> {
-  const books = await planBooks(deps.db, planId)
+  const counts = await planCounts(deps.db, planId)
   const [row] = await deps.db.query<{ destination_id: number; paused_reason: string | null; pipeline: string; deferred: number }>(
     `select d.id as destination_id, d.paused_reason, p.pipeline, (p.counts ->> 'deferred')::int as deferred
-     from sluice.plan p join sluice.destination d on d.id = p.destination_id where p.id = $1`,
+     from plan p join destination d on d.id = p.destination_id where p.id = $1`,
     [planId],
   )
-  if (books.pending === 0) {
-    await deps.db.execute(`update sluice.plan set status = 'applied' where id = $1 and status = 'applying'`, [planId])
-    if (row !== undefined) await endRound(deps.db, row.destination_id)
+  if (counts.pending === 0) {
+    await deps.db.execute(`update plan set status = 'applied' where id = $1 and status = 'applying'`, [planId])
+    if (row !== undefined) await forgetSynced(deps.db, row.destination_id)
   }
-  if (deps.signal?.aborted && books.pending > 0) return { status: 'cancelled', guards, error: interrupted() }
+  if (deps.signal?.aborted && counts.pending > 0) return { status: 'cancelled', guards, error: interrupted() }
   if (row?.paused_reason != null) {
-    const error = new RunError('DESTINATION_PAUSED', row.paused_reason, { where: row.pipeline, mend: 'sluice doctor' })
-    return { status: books.confirmed === 0 ? 'failed' : 'partial', guards, error }
+    const error = pauseError(row.paused_reason, row.pipeline)
+    return { status: counts.confirmed === 0 ? 'failed' : 'partial', guards, error }
   }
   if (guards.length > 0) return { status: 'withheld', guards }
-  const open = books.refused + books.ambiguous + books.pending + (row?.deferred ?? 0)
+  const open = counts.refused + counts.ambiguous + counts.pending + (row?.deferred ?? 0)
   return { status: open > 0 ? 'partial' : 'succeeded', guards }
+}
+
+/** Pauses that have a code of their own; any other is the service's refusal of the whole destination. */
+const pauseCodes: ReadonlySet<string> = new Set(['CREDENTIALS_REFUSED', 'SERVICE_UNREACHABLE'])
+
+function pauseError(paused: string, pipeline: string): RunError {
+  const [code = '', ...rest] = paused.split(': ')
+  if (!pauseCodes.has(code)) return new RunError('DESTINATION_PAUSED', paused, { where: pipeline, hint: 'sluice doctor' })
+  return new RunError(code, rest.join(': '), { where: pipeline, hint: 'sluice doctor' })
 }

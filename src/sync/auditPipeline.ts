@@ -1,17 +1,17 @@
 /**
  * An audit, from the first page read to the books closed: reads the catalog back, says what is not as it was confirmed, and,
- * where it is asked to repair, makes an ordinary plan of it. It sends nothing by itself.
+ * where it is asked to repair, makes an ordinary plan of it. It sends nothing on its own.
  */
 import type pg from 'pg'
 import { UsageError } from '../errors.ts'
 import type { Pipeline } from '../pipeline/definition.ts'
-import { noteRun } from '../store/audit.ts'
-import { updateRun, type RunRow } from '../store/runs.ts'
+import { noteRun } from '../db/audit.ts'
+import { updateRun, type RunRow } from '../db/runs.ts'
 import { loadFindings } from './audit/findings.ts'
-import { Judge } from './audit/judgeListing.ts'
+import { ListingClassifier } from './audit/classifyListing.ts'
 import { readBack } from './audit/readBack.ts'
-import { withdrawDrifted } from './audit/withdraw.ts'
-import { closing, timed } from './closing.ts'
+import { invalidateDrifted } from './audit/invalidate.ts'
+import { runUnderLease, timed } from './runUnderLease.ts'
 import { destinationIdentity } from './destinationIdentity.ts'
 import type { EngineDeps } from './engine.ts'
 import { makePlan, type Planned } from './plan/plan.ts'
@@ -37,7 +37,7 @@ export async function auditPipeline(
   if ('report' in run) throw heldError(pipeline.name)
   let found: AuditFindings | undefined
   let planned: Planned | undefined
-  const report = await closing(deps, run.row, async (lease) => {
+  const report = await runUnderLease(deps, run.row, async (lease) => {
     // Its temporary tables go with the connection.
     const client = await deps.db.connect()
     try {
@@ -69,7 +69,7 @@ export function needReadable({ name, destination }: Pipeline): void {
   const what = destination.kind === 'audience' ? `audience ${destination.audienceId}` : `do-not-reach list ${destination.listId}`
   throw new UsageError('CANNOT_READ_BACK', `${what} cannot be read back: the service lists no members. Nothing was read or sent.`, {
     where: name,
-    mend: `sluice run ${name} --full   (sends everybody again)`,
+    hint: `sluice run ${name} --full   (sends all members again)`,
   })
 }
 
@@ -77,39 +77,39 @@ async function audit(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline
   const { accountId, targetId } = destinationIdentity(deps, pipeline)
   let done = 0
   let requests = 0
-  const tell = (waiting?: string) => deps.onProgress?.({ stage: 'audit', done, ...(waiting === undefined ? {} : { waiting }) })
-  await waitForReads(deps, run.destinationId, tell)
-  tell()
-  const judge = await Judge.open(client, run.destinationId)
+  const report = (waiting?: string) => deps.onProgress?.({ stage: 'audit', done, ...(waiting === undefined ? {} : { waiting }) })
+  await waitForReads(deps, run.destinationId, report)
+  report()
+  const classifier = await ListingClassifier.open(client, run.destinationId)
   const target = { accountId: accountId === '' ? null : accountId, targetId, version: deps.service.version }
-  for await (const page of readBack({ deps, pipeline: pipeline.name, target, onWait: tell, onRequest: () => requests++ })) {
-    await judge.page(page)
+  for await (const page of readBack({ deps, pipeline: pipeline.name, target, onWait: report, onRequest: () => requests++ })) {
+    await classifier.page(page)
     done += page.length
-    tell()
+    report()
   }
-  await judge.finish()
-  const found = await loadFindings(client, run.destinationId, { requests, notReturned: judge.notReturned })
+  await classifier.finish()
+  const found = await loadFindings(client, run.destinationId, { requests, notReturned: classifier.notReturned })
   await noteRun(deps.db, { actor: deps.workerId, what: 'catalog.audited', runId: run.id, detail: found.drift })
   return found
 }
 
-/** A read may show what was before the last writes (guarantees 4, C1): nothing younger is judged. */
-async function waitForReads(deps: EngineDeps, destinationId: number, tell: (waiting: string) => void): Promise<void> {
+/** Waits until reads show the last writes (docs/faults.md, C1). */
+async function waitForReads(deps: EngineDeps, destinationId: number, report: (waiting: string) => void): Promise<void> {
   const { readLagMs } = deps.settings
   if (readLagMs === 0) return
   const [row] = await deps.db.query<{ age_ms: string | null }>(
-    `select extract(epoch from clock_timestamp() - max(settled_at)) * 1000 as age_ms from sluice.batch where destination_id = $1`,
+    `select extract(epoch from clock_timestamp() - max(settled_at)) * 1000 as age_ms from batch where destination_id = $1`,
     [destinationId],
   )
   const waitMs = row?.age_ms == null ? 0 : readLagMs - Number(row.age_ms)
   if (waitMs <= 0) return
-  tell(`waiting ${Math.ceil(waitMs / 1000)} s: a read may still show what was before the last run`)
+  report(`waiting ${Math.ceil(waitMs / 1000)} s: a read may still show what was before the last run`)
   await deps.clock.sleep(waitMs, deps.signal)
 }
 
 /** An ordinary plan of whatever is not as wanted, behind the withdrawal, in one transaction with it. No source is read. */
 async function planRepair(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline, run: RunRow): Promise<Planned> {
-  const prepare = (within: pg.PoolClient) => withdrawDrifted(within, run, deps.workerId)
+  const prepare = (within: pg.PoolClient) => invalidateDrifted(within, run, deps.workerId)
   return timed(deps, run, 'plan', async () => makePlan(deps, client, pipeline, run, { ...(await nothingRead(deps, client, run)), prepare }))
 }
 

@@ -1,4 +1,4 @@
-/** Named instants at which a test may have the process die, as if the power went (guarantees 4, injection CP). */
+/** Named instants at which a test may have the process die, as if the power went (docs/faults.md, injection CP). */
 
 const [wantedLabel, wantedCount] = (process.env['CRASH_AT'] ?? '').split(':')
 let passed = 0

@@ -1,19 +1,23 @@
 import type { Clock } from '../clock.ts'
+import { longestHoldMs } from '../http/waitPolicy.ts'
 import type { Logger } from '../log.ts'
 import { isLoopback } from '../loopback.ts'
 import type { Transport } from '../service/client/exchange.ts'
-import type { Database } from '../store/database.ts'
-import { defaultKeepRunsDays } from '../store/runRetention.ts'
+import type { Database } from '../db/database.ts'
+import type { Fence } from '../db/fence.ts'
+import { defaultKeepRunsDays } from '../db/runRetention.ts'
 import type { Progress } from './report.ts'
 
-/** All that a run needs from outside; nothing below reads a clock, the environment or a setting by itself. */
+/** External dependencies of a run; modules below read no clock, environment or setting on their own. */
 export interface EngineDeps {
   readonly db: Database
   readonly transport: Transport
   readonly clock: Clock
   readonly log: Logger
-  /** Row of `sluice.worker` that stands for this process. */
+  /** Row of `worker` that stands for this process. */
   readonly workerId: string
+  /** User of the command, for the audit log; undefined for schedulers and workers. */
+  readonly actor?: string
   readonly service: ServiceIdentity
   readonly settings: EngineSettings
   /** Environment, for the sources' credentials. */
@@ -23,9 +27,7 @@ export interface EngineDeps {
   readonly signal?: AbortSignal
 }
 
-export interface ServiceIdentity {
-  /** Origin of the advertising host: the state of one service is never taken for that of another. */
-  readonly origin: string
+export interface ServiceIdentity extends Fence {
   /** Version segment of advertising paths. */
   readonly version: string
 }
@@ -34,25 +36,29 @@ export interface EngineSettings {
   readonly leaseMs: number
   readonly heartbeatMs: number
   readonly httpTimeoutMs: number
-  /** How long bytes of an attempt that was given up may still land (guarantees 1, horizon). */
+  /** Time for which bytes of an abandoned attempt may still arrive (docs/guarantees.md). */
   readonly horizonMs: number
-  /** How long a read may still show what was before a write. */
+  /** Time for which a read may still show the state before a write. */
   readonly readLagMs: number
   readonly maxAttempts: number
   readonly backoffMinMs: number
   readonly backoffMaxMs: number
   readonly retryAfterCapMs: number
-  /** Requests in flight at once, at the most, in this process. */
+  /** Maximum number of parallel requests for one push of this process. */
   readonly concurrency: number
+  /** A queued run that no worker took for so long is skipped: none has its pipeline. */
+  readonly unclaimedAfterMs: number
+  /** Maximum request bytes that one push of this process holds: claimed, under way, or answered and not yet recorded. */
+  readonly bytesInHand: number
   /** Runs that ended longer ago are forgotten, but for what something that stands leans on. */
   readonly keepRunsDays: number
 }
 
 /**
- * The figures of guarantees 3. Three are shorter on loopback, where no network, gateway or replica stands between us and the
- * service: the horizon (docs/decisions/late-arrival-horizon.md), the lag of reads (guarantees 4, C1) and the first backoff.
+ * The figures of docs/guarantees.md. Three are shorter on loopback, where no network, gateway or replica stands between us and the
+ * service: the horizon (docs/decisions/late-arrival-horizon.md), the lag of reads (docs/faults.md, C1) and the first backoff.
  */
-export function engineSettings(serviceOrigin: string, concurrency = 16): EngineSettings {
+export function engineSettings(serviceOrigin: string, concurrency = 64): EngineSettings {
   const local = URL.canParse(serviceOrigin) && isLoopback(new URL(serviceOrigin).hostname)
   return {
     leaseMs: 60_000,
@@ -63,8 +69,10 @@ export function engineSettings(serviceOrigin: string, concurrency = 16): EngineS
     maxAttempts: 8,
     backoffMinMs: local ? 100 : 1_000,
     backoffMaxMs: local ? 5_000 : 60_000,
-    retryAfterCapMs: 15 * 60_000,
+    retryAfterCapMs: longestHoldMs,
     concurrency,
+    unclaimedAfterMs: 10 * 60_000,
+    bytesInHand: 48 * 1024 * 1024,
     keepRunsDays: defaultKeepRunsDays,
   }
 }

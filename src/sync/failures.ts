@@ -1,14 +1,14 @@
 /** Why operations of a plan are not confirmed: what the service said of them, or how their last sending ended. */
-import type { Database } from '../store/database.ts'
-import { entryOutcome } from '../store/outcomes.ts'
+import type { Database } from '../db/database.ts'
+import { entryOutcome } from '../db/outcomes.ts'
 import type { Failure } from './report.ts'
 
-/** Kinds of failure that a report shows: more than a screen holds help nobody. */
+/** Number of kinds of failure in a report: more do not fit on a screen. */
 const mostKinds = 20
 
 /**
  * Most frequent first, at most 20. Operations whose turn never came have no reason of their own and are left out: the
- * run's error says why. `count` is of products or users, as in the books.
+ * run's error says why. `count` is of products or users, as in the run counts.
  */
 export async function failuresOf(db: Pick<Database, 'query'>, planId: string): Promise<readonly Failure[]> {
   const rows = await db.query<{
@@ -20,12 +20,12 @@ export async function failuresOf(db: Pick<Database, 'query'>, planId: string): P
   }>(
     `select o.outcome, f.code, min(e.message) as message, sum(e.users)::int as count,
        (array_agg(e.keys[1] order by e.keys[1]) filter (where d.kind = 'catalog'))[1:3] as examples
-     from sluice.batch b join sluice.destination d on d.id = b.destination_id join sluice.entry e on e.batch_id = b.id
+     from batch b join destination d on d.id = b.destination_id join entry e on e.batch_id = b.id
        cross join lateral (select ${entryOutcome} as was) w
        cross join lateral (select case when w.was = 'pending' and b.status in ('ambiguous', 'in_flight') then 'ambiguous' else w.was end as outcome) o
        cross join lateral (select coalesce(e.code, b.reason) as code) f
-       left join sluice.batch p on p.id = b.parent_id
-     -- What the books count too (planBooks).
+       left join batch p on p.id = b.parent_id
+     -- The same rows as in planCounts.
      where b.plan_id = $1 and (p.operation is null or p.operation = b.operation) and o.outcome in ('refused', 'ambiguous', 'pending') and f.code is not null
      group by o.outcome, f.code order by sum(e.users) desc, f.code limit ${mostKinds}`,
     [planId],

@@ -1,9 +1,10 @@
-/** What was done, read back: runs as reports, rejects, and one record's whole story. Changes nothing. */
+/** Reads the history: runs as reports, rejects, and the history of one record. Read-only. */
 import { UsageError } from '../errors.ts'
-import type { Database } from '../store/database.ts'
-import { keptDaysOf } from '../store/runRetention.ts'
+import type { Database } from '../db/database.ts'
+import type { Fault } from '../mapping/record.ts'
+import { keptDaysOf } from '../db/runRetention.ts'
 import { failuresOf } from './failures.ts'
-import { planBooks } from './push/push.ts'
+import { planCounts } from './push/push.ts'
 import {
   noCounts,
   sendsNothing,
@@ -30,16 +31,14 @@ export interface StoredRun extends RunReport {
   readonly scheduledFor: string | null
 }
 
-export interface StoredReject {
+export interface StoredReject extends Fault {
   readonly line: number
   readonly source: number
-  readonly code: string
-  readonly field: string
-  readonly message: string
-  readonly mend: string
+  /** Further faults of the row. */
+  readonly more: readonly Fault[]
   /** The merchant's own cells, masked where personal, in the order of the run's `columns`. */
   readonly cells: readonly string[]
-  /** Of the record, in hex; null where the row had none. */
+  /** Key of the record, in hex; null if the row had none. */
   readonly key: string | null
 }
 
@@ -69,10 +68,12 @@ const select = `
   select r.id, r.pipeline, case when r.options ? 'audit' then 'audit' else r.trigger end as trigger, r.status, r.counts, r.guards, r.warnings, r.stages, r.columns, r.error, r.plan_id, r.rerun_of,
     r.scheduled_for, r.created_at, r.started_at, r.finished_at, clock_timestamp() as now,
     (select jsonb_agg(jsonb_build_object('code', x.code, 'count', x.n) order by x.n desc, x.code)
-     from (select code, count(*) as n from sluice.reject j where j.run_id = coalesce(s.run_id, r.id) group by code) x) as reject_codes
-  from sluice.run r left join sluice.snapshot s on s.id = r.snapshot_id and r.trigger <> 'apply'`
+     from (select f.code, count(*) as n from reject j
+       cross join lateral (select j.code union select m ->> 'code' from jsonb_array_elements(j.more) m) f (code)
+       where j.run_id = coalesce(s.run_id, r.id) group by f.code) x) as reject_codes
+  from run r left join snapshot s on s.id = r.snapshot_id and r.trigger <> 'apply'`
 
-/** One run by its number, as everybody sees it. */
+/** Loads the report of one run by its number. */
 export async function loadReport(db: Database, runId: number): Promise<RunReport> {
   const [row] = await db.query<RunRecord & Record<string, unknown>>(`${select} where r.id = $1`, [runId])
   if (!row) throw await missingRun(db, `r_${runId}`)
@@ -87,7 +88,7 @@ export async function loadRun(db: Database, runId: string): Promise<StoredRun> {
   const run = toRun(row)
   // Under way: its own row says what was planned, its batches what became of it so far.
   if (row.status !== 'running' || row.plan_id === null || sendsNothing(row.trigger)) return withFailures(db, run)
-  return { ...run, counts: { ...run.counts, ...(await planBooks(db, row.plan_id)) } }
+  return { ...run, counts: { ...run.counts, ...(await planCounts(db, row.plan_id)) } }
 }
 
 async function withFailures(db: Database, run: StoredRun): Promise<StoredRun> {
@@ -100,16 +101,16 @@ async function withFailures(db: Database, run: StoredRun): Promise<StoredRun> {
 /** Newest first. */
 export async function listRuns(
   db: Database,
-  options: { readonly pipeline?: string; readonly limit: number },
+  options: { readonly pipeline?: string; readonly pipelines?: readonly string[]; readonly limit: number },
 ): Promise<readonly RunReport[]> {
   const rows = await db.query<RunRecord & Record<string, unknown>>(
-    `${select} where $1::text is null or r.pipeline = $1 order by r.id desc limit $2`,
-    [options.pipeline ?? null, options.limit],
+    `${select} where $1::text[] is null or r.pipeline = any($1) order by r.id desc limit $2`,
+    [options.pipelines ?? (options.pipeline === undefined ? null : [options.pipeline]), options.limit],
   )
   return rows.map(toRun)
 }
 
-/** Rows refused by a run, in the order of its source. A run that read nothing anew shows those of the reading it stood on. */
+/** Returns rows rejected by a run, in source order. A run over an unchanged source returns those of the last reading. */
 export async function* loadRejects(db: Database, runId: string): AsyncGenerator<StoredReject> {
   const run = await readingRun(db, runId)
   let after = { source: -1, line: -1, row: '(0,0)' }
@@ -120,12 +121,13 @@ export async function* loadRejects(db: Database, runId: string): AsyncGenerator<
       code: string
       field: string
       message: string
-      mend: string
+      hint: string
       cells: string[]
+      more: Fault[]
       key: string | null
       row: string
     }>(
-      `select line, source, code, field, message, mend, cells, encode(record_key, 'hex') as key, ctid::text as row from sluice.reject
+      `select line, source, code, field, message, hint, cells, more, encode(record_key, 'hex') as key, ctid::text as row from reject
        where run_id = $1 and (source, line, ctid) > ($2::int2, $3::int8, $4::tid) order by source, line, ctid limit 5000`,
       [run, after.source, after.line, after.row],
     )
@@ -139,7 +141,7 @@ export async function* loadRejects(db: Database, runId: string): AsyncGenerator<
 /** The run whose reading a run stands on. */
 async function readingRun(db: Database, runId: string): Promise<number> {
   const [row] = await db.query<{ id: string }>(
-    `select coalesce(s.run_id, r.id) as id from sluice.run r left join sluice.snapshot s on s.id = r.snapshot_id where r.id = $1`,
+    `select coalesce(s.run_id, r.id) as id from run r left join snapshot s on s.id = r.snapshot_id where r.id = $1`,
     [runNumber(runId)],
   )
   if (!row) throw await missingRun(db, runId)
@@ -159,12 +161,12 @@ async function missingRun(db: Database, runId: string): Promise<UsageError> {
   if (days === undefined) return unknownRun(runId)
   return new UsageError('UNKNOWN_RUN', `run ${runId} is not kept any more: runs are kept for ${days} days`, {
     where: runId,
-    mend: 'sluice runs',
+    hint: 'sluice runs',
   })
 }
 
 function unknownRun(runId: string): UsageError {
-  return new UsageError('UNKNOWN_RUN', `there is no run "${runId}"`, { where: runId, mend: 'sluice runs' })
+  return new UsageError('UNKNOWN_RUN', `there is no run "${runId}"`, { where: runId, hint: 'sluice runs' })
 }
 
 function toRun(row: RunRecord): StoredRun {
@@ -193,4 +195,10 @@ function toRun(row: RunRecord): StoredRun {
     rerunOf: row.rerun_of === null ? null : `r_${row.rerun_of}`,
     scheduledFor: row.scheduled_for === null ? null : row.scheduled_for.toISOString(),
   }
+}
+
+/** Names of every pipeline that has runs, sorted. */
+export async function pipelinesWithRuns(db: Database): Promise<readonly string[]> {
+  const rows = await db.query<{ pipeline: string }>('select distinct pipeline from run order by pipeline')
+  return rows.map(({ pipeline }) => pipeline)
 }

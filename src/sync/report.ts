@@ -1,4 +1,4 @@
-/** What a run says of itself: to `--json` and to people alike (interface.md 2). */
+/** Report of a run, for `--json` and for the terminal. */
 
 export const runStatuses = ['succeeded', 'partial', 'withheld', 'failed', 'cancelled', 'skipped'] as const
 export type RunStatus = (typeof runStatuses)[number]
@@ -9,17 +9,19 @@ export type RunTrigger = (typeof runTriggers)[number]
 /** As a report says it: an audit is stored as a `plan` that says so in its options. */
 export type ShownTrigger = RunTrigger | 'audit'
 
-/** It may leave a plan behind, and sends nothing by itself. */
+/** It may store a plan, and sends nothing on its own. */
 export function sendsNothing(trigger: ShownTrigger): boolean {
   return trigger === 'plan' || trigger === 'audit'
 }
 
-/** The books. Rows: `read = rejected + duplicates + suppressed + valid`. Operations: see interface.md 2. */
+/** Counts of a run. Rows: `read = rejected + duplicates + suppressed + valid`. Operations: created, updated, deleted and so on. */
 export interface RunCounts {
   readonly read: number
   readonly rejected: number
   readonly duplicates: number
   readonly suppressed: number
+  /** Rows that `only:` and `except:` leave out; absent where the pipeline has neither. `read` includes them. */
+  readonly filtered?: number
   readonly valid: number
   readonly unchanged: number
   readonly stale: number
@@ -59,12 +61,12 @@ export const noCounts: RunCounts = {
 
 /** A guard that held something back, or stopped the run. */
 export interface GuardVerdict {
-  /** `GUARD_DELETES`, `GUARD_MIN_ROWS`, `GUARD_ROWS_FELL`, `GUARD_INCOMPLETE`, `GUARD_REJECTS` … */
+  /** `GUARD_DELETES`, `GUARD_IDENTIFIERS`, `GUARD_MIN_ROWS`, `GUARD_ROWS_FELL`, `GUARD_INCOMPLETE`, `GUARD_REJECTS` … */
   readonly code: string
   readonly message: string
-  readonly mend: string
+  readonly hint: string
   readonly withheld: number
-  /** What a person sees of it: the first keys of products; never of members. */
+  /** Examples for the user: the first keys of products; never of members. */
   readonly examples: readonly string[]
 }
 
@@ -75,9 +77,11 @@ export interface WarningSummary {
   readonly message: string
   readonly count: number
   readonly lines: readonly number[]
+  /** The setting to write for this file, where there is one. */
+  readonly hint?: string
 }
 
-/** What a run decided of the plans of earlier runs: in the books of those, not in its own. */
+/** Entries of earlier runs' plans that this run settled: counted in those runs, not in this one. */
 export interface Settled {
   readonly confirmed: number
   readonly refused: number
@@ -85,7 +89,7 @@ export interface Settled {
 
 /** Operations that are not confirmed for the same reason. */
 export interface Failure {
-  /** `ambiguous`: sent, and nobody knows whether it was applied. `pending`: not sent, or not taken. */
+  /** `ambiguous`: sent, and may have been applied. `pending`: not sent, or not accepted. */
   readonly outcome: 'refused' | 'ambiguous' | 'pending'
   /** The service's own, or ours of a sending: `http-503`, `not-sent`, `connection-lost` … */
   readonly code: string
@@ -112,7 +116,7 @@ export interface Drift {
   readonly hidden: number
   /** Listed, and not ours. Never touched. */
   readonly foreign: number
-  /** Not judged: an operation on it is not settled, or what was confirmed of it is not kept any more. */
+  /** Not compared: an operation on it is unresolved, or its confirmed content is no longer stored. */
   readonly unsettled: number
   /** Wanted otherwise than confirmed, whatever is listed: the next run sends them. */
   readonly waiting: number
@@ -132,13 +136,13 @@ export interface RunReport {
   readonly planId?: string
   /** Absent where nothing was left open by earlier runs. */
   readonly settled?: Settled
-  /** Of audits alone. */
+  /** Only for audits. */
   readonly drift?: Drift
   readonly rejectCodes?: readonly { readonly code: string; readonly count: number }[]
   readonly warnings?: readonly WarningSummary[]
-  /** Of a run or `show`; absent where everything was confirmed, and in lists of runs. */
+  /** Only for a run or `show`; absent if everything was confirmed, and in lists of runs. */
   readonly failures?: readonly Failure[]
-  readonly error?: { readonly code: string; readonly message: string; readonly where: string | null; readonly mend: string }
+  readonly error?: { readonly code: string; readonly message: string; readonly where: string | null; readonly hint: string }
 }
 
 /** `plan --json`. */
@@ -152,7 +156,7 @@ export interface PlanReport extends RunReport {
   readonly proof: string
 }
 
-/** What a running stage tells whoever shows progress. `total` is undefined until it is known. */
+/** Progress of a running stage. `total` is undefined until it is known. */
 export interface Progress {
   readonly stage: 'settle' | 'read' | 'diff' | 'plan' | 'push' | 'audit'
   readonly done: number
@@ -163,7 +167,7 @@ export interface Progress {
   readonly waiting?: string
 }
 
-/** Exit code of one run (interface.md 2). */
+/** Exit code of one run. */
 export function exitCodeOf(status: RunStatus): number {
   switch (status) {
     case 'succeeded':

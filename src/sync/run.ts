@@ -1,41 +1,54 @@
 /**
- * A run, from the first byte read to the books closed: settle what earlier runs left open, read, plan, push. Whatever
- * ends it is written into the `run` table with its reason; only a killed process leaves that to whoever comes next.
+ * A run, from the first byte read to the final counts: settle open batches of earlier runs, read, plan, push. Whatever
+ * ends it is written into the `run` table with its reason; only a killed process leaves that to the next run or worker.
  */
 import { RunError, UsageError } from '../errors.ts'
 import type { Pipeline } from '../pipeline/definition.ts'
 import { loadPipeline } from '../pipeline/load.ts'
+import { noteAction } from '../db/audit.ts'
+import { listPauses } from '../db/pauses.ts'
 import {
   cancelRun,
   claimRun,
-  ensureDestination,
   requestRun,
   skipRun,
   updateRun,
   type Cancellation,
+  type RunClaim,
   type RunOptions,
   type RunRow,
-} from '../store/runs.ts'
+} from '../db/runs.ts'
+import { ensureDestination, takeOverDestination } from '../db/destinations.ts'
 import { guardsOf, outcome, startApplying, unpause } from './applying.ts'
-import { rescueRunsAndBooks } from './books.ts'
-import { cancelled, closing, errorJson, timed } from './closing.ts'
+import { recoverRunsAndCounts } from './runCounts.ts'
+import { cancellingStatements } from './cancelStatements.ts'
+import { cancelled, runUnderLease, errorJson, timed } from './runUnderLease.ts'
 import { destinationIdentity } from './destinationIdentity.ts'
 import type { EngineDeps } from './engine.ts'
+import { planErasures } from './erasure/forget.ts'
 import { guardRejects } from './plan/guard.ts'
 import { loadReport, loadRun, runNumber } from './history.ts'
+import { logRunEnd } from './runLog.ts'
+import { pausedError } from './paused.ts'
 import { withOneOffSource } from './read/oneOffSource.ts'
 import { makePlan, type Planned, type PlanInput } from './plan/plan.ts'
 import { pushPlan, settleLeftovers } from './push/push.ts'
 import { guardNotes, RunHeld } from './plan/qualityGuard.ts'
 import { noCounts, type GuardVerdict, type PlanReport, type RunReport, type RunTrigger } from './report.ts'
+import { needCredentials } from './needCredentials.ts'
 import { discardSnapshot, readSnapshot } from './read/snapshot.ts'
 import { interrupted } from './read/stage.ts'
 import { createStage } from './read/stageTable.ts'
+import { noteSandboxInstance } from './sandboxInstance.ts'
 
 export interface RunRequest extends RunOptions {
   readonly trigger: RunTrigger
   readonly rerunOf?: number
-  /** Told the plan as soon as it stands, so that workers elsewhere can share the push. */
+  /** Moves the destination to the credentials of this environment first. */
+  readonly takeOver?: boolean
+  /** User who approved deletes, for the audit log. */
+  readonly actor?: string
+  /** Called once the plan is stored, so that other workers can start pushing it. */
   readonly onPlanned?: (planId: string, batches: number) => Promise<void>
 }
 
@@ -51,7 +64,7 @@ export async function planPipeline(deps: EngineDeps, pipeline: Pipeline, options
   if ('report' in run) throw heldError(pipeline.name)
   let planned: Planned | undefined
   let proof = ''
-  const report = await closing(deps, run.row, async (lease) => {
+  const report = await runUnderLease(deps, run.row, async (lease) => {
     const made = await readAndPlan(lease.deps, pipeline, run.row)
     planned = made.planned
     proof = made.proof
@@ -70,12 +83,12 @@ export async function planPipeline(deps: EngineDeps, pipeline: Pipeline, options
 
 /** Sends exactly a stored plan. Refuses when the synced state moved since; a second time it sends nothing. */
 export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunReport> {
-  const [plan] = await deps.db.query<{ pipeline: string; destination_id: number; status: string; run_id: string; service: string }>(
-    `select p.pipeline, p.destination_id, p.status, p.run_id, d.service from sluice.plan p join sluice.destination d on d.id = p.destination_id where p.id = $1`,
+  const [plan] = await deps.db.query<{ pipeline: string; destination_id: number; service: string; credentials: string | null }>(
+    `select p.pipeline, p.destination_id, d.service, d.credentials from plan p join destination d on d.id = p.destination_id where p.id = $1`,
     [planId],
   )
   if (!plan) {
-    throw new UsageError('UNKNOWN_PLAN', `there is no plan "${planId}". Nothing was sent.`, { where: planId, mend: 'sluice plan PIPELINE' })
+    throw new UsageError('UNKNOWN_PLAN', `there is no plan "${planId}". Nothing was sent.`, { where: planId, hint: 'sluice plan PIPELINE' })
   }
   if (plan.service !== deps.service.origin) {
     throw new UsageError(
@@ -83,13 +96,14 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
       `plan ${planId} was made for ${plan.service}, not for ${deps.service.origin}. Nothing was sent.`,
       {
         where: planId,
-        mend: `sluice plan ${plan.pipeline}`,
+        hint: `sluice plan ${plan.pipeline}`,
       },
     )
   }
+  needCredentials(deps, plan.pipeline, plan.credentials)
   const run = await claimDestination(deps, plan.pipeline, plan.destination_id, { trigger: 'apply', planId })
   if ('report' in run) return run.report
-  return closing(deps, run.row, async (lease) => {
+  return runUnderLease(deps, run.row, async (lease) => {
     const verdict = await startApplying(deps, run.row, planId)
     const guards = await guardsOf(deps, planId)
     if (verdict === 'done') return { status: 'succeeded', guards: [] }
@@ -106,7 +120,7 @@ export async function rerun(
   options: { readonly failedOnly: boolean; readonly pipelines: string },
 ): Promise<RunReport> {
   const old = await loadRun(deps.db, runId)
-  return rerunPipeline(deps, await loadPipeline(options.pipelines, old.pipeline), runNumber(runId), options)
+  return rerunPipeline(deps, await loadPipeline(options.pipelines, old.pipeline, deps.env), runNumber(runId), options)
 }
 
 async function rerunPipeline(
@@ -115,7 +129,17 @@ async function rerunPipeline(
   runId: number,
   options: { readonly failedOnly: boolean },
 ): Promise<RunReport> {
-  const [old] = await deps.db.query<{ options: RunOptions }>(`select options from sluice.run where id = $1`, [runId])
+  const [old] = await deps.db.query<{ options: RunOptions; destination_id: number | null }>(
+    `select options, destination_id from run where id = $1`,
+    [runId],
+  )
+  const { id: destinationId } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
+  if (old?.destination_id !== undefined && old.destination_id !== null && old.destination_id !== destinationId)
+    throw new UsageError(
+      'RUN_OF_ANOTHER_DESTINATION',
+      `run r_${runId} went to another service or destination than ${pipeline.name} has in this environment. Nothing was sent.`,
+      { where: `r_${runId}`, hint: `rerun it in the environment and folder that it was run in, or: sluice run ${pipeline.name}` },
+    )
   const source = old?.options.source
   return runPipeline(deps, pipeline, {
     trigger: 'rerun',
@@ -131,27 +155,26 @@ async function rerunPipeline(
 export async function cancel(
   deps: Pick<EngineDeps, 'db'>,
   runId: string,
+  by: { readonly actor: string; readonly reason?: string },
 ): Promise<{ readonly runId: string; readonly state: Cancellation }> {
   const { pipeline } = await loadRun(deps.db, runId)
-  const state = await cancelRun(deps.db, runNumber(runId), errorJson(cancelled(pipeline)))
+  const state = await cancelRun(deps.db, runNumber(runId), errorJson(cancelled(pipeline)), by)
   return { runId: `r_${runNumber(runId)}`, state: state ?? 'ended' }
 }
 
-/** Carries out a run that waits in the queue. Undefined when somebody else took it, or its destination is held. */
+/** Carries out a run that waits in the queue, if it was requested for this pipeline, in this version and environment. */
 export async function executeRun(
-  deps: EngineDeps & { readonly loadPipeline: (name: string) => Promise<Pipeline> },
+  deps: EngineDeps,
   runId: number,
+  pipeline: Pipeline,
   options: { readonly onPlanned?: RunRequest['onPlanned'] } = {},
 ): Promise<RunReport | 'busy' | 'gone'> {
-  await rescue(deps)
-  const row = await claimRun(deps.db, runId, deps.workerId, deps.settings.leaseMs)
+  await recoverExpiredRuns(deps)
+  const row = await claimRun(deps.db, runId, {
+    ...claimOf(deps),
+    pipeline: { ...destinationIdentity(deps, pipeline), version: pipeline.version },
+  })
   if (typeof row === 'string') return row
-  let pipeline: Pipeline
-  try {
-    pipeline = await deps.loadPipeline(row.pipeline)
-  } catch (error) {
-    return closing(deps, row, () => Promise.reject(error))
-  }
   return carryOut(deps, pipeline, row, {
     trigger: row.trigger,
     ...row.options,
@@ -161,8 +184,15 @@ export async function executeRun(
 
 /** Claims the pipeline's destination: the run that holds it from here on, or the receipt of one that was skipped. */
 export async function begin(deps: EngineDeps, pipeline: Pipeline, request: RunRequest): Promise<{ row: RunRow } | { report: RunReport }> {
-  const { id } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
-  return claimDestination(deps, pipeline.name, id, request)
+  const destination = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
+  if (request.takeOver && destination.credentials !== null && destination.credentials !== deps.service.credentials) {
+    if (!(await takeOverDestination(deps.db, destination.id, deps.service.credentials))) throw heldError(pipeline.name)
+  } else needCredentials(deps, pipeline.name, destination.credentials)
+  return claimDestination(deps, pipeline.name, destination.id, request)
+}
+
+function claimOf(deps: EngineDeps): RunClaim {
+  return { workerId: deps.workerId, leaseMs: deps.settings.leaseMs, fence: deps.service }
 }
 
 async function claimDestination(
@@ -171,11 +201,28 @@ async function claimDestination(
   destinationId: number,
   request: RunRequest,
 ): Promise<{ row: RunRow } | { report: RunReport }> {
-  await rescue(deps)
-  const { trigger, rerunOf, onPlanned: _, ...options } = request
+  await recoverExpiredRuns(deps)
+  const { trigger, rerunOf, actor, onPlanned: _, takeOver: __, ...options } = request
   const runId = await requestRun(deps.db, { pipeline, destinationId, trigger, options, ...(rerunOf === undefined ? {} : { rerunOf }) })
   if (runId === undefined) throw new Error('a run without a tick is always new')
-  const row = await claimRun(deps.db, runId, deps.workerId, deps.settings.leaseMs)
+  const by = actor ?? deps.actor
+  if (by !== undefined) {
+    const { full, approveDeletes } = options
+    const detail = { ...(full ? { full } : {}), ...(approveDeletes === undefined ? {} : { approveDeletes }) }
+    await noteAction(deps.db, {
+      actor: by,
+      what: approveDeletes === undefined ? 'run.requested' : 'deletes.approved',
+      pipeline,
+      runId,
+      detail,
+    })
+  }
+  const [pause] = trigger === 'plan' ? [] : await listPauses(deps.db, { destinationId, pipeline })
+  if (pause !== undefined) {
+    await skipRun(deps.db, runId, errorJson(pausedError(pause)))
+    return { report: await loadReport(deps.db, runId) }
+  }
+  const row = await claimRun(deps.db, runId, claimOf(deps))
   if (typeof row !== 'string') return { row }
   const error = heldError(pipeline)
   await skipRun(deps.db, runId, errorJson(error))
@@ -185,17 +232,17 @@ async function claimDestination(
 export function heldError(pipeline: string): RunError {
   return new RunError('PIPELINE_HELD', `another run holds ${pipeline}: this one sent nothing`, {
     where: pipeline,
-    mend: `sluice runs ${pipeline}`,
+    hint: `sluice runs ${pipeline}`,
   })
 }
 
 /** Ends runs of dead processes, so that their destinations are free at once. */
-async function rescue(deps: EngineDeps): Promise<void> {
-  for (const id of await rescueRunsAndBooks(deps.db)) deps.log.warn({ runId: `r_${id}` }, 'rescued a run whose process had died')
+async function recoverExpiredRuns(deps: EngineDeps): Promise<void> {
+  for (const id of await recoverRunsAndCounts(deps.db)) logRunEnd(deps.log, await loadReport(deps.db, id))
 }
 
 async function carryOut(deps: EngineDeps, pipeline: Pipeline, run: RunRow, request: RunRequest): Promise<RunReport> {
-  return closing(deps, run, async (lease) => {
+  return runUnderLease(deps, run, async (lease) => {
     await unpause(deps, run.destinationId)
     const made = await readAndPlan(lease.deps, pipeline, run)
     if (!made.planned) return { status: 'withheld', guards: made.guards }
@@ -215,6 +262,7 @@ interface Made {
 
 /** Settles what is open, reads, plans. No plan (and nothing sent) when too many rows were rejected. */
 async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: RunRow): Promise<Made> {
+  await planErasures(deps)
   if (run.trigger !== 'plan') await timed(deps, run, 'settle', () => settleLeftovers(deps, run.destinationId, { runId: run.id }))
   const client = await deps.db.connect()
   try {
@@ -228,7 +276,14 @@ async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: RunRow): P
       await updateRun(deps.db, run, { counts: { ...noCounts, ...rows }, snapshot_id: snapshot.snapshotId })
       const tooMany =
         snapshot.reading !== 'unread'
-          ? guardRejects({ guards: pipeline.guards, read: rows.read, rejected: rows.rejected, pipeline: pipeline.name, run: `r_${run.id}` })
+          ? guardRejects({
+              guards: pipeline.guards,
+              read: rows.read,
+              rejected: rows.rejected,
+              pipeline: pipeline.name,
+              run: `r_${run.id}`,
+              codes: (await loadReport(deps.db, run.id)).rejectCodes ?? [],
+            })
           : undefined
       if (tooMany) {
         await discardSnapshot(deps.db, snapshot.snapshotId, rows)
@@ -243,13 +298,17 @@ async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: RunRow): P
     }
     if (run.trigger !== 'plan') await waitForLateArrivals(deps, run.destinationId)
     if (deps.signal?.aborted) throw interrupted()
-    const planned = await timed(deps, run, 'plan', () => makePlan(deps, client, effective, run, input)).catch(async (error: unknown) => {
+    await noteSandboxInstance(deps, run)
+    const planned = await timed(deps, run, 'plan', () =>
+      cancellingStatements(deps, client, () => makePlan(deps, client, effective, run, input)),
+    ).catch(async (error: unknown) => {
       if (!(error instanceof RunHeld)) throw error
       await discardSnapshot(deps.db, input.snapshotId, input.rows)
       return error
     })
     if (planned instanceof RunHeld) return { planned: undefined, guards: planned.verdicts, proof: input.proof }
     await updateRun(deps.db, run, { counts: { ...noCounts, ...planned.counts, pending: operationsOf(planned) }, guards: planned.guards })
+    if (deps.signal?.aborted) throw interrupted()
     return { planned, guards: planned.guards, proof: input.proof }
   } finally {
     // Closed, not returned: its temporary tables go with it.
@@ -260,10 +319,9 @@ async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: RunRow): P
 /** No source is read: the last snapshot stands. Of `rerun --failed` the plan takes only what that run left open. */
 export async function nothingRead(deps: EngineDeps, client: Parameters<typeof makePlan>[1], run: RunRow): Promise<PlanInput> {
   await createStage(client)
-  const [last] = await deps.db.query<{ id: string }>(
-    `select max(id) as id from sluice.snapshot where destination_id = $1 and status = 'closed'`,
-    [run.destinationId],
-  )
+  const [last] = await deps.db.query<{ id: string }>(`select max(id) as id from snapshot where destination_id = $1 and status = 'closed'`, [
+    run.destinationId,
+  ])
   return {
     snapshotId: Number(last?.id ?? 0),
     rows: { read: 0, rejected: 0, duplicates: 0, suppressed: 0, valid: 0 },
@@ -277,12 +335,12 @@ export async function nothingRead(deps: EngineDeps, client: Parameters<typeof ma
 }
 
 /**
- * Bytes of an attempt that was given up may still land; nothing newer goes to its keys before (I3). The wait is the
+ * Bytes of an attempt that was given up may still land; nothing newer goes to its keys before (docs/guarantees.md#key-order). The wait is the
  * horizon at the most, and only after such an attempt.
  */
 async function waitForLateArrivals(deps: EngineDeps, destinationId: number): Promise<void> {
   const [row] = await deps.db.query<{ ms: string | null }>(
-    `select extract(epoch from max(late_until) - clock_timestamp()) * 1000 as ms from sluice.remote where destination_id = $1 and late_until is not null`,
+    `select extract(epoch from max(late_until) - clock_timestamp()) * 1000 as ms from remote where destination_id = $1 and late_until is not null`,
     [destinationId],
   )
   const ms = Math.min(Number(row?.ms ?? 0), deps.settings.horizonMs)
@@ -296,5 +354,5 @@ export function operationsOf({ counts }: Planned): number {
 }
 
 export function asError(error: NonNullable<RunReport['error']>): RunError {
-  return new RunError(error.code, error.message, { ...(error.where === null ? {} : { where: error.where }), mend: error.mend })
+  return new RunError(error.code, error.message, { ...(error.where === null ? {} : { where: error.where }), hint: error.hint })
 }

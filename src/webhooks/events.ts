@@ -1,17 +1,6 @@
-/** Events as they are stored: once each, by their own id or the hash of their body (guarantees I23). */
+/** Events as they are stored: once each, by their own id or the hash of their body (docs/guarantees.md#webhook-delivery). */
 import { createHash } from 'node:crypto'
-import type { Queryable } from '../store/database.ts'
-
-export interface ReceivedEvent {
-  /** The event's `event_uuid`, else the SHA-256 of the body in hex. */
-  readonly id: string
-  readonly type: string
-  /** JSON text for the `body` column. */
-  readonly json: string
-}
-
-/** Postgres refuses these in jsonb: U+0000 and lone surrogates. */
-const UNSTORABLE = new Set(['22P02', '22P05', '22021'])
+import type { ReceivedEvent } from './eventStore.ts'
 
 /** Reads a body whose signature was verified. Undefined when it is not a JSON object. */
 export function parseEvent(body: Buffer): ReceivedEvent | undefined {
@@ -22,23 +11,6 @@ export function parseEvent(body: Buffer): ReceivedEvent | undefined {
   const uuid = data['event_uuid']
   const id = typeof uuid === 'string' && uuid !== '' ? uuid : typeof uuid === 'number' ? exactNumber(text) : undefined
   return { id: id ?? createHash('sha256').update(body).digest('hex'), type: typeOf(parsed, data), json: text }
-}
-
-/** True when it was new, false when it was known already. */
-export async function storeEvent(db: Queryable, event: ReceivedEvent): Promise<boolean> {
-  const insert = (json: string) =>
-    db.execute('insert into sluice.webhook_event (id, type, body) values ($1, $2, $3) on conflict (id) do nothing', [
-      event.id,
-      event.type,
-      json,
-    ])
-  try {
-    return (await insert(event.json)) === 1
-  } catch (error) {
-    if (!UNSTORABLE.has(String((error as { code?: unknown }).code))) throw error
-    // Kept whole, though not as JSON that can be searched.
-    return (await insert(JSON.stringify({ base64: Buffer.from(event.json).toString('base64') }))) === 1
-  }
 }
 
 function typeOf(parsed: Readonly<Record<string, unknown>>, data: Readonly<Record<string, unknown>>): string {
@@ -61,7 +33,7 @@ function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Digits of a numeric `event_uuid` as they were sent: ids exceed 2^53 and may be negative (gaps 10 Envelope). */
+/** Digits of a numeric `event_uuid` as they were sent: ids exceed 2^53 and may be negative (docs/spec-notes.md#webhooks). */
 function exactNumber(text: string): string | undefined {
   let digits: string | undefined
   const keep = (key: string, value: unknown, context?: { readonly source?: string }): unknown => {

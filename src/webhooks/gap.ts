@@ -53,7 +53,7 @@ export class GapKeeper {
     return gap
   }
 
-  /** The gap could not be written down: it goes on from where it began. */
+  /** Reopens a gap that could not be stored, from where it began. */
   reopen(gap: Gap): void {
     this.#from = Math.min(gap.from.getTime(), this.#from ?? gap.from.getTime())
     this.#refused += gap.refused

@@ -1,4 +1,12 @@
-/** What other rooms use of the webhook receiver. */
+/** The receiver of the service's webhooks: its public API. */
+export {
+  databaseEventStore,
+  memoryEventStore,
+  postgresEventStore,
+  type EventStore,
+  type PostgresPool,
+  type ReceivedEvent,
+} from './eventStore.ts'
 export type { Gap } from './gap.ts'
 export { createWebhookReceiver, type WebhookReceiver, type WebhookReceiverOptions } from './receiver.ts'
 export { keepReplays, type ReplayKeeper, type ReplayService } from './replays.ts'

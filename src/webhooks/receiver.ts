@@ -1,28 +1,32 @@
 /**
  * The receiver of the service's webhooks as a node:http handler: answers challenges from memory, stores verified events
- * once, and says 200 only after the insert (spec 6.1; spec/gaps.md 10; guarantees I23, H1–H6).
+ * once, and says 200 only after the insert (spec 6.1; docs/spec-notes.md#webhooks; docs/guarantees.md#webhook-delivery).
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { systemClock, type Clock } from '../clock.ts'
-import type { Logger } from '../log.ts'
-import type { Database } from '../store/database.ts'
+import { silentLogger, type Logger } from '../log.ts'
 import { answer } from './answer.ts'
-import { parseEvent, storeEvent } from './events.ts'
+import { memoryEventStore, type EventStore, type ReceivedEvent } from './eventStore.ts'
+import { parseEvent } from './events.ts'
 import { GapKeeper, type Gap } from './gap.ts'
 import { readBody, refuseBody } from './requestBody.ts'
 import { isChallengeToken, isSigned, sign } from './signature.ts'
 
 export interface WebhookReceiverOptions {
-  readonly db: Database
+  /** Store of the events, once each. Default: in memory, for as long as the process lives. */
+  readonly store?: EventStore
+  /** Called with each new event after it was stored and answered. A repeated delivery calls nothing. */
+  readonly onEvent?: (event: ReceivedEvent) => void
   /** Consumer secrets, the current one first; during a rotation also the old one. A function is asked on each request. */
   readonly secrets: readonly string[] | (() => readonly string[])
   /** Path that the service calls. Default `/webhooks`. */
   readonly path?: string
-  readonly log: Logger
+  /** Default: nothing is logged. */
+  readonly log?: Logger
   readonly clock?: Clock
   /** The service's own spelling of the header. Default `x-service-webhooks-signature`. */
   readonly signatureHeader?: string
-  /** Told once events are stored again after a database outage and the gap stands in the audit log, so that a replay can be requested. */
+  /** Called once events are stored again after a database outage and the gap is in the audit log, so that a replay can be requested. */
   readonly onGap?: (gap: Gap) => void
   /** Default 1 MiB, checked before anything is hashed. */
   readonly maxBodyBytes?: number
@@ -44,10 +48,16 @@ export interface WebhookReceiver {
 
 const SIGNATURE_HEADER = 'x-service-webhooks-signature'
 
+/**
+ * Creates a receiver of the service's webhooks as a `node:http` handler. It verifies the signature over the raw bytes, stores each event
+ * once and answers 200 only after that (spec 6.1, docs/webhooks.md).
+ */
 export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookReceiver {
   const path = options.path ?? '/webhooks'
   const clock = options.clock ?? systemClock
-  const gap = new GapKeeper(options.log, clock.now)
+  const log = options.log ?? silentLogger
+  const store = options.store ?? memoryEventStore()
+  const gap = new GapKeeper(log, clock.now)
   const header = (options.signatureHeader ?? SIGNATURE_HEADER).toLowerCase()
   const secrets = () => (typeof options.secrets === 'function' ? options.secrets() : options.secrets)
 
@@ -57,7 +67,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     async probe() {
       if (gap.since === undefined) return
       try {
-        await within(options.db.query('select 1 from sluice.webhook_event limit 1'), options.storeTimeoutMs ?? 4000)
+        await within(store.probe(), options.storeTimeoutMs ?? 4000)
       } catch {
         // Still down: the next probe asks again, and an event that is stored ends the gap as well.
         return
@@ -73,7 +83,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
         else if (request.method === 'POST') await receive(request, response)
         else answer(response, 405, { error: 'GET or POST' }, { allow: 'GET, POST' })
       } catch (error) {
-        options.log.error({ error: error instanceof Error ? error.name : 'unknown' }, 'a webhook request failed')
+        log.error({ error: error instanceof Error ? error.name : 'unknown' }, 'a webhook request failed')
         if (!response.headersSent) answer(response, 500, { error: 'failed' })
       }
       return true
@@ -85,36 +95,34 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     if (typeof body === 'number') return refuseBody(request, response, body)
     const signature = request.headers[header]
     if (!isSigned(body, typeof signature === 'string' ? signature : undefined, secrets())) {
-      options.log.warn({}, 'a webhook request without a valid signature was refused')
+      log.warn({}, 'a webhook request without a valid signature was refused')
       return answer(response, 401, { error: 'the signature is not valid' })
     }
     const event = parseEvent(body)
     if (event === undefined) return answer(response, 400, { error: 'the body is not a JSON object' })
+    let isNew: boolean
     try {
-      const isNew = await within(storeEvent(options.db, event), options.storeTimeoutMs ?? 4000)
-      options.log.debug({ type: event.type, isNew }, 'webhook event')
+      isNew = await within(store.add(event), options.storeTimeoutMs ?? 4000)
+      log.debug({ type: event.type, isNew }, 'webhook event')
     } catch (error) {
       gap.refused()
-      options.log.debug({ code: String((error as { code?: unknown }).code ?? 'timeout') }, 'webhook event not stored')
+      log.debug({ code: String((error as { code?: unknown }).code ?? 'timeout') }, 'webhook event not stored')
       return answer(response, 503, { error: 'not stored, send it again' }, { 'retry-after': '60' })
     }
     answer(response, 200, {})
+    if (isNew) options.onEvent?.(event)
     const ended = gap.stored()
     if (ended !== undefined) await reportGap(ended)
   }
 
-  /** Durable, so that an operator sees it although nobody read the log. */
+  /** Stored, so that an operator sees it without the log. */
   async function reportGap(ended: Gap): Promise<void> {
     try {
-      await options.db.execute('insert into sluice.audit (actor, what, detail) values ($1, $2, $3)', [
-        'webhooks',
-        'webhook.gap',
-        JSON.stringify({ from: ended.from.toISOString(), to: ended.to.toISOString(), refused: ended.refused }),
-      ])
+      await store.recordGap?.(ended)
     } catch (error) {
-      // Down again at once: the gap goes on, so that it is recorded when that ends.
+      // Down again immediately: the gap continues and is recorded when it ends.
       gap.reopen(ended)
-      options.log.error(
+      log.error(
         { error: error instanceof Error ? error.name : 'unknown', refused: ended.refused },
         'the gap in webhook events could not be recorded yet',
       )

@@ -1,13 +1,13 @@
 /**
- * Has the service deliver again what had to be refused while the database was down (guarantees H4): redelivery by itself is
- * not promised. Follows from the audit log alone, so a restart goes on where the last process stopped, and two processes
- * at once ask twice at worst: a replayed event has one effect.
+ * Requests events again that were refused while the database was down (docs/guarantees.md#webhook-delivery): redelivery alone is
+ * not promised. Follows from the audit log alone, so a restart continues where the last process stopped, and two processes
+ * in parallel ask twice at worst: a replayed event has one effect.
  */
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
-import type { Database } from '../store/database.ts'
+import type { Database } from '../db/database.ts'
 
-/** What of the service a replay needs; times are minutes in UTC, `yyyymmddhhmm`. */
+/** Service calls that a replay needs; times are minutes in UTC, `yyyymmddhhmm`. */
 export interface ReplayService {
   readonly webhooks: () => Promise<readonly { readonly id: string; readonly url: string }[]>
   /** Answers the id of the job. */
@@ -17,22 +17,22 @@ export interface ReplayService {
 export interface ReplayDeps {
   readonly db: Database
   readonly service: ReplayService
-  /** Path of our receiver: tells our webhooks from others of the app. */
+  /** Path of our receiver, which distinguishes our webhooks from others of the app. */
   readonly path: string
   readonly log: Logger
   readonly clock: Pick<Clock, 'now'>
 }
 
 const MINUTE = 60_000
-/** The service reaches 5 days back (spec/gaps.md 10 Replay). */
+/** The service reaches 5 days back (docs/spec-notes.md#webhooks). */
 const REACH_MS = 5 * 24 * 60 * MINUTE
 /** A job that has said nothing for so long is asked for again: its last event may itself have been refused. */
-const PATIENCE_MS = 15 * MINUTE
+const RETRY_AFTER_MS = 15 * MINUTE
 /** Then a person has to look. */
 const MOST_ATTEMPTS = 10
 
 export interface ReplayKeeper {
-  /** A gap was just recorded: looks at once. */
+  /** Checks immediately, because a gap was just recorded. */
   readonly wake: () => void
   /** Resolves when the look on its way has ended. */
   readonly stop: () => Promise<void>
@@ -55,16 +55,16 @@ export function keepReplays(deps: ReplayDeps & { readonly probe: () => Promise<v
       deps.log.debug({ error: error instanceof Error ? error.name : 'unknown' }, 'gaps in webhook events could not be looked up')
     }
   }
-  const beat = (): void => {
+  const lookOnce = (): void => {
     running ??= look().finally(() => (running = undefined))
   }
-  const timer = setInterval(beat, deps.everyMs ?? 15_000)
+  const timer = setInterval(lookOnce, deps.everyMs ?? 15_000)
   timer.unref()
-  beat()
+  lookOnce()
   return {
     wake: () => {
       open = true
-      beat()
+      lookOnce()
     },
     stop: async () => {
       clearInterval(timer)
@@ -73,7 +73,7 @@ export function keepReplays(deps: ReplayDeps & { readonly probe: () => Promise<v
   }
 }
 
-interface Trail {
+interface AuditEntry {
   readonly id: string
   readonly at: Date
   readonly what: string
@@ -84,7 +84,7 @@ interface OpenGap {
   readonly id: string
   readonly fromMs: number
   readonly toMs: number
-  readonly attempts: readonly Trail[]
+  readonly attempts: readonly AuditEntry[]
 }
 
 /** Asks for every gap that still wants it. Resolves to the number of gaps not yet known to be filled; never rejects for want of the service. */
@@ -106,7 +106,7 @@ async function settle(deps: ReplayDeps, gap: OpenGap): Promise<boolean> {
     return true
   }
   const failed = jobs.some((job) => ended.has(job) && ended.get(job) !== 'Complete')
-  if (last !== undefined && !failed && deps.clock.now() - last.at.getTime() < PATIENCE_MS) return false
+  if (last !== undefined && !failed && deps.clock.now() - last.at.getTime() < RETRY_AFTER_MS) return false
   if (gap.attempts.length >= MOST_ATTEMPTS || deps.clock.now() - gap.toMs > REACH_MS) {
     await note(deps.db, 'webhook.replay_given_up', { gap: gap.id, attempts: gap.attempts.length })
     deps.log.error(
@@ -129,7 +129,7 @@ async function request(deps: ReplayDeps, gap: OpenGap): Promise<void> {
   try {
     for (const { id } of ours(await deps.service.webhooks(), deps.path)) jobs.push(await deps.service.replay({ webhook_id: id, ...range }))
   } catch (error) {
-    // Tried again at the next beat; what was asked for already is asked for twice, which has no second effect.
+    // Tried again at the next check; a second request for the same events has no effect.
     deps.log.warn({ error: error instanceof Error ? error.name : 'unknown', ...range }, 'the replay of a gap could not be asked for yet')
     return
   }
@@ -146,13 +146,13 @@ function ours(webhooks: readonly { readonly id: string; readonly url: string }[]
 
 async function openGaps(db: Database): Promise<OpenGap[]> {
   // Rows without a run are few and indexed; six days, because an older gap is out of the service's reach.
-  const trail = await db.query<{ id: string; at: Date; what: string; detail: Record<string, unknown> }>(
-    `select id, at, what, detail from sluice.audit
+  const entries = await db.query<{ id: string; at: Date; what: string; detail: Record<string, unknown> }>(
+    `select id, at, what, detail from audit
      where run_id is null and what like 'webhook.%' and at > now() - interval '6 days'
      order by id`,
   )
-  const of = (what: string, gap: string): Trail[] => trail.filter((one) => one.what === what && String(one.detail['gap']) === gap)
-  return trail
+  const of = (what: string, gap: string): AuditEntry[] => entries.filter((one) => one.what === what && String(one.detail['gap']) === gap)
+  return entries
     .filter(({ what, id }) => what === 'webhook.gap' && [...of('webhook.replayed', id), ...of('webhook.replay_given_up', id)].length === 0)
     .map(({ id, detail }) => ({
       id,
@@ -162,12 +162,12 @@ async function openGaps(db: Database): Promise<OpenGap[]> {
     }))
 }
 
-/** How the jobs ended, as their last events told (spec/gaps.md 10 Replay). */
+/** Returns the final state of the jobs, from their last events (docs/spec-notes.md#webhooks). */
 async function jobStates(db: Database, jobs: readonly string[]): Promise<ReadonlyMap<string, string>> {
   if (jobs.length === 0) return new Map()
   const rows = await db.query<{ job: string; state: string }>(
     `select body->'replay_job_status'->>'job_id' as job, body->'replay_job_status'->>'job_state' as state
-     from sluice.webhook_event
+     from webhook_event
      where type = 'replay_job_status' and received_at > now() - interval '6 days' and body->'replay_job_status'->>'job_id' = any($1)
      order by received_at`,
     [jobs],
@@ -175,13 +175,13 @@ async function jobStates(db: Database, jobs: readonly string[]): Promise<Readonl
   return new Map(rows.map(({ job, state }) => [job, state]))
 }
 
-function jobsOf(attempt: Trail | undefined): readonly string[] {
+function jobsOf(attempt: AuditEntry | undefined): readonly string[] {
   const jobs = attempt?.detail['jobs']
   return Array.isArray(jobs) ? jobs.map(String) : []
 }
 
 async function note(db: Database, what: string, detail: Readonly<Record<string, unknown>>): Promise<void> {
-  await db.execute('insert into sluice.audit (actor, what, detail) values ($1, $2, $3)', ['webhooks', what, JSON.stringify(detail)])
+  await db.execute('insert into audit (actor, what, detail) values ($1, $2, $3)', ['webhooks', what, JSON.stringify(detail)])
 }
 
 function minuteOf(ms: number): string {

@@ -20,7 +20,7 @@ export function readBody(request: IncomingMessage, maxBytes: number, timeoutMs: 
     const finish = (result: Buffer | 400 | 408 | 413) => {
       clearTimeout(timer)
       request.off('data', onData).off('end', onEnd).off('aborted', onCut).off('error', onCut)
-      // A late error of a request that was refused already has nobody left to tell.
+      // A late error of a request that was refused already has no caller left.
       request.on('error', () => undefined)
       resolve(result)
     }
@@ -28,11 +28,11 @@ export function readBody(request: IncomingMessage, maxBytes: number, timeoutMs: 
   })
 }
 
-/** How long the rest of a refused body is thrown away before the connection is cut. */
+/** Time to discard the rest of a refused body before the connection is closed. */
 const DRAIN_MS = 1000
 
 /**
- * Answers and closes. What is still coming of a long body is thrown away for a moment: closing at once would reset the
+ * Answers and closes. What is still coming of a long body is thrown away for a moment: closing immediately would reset the
  * connection, and the sender would see that instead of the 413.
  */
 export function refuseBody(request: IncomingMessage, response: ServerResponse, status: 400 | 408 | 413): void {

@@ -25,7 +25,7 @@ test('a refusal names the parameter and the rule', async () => {
   await expect(client.lineItems.update({ account_id, line_item_id: '9cqi0', bid_strategy: 'MAX' })).rejects.toMatchObject({
     code: 'SERVICE_INVALID_PARAMETER',
     status: 400,
-    mend: expect.stringContaining('bid_amount_local_micro') as string,
+    hint: expect.stringContaining('bid_amount_local_micro') as string,
   })
   await expect(client.lineItems.get({ account_id, line_item_id: 'none' })).rejects.toMatchObject({ code: 'SERVICE_NOT_FOUND' })
 })
@@ -35,7 +35,7 @@ test('cards, media and posts are made and read', async () => {
     account_id,
     name: 'A card',
     components: [
-      { type: 'MEDIA', media_key: '3_1' },
+      { type: 'MEDIA', media_key: '3_1146654567674912769' },
       { type: 'DETAILS', title: 'Mugs', destination: { type: 'WEBSITE', url: 'https://shop.example' } },
     ],
   })

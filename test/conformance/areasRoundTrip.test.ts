@@ -1,4 +1,4 @@
-/** Whole lives of records through the typed client: made, read alone and in lists, changed, deleted (spec 4.4, 4.5; gaps 8). */
+/** Whole lives of records through the typed client: made, read alone and in lists, changed, deleted (spec 4.4, 4.5; docs/spec-notes.md#endpoints). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createClient, type Client } from '../../src/service/client/index.ts'
 import { sharedSandbox } from '../support/sharedSandbox.ts'
@@ -161,7 +161,7 @@ describe('batches are all or nothing', () => {
   const refusedAt = (index: number) => ({ code: 'SERVICE_BATCH_REFUSED', issues: [expect.objectContaining({ index }) as object] })
 
   test('campaigns.batch creates, updates and deletes in one go, and names a wrong item by its index', async () => {
-    const create = { operation_type: 'Create', params: { funding_instrument_id: 'lygyi', name: 'By batch' } }
+    const create = { operation_type: 'Create', params: { funding_instrument_id: 'lygyi', name: 'By batch' } } as const
     await expect(
       client.campaigns.batch({ account_id, body: [create, { operation_type: 'Update', params: { campaign_id: '8wku2', name: '' } }] }),
     ).rejects.toMatchObject(refusedAt(1))
@@ -193,11 +193,11 @@ describe('batches are all or nothing', () => {
         end_time: '2027-02-01',
         name: 'By batch',
       },
-    }
-    const bad = { operation_type: 'Update', params: { line_item_id: '9cqi0', bid_strategy: 'MAX' } }
+    } as const
+    const bad = { operation_type: 'Update', params: { line_item_id: '9cqi0', bid_strategy: 'MAX' } } as const
     await expect(client.lineItems.batch({ account_id, body: [create, bad] })).rejects.toMatchObject(refusedAt(1))
     expect(await client.lineItems.list({ account_id }).toArray()).toHaveLength(11)
-    const update = { operation_type: 'Update', params: { line_item_id: '9cqi0', entity_status: 'PAUSED' } }
+    const update = { operation_type: 'Update', params: { line_item_id: '9cqi0', entity_status: 'PAUSED' } } as const
     expect(
       await client.lineItems.batch({ account_id, body: [create, update, { operation_type: 'Delete', params: { line_item_id: '9cqi2' } }] }),
     ).toMatchObject([
@@ -215,9 +215,12 @@ describe('batches are all or nothing', () => {
     const create = {
       operation_type: 'Create',
       params: { line_item_id: '9cqi1', targeting_type: 'LOCATION', targeting_value: '96683cc9126741d1', operator_type: 'EQ' },
-    }
+    } as const
     await expect(
-      client.targetingCriteria.batch({ account_id, body: [create, { operation_type: 'Create', params: { line_item_id: '9cqi1' } }] }),
+      client.targetingCriteria.batch({
+        account_id,
+        body: [create, { operation_type: 'Create', params: { line_item_id: '9cqi1' } as never }],
+      }),
     ).rejects.toMatchObject({ code: 'SERVICE_BATCH_REFUSED' })
     expect(await client.targetingCriteria.list({ account_id, line_item_ids: ['9cqi1'] }).toArray()).toEqual([])
     const made = await client.targetingCriteria.batch({

@@ -1,4 +1,4 @@
-/** Campaign management as an outside caller sees it (spec 2.5, 3.3, 4.5; gaps 8). Line items have a file of their own. */
+/** Campaign management as an outside caller sees it (spec 2.5, 3.3, 4.5; docs/spec-notes.md#endpoints). Line items have a file of their own. */
 import { describe, expect, test } from 'vitest'
 import { accountFeatures } from '../../src/service/contract/campaignResources.ts'
 import { ACCOUNT, accountCalls, expectRefusal } from '../support/account.ts'
@@ -199,7 +199,7 @@ describe('categories', () => {
     ])
   })
 
-  test('placements are told by product type', async () => {
+  test('placements are listed by product type', async () => {
     const all = await sandbox.call('GET', '/12/line_items/placements')
     expect(all.body.data.map((one: { product_type: string }) => one.product_type)).toEqual(['PROMOTED_TWEETS', 'PROMOTED_ACCOUNT', 'MEDIA'])
     const media = await sandbox.call('GET', '/12/line_items/placements', { query: { product_type: 'MEDIA' } })
@@ -253,7 +253,7 @@ describe('campaigns', () => {
     expectRefusal(await account.post('campaigns', query), expected)
   })
 
-  test('an amount that is refused is told as it was sent, without quotes of its own', async () => {
+  test('a refused amount is repeated as it was sent, without added quotes', async () => {
     const refused = await account.post('campaigns', {
       funding_instrument_id: 'lygyi',
       name: 'a',

@@ -1,4 +1,4 @@
-/** Line items: every rule of spec 4.6, deletion by spec 3.3, and what gaps 8 adds. */
+/** Line items: every rule of spec 4.6, deletion by spec 3.3, and what docs/spec-notes.md#endpoints adds. */
 import { describe, expect, test } from 'vitest'
 import { accountCalls, expectRefusal } from '../support/account.ts'
 import { sharedSandbox } from '../support/sharedSandbox.ts'
@@ -103,7 +103,7 @@ describe('an update is refused', () => {
     expectRefusal(await account.put(`line_items/${PREROLL}`, { categories: 'IAB99' }), [404, 'INVALID_IAB_CATEGORY', 'categories'])
   })
 
-  test('several faults are told at once', async () => {
+  test('several faults are reported in one answer', async () => {
     const answer = await account.put(`line_items/${WEBSITE}`, { bid_strategy: 'MAX', frequency_cap: 0, colour: 'red' })
     expect(answer.body.errors.map((error: { parameter: string }) => error.parameter).toSorted()).toEqual([
       'bid_amount_local_micro',

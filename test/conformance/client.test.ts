@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Endpoint, Parameter } from '../../src/service/contract/endpoint.ts'
 import { endpoints } from '../../src/service/contract/index.ts'
-import { createClient, ServiceError, type Client, type ServiceConfig } from '../../src/service/client/index.ts'
+import { createClient, ServiceError, type Client, type ProductInput, type ServiceConfig } from '../../src/service/client/index.ts'
 import { sha256 } from '../support/digests.ts'
 import { withSandbox, type SandboxUnderTest } from '../support/sandbox.ts'
 
@@ -30,7 +30,7 @@ afterAll(async () => {
   await sandbox.close()
 })
 
-const product = (id: string, more: object = {}) => ({
+const product = (id: string, more: Partial<Pick<ProductInput, 'price' | 'title'>> = {}): ProductInput => ({
   id,
   title: `Title ${id}`,
   description: 'Plain',
@@ -101,7 +101,7 @@ describe('catalogs (spec 4.2)', () => {
 
   test('products.put creates, changes nothing, updates; products.list pages; products.delete', async () => {
     const many = Array.from({ length: 25 }, (_, index) => product(`p${String(index).padStart(2, '0')}`))
-    const statuses = async (products: object[]) =>
+    const statuses = async (products: readonly ProductInput[]) =>
       (await client.products.put({ product_catalog_id: catalog, products })).products_response.map(({ status }) => status)
     expect(new Set(await statuses(many))).toEqual(new Set(['CREATE_SUCCESS']))
     expect(new Set(await statuses(many))).toEqual(new Set(['NO_CHANGE']))
@@ -122,7 +122,7 @@ describe('catalogs (spec 4.2)', () => {
       product_catalog_id: catalog,
       products: Array.from({ length: 26 }, (_, index) => product(`q${index}`)),
     })
-    await expect(call).rejects.toMatchObject({ code: 'SERVICE_INVALID_PARAMETER', mend: expect.stringContaining('at most 25 entries') })
+    await expect(call).rejects.toMatchObject({ code: 'SERVICE_INVALID_PARAMETER', hint: expect.stringContaining('at most 25 entries') })
   })
 
   test('productSets.create, productSets.get, productSets.list, productSets.update, productSets.delete', async () => {
@@ -154,7 +154,7 @@ describe('catalogs (spec 4.2)', () => {
 })
 
 describe('audiences (spec 4.3)', () => {
-  const users = (address: string) => [{ operation_type: 'Update', params: { users: [{ email: [sha256(address)] }] } }]
+  const users = (address: string) => [{ operation_type: 'Update' as const, params: { users: [{ email: [sha256(address)] }] } }]
 
   test('keywords.search answers with thirty related keywords', async () => {
     const found = await client.keywords.search({
@@ -165,7 +165,7 @@ describe('audiences (spec 4.3)', () => {
     expect(found.related_keywords).toHaveLength(30)
   })
 
-  test.for(['array', 'object'])('audiences.users and doNotReachLists.users sum up alike (answer as %s)', async (form) => {
+  test.for(['object', 'array'])('audiences.users and doNotReachLists.users sum up alike (answer as %s)', async (form) => {
     await sandbox.control.switches({ audience_users_response: form })
     expect(await client.audiences.users({ account_id: account, custom_audience_id: '1nmth', body: users('a@example.com') })).toEqual([
       { success_count: 1, total_count: 1 },
@@ -173,11 +173,11 @@ describe('audiences (spec 4.3)', () => {
     expect(await client.doNotReachLists.users({ account_id: account, do_not_reach_list_id: '2dnr', body: users('b@example.com') })).toEqual(
       [{ success_count: 1, total_count: 1 }],
     )
-    await sandbox.control.switches({ audience_users_response: 'array' })
+    await sandbox.control.switches({ audience_users_response: 'object' })
   })
 
   test('audiences.users with a wrong entry names its index', async () => {
-    const body = [...users('c@example.com'), { operation_type: 'Update', params: {} }]
+    const body = [...users('c@example.com'), { operation_type: 'Update' as const, params: {} as never }]
     await expect(client.audiences.users({ account_id: account, custom_audience_id: '1nmth', body })).rejects.toMatchObject({
       code: 'SERVICE_BATCH_REFUSED',
       issues: [{ index: 1 }],

@@ -1,4 +1,4 @@
-/** Creatives as an outside caller sees them (spec 2.4, 3.3, 4.4, 8; gaps 8 Cards). */
+/** Creatives as an outside caller sees them (spec 2.4, 3.3, 4.4, 8; docs/spec-notes.md#endpoints Cards). */
 import { describe, expect, test } from 'vitest'
 import { componentCardTypes } from '../../src/service/contract/creativeResources.ts'
 import { accountCalls, expectRefusal } from '../support/account.ts'
@@ -100,7 +100,7 @@ describe('cards', () => {
       card_uri: `card://${made.body.data.id}`,
       deleted: false,
     })
-    expect((await account.get(`cards/${made.body.data.id}`)).body.data).toEqual([made.body.data])
+    expect((await account.get(`cards/${made.body.data.id}`)).body.data).toEqual(made.body.data)
   })
 
   test.for([
@@ -196,7 +196,7 @@ describe('cards', () => {
       card_type: 'VIDEO_APP',
     })
     expectRefusal(await account.json('PUT', `cards/${id}`, { components: [video] }), [400, 'INVALID_PARAMETER', 'components'])
-    expect((await account.get(`cards/${id}`)).body.data[0].components).toEqual([video, button])
+    expect((await account.get(`cards/${id}`)).body.data.components).toEqual([video, button])
   })
 
   test('one of each type is there, legacy ones only when asked for', async () => {
@@ -220,7 +220,7 @@ describe('cards', () => {
   test('cards and legacy cards are deleted by their own paths', async () => {
     expect((await account.del('cards/1503831318555086849')).body.data.deleted).toBe(true)
     expectRefusal(await account.get('cards/1503831318555086849'), [404, 'CARD_NOT_FOUND', 'card_id'])
-    expect((await account.get('cards/1503831318555086849', { with_deleted: true })).body.data[0].deleted).toBe(true)
+    expect((await account.get('cards/1503831318555086849', { with_deleted: true })).body.data.deleted).toBe(true)
     expect((await account.del('cards/image_conversation/1503831318555086800')).body.data).toMatchObject({
       card_type: 'IMAGE_CONVERSATION',
       deleted: true,

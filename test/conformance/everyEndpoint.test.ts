@@ -1,4 +1,4 @@
-/** Every endpoint of the contract, called wrongly in every way that the contract rules out (spec 4, 7, 8; gaps 2, 4, 9). */
+/** Every endpoint of the contract, called wrongly in every way that the contract rules out (spec 4, 7, 8; docs/spec-notes.md#signing). */
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Endpoint } from '../../src/service/contract/endpoint.ts'
 import { endpoints } from '../../src/service/contract/index.ts'
@@ -62,16 +62,15 @@ describe('every parameter rule of a v2 endpoint is a problem that names the para
   })
 })
 
-test('a parameter given twice is refused unless both say the same, and lists are one parameter with commas', async () => {
+test('a parameter given twice is refused unless both say the same or it is a list', async () => {
   const read = (query: string): Promise<Response> => {
     const url = `${sandbox.url}/12/accounts/18ce54d4x5t/campaigns?${query}`
     return fetch(url, { headers: { authorization: authorization({ method: 'GET', url }) } })
   }
-  for (const query of ['count=1&count=2', 'campaign_ids=8wku2&campaign_ids=8wku3']) {
-    const answer = await read(query)
-    const { errors } = (await answer.json()) as Loose
-    expect([answer.status, errors[0].code, errors[0].parameter]).toEqual([400, 'INVALID_PARAMETER', query.split('=')[0]])
-  }
+  const refused = await read('count=1&count=2')
+  const { errors } = (await refused.json()) as Loose
+  expect([refused.status, errors[0].code, errors[0].parameter]).toEqual([400, 'INVALID_PARAMETER', 'count'])
+  expect((await read('campaign_ids=8wku2&campaign_ids=8wku3')).status).toBe(200)
   expect((await read('count=1&count=1')).status).toBe(200)
 })
 

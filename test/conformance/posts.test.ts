@@ -1,4 +1,4 @@
-/** Posts as an outside caller sees them: v2 look-up and creation, and posts for advertisers (spec 2.4, 2.6, 4.4, 4.7, 9; gaps 8, 9). */
+/** Posts as an outside caller sees them: v2 look-up and creation, and posts for advertisers (spec 2.4, 2.6, 4.4, 4.7, 9; docs/spec-notes.md#endpoints). */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { mediaFields, placeFields, pollFields, postExpansions, postFields, userFields } from '../../src/service/contract/postResources.ts'
 import { accountCalls, expectRefusal } from '../support/account.ts'

@@ -19,10 +19,20 @@ beforeAll(async () => {
     json: { name: 'Mugs', type: 'MANUAL', product_keys: [put.body.data.products_response[0].product_key] },
   })
   const feed = await sandbox.call('POST', `${catalog}/scheduled_feeds`, { query: { feed_url: 'https://shop.example/feed.xml' } })
+  await sandbox.call('POST', '/12/stats/jobs/accounts/18ce54d4x5t', { query: FIGURES })
   Object.assign(made, { product_set_id: set.body.data.id, scheduled_feed_id: feed.body.data.id })
 })
 afterAll(() => sandbox.close())
 
+const PERIOD = { start_time: '2026-02-01T00:00:00Z', end_time: '2026-02-02T00:00:00Z' }
+const FIGURES = {
+  entity: 'LINE_ITEM',
+  entity_ids: '9cqi0',
+  granularity: 'HOUR',
+  metric_groups: 'ENGAGEMENT',
+  placement: 'ALL_ON_SERVICE',
+  ...PERIOD,
+}
 const QUERY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'keywords.search': { granularity: 'DAY', keywords: 'mugs', start_time: new Date(Date.now() - 86_400_000).toISOString() },
   'cards.all': { card_uris: 'card://1503831318555086849' },
@@ -30,12 +40,14 @@ const QUERY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'curatedCategories.list': { country_codes: 'US,DE' },
   'accountHistory.list': { entity_type: 'LINE_ITEM', entity_id: '9cqi0', start_time: '2026-01-01', end_time: '2027-01-01' },
   'targetingCriteria.list': { line_item_ids: '9cqi0' },
+  'statistics.get': FIGURES,
+  'activeEntities.list': { entity: 'LINE_ITEM', ...PERIOD },
   'cards.list': { include_legacy_cards: 'true', count: '200' },
   'mediaLibrary.list': { count: '50' },
 }
 
 const reads = endpoints
-  .filter((endpoint) => endpoint.method === 'GET' && endpoint.host === 'ads')
+  .filter((endpoint) => endpoint.method === 'GET' && endpoint.host === 'ads' && endpoint.auth !== 'browser')
   .map((endpoint): [string, Endpoint] => [endpoint.name, endpoint])
 
 test.for(reads)('%s', async ([name, endpoint]) => {

@@ -1,4 +1,4 @@
-/** Signatures, tokens and the three-legged flow, each refused with its documented answer (spec 3.2, 4.1, 5; gaps 2, 3). */
+/** Signatures, tokens and the three-legged flow, each refused with its documented answer (spec 3.2, 4.1, 5; docs/spec-notes.md#signing). */
 import { describe, expect, test } from 'vitest'
 import { authorization, sandboxCredentials } from '../support/signer.ts'
 import { type CallResult } from '../support/sandbox.ts'
@@ -139,7 +139,7 @@ describe('three-legged sign-in', () => {
     const denied = (await browse(`/oauth/authorize?oauth_token=${second.get('oauth_token')}&decision=deny`)).headers.get('location') ?? ''
     expect(new URL(denied).searchParams.get('denied')).toBe(second.get('oauth_token'))
   })
-  test('authenticate does not ask again whoever granted access, unless forced', async () => {
+  test('authenticate does not ask a user again who granted access, unless forced', async () => {
     const first = await requestToken('http://127.0.0.1:9/')
     expect((await browse(`/oauth/authenticate?oauth_token=${first.get('oauth_token')}`)).status).toBe(200)
     await browse(`/oauth/authenticate?oauth_token=${first.get('oauth_token')}&decision=allow`)

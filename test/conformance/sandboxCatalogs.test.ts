@@ -1,4 +1,4 @@
-/** Catalogs, products, sets and feeds as an outside caller sees them (spec 2.2, 4.2; gaps 6). */
+/** Catalogs, products, sets and feeds as an outside caller sees them (spec 2.2, 4.2; docs/spec-notes.md#catalogs). */
 import { createHash } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { product as mug } from '../support/product.ts'
@@ -20,7 +20,7 @@ const drop = (keys: readonly string[]): Promise<CallResult> =>
   sandbox.call('DELETE', '/12/product_catalogs/4001/products', { json: { product_keys: keys } })
 
 describe('catalogs', () => {
-  test('one a user: listed, renamed, deleted for good, made anew', async () => {
+  test('one a user: listed, renamed, deleted for good, made again', async () => {
     expect((await sandbox.call('GET', '/12/product_catalogs')).body).toEqual({
       request: { params: {} },
       next_cursor: null,
@@ -162,7 +162,7 @@ describe('product reads and deletes', () => {
       expect([answer.status, answer.body.errors[0].code]).toEqual([400, 'INVALID_PARAMETER'])
     },
   )
-  test('several wrong parameters are reported at once', async () => {
+  test('several wrong parameters are reported in one answer', async () => {
     expect((await list({ count: 0, cursor: 'x', a: 1, b: 2 })).body.errors.map(({ parameter }: Loose) => parameter)).toEqual([
       'count',
       'a',

@@ -1,4 +1,4 @@
-/** The control door: ledger, violations, clock, rates, reset and snapshots (interface.md 5; guarantees 6.4, 6.5). */
+/** The control API: ledger, violations, clock, rates, reset and snapshots (docs/sandbox.md). */
 import { beforeEach, expect, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { product } from '../support/product.ts'
@@ -17,14 +17,14 @@ const put = (id: string): Promise<CallResult> =>
     timestamp: Math.floor((Date.now() + shiftMs) / 1000),
   })
 
-test('is ready at once and knows nothing outside its calls', async () => {
-  expect((await sandbox.control.request('GET', 'health')).body).toEqual({ ok: true })
+test('is ready immediately and has no state outside its calls', async () => {
+  expect((await sandbox.control.request('GET', 'health')).body).toEqual({ ok: true, instance: expect.any(String) as string })
   expect((await sandbox.control.request('GET', 'nothing')).status).toBe(404)
   expect((await sandbox.control.request('GET', 'audiences/none')).status).toBe(404)
   expect(await sandbox.control.ledger()).toEqual([])
 })
 
-test('the ledger tells each request in order, after is exclusive', async () => {
+test('the ledger lists each request in order, after is exclusive', async () => {
   await put('a')
   await sandbox.call('GET', '/12/product_catalogs')
   const [first, second] = await sandbox.control.ledger()

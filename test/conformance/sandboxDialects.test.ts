@@ -1,4 +1,4 @@
-/** The other readings of guarantees 6.6, one switch each; the default of each is what the area's own test shows. */
+/** The other readings of docs/sandbox.md#switches, one switch each; the default of each is what the area's own test shows. */
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { product } from '../support/product.ts'
@@ -20,9 +20,10 @@ const use = (values: Record<string, unknown>): Promise<void> => sandbox.control.
 
 test('2 counts of identifiers', async () => {
   await use({ count_basis: 'identifiers' })
-  expect((await users([update([{ email: [email(1), email(2)] }, { email: [email(3)] }])])).body.data).toEqual([
-    { success_count: 3, total_count: 3 },
-  ])
+  expect((await users([update([{ email: [email(1), email(2)] }, { email: [email(3)] }])])).body.data).toEqual({
+    success_count: 3,
+    total_count: 3,
+  })
 })
 test('3 deletes first: an update after it in the list survives', async () => {
   await use({ operation_order: 'deletes first' })

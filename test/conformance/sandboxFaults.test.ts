@@ -1,4 +1,4 @@
-/** Faults of answers and of what is applied: which request a rule hits, and what becomes of it (guarantees 6.1 to 6.3). */
+/** Faults of answers and of what is applied: which request a rule hits, and what becomes of it (docs/sandbox.md). */
 import { get } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { product } from '../support/product.ts'
@@ -143,7 +143,7 @@ describe('connections that break', () => {
     await arm({ kind: 'slow', bytes_per_s: 4000 })
     expect((await put('a')).body.data.products_response).toHaveLength(1)
   })
-  test('whoever has all of a slow answer and goes at once has not given up', async () => {
+  test('a client that closes right after the last byte of a slow answer has not given up', async () => {
     const url = `${sandbox.url}/12/product_catalogs`
     // Eight bytes each tenth of a second: what follows the last ones would come much later.
     await arm({ kind: 'slow', bytes_per_s: 80 }, { method: 'GET' })
@@ -184,6 +184,7 @@ describe('answers that do not fit', () => {
     [{ success: 'n+1', total: 'n+1' }, [4, 4], false],
     [{ success: 'n-1', apply: 'all' }, [2, 3], true],
   ] as const)('counts %o sum to %o', async ([counts, sums, applied]) => {
+    await sandbox.control.switches({ audience_users_response: 'array' })
     await arm({ kind: 'counts', ...counts }, { path: '/12/accounts/' })
     const { data } = (await users(3)).body
     expect([
@@ -193,6 +194,7 @@ describe('answers that do not fit', () => {
     expect([(await last()).applied, (await sandbox.control.audience()).members]).toEqual([applied, applied ? 3 : 0])
   })
   test('counts as text, null, one object, empty, too short', async () => {
+    await sandbox.control.switches({ audience_users_response: 'array' })
     const data = async (fault: Record<string, unknown>): Promise<Loose> => {
       await arm({ kind: 'counts', ...fault }, { path: '/12/accounts/' })
       return (await users(2)).body.data
@@ -205,6 +207,7 @@ describe('answers that do not fit', () => {
     expect(await data({ shape: 'short' })).toHaveLength(1)
   })
   test('partial_apply applies the first half and counts so', async () => {
+    await sandbox.control.switches({ audience_users_response: 'array' })
     await arm({ kind: 'partial_apply' }, { path: '/12/accounts/' })
     const { data } = (await users(4)).body
     expect(data.map((one: Loose) => one.success_count)).toEqual([1, 1, 0, 0])

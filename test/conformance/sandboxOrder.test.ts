@@ -1,4 +1,4 @@
-/** Callers that do not keep the order of a key's values are caught; those that do are not (guarantees I3, I5, 6.5). */
+/** Callers that do not keep the order of a key's values are caught; those that do are not (guarantees docs/guarantees.md#key-order, docs/guarantees.md#idempotent-resend). */
 import { Agent, get } from 'node:http'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
@@ -223,7 +223,7 @@ describe('let pass', () => {
     }
     expect(await rules()).toEqual([])
   })
-  test('what lapsed while it was open is planned anew', async () => {
+  test('what lapsed while it was open is planned again', async () => {
     await breakNext()
     await users('Update', 'ann', '2030-01-01T00:00:00Z')
     await sandbox.control.setClock('2030-01-02T00:00:00Z')
@@ -260,18 +260,18 @@ describe('the wait that was asked for', () => {
   })
 
   test('lets pass what may have left before it was read, and nothing later, until it is over', async () => {
-    const [told, other] = [connection(), connection()]
+    const [limited, other] = [connection(), connection()]
     await sandbox.control.fault({ path: '/12/' }, { kind: 'rate_limit', retry_after: 60 })
-    expect(await read(told)).toBe(429)
+    expect(await read(limited)).toBe(429)
     await read(other)
     expect(await rules()).toEqual([])
     shiftMs = 5_000
     await read(other)
-    await read(told)
+    await read(limited)
     expect(await rules()).toEqual(['request_during_retry_after', 'request_during_retry_after'])
     shiftMs = 60_100
     await read(other)
-    await read(told)
+    await read(limited)
     expect(await rules()).toHaveLength(2)
   })
   test('has as much grace as the switch says', async () => {

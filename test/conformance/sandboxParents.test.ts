@@ -1,4 +1,4 @@
-/** What lies below something deleted, and what is said twice (spec 3.3; gaps 4; both partly assumed). */
+/** Records below a deleted one, and repeated requests (spec 3.3; docs/spec-notes.md#errors; both partly assumed). */
 import { describe, expect, test } from 'vitest'
 import { accountCalls, expectRefusal } from '../support/account.ts'
 import { sharedSandbox } from '../support/sharedSandbox.ts'

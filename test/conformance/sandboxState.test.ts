@@ -1,7 +1,7 @@
-/** The state file: what a caller was told survives a restart and a kill (guarantees 6). */
+/** The state file: every confirmed change survives a restart and a kill (docs/sandbox.md). */
 import { spawn, type ChildProcess } from 'node:child_process'
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -64,11 +64,12 @@ test.skipIf(target !== undefined)(
       (await signedCall(first.url, 'POST', '/oauth/request_token', { credentials: consumer, oauth: { oauth_callback: 'oob' } })).text,
     )
     const page = await (await fetch(`${first.url}/oauth/authorize?oauth_token=${token.get('oauth_token')}&decision=allow`)).text()
-    const told = {
+    const saved = {
       products: await before.products(),
       catalog: await before.catalog(),
       identifiers: await before.identifiers(),
       audience: await before.audience(),
+      health: (await before.request('GET', 'health')).body,
     }
     await kill(first.child)
 
@@ -81,8 +82,9 @@ test.skipIf(target !== undefined)(
       catalog: await after.catalog(),
       identifiers: await after.identifiers(),
       audience: await after.audience(),
-    }).toEqual(told)
-    expect(told.products.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
+      health: (await after.request('GET', 'health')).body,
+    }).toEqual(saved)
+    expect(saved.products.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
     expect((await after.request('GET', 'clock')).body.now).toMatch(/^2028-02-28/)
     expect((await after.request('GET', 'switches')).body.audience_users_response).toBe('object')
     const access = await signedCall(second.url, 'POST', '/oauth/access_token', {
@@ -94,7 +96,7 @@ test.skipIf(target !== undefined)(
       (await signedCall(second.url, 'GET', '/12/accounts/18ce54d4x5t/custom_audiences')).body.data.map(({ name }: Loose) => name),
     ).toContain('Second')
     const fresh = (await put(second.url, ['e'])).body.data.products_response[0].product_key
-    expect(told.products.map(({ product_key: key }) => key)).not.toContain(fresh)
+    expect(saved.products.map(({ product_key: key }) => key)).not.toContain(fresh)
     await kill(second.child)
 
     const third = await startProcess(file)
@@ -109,7 +111,7 @@ test.skipIf(target !== undefined)(
 )
 
 test.skipIf(target !== undefined)(
-  'killed at any instant while the journal begins anew again and again: all that was answered is there, and the file stays small',
+  'killed at any instant while the journal begins again again and again: all that was answered is there, and the file stays small',
   async () => {
     const file = join(folder, 'state.jsonl')
     const answered = new Set<string>()
@@ -117,7 +119,7 @@ test.skipIf(target !== undefined)(
     let next = 0
     let compacted = 0
     for (let round = 0; round < 8; round++) {
-      // So small that nearly every request makes the file begin anew.
+      // So small that nearly every request makes the file begin again.
       const { url, child } = await startProcess(file, 1_000)
       const control = controlOf(url)
       expect(new Set((await control.products()).map(({ id }) => String(id))).isSupersetOf(answered)).toBe(true)
@@ -149,7 +151,7 @@ test.skipIf(target !== undefined)(
     expect(compacted).toBe(8)
     expect(answered.size).toBeGreaterThan(10)
     // What a kill left half-written beside the file is not looked at.
-    writeFileSync(`${file}.new`, '{"kind":"state","version":1,"parts":[{"name":"core","bytes":9')
+    writeFileSync(`${file}.new`, '{"kind":"state","version":2,"parts":[{"name":"core","bytes":9')
     const last = await startProcess(file, 1_000)
     expect((await controlOf(last.url).products()).map(({ id }) => String(id))).toEqual(expect.arrayContaining([...answered]))
     await kill(last.child)
@@ -158,7 +160,7 @@ test.skipIf(target !== undefined)(
 )
 
 test.skipIf(target !== undefined)(
-  'a journal that began anew holds every resource, the clock and the switches, and goes on',
+  'a journal that began again holds every resource, the clock and the switches, and continues',
   async () => {
     const file = join(folder, 'state.jsonl')
     const { url, child } = await startProcess(file, 1)
@@ -171,7 +173,7 @@ test.skipIf(target !== undefined)(
     await signedCall(url, 'PUT', '/12/product_catalogs/4001/products', { json: { products: [product('a'), product('b')] } })
     await signedCall(url, 'DELETE', `${account}/line_items/9cqi1`)
     await control.request('POST', 'events', { times: 3 })
-    const told = [await control.catalog(), await control.identifiers()]
+    const before = [await control.catalog(), await control.identifiers()]
     const { id } = (await control.request('POST', 'snapshot')).body
     await signedCall(url, 'PUT', '/12/product_catalogs/4001/products', { json: { products: [product('c')] } })
     // Going back is no call that could be replayed.
@@ -181,7 +183,7 @@ test.skipIf(target !== undefined)(
 
     const again = await startProcess(file, 1)
     const after = controlOf(again.url)
-    expect([await after.catalog(), await after.identifiers()]).toEqual(told)
+    expect([await after.catalog(), await after.identifiers()]).toEqual(before)
     expect((await after.request('GET', 'clock')).body.now).toMatch(/^2028-02-28/)
     expect((await after.request('GET', 'switches')).body).toMatchObject({ webhook_dev_urls: 'on', product_put: 'merge' })
     expect((await signedCall(again.url, 'GET', `${account}/campaigns/${campaign.id}`)).body.data).toEqual(campaign)
@@ -201,7 +203,55 @@ test.skipIf(target !== undefined)(
 test.skipIf(target !== undefined)('a state of another version is refused aloud, not guessed at', async () => {
   const file = join(folder, 'state.jsonl')
   writeFileSync(file, '{"kind":"state","version":99,"parts":[]}\n\n')
-  await expect(startSandbox({ stateFile: file })).rejects.toThrow('another version of the sandbox (99, not 1): delete it')
+  await expect(startSandbox({ stateFile: file })).rejects.toThrow('another version of the sandbox (99, not 2)')
+})
+
+test.skipIf(target !== undefined)(
+  'a state file is for one sandbox at a time, and is free again after an end and after a kill',
+  async () => {
+    const file = join(folder, 'state.jsonl')
+    const first = await withSandbox({ stateFile: file })
+    await expect(startSandbox({ stateFile: file })).rejects.toMatchObject({
+      code: 'SANDBOX_STATE_LOCKED',
+      where: file,
+      hint: expect.stringContaining(`${file}.lock`),
+    })
+    await first.close()
+    const other = await startProcess(file)
+    await expect(startSandbox({ stateFile: file })).rejects.toThrow(`process id ${other.child.pid}`)
+    await kill(other.child)
+    await (await startSandbox({ stateFile: file })).close()
+    expect(existsSync(`${file}.lock`)).toBe(false)
+    // The number of a process that ended may be another's by now.
+    writeFileSync(`${file}.lock`, JSON.stringify({ pid: process.ppid, host: hostname(), startedAt: 'another start' }))
+    await (await startSandbox({ stateFile: file })).close()
+  },
+)
+
+test.skipIf(target !== undefined)('a damaged line of the state file is named with file and line, and the file stays as it is', async () => {
+  const file = join(folder, 'state.jsonl')
+  const first = await withSandbox({ stateFile: file })
+  for (const id of ['a', 'b', 'c']) await first.call('PUT', '/12/product_catalogs/4001/products', { json: { products: [product(id)] } })
+  await first.close()
+  const whole = readFileSync(file, 'utf8')
+  for (const [damage, what] of [
+    ['{"kind":"call","now":17', 'is not JSON'],
+    ['[]', 'is not an entry'],
+    ['{"kind":"call","endpoint":"products.put"}', 'cannot be applied'],
+  ] as const) {
+    const lines = whole.split('\n')
+    lines[1] = damage
+    writeFileSync(file, lines.join('\n'))
+    await expect(startSandbox({ stateFile: file })).rejects.toMatchObject({
+      code: 'SANDBOX_STATE_DAMAGED',
+      message: expect.stringContaining(`Line 2 of the state file ${what}`),
+      where: `${file}:2`,
+    })
+    expect(readFileSync(file, 'utf8')).toBe(lines.join('\n'))
+  }
+  writeFileSync(file, whole)
+  await using again = await withSandbox({ stateFile: file })
+  expect((await again.control.catalog()).products).toBe(3)
 })
 
 test.skipIf(target !== undefined)('without a state file nothing is kept', async () => {

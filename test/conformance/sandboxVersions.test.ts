@@ -1,4 +1,4 @@
-/** The older version of the interface, and the headers that every answer carries (gaps 1, 7 'Versions'). */
+/** The older version of the interface, and the headers that every answer carries (docs/spec-notes.md#limits 'Versions'). */
 import { expect, test } from 'vitest'
 import { silentLogger } from '../../src/log.ts'
 import { createClient } from '../../src/service/client/index.ts'
@@ -9,7 +9,7 @@ const sandbox = sharedSandbox()
 
 const trio = ['x-rate-limit-limit', 'x-rate-limit-remaining', 'x-rate-limit-reset']
 
-test('version 11 lives beside 12: the same resources, reads and writes, with a warning (spec/gaps.md 7 Versions)', async () => {
+test('version 11 lives beside 12: the same resources, reads and writes, with a warning (docs/spec-notes.md#echoes-and-cursors Versions)', async () => {
   const created = await sandbox.call('POST', '/11/accounts/18ce54d4x5t/custom_audiences', { query: { name: 'By the older version' } })
   expect([created.status, created.headers.get('x-current-api-version')]).toEqual([200, '12'])
   expect(created.headers.get('x-api-warn')).toMatch(/deprecated/)
@@ -18,7 +18,7 @@ test('version 11 lives beside 12: the same resources, reads and writes, with a w
   expect((await sandbox.call('GET', '/11/nothing')).headers.get('x-api-warn')).toMatch(/deprecated/)
 })
 
-test('a client set to version 11 works, and tells of the warning', async () => {
+test('a client set to version 11 works, and reports the warning', async () => {
   const warnings: string[] = []
   const log = { ...silentLogger, warn: (fields: Readonly<Record<string, unknown>>) => void warnings.push(String(fields['warning'])) }
   const client = createClient({ baseUrl: sandbox.url, adsVersion: '11', ...sandboxCredentials }, { log })
@@ -60,7 +60,7 @@ test('every refusal has the rate headers: no route, no method, no signature, cor
   }
 })
 
-test('a user looks up posts on a budget of 5,000, an app on one of 3,500 (spec/gaps.md 1)', async () => {
+test('a user looks up posts on a budget of 5,000, an app on one of 3,500 (docs/spec-notes.md#limits)', async () => {
   const asUser = await sandbox.call('GET', '/2/tweets', { query: { ids: '1166476031668015104' } })
   const basic = Buffer.from(`${sandboxCredentials.consumerKey}:${sandboxCredentials.consumerSecret}`).toString('base64')
   const token = await sandbox.call('POST', '/oauth2/token', {
@@ -72,6 +72,15 @@ test('a user looks up posts on a budget of 5,000, an app on one of 3,500 (spec/g
     [200, '5000'],
     [200, '3500'],
   ])
+})
+
+test('the page takes an address that a client signed in its query', async () => {
+  const signed = 'oauth_consumer_key=k&oauth_nonce=n&oauth_signature=s&oauth_signature_method=HMAC-SHA1&oauth_timestamp=1&oauth_version=1.0'
+  for (const path of ['/oauth/authorize', '/oauth/authenticate']) {
+    // The page for an unknown token, not a refusal of parameters.
+    const answer = await fetch(`${sandbox.url}${path}?oauth_token=x&${signed}`)
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([403, 'text/html;charset=utf-8'])
+  }
 })
 
 test.for(['oauth_callback=oob', 'colour=blue', 'oauth_verifier=1'])(

@@ -1,4 +1,4 @@
-/** Faults of the connection, of TLS, of reads and of the process (guarantees 6.2), as a client sees them. */
+/** Faults of the connection, of TLS, of reads and of the process (docs/sandbox.md), as a client sees them. */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
@@ -99,7 +99,7 @@ describe('connections', () => {
     expect(statusOf(await read(oneConnection()))).toBe(200)
     expect(await sandbox.control.ledger()).toHaveLength(2)
   })
-  test('half open before the answer: applied, and nobody there to say so', async () => {
+  test('half open before the answer: applied, without an answer', async () => {
     await arm({ kind: 'half_open', stage: 'after_apply' })
     expect(await send(oneConnection(), 'PUT', path, { products: [product('a')] }, 150)).toBe('NO_ANSWER')
     expect(await products()).toBe(1)
@@ -133,7 +133,7 @@ describe('connections', () => {
         setTimeout(() => (socket.destroyed ? undefined : resolve('open')), 100)
       })
     await own.control.switches({ max_connections: 4 })
-    // One of them is the control door's.
+    // One of them is the control API's.
     expect((await Promise.all([open(), open(), open(), open(), open()])).filter((one) => one === 'closed').length).toBeGreaterThan(0)
   })
   test('a refusal for the first request of each connection only', async () => {

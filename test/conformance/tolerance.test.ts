@@ -1,4 +1,4 @@
-/** The client gets the same out of every form in which the service may say it (spec/gaps.md; issue 3, line 4). */
+/** The client gets the same out of every form in which the service may say it (docs/spec-notes.md; issue 3, line 4). */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createClient, ServiceError, type Client } from '../../src/service/client/index.ts'
 import { between, forms, type Between, type Form } from '../support/tolerance.ts'
@@ -20,7 +20,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-const users = [1, 2, 3].map((n) => ({ operation_type: 'Update', params: { users: [{ email: [sha256(`a${n}@example.com`)] }] } }))
+const users = [1, 2, 3].map((n) => ({ operation_type: 'Update' as const, params: { users: [{ email: [sha256(`a${n}@example.com`)] }] } }))
 const product = {
   id: 'sku',
   title: 'Krug № 5',
@@ -31,7 +31,7 @@ const product = {
   link: 'https://shop.example.com/1',
   image_link: 'https://shop.example.com/1.jpg',
   brand: 'Example',
-}
+} as const
 
 /** One of each kind of call; times of the sandbox stand still enough, as its clock was set. */
 async function story(client: Client): Promise<Record<string, unknown>> {
@@ -64,7 +64,11 @@ async function story(client: Client): Promise<Record<string, unknown>> {
       refusalOf(client.lineItems.update({ account_id, line_item_id: '9cqi0', bid_strategy: 'MAX' })),
       refusalOf(client.accounts.get({ account_id: 'abc1' })),
       refusalOf(
-        client.audiences.users({ account_id, custom_audience_id: '1nmth', body: [...users, { operation_type: 'Update', params: {} }] }),
+        client.audiences.users({
+          account_id,
+          custom_audience_id: '1nmth',
+          body: [...users, { operation_type: 'Update', params: {} as never }],
+        }),
       ),
     ]),
   }
@@ -77,7 +81,7 @@ async function refusalOf(call: Promise<unknown>): Promise<unknown> {
     (thrown: unknown) => thrown,
   )
   if (!(error instanceof ServiceError)) return `no refusal: ${JSON.stringify(error)}`
-  return [error.status, error.mend === '' ? 'no mend' : 'a mend']
+  return [error.status, error.hint === '' ? 'no hint' : 'a hint']
 }
 
 const clientOf = (url: string): Client =>
@@ -99,10 +103,10 @@ describe('the same comes out of', () => {
       exclusions: 3,
       deleted: true,
       refusals: [
-        [404, 'a mend'],
-        [400, 'a mend'],
-        [403, 'a mend'],
-        [400, 'a mend'],
+        [404, 'a hint'],
+        [400, 'a hint'],
+        [403, 'a hint'],
+        [400, 'a hint'],
       ],
     })
   })
@@ -110,7 +114,7 @@ describe('the same comes out of', () => {
   test.for(forms.map((form): [string, Form] => [form.name, form]))('%s', async ([, form]) => {
     server.form = form
     const client = clientOf(server.url)
-    // Keys that nobody knows are passed on, so more may come out.
+    // Unknown keys are passed on, so more may come out.
     expect(await story(client)).toMatchObject(expected)
     await client.close()
   })

@@ -13,7 +13,17 @@ test('no answer within 10 seconds is a transient failure of a check and a failed
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`
   expect(await checkWebhook(url, 'secret', 'base64', 'token', 50)).toBe('transient')
-  expect(await sendEvent({ url, body: '{}', secret: 'secret', form: 'base64', signature: 'good', limitMs: 50 })).toBe(0)
+  expect(
+    await sendEvent({
+      url,
+      body: '{}',
+      secret: 'secret',
+      form: 'base64',
+      signature: 'good',
+      header: 'x-service-webhooks-signature',
+      limitMs: 50,
+    }),
+  ).toBe(0)
   server.closeAllConnections()
   server.close()
 })

@@ -1,4 +1,4 @@
-/** A receiver whose TLS is not in order makes its webhook invalid at once (spec 3.1); a PUT brings it back (spec 6.1). */
+/** A receiver whose TLS is not in order makes its webhook invalid immediately (spec 3.1); a PUT brings it back (spec 6.1). */
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { createHmac } from 'node:crypto'
@@ -51,7 +51,7 @@ function show({ certificate: cert, key }: Certificate, more: { readonly maxVersi
   })
 }
 
-test.skipIf(target !== undefined)('invalid at once, refused by PUT while it lasts, valid again afterwards', async () => {
+test.skipIf(target !== undefined)('invalid immediately, refused by PUT while it lasts, valid again afterwards', async () => {
   const basic = Buffer.from(`${sandboxCredentials.consumerKey}:${sandboxCredentials.consumerSecret}`).toString('base64')
   const bearer = (
     await sandbox.call('POST', '/oauth2/token', {
@@ -78,7 +78,7 @@ test.skipIf(target !== undefined)('invalid at once, refused by PUT while it last
     expect((await check()).body).toEqual({ data: { valid: true } })
     expect(await isValid()).toBe(true)
   }
-  // The check by itself, 24 hours after the last success, says the same.
+  // The automatic check, 24 hours after the last success, says the same.
   show(certificate({ own: true }))
   await sandbox.control.advance((24 * 60 + 31) * 60)
   expect(await isValid()).toBe(false)

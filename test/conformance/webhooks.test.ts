@@ -1,4 +1,4 @@
-/** Webhooks and activity as an outside caller sees them (spec 3.1, 4.7, 6; gaps 10). */
+/** Webhooks and activity as an outside caller sees them (spec 3.1, 4.7, 6; docs/spec-notes.md#webhooks). */
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { bearerOf, withSandbox, type SandboxUnderTest } from '../support/sandbox.ts'
@@ -133,7 +133,7 @@ describe('validity by the clock', () => {
       expect(await isValid()).toBe(false)
     }))
 
-  test('one success within the grace starts the day anew', () =>
+  test('one success within the grace starts the day again', () =>
     story(async ({ sandbox, endpoint, isValid }) => {
       endpoint.challenge = 'error'
       await sandbox.control.advance(26 * HOUR)
@@ -144,12 +144,12 @@ describe('validity by the clock', () => {
       expect(await isValid()).toBe(true)
     }))
 
-  test('a TLS failure is told apart from a transient one', async () => {
+  test('a TLS failure is distinguished from a transient one', async () => {
     await using sandbox = await withSandbox()
     await using endpoint = await webhookEndpoint()
     await sandbox.control.switches({ webhook_dev_urls: 'on' })
     const bearer = await bearerOf(sandbox)
-    // It speaks plain HTTP, so the handshake fails.
+    // It serves plain HTTP, so the handshake fails.
     const made = await sandbox.call('POST', '/2/webhooks', { json: { url: endpoint.url.replace('http:', 'https:') }, bearer })
     expect(made.body.errors[0].message).toBe('CrcValidationFailed: the TLS connection failed')
     expect(endpoint.challenges).toBe(0)

@@ -6,13 +6,14 @@ import { systemClock } from '../../src/clock.ts'
 import { silentLogger, type Logger } from '../../src/log.ts'
 import { loadPipeline } from '../../src/pipeline/load.ts'
 import { createTransport } from '../../src/service/client/index.ts'
-import type { Database } from '../../src/store/database.ts'
-import { registerWorker } from '../../src/store/workers.ts'
+import type { Database } from '../../src/db/database.ts'
+import { registerWorker } from '../../src/db/workers.ts'
 import { engineSettings, type EngineDeps, type EngineSettings } from '../../src/sync/engine.ts'
 import type { AuditReport } from '../../src/sync/audit/report.ts'
 import { applyPlan, auditPipeline, planPipeline, rerun, runPipeline } from '../../src/sync/index.ts'
 import type { PlanReport, RunCounts, RunReport } from '../../src/sync/report.ts'
 import { testDatabase } from './postgres.ts'
+import { testService } from './service.ts'
 import { withSandbox, type SandboxUnderTest } from './sandbox.ts'
 
 export interface RunOptions {
@@ -75,7 +76,7 @@ export async function engineUnderTest(
     clock: systemClock,
     log: options.log ?? silentLogger,
     workerId: await registerWorker(database.db, { role: 'test' }),
-    service: { origin: new URL(sandbox.url).origin, version: '12' },
+    service: { ...testService, origin: new URL(sandbox.url).origin },
     settings: { ...engineSettings(sandbox.url, 4), backoffMinMs: 1, backoffMaxMs: 8, horizonMs: 30, ...options.settings },
     env: {},
   }
@@ -115,7 +116,7 @@ export async function engineUnderTest(
   }
 }
 
-/** What of the books does not add up (interface.md 2); empty when they balance. */
+/** What of the books does not add up; empty when they balance. */
 export function imbalance(counts: RunCounts): string[] {
   const planned = counts.creates + counts.updates + counts.deletes + counts.renewals
   const sums: [string, number, number][] = [

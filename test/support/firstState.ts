@@ -1,4 +1,4 @@
-/** What a sandbox has from the start (interface.md 5), by the parameters that name it. */
+/** What a sandbox has from the start, by the parameters that name it. */
 import type { Endpoint } from '../../src/service/contract/endpoint.ts'
 
 /** Ids that exist in a sandbox's first state, so that a call is refused for what is wrong with it alone. */
@@ -26,12 +26,21 @@ export const FIRST: Readonly<Record<string, string>> = {
   scheduled_feed_id: '1',
   webhook_id: '1',
   tailored_audience_permission_id: '1',
+  promotable_user_id: 'rt',
+  tracking_tag_id: '7035',
+  user_id: '1001',
+  username: 'sandbox',
+  job_id: '1',
+  file: 'none.json.gz',
 }
 
 /** Where one parameter names records of several kinds. */
 const OWN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'pollCards.get': { card_id: '1503831318555086900' },
   'videoConversationCards.get': { card_id: '1503831318555087000' },
+  'users.get': { id: '1001' },
+  'posts.get': { id: '1166476031668015104' },
+  'posts.delete': { id: '1166476031668015104' },
 }
 
 /** The endpoint's path with ids that exist, but for those in `ids`. */

@@ -1,5 +1,5 @@
 /**
- * Mutated files through every reader. A reader may read or refuse with a code and a mend; it may not crash, take long,
+ * Mutated files through every reader. A reader may read or refuse with a code and a hint; it may not crash, take long,
  * grow without bounds, or call a damaged file complete that lost rows where the format or its container proves the end.
  */
 import { readFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { readLimits } from '../../src/formats/limits.ts'
 import { openFormat } from '../../src/formats/openFormat.ts'
 import type { SourceFacts } from '../../src/formats/rows.ts'
 import type { SourceDefinition } from '../../src/pipeline/definition.ts'
-import { judgeCompleteness } from '../../src/sources/completeness.ts'
+import { classifyCompleteness } from '../../src/sources/completeness.ts'
 import { workbook } from '../unit/formats/workbookOf.ts'
 import { zipOf } from '../unit/formats/zipOf.ts'
 import { formatTokens } from './formatTokens.ts'
@@ -268,7 +268,7 @@ async function outcome(
     for await (const batch of opened.reader.rows)
       for (const row of batch) if (row.fault === undefined) found.push(JSON.stringify(row.cells))
     const end = opened.reader.end()
-    const completeness = judgeCompleteness({
+    const completeness = classifyCompleteness({
       asked: definition.complete,
       format: end,
       transport: { proof: 'file unchanged while read', endsAsBefore: true },
@@ -291,7 +291,7 @@ async function outcome(
     }
     return { rows: found, complete: completeness.complete, proven: end.proof !== undefined || opened.containerProof !== undefined, facts }
   } catch (error) {
-    if (error instanceof RunError && error.where !== undefined && error.mend !== '') return { rows: [], complete: false, proven: false }
+    if (error instanceof RunError && error.where !== undefined && error.hint !== '') return { rows: [], complete: false, proven: false }
     throw error
   }
 }

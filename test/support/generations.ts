@@ -1,5 +1,5 @@
-/** The order of what was sent (guarantees I3, I16), by the engine's own books: who planned an entry, not what its bytes say. */
-import type { Database } from '../../src/store/database.ts'
+/** The order of what was sent (guarantees docs/guarantees.md#key-order, docs/guarantees.md#suppression-wins), by the engine's own books: who planned an entry, not what its bytes say. */
+import type { Database } from '../../src/db/database.ts'
 
 export interface OutOfOrder {
   /** Identifier or product, packed, in hex. */

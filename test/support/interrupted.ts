@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { loadPipeline } from '../../src/pipeline/load.ts'
-import { registerWorker } from '../../src/store/workers.ts'
+import { registerWorker } from '../../src/db/workers.ts'
 import { runPipeline } from '../../src/sync/index.ts'
 import type { EngineUnderTest, RunOptions } from './engine.ts'
 

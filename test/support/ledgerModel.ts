@@ -1,5 +1,5 @@
 /**
- * The service once more, as small as it can be: a pure function of the ledger and the bodies that it names (guarantees 6.6). It
+ * The service once more, as small as it can be: a pure function of the ledger and the bodies that it names (docs/sandbox.md#switches). It
  * knows nothing of how the sandbox stores anything, so that the two check each other.
  */
 import type { Identifier } from './digests.ts'

@@ -9,9 +9,9 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { inject } from 'vitest'
 import type { TestProject } from 'vitest/node'
-import { openDatabase, type Database } from '../../src/store/database.ts'
-import { startEmbedded, stopEmbedded } from '../../src/store/embedded/server.ts'
-import { migrateDatabase } from '../../src/store/migrate.ts'
+import { openDatabase, type Database } from '../../src/db/database.ts'
+import { startEmbedded, stopEmbedded } from '../../src/db/embedded/server.ts'
+import { migrateDatabase } from '../../src/db/migrate.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {

@@ -1,5 +1,6 @@
-/** A sandbox of the test's own on a free port, signed calls to it, and its control door. */
+/** A sandbox of the test's own on a free port, signed calls to it, and its control API. */
 import type { Clock } from '../../src/clock.ts'
+import type { SandboxControl } from '../../src/sandbox/controlApi.ts'
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/start.ts'
 import { authorization, encode, sandboxCredentials, type SignerCredentials } from './signer.ts'
 import { skipForWantOfDoor, target, targetHasDoor } from './target.ts'
@@ -30,7 +31,7 @@ export interface CallResult {
   readonly body: Loose
 }
 
-export interface SandboxUnderTest extends Sandbox {
+export interface SandboxUnderTest extends Omit<Sandbox, Exclude<keyof SandboxControl, 'reset'>> {
   /** A signed call; `path` with its version, without the query. */
   readonly call: (method: string, path: string, options?: CallOptions) => Promise<CallResult>
   readonly control: Control
@@ -73,7 +74,9 @@ export async function withSandbox(options: SandboxOptions & { readonly clock?: C
   }
 }
 
-async function openTarget(url: string): Promise<Sandbox> {
+async function openTarget(
+  url: string,
+): Promise<Pick<Sandbox, 'url' | 'port' | 'credentials' | 'reset' | 'close' | typeof Symbol.asyncDispose>> {
   const reset = async (): Promise<void> => {
     if (await targetHasDoor()) await fetch(`${url}/_sandbox/reset`, { method: 'POST' })
   }
@@ -160,7 +163,7 @@ export function controlOf(base: string): Control {
   }
 }
 
-async function readAnswer(response: Response): Promise<CallResult> {
+export async function readAnswer(response: Response): Promise<CallResult> {
   const text = await response.text()
   let body: unknown
   try {

@@ -9,7 +9,7 @@ const address = process.env['CONFORMANCE_TARGET']
 /** Base URL without a trailing slash; undefined: none was asked for. */
 export const target: string | undefined = address === undefined || address === '' ? undefined : address.replace(/\/+$/, '')
 
-/** Given for a target, else what every sandbox starts with (interface.md 5). */
+/** Given for a target, else what every sandbox starts with. */
 export const targetCredentials = {
   consumerKey: given('SLUICE_CONSUMER_KEY', 'sandbox-consumer-key'),
   consumerSecret: given('SLUICE_CONSUMER_SECRET', 'sandbox-consumer-secret'),
@@ -28,7 +28,7 @@ if (target !== undefined) {
 
 let door: Promise<boolean> | undefined
 
-/** Whether the target has a sandbox's control door. Asked once a test file. */
+/** Whether the target has a sandbox's control API. Asked once a test file. */
 export function targetHasDoor(): Promise<boolean> {
   door ??= fetch(`${target ?? ''}/_sandbox/health`).then(
     (answer) => answer.ok,
@@ -39,7 +39,7 @@ export function targetHasDoor(): Promise<boolean> {
 
 /** Skips the test that runs: it cannot be seen from outside without the door. */
 export function skipForWantOfDoor(what: string): never {
-  const reason = `the target has no control door: ${what}`
+  const reason = `the target has no control API: ${what}`
   if (running !== undefined) running.skip(reason)
   throw new Error(reason)
 }

@@ -1,12 +1,12 @@
-/** A file through the real path: bytes on disk, openSource, mapper, the judgement of the whole source. */
+/** A file through the real path: bytes on disk, openSource, mapper, the classification of the whole source. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { RunError } from '../../src/errors.ts'
 import { silentLogger } from '../../src/log.ts'
 import { resolvePipeline } from '../../src/pipeline/resolve.ts'
-import { createMapper } from '../../src/records/createMapper.ts'
-import { identifierTypes, type Reject } from '../../src/records/record.ts'
+import { createMapper } from '../../src/mapping/createMapper.ts'
+import { identifierTypes, type Reject } from '../../src/mapping/record.ts'
 import { openSource } from '../../src/sources/openSource.ts'
 import { watchMapper } from '../../src/sync/read/sourceQuality.ts'
 import type { WarningSummary } from '../../src/sync/report.ts'
@@ -14,7 +14,7 @@ import type { WarningSummary } from '../../src/sync/report.ts'
 export interface Outcome {
   /** Code of the refusal of the whole file. */
   readonly refused: string | undefined
-  readonly mend: string | undefined
+  readonly hint: string | undefined
   readonly products: readonly Readonly<Record<string, unknown>>[]
   readonly members: readonly Member[]
   readonly rejects: readonly Reject[]
@@ -62,7 +62,7 @@ export async function through(content: string | Uint8Array, settings: Settings =
   let complete = false
   const outcome = (error?: RunError): Outcome => ({
     refused: error?.code,
-    mend: error?.mend,
+    hint: error?.hint,
     products,
     members,
     rejects,
@@ -103,7 +103,7 @@ export async function through(content: string | Uint8Array, settings: Settings =
     return outcome()
   } catch (error) {
     if (!(error instanceof RunError)) throw error
-    if (error.where === undefined || error.mend === '') throw new Error(`${error.code} says neither where nor what to do`, { cause: error })
+    if (error.where === undefined || error.hint === '') throw new Error(`${error.code} says neither where nor what to do`, { cause: error })
     return outcome(error)
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -139,7 +139,7 @@ export const goodProduct: Fields = {
   brand: 'Acme',
 }
 
-/** Good products of other ids, so that shares can be judged. */
+/** Good products of other ids, so that shares can be classified. */
 export function manyProducts(count: number, change: (index: number) => Fields = () => ({})): Fields[] {
   return Array.from({ length: count }, (_, index) => ({
     ...goodProduct,

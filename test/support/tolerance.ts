@@ -1,5 +1,5 @@
 /**
- * A server between client and sandbox that gives every answer in another form that the client has to bear (spec/gaps.md 1, 3,
+ * A server between client and sandbox that gives every answer in another form that the client has to bear (docs/spec-notes.md#limits, 3,
  * 4, 5, 6, 7, 9): same meaning, other shape.
  */
 import { createServer, request as send, type IncomingHttpHeaders } from 'node:http'

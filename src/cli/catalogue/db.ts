@@ -1,4 +1,4 @@
-/** The database. */
+/** Commands for the database. */
 import type { CommandEntry } from './entry.ts'
 
 export const dbCommands: readonly CommandEntry[] = [
@@ -10,7 +10,8 @@ export const dbCommands: readonly CommandEntry[] = [
       {
         name: 'migrate',
         summary: 'bring the schema up to date',
-        examples: ['sluice db migrate'],
+        examples: ['sluice db migrate', 'sluice db migrate --sql > sluice.sql'],
+        options: [{ flags: '--sql', meaning: 'print what a DBA runs, grants included, and change nothing' }],
         load: () => import('../commands/dbMigrate.ts'),
       },
       {
@@ -21,7 +22,7 @@ export const dbCommands: readonly CommandEntry[] = [
       },
       {
         name: 'url',
-        summary: 'address for psql; starts the embedded server and keeps it',
+        summary: 'address for psql; starts the embedded server and keeps it running',
         examples: ['sluice db url'],
         load: () => import('../commands/dbUrl.ts'),
       },

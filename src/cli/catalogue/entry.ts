@@ -1,14 +1,14 @@
 import type { CommandRun } from '../context.ts'
 
-/** One command as help and the parser need it. Its work is loaded when it is called, so that help stays fast. */
+/** Command as help and the parser need it. Its code is loaded when it is called, so that help stays fast. */
 export interface CommandEntry {
   readonly name: string
   /** commander's notation: `<needed>`, `[optional]`, `<several...>`. */
   readonly args?: string
-  /** All that the only argument may be. */
+  /** Every allowed value of the only argument. */
   readonly choices?: readonly string[]
   readonly summary: string
-  /** Shown first by `--help`. Every one of them must parse: a test calls the parser with each. */
+  /** Shown first by `--help`. Each must parse: a test passes each to the parser. */
   readonly examples: readonly string[]
   readonly options?: readonly OptionEntry[]
   /** Sentences after the options. */

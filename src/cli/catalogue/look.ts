@@ -1,26 +1,40 @@
-/** What became of it. */
+/** Commands that show results. */
 import type { CommandEntry } from './entry.ts'
+import { forgetCommand } from './forget.ts'
 
 export const lookCommands: readonly CommandEntry[] = [
+  {
+    name: 'status',
+    args: '[PIPELINE...]',
+    summary: 'each pipeline now, and what needs a person',
+    examples: ['sluice status', "sluice status 'shop-*' --json"],
+    notes: ['One screen: last result, age of the last success, next run. Exits 0; --json lists what needs a person as "needs".'],
+    load: () => import('../commands/status.ts'),
+  },
   {
     name: 'runs',
     args: '[PIPELINE]',
     summary: 'history of runs, newest first',
-    examples: ['sluice runs', 'sluice runs shop --limit 5'],
+    examples: ['sluice runs', "sluice runs 'shop-*' --limit 5"],
     options: [{ flags: '--limit <N>', meaning: 'newest N, default 20' }],
     load: () => import('../commands/runs.ts'),
   },
   {
     name: 'show',
-    args: '<RUN_ID>',
-    summary: 'one run as a funnel',
-    examples: ['sluice show r_81'],
+    args: '<ID>',
+    summary: 'one run as a funnel, or the changes of a plan',
+    examples: ['sluice show r_81', 'sluice show p_7Q3F --changes'],
+    options: [
+      { flags: '--changes', meaning: 'every key of its plan: action, fields before and after' },
+      { flags: '--markdown', meaning: 'the plan as Markdown, for a pull request' },
+    ],
+    notes: ['ID is a run id or a plan id. People are shown as shortened digests, never as values.'],
     load: () => import('../commands/show.ts'),
   },
   {
     name: 'rejects',
     args: '<RUN_ID>',
-    summary: 'rows that a run could not use, and the mend',
+    summary: 'rejected rows of a run, with hints',
     examples: ['sluice rejects r_81', 'sluice rejects r_81 --csv bad.csv', 'sluice rejects r_81 --csv full.csv --from-source'],
     options: [
       { flags: '--csv <FILE>', meaning: "write the merchant's columns and the reasons; - is stdout" },
@@ -32,21 +46,22 @@ export const lookCommands: readonly CommandEntry[] = [
   {
     name: 'explain',
     args: '<PIPELINE> <KEY>',
-    summary: "one record's whole story",
+    summary: 'the history of one record',
     examples: ['sluice explain shop SKU-004', 'sluice explain customers jane@example.com --json'],
-    notes: ['KEY is a product id, a customer key, an email or a phone. It is hashed at once and never logged.'],
+    notes: ['KEY is a product id, a customer key, an email or a phone. It is hashed immediately and never logged.'],
     load: () => import('../commands/explain.ts'),
   },
   {
     name: 'audit',
     args: '<PIPELINE>',
-    summary: 'read the catalog back: what changed behind us',
+    summary: 'compare the catalog at the service: detect drift',
     examples: ['sluice audit shop', 'sluice audit shop --repair', 'sluice audit shop --json'],
-    options: [{ flags: '--repair', meaning: 'also plan to put right what differs, for sluice apply' }],
+    options: [{ flags: '--repair', meaning: 'also plan the corrections, for sluice apply' }],
     notes: [
-      "Sends nothing. Exits 3 where products are not as confirmed, or could not be judged. Holds the pipeline meanwhile: 100,000 products take up to 15 minutes at the service's limits.",
-      'Of a group the service lists the first variant only: the others count as hidden, and --repair puts them again. Products of others are reported and never touched.',
+      "Sends nothing. Exits 3 when products differ from what was confirmed, or could not be compared. Locks the pipeline meanwhile: 100,000 products take up to 15 minutes at the service's limits.",
+      'The service lists only the first variant of a group: the others count as hidden, and --repair sends them again. Unmanaged products are reported and never touched.',
     ],
     load: () => import('../commands/audit.ts'),
   },
+  forgetCommand,
 ]

@@ -1,4 +1,4 @@
-/** What plans and sends, and what stops it. */
+/** Commands that plan, send and stop. */
 import type { CommandEntry } from './entry.ts'
 
 const source = { flags: '--source <URI>', meaning: 'read this source instead of the one in the file' }
@@ -6,12 +6,13 @@ const source = { flags: '--source <URI>', meaning: 'read this source instead of 
 export const runCommands: readonly CommandEntry[] = [
   {
     name: 'plan',
-    args: '<PIPELINE>',
-    summary: 'what a run would do; sends nothing',
-    examples: ['sluice plan shop', 'sluice plan shop --full --out plan.json'],
+    args: '<PIPELINE...>',
+    summary: 'show what a run would do; sends nothing',
+    examples: ['sluice plan shop', 'sluice plan shop --full --out plan.json', "sluice plan 'shop-*' --markdown"],
     options: [
       { flags: '--full', meaning: 'plan to send everything again' },
-      { flags: '--out <FILE>', meaning: 'also write the plan as JSON to FILE' },
+      { flags: '--out <FILE>', meaning: 'write every change to FILE: JSON, or Markdown for .md' },
+      { flags: '--markdown', meaning: 'print Markdown, for a pull request' },
     ],
     notes: ['Exits 4 when a guard would withhold something.'],
     load: () => import('../commands/plan.ts'),
@@ -21,7 +22,7 @@ export const runCommands: readonly CommandEntry[] = [
     args: '<PLAN_ID>',
     summary: 'send exactly a stored plan',
     examples: ['sluice apply p_7Q3F'],
-    notes: ['Refused when the synced state moved since the plan was made.'],
+    notes: ['Rejected when the synced state changed after the plan was made.'],
     load: () => import('../commands/apply.ts'),
   },
   {
@@ -30,16 +31,17 @@ export const runCommands: readonly CommandEntry[] = [
     summary: 'plan and send in one',
     examples: ['sluice run shop', "sluice run 'shop-*'", 'sluice run shop --approve-deletes 1180'],
     options: [
-      { flags: '--full', meaning: 'send everything again (resync)' },
-      { flags: '--approve-deletes <N>', meaning: 'delete, up to N, what a guard would withhold' },
+      { flags: '--full', meaning: 'send everything again (full refresh)' },
+      { flags: '--approve-deletes <N>', meaning: 'approve up to N deletes that a guard would withhold' },
+      { flags: '--take-over', meaning: 'move the destination to these credentials from those of another user' },
     ],
-    notes: ['A ceiling, not a switch: more than N deletes are withheld all the same. What ended how: sluice help exit-codes'],
+    notes: ['N is a maximum: with more than N deletes, all are withheld. Exit codes: sluice help exit-codes'],
     load: () => import('../commands/run.ts'),
   },
   {
     name: 'backfill',
     args: '<PIPELINE>',
-    summary: 'send a one-off source; never deletes by absence',
+    summary: 'send a backfill source; never deletes missing rows',
     examples: ['sluice backfill shop --source late-products.csv'],
     options: [source],
     load: () => import('../commands/backfill.ts'),
@@ -49,15 +51,33 @@ export const runCommands: readonly CommandEntry[] = [
     args: '<RUN_ID>',
     summary: 'run again, or only what a run left failed',
     examples: ['sluice rerun r_81', 'sluice rerun r_81 --failed'],
-    options: [{ flags: '--failed', meaning: 'only what failed, was refused or is unsettled' }],
+    options: [{ flags: '--failed', meaning: 'only what failed, was refused or is unresolved' }],
     load: () => import('../commands/rerun.ts'),
   },
   {
     name: 'cancel',
     args: '<RUN_ID>',
     summary: 'stop a run, wherever it runs',
-    examples: ['sluice cancel r_81'],
-    notes: ['What was confirmed is kept, and the next run goes on from there. The schedule stays as it is.'],
+    examples: ['sluice cancel r_81', 'sluice cancel r_81 --reason "wrong feed"'],
+    options: [{ flags: '--reason <TEXT>', meaning: 'kept in the audit log with your name' }],
+    notes: ['What was confirmed is kept, and the next run resumes from there. The schedule stays as it is.'],
     load: () => import('../commands/cancel.ts'),
+  },
+  {
+    name: 'pause',
+    args: '<PIPELINE...>',
+    summary: 'start no run until resumed',
+    examples: ['sluice pause shop --reason "feed is being rebuilt"', "sluice pause 'shop-*'"],
+    options: [{ flags: '--reason <TEXT>', meaning: 'shown with the pause, kept in the audit log' }],
+    notes: ['A run in progress continues: sluice cancel RUN_ID ends it. Each tick leaves a receipt, skipped: paused.'],
+    load: () => import('../commands/pause.ts'),
+  },
+  {
+    name: 'resume',
+    args: '<PIPELINE...>',
+    summary: 'start runs again after a pause',
+    examples: ['sluice resume shop', "sluice resume 'shop-*'"],
+    options: [{ flags: '--reason <TEXT>', meaning: 'kept in the audit log with your name' }],
+    load: () => import('../commands/resume.ts'),
   },
 ]

@@ -1,4 +1,4 @@
-/** What stays up. */
+/** Commands that keep running. */
 import type { CommandEntry } from './entry.ts'
 
 export const serveCommands: readonly CommandEntry[] = [
@@ -22,9 +22,9 @@ export const serveCommands: readonly CommandEntry[] = [
   },
   {
     name: 'sandbox',
-    summary: 'the whole service, locally',
+    summary: 'local emulator of the ads API',
     examples: ['sluice sandbox', 'sluice sandbox --port 4010 --state sandbox.state'],
-    notes: ['What was synced to a sandbox whose state is gone is sent again by: sluice run PIPELINE --full'],
+    notes: ['To sync again to a sandbox that lost its state: sluice run PIPELINE --full'],
     options: [
       { flags: '--port <N>', meaning: 'default 4010; 0 takes a free one' },
       { flags: '--state <FILE>', meaning: 'keep the state across restarts' },

@@ -1,4 +1,4 @@
-/** Signing in to the service, and calls of it by hand. */
+/** Commands to sign in to the service and to call it. */
 import type { CommandEntry } from './entry.ts'
 
 export const serviceCommands: readonly CommandEntry[] = [
@@ -13,7 +13,7 @@ export const serviceCommands: readonly CommandEntry[] = [
         examples: ['sluice auth login', 'sluice auth login --callback --out .env'],
         options: [
           { flags: '--callback', meaning: 'receive the answer on a local port instead of a PIN' },
-          { flags: '--pin <PIN>', meaning: 'finish a sign-in that was begun without a terminal' },
+          { flags: '--pin <PIN>', meaning: 'finish a sign-in that was started without a terminal' },
           { flags: '--out <FILE>', meaning: 'where the tokens go, mode 0600; default .env' },
         ],
         load: () => import('../commands/authLogin.ts'),
@@ -34,7 +34,7 @@ export const serviceCommands: readonly CommandEntry[] = [
         name: 'bearer',
         summary: 'get the app-only token',
         examples: ['sluice auth bearer --out bearer.token', 'curl -H "Authorization: Bearer $(sluice auth bearer)" https://…'],
-        notes: ['A terminal is shown no token: pipe it, or name a file.'],
+        notes: ['The token is never printed to a terminal: pipe it, or name a file.'],
         options: [
           { flags: '--out <FILE>', meaning: 'write it to FILE, mode 0600' },
           { flags: '--invalidate', meaning: 'invalidate it instead' },

@@ -1,4 +1,4 @@
-/** Around the command line itself. */
+/** Commands about the command line. */
 import type { CommandEntry } from './entry.ts'
 
 export const shellCommands: readonly CommandEntry[] = [
@@ -6,16 +6,29 @@ export const shellCommands: readonly CommandEntry[] = [
     name: 'completion',
     args: '<SHELL>',
     choices: ['bash', 'zsh', 'fish'],
-    summary: 'words for the TAB key of bash, zsh or fish',
+    summary: 'shell completion for bash, zsh or fish',
     examples: ['source <(sluice completion bash)', 'source <(sluice completion zsh)'],
     notes: [
       'Put the line into ~/.bashrc, or into ~/.zshrc below compinit. For fish, once:',
       'sluice completion fish > ~/.config/fish/completions/sluice.fish',
       '',
-      'Offers commands, flags and the pipelines of the folder. Where sluice is in a project only, let a function stand in:',
+      'Offers commands, flags and the pipelines of the folder. For a sluice that is installed in a project only, add a function:',
       'sluice() { npx sluice "$@"; }',
     ],
     load: () => import('../commands/completion.ts'),
+  },
+  {
+    name: 'schema',
+    args: '[FILE_KIND]',
+    choices: ['pipeline', 'project'],
+    summary: 'JSON Schema of pipeline files or of sluice.yaml, for editors',
+    examples: ['sluice schema', 'sluice schema project --out .sluice/project.schema.json'],
+    options: [{ flags: '--out <FILE>', meaning: 'write it to FILE; missing folders are created' }],
+    notes: [
+      'The first line of a YAML file names its schema: # yaml-language-server: $schema=pipeline.schema.json',
+      '`sluice init` writes both. The schema checks names and shapes; `sluice check` checks everything.',
+    ],
+    load: () => import('../commands/schema.ts'),
   },
   {
     name: 'demo',

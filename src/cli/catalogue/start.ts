@@ -1,4 +1,4 @@
-/** What comes before a run: a pipeline file, and whether all is well. */
+/** Commands before a run: write a pipeline file, check it, check the environment. */
 import type { CommandEntry } from './entry.ts'
 
 export const startCommands: readonly CommandEntry[] = [
@@ -12,23 +12,26 @@ export const startCommands: readonly CommandEntry[] = [
       'sluice init --source list.csv --audience 1nmth --account 18ce54d4x5t',
     ],
     options: [
-      { flags: '--source <URI>', meaning: 'what to read; its first rows are looked at' },
+      { flags: '--source <URI>', meaning: 'the source; init reads its first rows' },
       { flags: '--catalog <ID>', meaning: 'the rows are products of this catalog' },
       { flags: '--audience <ID>', meaning: 'the rows are people of this audience' },
       { flags: '--do-not-reach <ID>', meaning: 'the rows are people of this do-not-reach list' },
       { flags: '--account <ID>', meaning: 'the account of the audience or list' },
-      { flags: '--sandbox', meaning: 'for the local sandbox: its ids, its address in .env' },
+      { flags: '--sandbox', meaning: 'use the local sandbox: its ids, its address in .env' },
       { flags: '--map <FIELD=COLUMN>', meaning: 'the column of a field; repeat it for more', many: true },
       { flags: '--set <FIELD=VALUE>', meaning: 'one value for every row; repeat it for more', many: true },
-      { flags: '--consent <COLUMN=VALUES>', meaning: 'who may be reached: values, with commas', many: true },
-      { flags: '--currency <CODE>', meaning: 'of prices without one, such as EUR' },
-      { flags: '--country <CODE>', meaning: 'of phone numbers without one, such as DE' },
-      { flags: '--shop <URL>', meaning: 'before the links of an export that has none' },
-      { flags: '--encoding <LABEL>', meaning: 'of a source that is not UTF-8' },
+      { flags: '--consent <COLUMN=VALUES>', meaning: 'who may be reached: values, or not:VALUES', many: true },
+      { flags: '--ignore <COLUMN>', meaning: 'a column without meaning for consent; repeat it for more', many: true },
+      { flags: '--currency <CODE>', meaning: 'currency of prices without one, such as EUR' },
+      { flags: '--country <CODE>', meaning: 'country of phone numbers without one, such as DE' },
+      { flags: '--shop <URL>', meaning: 'address of the shop, for an export without links' },
+      { flags: '--encoding <LABEL>', meaning: 'encoding of a source that is not UTF-8' },
+      { flags: '--member <NAME>', meaning: 'the file to read in a zip with several' },
+      { flags: '--item <ELEMENT>', meaning: 'the element of one record, in XML that is not a feed' },
       { flags: '--force', meaning: 'replace the pipeline file' },
     ],
     notes: [
-      'NAME is that of the source where it is left out. What is missing is asked for on a terminal, and named elsewhere. Values in .env stay as they are.',
+      'NAME defaults to the name of the source. On a terminal, init asks for missing values; elsewhere it names their flags. Values in .env are kept.',
     ],
     load: () => import('../commands/init.ts'),
   },
@@ -43,9 +46,9 @@ export const startCommands: readonly CommandEntry[] = [
   },
   {
     name: 'doctor',
-    summary: 'database, clock, credentials, reach: what is wrong',
+    summary: 'check database, clock, credentials and access',
     examples: ['sluice doctor', 'sluice doctor --json'],
-    notes: ['Only reads. Exits 1 when a check failed; each failed line has its mend.'],
+    notes: ['Only reads. Exits 1 when a check failed; each failed line has its hint.'],
     load: () => import('../commands/doctor.ts'),
   },
 ]

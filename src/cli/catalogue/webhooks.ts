@@ -1,4 +1,4 @@
-/** Registrations, and a receiver. */
+/** Commands for webhook registrations, and a receiver. */
 import type { CommandEntry } from './entry.ts'
 
 export const webhooksCommands: readonly CommandEntry[] = [
@@ -16,14 +16,14 @@ export const webhooksCommands: readonly CommandEntry[] = [
       },
       {
         name: 'list',
-        summary: 'what is registered, and whether it is valid',
+        summary: 'list registrations and their state',
         examples: ['sluice webhooks list'],
         load: () => import('../commands/webhooksList.ts'),
       },
       {
         name: 'check',
         args: '<ID>',
-        summary: 'ask for a new challenge (enables it again)',
+        summary: 'request a new challenge (enables it again)',
         examples: ['sluice webhooks check 1234'],
         load: () => import('../commands/webhooksCheck.ts'),
       },
@@ -47,7 +47,7 @@ export const webhooksCommands: readonly CommandEntry[] = [
       },
       {
         name: 'listen',
-        summary: 'a receiver on its own',
+        summary: 'run a receiver only',
         examples: ['sluice webhooks listen --port 8081'],
         options: [
           { flags: '--port <N>', meaning: 'default 8081' },

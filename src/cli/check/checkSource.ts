@@ -8,6 +8,7 @@ import type { Context } from '../context.ts'
 import { presentError, type PresentedError } from '../present.ts'
 import type { SourceCheck } from '../render/check.ts'
 import { detectedWords } from '../render/detected.ts'
+import { faultsOf } from '../render/rejects.ts'
 import { shownAddress } from '../text.ts'
 import { RowTally } from './rowTally.ts'
 
@@ -26,6 +27,7 @@ export async function checkSource(context: Context, pipeline: Pipeline, definiti
       whole = true
       if (source.detected) detected = detectedWords(source.detected)
       whole = await readRows(source, tally, limit)
+      tally.settleRepeats()
       if (whole) {
         const facts = source.facts()
         holds = tally.finish(facts)
@@ -38,8 +40,9 @@ export async function checkSource(context: Context, pipeline: Pipeline, definiti
     if (!(cause instanceof SluiceError)) throw cause
     error = presentError(cause, config.secrets)
   }
-  const { columns, mapping, rows, valid, suppressed, records, rejects, warnings } = tally
-  const summaries = warnings.map(({ code, field, message, line }) => ({ code, field, message, count: 1, lines: [line] }))
+  const { columns, mapping, rows, valid, suppressed, filtered, records, rejects, duplicates } = tally
+  const warnings = tally.allWarnings()
+  const summaries = warnings.map(({ line, ...warning }) => ({ ...warning, count: 1, lines: [line] }))
   return {
     uri: shownAddress(definition.uri),
     detected,
@@ -48,11 +51,14 @@ export async function checkSource(context: Context, pipeline: Pipeline, definiti
     rows,
     valid,
     suppressed,
-    holds: [...holds, ...guardNotes(pipeline, onePerCode(summaries))].map(({ code, message, mend }) => ({ code, message, mend })),
+    ...(pipeline.filters.length === 0 ? {} : { filtered }),
+    holds: [...holds, ...guardNotes(pipeline, onePerCode(summaries))].map(({ code, message, hint }) => ({ code, message, hint })),
     whole,
     records,
     warnings,
-    rejects: rejects.map(({ line, code, field, message, mend }) => ({ line, code, field, message, mend })),
+    rejected: rejects.length,
+    duplicates,
+    rejects: rejects.flatMap(faultsOf),
     ...(error ? { error } : {}),
   }
 }
@@ -60,9 +66,9 @@ export async function checkSource(context: Context, pipeline: Pipeline, definiti
 /** False: there were more rows than `limit`. */
 async function readRows(source: OpenedSource, tally: RowTally, limit: number): Promise<boolean> {
   for await (const batch of source.rows) {
-    for (const row of batch) {
+    for (const [at, row] of batch.entries()) {
       if (tally.rows === limit) return false
-      tally.add(row)
+      tally.add(row, batch[at + 1])
     }
   }
   return true

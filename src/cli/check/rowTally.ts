@@ -1,12 +1,14 @@
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline, SourceDefinition } from '../../pipeline/definition.ts'
-import { createMapper, type DescribingMapper } from '../../records/createMapper.ts'
-import { identifierTypes, type MappedRecord, type PackedIdentifier, type Reject, type Row, type Warning } from '../../records/record.ts'
+import { createMapper, type DescribingMapper } from '../../mapping/createMapper.ts'
+import { identifierTypes, type MappedRecord, type PackedIdentifier, type Reject, type Row, type Warning } from '../../mapping/record.ts'
+import { SharedLines } from '../../mapping/sharedLines.ts'
 import { guardRejects } from '../../sync/plan/guard.ts'
-import { watchMapper, type WatchedMapper } from '../../sync/read/sourceQuality.ts'
+import { watchMapper, withConsentHint, type WatchedMapper } from '../../sync/read/sourceQuality.ts'
 import type { GuardVerdict } from '../../sync/report.ts'
 import type { SampleRecord } from '../render/check.ts'
 import { groupRejects } from '../render/rejects.ts'
+import { RepeatedKeys } from './repeatedKeys.ts'
 
 const sampleSize = 3
 
@@ -18,10 +20,14 @@ export class RowTally {
   readonly #mapper: WatchedMapper
   readonly records: SampleRecord[] = []
   readonly rejects: Reject[] = []
+  readonly #keys = new RepeatedKeys()
+  readonly #lines = new SharedLines()
   readonly warnings: Warning[] = []
   rows = 0
   valid = 0
   suppressed = 0
+  filtered = 0
+  duplicates = 0
   columns: readonly string[] = []
   /** Undefined until there was a header. */
   mapping: ReturnType<DescribingMapper['describe']> | undefined
@@ -33,17 +39,34 @@ export class RowTally {
     this.#mapper = watchMapper(this.#plain)
   }
 
-  /** @throws {RunError} FILE_COLUMN_MISSING, at the first row */
-  add(row: Row): void {
+  /**
+   * `next`: the row behind it, where it is known.
+   *
+   * @throws {RunError} FILE_COLUMN_MISSING, at the first row
+   */
+  add(row: Row, next: Row | undefined): void {
     if (this.rows === 0) this.#begin(row.columns)
     this.rows++
-    const { record, reject, warnings } = this.#mapper.map(row)
+    const { record, reject, filtered, warnings } = this.#mapper.map(row)
     this.warnings.push(...warnings)
-    if (reject) this.rejects.push(reject)
+    this.#lines.pass(row)
+    if (reject) this.rejects.push(this.#lines.name(reject, this.#pipeline.destination.kind === 'catalog' ? 'product' : 'member', next))
+    if (filtered) this.filtered++
     if (!record) return
     if (record.kind === 'member' && !record.wanted) this.suppressed++
     else this.valid++
+    this.#keys.add(record)
     if (this.records.length < sampleSize) this.records.push(sample(record, row, this.#mapper.mask(row)))
+  }
+
+  /** Rejects and collapses the rows of one key among those that were read. */
+  settleRepeats(): void {
+    const { destination, duplicates: rule } = this.#pipeline
+    const { duplicates, rejects } = this.#keys.settle(destination.kind === 'catalog' ? 'catalog' : 'members', rule === 'last')
+    this.duplicates = duplicates
+    this.valid -= duplicates + rejects.length
+    this.rejects.push(...rejects)
+    this.rejects.sort((a, b) => a.line - b.line)
   }
 
   /**
@@ -55,11 +78,36 @@ export class RowTally {
     // A header without rows is judged as well.
     if (this.rows === 0 && facts.columns.length > 0) this.#begin(facts.columns)
     const { warnings: notes } = this.#mapper.finish(facts, undefined)
-    this.warnings.push(...notes.map(({ code, field, message, lines }) => ({ code, field, message, line: lines[0] ?? 0 })))
+    this.warnings.push(
+      ...notes.flatMap(({ code, field, message, lines }) =>
+        code === 'IDENTIFIER_UNMAPPED' ? [] : [{ code, field, message, line: lines[0] ?? 0 }],
+      ),
+    )
     const { guards, name } = this.#pipeline
-    const tooMany = guardRejects({ guards, read: this.rows, rejected: this.rejects.length, pipeline: name })
-    // What to mend stands with the most frequent reject, not in another check.
-    return tooMany ? [{ ...tooMany, mend: groupRejects(this.rejects)[0]?.mend ?? tooMany.mend }] : []
+    const tooMany = guardRejects({
+      guards,
+      read: this.rows,
+      rejected: this.rejects.length,
+      pipeline: name,
+      codes: groupRejects(this.rejects),
+    })
+    // What to hint stands with the most frequent reject, not in another check.
+    return tooMany ? [{ ...tooMany, hint: groupRejects(this.rejects)[0]?.hint ?? tooMany.hint }] : []
+  }
+
+  /** All warnings so far, with the settings that would answer them for this file. */
+  allWarnings(): readonly Warning[] {
+    const unread = this.#mapper.unread?.()
+    if (unread === undefined) return this.warnings
+    const { identifierHint: hint } = unread
+    const identifiers = unread.identifiers.map(({ column, message, lines }) => ({
+      line: lines[0] ?? 0,
+      code: 'IDENTIFIER_UNMAPPED',
+      field: column,
+      message,
+      ...(hint === undefined ? {} : { hint }),
+    }))
+    return [...this.warnings.map((warning) => withConsentHint(warning, unread)), ...identifiers]
   }
 
   #begin(columns: readonly string[]): void {

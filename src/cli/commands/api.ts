@@ -6,7 +6,7 @@ import type { Answer } from '../../service/client/exchange.ts'
 import type { Auth, Endpoint } from '../../service/contract/endpoint.ts'
 import { createCaller, refusal, type Call, type Caller } from '../caller.ts'
 import { argument, flag, many, option, type CommandRun, type Context, type Invocation } from '../context.ts'
-import { nearest } from '../nearest.ts'
+import { suggestName } from '../../suggestName.ts'
 import { routeOf } from '../route.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const
@@ -18,7 +18,7 @@ export const run: CommandRun = async (context, invocation) => {
   try {
     const answer = await caller.answer(call)
     if (answer.status >= 400) {
-      // The service's own words go to stdout like any answer; ours, with the mend, to stderr (or instead, with --json).
+      // The service's own words go to stdout like any answer; ours, with the hint, to stderr (or instead, with --json).
       if (!context.json) print(context, answer, flag(invocation, 'include'))
       throw await refusal(answer, call)
     }
@@ -36,14 +36,14 @@ function readCall(invocation: Invocation): Call {
   if (!method) {
     throw new UsageError('INVALID_VALUE', `"${given.slice(0, 20)}" is none of ${methods.join(', ')}. Nothing was sent.`, {
       where: 'METHOD',
-      mend: `sluice api ${nearest(given, methods) ?? 'GET'} ${argument(invocation, 1)}`,
+      hint: `sluice api ${suggestName(given, methods) ?? 'GET'} ${argument(invocation, 1)}`,
     })
   }
   const target = argument(invocation, 1)
   if (!target.startsWith('/') || target.startsWith('//') || target.includes('#')) {
     throw new UsageError('INVALID_VALUE', 'PATH is a path below the host, beginning with one slash. Nothing was sent.', {
       where: 'PATH',
-      mend: 'sluice api GET /12/accounts',
+      hint: 'sluice api GET /12/accounts',
     })
   }
   const [path = '', search = ''] = target.split(/\?(.*)/s, 2)
@@ -73,7 +73,7 @@ function readFields(invocation: Invocation): Readonly<Record<string, string>> {
   const fields: Record<string, string> = Object.create(null)
   for (const field of many(invocation, 'field')) {
     const at = field.indexOf('=')
-    if (at < 1) throw new UsageError('INVALID_VALUE', '-F takes key=value. Nothing was sent.', { where: '-F', mend: 'sluice help api' })
+    if (at < 1) throw new UsageError('INVALID_VALUE', '-F takes key=value. Nothing was sent.', { where: '-F', hint: 'sluice help api' })
     fields[field.slice(0, at)] = field.slice(at + 1)
   }
   return { ...fields }
@@ -88,7 +88,7 @@ function readData(given: string | undefined): string | undefined {
     throw new UsageError(
       'INVALID_JSON',
       `--data is not JSON: ${error instanceof Error ? error.message.slice(0, 80) : ''}. Nothing was sent.`,
-      { where: '--data', mend: 'sluice api … --data \'{"key":"value"}\', or --data @FILE' },
+      { where: '--data', hint: 'sluice api … --data \'{"key":"value"}\', or --data @FILE' },
     )
   }
   return text

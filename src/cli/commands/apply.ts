@@ -1,12 +1,19 @@
 import { argument, type CommandRun } from '../context.ts'
 import { withEngine } from '../engine.ts'
 import { runOutcome } from '../render/outcome.ts'
+import { credentialsOfStored } from '../services.ts'
 import { finish } from './run.ts'
 
 /** Sends a stored plan as it was reviewed; a second time it sends nothing and says so. */
-export const run: CommandRun = async (context, invocation) =>
-  withEngine(context, async (engine) => {
-    const report = await engine.show(`plan ${argument(invocation, 0)}`, (deps) => engine.sync.applyPlan(deps, argument(invocation, 0)))
-    if (!context.json) context.stdout.write(runOutcome(report, context.stdout))
-    return finish(context, [report], false)
-  })
+export const run: CommandRun = async (context, invocation) => {
+  const credentials = await credentialsOfStored(context, argument(invocation, 0))
+  return withEngine(
+    context,
+    async (engine) => {
+      const report = await engine.show(`plan ${argument(invocation, 0)}`, (deps) => engine.sync.applyPlan(deps, argument(invocation, 0)))
+      if (!context.json) context.stdout.write(runOutcome(report, context.stdout))
+      return finish(context, [report], false)
+    },
+    { credentials },
+  )
+}

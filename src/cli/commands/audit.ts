@@ -10,12 +10,16 @@ export const run: CommandRun = async (context, invocation) => {
   const pipeline = await pipelineNamed(context, argument(invocation, 0))
   // Before a database or a service is asked for anything.
   needReadable(pipeline)
-  return withEngine(context, async (engine) => {
-    const report = await engine.show(pipeline.name, (deps) =>
-      engine.sync.auditPipeline(deps, pipeline, { repair: flag(invocation, 'repair') }),
-    )
-    if (context.json) writeJson(context, report)
-    else context.stdout.write(auditVerdict(report, context.stdout))
-    return exitCodeOf(report.status)
-  })
+  return withEngine(
+    context,
+    async (engine) => {
+      const report = await engine.show(pipeline.name, (deps) =>
+        engine.sync.auditPipeline(deps, pipeline, { repair: flag(invocation, 'repair') }),
+      )
+      if (context.json) writeJson(context, report)
+      else context.stdout.write(auditVerdict(report, context.stdout))
+      return exitCodeOf(report.status)
+    },
+    { credentials: pipeline.credentials },
+  )
 }

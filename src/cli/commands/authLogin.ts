@@ -55,14 +55,14 @@ async function byPin(context: Context, caller: Caller, baseUrl: string, pending:
     writePrivately(pending, JSON.stringify(request))
     throw new UsageError('PIN_NEEDED', `no terminal can ask for the PIN. Open ${url} and agree there.`, {
       where: '--pin',
-      mend: 'sluice auth login --pin PIN',
+      hint: 'sluice auth login --pin PIN',
     })
   }
   context.stderr.write(`Open this address, agree, and come back with the PIN:\n  ${url}\n`)
   const prompt = openPrompt(context)
   try {
     const pin = (await prompt.ask('PIN: ')) ?? ''
-    if (pin === '') throw new UsageError('PIN_NEEDED', 'no PIN was given. Nothing was kept.', { where: '--pin', mend: 'sluice auth login' })
+    if (pin === '') throw new UsageError('PIN_NEEDED', 'no PIN was given. Nothing was kept.', { where: '--pin', hint: 'sluice auth login' })
     return await exchange(caller, request, pin)
   } finally {
     prompt.close()
@@ -82,7 +82,7 @@ async function byCallback(context: Context, caller: Caller, baseUrl: string): Pr
     if (token !== request.token)
       throw new RunError('LOGIN_MISMATCH', 'the answer belongs to another sign-in. Nothing was kept.', {
         where: 'callback',
-        mend: 'sluice auth login',
+        hint: 'sluice auth login',
       })
     return await exchange(caller, request, verifier)
   } finally {
@@ -109,7 +109,7 @@ function callback(server: Server, state: string, signal: AbortSignal): Promise<{
         reject(
           new RunError('LOGIN_DENIED', 'the sign-in was denied in the browser. Nothing was kept.', {
             where: 'callback',
-            mend: 'sluice auth login',
+            hint: 'sluice auth login',
           }),
         )
       else resolve({ token: searchParams.get('oauth_token') ?? '', verifier: searchParams.get('oauth_verifier') ?? '' })
@@ -129,14 +129,23 @@ async function requestToken(caller: Caller, callbackUrl: string): Promise<UserTo
 }
 
 async function exchange(caller: Caller, request: UserToken, verifier: string): Promise<Access> {
-  const answer = await form(caller, {
+  const call: Call = {
     method: 'POST',
     host: 'core',
     path: '/oauth/access_token',
     auth: 'request-token',
     token: request,
     oauth: { oauth_verifier: verifier },
-  })
+  }
+  const reply = await caller.answer(call)
+  // The consumer's credentials have just been accepted for the request token: what is left is the PIN, or its age.
+  if (reply.status === 401)
+    throw new RunError('PIN_REFUSED', 'the service refused the PIN: it is wrong, was used before, or is too old. Nothing was kept.', {
+      where: '--pin',
+      hint: 'sluice auth login',
+    })
+  if (reply.status !== 200) throw await refusal(reply, call)
+  const answer = new URLSearchParams(reply.body.toString('utf8'))
   return {
     token: answer.get('oauth_token') ?? '',
     secret: answer.get('oauth_token_secret') ?? '',
@@ -159,5 +168,5 @@ function readPending(file: string): UserToken {
   } catch {
     // Missing and damaged are mended alike: begin again.
   }
-  throw new UsageError('NO_PENDING_LOGIN', 'no sign-in was begun here. Nothing was sent.', { where: '--pin', mend: 'sluice auth login' })
+  throw new UsageError('NO_PENDING_LOGIN', 'no sign-in was begun here. Nothing was sent.', { where: '--pin', hint: 'sluice auth login' })
 }

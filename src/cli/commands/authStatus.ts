@@ -9,14 +9,14 @@ interface Account {
   readonly approvalStatus: string
 }
 
-/** Who signs, which advertising accounts are within reach, whether advertising is allowed, and what is missing. */
+/** Shows the signed-in user, the accessible advertising accounts, the advertising approval, and what is missing. */
 export const run: CommandRun = async (context) => {
   const service = needService(context.config())
   const caller = createCaller(service, context)
   try {
     const list: Call = { method: 'GET', host: 'ads', path: `/${service.adsVersion}/accounts`, auth: 'user' }
     const answer = await caller.answer(list)
-    // A user who is known but may not advertise is an answer of its own; everything else is refused as such.
+    // 403: the user is known but may not advertise. Every other status is an error.
     const approved = answer.status === 200
     if (!approved && answer.status !== 403) throw await refusal(answer, list)
     const found = approved ? data(answer.body) : []
@@ -29,24 +29,24 @@ export const run: CommandRun = async (context) => {
         : [
             {
               what: `advertising calls are refused (${answer.status})`,
-              mend: 'apply for advertising access of the application at the service',
+              hint: 'apply for advertising access of the application at the service',
             },
           ]),
       ...(approved && accounts.length === 0
-        ? [{ what: 'no advertising account is within reach', mend: "ask an account's owner to add this user" }]
+        ? [{ what: 'no advertising account is accessible', hint: "ask an account's owner to add this user" }]
         : []),
       ...accounts
         .filter(({ approvalStatus }) => approvalStatus !== '' && approvalStatus !== 'ACCEPTED')
         .map(({ id, approvalStatus }) => ({
           what: `account ${id} is ${approvalStatus}`,
-          mend: 'wait for the approval of the account, or ask the service',
+          hint: 'wait for the approval of the account, or ask the service',
         })),
     ]
     if (context.json) writeJson(context, { userId, advertising: approved, accounts, missing })
     else {
       context.stdout.write(`signed in as user ${userId ?? 'unknown'}, advertising ${approved ? 'allowed' : 'refused'}\n`)
       context.stdout.write(table(accounts.map(({ id, name, approvalStatus }) => ['  account', id, safe(name), approvalStatus])))
-      for (const { what, mend } of missing) context.stdout.write(`missing  ${what}\nmend     ${mend}\n`)
+      for (const { what, hint } of missing) context.stdout.write(`missing  ${what}\nhint     ${hint}\n`)
     }
     return missing.length > 0 ? 1 : 0
   } finally {

@@ -1,9 +1,18 @@
 import { UsageError } from '../../errors.ts'
+import type { Pipeline } from '../../pipeline/definition.ts'
 import { argument, option, type CommandRun } from '../context.ts'
 import { withEngine } from '../engine.ts'
 import { pipelineNamed } from '../pipelines.ts'
 import { runOutcome } from '../render/outcome.ts'
 import { finish } from './run.ts'
+
+/** Said before anything is sent; undefined where the next run keeps what only the backfill has (docs/schedules.md). */
+function leavesAgain({ name, destination }: Pipeline): string | undefined {
+  if (destination.kind === 'do-not-reach' || (destination.kind === 'catalog' && destination.missing === 'keep')) return undefined
+  const what = destination.kind === 'catalog' ? 'products' : 'people'
+  const outcome = destination.kind === 'catalog' && destination.missing === 'out-of-stock' ? 'set out of stock' : 'deleted again'
+  return `${what} that the source of ${name} does not have are ${outcome} by its next run; to keep them, add them to that source`
+}
 
 /** A one-off source through the same pipeline: upserts only, nothing is deleted because it is absent. */
 export const run: CommandRun = async (context, invocation) => {
@@ -12,13 +21,19 @@ export const run: CommandRun = async (context, invocation) => {
   if (source === undefined) {
     throw new UsageError('MISSING_OPTION', 'sluice backfill needs --source. Nothing was read or sent.', {
       where: '--source',
-      mend: `sluice backfill ${name} --source FILE`,
+      hint: `sluice backfill ${name} --source FILE`,
     })
   }
   const pipeline = await pipelineNamed(context, name)
-  return withEngine(context, async (engine) => {
-    const report = await engine.show(pipeline.name, (deps) => engine.sync.runPipeline(deps, pipeline, { trigger: 'backfill', source }))
-    if (!context.json) context.stdout.write(runOutcome(report, context.stdout))
-    return finish(context, [report], false)
-  })
+  const note = leavesAgain(pipeline)
+  if (note !== undefined) context.stderr.write(`note   ${note}\n`)
+  return withEngine(
+    context,
+    async (engine) => {
+      const report = await engine.show(pipeline.name, (deps) => engine.sync.runPipeline(deps, pipeline, { trigger: 'backfill', source }))
+      if (!context.json) context.stdout.write(runOutcome(report, context.stdout))
+      return finish(context, [report], false)
+    },
+    { credentials: pipeline.credentials },
+  )
 }

@@ -1,5 +1,6 @@
 import { cancel } from '../../sync/index.ts'
-import { argument, writeJson, type CommandRun } from '../context.ts'
+import { argument, option, writeJson, type CommandRun } from '../context.ts'
+import { operator } from '../operator.ts'
 import { withStore } from '../store.ts'
 
 const said = {
@@ -11,7 +12,7 @@ const said = {
 /** Asks a run to stop, whichever process carries it out. */
 export const run: CommandRun = async (context, invocation) =>
   withStore(context, async (store) => {
-    const { runId, state } = await cancel(store, argument(invocation, 0))
+    const { runId, state } = await cancel(store, argument(invocation, 0), operator(option(invocation, 'reason')))
     if (context.json) writeJson(context, { runId, state })
     else context.stdout.write(`${runId} ${said[state]}${state === 'stopping' ? `   sluice show ${runId}` : ''}\n`)
     return 0

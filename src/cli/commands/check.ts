@@ -5,6 +5,7 @@ import { pipelinesToCheck } from '../pipelines.ts'
 import { errorLines, presentError, type PresentedError } from '../present.ts'
 import { againLine, checkReport, nextStep, type Check, type SourceCheck } from '../render/check.ts'
 import { targetOf } from '../render/target.ts'
+import { fold } from '../text.ts'
 import { waiting } from '../waiting.ts'
 
 /** Validates the definitions, reads the first rows of each source, maps them. Sends nothing, needs no database. */
@@ -24,11 +25,14 @@ export const run: CommandRun = async (context, invocation) => {
   const wrong = errors.map((error) => presentError(error, context.config().secrets))
   if (context.json) writeJson(context, wrong.length === 0 ? checks : checks.map((check) => withProblems(check, wrong)))
   else {
-    for (const error of [...failed, ...wrong]) context.stdout.write(errorLines(error))
-    if (failed.length + wrong.length === 0) context.stdout.write(nextStep(checks))
+    for (const error of [...failed, ...wrong]) context.stdout.write(fold(errorLines(error), context.stdout.columns))
+    if (failed.length + wrong.length === 0) context.stdout.write(nextStep(checks, context.stdout))
     else context.stdout.write(againLine(checks))
   }
-  return wrong.length > 0 ? 2 : failed.length > 0 ? 1 : 0
+  if (wrong.length > 0) return 2
+  // As a run of these sources would exit.
+  const stopped = checks.some(({ sources }) => sources.some(({ holds }) => holds.length > 0))
+  return failed.length > 0 ? 1 : stopped ? 4 : 0
 }
 
 /** What is against running it, although its own file is right. */

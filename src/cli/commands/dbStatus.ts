@@ -1,7 +1,7 @@
-import { embeddedUrl } from '../../store/embedded/server.ts'
-import { migrationStatus } from '../../store/migrate.ts'
-import { openDatabase } from '../../store/database.ts'
-import { safeUrl } from '../../store/open.ts'
+import { embeddedUrl } from '../../db/embedded/server.ts'
+import { migrationStatus } from '../../db/migrate.ts'
+import { openDatabase } from '../../db/database.ts'
+import { connectionFault, isConnectionFault, safeUrl } from '../../db/connectionFault.ts'
 import { writeJson, type CommandRun } from '../context.ts'
 
 /** Looks, and starts nothing: an embedded server that does not run is said to be stopped. */
@@ -14,10 +14,10 @@ export const run: CommandRun = async (context) => {
     else context.stdout.write(`embedded Postgres   stopped (any command starts it; sluice db url keeps it running)\n`)
     return 0
   }
-  const db = openDatabase(url)
+  const db = openDatabase(url, { schema: config.schema })
   try {
     const [server] = await db.query<{ server_version: string }>('show server_version')
-    const migrations = await migrationStatus(url)
+    const migrations = await migrationStatus(url, config.schema)
     if (context.json) writeJson(context, { kind, running: true, address: safeUrl(url), server: server?.server_version ?? null, migrations })
     else {
       context.stdout.write(
@@ -25,6 +25,8 @@ export const run: CommandRun = async (context) => {
       )
     }
     return migrations.applied === migrations.known ? 0 : 1
+  } catch (error) {
+    throw isConnectionFault(error) ? connectionFault(error, url) : error
   } finally {
     await db.close()
   }

@@ -1,4 +1,4 @@
-import { safeUrl } from '../../store/open.ts'
+import { safeUrl } from '../../db/connectionFault.ts'
 import { writeJson, type CommandRun } from '../context.ts'
 import { withStore } from '../store.ts'
 

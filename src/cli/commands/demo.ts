@@ -2,36 +2,39 @@ import { chmodSync, cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { loadConfig } from '../../config/config.ts'
+import { loadConfig, needService, type Config } from '../../config/config.ts'
 import { RunError } from '../../errors.ts'
+import { serve } from '../../jobs/index.ts'
 import { startSandbox, type Sandbox } from '../../sandbox/start.ts'
 import { loadRejects, loadRun } from '../../sync/index.ts'
 import { exitCodeOf, type RunReport } from '../../sync/report.ts'
 import { flag, worst, writeJson, type CommandRun, type Context } from '../context.ts'
 import { makeDayThree, makeDayTwo } from '../demoInputs.ts'
 import { withEngine, type Engine } from '../engine.ts'
+import { jobDeps } from '../jobs.ts'
 import { pipelinesNamed } from '../pipelines.ts'
 import { funnel } from '../render/funnel.ts'
-import { planned } from '../render/outcome.ts'
+import { planned } from '../../sync/nextCommands.ts'
 import { environmentFor } from '../sandboxDefaults.ts'
 import { groupRejects, renderGroups, type ShownReject } from '../render/rejects.ts'
 import { count, duration, plural, table } from '../text.ts'
 import { writePrivately } from '../tokens.ts'
 import { untilAborted } from '../wait.ts'
+import { startWebServer } from '../webServer.ts'
 
-/** Definitions lie in samples/ below it, so that nobody's own pipelines have to share a destination with them; what they read, in data/. */
+/** Folder of the sample pipelines (samples/) and their sources (data/). Apart from the user's pipelines, which may have the same destinations. */
 const samples = fileURLToPath(new URL('../../../pipelines', import.meta.url))
-/** Opt-outs first: whoever is on the list must not be sent to the audience. */
+/** Opt-outs first: people on the list must not be sent to the audience. */
 const order = ['demo-do-not-reach', 'demo-catalog', 'demo-audience'] as const
 
 /**
- * The samples end to end on nothing but this machine: three days of a shop and a CRM, and a last run with nothing new.
- * Works on a copy in a folder of its own; what the caller's environment says of databases and services is left alone.
+ * Runs the samples end to end on this machine: three days of a shop and a CRM, and a last run with nothing new.
+ * Works on a copy in its own folder, and ignores the databases and services of the caller's environment.
  */
 export const run: CommandRun = async (outer, invocation) => {
   const startedAt = outer.clock.monotonic()
   const folder = mkdtempSync(join(tmpdir(), 'sluice-demo-'))
-  // The embedded server's user, another one when we are root, has to reach its files.
+  // Run as root, the embedded server has another user, who needs access to these files.
   chmodSync(folder, 0o755)
   cpSync(join(samples, 'samples'), join(folder, 'pipelines'), { recursive: true })
   cpSync(join(samples, 'data'), join(folder, 'pipelines', 'data'), { recursive: true })
@@ -43,19 +46,22 @@ export const run: CommandRun = async (outer, invocation) => {
   const context: Context = { ...outer, pipelines: 'pipelines', config: () => config }
   const keep = flag(invocation, 'keep')
   try {
-    return await withEngine(context, async (engine) => {
-      const days = await showDays(context, engine, sandbox)
-      const code = worst(days.flat().map((report) => exitCodeOf(report.status)))
-      if (context.json) writeJson(context, days.flat())
-      say(context, `\nDone in ${duration(context.clock.monotonic() - startedAt)}.\n`)
-      if (keep) {
-        // The folder is then one to work in: its commands reach the sandbox and the database that are up here.
-        writePrivately('.env', dotenv(env))
-        say(context, stillRunning(context, sandbox.url, folder))
-        await untilAborted(context.signal)
-      }
-      return code
-    })
+    return await withEngine(
+      context,
+      async (engine) => {
+        const days = await showDays(context, engine, sandbox)
+        const code = worst(days.flat().map((report) => exitCodeOf(report.status)))
+        if (context.json) writeJson(context, days.flat())
+        say(context, `\nDone in ${duration(context.clock.monotonic() - startedAt)}.\n`)
+        if (keep) {
+          // Commands in this folder then use the running sandbox and database.
+          writePrivately('.env', dotenv(env))
+          await keepUp(context, engine, config, { sandboxUrl: sandbox.url, folder })
+        }
+        return code
+      },
+      keep ? { role: 'serve' } : {},
+    )
   } finally {
     await sandbox.close()
     process.chdir(home)
@@ -63,12 +69,43 @@ export const run: CommandRun = async (outer, invocation) => {
   }
 }
 
-/** Where everything is, and how to look at it while this terminal keeps it up. */
-function stillRunning(context: Context, url: string, folder: string): string {
+/** Serves the dashboard of the demo's runs, on the usual port if it is free. */
+async function keepUp(
+  context: Context,
+  engine: Engine,
+  config: Config,
+  at: { readonly sandboxUrl: string; readonly folder: string },
+): Promise<void> {
+  let running: Awaited<ReturnType<typeof serve>> | undefined
+  const listen = (port: number) =>
+    startWebServer(context, engine.deps, {
+      config,
+      service: needService(config),
+      host: '127.0.0.1',
+      port,
+      schedulerIdleS: () => running?.schedulerIdleS(),
+    })
+  const server = await listen(8080).catch(() => listen(0))
+  try {
+    running = await serve(jobDeps(context, engine.deps))
+    say(context, stillRunning(context, { ...at, dashboardUrl: server.url }))
+    await untilAborted(context.signal)
+    await running.stop()
+  } finally {
+    await server.close()
+  }
+}
+
+/** Returns the addresses of the running demo, and commands to inspect it. */
+function stillRunning(
+  context: Context,
+  { sandboxUrl: url, folder, dashboardUrl }: { readonly sandboxUrl: string; readonly folder: string; readonly dashboardUrl: string },
+): string {
   const launcher = fileURLToPath(new URL('../../../bin/sluice.js', import.meta.url))
   return (
     title(context, 'Still running, in this terminal, until Ctrl-C') +
     table([
+      ['  the dashboard', `${dashboardUrl}   open it in a browser`],
       ['  the sandbox', `${url}   what it saw: ${url}/_sandbox/ledger`],
       ['  the database', `${folder}/state   its address: sluice db url`],
       ['  the pipelines', `${folder}/pipelines`],
@@ -76,7 +113,7 @@ function stillRunning(context: Context, url: string, folder: string): string {
     title(context, 'To look around, in a second terminal') +
     `  cd ${folder}; alias sluice="node ${launcher}"\n` +
     '  sluice runs\n  sluice check\n  sluice run demo-catalog\n' +
-    '\nCtrl-C ends sandbox and database and removes the folder.\n'
+    '\nCtrl-C ends dashboard, sandbox and database and removes the folder.\n'
   )
 }
 
@@ -91,10 +128,10 @@ async function showDays(context: Context, engine: Engine, sandbox: Sandbox): Pro
   say(context, title(context, 'Day one: everything is new'))
   const one = await showDay(context, engine, sandbox, { reasons: true })
   makeDayTwo(data)
-  say(context, title(context, 'Day two: a new export of the feed, some customers changed, gone and new'))
+  say(context, title(context, 'Day two: a new export of the feed, some customers changed, removed and new'))
   const two = await showDay(context, engine, sandbox, { reasons: true })
   makeDayThree(data)
-  say(context, title(context, 'Day three: a few prices, one customer gone'))
+  say(context, title(context, 'Day three: a few prices, one customer removed'))
   const three = await showDay(context, engine, sandbox, { reasons: false })
   say(context, title(context, 'Once more: nothing is new'))
   const again = await showDay(context, engine, sandbox, { reasons: false })
@@ -132,7 +169,7 @@ async function showDay(context: Context, engine: Engine, sandbox: Sandbox, show:
   const pipelines = await pipelinesNamed(context, order)
   for (const name of order) {
     const pipeline = pipelines.find((candidate) => candidate.name === name)
-    if (!pipeline) throw new RunError('DEMO_INCOMPLETE', `the sample ${name} is missing`, { where: samples, mend: 'install Sluice again' })
+    if (!pipeline) throw new RunError('DEMO_INCOMPLETE', `the sample ${name} is missing`, { where: samples, hint: 'install Sluice again' })
     context.signal.throwIfAborted()
     const before = await lastRequest(sandbox)
     const report = await engine.show(name, (deps) => engine.sync.runPipeline(deps, pipeline, { trigger: 'manual' }))
@@ -161,7 +198,7 @@ interface LedgerLine {
   readonly items: number | null
 }
 
-/** What the sandbox saw, in its own words: the run's books are not asked. */
+/** Returns the requests that the sandbox logged, independent of the run's counts. */
 async function sentSince(sandbox: Sandbox, after: number): Promise<string> {
   const lines = await control<LedgerLine[]>(sandbox, `ledger?after=${after}`)
   if (lines.length === 0) return '  sent: nothing\n'
@@ -183,7 +220,7 @@ async function atTheService(sandbox: Sandbox): Promise<string> {
   const audience = await control<{ members: number }>(sandbox, 'audiences/1nmth')
   const list = await control<{ members: number }>(sandbox, 'audiences/2dnr')
   const broken = await control<unknown[]>(sandbox, 'violations')
-  return `The sandbox now holds ${plural(catalog.products, 'product')}, ${plural(audience.members, 'audience member')}, ${plural(list.members, 'person')} not to be reached; rules broken on the way: ${broken.length}.\n`.replace(
+  return `The sandbox now holds ${plural(catalog.products, 'product')}, ${plural(audience.members, 'audience member')}, ${plural(list.members, 'person')} not to be reached. API rule violations: ${broken.length}.\n`.replace(
     'persons',
     'people',
   )
@@ -191,7 +228,7 @@ async function atTheService(sandbox: Sandbox): Promise<string> {
 
 async function control<Body>(sandbox: Sandbox, path: string): Promise<Body> {
   const response = await fetch(`${sandbox.url}/_sandbox/${path}`)
-  // Our own sandbox in this very process answers in its documented shapes (interface.md 5).
+  // Our own sandbox in this very process answers in its documented shapes.
   return (await response.json()) as Body
 }
 

@@ -1,27 +1,44 @@
-import { needService } from '../../config/config.ts'
-import { explainKey, type StoryEvent } from '../../sync/explain.ts'
+import { explainKey } from '../../sync/explain.ts'
+import type { IdentifierDigest, Story, StoryEvent } from '../../sync/story.ts'
 import { argument, writeJson, type CommandRun } from '../context.ts'
 import { pipelineNamed } from '../pipelines.ts'
+import { identityOf } from '../services.ts'
 import { withStore } from '../store.ts'
 import { cut, fold, instant, safe } from '../text.ts'
 import { waiting } from '../waiting.ts'
 
-/** Why is it not there? The answer in the first line, then the record's whole story. KEY is never shown or logged. */
+/** Shows first whether the record is live and why, then its history. The text of a person's KEY is never shown or logged. */
 export const run: CommandRun = async (context, invocation) => {
   const pipeline = await pipelineNamed(context, argument(invocation, 0))
-  const service = needService(context.config(), { user: false })
+  const service = await identityOf(context, pipeline)
   return withStore(context, async (store) => {
-    const deps = { db: store.db, service: { origin: new URL(service.adsBaseUrl).origin, version: service.adsVersion } }
-    const story = await waiting(context, 'looking through what was sent', () => explainKey(deps, pipeline, argument(invocation, 1)))
-    if (context.json) writeJson(context, story.events)
+    const deps = { db: store.db, service }
+    const story = await waiting(context, 'reading the history', () => explainKey(deps, pipeline, argument(invocation, 1)))
+    if (context.json) writeJson(context, [statusEvent(story, context.clock.now()), ...story.events])
     else {
       const { bold } = context.stdout.style
       context.stdout.write(
-        `${fold(bold(safe(story.headline)), context.stdout.columns)}\n${story.events.map((event) => eventLines(event, context.stdout.columns)).join('')}`,
+        `${fold(bold(safe(story.headline)), context.stdout.columns)}\n${lookupLines(story, context.stdout.columns)}${story.events.map((event) => eventLines(event, context.stdout.columns)).join('')}`,
       )
     }
     return 0
   })
+}
+
+/** First event of `--json`: what the first lines of the text say. */
+function statusEvent({ headline, live, keys, identifiers }: Story, now: number) {
+  return { at: new Date(now).toISOString(), what: 'status', message: headline, live, key: keys[0] ?? null, keys, identifiers }
+}
+
+function lookupLines({ keys, identifiers }: Story, columns: number | undefined): string {
+  return keys.map((key) => `${fold(`  key    ${safe(key)}`, columns)}\n`).join('') + digestLines(identifiers, columns)
+}
+
+/** Folds and never cuts: a digest is there to be copied. */
+function digestLines(identifiers: readonly IdentifierDigest[], columns: number | undefined): string {
+  return identifiers
+    .flatMap(({ type, digest }) => (digest === undefined ? [] : [`${fold(`  sha256 ${digest} ${type}`, columns)}\n`]))
+    .join('')
 }
 
 function eventLines(event: StoryEvent, columns: number | undefined): string {
@@ -42,7 +59,8 @@ function eventLines(event: StoryEvent, columns: number | undefined): string {
   return (
     head +
     (event.value === undefined ? '' : fit(`${indent}${safe(event.value)}`)) +
-    (event.digest === undefined ? '' : fit(`${indent}sha256 ${event.digest}`)) +
-    (event.mend === undefined || event.mend === '' ? '' : whole(`${indent}mend: ${safe(event.mend)}`))
+    (event.contentHash === undefined ? '' : fit(`${indent}content hash ${event.contentHash}`)) +
+    digestLines(event.identifiers ?? [], columns) +
+    (event.hint === undefined || event.hint === '' ? '' : whole(`${indent}hint: ${safe(event.hint)}`))
   )
 }

@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { UsageError } from '../../errors.ts'
+import { pipelineJsonSchema } from '../../pipeline/jsonSchema.ts'
 import { loadPipelines } from '../../pipeline/load.ts'
 import { writeJson, type CommandRun, type Context } from '../context.ts'
 import type { Target } from '../init/draft.ts'
@@ -10,6 +11,7 @@ import { insisting, looked, settled, withSource, withTarget } from '../init/ques
 import { report, told } from '../init/report.ts'
 import { callOf, nameFrom, wishesOf, type Wishes } from '../init/wishes.ts'
 import { canAsk, openPrompt } from '../prompt.ts'
+import { writeWholeFile } from '../../wholeFile.ts'
 
 /**
  * From a file that nobody described to a pipeline that `check` accepts: looks at the source, asks a person what only a
@@ -25,11 +27,11 @@ export const run: CommandRun = async (context, invocation) => {
     const file = freePath(context, name, named)
     const { look, wishes: read } = await looked(context, named, ask)
     const { wishes, target } = await withTarget(context, read, look, { name, file }, ask)
-    await checkRivals(context, target, wishes)
+    await checkConflicts(context, target, wishes)
     const draft = await settled(look, target, wishes, ask)
     mkdirSync(context.pipelines, { recursive: true })
     // Whatever came there meanwhile is not replaced either.
-    writeFileSync(file, pipelineText(draft, look), { flag: wishes.force ? 'w' : 'wx' })
+    writeWholeFile(file, pipelineText(draft, look, writeSchema(context)), { exclusive: !wishes.force })
     const env = writeEnvironment(context, wishes)
     if (context.json) writeJson(context, report(draft, look, env))
     else context.stdout.write(told(draft, look, env, { sandbox: wishes.sandbox, columns: context.stdout.columns }))
@@ -37,6 +39,15 @@ export const run: CommandRun = async (context, invocation) => {
   } finally {
     prompt?.close()
   }
+}
+
+/** Writes the schema of pipeline files into the data folder. Returns its path as a pipeline file names it. */
+function writeSchema(context: Context): string {
+  const { dataDir } = context.config()
+  mkdirSync(dataDir, { recursive: true })
+  const file = join(dataDir, 'pipeline.schema.json')
+  writeWholeFile(file, `${JSON.stringify(pipelineJsonSchema(), null, 2)}\n`)
+  return relative(context.pipelines, file).replaceAll('\\', '/')
 }
 
 /** A name is taken by a file of any ending, because each would be the pipeline of that name. */
@@ -48,7 +59,7 @@ function freePath(context: Context, name: string, wishes: Wishes): string {
   if (taken === undefined || (wishes.force && taken === file)) return file
   throw new UsageError('FILE_EXISTS', `${taken} is there already. Nothing was written.`, {
     where: taken,
-    mend:
+    hint:
       taken === file
         ? `${callOf({ ...wishes, force: true }, [])}   (replaces it), or another NAME`
         : callOf({ ...wishes, name: 'NAME' }, []),
@@ -56,10 +67,10 @@ function freePath(context: Context, name: string, wishes: Wishes): string {
 }
 
 /** Two files with one destination refuse each other (`check`), so the second is not even written. */
-async function checkRivals(context: Context, target: Target, wishes: Wishes): Promise<void> {
+async function checkConflicts(context: Context, target: Target, wishes: Wishes): Promise<void> {
   if (!existsSync(context.pipelines)) return
-  const { pipelines, rivals } = await loadPipelines(context.pipelines)
-  const rival = [...pipelines, ...rivals].find(
+  const { pipelines, conflicting } = await loadPipelines(context.pipelines, context.config().env)
+  const conflict = [...pipelines, ...conflicting].find(
     ({ name, destination }) =>
       name !== target.name &&
       destination.kind === target.kind &&
@@ -68,13 +79,13 @@ async function checkRivals(context: Context, target: Target, wishes: Wishes): Pr
         : destination.accountId === target.account &&
           (destination.kind === 'audience' ? destination.audienceId : destination.listId) === target.target),
   )
-  if (rival === undefined) return
+  if (conflict === undefined) return
   throw new UsageError(
     'DESTINATION_TAKEN',
-    `${rival.file} writes to ${target.kind} ${target.target} already: each would delete what the other sends. Nothing was written.`,
+    `${conflict.file} writes to ${target.kind} ${target.target} already: each would delete what the other sends. Nothing was written.`,
     {
-      where: rival.file,
-      mend: `${callOf({ ...wishes, target: undefined, kind: undefined }, [`--${target.kind} ID`])}   (another one)`,
+      where: conflict.file,
+      hint: `${callOf({ ...wishes, target: undefined, kind: undefined }, [`--${target.kind} ID`])}   (another one)`,
     },
   )
 }

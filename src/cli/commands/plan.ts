@@ -1,19 +1,39 @@
-import { writeFileSync } from 'node:fs'
-import { exitCodeOf } from '../../sync/report.ts'
-import { argument, flag, option, writeJson, type CommandRun } from '../context.ts'
+import { exitCodeOf, type PlanReport } from '../../sync/report.ts'
+import { flag, list, option, worst, writeJson, type CommandRun } from '../context.ts'
 import { withEngine } from '../engine.ts'
-import { pipelineNamed } from '../pipelines.ts'
+import { pipelinesNamed } from '../pipelines.ts'
+import { changesOf, writePlans } from '../planFile.ts'
 import { planVerdict } from '../render/plan.ts'
+import { planMarkdown } from '../render/planChanges.ts'
+import { byCredentials } from '../services.ts'
 
-/** Reads, diffs and stores a plan; sends nothing. Exits 4 when a guard would withhold (CI needs it). */
+/** Reads, diffs and stores plans; sends nothing. Exits 4 when a guard would withhold (CI needs it). */
 export const run: CommandRun = async (context, invocation) => {
-  const pipeline = await pipelineNamed(context, argument(invocation, 0))
-  return withEngine(context, async (engine) => {
-    const report = await engine.show(pipeline.name, (deps) => engine.sync.planPipeline(deps, pipeline, { full: flag(invocation, 'full') }))
-    const out = option(invocation, 'out')
-    if (out !== undefined) writeFileSync(out, `${JSON.stringify(report, null, 2)}\n`)
-    if (context.json) writeJson(context, report)
-    else context.stdout.write(planVerdict(report, context.stdout))
-    return exitCodeOf(report.status)
-  })
+  const names = list(invocation, 0)
+  const groups = byCredentials(await pipelinesNamed(context, names))
+  const out = option(invocation, 'out')
+  const reports: PlanReport[] = []
+  for (const group of groups)
+    await withEngine(
+      context,
+      async (engine) => {
+        for (const pipeline of group) {
+          context.signal.throwIfAborted()
+          const report = await engine.show(pipeline.name, (deps) =>
+            engine.sync.planPipeline(deps, pipeline, { full: flag(invocation, 'full') }),
+          )
+          reports.push(report)
+          if (context.json) continue
+          context.stdout.write(
+            flag(invocation, 'markdown')
+              ? await planMarkdown(report, changesOf(engine.deps.db, report))
+              : planVerdict(report, context.stdout),
+          )
+        }
+        if (out !== undefined && group === groups.at(-1)) await writePlans(engine.deps.db, out, reports)
+      },
+      { credentials: group[0]?.credentials },
+    )
+  if (context.json) writeJson(context, names.length > 1 || reports.length > 1 ? reports : reports[0])
+  return worst(reports.map(({ status }) => exitCodeOf(status)))
 }

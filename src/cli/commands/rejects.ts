@@ -1,11 +1,10 @@
 import { UsageError } from '../../errors.ts'
 import { loadRejects, loadRun } from '../../sync/history.ts'
-import type { Store } from '../../store/open.ts'
+import { rejectRows } from '../../sync/rejectsCsv.ts'
+import type { Store } from '../../db/open.ts'
 import { argument, flag, option, writeJson, type CommandRun, type Context } from '../context.ts'
 import { openCsv } from '../csvFile.ts'
-import { reasonCells, reasonColumns } from '../reasonColumns.ts'
-import { loadReading, rejectsTable } from '../rejectsTable.ts'
-import { groupRejects, renderGroups, type ShownReject } from '../render/rejects.ts'
+import { faultsOf, groupRejects, renderGroups, type ShownReject } from '../render/rejects.ts'
 import { withStore } from '../store.ts'
 import { plural } from '../text.ts'
 import { waiting } from '../waiting.ts'
@@ -18,14 +17,13 @@ export const run: CommandRun = async (context, invocation) => {
     throw new UsageError(
       'MISSING_OPTION',
       '--from-source writes personal data in clear, so it needs a file: --csv FILE. Nothing was read.',
-      { where: '--csv', mend: `sluice rejects ${runId} --csv rejects.csv --from-source` },
+      { where: '--csv', hint: `sluice rejects ${runId} --csv rejects.csv --from-source` },
     )
   }
   return withStore(context, async (store) => {
     if (file !== undefined) return writeCsv(context, store, runId, file, flag(invocation, 'fromSource'))
     const rejects: ShownReject[] = []
-    for await (const { line, code, field, message, mend } of loadRejects(store.db, runId))
-      rejects.push({ line, code, field, message, mend })
+    for await (const reject of loadRejects(store.db, runId)) rejects.push(...faultsOf(reject))
     if (context.json) writeJson(context, rejects)
     else if (rejects.length === 0) context.stdout.write(`${await noneLeft(store, runId)}\n`)
     else {
@@ -51,29 +49,25 @@ async function writeCsv(context: Context, store: Store, runId: string, file: str
     ? await waiting(context, 'reading the source again', async () =>
         (await import('../fromSource.ts')).writeFullRows(context, store, { runId, pipeline, columns, file }),
       )
-    : await writeMasked(context, store, { runId, columns, file })
+    : await writeMasked(context, store, { runId, file })
   if (context.json && file !== '-') writeJson(context, { file, rows: written })
   else if (file !== '-') context.stderr.write(`${plural(written, 'reject')} in ${file}${fromSource ? ', in clear, mode 0600' : ''}\n`)
   return 0
 }
 
-async function writeMasked(
-  context: Context,
-  store: Store,
-  target: { readonly runId: string; readonly columns: readonly string[]; readonly file: string },
-): Promise<number> {
-  const { facts } = await loadReading(store, target.runId)
-  const table = rejectsTable(target.columns, facts)
-  const csv = openCsv(target.file, context.stdout, 0o644)
-  let rows = 0
+async function writeMasked(context: Context, store: Store, target: { readonly runId: string; readonly file: string }): Promise<number> {
+  const csv = openCsv(target.file, context.stdout)
+  // The header is not a reject.
+  let rows = -1
   try {
-    csv.write([...table.columns, ...reasonColumns(table.columns)])
-    for await (const reject of loadRejects(store.db, target.runId)) {
-      csv.write([...table.places(reject.source).map((at) => reject.cells[at] ?? ''), ...reasonCells(reject)])
+    for await (const cells of rejectRows(store.db, target.runId)) {
+      csv.write(cells)
       rows++
     }
-  } finally {
-    csv.close()
+    csv.finish()
+  } catch (error) {
+    csv.discard()
+    throw error
   }
   return rows
 }

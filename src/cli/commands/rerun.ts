@@ -1,14 +1,21 @@
 import { argument, flag, type CommandRun } from '../context.ts'
 import { withEngine } from '../engine.ts'
 import { runOutcome } from '../render/outcome.ts'
+import { credentialsOfStored } from '../services.ts'
 import { finish } from './run.ts'
 
 /** A run that somebody in operations asks for: the run's source once more, or only what it left unconfirmed. */
-export const run: CommandRun = async (context, invocation) =>
-  withEngine(context, async (engine) => {
-    const runId = argument(invocation, 0)
-    const options = { failedOnly: flag(invocation, 'failed'), pipelines: context.pipelines }
-    const report = await engine.show(`rerun of ${runId}`, (deps) => engine.sync.rerun(deps, runId, options))
-    if (!context.json) context.stdout.write(runOutcome(report, context.stdout))
-    return finish(context, [report], false)
-  })
+export const run: CommandRun = async (context, invocation) => {
+  const runId = argument(invocation, 0)
+  const credentials = await credentialsOfStored(context, runId)
+  return withEngine(
+    context,
+    async (engine) => {
+      const options = { failedOnly: flag(invocation, 'failed'), pipelines: context.pipelines }
+      const report = await engine.show(`rerun of ${runId}`, (deps) => engine.sync.rerun(deps, runId, options))
+      if (!context.json) context.stdout.write(runOutcome(report, context.stdout))
+      return finish(context, [report], false)
+    },
+    { credentials },
+  )
+}

@@ -1,10 +1,13 @@
 import { UsageError } from '../../errors.ts'
+import type { Pipeline } from '../../pipeline/definition.ts'
 import { parseCount } from '../parseCount.ts'
 import { exitCodeOf, type RunReport } from '../../sync/report.ts'
 import { flag, list, option, worst, writeJson, type CommandRun, type Context } from '../context.ts'
-import { withEngine } from '../engine.ts'
+import { withEngine, type Engine } from '../engine.ts'
+import { operator } from '../operator.ts'
 import { pipelinesNamed } from '../pipelines.ts'
 import { runOutcome } from '../render/outcome.ts'
+import { byCredentials } from '../services.ts'
 import { below } from '../text.ts'
 
 /** Runs the pipelines one after the other: each has the whole rate budget, and the worst outcome is the exit code. */
@@ -12,7 +15,7 @@ export const run: CommandRun = async (context, invocation) => {
   const names = list(invocation, 0)
   const approve = option(invocation, 'approveDeletes')
   const approveDeletes = approve === undefined ? undefined : parseCount('--approve-deletes', approve, { min: 0, max: 1_000_000_000 })
-  // Whoever must not be reached is known before anybody is sent (I16).
+  // Whoever must not be reached is known before anybody is sent (docs/guarantees.md#suppression-wins).
   const pipelines = (await pipelinesNamed(context, names)).toSorted(
     (a, b) => Number(b.destination.kind === 'do-not-reach') - Number(a.destination.kind === 'do-not-reach'),
   )
@@ -22,28 +25,33 @@ export const run: CommandRun = async (context, invocation) => {
       `--approve-deletes approves one pipeline's deletes, and ${pipelines.length} are named. Nothing was read or sent.`,
       {
         where: '--approve-deletes',
-        mend: `sluice run ${pipelines[0]?.name ?? ''} --approve-deletes ${approveDeletes}`,
+        hint: `sluice run ${pipelines[0]?.name ?? ''} --approve-deletes ${approveDeletes}`,
       },
     )
   }
-  return withEngine(context, async (engine) => {
-    const reports: RunReport[] = []
-    for (const pipeline of pipelines) {
+  const reports: RunReport[] = []
+  // One connection to the service for neighbours that work with the same credentials.
+  for (const group of byCredentials(pipelines))
+    await withEngine(context, (engine) => runGroup(engine, group), { credentials: group[0]?.credentials })
+  // Told to stop before any began: there is nothing to report.
+  if (reports.length === 0) context.signal.throwIfAborted()
+  return finish(context, reports, names.length > 1 || pipelines.length > 1)
+
+  async function runGroup(engine: Engine, group: readonly Pipeline[]): Promise<void> {
+    for (const pipeline of group) {
       if (context.signal.aborted) break
       const report = await engine.show(pipeline.name, (deps) =>
         engine.sync.runPipeline(deps, pipeline, {
           trigger: 'manual',
           full: flag(invocation, 'full'),
-          ...(approveDeletes === undefined ? {} : { approveDeletes }),
+          takeOver: flag(invocation, 'takeOver'),
+          ...(approveDeletes === undefined ? {} : { approveDeletes, ...operator() }),
         }),
       )
       reports.push(report)
       if (!context.json) context.stdout.write(runOutcome(report, context.stdout))
     }
-    // Told to stop before any began: there is nothing to report.
-    if (reports.length === 0) context.signal.throwIfAborted()
-    return finish(context, reports, names.length > 1 || pipelines.length > 1)
-  })
+  }
 }
 
 /** `--json` of one run or several, and the exit code. */

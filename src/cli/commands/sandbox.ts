@@ -2,6 +2,7 @@ import { startSandbox } from '../../sandbox/start.ts'
 import { parseCount } from '../parseCount.ts'
 import { option, writeJson, type CommandRun } from '../context.ts'
 import { environmentFor, sandboxCredentials, sandboxPort, sandboxTargets } from '../sandboxDefaults.ts'
+import { keepSandboxAddress } from '../sandboxAddress.ts'
 import { untilAborted } from '../wait.ts'
 
 /** Serves until a signal comes. What it prints is for pasting: these credentials open nothing but this sandbox. */
@@ -15,7 +16,15 @@ export const run: CommandRun = async (context, invocation) => {
   }
   const state = option(invocation, 'state')
   const crash = () => process.kill(process.pid, 'SIGKILL')
-  const sandbox = await startSandbox({ port, credentials, crash, ...(state === undefined ? {} : { stateFile: state }) })
+  const { names } = context.config().service
+  const sandbox = await startSandbox({
+    port,
+    credentials,
+    crash,
+    ...(names === undefined ? {} : { names }),
+    ...(state === undefined ? {} : { stateFile: state }),
+  })
+  const forget = keepSandboxAddress(context.config().dataDir, sandbox.url)
   const env = environmentFor(sandbox.url, credentials)
   if (context.json) writeJson(context, { url: sandbox.url, port: sandbox.port, env })
   else {
@@ -30,6 +39,7 @@ export const run: CommandRun = async (context, invocation) => {
     context.stderr.write('Ctrl-C ends it\n')
   }
   await untilAborted(context.signal)
+  forget()
   await sandbox.close()
   // Being told to stop is how a sandbox ends well, but the exit code still names the signal (main.ts).
   return 0

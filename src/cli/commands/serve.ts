@@ -3,32 +3,40 @@ import { parseCount } from '../parseCount.ts'
 import { serve } from '../../jobs/index.ts'
 import { option, writeJson, type CommandRun } from '../context.ts'
 import { withEngine } from '../engine.ts'
-import { concurrencyOf, jobDeps } from '../jobs.ts'
-import { startReceiver, type ReceiverServer } from '../receiverServer.ts'
+import { concurrencyOf, jobDeps, withNamedCredentials } from '../jobs.ts'
 import { untilAborted } from '../wait.ts'
+import { serverAccess, startWebServer } from '../webServer.ts'
 
-/** Scheduler, worker and webhook receiver in one process. Stays until a signal comes, and ends within 25 s of it. */
+/** Scheduler, worker, dashboard, API and webhook receiver in one process. Stays until a signal comes, and ends within 25 s of it. */
 export const run: CommandRun = async (context, invocation) => {
-  const given = option(invocation, 'port')
-  const port = parseCount('--port', given ?? '8080', { min: 0, max: 65_535 })
+  const port = parseCount('--port', option(invocation, 'port') ?? '8080', { min: 0, max: 65_535 })
   const host = option(invocation, 'host') ?? '127.0.0.1'
   const config = context.config()
   const service = needService(config)
+  // Before a database or a service is asked for anything.
+  serverAccess(config, host)
   return withEngine(
     context,
     async ({ deps }) => {
-      const listen = (at: number): Promise<ReceiverServer> => startReceiver(context, { db: deps.db, config, service, host, port: at })
-      const server = await listen(port).catch((error: unknown) => {
-        // Several on one machine is ordinary; only a port that somebody asked for is worth failing over.
-        if (given === undefined && (error as NodeJS.ErrnoException).code === 'EADDRINUSE') return listen(0)
-        throw error
+      let schedulerIdleS: (() => number) | undefined
+      const server = await startWebServer(context, deps, {
+        config,
+        service,
+        host,
+        port,
+        schedulerIdleS: () => schedulerIdleS?.() ?? Number.POSITIVE_INFINITY,
       })
       try {
         const running = await serve(jobDeps(context, deps))
+        const others = await withNamedCredentials(context, { ...concurrencyOf(invocation), role: 'serve', logLevel: 'info' }, serve)
+        schedulerIdleS = running.schedulerIdleS
         if (context.json) writeJson(context, { url: server.url, workerId: deps.workerId })
-        else context.stdout.write(`serving on ${server.url}   scheduler and worker up, webhooks at ${server.url}/webhooks\n`)
+        else
+          context.stdout.write(
+            `serving on ${server.url}   dashboard, API, scheduler and worker are up; webhooks at ${server.url}/webhooks\n`,
+          )
         await untilAborted(context.signal)
-        await running.stop()
+        await Promise.all([running.stop(), others.stop()])
       } finally {
         await server.close()
       }

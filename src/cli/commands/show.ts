@@ -1,12 +1,45 @@
-import { loadRun } from '../../sync/history.ts'
-import { argument, writeJson, type CommandRun } from '../context.ts'
+import type { Store } from '../../db/open.ts'
+import { listActions, type StoredAction } from '../../db/audit.ts'
+import { loadRun, runNumber, type StoredRun } from '../../sync/history.ts'
+import { runOfPlan } from '../../sync/planChanges.ts'
+import { argument, flag, writeJson, type CommandRun, type Context, type Invocation } from '../context.ts'
+import { changesOf } from '../planFile.ts'
+import { changeLine, planMarkdown } from '../render/planChanges.ts'
 import { funnel } from '../render/funnel.ts'
 import { withStore } from '../store.ts'
+import { instant, plural, safe } from '../text.ts'
 
+/** Shows a run as a funnel; of a run or plan that stored one, with `--changes`, every key that it changes. */
 export const run: CommandRun = async (context, invocation) =>
   withStore(context, async (store) => {
-    const report = await loadRun(store.db, argument(invocation, 0))
-    if (context.json) writeJson(context, report)
-    else context.stdout.write(funnel(report, context.stdout, report.stages))
+    const id = argument(invocation, 0)
+    const report = await loadRun(store.db, id.startsWith('p_') ? await runOfPlan(store.db, id) : id)
+    if (flag(invocation, 'changes') || flag(invocation, 'markdown')) return showChanges(context, invocation, store, report)
+    const actions = await listActions(store.db, { pipeline: report.pipeline, runId: runNumber(report.runId), limit: 100 })
+    if (context.json) writeJson(context, { ...report, actions })
+    else context.stdout.write(funnel(report, context.stdout, report.stages, actionLines(actions)))
     return 0
   })
+
+/** What operators did to the run, oldest first: who, when, and the numbers that they gave. */
+function actionLines(actions: readonly StoredAction[]): string {
+  return actions
+    .toReversed()
+    .map(({ at, actor, what, detail }) => {
+      const { approveDeletes, reason } = detail
+      const number = typeof approveDeletes === 'number' ? `   up to ${plural(approveDeletes, 'delete')}` : ''
+      return `${what}   ${safe(actor)}   ${instant(at)}${number}${typeof reason === 'string' ? `   ${safe(reason)}` : ''}\n`
+    })
+    .join('')
+}
+
+async function showChanges(context: Context, invocation: Invocation, store: Store, report: StoredRun): Promise<number> {
+  const changes = changesOf(store.db, report)
+  if (context.json) {
+    const all = []
+    for await (const change of changes) all.push(change)
+    writeJson(context, { ...report, changes: all })
+  } else if (flag(invocation, 'markdown')) context.stdout.write(await planMarkdown(report, changes))
+  else for await (const change of changes) context.stdout.write(changeLine(change))
+  return 0
+}

@@ -2,7 +2,7 @@ import { UsageError } from '../../errors.ts'
 import { argument, option, writeJson, type CommandRun, type Invocation } from '../context.ts'
 import { callForData } from '../webhooks.ts'
 
-/** Has the events of a span delivered again; the receiver keeps each once (spec 6.1 rule 6, spec/gaps.md 10 Replay). */
+/** Has the events of a span delivered again; the receiver keeps each once (spec 6.1 rule 6, docs/spec-notes.md#webhooks Replay). */
 export const run: CommandRun = async (context, invocation) => {
   const json = JSON.stringify({
     webhook_id: argument(invocation, 0),
@@ -25,11 +25,11 @@ function minuteOf(invocation: Invocation, name: 'from' | 'to'): string {
   if (given === undefined)
     throw new UsageError('MISSING_OPTION', `sluice webhooks replay needs --${name}. Nothing was sent.`, {
       where: `--${name}`,
-      mend: example,
+      hint: example,
     })
   if (/^\d{12}$/.test(given)) return given
   const at = /^\d{4}-\d{2}-\d{2}/.test(given) ? Date.parse(given) : Number.NaN
   if (Number.isNaN(at))
-    throw new UsageError('INVALID_VALUE', `--${name} is no time. Nothing was sent.`, { where: `--${name}`, mend: example })
+    throw new UsageError('INVALID_VALUE', `--${name} is no time. Nothing was sent.`, { where: `--${name}`, hint: example })
   return new Date(at).toISOString().replace(/\D/g, '').slice(0, 12)
 }

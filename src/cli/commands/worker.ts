@@ -1,7 +1,7 @@
 import { startWorker } from '../../jobs/index.ts'
 import { writeJson, type CommandRun } from '../context.ts'
 import { withEngine } from '../engine.ts'
-import { concurrencyOf, jobDeps } from '../jobs.ts'
+import { concurrencyOf, jobDeps, withNamedCredentials } from '../jobs.ts'
 import { untilAborted } from '../wait.ts'
 
 /** A worker only: carries out queued runs and shares the push of others, on any number of machines. */
@@ -10,10 +10,11 @@ export const run: CommandRun = async (context, invocation) =>
     context,
     async ({ deps }) => {
       const worker = await startWorker(jobDeps(context, deps))
+      const others = await withNamedCredentials(context, { ...concurrencyOf(invocation), role: 'worker', logLevel: 'info' }, startWorker)
       if (context.json) writeJson(context, { workerId: deps.workerId })
       else context.stdout.write(`worker ${deps.workerId} is up\n`)
       await untilAborted(context.signal)
-      await worker.stop()
+      await Promise.all([worker.stop(), others.stop()])
       return 0
     },
     { ...concurrencyOf(invocation), role: 'worker', logLevel: 'info' },

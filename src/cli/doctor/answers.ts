@@ -1,4 +1,4 @@
-/** Reads of the service, and what their answers hold without a promise of their shape. */
+/** Reads of the service, and lookups in answers of unknown shape. */
 import type { Answer, Exchange, Transport } from '../../service/client/exchange.ts'
 
 const timeoutMs = 15_000
@@ -7,7 +7,7 @@ export function get(transport: Transport, path: string): Promise<Exchange> {
   return transport.exchange({ method: 'GET', host: 'ads', path, timeoutMs })
 }
 
-/** Undefined where the body is no JSON. */
+/** Returns undefined for a body that is not JSON. */
 export function parsed(answer: Answer): unknown {
   try {
     return JSON.parse(answer.body.toString('utf8'))

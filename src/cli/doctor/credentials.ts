@@ -3,19 +3,19 @@ import { plural } from '../text.ts'
 import { array, parsed, property, textOf } from './answers.ts'
 import type { Say } from './finding.ts'
 
-/** Ids of the accounts within reach; undefined when the credentials were refused. */
-export function examineCredentials(answer: Answer, say: Say): readonly string[] | undefined {
+/** Returns the ids of the accessible accounts; undefined when the credentials were refused, `refused` naming their variables. */
+export function examineCredentials(answer: Answer, refused: string | undefined, say: Say): readonly string[] | undefined {
   const body = parsed(answer)
   if (answer.status === 200) {
     const accounts = array(property(body, 'data')).flatMap((account) => textOf(property(account, 'id')))
     if (accounts.length > 0)
-      say({ check: 'credentials', state: 'ok', message: `${plural(accounts.length, 'advertising account')} within reach` })
+      say({ check: 'credentials', state: 'ok', message: `${plural(accounts.length, 'accessible advertising account')}` })
     else
       say({
         check: 'credentials',
         state: 'warning',
-        message: 'accepted, but no advertising account is within reach',
-        mend: "ask the account's owner to add this user",
+        message: 'accepted, but no advertising account is accessible',
+        hint: "ask the account's owner to add this user",
       })
     return accounts
   }
@@ -27,26 +27,26 @@ export function examineCredentials(answer: Answer, say: Say): readonly string[] 
   say({
     check: 'credentials',
     state: 'failed',
-    message: `${finding?.what ?? 'the service refused'} (${reason})`,
-    mend: finding?.mend ?? 'sluice auth status',
+    message: `${refused === undefined ? (finding?.what ?? 'the service refused') : `${refused} refused`} (${reason})`,
+    hint: refused?.includes('CONSUMER') === true ? 'correct it, then sluice doctor' : (finding?.hint ?? 'sluice auth status'),
   })
   return undefined
 }
 
-/** Which variable a refusal speaks of (spec/gaps.md 4). */
-const refusals: readonly { readonly status: number; readonly codes: readonly string[]; readonly what: string; readonly mend: string }[] = [
-  { status: 401, codes: ['89'], what: 'SLUICE_ACCESS_TOKEN refused', mend: 'sluice auth login' },
+/** Maps each refusal to the variable it is about (docs/spec-notes.md#errors). */
+const refusals: readonly { readonly status: number; readonly codes: readonly string[]; readonly what: string; readonly hint: string }[] = [
+  { status: 401, codes: ['89'], what: 'SLUICE_ACCESS_TOKEN refused', hint: 'sluice auth login' },
   {
     status: 401,
     codes: [],
     what: 'the signature was refused: SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN or SLUICE_ACCESS_TOKEN_SECRET',
-    mend: 'sluice auth login',
+    hint: 'sluice auth login',
   },
   {
     status: 403,
     codes: ['UNAUTHORIZED_CLIENT_APPLICATION'],
     what: 'the application of SLUICE_CONSUMER_KEY is not approved for advertising',
-    mend: 'apply for access of the application at the service, then: sluice doctor',
+    hint: 'apply for access of the application at the service, then: sluice doctor',
   },
-  { status: 403, codes: [], what: 'the user of SLUICE_ACCESS_TOKEN may not do this', mend: 'sluice auth status' },
+  { status: 403, codes: [], what: 'the user of SLUICE_ACCESS_TOKEN may not do this', hint: 'sluice auth status' },
 ]

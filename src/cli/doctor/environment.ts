@@ -3,7 +3,7 @@ import { ConfigError } from '../../errors.ts'
 import type { Context } from '../context.ts'
 import type { Say } from './finding.ts'
 
-/** Undefined: nothing else can be looked at. */
+/** Returns undefined for an invalid configuration: no other check can run. */
 export async function examineEnvironment(context: Context, say: Say): Promise<Config | undefined> {
   try {
     const config = context.config()
@@ -16,7 +16,7 @@ export async function examineEnvironment(context: Context, say: Say): Promise<Co
         check: 'environment',
         state: 'failed',
         message: `${problem.path} ${problem.message}`,
-        mend: problem.mend ?? 'sluice help environment',
+        hint: problem.hint ?? 'sluice help environment',
       })
     return undefined
   }

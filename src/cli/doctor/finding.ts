@@ -1,16 +1,16 @@
 import { presentError } from '../present.ts'
 
-/** One line of the doctor: what was looked at, how it is, and the mend where it is not well. */
+/** Result of one check of the doctor, with a hint unless it is ok. */
 export interface Finding {
   readonly check: string
   readonly state: 'ok' | 'warning' | 'failed'
   readonly message: string
-  readonly mend?: string
+  readonly hint?: string
 }
 
 export type Say = (finding: Finding) => void
 
 export function fail(error: unknown, check: string, say: Say): void {
-  const { message, mend } = presentError(error)
-  say({ check, state: 'failed', message, mend })
+  const { message, hint } = presentError(error)
+  say({ check, state: 'failed', message, hint })
 }

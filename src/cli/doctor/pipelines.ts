@@ -5,7 +5,7 @@ import { pipelinesNamed } from '../pipelines.ts'
 import { plural } from '../text.ts'
 import type { Say } from './finding.ts'
 
-/** Empty where one of them is wrong. */
+/** Returns an empty list if one of the pipelines is invalid. */
 export async function examinePipelines(context: Context, say: Say): Promise<readonly Pipeline[]> {
   try {
     const pipelines = await pipelinesNamed(context, [])
@@ -18,9 +18,9 @@ export async function examinePipelines(context: Context, say: Say): Promise<read
           check: 'pipelines',
           state: 'failed',
           message: `${problem.where ?? ''} ${problem.path} ${problem.message}`.trim(),
-          mend: 'sluice check',
+          hint: 'sluice check',
         })
-    } else if (error instanceof SluiceError) say({ check: 'pipelines', state: 'warning', message: error.message, mend: error.mend })
+    } else if (error instanceof SluiceError) say({ check: 'pipelines', state: 'warning', message: error.message, hint: error.hint })
     else throw error
     return []
   }

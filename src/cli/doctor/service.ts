@@ -10,7 +10,7 @@ import { examineCredentials } from './credentials.ts'
 import { fail, type Say } from './finding.ts'
 import { examineTargets } from './targets.ts'
 
-/** The service, and then clock, credentials and targets by what it answers. */
+/** Checks the service, then clock, credentials and destinations by its answers. */
 export async function examineService(config: Config, context: Context, pipelines: readonly Pipeline[], say: Say): Promise<void> {
   let service: KnownService
   try {
@@ -30,12 +30,16 @@ export async function examineService(config: Config, context: Context, pipelines
         check: 'service',
         state: 'failed',
         message: `${service.adsBaseUrl} does not answer: ${first.error.message}`,
-        mend: 'check SLUICE_ADS_BASE_URL and the network; for the sandbox: sluice sandbox',
+        hint: 'check SLUICE_ADS_BASE_URL and the network; for the sandbox: sluice sandbox',
       })
     }
     say({ check: 'service', state: 'ok', message: `${service.adsBaseUrl} answers in ${Math.round(first.durationMs)} ms` })
     examineClock(first, context.clock.now(), say)
-    const accounts = examineCredentials(first, say)
+    // A clock that is off is one fault, and reported above: this one is signed with the service's time.
+    const again = first.status === 401 ? await get(transport, `/${service.adsVersion}/accounts`) : first
+    const answer = again.kind === 'answer' ? again : first
+    const refused = answer.status === 401 ? await transport.refusedCredentials?.() : undefined
+    const accounts = examineCredentials(answer, refused, say)
     if (accounts) await examineTargets(transport, service, pipelines, accounts, say)
   } finally {
     await transport.close()

@@ -5,7 +5,7 @@ import { targetOf } from '../render/target.ts'
 import { array, get, parsed, property, textOf } from './answers.ts'
 import type { Say } from './finding.ts'
 
-/** Whether what each pipeline writes to is there, and within reach of these accounts. */
+/** Checks that each pipeline's destination exists and is accessible to these accounts. */
 export async function examineTargets(
   transport: Transport,
   service: KnownService,
@@ -20,8 +20,8 @@ export async function examineTargets(
       say({
         check,
         state: 'failed',
-        message: `account ${destination.accountId} is out of reach of SLUICE_ACCESS_TOKEN`,
-        mend: "correct destination.account_id, or ask the account's owner to add this user",
+        message: `account ${destination.accountId} is not accessible to SLUICE_ACCESS_TOKEN`,
+        hint: "correct destination.account_id, or ask the account's owner to add this user",
       })
       continue
     }
@@ -33,19 +33,19 @@ export async function examineTargets(
           : `${version}/accounts/${destination.accountId}/do_not_reach_lists`
     const exchange = await get(transport, path)
     const target = targetOf(destination)
-    if (exchange.kind !== 'answer') say({ check, state: 'failed', message: `${target}: ${exchange.error.message}`, mend: 'sluice doctor' })
+    if (exchange.kind !== 'answer') say({ check, state: 'failed', message: `${target}: ${exchange.error.message}`, hint: 'sluice doctor' })
     else if (exchange.status !== 200)
       say({
         check,
         state: 'failed',
-        message: `${target} is not found or out of reach (${exchange.status})`,
-        mend: `correct destination in the file of ${name}, then: sluice doctor`,
+        message: `${target} does not exist or is not accessible (${exchange.status})`,
+        hint: `correct destination in the file of ${name}, then: sluice doctor`,
       })
     else if (
       destination.kind === 'do-not-reach' &&
       !array(property(parsed(exchange), 'data')).some((list) => textOf(property(list, 'id'))[0] === destination.listId)
     ) {
-      say({ check, state: 'failed', message: `${target} is not among the account's lists`, mend: `correct destination.list_id of ${name}` })
-    } else say({ check, state: 'ok', message: `${target} is within reach` })
+      say({ check, state: 'failed', message: `${target} is not among the account's lists`, hint: `correct destination.list_id of ${name}` })
+    } else say({ check, state: 'ok', message: `${target} is accessible` })
   }
 }

@@ -1,12 +1,15 @@
 import { UsageError } from '../../errors.ts'
-import type { Pipeline } from '../../pipeline/definition.ts'
+import type { SourceSettings } from '../../formats/fileError.ts'
+import type { ConsentTest, Pipeline } from '../../pipeline/definition.ts'
 import { resolvePipeline } from '../../pipeline/resolve.ts'
-import { createMapper } from '../../records/createMapper.ts'
-import { findColumn } from '../../records/fields.ts'
-import type { Reject, Warning } from '../../records/record.ts'
-import { nearest } from '../nearest.ts'
+import { createMapper } from '../../mapping/createMapper.ts'
+import { findColumn } from '../../mapping/fields.ts'
+import type { Reject, Warning } from '../../mapping/record.ts'
+import { suggestName } from '../../suggestName.ts'
 import { safe, shownAddress } from '../text.ts'
-import { consentProposals, presetTests, type ConsentProposal } from './consentProposals.ts'
+import { asWritten } from '../../mapping/consent/consentText.ts'
+import type { ConsentColumn } from '../../mapping/consent/unreadReport.ts'
+import { presetTests } from './consentAnswers.ts'
 import { listed, type Look } from './look.ts'
 import { columnQuestion, consentQuestion, questionsAbout, shopQuestion, type Question } from './ownerQuestions.ts'
 import { proposedMap } from './proposedMap.ts'
@@ -32,12 +35,14 @@ export interface Draft {
   readonly hints: readonly string[]
   readonly recognized: {
     readonly preset: string | undefined
+    readonly known?: { readonly columns: number; readonly of: number }
     readonly fields: readonly { readonly field: string; readonly from: string }[]
   }
   readonly unused: readonly string[]
-  readonly consent: readonly ConsentProposal[]
-  /** What the export of a known kind says of consent by itself. */
-  readonly presetConsent: readonly Pick<ConsentProposal, 'column' | 'values'>[]
+  /** Columns that say who may be reached, and that nothing reads yet. */
+  readonly consent: readonly ConsentColumn[]
+  /** Tests that the export of a known kind has without being told. */
+  readonly presetConsent: readonly ConsentTest[]
   readonly valid: number
   readonly suppressed: number
   readonly rejects: readonly Reject[]
@@ -48,11 +53,12 @@ export interface Draft {
 }
 
 export interface Settings {
-  readonly source: { readonly url: string; readonly encoding?: string }
+  readonly source: { readonly url: string; readonly encoding?: string } & SourceSettings
   readonly preset?: string
   readonly map?: Readonly<Record<string, unknown>>
   readonly options?: { readonly default_currency: string }
   readonly consent?: unknown
+  readonly ignore?: readonly string[]
   readonly destination: Readonly<Record<string, string>>
 }
 
@@ -65,7 +71,7 @@ export function draftPipeline(look: Look, target: Target, wishes: Wishes): Draft
   checkColumns(look, wishes)
   const { kind } = target
   const bare = {
-    source: { url: look.uri, ...(wishes.encoding === undefined ? {} : { encoding: wishes.encoding }) },
+    source: { url: look.uri, ...(wishes.encoding === undefined ? {} : { encoding: wishes.encoding }), ...wishes.settings },
     destination: destinationOf(target),
   }
   const { map, preset, known, openFields, needsShop, keyedBy, hints } = proposedMap(
@@ -76,18 +82,20 @@ export function draftPipeline(look: Look, target: Target, wishes: Wishes): Draft
   )
   const own = wishes.consent.map(({ column }) => column)
   const fromPreset = presetTests(look, known).filter(({ column }) => !own.includes(column))
-  const wished = wishes.consent.length === 0 ? [] : [...fromPreset, ...wishes.consent]
-  const settings: Settings = {
+  const wished = (wishes.consent.length === 0 ? [] : [...fromPreset, ...wishes.consent]).map(asWritten)
+  const proposed: Settings = {
     source: bare.source,
     ...(preset === undefined ? {} : { preset }),
     ...(Object.keys(map).length === 0 ? {} : { map: { ...map } }),
     ...(wished.length === 0 ? {} : { consent: wished.length === 1 ? wished[0] : wished }),
+    ...(wishes.ignore.length === 0 ? {} : { ignore: wishes.ignore }),
     ...(wishes.currency === undefined ? {} : { options: { default_currency: wishes.currency.toUpperCase() } }),
     destination: bare.destination,
   }
+  const settings = withoutFailingTransforms(proposed, look, target, wishes)
   const pipeline = resolved(settings, target)
-  const { warnings, ...tried } = tryRows(pipeline, look)
-  const consent = consentProposals(look, warnings)
+  const { warnings, currencies, consent, ...tried } = tryRows(pipeline, look)
+  checkCurrency(wishes.currency, currencies, tried.rejects)
   const { needed, wanted } = questionsAbout(look, kind, tried.rejects, warnings, wishes)
   const asksKey = keyedBy !== undefined && look.columns.length > 1
   return {
@@ -102,19 +110,70 @@ export function draftPipeline(look: Look, target: Target, wishes: Wishes): Draft
     wanted: [
       ...(asksKey ? [keyQuestion(keyedBy, look, wishes)] : []),
       ...wanted,
-      ...(kind === 'audience' && wishes.consent.length === 0 ? consent.slice(0, 1).map((one) => consentQuestion(one)) : []),
+      ...consent.map((one) =>
+        consentQuestion(
+          one,
+          keepsSomebody(look, target, settings, [...(wished.length > 0 ? wished : fromPreset.map(asWritten)), asWritten(one.test)]),
+          wishes,
+        ),
+      ),
     ],
   }
+}
+
+/** A transform that a column's name asked for is left out where the values of the rows that were looked at show otherwise. */
+function withoutFailingTransforms(settings: Settings, look: Look, target: Target, wishes: Wishes): Settings {
+  let best = settings
+  let tried = tryRows(resolved(best, target), look)
+  for (const [field, value] of Object.entries(settings.map ?? {})) {
+    if (tried.valid > 0 || wishes.map[field] !== undefined || !isTransformed(value)) continue
+    if (!tried.rejects.some((reject) => reject.field === field)) continue
+    const other = { ...best, map: { ...best.map, [field]: value.column } }
+    const outcome = tryRows(resolved(other, target), look)
+    if (
+      outcome.rejects.filter((reject) => reject.field === field).length >= tried.rejects.filter((reject) => reject.field === field).length
+    )
+      continue
+    best = other
+    tried = outcome
+  }
+  return best
+}
+
+function isTransformed(value: unknown): value is { readonly column: string; readonly transform: unknown } {
+  return typeof value === 'object' && value !== null && 'transform' in value && 'column' in value
+}
+
+/**
+ * Fields whose proposed column rejects every row that was looked at, with the first reject of each; empty where some rows are of
+ * use, or where the owner named the columns.
+ */
+export function failingProposals({ valid, suppressed, rejects, settings }: Draft, wishes: Wishes): readonly Reject[] {
+  if (valid + suppressed > 0) return []
+  const isProposed = (field: string) =>
+    settings.map?.[field] !== undefined && wishes.map[field] === undefined && wishes.set[field] === undefined
+  if (!rejects.every(({ field }) => isProposed(field))) return []
+  return [...new Map(rejects.toReversed().map((reject) => [reject.field, reject] as const)).values()].toReversed()
+}
+
+/** With these tests some of the rows that were looked at are sent. */
+function keepsSomebody(look: Look, target: Target, settings: Settings, consent: readonly unknown[]): boolean {
+  return tryRows(resolved({ ...settings, consent }, target), look).valid > 0
 }
 
 /** What the rows that were looked at become. */
 function tryRows(
   pipeline: Pipeline,
   look: Look,
-): Pick<Draft, 'recognized' | 'valid' | 'suppressed' | 'rejects'> & { readonly warnings: readonly Warning[] } {
+): Pick<Draft, 'recognized' | 'valid' | 'suppressed' | 'rejects' | 'consent'> & {
+  readonly warnings: readonly Warning[]
+  /** Of the prices of the valid products. */
+  readonly currencies: ReadonlySet<string>
+} {
   const mapper = createMapper(pipeline, look.day)
   const warnings: Warning[] = look.columns.length === 0 ? [] : [...mapper.start(look.columns, look.uri)]
   const rejects: Reject[] = []
+  const currencies = new Set<string>()
   let valid = 0
   let suppressed = 0
   for (const row of look.rows) {
@@ -122,17 +181,40 @@ function tryRows(
     warnings.push(...mapped.warnings)
     if (mapped.reject) rejects.push(mapped.reject)
     else if (mapped.record?.kind === 'member' && !mapped.record.wanted) suppressed++
-    else valid++
+    else {
+      valid++
+      const currency = mapped.record?.kind === 'product' ? /"price":"[\d.]+ ([A-Z]{3})"/.exec(mapped.record.json)?.[1] : undefined
+      if (currency !== undefined) currencies.add(currency)
+    }
   }
-  return { recognized: mapper.describe(look.columns), valid, suppressed, rejects, warnings }
+  const consent = mapper.unread?.().consentColumns ?? []
+  return { recognized: mapper.describe(look.columns), valid, suppressed, rejects, warnings, consent, currencies }
+}
+
+/** A currency for all prices must not contradict those that the file names itself. */
+function checkCurrency(wished: string | undefined, currencies: ReadonlySet<string>, rejects: readonly Reject[]): void {
+  if (wished === undefined) return
+  const conflict = rejects.find(({ code }) => code === 'PRICE_CURRENCY_CONFLICT')
+  const other = [...currencies].find((currency) => currency !== wished.toUpperCase())
+  if (conflict === undefined && other === undefined) return
+  throw new UsageError(
+    'INVALID_VALUE',
+    conflict === undefined
+      ? `--currency ${wished} contradicts the file, which has prices in ${other}. Nothing was written.`
+      : `--currency ${wished} contradicts line ${conflict.line}: ${conflict.message}. Nothing was written.`,
+    { where: '--currency', hint: 'leave --currency out: the currencies of the file are used' },
+  )
 }
 
 /** Where addresses are the key for want of another, a person may know better. */
-function keyQuestion(keyedBy: string, look: Look, wishes: Wishes): Question {
+function keyQuestion(keyedBy: readonly string[], look: Look, wishes: Wishes): Question {
+  const question = columnQuestion('key', 'audience', look, wishes)
+  const proposed = keyedBy.join(', ')
   return {
-    ...columnQuestion('key', 'audience', look, wishes),
-    reason: `"${safe(keyedBy)}" tells one row from another, as nothing is called key`,
-    proposed: keyedBy,
+    ...question,
+    reason: `no column holds a key for every row: using ${keyedBy.map((column) => `"${safe(column)}"`).join(' or else ')}`,
+    proposed,
+    answered: (answer) => (answer === proposed ? { map: { ...wishes.map, key: keyedBy } } : question.answered(answer)),
   }
 }
 
@@ -148,17 +230,17 @@ function resolved(settings: Settings, target: Target): Pipeline {
   if (first === undefined) return pipeline as Pipeline
   throw new UsageError('INVALID_VALUE', `${first.path}: ${first.message}. Nothing was written.`, {
     where: first.path,
-    mend: 'sluice help init',
+    hint: 'sluice help init',
   })
 }
 
 function checkColumns(look: Look, wishes: Wishes): void {
-  const named = [...Object.values(wishes.map).flat(), ...wishes.consent.map(({ column }) => column)]
+  const named = [...Object.values(wishes.map).flat(), ...wishes.consent.map(({ column }) => column), ...wishes.ignore]
   const unknown = named.find((column) => look.columns.length > 0 && findColumn(look.columns, column) < 0)
   if (unknown === undefined) return
-  const near = nearest(unknown, look.columns)
+  const near = suggestName(unknown, look.columns)
   throw new UsageError('INVALID_VALUE', `the source has no column "${safe(unknown.slice(0, 60))}". Nothing was written.`, {
     where: shownAddress(look.uri),
-    mend: near === undefined ? `one of: ${listed(look)}` : `name the column "${safe(near)}"`,
+    hint: near === undefined ? `one of: ${listed(look)}` : `name the column "${safe(near)}"`,
   })
 }

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import type { Context } from '../context.ts'
+import { runningSandbox } from '../sandboxAddress.ts'
 import { environmentFor, sandboxCredentials, sandboxPort } from '../sandboxDefaults.ts'
 import { writePrivately } from '../tokens.ts'
 import { addToDotenv, type DotenvChange } from './dotenvText.ts'
@@ -10,12 +11,12 @@ export interface Environment extends DotenvChange {
 }
 
 export const dotenv = '.env'
-const sandboxUrl = `http://127.0.0.1:${sandboxPort}`
 
 /** Only what is not there yet; a `.env` that points elsewhere is nobody's sandbox and stays as it is. */
 export function writeEnvironment(context: Context, { sandbox }: Wishes): Environment {
   const { env, service } = context.config()
   const existing = existsSync(dotenv) ? readFileSync(dotenv, 'utf8') : ''
+  const sandboxUrl = runningSandbox(context.config().dataDir) ?? `http://127.0.0.1:${sandboxPort}`
   const values = sandbox ? environmentFor(sandboxUrl, sandboxCredentials) : skeleton(env)
   const differing = sandbox
     ? Object.entries(values).filter(([name, value]) => env[name] !== undefined && env[name]?.replace(/\/+$/, '') !== value)

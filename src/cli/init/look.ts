@@ -1,6 +1,6 @@
 import { RunError } from '../../errors.ts'
 import type { SourceDefinition } from '../../pipeline/definition.ts'
-import type { Row } from '../../records/record.ts'
+import type { Row } from '../../mapping/record.ts'
 import { openSource } from '../../sources/openSource.ts'
 import type { Context } from '../context.ts'
 import { safe } from '../text.ts'
@@ -20,6 +20,8 @@ export interface Look {
   readonly day: Date
   /** A feed that is read only where a `map:` names its elements. */
   readonly needsMap: boolean
+  /** Values as the encoding reads them that the bytes were recognized by; undefined where it was given. */
+  readonly encodingSamples?: readonly string[]
 }
 
 const rowsLooked = 200

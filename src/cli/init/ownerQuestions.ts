@@ -1,6 +1,8 @@
-import type { Reject, Warning } from '../../records/record.ts'
+import type { Reject, Warning } from '../../mapping/record.ts'
 import { safe } from '../text.ts'
-import type { ConsentProposal } from './consentProposals.ts'
+import type { ConsentColumn } from '../../mapping/consent/unreadReport.ts'
+import { seenText } from '../../mapping/consent/consentText.ts'
+import { answeredTest, answerText } from './consentAnswers.ts'
 import { listed, type Look } from './look.ts'
 import { shellWord, type Kind, type Wishes } from './wishes.ts'
 
@@ -17,6 +19,8 @@ export interface Question {
   readonly proposed?: string
   /** The wishes with the answer in them. */
   readonly answered: (answer: string) => Partial<Wishes>
+  /** The wishes where it is declined, if that is an answer too. */
+  readonly declined?: Partial<Wishes>
 }
 
 export const shopQuestion: Question = {
@@ -40,13 +44,17 @@ export function columnQuestion(field: string, kind: Kind, look: Look, { map, set
   }
 }
 
-export function consentQuestion({ column, values, seen }: ConsentProposal): Question {
+/** `keeps`: with the proposal some of the rows that were looked at are sent; otherwise it is not proposed. */
+export function consentQuestion({ column, test, certain, seen }: ConsentColumn, keeps: boolean, { consent, ignore }: Wishes): Question {
+  const proposed = answerText(test)
+  const only = test.only === undefined ? {} : { only: test.only }
   return {
-    flag: `--consent ${safe(shellWord(`${column}=${values.join(',')}`))}`,
-    reason: `"${safe(column)}" may say who may be reached`,
-    text: `Which values of "${safe(column)}" mean that a person may be reached? ${seen.map(({ value, count }) => `${JSON.stringify(value)} ${count}`).join(', ')}`,
-    proposed: values.join(','),
-    answered: (given) => ({ consent: [{ column, values: given.split(',').map((value) => value.trim()) }] }),
+    flag: `--consent ${safe(shellWord(`${column}=${proposed ?? ''}`))}`,
+    reason: `"${safe(column)}" says who may be reached`,
+    text: `Which values of "${safe(column)}" mean that a person may be reached? ${seen.length === 0 ? 'It holds dates or texts; not:empty means any' : seenText(seen)} (- where it decides nothing)`,
+    ...(proposed !== undefined && certain && keeps ? { proposed } : {}),
+    answered: (given) => ({ consent: [...consent, given === proposed ? test : { ...answeredTest(column, given), ...only }] }),
+    declined: { ignore: [...ignore, column] },
   }
 }
 

@@ -1,21 +1,23 @@
-import { count, safe } from '../text.ts'
-import type { ConsentProposal } from './consentProposals.ts'
+import { asWritten, seenText } from '../../mapping/consent/consentText.ts'
+import { safe } from '../text.ts'
 import type { Draft } from './draft.ts'
 import type { Look } from './look.ts'
 
 /**
  * A pipeline file in YAML: what was found as values, what may be set as comments, no more than fits a screen. It parses to
- * `draft.settings`, whatever the columns are called. Pure.
+ * `draft.settings`, whatever the columns are called. Pure. `schema`: path of its JSON Schema from its folder, for editors.
  */
-export function pipelineText(draft: Draft, look: Look): string {
+export function pipelineText(draft: Draft, look: Look, schema?: string): string {
   const { settings, pipeline } = draft
   const { name } = pipeline
   return [
+    ...(schema === undefined ? [] : [`# yaml-language-server: $schema=${schema}`]),
     `# ${safe(name)}: what the rows of the source become, and where they go. Look with: sluice check ${name}`,
     '',
     'source:',
     `  url: ${plain(settings.source.url)}${look.detected.length === 0 ? '' : `   # ${safe(look.detected.join(', '))}`}`,
     ...(settings.source.encoding === undefined ? [] : [`  encoding: ${plain(settings.source.encoding)}`]),
+    ...Object.entries(settings.source).flatMap(([key, value]) => (key === 'url' || key === 'encoding' ? [] : [`  ${key}: ${flow(value)}`])),
     '  # complete: { marker: "{path}.done" }   # a file that says the export is whole; without proof nothing is deleted',
     '',
     ...mapLines(draft),
@@ -77,26 +79,34 @@ function isConstant(value: unknown): boolean {
 }
 
 function consentLines({ settings, consent, presetConsent, pipeline, recognized }: Draft): readonly string[] {
-  if (pipeline.destination.kind !== 'audience') return []
-  if (settings.consent !== undefined) return [`consent: ${flow(settings.consent)}   # everybody else leaves the audience`, '']
+  const ignored = settings.ignore === undefined ? [] : [`ignore: ${flow(settings.ignore)}   # these columns decide nothing`]
+  if (pipeline.destination.kind !== 'audience') return ignored.length === 0 ? [] : [...ignored, '']
+  const written = settings.consent === undefined ? [] : [`consent: ${flow(settings.consent)}   # all others leave the audience`]
   const preset = recognized.fields.filter(({ field }) => field === 'consent')
-  if (preset.length > 0 && consent.length === 0)
-    return [...comment(`Who may be reached: ${safe(preset.map(({ from }) => from).join(', '))}`), '']
-  if (consent.length === 0) return ['# consent: { column: marketing_ok, values: ["yes"] }   # everybody else leaves the audience', '']
-  const tests = [...presetConsent, ...consent].map(({ column, values }) => ({ column, values }))
+  if (consent.length === 0 && written.length === 0 && preset.length > 0)
+    return [...comment(`Who may be reached: ${safe(preset.map(({ from }) => from).join(', '))}`), ...ignored, '']
+  if (consent.length === 0)
+    return [
+      ...(written.length > 0 ? written : ['# consent: { column: marketing_ok, values: ["yes"] }   # all others leave the audience']),
+      ...ignored,
+      '',
+    ]
+  const known = Array.isArray(settings.consent)
+    ? settings.consent
+    : settings.consent === undefined
+      ? presetConsent.map(asWritten)
+      : [settings.consent]
+  const tests: readonly unknown[] = [...known, ...consent.map(({ test }) => asWritten(test))]
   return [
-    presetConsent.length > 0
-      ? `# Who may be reached is said by ${safe(presetConsent.map(({ column }) => column).join(', '))}. If this says it too, correct the values that mean yes, and take the # away:`
-      : '# Who may be reached? Without consent: every row is sent. Correct the values that mean yes, and take the # away:',
-    ...consent.flatMap((one) => comment(`${safe(one.column)}${seenText(one)}`, '#   ')),
+    ...written,
+    ...ignored,
+    '# These columns say who may be reached. Until they are read, the run stops. Correct the values that mean yes, and remove the #:',
+    ...consent.flatMap((one) =>
+      comment(`${safe(one.column)}: ${one.seen.length === 0 ? 'dates or texts, or empty' : seenText(one.seen)}`, '#   '),
+    ),
     `# consent: ${flow(tests.length === 1 ? tests[0] : tests)}`,
     '',
   ]
-}
-
-function seenText({ seen }: ConsentProposal): string {
-  if (seen.length === 0) return ' (dates or texts, or empty)'
-  return `: ${seen.map(({ value, count: times }) => `${value === '' ? 'empty' : JSON.stringify(value)} ${count(times)}`).join(', ')}`
 }
 
 function optionLines({ settings, pipeline }: Draft): readonly string[] {
@@ -122,7 +132,7 @@ function flow(value: unknown): string {
     return `{ ${Object.entries(value)
       .map(([key, part]) => `${plain(key)}: ${flow(part)}`)
       .join(', ')} }`
-  return plain(String(value))
+  return typeof value === 'string' ? plain(value) : String(value)
 }
 
 function plain(text: string): string {

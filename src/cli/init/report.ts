@@ -1,6 +1,8 @@
+import { presetText } from '../render/check.ts'
 import { groupRejects } from '../render/rejects.ts'
 import { targetOf } from '../render/target.ts'
 import { count, fold, plural, safe, shownAddress } from '../text.ts'
+import { asWritten } from '../../mapping/consent/consentText.ts'
 import type { Draft } from './draft.ts'
 import { dotenv, type Environment } from './environment.ts'
 import type { Look } from './look.ts'
@@ -24,17 +26,23 @@ export function report(draft: Draft, look: Look, env: Environment) {
       whole: look.whole,
     },
     settings: { ...settings, source: { ...settings.source, url: shownAddress(settings.source.url) } },
-    consent: consent.map(({ column, values }) => ({ column, values })),
+    consent: consent.map(({ test, certain }) => ({ ...asWritten(test), certain })),
     env: { file: dotenv, added: env.added, kept: env.kept },
-    notes: notesOf(draft, env),
+    notes: notesOf(draft, look, env),
     next: `sluice check ${pipeline.name}`,
   }
 }
 
-function notesOf({ rejects, wanted }: Draft, env: Environment): readonly string[] {
+function notesOf({ rejects, wanted, settings }: Draft, { encodingSamples }: Look, env: Environment): readonly string[] {
   const [worst] = groupRejects(rejects)
+  const { encoding } = settings.source
   return [
-    ...(worst === undefined ? [] : [`${worst.code} ${count(worst.count)} ×: ${worst.mend}`]),
+    ...(encodingSamples === undefined || encoding === undefined
+      ? []
+      : [
+          `encoding ${encoding}, by statistics; it reads ${encodingSamples.map((text) => JSON.stringify(text)).join(', ')}. If that is wrong: --encoding NAME`,
+        ]),
+    ...(worst === undefined ? [] : [`${worst.code} ${count(worst.count)} ×: ${worst.hint}`]),
     ...wanted.map(({ flag, reason }) => `${reason}: ${flag}`),
     ...env.notes,
   ]
@@ -52,7 +60,7 @@ export function told(
   const text = [
     `wrote  ${safe(pipeline.file)}   ${targetOf(pipeline.destination)}`,
     ...(look.detected.length === 0 ? [] : [`       ${safe(look.detected.join(', '))}`]),
-    ...(fields === '' ? [] : [`       ${recognized.preset === undefined ? '' : `preset ${recognized.preset}: `}${safe(fields)}`]),
+    ...(fields === '' ? [] : [`       ${presetText(recognized)}${safe(fields)}`]),
     look.rows.length === 0
       ? '       no rows to look at yet'
       : `       ${look.whole ? '' : 'the first '}${plural(look.rows.length, 'row')}: ${count(valid)} valid, ${plural(rejects.length, 'reject')}${suppressed === 0 ? '' : `, ${count(suppressed)} suppressed`}`,
@@ -61,7 +69,7 @@ export function told(
       : [
           `wrote  ${dotenv}   ${sandbox ? `${plural(env.added.length, 'variable')} for the sandbox` : `${plural(env.added.length, 'variable')} to fill in`}, mode 0600`,
         ]),
-    ...notesOf(draft, env).map((note) => `note   ${safe(note)}`),
+    ...notesOf(draft, look, env).map((note) => `note   ${safe(note)}`),
     '',
   ].join('\n')
   const check = `sluice check ${pipeline.name}\n`

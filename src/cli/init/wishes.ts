@@ -1,6 +1,9 @@
 import { UsageError } from '../../errors.ts'
+import type { SourceSettings } from '../../formats/fileError.ts'
+import type { ConsentTest } from '../../pipeline/definition.ts'
 import { argument, flag, many, option, type Invocation } from '../context.ts'
 import { sandboxTargets } from '../sandboxDefaults.ts'
+import { answeredTest, answerText } from './consentAnswers.ts'
 import { shownAddress } from '../text.ts'
 
 export type Kind = 'catalog' | 'audience' | 'do-not-reach'
@@ -11,6 +14,8 @@ export interface Wishes {
   readonly source: string | undefined
   /** Of the source; undefined: found by itself. */
   readonly encoding: string | undefined
+  /** Further settings of the source, by flags or because the file needs them. */
+  readonly settings: SourceSettings
   readonly sandbox: boolean
   readonly force: boolean
   readonly kind: Kind | undefined
@@ -21,7 +26,9 @@ export interface Wishes {
   readonly map: Readonly<Record<string, readonly string[]>>
   /** Field → its value in every row. */
   readonly set: Readonly<Record<string, string>>
-  readonly consent: readonly { readonly column: string; readonly values: readonly string[] }[]
+  readonly consent: readonly ConsentTest[]
+  /** Columns that decide nothing. */
+  readonly ignore: readonly string[]
   readonly currency: string | undefined
   readonly country: string | undefined
   /** Address of the shop, for exports that hold no links. */
@@ -40,7 +47,7 @@ export function wishesOf(invocation: Invocation): Wishes {
   if (given.length > 1)
     throw new UsageError('OPTIONS_CONFLICT', 'a pipeline has one destination, and several are named. Nothing was written.', {
       where: given.map(([name]) => `--${name}`).join(', '),
-      mend: ['sluice init', `--${kind}`, id, '  (one pipeline a destination)'].join(' '),
+      hint: ['sluice init', `--${kind}`, id, '  (one pipeline a destination)'].join(' '),
     })
   const name = argument(invocation, 0)
   if (name !== '') checkName(name)
@@ -49,12 +56,16 @@ export function wishesOf(invocation: Invocation): Wishes {
     (map[field] ??= []).push(column)
   const consent = many(invocation, 'consent').map((text) => {
     const [column, values] = pairOf('--consent', 'marketing_ok=yes,true', text)
-    return { column, values: values.split(',').map((value) => value.trim()) }
+    return answeredTest(column, values)
   })
   return {
     name: name === '' ? undefined : name,
     source: option(invocation, 'source'),
     encoding: option(invocation, 'encoding'),
+    settings: {
+      ...(option(invocation, 'member') === undefined ? {} : { member: option(invocation, 'member') }),
+      ...(option(invocation, 'item') === undefined ? {} : { xml: { item: option(invocation, 'item') } }),
+    } as SourceSettings,
     sandbox: flag(invocation, 'sandbox'),
     force: flag(invocation, 'force'),
     kind,
@@ -63,6 +74,7 @@ export function wishesOf(invocation: Invocation): Wishes {
     map,
     set: Object.fromEntries(many(invocation, 'set').map((text) => pairOf('--set', 'condition=new', text))),
     consent,
+    ignore: many(invocation, 'ignore'),
     currency: option(invocation, 'currency'),
     country: option(invocation, 'country'),
     shop: option(invocation, 'shop'),
@@ -71,16 +83,19 @@ export function wishesOf(invocation: Invocation): Wishes {
 
 /** The call that says all that is known, with flags added: to be pasted into a shell. */
 export function callOf(wishes: Wishes, added: readonly string[]): string {
-  const { name, source, kind, target, account, map, set, consent, encoding, currency, country, shop } = wishes
+  const { name, source, kind, target, account, map, set, consent, ignore, encoding, settings, currency, country, shop } = wishes
   const flags: readonly (readonly [string, string | undefined])[] = [
     ['source', source === undefined ? undefined : shownAddress(source)],
     ...(wishes.sandbox && target === sandboxTarget(kind ?? 'catalog')
       ? []
       : [[kind ?? '', target] as const, ['account', account] as const]),
     ['encoding', encoding],
+    ['member', settings.member],
+    ['item', settings.xml?.item],
     ...Object.entries(map).flatMap(([field, columns]) => columns.map((column) => ['map', `${field}=${column}`] as const)),
     ...Object.entries(set).map(([field, value]) => ['set', `${field}=${value}`] as const),
-    ...consent.map(({ column, values }) => ['consent', `${column}=${values.join(',')}`] as const),
+    ...consent.map((test) => ['consent', `${test.column}=${answerText(test) ?? ''}`] as const),
+    ...ignore.map((column) => ['ignore', column] as const),
     ['currency', currency],
     ['country', country],
     ['shop', shop],
@@ -110,7 +125,7 @@ function checkName(name: string): void {
   if (/^[A-Za-z0-9][\w-]{0,63}$/.test(name)) return
   throw new UsageError('INVALID_VALUE', 'a pipeline is named by letters, digits, - and _. Nothing was written.', {
     where: 'NAME',
-    mend: `sluice init ${nameFrom(name)}`,
+    hint: `sluice init ${nameFrom(name)}`,
   })
 }
 
@@ -136,7 +151,7 @@ function pairOf(name: '--map' | '--set' | '--consent', example: string, text: st
   if (at <= 0 || (name !== '--consent' && at === text.length - 1))
     throw new UsageError('INVALID_VALUE', `${name} takes two parts with = between them. Nothing was written.`, {
       where: name,
-      mend: `${name} ${example}`,
+      hint: `${name} ${example}`,
     })
   return [text.slice(0, at).trim(), text.slice(at + 1).trim()]
 }

@@ -2,13 +2,14 @@ import type { AuditExample, AuditReport } from '../../sync/audit/report.ts'
 import type { Drift } from '../../sync/report.ts'
 import type { Output } from '../context.ts'
 import { count, cut, duration, fold, plural, safe, table } from '../text.ts'
-import { guardLine, nextCommands } from './outcome.ts'
+import { nextCommands } from '../../sync/nextCommands.ts'
+import { guardLine } from './outcome.ts'
 
 /** Products shown with their fields; `--json` has ten of each kind. */
 const shownProducts = 5
 const shownValue = 60
 
-/** The verdict of an audit: how many products of each kind, the first that changed field by field, and what to type next. */
+/** Returns the result of an audit: products of each kind, the first changed ones field by field, and the next command. */
 export function auditVerdict(report: AuditReport, output: Output): string {
   const { drift, pipeline, runId } = report
   const { bold } = output.style
@@ -20,37 +21,41 @@ export function auditVerdict(report: AuditReport, output: Output): string {
   return fold(text, output.columns) + nextLines(report)
 }
 
-/** The sums of an audit, for the verdict and for `show`. */
+/** Returns the counts of an audit as a table; `show` prints it too. */
 export function driftTable(drift: Drift, fields = ''): string {
   const rows: (readonly [sign: string, name: string, value: number, note: string])[] = [
     ['=', 'same', drift.same, ''],
     ['~', 'changed', drift.changed, fields],
     ['-', 'gone', drift.gone, drift.gone === 0 ? '' : 'not listed any more'],
-    ...(drift.hidden > 0 ? [['?', 'hidden', drift.hidden, 'variants: a group lists its first only, so only a put can tell'] as const] : []),
-    ...(drift.foreign > 0 ? [['+', 'foreign', drift.foreign, 'not put by this pipeline; never touched'] as const] : []),
-    ...(drift.unsettled > 0 ? [['!', 'unsettled', drift.unsettled, 'not judged: an earlier operation is not settled'] as const] : []),
-    ...(drift.waiting > 0 ? [['!', 'waiting', drift.waiting, 'wanted otherwise by now: the next run sends them'] as const] : []),
+    ...(drift.hidden > 0
+      ? [['?', 'hidden', drift.hidden, 'variants that the service does not list: --repair sends them again'] as const]
+      : []),
+    ...(drift.foreign > 0 ? [['+', 'unmanaged', drift.foreign, 'not written by this pipeline; never touched'] as const] : []),
+    ...(drift.unsettled > 0 ? [['!', 'unresolved', drift.unsettled, 'not compared: an earlier request is unresolved'] as const] : []),
+    ...(drift.waiting > 0 ? [['!', 'waiting', drift.waiting, 'changed in the source since: the next run sends them'] as const] : []),
   ]
   return table(
-    rows.map(([sign, name, value, note]) => [`  ${sign} ${name.padEnd(9)}`, count(value), note]),
+    rows.map(([sign, name, value, note]) => [`  ${sign} ${name.padEnd(10)}`, count(value), note]),
     new Set([1]),
   )
 }
+
+const shownKind = { gone: 'gone', foreign: 'unmanaged', unsettled: 'unresolved' } as const
 
 function exampleLines(examples: readonly AuditExample[]): string {
   const changed = examples.filter(({ found }) => found === 'changed').slice(0, shownProducts)
   const lines = changed.flatMap(({ id, fields = [] }) =>
     fields.map(
       ({ field, ours, theirs, wanted }) =>
-        `changed  ${safe(id)}  ${field}  ${value(ours)} is ${value(theirs)}${wanted === undefined ? '' : `, and ${value(wanted)} is wanted`}\n`,
+        `changed  ${safe(id)}  ${field}  ${value(ours)} is ${value(theirs)}${wanted === undefined ? '' : `, desired ${value(wanted)}`}\n`,
     ),
   )
   for (const kind of ['gone', 'foreign', 'unsettled'] as const) {
     const found = examples.filter((example) => example.found === kind).slice(0, shownProducts)
     const names = found.map(
-      ({ id, deletedBy }) => `${safe(id)}${deletedBy === undefined ? '' : ` (deleted by ${deletedBy}, and there again)`}`,
+      ({ id, deletedBy }) => `${safe(id)}${deletedBy === undefined ? '' : ` (deleted by ${deletedBy}, and listed again)`}`,
     )
-    if (names.length > 0) lines.push(`${kind}  ${names.join(', ')}\n`)
+    if (names.length > 0) lines.push(`${shownKind[kind]}  ${names.join(', ')}\n`)
   }
   return lines.join('')
 }

@@ -2,9 +2,10 @@ import type { Drift, RunReport } from '../../sync/report.ts'
 import { count, duration, fold, instant, safe, table, tableWithin } from '../text.ts'
 import type { Output } from '../context.ts'
 import { driftTable } from './audit.ts'
-import { failureLines, guardLine, isUnderWay, nextCommands, planned, warningLines } from './outcome.ts'
+import { isUnderWay, nextCommands, planned } from '../../sync/nextCommands.ts'
+import { failureLines, guardLine, warningLines } from './outcome.ts'
 
-/** A stage of a run as the database keeps it. */
+/** Stage of a run as the database stores it. */
 export interface Stage {
   readonly stage: string
   readonly startedAt: string
@@ -12,8 +13,8 @@ export interface Stage {
   readonly rows?: number
 }
 
-/** One run from rows read to operations confirmed; the sums are printed, so that a person sees the books balance. */
-export function funnel(report: RunReport, output: Output, stages: readonly Stage[] = []): string {
+/** Shows one run from rows read to operations confirmed, with the sums, so that a person sees that the counts add up. */
+export function funnel(report: RunReport, output: Output, stages: readonly Stage[] = [], actions = ''): string {
   const { counts } = report
   const all = planned(counts)
   const { bold } = output.style
@@ -21,7 +22,7 @@ export function funnel(report: RunReport, output: Output, stages: readonly Stage
     [
       'read',
       counts.read,
-      `= ${count(counts.rejected)} rejected + ${count(counts.duplicates)} duplicates + ${count(counts.suppressed)} suppressed + ${count(counts.valid)} valid`,
+      `= ${count(counts.rejected)} rejected + ${count(counts.duplicates)} duplicates + ${count(counts.suppressed)} suppressed${counts.filtered === undefined ? '' : ` + ${count(counts.filtered)} filtered`} + ${count(counts.valid)} valid`,
     ],
     ['mapped', counts.valid, ''],
     [
@@ -33,13 +34,13 @@ export function funnel(report: RunReport, output: Output, stages: readonly Stage
         .join(' · '),
     ],
     ['unchanged', counts.unchanged, ''],
-    ...(counts.stale > 0 ? [['stale', counts.stale, 'stay as they were at the service'] as [string, number, string]] : []),
+    ...(counts.stale > 0 ? [['stale', counts.stale, 'rejected rows; their last version stays live'] as [string, number, string]] : []),
     [
       'planned',
       all,
       `= ${count(counts.creates)} creates + ${count(counts.updates)} updates + ${count(counts.deletes)} deletes + ${count(counts.renewals)} renewals`,
     ],
-    ...(counts.withheld > 0 ? [['withheld', counts.withheld, 'deletes held by a guard, not planned'] as [string, number, string]] : []),
+    ...(counts.withheld > 0 ? [['withheld', counts.withheld, 'deletes withheld by a guard, not planned'] as [string, number, string]] : []),
     ...(counts.deferred > 0
       ? [['deferred', counts.deferred, 'wait for an earlier operation: for the next run'] as [string, number, string]]
       : []),
@@ -71,10 +72,10 @@ export function funnel(report: RunReport, output: Output, stages: readonly Stage
     failureLines(report.failures) +
     error
   // A command stays one line, to be pasted.
-  return fold(text, output.columns) + next
+  return fold(text + actions, output.columns) + next
 }
 
-/** What became of what was sent. Of a run under way nothing has failed yet: an answer may come, and its turn too. */
+/** Returns the outcome rows. In a running run, missing answers and unsent entries are not failures yet. */
 function outcomeRows(report: RunReport): [string, number, string][] {
   const { refused, ambiguous, pending } = report.counts
   if (isUnderWay(report))
@@ -85,12 +86,12 @@ function outcomeRows(report: RunReport): [string, number, string][] {
     ]
   const all = refused + ambiguous
   return [
-    ['failed', all, all === 0 ? '' : `= ${count(refused)} refused + ${count(ambiguous)} unsettled`],
-    ...(pending > 0 ? [['pending', pending, 'planned, and not sent by this run'] as [string, number, string]] : []),
+    ['failed', all, all === 0 ? '' : `= ${count(refused)} refused + ${count(ambiguous)} unresolved`],
+    ...(pending > 0 ? [['pending', pending, 'planned, not sent by this run'] as [string, number, string]] : []),
   ]
 }
 
-/** History, newest first; a line a run, or a few where the terminal is narrow. */
+/** Returns the history, newest first: one line per run, or several on a narrow terminal. */
 export function runsTable(reports: readonly RunReport[], output: Output): string {
   const rows = reports.map((report) => [
     report.runId,

@@ -1,29 +1,25 @@
-import {
-  exitCodeOf,
-  sendsNothing,
-  type Drift,
-  type Failure,
-  type GuardVerdict,
-  type RunReport,
-  type Settled,
-  type WarningSummary,
-} from '../../sync/report.ts'
+import { exitCodeOf, type Failure, type RunReport, type Settled, type WarningSummary } from '../../sync/report.ts'
 import type { Output } from '../context.ts'
+import { nextCommands, planned } from '../../sync/nextCommands.ts'
 import { noteLines } from './notes.ts'
 import { below, count, duration, fold, instant, plural, safe } from '../text.ts'
 import { padded, width } from '../width.ts'
 
-/** The last lines of a run: the verdict, and on anything but 0 the next command. */
+/** Returns the last lines of a run: the outcome, and the next command unless the exit code is 0. */
 export function runOutcome(report: RunReport, output: Output): string {
   return output.isTTY ? forTerminal(report, output) : forPipe(report)
 }
 
-const words = { succeeded: 'DONE', partial: 'PART', withheld: 'HELD', failed: 'FAIL', cancelled: 'STOP', skipped: 'SKIP' } as const
+const words = { succeeded: 'DONE', partial: 'PART', failed: 'FAIL', cancelled: 'CANCELLED', skipped: 'SKIP' } as const
+
+function headline({ status, guards }: RunReport): string {
+  return status === 'withheld' ? (guards[0] === undefined ? 'WITHHELD' : guardHeadline(guards[0])) : words[status]
+}
 
 function forTerminal(report: RunReport, output: Output): string {
   const { style } = output
   const paint = report.status === 'succeeded' ? style.green : report.status === 'failed' ? style.red : style.yellow
-  const head = `${paint(words[report.status])}  ${style.bold(report.pipeline)} ${report.runId}  ${summary(report)}   ${duration(report.durationMs)}\n`
+  const head = `${paint(headline(report))}  ${style.bold(report.pipeline)} ${report.runId}  ${summary(report)}   ${duration(report.durationMs)}\n`
   const text =
     head + warningLines(report.warnings ?? []) + report.guards.map(guardLine).join('') + failureLines(report.failures) + errorLine(report)
   return fold(text, output.columns) + nextLines(report, output)
@@ -33,6 +29,7 @@ function forPipe(report: RunReport): string {
   const { counts } = report
   const facts = [
     ...(settledOnly(report) ? [] : [`confirmed=${counts.confirmed}`]),
+    ...(deletedOf(report) > 0 ? [`deleted=${deletedOf(report)}`] : []),
     ...(report.settled?.confirmed ? [`settled_confirmed=${report.settled.confirmed}`] : []),
     ...(settledOnly(report) ? [`settled_in_requests=${counts.requests}`] : []),
     ...(['rejected', 'refused', 'ambiguous', 'pending', 'deferred'] as const).flatMap((name) =>
@@ -51,18 +48,19 @@ function forPipe(report: RunReport): string {
   )
 }
 
-/** `333 confirmed · 1 refused · 1,180 deletes withheld`, or that there was nothing to do. */
+/** Returns `333 confirmed · 1 refused · 1,180 deletes withheld`, or that there was nothing to do. */
 export function summary(report: RunReport): string {
   const { counts, settled = { confirmed: 0, refused: 0 } } = report
   if (isNothing(report))
     return `nothing to do: ${count(counts.unchanged)} unchanged${counts.rejected > 0 ? ` · ${count(counts.rejected)} rejected` : ''}`
   return [
     ...(settledOnly(report) ? [] : [`${count(counts.confirmed)} confirmed`]),
+    ...(deletedOf(report) > 0 ? [`${count(deletedOf(report))} deleted`] : []),
     ...(settledOnly(report) || settled.confirmed + settled.refused > 0
       ? [settledLine(settled, settledOnly(report) ? counts.requests : undefined)]
       : []),
     ...(counts.refused > 0 ? [`${count(counts.refused)} refused`] : []),
-    ...(counts.ambiguous > 0 ? [`${count(counts.ambiguous)} unsettled`] : []),
+    ...(counts.ambiguous > 0 ? [`${count(counts.ambiguous)} unresolved`] : []),
     ...(counts.pending > 0 ? [`${count(counts.pending)} not sent yet`] : []),
     ...(counts.deferred > 0 ? [`${count(counts.deferred)} left for the next run`] : []),
     ...(counts.withheld > 0 ? [`${plural(counts.withheld, 'delete')} withheld`] : []),
@@ -70,20 +68,21 @@ export function summary(report: RunReport): string {
   ].join(' · ')
 }
 
-/** `60 confirmed of what an earlier run left open, in 3 requests`. */
+/** Returns `60 confirmed of an earlier run, in 3 requests`. */
 function settledLine({ confirmed, refused }: Settled, requests: number | undefined): string {
   const parts = [
     ...(confirmed > 0 || refused === 0 ? [`${count(confirmed)} confirmed`] : []),
     ...(refused > 0 ? [`${count(refused)} refused`] : []),
   ]
-  return `${parts.join(' and ')} of what an earlier run left open${requests === undefined ? '' : `, in ${plural(requests, 'request')}`}`
+  return `${parts.join(' and ')} of an earlier run${requests === undefined ? '' : `, in ${plural(requests, 'request')}`}`
 }
 
-export function planned(counts: RunReport['counts']): number {
-  return counts.creates + counts.updates + counts.deletes + counts.renewals
+/** Returns the number of confirmed deletes; 0 unless the whole plan is confirmed. */
+function deletedOf({ counts }: RunReport): number {
+  return counts.confirmed === planned(counts) ? counts.deletes : 0
 }
 
-/** It planned nothing itself, but sent what an earlier run had left open. */
+/** Returns true for a run that planned nothing and sent unfinished batches of an earlier run. */
 function settledOnly({ status, counts }: RunReport): boolean {
   return status === 'succeeded' && planned(counts) === 0 && counts.requests > 0
 }
@@ -92,9 +91,19 @@ function isNothing(report: RunReport): boolean {
   return report.status === 'succeeded' && planned(report.counts) === 0 && report.counts.withheld === 0 && report.counts.requests === 0
 }
 
-export function guardLine(guard: GuardVerdict): string {
+type GuardResult = RunReport['guards'][number]
+
+const guardsOfDeletes: readonly string[] = ['GUARD_DELETES', 'GUARD_IDENTIFIERS', 'GUARD_ROWS_FELL', 'GUARD_MIN_ROWS', 'GUARD_INCOMPLETE']
+
+/** Returns what the guard did: asked for an approval, withheld deletes that no approval releases, or stopped the run. */
+function guardHeadline({ code, hint }: GuardResult): string {
+  if (hint.includes('--approve-deletes')) return 'NEEDS APPROVAL'
+  return guardsOfDeletes.includes(code) ? 'WITHHELD' : 'STOPPED'
+}
+
+export function guardLine(guard: GuardResult): string {
   const examples = guard.examples.length === 0 ? '' : `      e.g. ${safe(guard.examples.join(', '))}\n`
-  return `HELD  ${guard.code}  ${safe(guard.message)}\n${examples}`
+  return `${guardHeadline(guard)}  ${guard.code}  ${safe(guard.message)}\n${examples}`
 }
 
 export function warningLines(warnings: readonly WarningSummary[]): string {
@@ -103,9 +112,9 @@ export function warningLines(warnings: readonly WarningSummary[]): string {
     .join('')
 }
 
-const failed = { refused: 'refused', ambiguous: 'unsettled', pending: 'not sent' } as const
+const failed = { refused: 'refused', ambiguous: 'unresolved', pending: 'not sent' } as const
 
-/** Why not all of it is confirmed: the five most frequent reasons, with the first products that they hit. */
+/** Returns the five most frequent reasons why entries are not confirmed, each with its first products. */
 export function failureLines(failures: readonly Failure[] = []): string {
   const rest = failures.length - 5
   const lines = failures.slice(0, 5).map(({ outcome, code, message, count: times, examples }) => {
@@ -122,45 +131,10 @@ function errorLine(report: RunReport): string {
   return `${where}error  ${report.error.code}  ${safe(report.error.message)}${sentLine(report)}\n`
 }
 
-/** Whether anything was sent, where the error does not say so itself. */
+/** Returns a sentence on what was sent, unless the error message has one. */
 function sentLine({ error, counts }: RunReport): string {
   if (/sent|confirmed/.test(error?.message ?? '')) return ''
   return counts.requests === 0 ? '. Nothing was sent.' : '. What was confirmed is kept.'
-}
-
-/** `show` of a run that has not ended: its status is none of the public ones. */
-export function isUnderWay({ status }: RunReport): boolean {
-  return ['queued', 'running'].includes(status)
-}
-
-/** What to type next; nothing for a run that has no need of anybody. */
-export function nextCommands(report: RunReport): readonly (readonly [command: string, why: string])[] {
-  const { counts, runId, pipeline } = report
-  if (isUnderWay(report)) return [[`sluice cancel ${runId}`, 'stops it; what is confirmed is kept']]
-  const commands: [string, string][] = []
-  const add = (command: string, why: string) => {
-    if (command !== '' && !commands.some(([known]) => known === command)) commands.push([command, why])
-  }
-  // A run that was told to stop needs no more words than the command below.
-  if (report.error && report.status !== 'cancelled') add(report.error.mend, '')
-  // A mend in words gets a command that shows the same fault.
-  if (report.error && report.status === 'failed' && !report.error.mend.includes('sluice ')) add(`sluice check ${pipeline}`, '')
-  if (report.status === 'skipped') add(`sluice runs ${pipeline}`, 'who holds it')
-  if (report.status === 'cancelled') add(`sluice run ${pipeline}`, 'goes on where it stopped')
-  if (counts.refused + counts.ambiguous + counts.pending > 0 && !sendsNothing(report.trigger))
-    add(`sluice rerun ${runId} --failed`, 'sends again what is not confirmed')
-  if (counts.deferred > 0 && !sendsNothing(report.trigger)) add(`sluice run ${pipeline}`, 'sends what had to wait')
-  if (report.drift !== undefined) add(auditCommand(report, report.drift), '')
-  for (const guard of report.guards) add(guard.mend, '')
-  if (counts.rejected > 0) add(`sluice rejects ${runId} --csv rejects.csv`, 'rows to correct')
-  return commands
-}
-
-/** The plan of an audit is applied, drift without a plan gets one; empty where neither is needed. */
-function auditCommand({ pipeline, planId, counts }: RunReport, { changed, gone, unsettled }: Drift): string {
-  if (planId !== undefined && planned(counts) > 0) return `sluice apply ${planId}`
-  if (changed + gone > 0) return `sluice audit ${pipeline} --repair`
-  return unsettled > 0 ? `sluice run ${pipeline}` : ''
 }
 
 function nextLines(report: RunReport, output: Output | undefined): string {
@@ -169,7 +143,7 @@ function nextLines(report: RunReport, output: Output | undefined): string {
   const widest = Math.max(...commands.map(([command]) => width(command)), 0)
   // The reason is left out where the command would no longer be one line, to be pasted.
   const room = (output?.columns ?? 0) - 'Next  '.length
-  const told = (command: string, why: string) =>
+  const withReason = (command: string, why: string) =>
     why !== '' && widest + 3 + why.length <= room ? `${padded(command, widest)}   ${why}` : command
-  return commands.map(([command, why], i) => `${i === 0 ? 'Next' : '    '}  ${told(command, why)}\n`).join('')
+  return commands.map(([command, why], i) => `${i === 0 ? 'Next' : '    '}  ${withReason(command, why)}\n`).join('')
 }

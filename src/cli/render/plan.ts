@@ -1,9 +1,10 @@
 import type { PlanReport } from '../../sync/report.ts'
 import type { Output } from '../context.ts'
 import { count, duration, fold, plural, safe } from '../text.ts'
-import { guardLine, planned } from './outcome.ts'
+import { planned } from '../../sync/nextCommands.ts'
+import { guardLine } from './outcome.ts'
 
-/** The verdict of a plan: at most 15 lines of 80 columns, however large it is (experience.md 3, figure 7). */
+/** Returns the summary of a plan: at most 15 lines of 80 columns, whatever its size. */
 export function planVerdict(report: PlanReport, output: Output): string {
   const { counts } = report
   const { bold, dim, green, yellow, red } = output.style
@@ -29,17 +30,18 @@ export function planVerdict(report: PlanReport, output: Output): string {
   if (counts.rejected > 0) row(red('!'), 'rejected', counts.rejected, rejectNote(report))
   if (counts.duplicates > 0) row('!', 'duplicate', counts.duplicates)
   if (counts.suppressed > 0) row('!', 'suppressed', counts.suppressed)
+  if ((counts.filtered ?? 0) > 0) row(' ', 'filtered', counts.filtered ?? 0, 'left out by only: and except:')
   lines.push(planned(counts) === 0 ? '  nothing to send' : `  ${plural(report.requests, 'request')}${minutesNote(report.minutes)}`)
   for (const guard of report.guards.slice(0, 2)) lines.push(guardLine(guard).trimEnd())
   const next = planned(counts) > 0 ? [`sluice apply ${report.planId}`] : []
-  for (const guard of report.guards) if (guard.mend !== '' && !next.includes(guard.mend)) next.push(guard.mend)
+  for (const guard of report.guards) if (guard.hint !== '' && !next.includes(guard.hint)) next.push(guard.hint)
   const commands = next.slice(0, 2).map((command, i) => `${i === 0 ? 'Next' : '    '}  ${command}\n`)
   return `${fold(lines.join('\n'), output.columns)}\n${commands.join('')}`
 }
 
 function rejectNote(report: PlanReport): string {
   const codes = (report.rejectCodes ?? []).slice(0, 2).map(({ code, count: n }) => `${code} ${count(n)}`)
-  const stale = report.counts.stale > 0 ? `   (${count(report.counts.stale)} stay as they were)` : ''
+  const stale = report.counts.stale > 0 ? `   (${count(report.counts.stale)} keep their last version)` : ''
   return codes.join(' · ') + stale
 }
 

@@ -6,14 +6,22 @@ export interface ShownReject {
   readonly code: string
   readonly field: string
   readonly message: string
-  readonly mend: string
+  readonly hint: string
 }
 
-/** One code as `rejects` shows it: how many rows, and the first of them. */
+/** Every fault of every rejected row, as an entry of its own. */
+export function faultsOf<R extends ShownReject & { readonly more?: readonly Omit<ShownReject, 'line'>[] }>(
+  reject: R,
+): readonly ShownReject[] {
+  const { line, code, field, message, hint, more = [] } = reject
+  return [{ code, field, message, hint }, ...more].map((fault) => ({ line, ...fault }))
+}
+
+/** Rejects of one code and field: their number and the first rows. */
 export interface RejectGroup {
   readonly code: string
   readonly field: string
-  readonly mend: string
+  readonly hint: string
   readonly count: number
   readonly samples: readonly Pick<ShownReject, 'line' | 'message'>[]
 }
@@ -24,12 +32,12 @@ const samplesShown = 3
 export function groupRejects(rejects: Iterable<ShownReject>): readonly RejectGroup[] {
   const groups = new Map<
     string,
-    { code: string; field: string; mend: string; count: number; samples: { line: number; message: string }[] }
+    { code: string; field: string; hint: string; count: number; samples: { line: number; message: string }[] }
   >()
-  for (const { line, code, field, message, mend } of rejects) {
+  for (const { line, code, field, message, hint } of rejects) {
     const key = `${code} ${field}`
     let group = groups.get(key)
-    if (!group) groups.set(key, (group = { code, field, mend, count: 0, samples: [] }))
+    if (!group) groups.set(key, (group = { code, field, hint, count: 0, samples: [] }))
     group.count++
     if (group.samples.length < samplesShown) group.samples.push({ line, message })
   }
@@ -48,7 +56,7 @@ export function renderGroups(groups: readonly RejectGroup[], output: Output): st
       const samples = group.samples.map(({ line, message }) => fit(`  line ${String(line).padEnd(7)} ${safe(message)}`)).join('')
       const more = group.count - group.samples.length
       return (
-        `${fold(`${group.code.padEnd(widest)}  ${plural(group.count, 'row')}  ${safe(group.field)}   mend: ${safe(group.mend)}`, output.columns)}\n` +
+        `${fold(`${group.code.padEnd(widest)}  ${plural(group.count, 'row')}  ${safe(group.field)}   hint: ${safe(group.hint)}`, output.columns)}\n` +
         samples +
         (more > 0 ? `  … ${count(more)} more\n` : '')
       )

@@ -151,7 +151,7 @@ export class CsvCutter implements RecordCutter {
       throw fileError('FILE_TRUNCATED', 'the file ends inside a quoted field', {
         name: this.#options.name,
         at: `line ${this.#recordLine}`,
-        mend: 'Export the file again; if it is whole, close the quote of that record.',
+        hint: 'Export the file again; if it is whole, close the quote of that record.',
       })
     }
     const batch = this.#batch
@@ -168,11 +168,11 @@ export class CsvCutter implements RecordCutter {
     const { name } = this.#options
     const line = this.#recordLine
     if (this.#state !== quoted)
-      throw recordTooLarge({ name, what: 'a record', limitBytes: limit, line, mend: 'Check the line ends and the delimiter of the file.' })
+      throw recordTooLarge({ name, what: 'a record', limitBytes: limit, line, hint: 'Check the line ends and the delimiter of the file.' })
     throw fileError('FILE_UNCLOSED_QUOTE', `a quoted field goes on for more than ${limit} bytes`, {
       name,
       at: `line ${line}`,
-      mend: 'Close the quote in that record, or set `csv.quote` if quotes are plain text here.',
+      hint: 'Close the quote in that record, or set `csv.quote` if quotes are plain text here.',
     })
   }
 }

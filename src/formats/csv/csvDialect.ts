@@ -10,7 +10,7 @@ import { chooseHeader } from '../tableHeader.ts'
 /** How cells are quoted. */
 export interface Quoting {
   readonly quote: string
-  /** A quote inside a cell that is not quoted is text (bad-inputs 19). */
+  /** A quote inside a cell that is not quoted is text (docs/inputs.md, case 19). */
   readonly relaxedQuotes?: boolean
 }
 
@@ -40,7 +40,7 @@ export function detectCsvDialect(
   if (!/^[\u0020-\u007e]?$/.test(settings.quote)) {
     throw fileError('WRONG_FORMAT', 'the configured quote is no ASCII character', {
       name,
-      mend: 'Set `csv.quote` to " or \'; curly quotes are text.',
+      hint: 'Set `csv.quote` to " or \'; curly quotes are text.',
     })
   }
   const quoting = { quote: settings.quote, relaxedQuotes: settings.relaxedQuotes === true }
@@ -55,7 +55,7 @@ export function detectCsvDialect(
   if (records.length === 0) {
     if (settings.columns !== undefined)
       return { delimiter: best, ...quoting, header: settings.columns, headerLine: 0, skipThroughLine: skipSeparator, notes }
-    throw fileError('FILE_EMPTY', 'the file holds no row', { name, mend: 'Export the file again.' })
+    throw fileError('FILE_EMPTY', 'the file holds no row', { name, hint: 'Export the file again.' })
   }
   if (settings.delimiter !== 'auto' && records.every((record) => record.fields.length === 1)) {
     const other = guessDelimiter(cut)
@@ -66,7 +66,7 @@ export function detectCsvDialect(
         {
           name,
           at: `line ${records[0]?.line ?? 1}`,
-          mend: 'Set `csv: { delimiter: auto }`, or the delimiter that the file has.',
+          hint: 'Set `csv: { delimiter: auto }`, or the delimiter that the file has.',
         },
       )
     }

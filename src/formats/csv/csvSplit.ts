@@ -54,7 +54,7 @@ export function splitOddRecord(text: string, delimiter: string, quote: string): 
 
 /**
  * Fields of a record in which a quote inside an unquoted field is text (`5" nail`); undefined where a quoted field goes
- * on behind its closing quote, which says nothing certain about where it ends. Source: bad-inputs 19.
+ * on behind its closing quote, which says nothing certain about where it ends. Source: docs/inputs.md, case 19.
  */
 export function splitRelaxed(text: string, delimiter: string, quote: string): readonly string[] | undefined {
   const fields: string[] = []

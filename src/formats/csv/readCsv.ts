@@ -1,4 +1,4 @@
-import type { Row, RowFault, RowMend } from '../../records/record.ts'
+import type { Row, RowFault, RowHint } from '../../mapping/record.ts'
 import { CsvCutter } from './csvCutter.ts'
 import type { CsvDialect } from './csvDialect.ts'
 import { describeDelimiter, fieldsOf } from './csvDialect.ts'
@@ -110,14 +110,14 @@ class CsvReader {
     if (fields.length === width && (flags & recordFlags.nul) === 0 && !this.#isRepeatedHeader(fields)) {
       const cells = this.#picked === undefined ? fields : this.#picked.map((at) => fields[at])
       if ((flags & recordFlags.oddQuote) === 0 || this.#dialect.relaxedQuotes !== true) return { line, columns: this.#columns, cells }
-      return { line, columns: this.#columns, cells, mends: [this.#quoteKept(fields)] }
+      return { line, columns: this.#columns, cells, hints: [this.#quoteKept(fields)] }
     }
     const fault = this.#fault(fields, flags)
     this.#faulty.add(line)
     return { line, columns: this.#columns, cells: this.#picked === undefined ? fields : this.#picked.map((at) => fields[at]), fault }
   }
 
-  #quoteKept(fields: readonly string[]): RowMend {
+  #quoteKept(fields: readonly string[]): RowHint {
     const field = this.#dialect.header[fields.findIndex((text) => text.includes(this.#dialect.quote))] ?? ''
     return { code: 'QUOTE_KEPT', field, message: 'a quote stands inside a cell that is not quoted' }
   }
@@ -138,7 +138,7 @@ class CsvReader {
     if (fields.length > this.#context.limits.columns) {
       throw fileError('FILE_TOO_MANY_COLUMNS', `a row has ${fields.length} columns, the limit is ${this.#context.limits.columns}`, {
         name: this.#context.name,
-        mend: 'Check the delimiter and the line ends of the file.',
+        hint: 'Check the delimiter and the line ends of the file.',
       })
     }
     if (fields[0]?.startsWith('#') === true) return { code: 'ROW_COMMENT', message: 'a comment row stands among the data' }
@@ -167,7 +167,7 @@ class CsvReader {
     return fileError('FILE_MALFORMED', 'rows follow behind the trailer row', {
       name: this.#context.name,
       at: `line ${line}`,
-      mend: 'Check that the file was not joined from two, and the pattern in `complete.trailer`.',
+      hint: 'Check that the file was not joined from two, and the pattern in `complete.trailer`.',
     })
   }
 
@@ -177,7 +177,7 @@ class CsvReader {
     throw fileError('FILE_FIELD_TOO_LARGE', `a field is larger than ${limit} bytes`, {
       name: this.#context.name,
       at: `line ${line}`,
-      mend: 'Check for a quote that is never closed, or shorten the field.',
+      hint: 'Check for a quote that is never closed, or shorten the field.',
     })
   }
 }

@@ -94,7 +94,7 @@ export class JsonArrayCutter implements RecordCutter {
         what: 'an element',
         limitBytes: this.#limits.recordBytes,
         line: this.#elementLine,
-        mend: 'Check that the array holds one object a record.',
+        hint: 'Check that the array holds one object a record.',
       })
     }
     return batch
@@ -107,7 +107,7 @@ export class JsonArrayCutter implements RecordCutter {
       throw fileError('FILE_TRUNCATED', 'the array is not closed', {
         name: this.#name,
         at: `line ${this.#line}`,
-        mend: 'Export the file again.',
+        hint: 'Export the file again.',
       })
     }
     this.#batch.begin(this.#carry.takeRest())
@@ -129,7 +129,7 @@ export class JsonArrayCutter implements RecordCutter {
         {
           name: this.#name,
           at: `line ${this.#line}`,
-          mend: 'Export the file again as one JSON array of objects.',
+          hint: 'Export the file again as one JSON array of objects.',
         },
       )
     }

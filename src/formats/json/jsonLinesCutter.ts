@@ -58,7 +58,7 @@ export class JsonLinesCutter implements RecordCutter {
         what: 'a line',
         limitBytes: this.#limits.recordBytes,
         line: this.#line,
-        mend: 'Write one object on each line.',
+        hint: 'Write one object on each line.',
       })
     }
     return batch

@@ -66,7 +66,7 @@ export class JsonSurroundings {
       throw fileError('FILE_TRUNCATED', 'the object around the records is not closed', {
         name: this.#name,
         at: `line ${line}`,
-        mend: 'Export the file again.',
+        hint: 'Export the file again.',
       })
     }
     let around: unknown
@@ -78,14 +78,14 @@ export class JsonSurroundings {
     if (!this.#opened) {
       throw fileError('WRONG_FORMAT', `the file has no array at "${this.#path}"`, {
         name: this.#name,
-        mend: 'Name the array that holds the records: `json: { records: data.products }`, or leave it out where there is only one.',
+        hint: 'Name the array that holds the records: `json: { records: data.products }`, or leave it out where there is only one.',
       })
     }
     const other = this.#place.found ? arraysOfObjects(around)[0] : undefined
     if (other !== undefined) {
       throw fileError('WRONG_FORMAT', `records may stand at "${this.#path}" or at "${other}"`, {
         name: this.#name,
-        mend: `Say which are meant: \`json: { records: ${this.#path} }\`.`,
+        hint: `Say which are meant: \`json: { records: ${this.#path} }\`.`,
       })
     }
   }
@@ -125,7 +125,7 @@ export class JsonSurroundings {
         name: this.#name,
         what: 'what stands around the records',
         limitBytes: this.#limit,
-        mend: 'Export the records alone, as a JSON array or one object a line.',
+        hint: 'Export the records alone, as a JSON array or one object a line.',
       })
     }
     if (this.#length === this.#bytes.length) {
@@ -137,7 +137,7 @@ export class JsonSurroundings {
   }
 
   #malformed(message: string) {
-    return fileError('FILE_MALFORMED', message, { name: this.#name, mend: 'Export the file again as valid JSON.' })
+    return fileError('FILE_MALFORMED', message, { name: this.#name, hint: 'Export the file again as valid JSON.' })
   }
 }
 

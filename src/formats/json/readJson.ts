@@ -1,4 +1,4 @@
-import type { Row } from '../../records/record.ts'
+import type { Row } from '../../mapping/record.ts'
 import { ColumnRegistry } from '../columnRegistry.ts'
 import { FaultyRows } from '../faultyRows.ts'
 import { fileError } from '../fileError.ts'
@@ -31,7 +31,7 @@ export function readJsonLines(chunks: AsyncIterable<Buffer>, context: FormatCont
       throw fileError('FILE_TRUNCATED', 'the last line is cut', {
         name: context.name,
         at: `line ${rest.lines[0]}`,
-        mend: 'Export the file again.',
+        hint: 'Export the file again.',
       })
     }
     reader.judge()
@@ -123,7 +123,7 @@ class JsonReader {
   }
 
   #refuse(line: number, text: string): void {
-    // A first record of a lone bracket is the head of an object spread over lines (bad-inputs 48).
+    // A first record of a lone bracket is the head of an object spread over lines (docs/inputs.md, case 48).
     if (this.#faulty.rows === 1 && /^\s*\{\s*("[^"]*"\s*:\s*[[{]?\s*)?$/.test(text)) throw this.#notLines(line)
     if (this.#faulty.rows === 1 && endsInside(text)) this.#spread = line
     this.faults++
@@ -134,7 +134,7 @@ class JsonReader {
     return fileError('FILE_NOT_JSON_LINES', 'an object is spread over several lines', {
       name: this.#context.name,
       at: `line ${line}`,
-      mend: 'Write one object on each line, or a JSON array of objects; or name the array that holds them: `json: { records: data.products }`.',
+      hint: 'Write one object on each line, or a JSON array of objects; or name the array that holds them: `json: { records: data.products }`.',
     })
   }
 
@@ -143,7 +143,7 @@ class JsonReader {
       throw fileError('FILE_MALFORMED', 'records follow behind the trailer', {
         name: this.#context.name,
         at: `line ${line}`,
-        mend: 'Check that the file was not joined from two, and the pattern in `complete.trailer`.',
+        hint: 'Check that the file was not joined from two, and the pattern in `complete.trailer`.',
       })
     }
     this.#trailer = this.#trailerOf?.(text)

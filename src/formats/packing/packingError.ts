@@ -7,8 +7,8 @@ export function packingError(error: unknown, compression: string, name: string):
   if (error.code === 'Z_BUF_ERROR')
     return fileError('FILE_TRUNCATED', `the ${compression} stream is cut`, {
       name,
-      mend: 'Transfer or export the file again.',
+      hint: 'Transfer or export the file again.',
       cause: error,
     })
-  return fileError('FILE_CORRUPT', `the ${compression} stream is damaged`, { name, mend: 'Pack or transfer the file again.', cause: error })
+  return fileError('FILE_CORRUPT', `the ${compression} stream is damaged`, { name, hint: 'Pack or transfer the file again.', cause: error })
 }

@@ -20,7 +20,7 @@ export interface Unpacked {
 const chunkSize = 262_144
 
 /**
- * Takes one layer of packing off, by magic bytes: a wrong file ending or setting does no harm (bad-inputs 5), a second
+ * Takes one layer of packing off, by magic bytes: a wrong file ending or setting does no harm (docs/inputs.md, case 5), a second
  * layer is refused. Several gzip members or zstd frames are one file. Watches size and ratio while unpacking.
  *
  * The returned bytes throw RunError FILE_TRUNCATED, FILE_CORRUPT, FILE_TRAILING_BYTES, FILE_BOMB, FILE_ARCHIVE,
@@ -35,7 +35,7 @@ export async function unpack(
   if (head.length < 4 && isStartOfPacking(head))
     throw fileError('FILE_TRUNCATED', 'the file ends inside the mark of a packed file', {
       name: context.name,
-      mend: 'Transfer or export the file again.',
+      hint: 'Transfer or export the file again.',
     })
   const compression = packingOf(head)
   const notes = setting === 'auto' || setting === compression ? [] : [`compression is ${compression}, not ${setting} as configured`]
@@ -55,7 +55,7 @@ export async function unpack(
   if (inner !== 'none')
     throw fileError('FILE_DOUBLE_PACKED', `inside the ${compression} stands a ${inner} file`, {
       name: context.name,
-      mend: 'Pack the file once.',
+      hint: 'Pack the file once.',
     })
   return {
     compression,
@@ -92,7 +92,7 @@ async function* unpackMembers(input: ByteQueue, compression: 'gzip' | 'zstd', co
     if (packingOf(next) !== compression) {
       throw fileError('FILE_TRAILING_BYTES', `bytes follow behind the end of the ${compression} stream`, {
         name: context.name,
-        mend: 'Pack the file again; check how it was joined or transferred.',
+        hint: 'Pack the file again; check how it was joined or transferred.',
       })
     }
   }
@@ -107,7 +107,7 @@ async function* watchSize(chunks: AsyncIterable<Buffer>, taken: () => number, co
       throw fileError(
         'FILE_BOMB',
         `the file unpacks to more than ${expanded > limits.expandedBytes ? `${limits.expandedBytes} bytes` : `${limits.ratio} times its size`}`,
-        { name, mend: 'Send the file unpacked if it is as it should be.' },
+        { name, hint: 'Send the file unpacked if it is as it should be.' },
       )
     }
     yield chunk

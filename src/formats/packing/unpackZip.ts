@@ -22,6 +22,11 @@ interface Member {
   readonly packedBytes: number
 }
 
+/** Folders, and what a Mac packs beside every file. */
+function isBeside(name: string): boolean {
+  return name.endsWith('/') || name.startsWith('__MACOSX/') || /(?:^|\/)\.DS_Store$/.test(name)
+}
+
 interface ReadMember {
   readonly name: string
   readonly crc: number
@@ -49,10 +54,17 @@ export async function* unpackZip(input: ByteQueue, context: FormatContext & { re
     }
     const start = offset
     const { member, headerBytes } = await readLocalHeader(input, context)
-    const folder = member.name.endsWith('/')
+    const folder = isBeside(member.name)
     if (!folder) files++
     const wanted = !folder && (context.member === undefined || context.member === member.name)
-    if (wanted && found) throw archive(context, 'the archive holds more than one file', 'Name the one to read with `member:`.')
+    if (wanted && found) {
+      const names = [...members.map(({ name }) => name).filter((name) => !isBeside(name)), member.name]
+      throw fileError('FILE_ARCHIVE', `the archive holds more than one file: ${names.join(', ')}`, {
+        name: context.name,
+        hint: `Name the one to read: \`member: ${JSON.stringify(names[0])}\` of the source.`,
+        members: names,
+      })
+    }
     if (wanted) found = true
     let crc = 0
     let bytes = 0
@@ -71,7 +83,7 @@ export async function* unpackZip(input: ByteQueue, context: FormatContext & { re
     if (tail.crc !== crc)
       throw fileError('FILE_CORRUPT', 'the checksum of the archive member does not match', {
         name: context.name,
-        mend: 'Pack or transfer the file again.',
+        hint: 'Pack or transfer the file again.',
       })
     offset = start + headerBytes + packed + tail.bytes
     members.push({ name: member.name, crc, bytes, offset: start })
@@ -178,7 +190,7 @@ async function checkDirectory(input: ByteQueue, first: number, members: readonly
     if (!agrees)
       throw fileError('FILE_CORRUPT', 'the directory of the archive does not agree with its members', {
         name: context.name,
-        mend: 'Pack the file again.',
+        hint: 'Pack the file again.',
       })
     if (((fixed.readUInt32LE(34) >>> 28) & 0xf) === 0xa)
       throw archive(context, 'the archive holds a symbolic link', 'Pack the file itself.')
@@ -187,7 +199,7 @@ async function checkDirectory(input: ByteQueue, first: number, members: readonly
   if (signature === directoryEnd64) {
     const length = Number((await need(input, 8, context)).readBigUInt64LE(0))
     if (length > 4096)
-      throw fileError('FILE_CORRUPT', 'the directory of the archive is damaged', { name: context.name, mend: 'Pack the file again.' })
+      throw fileError('FILE_CORRUPT', 'the directory of the archive is damaged', { name: context.name, hint: 'Pack the file again.' })
     await need(input, length, context)
     signature = (await need(input, 4, context)).readUInt32LE(0)
     if (signature === locator64) {
@@ -196,13 +208,13 @@ async function checkDirectory(input: ByteQueue, first: number, members: readonly
     }
   }
   if (signature !== directoryEnd || index !== members.length)
-    throw fileError('FILE_CORRUPT', 'the directory of the archive is damaged', { name: context.name, mend: 'Pack the file again.' })
+    throw fileError('FILE_CORRUPT', 'the directory of the archive is damaged', { name: context.name, hint: 'Pack the file again.' })
   const end = await need(input, 18, context)
   await need(input, end.readUInt16LE(16), context)
   if ((await input.peek(1)).length > 0)
     throw fileError('FILE_TRAILING_BYTES', 'bytes follow behind the end of the archive', {
       name: context.name,
-      mend: 'Pack the file again.',
+      hint: 'Pack the file again.',
     })
 }
 
@@ -213,9 +225,9 @@ async function need(input: ByteQueue, size: number, context: FormatContext): Pro
 }
 
 function truncated(context: FormatContext) {
-  return fileError('FILE_TRUNCATED', 'the zip archive is cut', { name: context.name, mend: 'Transfer or export the file again.' })
+  return fileError('FILE_TRUNCATED', 'the zip archive is cut', { name: context.name, hint: 'Transfer or export the file again.' })
 }
 
-function archive(context: FormatContext, message: string, mend: string) {
-  return fileError('FILE_ARCHIVE', message, { name: context.name, mend })
+function archive(context: FormatContext, message: string, hint: string) {
+  return fileError('FILE_ARCHIVE', message, { name: context.name, hint })
 }

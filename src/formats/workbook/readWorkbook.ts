@@ -1,4 +1,4 @@
-import type { Row } from '../../records/record.ts'
+import type { Row } from '../../mapping/record.ts'
 import type { ByteQueue } from '../byteQueue.ts'
 import { FaultyRows } from '../faultyRows.ts'
 import { fileError, recordTooLarge } from '../fileError.ts'
@@ -40,12 +40,12 @@ export async function openWorkbook(
   for await (const chunk of input) {
     bytes += chunk.length
     if (bytes > maxWorkbookBytes)
-      throw fileError('FILE_TOO_LARGE', `the workbook is larger than ${maxWorkbookBytes} bytes`, { name, mend: 'Save the sheet as CSV.' })
+      throw fileError('FILE_TOO_LARGE', `the workbook is larger than ${maxWorkbookBytes} bytes`, { name, hint: 'Save the sheet as CSV.' })
     parts.push(chunk)
   }
-  const archive = new ZipDirectory(Buffer.concat(parts), name, limits)
+  const archive = await ZipDirectory.open(Buffer.concat(parts), name, limits)
   if (!archive.has('xl/workbook.xml'))
-    throw fileError('WRONG_FORMAT', 'the archive is no Excel workbook', { name, mend: 'Save the file as .xlsx, or as CSV.' })
+    throw fileError('WRONG_FORMAT', 'the archive is no Excel workbook', { name, hint: 'Save the file as .xlsx, or as CSV.' })
   const workbook = await readWorkbookParts(archive, settings.sheet, name)
   const records = readSheet(archive, workbook, context)
   const sample: SampleRecord[] = []
@@ -55,7 +55,7 @@ export async function openWorkbook(
     sample.push(...next.value)
   }
   if (sample.length === 0)
-    throw fileError('FILE_EMPTY', 'the sheet holds no row', { name, mend: 'Check which sheet is read, with `sheet:`.' })
+    throw fileError('FILE_EMPTY', 'the sheet holds no row', { name, hint: 'Check which sheet is read, with `sheet:`.' })
   const chosen = chooseHeader(sample, settings, { name, limits, skipped: 0 })
   const header = { ...chosen, notes: [...workbook.notes, ...chosen.notes] }
   const columns = header.header.filter((column) => column !== '')
@@ -126,18 +126,18 @@ async function* readSheet(archive: ZipDirectory, workbook: WorkbookParts, contex
           throw fileError('FILE_TOO_MANY_COLUMNS', `the sheet has more than ${limits.columns} columns`, {
             name,
             at: `line ${line}`,
-            mend: 'Remove the columns that are not needed.',
+            hint: 'Remove the columns that are not needed.',
           })
         const text = cellText(value, type, workbook.dateStyles[style] === true, workbook)
         if (text === undefined)
           throw fileError('FILE_MALFORMED', 'a cell refers to a shared text that the workbook does not hold', {
             name,
             at: `line ${line}`,
-            mend: 'Save the workbook again, or save the sheet as CSV.',
+            hint: 'Save the workbook again, or save the sheet as CSV.',
           })
         recordBytes += text.length
         if (recordBytes > limits.recordBytes)
-          throw recordTooLarge({ name, what: 'a row', limitBytes: limits.recordBytes, line, mend: 'Shorten the cells of that row.' })
+          throw recordTooLarge({ name, what: 'a row', limitBytes: limits.recordBytes, line, hint: 'Shorten the cells of that row.' })
         while (fields.length < column) fields.push('')
         fields[column] = text
       } else if (tag === 'row' && fields.length > 0) done.push({ line, fields })

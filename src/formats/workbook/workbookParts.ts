@@ -14,7 +14,7 @@ export interface XmlPartHandler {
 export async function* parsePart(archive: ZipDirectory, member: string, handler: XmlPartHandler, name: string): AsyncGenerator<void> {
   const parser = new SaxesParser()
   const refuse = (message: string) =>
-    fileError('FILE_MALFORMED', `a part of the workbook ${message}`, { name, mend: 'Save the workbook again, or save the sheet as CSV.' })
+    fileError('FILE_MALFORMED', `a part of the workbook ${message}`, { name, hint: 'Save the workbook again, or save the sheet as CSV.' })
   parser.on('error', () => {
     throw refuse('is not well-formed XML')
   })
@@ -92,7 +92,7 @@ export async function readWorkbookParts(archive: ZipDirectory, wanted: string | 
   if (target === undefined) {
     throw fileError('WRONG_FORMAT', wanted === undefined ? 'the workbook has no sheet' : 'the workbook has no sheet of that name', {
       name,
-      mend: `Set \`sheet:\` to one of: ${sheets.map((candidate) => candidate.name).join(', ')}.`,
+      hint: `Set \`sheet:\` to one of: ${sheets.map((candidate) => candidate.name).join(', ')}.`,
     })
   }
   return {

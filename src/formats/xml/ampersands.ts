@@ -12,9 +12,9 @@ const raw = /&(?!\s|#\d+;|#x[\da-f]+;|[a-z][a-z\d]*;)/gi
 /**
  * An XML item whose addresses (texts and attributes that begin with `http://` or `https://`) hold `&amp;` where they held
  * a raw `&`; `elements` has the local name of each element that was mended. Anything else stays as it is, lines too.
- * Source: bad-inputs 146.
+ * Source: docs/inputs.md, case 146.
  */
-export function mendAmpersands(item: string): { readonly text: string; readonly elements: readonly string[] } {
+export function escapeAmpersands(item: string): { readonly text: string; readonly elements: readonly string[] } {
   if (!item.includes('&')) return { text: item, elements: [] }
   const elements = new Set<string>()
   let element = ''
@@ -36,7 +36,7 @@ export function mendAmpersands(item: string): { readonly text: string; readonly 
  * text. So its last tag and what follows it wait for the next piece, or for `end` where the text is over; beyond `mostHeld`
  * characters, which no address has, it goes as it is.
  */
-export class AmpersandMender {
+export class AmpersandEscaper {
   #held = ''
   /** Local names of the elements that were mended. */
   readonly elements = new Set<string>()
@@ -46,7 +46,7 @@ export class AmpersandMender {
     const text = this.#held + piece
     const open = lastTag(text)
     this.#held = text.slice(open)
-    if (this.#held.length <= mostHeld) return this.#mend(text.slice(0, open))
+    if (this.#held.length <= mostHeld) return this.#hint(text.slice(0, open))
     this.#held = ''
     return text
   }
@@ -54,11 +54,11 @@ export class AmpersandMender {
   end(): string {
     const text = this.#held
     this.#held = ''
-    return this.#mend(text)
+    return this.#hint(text)
   }
 
-  #mend(text: string): string {
-    const mended = mendAmpersands(text)
+  #hint(text: string): string {
+    const mended = escapeAmpersands(text)
     for (const element of mended.elements) this.elements.add(element)
     return mended.text
   }

@@ -1,19 +1,26 @@
 import { SaxesParser } from 'saxes'
 import type { SaxesTagNS } from 'saxes'
 import type { SourceDefinition } from '../../pipeline/definition.ts'
-import type { Row, RowMend } from '../../records/record.ts'
+import type { Row, RowHint } from '../../mapping/record.ts'
 import { ColumnRegistry } from '../columnRegistry.ts'
-import { fileError } from '../fileError.ts'
+import { fileError, type SourceSettings } from '../fileError.ts'
 import type { FormatContext, FormatReader } from '../formatReader.ts'
 import { rowsPerBatch } from '../limits.ts'
 import { cutRecords, recordText } from '../recordBatch.ts'
-import { AmpersandMender, mendAmpersands } from './ampersands.ts'
+import { AmpersandEscaper, escapeAmpersands } from './ampersands.ts'
 import { entityTable, namesHtmlEntity } from './htmlEntities.ts'
 import { XmlCutter } from './xmlCutter.ts'
 import { XmlElementReader } from './xmlElements.ts'
+import { excerptAt, findRawAmpersand, findSwallowedItem, findXmlFault, linesIn, type XmlFault } from './xmlFault.ts'
 import { productNamespace, productNamespaces, XmlItemError, XmlItemReader } from './xmlItem.ts'
 
-type XmlSettings = NonNullable<SourceDefinition['xml']> & Pick<SourceDefinition, 'mapped'>
+type XmlSettings = NonNullable<SourceDefinition['xml']> &
+  Pick<SourceDefinition, 'mapped'> & {
+    /** Errors may quote the text around a fault: the file holds products, not people. */
+    readonly quotes?: boolean
+    /** The element that looks like a record, where the root is that of no feed. */
+    readonly likelyItem?: string
+  }
 
 /**
  * Reads a Google Shopping feed, RSS 2.0 or Atom, in UTF-8. Any break of well-formedness refuses the file: unlike a CSV
@@ -28,14 +35,15 @@ export function readXml(
   settings: XmlSettings = {},
 ): FormatReader & { readonly root: () => 'google-rss' | 'google-atom' | undefined } {
   const columns = new ColumnRegistry()
-  const { htmlEntities = false, mendAmpersands: mendsAmpersands = false, item } = settings
+  const { htmlEntities = false, escapeAmpersands: escapes = false, item, likelyItem } = settings
   const skeleton = new Skeleton(context.name, settings)
   const cutter = new XmlCutter({
     name: context.name,
     limits: context.limits,
-    skeleton: (text) => skeleton.write(text),
+    skeleton: (text, line) => skeleton.write(text, line),
     itemStarts: () => scopes.push(skeleton.beginItem()),
     ...(item === undefined ? {} : { item }),
+    ...(likelyItem === undefined ? {} : { likelyItem }),
   })
   /** Of the items that have begun and are not read yet, in their order. */
   const scopes: Scope[] = []
@@ -53,7 +61,7 @@ export function readXml(
         const current = scopes[from] as Scope
         if (items === undefined || scope !== current) {
           scope = current
-          const shapeNow = JSON.stringify(htmlEntities || mendsAmpersands ? [current, htmlEntities, mendsAmpersands] : current)
+          const shapeNow = JSON.stringify(htmlEntities || escapes ? [current, htmlEntities, escapes] : current)
           if (items === undefined || shape !== shapeNow) {
             items =
               item === undefined ? new XmlItemReader(columns, current, htmlEntities) : new XmlElementReader(columns, current, htmlEntities)
@@ -73,21 +81,26 @@ export function readXml(
             continue
           }
           const raw = recordText(batch, i)
-          const mended = mendsAmpersands ? mendAmpersands(raw) : undefined
+          const swallowed = findSwallowedItem(raw, item ?? (cutter.root === 'google-atom' ? 'entry' : 'item'), item !== undefined)
+          if (swallowed !== undefined) throw faultError(context.name, raw, swallowed, line, settings)
+          const mended = escapes ? escapeAmpersands(raw) : undefined
           try {
             const cells = items.read(mended?.text ?? raw)
             if (cells.length > context.limits.columns) {
               throw fileError('FILE_TOO_MANY_COLUMNS', `the items name more than ${context.limits.columns} different elements`, {
                 name: context.name,
                 at: `line ${line}`,
-                mend: 'Check the feed: an element name should not change from item to item.',
+                hint: 'Check the feed: an element name should not change from item to item.',
               })
             }
-            const mends = mended === undefined && !htmlEntities ? [] : mendsOf(mended?.elements ?? [], items.htmlColumns)
-            parsed.push(mends.length === 0 ? { line, cells } : { line, cells, mends })
+            const hints = mended === undefined && !htmlEntities ? [] : mendsOf(mended?.elements ?? [], items.htmlColumns)
+            parsed.push(hints.length === 0 ? { line, cells } : { line, cells, hints })
           } catch (error) {
-            if (error instanceof XmlItemError) throw malformed(context.name, error.message, line + error.line, settingFor(raw, settings))
-            throw error
+            if (!(error instanceof XmlItemError)) throw error
+            const fault = findXmlFault(mended?.text ?? raw)
+            throw fault === undefined
+              ? malformed(context.name, describe(error.message), line + error.line, settingFor(raw, settings))
+              : faultError(context.name, mended?.text ?? raw, fault, line, settings)
           }
         }
         rowCount += parsed.length
@@ -95,8 +108,8 @@ export function readXml(
         prefixAssumed ||= items.prefixAssumed
         if (parsed.length === 0) continue
         const names = columns.names()
-        yield parsed.map(({ line, cells, mends }) =>
-          mends === undefined ? { line, columns: names, cells } : { line, columns: names, cells, mends },
+        yield parsed.map(({ line, cells, hints }) =>
+          hints === undefined ? { line, columns: names, cells } : { line, columns: names, cells, hints },
         )
       }
       scopes.splice(0, batch.count)
@@ -131,27 +144,28 @@ class Skeleton {
   readonly #parser: SaxesParser<{ xmlns: true; additionalNamespaces: Record<string, string> }>
   readonly #scopes: Scope[] = []
   readonly #name: string
-  readonly #mender: AmpersandMender | undefined
-  /** The piece that is read. */
-  #piece = ''
+  readonly #mender: AmpersandEscaper | undefined
+  /** Line of the piece that is read, and of what the parser had read before it. */
+  #line = 1
+  #parserLine = 1
+  #atItem = true
+  /** The first raw `&`: the parser stops at a later place. */
+  #raw: { readonly text: string; readonly fault: XmlFault; readonly line: number } | undefined
 
-  constructor(name: string, { htmlEntities = false, mendAmpersands: mends = false, mapped = false, item }: XmlSettings) {
+  constructor(name: string, settings: XmlSettings) {
+    const { htmlEntities = false, escapeAmpersands: hints = false, mapped = false, item } = settings
     this.#name = name
-    this.#mender = mends ? new AmpersandMender() : undefined
+    this.#mender = hints ? new AmpersandEscaper() : undefined
     const parser = new SaxesParser({ xmlns: true, additionalNamespaces: { g: productNamespace } })
     this.#parser = parser
     parser.ENTITIES = entityTable(htmlEntities, () => {})
     parser.on('error', (error) => {
-      const setting =
-        !mends && mendAmpersands(this.#piece).elements.length > 0
-          ? ' Or set `xml.mend_ampersands` of the source.'
-          : !htmlEntities && error.message.includes('undefined entity')
-            ? ' Or set `xml.html_entities` where it is one of HTML.'
-            : ''
-      throw malformed(name, error.message.replace(/^\d+:\d+: /, ''), undefined, setting)
+      if (this.#raw !== undefined) throw faultError(name, this.#raw.text, this.#raw.fault, this.#raw.line, settings)
+      const setting = !htmlEntities && error.message.includes('undefined entity') ? htmlEntitiesRemedy : noRemedy
+      throw malformed(name, describe(error.message.replace(/^\d+:\d+: /, '')), this.#line + parser.line - this.#parserLine, setting)
     })
     parser.on('doctype', () => {
-      throw fileError('FILE_DOCTYPE', 'the file has a document type declaration', { name, mend: 'Remove the <!DOCTYPE …>.' })
+      throw fileError('FILE_DOCTYPE', 'the file has a document type declaration', { name, hint: 'Remove the <!DOCTYPE …>.' })
     })
     parser.on('opentag', (tag) => {
       if (this.#scopes.length === 0 && tag.local === 'channel' && !mapped && item === undefined && !namesProducts(tag))
@@ -165,7 +179,8 @@ class Skeleton {
 
   /** Of the item that begins here: the open element may be closed by the time the item is parsed. */
   beginItem(): Scope {
-    if (this.#mender !== undefined) this.#parser.write(this.#mender.end())
+    if (this.#mender !== undefined) this.#read(this.#mender.end())
+    this.#atItem = true
     return this.#scopes.at(-1) ?? noScope
   }
 
@@ -174,34 +189,44 @@ class Skeleton {
     return [...(this.#mender?.elements ?? [])]
   }
 
-  write(text: string): void {
-    this.#piece = text
-    this.#parser.write(this.#mender === undefined ? text : this.#mender.write(text))
+  /** `line`: of the first character. */
+  write(text: string, line: number): void {
+    if (this.#atItem) this.#line = line
+    this.#atItem = false
+    this.#read(this.#mender === undefined ? text : this.#mender.write(text))
   }
 
   close(): void {
-    if (this.#mender !== undefined) this.#parser.write(this.#mender.end())
+    if (this.#mender !== undefined) this.#read(this.#mender.end())
     this.#parser.close()
     if (this.#scopes.length > 0) throw malformed(this.#name, 'the root element is not closed', undefined)
+  }
+
+  #read(text: string): void {
+    const fault = this.#raw === undefined ? findRawAmpersand(text) : undefined
+    if (fault !== undefined) this.#raw = { text, fault, line: this.#line }
+    this.#parserLine = this.#parser.line
+    this.#parser.write(text)
+    this.#line += linesIn(text)
   }
 }
 
 const noScope: Scope = {}
 
-/** Bound to a prefix, the default namespace, or by the common mistake `g="…"` (bad-inputs 144). */
+/** Bound to a prefix, the default namespace, or by the common mistake `g="…"` (docs/inputs.md, case 144). */
 function namesProducts(tag: SaxesTagNS): boolean {
   return Object.values(tag.attributes).some(({ value }) => value.startsWith(productNamespaces))
 }
 
-/** Nothing in such a file says that its elements are a product feed's; only its owner can (bad-inputs 145). */
+/** Nothing in such a file says that its elements are a product feed's; only its owner can (docs/inputs.md, case 145). */
 function bareChannel(name: string) {
   return fileError('WRONG_FORMAT', 'the root element is a bare <channel>: neither <rss> nor the product namespace stands around it', {
     name,
-    mend: 'Export the feed as Google Shopping RSS 2.0, or name its elements in `map:` of the pipeline, such as `map: { id: id, title: title }`.',
+    hint: 'Export the feed as Google Shopping RSS 2.0, or name its elements in `map:` of the pipeline, such as `map: { id: id, title: title }`.',
   })
 }
 
-function mendsOf(elements: readonly string[], htmlColumns: readonly string[]): readonly RowMend[] {
+function mendsOf(elements: readonly string[], htmlColumns: readonly string[]): readonly RowHint[] {
   return [
     ...elements.map((field) => ({ code: 'AMPERSAND_MENDED', field, message: 'a raw & in an address was read as &amp;' })),
     ...htmlColumns.map((field) => ({ code: 'ENTITY_HTML', field, message: 'an entity of HTML was read as its character' })),
@@ -209,16 +234,31 @@ function mendsOf(elements: readonly string[], htmlColumns: readonly string[]): r
 }
 
 /** The setting that would have read an item, by what stands in it. */
-function settingFor(item: string, settings: XmlSettings): string {
-  if (settings.mendAmpersands !== true && mendAmpersands(item).elements.length > 0) return ' Or set `xml.mend_ampersands` of the source.'
-  return settings.htmlEntities !== true && namesHtmlEntity(item) ? ' Or set `xml.html_entities` of the source.' : ''
+function settingFor(item: string, settings: XmlSettings): Remedy {
+  if (settings.escapeAmpersands !== true && escapeAmpersands(item).elements.length > 0)
+    return { text: ' Or set `xml.repair_ampersands` of the source.', remedy: { xml: { repair_ampersands: true } } }
+  return settings.htmlEntities !== true && namesHtmlEntity(item) ? htmlEntitiesRemedy : noRemedy
 }
 
-function malformed(name: string, message: string, line: number | undefined, setting = '') {
-  return fileError('FILE_MALFORMED', `not well-formed XML: ${describe(message)}`, {
+interface Remedy {
+  readonly text: string
+  readonly remedy?: SourceSettings
+}
+const noRemedy: Remedy = { text: '' }
+const htmlEntitiesRemedy: Remedy = { text: ' Or set `xml.html_entities` of the source.', remedy: { xml: { html_entities: true } } }
+
+/** The error for a fault in `text`, which begins on `line`. */
+function faultError(name: string, text: string, fault: XmlFault, line: number, settings: XmlSettings) {
+  const quote = settings.quotes === true ? `: ${excerptAt(text, fault.at)}` : ''
+  return malformed(name, `${fault.message}${quote}`, line + fault.line, settingFor(text, settings))
+}
+
+function malformed(name: string, message: string, line: number | undefined, setting = noRemedy) {
+  return fileError('FILE_MALFORMED', `not well-formed XML: ${message}`, {
     name,
     ...(line === undefined ? {} : { at: `line ${line}` }),
-    mend: `Write & as &amp; and < as &lt;, close every element, and declare every prefix; then export the feed again.${setting}`,
+    hint: `Write & as &amp; and < as &lt;, close every element, and declare every prefix; then export the feed again.${setting.text}`,
+    ...(setting.remedy === undefined ? {} : { remedy: setting.remedy }),
   })
 }
 

@@ -5,14 +5,17 @@ import type { FileErrorCode } from '../fileError.ts'
 import type { ReadLimits } from '../limits.ts'
 import type { RecordCutter } from '../recordBatch.ts'
 import { RecordBatch } from '../recordBatch.ts'
+import { findXmlFault, linesIn } from './xmlFault.ts'
 
 export interface XmlCutterOptions {
   readonly name: string
   readonly limits: Pick<ReadLimits, 'recordBytes' | 'fieldBytes' | 'xmlDepth'>
   /** Local name of the elements that are records, at whatever depth and under whatever root. */
   readonly item?: string
-  /** Takes everything outside the items, in order and before the items behind it: prolog, root, channel. */
-  readonly skeleton: (text: string) => void
+  /** What to propose as `item` for another root. */
+  readonly likelyItem?: string
+  /** Takes everything outside the items, in order and before the items behind it: prolog, root, channel. `line`: of its first byte. */
+  readonly skeleton: (text: string, line: number) => void
   /** An item begins here: the skeleton has seen everything before it. */
   readonly itemStarts: () => void
 }
@@ -53,10 +56,12 @@ export class XmlCutter implements RecordCutter {
   #depth = 0
   #itemDepth = -1
   #itemName = ''
-  #itemTag = ''
+  #itemTag: Buffer = Buffer.alloc(0)
   /** Depth of the item's own start tag while inside one, else -1. */
   #inItem = -1
   #itemLine = 1
+  /** Line of the next byte that the skeleton has not seen. */
+  #skeletonLine = 1
   #line = 1
   #lastByte = 0
   #textBytes = 0
@@ -100,7 +105,7 @@ export class XmlCutter implements RecordCutter {
           state = inText
           this.#line = line
           const selfClosed = bytes[i - 1] === 0x2f
-          if (this.#open(bytes, token, i, selfClosed)) {
+          if (this.#open(bytes, { from, token, end: i, selfClosed })) {
             // An item begins: what stood before it belongs to the skeleton.
             this.#skeleton(bytes, from, token)
             this.#options.itemStarts()
@@ -109,6 +114,7 @@ export class XmlCutter implements RecordCutter {
             if (selfClosed) {
               batch.add(from, i + 1, this.#itemLine, 0)
               from = i + 1
+              this.#skeletonLine = line
             }
           }
         }
@@ -118,9 +124,10 @@ export class XmlCutter implements RecordCutter {
         if (byte === 0x3e) {
           state = inText
           this.#line = line
-          if (this.#close(bytes, token, i)) {
+          if (this.#close(bytes, { from, token, end: i })) {
             batch.add(from, i + 1, this.#itemLine, 0)
             from = i + 1
+            this.#skeletonLine = line
           }
         }
       } else if (state === afterLt) {
@@ -157,13 +164,7 @@ export class XmlCutter implements RecordCutter {
   }
 
   end(): RecordBatch {
-    if (this.#state !== inText || this.#depth > 0 || !this.#sawRoot) {
-      throw this.#error(
-        'FILE_TRUNCATED',
-        this.#sawRoot ? 'the root element is not closed' : 'the file holds no element',
-        'Export or fetch the file again.',
-      )
-    }
+    if (this.#state !== inText || this.#depth > 0 || !this.#sawRoot) throw this.#cutOff()
     const rest = this.#carry.takeRest()
     this.#skeletonText(rest.toString('utf8'))
     this.#batch.begin(rest)
@@ -171,7 +172,11 @@ export class XmlCutter implements RecordCutter {
   }
 
   /** True where the tag starts an item. */
-  #open(bytes: Buffer, token: number, end: number, selfClosed: boolean): boolean {
+  #open(
+    bytes: Buffer,
+    tag: { readonly from: number; readonly token: number; readonly end: number; readonly selfClosed: boolean },
+  ): boolean {
+    const { from, token, end, selfClosed } = tag
     const depth = this.#depth
     if (end - token > this.#options.limits.fieldBytes)
       throw this.#error('FILE_FIELD_TOO_LARGE', 'a tag with its attributes is too large', 'Shorten the attributes.')
@@ -182,9 +187,11 @@ export class XmlCutter implements RecordCutter {
         'Export the feed in the usual RSS or Atom layout.',
       )
     }
+    if (this.#inItem !== -1 && this.#options.item === undefined && this.#startsAgain(bytes, token + 1))
+      throw this.#unclosedItem(bytes.toString('utf8', from, end + 1), 'contains the start of another one')
     if (this.#inItem !== -1 || (depth !== 0 && depth !== this.#itemDepth && this.#options.item === undefined)) return false
-    const tag = tagName(bytes, token + 1, end)
-    const name = tag.slice(tag.indexOf(':') + 1)
+    const qualified = tagName(bytes, token + 1, end)
+    const name = qualified.slice(qualified.indexOf(':') + 1)
     if (depth === 0) {
       if (!this.#sawRoot) this.#takeRoot(name)
       return false
@@ -192,25 +199,63 @@ export class XmlCutter implements RecordCutter {
     if (name !== this.#itemName) return false
     if (!selfClosed) {
       this.#inItem = depth
-      this.#itemTag = tag
+      this.#itemTag = Buffer.from(qualified)
     }
     return true
   }
 
   /** True where the tag ends an item. */
-  #close(bytes: Buffer, token: number, end: number): boolean {
+  #close(bytes: Buffer, { from, token, end }: { readonly from: number; readonly token: number; readonly end: number }): boolean {
     this.#depth--
     if (this.#depth < 0) throw this.#error('FILE_MALFORMED', 'an element is closed that was never opened', 'Export the feed again.')
     if (this.#inItem === -1 || this.#depth !== this.#inItem) return false
-    if (tagName(bytes, token + 2, end) !== this.#itemTag) {
-      throw this.#error(
-        'FILE_MALFORMED',
-        `the item that starts on line ${this.#itemLine} is closed by another tag`,
-        'Close every element in the order in which they were opened.',
-      )
-    }
+    if (tagName(bytes, token + 2, end) !== this.#itemTag.toString())
+      throw this.#unclosedItem(bytes.toString('utf8', from, end + 1), 'is closed by another tag')
     this.#inItem = -1
     return true
+  }
+
+  /** True where the name at `start` is that of the open item. */
+  #startsAgain(bytes: Buffer, start: number): boolean {
+    const name = this.#itemTag
+    if (bytes[start] !== name[0] || bytes.compare(name, 0, name.length, start, start + name.length) !== 0) return false
+    const behind = bytes[start + name.length] ?? 0
+    return behind === 0x3e || behind === 0x2f || behind <= 0x20
+  }
+
+  #unclosedItem(item: string, what: string) {
+    const fault = findXmlFault(item)
+    return fileError('FILE_MALFORMED', fault?.message ?? `the item that starts on line ${this.#itemLine} ${what}`, {
+      name: this.#options.name,
+      at: `line ${this.#itemLine + (fault?.line ?? 0)}`,
+      hint: 'Close every element in the order in which they were opened.',
+    })
+  }
+
+  /** The end of the file inside an element or token: where it begins is more telling than where the file ends. */
+  #cutOff() {
+    const { name } = this.#options
+    const hint = 'Export or fetch the file again.'
+    if (!this.#sawRoot) return fileError('FILE_TRUNCATED', 'the file holds no element', { name, at: `line ${this.#line}`, hint })
+    const open = this.#carry.takeRest().toString('utf8')
+    const fault = this.#inItem === -1 ? undefined : findXmlFault(open)
+    if (fault !== undefined)
+      return fileError('FILE_TRUNCATED', `the file ends inside an item: ${fault.message}`, {
+        name,
+        at: `line ${this.#itemLine + fault.line}`,
+        hint,
+      })
+    const what =
+      this.#state === cdata
+        ? 'a CDATA section'
+        : this.#state === comment
+          ? 'a comment'
+          : this.#inItem === -1
+            ? 'the root element'
+            : 'an item'
+    const token = this.#state === cdata || this.#state === comment
+    const line = this.#inItem === -1 ? this.#line : this.#itemLine + (token ? linesIn(open.slice(0, this.#tokenStart)) : 0)
+    return fileError('FILE_TRUNCATED', `${what} is not closed`, { name, at: `line ${line}`, hint })
   }
 
   #takeRoot(name: string): void {
@@ -227,11 +272,12 @@ export class XmlCutter implements RecordCutter {
         'Check the address and the credentials: a login page looks like this.',
       )
     else
-      throw this.#error(
-        'WRONG_FORMAT',
-        'the root element is neither <rss> nor <feed>',
-        'Export the feed as Google Shopping RSS 2.0 or Atom, or as CSV; or name the element that holds a product, `xml: { item: product }`, and map what stands in it.',
-      )
+      throw fileError('WRONG_FORMAT', 'the root element is neither <rss> nor <feed>', {
+        name: this.#options.name,
+        at: `line ${this.#line}`,
+        hint: `Export the feed as Google Shopping RSS 2.0 or Atom, or as CSV; or name the element that holds a product, \`xml: { item: ${this.#options.likelyItem ?? 'product'} }\`, and map what stands in it.`,
+        ...(this.#options.likelyItem === undefined ? {} : { remedy: { xml: { item: this.#options.likelyItem } } }),
+      })
   }
 
   #checkInstruction(bytes: Buffer, token: number, end: number): void {
@@ -269,15 +315,16 @@ export class XmlCutter implements RecordCutter {
     this.#textBytes = text.includes('>') ? 0 : this.#textBytes + text.length
     if (this.#textBytes > this.#options.limits.recordBytes)
       throw this.#tooLarge('the text between two elements', 'Check the head of the feed.', this.#line)
-    this.#options.skeleton(text)
+    this.#options.skeleton(text, this.#skeletonLine)
+    this.#skeletonLine += linesIn(text)
   }
 
-  #tooLarge(what: string, mend: string, line: number) {
-    return recordTooLarge({ name: this.#options.name, what, limitBytes: this.#options.limits.recordBytes, line, mend })
+  #tooLarge(what: string, hint: string, line: number) {
+    return recordTooLarge({ name: this.#options.name, what, limitBytes: this.#options.limits.recordBytes, line, hint })
   }
 
-  #error(code: FileErrorCode, message: string, mend: string) {
-    return fileError(code, message, { name: this.#options.name, at: `line ${this.#line}`, mend })
+  #error(code: FileErrorCode, message: string, hint: string) {
+    return fileError(code, message, { name: this.#options.name, at: `line ${this.#line}`, hint })
   }
 }
 

@@ -1,6 +1,6 @@
 import { SaxesParser } from 'saxes'
 import type { SaxesTagNS } from 'saxes'
-import type { Cell } from '../../records/record.ts'
+import type { Cell } from '../../mapping/record.ts'
 import type { ColumnRegistry } from '../columnRegistry.ts'
 import { entityTable } from './htmlEntities.ts'
 
@@ -33,7 +33,7 @@ export function refuseXInclude(tag: Pick<SaxesTagNS, 'uri'>, line: number): void
  * element and a plain one share a name the product element wins; `overridden` counts where they differ. Repeated
  * elements give one cell of several texts. An Atom link's `href` is its text.
  *
- * saxes rather than fast-xml-parser: 4.6 s against 15 s for 200,000 items (performance.md), and it checks
+ * saxes rather than fast-xml-parser: 4.6 s against 15 s for 200,000 items (docs/benchmarks.md), and it checks
  * well-formedness, which the other does not; fast-xml-parser is its oracle in the tests.
  */
 export class XmlItemReader {
@@ -51,7 +51,7 @@ export class XmlItemReader {
   /** Positions of this item that a product element has filled. */
   #productCells = new Set<number>()
   overridden = 0
-  /** An element used `g:` although nothing binds it (bad-inputs 144). */
+  /** An element used `g:` although nothing binds it (docs/inputs.md, case 144). */
   prefixAssumed = false
 
   /** `htmlEntities`: those of HTML are characters too; otherwise an undefined entity is an error. */

@@ -1,10 +1,10 @@
-/** Custom audiences themselves (spec 2.3, 4.3; spec/gaps.md 5, 7). */
+/** Custom audiences themselves (spec 2.3, 4.3; docs/spec-notes.md#audience-uploads). */
 import type { Call, Handler, Reply } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
 import { listParam, passes, textParam } from '../params.ts'
 import { adsRefusal, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
-import { newAudience, TARGETABLE_FROM, type Audience, type AudienceState } from './state.ts'
+import { newAudience, noteUpload, sizeOf, TARGETABLE_FROM, type Audience, type AudienceState } from './state.ts'
 import { targetingOf } from './targeted.ts'
 import { uploadUsers } from './users.ts'
 
@@ -22,6 +22,7 @@ export const audienceHandlers: Readonly<Record<string, Handler<AudienceState>>> 
     const suppressed = [...call.state.lists.values()]
       .filter((list) => list.accountId === audience.accountId && !list.deleted && list.memberships.size > 0)
       .map((list) => list.memberships)
+    noteUpload(call, audience)
     return uploadUsers(call, {
       memberships: audience.memberships,
       kind: 'audience',
@@ -74,7 +75,7 @@ function targeted(call: AudienceCall): Reply {
 
 function audienceShape(call: AudienceCall, audience: Audience): Record<string, unknown> {
   const { id, name, description, accountId, created_at, updated_at, deleted } = audience
-  const size = audience.memberships.count(call.now / 1000).members
+  const { size, reasons } = sizeOf(call, audience)
   return {
     id,
     name,
@@ -82,7 +83,7 @@ function audienceShape(call: AudienceCall, audience: Audience): Record<string, u
     audience_type: 'CRM',
     audience_size: size >= TARGETABLE_FROM ? size : null,
     targetable: size >= TARGETABLE_FROM,
-    reasons_not_targetable: size >= TARGETABLE_FROM ? [] : ['TOO_SMALL'],
+    reasons_not_targetable: reasons,
     permission_level: 'READ_WRITE',
     owner_account_id: accountId,
     created_at,

@@ -1,10 +1,10 @@
-/** The do-not-reach list of an account (spec 2.3, 4.3; spec/gaps.md 5). */
+/** The do-not-reach list of an account (spec 2.3, 4.3; docs/spec-notes.md#audience-uploads). */
 import type { Call, Handler, Reply } from '../area.ts'
 import { listReply } from '../lists.ts'
 import { textParam } from '../params.ts'
 import { adsRefusal, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
-import { newAudience, TARGETABLE_FROM, type Audience, type AudienceState } from './state.ts'
+import { newAudience, noteUpload, sizeOf, TARGETABLE_FROM, type Audience, type AudienceState } from './state.ts'
 import { uploadUsers } from './users.ts'
 
 type AudienceCall = Call<AudienceState>
@@ -15,6 +15,7 @@ export const doNotReachHandlers: Readonly<Record<string, Handler<AudienceState>>
   'doNotReachLists.delete': deleteList,
   'doNotReachLists.users': (call) => {
     const list = listOf(call)
+    noteUpload(call, list)
     return uploadUsers(call, {
       memberships: list.memberships,
       kind: 'do-not-reach',
@@ -47,13 +48,13 @@ function deleteList(call: AudienceCall): Reply {
 
 function listShape(call: AudienceCall, list: Audience): Record<string, unknown> {
   const { id, name, description, created_at, updated_at, deleted } = list
-  const size = list.memberships.count(call.now / 1000).members
+  const { size, reasons } = sizeOf(call, list)
   return {
     id,
     name,
     description,
     targetable: size >= TARGETABLE_FROM,
-    reasons_not_targetable: size >= TARGETABLE_FROM ? [] : ['TOO_SMALL'],
+    reasons_not_targetable: reasons,
     list_size: size >= TARGETABLE_FROM ? size : null,
     created_at,
     updated_at,

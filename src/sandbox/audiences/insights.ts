@@ -1,7 +1,9 @@
-/** Keyword insights and audience estimates: made-up numbers that follow from the request alone (spec 4.3; spec/gaps.md 8). */
+/** Keyword insights and audience estimates: made-up numbers that follow from the request alone (spec 4.3; docs/spec-notes.md#endpoints). */
 import { hash } from 'node:crypto'
 import type { Call, Reply } from '../area.ts'
 import { adsRefusal, adsRefusals, invalidParameter, missingParameter, ok, type AdsError } from '../refusal.ts'
+import { countries } from '../campaigns/targetingLists.ts'
+import { isTargetingType, wrongTargetingType } from '../campaigns/targetingTypes.ts'
 import type { AudienceState } from './state.ts'
 import { textOf } from '../text.ts'
 
@@ -23,6 +25,9 @@ export function searchKeywords(call: InsightsCall): Reply {
   if (end <= start) throw adsRefusal('INVALID_TIME_WINDOW', 'end_time must be later than start_time', { parameter: 'end_time' })
   if (end - start > MAX_RANGE_MS)
     throw adsRefusal('INVALID_TIME_WINDOW', 'start_time and end_time are at most 7 days apart', { parameter: 'start_time' })
+  const location = call.params['location']
+  if (typeof location === 'string' && !countries.some(([, , id]) => id === location))
+    throw adsRefusals([invalidParameter('location', 'a targeting value of a country', location)])
   const stepMs = call.params['granularity'] === 'DAY' ? 86_400_000 : 3_600_000
   const volume: number[] = []
   for (let at = start; at < end; at += stepMs)
@@ -32,7 +37,7 @@ export function searchKeywords(call: InsightsCall): Reply {
   return ok({ related_keywords: related, tweet_volume: volume })
 }
 
-/** The body is `{ targeting_criteria: [...] }` or the bare array (gaps 8). */
+/** The body is `{ targeting_criteria: [...] }` or the bare array (docs/spec-notes.md#endpoints). */
 export function estimateAudience(call: InsightsCall): Reply {
   const criteria = call.params['targeting_criteria'] as readonly unknown[]
   const errors: AdsError[] = []
@@ -45,6 +50,7 @@ export function estimateAudience(call: InsightsCall): Reply {
       ...rest
     } = (typeof one === 'object' && one !== null ? one : {}) as Record<string, unknown>
     if (typeof type !== 'string') errors.push(missingParameter('targeting_type'))
+    else if (!isTargetingType(type)) errors.push(wrongTargetingType(type))
     if (typeof value !== 'string' && typeof value !== 'number') errors.push(missingParameter('targeting_value'))
     if (operator !== undefined && !['EQ', 'NE', 'GTE', 'LT'].includes(textOf(operator)))
       errors.push(invalidParameter('operator_type', 'one of EQ, NE, GTE, LT', operator))

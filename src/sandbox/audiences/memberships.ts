@@ -1,7 +1,7 @@
 /**
  * The members of one audience or list: identifiers with their times, and which of them belong to one user.
  *
- * Compact, because ten million of them must fit (performance.md): records of 48 bytes in chunks of 65,536, found through
+ * Compact, because ten million of them must fit (docs/benchmarks.md): records of 48 bytes in chunks of 65,536, found through
  * an open-addressing index over the digest's first bytes; no object per identifier. The identifiers of one user form a
  * circle of records. Times are seconds since 1970.
  */
@@ -112,7 +112,7 @@ export class Memberships {
     this.#drop(record)
   }
 
-  /** How many users the identifiers in force at `now` make up, and how many there are of each type. */
+  /** Counts the users of the identifiers in force at `now`, and the identifiers of each type. */
   count(now: number): { members: number; identifiers: Record<IdentifierType, number> } {
     const identifiers: Record<IdentifierType, number> = {
       email: 0,
@@ -140,7 +140,7 @@ export class Memberships {
   }
 
   /**
-   * Numbers of the records in force at `now`, sorted bytewise by type and value (interface.md 5): four bytes a record,
+   * Numbers of the records in force at `now`, sorted bytewise by type and value: four bytes a record,
    * because the digest's bytes order as its hex text does.
    */
   sortedInForce(now: number): Uint32Array {

@@ -1,4 +1,4 @@
-/** What an upload of users asks for, checked operation by operation (spec 4.3 rules 1 to 3; spec/gaps.md 5). */
+/** Checks an upload of users operation by operation (spec 4.3 rules 1 to 3; docs/spec-notes.md#audience-uploads). */
 import { hash } from 'node:crypto'
 import { doNotReachIdentifiers } from '../../service/contract/resources.ts'
 import type { Call } from '../area.ts'
@@ -24,20 +24,20 @@ export interface Operation {
 export interface UserList {
   readonly memberships: Memberships
   readonly kind: 'audience' | 'do-not-reach'
-  /** In force on the account's do-not-reach list: whoever is there must not be added (guarantees 6.5). */
+  /** In force on the account's do-not-reach list: its people must not be added (docs/sandbox.md). */
   readonly suppressed: readonly Memberships[]
-  /** What every echoed operation names. */
+  /** Fields of every echoed operation. */
   readonly echo: Readonly<Record<string, string>>
 }
 
-/** Months that a membership lasts where none are asked for; a do-not-reach list takes no more (gaps 5). */
+/** Months that a membership lasts where none are asked for; a do-not-reach list takes no more (docs/spec-notes.md#audience-uploads). */
 export const DEFAULT_MONTHS = 13
 /** Number of each identifier type in the records of memberships. */
 export const TYPE_NUMBER: ReadonlyMap<string, number> = new Map(IDENTIFIER_TYPES.map((type, index) => [type, index]))
 const LIST_TYPES: readonly string[] = doNotReachIdentifiers
 const HEX = /^[0-9a-f]{64}$/
 const ANY_HEX = /^[0-9a-fA-F]{64}$/
-/** Digests of nothing and of placeholders: whoever sends them hashed junk. */
+/** Digests of the empty text and of placeholders: their sender hashed junk. */
 const JUNK: ReadonlySet<string> = new Set(
   ['', ' ', 'null', 'undefined', 'none', 'n/a', 'na', 'unknown', '0', '-', 'nan', 'test', 'test@test.com'].map((text) =>
     hash('sha256', text),
@@ -144,7 +144,7 @@ function checkUser(call: UsersCall, list: UserList, user: unknown, errors: AdsEr
   if (count === 0) errors.push(invalidParameter('users', 'users with at least one identifier', ''))
 }
 
-/** Upper-case hex is taken (gaps 5 'Hash case') and reported; anything else is no digest. The value itself is never repeated. */
+/** Upper-case hex is taken (docs/spec-notes.md#audience-uploads 'Hash case') and reported; anything else is no digest. The value itself is never repeated. */
 function checkOddValue(call: UsersCall, type: string, value: unknown, errors: AdsError[]): void {
   call.world.violation('digest_not_64_lower_hex', `${type} is not 64 lower-case hex digits`)
   if (typeof value === 'string' && ANY_HEX.test(value)) return
@@ -153,7 +153,7 @@ function checkOddValue(call: UsersCall, type: string, value: unknown, errors: Ad
   errors.push({ ...invalidParameter(type, 'SHA-256 in hex', ''), message: `Expected SHA-256 in hex for ${type}` })
 }
 
-/** Where no identifier belongs: is one there in clear? */
+/** Returns true for a clear identifier in a field that takes none. */
 function noteRaw(call: UsersCall, value: unknown): void {
   const texts = Array.isArray(value) ? (value as unknown[]) : [value]
   if (texts.some((text) => typeof text === 'string' && (looksLikeEmail(text) || looksLikePhone(text))))

@@ -1,5 +1,6 @@
 /** Sharing a custom audience with other accounts (spec 2.3, 4.3; spec 5 rule 7). */
 import type { Call, Handler, Reply } from '../area.ts'
+import { hasFeature } from '../campaigns/state.ts'
 import { listReply } from '../lists.ts'
 import { listParam, passes } from '../params.ts'
 import { adsRefusal, notFound, ok } from '../refusal.ts'
@@ -21,7 +22,7 @@ function listPermissions(call: AudienceCall): Reply {
   const found = [...call.state.permissions.values()].filter(
     (one) => one.tailored_audience_id === audience.id && passes(accounts, one.granted_account_id) && passes(ids, one.id),
   )
-  return listReply(call, found, { sortable: ['created_at', 'updated_at'] })
+  return listReply(call, found, { sortable: ['created_at', 'updated_at'], render: (one) => shown(call, one) })
 }
 
 /** Sharing outside a business needs the feature (spec 5 rule 7). */
@@ -29,7 +30,7 @@ function createPermission(call: AudienceCall): Reply {
   const audience = permittedAudience(call)
   const granted = String(call.params['granted_account_id'])
   const inside = call.world.accounts.get(granted)?.business_name === call.account?.business_name
-  if (!inside && call.world.switch('share_outside_business') === 'denied')
+  if (!inside && !mayShareOutside(call))
     throw adsRefusal('FEATURE_NOT_AVAILABLE', 'The account needs the feature SHARE_AUDIENCE_OUTSIDE_BUSINESS', {
       parameter: 'granted_account_id',
     })
@@ -40,7 +41,7 @@ function createPermission(call: AudienceCall): Reply {
   if (known !== undefined) {
     known.permission_level = String(call.params['permission_level'])
     known.updated_at = now
-    return ok(known)
+    return ok(shown(call, known))
   }
   const permission: Permission = {
     id: call.world.newShortId(),
@@ -52,7 +53,7 @@ function createPermission(call: AudienceCall): Reply {
     deleted: false,
   }
   call.state.permissions.set(permission.id, permission)
-  return ok(permission)
+  return ok(shown(call, permission))
 }
 
 function deletePermission(call: AudienceCall): Reply {
@@ -63,7 +64,17 @@ function deletePermission(call: AudienceCall): Reply {
     throw adsRefusal('NOT_FOUND', `Tailored audience permission ${id} was not found`, { parameter: 'tailored_audience_permission_id' })
   permission.deleted = true
   permission.updated_at = isoSeconds(call.now)
-  return ok(permission)
+  return ok(shown(call, permission))
+}
+
+function mayShareOutside(call: AudienceCall): boolean {
+  const choice = call.world.switch('share_outside_business')
+  return choice === 'granted' || (choice === 'by_feature' && hasFeature(call, 'SHARE_AUDIENCE_OUTSIDE_BUSINESS'))
+}
+
+/** On the path of custom audiences the record names its audience so too (docs/spec-notes.md#echoes-and-cursors 'Versions'). */
+function shown(call: AudienceCall, permission: Permission): object {
+  return 'custom_audience_id' in call.echo ? { ...permission, custom_audience_id: permission.tailored_audience_id } : permission
 }
 
 function permittedAudience(call: AudienceCall): Audience {

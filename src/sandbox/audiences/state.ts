@@ -2,6 +2,7 @@
 import type { Call, World } from '../area.ts'
 import { FIRST_DAY, FIXED_ACCOUNT, FIXED_AUDIENCE, FIXED_LIST } from '../fixed.ts'
 import { isoSeconds } from '../timestamps.ts'
+import { isProcessed } from '../processing.ts'
 import { Memberships, type SavedMemberships } from './memberships.ts'
 
 export interface Audience {
@@ -13,6 +14,8 @@ export interface Audience {
   updated_at: string
   deleted: boolean
   memberships: Memberships
+  /** An upload that is being worked on: when it began, and how many members were there before. */
+  processing: { readonly since: number; readonly members: number } | null
 }
 
 export interface Permission {
@@ -31,7 +34,7 @@ export interface AudienceState {
   readonly permissions: Map<string, Permission>
 }
 
-/** Members from which on an audience or list can be targeted (gaps 5 'Processing'). */
+/** Members from which on an audience or list can be targeted (docs/spec-notes.md#audience-uploads 'Processing'). */
 export const TARGETABLE_FROM = 100
 
 export function createAudienceState(_world: World): AudienceState {
@@ -56,13 +59,30 @@ export function createAudienceState(_world: World): AudienceState {
   }
 }
 
-/** An audience or list of the call's account, with nobody in it yet; not stored. */
+/** Size and targetability as the service shows them: what was there before, while an upload is worked on. */
+export function sizeOf(call: Call<AudienceState>, audience: Audience): { readonly size: number; readonly reasons: readonly string[] } {
+  const { processing } = audience
+  const isPending = processing !== null && !isProcessed(call.world, 'audience', processing.since)
+  const size = isPending ? processing.members : audience.memberships.count(call.now / 1000).members
+  return { size, reasons: size >= TARGETABLE_FROM ? [] : [isPending ? 'PROCESSING' : 'TOO_SMALL'] }
+}
+
+/** Notes an upload: one round at a time is worked on (docs/spec-notes.md#audience-uploads 'Processing'). */
+export function noteUpload(call: Call<AudienceState>, audience: Audience): void {
+  // Counting all members costs time, so it is done only if the clock matters.
+  if (call.world.switch('processing_times') !== 'clock') return
+  const { processing } = audience
+  if (processing !== null && !isProcessed(call.world, 'audience', processing.since)) return
+  audience.processing = { since: call.now, members: audience.memberships.count(call.now / 1000).members }
+}
+
+/** An audience or list of the call's account, without members yet; not stored. */
 export function newAudience(call: Call<AudienceState>, name: string): Audience {
   return emptyAudience({ id: call.world.newShortId(), accountId: call.account?.id ?? '', name, at: isoSeconds(call.now) })
 }
 
 function emptyAudience({ at, ...given }: { id: string; accountId: string; name: string; at: string }): Audience {
-  return { ...given, description: null, created_at: at, updated_at: at, deleted: false, memberships: new Memberships() }
+  return { ...given, description: null, created_at: at, updated_at: at, deleted: false, memberships: new Memberships(), processing: null }
 }
 
 /** structuredClone knows nothing of Memberships. */
@@ -74,7 +94,7 @@ export function cloneAudienceState(state: AudienceState): AudienceState {
 
 interface SavedAudience extends Omit<Audience, 'memberships'> {
   readonly saved: SavedMemberships
-  /** How many of the bytes are its own. */
+  /** Number of the bytes that are its own. */
   readonly chunks: number
 }
 

@@ -1,4 +1,4 @@
-/** User-list uploads of custom audiences and do-not-reach lists: applied and answered (spec 4.3 rules 4 and 5; spec/gaps.md 5). */
+/** User-list uploads of custom audiences and do-not-reach lists: applied and answered (spec 4.3 rules 4 and 5; docs/spec-notes.md#audience-uploads). */
 import type { Reply } from '../area.ts'
 import { jsonRefusal, type AdsError } from '../refusal.ts'
 import { addMonths, isoSeconds } from '../timestamps.ts'
@@ -68,7 +68,7 @@ function updateUser(
   }
 }
 
-/** Any one key given at add time reaches the user (gaps 5 'Delete'); unknown ones count as done. */
+/** Any one key given at add time reaches the user (docs/spec-notes.md#audience-uploads 'Delete'); unknown ones count as done. */
 function deleteUser(memberships: Memberships, user: User, reachesUser: boolean): void {
   for (const type in user) {
     const number = TYPE_NUMBER.get(type) ?? 0
@@ -92,7 +92,7 @@ function noteSuppressed(call: UsersCall, list: UserList, number: number, key: Bu
   }
 }
 
-/** Counts of user objects (gaps 5 'Counts'), one result an operation unless the switch says otherwise. */
+/** Counts of user objects (docs/spec-notes.md#audience-uploads 'Counts'), one result an operation unless the switch says otherwise. */
 function answer(call: UsersCall, list: UserList, operations: readonly Operation[], request: unknown): Reply {
   const basis = call.world.switch('count_basis')
   const results = operations.map(({ users }) => {

@@ -1,7 +1,8 @@
-/** Authentication: the three-legged flow and app-only tokens (spec 4.1, 3.2; spec/gaps.md 3). */
+/** Authentication: the three-legged flow and app-only tokens (spec 4.1, 3.2; docs/spec-notes.md#tokens). */
 import { defineArea, type Call, type Reply } from '../area.ts'
 import { coreRefusal } from '../refusal.ts'
 import { percentEncode } from '../verify/signature.ts'
+import { addPerson, applyPerson, listPeople, type PersonAdded } from './people.ts'
 import { authorizationPage, deniedPage, pinPage, wrongTokenPage } from './page.ts'
 import { createAuthState, loadAuthState, randomText, type AuthState, type RequestToken } from './tokens.ts'
 
@@ -20,6 +21,9 @@ export const authArea = defineArea<AuthState>({
     'oauth2.token': bearerToken,
     'oauth2.invalidateToken': invalidateBearer,
   },
+  control: { 'POST /_sandbox/users': addPerson, 'GET /_sandbox/users': listPeople },
+  // Only this area records events under its name.
+  applyEvent: (world, state, event) => applyPerson(world, state, event as PersonAdded),
 })
 
 function requestToken(call: AuthCall): Reply {
@@ -45,7 +49,7 @@ function requestToken(call: AuthCall): Reply {
 }
 
 /**
- * `oauth/authorize` always asks; `oauth/authenticate` does not ask again whoever granted access before, unless
+ * `oauth/authorize` always asks; `oauth/authenticate` does not ask again a user who granted access before, unless
  * `force_login`. The page's own buttons come back as `decision`.
  */
 function authorize(call: AuthCall, remembers: boolean): Reply {
@@ -53,7 +57,8 @@ function authorize(call: AuthCall, remembers: boolean): Reply {
   if (token === undefined || token.state !== 'new') return html(wrongTokenPage(), 403)
   const screenName = typeof call.params['screen_name'] === 'string' ? call.params['screen_name'] : ''
   const forceLogin = call.params['force_login'] === true
-  const user = [...call.world.users.values()].find((one) => one.screenName === (screenName || 'sandbox').replace(/^@/, ''))
+  const handle = (screenName || 'sandbox').replace(/^@/, '').toLowerCase()
+  const user = [...call.world.users.values()].find((one) => one.screenName.toLowerCase() === handle)
   const decision =
     call.query.get('decision') ?? (remembers && !forceLogin && user !== undefined && call.state.granted.has(user.id) ? 'allow' : undefined)
   if (decision === 'deny') {
@@ -61,7 +66,7 @@ function authorize(call: AuthCall, remembers: boolean): Reply {
     return token.callback === 'oob' ? html(deniedPage()) : redirect(token.callback, { denied: token.token })
   }
   if (decision !== 'allow' || user === undefined)
-    return html(authorizationPage({ token, path: call.endpoint.path, screenName, forceLogin }))
+    return html(authorizationPage({ token, path: call.endpoint.path, screenName, forceLogin, unknown: user === undefined }))
   token.state = 'allowed'
   token.userId = user.id
   call.state.granted.add(user.id)
@@ -97,7 +102,7 @@ function invalidateToken(call: AuthCall): Reply {
   return { kind: 'json', body: { access_token: token.token } }
 }
 
-/** The same token as long as it lives (spec 3.2). It holds escapes that are part of it: never decode it (gaps 3). */
+/** The same token as long as it lives (spec 3.2). It holds escapes that are part of it: never decode it (docs/spec-notes.md#tokens). */
 function bearerToken(call: AuthCall): Reply {
   call.state.bearer ??= `${'A'.repeat(22)}${randomText(call.world, 24)}%2F${randomText(call.world, 20)}%3D${randomText(call.world, 30)}`
   return { kind: 'json', body: { token_type: 'bearer', access_token: call.state.bearer } }

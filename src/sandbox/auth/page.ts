@@ -9,16 +9,18 @@ export interface AuthorizationPage {
   readonly path: string
   readonly screenName: string
   readonly forceLogin: boolean
+  /** No user has the handle. */
+  readonly unknown: boolean
 }
 
-export function authorizationPage({ token, path, screenName, forceLogin }: AuthorizationPage): string {
+export function authorizationPage({ token, path, screenName, forceLogin, unknown }: AuthorizationPage): string {
   const password = forceLogin ? '<p><label>Password <input type="password" name="password" autocomplete="off"></label></p>' : ''
   return page(
     'Authorize the application',
     `<p>The application wants to ${token.access === 'read' ? 'read' : 'read and change'} what this account can reach.</p>
 <form method="get" action="${escapeHtml(path)}">
 <input type="hidden" name="oauth_token" value="${escapeHtml(token.token)}">
-<p><label>Handle <input name="screen_name" value="${escapeHtml(screenName)}"></label></p>${password}
+${unknown ? '<p role="alert">There is no user with this handle.</p>\n' : ''}<p><label>Handle <input name="screen_name" value="${escapeHtml(screenName)}"></label></p>${password}
 <button name="decision" value="allow" id="allow">Allow</button>
 <button name="decision" value="deny" id="deny">Deny</button>
 </form>`,

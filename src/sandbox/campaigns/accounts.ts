@@ -33,6 +33,7 @@ export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
       updated_at,
       deleted,
       userIds: [call.user?.id ?? ''],
+      roles: {},
       currency: 'USD',
     }
     call.world.accounts.set(id, account)
@@ -83,7 +84,7 @@ export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
 }
 
 /** Without what only the sandbox knows. */
-function toWire({ userIds: _users, currency: _currency, ...wire }: SandboxAccount): Omit<SandboxAccount, 'userIds' | 'currency'> {
+function toWire({ userIds: _users, roles: _roles, currency: _currency, ...wire }: SandboxAccount): object {
   return wire
 }
 

@@ -1,17 +1,25 @@
-/** The campaign management area (spec 4.5, 4.6; gaps 8). */
+/** The campaign management area (spec 4.5, 4.6; docs/spec-notes.md#endpoints). */
 import { defineArea } from '../area.ts'
 import { hasPost } from '../posts/state.ts'
 import { accountHandlers } from './accounts.ts'
 import { batchHandlers } from './batch.ts'
 import { campaignHandlers } from './campaigns.ts'
 import { categoryHandlers } from './categories.ts'
+import { applyFeatures, featureControls, type FeaturesSet } from './features.ts'
 import { lineItemHandlers } from './lineItems.ts'
 import { promotionHandlers } from './promotion.ts'
+import { lookupHandlers } from './lookups.ts'
 import { createCampaigns } from './seed.ts'
+import { settingsHandlers } from './settings.ts'
+import { statisticsHandlers } from './statistics.ts'
+import { trackingTagHandlers } from './trackingTags.ts'
 
 export const campaignsArea = defineArea({
   name: 'campaigns',
   createState: createCampaigns,
+  control: featureControls,
+  // Only this area records events under its name.
+  applyEvent: (_world, state, event) => applyFeatures(state, event as FeaturesSet),
   handlers: {
     ...accountHandlers,
     ...categoryHandlers,
@@ -19,5 +27,9 @@ export const campaignsArea = defineArea({
     ...lineItemHandlers,
     ...promotionHandlers(hasPost),
     ...batchHandlers,
+    ...lookupHandlers,
+    ...trackingTagHandlers,
+    ...settingsHandlers,
+    ...statisticsHandlers,
   },
 })

@@ -1,10 +1,14 @@
-/** Batches of campaigns, line items and targeting criteria: all or nothing (gaps 8 batch). */
+/** Batches of campaigns, line items and targeting criteria: all or nothing (docs/spec-notes.md#endpoints batch). */
+import { operationMarks } from '../../service/contract/batches.ts'
+import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { findEndpoint } from '../../service/contract/index.ts'
 import type { Call, Handler, Reply } from '../area.ts'
 import { adsRefusal, invalidParameter, jsonRefusal, missingParameter, Refusal, type AdsError } from '../refusal.ts'
+import { refuseChanged } from '../verify/returnedFields.ts'
+import type { Pair } from '../verify/signature.ts'
 import { validate } from '../verify/validate.ts'
-import { campaignWire, createCampaign, deleteCampaign, updateCampaign } from './campaigns.ts'
-import { createLineItem, deleteLineItem, updateLineItem } from './lineItems.ts'
+import { campaignOf, campaignWire, createCampaign, deleteCampaign, updateCampaign } from './campaigns.ts'
+import { createLineItem, deleteLineItem, lineItemOf, updateLineItem } from './lineItems.ts'
 import { createCriterion, deleteCriterion } from './promotion.ts'
 import type { CampaignsState } from './state.ts'
 
@@ -39,6 +43,9 @@ const TARGETING: Kind = {
     Delete: { endpoint: 'targetingCriteria.delete', run: deleteCriterion },
   },
 }
+
+/** Records as stored, by the step that updates them. */
+const READ: Readonly<Record<string, Step>> = { 'campaigns.update': campaignOf, 'lineItems.update': lineItemOf }
 
 export const batchHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   'campaigns.batch': (call) => runBatch(call, CAMPAIGNS),
@@ -110,23 +117,45 @@ function runStep(
 ): { readonly data: unknown } | { readonly errors: readonly AdsError[] } {
   // Named by this file, so the contract holds it.
   const endpoint = findEndpoint(step.endpoint)!
-  const path: Record<string, string> = { account_id: call.account!.id }
-  const pairs: [string, string][] = []
-  for (const [name, value] of Object.entries(params)) {
-    const parameter = endpoint.parameters.find((one) => one.name === name)
-    if (parameter?.in === 'path') path[name] = String(value)
-    else pairs.push([name, value === null ? '' : Array.isArray(value) ? value.join(',') : String(value)])
-  }
+  const strict = call.world.switch('unknown_parameters') === 'strict'
+  const { path, pairs } = readParams(endpoint, call.account!.id, params, strict)
   const missing = endpoint.parameters.filter((one) => one.in === 'path' && path[one.name] === undefined)
   if (missing.length > 0) return { errors: missing.map((one) => missingParameter(one.name)) }
-  const checked = validate(endpoint, { path, pairs, body: undefined, oauth: call.oauth })
+  const checked = validate(endpoint, { path, pairs, body: undefined, oauth: call.oauth, strict })
   if (checked.errors.length > 0) return { errors: checked.errors }
+  const single = { ...call, endpoint, params: checked.params, given: checked.given }
   try {
-    return { data: structuredClone(step.run({ ...call, endpoint, params: checked.params, given: checked.given })) }
+    if (checked.returned.size > 0) refuseChanged(checked.returned, () => READ[step.endpoint]?.(single))
+    return { data: structuredClone(step.run(single)) }
   } catch (error) {
     if (error instanceof Refusal && error.body.kind === 'ads') return { errors: error.body.errors }
     throw error
   }
+}
+
+/** Parameters of an operation as those of the single call: the record's id becomes a part of the path. */
+function readParams(
+  endpoint: Endpoint,
+  accountId: string,
+  params: Record<string, unknown>,
+  strict: boolean,
+): { readonly path: Record<string, string>; readonly pairs: readonly Pair[] } {
+  const path: Record<string, string> = { account_id: accountId }
+  const pairs: Pair[] = []
+  for (const [name, value] of Object.entries(params)) {
+    const parameter = endpoint.parameters.find((one) => one.name === name)
+    if (parameter?.in === 'path' && name !== 'account_id') path[name] = String(value)
+    else if (strict || !operationMarks.includes(name)) pairs.push([name, textOfValue(value)])
+  }
+  // Official SDKs send the record with its own id.
+  const record = endpoint.parameters.findLast((one) => one.in === 'path')
+  if (!strict && record !== undefined && path[record.name] === undefined && typeof params['id'] === 'string')
+    path[record.name] = params['id']
+  return { path, pairs }
+}
+
+function textOfValue(value: unknown): string {
+  return value === null ? '' : Array.isArray(value) ? value.join(',') : String(value)
 }
 
 /** Puts every table back as it was. */

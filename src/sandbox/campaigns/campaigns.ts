@@ -1,8 +1,8 @@
-/** Campaigns, and the funding instruments that pay for them (gaps 8). */
+/** Campaigns, and the funding instruments that pay for them (docs/spec-notes.md#endpoints). */
 import { deleteRecord, findRecord, recordsOf, stamp } from '../accountRecords.ts'
 import type { Call, Handler } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
-import { listParam, passes } from '../params.ts'
+import { listParam, longParam, passes, textParam } from '../params.ts'
 import { adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { remember } from './history.ts'
@@ -21,7 +21,7 @@ export const campaignHandlers: Readonly<Record<string, Handler<CampaignsState>>>
       render: (campaign) => campaignWire(call, campaign),
     })
   },
-  'campaigns.get': (call) => ok(campaignWire(call, findRecord(call, call.state.campaigns, 'campaign_id', 'CAMPAIGN_NOT_FOUND'))),
+  'campaigns.get': (call) => ok(campaignWire(call, campaignOf(call))),
   'campaigns.create': (call) => ok(campaignWire(call, createCampaign(call))),
   'campaigns.update': (call) => ok(campaignWire(call, updateCampaign(call))),
   'campaigns.delete': (call) => ok(campaignWire(call, deleteCampaign(call))),
@@ -41,7 +41,7 @@ export const campaignHandlers: Readonly<Record<string, Handler<CampaignsState>>>
     ok(deleteRecord(call, call.state.funding, 'funding_instrument_id', 'FUNDING_INSTRUMENT_NOT_FOUND')),
 }
 
-/** With what follows from status and funding (gaps 8 campaigns). */
+/** With what follows from status and funding (docs/spec-notes.md#endpoints campaigns). */
 export function campaignWire(call: Call<CampaignsState>, campaign: Campaign): Record<string, unknown> {
   const reasons = campaignReasons(call.state, call.account!.id, campaign)
   return {
@@ -65,6 +65,9 @@ export function createCampaign(call: Call<CampaignsState>): Campaign {
     daily_budget_amount_local_micro: null,
     total_budget_amount_local_micro: null,
     currency: funding.currency,
+    standard_delivery: null,
+    frequency_cap: null,
+    duration_in_days: null,
     ...stamp(call),
   }
   changeCampaign(call, campaign)
@@ -76,8 +79,13 @@ export function createCampaign(call: Call<CampaignsState>): Campaign {
   return made
 }
 
+/** The campaign of the call's path. */
+export function campaignOf(call: Call<CampaignsState>): Campaign {
+  return findRecord(call, call.state.campaigns, 'campaign_id', 'CAMPAIGN_NOT_FOUND')
+}
+
 export function updateCampaign(call: Call<CampaignsState>): Campaign {
-  const campaign = findRecord(call, call.state.campaigns, 'campaign_id', 'CAMPAIGN_NOT_FOUND')
+  const campaign = campaignOf(call)
   const before = { ...campaign }
   changeCampaign(call, campaign)
   campaign.updated_at = isoSeconds(call.now)
@@ -99,6 +107,9 @@ function changeCampaign(call: Call<CampaignsState>, campaign: Campaign): void {
     'daily_budget_amount_local_micro',
     'total_budget_amount_local_micro',
     'entity_status',
+    'standard_delivery',
+    'frequency_cap',
+    'duration_in_days',
   ]) {
     if (call.given.has(name) && call.params[name] !== undefined) next[name] = call.params[name]
   }
@@ -118,9 +129,10 @@ function createFunding(call: Call<CampaignsState>): FundingInstrument {
     currency,
     able_to_fund: true,
     reasons_not_able_to_fund: [],
-    funded_amount_local_micro: null,
+    funded_amount_local_micro: longParam(call, 'funded_amount_local_micro'),
+    credit_limit_local_micro: longParam(call, 'credit_limit_local_micro'),
     start_time: String(call.params['start_time']),
-    end_time: null,
+    end_time: textParam(call, 'end_time'),
     ...stamp(call),
   }
   recordsOf(call, call.state.funding).set(instrument.id, instrument)

@@ -1,6 +1,7 @@
-/** Business and curated categories, those of line items, and placements (spec 4.5; gaps 8 placements). */
+/** Business and curated categories, those of line items, and placements (spec 4.5; docs/spec-notes.md#endpoints placements). */
 import { deleteRecord, recordsOf, stamp } from '../accountRecords.ts'
 import type { Call, Handler } from '../area.ts'
+import { isCountryCode } from '../countries.ts'
 import { listReply } from '../lists.ts'
 import { listParam } from '../params.ts'
 import { adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
@@ -13,7 +14,7 @@ export const categoryHandlers: Readonly<Record<string, Handler<CampaignsState>>>
   'businessCategories.list': () => ok(businessCategories),
   'curatedCategories.list': (call) => {
     const countries = (listParam(call, 'country_codes') ?? []).map((code) => code.toUpperCase())
-    const bad = countries.find((code) => !/^[A-Z]{2}$/.test(code))
+    const bad = countries.find((code) => !isCountryCode(code))
     if (bad !== undefined) throw adsRefusals([invalidParameter('country_codes', 'ISO 3166-1 alpha-2 codes', bad)])
     return listReply(
       call,

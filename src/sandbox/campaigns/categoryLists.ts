@@ -1,4 +1,4 @@
-/** What does not change: business categories, curated categories, placements. Invented, in the shapes of spec 2.5 and gaps 8. */
+/** Constant lists: business categories, curated categories, placements. Invented, in the shapes of spec 2.5 and docs/spec-notes.md#endpoints. */
 import { FIRST_DAY } from '../fixed.ts'
 
 export interface BusinessCategory {
@@ -7,7 +7,7 @@ export interface BusinessCategory {
   readonly iab_categories: readonly string[]
 }
 
-/** Each code belongs to one category, so that codes tell how many categories a line item has. */
+/** Each code belongs to one category, so that codes give the number of categories of a line item. */
 export const businessCategories: readonly BusinessCategory[] = [
   { id: '1t', name: 'Arts and entertainment', iab_categories: ['IAB1', 'IAB1-1', 'IAB1-2'] },
   { id: '1u', name: 'Automotive', iab_categories: ['IAB2', 'IAB2-1', 'IAB2-2'] },

@@ -27,10 +27,10 @@ export function defaultPayBy(item: { readonly objective: string; readonly goal: 
 }
 
 /**
- * Every rule that `next` breaks. `given` names what the caller sent: a rule about a parameter that may not be used, like
- * `pay_by`, counts only then.
+ * Returns every rule that `next` breaks. `changes` names what the caller sets to another value: a rule about a parameter that
+ * may not be changed, like `pay_by`, counts only then.
  */
-export function checkLineItem(next: LineItem, campaign: Campaign | undefined, given: ReadonlySet<string>): AdsError[] {
+export function checkLineItem(next: LineItem, campaign: Campaign | undefined, changes: ReadonlySet<string>): AdsError[] {
   const errors: AdsError[] = []
   const wrong = (name: keyof LineItem, expected: string) => errors.push(invalidParameter(name, expected, next[name]))
   const objective = next.objective
@@ -52,10 +52,10 @@ export function checkLineItem(next: LineItem, campaign: Campaign | undefined, gi
       ...missingParameter('android_app_store_identifier'),
       message: 'one of "android_app_store_identifier", "ios_app_store_identifier" is required',
     })
-  checkBid(next, given, errors)
+  checkBid(next, changes, errors)
   if (next.frequency_cap !== null && !CAPPED.includes(objective)) wrong('frequency_cap', `objective ${CAPPED.join(', ')}`)
   if (next.duration_in_days !== null && ![1, 7, 30].includes(next.duration_in_days)) wrong('duration_in_days', '1, 7 or 30')
-  checkBudget(next, campaign, given, errors)
+  checkBudget(next, campaign, changes, errors)
   if (next.start_time !== null && next.end_time !== null && Date.parse(next.end_time) <= Date.parse(next.start_time))
     errors.push({ ...invalidParameter('end_time', 'a time later than start_time', next.end_time), code: 'INVALID_TIME_WINDOW' })
   if (next.placements.length === 0 || !next.placements.every((placement) => /^[A-Z][A-Z0-9_]*$/.test(placement)))
@@ -64,7 +64,7 @@ export function checkLineItem(next: LineItem, campaign: Campaign | undefined, gi
   return errors
 }
 
-function checkBid(next: LineItem, given: ReadonlySet<string>, errors: AdsError[]): void {
+function checkBid(next: LineItem, changes: ReadonlySet<string>, errors: AdsError[]): void {
   const { objective, bid_strategy: strategy } = next
   const wrong = (name: 'bid_strategy' | 'pay_by', expected: string) => errors.push(invalidParameter(name, expected, next[name]))
   if (strategy !== 'AUTO' && next.bid_amount_local_micro === null) errors.push(missingParameter('bid_amount_local_micro'))
@@ -74,16 +74,17 @@ function checkBid(next: LineItem, given: ReadonlySet<string>, errors: AdsError[]
     wrong('bid_strategy', 'TARGET only with objective REACH or WEBSITE_CLICKS')
   if (next.pay_by === 'IMPRESSION' && strategy === 'TARGET' && next.goal === 'LINK_CLICKS')
     wrong('pay_by', 'another unit than IMPRESSION with bid strategy TARGET for the LINK_CLICKS goal')
-  else if (given.has('pay_by') && objective !== 'APP_INSTALLS') wrong('pay_by', 'nothing: it can be set only with objective APP_INSTALLS')
+  else if (changes.has('pay_by') && objective !== 'APP_INSTALLS')
+    wrong('pay_by', 'the default: it changes only with objective APP_INSTALLS')
 }
 
-function checkBudget(next: LineItem, campaign: Campaign | undefined, given: ReadonlySet<string>, errors: AdsError[]): void {
+function checkBudget(next: LineItem, campaign: Campaign | undefined, changes: ReadonlySet<string>, errors: AdsError[]): void {
   const daily = next.daily_budget_amount_local_micro
   const total = next.total_budget_amount_local_micro
   if (daily === null) return
   if (total !== null && daily > total)
     errors.push(invalidParameter('daily_budget_amount_local_micro', 'at most total_budget_amount_local_micro', daily))
-  if (given.has('daily_budget_amount_local_micro') && campaign !== undefined && campaign.budget_optimization !== 'LINE_ITEM')
+  if (changes.has('daily_budget_amount_local_micro') && campaign !== undefined && campaign.budget_optimization !== 'LINE_ITEM')
     errors.push(invalidParameter('daily_budget_amount_local_micro', 'a campaign with budget_optimization LINE_ITEM', daily))
 }
 

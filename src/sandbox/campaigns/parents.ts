@@ -1,5 +1,5 @@
 /**
- * What lies below something that was deleted. Nothing is cascaded: a promoted tweet of a deleted line item stays with
+ * Rules for records below a deleted one. Nothing is cascaded: a promoted tweet of a deleted line item stays with
  * `deleted` false, and is there for reads with `with_deleted=true` only (spec 3.3), not for a DELETE of its own (observed).
  * Assumed to hold alike one step up and beside it: line items of a deleted campaign, targeting criteria, categories.
  */

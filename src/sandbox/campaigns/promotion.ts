@@ -1,14 +1,20 @@
-/** What a line item shows and to whom: promoted tweets and targeting criteria (gaps 8). */
+/** Promoted tweets and targeting criteria of line items (docs/spec-notes.md#endpoints). */
+import { audienceTargetingTypes } from '../../service/contract/campaignResources.ts'
 import { deleteRecord, recordsOf, stamp } from '../accountRecords.ts'
 import type { Call, Handler, World } from '../area.ts'
 import { listReply } from '../lists.ts'
 import { listParam, passes, textParam } from '../params.ts'
-import { adsRefusal, notFound, ok } from '../refusal.ts'
+import { adsRefusal, adsRefusals, notFound, ok } from '../refusal.ts'
+import type { AudienceState } from '../audiences/state.ts'
+import { isTargetingType, wrongTargetingType } from './targetingTypes.ts'
 import { remember } from './history.ts'
 import { findChild, isReachable, liveLineItem } from './parents.ts'
 import type { CampaignsState, PromotedTweet, TargetingCriterion } from './state.ts'
 
-/** Whether a post can be promoted; the posts area knows. */
+/** Fields that a criterion shows only if they were given. */
+const OPTIONAL = ['location_type', 'custom_audience_expansion', 'tailored_audience_expansion', 'tailored_audience_type'] as const
+
+/** Returns true if the posts area allows to promote the post. */
 export type PostExists = (world: World, tweetId: string) => boolean
 
 export function promotionHandlers(postExists: PostExists): Readonly<Record<string, Handler<CampaignsState>>> {
@@ -74,12 +80,9 @@ function promote(call: Call<CampaignsState>, postExists: PostExists): PromotedTw
 export function createCriterion(call: Call<CampaignsState>): TargetingCriterion {
   const item = liveLineItem(call, String(call.params['line_item_id']))
   const type = String(call.params['targeting_type'])
-  if (!/^[A-Z][A-Z0-9_]*$/.test(type))
-    throw adsRefusal('INVALID_TARGETING_TYPE', `Expected a targeting type in capitals, got "${type}" for targeting_type`, {
-      parameter: 'targeting_type',
-      value: type,
-    })
+  if (!isTargetingType(type)) throw adsRefusals([wrongTargetingType(type)])
   const value = String(call.params['targeting_value'])
+  if (audienceTargetingTypes.includes(type)) checkAudience(call, value)
   const criterion: TargetingCriterion = {
     id: call.world.newShortId(),
     line_item_id: item.id,
@@ -87,11 +90,29 @@ export function createCriterion(call: Call<CampaignsState>): TargetingCriterion 
     targeting_type: type,
     targeting_value: value,
     operator_type: textParam(call, 'operator_type') ?? 'EQ',
+    ...Object.fromEntries(OPTIONAL.flatMap((name) => (call.params[name] === undefined ? [] : [[name, call.params[name]]]))),
     ...stamp(call),
   }
   recordsOf(call, call.state.targeting).set(criterion.id, criterion)
   remember(call, { entity: 'TARGETING_CRITERIA', type: 'CREATE', after: criterion })
   return criterion
+}
+
+/** The account's own audience, or one that it was given and not denied again (spec 3.3). */
+function checkAudience(call: Call<CampaignsState>, id: string): void {
+  const { audiences, permissions } = call.world.stateOf('audiences') as AudienceState
+  const audience = audiences.get(id)
+  const account = call.account!.id
+  const granted = [...permissions.values()].filter((one) => one.tailored_audience_id === id && one.granted_account_id === account)
+  if (audience !== undefined && !audience.deleted) {
+    if (audience.accountId === account || granted.some((one) => !one.deleted)) return
+    if (granted.length > 0)
+      throw adsRefusal('ACTION_NOT_ALLOWED', `The permission to target the audience ${id} was revoked`, {
+        parameter: 'targeting_value',
+        value: id,
+      })
+  }
+  throw notFound('TAILORED_AUDIENCE_NOT_FOUND', 'targeting_value', id)
 }
 
 export function deleteCriterion(call: Call<CampaignsState>): TargetingCriterion {

@@ -1,4 +1,4 @@
-/** The first state of the campaign area: enough of everything that each read answers something (interface.md 5). */
+/** The first state of the campaign area: enough of everything that each read answers something. */
 import { recordsOfAccount } from '../accountRecords.ts'
 import type { World } from '../area.ts'
 import { FIRST_DAY, FIXED_ACCOUNT, FIXED_AUDIENCE, FIXED_USER } from '../fixed.ts'
@@ -18,6 +18,9 @@ export function createCampaigns(world: World): CampaignsState {
     lineItemCategories: new Map(),
     features: new Map(),
     history: new Map(),
+    trackingTags: new Map(),
+    settings: new Map(),
+    jobs: new Map(),
   }
   const at = FIRST_DAY
   const stamps = { created_at: at, updated_at: at, deleted: false }
@@ -33,6 +36,7 @@ export function createCampaigns(world: World): CampaignsState {
       able_to_fund: true,
       reasons_not_able_to_fund: [],
       funded_amount_local_micro: 50_000_000_000n,
+      credit_limit_local_micro: null,
       start_time: at,
       end_time: null,
       ...stamps,
@@ -64,7 +68,15 @@ export function createCampaigns(world: World): CampaignsState {
   })
 
   const campaigns = recordsOfAccount(state.campaigns, FIXED_ACCOUNT)
-  const campaign = { funding_instrument_id: 'lygyi', entity_status: 'ACTIVE', currency: 'USD', ...stamps }
+  const campaign = {
+    funding_instrument_id: 'lygyi',
+    entity_status: 'ACTIVE',
+    currency: 'USD',
+    standard_delivery: null,
+    frequency_cap: null,
+    duration_in_days: null,
+    ...stamps,
+  }
   campaigns.set('8wku2', {
     id: '8wku2',
     name: 'Spring mugs',
@@ -139,6 +151,14 @@ export function createCampaigns(world: World): CampaignsState {
     ...stamps,
   })
 
+  recordsOfAccount(state.trackingTags, FIXED_ACCOUNT).set('7035', {
+    id: '7035',
+    line_item_id: '9cqi0',
+    tracking_tag_type: 'IMPRESSION_TAG',
+    tracking_tag_url: 'https://tags.example.com/impression?campaign=mugs',
+    ...stamps,
+  })
+
   const by = { user_id: FIXED_USER, platform: 'Ads API' }
   const created = { change_by: by, changes: {}, change_time: at, change_type: 'CREATE' }
   state.history.set(FIXED_ACCOUNT, [
@@ -161,10 +181,11 @@ function addSecondAccount(world: World, at: string): void {
     updated_at: at,
     deleted: false,
     userIds: [...first.userIds],
+    roles: {},
   })
 }
 
-/** One of each kind that the rules of spec 4.6 tell apart; `9cqi1` and `9cqi2` are there to be deleted. */
+/** One of each kind that the rules of spec 4.6 distinguish; `9cqi1` and `9cqi2` are there to be deleted. */
 function lineItems(stamps: Pick<LineItem, 'created_at' | 'updated_at' | 'deleted'>): LineItem[] {
   const base: Omit<LineItem, 'id' | 'name' | 'objective' | 'goal'> = {
     campaign_id: '8wku2',

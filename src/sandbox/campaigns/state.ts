@@ -1,4 +1,4 @@
-/** What the campaign area holds, in wire form; money is bigint (gaps 7 'int64'). */
+/** State of the campaign area, in wire form; money is bigint (docs/spec-notes.md#echoes-and-cursors 'int64'). */
 import type { Call } from '../area.ts'
 import { type AccountRecord, type Table } from '../accountRecords.ts'
 
@@ -15,6 +15,7 @@ export interface FundingInstrument extends AccountRecord {
   able_to_fund: boolean
   reasons_not_able_to_fund: readonly string[]
   funded_amount_local_micro: bigint | null
+  credit_limit_local_micro: bigint | null
   start_time: string | null
   end_time: string | null
 }
@@ -27,6 +28,9 @@ export interface Campaign extends AccountRecord {
   daily_budget_amount_local_micro: bigint | null
   total_budget_amount_local_micro: bigint | null
   currency: string
+  standard_delivery: boolean | null
+  frequency_cap: number | null
+  duration_in_days: number | null
 }
 
 export interface LineItem extends AccountRecord {
@@ -73,11 +77,41 @@ export interface TargetingCriterion extends AccountRecord {
   targeting_type: string
   targeting_value: string
   operator_type: string
+  location_type?: string
+  custom_audience_expansion?: boolean
+  tailored_audience_expansion?: boolean
+  tailored_audience_type?: string
 }
 
 export interface LineItemCategory extends AccountRecord {
   line_item_id: string
   curated_category_id: string
+}
+
+export interface TrackingTag extends AccountRecord {
+  readonly line_item_id: string
+  readonly tracking_tag_type: string
+  tracking_tag_url: string
+}
+
+export interface StatisticsJob {
+  readonly id: string
+  readonly account_id: string
+  readonly entity: string
+  readonly entity_ids: readonly string[]
+  /** Milliseconds since 1970. */
+  readonly start: number
+  readonly end: number
+  readonly granularity: string
+  readonly metric_groups: readonly string[]
+  readonly placement: string
+  readonly country: string | null
+  readonly platform: string | null
+  readonly segmentation_type: string | null
+  /** Secret name of its file. */
+  readonly file: string
+  readonly createdAt: number
+  cancelled: boolean
 }
 
 export interface HistoryEntry {
@@ -101,15 +135,19 @@ export interface CampaignsState {
   /** Granted feature keys by account. */
   readonly features: Map<string, string[]>
   readonly history: Map<string, HistoryEntry[]>
+  readonly trackingTags: Table<TrackingTag>
+  /** Settings that were changed, by account and `tax` or `user ID`. */
+  readonly settings: Map<string, Record<string, unknown>>
+  readonly jobs: Map<string, StatisticsJob>
 }
 
-/** Whether the call's account was granted a feature (spec 5 rule 7). */
+/** Returns true if the call's account has the feature (spec 5 rule 7). */
 export function hasFeature(call: Call<unknown>, feature: string): boolean {
   const state = call.world.stateOf('campaigns') as CampaignsState
   return call.account !== undefined && state.features.get(call.account.id)?.includes(feature) === true
 }
 
-/** Whether the campaign can serve now, with the reasons when it cannot (gaps 8 campaigns). */
+/** Returns if the campaign can serve now, with the reasons if it cannot (docs/spec-notes.md#endpoints campaigns). */
 export function campaignReasons(state: CampaignsState, accountId: string, campaign: Campaign): string[] {
   const funding = state.funding.get(accountId)?.get(campaign.funding_instrument_id)
   return [

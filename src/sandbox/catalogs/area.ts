@@ -1,4 +1,4 @@
-/** Product catalogs (spec 2.2, 4.2; spec/gaps.md 6), and what the control door tells of them. */
+/** Product catalogs (spec 2.2, 4.2; docs/spec-notes.md#catalogs), and their views in the control API. */
 import { createHash } from 'node:crypto'
 import { ControlText, defineArea, type Call, type Reply } from '../area.ts'
 import { FIXED_USER } from '../fixed.ts'
@@ -50,7 +50,7 @@ export const catalogsArea = defineArea<CatalogState>({
   },
 })
 
-/** SHA-256 over the lines `id TAB canonical-JSON LF`, sorted bytewise by id (interface.md 5). */
+/** SHA-256 over the lines `id TAB canonical-JSON LF`, sorted bytewise by id. */
 export function catalogDigest(catalog: Catalog): string {
   const digest = createHash('sha256')
   for (const product of sortedById(catalog)) digest.update(`${String(product.fields['id'])}\t${canonicalJson(product.fields)}\n`)
@@ -100,7 +100,7 @@ function deleteCatalog(call: CatalogCall): Reply {
   return ok(nameShape(catalog))
 }
 
-/** `user_id`, by default the authenticated user; nobody reaches another's catalogs. */
+/** Returns `user_id`, by default the authenticated user; catalogs of other users are not accessible. */
 function userOf(call: CatalogCall): string {
   const own = call.user?.id ?? FIXED_USER
   const asked = call.params['user_id']
@@ -112,7 +112,7 @@ function userOf(call: CatalogCall): string {
   return own
 }
 
-/** The echo of one catalog names it `id` (gaps 6 'Echo'). */
+/** The echo of one catalog names it `id` (docs/spec-notes.md#catalogs 'Echo'). */
 function echoAsId(call: CatalogCall): void {
   call.echo['id'] = call.echo['product_catalog_id']
   delete call.echo['product_catalog_id']

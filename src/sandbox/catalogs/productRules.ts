@@ -1,4 +1,4 @@
-/** The field rules of spec 2.2, checked on one product as written: data of the contract, judged by the sandbox's own code; our records room has another. */
+/** The field rules of spec 2.2, checked on one product as written: data of the contract, classified by the sandbox's own code; our records room has another. */
 import type { Field } from '../../service/contract/resource.ts'
 import { productFields } from '../../service/contract/resources.ts'
 import { parseTimestamp } from '../timestamps.ts'
@@ -34,7 +34,7 @@ export type LengthUnit = 'code_points' | 'utf16' | 'bytes'
 
 export interface CheckedProduct {
   readonly fields: StoredProduct
-  /** Sentences, the field's name first (gaps 6 'errors, warnings'). */
+  /** Sentences, the field's name first (docs/spec-notes.md#catalogs 'errors, warnings'). */
   readonly errors: readonly string[]
 }
 
@@ -133,7 +133,7 @@ function compareDecimals(a: string, b: string): number {
   return difference < 0n ? -1 : difference > 0n ? 1 : 0
 }
 
-/** `Z` counts as an offset (gaps 6 'Bounds'). */
+/** `Z` counts as an offset (docs/spec-notes.md#catalogs 'Bounds'). */
 function isDateRange(text: string): boolean {
   const [from = '', to = '', ...rest] = text.split('/')
   if (rest.length > 0 || ![from, to].every((one) => /T.*(?:Z|[+-]\d{2}(?::?\d{2})?)$/.test(one))) return false
@@ -150,7 +150,7 @@ function isUrl(text: string, httpsOnly: boolean): boolean {
   return (protocol === 'https:' || (protocol === 'http:' && !httpsOnly)) && hostname !== ''
 }
 
-/** The ending of the path says that it is no JPG, GIF, WEBP or PNG (spec 2.2). Without a telling ending it may be one: images are never fetched here. */
+/** Returns true if the extension of the path is not JPG, GIF, WEBP or PNG (spec 2.2). A path without an extension may be one: images are never fetched here. */
 function isOtherType(url: string): boolean {
   return /^[^?#]*\/[^/?#]*\.(?:svgz?|bmp|tiff?|ico|avif|hei[cf]|psd|pdf|eps|mp4|mov|webm)(?:[?#]|$)/i.test(url)
 }

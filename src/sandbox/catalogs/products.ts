@@ -1,6 +1,8 @@
-/** Products: batch upsert, delete and fetches (spec 4.2, 2.2; spec/gaps.md 6). */
+/** Products: batch upsert, delete and fetches (spec 4.2, 2.2; docs/spec-notes.md#catalogs). */
 import type { Call, Reply } from '../area.ts'
+import { foreignCursor, listingOf } from '../lists.ts'
 import { adsRefusal, adsRefusals, invalidParameter } from '../refusal.ts'
+import { isGtin } from './gtin.ts'
 import { checkProduct, hasHtml, PRODUCT_FIELDS, type LengthUnit, type StoredProduct } from './productRules.ts'
 import type { Catalog, CatalogState, Product } from './state.ts'
 import { textOf } from '../text.ts'
@@ -52,14 +54,15 @@ function putOne(
   const base = world.switch('product_put') === 'merge' ? known?.fields : undefined
   const { fields, errors } = checkProduct(product, base, world.switch('length_unit') as LengthUnit)
   noteViolations(call, product)
+  const warnings = warningsOf(call, fields)
   if (known !== undefined && world.switch('product_key_on_write') === 'required' && product['product_key'] !== known.key)
     return failed(call, id, known, ['product_key: is required for a known product'])
   if (errors.length > 0 || id === null) return failed(call, id, known, [...errors])
   if (known !== undefined && sameFields(known.fields, fields))
-    return { warnings: [], errors: [], product_key: known.key, id, status: 'NO_CHANGE' }
+    return { warnings, errors: [], product_key: known.key, id, status: 'NO_CHANGE' }
   if (!call.applies(index, id))
     return {
-      warnings: [],
+      warnings,
       errors: [],
       product_key: known?.key ?? '0',
       id,
@@ -69,19 +72,19 @@ function putOne(
   if (known !== undefined) {
     known.fields = fields
     known.groupKey = groupKey
-    return { warnings: [], errors: [], product_key: known.key, id, status: 'UPDATE_SUCCESS' }
+    return { warnings, errors: [], product_key: known.key, id, status: 'UPDATE_SUCCESS' }
   }
   const compared = comparable(call, id)
   const key = (world.switch('readd_key') === 'same' ? catalog.formerKeys.get(compared) : undefined) ?? world.newId()
   catalog.products.set(compared, { key, fields, groupKey, order: catalog.nextOrder++ })
   catalog.idByKey.set(key, compared)
-  return { warnings: [], errors: [], product_key: key, id, status: 'CREATE_SUCCESS' }
+  return { warnings, errors: [], product_key: key, id, status: 'CREATE_SUCCESS' }
 }
 
 export function deleteProducts(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   const { world } = call
-  // A key as a number has lost digits on its way: it would name another product (spec 4.2, gaps 7 'int64').
+  // A key as a number has lost digits on its way: it would name another product (spec 4.2, docs/spec-notes.md#echoes-and-cursors 'int64').
   if (!areTexts(call.params['product_keys'])) throw adsRefusals([invalidParameter('product_keys', 'array of strings', '')])
   const keys = call.params['product_keys']
   if (keys.length === 0) throw adsRefusals([invalidParameter('product_keys', 'at least one key', '')])
@@ -106,7 +109,7 @@ export function deleteProducts(call: CatalogCall): Reply {
     }
     return { product_key: key, failed_product_key: null, message: null }
   })
-  // The echo names the keys only (gaps 6 'DELETE products').
+  // The echo names the keys only (docs/spec-notes.md#catalogs 'DELETE products').
   return { kind: 'ads', data: { delete_products: results }, request: { params: { product_keys: keys } } }
 }
 
@@ -125,12 +128,29 @@ export function listProducts(call: CatalogCall): Reply {
   const cursor = call.params['cursor']
   if (cursor !== undefined && !/^\d{1,19}$/.test(textOf(cursor)))
     throw adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer', cursor)])
-  // The cursor is the last key seen plus one, as the service's look (gaps 6 'Reads').
+  const listing = listingOf(call)
+  if (typeof cursor === 'string' && (call.state.cursors.get(cursor) ?? listing) !== listing) throw foreignCursor(call, cursor)
+  // The cursor is the last key seen plus one, as the service's look (docs/spec-notes.md#catalogs 'Reads').
   const from = cursor === undefined ? 0 : sorted.findIndex((product) => BigInt(product.key) >= BigInt(textOf(cursor)))
   const page = from === -1 ? [] : sorted.slice(from, from + count)
   const last = page.at(-1)
   const more = last !== undefined && from + count < sorted.length
-  return { kind: 'ads', data: page.map(readShape), nextCursor: more ? String(BigInt(last.key) + 1n) : null }
+  const nextCursor = more ? String(BigInt(last.key) + 1n) : null
+  if (nextCursor !== null) noteCursor(call.state.cursors, nextCursor, listing)
+  return { kind: 'ads', data: page.map(readShape), nextCursor }
+}
+
+/** More than are in use at a time; the oldest are forgotten, and then belong to every listing. */
+const MOST_CURSORS = 10_000
+
+function noteCursor(cursors: Map<string, string>, cursor: string, listing: string): void {
+  // A cursor looks like a key, so two listings can give out the same one: the newest has it.
+  cursors.delete(cursor)
+  cursors.set(cursor, listing)
+  for (const oldest of cursors.keys()) {
+    if (cursors.size <= MOST_CURSORS) return
+    cursors.delete(oldest)
+  }
 }
 
 /** Every field, null when unset. */
@@ -141,7 +161,7 @@ export function readShape(product: Product): Record<string, unknown> {
   return shape
 }
 
-/** Sorted keys, nothing generated: the canonical JSON of interface.md 5. */
+/** Sorted keys, nothing generated: the canonical JSON of a product. */
 export function canonicalJson(fields: StoredProduct): string {
   const sorted: StoredProduct = {}
   for (const name of Object.keys(fields).sort()) sorted[name] = fields[name] as string | number
@@ -190,7 +210,7 @@ function repeatedIds(call: CatalogCall, products: readonly Readonly<Record<strin
   return repeated
 }
 
-/** What two ids are compared by. */
+/** Returns the form in which two ids are compared. */
 function comparable(call: CatalogCall, id: string): string {
   const choice = call.world.switch('id_comparison')
   return choice === 'exact' ? id : choice === 'trimmed' ? id.trim() : id.trim().toLowerCase()
@@ -213,16 +233,29 @@ function sameFields(a: StoredProduct, b: StoredProduct): boolean {
   return count === 0
 }
 
-/** Sent against the rules (guarantees 6.5), whatever the answer says. */
+const NO_WARNINGS: string[] = []
+
+/** Accepts an invalid number with a warning; a client that validates its products never gets the warning. */
+function warningsOf(call: CatalogCall, fields: StoredProduct): string[] {
+  const gtin = fields['gtin']
+  if (gtin === undefined || isGtin(String(gtin))) return NO_WARNINGS
+  call.world.violation('gtin_invalid', 'gtin has a wrong length or check digit')
+  return ['gtin: is not a UPC, EAN, JAN or ISBN with a right check digit']
+}
+
+const LINKS = ['link', 'mobile_link'] as const
+const REQUIRED = ['id', 'title', 'description', 'availability', 'condition', 'price', 'link', 'image_link'] as const
+
+/** Sent against the rules (docs/sandbox.md), whatever the answer says. */
 function noteViolations(call: CatalogCall, product: Readonly<Record<string, unknown>>): void {
   const { world } = call
-  for (const name of ['link', 'mobile_link']) {
+  for (const name of LINKS) {
     const link = product[name]
     if (typeof link === 'string' && link !== '' && !link.startsWith('https://')) world.violation('link_not_https', `${name} is not https`)
   }
   if (typeof product['description'] === 'string' && hasHtml(product['description']))
     world.violation('html_in_description', 'description holds HTML')
-  for (const name of ['id', 'title', 'description', 'availability', 'condition', 'price', 'link', 'image_link'])
+  for (const name of REQUIRED)
     if (product[name] === undefined || product[name] === null || product[name] === '')
       world.violation('required_field_missing', `${name} is missing`)
 }

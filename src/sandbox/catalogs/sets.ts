@@ -1,8 +1,9 @@
-/** Product sets and scheduled feeds (spec 2.2, 4.2; spec/gaps.md 6 'Sets', 'Feeds'). */
+/** Product sets and scheduled feeds (spec 2.2, 4.2; docs/spec-notes.md#catalogs 'Sets', 'Feeds'). */
 import { filterAttributes, filterOperators } from '../../service/contract/resources.ts'
 import type { Call, Reply } from '../area.ts'
 import { listReply } from '../lists.ts'
 import { textParam } from '../params.ts'
+import { isProcessed } from '../processing.ts'
 import { adsRefusal, adsRefusals, invalidParameter, ok, type AdsError } from '../refusal.ts'
 import { catalogOf } from './products.ts'
 import type { Catalog, CatalogState, Product, ProductSet, ScheduledFeed } from './state.ts'
@@ -14,14 +15,14 @@ const OPERATORS: readonly string[] = filterOperators
 
 export function listSets(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
-  return listReply(call, [...catalog.sets.values()], { render: (set) => read(catalog, set) })
+  return listReply(call, [...catalog.sets.values()], { render: (set) => shape(catalog, set, statusOf(call, set)) })
 }
 
 export function getSet(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   const set = setOf(call, catalog)
   echoId(call, 'product_set_id')
-  return ok(read(catalog, set))
+  return ok(shape(catalog, set, statusOf(call, set)))
 }
 
 export function createSet(call: CatalogCall): Reply {
@@ -43,10 +44,10 @@ export function createSet(call: CatalogCall): Reply {
     type,
     filters,
     productKeys,
-    status: 'PROCESSING',
+    changedAt: call.now,
   }
   catalog.sets.set(set.id, set)
-  return ok(shape(catalog, set))
+  return ok(shape(catalog, set, 'PROCESSING'))
 }
 
 export function updateSet(call: CatalogCall): Reply {
@@ -60,9 +61,9 @@ export function updateSet(call: CatalogCall): Reply {
   if (errors.length > 0) throw adsRefusals(errors)
   if (typeof call.params['name'] === 'string') set.name = call.params['name']
   if (call.given.has('description')) set.description = textParam(call, 'description')
-  set.status = 'PROCESSING'
+  set.changedAt = call.now
   echoId(call, 'product_set_id')
-  return ok(shape(catalog, set))
+  return ok(shape(catalog, set, 'PROCESSING'))
 }
 
 export function deleteSet(call: CatalogCall): Reply {
@@ -70,7 +71,7 @@ export function deleteSet(call: CatalogCall): Reply {
   const set = setOf(call, catalog)
   catalog.sets.delete(set.id)
   echoId(call, 'product_set_id')
-  return ok(shape(catalog, set))
+  return ok(shape(catalog, set, 'PROCESSING'))
 }
 
 export function listFeeds(call: CatalogCall): Reply {
@@ -116,13 +117,12 @@ export function deleteFeed(call: CatalogCall): Reply {
   return ok(feed)
 }
 
-/** `PROCESSING` at first, `DONE` from the next read on (gaps 12). */
-function read(catalog: Catalog, set: ProductSet): Record<string, unknown> {
-  set.status = 'DONE'
-  return shape(catalog, set)
+/** `PROCESSING` as a write answers it, `DONE` from the next read on (docs/spec-notes.md#unknown), or once its time has passed. */
+function statusOf(call: CatalogCall, set: ProductSet): string {
+  return isProcessed(call.world, 'productSet', set.changedAt) ? 'DONE' : 'PROCESSING'
 }
 
-function shape(catalog: Catalog, set: ProductSet): Record<string, unknown> {
+function shape(catalog: Catalog, set: ProductSet, status: string): Record<string, unknown> {
   const ids =
     set.type === 'MANUAL'
       ? set.productKeys.map((key) => idOf(catalog, key)).filter((id) => id !== undefined)
@@ -134,7 +134,7 @@ function shape(catalog: Catalog, set: ProductSet): Record<string, unknown> {
     type: set.type,
     filters: set.filters,
     product_ids: ids,
-    processing_status: set.status,
+    processing_status: status,
   }
 }
 
@@ -211,7 +211,7 @@ function feedOf(call: CatalogCall, catalog: Catalog): ScheduledFeed {
   return feed
 }
 
-/** For one set or feed the echo has `id` beside `product_catalog_id` (gaps 6 'Echo'). */
+/** For one set or feed the echo has `id` beside `product_catalog_id` (docs/spec-notes.md#catalogs 'Echo'). */
 function echoId(call: CatalogCall, name: string): void {
   call.echo['id'] = call.echo[name]
   delete call.echo[name]

@@ -5,7 +5,7 @@ import type { StoredProduct } from './productRules.ts'
 
 export interface Product {
   readonly key: string
-  /** What was written, without nulls and generated fields. */
+  /** Written fields, without nulls and generated ones. */
   fields: StoredProduct
   groupKey: string | null
   /** Order of submission; the first of a group is the one that fetches return. */
@@ -19,7 +19,8 @@ export interface ProductSet {
   readonly type: 'MANUAL' | 'FILTERED'
   readonly filters: readonly { readonly attribute: string; readonly operator: string; readonly value: string }[]
   productKeys: string[]
-  status: 'PROCESSING' | 'DONE'
+  /** Milliseconds since 1970: what it holds is worked out from then on. */
+  changedAt: number
 }
 
 export interface ScheduledFeed {
@@ -48,11 +49,13 @@ export interface Catalog {
 }
 
 export interface CatalogState {
+  /** Cursors given out for products, with the listing that each belongs to. */
+  readonly cursors: Map<string, string>
   readonly catalogs: Map<string, Catalog>
 }
 
 export function createCatalogState(_world: World): CatalogState {
-  return { catalogs: new Map([[FIXED_CATALOG, newCatalog(FIXED_CATALOG, FIXED_USER, 'Sandbox catalog')]]) }
+  return { cursors: new Map(), catalogs: new Map([[FIXED_CATALOG, newCatalog(FIXED_CATALOG, FIXED_USER, 'Sandbox catalog')]]) }
 }
 
 export function newCatalog(id: string, userId: string, name: string): Catalog {

@@ -1,18 +1,19 @@
-/** Cards made of components, with the legacy ones that only reads and DELETE know (spec 4.4, gaps 8 Cards). */
+/** Cards made of components, with the legacy ones that only reads and DELETE know (spec 4.4, docs/spec-notes.md#endpoints Cards). */
 import { legacyCardTypes } from '../../service/contract/creativeResources.ts'
-import { deleteRecord, findRecord, recordsOf, stamp } from '../accountRecords.ts'
+import { deleteRecord, findRecord, recordsOf, stamp, type AccountRecord, type Table } from '../accountRecords.ts'
 import type { Call, Handler } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
 import { listParam, passes } from '../params.ts'
 import { adsRefusal, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
-import { readCardContent } from './components.ts'
+import { mediaPlaces, readCardContent, type CardContent } from './components.ts'
+import { libraryMedia } from './media.ts'
 import type { Card, CreativesState } from './state.ts'
 
 export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
   'cards.list': (call) => {
     const types = listParam(call, 'card_types')
-    const ids = listParam(call, 'card_id')
+    const ids = listParam(call, 'card_ids') ?? listParam(call, 'card_id')
     const uris = listParam(call, 'card_uris')
     const legacy = call.params['include_legacy_cards'] === true ? recordsOf(call, call.state.legacyCards).values() : []
     const cards = [...recordsOf(call, call.state.cards).values(), ...legacy].filter(
@@ -22,16 +23,20 @@ export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
     return listReply(call, cards)
   },
   'cards.all': (call) => {
-    const { cards, legacyCards, polls, conversations } = call.state
-    const known = new Map<string, { readonly deleted: boolean }>()
-    for (const table of [cards, legacyCards, polls, conversations])
-      for (const card of recordsOf(call, table as typeof cards).values()) known.set(card.card_uri, card)
+    const known = new Map(
+      tablesOf(call).flatMap((table) => [...recordsOf(call, table).values()].map((card) => [card.card_uri, card] as const)),
+    )
     const found = (listParam(call, 'card_uris') ?? []).flatMap((uri) => known.get(uri) ?? [])
     return ok(found.filter((card) => !card.deleted || call.params['with_deleted'] === true))
   },
-  'cards.get': (call) => ok([findCard(call)]),
+  'cards.allById': (call) => {
+    const id = String(call.params['card_id'])
+    const table = tablesOf(call).find((one) => recordsOf(call, one).has(id)) ?? call.state.cards
+    return ok(findRecord(call, table, 'card_id', 'CARD_NOT_FOUND'))
+  },
+  'cards.get': (call) => ok(call.world.switch('card_response') === 'array' ? [findCard(call)] : findCard(call)),
   'cards.create': (call) => {
-    const content = readCardContent(call.params)
+    const content = contentOf(call, [])
     const id = call.world.newId()
     const card: Card = {
       id,
@@ -49,7 +54,7 @@ export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
     const card = findRecord(call, call.state.cards, 'card_id', 'CARD_NOT_FOUND')
     const { name, components, slides } = call.params
     if (components !== undefined || slides !== undefined) {
-      const content = readCardContent(call.params)
+      const content = contentOf(call, mediaOf(card))
       card.components = content.components
       card.card_type = content.card_type
       if (content.slides === undefined) delete card.slides
@@ -68,6 +73,29 @@ export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
       })
     return ok(deleteRecord(call, call.state.legacyCards, 'card_id', 'CARD_NOT_FOUND'))
   },
+}
+
+/** The card's content, whose media are in the library or were on the card before. @throws {Refusal} */
+function contentOf(call: Call<CreativesState>, before: readonly string[]): CardContent {
+  const content = readCardContent(call.params, isStrict(call))
+  for (const { key, place } of mediaPlaces(content))
+    if (!before.includes(key) && libraryMedia(call.state, call.account!.id, key) === undefined)
+      throw adsRefusal('MEDIA_NOT_FOUND', `media ${key} is not in the media library`, { parameter: place, value: key })
+  return content
+}
+
+function mediaOf(card: Card): readonly string[] {
+  return mediaPlaces(card).map(({ key }) => key)
+}
+
+function isStrict(call: Call<CreativesState>): boolean {
+  return call.world.switch('unknown_parameters') === 'strict'
+}
+
+/** Cards of every kind. */
+function tablesOf({ state }: Call<CreativesState>): readonly Table<AccountRecord & { readonly card_uri: string }>[] {
+  const { cards, legacyCards, polls, conversations } = state
+  return [cards, legacyCards, polls, conversations]
 }
 
 function findCard(call: Call<CreativesState>): Card {

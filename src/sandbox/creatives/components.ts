@@ -1,5 +1,6 @@
 /** Card components: checked, and the card type that follows from them (spec 2.4, 4.4). Pure. */
 import { buttonLabels } from '../../service/contract/creativeResources.ts'
+import { isCountryCode } from '../countries.ts'
 import { adsRefusals, invalidParameter, missingParameter, type AdsError } from '../refusal.ts'
 import { mediaKind } from './mediaKeys.ts'
 import type { Component } from './state.ts'
@@ -11,23 +12,61 @@ export interface CardContent {
 }
 
 type MediaSort = 'IMAGE' | 'VIDEO' | 'MIXED_MEDIA'
-interface Judged {
+interface Classified {
   readonly media: MediaSort
   readonly swipeable: boolean
   readonly goal: 'WEBSITE' | 'APP'
 }
 
-/** Checks `components` or `slides` of a card and derives its type. @throws Refusal with every fault found, naming its place */
-export function readCardContent(input: { readonly components?: unknown; readonly slides?: unknown }): CardContent {
-  return input.slides === undefined || input.slides === null ? readComponents(input.components) : readSlides(input.slides)
+/**
+ * Checks `components` or `slides` of a card and derives its type. `strict`: only documented fields.
+ *
+ * @throws {Refusal} with every fault found, naming its place
+ */
+export function readCardContent(input: { readonly components?: unknown; readonly slides?: unknown }, strict: boolean): CardContent {
+  return isUnset(input.slides)
+    ? readComponents(withoutMetadata(input.components, strict))
+    : readSlides(withoutMetadata(input.slides, strict))
+}
+
+/** Media keys of a card with their places (`components[0].media_key`). */
+export function mediaPlaces({
+  components,
+  slides,
+}: Pick<CardContent, 'components' | 'slides'>): { readonly key: string; readonly place: string }[] {
+  if (slides !== undefined) return slides.flatMap((slide, index) => placesIn(slide, `slides[${index}]`))
+  return placesIn(components, 'components')
+}
+
+function placesIn(components: readonly Component[], list: string): { readonly key: string; readonly place: string }[] {
+  return components.flatMap((component, index) => {
+    const at = `${list}[${index}]`
+    const { media_key: key, media_keys: keys } = component
+    if (typeof key === 'string') return [{ key, place: `${at}.media_key` }]
+    return Array.isArray(keys) ? keys.map((one: unknown) => ({ key: String(one), place: `${at}.media_keys` })) : []
+  })
+}
+
+/** A card of components reads without slides, and may come back with an empty list of them. */
+function isUnset(slides: unknown): boolean {
+  return slides === undefined || slides === null || (Array.isArray(slides) && slides.length === 0)
+}
+
+/** Official SDKs send what the service said of the media; it is not theirs to set. */
+function withoutMetadata(value: unknown, strict: boolean): unknown {
+  if (strict) return value
+  if (Array.isArray(value)) return value.map((item: unknown) => withoutMetadata(item, strict))
+  if (!isObject(value) || !('media_metadata' in value)) return value
+  const { media_metadata: _, ...rest } = value
+  return rest
 }
 
 function readComponents(value: unknown): CardContent {
   const errors: AdsError[] = []
-  const judged = judge(value, 'components', errors)
-  if (errors.length > 0 || judged === undefined) throw adsRefusals(errors)
-  const carousel = judged.swipeable ? (judged.media === 'MIXED_MEDIA' ? '_SINGLE_DEST_CAROUSEL' : '_CAROUSEL') : ''
-  return { components: value as Component[], card_type: `${judged.media}${carousel}_${judged.goal}` }
+  const classified = classify(value, 'components', errors)
+  if (errors.length > 0 || classified === undefined) throw adsRefusals(errors)
+  const carousel = classified.swipeable ? (classified.media === 'MIXED_MEDIA' ? '_SINGLE_DEST_CAROUSEL' : '_CAROUSEL') : ''
+  return { components: value as Component[], card_type: `${classified.media}${carousel}_${classified.goal}` }
 }
 
 function readSlides(value: unknown): CardContent {
@@ -35,10 +74,10 @@ function readSlides(value: unknown): CardContent {
   if (!Array.isArray(value) || value.length < 2 || value.length > 6)
     throw adsRefusals([invalidParameter('slides', 'an array of 2 to 6 slides', value)])
   const slides = value.map((slide, index) => {
-    const judged = judge(slide, `slides[${index}]`, errors)
-    if (judged?.swipeable === true || judged?.goal === 'APP')
+    const classified = classify(slide, `slides[${index}]`, errors)
+    if (classified?.swipeable === true || classified?.goal === 'APP')
       errors.push(invalidParameter(`slides[${index}]`, 'one MEDIA and one DETAILS component', slide))
-    return judged
+    return classified
   })
   if (errors.length > 0) throw adsRefusals(errors)
   return {
@@ -49,7 +88,7 @@ function readSlides(value: unknown): CardContent {
 }
 
 /** Looks at one list of components; adds what is wrong to `errors`. */
-function judge(value: unknown, place: string, errors: AdsError[]): Judged | undefined {
+function classify(value: unknown, place: string, errors: AdsError[]): Classified | undefined {
   const before = errors.length
   if (!Array.isArray(value)) {
     errors.push(invalidParameter(place, 'an array of components', value))
@@ -149,7 +188,7 @@ function checkApp(destination: unknown, at: string, errors: AdsError[]): void {
     errors,
   )
   const country = requireText(destination, 'country_code', at, errors)
-  if (country !== undefined && !/^[A-Z]{2}$/.test(country))
+  if (country !== undefined && !isCountryCode(country))
     errors.push(invalidParameter(`${at}.country_code`, 'an ISO 3166-1 alpha-2 code', country))
   const has = (name: string) => typeof destination[name] === 'string' && destination[name] !== ''
   if (!has('googleplay_app_id') && !has('ios_app_store_identifier')) errors.push(missingParameter(`${at}.googleplay_app_id`))

@@ -3,6 +3,7 @@ import { deleteRecord, findRecord, recordsOf } from '../accountRecords.ts'
 import type { Call, Handler } from '../area.ts'
 import { listReply, matchesTerms } from '../lists.ts'
 import { listParam, passes } from '../params.ts'
+import { isProcessed } from '../processing.ts'
 import { adsRefusal, adsRefusals, invalidParameter, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { mediaObject } from './mediaKeys.ts'
@@ -29,9 +30,9 @@ export const mediaHandlers: Readonly<Record<string, Handler<CreativesState>>> = 
         (type === undefined || media.media_type === type) &&
         matchesTerms([media.name, media.title, media.file_name, media.description], call.params['q']),
     )
-    return listReply(call, objects, { idOf: (media) => media.media_key })
+    return listReply(call, objects, { idOf: (media) => media.media_key, render: (media) => shown(call, media) })
   },
-  'mediaLibrary.get': (call) => ok(findRecord(call, call.state.media, 'media_key', 'MEDIA_NOT_FOUND')),
+  'mediaLibrary.get': (call) => ok(shown(call, findRecord(call, call.state.media, 'media_key', 'MEDIA_NOT_FOUND'))),
   'mediaLibrary.create': (call) => {
     const key = String(call.params['media_key'])
     const library = recordsOf(call, call.state.media)
@@ -45,13 +46,13 @@ export const mediaHandlers: Readonly<Record<string, Handler<CreativesState>>> = 
     library.set(key, media)
     call.state.widths.set(key, 1200)
     if (media.media_category === 'AMPLIFY_VIDEO') addPreroll(call, media)
-    return ok(media)
+    return ok(shown(call, media))
   },
   'mediaLibrary.update': (call) => {
     const media = findRecord(call, call.state.media, 'media_key', 'MEDIA_NOT_FOUND')
     change(call, media)
     media.updated_at = isoSeconds(call.now)
-    return ok(media)
+    return ok(shown(call, media))
   },
   'mediaLibrary.delete': (call) => {
     const media = findRecord(call, call.state.media, 'media_key', 'MEDIA_NOT_FOUND')
@@ -59,6 +60,11 @@ export const mediaHandlers: Readonly<Record<string, Handler<CreativesState>>> = 
     media.updated_at = isoSeconds(call.now)
     return ok(media)
   },
+}
+
+/** With the status that its age gives it: only `TRANSCODE_COMPLETED` is named by the specification. */
+function shown(call: Call<CreativesState>, media: MediaObject): MediaObject {
+  return isProcessed(call.world, 'media', Date.parse(media.created_at)) ? media : { ...media, media_status: 'TRANSCODE_IN_PROGRESS' }
 }
 
 /** The library's live object behind a key. */
@@ -83,7 +89,7 @@ function change(call: Call<CreativesState>, media: MediaObject): void {
       })
     media.poster_media_key = poster
     media.poster_media_url = image.media_url
-  } else if (poster === null) {
+  } else if (poster === null && media.media_type !== 'IMAGE') {
     media.poster_media_key = null
     media.poster_media_url = `https://media.example.com/${media.media_key}-poster.png`
   }

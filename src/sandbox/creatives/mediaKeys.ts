@@ -1,4 +1,4 @@
-/** What a media key says of its media (spec 2.4, 4.4). */
+/** Types of media by their keys (spec 2.4, 4.4). */
 import type { MediaObject } from './state.ts'
 
 interface MediaKind {
@@ -16,7 +16,7 @@ const CATEGORY: Readonly<Record<string, MediaKind>> = {
   13: { type: 'VIDEO', category: 'AMPLIFY_VIDEO', ratio: '16:9', duration: 20_000 },
 }
 
-/** What a media key says by its prefix: 3 image, 16 GIF, 7 video, 13 amplify video. Undefined: not a media key. */
+/** Returns the type of media by the prefix of its key: 3 image, 16 GIF, 7 video, 13 amplify video. Undefined: not a media key. */
 export function mediaKind(mediaKey: string): MediaKind | undefined {
   const match = /^(\d{1,2})_\d{1,19}$/.exec(mediaKey)
   return match === null ? undefined : CATEGORY[match[1] ?? '']

@@ -1,4 +1,4 @@
-/** The first state of the creatives area (interface.md 5). */
+/** The first state of the creatives area. */
 import { recordsOfAccount, type AccountRecord } from '../accountRecords.ts'
 import { FIRST_DAY, FIXED_ACCOUNT, FIXED_USER } from '../fixed.ts'
 import { isoSeconds } from '../timestamps.ts'

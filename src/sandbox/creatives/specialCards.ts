@@ -1,4 +1,4 @@
-/** Poll cards, which cannot be changed, and video conversation cards (spec 4.4, 3.3, gaps 8 Cards). */
+/** Poll cards, which cannot be changed, and video conversation cards (spec 4.4, 3.3, docs/spec-notes.md#endpoints Cards). */
 import { deleteRecord, findRecord, recordsOf, stamp, type Table } from '../accountRecords.ts'
 import type { Call, Handler, Reply } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
@@ -118,7 +118,9 @@ function changeConversation(call: Call<CreativesState>, card: SpecialCard): void
   if (!has('title') && !has('second_cta'))
     errors.push({ ...missingParameter('title'), message: 'one of "title", "second_cta" is required' })
   if (errors.length > 0) throw adsRefusals(errors)
-  Object.assign(next, conversationMedia(call, String(next['media_key'])))
+  // The poster is not shown by its key: it stays until the video or the poster changes.
+  if (next['media_key'] !== card['media_key'] || call.given.has('poster_media_key'))
+    Object.assign(next, conversationMedia(call, String(next['media_key'])))
   Object.assign(card, next)
 }
 

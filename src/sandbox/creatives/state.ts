@@ -1,4 +1,4 @@
-/** What the creatives area holds, in wire form where nothing must be hidden (spec 2.4). */
+/** State of the creatives area, in wire form except for hidden fields (spec 2.4). */
 import type { AccountRecord, Table } from '../accountRecords.ts'
 
 export type Component = Readonly<Record<string, unknown>>

@@ -1,4 +1,4 @@
-/** The kinds of faults (guarantees 6.1, 6.2): at which stage each acts, and what of the request it lets through to the state. */
+/** The kinds of faults (docs/sandbox.md): at which stage each acts, and what of the request it lets through to the state. */
 
 export type Stage =
   | 'before_read'
@@ -10,7 +10,7 @@ export type Stage =
   | 'mid_response'
   | 'after_response'
 
-/** How much of the request reaches the state: none, all, the first n entries, those named, all of it twice, or later. */
+/** Part of the request that is applied to the state: none, all, the first n entries, those named, all of it twice, or later. */
 export type Apply = 'none' | 'all' | 'twice' | `first:${number}` | 'half' | `later:${number}` | { readonly only: readonly string[] }
 
 export interface Fault {
@@ -20,7 +20,7 @@ export interface Fault {
   readonly [field: string]: unknown
 }
 
-/** What each kind does when the rule does not say: applied or not, and at which stage it acts. */
+/** Defaults of each kind: applied or not, and the stage at which it acts. */
 const KINDS: Readonly<Record<string, { apply: Apply; stage: Stage }>> = {
   status: { apply: 'none', stage: 'before_apply' },
   html: { apply: 'none', stage: 'before_apply' },
@@ -97,7 +97,7 @@ export const STAGES: readonly Stage[] = [
   'after_response',
 ]
 
-/** What the fault does, its kind's defaults filled in. */
+/** Effect of the fault, with the defaults of its kind. */
 export function planOf(fault: Fault): { apply: Apply; stage: Stage } {
   const defaults = KINDS[fault.kind] ?? { apply: 'none', stage: 'before_apply' }
   const stage = fault.stage ?? stageOfAt(fault['at']) ?? defaults.stage

@@ -1,4 +1,4 @@
-/** What `POST /_sandbox/faults` takes: whom a rule hits, how often, and with which fault; checked before anything is armed. */
+/** Body of `POST /_sandbox/faults`: the requests that a rule hits, how often, and the fault. Checked before anything is armed. */
 import { FAULT_KINDS, stageOfAt, STAGES, type Apply, type Fault } from './faultKinds.ts'
 
 export interface FaultMatch {
@@ -30,7 +30,7 @@ export interface RuleInput {
   readonly fault: Fault
 }
 
-/** The rule is not one; the control door answers 400 with the message. */
+/** The rule is not one; the control API answers 400 with the message. */
 export class FaultError extends Error {}
 
 /** `times` is 1 when absent; `always`, null, -1 and 0 are for ever. @throws {FaultError} */

@@ -1,4 +1,4 @@
-/** Faults that a test armed (interface.md 5, guarantees 6.1): which request each of them hits. */
+/** Faults that a test armed (docs/sandbox.md): which request each of them hits. */
 import { lagOf, planOf, type Fault } from './faultKinds.ts'
 import { readRule, type FaultMatch, type RuleInput } from './faultRule.ts'
 
@@ -36,7 +36,7 @@ export class Faults {
     return this.#rules.length > 0
   }
 
-  /** How far back a read may have to look, in milliseconds; 0 when no rule asks for it. */
+  /** Age of the oldest state that a read may need, in milliseconds; 0 if no rule needs one. */
   get longestLagMs(): number {
     return Math.max(0, ...this.#rules.map(({ fault }) => (fault.kind === 'stale' ? lagOf(fault) : 0)))
   }

@@ -45,7 +45,7 @@ export class Waits {
     return released.length
   }
 
-  /** Resolves after `ms`, or at once when everything is cleared. */
+  /** Resolves after `ms`, or as soon as everything is cleared. */
   pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
@@ -58,7 +58,7 @@ export class Waits {
     })
   }
 
-  /** Ends every wait at once. */
+  /** Ends every wait immediately. */
   clear(): void {
     for (const name of new Set(this.holds().map((hold) => hold.name))) this.release(name)
     for (const end of this.#pauses) end()

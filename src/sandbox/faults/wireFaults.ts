@@ -1,15 +1,15 @@
-/** Faults of the connection itself: what a proxy, a load balancer or a dying host does (guarantees 6.2 'connection', 'status', 'time'). */
+/** Faults of the connection itself: what a proxy, a load balancer or a dying host does (docs/sandbox.md, 'status', 'time'). */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Answer } from '../answer.ts'
 import type { Fault } from './faultKinds.ts'
-import type { FaultSeat } from './faultSeat.ts'
+import type { FaultContext } from './faultContext.ts'
 
-/** What of the listening port a fault can take away for a while. */
+/** States of the listening port that a fault can set for a while. */
 export interface Port {
   /** New connections are refused. */
   readonly refuse: (ms: number) => void
-  /** New connections are accepted and closed at once. */
+  /** New connections are accepted and closed immediately. */
   readonly acceptAndClose: (ms: number) => void
 }
 
@@ -20,7 +20,7 @@ export function isDead(socket: Socket): boolean {
   return dead.has(socket)
 }
 
-/** The connection stays open, and nobody is there any more. */
+/** Keeps the connection open and never answers again. */
 export function vanish(socket: Socket): void {
   dead.add(socket)
 }
@@ -32,22 +32,22 @@ export function reset(socket: Socket): void {
 }
 
 /** Sends the interim answers of `statuses` (100, 102, 103), default 100 and 103, before the real one. */
-export function interim(seat: FaultSeat, fault: Fault): void {
+export function interim(requestContext: FaultContext, fault: Fault): void {
   const statuses = Array.isArray(fault['statuses']) ? fault['statuses'].map(Number) : [100, 103]
   for (const status of statuses) {
-    if (status === 100) seat.response.writeContinue()
-    else if (status === 102) seat.response.writeProcessing()
-    else if (status === 103) seat.response.writeEarlyHints({ link: '</hint.css>; rel=preload; as=style' })
+    if (status === 100) requestContext.response.writeContinue()
+    else if (status === 102) requestContext.response.writeProcessing()
+    else if (status === 103) requestContext.response.writeEarlyHints({ link: '</hint.css>; rel=preload; as=style' })
   }
 }
 
 /** The answer of an old proxy: HTTP/1.0, no length, ended by the end of the connection. */
-export function oldAnswer(seat: FaultSeat, answer: Answer): void {
-  const { socket } = seat.request
+export function oldAnswer(requestContext: FaultContext, answer: Answer): void {
+  const { socket } = requestContext.request
   const headers = Object.entries(answer.headers).filter(([name]) => name !== 'content-length' && name !== 'connection')
-  seat.entry.status = answer.status
-  seat.entry.answer_bytes = Buffer.byteLength(answer.body)
-  seat.answered = true
+  requestContext.entry.status = answer.status
+  requestContext.entry.answer_bytes = Buffer.byteLength(answer.body)
+  requestContext.answered = true
   socket.write(`HTTP/1.0 ${answer.status} Answer\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`)
   socket.end(answer.body)
 }

@@ -1,8 +1,10 @@
-/** What a request says before its endpoint handles it: route, form, JSON, size. */
+/** Parses a request before its endpoint handles it: route, form, JSON, size. */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { isCorePath } from '../answer.ts'
 import { adsRefusal, adsRefusals, coreRefusal, invalidParameter, problem, Refusal } from '../refusal.ts'
-import type { Seat } from './seat.ts'
+import { isShadowing, retiredRefusal } from './retired.ts'
+import type { Names } from '../names.ts'
+import type { RequestContext } from './requestContext.ts'
 import { parseForm, type Pair } from '../verify/signature.ts'
 import { reset } from '../faults/wireFaults.ts'
 
@@ -14,10 +16,15 @@ export function pathOf(path: string): string {
   return /^https?:\/\//.test(path) ? path.replace(/^https?:\/\/[^/]*/, '') : path
 }
 
-export function routed(seat: Seat): Endpoint {
-  const { route, rawPath } = seat
-  if (route.kind === 'found') return route.endpoint
+/** The endpoint that the request names. `strict`: only those that the specification documents. @throws {Refusal} 404, 405 */
+export function routed(requestContext: RequestContext, strict: boolean): Endpoint {
+  const { route, rawPath } = requestContext
+  const isServed = route.kind === 'found' && !(strict && route.endpoint.outsideSpec === true)
+  if (isServed && !isShadowing(route.endpoint)) return route.endpoint
   const core = isCorePath(rawPath)
+  const retired = strict ? undefined : retiredRefusal(requestContext.entry.method, rawPath)
+  if (retired !== undefined) throw retired
+  if (isServed) return route.endpoint
   if (route.kind === 'method') {
     const headers = { allow: route.allowed.join(', ') }
     if (core)
@@ -30,7 +37,10 @@ export function routed(seat: Seat): Endpoint {
       )
     throw new Refusal(
       405,
-      { kind: 'ads', errors: [{ code: 'METHOD_NOT_ALLOWED', message: `The method ${seat.entry.method} is not allowed for this route` }] },
+      {
+        kind: 'ads',
+        errors: [{ code: 'METHOD_NOT_ALLOWED', message: `The method ${requestContext.entry.method} is not allowed for this route` }],
+      },
       headers,
     )
   }
@@ -39,48 +49,48 @@ export function routed(seat: Seat): Endpoint {
   throw adsRefusal('ROUTE_NOT_FOUND', `The route ${rawPath} was not found`)
 }
 
-export function formOf(seat: Seat): readonly Pair[] {
-  const type = seat.request.headers['content-type']
-  return seat.body.length > 0 && type !== undefined && type.toLowerCase().includes('application/x-www-form-urlencoded')
-    ? parseForm(seat.body.toString())
+export function formOf(requestContext: RequestContext): readonly Pair[] {
+  const type = requestContext.request.headers['content-type']
+  return requestContext.body.length > 0 && type !== undefined && type.toLowerCase().includes('application/x-www-form-urlencoded')
+    ? parseForm(requestContext.body.toString())
     : NO_PAIRS
 }
 
 const NO_PAIRS: readonly Pair[] = []
 
-export function isJsonBody(seat: Seat): boolean {
+export function isJsonBody(requestContext: RequestContext): boolean {
   return (
-    seat.body.length > 0 &&
-    (seat.request.headers['content-type'] ?? '').toLowerCase().includes('json') &&
-    !/^\s*(?:\{\s*\}|null)?\s*$/.test(seat.body.toString())
+    requestContext.body.length > 0 &&
+    (requestContext.request.headers['content-type'] ?? '').toLowerCase().includes('json') &&
+    !/^\s*(?:\{\s*\}|null)?\s*$/.test(requestContext.body.toString())
   )
 }
 
-export function parseJson(seat: Seat): void {
+export function parseJson(requestContext: RequestContext, names: Names): void {
   try {
-    seat.json = JSON.parse(seat.body.toString()) as unknown
+    requestContext.json = names.neutralBody(JSON.parse(requestContext.body.toString()))
   } catch {
-    seat.jsonError = true
+    requestContext.jsonError = true
   }
 }
 
 /** The upload of audience users asks for its content type (spec 4.3); elsewhere a JSON body is read whatever it is called. */
-export function checkContentType(seat: Seat, endpoint: Endpoint): void {
-  const type = seat.request.headers['content-type'] ?? ''
-  if (endpoint.name !== 'audiences.users' || seat.body.length === 0 || /^application\/json\s*(?:;|$)/i.test(type)) return
+export function checkContentType(requestContext: RequestContext, endpoint: Endpoint): void {
+  const type = requestContext.request.headers['content-type'] ?? ''
+  if (endpoint.name !== 'audiences.users' || requestContext.body.length === 0 || /^application\/json\s*(?:;|$)/i.test(type)) return
   throw adsRefusals([{ ...invalidParameter('Content-Type', 'application/json', type), details: 'invalid content type' }])
 }
 
-/** Over 2,500 operations: 400; over 5,000,000 bytes: 413; both `REQUEST_TOO_COMPLEX` (gaps 5 'Too much'). */
-export function checkSize(seat: Seat, endpoint: Endpoint, choice: string): void {
+/** Over 2,500 operations: 400; over 5,000,000 bytes: 413; both `REQUEST_TOO_COMPLEX` (docs/spec-notes.md#audience-uploads 'Too much'). */
+export function checkSize(requestContext: RequestContext, endpoint: Endpoint, choice: string): void {
   const limit = endpoint.bodyLimit
   const bytes = limit?.bytes ?? MAX_BODY
   const entries = limit?.entries ?? Number.POSITIVE_INFINITY
-  const tooLong = seat.entry.bytes > bytes
-  const tooMany = Array.isArray(seat.json) && seat.json.length > entries
+  const tooLong = requestContext.entry.bytes > bytes
+  const tooMany = Array.isArray(requestContext.json) && requestContext.json.length > entries
   if (!tooLong && !tooMany) return
   if (choice === 'reset') {
-    reset(seat.request.socket)
+    reset(requestContext.request.socket)
     throw new Refusal(400, { kind: 'ads', errors: [] })
   }
   const message = tooLong ? `The request body is larger than ${bytes} bytes` : `The request has more than ${entries} operations`

@@ -1,4 +1,4 @@
-/** The one port of all three hosts: who may connect, and what a fault takes away of it for a while (guarantees 6.2 'connection'). */
+/** The one port of all three hosts: who may connect, and what a fault takes away of it for a while (docs/sandbox.md). */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { SandboxWorld } from '../state/world.ts'
@@ -41,7 +41,7 @@ export class Listener {
     this.#server.emit('connection', socket)
   }
 
-  /** For so long nobody can connect; what is connected and busy stays, the idle go. */
+  /** Rejects new connections for so long. Busy connections stay, idle ones are closed. */
   refuse(ms: number): void {
     if (this.#reopening !== undefined) return
     this.#server.close()

@@ -1,4 +1,4 @@
-/** Method and path to endpoint, from the contract. A trailing slash serves the same resource (gaps 2 'Base URI'). */
+/** Method and path to endpoint, from the contract. A trailing slash serves the same resource (docs/spec-notes.md#signing 'Base URI'). */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { CURRENT_VERSION, OLDER_VERSION } from '../versions.ts'
 

@@ -1,4 +1,4 @@
-/** Requests to all three hosts of the service, from the first byte to the last: read, noted, spoiled by faults, handled, answered. */
+/** Requests to all three hosts of the service, from the first byte to the last: read, noted, corrupted by faults, handled, answered. */
 import { hash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Control } from '../control.ts'
@@ -14,7 +14,7 @@ import { MAX_BODY, parseJson, pathOf } from './incoming.ts'
 import { Listener } from './listener.ts'
 import type { RequestHandler } from './requestHandler.ts'
 import type { Router } from './router.ts'
-import type { Seat } from './seat.ts'
+import type { RequestContext } from './requestContext.ts'
 
 export interface ServerParts {
   readonly world: SandboxWorld
@@ -40,17 +40,17 @@ export class SandboxServer {
     const url = request.url ?? '/'
     if (isDead(request.socket)) return
     if (url.startsWith('/_sandbox')) return this.#parts.control.receive(request, response)
-    const seat = this.#open(request, response, url)
-    const rule = this.#parts.faults.armed ? this.#parts.faults.beforeBody(probeOf(seat)) : undefined
+    const requestContext = this.#open(request, response, url)
+    const rule = this.#parts.faults.armed ? this.#parts.faults.beforeBody(probeOf(requestContext)) : undefined
     if (rule !== undefined) {
-      mark(seat, rule)
-      this.#parts.runner.early(seat, rule, () => this.#read(seat))
+      mark(requestContext, rule)
+      this.#parts.runner.early(requestContext, rule, () => this.#read(requestContext))
       return
     }
-    this.#read(seat)
+    this.#read(requestContext)
   }
 
-  #open(request: IncomingMessage, response: ServerResponse, url: string): Seat {
+  #open(request: IncomingMessage, response: ServerResponse, url: string): RequestContext {
     const { ledger, observer, router, world } = this.#parts
     const mark = url.indexOf('?')
     const rawPath = pathOf(mark === -1 ? url : url.slice(0, mark))
@@ -61,7 +61,7 @@ export class SandboxServer {
     const startedAt = world.machineNow()
     const { connection, firstOfConnection } = this.listener.count(request.socket)
     const worker = request.headers['x-test-worker']
-    const seat: Seat = {
+    const requestContext: RequestContext = {
       request,
       response,
       entry: ledger.open({
@@ -88,71 +88,73 @@ export class SandboxServer {
       answered: false,
       firstOfConnection,
     }
-    observer.begin(seat)
-    response.on('close', () => this.#finish(seat))
-    return seat
+    observer.begin(requestContext)
+    response.on('close', () => this.#finish(requestContext))
+    return requestContext
   }
 
-  #finish(seat: Seat): void {
-    if (seat.finished) return
-    seat.finished = true
-    seat.entry.answer_ended_at = new Date(this.#parts.world.machineNow()).toISOString()
-    if (!seat.response.writableFinished && !seat.answered) seat.entry.client_closed = true
-    this.#parts.observer.finish(seat)
+  #finish(requestContext: RequestContext): void {
+    if (requestContext.finished) return
+    requestContext.finished = true
+    requestContext.entry.answer_ended_at = new Date(this.#parts.world.machineNow()).toISOString()
+    if (!requestContext.response.writableFinished && !requestContext.answered) requestContext.entry.client_closed = true
+    this.#parts.observer.finish(requestContext)
   }
 
-  #read(seat: Seat): void {
+  #read(requestContext: RequestContext): void {
     const chunks: Buffer[] = []
     let size = 0
-    seat.request.on('data', (chunk: Buffer) => {
+    requestContext.request.on('data', (chunk: Buffer) => {
       size += chunk.length
       if (size <= MAX_BODY) chunks.push(chunk)
     })
-    seat.request.on('end', () => {
-      seat.body = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
-      seat.entry.bytes = size
-      this.#arrived(seat)
+    requestContext.request.on('end', () => {
+      requestContext.body = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
+      requestContext.entry.bytes = size
+      this.#arrived(requestContext)
     })
-    seat.request.on('error', () => seat.response.destroy())
+    requestContext.request.on('error', () => requestContext.response.destroy())
   }
 
-  #arrived(seat: Seat): void {
-    const { entry, endpoint } = seat
+  #arrived(requestContext: RequestContext): void {
+    const { entry, endpoint } = requestContext
     const { faults, handler, observer, runner, world } = this.#parts
     entry.body_end_at = new Date(world.machineNow()).toISOString()
-    entry.body_sha256 = hash('sha256', seat.body)
-    if (endpoint?.body === 'json' && seat.body.length > 0) parseJson(seat)
-    observer.arrive(seat)
-    const rule = faults.armed ? faults.withBody({ ...probeOf(seat), body: seat.body, bodyHash: entry.body_sha256 }) : undefined
-    if (rule === undefined) return this.#plain(seat)
-    mark(seat, rule)
+    entry.body_sha256 = hash('sha256', requestContext.body)
+    if (endpoint?.body === 'json' && requestContext.body.length > 0) parseJson(requestContext, world.names)
+    observer.arrive(requestContext)
+    const rule = faults.armed
+      ? faults.withBody({ ...probeOf(requestContext), body: requestContext.body, bodyHash: entry.body_sha256 })
+      : undefined
+    if (rule === undefined) return this.#plain(requestContext)
+    mark(requestContext, rule)
     runner
-      .run(seat, rule, {
-        apply: (apply) => handler.handle(seat, apply),
+      .run(requestContext, rule, {
+        apply: (apply) => handler.handle(requestContext, apply),
         // Nothing waits in a read, so the state of then is in place for all of it.
-        applyAsOf: (lagMs) => world.asOf(lagMs, () => handler.handle(seat, 'all')),
-        refuse: (refusal) => handler.refuse(seat, refusal),
-        send: (answer) => this.#send(seat, answer),
-        items: seat.carried.items,
+        applyAsOf: (lagMs) => world.asOf(lagMs, () => handler.handle(requestContext, 'all')),
+        refuse: (refusal) => handler.refuse(requestContext, refusal),
+        send: (answer) => this.#send(requestContext, answer),
+        items: requestContext.carried.items,
       })
-      .catch((error: unknown) => this.#send(seat, handler.broken(seat, error)))
+      .catch((error: unknown) => this.#send(requestContext, handler.broken(requestContext, error)))
   }
 
   /** The usual way: no promise unless the handler makes one. */
-  #plain(seat: Seat): void {
+  #plain(requestContext: RequestContext): void {
     const { handler } = this.#parts
-    const broken = (error: unknown): void => this.#send(seat, handler.broken(seat, error))
+    const broken = (error: unknown): void => this.#send(requestContext, handler.broken(requestContext, error))
     try {
-      const answer = handler.handle(seat, 'all')
-      if (answer instanceof Promise) answer.then((ready) => this.#send(seat, ready)).catch(broken)
-      else this.#send(seat, answer)
+      const answer = handler.handle(requestContext, 'all')
+      if (answer instanceof Promise) answer.then((ready) => this.#send(requestContext, ready)).catch(broken)
+      else this.#send(requestContext, answer)
     } catch (error) {
       broken(error)
     }
   }
 
-  #send(seat: Seat, answer: Answer): void {
-    const { response, entry } = seat
+  #send(requestContext: RequestContext, answer: Answer): void {
+    const { response, entry } = requestContext
     if (response.destroyed || response.headersSent) return
     entry.status = answer.status
     entry.answer_started_at = new Date(this.#parts.world.machineNow()).toISOString()
@@ -167,17 +169,17 @@ export class SandboxServer {
 
 const EMPTY = Buffer.alloc(0)
 
-function probeOf(seat: Seat): FaultProbe {
+function probeOf(requestContext: RequestContext): FaultProbe {
   return {
-    method: seat.entry.method,
-    path: seat.rawPath,
-    query: seat.rawQuery,
-    worker: seat.entry.worker ?? undefined,
-    firstOfConnection: seat.firstOfConnection,
+    method: requestContext.entry.method,
+    path: requestContext.rawPath,
+    query: requestContext.rawQuery,
+    worker: requestContext.entry.worker ?? undefined,
+    firstOfConnection: requestContext.firstOfConnection,
   }
 }
 
-function mark(seat: Seat, rule: FaultRule): void {
-  seat.entry.fault = rule.fault.kind
-  seat.entry.fault_id = rule.id
+function mark(requestContext: RequestContext, rule: FaultRule): void {
+  requestContext.entry.fault = rule.fault.kind
+  requestContext.entry.fault_id = rule.id
 }

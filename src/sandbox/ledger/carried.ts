@@ -1,4 +1,4 @@
-/** What a request carries, for the ledger and the checks on overlapping keys: products, product keys, users. */
+/** Content of a request for the ledger and the checks on overlapping keys: products, product keys, users. */
 import { hash } from 'node:crypto'
 
 export interface Carried {
@@ -7,7 +7,7 @@ export interface Carried {
   readonly keys: readonly string[]
 }
 
-/** A key with the SHA-256 of the entry that carries it: a harness maps them to generations (guarantees 6.4). */
+/** A key with the SHA-256 of the entry that carries it: a harness maps them to generations (docs/sandbox.md). */
 export interface KeyValue {
   readonly key: string
   readonly value: string

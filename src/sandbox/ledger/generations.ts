@@ -1,9 +1,9 @@
 /**
- * Whether a caller keeps the order of a key's values (guarantees I3, I5, 6.5), seen from the requests alone: a value whose
- * outcome nobody knows goes again, unchanged, before anything newer, and never after it.
+ * Checks that a caller keeps the order of a key's values (docs/guarantees.md#key-order, docs/guarantees.md#idempotent-resend), seen from the requests alone: a value with an
+ * unknown outcome is sent again, unchanged, before anything newer, and never after it.
  *
  * Only what is certain is a violation. A value that was answered may rightly come back (10, 12, 10 EUR), and so may a user
- * whose erasure was answered, with the very bytes of before: planned anew, they say the same. The switch `values_recur: never`
+ * whose erasure was answered, with the very bytes of before: planned again, they say the same. The switch `values_recur: never`
  * promises that the test's data do neither, and then every older value after a newer one counts.
  */
 import type { KeyValue } from './carried.ts'
@@ -25,7 +25,7 @@ interface History {
   readonly older: Set<string>
 }
 
-/** More than the requests that can be open at once hold; beyond it the oldest are let go, so that memory stays flat. */
+/** More than the concurrent requests can have; beyond it the oldest are dropped, so that memory stays flat. */
 const MOST_KEYS = 200_000
 
 export class Generations {
@@ -49,13 +49,13 @@ export class Generations {
   arrive(entry: LedgerEntry, values: readonly KeyValue[], carried: readonly string[], now: number, strict: boolean): void {
     const broken = new Set<string>()
     for (const value of values) {
-      const rule = this.#judge(value, carried, now) ?? (strict && !value.removes ? this.#judgeHistory(value) : undefined)
+      const rule = this.#classify(value, carried, now) ?? (strict && !value.removes ? this.#judgeHistory(value) : undefined)
       if (rule !== undefined) broken.add(rule)
     }
     for (const rule of broken) this.#violate(entry, rule, DETAIL[rule] ?? '')
   }
 
-  /** How the caller's attempt ended, as far as the sandbox can tell. `strict`: as for `arrive`. */
+  /** Outcome of the caller's attempt, as far as the sandbox sees it. `strict`: as for `arrive`. */
   end(entry: LedgerEntry, values: () => readonly KeyValue[], carried: readonly string[], strict: boolean): void {
     const outcome = outcomeOf(entry)
     if (outcome === 'unknown') this.#leaveOpen(values(), carried)
@@ -73,7 +73,7 @@ export class Generations {
     this.#histories.clear()
   }
 
-  #judge({ key, value, removes }: KeyValue, carried: readonly string[], now: number): string | undefined {
+  #classify({ key, value, removes }: KeyValue, carried: readonly string[], now: number): string | undefined {
     const open = this.#unsettled.get(key)
     if (open !== undefined && open.value !== value) {
       // Taken away twice, in whatever company, is the same.
@@ -82,7 +82,7 @@ export class Generations {
       const gone = this.#superseded.get(key) ?? new Set()
       this.#superseded.set(key, gone.add(open.value))
       trim(this.#superseded)
-      // An erasure takes away a user who may have arrived (I16); what has lapsed meanwhile is planned anew (I19).
+      // An erasure takes away a user who may have arrived (docs/guarantees.md#suppression-wins); what has lapsed meanwhile is planned again (docs/guarantees.md#freshness).
       if ((removes && isUser(key)) || (open.expiresAt !== undefined && Date.parse(open.expiresAt) <= now)) return undefined
       return carried.every((other) => open.beside.has(other)) && removes === open.removes
         ? 'entry_differs_between_attempts'
@@ -124,7 +124,7 @@ function isUser(key: string): boolean {
   return !key.startsWith('p ')
 }
 
-/** `neither`: refused without settling what earlier attempts did (guarantees 1 'refused', retry and pause). */
+/** `neither`: refused without settling what earlier attempts did (docs/guarantees.md 'refused', retry and pause). */
 function outcomeOf({ status, client_closed: closed }: LedgerEntry): 'known' | 'unknown' | 'neither' {
   if (status === null || closed || status >= 500 || status === 408) return 'unknown'
   return [401, 403, 404, 423, 429].includes(status) ? 'neither' : 'known'

@@ -1,4 +1,4 @@
-/** Every request in order, what is in flight, and the rules that callers broke (interface.md 5, guarantees 6.4, 6.5). */
+/** Every request in order, what is in flight, and the rules that callers broke (docs/sandbox.md). */
 import type { KeyValue } from './carried.ts'
 
 export interface LedgerEntry {
@@ -57,7 +57,7 @@ export class Ledger {
   readonly #inFlight = new Map<string, { now: number; most: number }>()
   #seq = 0
 
-  /** Begins an entry; the rest of it is filled in while the request goes on. */
+  /** Begins an entry; the rest of it is filled in while the request continues. */
   open(first: Pick<LedgerEntry, 'time' | 'method' | 'path' | 'query' | 'endpoint' | 'connection' | 'worker'>): LedgerEntry {
     const entry: LedgerEntry = {
       seq: ++this.#seq,

@@ -1,8 +1,8 @@
 /**
  * Looks on at every request and writes down what it sees: the ledger's entry, what the request carried, and the rules that
- * its caller broke (guarantees 6.4, 6.5). Answers nothing and changes no state.
+ * its caller broke (docs/sandbox.md). Answers nothing and changes no state.
  */
-import type { Seat } from '../http/seat.ts'
+import type { RequestContext } from '../http/requestContext.ts'
 import type { SandboxWorld } from '../state/world.ts'
 import { claimedCaller } from '../verify/authenticate.ts'
 import { carriedBy, keyValues, type KeyValue } from './carried.ts'
@@ -28,35 +28,36 @@ export class Observer {
   }
 
   /** Its first byte came. */
-  begin({ entry }: Seat): void {
+  begin({ entry }: RequestContext): void {
     this.#ledger.begin(entry.endpoint ?? 'unknown')
     this.#watch.begin(entry)
     if (entry.endpoint === 'oauth2.token' && this.#ledger.inFlight('oauth2.token') > 1)
       this.#ledger.violate(entry, entry.time, 'two_token_calls_at_once', 'oauth2/token is already in flight')
   }
 
-  /** Its body is whole and parsed, and nothing of it is judged yet. */
-  arrive(seat: Seat): void {
-    const { entry, route } = seat
+  /** Its body is whole and parsed, and nothing of it is classified yet. */
+  arrive(requestContext: RequestContext): void {
+    const { entry, route } = requestContext
     if (route.kind === 'found') {
-      seat.carried = carriedBy(route.endpoint.name, route.path, seat.json, this.#productIds.of)
-      if (seat.carried.keys.length > 0 && this.#world.switch('ledger_keys') === 'on')
-        entry.keys = this.#valuesOf(seat).map(({ key, value }) => ({ key, value }))
+      requestContext.carried = carriedBy(route.endpoint.name, route.path, requestContext.json, this.#productIds.of)
+      if (requestContext.carried.keys.length > 0 && this.#world.switch('ledger_keys') === 'on')
+        entry.keys = this.#valuesOf(requestContext).map(({ key, value }) => ({ key, value }))
     }
-    entry.items = seat.carried.items
-    this.#watch.carry(entry, seat.startedAt, seat.carried)
+    entry.items = requestContext.carried.items
+    this.#watch.carry(entry, requestContext.startedAt, requestContext.carried)
     if (this.#watch.someoneWaits)
-      this.#watch.checkWait(entry, claimedCaller(this.#world, seat.request.headers.authorization), seat.startedAt)
-    this.#noteOrder(seat)
-    noteLimits(seat, this.#ledger)
-    noteRawValues(seat, this.#ledger)
+      this.#watch.checkWait(entry, claimedCaller(this.#world, requestContext.request.headers.authorization), requestContext.startedAt)
+    this.#noteOrder(requestContext)
+    noteLimits(requestContext, this.#ledger)
+    noteRawValues(requestContext, this.#ledger)
   }
 
   /** The answer is out, or the connection gone. */
-  finish(seat: Seat): void {
-    this.#ledger.end(seat.entry.endpoint ?? 'unknown')
-    this.#watch.finish(seat.entry)
-    if (seat.carried.keys.length > 0) this.#generations.end(seat.entry, () => this.#valuesOf(seat), seat.carried.keys, this.#strict)
+  finish(requestContext: RequestContext): void {
+    this.#ledger.end(requestContext.entry.endpoint ?? 'unknown')
+    this.#watch.finish(requestContext.entry)
+    if (requestContext.carried.keys.length > 0)
+      this.#generations.end(requestContext.entry, () => this.#valuesOf(requestContext), requestContext.carried.keys, this.#strict)
   }
 
   /** As if nothing had come yet. */
@@ -73,15 +74,15 @@ export class Observer {
   }
 
   /** Working out the values costs a hash an entry: only where their order can matter. */
-  #noteOrder(seat: Seat): void {
-    const { keys } = seat.carried
+  #noteOrder(requestContext: RequestContext): void {
+    const { keys } = requestContext.carried
     const strict = this.#strict
     if (!strict && !this.#generations.concerns(keys)) return
-    const values = this.#valuesOf(seat, strict ? undefined : (own) => this.#generations.concerns(own))
-    this.#generations.arrive(seat.entry, values, keys, this.#world.now(), strict)
+    const values = this.#valuesOf(requestContext, strict ? undefined : (own) => this.#generations.concerns(own))
+    this.#generations.arrive(requestContext.entry, values, keys, this.#world.now(), strict)
   }
 
-  #valuesOf({ route, json }: Seat, wanted?: (keys: readonly string[]) => boolean): readonly KeyValue[] {
+  #valuesOf({ route, json }: RequestContext, wanted?: (keys: readonly string[]) => boolean): readonly KeyValue[] {
     return route.kind === 'found' ? keyValues(route.endpoint.name, route.path, json, this.#productIds.of, wanted) : []
   }
 }

@@ -1,4 +1,4 @@
-/** Ids of products that a DELETE named by their keys: what a request touches is known by the id (guarantees 6.5). */
+/** Ids of products that a DELETE named by their keys: what a request touches is known by the id (docs/sandbox.md). */
 import type { CatalogState } from '../catalogs/state.ts'
 import type { SandboxWorld } from '../state/world.ts'
 

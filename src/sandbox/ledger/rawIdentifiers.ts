@@ -1,4 +1,4 @@
-/** What looks like a person's email or phone number in clear, where only digests belong (guarantees 6.5). */
+/** Detection of clear emails and phone numbers where only digests belong (docs/sandbox.md). */
 
 /** Looks like `name@host.tld`, raw or percent-encoded. */
 export function looksLikeEmail(text: string): boolean {

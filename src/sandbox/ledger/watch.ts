@@ -1,4 +1,4 @@
-/** Rules that a caller broke, seen from the requests themselves (interface.md 5, guarantees 6.5). Refusals stay refusals; this is the test's own view. */
+/** Rules that a caller broke, seen from the requests themselves (docs/sandbox.md). Refusals stay refusals; this is the test's own view. */
 import type { Carried } from './carried.ts'
 import type { LedgerEntry } from './ledger.ts'
 
@@ -10,20 +10,19 @@ interface Seen {
   finishedAt: number
 }
 
-/** Callers that were told to wait, by endpoint and who. */
+/** Callers with an active rate limit, by endpoint and caller. */
 interface Wait {
   readonly until: number
-  readonly toldAt: number
+  readonly askedAt: number
 }
-
-const SAME_BODY_MS = 5
 
 export class Watch {
   /** In flight, or finished after something still in flight had begun: only these can overlap with the next. */
   #seen: Seen[] = []
   #open = new Set<number>()
   readonly #waits = new Map<string, Wait>()
-  readonly #lastBody = new Map<string, number>()
+  /** Requests in flight by method, path and body: the number of the first, and how many there are. */
+  readonly #openBodies = new Map<string, { readonly first: number; count: number }>()
   readonly #now: () => number
   readonly #violate: (entry: LedgerEntry, rule: string, detail: string) => void
 
@@ -31,7 +30,7 @@ export class Watch {
 
   /**
    * `graceMs`: a request that was on its way before the answer "wait" was read is no offence, so what begins within this
-   * time is let pass. The connection tells nothing: a pool hands it on before its user has read the answer.
+   * time is let pass. The connection is no evidence: a pool hands it on before its user has read the answer.
    */
   constructor(now: () => number, violate: (entry: LedgerEntry, rule: string, detail: string) => void, graceMs: () => number) {
     this.#now = now
@@ -61,6 +60,7 @@ export class Watch {
   /** The answer is out, or the connection gone. */
   finish(entry: LedgerEntry): void {
     this.#open.delete(entry.seq)
+    this.#forgetBody(entry)
     const mine = this.#seen.find((one) => one.entry === entry)
     if (mine !== undefined) mine.finishedAt = this.#now()
     if (this.#open.size === 0) this.#seen = []
@@ -70,19 +70,19 @@ export class Watch {
     }
   }
 
-  /** A 429 or 503 told this caller to wait. */
-  toldToWait(entry: LedgerEntry, caller: string, until: number): void {
+  /** Records that a 429 or 503 asked this caller to wait. */
+  askedToWait(entry: LedgerEntry, caller: string, until: number): void {
     const key = `${entry.endpoint ?? ''} ${caller}`
-    if ((this.#waits.get(key)?.until ?? 0) < until) this.#waits.set(key, { until, toldAt: this.#now() })
+    if ((this.#waits.get(key)?.until ?? 0) < until) this.#waits.set(key, { until, askedAt: this.#now() })
   }
 
-  /** Is this one, whose first byte came at `startedAt`, sent although its caller was told to wait? */
+  /** Returns true for a request, begun at `startedAt`, of a caller who had to wait. */
   checkWait(entry: LedgerEntry, caller: string, startedAt: number): void {
     const key = `${entry.endpoint ?? ''} ${caller}`
     const wait = this.#waits.get(key)
     if (wait === undefined) return
     if (startedAt >= wait.until) return void this.#waits.delete(key)
-    if (startedAt > wait.toldAt + this.#graceMs())
+    if (startedAt > wait.askedAt + this.#graceMs())
       this.#violate(entry, 'request_during_retry_after', `${Math.ceil((wait.until - startedAt) / 1000)} s too early`)
   }
 
@@ -90,7 +90,7 @@ export class Watch {
     this.#seen = []
     this.#open.clear()
     this.#waits.clear()
-    this.#lastBody.clear()
+    this.#openBodies.clear()
   }
 
   #compare(mine: Seen, other: Seen): void {
@@ -103,13 +103,23 @@ export class Watch {
 
   #sameBody(entry: LedgerEntry): void {
     if (entry.bytes === 0 || entry.method === 'GET') return
-    const now = this.#now()
-    const key = `${entry.method} ${entry.path} ${entry.body_sha256}`
-    const last = this.#lastBody.get(key)
-    if (last !== undefined && now - last < SAME_BODY_MS) this.#violate(entry, 'same_body_at_once', 'the same bytes twice within 5 ms')
-    if (this.#lastBody.size > 1000) for (const [old, at] of this.#lastBody) if (now - at > SAME_BODY_MS) this.#lastBody.delete(old)
-    this.#lastBody.set(key, now)
+    const key = bodyOf(entry)
+    const open = this.#openBodies.get(key)
+    if (open === undefined) return void this.#openBodies.set(key, { first: entry.seq, count: 1 })
+    open.count++
+    this.#violate(entry, 'same_body_at_once', `the same bytes as request ${open.first}, which is still on its way`)
   }
+
+  #forgetBody(entry: LedgerEntry): void {
+    if (entry.bytes === 0 || entry.method === 'GET') return
+    const key = bodyOf(entry)
+    const open = this.#openBodies.get(key)
+    if (open !== undefined && --open.count === 0) this.#openBodies.delete(key)
+  }
+}
+
+function bodyOf(entry: LedgerEntry): string {
+  return `${entry.method} ${entry.path} ${entry.body_sha256}`
 }
 
 function checkDuplicates(entry: LedgerEntry, carried: Carried, violate: (entry: LedgerEntry, rule: string, detail: string) => void): void {

@@ -1,4 +1,4 @@
-/** A post as the advertising interface prints it (spec 2.4 created post). Ids are exact integers beside their texts (gaps 7 'int64'). */
+/** A post as the advertising interface prints it (spec 2.4 created post). Ids are exact integers beside their texts (docs/spec-notes.md#echoes-and-cursors 'int64'). */
 import type { World } from '../area.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { entitiesOf } from './entities.ts'
@@ -93,7 +93,7 @@ export function waitingPostView(world: World, state: PostsState, waiting: Waitin
   }
 }
 
-/** A scheduled or drafted post as its own endpoints print it (gaps 8). */
+/** A scheduled or drafted post as its own endpoints print it (docs/spec-notes.md#endpoints). */
 export function waitingWire(waiting: WaitingPost): Record<string, unknown> {
   const { account_id: _account, scheduled_at, scheduled_status, completed_at, tweet_id, ...shared } = waiting
   const own = { ...shared, id: BigInt(waiting.id), id_str: waiting.id }

@@ -1,4 +1,4 @@
-/** Posts on behalf of an advertiser: created, renamed, listed, scheduled, drafted (spec 4.4, gaps 8). */
+/** Posts on behalf of an advertiser: created, renamed, listed, scheduled, drafted (spec 4.4, docs/spec-notes.md#endpoints). */
 import type { Call, Handler, Reply, World } from '../area.ts'
 import { listParam, passes, textParam } from '../params.ts'
 import { mediaKind } from '../creatives/mediaKeys.ts'
@@ -69,7 +69,8 @@ export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> =
     const waiting = findWaiting(call, call.state.scheduled, 'scheduled_tweet_id')
     if (waiting.tweet_id !== null)
       throw adsRefusal('ACTION_NOT_ALLOWED', 'the post was published already', { parameter: 'scheduled_tweet_id' })
-    const scheduledAt = call.given.has('scheduled_at') ? futureTime(call) : waiting.scheduled_at
+    const isMoved = call.given.has('scheduled_at') && call.params['scheduled_at'] !== waiting.scheduled_at
+    const scheduledAt = isMoved ? futureTime(call) : waiting.scheduled_at
     return ok(changeWaiting(call, waiting, scheduledAt))
   },
   'scheduledPosts.delete': (call) => ok(removeWaiting(call, call.state.scheduled, 'scheduled_tweet_id')),
@@ -144,7 +145,7 @@ function contentOf(call: Call<PostsState>, known: Content = { text: '', media_ke
   if (text.trim() === '' && mediaKeys.length === 0)
     throw adsRefusal('TWEET_CANNOT_BE_BLANK', 'text is required when there are no media_keys', { parameter: 'text' })
   checkMedia(mediaKeys)
-  if (cardUri !== null && call.given.has('card_uri') && !cardExists(call, cardUri)) throw notFound('CARD_NOT_FOUND', 'card_uri', cardUri)
+  if (cardUri !== null && cardUri !== known.card_uri && !cardExists(call, cardUri)) throw notFound('CARD_NOT_FOUND', 'card_uri', cardUri)
   return { text, media_keys: mediaKeys, card_uri: cardUri }
 }
 
@@ -218,7 +219,7 @@ function changeWaiting(call: Call<PostsState>, waiting: WaitingPost, scheduledAt
   return waitingWire(waiting)
 }
 
-/** A hard delete: the record is gone (gaps 8). */
+/** A hard delete: the record is gone (docs/spec-notes.md#endpoints). */
 function removeWaiting(call: Call<PostsState>, table: Map<string, WaitingPost>, parameter: string): Record<string, unknown> {
   const waiting = findWaiting(call, table, parameter)
   table.delete(waiting.id)

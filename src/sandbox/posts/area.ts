@@ -3,6 +3,7 @@ import { defineArea } from '../area.ts'
 import { emitPost } from '../webhooks/events.ts'
 import { advertiserHandlers, duePosts, publishScheduled } from './advertiser.ts'
 import { createPosts } from './seed.ts'
+import { userHandlers } from './users.ts'
 import { v2Handlers } from './v2.ts'
 
 interface Published {
@@ -13,7 +14,7 @@ interface Published {
 export const postsArea = defineArea({
   name: 'posts',
   createState: createPosts,
-  handlers: { ...advertiserHandlers, ...v2Handlers(emitPost) },
+  handlers: { ...advertiserHandlers, ...v2Handlers(emitPost), ...userHandlers },
   onClock: (world, state) => {
     for (const due of duePosts(state, world.now())) world.record('posts', { kind: 'published', scheduledId: due.id } satisfies Published)
   },

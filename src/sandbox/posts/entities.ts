@@ -1,4 +1,6 @@
-/** What a post's text mentions, with places counted in code points (spec 2.6 entities). Pure. */
+/** Mentions in a post's text, with places counted in code points (spec 2.6 entities). Pure. */
+
+import { annotationsOf, type Annotation } from './annotations.ts'
 
 interface Place {
   readonly start: number
@@ -9,6 +11,7 @@ export interface Entities {
   readonly urls?: readonly (Place & { readonly url: string; readonly expanded_url: string; readonly display_url: string })[]
   readonly mentions?: readonly (Place & { readonly username: string })[]
   readonly hashtags?: readonly (Place & { readonly tag: string })[]
+  readonly annotations?: readonly Annotation[]
 }
 
 /** Kinds that do not occur are absent. */
@@ -22,14 +25,16 @@ export function entitiesOf(text: string): Entities {
   }))
   const mentions = matches(text, /(?<![\w@])@\w{1,15}/g).map(({ value, start, end }) => ({ start, end, username: value.slice(1) }))
   const hashtags = matches(text, /(?<![\w#&])#[\p{L}\p{N}_]+/gu).map(({ value, start, end }) => ({ start, end, tag: value.slice(1) }))
+  const annotations = annotationsOf(text)
   return {
     ...(urls.length > 0 ? { urls } : {}),
     ...(mentions.length > 0 ? { mentions } : {}),
     ...(hashtags.length > 0 ? { hashtags } : {}),
+    ...(annotations === undefined ? {} : { annotations }),
   }
 }
 
-/** Whether the text names the user, which summons a replier (spec 9). */
+/** Returns true if the text names the user, which summons a replier (spec 9). */
 export function mentionsUser(text: string, username: string): boolean {
   return (entitiesOf(text).mentions ?? []).some((mention) => mention.username.toLowerCase() === username.toLowerCase())
 }

@@ -1,4 +1,4 @@
-/** The first posts and users (interface.md 5: posts and users exist from the start). Invented. */
+/** The first posts and users. Invented. */
 import { isoSeconds } from '../timestamps.ts'
 import { FIRST_DAY, FIXED_ACCOUNT, FIXED_USER } from '../fixed.ts'
 import { newPost, type Post, type PostsState, type WaitingPost } from './state.ts'

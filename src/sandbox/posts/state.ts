@@ -1,4 +1,4 @@
-/** Posts, users, media and places of the v2 data model, and the posts that wait: scheduled and drafted (spec 2.4, 2.6; gaps 8, 9). */
+/** Posts, users, media and places of the v2 data model, and the posts that wait: scheduled and drafted (spec 2.4, 2.6; docs/spec-notes.md#endpoints). */
 import type { World } from '../area.ts'
 
 /** A post with everything that any endpoint shows of it; the wire forms are views of this. */
@@ -34,7 +34,7 @@ export interface Post {
   }
 }
 
-/** A scheduled or drafted post. Deleting one is final: nothing stays (gaps 8). */
+/** A scheduled or drafted post. Deleting one is final: nothing stays (docs/spec-notes.md#endpoints). */
 export interface WaitingPost {
   readonly id: string
   readonly account_id: string
@@ -64,12 +64,29 @@ export interface PostsState {
   readonly polls: Map<string, Readonly<Record<string, unknown>>>
 }
 
-/** Whether a post with that id exists, for promoting it. */
+/** Returns true if a post with that id exists and can be promoted. */
 export function hasPost(world: World, id: string): boolean {
   return (world.stateOf('posts') as PostsState).posts.has(id)
 }
 
-/** What every new post has unless said otherwise. */
+/** User of v2: of the initial state, or added later. */
+export function userOf(world: World, state: PostsState, id: string): Readonly<Record<string, unknown>> | undefined {
+  const known = state.users.get(id)
+  const added = world.users.get(id)
+  if (known !== undefined || added === undefined) return known
+  return {
+    id,
+    name: added.name,
+    username: added.screenName,
+    created_at: new Date(world.now()).toISOString(),
+    protected: false,
+    verified: added.premium,
+    subscription_type: added.premium ? 'Premium' : 'None',
+    public_metrics: { followers_count: 0, following_count: 0, tweet_count: 0, listed_count: 0 },
+  }
+}
+
+/** Defaults of a new post. */
 export function newPost(post: Pick<Post, 'id' | 'text' | 'author_id' | 'createdAt'> & Partial<Post>): Post {
   return {
     name: null,
@@ -97,7 +114,7 @@ export function newPost(post: Pick<Post, 'id' | 'text' | 'author_id' | 'createdA
 /** Assumed: how long the service remembers what an author said (the code DUPLICATE_TWEET is published, its rule is not). */
 const REMEMBERED_MS = 86_400_000
 
-/** Whether the author said the same within a day: text, media and card alike, in answer to the same. Edits are no repetition. */
+/** Returns true if the author posted the same within a day: text, media and card alike, in answer to the same. Edits are no repetition. */
 export function isDuplicate(world: World, state: PostsState, post: Post): boolean {
   if (world.switch('duplicate_posts') === 'accept') return false
   const said = (one: Post): string => JSON.stringify([one.text, one.media_keys, one.card_uri, one.nullcast, one.referenced])

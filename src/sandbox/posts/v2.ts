@@ -1,25 +1,30 @@
-/** `GET` and `POST /2/tweets` (spec 4.7, 9; gaps 9). */
+/** `GET` and `POST /2/tweets` (spec 4.7, 9; docs/spec-notes.md#posts). */
 import type { Call, Handler, Reply, World } from '../area.ts'
 import { listParam } from '../params.ts'
 import { mediaKind } from '../creatives/mediaKeys.ts'
 import { badParameter, problem, PROBLEMS } from '../refusal.ts'
+import { codePoints } from '../text.ts'
 import { mentionsUser } from './entities.ts'
-import { isDuplicate, newPost, type Post, type PostsState } from './state.ts'
-import { forbiddenFields, includesOf, postWire, type PartialError, type Selection } from './v2View.ts'
+import { isDuplicate, newPost, userOf, type Post, type PostsState } from './state.ts'
+import { forbiddenFields, includesOf, postWire, selectionOf, type PartialError } from './v2View.ts'
 
 const HOUR = 3_600_000
 
-/** Tells the activity area of a new post; it sends what subscriptions ask for. */
+/** Notifies the activity area of a new post; it sends the events that subscriptions request. */
 export type OnPost = (world: World, post: Post) => void
 
 export function v2Handlers(onPost: OnPost): Readonly<Record<string, Handler<PostsState>>> {
   return {
     'posts.lookup': lookup,
+    'posts.get': lookUpOne,
+    'posts.delete': deletePost,
+    'posts.search': search,
     'posts.create': async (call) => {
-      const post = draft(call)
+      const { post, poll } = draft(call)
       if (isDuplicate(call.world, call.state, post))
         throw problem(403, 'Forbidden', 'You are not allowed to create a post with duplicate content.', 'about:blank')
       call.state.posts.set(post.id, post)
+      if (poll !== undefined) call.state.polls.set(post.id, { id: post.id, ...poll })
       for (const id of post.edit_history) {
         const version = call.state.posts.get(id)
         if (version !== undefined) version.edit_history = post.edit_history
@@ -32,15 +37,17 @@ export function v2Handlers(onPost: OnPost): Readonly<Record<string, Handler<Post
 }
 
 function lookup(call: Call<PostsState>): Reply {
-  const names = namesOf(call)
-  const unwanted = names === 'post' ? 'tweet.fields' : 'post.fields'
-  if (call.given.has(unwanted))
-    throw badParameter(
-      unwanted,
-      String(call.params[unwanted]),
-      `The query parameter [${unwanted}] is not one of [ids,expansions,${names}.fields,media.fields,poll.fields,user.fields,place.fields]`,
-    )
   const ids = listParam(call, 'ids') ?? []
+  return answerPosts(call, ids, (posts) => (posts.length === 0 ? {} : { data: posts }))
+}
+
+/** A single post; outside the specification. */
+function lookUpOne(call: Call<PostsState>): Reply {
+  return answerPosts(call, [String(call.params['id'])], ([post]) => (post === undefined ? {} : { data: post }))
+}
+
+function answerPosts(call: Call<PostsState>, ids: readonly string[], dataOf: (posts: readonly unknown[]) => object): Reply {
+  const names = checkedNames(call)
   const bad = ids.find((id) => !/^\d{1,19}$/.test(id))
   if (bad !== undefined) throw badParameter('ids', bad, `The \`ids\` query parameter value [${bad}] is not valid`)
   const selection = selectionOf(call, names)
@@ -58,44 +65,134 @@ function lookup(call: Call<PostsState>): Reply {
   return {
     kind: 'json',
     body: {
-      ...(posts.length === 0 ? {} : { data: posts.map((post) => postWire(post, selection)) }),
+      ...dataOf(posts.map((post) => postWire(post, selection))),
       ...(includes === undefined ? {} : { includes }),
       ...(errors.length === 0 ? {} : { errors }),
     },
   }
 }
 
-function selectionOf(call: Call<PostsState>, names: 'tweet' | 'post'): Selection {
-  const set = (name: string) => new Set(listParam(call, name) ?? [])
+/** Which names the caller may use: `tweet.fields` or `post.fields`. @throws {Refusal} for the other ones */
+function checkedNames(call: Call<PostsState>): 'tweet' | 'post' {
+  const names = namesOf(call)
+  const unwanted = names === 'post' ? 'tweet.fields' : 'post.fields'
+  if (call.given.has(unwanted))
+    throw badParameter(
+      unwanted,
+      String(call.params[unwanted]),
+      `The query parameter [${unwanted}] is not one of [ids,expansions,${names}.fields,media.fields,poll.fields,user.fields,place.fields]`,
+    )
+  return names
+}
+
+/** Posts of the caller whose text has every word, newest first: an app-only token finds those of everyone. */
+function search(call: Call<PostsState>): Reply {
+  const names = checkedNames(call)
+  const selection = selectionOf(call, names)
+  const terms = readQuery(String(call.params['query']))
+  const [start, end] = ['start_time', 'end_time'].map((name) => (call.given.has(name) ? Date.parse(String(call.params[name])) : undefined))
+  const found = [...call.state.posts.values()]
+    .filter(
+      (post) =>
+        (call.user === undefined || post.author_id === call.user.id) &&
+        !post.nullcast &&
+        (start === undefined || post.createdAt >= start) &&
+        (end === undefined || post.createdAt < end) &&
+        terms.every((term) => term(call, post)),
+    )
+    .toSorted((a, b) => b.createdAt - a.createdAt || (BigInt(b.id) > BigInt(a.id) ? 1 : -1))
+  const first = call.given.has('next_token') ? found.findIndex((post) => post.id === String(call.params['next_token'])) : 0
+  if (first === -1) throw badParameter('next_token', String(call.params['next_token']), 'next_token is not of an earlier answer')
+  const count = Number(call.params['max_results'])
+  const page = found.slice(first, first + count)
+  const next = found[first + count]
+  const includes = includesOf(call.world, call.state, page, selection)
   return {
-    post: set(`${names}.fields`),
-    user: set('user.fields'),
-    media: set('media.fields'),
-    place: set('place.fields'),
-    poll: set('poll.fields'),
-    expansions: set('expansions'),
-    userId: call.user?.id,
-    names,
-    editHistory: call.world.switch('edit_history') === 'on',
+    kind: 'json',
+    body: {
+      ...(page.length === 0 ? {} : { data: page.map((post) => postWire(post, selection)) }),
+      ...(includes === undefined ? {} : { includes }),
+      meta: {
+        result_count: page.length,
+        ...(page.length === 0 ? {} : { newest_id: page[0]?.id, oldest_id: page.at(-1)?.id }),
+        ...(next === undefined ? {} : { next_token: next.id }),
+      },
+    },
   }
 }
 
+type Term = (call: Call<PostsState>, post: Post) => boolean
+
+/** Words, phrases in quotes, `-word`, `from:handle`, `#tag`, `@handle` and the counts of spec 9. Other operators are refused. */
+function readQuery(query: string): readonly Term[] {
+  return [...query.matchAll(/(-?)(?:(\w+):)?(?:"([^"]+)"|(\S+))/g)].map(([whole, minus, operator, phrase, word = '']): Term => {
+    const value = (phrase ?? word).toLowerCase()
+    const term = operator === undefined ? hasText(value) : byOperator(operator, value)
+    if (term === undefined) throw badParameter('query', whole, `the operator ${operator ?? ''}: is not served`)
+    return minus === '-' ? (call, post) => !term(call, post) : term
+  })
+}
+
+function hasText(value: string): Term {
+  return (_, post) => post.text.toLowerCase().includes(value)
+}
+
+function byOperator(operator: string, value: string): Term | undefined {
+  const least =
+    (count: (post: Post) => number): Term =>
+    (_, post) =>
+      count(post) >= Number(value)
+  switch (operator) {
+    case 'from':
+      return (call, post) => {
+        const user = call.world.users.get(post.author_id)?.screenName ?? call.state.users.get(post.author_id)?.['username']
+        return post.author_id === value || String(user).toLowerCase() === value.replace(/^@/, '')
+      }
+    case 'min_likes':
+      return least((post) => post.metrics.like_count)
+    case 'min_replies':
+      return least((post) => post.metrics.reply_count)
+    case 'min_reposts':
+      return least((post) => post.metrics.retweet_count)
+    case 'https':
+    case 'http':
+      return hasText(`${operator}:${value}`)
+    default:
+      return undefined
+  }
+}
+
+/** Deletes an own post; outside the specification. */
+function deletePost(call: Call<PostsState>): Reply {
+  const id = String(call.params['id'])
+  const post = call.state.posts.get(id)
+  if (post === undefined) return { kind: 'json', body: { data: { deleted: false }, errors: [{ ...missing(id), parameter: 'id' }] } }
+  if (post.author_id !== call.user?.id)
+    throw problem(403, 'Forbidden', 'You can delete only your own posts.', 'not-authorized-for-resource')
+  call.state.posts.delete(id)
+  return { kind: 'json', body: { data: { deleted: true } } }
+}
+
 /** The post that a body describes, checked but not stored. */
-function draft(call: Call<PostsState>): Post {
+function draft(call: Call<PostsState>): { readonly post: Post; readonly poll: Readonly<Record<string, unknown>> | undefined } {
   const author = call.user?.id ?? ''
   const { params, state } = call
   const text = typeof params['text'] === 'string' ? params['text'] : ''
-  const mediaKeys = mediaOf(params['media'])
+  const mediaKeys = mediaOf(params['media'], sdkFields(call, ['tagged_user_ids']))
   if (text.trim() === '' && mediaKeys.length === 0 && params['card_uri'] === undefined && params['quote_tweet_id'] === undefined)
     throw badParameter('text', text, 'text must not be blank')
   const replied = repliedPost(call, author)
   const edited = editedPost(call, author)
   const quoted = typeof params['quote_tweet_id'] === 'string' ? params['quote_tweet_id'] : undefined
   if (quoted !== undefined && !state.posts.has(quoted)) throw badParameter('quote_tweet_id', quoted, 'the post to quote was not found')
+  const poll = pollOf(call)
+  const place = placeOf(call)
   const id = call.world.newId()
-  return newPost({
+  const post = newPost({
     id,
     text,
+    poll_id: poll === undefined ? null : id,
+    place_id: place,
     author_id: author,
     createdAt: call.now,
     media_keys: mediaKeys,
@@ -112,13 +209,43 @@ function draft(call: Call<PostsState>): Post {
     reply_settings: typeof params['reply_settings'] === 'string' ? params['reply_settings'] : 'everyone',
     edit_history: [...(edited?.edit_history ?? []), id],
   })
+  return { post, poll }
 }
 
-/** Who replies must have been summoned by the author of the post replied to (spec 9). */
+/** A poll that closes after its duration; outside the specification, as common clients send it. */
+function pollOf(call: Call<PostsState>): Readonly<Record<string, unknown>> | undefined {
+  const { poll } = call.params
+  if (poll === undefined || poll === null) return undefined
+  const { options, duration_minutes: minutes, ...rest } = poll as Readonly<Record<string, unknown>>
+  const extra = Object.keys(rest).find((name) => name !== 'reply_settings')
+  if (extra !== undefined) throw badParameter(`poll.${extra}`, '', `"${extra}" is not a field of poll`)
+  const fits = (option: unknown): boolean => typeof option === 'string' && option !== '' && codePoints(option) <= 25
+  if (!Array.isArray(options) || options.length < 2 || options.length > 4 || !options.every(fits))
+    throw badParameter('poll.options', JSON.stringify(options ?? null), 'expected 2 to 4 options of 1 to 25 characters')
+  if (typeof minutes !== 'number' || !Number.isInteger(minutes) || minutes < 5 || minutes > 10_080)
+    throw badParameter('poll.duration_minutes', JSON.stringify(minutes ?? null), 'expected 5 to 10080 minutes')
+  return {
+    options: options.map((label: string, index) => ({ position: index + 1, label, votes: 0 })),
+    duration_minutes: minutes,
+    end_datetime: new Date(call.now + minutes * 60_000).toISOString(),
+    voting_status: 'open',
+  }
+}
+
+function placeOf(call: Call<PostsState>): string | null {
+  const { geo } = call.params
+  if (geo === undefined || geo === null) return null
+  const id = (geo as Readonly<Record<string, unknown>>)['place_id']
+  if (typeof id !== 'string' || !call.state.places.has(id))
+    throw badParameter('geo.place_id', typeof id === 'string' ? id : '', 'the place was not found')
+  return id
+}
+
+/** Checks that the author of the original post summoned the replier (spec 9). */
 function repliedPost(call: Call<PostsState>, author: string): Post | undefined {
   const reply = call.params['reply']
   if (reply === undefined || reply === null) return undefined
-  const id = onlyText(reply, 'reply', 'in_reply_to_tweet_id')
+  const id = onlyText(reply, 'reply', 'in_reply_to_tweet_id', sdkFields(call, ['exclude_reply_user_ids', 'auto_populate_reply_metadata']))
   const post = call.state.posts.get(id)
   if (post === undefined) throw badParameter('reply.in_reply_to_tweet_id', id, 'the post to reply to was not found')
   if (post.author_id !== author && !mentionsUser(post.text, call.user?.screenName ?? ''))
@@ -134,7 +261,7 @@ function editedPost(call: Call<PostsState>, author: string): Post | undefined {
   const post = call.state.posts.get(id)
   if (post === undefined) throw badParameter('edit_options.previous_post_id', id, 'the post to edit was not found')
   if (post.author_id !== author) throw problem(403, 'Forbidden', 'You can edit only your own posts.', 'not-authorized-for-resource')
-  const subscription = call.state.users.get(author)?.['subscription_type']
+  const subscription = userOf(call.world, call.state, author)?.['subscription_type']
   if (typeof subscription !== 'string' || !subscription.startsWith('Premium'))
     throw problem(403, 'Forbidden', 'Editing needs a premium subscription.', 'client-forbidden')
   const first = call.state.posts.get(post.edit_history[0] ?? id) ?? post
@@ -143,19 +270,24 @@ function editedPost(call: Call<PostsState>, author: string): Post | undefined {
   return post
 }
 
-function mediaOf(media: unknown): readonly string[] {
+function mediaOf(media: unknown, besides: readonly string[]): readonly string[] {
   if (media === undefined || media === null) return []
   const ids = (media as Readonly<Record<string, unknown>>)['media_ids']
-  const extra = Object.keys(media).find((name) => name !== 'media_ids')
+  const extra = Object.keys(media).find((name) => name !== 'media_ids' && !besides.includes(name))
   if (extra !== undefined) throw badParameter(`media.${extra}`, '', `"${extra}" is not a field of media`)
   if (!Array.isArray(ids) || ids.length === 0 || ids.length > 4 || !ids.every((id) => typeof id === 'string' && /^\d{1,19}$/.test(id)))
     throw badParameter('media.media_ids', JSON.stringify(ids ?? null), 'expected 1 to 4 media ids')
   return ids.map((id: string) => (mediaKind(id) === undefined ? `3_${id}` : id))
 }
 
-function onlyText(object: unknown, parameter: string, name: string): string {
+/** Fields that common clients send besides; none where only what is documented is taken. */
+function sdkFields(call: Call<PostsState>, names: readonly string[]): readonly string[] {
+  return call.world.switch('unknown_parameters') === 'strict' ? [] : names
+}
+
+function onlyText(object: unknown, parameter: string, name: string, besides: readonly string[] = []): string {
   const fields = object as Readonly<Record<string, unknown>>
-  const extra = Object.keys(fields).find((one) => one !== name)
+  const extra = Object.keys(fields).find((one) => one !== name && !besides.includes(one))
   if (extra !== undefined) throw badParameter(`${parameter}.${extra}`, '', `"${extra}" is not a field of ${parameter}`)
   const value = fields[name]
   if (typeof value !== 'string' || !/^\d{1,19}$/.test(value))

@@ -1,9 +1,11 @@
-/** Posts and what they point to, as the v2 data model prints them: only the fields asked for (spec 2.6, gaps 9). */
-import type { World } from '../area.ts'
+/** Posts and what they point to, as the v2 data model prints them: only the fields asked for (spec 2.6, docs/spec-notes.md#posts). */
+import type { Call, World } from '../area.ts'
 import { mediaKind } from '../creatives/mediaKeys.ts'
+import { listParam } from '../params.ts'
 import { PROBLEMS } from '../refusal.ts'
+import { contextOf } from './annotations.ts'
 import { entitiesOf } from './entities.ts'
-import type { Post, PostsState } from './state.ts'
+import { userOf, type Post, type PostsState } from './state.ts'
 
 export interface Selection {
   readonly post: ReadonlySet<string>
@@ -12,7 +14,7 @@ export interface Selection {
   readonly place: ReadonlySet<string>
   readonly poll: ReadonlySet<string>
   readonly expansions: ReadonlySet<string>
-  /** Who asks; undefined with an app-only token. Private metrics are for the author alone. */
+  /** The caller; undefined with an app-only token. Private metrics are for the author alone. */
   readonly userId: string | undefined
   /** `tweet`: the wire names of the specification; `post`: the newest schema's (switch `v2_names`). */
   readonly names: 'tweet' | 'post'
@@ -22,7 +24,23 @@ export interface Selection {
 
 type Wire = Record<string, unknown>
 
-/** A problem beside the data of a partial answer (gaps 9 'Partial'). */
+/** Fields and expansions that the caller requested. */
+export function selectionOf(call: Call<PostsState>, names: 'tweet' | 'post'): Selection {
+  const set = (name: string) => new Set(listParam(call, name) ?? [])
+  return {
+    post: set(`${names}.fields`),
+    user: set('user.fields'),
+    media: set('media.fields'),
+    place: set('place.fields'),
+    poll: set('poll.fields'),
+    expansions: set('expansions'),
+    userId: call.user?.id,
+    names,
+    editHistory: call.world.switch('edit_history') === 'on',
+  }
+}
+
+/** A problem beside the data of a partial answer (docs/spec-notes.md#posts 'Partial'). */
 export interface PartialError {
   readonly resource_id: string
   readonly resource_type: string
@@ -89,7 +107,7 @@ export function includesOf(world: World, state: PostsState, posts: readonly Post
           ),
         )
     if (expansions.has('attachments.poll_ids') && post.poll_id !== null)
-      polls.set(post.poll_id, pick(state.polls.get(post.poll_id) ?? {}, ['id', 'options'], selection.poll))
+      polls.set(post.poll_id, pick(pollAt(state.polls.get(post.poll_id) ?? {}, world.now()), ['id', 'options'], selection.poll))
     if (expansions.has('geo.place_id') && post.place_id !== null)
       places.set(post.place_id, pick(state.places.get(post.place_id) ?? {}, ['id', 'full_name'], selection.place))
   }
@@ -97,6 +115,11 @@ export function includesOf(world: World, state: PostsState, posts: readonly Post
     ([, objects]) => objects.size > 0,
   )
   return found.length === 0 ? undefined : Object.fromEntries(found.map(([name, objects]) => [name, [...objects.values()]]))
+}
+
+/** A poll closes at its end. */
+function pollAt(poll: Readonly<Record<string, unknown>>, now: number): Readonly<Record<string, unknown>> {
+  return Date.parse(String(poll['end_datetime'])) <= now ? { ...poll, voting_status: 'closed' } : poll
 }
 
 /** Private fields that were asked for and are not the caller's to see. */
@@ -132,7 +155,7 @@ function fieldsOf(post: Post): Wire {
     possibly_sensitive: false,
     referenced_tweets: post.referenced.length === 0 ? undefined : post.referenced,
     in_reply_to_user_id: post.in_reply_to_user_id ?? undefined,
-    context_annotations: undefined,
+    context_annotations: contextOf(post.text),
     community_id: post.community_id ?? undefined,
     paid_partnership: post.paid_partnership,
     card_uri: post.card_uri ?? undefined,
@@ -151,9 +174,9 @@ function fieldsOf(post: Post): Wire {
   }
 }
 
-function userWire(world: World, state: PostsState, id: string, selection: Selection): Wire | undefined {
-  const signedUp = world.users.get(id)
-  const known = state.users.get(id) ?? (signedUp === undefined ? undefined : { id, name: signedUp.name, username: signedUp.screenName })
+/** A user with the selected fields; undefined for an unknown id. */
+export function userWire(world: World, state: PostsState, id: string, selection: Selection): Wire | undefined {
+  const known = userOf(world, state, id)
   if (known === undefined) return undefined
   const wanted = new Set([...selection.user].filter((name) => name !== 'confirmed_email' || selection.userId === id))
   return pick(known, ['id', 'name', 'username'], wanted)

@@ -1,14 +1,17 @@
 /** From an authenticated request to the area's handler and back; the one place that changes state, so also the journal's. */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
+import { readerOf } from '../../service/contract/fieldAccess.ts'
 import { findEndpoint } from '../../service/contract/index.ts'
 import type { Area, Call, Handler, Reply, SandboxUser } from '../area.ts'
 import type { Apply } from '../faults/faultKinds.ts'
 import { Journal, type JournalEntry } from './journal.ts'
 import { adsRefusal } from '../refusal.ts'
 import type { Pair } from '../verify/signature.ts'
+import { refuseChanged } from '../verify/returnedFields.ts'
 import { validate, type Validated } from '../verify/validate.ts'
 import type { SandboxWorld } from './world.ts'
 import { PAGE_FIELDS } from '../auth/page.ts'
+import { READING_ROLES } from '../auth/people.ts'
 
 export interface DispatchInput {
   readonly endpoint: Endpoint
@@ -60,6 +63,12 @@ export class Engine {
     )
     this.#world.replayAt(undefined)
     this.#journal = journal
+    // Also into a file that was there: the id of its last start is the one that counts.
+    this.noteInstance()
+  }
+
+  noteInstance(): void {
+    this.note({ kind: 'instance', id: this.#world.core.instance })
   }
 
   note(entry: JournalEntry): void {
@@ -83,7 +92,8 @@ export class Engine {
   check(input: DispatchInput): Validated {
     // What a person fills in on the page is no parameter of the interface; everything else unknown is refused.
     const pairs = input.endpoint.auth === 'browser' ? input.pairs.filter(([name]) => !PAGE_FIELDS.includes(name)) : input.pairs
-    return validate(input.endpoint, { path: input.path, pairs, body: input.body, oauth: input.oauth })
+    const strict = this.#world.switch('unknown_parameters') === 'strict'
+    return validate(input.endpoint, { path: input.path, pairs, body: input.body, oauth: input.oauth, strict })
   }
 
   /** Runs the handler and journals what it did. @throws {Refusal} */
@@ -119,8 +129,23 @@ export class Engine {
         })
       return { reply, echo: call.echo }
     }
+    if (checked.returned.size > 0) refuseChanged(checked.returned, () => this.#recordOf(input, checked))
     const reply = found.handler(call)
     return reply instanceof Promise ? reply.then(noted) : noted(reply)
+  }
+
+  /** The record that the call updates, as its reader shows it. */
+  #recordOf(input: DispatchInput, checked: Validated): unknown {
+    const endpoint = readerOf(input.endpoint)
+    const found = endpoint === undefined ? undefined : this.#handlers.get(endpoint.name)
+    if (endpoint === undefined || found === undefined) throw new Error(`no reader beside ${input.endpoint.name}`)
+    const params = Object.fromEntries(Object.keys(input.path).map((name) => [name, checked.params[name]]))
+    const reading = { ...checked, params, given: new Set(Object.keys(params)), echo: {} }
+    const reply = found.handler(
+      this.#callOf(found.area, { ...input, endpoint }, reading, { now: this.#world.now(), apply: 'all', effect: (run) => run() }),
+    )
+    if (reply instanceof Promise || reply.kind !== 'ads') throw new Error(`${endpoint.name} does not answer a record`)
+    return Array.isArray(reply.data) ? reply.data[0] : reply.data
   }
 
   #account(input: DispatchInput, checked: Validated): Call<unknown>['account'] {
@@ -129,7 +154,13 @@ export class Engine {
     const account = this.#world.accounts.get(id)
     const reaches = account !== undefined && (input.user === undefined || account.userIds.includes(input.user.id))
     if (!reaches) throw adsRefusal('ACCOUNT_NOT_FOUND', `Account ${id} was not found`)
-    // A deleted record is a 404 (spec/gaps.md 4); what lies below a deleted account is out of reach.
+    if (
+      input.endpoint.method !== 'GET' &&
+      !input.endpoint.name.endsWith('.estimate') &&
+      READING_ROLES.includes(account.roles[input.user?.id ?? ''] ?? '')
+    )
+      throw adsRefusal('ACTION_NOT_ALLOWED', `The role of user ${input.user?.id ?? ''} on account ${id} may only read`)
+    // A deleted record is a 404 (docs/spec-notes.md#errors); what lies below a deleted account is out of reach.
     if (account.deleted && checked.params['with_deleted'] !== true && input.endpoint.name !== 'accounts.delete')
       throw adsRefusal(
         'ACCOUNT_NOT_FOUND',
@@ -153,6 +184,9 @@ export class Engine {
         return world.switches.set(entry.values)
       case 'reset':
         return world.reset(entry.seed ?? undefined)
+      case 'instance':
+        world.core.instance = entry.id
+        return undefined
     }
   }
 
@@ -173,7 +207,7 @@ export class Engine {
       query: entry.query,
       oauth: new Map(entry.oauth),
       user: entry.user === null ? undefined : world.users.get(entry.user),
-      body: endpoint.body === 'json' && rawBody.length > 0 ? (JSON.parse(entry.body) as unknown) : undefined,
+      body: endpoint.body === 'json' && rawBody.length > 0 ? world.names.neutralBody(JSON.parse(entry.body)) : undefined,
       rawBody,
     }
     const effects = [...entry.effects]

@@ -1,13 +1,15 @@
 /**
- * What changed the state, one JSON line each, written before the answer goes out: whatever a caller was told survives a
+ * Journal of state changes, one JSON line each, written before the answer is sent: every confirmed change survives a
  * SIGKILL (the bytes are the kernel's by then; not a power cut, which a test tool need not survive). Replayed at start.
  *
- * When the lines outgrow the state that they lead to, the file begins anew with that state (a line that names its parts,
+ * When the lines outgrow the state that they lead to, the file begins again with that state (a line that names its parts,
  * then their bytes), written beside it and renamed over it: a kill leaves the one or the other, whole.
  */
 import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { UsageError } from '../../errors.ts'
 import type { Apply } from '../faults/faultKinds.ts'
 import type { Pair } from '../verify/signature.ts'
+import { lockFile, type FileLock } from './fileLock.ts'
 
 export type JournalEntry =
   | {
@@ -31,6 +33,7 @@ export type JournalEntry =
   | { readonly kind: 'clock'; readonly offsetMs: number }
   | { readonly kind: 'switches'; readonly values: Readonly<Record<string, unknown>> }
   | { readonly kind: 'reset'; readonly seed: number | null }
+  | { readonly kind: 'instance'; readonly id: string }
 
 /** Named bytes that make up the whole state. */
 export interface StatePart {
@@ -39,7 +42,7 @@ export interface StatePart {
 }
 
 /** Grows when an area's state changes its shape. */
-const VERSION = 1
+const VERSION = 2
 
 interface Head {
   readonly kind: 'state'
@@ -59,6 +62,7 @@ export class Journal {
   #headBytes = 0
   #tailBytes = 0
   #due: NodeJS.Immediate | undefined
+  #lock: FileLock | undefined
 
   /** `save`: the state as it is now. `compactAfter`: fewest bytes of lines before it is written. */
   constructor(path: string, save: () => Iterable<StatePart>, compactAfter: number = COMPACT_AFTER_BYTES) {
@@ -72,11 +76,22 @@ export class Journal {
    * line cut by a kill is dropped.
    */
   async open(load: (parts: ReadonlyMap<string, Buffer>) => void, replay: (entry: JournalEntry) => Promise<void>): Promise<void> {
+    this.#lock = lockFile(this.#path)
+    try {
+      await this.#load(load, replay)
+    } catch (error) {
+      this.#release()
+      throw error
+    }
+    this.#file = openSync(this.#path, 'a', 0o600)
+  }
+
+  async #load(load: (parts: ReadonlyMap<string, Buffer>) => void, replay: (entry: JournalEntry) => Promise<void>): Promise<void> {
     // Left by a kill before it was whole.
     rmSync(this.#beside, { force: true })
     if (existsSync(this.#path)) {
       const file = openSync(this.#path, 'r')
-      const head = readHead(file)
+      const head = readHead(file, this.#path)
       if (head !== undefined) {
         load(head.parts)
         this.#headBytes = head.bytes
@@ -84,15 +99,16 @@ export class Journal {
       const lines = readFrom(file, this.#headBytes, fstatSync(file).size - this.#headBytes)
       closeSync(file)
       let start = 0
+      let line = 1
       for (let end = lines.indexOf(10, start); end !== -1; end = lines.indexOf(10, start)) {
-        // Only this program writes the file, and it writes nothing but entries.
-        await replay(JSON.parse(lines.toString('utf8', start, end)) as JournalEntry)
+        const place = { path: this.#path, line, bytesBefore: this.#headBytes }
+        await replayLine(lines.toString('utf8', start, end), place, replay)
         start = end + 1
+        line++
       }
       this.#tailBytes = start
       if (start < lines.length) truncate(this.#path, this.#headBytes + start)
     }
-    this.#file = openSync(this.#path, 'a', 0o600)
   }
 
   write(entry: JournalEntry): void {
@@ -134,6 +150,12 @@ export class Journal {
     clearImmediate(this.#due)
     if (this.#file !== -1) closeSync(this.#file)
     this.#file = -1
+    this.#release()
+  }
+
+  #release(): void {
+    this.#lock?.release()
+    this.#lock = undefined
   }
 
   get #beside(): string {
@@ -141,8 +163,40 @@ export class Journal {
   }
 }
 
+/** Location of an entry: its line, counted behind the state that the file may begin with. */
+interface Place {
+  readonly path: string
+  readonly line: number
+  readonly bytesBefore: number
+}
+
+/** @throws {UsageError} with file and line for an entry that cannot be read or applied */
+async function replayLine(text: string, place: Place, replay: (entry: JournalEntry) => Promise<void>): Promise<void> {
+  let entry: JournalEntry
+  try {
+    entry = JSON.parse(text) as JournalEntry
+  } catch {
+    throw damaged(place, 'is not JSON')
+  }
+  if (typeof entry !== 'object' || entry === null || typeof entry.kind !== 'string') throw damaged(place, 'is not an entry of a sandbox')
+  try {
+    await replay(entry)
+  } catch (error) {
+    throw damaged(place, `cannot be applied (${error instanceof Error ? error.message : 'unknown'})`, error)
+  }
+}
+
+function damaged({ path, line, bytesBefore }: Place, what: string, cause?: unknown): UsageError {
+  const behind = bytesBefore === 0 ? '' : `, counted behind the ${bytesBefore} bytes of the stored state`
+  return new UsageError('SANDBOX_STATE_DAMAGED', `Line ${line} of the state file ${what}`, {
+    where: `${path}:${line}${behind}`,
+    hint: `Put back a copy of the file, or delete it to start from the first state: rm ${path}`,
+    ...(cause === undefined ? {} : { cause }),
+  })
+}
+
 /** The state at the beginning of the file, and how many bytes it takes; undefined when the file begins with an entry. */
-function readHead(file: number): { readonly parts: ReadonlyMap<string, Buffer>; readonly bytes: number } | undefined {
+function readHead(file: number, path: string): { readonly parts: ReadonlyMap<string, Buffer>; readonly bytes: number } | undefined {
   const { size } = fstatSync(file)
   let line = readFrom(file, 0, Math.min(size, 65_536))
   if (!line.subarray(0, 16).toString().startsWith('{"kind":"state"')) return undefined
@@ -151,8 +205,10 @@ function readHead(file: number): { readonly parts: ReadonlyMap<string, Buffer>; 
   // Written whole before it was given its name.
   const head = JSON.parse(line.toString('utf8', 0, end)) as Head
   if (head.version !== VERSION)
-    throw new Error(
-      `the state file was written by another version of the sandbox (${head.version}, not ${VERSION}): delete it to start anew`,
+    throw new UsageError(
+      'SANDBOX_STATE_DAMAGED',
+      `The state file was written by another version of the sandbox (${head.version}, not ${VERSION})`,
+      { where: path, hint: `Delete it to start from the first state: rm ${path}` },
     )
   let at = end + 1
   const parts = new Map<string, Buffer>()

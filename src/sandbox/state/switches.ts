@@ -1,11 +1,11 @@
 /**
- * Named choices where the specification is silent or disputed (`PUT /_sandbox/switches`): the names of spec/gaps.md and
- * the dialects 1 to 24 of guarantees 6.6. The first value is the default.
+ * Named choices where the specification is silent or disputed (`PUT /_sandbox/switches`): the names of docs/spec-notes.md and
+ * the dialects 1 to 24 of docs/sandbox.md#switches. The first value is the default.
  */
 
 interface SwitchDefinition {
   readonly name: string
-  /** Number in guarantees 6.6, usable as a name too. */
+  /** Number in docs/sandbox.md#switches, usable as a name too. */
   readonly dialect?: number
   /** Allowed values, default first; `number` takes any whole number (the text is then the default). */
   readonly values: readonly [string, ...string[]]
@@ -18,7 +18,7 @@ export const SWITCHES: readonly SwitchDefinition[] = [
   {
     name: 'audience_users_response',
     dialect: 1,
-    values: ['array', 'object', 'array_of_one'],
+    values: ['object', 'array', 'array_of_one'],
     spellings: { array_per_operation: 'array', one: 'array_of_one' },
   },
   { name: 'count_basis', dialect: 2, values: ['users', 'operations', 'identifiers'] },
@@ -59,6 +59,9 @@ export const SWITCHES: readonly SwitchDefinition[] = [
   { name: 'operation_errors', dialect: 22, values: ['aligned', 'flat'] },
   { name: 'ads_error_codes', dialect: 23, values: ['string', 'integer'] },
   { name: 'phone_plus', dialect: 24, values: ['yes', 'no'] },
+  { name: 'card_response', values: ['object', 'array'] },
+  { name: 'processing_times', values: ['next_read', 'clock'] },
+  { name: 'unknown_parameters', values: ['tolerant', 'strict'] },
   { name: 'rate_limits', values: ['on', 'off'] },
   { name: 'global_reads', values: ['2000', '5'] },
   { name: 'upload_limit_per', values: ['user', 'account'] },
@@ -72,7 +75,7 @@ export const SWITCHES: readonly SwitchDefinition[] = [
   { name: 'group_reads', values: ['first', 'all'] },
   { name: 'ledger_keys', values: ['off', 'on'] },
   { name: 'values_recur', values: ['may', 'never'] },
-  { name: 'share_outside_business', values: ['granted', 'denied'] },
+  { name: 'share_outside_business', values: ['granted', 'by_feature', 'denied'] },
   { name: 'duplicate_posts', values: ['refuse', 'accept'] },
   { name: 'edit_history', values: ['off', 'on'] },
   { name: 'v2_names', values: ['tweet', 'post'] },
@@ -85,10 +88,11 @@ export const SWITCHES: readonly SwitchDefinition[] = [
 const DEFAULTS: ReadonlyMap<string, string> = new Map(SWITCHES.map(({ name, values }) => [name, values[0]]))
 
 export class Switches {
-  readonly #values = new Map<string, string>()
+  /** Every switch by name, so that reading one is a single look-up: requests read many. */
+  readonly #values = new Map(DEFAULTS)
 
   get(name: string): string {
-    return this.#values.get(name) ?? DEFAULTS.get(name) ?? find(name).values[0]
+    return this.#values.get(name) ?? find(name).values[0]
   }
 
   /** Changes those named in `input`; all or none. A value of null goes back to the default. @throws {SwitchError} */
@@ -110,11 +114,11 @@ export class Switches {
   }
 
   clear(): void {
-    this.#values.clear()
+    for (const [name, value] of DEFAULTS) this.#values.set(name, value)
   }
 }
 
-/** An unknown switch or value: the control door answers 400 with the message, which lists what there is. */
+/** An unknown switch or value: the control API answers 400 with the message, which lists what there is. */
 export class SwitchError extends Error {}
 
 function find(name: string): SwitchDefinition {

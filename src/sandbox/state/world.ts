@@ -1,9 +1,11 @@
-/** The state that all areas share, and the areas' own: made anew on reset, copied for snapshots. */
+/** The state that all areas share, and the areas' own: made again on reset, copied for snapshots. */
+import { randomUUID } from 'node:crypto'
 import { deserialize, serialize } from 'node:v8'
 import type { Logger } from '../../log.ts'
 import type { Area, SandboxAccount, SandboxCredentials, SandboxUser, World } from '../area.ts'
 import type { StatePart } from './journal.ts'
 import { FIRST_DAY, FIXED_ACCOUNT, FIXED_USER } from '../fixed.ts'
+import type { Names } from '../names.ts'
 import { Switches } from './switches.ts'
 
 export interface CoreState {
@@ -11,6 +13,8 @@ export interface CoreState {
   nextShortId: number
   random: number
   clockOffsetMs: number
+  /** Random id of this state: another one after a restart without a state file, and after a reset. */
+  instance: string
   users: Map<string, SandboxUser>
   accounts: Map<string, SandboxAccount>
 }
@@ -21,6 +25,7 @@ export interface WorldOptions {
   readonly machineNow: () => number
   readonly seed: number
   readonly log: Logger
+  readonly names: Names
   readonly violation: (rule: string, detail: string) => void
   readonly onEvent: (area: string, event: unknown) => void
 }
@@ -38,12 +43,13 @@ const CORE = 'core'
 export class SandboxWorld implements World {
   readonly credentials: SandboxCredentials
   readonly log: Logger
+  readonly names: Names
   readonly machineNow: () => number
   readonly violation: (rule: string, detail: string) => void
   readonly switches = new Switches()
   readonly areas: readonly Area<unknown>[]
   url = ''
-  /** How far the clock that judges timestamps is ahead of the machine's, for the request at hand (the fault clock_skew). */
+  /** Lead of the clock that checks timestamps over the machine's, for the current request (the fault clock_skew). */
   skewMs = 0
   readonly #onEvent: (area: string, event: unknown) => void
   #seed: number
@@ -57,6 +63,7 @@ export class SandboxWorld implements World {
   constructor(options: WorldOptions) {
     this.credentials = options.credentials
     this.log = options.log
+    this.names = options.names
     this.machineNow = options.machineNow
     this.violation = options.violation
     this.areas = options.areas
@@ -168,7 +175,7 @@ export class SandboxWorld implements World {
     }
   }
 
-  /** What `save` wrote; an area that is new since then starts from its first state. */
+  /** Restores the state that `save` wrote; an area that is new since then starts from its first state. */
   load(parts: ReadonlyMap<string, Buffer>): void {
     // Only `save` writes these bytes.
     const { core, seed, switches } = deserialize(parts.get(CORE) ?? serialize(null)) as {
@@ -208,7 +215,8 @@ function firstCore(seed: number): CoreState {
     nextShortId: Number.parseInt('8x2fg0', 36),
     random: seed | 0,
     clockOffsetMs: 0,
-    users: new Map([[FIXED_USER, { id: FIXED_USER, name: 'Sandbox', screenName: 'sandbox' }]]),
+    instance: randomUUID(),
+    users: new Map([[FIXED_USER, { id: FIXED_USER, name: 'Sandbox', screenName: 'sandbox', premium: true }]]),
     accounts: new Map([
       [
         FIXED_ACCOUNT,
@@ -225,6 +233,7 @@ function firstCore(seed: number): CoreState {
           updated_at: FIRST_DAY,
           deleted: false,
           userIds: [FIXED_USER],
+          roles: {},
           currency: 'USD',
         },
       ],

@@ -1,4 +1,4 @@
-/** Who is calling, and may they: OAuth 1.0a, bearer, basic, each refused with its own documented answer (gaps 2, 3, 9). */
+/** Authentication and authorization: OAuth 1.0a, bearer, basic, each refused with its own documented answer (docs/spec-notes.md#signing). */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import type { SandboxUser } from '../area.ts'
 import { FIXED_USER } from '../fixed.ts'
@@ -22,7 +22,7 @@ export interface Caller {
   readonly user: SandboxUser | undefined
   readonly oauth: ReadonlyMap<string, string>
   readonly kind: 'user' | 'consumer' | 'request-token' | 'bearer' | 'basic' | 'browser'
-  /** What rate limits count by. */
+  /** Key of the rate limits. */
   readonly id: string
 }
 
@@ -74,6 +74,7 @@ export function authenticate(world: SandboxWorld, nonces: Nonces, endpoint: Endp
   }
 }
 
+/** @throws {Refusal} unless the signature is good, fresh and of a known token */
 function signed(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, incoming: Incoming, wanted: Caller['kind']): Caller {
   const oauth = incoming.authorization === undefined ? undefined : parseAuthorization(incoming.authorization.trim())
   // Made only when thrown: an Error captures its stack.
@@ -88,7 +89,7 @@ function signed(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, incomin
   if (fields.get('oauth_signature_method') !== 'HMAC-SHA1' || (fields.get('oauth_version') ?? '1.0') !== '1.0') throw refuse()
   if (fields.get('oauth_consumer_key') !== world.credentials.consumerKey) throw refuse()
   if (world.switch('raw_reserved') === 'reject' && /[:/,]/.test(incoming.rawQuery)) throw refuse()
-  const { user, secret } = tokenOf(world, endpoint, incoming, fields, wanted, refuse)
+  const { user, secrets } = tokenOf(world, endpoint, incoming, fields, wanted, refuse)
   const request = {
     method: incoming.method,
     scheme: incoming.scheme,
@@ -99,7 +100,8 @@ function signed(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, incomin
     oauth,
   }
   const duplicates = world.switch('duplicate_oauth') === 'rfc' ? 'rfc' : 'both'
-  if (!verifySignature(request, { consumerSecret: world.credentials.consumerSecret, tokenSecret: secret }, duplicates)) throw refuse()
+  const { consumerSecret } = world.credentials
+  if (!secrets.some((tokenSecret) => verifySignature(request, { consumerSecret, tokenSecret }, duplicates))) throw refuse()
   checkFreshness(world, nonces, fields, refuse)
   if (world.switch('app_approved') === 'no' && endpoint.host !== 'core')
     throw adsRefusal('UNAUTHORIZED_CLIENT_APPLICATION', 'The client application making this request does not have access to this API')
@@ -113,7 +115,7 @@ function tokenOf(
   fields: ReadonlyMap<string, string>,
   wanted: Caller['kind'],
   refuse: () => Refusal,
-): { user: SandboxUser | undefined; secret: string } {
+): { user: SandboxUser | undefined; secrets: readonly string[] } {
   const auth = authState(world)
   const token = fields.get('oauth_token') ?? ''
   if (wanted === 'request-token') {
@@ -121,19 +123,22 @@ function tokenOf(
       token || (incoming.query.find(([key]) => key === 'oauth_token') ?? incoming.form.find(([key]) => key === 'oauth_token'))?.[1]
     const found = auth.requestTokens.get(name ?? '')
     if (found === undefined) throw refuse()
-    return { user: undefined, secret: token === '' ? '' : found.secret }
+    // Beside the header, clients sign with the token's secret or without it.
+    return { user: undefined, secrets: token === '' ? ['', found.secret] : [found.secret] }
   }
-  if (wanted === 'consumer' && token === '') return { user: undefined, secret: '' }
+  if (wanted === 'consumer' && token === '') return { user: undefined, secrets: [''] }
   const found = auth.accessTokens.get(token)
   if (found === undefined) throw token !== '' && endpoint.host === 'core' ? invalidToken('.') : refuse()
   if (!found.active) throw invalidToken('.')
   const user = world.users.get(found.userId)
-  if (found.access === 'read' && incoming.method !== 'GET' && endpoint.host !== 'core')
-    throw adsRefusal('READONLY_CLIENT_APPLICATION', 'This access token may only read')
-  return { user, secret: found.secret }
+  if (found.access === 'read' && incoming.method !== 'GET') {
+    if (endpoint.host !== 'core') throw adsRefusal('READONLY_CLIENT_APPLICATION', 'This access token may only read')
+    if (endpoint.path.startsWith('/2/')) throw problem(403, 'Forbidden', 'This access token may only read.', 'oauth1-permissions')
+  }
+  return { user, secrets: [found.secret] }
 }
 
-/** Reuse of a nonce and a timestamp out of the window are refused; both by the machine's clock (gaps 2 'Nonce, time'). */
+/** Reuse of a nonce and a timestamp out of the window are refused; both by the machine's clock (docs/spec-notes.md#signing 'Nonce, time'). */
 function checkFreshness(world: SandboxWorld, nonces: Nonces, fields: ReadonlyMap<string, string>, refuse: () => Refusal): void {
   const stamp = fields.get('oauth_timestamp') ?? ''
   const nowS = Math.floor((world.machineNow() + world.skewMs) / 1000)
@@ -154,7 +159,7 @@ function bearer(world: SandboxWorld, endpoint: Endpoint, header: string | undefi
   return { user: asUser === undefined ? undefined : world.users.get(asUser), oauth: NONE, kind: 'bearer', id: 'app' }
 }
 
-/** Key and secret URL-encoded, joined by `:`, Base64 (gaps 3). */
+/** Key and secret URL-encoded, joined by `:`, Base64 (docs/spec-notes.md#tokens). */
 function basic(world: SandboxWorld, header: string | undefined): Caller {
   const text = Buffer.from(/^\s*basic\s+(\S+)\s*$/i.exec(header ?? '')?.[1] ?? '', 'base64').toString()
   const colon = text.indexOf(':')
@@ -176,12 +181,12 @@ export function authState(world: SandboxWorld): AuthState {
   return world.stateOf('auth') as AuthState
 }
 
-/** 403 code 99: bad grant or credentials, too frequent, unknown token revoked (gaps 3). */
+/** 403 code 99: bad grant or credentials, too frequent, unknown token revoked (docs/spec-notes.md#tokens). */
 export function tokenRefused(): Refusal {
   return coreRefusal(403, 99, 'Unable to verify your credentials', 'authenticity_token_error')
 }
 
-/** 401 code 89; user tokens end the sentence with a full stop, bearers do not (gaps 3). */
+/** 401 code 89; user tokens end the sentence with a full stop, bearers do not (docs/spec-notes.md#tokens). */
 export function invalidToken(end: '.' | ''): Refusal {
   return coreRefusal(401, 89, `Invalid or expired token${end}`)
 }
@@ -197,7 +202,7 @@ function unauthenticated(world: SandboxWorld, endpoint: Endpoint, incoming: Inco
   return coreRefusal(401, 32, 'Could not authenticate you.')
 }
 
-/** A good token of the wrong kind: the code of the core host and the fields of a v2 problem in one body (gaps 3, 9 'Auth'). */
+/** A good token of the wrong kind: the code of the core host and the fields of a v2 problem in one body (docs/spec-notes.md#tokens 'Auth'). */
 function wrongKind(): Refusal {
   return jsonRefusal(403, {
     errors: [{ code: 220, message: 'Your credentials do not allow access to this resource' }],

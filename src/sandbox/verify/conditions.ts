@@ -11,7 +11,10 @@ export function checkConditions(endpoint: Endpoint, params: Record<string, unkno
 
 function checkRule(rule: Rule, params: Record<string, unknown>, present: (name: string) => boolean, errors: AdsError[]): void {
   if (rule.kind === 'other') return
-  const there = rule.names.filter(present)
+  const given = rule.names.filter(present)
+  // An empty list beside a full one says nothing: a card of slides reads with `components: []`, and comes back so.
+  const full = given.filter((name) => !isEmptyList(params[name]))
+  const there = full.length > 0 ? full : given
   const inclusive = (): void => {
     errors.push({
       code: 'INCLUSIVE_PARAMETERS',
@@ -55,4 +58,8 @@ function checkRule(rule: Rule, params: Record<string, unknown>, present: (name: 
           if (!present(name) && !errors.some((error) => error.parameter === name)) errors.push(missingParameter(name))
     }
   }
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0
 }

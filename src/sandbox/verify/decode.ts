@@ -1,4 +1,4 @@
-/** One value of a parameter, text as it came → what a handler gets, or the error that says what was expected (gaps 4, 7). */
+/** One value of a parameter, text as it came → what a handler gets, or the error that says what was expected (docs/spec-notes.md#errors). */
 import type { Parameter } from '../../service/contract/endpoint.ts'
 import { invalidParameter, type AdsError } from '../refusal.ts'
 import { codePoints } from '../text.ts'
@@ -6,7 +6,8 @@ import { isoSeconds, parseTimestamp } from '../timestamps.ts'
 
 type Decoded = { readonly value: unknown } | { readonly error: AdsError }
 
-export function decode(parameter: Parameter, text: string): Decoded {
+/** `strict`: booleans only as documented; otherwise also as Python prints them (`True`). */
+export function decode(parameter: Parameter, text: string, strict = false): Decoded {
   const { name } = parameter
   const wrong = (expected: string, details?: string): Decoded => ({ error: invalidParameter(name, expected, text, details) })
   switch (parameter.type) {
@@ -23,12 +24,11 @@ export function decode(parameter: Parameter, text: string): Decoded {
       return parameter.values === undefined || parameter.values.includes(text)
         ? { value: text }
         : wrong(`one of ${parameter.values.join(', ')}`)
-    case 'boolean':
-      return text === 'true' || text === '1' || text === 't'
-        ? { value: true }
-        : text === 'false' || text === '0' || text === 'f'
-          ? { value: false }
-          : wrong('boolean')
+    case 'boolean': {
+      const word = strict ? text : text.toLowerCase()
+      if (word === 'true' || word === '1' || word === 't') return { value: true }
+      return word === 'false' || word === '0' || word === 'f' ? { value: false } : wrong('boolean')
+    }
     case 'integer':
     case 'long': {
       if (!/^-?\d{1,19}$/.test(text)) return wrong(parameter.type)

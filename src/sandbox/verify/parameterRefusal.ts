@@ -1,4 +1,4 @@
-/** Wrong parameters as each host says them (gaps 2, 3, 4, 9). */
+/** Wrong parameters as each host says them (docs/spec-notes.md#signing). */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { adsRefusals, badParameters, coreRefusal, type AdsError, type Refusal } from '../refusal.ts'
 import { textOf } from '../text.ts'

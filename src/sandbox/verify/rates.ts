@@ -1,11 +1,11 @@
-/** Fixed windows by the machine's time, from the first request of each (spec/gaps.md 1). */
+/** Fixed windows by the machine's time, from the first request of each (docs/spec-notes.md#limits). */
 import { rateLimits, type RateLimit } from '../../service/contract/limits.ts'
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 
 export interface RateState {
   readonly limit: number
   readonly remaining: number
-  /** Epoch seconds, rounded up: whoever waits for it waits long enough. */
+  /** Epoch seconds, rounded up: a client that waits for it waits long enough. */
   readonly resetS: number
   readonly refused: boolean
   /** The budget is that of an ad account: its own header trio says so. */
@@ -25,7 +25,7 @@ export interface RateInput {
   /** Only limits that the specification itself names hold. */
   readonly namedOnly: boolean
   readonly globalReads: number
-  /** Whose uploads of users are counted together (gaps 1: one guide says an account's). */
+  /** Scope in which uploads of users are counted together (docs/spec-notes.md#limits: one guide says an account's). */
   readonly uploadsPer: 'user' | 'account'
 }
 
@@ -52,7 +52,7 @@ export class Rates {
     )
   }
 
-  /** What an answer shows where no route was found: every answer has the trio (gaps 1), and nothing there uses it up. */
+  /** Returns the headers of an answer without a route: every answer has the trio (docs/spec-notes.md#limits), and nothing there uses it up. */
   unrouted(): RateState {
     return { limit: UNROUTED, remaining: UNROUTED, resetS: Math.ceil((this.#now() + UNROUTED_MS) / 1000), refused: false, account: false }
   }
@@ -88,7 +88,7 @@ export class Rates {
 }
 
 function classesOf(input: RateInput): string[] {
-  // A user's own budget for looking up posts is larger than the app's (gaps 1 'v2').
+  // A user's own budget for looking up posts is larger than the app's (docs/spec-notes.md#limits 'v2').
   const names = [input.endpoint.limit === 'v2_lookups' && input.userId !== 'app' ? 'v2_lookups_user' : input.endpoint.limit]
   if (input.totalCount) names.push('total_count')
   if (input.endpoint.limit === 'v2_posts') names.push('v2_posts_app')

@@ -1,5 +1,5 @@
 /**
- * Verification of OAuth 1.0a signatures, by our own reading of RFC 5849 and spec/gaps.md 2; shares nothing with the
+ * Verification of OAuth 1.0a signatures, by our own reading of RFC 5849 and docs/spec-notes.md#signing; shares nothing with the
  * client, so that neither hides the other's mistake. Pure: no clock, no state.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
@@ -27,7 +27,7 @@ export interface Secrets {
   readonly tokenSecret: string
 }
 
-/** `both`: also with equal `oauth_*` pairs counted once, as one widely used client signs (gaps 2 'Duplicated oauth_token'). */
+/** `both`: also with equal `oauth_*` pairs counted once, as one widely used client signs (docs/spec-notes.md#signing 'Duplicated oauth_token'). */
 export type DuplicateOauth = 'both' | 'rfc'
 
 export function verifySignature(request: SignedRequest, secrets: Secrets, duplicates: DuplicateOauth = 'both'): boolean {
@@ -53,7 +53,7 @@ export function signatureBase(request: SignedRequest, pairs: readonly Pair[]): s
   return `${request.method.toUpperCase()}&${percentEncode(uri)}&${percentEncode(normalized)}`
 }
 
-/** RFC 3986 with upper-case hex; `!*'()` too are encoded (gaps 2 'Encoding'). */
+/** RFC 3986 with upper-case hex; `!*'()` too are encoded (docs/spec-notes.md#signing 'Encoding'). */
 export function percentEncode(text: string): string {
   if (/^[A-Za-z0-9\-._~]*$/.test(text)) return text
   return encodeURIComponent(text.toWellFormed()).replace(/[!*'()]/g, (char) => '%' + char.charCodeAt(0).toString(16).toUpperCase())

@@ -1,6 +1,7 @@
-/** Decodes and checks what a request says against its endpoint of the contract; reports every error at once (gaps 4). */
+/** Decodes a request and checks it against its endpoint of the contract; reports every error in one answer (docs/spec-notes.md#errors). */
 import type { Endpoint, Parameter } from '../../service/contract/endpoint.ts'
 import { invalidParameter, missingParameter, type AdsError } from '../refusal.ts'
+import { acceptedBy, type Accepted } from './accepted.ts'
 import { checkConditions } from './conditions.ts'
 import { decode } from './decode.ts'
 import type { Pair } from './signature.ts'
@@ -13,6 +14,8 @@ export interface RequestInput {
   readonly body: unknown
   /** Protocol parameters of the Authorization header. */
   readonly oauth: ReadonlyMap<string, string>
+  /** Accepts only what the specification documents. */
+  readonly strict?: boolean
 }
 
 export interface Validated {
@@ -20,75 +23,134 @@ export interface Validated {
   readonly given: Set<string>
   readonly echo: Record<string, unknown>
   readonly errors: AdsError[]
+  /** Create-only fields that came back on an update, decoded: allowed only if they equal the stored ones. */
+  readonly returned: ReadonlyMap<string, unknown>
+}
+
+/** State of one validation. */
+interface Reading {
+  readonly endpoint: Endpoint
+  readonly accepted: Accepted
+  readonly strict: boolean
+  readonly params: Record<string, unknown>
+  readonly given: Set<string>
+  readonly errors: AdsError[]
+  readonly returned: Map<string, unknown>
 }
 
 export function validate(endpoint: Endpoint, input: RequestInput): Validated {
-  const errors: AdsError[] = []
-  const params: Record<string, unknown> = { ...input.path }
-  const given = new Set(Object.keys(input.path))
+  const strict = input.strict === true
+  const accepted = acceptedBy(endpoint, strict)
+  const path = endpoint.alsoNamed === undefined ? input.path : renamed(input.path, endpoint.alsoNamed)
   const echo: Record<string, unknown> = {}
-  const byName = known(endpoint)
-  const seen = new Map<string, string>()
-  for (const parameter of endpoint.parameters) {
-    if (parameter.in === 'path' && parameter.type !== 'string') take(parameter, input.path[parameter.name] ?? '', params, errors)
+  const reading: Reading = {
+    endpoint,
+    accepted,
+    strict,
+    params: { ...path },
+    given: new Set(Object.keys(path)),
+    errors: [],
+    returned: new Map(),
+  }
+  const { params, given, errors } = reading
+  for (const parameter of accepted.parameters) {
+    if (parameter.in === 'path' && parameter.type !== 'string') take(reading, parameter, path[parameter.name] ?? '')
     const value = parameter.in === 'oauth' ? input.oauth.get(parameter.name) : undefined
     if (value === undefined) continue
     given.add(parameter.name)
-    take(parameter, value, params, errors)
+    take(reading, parameter, value)
   }
-  for (const [name, value] of input.pairs) {
-    const parameter = byName.get(name)
-    // The signed OAuth endpoints may be sent protocol parameters in the form; elsewhere they are unknown.
-    if (parameter === undefined && name.startsWith('oauth_') && takesProtocolParameters(endpoint)) continue
+  takePairs(reading, path, input.pairs)
+  const bareArray = endpoint.bodyIs === 'array'
+  takeBody(reading, input.body)
+  for (const parameter of accepted.parameters) {
+    if (given.has(parameter.name)) {
+      if (params[parameter.name] !== undefined)
+        echo[echoName(endpoint, input.path, parameter.name)] = echoed(parameter, params[parameter.name])
+    } else if (parameter.default !== undefined) params[parameter.name] = defaultOf(parameter)
+    else if (parameter.required === true && parameter.in !== 'path' && !(parameter.in === 'body' && bareArray))
+      errors.push(missingParameter(parameter.name))
+  }
+  checkConditions(endpoint, params, given, errors)
+  return { params, given, echo, errors, returned: reading.returned }
+}
+
+function takePairs(reading: Reading, path: Readonly<Record<string, string>>, pairs: readonly Pair[]): void {
+  const { endpoint, accepted, strict, given, errors } = reading
+  const seen = new Map<string, string>()
+  for (const [sent, value] of pairs) {
+    const name = endpoint.alsoNamed?.[sent] ?? sent
+    const parameter = accepted.byName.get(name)
+    // The signed OAuth endpoints may be sent protocol parameters in the form, and clients sign the address of the page too.
+    if (parameter === undefined && takesProtocolParameters(endpoint, name, strict)) continue
     if (parameter === undefined || parameter.in === 'body') {
+      if (takeReturned(reading, name, value)) continue
       errors.push({
-        ...invalidParameter(name, 'a parameter of this endpoint', value, 'unknown parameter'),
-        message: `"${name}" is not a parameter of this endpoint`,
+        ...invalidParameter(sent, 'a parameter of this endpoint', value, 'unknown parameter'),
+        message: `"${sent}" is not a parameter of this endpoint`,
       })
       continue
     }
     if (parameter.in === 'path') {
       // The same id again in the query: taken when it agrees (one SDK sends both).
-      if (input.path[name] !== value) errors.push(invalidParameter(name, 'the id of the path', value))
+      if (path[name] !== value) errors.push(invalidParameter(sent, 'the id of the path', value))
       continue
     }
     if (given.has(name) && parameter.in === 'oauth') continue
     // The same in query and form is one parameter; two values for one would be a guess.
     const before = seen.get(name)
     if (before === value) continue
-    if (before !== undefined) {
-      errors.push(invalidParameter(name, 'one value', value, 'repeated parameter'))
+    const isList = parameter.type === 'csv' || parameter.type === 'csv-enum'
+    if (before !== undefined && (strict || !isList)) {
+      errors.push(invalidParameter(sent, 'one value', value, 'repeated parameter'))
       continue
     }
-    seen.set(name, value)
+    // Some clients repeat the name for each item of a list.
+    const text = before === undefined ? value : `${before},${value}`
+    seen.set(name, text)
     given.add(name)
-    take(parameter, value, params, errors)
+    take(reading, parameter, text)
   }
-  const bareArray = endpoint.bodyIs === 'array'
-  takeBody(endpoint, input.body, byName, params, given, errors)
-  for (const parameter of endpoint.parameters) {
-    if (given.has(parameter.name)) {
-      if (params[parameter.name] !== undefined) echo[parameter.name] = echoed(parameter, params[parameter.name])
-    } else if (parameter.default !== undefined) params[parameter.name] = defaultOf(parameter)
-    else if (parameter.required === true && parameter.in !== 'path' && !(parameter.in === 'body' && bareArray))
-      errors.push(missingParameter(parameter.name))
-  }
-  checkConditions(endpoint, params, given, errors)
-  return { params, given, echo, errors }
 }
 
-function takesProtocolParameters({ path, auth }: Endpoint): boolean {
-  return auth !== 'browser' && /^\/(?:1\.1\/)?oauth2?\//.test(path)
+/** Takes a field of the record that this call does not write; false: it is no such field. */
+function takeReturned(reading: Reading, name: string, value: unknown): boolean {
+  const { accepted, errors, returned, strict } = reading
+  if (accepted.ignored.has(name)) return true
+  const creation = accepted.createOnly.get(name)
+  if (creation === undefined) return false
+  const before = returned.get(name)
+  const text = typeof value === 'string' && typeof before === 'string' ? `${before},${value}` : value
+  if (typeof text !== 'string' || text === '') returned.set(name, text)
+  else {
+    const decoded = decode(creation, text, strict)
+    if ('error' in decoded) errors.push(decoded.error)
+    else returned.set(name, decoded.value)
+  }
+  return true
 }
 
-function takeBody(
-  endpoint: Endpoint,
-  body: unknown,
-  byName: ReadonlyMap<string, Parameter>,
-  params: Record<string, unknown>,
-  given: Set<string>,
-  errors: AdsError[],
-): void {
+function renamed(path: Readonly<Record<string, string>>, names: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(path).map(([name, value]) => [names[name] ?? name, value]))
+}
+
+/** Path parameters are echoed by the name that their path has (docs/spec-notes.md#echoes-and-cursors 'Echo'). */
+function echoName({ alsoNamed }: Endpoint, path: Readonly<Record<string, string>>, name: string): string {
+  if (alsoNamed === undefined || name in path) return name
+  return Object.keys(path).find((own) => alsoNamed[own] === name) ?? name
+}
+
+/** Parameters of the signature, without callback and verifier, which are checked on their own. */
+const SIGNATURE = /^oauth_(?:consumer_key|nonce|signature|signature_method|timestamp|version)$/
+
+function takesProtocolParameters({ path, auth }: Endpoint, name: string, strict: boolean): boolean {
+  if (!/^\/(?:1\.1\/)?oauth2?\//.test(path)) return false
+  return auth === 'browser' ? !strict && SIGNATURE.test(name) : name.startsWith('oauth_')
+}
+
+function takeBody(reading: Reading, sent: unknown): void {
+  const { endpoint, accepted, strict, params, given, errors } = reading
+  const body = strict ? sent : unwrapped(endpoint, sent)
   if (endpoint.body !== 'json' || body === undefined) return
   if (endpoint.bodyIs === 'array') {
     if (!Array.isArray(body)) errors.push(invalidParameter('body', 'array', ''))
@@ -98,14 +160,15 @@ function takeBody(
     const only = endpoint.parameters.find((parameter) => parameter.in === 'body')
     if (only !== undefined) {
       given.add(only.name)
-      takeJson(only, body, params, errors)
+      takeJson(reading, only, body)
     }
     return
   }
   if (body === null || typeof body !== 'object' || Array.isArray(body)) return void errors.push(invalidParameter('body', 'object', ''))
   for (const [name, value] of Object.entries(body)) {
-    const parameter = byName.get(name)
+    const parameter = accepted.byName.get(name)
     if (parameter === undefined || parameter.in !== 'body') {
+      if (takeReturned(reading, name, value ?? '')) continue
       errors.push({
         ...invalidParameter(name, 'a field of this body', '', 'unknown field'),
         message: `"${name}" is not a field of this body`,
@@ -114,11 +177,19 @@ function takeBody(
     }
     given.add(name)
     if (value === null) params[name] = null
-    else takeJson(parameter, value, params, errors)
+    else takeJson(reading, parameter, value)
   }
 }
 
-function takeJson(parameter: Parameter, value: unknown, params: Record<string, unknown>, errors: AdsError[]): void {
+/** One official SDK puts the fields into `params`. */
+function unwrapped(endpoint: Endpoint, body: unknown): unknown {
+  if (endpoint.bodyIs !== 'object-or-array' || typeof body !== 'object' || body === null || Array.isArray(body)) return body
+  const [only, ...others] = Object.entries(body)
+  return only?.[0] === 'params' && others.length === 0 ? only[1] : body
+}
+
+function takeJson(reading: Reading, parameter: Parameter, value: unknown): void {
+  const { params, errors } = reading
   const { name, type } = parameter
   if (type === 'array' || type === 'object') {
     const fits = type === 'array' ? Array.isArray(value) : typeof value === 'object' && !Array.isArray(value)
@@ -129,29 +200,29 @@ function takeJson(parameter: Parameter, value: unknown, params: Record<string, u
     return
   }
   if (type === 'csv' || type === 'csv-enum') {
-    if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return take(parameter, value.join(','), params, errors)
+    if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return take(reading, parameter, value.join(','))
     if (typeof value !== 'string') return void errors.push(invalidParameter(name, 'list of strings', value))
   }
   const wanted = type === 'boolean' ? 'boolean' : type === 'integer' || type === 'long' ? 'number' : 'string'
   const text = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined
   if (text === undefined || (wanted === 'string' && typeof value !== 'string')) errors.push(invalidParameter(name, wanted, value))
-  else take(parameter, text, params, errors)
+  else take(reading, parameter, text)
 }
 
 /** Decodes one value; on an error the parameter stays absent. */
-function take(parameter: Parameter, text: string, params: Record<string, unknown>, errors: AdsError[]): void {
+function take({ params, errors, strict }: Reading, parameter: Parameter, text: string): void {
   const { name } = parameter
   if (text === '' && parameter.unsettable === true) {
     params[name] = null
     return
   }
-  const decoded = decode(parameter, text)
+  const decoded = decode(parameter, text, strict)
   if ('error' in decoded) errors.push(decoded.error)
   else params[name] = decoded.value
 }
 
 function echoed(parameter: Parameter, value: unknown): unknown {
-  // Ids are strings in the echo, all but these two (gaps 7 'Echo').
+  // Ids are strings in the echo, all but these two (docs/spec-notes.md#echoes-and-cursors 'Echo').
   if (parameter.type !== 'long' || typeof value !== 'bigint') return value
   return parameter.name.endsWith('_id') && parameter.name !== 'tweet_id' && parameter.name !== 'as_user_id' ? String(value) : value
 }
@@ -161,18 +232,4 @@ function defaultOf(parameter: Parameter): unknown {
     return parameter.default.split(',')
   if (typeof parameter.default === 'number' && parameter.type === 'long') return BigInt(parameter.default)
   return parameter.default
-}
-
-const KNOWN = new WeakMap<Endpoint, ReadonlyMap<string, Parameter>>()
-
-function known(endpoint: Endpoint): ReadonlyMap<string, Parameter> {
-  let found = KNOWN.get(endpoint)
-  if (found === undefined) {
-    const byName = new Map(endpoint.parameters.map((parameter) => [parameter.name, parameter]))
-    for (const [, name = ''] of endpoint.path.matchAll(/:(\w+)/g))
-      if (!byName.has(name)) byName.set(name, { name, in: 'path', type: 'string' })
-    found = byName
-    KNOWN.set(endpoint, found)
-  }
-  return found
 }

@@ -1,4 +1,4 @@
-/** Activity subscriptions and the stream (spec 6.2; gaps 10). */
+/** Activity subscriptions and the stream (spec 6.2; docs/spec-notes.md#webhooks). */
 import { activityEventTypes, deprecatedEventTypes } from '../../service/contract/webhookResources.ts'
 import type { Handler } from '../area.ts'
 import { badParameter } from '../refusal.ts'
@@ -6,7 +6,7 @@ import { findWebhook } from './handlers.ts'
 import type { Subscription, SubscriptionFilter, WebhooksState } from './state.ts'
 import { checkStreamLimit, openStream } from './stream.ts'
 
-/** The specification's words, then the documentation's: all are accepted (gaps 10 direction). */
+/** The specification's words, then the documentation's: all are accepted (docs/spec-notes.md#webhooks direction). */
 const DIRECTIONS = ['sent', 'received', 'both', 'outbound', 'inbound']
 const FIELDS = ['user_id', 'keyword', 'direction']
 

@@ -1,4 +1,4 @@
-/** The webhooks and activity area (spec 3.1, 4.7, 6; gaps 10). */
+/** The webhooks and activity area (spec 3.1, 4.7, 6; docs/spec-notes.md#webhooks). */
 import { activityHandlers } from './activity.ts'
 import { defineArea } from '../area.ts'
 import { expire, runChecks, settleCheck } from './checks.ts'
@@ -9,7 +9,7 @@ import { runJobs } from './replay.ts'
 import { createRuntime, endRuntime } from './runtime.ts'
 import { createWebhooks, type CheckOutcome, type Delivery, type LoggedEvent, type ReplayJob, type WebhooksState } from './state.ts'
 
-/** What happens without a request; plain JSON, so that the journal can hold it. */
+/** Changes without a request, as plain JSON for the journal. */
 type WebhookEvent =
   | { readonly kind: 'checked'; readonly id: string; readonly outcome: CheckOutcome; readonly at: number }
   | { readonly kind: 'expired'; readonly id: string }

@@ -14,7 +14,7 @@ export function challenge(world: World, url: string, token?: string): Promise<Ch
   return checkWebhook(url, world.credentials.consumerSecret, world.switch('signature_form') as SignatureForm, token)
 }
 
-/** Whether a check is due: every 30 minutes once a day passed without success, or every hour (switch `crc_period`). */
+/** Returns true if a check is due: every 30 minutes once a day passed without success, or every hour (switch `crc_period`). */
 export function isCheckDue(webhook: Webhook, now: number, period: string): boolean {
   if (!webhook.valid) return false
   const sinceCheck = now - webhook.lastCheckAt

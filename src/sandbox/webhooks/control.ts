@@ -1,4 +1,4 @@
-/** `POST /_sandbox/events`: makes activity events happen, also forged, repeated and shuffled ones (interface.md 5; guarantees 6.2). */
+/** `POST /_sandbox/events`: makes activity events happen, also forged, repeated and shuffled ones (docs/sandbox.md). */
 import type { ControlHandler } from '../area.ts'
 import { FIXED_USER } from '../fixed.ts'
 import { challenge } from './checks.ts'
@@ -15,7 +15,7 @@ interface EventInput {
   readonly includes?: unknown
   /** An envelope as it is delivered, instead of the fields above. */
   readonly data?: EventInput
-  /** How often: with its own id each time, or the same event again when `event_uuid` is given. */
+  /** Number of deliveries: with its own id each time, or the same event again when `event_uuid` is given. */
   readonly times?: number
   readonly signature?: 'good' | 'bad' | 'none'
   readonly webhook_id?: string
@@ -65,7 +65,7 @@ function eventOf(input: EventInput): ActivityEvent {
   }
 }
 
-/** A payload in the shape of the event's kind (gaps 10 Payload). */
+/** A payload in the shape of the event's kind (docs/spec-notes.md#webhooks Payload). */
 function payloadOf(type: string, user: string): unknown {
   if (type === 'post.delete') return { id: '1166476031668015106', author_id: user }
   if (type.startsWith('post.')) return { id: '1166476031668015106', text: 'See how our mugs are made', author_id: user }

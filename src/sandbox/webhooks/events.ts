@@ -1,4 +1,4 @@
-/** Activity events: made, matched with webhooks and subscriptions, delivered, retried (spec 6; gaps 10). */
+/** Activity events: made, matched with webhooks and subscriptions, delivered, retried (spec 6; docs/spec-notes.md#webhooks). */
 import { randomUUID } from 'node:crypto'
 import pLimit from 'p-limit'
 import { deprecatedEventTypes } from '../../service/contract/webhookResources.ts'
@@ -9,7 +9,7 @@ import { sendEvent, type SignatureForm } from './outbound.ts'
 import { once } from './runtime.ts'
 import type { Delivery, LoggedEvent, Subscription, SubscriptionFilter, WebhooksState } from './state.ts'
 
-/** Attempts of one delivery, and the pause between them by the sandbox's clock (gaps 10 Delivery). */
+/** Attempts of one delivery, and the pause between them by the sandbox's clock (docs/spec-notes.md#webhooks Delivery). */
 const ATTEMPTS = 3
 const PAUSE_MS = 60_000
 const REPLAY_DAYS_MS = 5 * 86_400_000
@@ -44,7 +44,7 @@ export function emitPost(world: World, post: Post): null {
 }
 
 /**
- * Makes an event happen: notes it for replays, sends it to the streams, and queues it, signed as told, for every webhook
+ * Emits an event: stores it for replays, sends it to the streams, and queues it, signed as requested, for every webhook
  * that it is for; `deliverDue` sends. Hands back the event's id.
  */
 export function noteEvent(world: World, event: ActivityEvent, options: EmitOptions = {}): string {
@@ -120,12 +120,14 @@ export function post(world: World, url: string, delivery: Pick<Delivery, 'body' 
     secret: world.credentials.consumerSecret,
     form: world.switch('signature_form') as SignatureForm,
     signature: delivery.signature,
+    header: world.names.own('x-service-webhooks-signature'),
     ...(delivery.bytesPerS === undefined ? {} : { bytesPerS: delivery.bytesPerS }),
   })
 }
 
+/** The receiver answers 200 (spec 6.1); anything else is tried again. */
 export function isSuccess(status: number): boolean {
-  return status >= 200 && status < 300
+  return status === 200
 }
 
 /** Puts an event into the log and queues it for its webhooks (applied through the journal). */
@@ -145,7 +147,7 @@ export function applyEntries(
   while ((state.log[0]?.at ?? oldest) < oldest) state.log.shift()
 }
 
-/** Whether a subscription asks for the event. */
+/** Returns true if a subscription requests the event. */
 export function matches(subscription: Subscription, event: ActivityEvent): boolean {
   const { filter } = subscription
   if (canonicalType(subscription.event_type) !== canonicalType(event.event_type)) return false
@@ -169,7 +171,7 @@ export function canonicalType(name: string): string {
   return (deprecatedEventTypes as Readonly<Record<string, string>>)[name] ?? name
 }
 
-/** `sent` and `received` are the specification's words, `outbound` and `inbound` the documentation's (gaps 10 direction). */
+/** `sent` and `received` are the specification's words, `outbound` and `inbound` the documentation's (docs/spec-notes.md#webhooks direction). */
 function canonicalDirection(direction: string | undefined): string | undefined {
   return direction === 'inbound' ? 'received' : direction === 'outbound' ? 'sent' : direction
 }

@@ -1,4 +1,4 @@
-/** The webhook endpoints (spec 4.7, 6.1; gaps 10). */
+/** The webhook endpoints (spec 4.7, 6.1; docs/spec-notes.md#webhooks). */
 import type { webhookReasons } from '../../service/contract/webhookResources.ts'
 import type { Call, Handler } from '../area.ts'
 import { badParameter, type Refusal } from '../refusal.ts'
@@ -87,7 +87,7 @@ export function findWebhook(call: Call<WebhooksState>, id: unknown): Webhook {
   return webhook
 }
 
-/** 400 whose message begins with the reason (gaps 10 Failure body). */
+/** 400 whose message begins with the reason (docs/spec-notes.md#webhooks Failure body). */
 export function webhookRefusal(reason: Reason, message: string, parameter: string, value: string): Refusal {
   return badParameter(parameter, value, `${reason}: ${message}`)
 }

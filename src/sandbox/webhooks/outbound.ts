@@ -1,4 +1,4 @@
-/** What the sandbox sends to a developer's endpoint: challenge checks and signed events (spec 6.1, gaps 10). */
+/** Requests of the sandbox to a developer's endpoint: challenge checks and signed events (spec 6.1, docs/spec-notes.md#webhooks). */
 import { createHmac, randomBytes } from 'node:crypto'
 import http from 'node:http'
 import https from 'node:https'
@@ -17,7 +17,7 @@ export function sign(bytes: string | Uint8Array, secret: string, form: Signature
   return `sha256=${createHmac('sha256', secret).update(bytes).digest(form)}`
 }
 
-/** Sends a challenge and judges the answer (spec 3.1). Never rejects. `token` only to try a receiver with a hostile one. */
+/** Sends a challenge and classifies the answer (spec 3.1). Never rejects. `token` only to try a receiver with a hostile one. */
 export async function checkWebhook(
   url: string,
   secret: string,
@@ -40,6 +40,8 @@ export interface EventRequest {
   readonly secret: string
   readonly form: SignatureForm
   readonly signature: 'good' | 'bad' | 'none'
+  /** Name of the header that carries it. */
+  readonly header: string
   readonly bytesPerS?: number
   readonly limitMs?: number
 }
@@ -48,7 +50,7 @@ export interface EventRequest {
 export async function sendEvent(request: EventRequest): Promise<number> {
   const bytes = Buffer.from(request.body)
   const key = request.signature === 'bad' ? `${request.secret}-wrong` : request.secret
-  const signature = request.signature === 'none' ? {} : { 'x-service-webhooks-signature': sign(bytes, key, request.form) }
+  const signature = request.signature === 'none' ? {} : { [request.header]: sign(bytes, key, request.form) }
   const answer = await send(
     new URL(request.url),
     'POST',

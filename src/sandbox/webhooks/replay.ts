@@ -1,4 +1,4 @@
-/** Replay jobs: every event of a webhook in a time range again, then an event that says how it ended (gaps 10 Replay). */
+/** Replay jobs: every event of a webhook in a time range again, then an event that says how it ended (docs/spec-notes.md#webhooks Replay). */
 import type { World } from '../area.ts'
 import { isSuccess, post } from './events.ts'
 import { once } from './runtime.ts'

@@ -1,7 +1,7 @@
-/** Webhooks, subscriptions, what was sent to whom, and replay jobs (spec 3.1, 6; gaps 10). Plain data; connections live in runtime.ts. */
+/** Webhooks, subscriptions, what was sent to whom, and replay jobs (spec 3.1, 6; docs/spec-notes.md#webhooks). Plain data; connections live in runtime.ts. */
 import { createRuntime } from './runtime.ts'
 
-/** How a challenge check ended (spec 3.1). Everything but `valid` and `transient` makes the webhook invalid at once. */
+/** Outcome of a challenge check (spec 3.1). Everything but `valid` and `transient` makes the webhook invalid immediately. */
 export type CheckOutcome = 'valid' | 'wrong-token' | 'redirect' | 'tls' | 'transient'
 
 export interface Webhook {

@@ -25,11 +25,11 @@ export function openStream(state: WebhooksState, response: ServerResponse): void
   const { streams } = runtimeOf(state.runtime)
   response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache' })
   response.flushHeaders()
-  const beat = setInterval(() => response.write('\r\n'), KEEP_ALIVE_MS)
-  beat.unref()
+  const keepAlive = setInterval(() => response.write('\r\n'), KEEP_ALIVE_MS)
+  keepAlive.unref()
   streams.add(response)
   response.on('close', () => {
-    clearInterval(beat)
+    clearInterval(keepAlive)
     streams.delete(response)
   })
 }

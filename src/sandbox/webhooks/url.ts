@@ -1,4 +1,4 @@
-/** Which URLs may be registered (spec 6.1 rule 2; gaps 10 Record). Pure. */
+/** Which URLs may be registered (spec 6.1 rule 2; docs/spec-notes.md#webhooks Record). Pure. */
 import { BlockList, isIP } from 'node:net'
 
 // IPv4 rules hold for IPv4-mapped addresses too (node:net BlockList.check).

@@ -1,4 +1,4 @@
-/** The app-only token: fetched once, shared by all who wait for it, never decoded (spec 5 rule 3; spec/gaps.md 3). */
+/** The app-only token: fetched once, shared by all who wait for it, never decoded (spec 5 rule 3; docs/spec-notes.md#tokens). */
 import type { Clock } from '../../clock.ts'
 import { percentEncode } from './encode.ts'
 import { BearerRefusedError } from './serviceErrors.ts'
@@ -6,7 +6,7 @@ import { BearerRefusedError } from './serviceErrors.ts'
 export interface Bearer {
   /** The token in use, or a new one. Concurrent callers share one request. */
   readonly get: () => Promise<string>
-  /** The service no longer takes `token`: the next `get` asks for another, unless somebody already did. */
+  /** The service no longer takes `token`: the next `get` requests another, unless another call already did. */
   readonly drop: (token: string) => void
 }
 
@@ -42,7 +42,7 @@ export function createBearer(fetchToken: () => Promise<string>, clock: Clock): B
   }
 }
 
-/** Key and secret are URL-encoded before they are joined (spec/gaps.md 3 'oauth2/token'). */
+/** Key and secret are URL-encoded before they are joined (docs/spec-notes.md#tokens 'oauth2/token'). */
 export function basicAuthorization(consumerKey: string, consumerSecret: string): string {
   return `Basic ${Buffer.from(`${percentEncode(consumerKey)}:${percentEncode(consumerSecret)}`).toString('base64')}`
 }

@@ -1,5 +1,6 @@
 /** One call of the contract, with waiting and sending again where that does no harm. */
 import type { Clock } from '../../clock.ts'
+import { backoffMs, longestHoldMs } from '../../http/waitPolicy.ts'
 import type { Logger } from '../../log.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { findEndpoint } from '../contract/index.ts'
@@ -10,8 +11,7 @@ import type { Answer } from './exchange.ts'
 import { isRecord } from './issues.ts'
 import type { Spelling } from './names.ts'
 import { buildRequest, type BuiltRequest, type Params } from './request.ts'
-import { backoffMs } from './retryTiming.ts'
-import { BadSignatureError, type ServiceError, TokenInvalidError, UnreadableAnswerError } from './serviceErrors.ts'
+import { BadSignatureError, RateLimitedError, type ServiceError, TokenInvalidError, UnreadableAnswerError } from './serviceErrors.ts'
 import { isRetryable, toServiceError } from './toServiceError.ts'
 import { type Proof, type Sender, userProof } from './transport.ts'
 import type { CallOptions } from './typed.ts'
@@ -46,18 +46,27 @@ export interface Caller {
 /** Sendings of one call at most, and the time that may be spent waiting between them (a window of quotas and its slack). */
 const maxSendings = 8
 const maxWaitMs = 16 * 60_000
+const backoff = { backoffMinMs: 1_000, backoffMaxMs: 60_000 }
 
 export function createCaller(parts: CallerParts): Caller {
   const { config, clock } = parts
-  const bearer = createBearer(() => fetchBearer(parts), clock)
+  const holds: Holds = new Map()
+  const bearer = createBearer(() => fetchBearer(parts, holds), clock)
   const prove = (endpoint: Endpoint, built: BuiltRequest, options: CallOptions) => proofFor({ endpoint, built, options, config, bearer })
   return {
     prove,
     bearer,
     async call(endpoint, params, options = {}) {
       const built = buildRequest(endpoint, params, config.adsVersion)
-      const result = await sendUntilDone(parts, { endpoint, built, options, prove: () => prove(endpoint, built, options), bearer })
-      // The token is gone for everybody; ours may have been the one.
+      const result = await sendUntilDone(parts, {
+        endpoint,
+        built,
+        options,
+        prove: () => prove(endpoint, built, options),
+        bearer,
+        holds,
+      })
+      // The token is invalid for all callers; it may be the cached one.
       if (endpoint.name === 'oauth2.invalidateToken' && typeof params['access_token'] === 'string') bearer.drop(params['access_token'])
       return result
     },
@@ -70,14 +79,26 @@ interface Sending {
   readonly options: CallOptions
   readonly prove: () => Promise<Proof>
   readonly bearer: Bearer | undefined
+  readonly holds: Holds
 }
 
-async function sendUntilDone(parts: CallerParts, { endpoint, built, options, prove, bearer }: Sending): Promise<CallResult> {
+/** Until when the service asked not to be called, in epoch milliseconds, by class of limit: holds every call of one client. */
+type Holds = Map<Endpoint['limit'], number>
+
+async function sendUntilDone(parts: CallerParts, { endpoint, built, options, prove, bearer, holds }: Sending): Promise<CallResult> {
   const { sender, clock, log, spelling } = parts
   const where = `${endpoint.method} ${built.path}`
   let waitedMs = 0
   let renewed = false
   for (let sending = 1; ; sending += 1) {
+    for (;;) {
+      const heldUntilMs = holds.get(endpoint.limit) ?? 0
+      const heldMs = heldUntilMs - clock.now()
+      if (heldMs <= 0) break
+      if (options.retry === false || waitedMs + heldMs > maxWaitMs || options.signal?.aborted === true) throw heldError(where, heldUntilMs)
+      waitedMs += heldMs
+      await clock.sleep(heldMs, options.signal)
+    }
     const proof = await prove()
     const exchange = await sender.send({
       method: endpoint.method,
@@ -95,6 +116,10 @@ async function sendUntilDone(parts: CallerParts, { endpoint, built, options, pro
     if (exchange.kind === 'answer' && decoded !== undefined && error === undefined) return toResult(endpoint, exchange, decoded, log)
     // Never both undefined: an exchange without an answer is always an error.
     const failed = error as ServiceError
+    if (failed.waitUntilMs !== undefined) {
+      const untilMs = Math.min(failed.waitUntilMs, clock.now() + longestHoldMs)
+      holds.set(endpoint.limit, Math.max(holds.get(endpoint.limit) ?? 0, untilMs))
+    }
     if (options.retry === false || options.signal?.aborted === true) throw failed
 
     if (failed instanceof BadSignatureError && sender.clockWasCorrected()) continue
@@ -104,8 +129,8 @@ async function sendUntilDone(parts: CallerParts, { endpoint, built, options, pro
       continue
     }
     if (!isRetryable(failed, endpoint.repeatable) || sending >= maxSendings) throw failed
-    const adviceMs = failed.waitUntilMs === undefined ? 0 : failed.waitUntilMs - clock.now()
-    const waitMs = Math.max(backoffMs(sending - 1, parts.random()), adviceMs)
+    const askedMs = failed.waitUntilMs === undefined ? 0 : failed.waitUntilMs - clock.now()
+    const waitMs = Math.max(backoffMs(sending, backoff, parts.random), askedMs)
     waitedMs += waitMs
     if (waitedMs > maxWaitMs) throw failed
     log.info(
@@ -114,6 +139,15 @@ async function sendUntilDone(parts: CallerParts, { endpoint, built, options, pro
     )
     await clock.sleep(waitMs, options.signal)
   }
+}
+
+function heldError(where: string, untilMs: number): RateLimitedError {
+  const until = new Date(Math.min(untilMs, 8.64e15)).toISOString()
+  return new RateLimitedError(`nothing was sent: the service asks to wait until ${until}`, {
+    where,
+    hint: 'Call again after that time.',
+    waitUntilMs: untilMs,
+  })
 }
 
 function toResult(endpoint: Endpoint, answer: Answer, decoded: Decoded, log: Logger): CallResult {
@@ -139,13 +173,13 @@ function toResult(endpoint: Endpoint, answer: Answer, decoded: Decoded, log: Log
   }
 }
 
-/** One record may come in an array of one, a list of results as a single object (spec/gaps.md 5, 7): both are read. */
+/** One record may come in an array of one, a list of results as a single object (docs/spec-notes.md#audience-uploads): both are read. */
 function shapeData(endpoint: Endpoint, data: unknown): unknown {
   if (endpoint.path.startsWith('/2/')) return data
   const { many, resource } = endpoint.answer
   if (!many) return Array.isArray(data) && data.length === 1 ? (data[0] as unknown) : data
   const list = Array.isArray(data) ? (data as unknown[]) : data === null || data === undefined ? [] : [data]
-  // An unset field of a product may read as an empty text (spec/gaps.md 6 'Reads').
+  // An unset field of a product may read as an empty text (docs/spec-notes.md#catalogs 'Reads').
   return resource === 'product'
     ? list.map((item) =>
         isRecord(item) ? Object.fromEntries(Object.entries(item).map(([key, value]) => [key, value === '' ? null : value])) : item,
@@ -185,7 +219,7 @@ async function proofFor({ endpoint, built, options, config, bearer }: ProofFor):
   }
 }
 
-async function fetchBearer(parts: CallerParts): Promise<string> {
+async function fetchBearer(parts: CallerParts, holds: Holds): Promise<string> {
   // The contract holds it: a test lists every entry.
   const endpoint = findEndpoint('oauth2.token') as Endpoint
   const proof: Proof = { kind: 'header', authorization: basicAuthorization(parts.config.consumerKey, parts.config.consumerSecret) }
@@ -196,12 +230,13 @@ async function fetchBearer(parts: CallerParts): Promise<string> {
     options: {},
     prove: () => Promise.resolve(proof),
     bearer: undefined,
+    holds,
   })
   const token = isRecord(body) ? body['access_token'] : undefined
   if (typeof token === 'string' && token !== '') return token
   throw new UnreadableAnswerError('the answer holds no access_token', {
     where: 'POST /oauth2/token',
-    mend: 'Check SLUICE_BASE_URL.',
+    hint: 'Check SLUICE_BASE_URL.',
     status,
   })
 }

@@ -1,6 +1,6 @@
 /**
  * Out with digests, e-mail addresses, phone numbers and control characters; 300 characters at most. Every word of the
- * service goes through here before it is kept, shown or logged: it may repeat what it was sent (I17).
+ * service goes through here before it is kept, shown or logged: it may repeat what it was sent (docs/guarantees.md#no-raw-identifier-at-rest).
  */
 export function cleanText(value: string): string {
   return (

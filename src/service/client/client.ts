@@ -25,7 +25,7 @@ interface General {
   readonly call: <Name extends EndpointName>(name: Name, params: ParamsOf<EndpointOf<Name>>, options?: CallOptions) => Promise<CallResult>
   /** The same where the name is known at run time only. */
   readonly callByName: (name: string, params: Params, options?: CallOptions) => Promise<CallResult>
-  /** Where a person allows the application: `authorize` asks each time, `authenticate` only once. */
+  /** Address at which a person allows the application: `authorize` asks each time, `authenticate` only once. */
   readonly authorizeUrl: (
     query: { readonly oauth_token: string; readonly force_login?: boolean; readonly screen_name?: string },
     page?: 'authorize' | 'authenticate',
@@ -40,7 +40,7 @@ export type Client = Methods & General
 /**
  * A client of the service, or of a sandbox: only the addresses differ.
  *
- * Waits and sends again by itself where that does no harm (`endpoint.repeatable`, guarantees I15). Errors are
+ * Waits and retries automatically where that is safe (`endpoint.repeatable`, docs/guarantees.md#bounded-retry). Errors are
  * `ServiceError`s: match on class or `code`. `close` ends its connections.
  *
  * ```ts
@@ -133,6 +133,6 @@ function known(name: string): Endpoint {
   const near = endpoints.filter((one) => one.name.startsWith(group)).map((one) => one.name)
   throw new CallError(`there is no endpoint ${name}`, {
     where: name,
-    mend: near.length > 0 ? `There are ${near.join(', ')}.` : 'docs/coverage.md lists all endpoints.',
+    hint: near.length > 0 ? `There are ${near.join(', ')}.` : 'docs/coverage.md lists all endpoints.',
   })
 }

@@ -1,4 +1,4 @@
-/** Where the service is and who calls it. Filled from the environment by whoever starts the program (interface.md 3). */
+/** Addresses of the service and credentials of the caller. The program fills it from the environment. */
 
 export interface ServiceConfig {
   /** Core host: authentication and v2. With scheme, without a trailing slash or path. */
@@ -18,5 +18,5 @@ export interface ServiceConfig {
   readonly names?: Readonly<Record<string, string>>
 }
 
-/** `createClient` takes the advertising hosts to be the core host, and the version to be 12, unless told otherwise. */
+/** `createClient` takes the advertising hosts to be the core host, and the version to be 12, by default. */
 export type ClientConfig = Omit<ServiceConfig, 'adsBaseUrl' | 'adsVersion'> & Partial<Pick<ServiceConfig, 'adsBaseUrl' | 'adsVersion'>>

@@ -1,4 +1,4 @@
-/** Bytes of an answer → a value. Whole numbers beyond 2^53 become bigint, never rounded (spec/gaps.md 7 'int64'). */
+/** Bytes of an answer → a value. Whole numbers beyond 2^53 become bigint, never rounded (docs/spec-notes.md#echoes-and-cursors 'int64'). */
 import { decodePairs } from './encode.ts'
 import type { Answer } from './exchange.ts'
 import type { Spelling } from './names.ts'

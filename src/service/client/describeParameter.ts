@@ -1,4 +1,4 @@
-/** What the contract asks of a parameter, in a sentence for a person whose call was refused. */
+/** Describes a parameter of the contract in a sentence, for a person whose call was refused. */
 import type { Endpoint, Parameter, Rule } from '../contract/endpoint.ts'
 
 /** `count: a whole number, 1 to 200, default 100 (spec 8)`; undefined for a parameter that the contract does not know. */

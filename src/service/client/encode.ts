@@ -1,4 +1,4 @@
-/** Percent-encoding as OAuth 1.0a wants it, everywhere: in URLs, form bodies and signatures alike (spec/gaps.md 2 'Encoding'). */
+/** Percent-encoding as OAuth 1.0a wants it, everywhere: in URLs, form bodies and signatures alike (docs/spec-notes.md#signing 'Encoding'). */
 
 /** All but `A-Za-z0-9-._~`, as UTF-8 with upper-case hex. A lone surrogate becomes U+FFFD instead of an exception. */
 export function percentEncode(text: string): string {

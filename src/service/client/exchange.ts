@@ -1,4 +1,4 @@
-/** One request on the wire and all that is known of its fate. The client reports it; whoever called judges it. */
+/** One request and its outcome. The client reports it, the caller classifies it. */
 
 /** The complete answer. `body` holds every byte; header names are lower case. */
 export interface Answer {
@@ -29,7 +29,7 @@ export interface Lost {
 
 export type Exchange = Answer | NotSent | Lost
 
-/** One request to send. The body is frozen; the signature is made anew for each sending (guarantees 3.5). */
+/** One request to send. The body is frozen; the signature is made again for each sending (docs/guarantees.md). */
 export interface ExchangeRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly host: 'core' | 'ads' | 'ads-sandbox'
@@ -45,8 +45,10 @@ export interface ExchangeRequest {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Signs and sends, once: no retry, no redirect, no judgement. Never throws but for a programming error. */
+/** Signs and sends, once: no retry, no redirect, no classification. Never throws but for a programming error. */
 export interface Transport {
   readonly exchange: (request: ExchangeRequest) => Promise<Exchange>
+  /** Names the variables whose values the service refuses; undefined if it accepts them. Absent if they cannot be tested. */
+  readonly refusedCredentials?: () => Promise<string | undefined>
   readonly close: () => Promise<void>
 }

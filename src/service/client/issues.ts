@@ -1,4 +1,4 @@
-/** What the service says went wrong, read from any form it says it in (spec 7; spec/gaps.md 2, 4, 5, 9, 10). */
+/** Reads the errors of an answer from any of the service's forms (spec 7; docs/spec-notes.md#signing). */
 import { cleanText } from './cleanText.ts'
 
 export interface ServiceIssue {
@@ -12,7 +12,7 @@ export interface ServiceIssue {
   readonly index?: number
 }
 
-/** Undefined: the body speaks of no error in any form that we know. */
+/** Returns undefined for a body without an error in a known form. */
 export function readIssues(body: unknown): readonly ServiceIssue[] | undefined {
   if (!isRecord(body)) return undefined
   const issues = [...readErrors(body['errors']), ...readOperationErrors(body['operation_errors'])]
@@ -36,7 +36,7 @@ function readErrors(errors: unknown): ServiceIssue[] {
   return Object.values(errors).flatMap((item) => readErrors(item))
 }
 
-/** Aligned (an array of errors for each item) or flat (an object or null for each): spec/gaps.md 5 'Item errors'. */
+/** Aligned (an array of errors for each item) or flat (an object or null for each): docs/spec-notes.md#audience-uploads 'Item errors'. */
 function readOperationErrors(operations: unknown): ServiceIssue[] {
   if (!Array.isArray(operations)) return []
   return operations.flatMap((own: unknown, index) =>

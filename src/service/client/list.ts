@@ -10,9 +10,9 @@ export interface Page<Item> {
 }
 
 /**
- * Nothing is sent before it is iterated; each iteration starts anew. Memory of one page, and of the ids seen where a
+ * Nothing is sent before it is iterated; each iteration starts again. Memory of one page, and of the ids seen where a
  * listing has more than one page: a cursor that expired restarts it once, and what was given out is not given again
- * (spec/gaps.md 12 'Expired cursor').
+ * (docs/spec-notes.md#unknown 'Expired cursor').
  *
  * Errors: those of the call; `SERVICE_CURSOR_REPEATS` where the service sends a cursor a second time.
  */
@@ -36,7 +36,7 @@ export class List<Item> implements AsyncIterable<Item> {
       if (cursor !== undefined && seen.has(cursor)) {
         throw new RepeatingCursorError('the service gave the same cursor twice', {
           where: this.#where,
-          mend: 'List again; if it repeats, use a smaller count or tell the service which endpoint it is.',
+          hint: 'List again; if it repeats, use a smaller count or report the endpoint to the service.',
         })
       }
       if (cursor !== undefined) seen.add(cursor)

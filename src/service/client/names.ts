@@ -1,5 +1,5 @@
 /**
- * The neutral words of the specification and the service's own spelling of them (`SLUICE_SERVICE_NAMES`, interface.md 3).
+ * The neutral words of the specification and the service's own spelling of them (`SLUICE_SERVICE_NAMES`).
  * Applied at the edge only: to parameter names, header names and JSON keys. Values are never touched.
  */
 

@@ -1,4 +1,4 @@
-/** Parameters of a call → what goes on the wire, by the contract alone. */
+/** Encodes the parameters of a call by the contract alone. */
 import type { Endpoint, Parameter } from '../contract/endpoint.ts'
 import { stringifyExact } from './decode.ts'
 import { describeParameter, describeParameters } from './describeParameter.ts'
@@ -68,7 +68,7 @@ function toBody(endpoint: Endpoint, params: Params, fields: Readonly<Record<stri
   if (endpoint.bodyIs === 'array' && !Array.isArray(whole))
     throw new CallError(`${endpoint.name} takes an array`, {
       where: 'body',
-      mend: `Give it as body: [ … ], each entry with ${bodyFields(endpoint)}.`,
+      hint: `Give it as body: [ … ], each entry with ${bodyFields(endpoint)}.`,
     })
   return Buffer.from(stringifyExact(endpoint.bodyIs !== undefined && endpoint.bodyIs !== 'object' && whole !== undefined ? whole : fields))
 }
@@ -105,7 +105,7 @@ function refuseUnknown(endpoint: Endpoint, params: Params): void {
   if (unknown.length > 0) {
     throw new CallError(`${endpoint.name} has no parameter ${unknown.join(', ')}`, {
       where: `${endpoint.method} ${endpoint.path}`,
-      mend: `Its parameters: ${describeParameters(endpoint)}.`,
+      hint: `Its parameters: ${describeParameters(endpoint)}.`,
     })
   }
 }
@@ -117,6 +117,6 @@ function refuseMissing(endpoint: Endpoint, name: string): never {
 function refusal(endpoint: Endpoint, name: string, what: string): CallError {
   return new CallError(`${endpoint.name}: ${name} ${what}`, {
     where: `${endpoint.method} ${endpoint.path}`,
-    mend: describeParameter(endpoint, name) ?? describeParameters(endpoint),
+    hint: describeParameter(endpoint, name) ?? describeParameters(endpoint),
   })
 }

@@ -5,7 +5,7 @@ import type { ServiceIssue } from './issues.ts'
 export interface ServiceErrorDetails {
   /** `PUT /12/product_catalogs/4001/products`. */
   readonly where: string
-  readonly mend: string
+  readonly hint: string
   readonly status?: number
   readonly issues?: readonly ServiceIssue[]
   /** By the service's own advice, epoch milliseconds. */
@@ -15,16 +15,16 @@ export interface ServiceErrorDetails {
 
 /** Whatever went wrong with a call: nothing was sent, no answer came, or the service refused. */
 export abstract class ServiceError extends SluiceError {
-  /** Of the answer; undefined where none came. */
+  /** Status of the answer; undefined without one. */
   readonly status: number | undefined
-  /** What the service named, in its order; empty where it named nothing readable. */
+  /** Errors of the answer in the service's order; empty if it has no readable one. */
   readonly issues: readonly ServiceIssue[]
   readonly waitUntilMs: number | undefined
   /** True: certainly not applied. False: it may have been. */
   abstract readonly notApplied: boolean
 
   constructor(message: string, details: ServiceErrorDetails) {
-    super(message, { where: details.where, mend: details.mend, ...(details.cause === undefined ? {} : { cause: details.cause }) })
+    super(message, { where: details.where, hint: details.hint, ...(details.cause === undefined ? {} : { cause: details.cause }) })
     this.status = details.status
     this.issues = details.issues ?? []
     this.waitUntilMs = details.waitUntilMs

@@ -1,4 +1,4 @@
-/** OAuth 1.0a signatures, HMAC-SHA1, over the `oauth-1.0a` package (spec 5 rule 1; spec/gaps.md 2). */
+/** OAuth 1.0a signatures, HMAC-SHA1, over the `oauth-1.0a` package (spec 5 rule 1; docs/spec-notes.md#signing). */
 import { createHmac, randomBytes } from 'node:crypto'
 import OAuth from 'oauth-1.0a'
 import { decodePairs, percentEncode } from './encode.ts'
@@ -13,9 +13,9 @@ export interface OAuthKeys {
 
 export interface SignedRequest {
   readonly method: string
-  /** As it goes on the wire: scheme, host with a non-default port, path, query. */
+  /** Sent address: scheme, host with a non-default port, path, query. */
   readonly url: string
-  /** Form body as it goes on the wire. JSON and multipart bodies are never signed. */
+  /** Form body as it is sent. JSON and multipart bodies are never signed. */
   readonly form?: string
 }
 

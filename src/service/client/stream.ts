@@ -26,7 +26,7 @@ const maxLineBytes = 1024 * 1024
 
 /**
  * Objects in the order they arrive, until `options.signal` is aborted or the iteration is left; then the connection is
- * closed. Does not connect again by itself: events of a gap are fetched by a replay, which only the caller can ask for.
+ * closed. Does not reconnect automatically: events of a gap are fetched by a replay, which the caller requests.
  *
  * Errors: those of a call; `SERVICE_ANSWER_LOST` when the service ends the stream.
  */
@@ -52,7 +52,7 @@ export async function* openStream({
   if (opened.kind !== 'open')
     throw (
       toServiceError(opened, { endpoint, where, nowMs: clock.now() }) ??
-      new AnswerLostError('no stream was opened', { where, mend: 'Try again.' })
+      new AnswerLostError('no stream was opened', { where, hint: 'Try again.' })
     )
   let rest = ''
   try {
@@ -61,7 +61,7 @@ export async function* openStream({
       const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
       rest = lines.pop() ?? ''
       if (rest.length > maxLineBytes)
-        throw new AnswerLostError('a line of the stream is too long', { where, mend: 'Open the stream again.' })
+        throw new AnswerLostError('a line of the stream is too long', { where, hint: 'Open the stream again.' })
       for (const line of lines) {
         const event = line.trim() === '' ? undefined : decodeLine(line, spelling)
         if (event !== undefined) yield event
@@ -71,7 +71,7 @@ export async function* openStream({
     opened.close()
   }
   if (options.signal?.aborted !== true)
-    throw new AnswerLostError('the service ended the stream', { where, mend: 'Open it again; a replay brings the events of the gap.' })
+    throw new AnswerLostError('the service ended the stream', { where, hint: 'Open it again; a replay brings the events of the gap.' })
 }
 
 function decodeLine(line: string, spelling: Spelling): Readonly<Record<string, unknown>> | undefined {

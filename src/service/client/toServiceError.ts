@@ -1,11 +1,11 @@
-/** An exchange → the typed error it means, or undefined for a success. The one place where statuses and codes are judged. */
+/** An exchange → the typed error it means, or undefined for a success. The one place where statuses and codes are classified. */
+import { readHold } from '../../http/waitPolicy.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
 import type { Answer, Exchange } from './exchange.ts'
 import { cleanText } from './cleanText.ts'
 import { isRecord, readIssues, type ServiceIssue } from './issues.ts'
 import { decodeAnswer, type Decoded } from './decode.ts'
-import { allKeys, batchMend, hostVariable, keys, namedParameters, notFoundMend, parameterMend, sizeMend, tokenMend } from './mends.ts'
-import { adviceMs } from './retryTiming.ts'
+import { allKeys, batchHint, hostVariable, keys, namedParameters, notFoundHint, parameterHint, sizeHint, tokenHint } from './hints.ts'
 import {
   AccountOutOfReachError,
   AnswerLostError,
@@ -44,33 +44,33 @@ export function toServiceError(exchange: Exchange, context: CallContext, decoded
     case 'not-sent':
       return new UnreachableError(`nothing was sent: ${reason(exchange.error)}`, {
         where: context.where,
-        mend: `Check ${hostVariable(context.endpoint)} and the network; sluice doctor tests both.`,
+        hint: `Check ${hostVariable(context.endpoint)} and the network; sluice doctor tests both.`,
         cause: exchange.error,
       })
     case 'lost':
       return new AnswerLostError(`the request was sent and no complete answer came: ${reason(exchange.error)}`, {
         where: context.where,
-        mend: 'It may have been applied: read back before sending it again.',
+        hint: 'It may have been applied: read back before sending it again.',
         cause: exchange.error,
         ...(exchange.status === undefined ? {} : { status: exchange.status }),
       })
     case 'answer':
-      return judge(exchange, context, decoded ?? decodeAnswer(exchange))
+      return classify(exchange, context, decoded ?? decodeAnswer(exchange))
   }
 }
 
 /**
  * May the same request be sent again by the client itself? What was certainly not applied may; what may have been applied
- * only where the contract says that a repetition does no harm (spec/gaps.md 4 'Retry').
+ * only where the contract says that a repetition does no harm (docs/spec-notes.md#errors 'Retry').
  */
 export function isRetryable(error: ServiceError, repeatable: boolean): boolean {
   return error.recovery === 'retry' && (error.notApplied || repeatable)
 }
 
-function judge(answer: Answer, context: CallContext, decoded: Decoded): ServiceError | undefined {
+function classify(answer: Answer, context: CallContext, decoded: Decoded): ServiceError | undefined {
   const { status } = answer
   const issues = decoded.kind === 'json' ? readIssues(decoded.value) : undefined
-  if (status >= 200 && status < 300) return judgeSuccess(answer, context, decoded, issues)
+  if (status >= 200 && status < 300) return classifySuccess(answer, context, decoded, issues)
   const said =
     sayIssues(issues ?? []) ||
     (decoded.kind === 'html'
@@ -83,10 +83,10 @@ function judge(answer: Answer, context: CallContext, decoded: Decoded): ServiceE
     context,
     issues: issues ?? [],
     message: `${status}${issues?.[0]?.code ? ` ${issues[0].code}` : ''}${said === '' ? '' : `: ${said}`}`,
-    details: (mend) => ({ where: context.where, mend, status, issues: issues ?? [] }),
+    details: (hint) => ({ where: context.where, hint, status, issues: issues ?? [] }),
     has: (...codes) => (issues ?? []).some(({ code }) => codes.includes(code)),
   }
-  return judgeWait(refused) ?? judgeAccess(refused) ?? judgeRequest(refused)
+  return classifyWait(refused) ?? classifyAccess(refused) ?? classifyRequest(refused)
 }
 
 /** Anything but a 2xx, and what it says. */
@@ -95,39 +95,39 @@ interface Refused {
   readonly context: CallContext
   readonly issues: readonly ServiceIssue[]
   readonly message: string
-  readonly details: (mend: string) => ServiceErrorDetails
+  readonly details: (hint: string) => ServiceErrorDetails
   /** Does it name one of these codes? */
   readonly has: (...codes: readonly string[]) => boolean
 }
 
-/** What passes by itself: too many requests, a service in trouble. */
-function judgeWait({ answer, context, message, details, has }: Refused): ServiceError | undefined {
+/** Classifies temporary errors: too many requests, a failing service. */
+function classifyWait({ answer, context, message, details, has }: Refused): ServiceError | undefined {
   const { status } = answer
+  const holdMs = readHold(answer, context.nowMs)
+  const waitUntilMs = holdMs === undefined ? undefined : context.nowMs + holdMs
   if (status === 429 || has('88', 'TOO_MANY_REQUESTS', 'TWEET_RATE_LIMIT_EXCEEDED', 'rate-limit-exceeded')) {
-    const waitUntilMs = adviceMs(answer.headers, context.nowMs)
     const until =
       waitUntilMs === undefined ? '' : ` The service asks to wait until ${new Date(Math.min(waitUntilMs, 8.64e15)).toISOString()}.`
     return new RateLimitedError(message, {
-      ...details(`Wait, or send from fewer places at once.${until}`),
+      ...details(`Wait, or send from fewer places.${until}`),
       ...(waitUntilMs === undefined ? {} : { waitUntilMs }),
     })
   }
   if (status >= 500 || status === 408 || status === 423) {
-    const waitUntilMs = adviceMs(answer.headers, context.nowMs)
     return new UnavailableError(message, {
       ...details(
         status === 423
-          ? 'Somebody else holds the record; try again.'
+          ? 'Another request holds the record; try again.'
           : 'The service is in trouble; try again later. It may have been applied.',
       ),
-      ...(waitUntilMs === undefined || answer.headers['retry-after'] === undefined ? {} : { waitUntilMs }),
+      ...(waitUntilMs === undefined ? {} : { waitUntilMs }),
     })
   }
   return undefined
 }
 
-/** Who may not: tokens, signatures, the application, the account, the user. */
-function judgeAccess({ answer, context, issues, message, details, has }: Refused): ServiceError | undefined {
+/** Classifies missing rights: tokens, signatures, the application, the account, the user. */
+function classifyAccess({ answer, context, issues, message, details, has }: Refused): ServiceError | undefined {
   const { status } = answer
   if (has('99')) {
     return new BearerRefusedError(
@@ -135,7 +135,7 @@ function judgeAccess({ answer, context, issues, message, details, has }: Refused
       details(`Check ${keys}. If they are right, tokens were asked for too often: keep the one you have, wait some minutes.`),
     )
   }
-  if (has('89')) return new TokenInvalidError(message, details(tokenMend(context.endpoint)))
+  if (has('89')) return new TokenInvalidError(message, details(tokenHint(context.endpoint)))
   if (has('93'))
     return new PermissionLevelError(
       message,
@@ -184,18 +184,18 @@ function judgeAccess({ answer, context, issues, message, details, has }: Refused
   return undefined
 }
 
-/** What is wrong with the request itself. */
-function judgeRequest({ answer, context, issues, message, details, has }: Refused): ServiceError {
+/** Classifies faults of the request itself. */
+function classifyRequest({ answer, context, issues, message, details, has }: Refused): ServiceError {
   const { status } = answer
-  if (status === 404) return new NotFoundError(message, details(notFoundMend(context.endpoint, issues)))
+  if (status === 404) return new NotFoundError(message, details(notFoundHint(context.endpoint, issues)))
   if (status === 405)
     return new RefusedError(
       message,
       details(`Use another method${answer.headers['allow'] === undefined ? '' : `: ${cleanText(answer.headers['allow'])}`}.`),
     )
-  if (status === 413 || has('REQUEST_TOO_COMPLEX')) return new RequestTooLargeError(message, details(sizeMend(context.endpoint)))
-  if (issues.some(({ index }) => index !== undefined)) return new BatchRefusedError(message, details(batchMend(context.endpoint, issues)))
-  if (status === 400) return new InvalidParameterError(message, details(parameterMend(context.endpoint, issues)))
+  if (status === 413 || has('REQUEST_TOO_COMPLEX')) return new RequestTooLargeError(message, details(sizeHint(context.endpoint)))
+  if (issues.some(({ index }) => index !== undefined)) return new BatchRefusedError(message, details(batchHint(context.endpoint, issues)))
+  if (status === 400) return new InvalidParameterError(message, details(parameterHint(context.endpoint, issues)))
   return new RefusedError(
     message,
     details(
@@ -204,8 +204,8 @@ function judgeRequest({ answer, context, issues, message, details, has }: Refuse
   )
 }
 
-/** A 2xx is a success only with a body that can be read and speaks of no error in place of a result. */
-function judgeSuccess(
+/** Accepts a 2xx only with a readable body that is not an error. */
+function classifySuccess(
   answer: Answer,
   context: CallContext,
   decoded: Decoded,
@@ -216,38 +216,38 @@ function judgeSuccess(
   if (decoded.kind === 'html')
     return new UnreadableAnswerError(`${status}: an HTML page came instead of an answer`, {
       ...base,
-      mend: `Check ${hostVariable(context.endpoint)}: something else answers there.`,
+      hint: `Check ${hostVariable(context.endpoint)}: something else answers there.`,
     })
   const form = context.endpoint.host === 'core' && context.endpoint.path.startsWith('/oauth/')
   if (decoded.kind === 'text' && !form && !(status === 204 && decoded.value === '')) {
     return new UnreadableAnswerError(`${status}: the answer is not JSON`, {
       ...base,
-      mend: 'It may have been applied: read back before sending it again.',
+      hint: 'It may have been applied: read back before sending it again.',
     })
   }
   if (issues === undefined && context.endpoint.host !== 'core' && !hasData(context.endpoint, decoded))
     return new UnreadableAnswerError(`${status}: the answer has another shape than promised`, {
       ...base,
-      mend: 'It may have been applied: read back before sending it again.',
+      hint: 'It may have been applied: read back before sending it again.',
     })
-  // v2 puts errors of single ids beside the results, or in their place (spec/gaps.md 9 'Partial').
+  // v2 puts errors of single ids beside the results, or in their place (docs/spec-notes.md#posts 'Partial').
   if (issues === undefined || context.endpoint.path.startsWith('/2/')) return undefined
   const data = decoded.kind === 'json' && isRecord(decoded.value) ? decoded.value['data'] : undefined
   if (data !== undefined && data !== null && !(Array.isArray(data) && data.length === 0)) {
     return new UnreadableAnswerError(`${status}: errors stand beside results`, {
       ...base,
       issues,
-      mend: 'Part of it may have been applied: read back.',
+      hint: 'Part of it may have been applied: read back.',
     })
   }
-  const details = { ...base, issues, mend: parameterMend(context.endpoint, issues) }
+  const details = { ...base, issues, hint: parameterHint(context.endpoint, issues) }
   const message = `${status} with errors: ${issues[0]?.code ?? ''} ${issues[0]?.message ?? ''}`.trim()
   return issues.some(({ index }) => index !== undefined)
     ? new BatchRefusedError(message, details)
     : new InvalidParameterError(message, details)
 }
 
-/** What the service said of each fault with its parameter, the entry of a batch by its index; the first five. */
+/** Returns the first five errors, each with its parameter or the index of its batch entry. */
 function sayIssues(issues: readonly ServiceIssue[]): string {
   const said = issues.flatMap(({ message, index, parameter }) => {
     if (message === '') return []

@@ -1,4 +1,4 @@
-/** The signed transport: every request in user context, signed anew at each sending, sent once (guarantees 3 step 5). */
+/** The signed transport: every request in user context, signed again at each sending, sent once (docs/guarantees.md). */
 import { type Clock, systemClock } from '../../clock.ts'
 import { createClockOffset } from './clockOffset.ts'
 import type { ServiceConfig } from './config.ts'
@@ -6,18 +6,18 @@ import { encodePairs } from './encode.ts'
 import type { Exchange, ExchangeRequest, NotSent, Transport } from './exchange.ts'
 import { createSpelling, type Spelling } from './names.ts'
 import { type OAuthParameters, sign } from './signing.ts'
-import { createWire, type WireRequest } from './wire.ts'
-import { openWire, type Opened } from './wireStream.ts'
+import type { Wire, WireRequest } from './wire.ts'
+import type { Opened } from './wireStream.ts'
 
 export interface TransportOptions {
   readonly clock?: Clock
-  /** Connections to one host; 32. */
+  /** Connections to one host; 64. */
   readonly connections?: number
   /** 8 MiB: the largest honest answer is under 1 MB. */
   readonly maxAnswerBytes?: number
 }
 
-/** How one request proves who sends it. */
+/** Credentials of one request. */
 export type Proof =
   | { readonly kind: 'oauth'; readonly token?: string; readonly tokenSecret?: string; readonly extra?: OAuthParameters }
   | { readonly kind: 'header'; readonly authorization: string }
@@ -42,7 +42,11 @@ export interface Sender {
 export function createTransport(config: ServiceConfig, options: TransportOptions = {}): Transport {
   const sender = createSender(config, options)
   const proof = userProof(config)
-  return { exchange: (request) => sender.send({ ...request, proof }), close: () => sender.close() }
+  return {
+    exchange: (request) => sender.send({ ...request, proof }),
+    refusedCredentials: async () => (await import('./refusedCredentials.ts')).refusedCredentials(sender, config),
+    close: () => sender.close(),
+  }
 }
 
 /** The access token of the configuration; without one, requests are signed by the consumer alone. */
@@ -54,7 +58,12 @@ export function userProof(config: ServiceConfig): Proof {
 
 export function createSender(config: ServiceConfig, options: TransportOptions = {}): Sender {
   const clock = options.clock ?? systemClock
-  const wire = createWire({ clock, connections: options.connections ?? 32, maxAnswerBytes: options.maxAnswerBytes ?? 8 * 1024 * 1024 })
+  // Loaded with the first request: undici is a hundred files, 10 MB and 40 ms, and a run with nothing to send needs none of it.
+  let wire: Promise<Wire> | undefined
+  const loadWire = () =>
+    (wire ??= import('./wire.ts').then(({ createWire }) =>
+      createWire({ clock, connections: options.connections ?? 64, maxAnswerBytes: options.maxAnswerBytes ?? 8 * 1024 * 1024 }),
+    ))
   const spelling = createSpelling(config.names)
   const bases = { core: splitBase(config.baseUrl), ads: splitBase(config.adsBaseUrl), 'ads-sandbox': splitBase(config.adsSandboxBaseUrl) }
   const offset = createClockOffset(clock)
@@ -63,16 +72,19 @@ export function createSender(config: ServiceConfig, options: TransportOptions = 
     async send(request) {
       const base = bases[request.host]
       if (base === undefined) return noAddress()
-      const exchange = await wire.send(prepare({ spelling, base, request, config, nowMs: offset.now() }))
-      if (exchange.kind === 'answer') offset.learn(exchange.status, exchange.headers['date'])
+      const { send } = await loadWire()
+      const exchange = await send(prepare({ spelling, base, request, config, nowMs: offset.now() }))
+      if (exchange.kind === 'answer') offset.update(exchange.status, exchange.headers['date'])
       return exchange.kind === 'answer' && spelling.active ? { ...exchange, headers: renameHeaders(exchange.headers, spelling) } : exchange
     },
     async open(request) {
       const base = bases[request.host]
-      return base === undefined ? noAddress() : openWire(prepare({ spelling, base, request, config, nowMs: offset.now() }))
+      if (base === undefined) return noAddress()
+      const { openWire } = await import('./wireStream.ts')
+      return openWire(prepare({ spelling, base, request, config, nowMs: offset.now() }))
     },
     clockWasCorrected: () => offset.takeCorrection(),
-    close: () => wire.close(),
+    close: async () => (await wire)?.close(),
   }
 }
 
@@ -88,7 +100,7 @@ interface Sending {
   readonly nowMs: number
 }
 
-/** Everything that goes on the wire, signature included. */
+/** Complete request as it is sent, signature included. */
 function prepare({ spelling, base, request, config, nowMs }: Sending): WireRequest {
   const { method, proof } = request
   const query = encodePairs(spelledPairs(request.query, spelling))

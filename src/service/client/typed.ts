@@ -1,6 +1,7 @@
 /** Types of calls and answers, derived from the literal types of the contract. No code. */
 import type { contract, EndpointName } from '../contract/index.ts'
 import type { resources, ResourceName } from '../contract/resources.ts'
+import type { JsonBodies } from './bodies.ts'
 import type { List } from './list.ts'
 
 export type EndpointOf<Name extends EndpointName> = Extract<(typeof contract)[number], { readonly name: Name }>
@@ -38,14 +39,22 @@ type OptionalOf<E> = Extract<Exclude<Sent<E>, { readonly required: true }>, Name
 /** Null unsets the field: it is sent as an empty value. */
 type Unset<P> = P extends { readonly unsettable: true } ? null : never
 
+/** A JSON parameter has the type written for it in bodies.ts, every other one that of the contract. */
+type Typed<E, P extends Named> = E extends { readonly name: infer N extends keyof JsonBodies }
+  ? P['name'] extends keyof JsonBodies[N]
+    ? JsonBodies[N][P['name']]
+    : ValueOf<P>
+  : ValueOf<P>
+type ArrayBody<E> = E extends { readonly bodyIs: 'array' }
+  ? E extends { readonly name: infer N extends keyof JsonBodies }
+    ? JsonBodies[N]
+    : { readonly body: readonly object[] }
+  : unknown
+
 /** Parameters by wire name; `body` where the endpoint takes a bare array. */
-export type ParamsOf<E> = { readonly [P in RequiredOf<E> as P['name']]: ValueOf<P> } & {
-  readonly [P in OptionalOf<E> as P['name']]?: ValueOf<P> | Unset<P> | undefined
-} & (E extends {
-    readonly bodyIs: 'array'
-  }
-    ? { readonly body: readonly object[] }
-    : unknown)
+export type ParamsOf<E> = { readonly [P in RequiredOf<E> as P['name']]: Typed<E, P> } & {
+  readonly [P in OptionalOf<E> as P['name']]?: Typed<E, P> | Unset<P> | undefined
+} & ArrayBody<E>
 
 type FieldValue<F> = F extends { readonly type: 'enum'; readonly values: readonly (infer V)[] }
   ? V | (string & {})
@@ -98,7 +107,7 @@ type DataOf<E> = E extends { readonly answer: { readonly many: true } } ? readon
 export interface V2Answer<Data> {
   readonly data?: Data
   readonly includes?: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>
-  /** Of single ids, beside what was found (spec/gaps.md 9 'Partial'). */
+  /** Errors of single ids, beside the found records (docs/spec-notes.md#posts 'Partial'). */
   readonly errors?: readonly Readonly<Record<string, unknown>>[]
   readonly meta?: Readonly<Record<string, unknown>>
 }
@@ -116,7 +125,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal
   /** From connecting to the last byte, for each sending; 30,000. */
   readonly timeoutMs?: number
-  /** Where the contract allows both. Default: `app`. */
+  /** Credentials of a call whose endpoint allows both. Default: `app`. */
   readonly context?: 'user' | 'app'
   /** Secret of the request token that `oauth.accessToken` exchanges. */
   readonly tokenSecret?: string

@@ -1,10 +1,10 @@
 /**
  * One request out, one `Exchange` back, over undici's dispatch layer: no retry, no redirect, one request a connection at a
- * time, and an exact verdict whether any byte of the request may have reached the service.
+ * time, and an exact outcome whether any byte of the request may have reached the service.
  */
 import { Pool, type Dispatcher } from 'undici'
 import type { Clock } from '../../clock.ts'
-import { connectorOverInterim } from '../../interimAnswers.ts'
+import { connectorOverInterim } from '../../http/interimAnswers.ts'
 import type { Exchange } from './exchange.ts'
 
 export interface WireOptions {
@@ -33,7 +33,7 @@ export interface Wire {
   readonly close: () => Promise<void>
 }
 
-/** What ended an exchange on our side. `code` is stable. */
+/** Local error that ended an exchange. `code` is stable. */
 export class WireError extends Error {
   readonly code: 'DEADLINE' | 'ABORTED' | 'TOO_LARGE' | 'RESENT' | 'NO_END'
   constructor(code: WireError['code'], message: string) {
@@ -49,7 +49,7 @@ export function createWire(options: WireOptions): Wire {
     if (pool === undefined) {
       pool = new Pool(origin, {
         connections: options.connections,
-        // With more, a broken connection would make undici send the requests behind the first one again by itself.
+        // With more, a broken connection would make undici send the requests behind the first one again on its own.
         pipelining: 1,
         allowH2: false,
         // Deadlines are ours: one for the whole exchange, by the monotonic clock.

@@ -1,6 +1,6 @@
 /** An answer that is read while it arrives, on a connection of its own. */
 import { Client } from 'undici'
-import { connectorOverInterim } from '../../interimAnswers.ts'
+import { connectorOverInterim } from '../../http/interimAnswers.ts'
 import type { Exchange } from './exchange.ts'
 import type { WireRequest } from './wire.ts'
 

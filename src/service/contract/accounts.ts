@@ -52,7 +52,7 @@ export const accountEndpoints = [
     answer: { resource: 'account', many: true },
     limit: 'sandbox_only',
     repeatable: false,
-    source: 'spec 4.5: sandbox only; spec/gaps.md 7 `data`',
+    source: 'spec 4.5: sandbox only; docs/spec-notes.md#echoes-and-cursors `data`',
   },
   {
     name: 'accounts.update',
@@ -159,6 +159,6 @@ export const accountEndpoints = [
     answer: { resource: 'feature', many: true },
     limit: 'sandbox_only',
     repeatable: true,
-    source: 'spec/gaps.md 8 funding_instruments: sandbox DELETE `features`',
+    source: 'docs/spec-notes.md#endpoints funding_instruments: sandbox DELETE `features`',
   },
 ] as const satisfies readonly Endpoint[]

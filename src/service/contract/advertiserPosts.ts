@@ -1,10 +1,10 @@
-/** Posts for an advertiser: made now, scheduled or drafted, listed, renamed (spec 4.4 `/tweet`, `/tweets/:tweet_id/name`; gaps 8). */
+/** Posts for an advertiser: made now, scheduled or drafted, listed, renamed (spec 4.4 `/tweet`, `/tweets/:tweet_id/name`; docs/spec-notes.md#endpoints). */
 import type { Endpoint } from './endpoint.ts'
 import { accountId, cursor, longPath, path, query, sortBy, withTotalCount } from './parameter.ts'
 
 const account = '/12/accounts/:account_id'
 
-const count = query('count', 'integer', { default: 200, min: 1, max: 200, source: 'spec/gaps.md 8 scheduled_tweets' })
+const count = query('count', 'integer', { default: 200, min: 1, max: 200, source: 'docs/spec-notes.md#endpoints scheduled_tweets' })
 const list = { countDefault: 200, countMin: 1, countMax: 200 } as const
 const text = query('text', 'string', { source: 'spec 4.4' })
 const mediaKeys = query('media_keys', 'csv', { maxItems: 4, unsettable: true, source: 'spec 8 post media' })
@@ -12,8 +12,8 @@ const cardUri = query('card_uri', 'string', { unsettable: true, source: 'spec 4.
 const postName = query('name', 'string', { maxLength: 80, unsettable: true, source: 'spec 8 post name' })
 const nullcast = query('nullcast', 'boolean', { default: true, source: 'spec 4.4' })
 const asUser = query('as_user_id', 'long', { required: true, source: 'spec 4.4; spec 5 rule 6' })
-const userFilter = query('user_id', 'long', { source: 'spec/gaps.md 8 scheduled_tweets' })
-const scheduledAt = query('scheduled_at', 'timestamp', { required: true, source: 'spec/gaps.md 8 scheduled_tweets' })
+const userFilter = query('user_id', 'long', { source: 'docs/spec-notes.md#endpoints scheduled_tweets' })
+const scheduledAt = query('scheduled_at', 'timestamp', { required: true, source: 'docs/spec-notes.md#endpoints scheduled_tweets' })
 const textOrMedia = [
   { kind: 'one-of', names: ['text', 'media_keys'], source: 'spec 4.4' },
   { kind: 'other', text: 'media: up to 4 images, or 1 GIF, or 1 video', source: 'spec 8' },
@@ -79,8 +79,12 @@ export const advertiserPostEndpoints = [
     body: 'none',
     parameters: [
       accountId,
-      query('tweet_type', 'enum', { required: true, values: ['DRAFT', 'PUBLISHED', 'SCHEDULED'], source: 'spec/gaps.md 8 GET tweets' }),
-      query('tweet_ids', 'csv', { maxItems: 200, source: 'spec/gaps.md 8 GET tweets' }),
+      query('tweet_type', 'enum', {
+        required: true,
+        values: ['DRAFT', 'PUBLISHED', 'SCHEDULED'],
+        source: 'docs/spec-notes.md#endpoints GET tweets',
+      }),
+      query('tweet_ids', 'csv', { maxItems: 200, source: 'docs/spec-notes.md#endpoints GET tweets' }),
       query('trim_user', 'boolean', { default: false, source: 'spec 4.4' }),
       userFilter,
       count,
@@ -90,7 +94,7 @@ export const advertiserPostEndpoints = [
     answer: { resource: 'advertiserPost', many: true },
     limit: 'account_reads',
     repeatable: true,
-    source: 'spec/gaps.md 8 GET tweets',
+    source: 'docs/spec-notes.md#endpoints GET tweets',
   },
   {
     name: 'scheduledPosts.list',
@@ -104,7 +108,7 @@ export const advertiserPostEndpoints = [
     answer: { resource: 'scheduledPost', many: true },
     limit: 'account_reads',
     repeatable: true,
-    source: 'spec/gaps.md 8 scheduled_tweets',
+    source: 'docs/spec-notes.md#endpoints scheduled_tweets',
   },
   {
     name: 'scheduledPosts.get',
@@ -117,7 +121,7 @@ export const advertiserPostEndpoints = [
     answer: { resource: 'scheduledPost', many: false },
     limit: 'account_reads',
     repeatable: true,
-    source: 'spec/gaps.md 8 scheduled_tweets',
+    source: 'docs/spec-notes.md#endpoints scheduled_tweets',
   },
   {
     name: 'scheduledPosts.create',
@@ -131,7 +135,7 @@ export const advertiserPostEndpoints = [
     answer: { resource: 'scheduledPost', many: false },
     limit: 'ads_writes',
     repeatable: false,
-    source: 'spec/gaps.md 8 scheduled_tweets',
+    source: 'docs/spec-notes.md#endpoints scheduled_tweets',
   },
   {
     name: 'scheduledPosts.update',
@@ -143,7 +147,7 @@ export const advertiserPostEndpoints = [
     parameters: [
       accountId,
       path('scheduled_tweet_id'),
-      query('scheduled_at', 'timestamp', { source: 'spec/gaps.md 8 scheduled_tweets' }),
+      query('scheduled_at', 'timestamp', { source: 'docs/spec-notes.md#endpoints scheduled_tweets' }),
       query('text', 'string', { unsettable: true, source: 'spec 4.4' }),
       mediaKeys,
       cardUri,
@@ -153,7 +157,7 @@ export const advertiserPostEndpoints = [
     answer: { resource: 'scheduledPost', many: false },
     limit: 'ads_writes',
     repeatable: true,
-    source: 'spec/gaps.md 8 scheduled_tweets',
+    source: 'docs/spec-notes.md#endpoints scheduled_tweets',
   },
   {
     name: 'scheduledPosts.delete',
@@ -166,7 +170,7 @@ export const advertiserPostEndpoints = [
     answer: { resource: 'scheduledPost', many: false },
     limit: 'ads_writes',
     repeatable: true,
-    source: 'spec/gaps.md 8 scheduled_tweets: a hard delete',
+    source: 'docs/spec-notes.md#endpoints scheduled_tweets: a hard delete',
   },
   {
     name: 'draftPosts.list',
@@ -180,7 +184,7 @@ export const advertiserPostEndpoints = [
     answer: { resource: 'draftPost', many: true },
     limit: 'account_reads',
     repeatable: true,
-    source: 'spec/gaps.md 8 draft_tweets',
+    source: 'docs/spec-notes.md#endpoints draft_tweets',
   },
   {
     name: 'draftPosts.get',
@@ -193,7 +197,7 @@ export const advertiserPostEndpoints = [
     answer: { resource: 'draftPost', many: false },
     limit: 'account_reads',
     repeatable: true,
-    source: 'spec/gaps.md 8 draft_tweets',
+    source: 'docs/spec-notes.md#endpoints draft_tweets',
   },
   {
     name: 'draftPosts.create',
@@ -207,7 +211,7 @@ export const advertiserPostEndpoints = [
     answer: { resource: 'draftPost', many: false },
     limit: 'ads_writes',
     repeatable: false,
-    source: 'spec/gaps.md 8 draft_tweets',
+    source: 'docs/spec-notes.md#endpoints draft_tweets',
   },
   {
     name: 'draftPosts.update',
@@ -228,7 +232,7 @@ export const advertiserPostEndpoints = [
     answer: { resource: 'draftPost', many: false },
     limit: 'ads_writes',
     repeatable: true,
-    source: 'spec/gaps.md 8 draft_tweets',
+    source: 'docs/spec-notes.md#endpoints draft_tweets',
   },
   {
     name: 'draftPosts.delete',
@@ -241,6 +245,6 @@ export const advertiserPostEndpoints = [
     answer: { resource: 'draftPost', many: false },
     limit: 'ads_writes',
     repeatable: true,
-    source: 'spec/gaps.md 8 draft_tweets: a hard delete',
+    source: 'docs/spec-notes.md#endpoints draft_tweets: a hard delete',
   },
 ] as const satisfies readonly Endpoint[]

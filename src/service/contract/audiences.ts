@@ -1,18 +1,24 @@
-/** Keyword insights, sharing permissions, custom audiences, user lists and do-not-reach lists (spec 4.3, 2.3; spec/gaps.md 5, 7, 8). */
+/** Keyword insights, sharing permissions, custom audiences, user lists and do-not-reach lists (spec 4.3, 2.3; docs/spec-notes.md#audience-uploads). */
 import type { Endpoint } from './endpoint.ts'
 import { accountId, body, count200, cursor, idFilter, list200, path, query, sortBy, withDeleted, withTotalCount } from './parameter.ts'
 
 const account = '/12/accounts/:account_id'
 const audience = `${account}/custom_audiences/:custom_audience_id` as const
 const permissions = '/5/accounts/:account_id/tailored_audiences/:tailored_audience_id/permissions'
-const permissionsToday = `${account}/custom_audiences/:tailored_audience_id/permissions` as const
+const permissionsToday = `${account}/custom_audiences/:custom_audience_id/permissions` as const
+/** Names on the path of today (docs/spec-notes.md#echoes-and-cursors 'Versions'). */
+const namesToday = {
+  custom_audience_id: 'tailored_audience_id',
+  custom_audience_permission_id: 'tailored_audience_permission_id',
+  custom_audience_permission_ids: 'tailored_audience_permission_ids',
+} as const
 const audienceId = path('custom_audience_id')
 const tailoredAudienceId = path('tailored_audience_id')
 const listId = path('do_not_reach_list_id')
 
 const spec43 = 'spec 4.3'
-const gaps8 = 'spec/gaps.md 8 custom_audiences'
-const gaps8lists = 'spec/gaps.md 8 do_not_reach_lists'
+const gaps8 = 'docs/spec-notes.md#endpoints custom_audiences'
+const gaps8lists = 'docs/spec-notes.md#endpoints do_not_reach_lists'
 
 /** Fields of each entry of the array (spec 2.3 'User-list operation item'). */
 const operation = [
@@ -53,6 +59,7 @@ export const audienceEndpoints = [
     host: 'ads',
     path: permissions,
     aliases: [permissionsToday],
+    alsoNamed: namesToday,
     auth: 'user',
     body: 'none',
     parameters: [
@@ -77,6 +84,7 @@ export const audienceEndpoints = [
     host: 'ads',
     path: permissions,
     aliases: [permissionsToday],
+    alsoNamed: namesToday,
     auth: 'user',
     body: 'form',
     parameters: [
@@ -98,7 +106,8 @@ export const audienceEndpoints = [
     method: 'DELETE',
     host: 'ads',
     path: `${permissions}/:tailored_audience_permission_id`,
-    aliases: [`${permissionsToday}/:tailored_audience_permission_id`],
+    aliases: [`${permissionsToday}/:custom_audience_permission_id`],
+    alsoNamed: namesToday,
     auth: 'user',
     body: 'none',
     parameters: [accountId, tailoredAudienceId, path('tailored_audience_permission_id')],
@@ -232,11 +241,14 @@ export const audienceEndpoints = [
     auth: 'user',
     body: 'json',
     bodyIs: 'object-or-array',
-    parameters: [accountId, body('targeting_criteria', 'array', { required: true, source: 'spec/gaps.md 8 audience_estimate' })],
+    parameters: [
+      accountId,
+      body('targeting_criteria', 'array', { required: true, source: 'docs/spec-notes.md#endpoints audience_estimate' }),
+    ],
     answer: { resource: 'audienceEstimate', many: false },
     limit: 'ads_writes',
     repeatable: true,
-    source: 'spec/gaps.md 8 audience_estimate',
+    source: 'docs/spec-notes.md#endpoints audience_estimate',
   },
   {
     name: 'doNotReachLists.list',
@@ -260,7 +272,7 @@ export const audienceEndpoints = [
     auth: 'user',
     body: 'form',
     parameters: [accountId, query('description', 'string', { source: gaps8lists })],
-    rules: [{ kind: 'other', text: 'one list per account', source: 'spec/gaps.md 5 Do-not-reach' }],
+    rules: [{ kind: 'other', text: 'one list per account', source: 'docs/spec-notes.md#audience-uploads Do-not-reach' }],
     answer: { resource: 'doNotReachList', many: false },
     limit: 'ads_writes',
     repeatable: false,
@@ -294,7 +306,7 @@ export const audienceEndpoints = [
       {
         kind: 'other',
         text: 'params.expires_at is later than now and under 13 months ahead; no params.effective_at',
-        source: 'spec 4.3; spec/gaps.md 5 Do-not-reach',
+        source: 'spec 4.3; docs/spec-notes.md#audience-uploads Do-not-reach',
       },
     ],
     answer: { resource: 'batchResult', many: true },

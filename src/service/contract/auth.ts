@@ -1,4 +1,4 @@
-/** Authentication: the three-legged flow and the app-only token (spec 4.1, 5; spec/gaps.md 3). */
+/** Authentication: the three-legged flow and the app-only token (spec 4.1, 5; docs/spec-notes.md#tokens). */
 import type { Endpoint } from './endpoint.ts'
 import { query } from './parameter.ts'
 
@@ -66,7 +66,7 @@ export const authEndpoints = [
       oauth('oauth_token', 'spec 4.1: of the request token step'),
       oauth('oauth_verifier', 'spec 4.1: of the callback URL, or the PIN'),
     ],
-    // A request token is exchanged once: a second try after a lost answer is refused (spec/gaps.md 3).
+    // A request token is exchanged once: a second try after a lost answer is refused (docs/spec-notes.md#tokens).
     answer: { resource: 'accessToken', many: false },
     limit: 'oauth',
     repeatable: false,
@@ -106,7 +106,7 @@ export const authEndpoints = [
     path: '/oauth2/invalidate_token',
     auth: 'basic-or-user',
     body: 'form',
-    parameters: [query('access_token', 'string', { required: true, source: 'spec/gaps.md 3 oauth2/invalidate_token' })],
+    parameters: [query('access_token', 'string', { required: true, source: 'docs/spec-notes.md#tokens oauth2/invalidate_token' })],
     answer: { resource: 'invalidatedToken', many: false },
     limit: 'oauth',
     repeatable: false,

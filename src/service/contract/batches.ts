@@ -1,4 +1,4 @@
-/** Several campaigns, line items or targeting criteria in one request (spec/gaps.md 8 batch). */
+/** Several campaigns, line items or targeting criteria in one request (docs/spec-notes.md#endpoints batch). */
 import type { Endpoint } from './endpoint.ts'
 import { accountId, body } from './parameter.ts'
 
@@ -6,9 +6,12 @@ const batch = '/12/batch/accounts/:account_id'
 
 /** Fields of each item of a batch body. */
 const operation = [
-  body('operation_type', 'enum', { required: true, values: ['Create', 'Update', 'Delete'], source: 'spec/gaps.md 8 batch' }),
-  body('params', 'object', { required: true, source: 'spec/gaps.md 8 batch' }),
+  body('operation_type', 'enum', { required: true, values: ['Create', 'Update', 'Delete'], source: 'docs/spec-notes.md#endpoints batch' }),
+  body('params', 'object', { required: true, source: 'docs/spec-notes.md#endpoints batch' }),
 ] as const
+
+/** Fields that official SDKs keep for themselves and send with the parameters of an operation. */
+export const operationMarks: readonly string[] = ['to_delete']
 
 export const batchEndpoints = [
   {
@@ -25,13 +28,13 @@ export const batchEndpoints = [
       {
         kind: 'other',
         text: 'the body is an array of at most 40 `{operation_type, params}`; all or nothing',
-        source: 'spec/gaps.md 8 batch',
+        source: 'docs/spec-notes.md#endpoints batch',
       },
     ],
     answer: { resource: 'campaign', many: true },
     limit: 'ads_writes',
     repeatable: false,
-    source: 'spec/gaps.md 8 batch',
+    source: 'docs/spec-notes.md#endpoints batch',
   },
   {
     name: 'lineItems.batch',
@@ -47,13 +50,13 @@ export const batchEndpoints = [
       {
         kind: 'other',
         text: 'the body is an array of at most 40 `{operation_type, params}`; all or nothing',
-        source: 'spec/gaps.md 8 batch',
+        source: 'docs/spec-notes.md#endpoints batch',
       },
     ],
     answer: { resource: 'lineItem', many: true },
     limit: 'ads_writes',
     repeatable: false,
-    source: 'spec/gaps.md 8 batch',
+    source: 'docs/spec-notes.md#endpoints batch',
   },
   {
     name: 'targetingCriteria.batch',
@@ -69,12 +72,12 @@ export const batchEndpoints = [
       {
         kind: 'other',
         text: 'the body is an array of at most 500 `{operation_type, params}`; all or nothing',
-        source: 'spec/gaps.md 8 batch',
+        source: 'docs/spec-notes.md#endpoints batch',
       },
     ],
     answer: { resource: 'targetingCriterion', many: true },
     limit: 'ads_writes',
     repeatable: false,
-    source: 'spec/gaps.md 8 batch',
+    source: 'docs/spec-notes.md#endpoints batch',
   },
 ] as const satisfies readonly Endpoint[]

@@ -18,7 +18,7 @@ export const industryTypes = [
   'OTHER',
 ] as const
 
-/** Of line items; those that the rules of spec 2.5 and 4.6 name. */
+/** Values of line items that the rules of spec 2.5 and 4.6 name. */
 export const objectives = [
   'APP_ENGAGEMENTS',
   'APP_INSTALLS',
@@ -54,6 +54,56 @@ export const productTypes = ['MEDIA', 'PROMOTED_ACCOUNT', 'PROMOTED_TWEETS'] as 
 export const budgetOptimizations = ['CAMPAIGN', 'LINE_ITEM'] as const
 export const fundingTypes = ['CREDIT_CARD', 'CREDIT_LINE', 'INSERTION_ORDER', 'PARTNER_MANAGED'] as const
 export const targetingOperators = ['EQ', 'NE', 'GTE', 'LT'] as const
+/** Values that official SDKs send for a targeted or looked-up place. */
+export const locationTypes = ['COUNTRIES', 'REGIONS', 'METROS', 'CITIES', 'POSTAL_CODES'] as const
+/** Types that a targeting criterion may have; published by the service, not by the specification. */
+export const targetingTypes = [
+  'AGE',
+  'APP_STORE_CATEGORY',
+  'APP_STORE_CATEGORY_LOOKALIKE',
+  'BEHAVIOR',
+  'BEHAVIOR_EXPANDED',
+  'BROAD_KEYWORD',
+  'CAMPAIGN_ENGAGEMENT',
+  'CONVERSATION',
+  'CUSTOM_AUDIENCE',
+  'CUSTOM_AUDIENCE_EXPANDED',
+  'DEVICE',
+  'ENGAGEMENT_TYPE',
+  'EVENT',
+  'EXACT_KEYWORD',
+  'FLEXIBLE_AUDIENCE',
+  'FLEXIBLE_AUDIENCE_EXPANDED',
+  'FOLLOWERS_OF_USER',
+  'GENDER',
+  'INSTALLED_STORE_CATEGORY',
+  'INTEREST',
+  'LANGUAGE',
+  'LIVE_TV_EVENT',
+  'LOCATION',
+  'NETWORK_ACTIVATION_DURATION',
+  'NETWORK_OPERATOR',
+  'PHRASE_KEYWORD',
+  'PLATFORM',
+  'PLATFORM_VERSION',
+  'SIMILAR_TO_FOLLOWERS_OF_USER',
+  'TAILORED_AUDIENCE',
+  'TAILORED_AUDIENCE_EXPANDED',
+  'TV_CHANNEL',
+  'TV_GENRE',
+  'TV_SHOW',
+  'UNORDERED_KEYWORD',
+  'USER_ENGAGEMENT',
+  'WIFI_ONLY',
+] as const
+
+/** Types whose value is the id of a custom audience. */
+export const audienceTargetingTypes: readonly string[] = [
+  'CUSTOM_AUDIENCE',
+  'CUSTOM_AUDIENCE_EXPANDED',
+  'TAILORED_AUDIENCE',
+  'TAILORED_AUDIENCE_EXPANDED',
+]
 export const historyEntities = ['CAMPAIGN', 'LINE_ITEM', 'PROMOTED_TWEET', 'TARGETING_CRITERIA', 'PROMOTED_ACCOUNT'] as const
 
 /** Keys that `GET features` filters by (spec 4.5). */
@@ -88,7 +138,7 @@ export const accountFeatures = [
 const empty = { nullable: true } as const
 const text = <const Name extends string>(name: Name) => field(name, 'string', empty)
 const money = <const Name extends string>(name: Name) => field(name, 'long', empty)
-const gaps = (row: string) => `spec/gaps.md 8 ${row}`
+const gaps = (row: string) => `docs/spec-notes.md#endpoints ${row}`
 
 export const campaignResources = {
   account: {
@@ -197,6 +247,9 @@ export const campaignResources = {
       money('daily_budget_amount_local_micro'),
       money('total_budget_amount_local_micro'),
       field('currency', 'string'),
+      field('standard_delivery', 'boolean', empty),
+      field('frequency_cap', 'integer', empty),
+      field('duration_in_days', 'integer', empty),
       ...recordFields,
     ],
     source: gaps('campaigns'),
@@ -209,6 +262,7 @@ export const campaignResources = {
       field('able_to_fund', 'boolean'),
       field('reasons_not_able_to_fund', 'strings'),
       money('funded_amount_local_micro'),
+      money('credit_limit_local_micro'),
       text('start_time'),
       text('end_time'),
       ...recordFields,
@@ -234,6 +288,10 @@ export const campaignResources = {
       field('targeting_type', 'string'),
       field('targeting_value', 'string'),
       field('operator_type', 'enum', { values: targetingOperators }),
+      field('location_type', 'string', { optional: true }),
+      field('custom_audience_expansion', 'boolean', { optional: true }),
+      field('tailored_audience_expansion', 'boolean', { optional: true }),
+      field('tailored_audience_type', 'string', { optional: true }),
       ...recordFields,
     ],
     source: gaps('targeting_criteria'),

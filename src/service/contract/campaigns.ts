@@ -1,17 +1,35 @@
-/** Campaigns and the funding instruments that pay for them (spec/gaps.md 8, behind spec 4.8). */
+/** Campaigns and the funding instruments that pay for them (docs/spec-notes.md#endpoints, behind spec 4.8). */
 import type { Endpoint } from './endpoint.ts'
 import { budgetOptimizations, fundingTypes } from './campaignResources.ts'
-import { accountId, count200, cursor, idFilter, list200, path, query, sortBy, withDeleted, withTotalCount } from './parameter.ts'
+import {
+  accountId,
+  count200,
+  cursor,
+  idFilter,
+  list200,
+  path,
+  query,
+  sentBySdks,
+  sortBy,
+  withDeleted,
+  withTotalCount,
+} from './parameter.ts'
 
 const account = '/12/accounts/:account_id'
-const campaigns = 'spec/gaps.md 8 campaigns'
-const funding = 'spec/gaps.md 8 funding_instruments'
+const campaigns = 'docs/spec-notes.md#endpoints campaigns'
+const funding = 'docs/spec-notes.md#endpoints funding_instruments'
 
 const campaignFields = [
   query('budget_optimization', 'enum', { values: budgetOptimizations, default: 'CAMPAIGN', source: campaigns }),
   query('daily_budget_amount_local_micro', 'long', { min: 1, unsettable: true, source: campaigns }),
   query('total_budget_amount_local_micro', 'long', { min: 1, unsettable: true, source: campaigns }),
   query('entity_status', 'enum', { values: ['ACTIVE', 'PAUSED'], source: campaigns }),
+] as const
+/** Further parameters that official SDKs can set. */
+const sdkFields = [
+  query('duration_in_days', 'integer', { min: 1, max: 30, unsettable: true, ...sentBySdks }),
+  query('frequency_cap', 'integer', { min: 1, unsettable: true, ...sentBySdks }),
+  query('standard_delivery', 'boolean', { unsettable: true, ...sentBySdks }),
 ] as const
 const campaignRules = [{ kind: 'other', text: '`daily_budget_amount_local_micro` at most the total budget', source: campaigns }] as const
 
@@ -65,6 +83,7 @@ export const campaignEndpoints = [
       query('funding_instrument_id', 'string', { required: true, source: campaigns }),
       query('name', 'string', { required: true, maxLength: 255, source: campaigns }),
       ...campaignFields,
+      ...sdkFields,
     ],
     rules: [...campaignRules, { kind: 'other', text: '200 active campaigns an account', source: campaigns }],
     answer: { resource: 'campaign', many: false },
@@ -87,6 +106,7 @@ export const campaignEndpoints = [
       campaignFields[1],
       campaignFields[2],
       campaignFields[3],
+      ...sdkFields,
     ],
     rules: campaignRules,
     answer: { resource: 'campaign', many: false },
@@ -146,6 +166,9 @@ export const campaignEndpoints = [
       query('currency', 'string', { required: true, minLength: 3, maxLength: 3, source: funding }),
       query('start_time', 'timestamp', { required: true, source: funding }),
       query('type', 'enum', { required: true, values: fundingTypes, source: funding }),
+      query('end_time', 'timestamp', sentBySdks),
+      query('credit_limit_local_micro', 'long', { min: 0, ...sentBySdks }),
+      query('funded_amount_local_micro', 'long', { min: 0, ...sentBySdks }),
     ],
     answer: { resource: 'fundingInstrument', many: false },
     limit: 'sandbox_only',

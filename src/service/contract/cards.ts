@@ -1,7 +1,7 @@
-/** Cards made of components, and what is left of the legacy ones (spec 2.4, 4.4; spec/gaps.md 8 Cards). */
+/** Cards made of components, and what is left of the legacy ones (spec 2.4, 4.4; docs/spec-notes.md#endpoints Cards). */
 import type { Endpoint } from './endpoint.ts'
 import { cardTypes } from './creativeResources.ts'
-import { accountId, body, cursor, idFilter, path, query, sortBy, withDeleted } from './parameter.ts'
+import { accountId, body, cursor, idFilter, path, query, sentBySdks, sortBy, withDeleted } from './parameter.ts'
 
 const account = '/12/accounts/:account_id'
 
@@ -19,6 +19,7 @@ export const cardEndpoints = [
       accountId,
       query('card_types', 'csv-enum', { values: cardTypes, source: 'spec 2.4' }),
       idFilter('card_id'),
+      query('card_ids', 'csv', { maxItems: 200, ...sentBySdks }),
       idFilter('card_uris'),
       query('count', 'integer', { default: 100, min: 1, max: 200, source: 'spec 8: cards 1 to 200' }),
       cursor,
@@ -40,11 +41,29 @@ export const cardEndpoints = [
     path: `${account}/cards/all`,
     auth: 'user',
     body: 'none',
-    parameters: [accountId, query('card_uris', 'csv', { required: true, maxItems: 200, source: 'spec/gaps.md 8 Cards' }), withDeleted],
+    parameters: [
+      accountId,
+      query('card_uris', 'csv', { required: true, maxItems: 200, source: 'docs/spec-notes.md#endpoints Cards' }),
+      withDeleted,
+    ],
     answer: { resource: 'card', many: true },
     limit: 'account_reads',
     repeatable: true,
-    source: 'spec/gaps.md 8 Cards',
+    source: 'docs/spec-notes.md#endpoints Cards',
+  },
+  {
+    name: 'cards.allById',
+    method: 'GET',
+    host: 'ads',
+    path: `${account}/cards/all/:card_id`,
+    auth: 'user',
+    body: 'none',
+    parameters: [accountId, path('card_id'), withDeleted],
+    answer: { resource: 'card', many: false },
+    limit: 'account_reads',
+    repeatable: true,
+    outsideSpec: true,
+    source: 'outside the specification: official SDKs load a card of any type by its id',
   },
   {
     name: 'cards.get',
@@ -54,10 +73,10 @@ export const cardEndpoints = [
     auth: 'user',
     body: 'none',
     parameters: [accountId, path('card_id'), withDeleted],
-    answer: { resource: 'card', many: true },
+    answer: { resource: 'card', many: false },
     limit: 'account_reads',
     repeatable: true,
-    source: 'spec 4.4; spec/gaps.md 7 `data`',
+    source: 'spec 4.4; docs/spec-notes.md#echoes-and-cursors `data`: an array of one in the sample, switch card_response',
   },
   {
     name: 'cards.create',
@@ -107,7 +126,7 @@ export const cardEndpoints = [
     answer: { resource: 'card', many: false },
     limit: 'ads_writes',
     repeatable: true,
-    source: 'spec 4.4; spec/gaps.md 8 Cards',
+    source: 'spec 4.4; docs/spec-notes.md#endpoints Cards',
   },
   {
     name: 'cards.delete',
@@ -120,7 +139,7 @@ export const cardEndpoints = [
     answer: { resource: 'card', many: false },
     limit: 'ads_writes',
     repeatable: true,
-    source: 'spec/gaps.md 8 Cards',
+    source: 'docs/spec-notes.md#endpoints Cards',
   },
   {
     name: 'legacyCards.delete',

@@ -1,4 +1,4 @@
-/** Product catalogs, products, product sets and scheduled feeds (spec 4.2, 2.2; spec/gaps.md 6). */
+/** Product catalogs, products, product sets and scheduled feeds (spec 4.2, 2.2; docs/spec-notes.md#catalogs). */
 import type { Endpoint } from './endpoint.ts'
 import { body, count200, cursor, list200, path, query } from './parameter.ts'
 
@@ -9,15 +9,15 @@ const setId = path('product_set_id')
 const feedId = path('scheduled_feed_id')
 
 const spec42 = 'spec 4.2'
-const sets = 'spec/gaps.md 6 Sets'
-const feeds = 'spec/gaps.md 6 Feeds'
+const sets = 'docs/spec-notes.md#catalogs Sets'
+const feeds = 'docs/spec-notes.md#catalogs Feeds'
 
 const feedSchedule = [
-  query('feed_format', 'string', { source: feeds }),
-  query('frequency', 'string', { source: feeds }),
-  query('repeat', 'integer', { min: 1, source: feeds }),
-  query('start_time', 'timestamp', { source: feeds }),
-  query('time_zone', 'string', { source: feeds }),
+  query('feed_format', 'string', { unsettable: true, source: feeds }),
+  query('frequency', 'string', { unsettable: true, source: feeds }),
+  query('repeat', 'integer', { min: 1, unsettable: true, source: feeds }),
+  query('start_time', 'timestamp', { unsettable: true, source: feeds }),
+  query('time_zone', 'string', { unsettable: true, source: feeds }),
 ] as const
 
 export const catalogEndpoints = [
@@ -121,7 +121,10 @@ export const catalogEndpoints = [
     path: `${catalog}/products`,
     auth: 'user',
     body: 'json',
-    parameters: [catalogId, body('product_keys', 'array', { required: true, source: 'spec 4.2; spec/gaps.md 6 Keys per DELETE' })],
+    parameters: [
+      catalogId,
+      body('product_keys', 'array', { required: true, source: 'spec 4.2; docs/spec-notes.md#catalogs Keys per DELETE' }),
+    ],
     answer: { resource: 'deleteProducts', many: false },
     limit: 'product_deletes',
     repeatable: true,

@@ -1,4 +1,4 @@
-/** Business and curated categories, those of line items, and placements (spec 2.5, 4.5; spec/gaps.md 8 placements). */
+/** Business and curated categories, those of line items, and placements (spec 2.5, 4.5; docs/spec-notes.md#endpoints placements). */
 import type { Endpoint } from './endpoint.ts'
 import { productTypes } from './campaignResources.ts'
 import { accountId, count200, cursor, list200, path, query, sortBy, withDeleted, withTotalCount } from './parameter.ts'
@@ -29,14 +29,14 @@ export const categoryEndpoints = [
     body: 'none',
     parameters: [
       accountId,
-      query('country_codes', 'csv', { required: true, maxItems: 200, source: 'spec/gaps.md 8 curated_categories' }),
+      query('country_codes', 'csv', { required: true, maxItems: 200, source: 'docs/spec-notes.md#endpoints curated_categories' }),
       cursor,
     ],
     list: {},
     answer: { resource: 'curatedCategory', many: true },
     limit: 'account_reads',
     repeatable: true,
-    source: 'spec/gaps.md 8 curated_categories',
+    source: 'docs/spec-notes.md#endpoints curated_categories',
   },
   {
     name: 'curatedCategories.get',
@@ -133,10 +133,10 @@ export const categoryEndpoints = [
     path: '/12/line_items/placements',
     auth: 'user',
     body: 'none',
-    parameters: [query('product_type', 'enum', { values: productTypes, source: 'spec/gaps.md 8 placements' })],
+    parameters: [query('product_type', 'enum', { values: productTypes, source: 'docs/spec-notes.md#endpoints placements' })],
     answer: { resource: 'lineItemPlacement', many: true },
     limit: 'global_reads',
     repeatable: true,
-    source: 'spec/gaps.md 8 placements',
+    source: 'docs/spec-notes.md#endpoints placements',
   },
 ] as const satisfies readonly Endpoint[]

@@ -179,7 +179,7 @@ export const creativeResources = {
       field('created_at', 'timestamp'),
       field('updated_at', 'timestamp'),
     ],
-    source: 'spec/gaps.md 8 scheduled_tweets',
+    source: 'docs/spec-notes.md#endpoints scheduled_tweets',
   },
   draftPost: {
     fields: [
@@ -194,6 +194,6 @@ export const creativeResources = {
       field('created_at', 'timestamp'),
       field('updated_at', 'timestamp'),
     ],
-    source: 'spec/gaps.md 8 draft_tweets',
+    source: 'docs/spec-notes.md#endpoints draft_tweets',
   },
 } as const satisfies Readonly<Record<string, Resource>>

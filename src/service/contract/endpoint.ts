@@ -1,13 +1,13 @@
 /**
  * The form in which the service's interface is written down: one value an endpoint. The client builds requests from it,
- * the sandbox routes and validates by it, docs/coverage.md is printed from it. Data only: no judgement, no I/O.
+ * the sandbox routes and validates by it, docs/coverage.md is printed from it. Data only: no classification, no I/O.
  */
 
 /** Which of the three hosts of the specification (page 1) serves the path. The sandbox serves all three on one port. */
 export type Host = 'core' | 'ads' | 'ads-sandbox'
 
 /**
- * How the call is authenticated. `user`: OAuth 1.0a, consumer and access token. `consumer`: OAuth 1.0a without an access
+ * Authentication of a call. `user`: OAuth 1.0a, consumer and access token. `consumer`: OAuth 1.0a without an access
  * token. `request-token`: OAuth 1.0a signed with the request token. `bearer`: app-only token. `basic`: consumer key and
  * secret as HTTP Basic. `bearer-or-user`: either. `browser`: a person's browser, no header.
  */
@@ -32,7 +32,7 @@ export interface Parameter {
   /** The wire name, neutral words included (`svc_auth_access_type`). */
   readonly name: string
   /**
-   * `query`: in the query string or, on POST and PUT, the form body (gaps 2 'Parameters'). `body`: top-level JSON field, or
+   * `query`: in the query string or, on POST and PUT, the form body (docs/spec-notes.md#signing 'Parameters'). `body`: top-level JSON field, or
    * a field of each entry where the body is an array (`Endpoint.bodyIs`). `oauth`: a protocol parameter, taken from the
    * Authorization header, the query or the form body.
    */
@@ -48,9 +48,11 @@ export interface Parameter {
   readonly maxItems?: number
   /** Allowed values of `enum` and `csv-enum`. */
   readonly values?: readonly string[]
-  /** An empty value (`end_time=`) unsets the field (gaps 2 'Parameters'). */
+  /** An empty value (`end_time=`) unsets the field (docs/spec-notes.md#signing 'Parameters'). */
   readonly unsettable?: boolean
-  /** `spec 4.3 rule 2`, or the row of spec/gaps.md that fills a silence. */
+  /** Not named by the specification: official SDKs send it. Refused where `unknown_parameters` is `strict`. */
+  readonly outsideSpec?: true
+  /** `spec 4.3 rule 2`, or the row of docs/spec-notes.md that fills a silence. */
   readonly source?: string
 }
 
@@ -81,8 +83,12 @@ export interface Endpoint {
   readonly path: string
   /** Other spellings that serve the same (`/1.1/oauth/invalidate_token.json`, `/12/…/custom_audiences/:id/permissions`). */
   readonly aliases?: readonly string[]
+  /** Other names of its parameters, as an alias of the path and its callers spell them: `{ custom_audience_id: 'tailored_audience_id' }`. */
+  readonly alsoNamed?: Readonly<Record<string, string>>
+  /** Served beyond the specification, because official SDKs call it. */
+  readonly outsideSpec?: true
   readonly auth: Auth
-  /** What the body is. `form`: urlencoded, taken as parameters. `json`: an object or array, never signed. */
+  /** Type of the body. `form`: urlencoded, taken as parameters. `json`: an object or array, never signed. */
   readonly body: 'none' | 'form' | 'json'
   /** Shape of a JSON body; absent: an object. `object-or-array`: the array alone stands for the object's one field. */
   readonly bodyIs?: 'object' | 'array' | 'object-or-array'
@@ -92,13 +98,13 @@ export interface Endpoint {
   readonly rules?: readonly Rule[]
   /** A list with `count`/`cursor`: its `next_cursor` is in the answer. */
   readonly list?: { readonly countDefault?: number; readonly countMin?: number; readonly countMax?: number }
-  /** What `data` (or the whole body, on core) holds: the resource's name in contract/resources.ts and whether it is a list. */
+  /** Content of `data` (or of the whole body, on core): the resource's name in contract/resources.ts and whether it is a list. */
   readonly answer: { readonly resource: string; readonly many: boolean }
   readonly limit: LimitClass
   /** May the client send it twice without harm? Otherwise an unknown outcome is ambiguous and left to reconciling. */
   readonly repeatable: boolean
   /** A connection that stays open, one JSON object a line. */
   readonly stream?: true
-  /** `spec 4.2`, or the row of spec/gaps.md behind spec 4.8. */
+  /** `spec 4.2`, or the row of docs/spec-notes.md behind spec 4.8. */
   readonly source: string
 }

@@ -1,4 +1,4 @@
-/** The service's error codes: the complete advertising catalogue with its statuses, and the integer codes of the core host (spec 7, spec/gaps.md 4). */
+/** The service's error codes: the complete advertising catalogue with its statuses, and the integer codes of the core host (spec 7, docs/spec-notes.md#errors). */
 
 const words = (text: string) => text.split(' ')
 const notFound = (text: string) => words(text).map((word) => `${word}_NOT_FOUND`)
@@ -58,18 +58,22 @@ export const adsErrorStatus: ReadonlyMap<string, number> = new Map(
 
 /** Integer codes of the core host, of `/1.1/` and of the gateway. */
 export const coreErrors = {
-  32: { status: 401, meaning: 'bad signature or credentials', source: 'spec/gaps.md 2 Core host' },
-  88: { status: 429, meaning: 'rate limit exceeded', source: 'spec/gaps.md 1' },
+  32: { status: 401, meaning: 'bad signature or credentials', source: 'docs/spec-notes.md#signing Core host' },
+  88: { status: 429, meaning: 'rate limit exceeded', source: 'docs/spec-notes.md#limits' },
   89: { status: 401, meaning: 'invalidated or expired token', source: 'spec 7' },
   93: { status: 403, meaning: 'the permission level does not include direct messages', source: 'spec 5 rule 5' },
-  99: { status: 403, meaning: 'bearer token requests made too often, or bad credentials for one', source: 'spec 7; spec/gaps.md 3' },
-  214: { status: 400, meaning: 'webhook request refused (older form)', source: 'spec/gaps.md 10 Failure body' },
-  215: { status: 400, meaning: 'authentication data missing or unreadable', source: 'spec/gaps.md 2 Gateway' },
-  220: { status: 403, meaning: 'the credentials do not allow access to this resource', source: 'spec/gaps.md 3 Bad bearer' },
-  415: { status: 403, meaning: 'callback URL not approved', source: 'spec/gaps.md 3 Callback' },
+  99: {
+    status: 403,
+    meaning: 'bearer token requests made too often, or bad credentials for one',
+    source: 'spec 7; docs/spec-notes.md#tokens',
+  },
+  214: { status: 400, meaning: 'webhook request refused (older form)', source: 'docs/spec-notes.md#webhooks Failure body' },
+  215: { status: 400, meaning: 'authentication data missing or unreadable', source: 'docs/spec-notes.md#signing Gateway' },
+  220: { status: 403, meaning: 'the credentials do not allow access to this resource', source: 'docs/spec-notes.md#tokens Bad bearer' },
+  415: { status: 403, meaning: 'callback URL not approved', source: 'docs/spec-notes.md#tokens Callback' },
 } as const
 
-/** Last segments of a problem's `type` on v2, beside `about:blank` (spec/gaps.md 9 'Problem'). */
+/** Last segments of a problem's `type` on v2, beside `about:blank` (docs/spec-notes.md#posts 'Problem'). */
 export const problemTypes = [
   'invalid-request',
   'resource-not-found',
@@ -82,7 +86,7 @@ export const problemTypes = [
   'unsupported-authentication',
 ] as const
 
-/** Statuses after which the same request may succeed (spec/gaps.md 4 'Retry'). */
+/** Statuses after which the same request may succeed (docs/spec-notes.md#errors 'Retry'). */
 export const retryableStatuses: ReadonlySet<number> = new Set([408, 423, 429, 500, 502, 503, 504])
 
 function invalid(word: string): string {

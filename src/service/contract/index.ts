@@ -11,6 +11,11 @@ import { categoryEndpoints } from './categories.ts'
 import type { Endpoint } from './endpoint.ts'
 import { lineItemEndpoints } from './lineItems.ts'
 import { mediaEndpoints } from './media.ts'
+import { settingsEndpoints } from './settings.ts'
+import { statisticsEndpoints } from './statistics.ts'
+import { targetingLookupEndpoints } from './targetingLookups.ts'
+import { trackingTagEndpoints } from './trackingTags.ts'
+import { userEndpoints } from './users.ts'
 import { postEndpoints } from './posts.ts'
 import { promotionEndpoints } from './promotion.ts'
 import { specialCardEndpoints } from './specialCards.ts'
@@ -35,6 +40,12 @@ export const contract = [
   ...batchEndpoints,
   ...postEndpoints,
   ...webhookEndpoints,
+  // Beyond the specification.
+  ...targetingLookupEndpoints,
+  ...trackingTagEndpoints,
+  ...settingsEndpoints,
+  ...statisticsEndpoints,
+  ...userEndpoints,
 ] as const
 
 /** The same, for code that treats all endpoints alike. */

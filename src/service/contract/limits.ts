@@ -1,7 +1,7 @@
-/** Request rates by class (spec 8, spec/gaps.md 1). Sizes and counts stand with the parameters that they bound. */
+/** Request rates by class (spec 8, docs/spec-notes.md#limits). Sizes and counts stand with the parameters that they bound. */
 
 /**
- * A fixed window that begins with its first request (spec/gaps.md 1 'Window').
+ * A fixed window that begins with its first request (docs/spec-notes.md#limits 'Window').
  *
  * `per`: whose requests are counted together. `shared`: one budget over all endpoints of the class; otherwise one each.
  * `named`: the specification itself names the number; the others are published elsewhere or assumed.
@@ -19,7 +19,7 @@ const minute = 60_000
 const quarter = 15 * minute
 const day = 24 * 60 * minute
 
-const gaps1 = 'spec/gaps.md 1'
+const gaps1 = 'docs/spec-notes.md#limits'
 const perUser = (limit: number, source = gaps1): RateLimit => ({
   limit,
   windowMs: quarter,

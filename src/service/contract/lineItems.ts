@@ -1,7 +1,19 @@
 /** Line items: list, create, and every update parameter of spec 4.6. */
 import type { Endpoint, Rule } from './endpoint.ts'
 import { bidStrategies, goals, objectives, payBys, productTypes } from './campaignResources.ts'
-import { accountId, count200, cursor, idFilter, list200, path, query, sortBy, withDeleted, withTotalCount } from './parameter.ts'
+import {
+  accountId,
+  count200,
+  cursor,
+  idFilter,
+  list200,
+  path,
+  query,
+  sentBySdks,
+  sortBy,
+  withDeleted,
+  withTotalCount,
+} from './parameter.ts'
 
 const account = '/12/accounts/:account_id'
 const source = 'spec 4.6'
@@ -24,6 +36,8 @@ export const lineItemFields = [
   query('pay_by', 'enum', { values: payBys, source }),
   query('total_budget_amount_local_micro', 'long', { min: 1, unsettable: true, source }),
   query('daily_budget_amount_local_micro', 'long', { min: 1, unsettable: true, source }),
+  query('primary_web_event_tag', 'string', { unsettable: true, ...sentBySdks }),
+  query('standard_delivery', 'boolean', { unsettable: true, ...sentBySdks }),
 ] as const
 
 /** The rules of spec 4.6. Those of kind `other` look at the line item as it would become, with its campaign. */
@@ -39,7 +53,7 @@ const lineItemRules = [
   { kind: 'other', text: '`categories`: one or two business categories with objective PREROLL_VIEWS', source: 'spec 2.5' },
   {
     kind: 'other',
-    text: '`pay_by` modifiable only with objective APP_INSTALLS; IMPRESSION not with TARGET for the LINK_CLICKS goal',
+    text: '`pay_by` changes only with objective APP_INSTALLS; IMPRESSION not with TARGET for the LINK_CLICKS goal',
     source,
   },
   {
@@ -65,7 +79,7 @@ export const lineItemEndpoints = [
       idFilter('line_item_ids'),
       count200,
       cursor,
-      query('q', 'string', { maxLength: 255, source: 'spec/gaps.md 8 line_items' }),
+      query('q', 'string', { maxLength: 255, source: 'docs/spec-notes.md#endpoints line_items' }),
       sortBy,
       withDeleted,
       withTotalCount,
@@ -74,7 +88,7 @@ export const lineItemEndpoints = [
     answer: { resource: 'lineItem', many: true },
     limit: 'core_reads',
     repeatable: true,
-    source: 'spec/gaps.md 8 line_items',
+    source: 'docs/spec-notes.md#endpoints line_items',
   },
   {
     name: 'lineItems.get',
@@ -87,7 +101,7 @@ export const lineItemEndpoints = [
     answer: { resource: 'lineItem', many: false },
     limit: 'core_reads',
     repeatable: true,
-    source: 'spec/gaps.md 8 line_items',
+    source: 'docs/spec-notes.md#endpoints line_items',
   },
   {
     name: 'lineItems.create',
@@ -98,22 +112,22 @@ export const lineItemEndpoints = [
     body: 'form',
     parameters: [
       accountId,
-      query('campaign_id', 'string', { required: true, source: 'spec/gaps.md 8 line_items' }),
-      query('objective', 'enum', { required: true, values: objectives, source: 'spec/gaps.md 8 line_items' }),
-      query('placements', 'csv', { required: true, source: 'spec/gaps.md 8 line_items, placements' }),
-      query('product_type', 'enum', { required: true, values: productTypes, source: 'spec/gaps.md 8 line_items' }),
-      query('start_time', 'timestamp', { required: true, source: 'spec/gaps.md 8 line_items' }),
-      query('end_time', 'timestamp', { required: true, source: 'spec/gaps.md 8 line_items' }),
+      query('campaign_id', 'string', { required: true, source: 'docs/spec-notes.md#endpoints line_items' }),
+      query('objective', 'enum', { required: true, values: objectives, source: 'docs/spec-notes.md#endpoints line_items' }),
+      query('placements', 'csv', { required: true, source: 'docs/spec-notes.md#endpoints line_items, placements' }),
+      query('product_type', 'enum', { required: true, values: productTypes, source: 'docs/spec-notes.md#endpoints line_items' }),
+      query('start_time', 'timestamp', { required: true, source: 'docs/spec-notes.md#endpoints line_items' }),
+      query('end_time', 'timestamp', { required: true, source: 'docs/spec-notes.md#endpoints line_items' }),
       ...lineItemFields,
     ],
     rules: [
       ...lineItemRules,
-      { kind: 'other', text: '100 line items a campaign, 256 active an account', source: 'spec/gaps.md 8 line_items' },
+      { kind: 'other', text: '100 line items a campaign, 256 active an account', source: 'docs/spec-notes.md#endpoints line_items' },
     ],
     answer: { resource: 'lineItem', many: false },
     limit: 'ads_writes',
     repeatable: false,
-    source: 'spec/gaps.md 8 line_items',
+    source: 'docs/spec-notes.md#endpoints line_items',
   },
   {
     name: 'lineItems.update',

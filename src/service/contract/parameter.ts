@@ -12,7 +12,7 @@ type Made<Name extends string, In extends Place, Type extends ParameterType, Res
 /** A segment of the path; always required. */
 export const path = <const Name extends string>(name: Name) => ({ name, in: 'path', type: 'string', required: true }) as const
 
-/** A segment that is a number, echoed as one (gaps 7 Echo: `tweet_id`). */
+/** A segment that is a number, echoed as one (docs/spec-notes.md#echoes-and-cursors Echo: `tweet_id`). */
 export const longPath = <const Name extends string>(name: Name) => ({ name, in: 'path', type: 'long', required: true }) as const
 
 /** In the query string or the form body. */
@@ -29,15 +29,18 @@ export const body = <const Name extends string, const Type extends ParameterType
   rest?: Rest,
 ) => ({ name, in: 'body', type, ...rest }) as Made<Name, 'body', Type, Rest>
 
+/** Marks a parameter that the specification does not name and official SDKs send. */
+export const sentBySdks = { outsideSpec: true, source: 'outside the specification: official SDKs send it' } as const
+
 export const accountId = path('account_id')
 export const cursor = query('cursor', 'string', { source: 'spec Conventions' })
-export const sortBy = query('sort_by', 'csv', { source: 'spec Conventions; spec/gaps.md 7 Sort' })
+export const sortBy = query('sort_by', 'csv', { source: 'spec Conventions; docs/spec-notes.md#echoes-and-cursors Sort' })
 export const withDeleted = query('with_deleted', 'boolean', { default: false, source: 'spec Conventions' })
 export const withTotalCount = query('with_total_count', 'boolean', { default: false, source: 'spec Conventions' })
 
 /** `count` of most lists: default 200, 1 to 1000 (spec 8). */
 export const count200 = query('count', 'integer', { default: 200, min: 1, max: 1000, source: 'spec 8' })
-/** What goes with it in `Endpoint.list`. */
+/** Matching part of `Endpoint.list`. */
 export const list200 = { countDefault: 200, countMin: 1, countMax: 1000 } as const
 
 /** A filter of up to 200 comma-separated ids (spec 8). */

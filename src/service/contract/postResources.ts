@@ -1,4 +1,4 @@
-/** Fields and expansions of the v2 data model (spec 2.6, gaps 9). */
+/** Fields and expansions of the v2 data model (spec 2.6, docs/spec-notes.md#posts). */
 import { field, type Resource } from './resource.ts'
 
 export const postFields = [
@@ -84,7 +84,7 @@ export const mediaFields = [
 export const placeFields = ['contained_within', 'country', 'country_code', 'full_name', 'geo', 'id', 'name', 'place_type'] as const
 export const pollFields = ['duration_minutes', 'end_datetime', 'id', 'options', 'voting_status'] as const
 
-/** What a post may point to, each under its key of `includes`. */
+/** Objects that a post may reference, each under its key of `includes`. */
 export const postExpansions = [
   'author_id',
   'in_reply_to_user_id',
@@ -101,11 +101,14 @@ export const postExpansions = [
 const open = (names: readonly string[]) => names.map((name) => field(name, 'any', { optional: true }))
 
 export const postResources = {
-  post: { fields: [field('id', 'string'), field('text', 'string'), ...open(postFields.slice(2))], source: 'spec 2.6; spec/gaps.md 9' },
-  createdPost: { fields: [field('id', 'string'), field('text', 'string')], source: 'spec/gaps.md 9 Calls' },
+  post: {
+    fields: [field('id', 'string'), field('text', 'string'), ...open(postFields.slice(2))],
+    source: 'spec 2.6; docs/spec-notes.md#posts',
+  },
+  createdPost: { fields: [field('id', 'string'), field('text', 'string')], source: 'docs/spec-notes.md#posts Calls' },
   postUser: {
     fields: [field('id', 'string'), field('name', 'string'), field('username', 'string'), ...open(userFields.slice(3))],
-    source: 'spec 2.6; spec/gaps.md 9',
+    source: 'spec 2.6; docs/spec-notes.md#posts',
   },
   postMedia: {
     fields: [
@@ -113,7 +116,7 @@ export const postResources = {
       field('type', 'string'),
       ...open(mediaFields.filter((name) => name !== 'media_key' && name !== 'type')),
     ],
-    source: 'spec 2.6; spec/gaps.md 9',
+    source: 'spec 2.6; docs/spec-notes.md#posts',
   },
   postPlace: {
     fields: [
@@ -121,10 +124,10 @@ export const postResources = {
       field('full_name', 'string'),
       ...open(placeFields.filter((name) => name !== 'id' && name !== 'full_name')),
     ],
-    source: 'spec/gaps.md 9 Place; poll',
+    source: 'docs/spec-notes.md#posts Place; poll',
   },
   postPoll: {
     fields: [field('id', 'string'), field('options', 'objects'), ...open(pollFields.filter((name) => name !== 'id' && name !== 'options'))],
-    source: 'spec/gaps.md 9 Place; poll',
+    source: 'docs/spec-notes.md#posts Place; poll',
   },
 } as const satisfies Readonly<Record<string, Resource>>

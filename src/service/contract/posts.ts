@@ -1,6 +1,6 @@
-/** The v2 data model's two endpoints (spec 4.7) with the fields and expansions one may ask for (spec 2.6, gaps 9). */
+/** The v2 data model's two endpoints (spec 4.7) with the fields and expansions one may ask for (spec 2.6, docs/spec-notes.md#posts). */
 import type { Endpoint } from './endpoint.ts'
-import { body, query } from './parameter.ts'
+import { body, query, sentBySdks } from './parameter.ts'
 import { mediaFields, placeFields, pollFields, postExpansions, postFields, userFields } from './postResources.ts'
 
 export const postEndpoints = [
@@ -12,16 +12,16 @@ export const postEndpoints = [
     auth: 'bearer-or-user',
     body: 'none',
     parameters: [
-      query('ids', 'csv', { required: true, maxItems: 100, source: 'spec 4.7; spec/gaps.md 9 Calls: 1 to 100 ids' }),
-      query('tweet.fields', 'csv-enum', { values: postFields, source: 'spec 2.6; spec/gaps.md 9' }),
-      query('post.fields', 'csv-enum', { values: postFields, source: 'spec/gaps.md 9 Names: switch v2_names' }),
+      query('ids', 'csv', { required: true, maxItems: 100, source: 'spec 4.7; docs/spec-notes.md#posts Calls: 1 to 100 ids' }),
+      query('tweet.fields', 'csv-enum', { values: postFields, source: 'spec 2.6; docs/spec-notes.md#posts' }),
+      query('post.fields', 'csv-enum', { values: postFields, source: 'docs/spec-notes.md#posts Names: switch v2_names' }),
       query('expansions', 'csv-enum', { values: postExpansions, source: 'spec 2.6' }),
-      query('media.fields', 'csv-enum', { values: mediaFields, source: 'spec 2.6; spec/gaps.md 9' }),
-      query('user.fields', 'csv-enum', { values: userFields, source: 'spec 2.6; spec/gaps.md 9' }),
-      query('place.fields', 'csv-enum', { values: placeFields, source: 'spec/gaps.md 9' }),
-      query('poll.fields', 'csv-enum', { values: pollFields, source: 'spec/gaps.md 9' }),
+      query('media.fields', 'csv-enum', { values: mediaFields, source: 'spec 2.6; docs/spec-notes.md#posts' }),
+      query('user.fields', 'csv-enum', { values: userFields, source: 'spec 2.6; docs/spec-notes.md#posts' }),
+      query('place.fields', 'csv-enum', { values: placeFields, source: 'docs/spec-notes.md#posts' }),
+      query('poll.fields', 'csv-enum', { values: pollFields, source: 'docs/spec-notes.md#posts' }),
     ],
-    rules: [{ kind: 'exclusive', names: ['tweet.fields', 'post.fields'], source: 'spec/gaps.md 9 Names' }],
+    rules: [{ kind: 'exclusive', names: ['tweet.fields', 'post.fields'], source: 'docs/spec-notes.md#posts Names' }],
     answer: { resource: 'post', many: true },
     limit: 'v2_lookups',
     repeatable: true,
@@ -42,19 +42,31 @@ export const postEndpoints = [
       body('edit_options', 'object', { source: 'spec 4.7: `previous_post_id`' }),
       body('reply', 'object', { source: 'spec 9: `in_reply_to_tweet_id`' }),
       body('media', 'object', { source: 'spec 2.6 attachments: `media_ids`' }),
-      body('card_uri', 'string', { source: 'spec 4.4; spec/gaps.md 9 Post' }),
+      body('card_uri', 'string', { source: 'spec 4.4; docs/spec-notes.md#posts Post' }),
       body('quote_tweet_id', 'string', { source: 'spec 2.6 referenced_tweets' }),
-      body('reply_settings', 'enum', { values: ['following', 'mentionedUsers', 'subscribers', 'verified'], source: 'spec/gaps.md 9 Post' }),
+      body('poll', 'object', sentBySdks),
+      body('geo', 'object', sentBySdks),
+      body('for_super_followers_only', 'boolean', sentBySdks),
+      body('direct_message_deep_link', 'string', sentBySdks),
+      body('reply_settings', 'enum', {
+        values: ['following', 'mentionedUsers', 'subscribers', 'verified'],
+        source: 'docs/spec-notes.md#posts Post',
+      }),
     ],
     rules: [
       { kind: 'one-of', names: ['text', 'media', 'card_uri', 'quote_tweet_id'], source: 'spec 4.7' },
       { kind: 'required-if', names: ['community_id'], when: { name: 'share_with_followers', present: true }, source: 'spec 4.7' },
       { kind: 'other', text: 'an edit names an own post of the last hour, by a user with a premium subscription', source: 'spec 4.7' },
+      {
+        kind: 'exclusive',
+        names: ['poll', 'media', 'card_uri', 'quote_tweet_id'],
+        source: 'outside the specification: common clients send polls',
+      },
       { kind: 'other', text: 'a reply needs that the author of the post replied to summoned the replier', source: 'spec 9' },
     ],
     answer: { resource: 'createdPost', many: false },
     limit: 'v2_posts',
     repeatable: false,
-    source: 'spec 4.7; spec/gaps.md 9 Calls',
+    source: 'spec 4.7; docs/spec-notes.md#posts Calls',
   },
 ] as const satisfies readonly Endpoint[]

@@ -1,11 +1,23 @@
-/** What a line item shows and to whom: promoted tweets and targeting criteria (spec/gaps.md 8, behind spec 4.8). */
+/** Promoted tweets and targeting criteria of line items (docs/spec-notes.md#endpoints, behind spec 4.8). */
 import type { Endpoint } from './endpoint.ts'
-import { targetingOperators } from './campaignResources.ts'
-import { accountId, count200, cursor, idFilter, list200, path, query, sortBy, withDeleted, withTotalCount } from './parameter.ts'
+import { locationTypes, targetingOperators } from './campaignResources.ts'
+import {
+  accountId,
+  count200,
+  cursor,
+  idFilter,
+  list200,
+  path,
+  query,
+  sentBySdks,
+  sortBy,
+  withDeleted,
+  withTotalCount,
+} from './parameter.ts'
 
 const account = '/12/accounts/:account_id'
-const promoted = 'spec/gaps.md 8 promoted_tweets'
-const targeting = 'spec/gaps.md 8 targeting_criteria'
+const promoted = 'docs/spec-notes.md#endpoints promoted_tweets'
+const targeting = 'docs/spec-notes.md#endpoints targeting_criteria'
 
 export const promotionEndpoints = [
   {
@@ -122,6 +134,10 @@ export const promotionEndpoints = [
       query('targeting_type', 'string', { required: true, source: targeting }),
       query('targeting_value', 'string', { required: true, source: targeting }),
       query('operator_type', 'enum', { values: targetingOperators, default: 'EQ', source: targeting }),
+      query('location_type', 'enum', { values: locationTypes, ...sentBySdks }),
+      query('custom_audience_expansion', 'boolean', sentBySdks),
+      query('tailored_audience_expansion', 'boolean', sentBySdks),
+      query('tailored_audience_type', 'string', sentBySdks),
     ],
     answer: { resource: 'targetingCriterion', many: false },
     limit: 'ads_writes',

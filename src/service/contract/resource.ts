@@ -17,7 +17,7 @@ export type FieldType =
 export interface Field {
   readonly name: string
   readonly type: FieldType
-  /** May read null (or, in the catalog area, an empty string: spec/gaps.md 6 'Reads'). */
+  /** May read null (or, in the catalog area, an empty string: docs/spec-notes.md#catalogs 'Reads'). */
   readonly nullable?: boolean
   /** May be missing from the answer. */
   readonly optional?: boolean
@@ -28,9 +28,9 @@ export interface Field {
   readonly maxLength?: number
   readonly maxItems?: number
   readonly min?: number
-  /** Allowed on write; a read may show others (spec/gaps.md 6 'Sets'). */
+  /** Allowed on write; a read may show others (docs/spec-notes.md#catalogs 'Sets'). */
   readonly values?: readonly string[]
-  /** How the text is built: see the sentence of the field in spec 2.2. */
+  /** Format of the text: see the sentence of the field in spec 2.2. */
   readonly format?: 'price' | 'https-url' | 'url-list' | 'date-range' | 'plain-text'
   readonly source?: string
 }
@@ -49,5 +49,5 @@ export const field = <const Name extends string, const Type extends FieldType, c
   rest?: Rest,
 ) => ({ name, type, ...rest }) as { readonly name: Name; readonly type: Type } & Rest
 
-/** What most records carry (spec Conventions). */
+/** Fields of most records (spec Conventions). */
 export const recordFields = [field('created_at', 'timestamp'), field('updated_at', 'timestamp'), field('deleted', 'boolean')] as const

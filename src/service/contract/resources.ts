@@ -1,6 +1,7 @@
-/** What answers hold: fields of authentication, catalogs and audiences (spec 2.1 to 2.3), and every area's resources by name. */
+/** Resources in answers: fields of authentication, catalogs and audiences (spec 2.1 to 2.3), and every area's resources by name. */
 import { campaignResources } from './campaignResources.ts'
 import { creativeResources } from './creativeResources.ts'
+import { outsideResources } from './outsideResources.ts'
 import { postResources } from './postResources.ts'
 import { type Field, type Resource, field, recordFields } from './resource.ts'
 import { webhookResources } from './webhookResources.ts'
@@ -20,8 +21,8 @@ const customLabels = [
  * availability; sale price) stand with `products.put`.
  */
 export const productFields = [
-  field('id', 'string', { required: true, maxLength: 100, source: 'spec 2.2; spec/gaps.md 6 Bounds' }),
-  field('product_key', 'string', { generated: true, source: 'spec 2.2; optional on write: spec/gaps.md 6' }),
+  field('id', 'string', { required: true, maxLength: 100, source: 'spec 2.2; docs/spec-notes.md#catalogs Bounds' }),
+  field('product_key', 'string', { generated: true, source: 'spec 2.2; optional on write: docs/spec-notes.md#catalogs' }),
   field('title', 'string', { required: true, maxLength: 150, source: spec22 }),
   field('description', 'string', { required: true, maxLength: 5000, format: 'plain-text', source: spec22 }),
   field('availability', 'enum', {
@@ -90,7 +91,10 @@ const ownResources = {
     source: 'spec 2.1; form-encoded',
   },
   invalidatedToken: { fields: [field('access_token', 'string')], source: 'spec 2.1' },
-  bearerToken: { fields: [field('token_type', 'string'), field('access_token', 'string')], source: 'spec/gaps.md 3 oauth2/token' },
+  bearerToken: {
+    fields: [field('token_type', 'string'), field('access_token', 'string')],
+    source: 'docs/spec-notes.md#tokens oauth2/token',
+  },
   page: { fields: [], source: 'spec 4.1: a page for a browser' },
   productCatalog: { fields: [field('id', 'string'), field('name', 'string')], source: spec22 },
   product: { fields: productFields, source: spec22 },
@@ -144,7 +148,7 @@ const ownResources = {
       field('start_time', 'timestamp', optional),
       field('time_zone', 'string', optional),
     ],
-    source: 'spec/gaps.md 6 Feeds',
+    source: 'docs/spec-notes.md#catalogs Feeds',
   },
   keywordInsights: {
     fields: [field('related_keywords', 'strings', { maxItems: 30 }), field('tweet_volume', 'integers')],
@@ -154,6 +158,10 @@ const ownResources = {
     fields: [
       field('id', 'string'),
       field('tailored_audience_id', 'string'),
+      field('custom_audience_id', 'string', {
+        optional: true,
+        source: 'docs/spec-notes.md#echoes-and-cursors Versions: on the path of custom audiences',
+      }),
       field('granted_account_id', 'string'),
       field('permission_level', 'enum', { values: ['READ_ONLY', 'READ_WRITE'] }),
       ...recordFields,
@@ -194,12 +202,19 @@ const ownResources = {
       field('owner_account_id', 'string'),
       ...recordFields,
     ],
-    source: 'spec/gaps.md 8 custom_audiences',
+    source: 'docs/spec-notes.md#endpoints custom_audiences',
   },
-  audienceEstimate: { fields: [field('audience_size', 'object')], source: 'spec/gaps.md 8 audience_estimate' },
+  audienceEstimate: { fields: [field('audience_size', 'object')], source: 'docs/spec-notes.md#endpoints audience_estimate' },
 } as const satisfies Readonly<Record<string, Resource>>
 
 /** By the name that `Endpoint.answer.resource` gives. Other areas' resources join here. */
-export const resources = { ...ownResources, ...creativeResources, ...campaignResources, ...postResources, ...webhookResources } as const
+export const resources = {
+  ...ownResources,
+  ...creativeResources,
+  ...campaignResources,
+  ...postResources,
+  ...webhookResources,
+  ...outsideResources,
+} as const
 
 export type ResourceName = keyof typeof resources

@@ -1,4 +1,4 @@
-/** Poll cards and video conversation cards (spec 4.4; spec/gaps.md 8 Cards). */
+/** Poll cards and video conversation cards (spec 4.4; docs/spec-notes.md#endpoints Cards). */
 import type { Endpoint } from './endpoint.ts'
 import { accountId, count200, cursor, idFilter, list200, path, query, sortBy, withDeleted, withTotalCount } from './parameter.ts'
 
@@ -101,7 +101,7 @@ export const specialCardEndpoints = [
     answer: { resource: 'pollCard', many: false },
     limit: 'ads_writes',
     repeatable: true,
-    source: 'spec/gaps.md 8 Cards',
+    source: 'docs/spec-notes.md#endpoints Cards',
   },
   {
     name: 'videoConversationCards.list',
@@ -178,7 +178,7 @@ export const specialCardEndpoints = [
     answer: { resource: 'videoConversationCard', many: false },
     limit: 'ads_writes',
     repeatable: true,
-    source: 'spec/gaps.md 8 Cards',
+    source: 'docs/spec-notes.md#endpoints Cards',
   },
   {
     name: 'videoConversationCards.delete',
@@ -191,6 +191,6 @@ export const specialCardEndpoints = [
     answer: { resource: 'videoConversationCard', many: false },
     limit: 'ads_writes',
     repeatable: true,
-    source: 'spec/gaps.md 8 Cards',
+    source: 'docs/spec-notes.md#endpoints Cards',
   },
 ] as const satisfies readonly Endpoint[]

@@ -1,7 +1,7 @@
-/** Fields of webhooks and activity (spec 6, gaps 10), and the names of events. */
+/** Fields of webhooks and activity (spec 6, docs/spec-notes.md#webhooks), and the names of events. */
 import { field, type Resource } from './resource.ts'
 
-/** Names of spec 6.2, then those that it lacks (gaps 10 'Names'). */
+/** Names of spec 6.2, then those that it lacks (docs/spec-notes.md#webhooks 'Names'). */
 export const activityEventTypes = [
   'post.create',
   'post.delete',
@@ -52,7 +52,7 @@ export const deprecatedEventTypes = {
   ProfileUrlUpdate: 'profile.update.url',
 } as const
 
-/** Why a registration or check was refused; the `message` begins with it (gaps 10 'Reasons'). */
+/** Why a registration or check was refused; the `message` begins with it (docs/spec-notes.md#webhooks 'Reasons'). */
 export const webhookReasons = [
   'CrcValidationFailed',
   'UrlValidationFailed',
@@ -64,12 +64,12 @@ export const webhookReasons = [
 export const webhookResources = {
   webhook: {
     fields: [field('id', 'string'), field('url', 'string'), field('valid', 'boolean'), field('created_at', 'timestamp')],
-    source: 'spec/gaps.md 10 Record',
+    source: 'docs/spec-notes.md#webhooks Record',
   },
-  webhookValidity: { fields: [field('valid', 'boolean')], source: 'spec/gaps.md 10 Record' },
-  webhookDeletion: { fields: [field('deleted', 'boolean')], source: 'spec/gaps.md 10 Record' },
-  replayJob: { fields: [field('job_id', 'string'), field('created_at', 'timestamp')], source: 'spec/gaps.md 10 Replay' },
-  activitySubscription: { fields: [field('subscription', 'object')], source: 'spec/gaps.md 10 Subscription' },
+  webhookValidity: { fields: [field('valid', 'boolean')], source: 'docs/spec-notes.md#webhooks Record' },
+  webhookDeletion: { fields: [field('deleted', 'boolean')], source: 'docs/spec-notes.md#webhooks Record' },
+  replayJob: { fields: [field('job_id', 'string'), field('created_at', 'timestamp')], source: 'docs/spec-notes.md#webhooks Replay' },
+  activitySubscription: { fields: [field('subscription', 'object')], source: 'docs/spec-notes.md#webhooks Subscription' },
   activityEvent: {
     fields: [
       field('event_uuid', 'string'),
@@ -79,6 +79,6 @@ export const webhookResources = {
       field('payload', 'object'),
       field('includes', 'object', { optional: true }),
     ],
-    source: 'spec/gaps.md 10 Envelope',
+    source: 'docs/spec-notes.md#webhooks Envelope',
   },
 } as const satisfies Readonly<Record<string, Resource>>

@@ -1,10 +1,10 @@
-/** Webhook registration, replay, and activity subscriptions with their stream (spec 4.7, spec 6, gaps 10). */
+/** Webhook registration, replay, and activity subscriptions with their stream (spec 4.7, spec 6, docs/spec-notes.md#webhooks). */
 import type { Endpoint } from './endpoint.ts'
 import { body, path } from './parameter.ts'
 
 const webhookId = path('webhook_id')
 /** Minutes in UTC, `yyyymmddhhmm`. */
-const minute = { required: true, minLength: 12, maxLength: 12, source: 'spec/gaps.md 10 Replay' } as const
+const minute = { required: true, minLength: 12, maxLength: 12, source: 'docs/spec-notes.md#webhooks Replay' } as const
 
 export const webhookEndpoints = [
   {
@@ -14,7 +14,7 @@ export const webhookEndpoints = [
     path: '/2/webhooks',
     auth: 'bearer',
     body: 'json',
-    parameters: [body('url', 'string', { required: true, maxLength: 200, source: 'spec 6.1 rule 2; spec/gaps.md 10 Record' })],
+    parameters: [body('url', 'string', { required: true, maxLength: 200, source: 'spec 6.1 rule 2; docs/spec-notes.md#webhooks Record' })],
     rules: [
       { kind: 'other', text: 'https, publicly reachable, no port', source: 'spec 6.1 rule 2' },
       { kind: 'other', text: 'a challenge check is sent and must succeed', source: 'spec 6.1 rule 3' },
@@ -72,11 +72,11 @@ export const webhookEndpoints = [
     auth: 'bearer',
     body: 'json',
     parameters: [
-      body('webhook_id', 'string', { required: true, source: 'spec/gaps.md 10 Replay' }),
+      body('webhook_id', 'string', { required: true, source: 'docs/spec-notes.md#webhooks Replay' }),
       body('from_date', 'string', minute),
       body('to_date', 'string', minute),
     ],
-    rules: [{ kind: 'other', text: '`from_date` at most 5 days back and before `to_date`', source: 'spec/gaps.md 10 Replay' }],
+    rules: [{ kind: 'other', text: '`from_date` at most 5 days back and before `to_date`', source: 'docs/spec-notes.md#webhooks Replay' }],
     answer: { resource: 'replayJob', many: false },
     limit: 'webhook_replay',
     repeatable: false,
@@ -90,10 +90,10 @@ export const webhookEndpoints = [
     auth: 'bearer-or-user',
     body: 'json',
     parameters: [
-      body('event_type', 'string', { required: true, source: 'spec 6.2; spec/gaps.md 10 Names' }),
+      body('event_type', 'string', { required: true, source: 'spec 6.2; docs/spec-notes.md#webhooks Names' }),
       body('filter', 'object', { required: true, source: 'spec 6.2: `user_id`, `keyword`, `direction`' }),
-      body('tag', 'string', { minLength: 1, maxLength: 200, source: 'spec/gaps.md 10 Subscription' }),
-      body('webhook_id', 'string', { source: 'spec/gaps.md 10 Subscription' }),
+      body('tag', 'string', { minLength: 1, maxLength: 200, source: 'docs/spec-notes.md#webhooks Subscription' }),
+      body('webhook_id', 'string', { source: 'docs/spec-notes.md#webhooks Subscription' }),
     ],
     rules: [
       { kind: 'other', text: '`filter.direction` only for dm and chat events: sent, received, or both', source: 'spec 6.2' },

@@ -14,14 +14,14 @@ export interface FieldDifference {
   readonly theirs: string | null
 }
 
-/** What is written of a product, its id apart; what the service makes itself is not ours to compare (spec 2.2). */
+/** Fields that we write, without the id. Fields that the service generates are not compared (spec 2.2). */
 export const comparedFields: readonly string[] = productFields
   .filter((field) => !isGenerated(field) && field.name !== 'id')
   .map(({ name }) => name)
 
 const forms: ReadonlyMap<string, (text: string) => string> = new Map(productFields.map((field) => [field.name, formOf(field)]))
 
-/** In the order of the specification. Null, the empty text and what was never set are one; a field that was not returned is not judged. */
+/** In the order of the specification. Null, the empty text and an unset field are equal; a field that was not returned is not compared. */
 export function compareProducts(ours: ProductContent, theirs: ProductContent): FieldDifference[] {
   const found: FieldDifference[] = []
   for (const field of comparedFields) {
@@ -50,7 +50,7 @@ function isGenerated(field: Field): boolean {
   return field.generated === true
 }
 
-/** An unset field may read as the empty text (spec/gaps.md 6 'Reads'). */
+/** An unset field may read as the empty text (docs/spec-notes.md#catalogs). */
 function textOf(value: unknown): string | null {
   if (value === null || value === undefined || value === '') return null
   return typeof value === 'string' ? value : typeof value === 'object' ? JSON.stringify(value) : String(value)

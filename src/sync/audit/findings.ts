@@ -1,12 +1,12 @@
-/** What an audit found, read from the table of its verdicts: how many of each kind, in which fields, and the first of each. */
+/** Loads the findings of an audit from its table: counts by kind and by field, and the first examples of each kind. */
 import type pg from 'pg'
-import { entryOutcome } from '../../store/outcomes.ts'
-import { unlikeWanted } from '../../store/rounds.ts'
+import { entryOutcome } from '../../db/outcomes.ts'
+import { outOfSync } from '../../db/changedKeys.ts'
 import type { Drift } from '../report.ts'
 import type { AuditExample, AuditFindings, ShownDifference } from './report.ts'
-import type { Verdict } from './judgeListing.ts'
+import type { ListingOutcome } from './classifyListing.ts'
 
-/** Of each kind that people look at. */
+/** Number of examples of each kind. */
 const examplesEach = 10
 const shownKinds = ['changed', 'gone', 'foreign', 'unsettled', 'hidden'] as const
 
@@ -27,13 +27,13 @@ export async function loadFindings(
 
 /** Confirmed products are `same + changed + gone + hidden + unsettled`. */
 async function countDrift(client: pg.PoolClient, destinationId: number): Promise<Drift> {
-  const { rows } = await client.query<{ verdict: Verdict; n: number; listed: number }>(
-    `select verdict, count(*)::int as n, count(*) filter (where listed)::int as listed from audited group by verdict`,
+  const { rows } = await client.query<{ outcome: ListingOutcome; n: number; listed: number }>(
+    `select outcome, count(*)::int as n, count(*) filter (where listed)::int as listed from audited group by outcome`,
   )
   const { rows: open } = await client.query<{ n: number }>(
-    `select count(*)::int as n from sluice.remote m where m.destination_id = ${destinationId} and ${unlikeWanted}`,
+    `select count(*)::int as n from remote m where m.destination_id = ${destinationId} and ${outOfSync}`,
   )
-  const of = (verdict: Verdict) => rows.find((row) => row.verdict === verdict)?.n ?? 0
+  const of = (outcome: ListingOutcome) => rows.find((row) => row.outcome === outcome)?.n ?? 0
   return {
     listed: rows.reduce((sum, { listed }) => sum + listed, 0),
     same: of('same'),
@@ -49,26 +49,26 @@ async function countDrift(client: pg.PoolClient, destinationId: number): Promise
 async function countFields(client: pg.PoolClient): Promise<AuditFindings['changedFields']> {
   const { rows } = await client.query<{ field: string; count: number }>(
     `select f.field, count(*)::int as count from audited a cross join lateral unnest(a.fields) as f (field)
-     where a.verdict = 'changed' group by f.field order by count desc, f.field`,
+     where a.outcome = 'changed' group by f.field order by count desc, f.field`,
   )
   return rows
 }
 
 async function loadExamples(client: pg.PoolClient, destinationId: number): Promise<AuditExample[]> {
   const examples: AuditExample[] = []
-  for (const verdict of shownKinds) {
-    // What was put and deleted by us, and stands there all the same, was never foreign (docs/decisions/lost-deletes.md).
+  for (const outcome of shownKinds) {
+    // A product that we created and deleted, and that is still listed, is not unmanaged (docs/decisions/lost-deletes.md).
     const { rows } = await client.query<{ id: string; detail: ShownDifference[] | null; deleted_by: string | null }>(
-      `select convert_from(a.key, 'UTF8') as id, a.detail, case when a.verdict = 'foreign' then (
-         select max(p.run_id) from sluice.entry e join sluice.batch b on b.id = e.batch_id join sluice.plan p on p.id = b.plan_id
+      `select convert_from(a.key, 'UTF8') as id, a.detail, case when a.outcome = 'foreign' then (
+         select max(p.run_id) from entry e join batch b on b.id = e.batch_id join plan p on p.id = b.plan_id
          where e.destination_id = ${destinationId} and e.record_key = a.key and e.change = 'delete' and ${entryOutcome} = 'confirmed') end as deleted_by
-       from (select * from audited where verdict = $1 order by key limit ${examplesEach}) a order by a.key`,
-      [verdict],
+       from (select * from audited where outcome = $1 order by key limit ${examplesEach}) a order by a.key`,
+      [outcome],
     )
     for (const { id, detail, deleted_by } of rows)
       examples.push({
         id,
-        found: verdict,
+        found: outcome,
         ...(detail === null ? {} : { fields: detail }),
         ...(deleted_by === null ? {} : { deletedBy: `r_${deleted_by}` }),
       })

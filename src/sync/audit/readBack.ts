@@ -1,37 +1,36 @@
 /**
- * Reading a catalog back, page by page, at the pace of the budget that all processes share. A read may be repeated without
- * harm, so whatever proves nothing is asked again, a bounded number of times (I15); nothing is ever judged of half a listing.
+ * Reads a catalog back, page by page, at the pace of the budget that all processes share. A read is safe to repeat, so unclear
+ * answers are requested again, a bounded number of times (docs/guarantees.md#bounded-retry). Half a listing proves nothing.
  */
 import type { Target } from '../../destinations/destination.ts'
-import { judgeListing, listingLimit, listingRequest, type ListedProduct, type ListingAnswer } from '../../destinations/productListing.ts'
+import { classifyListing, listingLimit, listingRequest, type ListedProduct, type ListingAnswer } from '../../destinations/productListing.ts'
 import { RunError } from '../../errors.ts'
+import { backoffMs } from '../../http/waitPolicy.ts'
 import type { Exchange } from '../../service/client/exchange.ts'
 import type { EngineDeps } from '../engine.ts'
 import { Allowance } from '../push/allowance.ts'
-import { backoffMs } from '../push/pace.ts'
-import { adviceMs } from '../push/waitAdvice.ts'
 import { interrupted } from '../read/stage.ts'
 
 export interface Reading {
   readonly deps: EngineDeps
   readonly pipeline: string
   readonly target: Target
-  /** Told of each wait that is worth telling. */
+  /** Called with each wait to show to the user. */
   readonly onWait: (waiting: string) => void
-  /** Told before each request. */
+  /** Called before each request. */
   readonly onRequest: () => void
 }
 
 type Page = Extract<ListingAnswer, { kind: 'page' }>
 
 /**
- * Every page of the listing, in the service's order. Memory of one page, and of the cursors seen. A cursor that is refused has
- * expired: the listing begins anew, once (spec/gaps.md 12), and then gives out products a second time.
+ * Yields every page of the listing, in the service's order. Needs memory for one page and for the cursors seen. A refused cursor
+ * has expired: the listing starts again, once (docs/spec-notes.md#unknown), and then yields products a second time.
  *
  * @throws {RunError} `CATALOG_UNREADABLE`, or that the run was stopped
  */
 export async function* readBack(reading: Reading): AsyncGenerator<readonly ListedProduct[]> {
-  const allowance = await Allowance.open(reading.deps.db, reading.deps.clock, reading.deps.service.origin, listingLimit)
+  const allowance = await Allowance.open(reading.deps, listingLimit)
   const seen = new Set<string>()
   let restarted = false
   let cursor: string | undefined
@@ -56,14 +55,14 @@ async function fetchPage(reading: Reading, allowance: Allowance, cursor: string 
   const { clock, settings, signal } = reading.deps
   let unauthorized = false
   for (let attempt = 1; ; attempt++) {
-    const exchange = await ask(reading, allowance, cursor)
-    const answer = judgeListing(exchange)
+    const exchange = await ask(reading, allowance, { cursor, attempt })
+    const answer = classifyListing(exchange)
     if (answer.kind === 'page') return answer
     if (answer.kind === 'refused') {
       if (cursor !== undefined && exchange.kind === 'answer' && exchange.status === 400) return 'expired'
       throw unreadable(reading, `${answer.code}: ${answer.reason}`)
     }
-    // The first may be our clock; the second is the credentials (I24).
+    // The first may be our clock; the second is the credentials (docs/guarantees.md#auth-failure-is-not-data-failure).
     if (answer.status === 401 && unauthorized)
       throw unreadable(
         reading,
@@ -71,15 +70,20 @@ async function fetchPage(reading: Reading, allowance: Allowance, cursor: string 
       )
     unauthorized ||= answer.status === 401
     if (attempt >= settings.maxAttempts) throw unreadable(reading, `${answer.reason}, ${settings.maxAttempts} times`)
-    await clock.sleep(await waitFor(reading, allowance, exchange, attempt), signal)
+    // A wait that the service requests delays the next grant.
+    await clock.sleep(backoffMs(attempt, settings), signal)
   }
 }
 
 /** One request under a fresh grant. */
-async function ask({ deps, onWait, onRequest, target }: Reading, allowance: Allowance, cursor: string | undefined): Promise<Exchange> {
+async function ask(
+  { deps, onWait, onRequest, target }: Reading,
+  allowance: Allowance,
+  { cursor, attempt }: { readonly cursor: string | undefined; readonly attempt: number },
+): Promise<Exchange> {
   const { clock, settings, signal, transport } = deps
-  const told = (ms: number) => onWait(`waiting for the rate limit until ${new Date(clock.now() + ms).toISOString().slice(0, 19)}Z`)
-  const grant = await allowance.take({ signal, onWait: told })
+  const reportWait = (ms: number) => onWait(`waiting for the rate limit until ${new Date(clock.now() + ms).toISOString().slice(0, 19)}Z`)
+  const grant = await allowance.take({ signal, onWait: reportWait })
   if (grant === undefined) throw interrupted()
   onRequest()
   const exchange = await transport.exchange({
@@ -87,25 +91,15 @@ async function ask({ deps, onWait, onRequest, target }: Reading, allowance: Allo
     timeoutMs: settings.httpTimeoutMs,
     ...(signal === undefined ? {} : { signal }),
   })
-  // What broke off because of the signal is no fault of the service.
+  // A request that the signal aborted is not an error of the service.
   if (signal?.aborted === true) throw interrupted()
-  if (exchange.kind === 'answer') await allowance.learn(exchange.headers, settings.retryAfterCapMs)
+  if (exchange.kind === 'answer') await allowance.update(exchange, attempt)
   return exchange
-}
-
-/** Backoff, or what the service asks for; a 429 holds up everybody who reads products. */
-async function waitFor({ deps }: Reading, allowance: Allowance, exchange: Exchange, attempt: number): Promise<number> {
-  const { clock, settings } = deps
-  const advice = exchange.kind === 'answer' ? (adviceMs(exchange.headers, clock.now()) ?? 0) : 0
-  const asked =
-    exchange.kind === 'answer' && (exchange.status === 429 || exchange.status === 503) ? Math.min(advice, settings.retryAfterCapMs) : 0
-  if (exchange.kind === 'answer' && exchange.status === 429) await allowance.block(asked)
-  return Math.max(asked, backoffMs(attempt, settings))
 }
 
 function unreadable({ pipeline, target }: Reading, reason: string): RunError {
   return new RunError('CATALOG_UNREADABLE', `catalog ${target.targetId} could not be read back (${reason}). Nothing was changed or sent.`, {
     where: pipeline,
-    mend: 'sluice doctor',
+    hint: 'sluice doctor',
   })
 }

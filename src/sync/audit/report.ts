@@ -1,7 +1,7 @@
-/** What an audit says of itself: to `--json` and to people. */
+/** Report of an audit, for `--json` and for the terminal. */
 import type { Drift, RunReport } from '../report.ts'
 
-/** A field of a changed product: confirmed, listed, and what the source wants where that is something else again. */
+/** Field of a changed product: confirmed value, listed value, and the desired value if that differs from both. */
 export interface ShownDifference {
   readonly field: string
   readonly ours: string | null
@@ -12,29 +12,29 @@ export interface ShownDifference {
 export interface AuditExample {
   readonly id: string
   readonly found: 'changed' | 'gone' | 'hidden' | 'foreign' | 'unsettled'
-  /** Of changed products; long values are cut. */
+  /** Differences of a changed product; long values are shortened. */
   readonly fields?: readonly ShownDifference[]
-  /** Of foreign ones: the run whose delete of it was confirmed. */
+  /** For unmanaged products: the run whose delete of it was confirmed. */
   readonly deletedBy?: string
 }
 
 export interface AuditFindings {
   readonly drift: Drift
-  /** Requests that the reading took. */
+  /** Number of listing requests. */
   readonly readRequests: number
   /** Changed products by field. */
   readonly changedFields: readonly { readonly field: string; readonly count: number }[]
   /** The first ten of each kind, by id. */
   readonly examples: readonly AuditExample[]
-  /** Fields that this service does not return, and so nobody can compare. */
+  /** Fields that this service does not return, so they cannot be compared. */
   readonly notReturned: readonly string[]
 }
 
 /** `audit --json`. With `--repair` and something to put again: `planId`, and the plan's figures. */
 export interface AuditReport extends RunReport, AuditFindings {
   readonly drift: Drift
-  /** Of the plan. */
+  /** Number of requests in the plan. */
   readonly requests: number
-  /** Minutes at the service's limits that the plan takes. */
+  /** Minutes that the plan takes at the service's limits. */
   readonly minutes: number
 }

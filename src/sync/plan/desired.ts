@@ -8,19 +8,23 @@
  * object only, and all that once stood beside a deleted one are known.
  */
 import type pg from 'pg'
-import { isListed } from '../../store/listed.ts'
-import { currentRound } from '../../store/rounds.ts'
+import { erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
+import { isSuppressed } from '../../db/suppressed.ts'
+import type { ChangedKeys } from '../../db/changedKeys.ts'
 import { contentHash, stagedKind } from '../read/stageTable.ts'
+import { fillTable } from './planTables.ts'
 
 export interface DesiredContext {
   readonly client: pg.PoolClient
   readonly destinationId: number
   readonly snapshotId: number
   readonly keys: 'products' | 'identifiers'
+  /** Told of every key of which something else is desired from here on. */
+  readonly changed: ChangedKeys
 }
 
 /** Desired content of an identifier without times of its own; all alike. */
-const plainTimes = `'\\x01'::bytea`
+export const plainTimes = `'\\x01'::bytea`
 
 /** Creates and updates, and the mark on stale records. Removals come apart, because a guard may hold them. */
 export async function applyUpserts(context: DesiredContext): Promise<void> {
@@ -30,7 +34,7 @@ export async function applyUpserts(context: DesiredContext): Promise<void> {
   // What is there already comes before what is new: of a destination's first million rows Postgres knows nothing until they
   // are analyzed, takes them for one, and looks at all changes for each of them (200,000 products: more than ten minutes).
   await client.query(
-    `update sluice.record r set status = 'stale'
+    `update record r set status = 'stale'
      from change c where c.what = 'stale' and r.destination_id = $1 and r.key = c.key and r.status <> 'stale'`,
     [destinationId],
   )
@@ -47,7 +51,7 @@ export async function recallMissing({ client, destinationId }: DesiredContext, p
   const recalled = await client.query(
     `insert into change
      select r.key, 'absent'
-     from sluice.record r join sluice.remote m on m.destination_id = r.destination_id and m.key = r.key and m.held > 0
+     from record r join remote m on m.destination_id = r.destination_id and m.key = r.key and m.held > 0
      where r.destination_id = $1 and r.status = 'missing' ${policy === 'delete' ? '' : `and r.body not like '%"availability":"out of stock"%'`}`,
     [destinationId],
   )
@@ -56,9 +60,10 @@ export async function recallMissing({ client, destinationId }: DesiredContext, p
 
 /** Which records of the diff leave, and why: the rows of `removal`. Absent ones only when the caller may delete them. */
 export async function collectRemovals(client: pg.PoolClient, options: { readonly absent: boolean }): Promise<void> {
-  await client.query('drop table if exists removal')
-  await client.query(
-    `create temp table removal as select key, what as cause from change where what in ('leaving', 'suppressed'${options.absent ? `, 'absent'` : ''})`,
+  await fillTable(
+    client,
+    'removal',
+    `select key, what from change where what in ('leaving', 'suppressed'${options.absent ? `, 'absent'` : ''})`,
   )
 }
 
@@ -72,7 +77,7 @@ export async function leaveByIdentifier({ client, destinationId }: DesiredContex
     `insert into change
      select distinct r.key, 'leaving'
      from stage s cross join lateral unnest(s.identifiers) as i (identifier)
-       join sluice.record r on r.destination_id = ${destinationId} and i.identifier = any (r.identifiers)
+       join record r on r.destination_id = ${destinationId} and i.identifier = any (r.identifiers)
      where s.kind = ${stagedKind.leaving} and not exists (select from change c where c.key = r.key and c.what <> 'absent')`,
   )
   return leaving.rowCount ?? 0
@@ -90,11 +95,52 @@ export async function leaveListed(
   const ids = `array[${lists.join(', ')}]`
   const { rows } = await client.query<{ absent: string; stale: string }>(
     `with left_out as (
-       select c.key, c.what from change c join sluice.record o on o.destination_id = ${destinationId} and o.key = c.key
+       select c.key, c.what from change c join record o on o.destination_id = ${destinationId} and o.key = c.key
        where c.what in ('absent', 'stale') and exists (
          select from unnest(o.identifiers) as i (identifier)
-           join sluice.remote r on r.destination_id = any(${ids}) and r.key = i.identifier and ${isListed(ids)})),
+           join remote r on r.destination_id = any(${ids}) and r.key = i.identifier and ${isSuppressed(ids)})),
      changed as (update change c set what = 'suppressed' from left_out l where c.key = l.key)
+     select count(*) filter (where what = 'absent') as absent, count(*) filter (where what = 'stale') as stale from left_out`,
+  )
+  return { absent: Number(rows[0]?.absent), stale: Number(rows[0]?.stale) }
+}
+
+/**
+ * Removes the records of erased people that are still desired, because the process of the erasure ended before it removed them.
+ * Returns how many the diff did not name as suppressed. Few keys are looked up, and records only where one of them is desired.
+ */
+export async function leaveErased({ client, destinationId }: DesiredContext, service: string): Promise<number> {
+  const { rows } = await client.query<{ keys: Buffer[] | null }>(
+    `select array_agg(m.key) as keys from remote m
+     where m.destination_id = $2 and m.held > 0 and m.key in (${erasedIdentifiers('$1')})`,
+    [service, destinationId],
+  )
+  const keys = rows[0]?.keys ?? []
+  const erased = await client.query(
+    `with gone as (
+       select r.key from record r where r.destination_id = $2 and r.key in (${erasedRecords('$1', '$2')})
+       ${keys.length === 0 ? 'and $3::bytea[] is not null' : 'union select r.key from record r where r.destination_id = $2 and r.identifiers && $3::bytea[]'}),
+     changed as (update change c set what = 'suppressed' from gone g where c.key = g.key and c.what <> 'suppressed' returning c.key)
+     insert into change select g.key, 'suppressed' from gone g where not exists (select from change c where c.key = g.key)`,
+    [service, destinationId, keys],
+  )
+  return erased.rowCount ?? 0
+}
+
+/**
+ * A record whose row is missing or rejected keeps no identifier that another row of this reading opted out: it leaves. Changes
+ * the diff's changes and returns how many of which kind they were.
+ */
+export async function leaveOptedOut({
+  client,
+  destinationId,
+}: DesiredContext): Promise<{ readonly absent: number; readonly stale: number }> {
+  const { rows } = await client.query<{ absent: string; stale: string }>(
+    `with left_out as (
+       select c.key, c.what from change c join record o on o.destination_id = ${destinationId} and o.key = c.key
+       where c.what in ('absent', 'stale') and exists (
+         select from unnest(o.identifiers) as i (identifier) join opted_out using (identifier))),
+     changed as (update change c set what = 'leaving' from left_out l where c.key = l.key)
      select count(*) filter (where what = 'absent') as absent, count(*) filter (where what = 'stale') as stale from left_out`,
   )
   return { absent: Number(rows[0]?.absent), stale: Number(rows[0]?.stale) }
@@ -106,43 +152,44 @@ export async function applyRemovals(context: DesiredContext): Promise<void> {
   if (context.keys === 'products') {
     // What was refused of it before was its content; only a refused delete may count from here on (todo.ts, `learn`).
     await client.query(
-      `update sluice.remote m set held = 0, desired_hash = null, round = ${currentRound}, refused_code = null, refused_message = null
+      `update remote m set held = 0, desired_hash = null, refused_code = null, refused_message = null
        from removal x where m.destination_id = $1 and m.key = x.key`,
       [destinationId],
     )
+    await context.changed.add('select key from removal')
     // Its bytes are kept until its delete is confirmed: should its product_key not be known, or not be taken, they are sent
     // once more to learn it. What is on its way just now may be confirmed yet.
     await client.query(
-      `update sluice.record r set status = 'missing' from removal x, sluice.remote m
+      `update record r set status = 'missing' from removal x, remote m
        where r.destination_id = $1 and r.key = x.key and m.destination_id = $1 and m.key = x.key
          and (m.synced_hash is not null or exists (select from unsettled u where u.key = x.key))`,
       [destinationId],
     )
-    await client.query(
-      `delete from sluice.record r using removal x where r.destination_id = $1 and r.key = x.key and r.status <> 'missing'`,
-      [destinationId],
-    )
+    await client.query(`delete from record r using removal x where r.destination_id = $1 and r.key = x.key and r.status <> 'missing'`, [
+      destinationId,
+    ])
   } else {
     await client.query(
-      `update sluice.remote m set held = greatest(m.held - x.n, 0), erase = m.erase or (x.listed and m.held <= x.n), round = ${currentRound}
+      `update remote m set held = greatest(m.held - x.n, 0), erase = m.erase or (x.listed and m.held <= x.n)
        from (
          select i.identifier, count(*)::int as n, bool_or(removal.cause = 'suppressed') as listed
-         from removal join sluice.record r on r.destination_id = $1 and r.key = removal.key
+         from removal join record r on r.destination_id = $1 and r.key = removal.key
            cross join lateral unnest(r.identifiers) as i (identifier)
          group by i.identifier) x
        where m.destination_id = $1 and m.key = x.identifier`,
       [destinationId],
     )
-    await client.query(`delete from sluice.record r using removal x where r.destination_id = $1 and r.key = x.key`, [destinationId])
+    await context.changed.add(`select unnest(r.identifiers) from removal join record r on r.destination_id = $1 and r.key = removal.key`)
+    await client.query(`delete from record r using removal x where r.destination_id = $1 and r.key = x.key`, [destinationId])
   }
 }
 
 /** Products that were kept for a delete that is no longer needed: nothing of them is at the service, or on its way there. */
 export async function forgetGone({ client, destinationId }: DesiredContext): Promise<void> {
   await client.query(
-    `delete from sluice.record r where r.destination_id = $1 and r.status = 'missing'
+    `delete from record r where r.destination_id = $1 and r.status = 'missing'
        and not exists (select from unsettled u where u.key = r.key)
-       and not exists (select from sluice.remote m where m.destination_id = $1 and m.key = r.key and (m.held > 0 or m.synced_hash is not null))`,
+       and not exists (select from remote m where m.destination_id = $1 and m.key = r.key and (m.held > 0 or m.synced_hash is not null))`,
     [destinationId],
   )
 }
@@ -151,29 +198,30 @@ export async function forgetGone({ client, destinationId }: DesiredContext): Pro
 export async function markOutOfStock(context: DesiredContext): Promise<void> {
   const { client, destinationId, snapshotId } = context
   const { rows } = await client.query<{ key: Buffer; body: string }>(
-    `select r.key, r.body from change c join sluice.record r on r.destination_id = $1 and r.key = c.key where c.what = 'absent'`,
+    `select r.key, r.body from change c join record r on r.destination_id = $1 and r.key = c.key where c.what = 'absent'`,
     [destinationId],
   )
   const bodies = rows.map(({ key, body }) => ({ key, body: outOfStock(body) }))
   const values = [destinationId, bodies.map(({ key }) => key), bodies.map(({ body }) => body), bodies.map(({ body }) => contentHash(body))]
   await client.query(
-    `update sluice.record r set body = x.body, hash = x.hash, status = 'missing', snapshot_id = $5
+    `update record r set body = x.body, hash = x.hash, status = 'missing', snapshot_id = $5
      from unnest($2::bytea[], $3::text[], $4::bytea[]) as x (key, body, hash)
      where r.destination_id = $1 and r.key = x.key`,
     [...values, snapshotId],
   )
   await client.query(
-    `update sluice.remote m set desired_hash = x.hash, round = ${currentRound}
+    `update remote m set desired_hash = x.hash
      from unnest($2::bytea[], $3::bytea[]) as x (key, hash)
      where m.destination_id = $1 and m.key = x.key`,
     [destinationId, values[1], values[3]],
   )
+  await context.changed.add('select key from unnest($2::bytea[]) as x (key)', [values[1]])
 }
 
 /** `missing: keep`: remembered as missing, so that it is looked at once only. */
 export async function markMissing(context: DesiredContext): Promise<void> {
   await context.client.query(
-    `update sluice.record r set status = 'missing' from change c where c.what = 'absent' and r.destination_id = $1 and r.key = c.key`,
+    `update record r set status = 'missing' from change c where c.what = 'absent' and r.destination_id = $1 and r.key = c.key`,
     [context.destinationId],
   )
 }
@@ -188,27 +236,27 @@ export function outOfStock(json: string): string {
 
 async function upsertRecords({ client, destinationId, snapshotId }: DesiredContext): Promise<void> {
   await client.query(
-    `update sluice.record r set hash = s.hash, body = s.body, identifiers = s.identifiers, effective_at = s.effective_at,
+    `update record r set hash = s.hash, body = s.body, identifiers = s.identifiers, effective_at = s.effective_at,
        expires_at = s.expires_at, line = s.line, status = 'live', snapshot_id = $2
      from change c join stage s using (key) where c.what = 'update' and r.destination_id = $1 and r.key = c.key`,
     [destinationId, snapshotId],
   )
   await client.query(
-    `insert into sluice.record (destination_id, key, hash, body, identifiers, effective_at, expires_at, line, snapshot_id)
+    `insert into record (destination_id, key, hash, body, identifiers, effective_at, expires_at, line, snapshot_id)
      select $1, s.key, s.hash, s.body, s.identifiers, s.effective_at, s.expires_at, s.line, $2
-     from change c join stage s using (key) where c.what = 'create' order by s.key
-     on conflict (destination_id, key) do nothing`,
+     from change c join stage s using (key) where c.what = 'create' order by s.key`,
     [destinationId, snapshotId],
   )
 }
 
-async function wantProducts({ client, destinationId }: DesiredContext): Promise<void> {
+async function wantProducts({ client, destinationId, changed }: DesiredContext): Promise<void> {
   await client.query(
-    `insert into sluice.remote (destination_id, key, held, desired_hash, round)
-     select $1, s.key, 1, s.hash, ${currentRound} from change c join stage s using (key) where c.what in ('create', 'update') order by s.key
-     on conflict (destination_id, key) do update set held = 1, desired_hash = excluded.desired_hash, round = excluded.round`,
+    `insert into remote (destination_id, key, held, desired_hash)
+     select $1, s.key, 1, s.hash from change c join stage s using (key) where c.what in ('create', 'update') order by s.key
+     on conflict (destination_id, key) do update set held = 1, desired_hash = excluded.desired_hash`,
     [destinationId],
   )
+  await changed.add(`select key from change where what in ('create', 'update')`)
 }
 
 /**
@@ -221,22 +269,24 @@ async function wantProducts({ client, destinationId }: DesiredContext): Promise<
  */
 async function collectIdentifierDelta({ client, destinationId }: DesiredContext): Promise<void> {
   // The changed records as they were: looked up once, for their identifiers and for their times.
-  await client.query(
-    `create temp table former as
-     select r.key, r.identifiers, r.effective_at, r.expires_at
-     from change c join sluice.record r on r.destination_id = ${destinationId} and r.key = c.key where c.what = 'update'`,
+  await fillTable(
+    client,
+    'former',
+    `select r.key, r.identifiers, r.effective_at, r.expires_at
+     from change c join record r on r.destination_id = ${destinationId} and r.key = c.key where c.what = 'update'`,
   )
   await client.query('analyze former (key)')
-  await client.query(
-    `create temp table delta as
-     select i.identifier, 1 as d, s.key as group_key
+  await fillTable(
+    client,
+    'delta',
+    `select i.identifier, 1 as d, s.key as group_key
      from change c join stage s using (key) cross join lateral unnest(s.identifiers) as i (identifier)
      where c.what in ('create', 'update')
      union all
      select i.identifier, -1, f.key from former f cross join lateral unnest(f.identifiers) as i (identifier)`,
   )
-  const shared = await client.query('create temp table shared as select identifier from delta group by identifier having count(*) > 1')
-  if (shared.rowCount !== 0) {
+  const shared = await fillTable(client, 'shared', 'select identifier from delta group by identifier having count(*) > 1')
+  if (shared > 0) {
     await client.query('analyze shared')
     // In place: of 2,000,000 identifiers of a first load few are shared, and a table without them took 0.6 s to write.
     await client.query(
@@ -247,25 +297,26 @@ async function collectIdentifierDelta({ client, destinationId }: DesiredContext)
     )
   }
   await client.query('analyze delta')
-  await client.query(
-    `create temp table retimed as
-     select s.key, ${timesHash('s')} as times from former f join stage s using (key)
+  await fillTable(
+    client,
+    'retimed',
+    `select s.key, ${desiredTimes('s')} as times from former f join stage s using (key)
      where (s.effective_at, s.expires_at) is distinct from (f.effective_at, f.expires_at)`,
   )
 }
 
-async function applyIdentifierDelta({ client, destinationId }: DesiredContext): Promise<void> {
+async function applyIdentifierDelta({ client, destinationId, changed }: DesiredContext): Promise<void> {
   // Three statements: as one, which looks each identifier up once, they took 3.4 rather than 1.6 s at 60,000 of 2,000,000 keys.
   await client.query(
-    `update sluice.remote m set held = greatest(m.held + x.d, 0), round = ${currentRound} from delta x where x.d < 0 and m.destination_id = $1 and m.key = x.identifier`,
+    `update remote m set held = greatest(m.held + x.d, 0) from delta x where x.d < 0 and m.destination_id = $1 and m.key = x.identifier`,
     [destinationId],
   )
   const timed = await client.query('select from stage where effective_at is not null or expires_at is not null limit 1')
-  const wanted = timed.rowCount === 0 ? plainTimes : timesHash('s')
+  const wanted = timed.rowCount === 0 ? plainTimes : desiredTimes('s')
   const held = `delta x ${timed.rowCount === 0 ? '' : 'join stage s on s.key = x.group_key'}`
   // An identifier keeps its group while anything of it is held or confirmed: user objects never mix (see above).
   await client.query(
-    `update sluice.remote m set held = m.held + x.d, erase = false, round = ${currentRound},
+    `update remote m set held = m.held + x.d, erase = false,
        group_key = case when m.held <= 0 and m.synced_hash is null then x.group_key else m.group_key end,
        desired_hash = case when m.held <= 0 and m.synced_hash is null then ${wanted} else m.desired_hash end
      from ${held} where x.d > 0 and m.destination_id = $1 and m.key = x.identifier`,
@@ -274,22 +325,25 @@ async function applyIdentifierDelta({ client, destinationId }: DesiredContext): 
   // Not "on conflict", which took 1.6 times as long; only plans insert, one at a time. In the order of sending, so that what
   // one answer settles lies on few pages: in the order of their keys its 2,500 rows would lie on as many.
   await client.query(
-    `insert into sluice.remote (destination_id, key, held, group_key, desired_hash, round)
-     select $1, x.identifier, x.d, x.group_key, ${wanted}, ${currentRound}
+    `insert into remote (destination_id, key, held, group_key, desired_hash)
+     select $1, x.identifier, x.d, x.group_key, ${wanted}
      from ${held}
-     where x.d > 0 and not exists (select from sluice.remote m where m.destination_id = $1 and m.key = x.identifier) order by x.group_key`,
+     where x.d > 0 and not exists (select from remote m where m.destination_id = $1 and m.key = x.identifier) order by x.group_key`,
     [destinationId],
   )
+  await changed.add('select identifier from delta')
   if ((await client.query('select from retimed limit 1')).rowCount === 0) return
   // Times of a row changed, its identifiers did not: the whole user is to be sent again.
   await client.query(
-    `update sluice.remote m set desired_hash = x.times, round = ${currentRound}
+    `update remote m set desired_hash = x.times
      from retimed x where m.destination_id = $1 and m.group_key = x.key and m.held > 0 and m.desired_hash is distinct from x.times`,
     [destinationId],
   )
+  await changed.add('select m.key from retimed x join remote m on m.destination_id = $1 and m.group_key = x.key and m.held > 0')
 }
 
-function timesHash(row: 's'): string {
+/** Desired content of the identifiers of a row, by its times. SQL with the row's alias. */
+export function desiredTimes(row: 's' | 'r'): string {
   return `case when ${row}.effective_at is null and ${row}.expires_at is null then ${plainTimes}
     else decode(md5(concat_ws('/', extract(epoch from ${row}.effective_at), extract(epoch from ${row}.expires_at))), 'hex') end`
 }

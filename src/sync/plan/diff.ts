@@ -4,6 +4,7 @@
  */
 import type pg from 'pg'
 import { stagedKind } from '../read/stageTable.ts'
+import { fillTable } from './planTables.ts'
 
 export interface Diff {
   readonly creates: number
@@ -24,7 +25,7 @@ export async function diffStage(client: pg.PoolClient, destinationId: number, re
   // A gated reading touches few records. At the default of 4, made for turning disks, Postgres reads the whole table to
   // find 10,000 of 1,000,000: 360 ms rather than 70. Holds for the rest of the transaction.
   if (reading === 'gated') await client.query('set local random_page_cost = 1.1')
-  await client.query(reading === 'whole' ? wholeDiff(destinationId) : gatedDiff(destinationId))
+  await fillTable(client, 'change', reading === 'whole' ? wholeDiff(destinationId) : gatedDiff(destinationId))
   const { rows } = await client.query<{ what: string; n: string }>('select what, count(*) as n from change group by what')
   const counts = new Map(rows.map(({ what, n }) => [what, Number(n)]))
   return {
@@ -49,25 +50,23 @@ const what = `case
 const changed = `case when s.kind = ${stagedKind.valid} then r.key is null or r.hash <> s.hash or r.status <> 'live' else r.key is not null end`
 
 function wholeDiff(destinationId: number): string {
-  return `create temp table change as
-    select coalesce(s.key, r.key) as key, ${what} as what
+  return `select coalesce(s.key, r.key) as key, ${what} as what
     from stage s
-    full join (select key, hash, status from sluice.record where destination_id = ${destinationId}) r on r.key = s.key
+    full join (select key, hash, status from record where destination_id = ${destinationId}) r on r.key = s.key
     where case when s.key is null then r.status <> 'missing' else ${changed} end`
 }
 
 /** Unchanged records are neither in the stage nor in `left_key`; stale ones never had a digest, so they must be staged again. */
 function gatedDiff(destinationId: number): string {
-  return `create temp table change as
-    select s.key, ${what} as what
-    from stage s left join sluice.record r on r.destination_id = ${destinationId} and r.key = s.key where ${changed}
+  return `select s.key, ${what} as what
+    from stage s left join record r on r.destination_id = ${destinationId} and r.key = s.key where ${changed}
     union all
     select r.key, 'absent'
     -- Most that left are there again, changed: those are taken out before any record is looked up.
     from (select key from left_key l where not exists (select from stage s where s.key = l.key) offset 0) l
-      join sluice.record r on r.destination_id = ${destinationId} and r.key = l.key
+      join record r on r.destination_id = ${destinationId} and r.key = l.key
     where r.status = 'live'
     union all
-    select r.key, 'absent' from sluice.record r
+    select r.key, 'absent' from record r
     where r.destination_id = ${destinationId} and r.status = 'stale' and not exists (select from stage s where s.key = r.key)`
 }

@@ -16,6 +16,9 @@ export interface GuardFacts {
   readonly deletes: number
   /** Of these, those that a plan before was allowed, and could not get confirmed. */
   readonly judged: number
+  /** Of those not judged: people whose row stays, and who lose identifiers only. */
+  readonly replaced: number
+  readonly noun: 'people' | 'products'
   /** Records or products confirmed at the service; all of them, or `enoughConfirmed`. */
   readonly confirmed: number
   /** Why the end of the source is not proven; undefined when it is. */
@@ -37,14 +40,19 @@ export function enoughConfirmed(fresh: number, maxDeletePercent: number): number
 
 /** Above `max_reject_percent` the run stops before anything is planned. `run`: whose rejects there are to look at. */
 export function guardRejects(
-  facts: Pick<GuardFacts, 'guards' | 'read' | 'rejected' | 'pipeline'> & { readonly run?: string },
+  facts: Pick<GuardFacts, 'guards' | 'read' | 'rejected' | 'pipeline'> & {
+    readonly run?: string
+    /** Rejected rows by code, the most frequent first. */
+    readonly codes?: readonly { readonly code: string; readonly count: number }[]
+  },
 ): GuardVerdict | undefined {
   const percent = facts.read === 0 ? 0 : (facts.rejected / facts.read) * 100
   if (percent <= facts.guards.maxRejectPercent) return undefined
+  const codes = (facts.codes ?? []).slice(0, 3).map(({ code, count }) => `${code} ${group(count)}`)
   return {
     code: 'GUARD_REJECTS',
-    message: `${group(facts.rejected)} of ${group(facts.read)} rows were rejected (${percent.toFixed(1)} %), above ${facts.guards.maxRejectPercent} %: nothing was sent`,
-    mend: facts.run === undefined ? `sluice check ${facts.pipeline}` : `sluice rejects ${facts.run}`,
+    message: `${group(facts.rejected)} of ${group(facts.read)} rows were rejected (${percent.toFixed(1)} %), above ${facts.guards.maxRejectPercent} %${codes.length === 0 ? '' : `, for ${codes.join(', ')}`}: nothing was sent`,
+    hint: facts.run === undefined ? `sluice check ${facts.pipeline}` : `sluice rejects ${facts.run}`,
     withheld: 0,
     examples: [],
   }
@@ -58,8 +66,8 @@ export function guardRejects(
 export function guardDeletes(facts: GuardFacts): GuardVerdict[] {
   const verdicts: GuardVerdict[] = []
   const fresh = facts.deletes - facts.judged
-  const held = (code: string, message: string, mend: string, withheld: number) =>
-    verdicts.push({ code, message, mend, withheld, examples: facts.examples })
+  const held = (code: string, message: string, hint: string, withheld: number) =>
+    verdicts.push({ code, message, hint, withheld, examples: facts.examples })
 
   if (facts.absenceDeletes && facts.valid < facts.guards.minRows) {
     held(
@@ -85,11 +93,18 @@ export function guardDeletes(facts: GuardFacts): GuardVerdict[] {
   const approved = facts.approveDeletes !== undefined && fresh <= facts.approveDeletes
   if (approved || fresh === 0) return verdicts
   const approve = `sluice run ${facts.pipeline} --approve-deletes ${fresh}`
-  const percent = facts.confirmed === 0 ? 100 : (fresh / facts.confirmed) * 100
-  if (fresh > facts.guards.maxDeleteCount && percent > facts.guards.maxDeletePercent) {
+  const { maxDeleteCount, maxDeletePercent } = facts.guards
+  const percentOf = (count: number) => (facts.confirmed === 0 ? 100 : (count / facts.confirmed) * 100)
+  const overBoth = (count: number) => count > maxDeleteCount && percentOf(count) > maxDeletePercent
+  const share = (count: number) => `${group(count)} of ${group(facts.confirmed)} synced ${facts.noun}`
+  const limits = (count: number) =>
+    `(${percentOf(count).toFixed(1)} %), over both limits (${group(maxDeleteCount)} ${facts.noun} and ${maxDeletePercent} %)`
+  const leaving = fresh - facts.replaced
+  if (overBoth(leaving)) held('GUARD_DELETES', `${share(leaving)} would be deleted ${limits(leaving)}`, approve, fresh)
+  if (overBoth(facts.replaced)) {
     held(
-      'GUARD_DELETES',
-      `${group(fresh)} of ${group(facts.confirmed)} synced records would be deleted (${percent.toFixed(1)} %), above ${facts.guards.maxDeleteCount} and ${facts.guards.maxDeletePercent} %`,
+      'GUARD_IDENTIFIERS',
+      `${share(facts.replaced)} would lose identifiers that their rows no longer have ${limits(facts.replaced)}; the rows are still in the source`,
       approve,
       fresh,
     )

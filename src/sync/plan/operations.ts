@@ -6,7 +6,7 @@ import type pg from 'pg'
 import { renderProduct, renderProductKey } from '../../destinations/catalog.ts'
 import { renderUserOperation } from '../../destinations/userOperation.ts'
 import type { Operation } from '../../destinations/destination.ts'
-import { createsAgain } from '../../store/withdrawn.ts'
+import { createsAgain } from '../../db/invalidated.ts'
 import { joinOwnEnds, notEnded, overdue, ownEffectiveAt, ownExpiresAt } from './ownEnds.ts'
 
 export type Change = 'create' | 'update' | 'delete' | 'renewal'
@@ -56,7 +56,7 @@ export async function* productOperations(context: OperationContext): AsyncGenera
   const { client, destinationId } = context
   const deletes = cursor<{ key: Buffer; remote_key: string }>(
     client,
-    `select m.key, m.remote_key from sluice.remote m join todo t using (key)
+    `select m.key, m.remote_key from remote m join product_todo t using (key)
      where m.destination_id = ${destinationId} and t.what = 'delete' order by m.key`,
   )
   for await (const { key, remote_key } of deletes) {
@@ -75,20 +75,69 @@ export async function* productOperations(context: OperationContext): AsyncGenera
   const upserts = cursor<{ key: Buffer; created: boolean; body: string; hash: Buffer }>(
     client,
     `select m.key, ${createsAgain('m.synced_hash')} as created, r.body, r.hash
-     from sluice.remote m join todo t using (key) join sluice.record r on r.destination_id = m.destination_id and r.key = m.key
+     from remote m join product_todo t using (key) join record r on r.destination_id = m.destination_id and r.key = m.key
      where m.destination_id = ${destinationId} and t.what in ('upsert', 'learn') order by m.key`,
   )
-  for await (const { key, created, body, hash } of upserts) {
+  for await (const { key, created, body, hash } of upserts) yield putProduct(key, body, hash, created ? 'create' : 'update')
+}
+
+function putProduct(key: Buffer, body: string, hash: Buffer, change: Change): PlannedOperation {
+  return {
+    bytes: renderProduct(body),
+    op: 'upsert',
+    change,
+    phase: 1,
+    recordKey: key,
+    keys: [key.toString('hex')],
+    hash,
+    expiresAtMs: null,
+    users: 1,
+  }
+}
+
+/** Products of an untouched destination: all to put, in id order. */
+export async function* firstProducts(context: OperationContext): AsyncGenerator<PlannedOperation> {
+  const products = cursor<{ key: Buffer; body: string; hash: Buffer }>(
+    context.client,
+    `select key, body, hash from record where destination_id = ${context.destinationId} order by key`,
+  )
+  for await (const { key, body, hash } of products) yield putProduct(key, body, hash, 'create')
+}
+
+/**
+ * Users of an untouched destination whose rows name no times: all to create, each with its identifiers but for those that are sent
+ * under another row. `shared`: there are such; the table `lost` holds them.
+ */
+export function firstMembers(context: OperationContext, terms: MembershipTerms, shared: boolean): AsyncGenerator<PlannedOperation> {
+  const hex = (identifiers: string) => `replace(array_to_string(${identifiers}, ','), '\\x', '')`
+  const { client, destinationId } = context
+  const rows = cursor<{ key: Buffer; keys: string }>(
+    client,
+    shared
+      ? `select r.key, ${hex(`case when l.key is null then r.identifiers
+           else array(select i.one from unnest(r.identifiers) as i (one) where i.one <> all (l.identifiers) order by i.one) end`)} as keys
+         from record r left join lost l on l.key = r.key where r.destination_id = ${destinationId} order by r.key`
+      : `select key, ${hex('identifiers')} as keys from record where destination_id = ${destinationId} order by key`,
+  )
+  return packUsers(firstGroups(rows), terms)
+}
+
+const plainHash = Buffer.from([1])
+
+async function* firstGroups(rows: AsyncIterable<{ readonly key: Buffer; readonly keys: string }>): AsyncGenerator<GroupRow> {
+  for await (const { key, keys } of rows) {
+    // Each of its identifiers is sent under another row.
+    if (keys === '') continue
     yield {
-      bytes: renderProduct(body),
-      op: 'upsert',
-      change: created ? 'create' : 'update',
-      phase: 1,
-      recordKey: key,
-      keys: [key.toString('hex')],
-      hash,
-      expiresAtMs: null,
-      users: 1,
+      group_key: key,
+      keys,
+      deletes: false,
+      renewal: false,
+      created: true,
+      stamp: null,
+      hash: plainHash,
+      effective_ms: null,
+      expires_ms: null,
     }
   }
 }
@@ -99,7 +148,7 @@ export async function* memberOperations(context: OperationContext, terms: Member
   const deletes = cursor<{ group_key: Buffer; keys: string }>(
     client,
     `select t.group_key, ${hexKeys} as keys
-     from todo t join sluice.remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key
+     from group_todo t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key
        ${joinOwnEnds(destinationId)}
      where t.deletes and ((m.held <= 0 and m.synced_hash is not null) or (t.overdue and ${overdue})) group by t.group_key order by t.group_key`,
   )
@@ -113,7 +162,7 @@ export async function* memberOperations(context: OperationContext, terms: Member
     client,
     `select t.group_key, t.deletes, t.renewal, t.created, t.stamp, ${hexKeys} as keys, max(m.desired_hash::text)::bytea as hash,
        extract(epoch from ${ownEffectiveAt}) * 1000 as effective_ms, extract(epoch from ${ownExpiresAt}) * 1000 as expires_ms
-     from todo t join sluice.remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.held > 0
+     from group_todo t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.held > 0
        ${joinOwnEnds(destinationId)}
      -- A user whose identifiers end at different times is sent as one user object for each of the times.
      where ${notEnded} group by t.group_key, t.deletes, t.renewal, t.created, t.stamp, ${ownEffectiveAt}, ${ownExpiresAt}

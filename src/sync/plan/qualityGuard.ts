@@ -1,28 +1,48 @@
 /** Notes on a source that withhold the run until a person has looked (bad-inputs, outcome H), and what prices and stock did. */
 import type pg from 'pg'
 import type { Guards, Pipeline } from '../../pipeline/definition.ts'
-import { tellsWhoLeft } from '../../records/consentColumns.ts'
-import { heldCodes } from '../../records/qualityCodes.ts'
+import { withholdingCodes } from '../../mapping/qualityCodes.ts'
 import type { GuardVerdict, WarningSummary } from '../report.ts'
 
 /** Verdicts over the notes of a reading; empty when it may go on. */
 export function guardNotes(pipeline: Pick<Pipeline, 'guards' | 'name'>, warnings: readonly WarningSummary[]): GuardVerdict[] {
-  return warnings
-    .filter((warning) => withholds(pipeline.guards, warning))
+  const held = warnings.filter((warning) => withholds(pipeline.guards, warning))
+  // Columns that one setting answers are one verdict.
+  const answered = Map.groupBy(
+    held.filter(({ hint }) => hint !== undefined),
+    ({ hint }) => hint,
+  )
+  const together = [...answered.values()].map((notes): GuardVerdict => {
+    const [first] = notes
+    return {
+      code: `GUARD_${first?.code}`,
+      message: `${[...new Set(notes.map(({ message }) => message))].join('; ')}: nothing was sent`,
+      hint: `write in pipeline ${pipeline.name}: ${first?.hint}`,
+      withheld: 0,
+      examples: notes.flatMap(({ lines }) => lines.filter((line) => line > 1).map((line) => `line ${line}`)).slice(0, 5),
+    }
+  })
+  const alone = held
+    .filter(({ hint }) => hint === undefined)
     .map(({ code, message, lines }) => ({
       code: `GUARD_${code}`,
       message: `${message}: nothing was sent`,
-      mend: `look at the source; if it is right, set guards: { accept: [${code}] } in the pipeline and sluice run ${pipeline.name}`,
+      hint: `${corrections[code] ?? 'look at the source'}; if it is right, set guards: { accept: [${code}] } in the pipeline and sluice run ${pipeline.name}`,
       withheld: 0,
       examples: lines.filter((line) => line > 0).map((line) => `line ${line}`),
     }))
+  return [...together, ...alone]
 }
 
-function withholds(guards: Guards, { code, field }: WarningSummary): boolean {
+/** What to correct in the pipeline file where the source itself may be right. */
+const corrections: Readonly<Record<string, string>> = {
+  ENCODING_DOUBTFUL: 'set source: { encoding: … } to what the file is (sluice init detects it)',
+}
+
+function withholds(guards: Guards, { code }: WarningSummary): boolean {
   if (guards.accept?.includes(code) === true) return false
   if (guards.hold?.includes(code) === true) return true
-  // A column of a person's state that nobody reads withholds; one of wishes (newsletter, marketing) is only told.
-  return heldCodes.includes(code) && (code !== 'CONSENT_UNMAPPED' || tellsWhoLeft(field))
+  return withholdingCodes.includes(code)
 }
 
 /** Thrown inside a plan's transaction: nothing of the plan stays, the run is withheld. */
@@ -52,11 +72,11 @@ export async function changeNotes(
        select s.line, convert_from(c.key, 'UTF8') as id,
          s.body like '%"availability":"out of stock"%' and r.body not like '%"availability":"out of stock"%' as gone,
          substring(r.body from '"price":"([0-9.]+) ')::numeric as old, substring(s.body from '"price":"([0-9.]+) ')::numeric as new
-       from change c join stage s using (key) join sluice.record r on r.destination_id = $1 and r.key = c.key
+       from change c join stage s using (key) join record r on r.destination_id = $1 and r.key = c.key
        where c.what = 'update' and s.kind = 0),
      moved as (select id, old, new from changed where old > 0 and abs(new - old) * 100 > old * $2)
      select (select count(*) from changed) as updated, (select count(*) from changed where gone) as gone, (select count(*) from moved) as moved,
-       (select count(*) from sluice.record where destination_id = $1 and status = 'live') as known,
+       (select count(*) from record where destination_id = $1 and status = 'live') as known,
        (select array_agg(left(id, 40) || ': ' || old || ' to ' || new) from (select * from moved limit 5) m) as examples`,
     [destinationId, percent],
   )

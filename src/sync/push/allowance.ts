@@ -1,16 +1,33 @@
-/** The shared budget as one process uses it: grants in turn, limits learned from answers. */
+/** The shared budget as one process uses it: grants in turn, limits and waits updated from answers. */
 import type { Clock } from '../../clock.ts'
-import pLimit from 'p-limit'
 import { rateLimits, type RateLimitClass } from '../../service/contract/limits.ts'
-import { blockBudget, openBudget, setBudgetLimit, takeGrant } from '../../store/budget.ts'
-import type { Database } from '../../store/database.ts'
-import { statedLimit } from './waitAdvice.ts'
+import { blockBudget, openBudget, setBudgetLimit, takeGrants } from '../../db/budget.ts'
+import type { Database } from '../../db/database.ts'
+import { longestBackoffMs, readHold, readLimit } from '../../http/waitPolicy.ts'
+import type { Answer } from '../../service/client/exchange.ts'
+import type { EngineDeps, EngineSettings } from '../engine.ts'
+import { noteRateWait } from './rateWaits.ts'
 
-/** A grant's moment is not the wire's: windows are a second longer, and a grant older than this is thrown away (scale 3). */
+/** A grant's moment is not the wire's: windows are a second longer, and a grant older than this is thrown away. */
 const slackMs = 1_000
 const grantLivesMs = 500
 /** So often the budget is asked again while it is exhausted: limits may have been raised or blocks added meanwhile. */
 const askAgainMs = 5_000
+/** Minimum interval: an exhausted budget frees single grants, and several are taken in one request. */
+const askPauseMs = 40
+/** Grants taken in one request; each must be used within `grantLivesMs`. */
+const grantsAtOnce = 16
+
+export interface TakeOptions {
+  readonly signal?: AbortSignal | undefined
+  /** Called with the wait, where it is long enough to show. */
+  readonly onWait?: (ms: number) => void
+}
+
+interface Waiter extends TakeOptions {
+  readonly resolve: (grant: Grant | undefined) => void
+  readonly reject: (error: unknown) => void
+}
 
 export class Allowance {
   readonly name: string
@@ -18,13 +35,16 @@ export class Allowance {
   readonly windowMs: number
   readonly #db: Database
   readonly #clock: Clock
+  readonly #settings: EngineSettings
   readonly #named: boolean
-  readonly #turn = pLimit(1)
+  #waiting: Waiter[] = []
+  #isAsking = false
   #known: number
+  /** By the monotonic clock; the database holds the other processes. */
+  #heldUntil = 0
 
   private constructor(
-    db: Database,
-    clock: Clock,
+    { db, clock, settings }: AllowanceDeps,
     name: string,
     rate: { readonly limit: number; readonly windowMs: number; readonly named: boolean },
   ) {
@@ -33,56 +53,82 @@ export class Allowance {
     this.windowMs = rate.windowMs
     this.#db = db
     this.#clock = clock
+    this.#settings = settings
     this.#named = rate.named
     this.#known = rate.limit
   }
 
   /** The allowance of one class of limit at one service, whichever process asks. */
-  static async open(db: Database, clock: Clock, origin: string, limitClass: string): Promise<Allowance> {
+  static async open(deps: AllowanceDeps, limitClass: string): Promise<Allowance> {
     const rate = rateLimits[limitClass as RateLimitClass]
     if (rate === undefined) throw new Error(`no such class of limit: ${limitClass}`)
-    const allowance = new Allowance(db, clock, `${origin} ${limitClass}`, rate)
-    await openBudget(db, { name: allowance.name, limit: rate.limit, windowMs: rate.windowMs + slackMs })
+    const allowance = new Allowance(deps, `${deps.service.origin} ${limitClass}`, rate)
+    await openBudget(deps.db, { name: allowance.name, limit: rate.limit, windowMs: rate.windowMs + slackMs })
     return allowance
   }
 
-  /**
-   * Waits for a grant; undefined when `signal` was aborted first. One of this process asks at a time, in order.
-   * `onWait` hears how long it will be, whenever that is worth telling.
-   */
-  take(options: { readonly signal?: AbortSignal | undefined; readonly onWait?: (ms: number) => void }): Promise<Grant | undefined> {
-    return this.#turn(async () => {
-      for (;;) {
-        if (options.signal?.aborted) return undefined
-        const waitMs = await takeGrant(this.#db, this.name)
-        if (waitMs <= 0) return new Grant(this.#clock)
-        if (waitMs > 1_000) options.onWait?.(waitMs)
-        await this.#clock.sleep(Math.min(askAgainMs, waitMs + Math.random() * Math.min(250, waitMs * 0.2)), options.signal)
-      }
+  /** Waits for a grant, in the order of the calls; undefined when `signal` was aborted first. */
+  take(options: TakeOptions = {}): Promise<Grant | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ ...options, resolve, reject })
+      if (!this.#isAsking) void this.#serve()
     })
   }
 
-  /** Nobody sends anything of this class for so long. */
-  async block(ms: number): Promise<void> {
-    await blockBudget(this.#db, this.name, ms)
+  /** Requests grants for all waiting callers in one statement, until no caller waits. */
+  async #serve(): Promise<void> {
+    this.#isAsking = true
+    try {
+      for (;;) {
+        for (const waiter of this.#waiting.filter(({ signal }) => signal?.aborted)) waiter.resolve(undefined)
+        this.#waiting = this.#waiting.filter(({ signal }) => !signal?.aborted)
+        if (this.#waiting.length === 0) return
+        const { granted, waitMs } = await takeGrants(this.#db, this.name, Math.min(this.#waiting.length, grantsAtOnce))
+        for (const waiter of this.#waiting.splice(0, granted)) waiter.resolve(new Grant(this.#clock))
+        const [next] = this.#waiting
+        if (waitMs <= 0 || next === undefined) continue
+        if (waitMs > 1_000) next.onWait?.(waitMs)
+        const jitterMs = Math.random() * Math.min(250, waitMs * 0.2)
+        const begunAt = this.#clock.monotonic()
+        const waiting = this.#waiting.length
+        await this.#clock.sleep(Math.min(askAgainMs, Math.max(askPauseMs, waitMs + jitterMs)), next.signal)
+        noteRateWait(this.name, waiting * (this.#clock.monotonic() - begunAt))
+      }
+    } catch (error) {
+      for (const waiter of this.#waiting.splice(0)) waiter.reject(error)
+    } finally {
+      this.#isAsking = false
+    }
+  }
+
+  /** True while the service asks this process to wait. */
+  get held(): boolean {
+    return this.#clock.monotonic() < this.#heldUntil
   }
 
   /**
-   * Takes over what an answer says of its limits: a lower or, where the specification names none, another limit, and a
-   * window that is used up.
+   * Stores what an answer says about the budget: a lower limit (or any limit where the specification names none), and a wait that
+   * it asks for, which holds the requests of every process. A 429 that names no wait holds them for the backoff of its attempt.
    */
-  async learn(headers: Readonly<Record<string, string>>, capMs: number): Promise<void> {
-    const stated = statedLimit(headers, this.#clock.now())
-    if (stated.limit !== undefined && stated.limit > 0) {
-      const limit = this.#named ? Math.min(this.limit, stated.limit) : stated.limit
+  async update(answer: Answer, attempt: number): Promise<void> {
+    const backoff = answer.status === 429 ? longestBackoffMs(attempt, this.#settings) : 0
+    const holdMs = Math.min(this.#settings.retryAfterCapMs, Math.max(backoff, readHold(answer, this.#clock.now()) ?? 0))
+    if (holdMs > 0) {
+      this.#heldUntil = Math.max(this.#heldUntil, this.#clock.monotonic() + holdMs)
+      await blockBudget(this.#db, this.name, holdMs)
+    }
+    const stated = readLimit(answer.headers)
+    if (stated !== undefined && stated > 0) {
+      const limit = this.#named ? Math.min(this.limit, stated) : stated
       if (limit !== this.#known) {
         this.#known = limit
         await setBudgetLimit(this.#db, this.name, limit)
       }
     }
-    if (stated.remaining === 0 && stated.resetMs !== undefined && stated.resetMs > 0) await this.block(Math.min(stated.resetMs, capMs))
   }
 }
+
+export type AllowanceDeps = Pick<EngineDeps, 'db' | 'clock' | 'service' | 'settings'>
 
 /** Leave to send one request, now. */
 export class Grant {

@@ -1,25 +1,29 @@
-/** How many requests this process keeps in flight, and when it holds still because the service does not answer. */
+/** Controls how many requests this process keeps in flight, and when it pauses because the service does not answer. */
 import type { Clock } from '../../clock.ts'
+import { backoffMs, type Backoff } from '../../http/waitPolicy.ts'
 
-export interface PaceSettings {
+export interface PaceSettings extends Backoff {
   readonly concurrency: number
-  readonly backoffMinMs: number
-  readonly backoffMaxMs: number
+  readonly httpTimeoutMs: number
 }
 
-/** Never fewer while all is well: a first burst should not wait for measurements. */
-const floor = 4
+/** Never fewer while all is well: a short push ends before its latency is known. */
+const floor = 8
+/** Part of the HTTP deadline that an answer may take on average before requests are taken away again. */
+const easyPart = 1 / 6
 
 /**
- * Concurrency follows latency: twice what the allowance needs at the time that one batch takes, within floor and cap.
+ * Concurrency follows latency: twice what the allowance needs at the time from the begin of an attempt to its answer, within floor and
+ * cap. What an answer means is recorded outside of it. A service at its own limit answers later the more requests wait there: above a
+ * part of the deadline the number falls as the latency rises, so that no request is given up for waiting behind the others.
  * While requests fail on the way (no connection, no answer, 5xx), one at a time after growing pauses: a service in
- * trouble gets a probe, not a storm (I15, C7).
+ * trouble gets a probe, not a storm (docs/guarantees.md#bounded-retry).
  */
 export class Pace {
   readonly #clock: Clock
   readonly #settings: PaceSettings
   readonly #perMs: number
-  #batchMs = 0
+  #latencyMs = 0
   #failures = 0
   #stillUntil = 0
 
@@ -32,7 +36,10 @@ export class Pace {
   /** Requests that may be in flight now. */
   get slots(): number {
     if (this.#failures > 0) return this.#clock.monotonic() < this.#stillUntil ? 0 : 1
-    return Math.min(this.#settings.concurrency, Math.max(floor, Math.ceil(this.#perMs * this.#batchMs * 2)))
+    const needed = Math.max(floor, Math.ceil(this.#perMs * this.#latencyMs * 2))
+    const easyMs = this.#settings.httpTimeoutMs * easyPart
+    const share = this.#latencyMs > easyMs ? easyMs / this.#latencyMs : 1
+    return Math.max(1, Math.ceil(Math.min(this.#settings.concurrency, needed) * share))
   }
 
   get failuresInRow(): number {
@@ -44,22 +51,16 @@ export class Pace {
     return this.#failures === 0 ? 0 : Math.max(0, this.#stillUntil - this.#clock.monotonic())
   }
 
-  /** An answer came, whatever it said. `batchMs`: from the grant to the books. */
-  answered(batchMs: number): void {
+  /** Counts an answer, whatever it said, `latencyMs` after its attempt began. */
+  answered(latencyMs: number): void {
     this.#failures = 0
-    this.#batchMs = this.#batchMs === 0 ? batchMs : this.#batchMs * 0.8 + batchMs * 0.2
+    this.#latencyMs = this.#latencyMs === 0 ? latencyMs : this.#latencyMs * 0.8 + latencyMs * 0.2
   }
 
   failed(): void {
-    // Those that were under way together tell the same thing once.
+    // Failures of requests that were under way together count once.
     if (this.#failures > 0 && this.#clock.monotonic() < this.#stillUntil) return
     this.#failures++
     this.#stillUntil = this.#clock.monotonic() + backoffMs(this.#failures, this.#settings)
   }
-}
-
-/** Capped exponential, full jitter: a random time up to `min · 2^(attempt − 1)`. */
-export function backoffMs(attempt: number, settings: Pick<PaceSettings, 'backoffMinMs' | 'backoffMaxMs'>, random = Math.random): number {
-  const ceiling = Math.min(settings.backoffMaxMs, settings.backoffMinMs * 2 ** Math.min(30, attempt - 1))
-  return Math.ceil(random() * ceiling)
 }

@@ -7,24 +7,27 @@ import { destinationOf } from '../../destinations/index.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import {
   claimBatches,
+  erasurePhase,
   findOpenWork,
   LeaseLost,
   pauseDestination,
   renewLeases,
-  rescueBatches,
+  recoverBatches,
   resetAttempts,
   resumeDestination,
   unparkBatches,
   type BatchScope,
   type ClaimedBatch,
-} from '../../store/batches.ts'
-import type { Database } from '../../store/database.ts'
-import { entryOutcome } from '../../store/outcomes.ts'
-import { deadWorkers } from '../../store/workers.ts'
+} from '../../db/batches.ts'
+import type { Database } from '../../db/database.ts'
+import { entryOutcome } from '../../db/outcomes.ts'
+import { deadWorkers } from '../../db/workers.ts'
 import { Allowance } from './allowance.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
+import { InHand } from './inHand.ts'
 import { Pace } from './pace.ts'
+import { recordAnswer } from './recordAnswer.ts'
 import type { Progress } from '../report.ts'
 import { isUnreachable, sendBatch, type Sending } from './send.ts'
 
@@ -33,24 +36,23 @@ export interface PushOptions {
   readonly onProgress?: (progress: Progress) => void
 }
 
-/** Sendings under way get so long to end after the signal; then they are given up as ambiguous (SIGTERM, guarantees 3). */
+/** Sendings under way get so long to end after the signal; then they are given up as ambiguous (SIGTERM, docs/guarantees.md). */
 const drainMs = 15_000
-/** How often batches of others, and backoffs, are looked at again. */
+/** Interval of polling batches of other processes and backoffs. */
 const pollMs = 250
-/** Batches taken by one statement. */
-const claimAtOnce = 4
+/** Answers recorded side by side: each holds a connection of the pool. */
+const recordAtOnce = 4
 
 /**
  * Sends the plan's batches. Returns when none of them can get any further by waiting: each is settled or parked, or the
- * destination is paused, or Updates stand behind a parked Delete. What is left shows in `planBooks`.
+ * destination is paused, or Updates stand behind a parked Delete. What is left shows in `planCounts`.
  */
 export async function pushPlan(deps: EngineDeps, planId: string, options: PushOptions = {}): Promise<void> {
-  const [plan] = await deps.db.query<{ destination_id: number; run_id: string }>(
-    'select destination_id, run_id from sluice.plan where id = $1',
-    [planId],
-  )
+  const [plan] = await deps.db.query<{ destination_id: number; run_id: string }>('select destination_id, run_id from plan where id = $1', [
+    planId,
+  ])
   if (plan === undefined) throw new Error(`plan ${planId} is not stored`)
-  await drive(deps, { planId }, plan.destination_id, Number(plan.run_id), options)
+  await drive(deps, { planId, fence: deps.service }, plan.destination_id, Number(plan.run_id), options)
 }
 
 /**
@@ -62,15 +64,30 @@ export async function settleLeftovers(
   destinationId: number,
   options: PushOptions & { readonly runId: number },
 ): Promise<void> {
-  await rescueBatches(deps.db, await deadWorkers(deps.db), deps.settings.horizonMs)
+  await recoverBatches(deps.db, await deadWorkers(deps.db), deps.settings.horizonMs, deps.service)
   await resumeDestination(deps.db, destinationId)
   await resetAttempts(deps.db, destinationId)
   await unparkBatches(deps.db, destinationId, deps.settings.maxAttempts)
   crashPoint('settle.opened')
-  await drive(deps, { leftoversOf: destinationId }, destinationId, options.runId, options)
+  await drive(deps, { leftoversOf: destinationId, fence: deps.service }, destinationId, options.runId, options)
 }
 
-export interface PlanBooks {
+/**
+ * Sends the deletes of an erasure at one audience, the second ones after the horizon. Returns when all of them are settled or none
+ * can get any further; the next run of the audience sends the rest.
+ */
+export async function pushErasure(deps: EngineDeps, erasure: number, audience: number, options: PushOptions = {}): Promise<void> {
+  const [first] = await deps.db.query<{ run_id: string }>(
+    `select p.run_id from erasure_delete d join batch b on b.id = d.batch_id join plan p on p.id = b.plan_id
+     where d.erasure_id = $1 and b.destination_id = $2 limit 1`,
+    [erasure, audience],
+  )
+  if (first === undefined) return
+  await resumeDestination(deps.db, audience)
+  await drive(deps, { erasure, audience, fence: deps.service }, audience, Number(first.run_id), options)
+}
+
+export interface PlanCounts {
   readonly confirmed: number
   readonly refused: number
   readonly ambiguous: number
@@ -79,16 +96,16 @@ export interface PlanBooks {
   readonly requests: number
 }
 
-/** Products and users of a plan by outcome; the four sum up to what was planned, and what was cut out of a batch counts as pending (I2). */
-export async function planBooks(db: Pick<Database, 'query'>, planId: string): Promise<PlanBooks> {
-  const [row] = await db.query<PlanBooks & Record<string, number>>(
+/** Products and users of a plan by outcome; the four sum up to what was planned, and what was cut out of a batch counts as pending (docs/guarantees.md#nothing-lost). */
+export async function planCounts(db: Pick<Database, 'query'>, planId: string): Promise<PlanCounts> {
+  const [row] = await db.query<PlanCounts & Record<string, number>>(
     `select coalesce(sum(e.users) filter (where o.outcome = 'confirmed'), 0)::int as confirmed,
        coalesce(sum(e.users) filter (where o.outcome = 'refused'), 0)::int as refused,
        coalesce(sum(e.users) filter (where o.outcome = 'ambiguous' or (o.outcome = 'pending' and b.status in ('ambiguous', 'in_flight'))), 0)::int as ambiguous,
        coalesce(sum(e.users) filter (where o.outcome = 'superseded' or (o.outcome = 'pending' and b.status not in ('ambiguous', 'in_flight'))), 0)::int as pending,
-       (select count(*)::int from sluice.attempt a join sluice.batch t on t.id = a.batch_id where t.plan_id = $1) as requests
-     -- The delete of somebody listed while their update was under way (suppression.ts) was never planned.
-     from sluice.batch b join sluice.entry e on e.batch_id = b.id cross join lateral (select ${entryOutcome} as outcome) o left join sluice.batch p on p.id = b.parent_id
+       (select count(*)::int from attempt a join batch t on t.id = a.batch_id where t.plan_id = $1) as requests
+     -- The delete of a member suppressed while its update was under way (suppression.ts) was never planned.
+     from batch b join entry e on e.batch_id = b.id cross join lateral (select ${entryOutcome} as outcome) o left join batch p on p.id = b.parent_id
      where b.plan_id = $1 and (p.operation is null or p.operation = b.operation)`,
     [planId],
   )
@@ -102,33 +119,48 @@ export async function planBooks(db: Pick<Database, 'query'>, planId: string): Pr
 }
 
 async function drive(deps: EngineDeps, scope: BatchScope, destinationId: number, runId: number, options: PushOptions): Promise<void> {
-  const { db, clock, settings } = deps
+  const { db, clock, service, settings } = deps
   if (isIdle(await findOpenWork(db, scope))) return
   const signal = AbortSignal.any([deps.signal, options.signal].filter((one) => one !== undefined))
   const stop = new AbortController()
   const hardStop = new AbortController()
+  const progress = await openProgress(deps, scope, options)
   const sending = await openSending(deps, destinationId, runId, {
     signal: AbortSignal.any([signal, stop.signal]),
     hardStop: hardStop.signal,
-    onProgress: options.onProgress ?? deps.onProgress,
+    onWaiting: (why) => progress.waiting(why),
   })
-  const progress = await openProgress(deps, scope, options)
-  const limit = pLimit(settings.concurrency)
+  const inHand = new InHand(settings.bytesInHand)
+  const record = pLimit(recordAtOnce)
   const running = new Set<Promise<void>>()
   let failure: unknown
+  let wake = Promise.withResolvers<void>()
   const start = (batch: ClaimedBatch) => {
-    const task = limit(async () => {
-      const result = await sendBatch(sending, batch)
-      if (result !== undefined && result.done > 0) progress.add(result.done)
-    })
+    let stage: 'under way' | 'answered' = 'under way'
+    inHand.claimed(batch)
+    const carry = async () => {
+      const answered = await sendBatch(sending, batch)
+      if (answered === undefined) return
+      // The slot is free for the next request; what the answer means is recorded meanwhile.
+      stage = 'answered'
+      inHand.answered()
+      wake.resolve()
+      const { done } = await record(() => recordAnswer(sending, answered))
+      if (done > 0) progress.add(done)
+    }
+    const task = carry()
       .catch((error: unknown) => {
         if (error instanceof LeaseLost) deps.log.warn({ batch: batch.id }, 'another process took this batch over; its answer decides')
         else failure ??= error
       })
-      .finally(() => running.delete(task))
+      .finally(() => {
+        inHand.released(batch, stage)
+        running.delete(task)
+        wake.resolve()
+      })
     running.add(task)
   }
-  // On the loop that sends: a process whose loop is blocked must lose its leases (guarantees 3).
+  // On the loop that sends: a process whose loop is blocked must lose its leases (docs/guarantees.md).
   const heartbeat = setInterval(() => {
     renewLeases(db, deps.workerId, settings.leaseMs).catch(() => deps.log.warn({}, 'the leases could not be renewed'))
   }, settings.heartbeatMs)
@@ -136,28 +168,32 @@ async function drive(deps: EngineDeps, scope: BatchScope, destinationId: number,
   signal.addEventListener('abort', drain, { once: true })
 
   try {
-    let rescuedAt = clock.monotonic()
+    let recoveredAt = clock.monotonic()
     while (failure === undefined && !sending.signal.aborted) {
-      const free = Math.min(claimAtOnce, sending.pace.slots - running.size)
-      const claimed = free > 0 ? await claimBatches(db, scope, { workerId: deps.workerId, leaseMs: settings.leaseMs, count: free }) : []
+      wake = Promise.withResolvers<void>()
+      // Answers that wait to be recorded must not let a service that is gone be probed for ever.
+      const count = isUnreachable(sending.pace) ? 0 : inHand.room(sending.pace.slots)
+      const claimed = count > 0 ? await claimBatches(db, scope, { workerId: deps.workerId, leaseMs: settings.leaseMs, count }) : []
       crashPoint('push.batches_claimed')
       for (const batch of claimed) start(batch)
-      if (claimed.length > 0 && sending.pace.slots > running.size) continue
-      if (running.size > 0) {
-        await Promise.race([...running, clock.sleep(pollMs, sending.signal)])
+      if (claimed.length > 0 && inHand.room(sending.pace.slots) > 0) continue
+      if (inHand.count > 0) {
+        await Promise.race([wake.promise, clock.sleep(pollMs, sending.signal)])
         continue
       }
       if (isUnreachable(sending.pace)) {
-        await pauseDestination(db, destinationId, 'SERVICE_UNREACHABLE: the service did not answer any more')
+        await pauseDestination(db, destinationId, `SERVICE_UNREACHABLE: ${deps.service.origin} did not answer any more`)
         break
       }
       const open = await findOpenWork(db, scope)
       if (isIdle(open)) break
-      if (open.inFlight > 0 && clock.monotonic() - rescuedAt > 1_000) {
-        rescuedAt = clock.monotonic()
-        await rescueBatches(db, await deadWorkers(db), settings.horizonMs)
+      if (open.inFlight > 0 && clock.monotonic() - recoveredAt > 1_000) {
+        recoveredAt = clock.monotonic()
+        await recoverBatches(db, await deadWorkers(db), settings.horizonMs, service)
       }
       const waitMs = Math.max(10, Math.min(pollMs, Math.max(open.waitMs, sending.pace.stillMs)))
+      if (sending.pace.failuresInRow > 1)
+        progress.waiting(`service down (${deps.service.origin}), retrying in ${Math.ceil(sending.pace.stillMs / 1000)} s`)
       await clock.sleep(open.waiting > 0 ? waitMs : pollMs, sending.signal)
     }
   } finally {
@@ -181,18 +217,18 @@ async function openSending(
   options: {
     readonly signal: AbortSignal
     readonly hardStop: AbortSignal
-    readonly onProgress: ((progress: Progress) => void) | undefined
+    readonly onWaiting: (why: string) => void
   },
 ): Promise<Sending> {
   const { db, clock, service, settings } = deps
   const [row] = await db.query<{ kind: Destination['kind']; account_id: string; target_id: string }>(
-    'select kind, account_id, target_id from sluice.destination where id = $1',
+    'select kind, account_id, target_id from destination where id = $1',
     [destinationId],
   )
   if (row === undefined) throw new Error(`destination ${destinationId} is not stored`)
   const destination = destinationOf(row.kind)
   const target = { accountId: row.account_id === '' ? null : row.account_id, targetId: row.target_id, version: service.version }
-  const allowance = (op: 'upsert' | 'delete') => Allowance.open(db, clock, service.origin, destination.request(target, op).limitClass)
+  const allowance = (op: 'upsert' | 'delete') => Allowance.open(deps, destination.request(target, op).limitClass)
   const upsert = await allowance('upsert')
   const allowances = { upsert, delete: row.kind === 'catalog' ? await allowance('delete') : upsert }
   return {
@@ -204,33 +240,36 @@ async function openSending(
     runId,
     signal: options.signal,
     hardStop: options.hardStop,
-    onWait: (ms) =>
-      options.onProgress?.({
-        stage: 'push',
-        done: 0,
-        waiting: `waiting for the rate limit until ${new Date(clock.now() + ms).toISOString().slice(0, 19)}Z`,
-      }),
-    state: { refusals: 0, unauthorized: false, trustPointers: true },
+    onWait: (ms) => options.onWaiting(`waiting for the rate limit until ${new Date(clock.now() + ms).toISOString().slice(0, 19)}Z`),
+    state: { refusals: 0, unauthorizedAtMs: undefined, trustPointers: true },
   }
 }
 
-async function openProgress(deps: EngineDeps, scope: BatchScope, options: PushOptions): Promise<{ readonly add: (done: number) => void }> {
+interface PushProgress {
+  readonly add: (done: number) => void
+  /** Shows why nothing moves, beside what is done. */
+  readonly waiting: (why: string) => void
+}
+
+async function openProgress(deps: EngineDeps, scope: BatchScope, options: PushOptions): Promise<PushProgress> {
   const onProgress = options.onProgress ?? deps.onProgress
-  if (onProgress === undefined) return { add: () => undefined }
-  const stage = 'planId' in scope ? 'push' : 'settle'
+  if (onProgress === undefined) return { add: () => undefined, waiting: () => undefined }
+  const stage = 'leftoversOf' in scope ? 'settle' : 'push'
   const [row] = await deps.db.query<{ total: number; open: number }>(
     `select coalesce(sum(entry_count), 0)::int as total, coalesce(sum(entry_count) filter (where status in ('pending', 'ambiguous', 'in_flight')), 0)::int as open
-     from sluice.batch where ${'planId' in scope ? 'plan_id = $1' : `destination_id = $1::int and (status in ('ambiguous', 'in_flight') or (status = 'pending' and attempts > 0))`}`,
-    ['planId' in scope ? scope.planId : scope.leftoversOf],
+     from batch where ${'planId' in scope ? `plan_id = $1 and phase <> ${erasurePhase}` : 'erasure' in scope ? `id in (select batch_id from erasure_delete where erasure_id = $1) and destination_id = ${scope.audience}` : `destination_id = $1::int and (status in ('ambiguous', 'in_flight') or (status = 'pending' and attempts > 0))`}`,
+    ['planId' in scope ? scope.planId : 'erasure' in scope ? scope.erasure : scope.leftoversOf],
   )
   const total = row?.total ?? 0
   let done = total - (row?.open ?? 0)
-  const tell = () => onProgress({ stage, done: Math.min(done, total), total })
-  tell()
+  const report = (waiting?: string) =>
+    onProgress({ stage, done: Math.min(done, total), total, ...(waiting === undefined ? {} : { waiting }) })
+  report()
   return {
     add(count) {
       done += count
-      tell()
+      report()
     },
+    waiting: report,
   }
 }

@@ -1,10 +1,10 @@
 /**
- * Reconcile: one transaction, fenced by the epoch, turns a judged answer into entries' outcomes, confirmed state and the
- * batch's next state (guarantees 3.7). Only here does anything become synced (I1).
+ * Reconcile: one transaction, fenced by the epoch, turns a classified answer into entries' outcomes, confirmed state and the
+ * batch's next state (docs/guarantees.md). No other code marks a key as synced (docs/guarantees.md#confirmed-only).
  */
-import type { Destination, EntryOutcome, Judgement } from '../../destinations/destination.ts'
-import { noteBatch } from '../../store/audit.ts'
-import { finishAttempt, type AttemptResult } from '../../store/attempts.ts'
+import type { Destination, EntryOutcome, RequestOutcome } from '../../destinations/destination.ts'
+import { noteBatch } from '../../db/audit.ts'
+import { finishAttempt, type AttemptResult } from '../../db/attempts.ts'
 import {
   afterIsolation,
   afterPointed,
@@ -14,62 +14,62 @@ import {
   pauseDestination,
   releaseBatch,
   type ClaimedBatch,
-} from '../../store/batches.ts'
-import { noteDelisted } from '../../store/listed.ts'
-import { bumpState, confirmAlike, confirmKeys, refuseKeys, writeOutcomes } from '../../store/outcomes.ts'
-import type { Database, Queryable, Transaction } from '../../store/database.ts'
-import { cutBatch, mergeBatches, remainingOrds } from '../../store/recut.ts'
+} from '../../db/batches.ts'
+import { noteNoLongerSuppressed } from '../../db/suppressed.ts'
+import { bumpState, confirmAlike, confirmKeys, refuseKeys, writeOutcomes } from '../../db/outcomes.ts'
+import type { Database, Queryable, Transaction } from '../../db/database.ts'
+import { splitBatch, mergeBatches, remainingOrds } from '../../db/splitBatch.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { BatchHandler } from './suppression.ts'
 
 export interface ReconcileOptions {
   readonly maxAttempts: number
   readonly horizonMs: number
-  /** Before the same bytes go again. */
+  /** Wait before the same bytes are sent again. */
   readonly waitMs: number
   readonly workerId: string
   readonly runId: number
-  /** Are `guilty` indexes worth following? */
+  /** True: split a refused batch at its `guilty` indexes. */
   readonly trustPointers: boolean
-  /** The exchange as the attempt keeps it. */
+  /** Exchange as stored with the attempt. */
   readonly sent: Omit<AttemptResult, 'outcome' | 'reason' | 'answer'> & { readonly answer: Readonly<Record<string, unknown>> }
 }
 
-/** What a pusher needs to know of it: entries that are done with, and whether anything at all was confirmed. */
+/** Result for the pusher: number of finished entries, and of confirmed and refused ones. */
 export interface Reconciled {
   readonly done: number
   readonly confirmed: number
   readonly refused: number
   readonly state: 'settled' | 'open' | 'parked' | 'split' | 'paused'
-  /** What the answer before pointed at was innocent: follow no pointer of this service again. */
+  /** True: the answer before pointed at a wrong record, so pointers of this service are ignored from now on. */
   readonly pointerWrong?: boolean
 }
 
-/** Complete answers to the same bytes that must be wrong alike before one record is suspected (I14). */
+/** Number of equally wrong complete answers to the same bytes before one record is suspected (docs/guarantees.md#isolation-of-a-failing-record). */
 const suspectedAfter = 3
 
-/** @throws {LeaseLost} the batch is another's by now: nothing was written, and the answer counts for nothing */
+/** @throws {LeaseLost} another process owns the batch now: nothing was written, and the answer is dropped */
 export async function reconcile(
   db: Database,
   destination: Destination,
   batch: ClaimedBatch,
   attemptId: number,
-  judgement: Judgement,
+  judgement: RequestOutcome,
   options: ReconcileOptions,
 ): Promise<Reconciled> {
   return db.transaction(async (tx) => {
-    // Plans that look at every key of a large table would be cheap for the planner's guesses and dear for us.
+    // The planner underestimates scans of every key of a large table, so they are off.
     const mine = await tx.query(
       `select set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('enable_seqscan', 'off', true)
-       from sluice.batch where id = $1 and epoch = $2 and status = 'in_flight' for update`,
+       from batch where id = $1 and epoch = $2 and status = 'in_flight' for update`,
       [batch.id, batch.epoch],
     )
     if (mine.length !== 1) throw new LeaseLost()
     const result = await apply({ tx, destination, batch, attemptId, options }, judgement)
     await writeAudit(tx, batch, result, judgement, options)
-    // A refused removal changes nothing: they are on the list as before.
+    // A refused removal changes nothing: the members stay on the list.
     if (destination.kind === 'do-not-reach' && (result.confirmed > 0 || (result.refused > 0 && batch.operation === 'upsert')))
-      await noteDelisted(tx, batch)
+      await noteNoLongerSuppressed(tx, batch)
     if (result.confirmed + result.refused > 0) await bumpState(tx, batch)
     crashPoint('reconcile.before_commit')
     return result
@@ -84,7 +84,7 @@ interface Work {
   readonly options: ReconcileOptions
 }
 
-function apply(work: Work, judgement: Judgement): Promise<Reconciled> {
+function apply(work: Work, judgement: RequestOutcome): Promise<Reconciled> {
   switch (judgement.kind) {
     case 'entries':
       return applyEntries(work, judgement.entries)
@@ -101,7 +101,7 @@ function apply(work: Work, judgement: Judgement): Promise<Reconciled> {
 
 async function applyEntries(work: Work, outcomes: readonly EntryOutcome[]): Promise<Reconciled> {
   const { tx, batch, options } = work
-  // Users are confirmed all alike: nothing needs to be said of each. Deletes are few, and what became of each is asked for.
+  // Confirmed users need no outcome each. Deletes are few, and `explain` shows the outcome of each.
   const alike =
     work.destination.kind !== 'catalog' && batch.operation === 'upsert' && outcomes.every((entry) => entry.outcome === 'confirmed')
   if (alike) await confirmAlike(work)
@@ -130,13 +130,13 @@ async function applyEntries(work: Work, outcomes: readonly EntryOutcome[]): Prom
     return { done, confirmed, refused, state: 'settled' }
   }
   if (open.length === outcomes.length) return { ...(await again(work, reasons, true)), confirmed, refused }
-  // What is settled needs no second sending: the rest goes alone.
-  const [child] = await cutBatch(tx, work.destination, batch, [
+  // Settled entries need no second attempt: only the rest is sent again.
+  const [child] = await splitBatch(tx, work.destination, batch, [
     { ords: open, status: 'ambiguous', attempts: batch.attempts + 1, wrongAlike: 0, reason: reasons, waitMs: options.waitMs },
   ])
   if (batch.attempts + 1 >= options.maxAttempts)
-    await tx.execute(`update sluice.batch set status = 'parked', next_attempt_at = null where id = $1`, [child])
-  else await tx.execute(`update sluice.entry set outcome = 'pending' where batch_id = $1`, [child])
+    await tx.execute(`update batch set status = 'parked', next_attempt_at = null where id = $1`, [child])
+  else await tx.execute(`update entry set outcome = 'pending' where batch_id = $1`, [child])
   await releaseBatch(tx, batch, { to: 'settled' }, options.horizonMs)
   return { done, confirmed, refused, state: 'split' }
 }
@@ -156,14 +156,14 @@ async function applyPause(work: Work, judgement: { readonly code: string; readon
 
 async function applyRefusal(
   work: Work,
-  judgement: { readonly code: string; readonly reason: string; readonly guilty: readonly number[] },
+  judgement: { readonly code: string; readonly reason: string; readonly failing: readonly number[] },
 ): Promise<Reconciled> {
   const { tx, batch, options } = work
-  await finish(work, 'refused', judgement.code, { message: judgement.reason, guilty: judgement.guilty.length })
+  await finish(work, 'refused', judgement.code, { message: judgement.reason, guilty: judgement.failing.length })
   await setSiblingAside(work, 0)
   if (batch.entryCount > 1)
-    return split(work, judgement.guilty, { reason: judgement.code, wrongAlike: 0, maybeApplied: batch.maybeApplied })
-  await tx.execute(`update sluice.entry set outcome = 'refused', code = $2, message = $3 where batch_id = $1`, [
+    return split(work, judgement.failing, { reason: judgement.code, wrongAlike: 0, maybeApplied: batch.maybeApplied })
+  await tx.execute(`update entry set outcome = 'refused', code = $2, message = $3 where batch_id = $1`, [
     batch.id,
     judgement.code,
     judgement.reason,
@@ -173,23 +173,23 @@ async function applyRefusal(
   return { done: 1, confirmed: 0, refused: 1, state: 'settled' }
 }
 
-async function applyAmbiguity(work: Work, judgement: Extract<Judgement, { kind: 'ambiguous' }>): Promise<Reconciled> {
+async function applyAmbiguity(work: Work, judgement: Extract<RequestOutcome, { kind: 'ambiguous' }>): Promise<Reconciled> {
   const { tx, batch, options } = work
-  await finish(work, 'ambiguous', judgement.reason, { mayLandLater: judgement.mayLandLater, guilty: judgement.guilty.length })
+  await finish(work, 'ambiguous', judgement.reason, { mayLandLater: judgement.mayLandLater, guilty: judgement.failing.length })
   if (judgement.mayLandLater) await markLate(tx, [batch.id], options.horizonMs)
   crashPoint('reconcile.ambiguous')
   const wrongAlike = judgement.miscounted ? batch.wrongAlike + 1 : 0
   if (wrongAlike >= suspectedAfter) {
     await setSiblingAside(work, suspectedAfter - 1)
-    // One wrong answer is enough for its parts: the suspicion is there already.
+    // One more wrong answer is enough for its parts, because they are suspected already.
     if (batch.entryCount > 1)
-      return split(work, judgement.guilty, { reason: judgement.reason, wrongAlike: suspectedAfter - 1, maybeApplied: true })
+      return split(work, judgement.failing, { reason: judgement.reason, wrongAlike: suspectedAfter - 1, maybeApplied: true })
     return park(work, judgement.reason, true)
   }
   return again(work, judgement.reason, true, wrongAlike)
 }
 
-/** The same bytes later, or enough for this run. */
+/** Schedules the same bytes for later, or parks the batch when this run has no attempts left. */
 async function again(work: Work, reason: string, maybeApplied: boolean, wrongAlike = 0): Promise<Reconciled> {
   const { tx, batch, options } = work
   if (batch.attempts + 1 >= options.maxAttempts) return park(work, reason, maybeApplied)
@@ -199,7 +199,7 @@ async function again(work: Work, reason: string, maybeApplied: boolean, wrongAli
 
 async function park(work: Work, reason: string, maybeApplied: boolean): Promise<Reconciled> {
   const { tx, batch, options } = work
-  await tx.execute(`update sluice.entry set outcome = $2, code = $3 where batch_id = $1`, [
+  await tx.execute(`update entry set outcome = $2, code = $3 where batch_id = $1`, [
     batch.id,
     maybeApplied ? 'ambiguous' : 'pending',
     reason,
@@ -209,9 +209,9 @@ async function park(work: Work, reason: string, maybeApplied: boolean): Promise<
 }
 
 /**
- * Takes out what the answer points at, or halves. Of two halves the left goes first: when it is clean, the fault must be
- * in the right one, which is then cut without being sent whole; when it is not, the right one is set aside. So a culprit
- * costs one request a halving, and one more for all that was set aside (I14).
+ * Splits off the records that the answer points at, or halves the batch. The left half is sent first. If it is clean, the failing
+ * record is in the right half, which is split without being sent whole; if not, the right half is set aside. So a failing record
+ * costs one request a halving, and one more for all records that were set aside (docs/guarantees.md#isolation-of-a-failing-record).
  */
 async function split(
   work: Work,
@@ -230,7 +230,7 @@ async function split(
     waitMs: 0,
   } as const
   if (pointed.size > 0 && pointed.size < ords.length) {
-    await cutBatch(tx, destination, batch, [
+    await splitBatch(tx, destination, batch, [
       { ...part, ords: ords.filter((ord) => pointed.has(ord)) },
       { ...part, ords: ords.filter((ord) => !pointed.has(ord)), reason: afterPointed },
     ])
@@ -243,19 +243,19 @@ async function split(
 }
 
 /**
- * The left half was wrong: its right sibling, if one waits, is taken for clean and joins what was set aside before, to go
- * as one request when the culprit is found.
+ * Sets the right sibling aside after its left half failed. It counts as clean and joins the batches that were set aside before, to be
+ * sent as one request when the failing record is found.
  */
 async function setSiblingAside({ tx, batch, destination }: Work, wrongAlike: number): Promise<void> {
   if (batch.parentId === null) return
   const rows = await tx.query<{ id: string; sibling: boolean; root: string }>(
     `with recursive up (id, parent_id) as (
-       select id, parent_id from sluice.batch where id = $1 union all select p.id, p.parent_id from up join sluice.batch p on p.id = up.parent_id)
+       select id, parent_id from batch where id = $1 union all select p.id, p.parent_id from up join batch p on p.id = up.parent_id)
      select b.id, b.reason = $4 as sibling, root.id as root
-     from sluice.batch b, (select id from up where parent_id is null) root
+     from batch b, (select id from up where parent_id is null) root
      where b.plan_id = $2 and b.status in ('pending', 'ambiguous')
        and ((b.parent_id = $3 and b.seq > $6 and b.reason = $4) or (b.parent_id = root.id and b.reason = $5))
-     -- What was set aside before stood behind this one in the frozen body.
+     -- Entries set aside before follow this one in the frozen body.
      order by b.reason = $5, b.seq for update of b`,
     [batch.id, batch.planId, batch.parentId, afterSibling, afterIsolation, batch.seq],
   )
@@ -268,12 +268,12 @@ async function setSiblingAside({ tx, batch, destination }: Work, wrongAlike: num
   )
 }
 
-/** A pointer that took out the innocent once is not followed again: what points beside would cost a request a record. */
+/** Returns false if the pointer split off a good record: following a wrong pointer again would cost a request a record. */
 async function wasPointerRight(tx: Queryable, batch: ClaimedBatch): Promise<boolean> {
   if (batch.reason !== afterPointed) return true
   const [sibling] = await tx.query<{ guilty: boolean }>(
-    `select s.status in ('split', 'parked') or exists (select from sluice.entry e where e.batch_id = s.id and e.outcome = 'refused') as guilty
-     from sluice.batch s where s.parent_id = $1 and s.plan_id = $2 and s.seq < $3 order by s.seq desc limit 1`,
+    `select s.status in ('split', 'parked') or exists (select from entry e where e.batch_id = s.id and e.outcome = 'refused') as guilty
+     from batch s where s.parent_id = $1 and s.plan_id = $2 and s.seq < $3 order by s.seq desc limit 1`,
     [batch.parentId, batch.planId, batch.seq],
   )
   return sibling?.guilty === true
@@ -295,19 +295,24 @@ async function halve(
   part: PartState,
 ): Promise<void> {
   const middle = Math.ceil(ords.length / 2)
-  await cutBatch(tx, destination, batch, [
+  await splitBatch(tx, destination, batch, [
     { ...part, ords: ords.slice(0, middle) },
     { ...part, ords: ords.slice(middle), reason: afterSibling },
   ])
 }
 
-/** A right half whose left sibling was clean is cut at once. False: send it as it is. */
-export async function cutKnownGuilty(db: Database, destination: Destination, batch: ClaimedBatch, options: BatchHandler): Promise<boolean> {
+/** Splits a right half whose left sibling was clean. Returns false if the batch is to be sent as it is. */
+export async function splitFailingHalf(
+  db: Database,
+  destination: Destination,
+  batch: ClaimedBatch,
+  options: BatchHandler,
+): Promise<boolean> {
   if (batch.reason !== afterSibling || batch.entryCount < 2) return false
   return db.transaction(async (tx) => {
     const [sibling] = await tx.query<{ clean: boolean }>(
-      `select s.status = 'settled' and not exists (select from sluice.entry e where e.batch_id = s.id and e.outcome not in ('pending', 'confirmed')) as clean
-       from sluice.batch s where s.parent_id = $1 and s.plan_id = $2 and s.seq < $3 order by s.seq desc limit 1`,
+      `select s.status = 'settled' and not exists (select from entry e where e.batch_id = s.id and e.outcome not in ('pending', 'confirmed')) as clean
+       from batch s where s.parent_id = $1 and s.plan_id = $2 and s.seq < $3 order by s.seq desc limit 1`,
       [batch.parentId, batch.planId, batch.seq],
     )
     if (sibling?.clean !== true) return false
@@ -345,7 +350,7 @@ async function writeAudit(
   tx: Queryable,
   batch: ClaimedBatch,
   result: Reconciled,
-  judgement: Judgement,
+  judgement: RequestOutcome,
   options: ReconcileOptions,
 ): Promise<void> {
   await noteBatch(tx, {

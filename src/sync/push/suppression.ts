@@ -1,14 +1,15 @@
-/** The last look before bytes leave: nobody on the do-not-reach list is sent as an Update (I16). */
+/** The last check before bytes leave: no update carries a suppressed identifier (docs/guarantees.md#suppression-wins). */
 import type { Destination } from '../../destinations/destination.ts'
 import { pack } from '../../destinations/pack.ts'
 import { renderUserOperation } from '../../destinations/userOperation.ts'
-import { noteBatch } from '../../store/audit.ts'
-import { markLate, releaseBatch, type ClaimedBatch } from '../../store/batches.ts'
-import type { Queryable } from '../../store/database.ts'
-import { isListed } from '../../store/listed.ts'
-import { cutBatch, remainingOrds } from '../../store/recut.ts'
+import { noteBatch } from '../../db/audit.ts'
+import { erasurePhase, markLate, releaseBatch, type ClaimedBatch } from '../../db/batches.ts'
+import type { Queryable } from '../../db/database.ts'
+import { awaitErasures, erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
+import { isSuppressed } from '../../db/suppressed.ts'
+import { splitBatch, remainingOrds } from '../../db/splitBatch.ts'
 
-/** Who handles a batch, and in which run; for how long late bytes of it may land. */
+/** Worker and run that handle a batch, and the time for which its late bytes may still arrive. */
 export interface BatchHandler {
   readonly workerId: string
   readonly runId: number
@@ -16,61 +17,86 @@ export interface BatchHandler {
 }
 
 /**
- * Entries that carry an identifier of somebody suppressed leave the batch; the rest moves to a new one. True: the batch was
- * cut and is no longer ours. Must run in the transaction that commits the attempt: the list's row stays locked until then, so
+ * Takes entries that carry a suppressed identifier out of the batch; the rest moves to a new one. True: the batch was
+ * cut and is no longer ours. Must run in the transaction that commits the attempt: list and erasures stay locked until then, so
  * an erasure is either seen here or comes after our attempt was committed.
  *
- * Costs one row look-up unless the list changed since the snapshot that the plan was made from.
+ * Costs two look-ups unless the list changed, or a person was erased, since the plan was made.
  */
 export async function cutSuppressed(tx: Queryable, destination: Destination, batch: ClaimedBatch, by: BatchHandler): Promise<boolean> {
   if (destination.kind !== 'audience' || batch.operation !== 'upsert') return false
   const lists = await tx.query<{ id: number; changed: boolean }>(
     `select l.id, l.desired_version is distinct from s.suppression_version as changed
-     from sluice.destination t
-     join sluice.destination l on l.kind = 'do-not-reach' and l.service = t.service and l.account_id = t.account_id
-     join sluice.plan p on p.id = $2 and coalesce(p.review ->> 'suppress', 'do-not-reach') <> 'none'
-     left join sluice.snapshot s on s.id = p.snapshot_id
+     from destination t
+     join destination l on l.kind = 'do-not-reach' and l.service = t.service and l.account_id = t.account_id
+     join plan p on p.id = $2 and coalesce(p.review ->> 'suppress', 'do-not-reach') <> 'none'
+     left join snapshot s on s.id = p.snapshot_id
      where t.id = $1 order by l.id for share of l`,
     [batch.destinationId, batch.planId],
   )
-  if (!lists.some((list) => list.changed)) return false
+  await awaitErasures(tx)
+  const [erased] = await tx.query<{ service: string }>(
+    `select t.service from destination t join plan p on p.id = $2
+     where t.id = $1 and exists (select from erasure x where x.service = t.service and x.id > coalesce((p.review ->> 'erasures')::bigint, 0))`,
+    [batch.destinationId, batch.planId],
+  )
+  if (erased === undefined && !lists.some((list) => list.changed)) return false
   // By its own keys, or by the record they stand under: a list may name the one form of a phone number, which stands under
   // another record, while this entry has the other form (docs/decisions/both-forms.md). Where its record does not hold a key
   // any more, whoever does is looked for: few keys, and one pass over the records of the audience.
   const listed = (keys: string) =>
-    `select from unnest(${keys}) as k (key) join sluice.remote r on r.destination_id = any($2::int[]) and r.key = k.key and ${isListed('$2::int[]')}`
+    `select from unnest(${keys}) as k (key) join remote r on r.destination_id = any($2::int[]) and r.key = k.key and ${isSuppressed('$2::int[]')}
+     union all select from unnest(${keys}) as k (key) where k.key in (${erasedIdentifiers('$4')})`
   const suppressed = await tx.query<{ ord: number; keys: Buffer[] }>(
-    `with entry as materialized (
-       select e.ord, e.keys, coalesce(o.identifiers, '{}') as identifiers
-       from sluice.entry e left join sluice.record o on o.destination_id = $3 and o.key = e.record_key where e.batch_id = $1),
+    `with carried as materialized (
+       select e.ord, e.keys, e.record_key, coalesce(o.identifiers, '{}') as identifiers
+       from entry e left join record o on o.destination_id = $3 and o.key = e.record_key where e.batch_id = $1),
      moved as materialized (
-       select e.ord, k.key from entry e cross join lateral unnest(e.keys) as k (key) where not k.key = any(e.identifiers)),
+       select e.ord, k.key from carried e cross join lateral unnest(e.keys) as k (key) where not k.key = any(e.identifiers)),
      holder as materialized (
-       select h.identifiers from sluice.record h
+       select h.identifiers from record h
        where exists (select from moved) and h.destination_id = $3 and h.identifiers && (select array_agg(key) from moved))
-     select e.ord, e.keys from entry e
+     select e.ord, e.keys from carried e
      where exists (${listed('e.keys')}) or exists (${listed('e.identifiers')})
        or exists (select from moved m join holder h on m.key = any(h.identifiers) where m.ord = e.ord and exists (${listed('h.identifiers')}))
+       or e.record_key in (${erasedRecords('$4', '$3')})
      order by e.ord`,
-    [batch.id, lists.map((list) => list.id), batch.destinationId],
+    [batch.id, lists.map((list) => list.id), batch.destinationId, erased?.service ?? null],
   )
   if (suppressed.length === 0) return false
-
-  const out = new Set(suppressed.map((entry) => entry.ord))
-  const rest = (await remainingOrds(tx, batch.id)).filter((ord) => !out.has(ord))
-  if (rest.length > 0) {
-    const status = batch.maybeApplied ? 'ambiguous' : 'pending'
-    await cutBatch(tx, destination, batch, [{ ords: rest, status, attempts: batch.attempts, wrongAlike: 0, reason: null, waitMs: 0 }])
-  }
-  await tx.execute(`update sluice.entry set outcome = 'superseded', code = 'suppressed' where batch_id = $1`, [batch.id])
+  await takeOut(
+    tx,
+    destination,
+    batch,
+    suppressed.map((entry) => entry.ord),
+    by,
+  )
   if (batch.maybeApplied)
     await planErasure(
       tx,
       destination,
       batch,
       suppressed.flatMap((entry) => entry.keys),
-      by.horizonMs,
+      { phase: 1, waitsMs: [by.horizonMs, 2 * by.horizonMs] },
     )
+  return true
+}
+
+/** Ends a claimed batch without the entries at `ords`: the others go on in a new one. */
+export async function takeOut(
+  tx: Queryable,
+  destination: Destination,
+  batch: ClaimedBatch,
+  ords: readonly number[],
+  by: BatchHandler,
+): Promise<void> {
+  const out = new Set(ords)
+  const rest = (await remainingOrds(tx, batch.id)).filter((ord) => !out.has(ord))
+  if (rest.length > 0) {
+    const status = batch.maybeApplied ? 'ambiguous' : 'pending'
+    await splitBatch(tx, destination, batch, [{ ords: rest, status, attempts: batch.attempts, wrongAlike: 0, reason: null, waitMs: 0 }])
+  }
+  await tx.execute(`update entry set outcome = 'superseded', code = 'suppressed' where batch_id = $1`, [batch.id])
   await releaseBatch(tx, batch, { to: 'superseded', reason: 'suppressed' }, by.horizonMs)
   await noteBatch(tx, {
     actor: by.workerId,
@@ -78,35 +104,39 @@ export async function cutSuppressed(tx: Queryable, destination: Destination, bat
     runId: by.runId,
     planId: batch.planId,
     batchId: batch.id,
-    detail: { reason: 'suppressed', users: suppressed.length },
+    detail: { reason: 'suppressed', users: out.size },
   })
-  return true
 }
 
 /**
- * An earlier sending may have been applied: the identifiers are deleted as soon as nothing of it can land any more, and once
- * more after a second horizon, because a stopped process may have sent it later than it should (I16).
+ * Plans the deletes of identifiers that may be at the service, one after each wait: as soon as nothing of an earlier sending can
+ * land any more, and once more after a second horizon, because a stopped process may have sent it later than it should. Returns
+ * their batches. `beside`: the batch that carried them; its plan's counts leave the deletes out.
  */
-async function planErasure(
+export async function planErasure(
   tx: Queryable,
   destination: Destination,
-  batch: ClaimedBatch,
+  beside: Pick<ClaimedBatch, 'id' | 'planId' | 'destinationId'>,
   keys: readonly Buffer[],
-  horizonMs: number,
-): Promise<void> {
+  how: { readonly phase: number; readonly waitsMs: readonly number[] },
+): Promise<readonly number[]> {
   const body = pack([{ bytes: renderUserOperation({ op: 'delete', users: [keys] }) }], destination.frame('delete'))
-  await tx.query('select from sluice.plan where id = $1 for update', [batch.planId])
-  for (const horizons of [1, 2]) {
+  await tx.query('select from plan where id = $1 for update', [beside.planId])
+  const ids: number[] = []
+  for (const waitMs of how.waitsMs) {
     const [row] = await tx.query<{ id: string }>(
-      `insert into sluice.batch (plan_id, destination_id, seq, phase, operation, status, body, body_sha256, entry_count, user_count, parent_id, attempts, next_attempt_at, reason)
-     select $1, $2, (select max(seq) + 1 from sluice.batch where plan_id = $1), 1, 'delete', 'ambiguous', $3, $4, 1, 1, $5, 1,
+      `insert into batch (plan_id, destination_id, seq, phase, operation, status, body, body_sha256, entry_count, user_count, parent_id, attempts, next_attempt_at, reason)
+     select $1, $2, (select max(seq) + 1 from batch where plan_id = $1), $7, 'delete', 'ambiguous', $3, $4, 1, 1, $5, 1,
        clock_timestamp() + $6 * interval '1 millisecond', 'suppressed' returning id`,
-      [batch.planId, batch.destinationId, body.body, body.sha256, batch.id, horizons * horizonMs],
+      [beside.planId, beside.destinationId, body.body, body.sha256, beside.id, waitMs, how.phase],
     )
+    const id = Number(row?.id)
     await tx.execute(
-      `insert into sluice.entry (batch_id, ord, destination_id, record_key, keys, change, users, byte_offset, byte_length) values ($1, 0, $2, $3, $4, 'delete', 1, $5, $6)`,
-      [row?.id, batch.destinationId, keys[0], keys, body.offsets[0], body.lengths[0]],
+      `insert into entry (batch_id, ord, destination_id, record_key, keys, change, users, byte_offset, byte_length) values ($1, 0, $2, $3, $4, 'delete', 1, $5, $6)`,
+      [id, beside.destinationId, keys[0], keys, body.offsets[0], body.lengths[0]],
     )
-    await markLate(tx, [Number(row?.id)], horizons * horizonMs)
+    if (how.phase !== erasurePhase) await markLate(tx, [id], waitMs)
+    ids.push(id)
   }
+  return ids
 }

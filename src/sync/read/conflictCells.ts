@@ -4,7 +4,7 @@
  * that changed meanwhile leaves the cells empty rather than wrong.
  */
 import type { Pipeline } from '../../pipeline/definition.ts'
-import { createMapper } from '../../records/createMapper.ts'
+import { createMapper } from '../../mapping/createMapper.ts'
 import { openSource } from '../../sources/openSource.ts'
 import type { EngineDeps } from '../engine.ts'
 
@@ -13,7 +13,7 @@ const rowsFilled = 10_000
 
 export async function fillConflictCells(deps: EngineDeps, pipeline: Pipeline, runId: number): Promise<void> {
   const wanted = await deps.db.query<{ source: number; line: string; key: Buffer }>(
-    `select source, line, record_key as key from sluice.reject where run_id = $1 and code = 'DUPLICATE_CONFLICT' and cells = '[]'
+    `select source, line, record_key as key from reject where run_id = $1 and code = 'DUPLICATE_CONFLICT' and cells = '[]'
      order by source, line limit ${rowsFilled}`,
     [runId],
   )
@@ -50,10 +50,10 @@ export async function fillConflictCells(deps: EngineDeps, pipeline: Pipeline, ru
       await source.close()
     }
     await deps.db.execute(
-      `update sluice.reject r set cells = x.cells
+      `update reject r set cells = x.cells
        from (
          select ctid as row, line, record_key, row_number() over (partition by line, record_key) as nth
-         from sluice.reject where run_id = $1 and source = $2 and code = 'DUPLICATE_CONFLICT') n
+         from reject where run_id = $1 and source = $2 and code = 'DUPLICATE_CONFLICT') n
          join jsonb_to_recordset($3::jsonb) as x (line int8, key text, nth int, cells jsonb)
            on x.line = n.line and decode(x.key, 'hex') = n.record_key and x.nth = n.nth
        where r.ctid = n.row`,

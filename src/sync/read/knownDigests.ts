@@ -1,7 +1,7 @@
-import type { UnseenDigests } from '../../store/digests.ts'
+import type { UnseenDigests } from '../../db/digests.ts'
 import { digestBytes, digestWords } from './recordDigest.ts'
 
-/** How far behind the last known record the next one is looked for before the table is asked. */
+/** Number of records behind the last known one that are searched before the table is. */
 const ahead = 8
 
 /** So many in a row, or one in so many of all, that are not where they are looked for: the file has another order. */
@@ -52,7 +52,7 @@ export class KnownDigests {
     this.#chunks.push({ chunk, first, count: this.#count - first })
     for (const position of gone) {
       this.tick(first + position)
-      // All zero: found by nobody, as no digest is.
+      // All zero: never found, because no digest is all zero.
       this.#words.fill(0, (first + position) * digestWords, (first + position + 1) * digestWords)
     }
   }
@@ -82,12 +82,12 @@ export class KnownDigests {
     return true
   }
 
-  /** The set of traits of a known record (records/rowTraits.ts). */
-  traitsOf(i: number): number {
+  /** Returns the feature set of a known record (mapping/rowStatistics.ts). */
+  featureSetOf(i: number): number {
     return this.#traits[i] as number // an index that `find` gave
   }
 
-  /** What was never ticked, by chunk and position. */
+  /** Returns the digests that were not seen again, by chunk and position. */
   unseen(): UnseenDigests[] {
     return this.#chunks.flatMap(({ chunk, first, count }) => {
       const positions: number[] = []

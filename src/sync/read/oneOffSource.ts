@@ -1,6 +1,6 @@
 /** The one source of a backfill in place of the pipeline's own. */
 import type { Pipeline, SourceDefinition } from '../../pipeline/definition.ts'
-import { isRejectsHeader } from '../../records/rejectsCopy.ts'
+import { isRejectsHeader } from '../../mapping/rejectsCopy.ts'
 import { isLocalFile } from '../../sources/hashSource.ts'
 import { openLocalFile } from '../../sources/localFile.ts'
 
@@ -35,7 +35,7 @@ export async function withOneOffSource(pipeline: Pipeline, uri: string): Promise
   return { ...pipeline, sources: [copy] }
 }
 
-/** SFTP pins the host key, stores and databases get no secret to see; a web server is told it. */
+/** SFTP pins the host key, stores and databases get no secret to see; a web server receives it. */
 function mayShare(own: string, other: string): boolean {
   const [kind] = other.split(':')
   if (isLocalFile(other) || kind === undefined || own.split(':')[0] !== kind) return false

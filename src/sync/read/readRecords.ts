@@ -1,24 +1,26 @@
-/** Rows of a snapshot: all sources, whole or past the records that the last closed one knew (performance.md, gate 2). */
+/** Rows of a snapshot: all sources, whole or past the records that the last closed one knew (docs/benchmarks.md). */
 import type pg from 'pg'
 import { dropBuffers } from '../../flatMemory.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline } from '../../pipeline/definition.ts'
-import { closeBooks, openBooks, type StoredQuality } from '../../records/qualityBooks.ts'
+import { storeStatistics, openStatistics, type StoredQuality } from '../../mapping/qualityStatistics.ts'
 import type { OpenedSource } from '../../sources/openSource.ts'
-import { collectLeftKeys, loadDigests, loadQuality, type UnseenDigests } from '../../store/digests.ts'
-import type { RunRow } from '../../store/runs.ts'
+import { collectLeftKeys, loadDigests, loadQuality, type UnseenDigests } from '../../db/digests.ts'
+import type { RunRow } from '../../db/runs.ts'
 import { fillConflictCells } from './conflictCells.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import { KnownDigests } from './knownDigests.ts'
 import type { DigestGate } from './recordGate.ts'
-import type { RunCounts } from '../report.ts'
+import type { RecordCode } from '../../mapping/rejectCodes.ts'
+import type { RunCounts, WarningSummary } from '../report.ts'
 import { resolveStage } from './resolveStage.ts'
+import { collectOptedOut, unstagedHoldOptedOut } from './optedOut.ts'
 import { stageSources, type Staged } from './stage.ts'
 import { stagedKind } from './stageTable.ts'
 
-/** Rows of the books. */
-export type RowCounts = Pick<RunCounts, 'read' | 'rejected' | 'duplicates' | 'suppressed' | 'valid'>
+/** Row counts. */
+export type RowCounts = Pick<RunCounts, 'read' | 'rejected' | 'duplicates' | 'suppressed' | 'filtered' | 'valid'>
 
 export interface ReadContext {
   readonly deps: EngineDeps
@@ -52,7 +54,7 @@ export function isGateable(pipeline: Pipeline, previous: readonly SourceFacts[],
 
 export interface KnownRecords {
   readonly digests: KnownDigests
-  /** What the records would be told of, were they looked at. */
+  /** Warnings that the skipped records would have. */
   readonly quality: StoredQuality
 }
 
@@ -60,7 +62,7 @@ export interface KnownRecords {
 export async function knownRecords(client: pg.PoolClient, destinationId: number, last: RowCounts): Promise<KnownRecords | undefined> {
   const stored = await loadDigests(client, destinationId)
   if (stored === undefined || stored.count !== last.valid || stored.stored > mostKnown) return undefined
-  // Written by `closeBooks` with the digests.
+  // Written by `storeStatistics` with the digests.
   const quality = stored.quality as StoredQuality
   if (quality.due) return undefined
   // A known record that comes again and is taken for new has the whole file read: right, but not every day.
@@ -78,7 +80,7 @@ export interface ReadRecords {
   readonly rows: RowCounts
   /** Undefined for a whole reading. */
   readonly unseen: readonly UnseenDigests[] | undefined
-  /** Of the rows as they are now, for the next reading. */
+  /** Statistics of the current rows, for the next reading. */
   readonly quality: StoredQuality
 }
 
@@ -97,7 +99,7 @@ export async function readRecords(
   if (known) gate.use(known.digests)
   // A whole reading learns of the last one what stands on many rows, to count it apart.
   const before = known?.quality ?? ((await loadQuality(client, run.destinationId)) as StoredQuality | undefined)
-  const books = openBooks(before, known !== undefined)
+  const books = openStatistics(before, known !== undefined)
   const staged = await stageSources(deps, pipeline, {
     client,
     runId: run.id,
@@ -110,15 +112,17 @@ export async function readRecords(
   crashPoint('read.staged')
   // What is joined and grouped by; the long columns would take five times as long.
   await client.query('analyze stage (key, kind)')
+  const optedOut = pipeline.destination.kind === 'audience' ? await collectOptedOut(client, staged) : 0
   const unseen = known?.digests.unseen()
   if (unseen) {
     await collectLeftKeys(client, run.destinationId, unseen)
     // Who leaves a list by an identifier takes records along, staged or not.
     const takesAlong = pipeline.destination.kind === 'do-not-reach' && staged.leaving > 0
-    if (takesAlong || staged.doubts.length > 0 || (await meetsUnstaged(client, run.destinationId))) {
-      await client.query('truncate stage')
+    const isShared = optedOut > 0 && (await unstagedHoldOptedOut(client, run.destinationId))
+    if (takesAlong || isShared || staged.doubts.length > 0 || (await meetsUnstaged(client, run.destinationId))) {
+      await client.query('truncate stage, opted_out')
       await client.query('drop table left_key')
-      await deps.db.execute('delete from sluice.reject where run_id = $1', [run.id])
+      await deps.db.execute('delete from reject where run_id = $1', [run.id])
       return undefined
     }
   }
@@ -128,6 +132,8 @@ export async function readRecords(
     kind: pipeline.destination.kind,
     duplicates: pipeline.duplicates ?? 'reject',
     suppressedBy: context.suppressedBy,
+    erasures: pipeline.destination.kind === 'audience' ? { destinationId: run.destinationId, service: deps.service.origin } : undefined,
+    optedOut,
   })
   if (resolved.conflicting > 0) await fillConflictCells(deps, pipeline, run.id)
   const rows = {
@@ -135,14 +141,21 @@ export async function readRecords(
     rejected: staged.rejected + resolved.conflicting,
     duplicates: resolved.duplicates + gate.repeated,
     suppressed: resolved.suppressed,
+    ...(pipeline.filters.length === 0 ? {} : { filtered: staged.filtered }),
     valid: resolved.valid + gate.unchanged,
   }
-  return { staged, rows, unseen, quality: closeBooks(books) }
+  const warnings = resolved.sharedRows === 0 ? staged.warnings : [...staged.warnings, optedOutNote(resolved.sharedRows)]
+  return { staged: { ...staged, warnings }, rows, unseen, quality: storeStatistics(books) }
 }
 
-/** Whether a staged row has the key of a record that is still there unchanged. A rejected one changes nothing and goes. */
+function optedOutNote(rows: number): WarningSummary {
+  const message = `${rows === 1 ? '1 row shares an identifier' : `${rows} rows share identifiers`} with rows that opted out: these identifiers are not sent`
+  return { code: 'IDENTIFIER_OPTED_OUT' satisfies RecordCode, field: '', message, count: rows, lines: [] }
+}
+
+/** Returns true if a staged row has the key of an unchanged record. A rejected row changes nothing and is dropped. */
 async function meetsUnstaged(client: pg.PoolClient, destinationId: number): Promise<boolean> {
-  const unstaged = `select from sluice.record r where r.destination_id = ${destinationId} and r.key = s.key and r.status = 'live'
+  const unstaged = `select from record r where r.destination_id = ${destinationId} and r.key = s.key and r.status = 'live'
     and not exists (select from left_key l where l.key = s.key)`
   const meets = async () => (await client.query(`select from stage s where exists (${unstaged}) limit 1`)).rowCount === 1
   if (!(await meets())) return false

@@ -1,6 +1,6 @@
 /**
  * Digest of a raw record: 128 bits of two HalfSipHash-1-3 with keys of their own, computed side by side. The key is
- * random and the destination's own, so nobody who writes into a feed can aim at a collision; two given records collide
+ * random and the destination's own, so the writer of a feed cannot aim at a collision; two given records collide
  * with one key in 2^128.
  *
  * Written here because the platform has only SHA-256 to offer, which costs 0.26 µs a record of 98 bytes by the call
@@ -19,7 +19,7 @@ export class RecordDigester {
   readonly #key: Int32Array
   #bytes: Uint8Array | undefined
   #view: DataView = new DataView(new ArrayBuffer(0))
-  /** Of the last record. */
+  /** Digest of the last record. */
   readonly digest = new Int32Array(digestWords)
 
   /** `key`: 16 bytes. */

@@ -1,10 +1,10 @@
 /**
- * The record gate (performance.md, gate 2): a raw record whose digest the last closed snapshot knew is as it was, so it
+ * The record gate (docs/benchmarks.md): a raw record whose digest the last closed snapshot knew is as it was, so it
  * is neither parsed, mapped nor staged. Digests are tied to the shape of the file (header, delimiter, prefixes): equal
  * bytes under another header are another record.
  */
 import type { RecordGate } from '../../formats/formatReader.ts'
-import { TraitCounts } from '../../records/rowTraits.ts'
+import { FeatureSetCounts } from '../../mapping/rowStatistics.ts'
 import type { KnownDigests } from './knownDigests.ts'
 import { RecordDigester, digestWords } from './recordDigest.ts'
 
@@ -23,7 +23,7 @@ export class DigestGate implements RecordGate {
   #next = 0
   #unchanged = 0
   #repeated = 0
-  #traits = new TraitCounts()
+  #traits = new FeatureSetCounts()
 
   /** `key`: the destination's, 16 bytes. */
   constructor(key: Uint8Array, known?: KnownDigests) {
@@ -31,12 +31,12 @@ export class DigestGate implements RecordGate {
     this.#known = known
   }
 
-  /** What to keep back; before the first record is asked about. */
+  /** Records to hold back; set before the first record is checked. */
   use(known: KnownDigests): void {
     this.#known = known
   }
 
-  /** Whether there are known records at all. */
+  /** True if there are known records. */
   get keepsBack(): boolean {
     return this.#known !== undefined
   }
@@ -52,9 +52,9 @@ export class DigestGate implements RecordGate {
   }
 
   /** What the known records of a source would be told of; those from here on are the next one's. */
-  takeTraits(): TraitCounts {
+  takeCounts(): FeatureSetCounts {
     const traits = this.#traits
-    this.#traits = new TraitCounts()
+    this.#traits = new FeatureSetCounts()
     return traits
   }
 
@@ -79,7 +79,7 @@ export class DigestGate implements RecordGate {
       this.#remember(line, digest)
       return false
     }
-    this.#traits.add(known.traitsOf(found), line)
+    this.#traits.add(known.featureSetOf(found), line)
     if (known.tick(found)) this.#unchanged++
     else this.#repeated++
     return true

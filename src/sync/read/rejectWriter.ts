@@ -1,5 +1,5 @@
-import type { Reject } from '../../records/record.ts'
-import type { Database } from '../../store/database.ts'
+import type { Reject } from '../../mapping/record.ts'
+import type { Database } from '../../db/database.ts'
 
 /** Rejects go to Postgres beside the run's own transaction: they are there as the reason even when the run fails. */
 export class RejectWriter {
@@ -24,9 +24,10 @@ export class RejectWriter {
       code: reject.code,
       field: reject.field,
       message: storable(reject.message),
-      mend: reject.mend,
+      hint: reject.hint,
       record_key: reject.key ? `\\x${Buffer.from(reject.key).toString('hex')}` : null,
       cells: cells.map(storable),
+      more: (reject.more ?? []).map((fault) => ({ ...fault, message: storable(fault.message) })),
     })
   }
 
@@ -35,10 +36,10 @@ export class RejectWriter {
     const rows = this.#rows
     this.#rows = []
     await this.#db.execute(
-      `insert into sluice.reject (run_id, line, source, code, field, message, mend, record_key, cells)
-       select $1, line, source, code, field, message, mend, record_key, cells
+      `insert into reject (run_id, line, source, code, field, message, hint, record_key, cells, more)
+       select $1, line, source, code, field, message, hint, record_key, cells, more
        from jsonb_to_recordset($2::jsonb)
-         as r (line int8, source int2, code text, field text, message text, mend text, record_key bytea, cells jsonb)`,
+         as r (line int8, source int2, code text, field text, message text, hint text, record_key bytea, cells jsonb, more jsonb)`,
       [this.#runId, JSON.stringify(rows)],
     )
   }

@@ -5,7 +5,7 @@ import { digestBytes, RecordDigester } from './recordDigest.ts'
 const mostKeys = 2_500_000
 
 /**
- * Tells whether a key may have come twice, without asking Postgres, which takes half a second to group a million keys.
+ * Detects that a key may have come twice, without a query to Postgres, which takes half a second to group a million keys.
  * 64 bits of each key in an open table, 8 to 20 bytes a key; two keys that share them are a false alarm, which costs that
  * half second.
  */
@@ -63,7 +63,7 @@ export class RepeatWatch {
   }
 }
 
-/** At once: megabytes that wait to be collected are megabytes all the same. */
+/** Frees immediately: megabytes that wait to be collected are megabytes all the same. */
 function release(table: Int32Array<ArrayBuffer>): void {
   table.buffer.transfer(0)
 }

@@ -4,7 +4,9 @@
  * marked. Set-based; costs one hash aggregate, and that only if a key may have come twice. The stage must have been analyzed.
  */
 import type pg from 'pg'
-import { isListed } from '../../store/listed.ts'
+import { erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
+import { isSuppressed } from '../../db/suppressed.ts'
+import { leaveOutOptedOut, type LeftOut } from './optedOut.ts'
 import type { Staged } from './stage.ts'
 import { stagedKind } from './stageTable.ts'
 
@@ -15,7 +17,11 @@ export interface Resolved {
   /** Rows without consent, asking to leave, or of people on the do-not-reach list. */
   readonly suppressed: number
   readonly valid: number
+  /** Rows that lost an identifier because another row opted it out. */
+  readonly sharedRows: number
 }
+
+const noneShared: LeftOut = { rows: 0, emptied: 0 }
 
 export async function resolveStage(
   client: pg.PoolClient,
@@ -26,22 +32,28 @@ export async function resolveStage(
     readonly duplicates: 'reject' | 'last'
     /** Destinations whose held identifiers are suppressed here. */
     readonly suppressedBy: readonly number[]
+    /** Audience whose service's erasures count; undefined for other destinations. */
+    readonly erasures: ErasureScope | undefined
+    /** Identifiers in `opted_out`; 0 where no other row may hold one. */
+    readonly optedOut: number
   },
 ): Promise<Resolved> {
+  const shared = options.optedOut === 0 ? noneShared : await leaveOutOptedOut(client)
+  const leavingRows = staged.leaving + shared.emptied
+  const validRows = staged.valid - shared.emptied
   const repeats = staged.mayRepeat ? await resolveRepeats(client, options) : undefined
   const suppressed =
     options.kind === 'do-not-reach'
       ? staged.leaving === 0
         ? 0
         : await leaveTogether(client)
-      : options.suppressedBy.length === 0
-        ? 0
-        : await suppress(client, options.suppressedBy)
+      : (options.suppressedBy.length === 0 ? 0 : await suppress(client, options.suppressedBy)) +
+        (options.erasures === undefined ? 0 : await suppressErased(client, options.erasures))
   if (repeats === undefined)
-    return { duplicates: 0, conflicting: 0, suppressed: suppressed + staged.leaving, valid: staged.valid - suppressed }
+    return { duplicates: 0, conflicting: 0, suppressed: suppressed + leavingRows, valid: validRows - suppressed, sharedRows: shared.rows }
   const leaving = await countKind(client, stagedKind.leaving)
   await keepOneRowAKey(client)
-  return { ...repeats, suppressed: suppressed + leaving, valid: await countKind(client, stagedKind.valid) }
+  return { ...repeats, suppressed: suppressed + leaving, valid: await countKind(client, stagedKind.valid), sharedRows: shared.rows }
 }
 
 /** Undefined: no key was staged twice, after all. */
@@ -59,7 +71,7 @@ async function resolveRepeats(
       row_number() over (partition by s.key, s.kind order by s.source, s.line) as nth
     from stage s join repeated using (key)
     window k as (partition by s.key)`)
-  // A row that asks to leave wins (bad-inputs 129, 131): the others of its key leave with it.
+  // An opted-out row wins (docs/inputs.md 129, 131): the other rows of its key are opted out with it.
   await client.query(`
     update stage s set kind = ${stagedKind.leaving}
     from repeated_row r where s.ctid = r.row and r.leaving and r.kind = ${stagedKind.valid}`)
@@ -77,7 +89,7 @@ async function resolveRepeats(
     from repeated_row where kind = ${stagedKind.valid} group by key having count(distinct hash) > 1`)
 
   const conflicting = await rejectContradictions(client, options)
-  // Same key, same content: one stays (bad-inputs 57).
+  // Same key, same content: one stays (docs/inputs.md 57).
   const collapsed = await client.query(`
     delete from stage s using repeated_row r
     where s.ctid = r.row and r.kind = ${stagedKind.valid} and r.nth > 1
@@ -98,11 +110,11 @@ async function keepLast(client: pg.PoolClient): Promise<number> {
   return dropped.rowCount ?? 0
 }
 
-/** Different contents under one key: all instances are rejected, each naming the others' lines (bad-inputs 58). */
+/** Rejects all rows with one key and different contents, each naming the others' lines (docs/inputs.md 58). */
 async function rejectContradictions(client: pg.PoolClient, options: { readonly runId: number; readonly kind: string }): Promise<number> {
   const field = options.kind === 'catalog' ? 'id' : 'key'
   const inserted = await client.query(
-    `insert into sluice.reject (run_id, line, source, code, field, message, mend, record_key)
+    `insert into reject (run_id, line, source, code, field, message, hint, record_key)
      select $1, r.line, r.source, 'DUPLICATE_CONFLICT', $2,
        'the same ' || $2::text || ' stands in lines ' || array_to_string(c.lines[1:10], ', ') || ' with different content',
        'keep one of these rows; or set duplicates: last, where the last one is right', r.key
@@ -117,16 +129,37 @@ async function rejectContradictions(client: pg.PoolClient, options: { readonly r
   return inserted.rowCount ?? 0
 }
 
-/** Whoever a do-not-reach pipeline of this account lists is not sent (I16): one listed identifier is enough. */
+/** Suppresses members of the account's do-not-reach lists (docs/guarantees.md#suppression-wins): one suppressed identifier is enough. */
 async function suppress(client: pg.PoolClient, listIds: readonly number[]): Promise<number> {
-  const listed = await client.query('select 1 from sluice.remote where destination_id = any($1::int[]) limit 1', [listIds])
+  const listed = await client.query('select 1 from remote where destination_id = any($1::int[]) limit 1', [listIds])
   if (listed.rowCount === 0) return 0
   const marked = await client.query(
     `update stage set kind = ${stagedKind.suppressed}
      where kind = ${stagedKind.valid} and key in (
        select s.key from stage s cross join lateral unnest(s.identifiers) as i (identifier)
-       join sluice.remote r on r.destination_id = any($1::int[]) and r.key = i.identifier and ${isListed('$1::int[]')})`,
+       join remote r on r.destination_id = any($1::int[]) and r.key = i.identifier and ${isSuppressed('$1::int[]')})`,
     [listIds],
+  )
+  return marked.rowCount ?? 0
+}
+
+/** Audience, and the address of its service. */
+export interface ErasureScope {
+  readonly destinationId: number
+  readonly service: string
+}
+
+/** Marks staged rows of erased people as suppressed, and returns how many. */
+export async function suppressErased(client: pg.PoolClient, { destinationId, service }: ErasureScope): Promise<number> {
+  const known = await client.query('select from erased_key where service = $1 limit 1', [service])
+  if (known.rowCount === 0) return 0
+  const marked = await client.query(
+    `update stage set kind = ${stagedKind.suppressed}
+     where kind = ${stagedKind.valid} and (
+       key in (${erasedRecords('$1', '$2')})
+       or key in (select s.key from stage s cross join lateral unnest(s.identifiers) as i (identifier)
+         where i.identifier in (${erasedIdentifiers('$1')})))`,
+    [service, destinationId],
   )
   return marked.rowCount ?? 0
 }

@@ -1,19 +1,19 @@
 /**
  * Snapshot: one reading of a pipeline's sources. Where nothing about it can differ from the last closed one (same bytes,
- * same definition, same suppression list), nothing is read: the last one stands (performance.md, gate 1).
+ * same definition, same suppression list), nothing is read: the last one stands (docs/benchmarks.md).
  */
 import type pg from 'pg'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline } from '../../pipeline/definition.ts'
-import { definitionHashOf } from '../../records/createMapper.ts'
-import type { StoredQuality } from '../../records/qualityBooks.ts'
-import type { QualityCode } from '../../records/qualityCodes.ts'
-import type { RecordCode } from '../../records/rejectCodes.ts'
+import { definitionHashOf } from '../../mapping/createMapper.ts'
+import type { StoredQuality } from '../../mapping/qualityStatistics.ts'
+import type { QualityCode } from '../../mapping/qualityCodes.ts'
+import type { RecordCode } from '../../mapping/rejectCodes.ts'
 import { hashSource } from '../../sources/hashSource.ts'
 import { openSource, type OpenedSource } from '../../sources/openSource.ts'
-import type { Database } from '../../store/database.ts'
-import { digestKey, type UnseenDigests } from '../../store/digests.ts'
-import { readsOneOff, type RunRow } from '../../store/runs.ts'
+import type { Database } from '../../db/database.ts'
+import { digestKey, type UnseenDigests } from '../../db/digests.ts'
+import { readsOneOff, type RunRow } from '../../db/runs.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import { isGateable, knownRecords, readRecords, type ReadContext, type RowCounts } from './readRecords.ts'
@@ -34,7 +34,7 @@ export interface SnapshotResult {
   readonly incomplete: string | undefined
   /** Do-not-reach lists of the account, where the audience respects them. */
   readonly suppressedBy: readonly number[]
-  /** What proves that the end was reached. */
+  /** Proof that the end was reached. */
   readonly proof: string
   readonly warnings: readonly WarningSummary[]
   /** Kept with the digests; undefined where nothing was read. */
@@ -49,7 +49,7 @@ interface LastSnapshot {
   readonly rows: RowCounts
   /** Valid rows of the last one from which no guard held anything back: what a guard held is no standard for the next. */
   readonly goodValid: number | undefined
-  /** What its run told, and the header it read. */
+  /** Warnings of its run, and the header that it read. */
   readonly warnings: readonly WarningSummary[]
   readonly columns: readonly string[]
   /** A guard held something back, or another reading came between: the same bytes have to be looked at again. */
@@ -74,7 +74,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
   if (comparable && bytes.same) {
     deps.onProgress?.({ stage: 'read', done: last.rows.read, total: last.rows.read })
     const warnings = last.warnings.filter(({ code }) => !ofTheDay.has(code))
-    await tellReading(deps.db, run, last.columns, warnings)
+    await storeReading(deps.db, run, last.columns, warnings)
     return {
       snapshotId: last.id,
       rows: last.rows,
@@ -106,8 +106,8 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
     const unproven = staged.facts.find(({ completeness }) => !completeness.complete)
     const incomplete = unproven === undefined ? undefined : (unproven.completeness.reason ?? unproven.completeness.proof)
     const warnings = incomplete === undefined ? staged.warnings : [...staged.warnings, endUnproven(incomplete)]
-    await tellReading(deps.db, run, staged.columns, warnings)
-    await deps.db.execute('update sluice.snapshot set sources = $2 where id = $1', [snapshotId, JSON.stringify(staged.facts)])
+    await storeReading(deps.db, run, staged.columns, warnings)
+    await deps.db.execute('update snapshot set sources = $2 where id = $1', [snapshotId, JSON.stringify(staged.facts)])
     return {
       snapshotId,
       rows,
@@ -121,10 +121,9 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
       quality: read.quality,
     }
   } catch (error) {
-    await deps.db.execute(
-      `update sluice.snapshot set status = 'discarded', closed_at = clock_timestamp() where id = $1 and status = 'open'`,
-      [snapshotId],
-    )
+    await deps.db.execute(`update snapshot set status = 'discarded', closed_at = clock_timestamp() where id = $1 and status = 'open'`, [
+      snapshotId,
+    ])
     throw error
   } finally {
     // A source before it may have failed. Closing twice does no harm.
@@ -144,10 +143,11 @@ const ofTheDay: ReadonlySet<string> = new Set([
   'MOST_CHANGED',
   'PRICE_MOVED',
   'OUT_OF_STOCK_ROSE',
+  'SANDBOX_REPLACED',
 ] satisfies QualityCode[])
 
-async function tellReading(db: Database, run: RunRow, columns: readonly string[], warnings: readonly WarningSummary[]): Promise<void> {
-  await db.execute('update sluice.run set columns = $3, warnings = $4 where id = $1 and epoch = $2', [
+async function storeReading(db: Database, run: RunRow, columns: readonly string[], warnings: readonly WarningSummary[]): Promise<void> {
+  await db.execute('update run set columns = $3, warnings = $4 where id = $1 and epoch = $2', [
     run.id,
     run.epoch,
     JSON.stringify(columns),
@@ -158,7 +158,7 @@ async function tellReading(db: Database, run: RunRow, columns: readonly string[]
 /** Ends a snapshot that will not be planned. */
 export async function discardSnapshot(db: Database, snapshotId: number, rows: RowCounts): Promise<void> {
   await db.execute(
-    `update sluice.snapshot set status = 'discarded', closed_at = clock_timestamp(), counts = $2 where id = $1 and status = 'open'`,
+    `update snapshot set status = 'discarded', closed_at = clock_timestamp(), counts = $2 where id = $1 and status = 'open'`,
     [snapshotId, JSON.stringify(rows)],
   )
 }
@@ -166,11 +166,11 @@ export async function discardSnapshot(db: Database, snapshotId: number, rows: Ro
 async function openSnapshot(db: Database, run: RunRow, definitionHash: string, suppressionVersion: number): Promise<number> {
   // Left open by a run that was killed: never planned, so never used (R14).
   await db.execute(
-    `update sluice.snapshot set status = 'discarded', closed_at = clock_timestamp() where destination_id = $1 and status = 'open'`,
+    `update snapshot set status = 'discarded', closed_at = clock_timestamp() where destination_id = $1 and status = 'open'`,
     [run.destinationId],
   )
   const [row] = await db.query<{ id: string }>(
-    `insert into sluice.snapshot (destination_id, run_id, status, definition_hash, suppression_version) values ($1, $2, 'open', $3, $4) returning id`,
+    `insert into snapshot (destination_id, run_id, status, definition_hash, suppression_version) values ($1, $2, 'open', $3, $4) returning id`,
     [run.destinationId, run.id, definitionHash, suppressionVersion],
   )
   return Number(row?.id)
@@ -190,15 +190,15 @@ async function lastSnapshot(db: Database, destinationId: number): Promise<LastSn
     held: boolean
   }>(
     `select s.id, s.definition_hash, s.suppression_version, s.sources, s.counts, r.warnings, r.columns,
-       (select (g.counts ->> 'valid')::int from sluice.snapshot g join sluice.run q on q.id = g.run_id
+       (select (g.counts ->> 'valid')::int from snapshot g join run q on q.id = g.run_id
         where g.destination_id = s.destination_id and g.status = 'closed' and q.trigger <> 'backfill' and q.options ->> 'source' is null
-          and not exists (select from sluice.plan p where p.snapshot_id = g.id and jsonb_array_length(p.guards) > 0)
+          and not exists (select from plan p where p.snapshot_id = g.id and jsonb_array_length(p.guards) > 0)
         order by g.id desc limit 1) as good_valid,
        -- By the plan, which stands or falls with the snapshot: what a later run over it says of itself is not asked.
-       exists (select from sluice.plan p where p.snapshot_id = s.id and jsonb_array_length(p.guards) > 0)
+       exists (select from plan p where p.snapshot_id = s.id and jsonb_array_length(p.guards) > 0)
          -- A backfill or half a file read since changed what is wanted.
-         or exists (select from sluice.snapshot n where n.destination_id = s.destination_id and n.id > s.id and n.status in ('closed', 'incomplete')) as held
-     from sluice.snapshot s join sluice.run r on r.id = s.run_id
+         or exists (select from snapshot n where n.destination_id = s.destination_id and n.id > s.id and n.status in ('closed', 'incomplete')) as held
+     from snapshot s join run r on r.id = s.run_id
      where s.destination_id = $1 and s.status = 'closed' and r.trigger <> 'backfill' and r.options ->> 'source' is null
      order by s.id desc limit 1`,
     [destinationId],
@@ -257,8 +257,8 @@ async function sameBytes(
 
 /**
  * The do-not-reach lists of the same account, where this audience respects them, and the state of their wishes. The service
- * has one an account (spec/gaps.md 5 'Do-not-reach'); of lists that took each other's place, each still speaks for whom it
- * names: nobody is reached because a list was made anew (I16).
+ * has one an account (docs/spec-notes.md#audience-uploads); of lists that took each other's place, each still suppresses whom it
+ * names, so that a recreated list suppresses its former members too (docs/guarantees.md#suppression-wins).
  */
 async function suppressionOf(
   deps: EngineDeps,
@@ -267,7 +267,7 @@ async function suppressionOf(
   const { destination } = pipeline
   if (destination.kind !== 'audience' || destination.suppress === 'none') return { destinationIds: [], version: 0 }
   const rows = await deps.db.query<{ id: number; desired_version: string }>(
-    `select id, desired_version from sluice.destination where service = $1 and kind = 'do-not-reach' and account_id = $2 order by id`,
+    `select id, desired_version from destination where service = $1 and kind = 'do-not-reach' and account_id = $2 order by id`,
     [deps.service.origin, destination.accountId],
   )
   // Each only rises, so the sum stays the same only while all of them do.

@@ -1,36 +1,37 @@
 /**
- * What is judged on a whole source rather than on a row (bad-inputs, rules): too many rows of one fault refuse the file,
- * oddities a merchandiser should look at withhold the run or are told. Bounded memory; one instance a source.
+ * Checks on a whole source rather than on a row (docs/inputs.md): too many rows with one fault reject the file;
+ * oddities that a merchandiser should check withhold the run or become warnings. Bounded memory; one instance a source.
  */
 import { RunError } from '../../errors.ts'
 import type { QualityFigures, SourceFacts } from '../../formats/rows.ts'
-import { looksLikeEmail, looksLikePhone } from '../../records/identifiers/misplaced.ts'
-import { createPersonalColumns } from '../../records/personalColumns.ts'
-import { createQuality } from '../../records/quality.ts'
-import { openBooks, type QualityBooks } from '../../records/qualityBooks.ts'
-import type { Mapped, RecordMapper, Row } from '../../records/record.ts'
-import { feature, type TraitCounts } from '../../records/rowTraits.ts'
+import { looksLikeEmail, looksLikePhone } from '../../mapping/identifiers/misplaced.ts'
+import { createPersonalColumns } from '../../mapping/personalColumns.ts'
+import { createQuality } from '../../mapping/quality.ts'
+import { openStatistics, type QualityStatistics } from '../../mapping/qualityStatistics.ts'
+import type { Mapped, RecordMapper, Row } from '../../mapping/record.ts'
+import { feature, type FeatureSetCounts } from '../../mapping/rowStatistics.ts'
+import type { UnreadReport } from '../../mapping/consent/unreadReport.ts'
 import type { WarningSummary } from '../report.ts'
 
-export interface SourceVerdict {
-  /** Told with the run; their codes may withhold it (sync/plan/qualityGuard.ts). */
+export interface SourceResult {
+  /** Warnings of the run; their codes may withhold it (sync/plan/qualityGuard.ts). */
   readonly warnings: readonly WarningSummary[]
-  /** What was warned of row by row, by code and field. */
+  /** Warnings counted row by row, by code and field. */
   readonly counted: readonly WarningSummary[]
   readonly figures: QualityFigures
-  /** Codes of notes that rows which were not looked at may ask for: only a whole reading can tell. */
+  /** Codes of notes that skipped rows may need: only a full reading can decide. */
   readonly doubts: readonly string[]
 }
 
 export interface SourceQuality {
-  /** Returns the number of the row's set of traits (records/rowTraits.ts). */
+  /** Returns the number of the row's feature set (mapping/rowStatistics.ts). */
   readonly add: (row: Row, mapped: Mapped) => number
   /**
    * `known`: rows that were known by their bytes and not mapped, by the sets that they had when they were.
    *
    * @throws RunError FILE_SPREADSHEET_DAMAGE, FILE_MAPPING
    */
-  readonly finish: (facts: SourceFacts, previous: SourceFacts | undefined, known?: TraitCounts) => SourceVerdict
+  readonly finish: (facts: SourceFacts, previous: SourceFacts | undefined, known?: FeatureSetCounts) => SourceResult
 }
 
 /** A mapper whose rows are looked at on their way, one source after the other. */
@@ -43,7 +44,7 @@ export interface WatchedMapper extends RecordMapper {
   readonly finish: SourceQuality['finish']
 }
 
-export function watchMapper(mapper: RecordMapper, books: QualityBooks = openBooks()): WatchedMapper {
+export function watchMapper(mapper: RecordMapper, books: QualityStatistics = openStatistics()): WatchedMapper {
   let quality = createSourceQuality(books, undefined)
   let traits = 0
   return {
@@ -53,27 +54,60 @@ export function watchMapper(mapper: RecordMapper, books: QualityBooks = openBook
     },
     map: (row) => {
       const mapped = mapper.map(row)
+      if (mapped.filtered) return mapped
       traits = quality.add(row, mapped)
       return mapped
     },
     traits: () => traits,
-    finish: (...given) => quality.finish(...given),
+    finish: (...given) => withUnread(quality.finish(...given), mapper.unread?.()),
   }
 }
 
-// Shares are judged in files of 100 rows or more (bad-inputs, rules).
-const judgedFrom = 100
+/** Adds the columns of emails and phone numbers that no setting reads, with the setting to write. */
+function withUnread(verdict: SourceResult, unread: UnreadReport | undefined): SourceResult {
+  if (unread === undefined) return verdict
+  const found = unread.identifiers.map(({ column, message, count, lines }) => ({
+    code: 'IDENTIFIER_UNMAPPED',
+    field: column,
+    message,
+    count,
+    lines,
+    ...(unread.identifierHint === undefined ? {} : { hint: unread.identifierHint }),
+  }))
+  return { ...verdict, warnings: [...verdict.warnings, ...found] }
+}
+
+const consentCodes: readonly string[] = ['CONSENT_UNMAPPED', 'LEFT_UNMAPPED', 'CONSENT_UNKNOWN']
+
+/** The values that were seen, and the whole `consent:` line for this file. */
+export function withConsentHint<Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(note: Note, unread: UnreadReport): Note {
+  if (!consentCodes.includes(note.code)) return note
+  const seen = note.code === 'CONSENT_UNKNOWN' ? '' : unread.seen(note.field)
+  const hint =
+    unread.consentHint ??
+    (note.code === 'CONSENT_UNKNOWN'
+      ? `export the file again with that column; or, where every person in it agreed: consent: none`
+      : undefined)
+  return {
+    ...note,
+    ...(seen === '' ? {} : { message: `${note.message}: ${seen}` }),
+    ...(hint === undefined ? {} : { hint }),
+  }
+}
+
+// Shares are checked in files of 100 rows or more (docs/inputs.md).
+const checkedFrom = 100
 const damagedShare = 0.005
 const misplacedShare = 0.05
 const roleShare = 0.01
 /** Percentage points by which a fill rate may fall unremarked. */
 const fillFall = 20
-/** Told once a column, however many of the rows that were looked at say so. */
+/** Reported once a column, for any number of rows. */
 const personalCode = 'PERSONAL_COLUMN'
-const leftCode = 'LEFT_UNMAPPED'
+const oncePerColumn: readonly string[] = ['LEFT_UNMAPPED', 'CONSENT_UNMAPPED']
 
-function createSourceQuality(books: QualityBooks, previous: SourceFacts | undefined): SourceQuality {
-  const quality = createQuality(books, previous?.quality?.brand)
+function createSourceQuality(books: QualityStatistics, previous: SourceFacts | undefined): SourceQuality {
+  const quality = createQuality(books, previous?.quality)
   const personal = createPersonalColumns()
   const damaged = new Places()
   const misplaced = new Places()
@@ -81,61 +115,70 @@ function createSourceQuality(books: QualityBooks, previous: SourceFacts | undefi
     add: (row, mapped) => {
       const { reject, warnings } = mapped
       if (reject?.code === 'SPREADSHEET_DAMAGE') damaged.add(reject.line)
-      else if (reject !== undefined && tellsMisplaced(reject.message)) misplaced.add(reject.line)
-      const dropped = warnings.some(({ code, message }) => code === 'IDENTIFIER_DROPPED' && tellsMisplaced(message))
+      else if (reject !== undefined && isMisplaced(reject.message)) misplaced.add(reject.line)
+      const dropped = warnings.some(({ code, message }) => code === 'IDENTIFIER_DROPPED' && isMisplaced(message))
       const items = personal
         .look(row)
-        .map(([column, what]) => books.traits.item(personalCode, column, `the column "${column}" holds what looks like ${what}`))
+        .map(([column, what]) => books.featureSets.item(personalCode, column, `the column "${column}" holds what looks like ${what}`))
         .filter((item) => item >= 0)
       return quality.add(mapped, items, dropped ? feature.misplaced : 0)
     },
     finish: (facts, previous, known) => {
       const found = quality.finish(known)
       const { rows: total, members, filled, notes, items } = found
-      if (total >= judgedFrom && damaged.count > total * damagedShare) {
+      if (total >= checkedFrom && damaged.count > total * damagedShare) {
         throw new RunError(
           'FILE_SPREADSHEET_DAMAGE',
           `${damaged.count} of ${total} rows were changed by a spreadsheet (exponents, #N/A, dates made of numbers)`,
           {
             where: `${facts.uri}, first on line ${damaged.first}`,
-            mend: 'Export again with every column formatted as text.',
+            hint: 'Export again with every column formatted as text.',
           },
         )
       }
       const moved = misplaced.count + found.misplaced.count
-      if (total >= judgedFrom && moved > total * misplacedShare) {
+      if (total >= checkedFrom && moved > total * misplacedShare) {
         throw new RunError('FILE_MAPPING', `${moved} of ${total} rows have an email where a phone number is mapped, or the reverse`, {
           where: `${facts.uri}, first on line ${Math.min(misplaced.first || Infinity, found.misplaced.lines[0] ?? Infinity)}`,
-          mend: 'Correct the columns under map:.',
+          hint: 'Correct the columns under map:.',
         })
       }
       const warnings: WarningSummary[] = []
-      const tell = (code: string, field: string, message: string, count: number, lines: readonly number[] = []) =>
+      const report = (code: string, field: string, message: string, count: number, lines: readonly number[] = []) =>
         warnings.push({ code, field, message, count, lines })
       for (const { code, message, count, examples } of notes) {
         if (code === 'FILL_RATE' || code === 'OUT_OF_STOCK_SHARE') continue
-        tell(code, '', examples.length === 0 ? message : `${message}: ${examples.join(', ')}`, count)
+        report(code, '', examples.length === 0 ? message : `${message}: ${examples.join(', ')}`, count)
       }
-      for (const { code, field, message } of items) if (code === personalCode) tell(code, field, message, 1)
+      for (const { code, field, message } of items) if (code === personalCode) report(code, field, message, 1)
       const roles = items.filter(({ code }) => code === 'EMAIL_ROLE')
       const withRole = roles.reduce((sum, { count }) => sum + count, 0)
-      if (total >= judgedFrom && withRole > total * roleShare)
-        tell('EMAIL_ROLE_SHARE', 'email', `${withRole} of ${total} rows have an address of a role or an example`, withRole, [
+      if (total >= checkedFrom && withRole > total * roleShare)
+        report('EMAIL_ROLE_SHARE', 'email', `${withRole} of ${total} rows have an address of a role or an example`, withRole, [
           Math.min(...roles.map(({ lines }) => lines[0] ?? Infinity)),
         ])
-      for (const column of vanished(facts, previous)) tell('COLUMN_VANISHED', column, `the column "${column}" was there last time`, 1)
-      const figures = { members, filled, ...(found.brand === '' ? {} : { brand: found.brand }) }
+      for (const column of vanished(facts, previous)) report('COLUMN_VANISHED', column, `the column "${column}" was there last time`, 1)
+      const figures = {
+        members,
+        filled,
+        ...(found.brand === '' ? {} : { brand: found.brand }),
+        ...(found.group === '' ? {} : { group: found.group }),
+      }
       for (const [kind, before, now] of fallen(previous?.quality, figures))
-        tell('FILL_RATE_FELL', kind, `${now} % of the members have ${kind}, last time ${before} %`, 1)
+        report('FILL_RATE_FELL', kind, `${now} % of the members have ${kind}, last time ${before} %`, 1)
       const counted = items.flatMap((item) =>
-        item.code === personalCode ? [] : item.code === leftCode ? [{ ...item, count: 1, lines: item.lines.slice(0, 1) }] : [item],
+        item.code === personalCode
+          ? []
+          : oncePerColumn.includes(item.code)
+            ? [{ ...item, count: 1, lines: item.lines.slice(0, 1) }]
+            : [item],
       )
       return { warnings, counted, figures, doubts: found.doubts }
     },
   }
 }
 
-function tellsMisplaced(message: string): boolean {
+function isMisplaced(message: string): boolean {
   return message.includes(looksLikeEmail) || message.includes(looksLikePhone)
 }
 
@@ -146,7 +189,7 @@ function vanished(facts: SourceFacts, previous: SourceFacts | undefined): string
 }
 
 function fallen(before: QualityFigures | undefined, now: QualityFigures): [kind: string, before: number, now: number][] {
-  if (before === undefined || before.members < judgedFrom || now.members < judgedFrom) return []
+  if (before === undefined || before.members < checkedFrom || now.members < checkedFrom) return []
   return Object.entries(before.filled).flatMap(([kind, count]): [string, number, number][] => {
     const was = Math.round((count / before.members) * 100)
     const is = Math.round(((now.filled[kind] ?? 0) / now.members) * 100)

@@ -6,17 +6,18 @@ import type pg from 'pg'
 import { RunError } from '../../errors.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline, SourceDefinition } from '../../pipeline/definition.ts'
-import { createMapper } from '../../records/createMapper.ts'
-import type { QualityBooks } from '../../records/qualityBooks.ts'
-import { heldCodes } from '../../records/qualityCodes.ts'
-import type { Reject, Row, Warning } from '../../records/record.ts'
+import { createMapper } from '../../mapping/createMapper.ts'
+import type { QualityStatistics } from '../../mapping/qualityStatistics.ts'
+import { withholdingCodes } from '../../mapping/qualityCodes.ts'
+import type { Reject, Row, Warning } from '../../mapping/record.ts'
 import { openSource, type OpenedSource } from '../../sources/openSource.ts'
 import type { EngineDeps } from '../engine.ts'
 import type { DigestGate } from './recordGate.ts'
 import { keepMemoryFlat, letYoungGrow } from '../../flatMemory.ts'
+import { SharedLines } from '../../mapping/sharedLines.ts'
 import { RejectWriter } from './rejectWriter.ts'
 import { RepeatWatch } from './repeatWatch.ts'
-import { watchMapper, type WatchedMapper } from './sourceQuality.ts'
+import { watchMapper, withConsentHint, type WatchedMapper } from './sourceQuality.ts'
 import { MemberStage, ProductStage, type StageTally, type StageWriter } from './stageTable.ts'
 import { WarningCounter } from './warningCounter.ts'
 import type { WarningSummary } from '../report.ts'
@@ -28,15 +29,19 @@ export interface Staged {
   readonly read: number
   /** Rows rejected by the mapper; conflicts between rows are found later, in SQL. */
   readonly rejected: number
+  /** Rows that `only:` and `except:` leave out. */
+  readonly filtered: number
   /** Rows staged as valid and as leaving. */
   readonly valid: number
   readonly leaving: number
+  /** Valid rows that withhold identifiers. */
+  readonly withholding: number
   /** False: every key was staged once. */
   readonly mayRepeat: boolean
   readonly facts: readonly SourceFacts[]
   readonly warnings: readonly WarningSummary[]
   readonly columns: readonly string[]
-  /** Codes of refusals and notes that only a whole reading can tell of: always empty for one. */
+  /** Codes of rejects and notes that only a full reading can decide; always empty for a full reading. */
   readonly doubts: readonly string[]
 }
 
@@ -54,7 +59,7 @@ export async function stageSources(
     readonly previous: readonly SourceFacts[]
     readonly opened: ReadonlyMap<number, OpenedSource>
     readonly gate?: DigestGate
-    readonly books: QualityBooks
+    readonly books: QualityStatistics
   },
 ): Promise<Staged> {
   keepMemoryFlat()
@@ -70,7 +75,9 @@ export async function stageSources(
   const doubts: string[] = []
   let read = 0
   let rejected = 0
-  const tally: StageTally = { valid: 0, leaving: 0, keys: new RepeatWatch() }
+  let filtered = 0
+  const recordKind = pipeline.destination.kind === 'catalog' ? 'product' : 'member'
+  const tally: StageTally = { valid: 0, leaving: 0, withholding: 0, keys: new RepeatWatch() }
 
   for (const [index, definition] of pipeline.sources.entries()) {
     const source = options.opened.get(index) ?? (await openWhole(deps, definition, options.previous[index], options.gate))
@@ -82,11 +89,14 @@ export async function stageSources(
     if (gated && options.gate) options.gate.columns = previous?.columns ?? []
     mapper.begin(gated ? previous : undefined)
     let started: readonly string[] | undefined
+    const lines = new SharedLines()
     let atStart: readonly Warning[] = []
     try {
       for await (const rows of source.rows) {
         if (deps.signal?.aborted) throw interrupted()
-        for (const row of rows) {
+        for (let at = 0; at < rows.length; at++) {
+          const row = rows[at] as Row // below the length
+          lines.pass(row)
           if (started === undefined) {
             started = row.columns
             if (columns.length === 0) columns = row.columns
@@ -94,10 +104,11 @@ export async function stageSources(
           }
           read++
           const reject = stageRow(mapper, row, writer, options)
-          if (reject) {
+          if (reject === 'filtered') filtered++
+          else if (reject) {
             rejected++
             if (reject.key) writer.present(reject.key, row.line)
-            rejects.add(reject, index, mapper.mask(row))
+            rejects.add(lines.name(reject, recordKind, rows[at + 1]), index, mapper.mask(row))
           }
         }
         if (writer.copy.full) await writer.copy.flush()
@@ -117,9 +128,14 @@ export async function stageSources(
       }
       // Rows of JSON and XML bring their own columns, and the last may bring one.
       const grown = started !== undefined && started.length !== ended.columns.length
-      for (const warning of grown ? whole(atStart, mapper.start(ended.columns, definition.uri)) : atStart) warnings.add(warning)
-      const verdict = mapper.finish(ended, previous, gated ? options.gate?.takeTraits() : undefined)
-      for (const summary of verdict.counted) warnings.addSummary(summary)
+      const ofHeader = grown ? whole(atStart, mapper.start(ended.columns, definition.uri)) : atStart
+      const unread = mapper.unread?.()
+      // What was accepted asks for nothing, and says the same whether known rows were looked at or not.
+      const hinted = <Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(note: Note): Note =>
+        unread === undefined || pipeline.guards.accept?.includes(note.code) === true ? note : withConsentHint(note, unread)
+      for (const warning of ofHeader) warnings.add(hinted(warning))
+      const verdict = mapper.finish(ended, previous, gated ? options.gate?.takeCounts() : undefined)
+      for (const summary of verdict.counted) warnings.addSummary(hinted(summary))
       notes.push(...verdict.warnings)
       doubts.push(...verdict.doubts)
       facts.push({ ...ended, quality: verdict.figures })
@@ -131,14 +147,26 @@ export async function stageSources(
       await rejects.flush()
     }
   }
-  const { valid, leaving, keys } = tally
-  return { read, rejected, valid, leaving, mayRepeat: keys.possible, facts, warnings: [...notes, ...warnings.summaries()], columns, doubts }
+  const { valid, leaving, withholding, keys } = tally
+  return {
+    read,
+    rejected,
+    filtered,
+    valid,
+    leaving,
+    withholding,
+    mayRepeat: keys.possible,
+    facts,
+    warnings: [...notes, ...warnings.summaries()],
+    columns,
+    doubts,
+  }
 }
 
-/** What all columns together ask to be said. What withholds a run was true of the rows mapped before a column turned up. */
+/** Returns the warnings for the final set of columns. A reason to withhold the run held for rows mapped before a column appeared. */
 function whole(atStart: readonly Warning[], atEnd: readonly Warning[]): readonly Warning[] {
   const same = (warning: Warning) => atEnd.some(({ code, field }) => code === warning.code && field === warning.field)
-  return [...atEnd, ...atStart.filter((warning) => heldCodes.includes(warning.code) && !same(warning))]
+  return [...atEnd, ...atStart.filter((warning) => withholdingCodes.includes(warning.code) && !same(warning))]
 }
 
 /** Opens a source that has to be read whatever the server thinks of it: no conditional request. */
@@ -160,7 +188,7 @@ async function openWhole(
 }
 
 export function interrupted(): RunError {
-  return new RunError('RUN_INTERRUPTED', 'stopped by a signal; what was confirmed is kept', { mend: 'run the same command again to go on' })
+  return new RunError('RUN_INTERRUPTED', 'stopped by a signal; what was confirmed is kept', { hint: 'run the same command again to go on' })
 }
 
 function stageRow(
@@ -168,9 +196,10 @@ function stageRow(
   row: Row,
   writer: StageWriter,
   options: { readonly startedAtMs: number; readonly gate?: DigestGate },
-): Reject | undefined {
+): Reject | 'filtered' | undefined {
   const digest = options.gate?.digestOf(row.line)
-  const { record, reject } = mapper.map(row)
+  const { record, reject, filtered } = mapper.map(row)
+  if (filtered) return 'filtered'
   if (reject) return reject
   if (!record) throw new Error('a mapper returns a record or a reject')
   if (record.kind === 'member' && record.expiresAtMs !== undefined && record.expiresAtMs <= options.startedAtMs) {
@@ -179,7 +208,7 @@ function stageRow(
       code: 'EXPIRES_AT_INVALID',
       field: 'expires_at',
       message: 'the membership has ended already',
-      mend: 'give a later expires_at, or leave the row out',
+      hint: 'give a later expires_at, or leave the row out',
       key: record.key,
     }
   }

@@ -1,11 +1,11 @@
 /** The table that rows of the sources are staged in, and the two ways to write it: products and members. */
 import { hash } from 'node:crypto'
 import type pg from 'pg'
-import type { MappedRecord, MemberRecord } from '../../records/record.ts'
-import { CopyWriter } from '../../store/copyBinary.ts'
+import type { MappedRecord, MemberRecord } from '../../mapping/record.ts'
+import { CopyWriter } from '../../db/copyBinary.ts'
 import type { RepeatWatch } from './repeatWatch.ts'
 
-/** What a staged row is. A row without consent, or that asks to leave a list, is `leaving`. */
+/** Kind of a staged row. A row without consent, or opted out of a list, is `leaving`. */
 export const stagedKind = { valid: 0, rejected: 1, leaving: 2, suppressed: 3 } as const
 
 export async function createStage(client: pg.PoolClient): Promise<void> {
@@ -13,21 +13,24 @@ export async function createStage(client: pg.PoolClient): Promise<void> {
   await client.query(`
     create temp table stage (
       key bytea not null, hash bytea not null, kind int2 not null, line int8 not null, source int2 not null,
-      body text, identifiers bytea[], effective_at timestamptz, expires_at timestamptz, digest bytea, traits int2 not null
+      body text, identifiers bytea[], withheld bytea[], effective_at timestamptz, expires_at timestamptz, digest bytea, traits int2 not null
     );
-    alter table stage alter key set statistics 10, alter kind set statistics 10`)
+    alter table stage alter key set statistics 10, alter kind set statistics 10;
+    create temp table opted_out (identifier bytea primary key)`)
 }
 
 /** Over all sources of a run. */
 export interface StageTally {
   valid: number
   leaving: number
+  /** Valid rows that withhold identifiers. */
+  withholding: number
   readonly keys: RepeatWatch
 }
 
 const noHash = Buffer.alloc(16)
 
-/** What all rows of the stage have; a kind of destination adds its own columns behind. */
+/** Columns of all rows of the stage; a destination type adds its own columns. */
 export abstract class StageWriter {
   readonly copy: CopyWriter
   protected readonly tally: StageTally
@@ -42,7 +45,7 @@ export abstract class StageWriter {
     this.#own = own.length
   }
 
-  /** `traits`: the number of the row's set (records/rowTraits.ts), kept with its digest. */
+  /** `traits`: the number of the row's set (mapping/rowStatistics.ts), kept with its digest. */
   abstract add(record: MappedRecord, digest: Uint8Array | undefined, traits: number): void
 
   /** The key stood in a row that was rejected: not gone. */
@@ -84,7 +87,7 @@ export class MemberStage extends StageWriter {
   readonly #hash = Buffer.alloc(16)
 
   constructor(client: pg.PoolClient, source: number, tally: StageTally) {
-    super(client, source, tally, ['identifiers', 'effective_at', 'expires_at'])
+    super(client, source, tally, ['identifiers', 'withheld', 'effective_at', 'expires_at'])
   }
 
   override add(record: MappedRecord, digest: Uint8Array | undefined, traits: number): void {
@@ -92,9 +95,14 @@ export class MemberStage extends StageWriter {
     memberHash(record, this.#hash)
     if (record.wanted) this.tally.valid++
     else this.tally.leaving++
-    this.row(record.key, this.#hash, record.wanted ? stagedKind.valid : stagedKind.leaving, record.line, digest, traits)
+    if (record.withheld !== undefined) this.tally.withholding++
+    // What a row withholds counts for the others of its reading, so that it is looked at each time.
+    const kept = record.withheld === undefined ? digest : undefined
+    this.row(record.key, this.#hash, record.wanted ? stagedKind.valid : stagedKind.leaving, record.line, kept, traits)
     const { copy } = this
     copy.byteaArray(record.identifiers)
+    if (record.withheld === undefined) copy.null()
+    else copy.byteaArray(record.withheld)
     if (record.effectiveAtMs === undefined) copy.null()
     else copy.timestamp(record.effectiveAtMs)
     if (record.expiresAtMs === undefined) copy.null()

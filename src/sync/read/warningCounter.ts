@@ -1,27 +1,27 @@
-import type { Warning } from '../../records/record.ts'
+import type { Warning } from '../../mapping/record.ts'
 import type { WarningSummary } from '../report.ts'
 
 const linesKept = 5
-/** Warnings differ by code and field; a feed that has more kinds than this is told so by the kinds it has. */
+/** Warnings differ by code and field; a feed with more kinds than this shows only this many. */
 const kindsKept = 500
 
 /** Counts warnings by code and field and keeps the first lines: memory is bounded, whatever the feed says. */
 export class WarningCounter {
-  readonly #kinds = new Map<string, { code: string; field: string; message: string; count: number; lines: number[] }>()
+  readonly #kinds = new Map<string, { code: string; field: string; message: string; count: number; lines: number[]; hint?: string }>()
 
-  add({ code, field, message, line }: Warning): void {
-    this.addSummary({ code, field, message, count: 1, lines: [line] })
+  add({ line, ...warning }: Warning): void {
+    this.addSummary({ ...warning, count: 1, lines: [line] })
   }
 
-  /** What was counted elsewhere, over the rows of a source. */
-  addSummary({ code, field, message, count, lines }: WarningSummary): void {
+  /** Adds warnings counted elsewhere, over the rows of a source. */
+  addSummary({ code, field, message, count, lines, hint }: WarningSummary): void {
     const id = `${code}\0${field}`
     const kind = this.#kinds.get(id)
     if (kind) {
       kind.count += count
       kind.lines.push(...lines.slice(0, linesKept - kind.lines.length))
     } else if (this.#kinds.size < kindsKept) {
-      this.#kinds.set(id, { code, field, message, count, lines: lines.slice(0, linesKept) })
+      this.#kinds.set(id, { code, field, message, count, lines: lines.slice(0, linesKept), ...(hint === undefined ? {} : { hint }) })
     }
   }
 

@@ -43,11 +43,11 @@ test('2,000 items, 60 of them invalid, through the command line: rejects by line
   })
   expect(imbalance(report.counts)).toEqual([])
 
-  const rejects: { line: number; field: string; mend: string }[] = JSON.parse(
+  const rejects: { line: number; field: string; hint: string }[] = JSON.parse(
     (await sluice(['rejects', report.runId, '--json'], { cwd: engine.folder, env: engine.env })).stdout,
   )
   expect(rejects.map((reject) => [reject.line, reject.field])).toEqual(expected)
-  expect(rejects.every(({ mend }) => mend.length > 5)).toBe(true)
+  expect(rejects.every(({ hint }) => hint.length > 5)).toBe(true)
 
   expect((await control.catalog()).digest).toBe(catalogDigest(valid.map(wanted)))
   const puts = await engine.writes()

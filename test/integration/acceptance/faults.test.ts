@@ -155,7 +155,7 @@ test('credentials refused for good: the records keep their state and the destina
   const expected = under.wave(0)
   await control.fault({ path: under.path }, { kind: 'expire_token' }, 'always')
   const report = await engine.run('customers')
-  expect(report).toMatchObject({ status: 'failed', counts: { refused: 0, confirmed: 0 }, error: { code: 'DESTINATION_PAUSED' } })
+  expect(report).toMatchObject({ status: 'failed', counts: { refused: 0, confirmed: 0 }, error: { code: 'CREDENTIALS_REFUSED' } })
   expect(report.counts.requests).toBeLessThanOrEqual(2)
   await control.clearFaults()
   expect((await engine.run('customers')).status).toBe('succeeded')

@@ -5,7 +5,8 @@ import pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import { startWorker } from '../../../src/jobs/index.ts'
 import { loadPipeline, loadPipelines } from '../../../src/pipeline/load.ts'
-import { ensureDestination, requestRun } from '../../../src/store/runs.ts'
+import { ensureDestination } from '../../../src/db/destinations.ts'
+import { requestRun } from '../../../src/db/runs.ts'
 import { destinationIdentity } from '../../../src/sync/destinationIdentity.ts'
 import { loadRun } from '../../../src/sync/index.ts'
 import { audienceDigest, catalogDigest } from '../../support/digests.ts'
@@ -106,7 +107,8 @@ describe('the database', () => {
     const worker = await startWorker({
       ...engine.deps,
       loadPipeline: (name) => loadPipeline(folder, name),
-      loadPipelines: async () => (await loadPipelines(folder)).pipelines,
+      loadPipelines: () => loadPipelines(folder),
+      folder,
     })
     try {
       const identity = destinationIdentity(engine.deps, await loadPipeline(folder, 'customers'))

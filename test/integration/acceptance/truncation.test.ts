@@ -49,7 +49,7 @@ describe.for(files)('%s', ([name, text]) => {
       else if ('counts' in report) expect([at, report.guards.length > 0 || report.counts.withheld === 0]).toEqual([at, true])
       else expect([at, report.code]).toEqual([at, expect.stringMatching(/^[A-Z_]+$/)])
     }
-    // Only where the last byte kept ends a record can the cut not be told (I8).
+    // Only where the last byte kept ends a record can the cut not be told (docs/guarantees.md#deletes-need-proof).
     const recordEnds =
       form === 'plain' && /csv|jsonl/.test(name) ? deletesAtRecordEnd.filter((at) => whole[at - 1] === 0x0a || whole[at] === 0x0a) : []
     expect(deletesAtRecordEnd).toEqual(recordEnds)
@@ -73,7 +73,7 @@ test.for([
     const report = await engine.run('shop', options)
     expect(report.status).toMatch(status)
     expect(report.counts.deletes).toBe(0)
-    expect(report.guards.map(({ message, mend }) => `${message} ${mend}`).join('') + (report.error?.message ?? '')).not.toBe('')
+    expect(report.guards.map(({ message, hint }) => `${message} ${hint}`).join('') + (report.error?.message ?? '')).not.toBe('')
     if (report.status === 'withheld') expect(report.guards.map(({ code }) => code)).toContain('GUARD_MIN_ROWS')
   }
   expect((await engine.sandbox.control.catalog()).products).toBe(3)

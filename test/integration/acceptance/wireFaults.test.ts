@@ -74,7 +74,7 @@ describe('TLS', () => {
       setDefaultCACertificates([...getCACertificates('default'), door.ca])
       const transport = createTransport({ baseUrl: door.url, adsBaseUrl: door.url, adsVersion: '12', ...engine.sandbox.credentials })
       try {
-        const deps = { ...engine.deps, transport, service: { origin: door.url, version: '12' } }
+        const deps = { ...engine.deps, transport, service: { ...engine.deps.service, origin: door.url } }
         const run = async () => runPipeline(deps, await loadPipeline(join(engine.folder, 'pipelines'), 'shop'), { trigger: 'manual' })
         let report = await run()
         if (report.status !== 'succeeded') report = await run()

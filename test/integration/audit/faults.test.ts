@@ -86,7 +86,7 @@ test.for([
   await engine.sandbox.control.fault({ ...listing, nth: 2 }, fault, 'always')
   await engine.sandbox.control.fault({ ...listing, nth: 3 }, fault, 'always')
   for (const repair of [false, true])
-    await expect(engine.audit('shop', { repair })).rejects.toMatchObject({ code: 'CATALOG_UNREADABLE', mend: 'sluice doctor' })
+    await expect(engine.audit('shop', { repair })).rejects.toMatchObject({ code: 'CATALOG_UNREADABLE', hint: 'sluice doctor' })
   expect([await state(engine), await plans(engine)]).toEqual([before, planned])
   const [last] = await engine.db.query(`select status, error ->> 'code' as code from sluice.run order by id desc limit 1`)
   expect(last).toEqual({ status: 'failed', code: 'CATALOG_UNREADABLE' })

@@ -1,4 +1,4 @@
-/** What `sluice api` says of a refused call: parameter, rule and mend (issue 3, line 6). Every kind of rule through the command, every rule of the contract through its error. */
+/** What `sluice api` says of a refused call: parameter, rule and hint (issue 3, line 6). Every kind of rule through the command, every rule of the contract through its error. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { serviceError } from '../../../src/cli/refusal.ts'
 import type { Endpoint } from '../../../src/service/contract/endpoint.ts'
@@ -151,7 +151,7 @@ test.for([
   ['a method that is not served', ['POST', `${own}/campaigns/8wku2`], /METHOD_NOT_ALLOWED/, /Use another method/],
   ['an app-only token where a user is due', ['GET', `${own}/campaigns`, '--bearer'], /not properly authenticated/, /leave --bearer out/],
   ['a user who may not be spoken for', ['POST', `${own}/tweet`, '-F', 'as_user_id=5', '-F', 'text=x'], /USER_NOT_FOUND/, /as_user_id/],
-] as const)('%s', async ([, args, error, mend]) => {
+] as const)('%s', async ([, args, error, hint]) => {
   const { consumerKey, consumerSecret, accessToken, accessTokenSecret } = sandbox.credentials
   const env = {
     SLUICE_BASE_URL: sandbox.url,
@@ -163,13 +163,13 @@ test.for([
   const { code, stderr, stdout } = await sluice(['api', ...args], { env })
   expect(code).toBe(1)
   expect(/^error {2}(.*)$/m.exec(stderr)?.[1]).toMatch(error)
-  expect(/^mend {3}(.*)$/m.exec(stderr)?.[1]).toMatch(mend)
+  expect(/^hint {3}(.*)$/m.exec(stderr)?.[1]).toMatch(hint)
   expect(/^where {2}(.*)$/m.exec(stderr)?.[1]).toContain(`${args[0]} /`)
   // The service's own words come through untouched.
   expect(stdout).toMatch(/^\{"(errors|operation_errors)":\[/)
 })
 
-test('every rule of the contract, broken: the error names the parameter and the mend says its rule', async () => {
+test('every rule of the contract, broken: the error names the parameter and the hint says its rule', async () => {
   const wrong: unknown[] = []
   let broken = 0
   const signed = endpoints.filter(({ auth, host }) => auth === 'user' && host !== 'core')
@@ -188,9 +188,9 @@ test('every rule of the contract, broken: the error names the parameter and the 
         durationMs: 1,
       } as const
       const error = serviceError(exchange, { method: endpoint.method, path: pathOf(endpoint) }, Date.now())
-      const { message, mend } = error as ServiceError
-      if (!(error instanceof ServiceError) || !message.includes(call.parameter) || !mend.includes(call.parameter))
-        wrong.push([endpoint.name, call.what, message, mend])
+      const { message, hint } = error as ServiceError
+      if (!(error instanceof ServiceError) || !message.includes(call.parameter) || !hint.includes(call.parameter))
+        wrong.push([endpoint.name, call.what, message, hint])
     }
   }
   expect(wrong).toEqual([])

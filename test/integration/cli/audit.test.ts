@@ -24,20 +24,20 @@ test('a catalog as it was confirmed exits 0, one that is not exits 3 and says wh
   const same = await there.run(['audit', 'shop'])
   expect(same.code).toBe(0)
   expect(same.stdout).toMatch(
-    /^shop r_2 {3}4 products listed in 1 request {3}\S+ s\n {2}= same {7}4\n {2}~ changed {4}0\n {2}- gone {7}0\n$/,
+    /^shop r_2 {3}4 products listed in 1 request {3}\S+ s\n {2}= same {8}4\n {2}~ changed {5}0\n {2}- gone {8}0\n$/,
   )
 
   await meddle(there)
   const found = await there.run(['audit', 'shop'])
   expect(found.code).toBe(3)
   expect(found.stdout.split('\n').slice(1)).toEqual([
-    '  = same       2',
-    '  ~ changed    1  price 1',
-    '  - gone       1  not listed any more',
-    '  + foreign    1  not put by this pipeline; never touched',
+    '  = same        2',
+    '  ~ changed     1  price 1',
+    '  - gone        1  not listed any more',
+    '  + unmanaged   1  not written by this pipeline; never touched',
     'changed  SKU-1  price  "19.99 EUR" is "0.99 EUR"',
     'gone  SKU-3',
-    'foreign  STRANGER',
+    'unmanaged  STRANGER',
     'Next  sluice audit shop --repair',
     '',
   ])
@@ -58,14 +58,14 @@ test('a repair is a plan that apply sends; history and the record itself tell of
   })
   const shown = (await there.run(['show', report.runId])).stdout
   expect(shown).toMatch(/^shop r_2 {2}partial {2}audit /)
-  expect(shown).toContain('  ~ changed    1\n')
+  expect(shown).toContain('  ~ changed     1\n')
   expect(shown).toContain('= 1 creates + 1 updates + 0 deletes')
   expect(shown).toMatch(new RegExp(`\nNext {2}sluice apply ${report.planId}\n$`))
   expect((await there.run(['runs', 'shop'])).stdout).toMatch(/^r_2 .* audit .* listed 4 {2}changed 1 {2}gone 1$/m)
 
   const [changed, gone] = [await there.run(['explain', 'shop', 'SKU-1']), await there.run(['explain', 'shop', 'SKU-3'])]
-  expect(changed.stdout).toMatch(/^Not as it was confirmed: .*was listed with another content.* \(r_2\)/)
-  expect(gone.stdout).toMatch(/^Not as it was confirmed: .*was not listed any more.* \(r_2\)/)
+  expect(changed.stdout).toMatch(/^Live: .*was listed with another content.* \(r_2\)/)
+  expect(gone.stdout).toMatch(/^Not live: .*was not listed any more.* \(r_2\)/)
 
   const said = await there.run(['audit', 'shop', '--repair'])
   const [, planId = ''] = /^Next {2}sluice apply (p_\w+)$/m.exec(said.stdout) ?? []
@@ -91,7 +91,7 @@ test('an audience or a list cannot be read back: said plainly, exit 2, and no da
     expect(json(said).error).toMatchObject({
       code: 'CANNOT_READ_BACK',
       message: `${what} cannot be read back: the service lists no members. Nothing was read or sent.`,
-      mend: `sluice run ${name} --full   (sends everybody again)`,
+      hint: `sluice run ${name} --full   (sends all members again)`,
     })
   }
 })
@@ -122,6 +122,6 @@ test('a service that does not list to the end: exit 1, and nothing was changed',
     code: 'CATALOG_UNREADABLE',
     message: 'catalog 4001 could not be read back (NOT_FOUND: no such catalog). Nothing was changed or sent.',
     where: 'shop',
-    mend: 'sluice doctor',
+    hint: 'sluice doctor',
   })
 })

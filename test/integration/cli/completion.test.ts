@@ -1,4 +1,4 @@
-/** Manner 25: what TAB offers, asked of the shells themselves. A shell that is not installed is skipped by its name. */
+/** Completions as the real shells offer them. A shell that is not installed is skipped. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -48,7 +48,7 @@ describe.for(Object.entries(shells))('%s', ([shell, ask]) => {
 
   test.skipIf(missing)('offers the commands, and of a group its own', () => {
     expect(offered('')).toEqual([...catalogue.filter(({ hidden }) => !hidden).map(({ name }) => name), 'help'].toSorted())
-    expect(offered('re')).toEqual(['rejects', 'rerun'])
+    expect(offered('re')).toEqual(['rejects', 'rerun', 'resume'])
     expect(offered('auth', '')).toEqual(['bearer', 'login', 'logout', 'status'])
     expect(offered('help', 'e')).toEqual(['environment', 'exit-codes', 'explain'])
     expect(offered('completion', '')).toEqual(['bash', 'fish', 'zsh'])
@@ -56,7 +56,15 @@ describe.for(Object.entries(shells))('%s', ([shell, ask]) => {
   })
 
   test.skipIf(missing)('offers the flags of the command and those of all', () => {
-    expect(offered('run', 'shop', '--')).toEqual(['--approve-deletes', '--database', '--full', '--help', '--json', '--pipelines'])
+    expect(offered('run', 'shop', '--')).toEqual([
+      '--approve-deletes',
+      '--database',
+      '--full',
+      '--help',
+      '--json',
+      '--pipelines',
+      '--take-over',
+    ])
     expect(offered('webhooks', 'replay', '--f')).toEqual(['--from'])
     expect(offered('--json', 'rejects', 'r_1', '--from')).toEqual(['--from-source'])
   })
@@ -66,7 +74,7 @@ describe.for(Object.entries(shells))('%s', ([shell, ask]) => {
     expect(offered('plan', 'c')).toEqual(['crm'])
     expect(offered('plan', 'types')).toEqual([])
     expect(offered('run', 'crm', '--full', 'shop-')).toEqual(['shop-de'])
-    expect(offered('plan', 'crm', 'shop')).toEqual([])
+    expect(offered('explain', 'crm', 'shop')).toEqual([])
     expect(offered('show', 's')).toEqual([])
     expect(offered('--pipelines', 'other', 'run', '')).toEqual(['stock'])
     expect(offered('--pipelines', `${folder}/other`, 'run', 's')).toEqual(['stock'])

@@ -1,4 +1,4 @@
-/** Manners 16 to 18: a prompt that is left, a run that is told to stop before it began, and the worst of several. */
+/** Exit codes of an abandoned prompt, a run stopped before it began, and the worst of several pipelines. */
 import { spawn, spawnSync } from 'node:child_process'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Context } from '../../../src/cli/context.ts'
@@ -13,7 +13,7 @@ import { customersYaml, feed, json, shopYaml, workspace } from './workspace.ts'
 // `script` gives a command a terminal.
 const hasScript = spawnSync('script', ['--version']).status === 0
 test.skipIf(!hasScript).for([
-  ['\u0003', 130, /stopping; [\s\S]*error {2}INTERRUPTED /],
+  ['\u0003', 130, /Stopping… [\s\S]*error {2}INTERRUPTED /],
   ['\u0004', 2, /error {2}PIN_NEEDED {2}no PIN was given\. Nothing was kept\./],
   ['\r', 2, /error {2}PIN_NEEDED /],
 ] as const)('the prompt for a PIN that is answered %j exits %i (needs "script" of util-linux)', async ([key, code, words]) => {
@@ -37,7 +37,7 @@ test.skipIf(!hasScript).for([
   expect(outcome.code).toBe(code)
 })
 
-test('a run that is told to stop before it began is an interruption, and prints no report', async () => {
+test('a run that is stopped before it began is an interruption, and prints no report', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
   const printed: string[] = []
@@ -143,4 +143,11 @@ test('several pipelines exit with the worst of 1, 5, 4, 3, 0, and a run that is 
   expect((await shop.run(['run', 'shop', 'customers'])).code).toBe(0)
   expect((await shop.sandbox.control.catalog()).products).toBe(140)
   expect((await shop.sandbox.control.ledger()).length).toBeGreaterThan(sent)
+})
+
+test('serve with a folder of pipelines that is not there says so, and ends', async () => {
+  await using shop = await workspace()
+  const { code, stderr } = await shop.run(['serve', '--port', '0', '--pipelines', 'nowhere'])
+  expect(stderr).toContain('PIPELINES_MISSING')
+  expect(code).toBe(2)
 })

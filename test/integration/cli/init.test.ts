@@ -5,6 +5,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
 import { workbook } from '../../unit/formats/workbookOf.ts'
 import { emptyFolder, ended, launcher, sluice } from './support.ts'
+import { encodeAs } from '../../support/encodeAs.ts'
 import { json, workspace } from './workspace.ts'
 
 const count = 12
@@ -33,6 +34,20 @@ const unknown: readonly {
     ),
     flags: ['--encoding', 'windows-1252', '--consent', 'Newsletter=ja'],
     members: 8,
+  },
+  {
+    file: 'catalog-sjis.csv',
+    content: encodeAs(
+      [
+        'id,title,description,availability,condition,price,link,image_link,brand',
+        ...numbers.map(
+          (i) =>
+            `J${i},${['赤い靴', '青いカップ', '木製のテーブル', '夏用の帽子'][i % 4]},柔らかい革で作られた靴です。,in stock,new,${990 + i} JPY,${link(i)},${link(i)}.jpg,Acme`,
+        ),
+        '',
+      ].join('\n'),
+      'shift_jis',
+    ),
   },
   {
     file: 'products_export_1.csv',
@@ -110,13 +125,13 @@ describe('by flags alone', () => {
     ],
     [['init', '--source', 'crm.csv', '--audience', 'a1'], '--account ID', 'sluice init --source crm.csv --audience a1 --account ID'],
     [['init', '--source', 'crm.csv', '--catalog', '1'], '--map description=COLUMN', undefined],
-  ] as const)('%j is refused by the name of the flag, and writes nothing', async ([argv, where, mend]) => {
+  ] as const)('%j is refused by the name of the flag, and writes nothing', async ([argv, where, hint]) => {
     const cwd = folder()
     const { code, stdout } = await sluice([...argv, '--json'], { cwd })
     const { error } = JSON.parse(stdout)
     expect([code, error.code]).toEqual([2, 'MISSING_OPTION'])
     expect(error.where).toContain(where)
-    if (mend !== undefined) expect(error.mend).toBe(mend)
+    if (hint !== undefined) expect(error.hint).toBe(hint)
     expect(readdirSync(cwd)).toEqual(['crm.csv'])
   })
 
@@ -127,13 +142,13 @@ describe('by flags alone', () => {
     const file = join(cwd, 'pipelines/crm.yaml')
     writeFileSync(file, '# mine\n')
     const again = await sluice(call, { cwd })
-    expect(again.stderr).toMatch(/FILE_EXISTS.*\nmend {3}sluice init --source crm\.csv --sandbox --force /)
+    expect(again.stderr).toMatch(/FILE_EXISTS.*\nhint {3}sluice init --source crm\.csv --sandbox --force /)
     expect([again.code, readFileSync(file, 'utf8')]).toEqual([2, '# mine\n'])
     expect((await sluice([...call, '--force'], { cwd })).code).toBe(0)
     expect(readFileSync(file, 'utf8')).toContain('audience_id: "1nmth"')
-    const rival = await sluice(['init', 'other', ...call.slice(1)], { cwd })
-    expect(rival.code).toBe(2)
-    expect(rival.stderr).toContain('error  DESTINATION_TAKEN  pipelines/crm.yaml writes to audience 1nmth already')
+    const conflict = await sluice(['init', 'other', ...call.slice(1)], { cwd })
+    expect(conflict.code).toBe(2)
+    expect(conflict.stderr).toContain('error  DESTINATION_TAKEN  pipelines/crm.yaml writes to audience 1nmth already')
     writeFileSync(join(cwd, 'pipelines/shop.ts'), '')
     expect((await sluice(['init', 'shop', ...call.slice(1), '--force'], { cwd })).stderr).toContain('pipelines/shop.ts is there already')
     expect(readdirSync(join(cwd, 'pipelines')).toSorted()).toEqual(['crm.yaml', 'shop.ts'])
@@ -190,7 +205,17 @@ describe('by flags alone', () => {
     expect(stdout + readFileSync(join(cwd, 'pipelines/crm.yaml'), 'utf8')).not.toContain('jane')
   })
 
-  test('a source that is missing exits 1, and a web page is told as such', async () => {
+  test('an encoding that is not certain is asked for by its flag, with what the likely ones read', async () => {
+    const cwd = emptyFolder()
+    writeFileSync(join(cwd, 'cups.csv'), Buffer.from('id,title\n1,Schüssel\n2,Cup\n', 'latin1'))
+    const { code, stderr } = await sluice(['init', '--source', 'cups.csv', '--sandbox'], { cwd })
+    expect(code).toBe(2)
+    expect(stderr).toContain('windows-1252 reads "Schüssel"')
+    expect(stderr).toContain('sluice init --source cups.csv --sandbox --encoding windows-1252')
+    expect(readdirSync(cwd)).toEqual(['cups.csv'])
+  })
+
+  test('a missing source exits 1, and a web page is reported as a web page', async () => {
     const cwd = folder()
     writeFileSync(join(cwd, 'page.csv'), '<!doctype html><html></html>')
     expect((await sluice(['init', '--source', 'gone.csv', '--catalog', '1'], { cwd })).code).toBe(1)

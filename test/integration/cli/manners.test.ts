@@ -1,6 +1,7 @@
 /** Manners that need whole processes: pipes that close, launchers that die, terminals, and nothing left behind. */
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { emptyFolder, ended, launcher, printed, sluice, start } from './support.ts'
@@ -13,7 +14,7 @@ test('a closed pipe ends quietly', () => {
     { encoding: 'utf8' },
   )
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-  expect(stdout).toBe('sluice keeps product catalogs and audiences in step with your own data.\n')
+  expect(stdout).toBe('sluice syncs product catalogs and audiences from your own data.\n')
 })
 
 test('a launcher that is killed takes the command with it', async () => {
@@ -29,6 +30,38 @@ test('a launcher that is killed takes the command with it', async () => {
   while (await answers()) await new Promise((resolve) => setImmediate(resolve))
   expect(await answers()).toBe(false)
 })
+
+test('under npm a launcher whose parent is gone ends its command, as npm hands no signal on', async () => {
+  const { PATH = '', HOME = '' } = process.env
+  // npm's shell stays in between and dies of the signal that npm gets.
+  const shell = spawn('sh', ['-c', `node "${launcher}" sandbox --port 0; true`], {
+    cwd: emptyFolder(),
+    env: { PATH, HOME, npm_command: 'exec' },
+    stdio: 'pipe',
+  })
+  const text = await printed(shell, /ready on \S+/)
+  const url = /ready on (\S+)/.exec(text)?.[1] ?? ''
+  shell.kill('SIGTERM')
+  const answers = () =>
+    fetch(`${url}/_sandbox/health`).then(
+      () => true,
+      () => false,
+    )
+  await expect.poll(answers, { timeout: 10_000 }).toBe(false)
+}, 20_000)
+
+test('a port that is taken is an error, the default one too', async () => {
+  await using shop = await workspace()
+  const server = createServer()
+  // Another serve may have it already: taken it is, either way.
+  await new Promise<void>((done) => server.once('error', () => done()).listen(8080, '127.0.0.1', done))
+  try {
+    const { code, stderr } = await shop.run(['serve'])
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/error {2}PORT_IN_USE .*\nhint {3}.*--port/)])
+  } finally {
+    server.close()
+  }
+}, 20_000)
 
 test('2>/dev/null leaves only results, and progress is plain lines on stderr', async () => {
   await using shop = await workspace()
@@ -70,7 +103,7 @@ test.skipIf(!hasScript)('a terminal gets a bar, colours and a verdict (needs "sc
   for (const colour of ['\u001b[32m', '\u001b[1m', '\u001b[31m']) expect(plain.stdout).not.toContain(colour)
 })
 
-test('the embedded server stops behind a command, stays when its address was asked for, and stops when told', async () => {
+test('the embedded server stops after a command, keeps running after db url, and stops with db stop', async () => {
   const cwd = emptyFolder()
   const stopped = { running: false }
   expect(json(await sluice(['runs', '--json'], { cwd }))).toEqual([])
@@ -83,7 +116,7 @@ test('the embedded server stops behind a command, stays when its address was ask
     migrations: { applied: expect.any(Number), known: expect.any(Number) },
   })
   expect(json(await sluice(['db', 'migrate', '--json'], { cwd })).applied).toBeGreaterThan(0)
-  expect(json(await sluice(['db', 'stop', '--json'], { cwd }))).toEqual({ stopped: true })
+  expect(json(await sluice(['db', 'stop', '--json'], { cwd }))).toMatchObject({ stopped: true })
   expect((await sluice(['db', 'stop'], { cwd })).stdout).toContain('nothing to do')
   expect(json(await sluice(['db', 'status', '--json'], { cwd }))).toMatchObject(stopped)
 })
@@ -96,14 +129,14 @@ test('the address of an own database is shown without its password', async () =>
   expect(text).not.toContain(`:${url.password}@`)
 })
 
-test('an unreachable database is said as such, with the mend, and without its password', async () => {
+test('an unreachable database is said as such, with the hint, and without its password', async () => {
   const { code, stderr } = await sluice(['runs'], { env: { DATABASE_URL: 'postgres://me:hunter2hunter2@127.0.0.1:9/x' } })
   expect(code).toBe(1)
   expect(stderr).toMatch(/error {2}DATABASE_UNREACHABLE /)
   expect(stderr).not.toContain('hunter2hunter2')
 })
 
-test('all problems of the environment come at once, also as JSON', async () => {
+test('all problems of the environment are listed together, also as JSON', async () => {
   const env = { SLUICE_BASE_URL: 'nonsense', SLUICE_LOG_LEVEL: 'loud' }
   const plain = await sluice(['runs'], { env })
   expect(plain.code).toBe(2)
@@ -132,7 +165,7 @@ test('check tells for every file that cannot be read where it breaks', async () 
   const { code, stdout } = await sluice(['check'], { cwd: shop.folder })
   expect(code).toBe(1)
   expect(stdout).toMatch(/where .*quote\.csv, line 4\nerror {2}FILE_TRUNCATED/)
-  expect(stdout).toMatch(/gone\.csv[\s\S]*mend/)
+  expect(stdout).toMatch(/gone\.csv[\s\S]*hint/)
   expect(stdout.match(/^error {2}/gm)).toHaveLength(2)
 })
 
@@ -152,15 +185,15 @@ test('serve runs what its schedule says, and ends on SIGTERM with the state safe
   expect(await shop.sandbox.control.violations()).toEqual([])
 })
 
-test('the demo told to stay says where everything is, lets it be looked at, and takes it all away on Ctrl-C', async () => {
+test('the demo with --keep prints every address, accepts commands, and removes everything on Ctrl-C', async () => {
   const tmp = emptyFolder()
   const child = start(['demo', '--keep'], { env: { TMPDIR: tmp } })
   const over = ended(child)
-  const text = await printed(child, /Ctrl-C ends sandbox and database/)
+  const text = await printed(child, /Ctrl-C ends dashboard, sandbox and database/)
   const folder = /cd (\S+); alias/.exec(text)?.[1] ?? ''
   const url = /the sandbox +(\S+)/.exec(text)?.[1] ?? ''
   expect(text).not.toMatch(/postgres(ql)?:\/\//)
-  expect(await (await fetch(`${url}/_sandbox/health`)).json()).toEqual({ ok: true })
+  expect(await (await fetch(`${url}/_sandbox/health`)).json()).toMatchObject({ ok: true })
   const ran = await sluice(['run', 'demo-catalog', '--json'], { cwd: folder })
   expect([ran.code, json(ran).status, json(ran).counts.requests]).toEqual([0, 'succeeded', 0])
   child.kill('SIGINT')
@@ -169,12 +202,12 @@ test('the demo told to stay says where everything is, lets it be looked at, and 
   await expect(fetch(url)).rejects.toThrow('fetch failed')
 })
 
-test('the demo ends by itself, sends only differences, breaks no rule and leaves nothing behind', async () => {
+test('the demo ends on its own, sends only differences, has no API rule violation and leaves nothing behind', async () => {
   const tmp = emptyFolder()
   const { code, stdout } = await sluice(['demo'], { env: { TMPDIR: tmp } })
   expect(code).toBe(0)
   expect(stdout).toMatch(/once more +[\d,]+ rows read +0 changes +0 requests/)
-  expect(stdout).toContain('rules broken on the way: 0')
+  expect(stdout).toContain('API rule violations: 0')
   // Node's own cache of compiled code is not ours to clear.
   expect(readdirSync(tmp).filter((name) => name !== 'node-compile-cache')).toEqual([])
   const processes = readdirSync('/proc')

@@ -1,8 +1,9 @@
 /** The commands of a day's work, driven from outside: what they print, what they exit with, what they leave. */
+import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openDatabase } from '../../../src/store/database.ts'
+import { openDatabase } from '../../../src/db/database.ts'
 import { ended } from './support.ts'
 import { customersYaml, feed, json, product, shopYaml, workspace } from './workspace.ts'
 
@@ -41,15 +42,15 @@ test('rejects go to people by code, to programs as an exact array, to spreadshee
   const { runId } = json(await shop.run(['run', 'shop', '--json']))
   const rejects = json(await shop.run(['rejects', runId, '--json']))
   expect(rejects.map((reject: object) => Object.keys(reject))).toEqual([
-    ['line', 'code', 'field', 'message', 'mend'],
-    ['line', 'code', 'field', 'message', 'mend'],
+    ['line', 'code', 'field', 'message', 'hint'],
+    ['line', 'code', 'field', 'message', 'hint'],
   ])
   expect(rejects.map((reject: { line: number }) => reject.line)).toEqual([3, 4])
   expect((await shop.run(['rejects', runId])).stdout).toContain('line 4')
 
   await shop.run(['rejects', runId, '--csv', 'bad.csv'])
   const csv = readFileSync(join(shop.folder, 'bad.csv'), 'utf8').split('\r\n')
-  expect(csv[0]).toBe('id,title,description,link,image_link,price,availability,brand,mpn,condition,line,code,field,message,mend')
+  expect(csv[0]).toBe('id,title,description,link,image_link,price,availability,brand,mpn,condition,line,code,field,message,hint')
   expect(csv[1]).toContain(`"'=1+1"`)
   expect(csv).toHaveLength(4)
   expect((await shop.run(['rejects', runId, '--csv', '-'])).stdout).toBe(readFileSync(join(shop.folder, 'bad.csv'), 'utf8'))
@@ -64,7 +65,7 @@ test('rejects go to people by code, to programs as an exact array, to spreadshee
   })
 })
 
-test('rejects whose time is over are told as such, and so is a run', async () => {
+test('expired rejects and runs are reported as expired', async () => {
   await using crm = await workspace()
   crm.write('pipelines/customers.yaml', customersYaml)
   crm.write('crm.csv', 'customer_id,email,phone\n1,jane@example.com,\n2,nobody,\n')
@@ -187,14 +188,22 @@ test('explain answers in its first line and never repeats an email', async () =>
   crm.write('pipelines/customers.yaml', customersYaml)
   crm.write('crm.csv', 'customer_id,email,phone\n1,Jane.Canary@Example.com,\n')
   await crm.run(['run', 'customers'])
-  const told = await crm.run(['explain', 'customers', 'jane.canary@example.com'])
-  expect(told.code).toBe(0)
-  expect(told.stdout + told.stderr).not.toMatch(/jane|canary/i)
+  const explained = await crm.run(['explain', 'customers', 'jane.canary@example.com'])
+  expect(explained.code).toBe(0)
+  expect(explained.stdout + explained.stderr).not.toMatch(/jane|canary/i)
   const events = json(await crm.run(['explain', 'customers', 'jane.canary@example.com', '--json']))
   expect(events.length).toBeGreaterThan(2)
   const kinds = events.map(({ what }: { what: string }) => what)
   expect(kinds.indexOf('read')).toBeLessThan(kinds.indexOf('planned'))
-  for (const { digest } of events) expect(digest ?? 'f'.repeat(32)).toMatch(/^[0-9a-f]{32}$/)
+  const digest = createHash('sha256').update('jane.canary@example.com').digest('hex')
+  for (const event of events) expect(event.digest ?? digest).toBe(digest)
+  expect(events[0]).toMatchObject({
+    what: 'status',
+    live: true,
+    key: expect.stringMatching(/^[0-9a-f]{32}$/),
+    identifiers: expect.arrayContaining([{ type: 'email', digest }]),
+  })
+  expect(explained.stdout.split('\n').slice(0, 3)).toEqual([events[0].message, `  key    ${events[0].key}`, `  sha256 ${digest} email`])
   for (const event of events) expect(event).toMatchObject({ at: expect.stringMatching(/^\d{4}-.*Z$/), what: expect.any(String) })
 })
 
@@ -205,20 +214,20 @@ test.for([
   ['the history of an unknown pipeline', 2, shopYaml, ['runs', 'shpo']],
   ['an unknown run', 2, shopYaml, ['show', 'r_99']],
   ['an unknown plan', 2, shopYaml, ['apply', 'p_nothing']],
-] as const)('%s: code %s, the mend last, and one document with --json', async ([, code, yaml, args]) => {
+] as const)('%s: code %s, the hint last, and one document with --json', async ([, code, yaml, args]) => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', yaml)
   const plain = await shop.run(args)
   expect(plain.code).toBe(code)
   expect((plain.stderr + plain.stdout).trimEnd().split('\n').slice(-2).join('\n')).toMatch(
-    /error {2}[A-Z_]+ .*\n(mend|Next) {2,3}\S|Next {2}\S/,
+    /error {2}[A-Z_]+ .*\n(hint|Next) {2,3}\S|Next {2}\S/,
   )
   expect(plain.stderr + plain.stdout).not.toMatch(/\n\s+at /)
   const document = json(await shop.run([...args, '--json']))
   expect((Array.isArray(document) ? document[0].sources[0] : document).error).toMatchObject({
     code: expect.stringMatching(/^[A-Z_]+$/),
     message: expect.any(String),
-    mend: expect.stringMatching(/./),
+    hint: expect.stringMatching(/./),
   })
 })
 
@@ -238,7 +247,7 @@ test.for([
   expect((await shop.sandbox.control.catalog()).products).toBe(20)
 })
 
-test('all problems of a file come at once, each with its line', async () => {
+test('all problems of a file are listed together, each with its line', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', 'source: { url: feed.csv }\nnonsense: 1\ndestination:\n  kind: catalog\n  catalogue_id: "1"\n')
   const { stderr } = await shop.run(['check'])
@@ -277,11 +286,39 @@ test('a second run of a held destination exits 5; an interrupted one 130 with th
   expect(json(second).status).toBe('skipped')
   first.kill('SIGINT')
   expect((await outcome).code).toBe(130)
-  expect((await outcome).stderr).toMatch(/^stopping, [123] requests? in flight; a second signal ends at once$/m)
+  expect((await outcome).stderr).toMatch(/^Stopping.*… press Ctrl-C again to force quit$/m)
   await shop.sandbox.control.clearFaults()
   expect((await shop.run(['run', 'shop'])).code).toBe(0)
   expect((await shop.sandbox.control.catalog()).products).toBe(60)
   expect(await shop.sandbox.control.violations()).toEqual([])
+})
+
+test('a second Ctrl-C ends the run and reports what is in flight', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', shopYaml)
+  shop.write('feed.csv', feed(2))
+  await shop.sandbox.control.fault({ method: 'PUT' }, { kind: 'delay', ms: 20_000 }, 'always')
+  const child = shop.start(['run', 'shop'])
+  const outcome = ended(child)
+  let stderr = ''
+  child.stderr?.on('data', (chunk) => void (stderr += String(chunk)))
+  await eventually(async () => (await shop.sandbox.control.ledger()).length > 0)
+  await eventually(() => {
+    child.kill('SIGINT')
+    return Promise.resolve(stderr.includes('Forced to quit'))
+  })
+  expect((await outcome).code).toBe(130)
+  expect(stderr).toMatch(/^Stopping, 1 request in flight… press Ctrl-C again to force quit$/m)
+  expect(stderr).toMatch(/^Forced to quit\. What was confirmed is kept; 1 request in flight, which the next run resolves\.$/m)
+})
+
+test('runs takes a glob of pipeline names', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', shopYaml)
+  shop.write('pipelines/customers.yaml', customersYaml)
+  for (const name of ['shop', 'customers']) expect((await shop.run(['run', name])).code).toBe(1)
+  const runs: { pipeline: string }[] = json(await shop.run(['runs', 'sh*', '--json']))
+  expect(runs.map(({ pipeline }) => pipeline)).toEqual(['shop'])
 })
 
 test('a failed run says whether anything was sent, and what to type', async () => {
@@ -297,7 +334,7 @@ test('cancel stops the run of another process, which says so', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('feed.csv', feed(300))
-  await shop.sandbox.control.fault({ method: 'PUT' }, { kind: 'delay', ms: 700 }, 'always')
+  await shop.sandbox.control.fault({ method: 'PUT' }, { kind: 'delay', ms: 2_500 }, 'always')
   const first = ended(shop.start(['run', 'shop', '--json']))
   await eventually(async () => (await shop.sandbox.control.catalog()).products > 0)
   const [{ runId }] = json(await shop.run(['runs', '--json']))
@@ -347,3 +384,23 @@ test('canaries of the environment, the arguments and the feed appear in no outpu
 async function eventually(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setImmediate(resolve))
 }
+
+test('a backfill never withholds, and says first that what only it has is deleted again by the next run', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', shopYaml)
+  shop.write('feed.csv', feed(3))
+  await shop.run(['run', 'shop'])
+  shop.write('late.csv', feed(4))
+  const late = await shop.run(['backfill', 'shop', '--source', 'late.csv'])
+  expect([late.code, late.stderr]).toEqual([
+    0,
+    expect.stringContaining('products that the source of shop does not have are deleted again by its next run'),
+  ])
+  shop.write('empty.csv', feed(0))
+  const empty = await shop.run(['backfill', 'shop', '--source', 'empty.csv'])
+  expect(empty.code).toBe(0)
+  expect(`${empty.stdout}${empty.stderr}`).not.toMatch(/withheld|MIN_ROWS/i)
+  expect((await shop.sandbox.control.catalog()).products).toBe(4)
+  await shop.run(['run', 'shop'])
+  expect((await shop.sandbox.control.catalog()).products).toBe(3)
+})

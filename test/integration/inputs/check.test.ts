@@ -1,4 +1,4 @@
-/** `sluice check` on files that nobody described: what a person sees, and whether the mends they paste are right. */
+/** `sluice check` on files that nobody described: what a person sees, and whether the hints they paste are right. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -32,14 +32,14 @@ test.for([
     'Product ID,Title,Description,Link,Image Link,Stock,Condition,Price,Currency,Brand\n1,Cup,A cup,https://shop.example.com/1,https://shop.example.com/1.jpg,4,new,9.5,EUR,Acme\n',
     { id: '1', price: '9.50 EUR', availability: 'in stock' },
   ],
-] as const)('the mend for a header that is %s maps it once pasted', async ([, text, expected]) => {
+] as const)('the hint for a header that is %s maps it once pasted', async ([, text, expected]) => {
   const source = 'source: { url: feed.csv }\n'
   const cwd = folderWith({ 'feed.csv': text, 'pipelines/shop.yaml': `${source}${catalog('4001')}` })
   const first = await sluice(['check', '--json'], { cwd })
   expect(first.code).toBe(1)
   const { error } = JSON.parse(first.stdout)[0].sources[0]
   expect([error.code, error.where]).toEqual(['FILE_COLUMN_MISSING', 'feed.csv'])
-  writeFileSync(join(cwd, 'pipelines/shop.yaml'), `${source}${error.mend}\n${catalog('4001')}`)
+  writeFileSync(join(cwd, 'pipelines/shop.yaml'), `${source}${error.hint}\n${catalog('4001')}`)
   const second = await sluice(['check', '--json'], { cwd })
   expect(second.code).toBe(0)
   expect(JSON.parse(second.stdout)[0].sources[0]).toMatchObject({ rejects: [], records: [{ fields: expected }] })
@@ -51,15 +51,15 @@ test.for([
     'answer.json',
     '{"products":[{"id":"1","title":"Cup","price":"9 EUR"}]}',
     /answer\.json {3}json, utf-8, the records are the array at "products"/,
-    0,
+    4,
   ],
   [
     'answers.json',
     '{"products":[{"id":"1","title":"Cup","price":"9 EUR"}],"users":[{"id":"1"}]}',
-    /mend {6}The records stand inside "products": say so, source: \{ json: \{ records: products \} \}/,
-    0,
+    /hint {6}The records are inside "products": source: \{ json: \{ records: products \} \}/,
+    4,
   ],
-  ['login.csv', 'Please log in\n', /mend {3}Check that this is the export: it has a single column/, 1],
+  ['login.csv', 'Please log in\n', /the source has a single column[^]*\nhint {3}Check that this is the right file/, 1],
   ['empty.json', '[]', /no rows: a run would send nothing, and delete nothing/, 0],
 ] as const)('%s is no feed, and what it is is said', async ([file, text, said, expected]) => {
   const cwd = folderWith({ [file]: text, 'pipelines/shop.yaml': `source: { url: ${file} }\n${catalog('4001')}` })
@@ -84,7 +84,7 @@ test('of two files with one destination both are shown, with what is against the
     const { code, stdout } = await sluice(['check', name], { cwd })
     expect(code).toBe(2)
     expect(stdout).toContain('3 valid')
-    expect(stdout).toMatch(/error {2}PIPELINE_INVALID .*writes to the same destination[^]*\nmend .*\nNext {2}sluice check\n$/)
+    expect(stdout).toMatch(/error {2}PIPELINE_INVALID .*writes to the same destination[^]*\nhint .*\nNext {2}sluice check\n$/)
     expect((await sluice(['plan', name], { cwd })).code).toBe(2)
   }
   const [first, second] = JSON.parse((await sluice(['check', '--json'], { cwd })).stdout)
@@ -101,12 +101,60 @@ test('what would withhold a run, and who is left out, is said before', async () 
     'pipelines/shop.yaml': `source: { url: bad.csv }\n${catalog('4001')}`,
   })
   const { code, stdout } = await sluice(['check', 'crm'], { cwd })
-  expect(code).toBe(0)
-  expect(stdout).toMatch(/HELD {2}crm would be withheld: GUARD_CONSENT_UNMAPPED .*UNSUB_TIME/)
+  expect(code).toBe(4)
+  expect(stdout).toMatch(/WOULD STOP {2}crm {2}GUARD_CONSENT_UNMAPPED .*UNSUB_TIME/)
   expect(stdout).not.toContain('Next')
-  expect((await sluice(['check', 'shop'], { cwd })).stdout).toMatch(/HELD {2}shop would be withheld: GUARD_REJECTS/)
-  writeFileSync(join(cwd, 'pipelines/crm.yaml'), `source: { url: crm.csv }\n${map}consent: { column: ok, values: ["yes"] }\n${audience}`)
+  expect((await sluice(['check', 'shop'], { cwd })).stdout).toMatch(/WOULD STOP {2}shop {2}GUARD_REJECTS/)
+  writeFileSync(
+    join(cwd, 'pipelines/crm.yaml'),
+    `source: { url: crm.csv }\n${map}consent: { column: ok, values: ["yes"] }\nignore: [UNSUB_TIME]\n${audience}`,
+  )
   const asked = await sluice(['check', 'crm'], { cwd })
   expect(asked.stdout).toContain('2 read: 1 valid, 0 rejects, 1 suppressed')
   expect(asked.stdout).toContain('Next  sluice plan crm')
+})
+
+test('check rejects, collapses and exits as a run does; every fault of a row is reported at once', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', `source: { url: feed.csv }\n${catalog('4001')}`)
+  const good = manyProducts(10)
+  const bad = { id: 'BAD', title: '', price: '12', link: 'http://shop.example.com/p', availability: 'maybe' }
+  shop.write('feed.csv', csvOf([...good, { ...good[0], ...bad }, { ...good[0] }, { ...good[1], title: 'Another' }]))
+  const codes = ['AVAILABILITY_UNKNOWN', 'FIELD_MISSING', 'LINK_NOT_HTTPS', 'PRICE_CURRENCY_MISSING']
+  const checked = await shop.run(['check', '--json'])
+  const source = JSON.parse(checked.stdout)[0].sources[0]
+  expect([checked.code, source.rows, source.valid, source.rejected, source.duplicates]).toEqual([0, 13, 9, 3, 1])
+  const codesOf = (rejects: { line: number; code: string }[], line: number) =>
+    rejects.flatMap((reject) => (reject.line === line ? [reject.code] : [])).toSorted()
+  expect(codesOf(source.rejects, 12)).toEqual(codes)
+  const ran = await shop.run(['run', 'shop', '--json'])
+  const { runId, counts } = JSON.parse(ran.stdout)
+  expect([ran.code, counts.read, counts.valid, counts.rejected, counts.duplicates]).toEqual([0, 13, 9, 3, 1])
+  const rejects = JSON.parse((await shop.run(['rejects', runId, '--json'])).stdout)
+  expect(codesOf(rejects, 12)).toEqual(codes)
+  expect([codesOf(rejects, 3), codesOf(rejects, 14)]).toEqual([['DUPLICATE_CONFLICT'], ['DUPLICATE_CONFLICT']])
+  expect(rejects.toSorted((a: { line: number }, b: { line: number }) => a.line - b.line).map(withoutHint)).toEqual(
+    source.rejects.map(withoutHint),
+  )
+  const csv = await shop.run(['rejects', runId, '--csv', '-'])
+  const line = csv.stdout.split('\n').find((text) => text.startsWith('BAD,'))
+  for (const code of codes) expect(line).toContain(code)
+  expect(csv.stdout.trim().split('\n')).toHaveLength(4)
+
+  shop.write('feed.csv', csvOf([...good.slice(0, 2), ...good.slice(2).map((row) => ({ ...row, price: '12' }))]))
+  for (const command of [['check'], ['run', 'shop']]) {
+    const { code, stdout } = await shop.run(command)
+    expect([code, stdout.replace(/\s+/g, ' ')]).toEqual([4, expect.stringContaining('above 50 %, for PRICE_CURRENCY_MISSING 8')])
+  }
+})
+
+function withoutHint({ line, code, field, message }: { line: number; code: string; field: string; message: string }) {
+  return { line, code, field, message }
+}
+
+test('a reject of a file on one line names the id of its record', async () => {
+  const items = [1, 2, 3].map((id) => ({ ...manyProducts(1)[0], id: `J${id}`, ...(id === 2 ? { price: '12' } : {}) }))
+  const cwd = folderWith({ 'feed.json': JSON.stringify(items), 'pipelines/shop.yaml': `source: { url: feed.json }\n${catalog('4001')}` })
+  const { sources } = JSON.parse((await sluice(['check', '--json'], { cwd })).stdout)[0]
+  expect(sources[0].rejects).toMatchObject([{ line: 1, code: 'PRICE_CURRENCY_MISSING', message: 'price "12" has no currency (id "J2")' }])
 })

@@ -10,9 +10,9 @@ import { sluice } from '../cli/support.ts'
 type Cells = Record<string, string>
 
 /** Reads the copy as a spreadsheet would, corrects it, writes it back with its five reasons. */
-function correct(file: string, mend: (row: Cells) => Cells): Cells[] {
+function correct(file: string, hint: (row: Cells) => Cells): Cells[] {
   const rows = parse<Cells>(readFileSync(file), { columns: true })
-  writeFileSync(file, csvOf(rows.map(mend) as Fields[]))
+  writeFileSync(file, csvOf(rows.map(hint) as Fields[]))
   return rows
 }
 
@@ -43,7 +43,7 @@ for (const format of ['csv', 'xml'] as const) {
     const told = await sluice(['rejects', first.runId, '--csv', file], { cwd: engine.folder, env: engine.env })
     expect(told.code).toBe(0)
     const rejects = correct(file, mended)
-    expect(Object.keys(rejects[0] ?? {}).slice(-5)).toEqual(['line', 'code', 'field', 'message', 'mend'])
+    expect(Object.keys(rejects[0] ?? {}).slice(-5)).toEqual(['line', 'code', 'field', 'message', 'hint'])
     expect(rejects[3]?.['title']).toBe("'-20 % on shoes")
 
     const back = await sluice(['backfill', 'shop', '--source', file, '--json'], { cwd: engine.folder, env: engine.env })
@@ -82,7 +82,7 @@ for (const [saved, encode] of [
     expect(first.counts).toMatchObject({ rejected: 2, confirmed: 4 })
     const file = join(engine.folder, 'rejects.csv')
     await sluice(['rejects', first.runId, '--csv', file], { cwd: engine.folder, env: engine.env })
-    correct(file, (row) => ({ ...row, price: '12.99 EUR', message: '', mend: '' }))
+    correct(file, (row) => ({ ...row, price: '12.99 EUR', message: '', hint: '' }))
     writeFileSync(file, encode(readFileSync(file, 'utf8')))
     const report = await engine.backfill('alt', 'rejects.csv')
     expect(report).toMatchObject({ status: 'succeeded', counts: { read: 2, rejected: 0, confirmed: 2 } })

@@ -1,5 +1,6 @@
 /** Outcomes that only a whole run can show: holds, collapsed and contradicting rows, suppression, deletes under the brake. */
 import { expect, test } from 'vitest'
+import { encodeAs } from '../../support/encodeAs.ts'
 import { csvOf, goodProduct, itemOf, manyProducts, rssOf, type Fields } from '../../support/through.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 
@@ -65,7 +66,7 @@ test('case 19: a setting that changes what a row becomes reads the same bytes an
   })
 })
 
-test('cases 44 and 146: what a setting mends is known by its bytes the next time, and keeps its products without the setting', async () => {
+test('cases 44 and 146: what a setting hints is known by its bytes the next time, and keeps its products without the setting', async () => {
   await using engine = await engineUnderTest()
   const yaml = (xml: string) => `source: { url: "{folder}/feed.xml"${xml} }\ndestination: { kind: catalog, catalog_id: "4001" }\n`
   const feed = (title: string) =>
@@ -367,6 +368,25 @@ test('case 182: more than half of the products changed at once is told, and with
   expect(told.warnings?.find(({ code }) => code === 'MOST_CHANGED')).toMatchObject({ count: 61 })
 })
 
+test('case 12: text read in another encoding than the file has withholds the run', async () => {
+  await using engine = await engineUnderTest()
+  const titles = ['赤い靴', '青いカップ', '木製のテーブル', '夏用の帽子']
+  engine.write('shop.csv', encodeAs(csvOf(manyProducts(20, (i) => ({ title: titles[i % 4] }))), 'shift_jis'))
+  const run = (encoding: string) => {
+    engine.pipeline(
+      'shop',
+      `source: { url: "{folder}/shop.csv", encoding: ${encoding} }\ndestination: { kind: catalog, catalog_id: "4001" }\n`,
+    )
+    return engine.run('shop')
+  }
+  expect(await run('windows-1252')).toMatchObject({
+    status: 'withheld',
+    guards: [{ code: 'GUARD_ENCODING_DOUBTFUL' }],
+    counts: { confirmed: 0 },
+  })
+  expect(await run('shift_jis')).toMatchObject({ status: 'succeeded', counts: { confirmed: 20 } })
+})
+
 test('case 73: prices of zero withhold the run where the owner asks for it', async () => {
   await using engine = await engineUnderTest()
   const rows = manyProducts(5, (i) => (i === 3 ? { price: '0 EUR' } : {}))
@@ -375,7 +395,9 @@ test('case 73: prices of zero withhold the run where the owner asks for it', asy
     guards: [{ code: 'GUARD_PRICE_ZERO', examples: ['line 5'] }],
     counts: { confirmed: 0 },
   })
-  expect(await shop(engine, rows)).toMatchObject({ status: 'succeeded', counts: { rejected: 1, confirmed: 4 } })
+  const sent = await shop(engine, rows)
+  expect(sent).toMatchObject({ status: 'succeeded', counts: { rejected: 0, confirmed: 5 } })
+  expect(sent.warnings).toContainEqual(expect.objectContaining({ code: 'PRICE_ZERO', count: 1 }))
 })
 
 test('case 183: two products fewer are two deletes under the brake', async () => {

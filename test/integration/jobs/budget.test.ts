@@ -1,11 +1,17 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { blockBudget, openBudget, setBudgetLimit, takeGrant } from '../../../src/store/budget.ts'
-import type { Database } from '../../../src/store/database.ts'
+import { blockBudget, openBudget, setBudgetLimit, takeGrants } from '../../../src/db/budget.ts'
+import type { Database } from '../../../src/db/database.ts'
 import { testDatabase } from '../../support/postgres.ts'
 
 const taker = fileURLToPath(new URL('./taker.ts', import.meta.url))
+
+/** Takes one grant: 0, or the wait. */
+async function takeGrant(db: Database, name: string): Promise<number> {
+  const { granted, waitMs } = await takeGrants(db, name, 1)
+  return granted === 1 ? 0 : waitMs
+}
 
 /** Grants as the ring's slots tell them, by the database's clock. */
 async function grantTimes(db: Database): Promise<number[]> {
@@ -51,6 +57,18 @@ describe('the shared budget', () => {
     const times = await grantTimes(db)
     expect(times.length).toBeGreaterThan(50)
     expect(mostInWindow(times, windowMs)).toBeLessThanOrEqual(50)
+  })
+
+  test('several grants at one moment end at the limit, and say when the next is free', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    await openBudget(db, { name: 'c', limit: 5, windowMs: 300_000 })
+    expect(await takeGrants(db, 'c', 3)).toEqual({ granted: 3, waitMs: 0 })
+    expect(await takeGrants(db, 'c', 4)).toMatchObject({ granted: 2, waitMs: expect.closeTo(300_000, -4) })
+    // Two windows later more is asked for at once than the window holds.
+    await db.execute(`update sluice.budget_slot set granted_at = granted_at - interval '600 seconds'`)
+    expect(await takeGrants(db, 'c', 64)).toEqual({ granted: 5, waitMs: 0 })
+    expect((await takeGrants(db, 'c', 64)).granted).toBe(0)
   })
 
   test('a limit cut in the middle holds from then on, and a raised one lets more through', async () => {
@@ -103,11 +121,11 @@ describe('the shared budget', () => {
     await using database = await testDatabase()
     const { db } = database
     await openBudget(db, { name: 'c', limit: 7, windowMs: 40 })
-    const log: number[] = []
-    while (log.length < 120) {
-      const wait = await takeGrant(db, 'c')
-      if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait))
-      else log.push(log.length)
+    let taken = 0
+    while (taken < 120) {
+      const { granted, waitMs } = await takeGrants(db, 'c', Math.min(120 - taken, 1 + (taken % 9)))
+      taken += granted
+      if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
     }
     const times = await grantTimes(db)
     expect(times.length).toBe(120)

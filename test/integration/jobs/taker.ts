@@ -1,6 +1,6 @@
 /** A process that takes grants as fast as it gets them. Arguments: database, class, milliseconds (or `hold`: keep the lock). */
-import { openDatabase } from '../../../src/store/database.ts'
-import { takeGrant } from '../../../src/store/budget.ts'
+import { openDatabase } from '../../../src/db/database.ts'
+import { takeGrants } from '../../../src/db/budget.ts'
 
 const [url = '', name = '', how = ''] = process.argv.slice(2)
 const db = openDatabase(url)
@@ -13,7 +13,7 @@ if (how === 'hold') {
 }
 const until = Date.now() + Number(how)
 while (Date.now() < until) {
-  const wait = await takeGrant(db, name)
-  if (wait > 0) await new Promise((resolve) => setTimeout(resolve, Math.min(wait, until - Date.now())))
+  const { waitMs } = await takeGrants(db, name, 1 + Math.floor(Math.random() * 9))
+  if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, Math.min(waitMs, until - Date.now())))
 }
 await db.close()

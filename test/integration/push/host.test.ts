@@ -1,12 +1,12 @@
-/** What happens to the process that sends, its clock, its database and its credentials (guarantees 4, W and K). */
+/** What happens to the process that sends, its clock, its database and its credentials (docs/faults.md, W and K). */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { createTransport } from '../../../src/service/client/index.ts'
 import { fixedCredentials } from '../../../src/sandbox/start.ts'
-import type { Database } from '../../../src/store/database.ts'
-import { planBooks, pushPlan, settleLeftovers } from '../../../src/sync/push/push.ts'
+import type { Database } from '../../../src/db/database.ts'
+import { planCounts, pushPlan, settleLeftovers } from '../../../src/sync/push/push.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { withSandbox, type SandboxUnderTest } from '../../support/sandbox.ts'
 import { fakeService } from './fakeService.ts'
@@ -50,18 +50,20 @@ describe('a process that stands still', () => {
       const deps = await engineDeps(db, transport)
       await settleLeftovers(deps, planted.destinationId, { runId: planted.runId })
       await transport.close()
-      expect(await planBooks(db, planted.planId)).toMatchObject({ confirmed: 5, pending: 0, ambiguous: 0 })
+      expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 5, pending: 0, ambiguous: 0 })
     }
     const settled = await db.query('select status, epoch, settled_at from sluice.batch')
     await sandbox.control.release('h')
     child.kill('SIGCONT')
     expect(await ended).toBe(0)
-    expect(await planBooks(db, planted.planId)).toMatchObject({ confirmed: 5, pending: 0, ambiguous: 0, requests: late ? 2 : 1 })
+    expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 5, pending: 0, ambiguous: 0, requests: late ? 2 : 1 })
     // The loser wrote nothing.
     if (late) expect(await db.query('select status, epoch, settled_at from sluice.batch')).toEqual(settled)
     expect(new Set(await uploads(sandbox)).size).toBe(1)
-    // Two at once there were, because one of them was stopped: the bytes were the same (I4).
-    expect((await sandbox.control.violations()).filter(({ rule }) => rule !== 'two_in_flight_for_one_key')).toEqual([])
+    // Two at once there were, because one of them was stopped: the bytes were the same (docs/guarantees.md#one-holder).
+    expect(
+      (await sandbox.control.violations()).filter(({ rule }) => !['two_in_flight_for_one_key', 'same_body_at_once'].includes(rule)),
+    ).toEqual([])
   })
 
   test('W3 and W4: one that comes to itself behind its lease sends nothing under it', async () => {
@@ -74,7 +76,7 @@ describe('a process that stands still', () => {
     const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + behindMs }
     // The attempt is committed, and then nothing happens for 90 seconds: a blocked loop, a sleeping machine, a lost database.
     const falls = (text: string) => {
-      if (text.includes('insert into sluice.attempt') && behindMs === 0) behindMs = 90_000
+      if (text.includes('insert into attempt') && behindMs === 0) behindMs = 90_000
     }
     const slow: Database = {
       ...db,
@@ -117,7 +119,7 @@ describe('a process that stands still', () => {
     await settleLeftovers(deps, planted.destinationId, { runId: planted.runId })
     await pushPlan(deps, planted.planId)
     await transport.close()
-    expect(await planBooks(db, planted.planId)).toMatchObject({ confirmed: 15, pending: 0, ambiguous: 0 })
+    expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 15, pending: 0, ambiguous: 0 })
     expect((await uploads(sandbox)).length).toBeLessThanOrEqual(6)
     expect(await sandbox.control.violations()).toEqual([])
   })
@@ -132,11 +134,11 @@ test('W11: a secret that was changed meanwhile signs the next attempt, of the sa
   await pushPlan(await engineDeps(db, old), planted.planId)
   await old.close()
   expect(await batchStates(db, planted.planId)).toEqual([expect.stringMatching(/^pending/)])
-  expect(await planBooks(db, planted.planId)).toMatchObject({ refused: 0, pending: 5 })
+  expect(await planCounts(db, planted.planId)).toMatchObject({ refused: 0, pending: 5 })
   const transport = transportTo(sandbox.url)
   await settleLeftovers(await engineDeps(db, transport), planted.destinationId, { runId: planted.runId })
   await transport.close()
-  expect(await planBooks(db, planted.planId)).toMatchObject({ confirmed: 5 })
+  expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 5 })
   expect(new Set(await uploads(sandbox)).size).toBe(1)
 })
 
@@ -150,7 +152,7 @@ test('K4: a wall clock that jumps two hours to and fro changes no lease, no orde
   const clock = { ...systemClock, now: () => systemClock.now() + (jumps++ % 2 === 0 ? 7_200_000 : -7_200_000) }
   service.script = (_request, nth) => (nth % 4 === 1 ? { kind: 'lost', error: new Error('reset'), durationMs: 1 } : undefined)
   await pushPlan({ ...(await engineDeps(db, service)), clock }, planted.planId)
-  expect(await planBooks(db, planted.planId)).toMatchObject({ confirmed: 30, ambiguous: 0, pending: 0 })
+  expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 30, ambiguous: 0, pending: 0 })
   expect(new Set(service.seen.map(({ sha256 }) => sha256))).toEqual(new Set(frozen.map(({ sha }) => sha)))
   expect(await db.query(`select from sluice.batch where epoch > 3`)).toEqual([])
   expect((await syncedKeys(db, planted.destinationId)).length).toBe(30)

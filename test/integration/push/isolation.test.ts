@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ExchangeRequest } from '../../../src/service/client/exchange.ts'
-import { entryOutcome } from '../../../src/store/outcomes.ts'
-import { planBooks, pushPlan } from '../../../src/sync/push/push.ts'
+import { entryOutcome } from '../../../src/db/outcomes.ts'
+import { planCounts, pushPlan } from '../../../src/sync/push/push.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { answer, failure, fakeService } from './fakeService.ts'
 import { email, engineDeps, hex, plantBatch, plantDestination, plantPlan, syncedKeys, user } from './planted.ts'
@@ -30,7 +30,7 @@ async function push(script: Parameters<typeof scripted>[0], entries = n) {
   return {
     requests: service.seen.length,
     seen: service.seen,
-    books: await planBooks(db, planted.planId),
+    books: await planCounts(db, planted.planId),
     left: left.map(({ code, outcome, key }) => ({ code, outcome, key: hex(key) })),
     synced: await syncedKeys(db, destinationId),
     paused: paused?.paused_reason ?? null,

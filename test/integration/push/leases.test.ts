@@ -1,15 +1,31 @@
 import { describe, expect, test } from 'vitest'
-import { claimBatches, LeaseLost, releaseBatch, rescueBatches } from '../../../src/store/batches.ts'
-import { beginAttempt } from '../../../src/store/attempts.ts'
-import type { Database } from '../../../src/store/database.ts'
-import { deadWorkers, isAlive, identifyProcess } from '../../../src/store/workers.ts'
-import { planBooks, pushPlan, settleLeftovers } from '../../../src/sync/push/push.ts'
+import { claimBatches, LeaseLost, releaseBatch, recoverBatches } from '../../../src/db/batches.ts'
+import { blockBudget, openBudget } from '../../../src/db/budget.ts'
+import { beginAttempt } from '../../../src/db/attempts.ts'
+import type { Database } from '../../../src/db/database.ts'
+import { deadWorkers, isAlive, identifyProcess } from '../../../src/db/workers.ts'
+import { planCounts, pushPlan, settleLeftovers } from '../../../src/sync/push/push.ts'
 import { testDatabase } from '../../support/postgres.ts'
+import { testService } from '../../support/service.ts'
 import { fakeService, lost } from './fakeService.ts'
-import { batchStates, email, engineDeps, gone, hex, plantBatch, plantDestination, plantPlan, syncedKeys, user, wanted } from './planted.ts'
+import {
+  batchStates,
+  email,
+  engineDeps,
+  gone,
+  hex,
+  origin,
+  plantBatch,
+  plantDestination,
+  plantPlan,
+  syncedKeys,
+  user,
+  wanted,
+} from './planted.ts'
 
+const fence = { ...testService, origin }
 const claim = async (db: Database, planId: string, workerId: string) =>
-  (await claimBatches(db, { planId }, { workerId, leaseMs: 60_000, count: 1 }))[0]!
+  (await claimBatches(db, { planId, fence }, { workerId, leaseMs: 60_000, count: 1 }))[0]!
 
 describe('a lease', () => {
   test("W5: is one holder's: another claim finds nothing, and 32 claims at once find one", async () => {
@@ -18,7 +34,9 @@ describe('a lease', () => {
     const planted = await plantPlan(db, await plantDestination(db))
     await plantBatch(db, planted, [user(email(1))])
     const claims = await Promise.all(
-      Array.from({ length: 32 }, (_, i) => claimBatches(db, { planId: planted.planId }, { workerId: `w${i}`, leaseMs: 60_000, count: 4 })),
+      Array.from({ length: 32 }, (_, i) =>
+        claimBatches(db, { planId: planted.planId, fence }, { workerId: `w${i}`, leaseMs: 60_000, count: 4 }),
+      ),
     )
     expect(claims.flat().length).toBe(1)
   })
@@ -29,18 +47,35 @@ describe('a lease', () => {
     const planted = await plantPlan(db, await plantDestination(db))
     await plantBatch(db, planted, [user(email(1))])
     const stalled = await claim(db, planted.planId, 'stalled')
-    await beginAttempt(db, stalled, { runId: planted.runId, workerId: 'stalled', leaseMs: 60_000 })
-    expect(await rescueBatches(db, [], 20)).toBe(0)
+    await beginAttempt(db, stalled, { runId: planted.runId, workerId: 'stalled', leaseMs: 60_000, budget: 'none' })
+    expect(await recoverBatches(db, [], 20, fence)).toBe(0)
     await db.execute(`update sluice.batch set lease_until = clock_timestamp() - interval '1 second'`)
-    expect(await rescueBatches(db, [], 600_000)).toBe(1)
+    expect(await recoverBatches(db, [], 600_000, fence)).toBe(1)
     expect(await batchStates(db, planted.planId)).toEqual(['ambiguous:worker_died'])
     // Its bytes may land until the horizon.
     expect((await db.query(`select from sluice.remote where late_until > clock_timestamp() + interval '9 minutes'`)).length).toBe(1)
-    await expect(beginAttempt(db, stalled, { runId: planted.runId, workerId: 'stalled', leaseMs: 60_000 })).rejects.toThrow(LeaseLost)
+    await expect(beginAttempt(db, stalled, { runId: planted.runId, workerId: 'stalled', leaseMs: 60_000, budget: 'none' })).rejects.toThrow(
+      LeaseLost,
+    )
     await expect(releaseBatch(db, stalled, { to: 'settled' }, 20)).rejects.toThrow(LeaseLost)
     const next = await claim(db, planted.planId, 'next')
     expect(next).toMatchObject({ epoch: stalled.epoch + 1, maybeApplied: true })
     await expect(releaseBatch(db, stalled, { to: 'settled' }, 20)).rejects.toThrow(LeaseLost)
+  })
+
+  test('begins no attempt while the service asks every process to wait', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const planted = await plantPlan(db, await plantDestination(db))
+    await plantBatch(db, planted, [user(email(1))])
+    const batch = await claim(db, planted.planId, 'w')
+    await openBudget(db, { name: 'uploads', limit: 10, windowMs: 60_000 })
+    await blockBudget(db, 'uploads', 60_000)
+    const options = { runId: planted.runId, workerId: 'w', leaseMs: 60_000, budget: 'uploads' }
+    expect(await beginAttempt(db, batch, options)).toBeUndefined()
+    expect(await db.query('select from sluice.attempt')).toEqual([])
+    await db.execute('update sluice.budget set blocked_until = clock_timestamp()')
+    expect(await beginAttempt(db, batch, options)).toBeGreaterThan(0)
   })
 
   test('that was claimed and nothing more leaves nothing ambiguous behind', async () => {
@@ -50,7 +85,7 @@ describe('a lease', () => {
     await plantBatch(db, planted, [user(email(1))])
     await claim(db, planted.planId, 'gone')
     await db.execute(`update sluice.batch set lease_until = clock_timestamp() - interval '1 second'`)
-    await rescueBatches(db, [], 20)
+    await recoverBatches(db, [], 20, fence)
     expect(await batchStates(db, planted.planId)).toEqual(['pending:worker_died'])
   })
 
@@ -66,7 +101,7 @@ describe('a lease', () => {
     )
     await claim(db, planted.planId, 'dead')
     expect(await deadWorkers(db)).toEqual(['dead'])
-    expect(await rescueBatches(db, ['dead'], 20)).toBe(1)
+    expect(await recoverBatches(db, ['dead'], 20, fence)).toBe(1)
     await claim(db, planted.planId, 'far')
     expect(await deadWorkers(db)).toEqual([])
     expect(isAlive(self)).toBe(true)
@@ -83,7 +118,7 @@ describe('a lease', () => {
     service.script = async (_request, nth, apply) => {
       if (nth === 1) {
         await db.execute(`update sluice.batch set lease_until = clock_timestamp() - interval '1 second'`)
-        await rescueBatches(db, [], 20)
+        await recoverBatches(db, [], 20, fence)
       }
       return nth === 1 ? apply() : lost(200)
     }
@@ -111,7 +146,7 @@ describe('somebody who came onto the do-not-reach list meanwhile (I16)', () => {
     await listed(db, email('second of 2'))
     await pushPlan(await engineDeps(db, service), planted.planId)
     expect([...service.members.keys()].sort()).toEqual([hex(email(1)), hex(email(3))].sort())
-    expect(await planBooks(db, planted.planId)).toMatchObject({ confirmed: 2, pending: 1, requests: 1 })
+    expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 2, pending: 1, requests: 1 })
     expect(await batchStates(db, planted.planId)).toEqual(['superseded:suppressed', 'settled'])
   })
 

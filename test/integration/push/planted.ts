@@ -7,8 +7,9 @@ import { renderUserOperation } from '../../../src/destinations/userOperation.ts'
 import { silentLogger } from '../../../src/log.ts'
 import { systemClock } from '../../../src/clock.ts'
 import type { Transport } from '../../../src/service/client/exchange.ts'
-import type { Database } from '../../../src/store/database.ts'
-import { registerWorker } from '../../../src/store/workers.ts'
+import type { Database } from '../../../src/db/database.ts'
+import { registerWorker } from '../../../src/db/workers.ts'
+import { testService } from '../../support/service.ts'
 import { engineSettings, type EngineDeps, type EngineSettings } from '../../../src/sync/engine.ts'
 
 export const origin = 'http://127.0.0.1:4010'
@@ -20,7 +21,7 @@ export async function engineDeps(db: Database, transport: Transport, settings: P
     clock: systemClock,
     log: silentLogger,
     workerId: await registerWorker(db, { role: 'test' }),
-    service: { origin, version: '12' },
+    service: { ...testService, origin },
     settings: { ...engineSettings(origin), backoffMinMs: 1, backoffMaxMs: 4, horizonMs: 20, ...settings },
     env: {},
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { failuresOf } from '../../../src/sync/failures.ts'
-import { planBooks, pushPlan, settleLeftovers } from '../../../src/sync/push/push.ts'
+import { planCounts, pushPlan, settleLeftovers } from '../../../src/sync/push/push.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { answer, failure, fakeService, lost, notSent } from './fakeService.ts'
 import {
@@ -33,13 +33,13 @@ describe('pushing a plan', () => {
     await plantBatch(db, planted, users(10, 15))
     await pushPlan(await engineDeps(db, service), planted.planId)
 
-    expect(await planBooks(db, planted.planId)).toEqual({ confirmed: 15, refused: 0, ambiguous: 0, pending: 0, requests: 2 })
+    expect(await planCounts(db, planted.planId)).toEqual({ confirmed: 15, refused: 0, ambiguous: 0, pending: 0, requests: 2 })
     expect(await batchStates(db, planted.planId)).toEqual(['settled', 'settled'])
     expect(await syncedKeys(db, destinationId)).toEqual(keysOf(0, 15))
     expect([...service.members.keys()].sort()).toEqual(keysOf(0, 15))
     const frozen = await db.query<{ sha: string }>(`select encode(body_sha256, 'hex') as sha from sluice.batch order by seq`)
     expect(service.seen.map((request) => request.sha256).sort()).toEqual(frozen.map((row) => row.sha).sort())
-    // I1: what is synced points at a batch whose attempt was confirmed.
+    // docs/guarantees.md#confirmed-only: what is synced points at a batch whose attempt was confirmed.
     expect(
       await db.query(`select r.key from sluice.remote r where synced_hash is not null and not exists (
         select from sluice.entry e join sluice.attempt a on a.batch_id = e.batch_id and a.outcome = 'confirmed'
@@ -82,9 +82,41 @@ describe('pushing a plan', () => {
 
     expect(service.seen.length).toBe(40)
     expect(overlaps).toBe(0)
-    expect(await planBooks(db, planted.planId)).toMatchObject({ confirmed: 120, requests: 40 })
+    expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 120, requests: 40 })
     const holders = await db.query('select distinct worker_id from sluice.attempt')
     expect(holders.length).toBeGreaterThan(1)
+  })
+
+  test('sends on while answers wait to be recorded, and never holds more than it may', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = fakeService()
+    const destinationId = await plantDestination(db)
+    const planted = await plantPlan(db, destinationId)
+    for (let i = 0; i < 60; i++) await plantBatch(db, planted, users(i + 1, i + 2))
+    // Whoever records an answer waits for this row.
+    const other = await db.connect()
+    await other.query('begin')
+    await other.query('select from sluice.destination where id = $1 for update', [destinationId])
+    const pushed = pushPlan(await engineDeps(db, service, { concurrency: 2 }), planted.planId)
+    await expect.poll(() => service.seen.length).toBeGreaterThan(20)
+    await other.query('commit')
+    other.release()
+    await pushed
+    expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 60, requests: 60 })
+    expect(service.mostInFlight).toBeLessThanOrEqual(2)
+  })
+
+  test('holds no more request bytes at once than its setting', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = fakeService(100)
+    const planted = await plantPlan(db, await plantDestination(db))
+    for (let i = 0; i < 12; i++) await plantBatch(db, planted, users(i * 10 + 1, i * 10 + 11))
+    const [row] = await db.query<{ most: number }>('select max(length(body)) as most from sluice.batch')
+    await pushPlan(await engineDeps(db, service, { bytesInHand: 3 * row!.most }), planted.planId)
+    expect(service.mostInFlight).toBeLessThanOrEqual(3)
+    expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 120, requests: 12 })
   })
 
   test('updates of changed users wait until the deletes of their plan are settled', async () => {
@@ -112,7 +144,7 @@ describe('pushing a plan', () => {
     service.script = () => failure(500, 'INTERNAL_ERROR')
     await pushPlan(await engineDeps(db, service, { maxAttempts: 3 }), planted.planId)
     expect(await batchStates(db, planted.planId)).toEqual(['parked:http-500', 'pending'])
-    expect(await planBooks(db, planted.planId)).toEqual({ confirmed: 0, refused: 0, ambiguous: 1, pending: 1, requests: 3 })
+    expect(await planCounts(db, planted.planId)).toEqual({ confirmed: 0, refused: 0, ambiguous: 1, pending: 1, requests: 3 })
     expect(await failuresOf(db, planted.planId)).toEqual([
       { outcome: 'ambiguous', code: 'http-500', message: 'the service answered 500', count: 1, examples: [] },
     ])
@@ -144,7 +176,7 @@ describe('what happens to an answer', () => {
     await pushPlan(await engineDeps(db, service), planted.planId)
     expect(service.seen.length).toBe(2)
     expect(new Set(service.seen.map((request) => request.sha256)).size).toBe(1)
-    expect(await planBooks(db, planted.planId)).toMatchObject({ confirmed: 5, requests: 2 })
+    expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 5, requests: 2 })
     expect([...service.members.keys()].sort()).toEqual(keysOf(0, 5))
   })
 
@@ -158,7 +190,7 @@ describe('what happens to an answer', () => {
     await pushPlan(await engineDeps(db, service), planted.planId)
     expect(service.seen.length).toBe(8)
     expect(await batchStates(db, planted.planId)).toEqual(['parked:http-500'])
-    expect(await planBooks(db, planted.planId)).toMatchObject({ ambiguous: 5, confirmed: 0 })
+    expect(await planCounts(db, planted.planId)).toMatchObject({ ambiguous: 5, confirmed: 0 })
   })
 
   test('C8: a parked batch sends its bytes once in each later run', async () => {
@@ -178,7 +210,7 @@ describe('what happens to an answer', () => {
     await settleLeftovers(deps, destinationId, { runId: planted.runId })
     expect(service.seen.length).toBe(4)
     expect(new Set(service.seen.map((request) => request.sha256)).size).toBe(1)
-    expect(await planBooks(db, planted.planId)).toMatchObject({ confirmed: 5, ambiguous: 0 })
+    expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 5, ambiguous: 0 })
   })
 
   test('C7: when every request fails the service gets probes, not a storm, and the run ends', async () => {
@@ -196,7 +228,24 @@ describe('what happens to an answer', () => {
     service.script = () => undefined
     await settleLeftovers(await engineDeps(db, service), destinationId, { runId: planted.runId })
     await pushPlan(await engineDeps(db, service), planted.planId)
-    expect(await planBooks(db, planted.planId)).toMatchObject({ confirmed: 30 })
+    expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 30 })
+  })
+
+  test('401 to all that are under way at once is tried once more: our clock may have been wrong', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = fakeService()
+    const planted = await plantPlan(db, await plantDestination(db))
+    for (let i = 0; i < 4; i++) await plantBatch(db, planted, users(i + 1, i + 2))
+    const allCame = Promise.withResolvers<void>()
+    service.script = async (_request, nth) => {
+      if (nth > 4) return undefined
+      if (nth === 4) allCame.resolve()
+      await allCame.promise
+      return failure(401, 'UNAUTHORIZED_ACCESS')
+    }
+    await pushPlan(await engineDeps(db, service), planted.planId)
+    expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 4, requests: 8 })
   })
 
   test.for([
@@ -214,13 +263,13 @@ describe('what happens to an answer', () => {
     const deps = await engineDeps(db, service)
     await pushPlan(deps, planted.planId)
     expect(service.seen.length).toBeLessThanOrEqual(2)
-    expect(await planBooks(db, planted.planId)).toMatchObject({ pending: 5, refused: 0 })
+    expect(await planCounts(db, planted.planId)).toMatchObject({ pending: 5, refused: 0 })
     expect(await failuresOf(db, planted.planId)).toMatchObject([{ outcome: 'pending', count: 5, examples: [] }])
     const [row] = await db.query<{ paused_reason: string | null }>('select paused_reason from sluice.destination')
     expect(row?.paused_reason).toBeTruthy()
     service.script = () => undefined
     await settleLeftovers(deps, destinationId, { runId: planted.runId })
-    expect(await planBooks(db, planted.planId)).toMatchObject({ confirmed: 5 })
+    expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 5 })
     expect(await db.query('select from sluice.destination where paused_at is not null')).toEqual([])
   })
 
@@ -249,7 +298,7 @@ describe('what happens to an answer', () => {
     await pushPlan(await engineDeps(db, service), planted.planId)
     expect(service.seen).toEqual([])
     expect(await batchStates(db, planted.planId)).toEqual(['superseded:expired'])
-    expect(await planBooks(db, planted.planId)).toMatchObject({ pending: 2 })
+    expect(await planCounts(db, planted.planId)).toMatchObject({ pending: 2 })
   })
 })
 
@@ -279,7 +328,7 @@ describe('products', () => {
       '{"products":[{"id":"a","title":"a"},{"id":"b","title":"b"},{"id":"c","title":"c"}]}',
       '{"products":[{"id":"c","title":"c"}]}',
     ])
-    expect(await planBooks(db, planted.planId)).toEqual({ confirmed: 2, refused: 1, ambiguous: 0, pending: 0, requests: 2 })
+    expect(await planCounts(db, planted.planId)).toEqual({ confirmed: 2, refused: 1, ambiguous: 0, pending: 0, requests: 2 })
     expect(await failuresOf(db, planted.planId)).toEqual([
       { outcome: 'refused', code: 'INVALID_PARAMETER', message: 'bad link', count: 1, examples: ['b'] },
     ])
@@ -303,7 +352,7 @@ describe('products', () => {
     service.products.set('a', { key: '77', json: '{}' })
     await plantBatch(db, planted, [productKey('a', '77'), productKey('b', '78')], { kind: 'catalog', op: 'delete' })
     await pushPlan(await engineDeps(db, service), planted.planId)
-    expect(await planBooks(db, planted.planId)).toMatchObject({ confirmed: 1, refused: 1 })
+    expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 1, refused: 1 })
     expect(await syncedKeys(db, destinationId)).toEqual(['b'])
   })
 
@@ -323,7 +372,7 @@ describe('products', () => {
     service.script = (request) =>
       request.method === 'DELETE' && Buffer.from(request.body ?? '').includes('"gone"') ? failure(404, 'NOT_FOUND') : undefined
     await pushPlan(await engineDeps(db, service), planted.planId)
-    expect(await planBooks(db, planted.planId)).toMatchObject({ confirmed: 7, refused: 1 })
+    expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 7, refused: 1 })
     expect(await syncedKeys(db, destinationId)).toEqual(['e'])
     expect(await db.query('select from sluice.destination where paused_at is not null')).toEqual([])
   })
@@ -336,7 +385,7 @@ describe('products', () => {
     await plantBatch(db, planted, [productKey('a', '77')], { kind: 'catalog', op: 'delete' })
     service.script = () => failure(404, 'NOT_FOUND')
     await pushPlan(await engineDeps(db, service), planted.planId)
-    expect(await planBooks(db, planted.planId)).toMatchObject({ pending: 1, refused: 0 })
+    expect(await planCounts(db, planted.planId)).toMatchObject({ pending: 1, refused: 0 })
     expect((await db.query('select from sluice.destination where paused_at is not null')).length).toBe(1)
   })
 })

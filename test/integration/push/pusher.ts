@@ -1,7 +1,7 @@
 /** A process of its own that pushes one plan: what a test may kill. Arguments: database, sandbox, plan; one line a lease lost. */
 import { createTransport } from '../../../src/service/client/index.ts'
 import { fixedCredentials } from '../../../src/sandbox/start.ts'
-import { openDatabase } from '../../../src/store/database.ts'
+import { openDatabase } from '../../../src/db/database.ts'
 import { pushPlan, settleLeftovers } from '../../../src/sync/push/push.ts'
 import { engineDeps } from './planted.ts'
 

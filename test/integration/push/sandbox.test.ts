@@ -3,11 +3,11 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { createTransport } from '../../../src/service/client/index.ts'
 import { fixedCredentials } from '../../../src/sandbox/start.ts'
-import { planBooks, pushPlan, settleLeftovers } from '../../../src/sync/push/push.ts'
+import { planCounts, pushPlan, settleLeftovers } from '../../../src/sync/push/push.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { withSandbox, type SandboxUnderTest } from '../../support/sandbox.ts'
 import { email, engineDeps, gone, hex, plantBatch, plantDestination, plantPlan, user, type Planted } from './planted.ts'
-import type { Database } from '../../../src/store/database.ts'
+import type { Database } from '../../../src/db/database.ts'
 
 const transportTo = (url: string) => createTransport({ baseUrl: url, adsBaseUrl: url, adsVersion: '12', ...fixedCredentials })
 
@@ -47,7 +47,7 @@ describe('against the sandbox', () => {
     const planted = await plant(database.db, 6)
     await pushPlan(await engineDeps(database.db, transport), planted.planId)
     await transport.close()
-    expect(await planBooks(database.db, planted.planId)).toEqual({ confirmed: 122, refused: 0, ambiguous: 0, pending: 0, requests: 8 })
+    expect(await planCounts(database.db, planted.planId)).toEqual({ confirmed: 122, refused: 0, ambiguous: 0, pending: 0, requests: 8 })
     expect(await members(sandbox)).toEqual(expectedMembers(6))
     expect(await sandbox.control.violations()).toEqual([])
   })
@@ -72,7 +72,7 @@ describe('against the sandbox', () => {
       )
       await pushPlan(await engineDeps(database.db, transport), planted.planId)
       await transport.close()
-      expect(await planBooks(database.db, planted.planId)).toMatchObject({ confirmed: 62 })
+      expect(await planCounts(database.db, planted.planId)).toMatchObject({ confirmed: 62 })
       expect(await members(sandbox)).toEqual(expectedMembers(3))
       expect(await sandbox.control.violations()).toEqual([])
     },
@@ -93,7 +93,7 @@ describe('one user in 2,500 whose counts are always wrong', () => {
     await sandbox.control.fault({ contains_key: hex(email(`person ${culprit}`)) }, { kind: 'counts', success: 'n-1' }, 'always')
     await pushPlan(await engineDeps(database.db, transport), planted.planId)
     await transport.close()
-    const books = await planBooks(database.db, planted.planId)
+    const books = await planCounts(database.db, planted.planId)
     expect(books).toMatchObject({ confirmed: 2_499, ambiguous: 1 })
     expect(books.requests - 1).toBeLessThanOrEqual(24)
     expect((await members(sandbox)).length).toBe(2_499)
@@ -112,7 +112,7 @@ describe('one user in 2,500 whose counts are always wrong', () => {
     await sandbox.control.fault({ contains_key: hex(email(`person 77`)) }, { kind: 'counts', success: 'n-1' }, 'always')
     expect(await runPusher([database.url, sandbox.url, planted.planId], 'reconcile.split:2')).toMatchObject({ signal: 'SIGKILL' })
     expect(await runPusher([database.url, sandbox.url, planted.planId])).toMatchObject({ code: 0 })
-    expect(await planBooks(database.db, planted.planId)).toMatchObject({ confirmed: 99, ambiguous: 1, pending: 0 })
+    expect(await planCounts(database.db, planted.planId)).toMatchObject({ confirmed: 99, ambiguous: 1, pending: 0 })
     expect((await members(sandbox)).length).toBe(99)
     expect(await sandbox.control.violations()).toEqual([])
   })
@@ -158,7 +158,7 @@ describe('a process killed at a named instant', () => {
     await settleLeftovers(deps, planted.destinationId, { runId: planted.runId })
     await pushPlan(deps, planted.planId)
     await transport.close()
-    expect(await planBooks(database.db, planted.planId)).toMatchObject({ confirmed: 82, refused: 0, ambiguous: 0, pending: 0 })
+    expect(await planCounts(database.db, planted.planId)).toMatchObject({ confirmed: 82, refused: 0, ambiguous: 0, pending: 0 })
     expect(await members(sandbox)).toEqual(expectedMembers(4))
     expect(await sandbox.control.violations()).toEqual([])
     expect((await uploads(sandbox)).length).toBeLessThanOrEqual(6 + inFlight.length)
@@ -180,7 +180,7 @@ describe('several processes', () => {
       .toBeGreaterThan(0)
     const ends = await Promise.all([doomed, runPusher(args), runPusher(args)])
     expect(ends.map((end) => end.signal ?? end.code)).toEqual(['SIGKILL', 0, 0])
-    expect(await planBooks(database.db, planted.planId)).toMatchObject({ confirmed: 102, pending: 0, ambiguous: 0 })
+    expect(await planCounts(database.db, planted.planId)).toMatchObject({ confirmed: 102, pending: 0, ambiguous: 0 })
     expect(await members(sandbox)).toEqual(expectedMembers(20, 5))
     expect(await sandbox.control.violations()).toEqual([])
   })

@@ -43,9 +43,9 @@ test.each([
   ['s3://exports/feed.csv', 'secret_key', 'Name one of access_key_id, secret_access_key, session_token.'],
   ['postgres://user@shop.example.com/shop', 'username', 'Name one of url, password.'],
   ['exports/feed.csv', 'token', 'Take `credentials` out: nothing would read them.'],
-])('of %s the credential %s is read by nobody, and refused', async (uri, key, mend) => {
+])('of %s the credential %s is read by nobody, and refused', async (uri, key, hint) => {
   const { error } = await readSource(sourceOf(uri, { query: 'select 1', credentials: { [key]: 'SECRET' } }), { env: { SECRET: 'x' } })
-  expect([error?.code, error?.mend]).toEqual(['SOURCE_CREDENTIALS', mend])
+  expect([error?.code, error?.hint]).toEqual(['SOURCE_CREDENTIALS', hint])
 })
 
 test('half of the credentials of a store are refused, and the token of other ones is not sent with them', async () => {
@@ -55,7 +55,7 @@ test('half of the credentials of a store are refused, and the token of other one
     readSource(sourceOf(`s3://exports/feed.csv?endpoint=${server.url}`, { allowPrivate: true, credentials }), { env })
   expect((await read({ access_key_id: 'ID' }, { ID: 'a' })).error).toMatchObject({
     code: 'SOURCE_CREDENTIALS',
-    message: 'the source names one half of its credentials',
+    message: 'the source has only half of its credentials',
   })
   expect((await read(own, { ID: 'a', KEY: 'b', AWS_SESSION_TOKEN: 'canary' })).code).toBe('read')
   expect((await read({ ...own, session_token: 'TOKEN' }, { ID: 'a', KEY: 'b', TOKEN: 'own-token' })).code).toBe('read')

@@ -209,13 +209,13 @@ test('an answer that breaks off in its chunks leaves nothing of the records in t
 
 test('redirects that end nowhere tell a login by its cookies', async () => {
   const go = { location: '/feed.csv', 'content-length': 0 }
-  for (const [lines, mend] of [
-    [go, 'Name the final address of the feed in `source.url`.'],
-    [{ ...go, 'set-cookie': 'session=1' }, 'Ask for an address of the feed that needs no login page.'],
+  for (const [lines, hint] of [
+    [go, 'Set `source.url` to the final address of the feed.'],
+    [{ ...go, 'set-cookie': 'session=1' }, 'Use an address of the feed that needs no login page.'],
   ] as const) {
     await using server = await rawServer((_, socket) => socket.end(headers(lines, '302 Found')))
     const { error } = await readSource(from(server))
-    expect([error?.code, error?.mend, server.requests.length]).toEqual(['SOURCE_REFUSED', mend, 6])
+    expect([error?.code, error?.hint, server.requests.length]).toEqual(['SOURCE_REFUSED', hint, 6])
     expect(server.requests.join(''), 'no cookie is sent back').not.toMatch(/cookie/i)
   }
 })
@@ -236,7 +236,7 @@ test('a server that asks for a long wait is left alone until then', async () => 
     const { code, error } = await readSource(from(server))
     expect([code, error?.message, server.requests.length]).toEqual([
       'SOURCE_UNAVAILABLE',
-      'the server answered 429 and asks to wait 60 minutes',
+      'the server answered 429 and requires a wait of 60 minutes',
       1,
     ])
   }
@@ -246,7 +246,7 @@ test('a wait without an end is not spelled out', async () => {
   await using server = await rawServer((_, socket) =>
     socket.end(headers({ 'retry-after': '9'.repeat(20), 'content-length': 0 }, '503 Busy')),
   )
-  expect((await readSource(from(server))).error?.message).toBe('the server answered 503 and asks to wait longer than a day')
+  expect((await readSource(from(server))).error?.message).toBe('the server answered 503 and requires a wait of longer than a day')
 })
 
 test.each(['429 Too Many Requests', '500 Oops', '502 Bad Gateway', '503 Busy'])('%s for ever is tried four times', async (status) => {

@@ -89,9 +89,9 @@ test.each([
   ['s3://exports', 'SOURCE_REFUSED', 's3://bucket/key'],
   ['s3://exports/', 'SOURCE_REFUSED', 's3://bucket/key'],
   ['s3:///crm.csv', 'SOURCE_REFUSED', 's3://bucket/key'],
-])('the address %j, which would lead elsewhere, is refused and mended', async (uri, code, mend) => {
+])('the address %j, which would lead elsewhere, is refused and mended', async (uri, code, hint) => {
   const { error } = await readSource(sourceOf(uri))
-  expect([error?.code, error?.mend]).toEqual([code, expect.stringContaining(mend)])
+  expect([error?.code, error?.hint]).toEqual([code, expect.stringContaining(hint)])
   expect(`${error?.message} ${error?.where}`).not.toContain('hunter2')
 })
 
@@ -111,7 +111,7 @@ test('links that lead in a circle, sockets and a disk that fails are called what
   }
   const circle = ['SOURCE_REFUSED', 'the source is a symbolic link that leads back to itself, which is refused']
   expect([await said('loop'), await said('here')]).toEqual([circle, circle])
-  expect(await said('socket')).toEqual(['SOURCE_REFUSED', 'the source is no regular file, which is refused'])
+  expect(await said('socket')).toEqual(['SOURCE_REFUSED', 'the source is not a regular file, which is refused'])
   for (const name of ['dangling', 'x'.repeat(300), 'socket/below'])
     expect(await said(name)).toEqual(['SOURCE_MISSING', 'the file does not exist'])
   await new Promise((resolve) => socket.close(resolve))
@@ -137,10 +137,13 @@ test.skipIf(withoutSsh)('a pattern over SFTP finds links, and says where it may 
       env: ssh.env,
     })
   expect((await read('a/cur*.csv')).facts?.uri).toMatch(/\/a\/current\.csv$/)
-  expect((await read('*/crm-1.csv')).error).toMatchObject({ code: 'SOURCE_REFUSED', mend: expect.stringContaining('name of the file') })
+  expect((await read('*/crm-1.csv')).error).toMatchObject({
+    code: 'SOURCE_REFUSED',
+    hint: expect.stringContaining('only in the file name'),
+  })
   expect((await read('none/*.csv')).error).toMatchObject({ code: 'SOURCE_MISSING', message: 'the folder does not exist' })
   expect((await read('a/crm-1.csv', { credentials: undefined })).error).toMatchObject({
     code: 'SOURCE_CREDENTIALS',
-    mend: expect.stringContaining('`private_key`'),
+    hint: expect.stringContaining('`private_key`'),
   })
 })

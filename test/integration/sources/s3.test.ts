@@ -9,7 +9,7 @@ import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { readLimits } from '../../../src/formats/limits.ts'
 import { silentLogger } from '../../../src/log.ts'
-import { isPrivateAddress } from '../../../src/sources/addresses.ts'
+import { isPrivateAddress } from '../../../src/http/privateAddress.ts'
 import { openSource } from '../../../src/sources/openSource.ts'
 import { cuttingProxy } from './cuttingProxy.ts'
 import { readApart } from './readApart.ts'
@@ -70,7 +70,7 @@ test('what is not there, wrong credentials and private endpoints are refused', a
   const { error } = await readSource(sourceOf(`s3://exports/a.csv?endpoint=${s3.endpoint}`, { allowPrivate: true }), {
     env: { AWS_ACCESS_KEY_ID: 'STRANGER', AWS_SECRET_ACCESS_KEY: 'hunter2' },
   })
-  expect(error).toMatchObject({ where: 's3://exports/a.csv', mend: expect.stringContaining('credentials') })
+  expect(error).toMatchObject({ where: 's3://exports/a.csv', hint: expect.stringContaining('credentials') })
   expect(inspect(error, { depth: 9 })).not.toContain('hunter2')
 })
 
@@ -231,10 +231,10 @@ test.each([
 test.each([
   [403, 'SignatureDoesNotMatch', 'SOURCE_DENIED', 'the store answered 403 (SignatureDoesNotMatch)'],
   [403, 'AccessDenied', 'SOURCE_DENIED', 'the store answered 403 (AccessDenied)'],
-  [403, 'RequestTimeTooSkewed', 'SOURCE_DENIED', 'the clock of this machine is not that of the store (RequestTimeTooSkewed)'],
-  [403, 'InvalidObjectState', 'SOURCE_UNAVAILABLE', 'the object lies in an archive (InvalidObjectState)'],
+  [403, 'RequestTimeTooSkewed', 'SOURCE_DENIED', 'the clock of this machine differs from that of the store (RequestTimeTooSkewed)'],
+  [403, 'InvalidObjectState', 'SOURCE_UNAVAILABLE', 'the object is in an archive (InvalidObjectState)'],
   [400, 'ExpiredToken', 'SOURCE_DENIED', 'the session token has expired (ExpiredToken)'],
-  [301, 'PermanentRedirect', 'SOURCE_UNAVAILABLE', 'the bucket lies in another region (PermanentRedirect)'],
+  [301, 'PermanentRedirect', 'SOURCE_UNAVAILABLE', 'the bucket is in another region (PermanentRedirect)'],
   [404, 'NoSuchKey', 'SOURCE_MISSING', 'the store has no such bucket or object'],
   [400, 'canary name', 'SOURCE_UNAVAILABLE', 'the store cannot be reached (unknown)'],
 ] as const)('a store that refuses with %i %s and quotes the request is told by its code alone', async (status, name, code, message) => {

@@ -113,7 +113,7 @@ test.for(Object.keys(remotes))(
       const report = await engine.run('shop')
       expect([report.status, imbalance(report.counts)]).toEqual(['failed', []])
       expect(report.error?.code).toMatch(/^(FILE_TRUNCATED|SOURCE_UNAVAILABLE)$/)
-      expect(report.error?.mend).toMatch(/run again/i)
+      expect(report.error?.hint).toMatch(/run again/i)
     }
     expect(proxy.cuts()).toBeGreaterThanOrEqual(2)
     expect(await engine.writes(mark)).toEqual([])

@@ -46,7 +46,7 @@ test.skipIf(withoutSsh)('an unknown or other host key is refused, and the shown 
   const path = await ssh.folder.write('crm.csv', csv)
   for (const pinned of [{}, { hostKey: 'SHA256:AAAA' }]) {
     const outcome = await readSource(sourceOf(ssh.uri(path), { credentials: sshCredentials, ...pinned }), { env: ssh.env })
-    expect([outcome.code, outcome.error?.mend.includes(ssh.fingerprint)]).toEqual(['SOURCE_HOST_KEY', true])
+    expect([outcome.code, outcome.error?.hint.includes(ssh.fingerprint)]).toEqual(['SOURCE_HOST_KEY', true])
   }
 })
 
@@ -215,7 +215,7 @@ test.skipIf(withoutSsh)('a server that always hangs up is given up, whatever it 
     const definition = sourceOf(ssh.uri(path, proxy.port), { credentials: sshCredentials, hostKey: ssh.fingerprint })
     const outcome = await readSource(definition, { env: ssh.env })
     expect([outcome.code, outcome.facts, proxy.connections()]).toEqual([code, undefined, first === 100 ? 4 : 5])
-    expect(outcome.error).toMatchObject({ where: `sftp://127.0.0.1:${proxy.port}${path}`, mend: expect.stringContaining('un again') })
+    expect(outcome.error).toMatchObject({ where: `sftp://127.0.0.1:${proxy.port}${path}`, hint: expect.stringContaining('un again') })
   }
 })
 

@@ -54,10 +54,10 @@ test.each([
 })
 
 test.each([
-  ['a web server', 'HTTP/1.1 400 Bad Request\r\n\r\n', 'no SSH connection comes about (Connection lost before handshake)'],
-  ['noise', '\0'.repeat(100_000), 'no SSH connection comes about (Header line too long)'],
-  ['an SSH of long ago', 'SSH-1.5-old\r\n', 'no SSH connection comes about (Invalid identification string)'],
-  ['SSH and then noise', `SSH-2.0-x\r\n${'x'.repeat(5_000)}`, 'no SSH connection comes about (Bad packet length)'],
+  ['a web server', 'HTTP/1.1 400 Bad Request\r\n\r\n', 'the SSH connection failed (Connection lost before handshake)'],
+  ['noise', '\0'.repeat(100_000), 'the SSH connection failed (Header line too long)'],
+  ['an SSH of long ago', 'SSH-1.5-old\r\n', 'the SSH connection failed (Invalid identification string)'],
+  ['SSH and then noise', `SSH-2.0-x\r\n${'x'.repeat(5_000)}`, 'the SSH connection failed (Bad packet length)'],
   ['FTP', undefined, 'the source cannot be reached (nothing came for 0.05 s)'],
 ] as const)('where %s answers in place of SFTP, that is said', async (_, words, message) => {
   const server = createServer((socket) => {

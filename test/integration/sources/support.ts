@@ -5,7 +5,7 @@ import { RunError } from '../../../src/errors.ts'
 import type { SourceFacts } from '../../../src/formats/rows.ts'
 import { silentLogger } from '../../../src/log.ts'
 import type { SourceDefinition } from '../../../src/pipeline/definition.ts'
-import type { Row } from '../../../src/records/record.ts'
+import type { Row } from '../../../src/mapping/record.ts'
 import type { SourceContext } from '../../../src/sources/openSource.ts'
 import { openSource } from '../../../src/sources/openSource.ts'
 

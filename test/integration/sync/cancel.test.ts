@@ -3,7 +3,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { catalogDigest } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
-import { ensureDestination, requestRun } from '../../../src/store/runs.ts'
+import { ensureDestination } from '../../../src/db/destinations.ts'
+import { requestRun } from '../../../src/db/runs.ts'
 import { cancel, loadRun } from '../../../src/sync/index.ts'
 import { item, products, rss, wanted } from '../acceptance/products.ts'
 
@@ -26,19 +27,19 @@ test('a cancelled run begins no further request, keeps what was confirmed, and i
   const runId = await running(engine)
   // Shown while it runs as far as it has come.
   while ((await loadRun(engine.db, runId)).counts.confirmed === 0) await wait(20)
-  expect(await cancel(engine.deps, runId)).toEqual({ runId, state: 'stopping' })
+  expect(await cancel(engine.deps, runId, { actor: 'jane' })).toEqual({ runId, state: 'stopping' })
   // From this moment on nobody begins another one, long before the run has noticed: workers that help it least of all.
   const after = await engine.mark()
   const ended = await report
   expect((await engine.writes(after)).length).toBeLessThanOrEqual(engine.deps.settings.concurrency)
-  expect(ended).toMatchObject({ runId, status: 'cancelled', error: { code: 'RUN_CANCELLED', mend: 'sluice run shop' } })
+  expect(ended).toMatchObject({ runId, status: 'cancelled', error: { code: 'RUN_CANCELLED', hint: 'sluice run shop' } })
   expect(ended.counts.confirmed).toBeGreaterThan(0)
   expect(ended.counts.pending).toBeGreaterThan(0)
   expect(imbalance(ended.counts)).toEqual([])
   await control.clearFaults()
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded' })
   expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(wanted)))
-  expect(await cancel(engine.deps, runId)).toEqual({ runId, state: 'ended' })
+  expect(await cancel(engine.deps, runId, { actor: 'jane' })).toEqual({ runId, state: 'ended' })
   expect(await loadRun(engine.db, runId)).toMatchObject({ status: 'cancelled' })
 })
 
@@ -79,7 +80,7 @@ test('a run that waits in the queue is taken out of it', async () => {
     targetId: '4001',
   })
   const runId = await requestRun(engine.db, { pipeline: 'shop', destinationId: id, trigger: 'schedule', scheduledFor: new Date() })
-  expect(await cancel(engine.deps, `r_${runId}`)).toEqual({ runId: `r_${runId}`, state: 'cancelled' })
+  expect(await cancel(engine.deps, `r_${runId}`, { actor: 'jane' })).toEqual({ runId: `r_${runId}`, state: 'cancelled' })
   expect(await loadRun(engine.db, `r_${runId}`)).toMatchObject({ status: 'cancelled', error: { code: 'RUN_CANCELLED' } })
-  await expect(cancel(engine.deps, 'r_999')).rejects.toMatchObject({ code: 'UNKNOWN_RUN' })
+  await expect(cancel(engine.deps, 'r_999', { actor: 'jane' })).rejects.toMatchObject({ code: 'UNKNOWN_RUN' })
 })

@@ -1,6 +1,6 @@
 /**
  * Whoever was erased while their update was unsettled comes back with the very bytes of before, where the file says when
- * memberships begin and end: a newer generation of the same value, which no rule on order may take for the older one (I3, I16).
+ * memberships begin and end: a newer generation of the same value, which no rule on order may take for the older one (docs/guarantees.md#key-order, docs/guarantees.md#suppression-wins).
  */
 import { expect, test } from 'vitest'
 import { audienceDigest, email, sha256 } from '../../support/digests.ts'

@@ -60,7 +60,7 @@ test.for(['shop', 'people'] as const)('%s: what came on top of the approved dele
   write(engine, numbers(35, 60))
   const more = await engine.run(name)
   expect(more).toMatchObject({ status: 'withheld', counts: { deletes: 20, confirmed: 20, withheld: 15 } })
-  expect(more.guards[0]).toMatchObject({ code: 'GUARD_DELETES', mend: `sluice run ${name} --approve-deletes 15`, withheld: 15 })
+  expect(more.guards[0]).toMatchObject({ code: 'GUARD_DELETES', hint: `sluice run ${name} --approve-deletes 15`, withheld: 15 })
   expect(await held(engine)).toBe(expected(numbers(20, 60)))
   expect(await engine.run(name, { approveDeletes: 15 })).toMatchObject({ status: 'succeeded', counts: { deletes: 15 } })
   expect(await held(engine)).toBe(expected(numbers(35, 60)))

@@ -1,6 +1,6 @@
 /**
- * Whoever came back from the do-not-reach list stays listed until the service has said so (I16): until then an Update of
- * theirs would be one of somebody listed, and behind that word nobody is forgotten (I2).
+ * Whoever came back from the do-not-reach list stays listed until the service has said so (docs/guarantees.md#suppression-wins): until then an Update of
+ * theirs would be one of somebody listed, and behind that word nobody is forgotten (docs/guarantees.md#nothing-lost).
  */
 import { expect, test } from 'vitest'
 import { audienceDigest, email } from '../../support/digests.ts'

@@ -1,4 +1,5 @@
 /** What explain answers for identifiers and products that are no longer what they were. */
+import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
@@ -33,7 +34,7 @@ test('an email that was replaced, or whose row is gone, is told as deleted, by t
   // What took its place, what never was, and the customer's own key are answered as before.
   expect((await explain(engine, 'people', 'new@example.com')).headline).toMatch(/^Live: /)
   expect((await explain(engine, 'people', 'k1')).headline).toMatch(/^Live: /)
-  expect((await explain(engine, 'people', 'never@example.com')).headline).toMatch(/^Not known/)
+  expect((await explain(engine, 'people', 'never@example.com')).headline).toMatch(/^Not live: unknown key/)
   for (const { headline, events } of [replaced, gone]) expect(JSON.stringify([headline, events])).not.toMatch(/@example/)
 })
 
@@ -49,14 +50,14 @@ test('whoever is on a do-not-reach list is told so, sent before or never; an aud
   await engine.run('people')
   await engine.run('out')
   const why = 'on a do-not-reach list of the account: it is not sent'
-  expect((await explain(engine, 'people', 'was@example.com')).headline).toBe(`Live, and leaving: ${why}`)
+  expect((await explain(engine, 'people', 'was@example.com')).headline).toBe(`Live: until the next run deletes it, as it is ${why}`)
   await engine.run('people')
   for (const email of ['was@example.com', 'never@example.com'])
     expect((await explain(engine, 'people', email)).headline).toBe(`Not live: ${why}`)
   expect((await explain(engine, 'people', 'keep@example.com')).headline).toMatch(/^Live: /)
   expect((await explain(engine, 'out', 'never@example.com')).headline).toMatch(/^Live: /)
   engine.pipeline('people', peopleYaml.replace('1nmth', '1nmth, suppress: none'))
-  expect((await explain(engine, 'people', 'never@example.com')).headline).toMatch(/^Not known/)
+  expect((await explain(engine, 'people', 'never@example.com')).headline).toMatch(/^Not live: unknown key/)
 })
 
 test('a product whose delete was refused is told as such until it comes to rest', async () => {
@@ -73,8 +74,50 @@ test('a product whose delete was refused is told as such until it comes to rest'
     headlines.push((await explain(engine, 'shop', 'SKU-1')).headline)
   }
   expect(headlines).toEqual([
-    expect.stringMatching(/^Leaving: .*refused/),
-    expect.stringMatching(/^Leaving: .*waits to be deleted/),
+    expect.stringMatching(/^Live: .*refused/),
+    expect.stringMatching(/^Live: .*waits to be deleted/),
     expect.stringMatching(/^Not live: /),
   ])
+})
+
+test('a deleted product is explained by its deletion, not by an older reject, until it is back', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  const feed = (second: readonly string[]) => engine.write('feed.xml', rss([...products(1).map((row) => item(row)), ...second]))
+  const [other] = products(1, 1)
+  if (other === undefined) throw new Error('a second product')
+  const good = item(other)
+  const bad = item({ ...other, price: 'much' })
+  const headline = async () => (await explain(engine, 'shop', other.id)).headline
+  for (const second of [[good], [bad], [good]]) {
+    feed(second)
+    await engine.run('shop')
+  }
+  feed([])
+  const { runId } = await engine.run('shop')
+  expect(await headline()).toBe(`Not live: deleted at the service: its row was no longer in the source (${runId})`)
+  feed([bad])
+  await engine.run('shop')
+  expect(await headline()).toMatch(/^Not live: line \d+ rejected: /)
+  feed([good])
+  await engine.run('shop')
+  expect(await headline()).toMatch(/^Live: /)
+})
+
+test('shows the full digests of the identifiers, and the row hash under a name of its own', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', peopleYaml.replace('email: mail', 'email: mail, partner_user_id: loyalty'))
+  engine.write('people.csv', 'id,mail,loyalty\nk1,jane@example.com,L-77\n')
+  await engine.run('people')
+  const digest = createHash('sha256').update('jane@example.com').digest('hex')
+  const story = await explain(engine, 'people', 'Jane@Example.com')
+  expect(story).toMatchObject({ live: true, keys: [expect.stringMatching(/^[0-9a-f]{32}$/)] })
+  expect(story.identifiers).toContainEqual({ type: 'email', digest })
+  const events = (what: string) => story.events.filter((event) => event.what === what)
+  expect(events('confirmed').map((event) => event.digest)).toEqual([digest, undefined])
+  for (const what of ['read', 'planned'])
+    expect(events(what)).toEqual([expect.objectContaining({ identifiers: [{ type: 'email', digest }, { type: 'partner_user_id' }] })])
+  expect(events('read')).toEqual([expect.objectContaining({ contentHash: expect.stringMatching(/^[0-9a-f]{32}$/) })])
+  for (const event of story.events) expect(event.digest ?? digest).toBe(digest)
+  expect(JSON.stringify(story)).not.toMatch(/jane|L-77/i)
 })

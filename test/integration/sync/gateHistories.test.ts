@@ -1,5 +1,5 @@
 /**
- * Histories that a gated reading could end differently in than a reading of every record (performance.md, gate 2): what a
+ * Histories that a gated reading could end differently in than a reading of every record (docs/benchmarks.md): what a
  * row says depends on more than its bytes, or a judgement is over the whole source.
  */
 import { createHash } from 'node:crypto'

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { qualityCodes } from '../../../src/records/qualityCodes.ts'
+import { qualityCodes } from '../../../src/mapping/qualityCodes.ts'
 import type { RunReport } from '../../../src/sync/report.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 

@@ -1,5 +1,5 @@
 /**
- * Memberships whose frozen end passes before the service has said what became of them (I19): they are not sent any more, whoever
+ * Memberships whose frozen end passes before the service has said what became of them (docs/guarantees.md#freshness): they are not sent any more, whoever
  * waited for that looks again, and nothing of them is left longer than the rows say.
  */
 import { expect, test } from 'vitest'

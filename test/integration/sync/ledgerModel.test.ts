@@ -1,12 +1,12 @@
 /**
  * Random histories, replayed twice from what was written down of them. The sandbox's ledger, in a model of its own, gives exactly
- * the sandbox's state (guarantees 6.6); our trail gives exactly what we hold for confirmed (I25), each of it by a request that
- * the ledger knows as answered and applied (I1); and once the faults are over the two are the same (I2, I3).
+ * the sandbox's state (docs/sandbox.md#switches); our trail gives exactly what we hold for confirmed (docs/guarantees.md#nothing-silent), each of it by a request that
+ * the ledger knows as answered and applied (docs/guarantees.md#confirmed-only); and once the faults are over the two are the same (docs/guarantees.md#nothing-lost, docs/guarantees.md#key-order).
  */
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { identifierTypes } from '../../../src/records/record.ts'
+import { identifierTypes } from '../../../src/mapping/record.ts'
 import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { outOfOrder } from '../../support/generations.ts'
@@ -105,7 +105,7 @@ function nameOf({ kind, key }: Pick<SyncedKey, 'kind' | 'key'>): string {
   return kind === 'catalog' ? key.toString() : `${identifierTypes[(key[0] ?? 1) - 1]} ${key.toString('hex', 1)}`
 }
 
-/** Confirmed keys and contents as the trail tells them: each confirmed entry of each judged request, in their order (I25). */
+/** Confirmed keys and contents as the trail tells them: each confirmed entry of each judged request, in their order (docs/guarantees.md#nothing-silent). */
 async function replayTrail(engine: EngineUnderTest): Promise<Map<string, string>> {
   const rows = await engine.db.query<{ target_id: string; kind: string; operation: string; keys: Buffer[]; hash: string | null }>(
     `select d.target_id, d.kind, b.operation, e.keys, encode(e.hash, 'hex') as hash
@@ -125,7 +125,7 @@ async function replayTrail(engine: EngineUnderTest): Promise<Map<string, string>
   return synced
 }
 
-/** Keys held for confirmed whose confirming request the ledger does not know as answered by 200 and applied to them (I1). */
+/** Keys held for confirmed whose confirming request the ledger does not know as answered by 200 and applied to them (docs/guarantees.md#confirmed-only). */
 function unfounded(synced: readonly SyncedKey[], lines: readonly ReplayedLine[], state: LedgerState): string[] {
   const answered = Map.groupBy(
     lines.filter(({ status }) => status === 200),

@@ -1,4 +1,4 @@
-/** Random days of a catalog whose `missing` policy changes, with backfills, faults and stops, against one map (guarantees I2, I8). */
+/** Random days of a catalog whose `missing` policy changes, with backfills, faults and stops, against one map (docs/guarantees.md#nothing-lost, docs/guarantees.md#deletes-need-proof). */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { catalogDigest } from '../../support/digests.ts'

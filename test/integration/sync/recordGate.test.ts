@@ -1,4 +1,4 @@
-/** The record gate against the slow path (performance.md, gate 2): the same files, the same books, the same end state. */
+/** The record gate against the slow path (docs/benchmarks.md): the same files, the same books, the same end state. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'

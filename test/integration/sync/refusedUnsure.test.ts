@@ -1,6 +1,6 @@
 /**
  * An update of members whose answer was lost and whose repeat was refused may have been applied: who it brought is taken away once
- * nobody wants them, as if it had been confirmed (I2, I16).
+ * nobody wants them, as if it had been confirmed (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins).
  */
 import { expect, test } from 'vitest'
 import { audienceDigest, email } from '../../support/digests.ts'

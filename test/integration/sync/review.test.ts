@@ -2,8 +2,8 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
-import { requestRun, rescueRuns } from '../../../src/store/runs.ts'
-import { findQueuedRuns } from '../../../src/store/schedules.ts'
+import { requestRun, recoverRuns } from '../../../src/db/runs.ts'
+import { findQueuedRuns } from '../../../src/db/queuedRuns.ts'
 import { runPipeline } from '../../../src/sync/index.ts'
 import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
@@ -183,13 +183,13 @@ test('a plan whose process died before it began is never carried out by a worker
   const [destination] = await engine.db.query<{ id: number }>('select id from sluice.destination')
   for (const trigger of ['plan', 'apply', 'manual'] as const)
     await requestRun(engine.db, { pipeline: 'people', destinationId: destination?.id ?? 0, trigger })
-  await rescueRuns(engine.db, [])
+  await recoverRuns(engine.db, [])
   expect(await engine.db.query(`select from sluice.run where status = 'queued'`)).toHaveLength(3)
   await engine.db.execute(`update sluice.run set created_at = created_at - interval '31 seconds' where status = 'queued'`)
-  const [manual, ...others] = await findQueuedRuns(engine.db)
+  const [manual, ...others] = await findQueuedRuns(engine.db, engine.deps.service)
   expect(others).toEqual([])
   expect(await engine.db.query(`select from sluice.run where id = $1 and trigger = 'manual'`, [manual?.id])).toHaveLength(1)
-  await rescueRuns(engine.db, [])
+  await recoverRuns(engine.db, [])
   expect(await engine.db.query(`select trigger from sluice.run where status = 'queued'`)).toEqual([{ trigger: 'manual' }])
 })
 

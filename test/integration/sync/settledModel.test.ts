@@ -185,7 +185,7 @@ test('what is not as wanted after a run is withheld, refused or unsettled, and t
         expect((await control.catalog()).digest).toBe(
           catalogDigest(Array.from(prices, ([n, price]) => wanted(goodProduct(n, price * 100)))),
         )
-        // What ended while its outcome was unknown is not sent again (I19), but superseded: no case for the rule of I3.
+        // What ended while its outcome was unknown is not sent again (docs/guarantees.md#freshness), but superseded: no case for the rule of docs/guarantees.md#key-order.
         // Nor are backoffs of a millisecond, which are this test's, for `same_body_at_once`.
         const allowed = ['same_body_at_once', ...(passedMs === 0 ? [] : ['newer_before_older_settled'])]
         const broken = (await control.violations()).filter(({ rule }) => !allowed.includes(rule))

@@ -1,5 +1,5 @@
 /**
- * Whoever is on a do-not-reach list leaves an account's audiences whatever the brake says of other deletes (I9, I16): erasures
+ * Whoever is on a do-not-reach list leaves an account's audiences whatever the brake says of other deletes (docs/guarantees.md#mass-delete-guard, docs/guarantees.md#suppression-wins): erasures
  * are neither counted nor withheld, however they came to be and however often they had to be tried.
  */
 import { expect, test } from 'vitest'

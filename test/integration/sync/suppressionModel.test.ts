@@ -1,6 +1,6 @@
 /**
  * Random days of an audience and its account's do-not-reach list, each with its own faults, stops and reruns, against a
- * model of two maps (guarantees I2, I9, I16, I20): whoever is listed by any of their addresses is not sent, an address
+ * model of two maps (docs/guarantees.md#nothing-lost, docs/guarantees.md#mass-delete-guard, docs/guarantees.md#suppression-wins, docs/guarantees.md#reference-counts): whoever is listed by any of their addresses is not sent, an address
  * stays while somebody who is not listed holds it, and nothing that a guard withheld is forgotten.
  */
 import fc from 'fast-check'

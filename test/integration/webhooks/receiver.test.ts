@@ -1,11 +1,11 @@
-/** The webhook receiver over real HTTP and real Postgres (guarantees I23, H1–H6). */
+/** The webhook receiver over real HTTP and real Postgres (docs/guarantees.md#webhook-delivery). */
 import { createServer, request as httpRequest } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { silentLogger, type LogFields } from '../../../src/log.ts'
-import { openDatabase } from '../../../src/store/database.ts'
-import { createWebhookReceiver, sign, type Gap, type WebhookReceiverOptions } from '../../../src/webhooks/index.ts'
+import { openDatabase, type Database } from '../../../src/db/database.ts'
+import { createWebhookReceiver, databaseEventStore, sign, type Gap, type WebhookReceiverOptions } from '../../../src/webhooks/index.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { withSandbox } from '../../support/sandbox.ts'
 import { sandboxCredentials } from '../../support/signer.ts'
@@ -20,8 +20,12 @@ interface Served extends AsyncDisposable {
   readonly post: (body: string | Buffer, headers?: Readonly<Record<string, string>>) => Promise<number>
 }
 
-async function serve(options: Partial<WebhookReceiverOptions> & Pick<WebhookReceiverOptions, 'db'>): Promise<Served> {
-  const receiver = createWebhookReceiver({ secrets: [secret], log: silentLogger, ...options })
+async function serve(options: Partial<WebhookReceiverOptions> & { readonly db?: Database }): Promise<Served> {
+  const receiver = createWebhookReceiver({
+    secrets: [secret],
+    ...(options.db === undefined ? {} : { store: databaseEventStore(options.db) }),
+    ...options,
+  })
   const server = createServer((request, response) => {
     void receiver.handle(request, response).then((mine) => (mine ? undefined : response.writeHead(404).end()))
   })

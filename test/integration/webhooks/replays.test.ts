@@ -5,9 +5,10 @@ import { expect, test } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { silentLogger } from '../../../src/log.ts'
 import { createClient } from '../../../src/service/client/index.ts'
-import { openDatabase, type Database } from '../../../src/store/database.ts'
+import { openDatabase, type Database } from '../../../src/db/database.ts'
 import {
   createWebhookReceiver,
+  databaseEventStore,
   keepReplays,
   type ReplayKeeper,
   type ReplayService,
@@ -42,7 +43,7 @@ async function bench(wrap: (service: ReplayService) => ReplayService = (service)
   }
   const keepers: ReplayKeeper[] = []
   const receiver = createWebhookReceiver({
-    db,
+    store: databaseEventStore(db),
     secrets: [sandboxCredentials.consumerSecret],
     log: silentLogger,
     onGap: () => keepers.forEach((keeper) => keeper.wake()),

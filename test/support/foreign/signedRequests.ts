@@ -1,4 +1,4 @@
-/** Signed requests, good ones and ones with a fault, for two judges to agree about. Signed by the tests' own hand (../signer.ts). */
+/** Signed requests, good ones and ones with a fault, for two classifies to agree about. Signed by the tests' own hand (../signer.ts). */
 import fc from 'fast-check'
 import { authorization, encode, sandboxCredentials } from '../signer.ts'
 
@@ -70,7 +70,7 @@ const VALUES = fc.oneof(
 )
 const PAIRS = fc.uniqueArray(fc.tuple(fc.constantFrom(...NAMES), VALUES), { selector: ([name]) => name, maxLength: 4 })
 
-/** `base`: origin of the judge. What they are sent to exists, but most are refused for their parameters: only 401 counts. */
+/** `base`: origin of the classify. What they are sent to exists, but most are refused for their parameters: only 401 counts. */
 export function signedRequests(base: string): fc.Arbitrary<SignedRequest> {
   return fc
     .record({

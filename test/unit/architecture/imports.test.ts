@@ -5,32 +5,47 @@ import { expect, test } from 'vitest'
 
 const src = join(import.meta.dirname, '../../../src')
 
-/** Known to everybody: what an error is, what a log takes, what a clock tells, how memory is kept flat, what comes before an answer, which hosts are this machine. */
-const base = ['errors', 'log', 'clock', 'flatMemory', 'interimAnswers', 'loopback']
+/** Known to everybody: what an error is, what a log takes, what a clock tells, how memory is kept flat, which hosts are this machine, how a file is written whole. */
+const base = [
+  'errors',
+  'log',
+  'clock',
+  'flatMemory',
+
+  'nodeVersion',
+  'loopback',
+  'postgresTls',
+  'schemaName',
+  'wholeFile',
+  'format',
+  'csv',
+  'suggestName',
+]
 
 /** Rooms that a room may import. A room may always import itself and the base. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
+  http: [],
   'service/contract': [],
-  records: ['pipeline'],
-  pipeline: ['records'],
-  formats: ['records', 'pipeline'],
-  sources: ['formats', 'records', 'pipeline'],
-  'service/client': ['service/contract'],
+  mapping: ['pipeline'],
+  pipeline: ['mapping'],
+  formats: ['mapping', 'pipeline'],
+  sources: ['formats', 'mapping', 'pipeline', 'http'],
+  'service/client': ['service/contract', 'http'],
   // Two hands: the sandbox verifies with code of its own and never sees the client's.
   sandbox: ['service/contract'],
-  store: ['destinations', 'sync/report'],
-  webhooks: ['store'],
-  destinations: ['records', 'service/contract', 'service/client/exchange', 'service/client/cleanText'],
+  db: ['destinations', 'sync/report'],
+  webhooks: ['db'],
+  destinations: ['mapping', 'service/contract', 'service/client/exchange', 'service/client/cleanText'],
   // The three stages of a run know the run's own words, and the later ones what the earlier ones leave in the stage.
-  'sync/read': ['sync/engine', 'sync/report', 'sync/crashPoint', 'store', 'sources', 'formats', 'records', 'pipeline'],
+  'sync/read': ['sync/engine', 'sync/report', 'sync/crashPoint', 'db', 'sources', 'formats', 'mapping', 'pipeline'],
   'sync/plan': [
     'sync/read',
     'sync/engine',
     'sync/report',
     'sync/crashPoint',
     'destinations',
-    'store',
-    'records',
+    'db',
+    'mapping',
     'pipeline',
     'service/contract',
   ],
@@ -39,11 +54,11 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'sync/report',
     'sync/crashPoint',
     'destinations',
-    'store',
+    'db',
     'pipeline',
     'service/contract',
     'service/client/exchange',
-    'service/client/retryTiming',
+    'http',
   ],
   'sync/audit': [
     'sync/read',
@@ -52,19 +67,28 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'sync/engine',
     'sync/report',
     'destinations',
-    'store',
+    'db',
     'service/contract',
     'service/client/exchange',
+    'http',
   ],
-  sync: ['sync', 'destinations', 'store', 'sources', 'formats', 'records', 'pipeline', 'service/contract', 'service/client/exchange'],
-  jobs: ['sync', 'store', 'pipeline', 'service/client/exchange', 'webhooks'],
+  sync: ['sync', 'destinations', 'db', 'sources', 'formats', 'mapping', 'pipeline', 'service/contract', 'service/client/exchange', 'http'],
+  jobs: ['sync', 'db', 'pipeline', 'service/client/exchange', 'webhooks'],
+  alerts: ['jobs', 'sync', 'db', 'pipeline'],
+  metrics: ['db', 'sync/push/rateWaits'],
+  api: ['jobs', 'sync', 'db', 'pipeline'],
+  dashboard: ['api', 'alerts', 'metrics', 'jobs', 'sync', 'db', 'pipeline', 'formats'],
   config: ['service/client/config', 'service/client/names'],
   cli: [
+    'dashboard',
+    'api',
+    'alerts',
+    'metrics',
     'jobs',
     'sync',
-    'store',
+    'db',
     'pipeline',
-    'records',
+    'mapping',
     'sources',
     'formats',
     'service/client',
@@ -74,7 +98,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'config',
     'destinations',
   ],
-  index: ['pipeline', 'service/client', 'sandbox', 'records', 'webhooks'],
+  index: ['pipeline', 'service/client', 'sandbox', 'mapping', 'webhooks'],
 }
 
 /**
@@ -126,6 +150,11 @@ test('the sandbox has layers: none uses the code of a later one, and areas use n
     return target > (from === -1 ? 1 : from)
   })
   expect(back.map(({ file, to }) => `${file} -> ${to}`)).toEqual([])
+})
+
+test('the sandbox is an independent implementation: it imports neither the client nor the wait policy', () => {
+  const shared = arrows.filter(({ file, to }) => file.startsWith('sandbox/') && /^(http|service\/client)\//.test(to))
+  expect(shared).toEqual([])
 })
 
 test('every room stands on the map', () => {

@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { csvLine } from '../../../src/cli/render/csv.ts'
+import { csvLine } from '../../../src/csv.ts'
 
 test.for([
   '=1+1',

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { errorsDoc } from '../../../scripts/errorsDoc.ts'
 import { errorGroups } from '../../../src/cli/errorCodes.ts'
 import { guardedCodes } from '../../../src/pipeline/schema.ts'
-import { heldCodes } from '../../../src/records/qualityCodes.ts'
+import { withholdingCodes } from '../../../src/mapping/qualityCodes.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
@@ -20,7 +20,7 @@ const patterns = [
 ]
 
 const used = new Map<string, string>()
-const files = globSync('{src,bin}/**/*.{ts,js}', { cwd: root }).filter((file) => !/^src\/sandbox\/|errorCodes\.ts$/.test(file))
+const files = globSync('{src,bin}/**/*.{ts,js}', { cwd: root }).filter((file) => !/^src\/sandbox\/(?!state\/)|errorCodes\.ts$/.test(file))
 for (const file of files) {
   const text = readFileSync(join(root, file), 'utf8')
   const own = /cli\/(present|main)\.ts$/.test(file) ? [/code: '([A-Z_]+)'/g] : []
@@ -43,14 +43,14 @@ test('every documented code exists in the source, once in the table', () => {
   expect(documented.length).toBe(new Set(documented).size)
 })
 
-test('docs/errors.md is the generated one, with a mend for every code', () => {
+test('docs/errors.md is the generated one, with a hint for every code', () => {
   expect(readFileSync(join(root, 'docs/errors.md'), 'utf8')).toBe(errorsDoc())
   for (const { codes } of errorGroups)
-    for (const { meaning, mend } of Object.values(codes)) expect(meaning.length * mend.length).toBeGreaterThan(0)
+    for (const { meaning, hint } of Object.values(codes)) expect(meaning.length * hint.length).toBeGreaterThan(0)
 })
 
 test('every note that may withhold a run has its heading and a meaning', () => {
   const page = errorsDoc()
   for (const code of guardedCodes) expect(page).toMatch(new RegExp(`### GUARD_${code}\\n\\n[A-Z].{20,}`))
-  expect(heldCodes.filter((code) => !guardedCodes.includes(code))).toEqual([])
+  expect(withholdingCodes.filter((code) => !guardedCodes.includes(code))).toEqual([])
 })

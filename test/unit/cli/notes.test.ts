@@ -9,7 +9,7 @@ const unknown = (field: string, more = '') => ({
   lines: [1],
 })
 
-test('columns that nobody reads are one line, but for those with a suggestion and those already told', () => {
+test('unread columns share one line, except those with a suggestion and those already named', () => {
   const notes = [
     { code: 'CONSENT_UNMAPPED', field: 'Newsletter', message: 'Newsletter is not read', count: 1, lines: [1] },
     unknown('First Name'),
@@ -22,7 +22,7 @@ test('columns that nobody reads are one line, but for those with a suggestion an
     'note  CONSENT_UNMAPPED  1 ×  Newsletter is not read   line 1',
     'note  COLUMN_UNKNOWN  1 ×  the column "titel" is not used; did you mean title?   line 1',
     String.raw`note  COLUMN_UNKNOWN  2 ×  not used: "First Name", "Tags\u001b[2J"`,
-    'note  COLUMN_VANISHED  1 ×  there last time, and gone: "Phone"',
+    'note  COLUMN_VANISHED  1 ×  in the last run, missing now: "Phone"',
   ])
 })
 

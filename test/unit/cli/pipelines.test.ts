@@ -9,8 +9,9 @@ test('a file that is wrong has a name all the same: it is offered, and never cal
   const pipelines = mkdtempSync(join(tmpdir(), 'sluice-pipelines-'))
   writeFileSync(join(pipelines, 'shop.yaml'), 'source: 1\n')
   writeFileSync(join(pipelines, 'crm.yaml'), 'source: 1\n')
-  const named = (...patterns: string[]) => pipelinesNamed({ pipelines, command: 'run' } as Context, patterns)
-  await expect(named('shpo')).rejects.toMatchObject({ code: 'UNKNOWN_PIPELINE', mend: 'sluice run shop' })
+  const named = (...patterns: string[]) =>
+    pipelinesNamed({ pipelines, command: 'run', config: () => ({ env: {} }) } as unknown as Context, patterns)
+  await expect(named('shpo')).rejects.toMatchObject({ code: 'UNKNOWN_PIPELINE', hint: 'sluice run shop' })
   await expect(named('shop', 'extra')).rejects.toMatchObject({
     code: 'UNKNOWN_PIPELINE',
     message: `no "extra" in ${pipelines}/. Nothing was read or sent.`,

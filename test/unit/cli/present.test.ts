@@ -3,20 +3,25 @@ import { expect, test } from 'vitest'
 import { RunError } from '../../../src/errors.ts'
 import { errorLines, presentError } from '../../../src/cli/present.ts'
 
-const lines = (mend: string, command?: string) =>
-  errorLines(presentError(new RunError('PORT_IN_USE', 'another program listens there', { where: 'port 4010', mend })), command)
+const lines = (hint: string, command?: string) =>
+  errorLines(presentError(new RunError('PORT_IN_USE', 'another program listens there', { where: 'port 4010', hint })), command)
 
-test('a mend in words ends with the page of help on the command that failed', () => {
+test('a hint in words ends with the page of help on the command that failed', () => {
   expect(lines('choose another port with --port', 'sandbox')).toBe(
-    'where  port 4010\nerror  PORT_IN_USE  another program listens there\nmend   choose another port with --port   (sluice help sandbox)\n',
+    'where  port 4010\nerror  PORT_IN_USE  another program listens there\nhint   choose another port with --port   (sluice help sandbox)\n',
   )
 })
 
-test('a mend that is a command stays as it is, to be pasted', () => {
-  expect(lines('sluice doctor', 'auth login')).toMatch(/\nmend {3}sluice doctor\n$/)
-  expect(lines('choose another port')).toMatch(/\nmend {3}choose another port\n$/)
+test('a hint that is a command stays as it is, to be pasted', () => {
+  expect(lines('sluice doctor', 'auth login')).toMatch(/\nhint {3}sluice doctor\n$/)
+  expect(lines('choose another port')).toMatch(/\nhint {3}choose another port\n$/)
 })
 
 test('a fault of ours asks for a report, and for no help', () => {
   expect(errorLines(presentError(new TypeError('x is not a function')), 'run')).toMatch(/INTERNAL[^]*report what it prints\n$/)
+})
+
+test('a missing optional package is named, with the command that installs it', () => {
+  const error = Object.assign(new Error("Cannot find package '@aws-sdk/client-s3' imported from s3.js"), { code: 'ERR_MODULE_NOT_FOUND' })
+  expect(presentError(error)).toMatchObject({ code: 'PACKAGE_MISSING', hint: 'npm install @aws-sdk/client-s3' })
 })

@@ -2,9 +2,9 @@
 import { expect, test, vi } from 'vitest'
 import type { Output } from '../../../src/cli/context.ts'
 import { worst } from '../../../src/cli/context.ts'
-import { nearest } from '../../../src/cli/nearest.ts'
+import { suggestName } from '../../../src/suggestName.ts'
 import { barOf, createProgress } from '../../../src/cli/progress.ts'
-import { checkReport } from '../../../src/cli/render/check.ts'
+import { checkReport, nextStep } from '../../../src/cli/render/check.ts'
 import { funnel, runsTable } from '../../../src/cli/render/funnel.ts'
 import { runOutcome } from '../../../src/cli/render/outcome.ts'
 import { planVerdict } from '../../../src/cli/render/plan.ts'
@@ -17,8 +17,8 @@ import { noCounts, type PlanReport, type RunCounts, type RunReport } from '../..
 
 const deletesHeld = {
   code: 'GUARD_DELETES',
-  message: '1,180 of 11,191 synced products left the feed (10.5 %), above 10 and 10 %',
-  mend: 'sluice run shop --approve-deletes 1180',
+  message: '1,180 of 11,191 synced products would be deleted (10.5 %), over both limits (10 products and 10 %)',
+  hint: 'sluice run shop --approve-deletes 1180',
   withheld: 1180,
   examples: ['SKU-004', 'SKU-009'],
 }
@@ -29,7 +29,7 @@ test('a run under way has failed of nothing that may still be answered', () => {
   expect(under).toContain('  failed       0\n  unanswered  25  sent, and not answered yet\n  waiting     10  to be sent\n')
   expect(under).toMatch(/\nNext {2}sluice cancel r_81\n$/)
   const ended = funnel(run({ counts, status: 'partial' }), pipe())
-  expect(ended).toContain('  failed     25  = 0 refused + 25 unsettled\n')
+  expect(ended).toContain('  failed     25  = 0 refused + 25 unresolved\n')
   expect(ended).toContain('sluice rerun r_81 --failed')
 })
 
@@ -58,10 +58,10 @@ test('a plan reads like a ledger, 15 lines of 80 columns at the most', () => {
       '  ~ update             122   price 97 · availability 31 · title 6',
       '  - delete               0   1,180 withheld',
       '  = unchanged        9,871',
-      '  ! rejected            31   PRICE_CURRENCY_MISSING 27 · LINK_INVALID 4   (18 stay as they were)',
+      '  ! rejected            31   PRICE_CURRENCY_MISSING 27 · LINK_INVALID 4   (18 keep their last version)',
       '  ! duplicate            4',
       "  14 requests, under 1 min at the service's limits",
-      'HELD  GUARD_DELETES  1,180 of 11,191 synced products left the feed (10.5 %), above 10 and 10 %',
+      'NEEDS APPROVAL  GUARD_DELETES  1,180 of 11,191 synced products would be deleted (10.5 %), over both limits (10 products and 10 %)',
       '      e.g. SKU-004, SKU-009',
       'Next  sluice apply p_7Q3F',
       '      sluice run shop --approve-deletes 1180',
@@ -78,7 +78,7 @@ test('a run tells a pipe one line of facts and the next command', () => {
   })
   expect(runOutcome(report, pipe()).split('\n')).toEqual([
     '2026-11-21T03:00:18Z shop r_81 withheld confirmed=333 refused=1 deletes_withheld=1180',
-    'HELD  GUARD_DELETES  1,180 of 11,191 synced products left the feed (10.5 %), above 10 and 10 %',
+    'NEEDS APPROVAL  GUARD_DELETES  1,180 of 11,191 synced products would be deleted (10.5 %), over both limits (10 products and 10 %)',
     '      e.g. SKU-004, SKU-009',
     'Next  sluice rerun r_81 --failed',
     '      sluice run shop --approve-deletes 1180',
@@ -86,10 +86,10 @@ test('a run tells a pipe one line of facts and the next command', () => {
   ])
 })
 
-test('what a run settled of an earlier one is told beside its own, and alone where it planned nothing', () => {
+test('batches of an earlier run are shown beside the counts of the run, and alone if it planned nothing', () => {
   const alone = run({ status: 'succeeded', counts: { valid: 60, unchanged: 60, requests: 3 }, settled: { confirmed: 60, refused: 0 } })
   expect(runOutcome(alone, pipe())).toContain(' succeeded settled_confirmed=60 settled_in_requests=3\n')
-  expect(runOutcome(alone, terminal(120))).toContain('60 confirmed of what an earlier run left open, in 3 requests')
+  expect(runOutcome(alone, terminal(120))).toContain('60 confirmed of an earlier run, in 3 requests')
   const beside = run({
     status: 'partial',
     counts: { updates: 4, confirmed: 3, refused: 1, deferred: 2, requests: 2 },
@@ -97,19 +97,19 @@ test('what a run settled of an earlier one is told beside its own, and alone whe
   })
   expect(runOutcome(beside, pipe())).toContain(' partial confirmed=3 settled_confirmed=5 refused=1 deferred=2\n')
   expect(runOutcome(beside, terminal(160))).toContain(
-    '3 confirmed · 5 confirmed and 1 refused of what an earlier run left open · 1 refused · 2 left for the next run',
+    '3 confirmed · 5 confirmed and 1 refused of an earlier run · 1 refused · 2 left for the next run',
   )
   expect(runOutcome(beside, pipe())).toMatch(/Next {2}sluice rerun r_81 --failed\n {6}sluice run shop\n$/)
 })
 
 test('a failed run says whether anything was sent, unless its words say so, and ends with a command', () => {
-  const error = { code: 'SOURCE_MISSING', message: 'the file does not exist', where: 'feed.csv', mend: 'correct the path' }
+  const error = { code: 'SOURCE_MISSING', message: 'the file does not exist', where: 'feed.csv', hint: 'correct the path' }
   expect(runOutcome(run({ status: 'failed', counts: {}, error }), pipe())).toMatch(
     /does not exist\. Nothing was sent\.\nNext {2}correct the path\n {6}sluice check shop\n$/,
   )
   expect(runOutcome(run({ status: 'failed', counts: { requests: 2 }, error }), pipe())).toContain('. What was confirmed is kept.\n')
-  const told = { ...error, message: 'gone; what was confirmed is kept' }
-  expect(runOutcome(run({ status: 'failed', counts: { requests: 2 }, error: told }), pipe())).toContain('is kept\nNext')
+  const withOutcome = { ...error, message: 'gone; what was confirmed is kept' }
+  expect(runOutcome(run({ status: 'failed', counts: { requests: 2 }, error: withOutcome }), pipe())).toContain('is kept\nNext')
 })
 
 test('the same work twice says that there was nothing to do', () => {
@@ -122,7 +122,7 @@ test.for([
   [
     run({
       status: 'failed',
-      error: { code: 'FILE_TRUNCATED', message: 'the file ends inside a record', where: 'feed.csv:12', mend: 'export it again' },
+      error: { code: 'FILE_TRUNCATED', message: 'the file ends inside a record', where: 'feed.csv:12', hint: 'export it again' },
     }),
     'export it again',
   ],
@@ -157,7 +157,7 @@ test('the funnel prints its sums, so that the books can be checked by eye', () =
   )
   expect(text).toContain('10  = 2 rejected + 1 duplicates + 1 suppressed + 6 valid')
   expect(text).toContain('4  = 3 creates + 1 updates + 0 deletes + 0 renewals')
-  expect(text).toContain('1  = 1 refused + 0 unsettled')
+  expect(text).toContain('1  = 1 refused + 0 unresolved')
 })
 
 test('the meaning survives without colour, and only a terminal gets colour', () => {
@@ -183,7 +183,7 @@ test.for([40, 400])('at %i columns nothing is wider than the terminal; a pipe is
     ),
   ).toBeLessThanOrEqual(columns)
   expect(runsTable([report], pipe())).toContain(long)
-  const rejects = [{ line: 41, code: 'LINK_INVALID', field: 'link', message: 'x'.repeat(500), mend: 'absolute https:// address' }]
+  const rejects = [{ line: 41, code: 'LINK_INVALID', field: 'link', message: 'x'.repeat(500), hint: 'absolute https:// address' }]
   // oxlint-disable-next-line no-control-regex -- colours have no width
   const colours = /\u001b\[\d+m/g
   for (const line of rejectGroups(rejects, terminal(columns)).replace(colours, '').split('\n'))
@@ -191,7 +191,7 @@ test.for([40, 400])('at %i columns nothing is wider than the terminal; a pipe is
   expect(rejectGroups(rejects, pipe())).toContain('x'.repeat(500))
 })
 
-test('in a narrow terminal a run of the history goes on below, with all of its facts', () => {
+test('a narrow terminal continues a run of the history below, with all of its facts', () => {
   const report = run({ status: 'withheld', counts: { read: 10_240, rejected: 31, confirmed: 333, withheld: 1180 } })
   expect(runsTable([report], terminal(40))).toBe(
     [
@@ -224,6 +224,8 @@ test('check shows the names of columns without what would move the cursor', () =
     rows: 1,
     valid: 1,
     suppressed: 0,
+    rejected: 0,
+    duplicates: 0,
     holds: [],
     whole: true,
     records: [{ line: 2, fields: { 'a\u001b[2Jb': 'x\u0007' } }],
@@ -234,6 +236,35 @@ test('check shows the names of columns without what would move the cursor', () =
   expect(text).toContain('a\\u001b[2Jb')
   // oxlint-disable-next-line no-control-regex -- the bytes that are looked for
   expect(text).not.toMatch(/[\u0007\u001b]/)
+})
+
+test.for([40, 60, 80])('check is not wider than a terminal of %i columns: values are cut, messages wrap', (columns) => {
+  const long = 'word '.repeat(40).trim()
+  const check = {
+    pipeline: 'shop',
+    file: 'pipelines/shop.yaml',
+    destination: 'catalog 4001',
+    sources: [
+      {
+        uri: `exports/${'x'.repeat(100)}.csv`,
+        detected: ['csv', 'utf-8'],
+        columns: ['title', 'x'.repeat(100)],
+        rows: 2,
+        valid: 1,
+        suppressed: 0,
+        rejected: 1,
+        duplicates: 0,
+        holds: [{ code: 'GUARD_REJECTS', message: long, hint: long }],
+        whole: true,
+        records: [{ line: 2, fields: { title: 'x'.repeat(200) } }],
+        rejects: [{ line: 3, code: 'PRICE_INVALID', field: 'price', message: long, hint: long }],
+        warnings: [{ line: 3, code: 'FIELD_UNKNOWN', field: 'colour', message: long }],
+      },
+    ],
+  }
+  for (const line of `${checkReport(check, terminal(columns))}${nextStep([check], terminal(columns))}`.split('\n'))
+    // oxlint-disable-next-line no-control-regex -- colours have no width
+    expect(width(line.replaceAll(/\u001b\[\d+m/g, '')), line).toBeLessThanOrEqual(columns)
 })
 
 test('columns stand under each other whatever letters the names have', () => {
@@ -261,7 +292,7 @@ test.for([24, 40, 80])('at %i columns the verdicts wrap between words, and a com
     [runOutcome(report, terminal(columns)), ''],
     [
       rejectGroups(
-        [{ line: 41, code: 'LINK_INVALID', field: 'link', message: 'm', mend: 'use an absolute https:// address' }],
+        [{ line: 41, code: 'LINK_INVALID', field: 'link', message: 'm', hint: 'use an absolute https:// address' }],
         terminal(columns),
       ),
       '',
@@ -303,14 +334,14 @@ test('what takes over a second is said on a terminal and wiped away, or said onc
 
 test('a feed cannot move the cursor or forge a line', () => {
   expect(safe('a\u001b[2Jb\r\nerror  FAKE\u202e\u0007')).toBe('a\\u001b[2Jb\\u000d\\u000aerror  FAKE\\u202e\\u0007')
-  const forged = rejectGroups([{ line: 1, code: 'X_Y', field: 'f', message: 'm\n=\u001b[31m', mend: 'n' }], pipe())
+  const forged = rejectGroups([{ line: 1, code: 'X_Y', field: 'f', message: 'm\n=\u001b[31m', hint: 'n' }], pipe())
   for (const raw of ['\u001b', 'm\n=']) expect(forged).not.toContain(raw)
 })
 
 test('rejects are grouped by code, the most frequent first, with the first lines', () => {
-  const reject = (line: number, code: string) => ({ line, code, field: 'price', message: `"${line}"`, mend: 'write "19.99 EUR"' })
+  const reject = (line: number, code: string) => ({ line, code, field: 'price', message: `"${line}"`, hint: 'write "19.99 EUR"' })
   const text = rejectGroups([reject(1, 'RARE_ONE'), ...[41, 88, 90, 91, 92].map((line) => reject(line, 'PRICE_CURRENCY_MISSING'))], pipe())
-  expect(text.split('\n')[0]).toBe('PRICE_CURRENCY_MISSING  5 rows  price   mend: write "19.99 EUR"')
+  expect(text.split('\n')[0]).toBe('PRICE_CURRENCY_MISSING  5 rows  price   hint: write "19.99 EUR"')
   expect(text).toContain('  line 41      "41"')
   expect(text).toContain('  … 2 more')
 })
@@ -332,6 +363,7 @@ test('plain progress is a line a stage and then at most one in ten seconds, with
     '2026-11-21T03:00:04Z shop r_81 diff',
     '2026-11-21T03:00:04Z shop r_81 push done=10 of=1000',
     '2026-11-21T03:00:14Z shop r_81 push done=210 of=1000 per_second=20 left=40s',
+    '2026-11-21T03:00:24Z shop r_81 push done=400 of=1000 per_second=20 left=31s',
   ])
 })
 
@@ -345,7 +377,7 @@ test.for([
   expect(barOf(progress, rate)).toStrictEqual(bar)
 })
 
-test('a source that is slow to answer, and a stage that reports nothing, are a line each half a minute', () => {
+test('a source that is slow to answer, and a stage that reports nothing, are a line each 14 s', () => {
   vi.useFakeTimers()
   try {
     const output = pipe()
@@ -356,10 +388,50 @@ test('a source that is slow to answer, and a stage that reports nothing, are a l
     vi.advanceTimersByTime(30_000)
     progress.end()
     vi.advanceTimersByTime(60_000)
-    expect(output.text().replaceAll('2026-11-21T03:00:00Z shop ', '')).toBe('begin waited=29s\nbegin waited=58s\ndiff\ndiff\n')
+    expect(output.text().replaceAll('2026-11-21T03:00:00Z shop ', '')).toBe(
+      'begin waited=14s\nbegin waited=28s\nbegin waited=42s\nbegin waited=56s\ndiff\ndiff\ndiff\n',
+    )
   } finally {
     vi.useRealTimers()
   }
+})
+
+test('progress lines are JSON where logs are', () => {
+  const output = pipe()
+  const progress = createProgress(output, { now: () => 0, monotonic: () => 0, sleep: () => Promise.resolve() }, 'shop', 'json')
+  progress.update({ stage: 'push', done: 1, total: 4, waiting: 'service down (http://127.0.0.1:1), retrying in 2 s' })
+  progress.update({ stage: 'push', done: 4, total: 4 })
+  progress.end()
+  const line = { time: '1970-01-01T00:00:00.000Z', level: 'info', msg: 'progress', label: 'shop', stage: 'push', of: 4 }
+  expect(
+    output
+      .text()
+      .trimEnd()
+      .split('\n')
+      .map((text) => JSON.parse(text) as unknown),
+  ).toEqual([
+    { ...line, done: 1, waiting: 'service down (http://127.0.0.1:1), retrying in 2 s' },
+    { ...line, done: 4 },
+  ])
+})
+
+test('the time left is right within a quarter in the second half, though a limit lets requests through in bursts', () => {
+  const output = pipe()
+  let at = 0
+  const progress = createProgress(output, { now: () => at, monotonic: () => at, sleep: () => Promise.resolve() }, 'shop')
+  // 20 bursts of 100 in 2 s, each followed by a wait of 13 s.
+  const doneAt = (ms: number) => Math.min(2_000, Math.floor(ms / 15_000) * 100 + Math.min(100, Math.floor((ms % 15_000) / 20)))
+  for (at = 0; doneAt(at) < 2_000; at += 500) progress.update({ stage: 'push', done: doneAt(at), total: 2_000 })
+  const end = at
+  const lines = output.text().trimEnd().split('\n')
+  const late = lines.flatMap((line) => {
+    const [, time = '', left] = /^(\S+) .*left=(\d+)s/.exec(line) ?? []
+    const ms = Date.parse(time)
+    // The last minute is one burst or two: nothing to divide.
+    return left === undefined || ms < end / 2 || end - ms < 60_000 ? [] : [{ left: Number(left), truth: (end - ms) / 1000 }]
+  })
+  expect(late.length).toBeGreaterThan(5)
+  for (const { left, truth } of late) expect(Math.abs(left - truth) / truth).toBeLessThan(0.25)
 })
 
 test.for([{ NO_COLOR: '1' }, { TERM: 'dumb' }])('a terminal under %j gets plain lines instead of a bar, and no escape', (env) => {
@@ -368,6 +440,18 @@ test.for([{ NO_COLOR: '1' }, { TERM: 'dumb' }])('a terminal under %j gets plain 
   progress.update({ stage: 'read', done: 0 })
   progress.end()
   expect(output.text()).toBe('1970-01-01T00:00:00Z shop r_81 read rows=0\n')
+})
+
+test('the progress bar is cleared on its own line, wherever log lines have moved it', () => {
+  const output = terminal(80)
+  const progress = createProgress(output, { now: () => 0, monotonic: () => 0, sleep: () => Promise.resolve() }, 'shop')
+  progress.update({ stage: 'read', done: 1, total: 2 })
+  output.write('\nWARN a log line\n')
+  progress.update({ stage: 'read', done: 2, total: 2 })
+  progress.end()
+  // oxlint-disable-next-line no-control-regex -- the escapes that save and restore the cursor
+  expect(output.text()).not.toMatch(/\u001b[78]/)
+  expect(output.text()).toMatch(/read .*\u001b\[1G\u001b\[2K$/s)
 })
 
 test.for([
@@ -387,8 +471,12 @@ test.for([
   ['cust', ['shop', 'customers'], 'customers'],
   ['zzz', ['shop'], undefined],
   ['x', ['shop'], undefined],
-] as const)('nearest to %s', ([name, names, expected]) => {
-  expect(nearest(name, names)).toBe(expected)
+  ['emial', ['email', 'phone'], 'email'],
+  ['EMAIL', ['email', 'phone'], 'email'],
+  ['custmers', ['costs', 'customers_old', 'customers'], 'customers'],
+  ['sh', ['shop'], undefined],
+] as const)('suggestion for %s', ([name, names, expected]) => {
+  expect(suggestName(name, names)).toBe(expected)
 })
 
 function run(given: Partial<Omit<RunReport, 'counts'>> & { counts?: Partial<RunCounts> }): RunReport {

@@ -26,7 +26,7 @@ test('names every missing variable at once when the service is needed', () => {
     'SLUICE_CONSUMER_SECRET',
     'SLUICE_ACCESS_TOKEN_SECRET',
   ])
-  expect(error.mend).toContain('sluice sandbox')
+  expect(error.hint).toContain('sluice sandbox')
 })
 
 test('an application without a user is sent to sign in', () => {
@@ -34,7 +34,7 @@ test('an application without a user is sent to sign in', () => {
     needService(load({ SLUICE_BASE_URL: 'http://127.0.0.1:4010', SLUICE_CONSUMER_KEY: 'key-1', SLUICE_CONSUMER_SECRET: 'secret-1' })),
   )
   expect(error.problems.map((problem) => problem.path)).toEqual(['SLUICE_ACCESS_TOKEN', 'SLUICE_ACCESS_TOKEN_SECRET'])
-  expect(error.mend).toContain('sluice auth login')
+  expect(error.hint).toContain('sluice auth login')
 })
 
 test('the two advertising hosts default to the core host', () => {
@@ -126,3 +126,25 @@ function caught(work: () => unknown): ConfigError {
   }
   throw new Error('nothing was thrown')
 }
+
+test.for(['prefer', 'require', 'verify-ca'])('sslmode=%s is what the driver makes of it, without a warning of Node', (mode) => {
+  const url = load({ DATABASE_URL: `postgres://user@db.example/shop?sslmode=${mode}&sslrootcert=/ca.pem` }).databaseUrl?.reveal() ?? ''
+  expect(new URL(url).searchParams.get('sslmode')).toBe('verify-full')
+  expect(new URL(url).searchParams.get('sslrootcert')).toBe('/ca.pem')
+  const compatible = 'postgres://user@db.example/shop?sslmode=require&uselibpqcompat=true'
+  expect(load({ DATABASE_URL: compatible }).databaseUrl?.reveal()).toBe(compatible)
+})
+
+test('a file of authorities that cannot be read is named', () => {
+  const error = caught(() => load({ NODE_EXTRA_CA_CERTS: join(folder, 'no-such-ca.pem') }))
+  expect(error.problems.map(({ path }) => path)).toEqual(['NODE_EXTRA_CA_CERTS'])
+})
+
+test.for(['Tenant', '9lives', 'pg_own', 'public', 'a-b', 'a"b', 'x'.repeat(64)])('SLUICE_SCHEMA=%s is refused by name', (name) => {
+  expect(caught(() => load({ SLUICE_SCHEMA: name })).problems.map(({ path }) => path)).toEqual(['SLUICE_SCHEMA'])
+})
+
+test('SLUICE_SCHEMA names the schema, sluice without it', () => {
+  expect(load({}).schema).toBe('sluice')
+  expect(load({ SLUICE_SCHEMA: 'tenant_b' }).schema).toBe('tenant_b')
+})

@@ -28,7 +28,7 @@ const itemsArbitrary = fc.array(
 const limitsArbitrary = fc.record({ entries: fc.integer({ min: 1, max: 30 }), bytes: fc.integer({ min: 400, max: 900 }) })
 
 describe('packing', () => {
-  test('loses nothing, repeats nothing, keeps the order, and holds both limits', () => {
+  test('keeps every item once, in order and within both limits', () => {
     fc.assert(
       fc.property(itemsArbitrary, limitsArbitrary, (items, limits) => {
         const batches = packAll(items, limits)
@@ -60,7 +60,7 @@ describe('packing', () => {
     )
   })
 
-  test('the same items make the same bytes, and a re-cut of a whole batch is that batch', () => {
+  test('the same items make the same bytes, and packing a whole batch again gives the same batch', () => {
     fc.assert(
       fc.property(itemsArbitrary, limitsArbitrary, (items, limits) => {
         const first = packAll(items, limits)
@@ -71,7 +71,7 @@ describe('packing', () => {
     )
   })
 
-  test('a batch is full: the next item would not have fitted', () => {
+  test('a batch is full: the next item would not fit', () => {
     fc.assert(
       fc.property(itemsArbitrary, limitsArbitrary, (items, limits) => {
         const batches = packAll(items, limits)
@@ -84,7 +84,7 @@ describe('packing', () => {
     )
   })
 
-  test('an operation that alone is too large is refused by name, and the packer goes on', () => {
+  test('an operation that is too large alone is rejected with its error, and the packer continues', () => {
     const packer = new Packer<Item>(frame, { entries: 25, bytes: 100 })
     packer.add({ bytes: Buffer.from('"a"') })
     expect(() => packer.add({ bytes: Buffer.alloc(86, 0x20) })).toThrow(OversizedOperationError)
@@ -92,7 +92,7 @@ describe('packing', () => {
     expect(packer.flush()?.body.toString()).toBe('{"products":["a","b"]}')
   })
 
-  test('an operation that fills a request to the byte still goes', () => {
+  test('an operation that fills a request to the byte still fits', () => {
     const packer = new Packer<Item>(frame, { entries: 25, bytes: 100 })
     packer.add({ bytes: Buffer.alloc(100 - frame.open.length - frame.close.length, 0x20) })
     expect(packer.flush()?.body.length).toBe(100)

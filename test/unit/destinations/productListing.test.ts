@@ -1,6 +1,6 @@
 /** A page of a listing: what is believed of it, and what is asked again. */
 import { expect, test } from 'vitest'
-import { judgeListing, listingRequest } from '../../../src/destinations/productListing.ts'
+import { classifyListing, listingRequest } from '../../../src/destinations/productListing.ts'
 import type { Exchange } from '../../../src/service/client/exchange.ts'
 
 const answer = (status: number, body: unknown): Exchange => ({
@@ -11,7 +11,7 @@ const answer = (status: number, body: unknown): Exchange => ({
   durationMs: 1,
 })
 
-test('a page is asked for with all that fits on one, and the cursor of the one before', () => {
+test('a page is requested with the maximum size and the cursor of the page before', () => {
   const target = { accountId: null, targetId: '40/01', version: '13' }
   expect(listingRequest(target, undefined)).toEqual({
     method: 'GET',
@@ -23,11 +23,13 @@ test('a page is asked for with all that fits on one, and the cursor of the one b
 })
 
 test('keys and cursors keep every digit, whether they are text or numbers', () => {
-  expect(judgeListing(answer(200, '{"data":[{"id":"a","product_key":1576769414321651714}],"next_cursor":1576769414321651715}'))).toEqual({
-    kind: 'page',
-    products: [{ id: 'a', productKey: '1576769414321651714', fields: { id: 'a', product_key: 1576769414321651714n } }],
-    cursor: '1576769414321651715',
-  })
+  expect(classifyListing(answer(200, '{"data":[{"id":"a","product_key":1576769414321651714}],"next_cursor":1576769414321651715}'))).toEqual(
+    {
+      kind: 'page',
+      products: [{ id: 'a', productKey: '1576769414321651714', fields: { id: 'a', product_key: 1576769414321651714n } }],
+      cursor: '1576769414321651715',
+    },
+  )
 })
 
 test.for([
@@ -35,7 +37,7 @@ test.for([
   ['an empty text', '{"data":[],"next_cursor":""}'],
   ['nothing', '{"data":[]}'],
 ])('%s as cursor ends the listing', ([, body]) => {
-  expect(judgeListing(answer(200, body))).toEqual({ kind: 'page', products: [], cursor: undefined })
+  expect(classifyListing(answer(200, body))).toEqual({ kind: 'page', products: [], cursor: undefined })
 })
 
 test.for([
@@ -49,12 +51,12 @@ test.for([
   ['a limit', answer(429, { errors: [{ code: 'TOO_MANY_REQUESTS', message: 'slow down' }] })],
   ['a lost answer', { kind: 'lost', error: new Error('reset'), durationMs: 1 }],
   ['no connection', { kind: 'not-sent', error: new Error('refused'), durationMs: 1 }],
-] as const)('%s says nothing of the catalog, and is asked again', ([, exchange]) => {
-  expect(judgeListing(exchange).kind).toBe('again')
+] as const)('%s proves nothing about the catalog, and is repeated', ([, exchange]) => {
+  expect(classifyListing(exchange).kind).toBe('again')
 })
 
 test.for([400, 403, 404])('%s with a reason is final', (status) => {
-  expect(judgeListing(answer(status, { errors: [{ code: 'NO', message: 'not for you' }] }))).toEqual({
+  expect(classifyListing(answer(status, { errors: [{ code: 'NO', message: 'not for you' }] }))).toEqual({
     kind: 'refused',
     code: 'NO',
     reason: 'not for you',

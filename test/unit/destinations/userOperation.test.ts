@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { renderUserOperation, wireTime } from '../../../src/destinations/userOperation.ts'
-import { identifierTypes, type IdentifierType, type PackedIdentifier } from '../../../src/records/record.ts'
+import { identifierTypes, type IdentifierType, type PackedIdentifier } from '../../../src/mapping/record.ts'
 
 function digest(type: IdentifierType, seed: string): PackedIdentifier {
   return Buffer.concat([Buffer.from([identifierTypes.indexOf(type) + 1]), createHash('sha256').update(seed).digest()])
@@ -15,7 +15,7 @@ function plain(value: string): PackedIdentifier {
 const hex = (seed: string) => createHash('sha256').update(seed).digest('hex')
 
 describe('a user operation', () => {
-  test('an update carries its frozen times and the identifiers in the order of their types', () => {
+  test('an update has its frozen times and the identifiers in the order of their types', () => {
     const bytes = renderUserOperation({
       op: 'update',
       users: [[digest('phone_number', 'p'), digest('email', 'b'), digest('email', 'a'), plain('loyal-"7"-é')]],
@@ -27,12 +27,12 @@ describe('a user operation', () => {
     )
   })
 
-  test('a delete carries no times', () => {
+  test('a delete has no times', () => {
     const bytes = renderUserOperation({ op: 'delete', users: [[digest('email', 'a')]], effectiveAtMs: 0, expiresAtMs: 1 })
     expect(JSON.parse(bytes.toString())).toEqual({ operation_type: 'Delete', params: { users: [{ email: [hex('a')] }] } })
   })
 
-  test('is what JSON.stringify would write, whatever the users', () => {
+  test('equals the output of JSON.stringify for any users', () => {
     const identifier = fc.oneof(
       fc
         .tuple(fc.constantFrom(...identifierTypes.filter((type) => type !== 'partner_user_id')), fc.string())

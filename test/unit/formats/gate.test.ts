@@ -65,7 +65,7 @@ describe('the record gate (performance.md, gate 2)', () => {
   }
   test('cases 44 and 146: a mended record is asked about as it lies in the file, under a shape of its settings', async () => {
     const raw = '<g:title>a&nbsp;b</g:title><g:link>https://shop.example.com/?a=1&b=2</g:link>'
-    const xml = { htmlEntities: true, mendAmpersands: true }
+    const xml = { htmlEntities: true, escapeAmpersands: true }
     const first = gateOf()
     await read(feed(raw), { gate: first, xml })
     expect(first.asked[0]).toContain(raw)
@@ -76,7 +76,7 @@ describe('the record gate (performance.md, gate 2)', () => {
       await read(feed('<g:id>1</g:id>'), { gate, ...settings })
       return gate.asked[0]
     }
-    const shapes = [{}, { xml: { htmlEntities: true } }, { xml: { mendAmpersands: true } }, { xml }].map(plain)
+    const shapes = [{}, { xml: { htmlEntities: true } }, { xml: { escapeAmpersands: true } }, { xml }].map(plain)
     expect(new Set(await Promise.all(shapes)).size).toBe(4)
   })
   test('another header is another shape', async () => {

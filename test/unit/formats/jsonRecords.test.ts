@@ -66,7 +66,7 @@ describe('an array of records inside an object', () => {
     await expect(read(text)).rejects.toMatchObject({
       code: 'WRONG_FORMAT',
       message: 'records may stand at "products" or at "users"',
-      mend: expect.stringContaining('json: { records: products }') as string,
+      hint: expect.stringContaining('json: { records: products }') as string,
     })
     expect((await rowsOf(text, named('products'))).length).toBe(3000)
   })

@@ -54,7 +54,7 @@ async function outcome(bytes: Buffer, chunkBytes: number): Promise<unknown> {
       row.fault?.code,
     ])
   } catch (error) {
-    if (error instanceof RunError && error.mend !== '') return 'refused'
+    if (error instanceof RunError && error.hint !== '') return 'refused'
     throw error
   }
 }

@@ -6,7 +6,7 @@ import type { Detected } from '../../../src/formats/openFormat.ts'
 import { openFormat } from '../../../src/formats/openFormat.ts'
 import type { FormatEnd, RecordGate } from '../../../src/formats/formatReader.ts'
 import type { SourceDefinition } from '../../../src/pipeline/definition.ts'
-import type { Cell, Row } from '../../../src/records/record.ts'
+import type { Cell, Row } from '../../../src/mapping/record.ts'
 import { sourceOf } from '../../support/sourceDefinition.ts'
 
 export type Overrides = Partial<Omit<SourceDefinition, 'csv'>> & {
@@ -52,7 +52,7 @@ export async function refusal(content: Buffer | string, overrides: Overrides = {
     return 'none'
   } catch (error) {
     if (error instanceof RunError) {
-      if (error.where === undefined || error.mend === '') return `${error.code} without a place or a mend`
+      if (error.where === undefined || error.hint === '') return `${error.code} without a place or a hint`
       return error.code
     }
     throw error

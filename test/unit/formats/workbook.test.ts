@@ -23,7 +23,7 @@ describe('Excel workbooks', () => {
     expect([rows.map(cellsOf), end.notes]).toEqual([[{ key: '7' }], ['sheet "Old" of "Products", "Old"']])
     await expect(read(bytes, { sheet: 'New' })).rejects.toMatchObject({
       code: 'WRONG_FORMAT',
-      mend: expect.stringContaining('Products, Old'),
+      hint: expect.stringContaining('Products, Old'),
     })
   })
   test('a title row above the table is passed over', async () => {

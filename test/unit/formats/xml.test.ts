@@ -2,14 +2,14 @@ import { XMLParser } from 'fast-xml-parser'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { RunError } from '../../../src/errors.ts'
-import { mendAmpersands } from '../../../src/formats/xml/ampersands.ts'
+import { escapeAmpersands } from '../../../src/formats/xml/ampersands.ts'
 import { ByteQueue } from '../../../src/formats/byteQueue.ts'
 import { readLimits } from '../../../src/formats/limits.ts'
 import { openFormat } from '../../../src/formats/openFormat.ts'
 import { cellsOf, chunksOf, definitionOf, feed, feedHead, feedTail, read, refusal } from './support.ts'
 
 const htmlAllowed = { xml: { htmlEntities: true } }
-const ampersandsMended = { xml: { mendAmpersands: true } }
+const ampersandsMended = { xml: { escapeAmpersands: true } }
 const rawLink = 'https://shop.example.com/?a=1&b=2'
 
 const one = async (item: string, overrides = {}) => cellsOf((await read(feed(item), overrides)).rows[0])
@@ -110,7 +110,7 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
     const item = '<g:title>a&nbsp;b &eacute;&amp;&euro;&gbreve;</g:title><g:brand>B&sup2;</g:brand><g:id note="&copy;">1</g:id>'
     const { rows } = await read(feed(item, '<g:id>2</g:id>').replace('<channel>', '<channel><title>Shop&nbsp;A</title>'), htmlAllowed)
     expect(cellsOf(rows[0])).toEqual({ title: 'a\u00a0b \u00e9&\u20ac\u011f', brand: 'B\u00b2', id: '1' })
-    expect(rows.map(({ mends }) => mends?.map(({ code, field }) => `${code} ${field}`))).toEqual([
+    expect(rows.map(({ hints }) => hints?.map(({ code, field }) => `${code} ${field}`))).toEqual([
       ['ENTITY_HTML title', 'ENTITY_HTML brand'],
       undefined,
     ])
@@ -122,12 +122,12 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
     expect(await refusal(`${external}${feed('<g:title>&nbsp;</g:title>')}`, htmlAllowed)).toBe('FILE_DOCTYPE')
   })
   test('cases 44 and 146: the refusal names the setting that would read the item', async () => {
-    const mendOf = (text: string, settings = {}) => read(text, settings).then(String, (error: RunError) => error.mend)
-    expect(await mendOf(feed('<g:title>a&nbsp;b</g:title>'))).toContain('xml.html_entities')
-    expect(await mendOf(feed('<g:id>1</g:id>').replace('<channel>', '<channel><title>A&nbsp;B</title>'))).toContain('xml.html_entities')
-    expect(await mendOf(feed(`<g:link>${rawLink}</g:link>`))).toContain('xml.mend_ampersands')
-    expect(await mendOf(feed('<g:title>Salt & pepper</g:title>'))).not.toContain('set `xml')
-    expect(await mendOf(feed('<g:title>Salt &nbsp; & pepper</g:title>'), htmlAllowed)).not.toContain('set `xml')
+    const hintOf = (text: string, settings = {}) => read(text, settings).then(String, (error: RunError) => error.hint)
+    expect(await hintOf(feed('<g:title>a&nbsp;b</g:title>'))).toContain('xml.html_entities')
+    expect(await hintOf(feed('<g:id>1</g:id>').replace('<channel>', '<channel><title>A&nbsp;B</title>'))).toContain('xml.html_entities')
+    expect(await hintOf(feed(`<g:link>${rawLink}</g:link>`))).toContain('xml.repair_ampersands')
+    expect(await hintOf(feed('<g:title>Salt & pepper</g:title>'))).not.toContain('set `xml')
+    expect(await hintOf(feed('<g:title>Salt &nbsp; & pepper</g:title>'), htmlAllowed)).not.toContain('set `xml')
   })
   test('case 141: nested elements never leak into the product', async () => {
     const shipping = '<g:shipping><g:country>US</g:country><g:price>9.99 USD</g:price></g:shipping>'.repeat(10)
@@ -190,7 +190,7 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
       { id: '2', image_link: [rawLink, rawLink] },
       { id: '3' },
     ])
-    expect(whole.rows.map(({ mends }) => mends?.map(({ code, field }) => `${code} ${field}`))).toEqual([
+    expect(whole.rows.map(({ hints }) => hints?.map(({ code, field }) => `${code} ${field}`))).toEqual([
       ['AMPERSAND_MENDED link'],
       ['AMPERSAND_MENDED image_link', 'AMPERSAND_MENDED applink'],
       undefined,
@@ -209,7 +209,7 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
     const item = `<g:description><![CDATA[<a href="${rawLink}">${rawLink}</a>]]></g:description><!-- <g:link>${rawLink}</g:link> --><g:id>1</g:id>`
     const { rows } = await read(feed(item), ampersandsMended)
     expect(cellsOf(rows[0])).toEqual({ description: `<a href="${rawLink}">${rawLink}</a>`, id: '1' })
-    expect(rows[0]?.mends).toBeUndefined()
+    expect(rows[0]?.hints).toBeUndefined()
   })
   test('case 146: well-formed items are the same text with the setting and without', () => {
     const value = fc.string({ unit: fc.constantFrom('a', 'https://', '?', '&', '<', '>', '"', "'", ' ', ';', ']]'), maxLength: 8 })
@@ -218,7 +218,7 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
         const escape = (text: string) =>
           text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;').replaceAll("'", '&apos;').replaceAll('>', '&gt;')
         const item = `<item>${values.map((text) => `<link href="${escape(text)}">${escape(text)}</link>`).join('')}</item>`
-        expect(mendAmpersands(item)).toEqual({ text: item, elements: [] })
+        expect(escapeAmpersands(item)).toEqual({ text: item, elements: [] })
       }),
     )
   })
@@ -231,7 +231,7 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
         const file = feed(`<g:id>1</g:id><g:link>${joined.join('')}</g:link>`)
         if ((await refusal(file)) !== 'none') return
         accepted += 1
-        const { rows } = await read(file, { xml: { htmlEntities: true, mendAmpersands: true } })
+        const { rows } = await read(file, { xml: { htmlEntities: true, escapeAmpersands: true } })
         expect(rows).toEqual((await read(file)).rows)
       }),
       { numRuns: 2_000 },
@@ -252,7 +252,7 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
     }
     await expect(read(text)).rejects.toMatchObject({
       code: 'FILE_MALFORMED',
-      mend: expect.stringContaining('xml.mend_ampersands') as string,
+      hint: expect.stringContaining('xml.repair_ampersands') as string,
     })
   })
   test('case 146: outside the items nothing but addresses is mended', async () => {

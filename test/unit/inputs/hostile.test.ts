@@ -13,7 +13,7 @@ test('case 136: a column named like SQL is a column', async () => {
   expect((await through(csvOf([{ [name]: id, ...others }]), { map: { id: name } })).products[0]?.['id']).toBe('SKU-1')
 })
 
-test('case 136: what looks like a pattern is replaced as plain text', async () => {
+test('case 136: a text that looks like a pattern is replaced as plain text', async () => {
   const map = { title: { column: 'title', transform: { replace: { from: '(a+)+$', to: '$&' } } } }
   const { products } = await through(csvOf([{ ...goodProduct, title: `${'a'.repeat(60)}! (a+)+$` }]), { map })
   expect(products[0]?.['title']).toBe(`${'a'.repeat(60)}! $&`)
@@ -34,7 +34,7 @@ test('case 140: names of prototypes in a mapping are unknown fields, and nothing
   expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
 })
 
-test('case 140: a pipeline file above 10 MB is refused', async () => {
+test('case 140: a pipeline file above 10 MB is rejected', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-hostile-'))
   try {
     writeFileSync(join(folder, 'big.yaml'), `# ${'x'.repeat(10 * 1024 * 1024)}\n`)

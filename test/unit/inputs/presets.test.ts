@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { tellsWhoLeft } from '../../../src/records/consentColumns.ts'
-import { presets } from '../../../src/records/presets/index.ts'
+import { consentName, isDetailOf } from '../../../src/mapping/consent/columnName.ts'
+import { presets } from '../../../src/mapping/presets/index.ts'
 import { audience, catalog, csvOf, goodProduct, through, type Fields } from '../../support/through.ts'
 
 const values: Readonly<Record<string, string>> = {
@@ -40,7 +40,7 @@ test.for(presets.map((preset) => [preset.name, preset] as const))(
     const row: Record<string, string> = {}
     for (const column of preset.sample)
       row[column] = values[column.toLowerCase()] ?? (/(?:^|[ _])id$|^(?:leid|euid)$/i.test(column) ? '42' : '')
-    // What these two exports do not have, and say so (their presets): the owner adds it.
+    // Required fields that these two exports lack according to their presets: the user adds them.
     if (preset.name === 'shopify-products') Object.assign(row, { availability: 'in stock', link: 'https://shop.example.com/p' })
     if (preset.name === 'woocommerce-products') Object.assign(row, { link: 'https://shop.example.com/p' })
     const { refused, rejects, products, members } = await through(csvOf([row as Fields]), {
@@ -61,18 +61,18 @@ test.for([
   ['conditon', 'condition'],
 ] as const)('the renamed column %s is suggested for %s', async ([renamed, field]) => {
   const { [field]: value, ...others } = goodProduct
-  const { refused, mend } = await through(csvOf([{ ...others, [renamed]: value }]))
+  const { refused, hint } = await through(csvOf([{ ...others, [renamed]: value }]))
   expect(refused).toBe('FILE_COLUMN_MISSING')
-  expect(mend).toBe(`map: { ${field}: "${renamed}" }`)
+  expect(hint).toBe(`map: { ${field}: "${renamed}" }`)
 })
 
 test('a renamed column of a contact export is suggested', async () => {
-  const { refused, mend } = await through('id,emial\n1,jane@example.com\n', {
+  const { refused, hint } = await through('id,emial\n1,jane@example.com\n', {
     name: 'crm.csv',
     destination: audience,
     map: { key: 'id', email: 'email' },
   })
-  expect([refused, mend]).toEqual(['FILE_COLUMN_MISSING', 'map: { email: "emial" }'])
+  expect([refused, hint]).toEqual(['FILE_COLUMN_MISSING', 'map: { email: "emial" }'])
 })
 
 const doNotReach = { kind: 'do-not-reach', account_id: '18ce54d4x5t', list_id: '2dnr' } as const
@@ -83,7 +83,7 @@ const klaviyo = 'Email,Klaviyo ID,First Name,Last Name,Phone Number,Email Market
 const report = 'Contact ID,Salutation,First Name,Last Name,Email,Mobile,Mailing Country,Email Opt Out,Contact Owner'
 const hubspot = 'Record ID,First Name,Last Name,Email,Phone Number,Country/Region,Unsubscribed from all email,Email hard bounce reason'
 
-/** What a marketer expects of each row: on the audience, or not; and on a list of people not to be reached, the reverse. */
+/** Expected result of each row: in the audience or not; on a do-not-reach list, the reverse. */
 test.for([
   [
     'Shopify customers',
@@ -133,8 +133,8 @@ test.for([
     ],
     [true, false, true, false],
   ],
-] as const)('case 201: the states of %s are obeyed', async ([, header, rows, reachable]) => {
-  // Rows of the test are written with or without the commas of empty cells at their ends.
+] as const)('case 201: the states of %s decide who is sent', async ([, header, rows, reachable]) => {
+  // Rows of the test have or omit the commas of empty cells at their ends.
   const width = header.split(',').length
   const text = [header, ...rows.map((row) => [...row.split(','), ...Array<string>(width).fill('')].slice(0, width).join(','))].join('\n')
   const audienceOf = await through(`${text}\n`, { name: 'export.csv', destination: audience })
@@ -147,13 +147,13 @@ test.for([
   expect(list.members.map(({ wanted }) => wanted)).toEqual(states ? reachable.map((yes) => !yes) : reachable)
 })
 
-test('case 201: no preset leaves a state of its own sample unread', () => {
-  for (const { name, kind, sample, consent = [] } of presets)
-    if (kind === 'members')
-      expect([name, sample.filter(tellsWhoLeft)]).toEqual([
-        name,
-        consent.flatMap(({ columns }) => columns).filter((column) => sample.includes(column) && tellsWhoLeft(column)),
-      ])
+test('case 201: every preset reads the states of its own sample', () => {
+  for (const { name, kind, sample, consent = [], irrelevant = [] } of presets)
+    if (kind === 'members') {
+      const read = [...consent.flatMap(({ columns }) => columns), ...irrelevant]
+      const states = sample.filter((column) => consentName(column)?.certain === true && !isDetailOf(column, sample))
+      expect([name, states.filter((column) => !read.includes(column))]).toEqual([name, []])
+    }
 })
 
 test('the template of a customer list maps by position', async () => {
@@ -180,7 +180,7 @@ const woo =
   'ID,Type,SKU,"GTIN, UPC, EAN, or ISBN",Name,Published,"Is featured?","Visibility in catalog","Short description",Description,"In stock?",Stock,"Sale price","Regular price",Categories,Images,Brands'
 const image = 'https://shop.example.com/1.jpg'
 
-/** What is there, what can be ordered, and what is not published, as a merchandiser would say it. */
+/** Expected availability: in stock, available for order, and not published. */
 test.for([
   [
     'Shopify, today',
@@ -229,8 +229,8 @@ test.for([
     const text = `${header}\n${rows.map(([[a, b, c, d, e]], i) => line(a, b, c, d, e, i)).join('\n')}\n`
     const options = { default_currency: 'EUR' }
     const asked = await through(text, { name: 'export.csv', options })
-    expect([asked.refused, asked.mend]).toEqual(['FILE_COLUMN_MISSING', expect.stringContaining('map: { link: { column: "')])
-    const [, column = '', before = ''] = /column: "([^"]+)".*with: "([^"]+)"/.exec(asked.mend ?? '') ?? []
+    expect([asked.refused, asked.hint]).toEqual(['FILE_COLUMN_MISSING', expect.stringContaining('map: { link: { column: "')])
+    const [, column = '', before = ''] = /column: "([^"]+)".*with: "([^"]+)"/.exec(asked.hint ?? '') ?? []
     const map = { link: { column, transform: { prefix: { with: before } } } }
     const { products, rejects, refused } = await through(text, { name: 'export.csv', options, map })
     expect([refused, rejects]).toEqual([undefined, []])
@@ -247,7 +247,7 @@ test.for([
   },
 )
 
-test('the period of a WooCommerce sale goes with its price', async () => {
+test('the period of a WooCommerce sale is sent with its price', async () => {
   const row = `7,simple,S7,,Cup,1,0,visible,,A cup,1,,7.00,9.50,,${image},Acme`
   const text = `${woo},"Date sale price starts","Date sale price ends"\n${row},2026-12-01 00:00:00,2026-12-24 23:59:59\n`
   const settings = { name: 'export.csv', map: { link: { column: 'ID', transform: { prefix: { with: 'https://shop.example.com/?p=' } } } } }

@@ -108,7 +108,7 @@ export default definePipeline({
     for (let i = 0; i < 2; i++) said.push(['', (await loadFile('shop.ts')).definitionHash])
     process.stdout.write(JSON.stringify(said))`
   await write({ 'shop.ts': pipeline() })
-  const node = path.resolve('node_modules/node/bin/node')
+  const node = process.execPath
   const { stdout } = await promisify(execFile)(node, ['--input-type=module', '-e', script], { cwd: folder })
   const said = JSON.parse(stdout) as [string, string][]
   expect(said.map(([answer]) => answer)).toEqual(['a', 'a', 'b', '', ''])

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ConfigError } from '../../../src/errors.ts'
-import { loadPipeline, loadPipelines, selectPipelines, selectWithRivals } from '../../../src/pipeline/load.ts'
+import { loadPipeline, loadPipelines, selectPipelines, selectWithConflicts } from '../../../src/pipeline/load.ts'
 
 let directory = ''
 beforeEach(async () => {
@@ -92,7 +92,7 @@ destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth, expi
     {
       name: 'crm',
       map: { email: { columns: ['email', 'second_email'] }, phone_number: { columns: ['phone'], defaultCountry: 'country' } },
-      consent: { column: 'marketing_ok', values: ['yes', 'true', '1'] },
+      consent: [{ column: 'marketing_ok', values: ['yes', 'true', '1'] }],
       destination: {
         expiresIn: { ms: 20 * 86_400_000 },
         renewBefore: { ms: 10 * 86_400_000 },
@@ -161,7 +161,7 @@ guards: { min_rows: -1 }
     [
       'a reference to the environment',
       'source: "https://x.example/${TOKEN}"\ndestination: { kind: catalog, catalog_id: "1" }\n',
-      'references ${…}',
+      'the variable TOKEN is not set',
     ],
     [
       'a query without postgres',
@@ -194,9 +194,9 @@ guards: { min_rows: -1 }
     expect((await loadPipelines(directory)).pipelines.map(({ name }) => name)).toEqual(['other'])
     for (const name of ['a', 'b', '*']) await expect(selectPipelines(directory, [name])).rejects.toMatchObject({ code: 'PIPELINE_INVALID' })
     expect(await selectPipelines(directory, ['other'])).toHaveLength(1)
-    const { pipelines, errors } = await selectWithRivals(directory, [])
+    const { pipelines, errors } = await selectWithConflicts(directory, [])
     expect([pipelines.map(({ name }) => name), errors.length]).toEqual([['a', 'b', 'other'], 2])
-    expect((await selectWithRivals(directory, ['b'])).errors).toHaveLength(1)
+    expect((await selectWithConflicts(directory, ['b'])).errors).toHaveLength(1)
   })
 
   test('a file beyond 10 MB', async () => {
@@ -225,7 +225,7 @@ test('names and globs pick pipelines, an unknown one is answered with the neares
   expect(await names('crm', 'c*')).toEqual(['crm'])
   await write('shop.yaml', catalog('4'))
   expect(await names('shop*')).toEqual(['shop', 'shop-de', 'shop-fr'])
-  await expect(names('shop-ed')).rejects.toMatchObject({ code: 'UNKNOWN_PIPELINE', mend: 'Did you mean shop-de?' })
+  await expect(names('shop-ed')).rejects.toMatchObject({ code: 'UNKNOWN_PIPELINE', hint: 'Did you mean shop-de?' })
   await expect(loadPipeline(directory, 'shop-*')).rejects.toMatchObject({ code: 'SEVERAL_PIPELINES' })
   await expect(loadPipelines(path.join(directory, 'nowhere'))).rejects.toMatchObject({ code: 'PIPELINES_MISSING' })
 })
@@ -244,7 +244,7 @@ export default definePipeline({
 `,
   )
   const loader = new URL('../../../src/pipeline/load.ts', import.meta.url).href
-  const mapper = new URL('../../../src/records/createMapper.ts', import.meta.url).href
+  const mapper = new URL('../../../src/mapping/createMapper.ts', import.meta.url).href
   const script = `
     const { loadPipeline } = await import(${JSON.stringify(loader)})
     const { createMapper } = await import(${JSON.stringify(mapper)})
@@ -252,7 +252,7 @@ export default definePipeline({
     const columns = ['id', 'mail', 'phone']
     const { record } = createMapper(pipeline, new Date()).map({ line: 2, columns, cells: ['1', ' A@b.example ', '030 123456'] })
     process.stdout.write(JSON.stringify({ name: pipeline.name, identifiers: record.identifiers.length }))`
-  const node = path.resolve('node_modules/node/bin/node')
+  const node = process.execPath
   const { stdout } = await promisify(execFile)(node, ['--input-type=module', '-e', script])
   expect(JSON.parse(stdout)).toEqual({ name: 'typed', identifiers: 2 })
 })
@@ -269,6 +269,11 @@ test('the definition hash changes with what a row becomes, and only with that', 
   expect(await hashOf(`${base}options: { allow: [split_lists] }\n`)).not.toBe(first)
   expect(await hashOf(`${base}options: { refuse: [http_image] }\n`)).not.toBe(first)
   const source = (setting: string) => base.replace('feed.csv', `{ url: feed.csv, ${setting} }`)
-  for (const setting of ['csv: { relaxed_quotes: true }', 'xml: { html_entities: true }', 'xml: { mend_ampersands: true }'])
+  for (const setting of [
+    'csv: { relaxed_quotes: true }',
+    'xml: { html_entities: true }',
+    'xml: { repair_ampersands: true }',
+    'xml: { mend_ampersands: true }',
+  ])
     expect(await hashOf(source(setting))).not.toBe(first)
 })

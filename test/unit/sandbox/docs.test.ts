@@ -1,8 +1,8 @@
-/** docs/sandbox.md names every switch, fault, rule and call of the control door that the code has. */
+/** docs/sandbox.md names every switch, fault, rule and call of the control API that the code has. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { FAULT_KINDS } from '../../../src/sandbox/faults/faultKinds.ts'
-import { TLS_KINDS } from '../../../src/sandbox/http/tls/doors.ts'
+import { TLS_KINDS } from '../../../src/sandbox/http/tls/listeners.ts'
 import { SWITCHES } from '../../../src/sandbox/state/switches.ts'
 
 const page = readFileSync(new URL('../../../docs/sandbox.md', import.meta.url), 'utf8')
@@ -18,15 +18,22 @@ test('every switch, its values and every fault kind stand in docs/sandbox.md', (
   expect(FAULT_KINDS.filter((kind) => !page.includes(`\`${kind}\``))).toEqual([])
 })
 
-test('every call of the control door stands in docs/sandbox.md', () => {
-  const calls = ['control.ts', 'audiences/area.ts', 'catalogs/area.ts', 'webhooks/area.ts'].flatMap((file) =>
+test('every call of the control API stands in docs/sandbox.md', () => {
+  const calls = [
+    'control.ts',
+    'audiences/area.ts',
+    'auth/area.ts',
+    'campaigns/features.ts',
+    'catalogs/area.ts',
+    'webhooks/area.ts',
+  ].flatMap((file) =>
     [...source(file).matchAll(/'(GET|POST|PUT|DELETE) (?:\/_sandbox\/)?([a-z]+)/g)].map(
       ([, method = '', name = '']) => [method, name] as const,
     ),
   )
   expect(calls.length).toBeGreaterThan(15)
   const rows = page
-    .slice(page.indexOf('## The control door'), page.indexOf('## Faults'))
+    .slice(page.indexOf('## The control API'), page.indexOf('## Faults'))
     .split('\n')
     .filter((line) => line.startsWith('|'))
   const missing = calls.filter(
@@ -52,8 +59,8 @@ test('every rule that a caller can break stands in docs/sandbox.md', () => {
     .map((name) => readFileSync(new URL(name, folder), 'utf8'))
     .join('\n')
   const named = [...text.matchAll(/(?:violat(?:e|ion))\((?:[\w.]+, )*'([a-z_0-9]+)'/g)].map(([, rule = '']) => rule)
-  const judged = [...source('ledger/generations.ts').matchAll(/^ {2}([a-z_]+): '/gm)].map(([, rule = '']) => rule)
-  const rules = new Set([...named, ...judged])
+  const classified = [...source('ledger/generations.ts').matchAll(/^ {2}([a-z_]+): '/gm)].map(([, rule = '']) => rule)
+  const rules = new Set([...named, ...classified])
   expect(rules.size).toBeGreaterThan(17)
   expect([...rules].filter((rule) => !page.includes(`\`${rule}\``))).toEqual([])
 })

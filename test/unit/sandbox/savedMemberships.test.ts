@@ -15,7 +15,7 @@ const all = (memberships: Memberships): string => {
   return text
 }
 
-test('what was saved is the same members again, and goes on the same', () => {
+test('saved members are restored, and continue the same', () => {
   const step = fc.record({
     type: fc.nat(IDENTIFIER_TYPES.length - 1),
     value: fc.nat(60),

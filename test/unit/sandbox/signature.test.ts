@@ -1,8 +1,8 @@
-/** The sandbox's own reading of RFC 5849: its vectors, those of the wire, headers (gaps 2). */
+/** The sandbox's own reading of RFC 5849: its vectors, those of the wire, headers (docs/spec-notes.md#signing). */
 import { describe, expect, test } from 'vitest'
 import { parseAuthorization, parseForm, percentEncode, verifySignature, type Pair } from '../../../src/sandbox/verify/signature.ts'
 
-// Vectors of spec/gaps.md 2: R1 to R4 from RFC 5849, S1 to S3 of the sandbox's fixed credentials.
+// Vectors of docs/spec-notes.md#signing: R1 to R4 from RFC 5849, S1 to S3 of the sandbox's fixed credentials.
 
 const photos = { consumerKey: 'dpf43f3p2l4k3l03', consumerSecret: 'kd94hf93k423kf44' }
 const sandbox = { consumerKey: 'sandbox-consumer-key', consumerSecret: 'sandbox-consumer-secret' }

@@ -1,4 +1,4 @@
-/** The rules of webhooks alone: which URLs are taken, what a check means and when it is due, names and dates (spec 3.1, 6.1; gaps 10). */
+/** The rules of webhooks alone: which URLs are taken, what a check means and when it is due, names and dates (spec 3.1, 6.1; docs/spec-notes.md#webhooks). */
 import { expect, test } from 'vitest'
 import { isCheckDue, settleCheck } from '../../../src/sandbox/webhooks/checks.ts'
 import { canonicalType } from '../../../src/sandbox/webhooks/events.ts'

@@ -1,4 +1,4 @@
-/** What the client makes of a call, and of the answers of a service that is scripted. */
+/** Requests of the client, and its results for answers of a scripted service. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { CallError, RateLimitedError, RepeatingCursorError, UnavailableError } from '../../../src/service/client/index.ts'
 import { serveScript, type Script, type ScriptedService } from './scriptedService.ts'
@@ -70,7 +70,11 @@ describe('lists', () => {
 })
 
 describe('answers in every tolerated form', () => {
-  const users = { account_id: '18ce54d4x5t', custom_audience_id: '1nmth', body: [{ operation_type: 'Update', params: { users: [] } }] }
+  const users = {
+    account_id: '18ce54d4x5t',
+    custom_audience_id: '1nmth',
+    body: [{ operation_type: 'Update', params: { users: [] } }],
+  } as const
   test.for([
     ['an array of one', [{ success_count: 1, total_count: 1 }]],
     ['an object', { success_count: 1, total_count: 1 }],
@@ -147,13 +151,44 @@ describe('waiting and sending again', () => {
     expect(service.waits).toEqual([100_000, 30_000])
   })
 
+  test('a 503 with Retry-After holds every later call of the same family, and no other', async () => {
+    const service = await serve([
+      { status: 503, headers: { 'retry-after': '30' } },
+      { body: { data: [], total_count: 0 } },
+      { body: { data: { id: 'b', name: 'n' } } },
+    ])
+    const client = service.client()
+    await expect(client.catalogs.create({ name: 'n' })).rejects.toThrow(UnavailableError)
+    await client.accounts.list().toArray()
+    expect(service.waits).toEqual([])
+    await client.catalogs.create({ name: 'n' })
+    expect(service.waits).toEqual([30_000])
+    expect(service.asked).toHaveLength(3)
+  })
+
+  test('a call that may not wait is not sent while the service asks to wait', async () => {
+    const service = await serve([{ status: 503, headers: { 'retry-after': '30' } }])
+    const client = service.client()
+    await expect(client.catalogs.create({ name: 'n' })).rejects.toThrow(UnavailableError)
+    await expect(client.catalogs.create({ name: 'n' }, { retry: false })).rejects.toThrow(RateLimitedError)
+    expect(service.asked).toHaveLength(1)
+  })
+
+  test('a 503 with routine quota headers and requests left asks for no wait', async () => {
+    const reset = String(Date.UTC(2026, 2, 1, 12) / 1000 + 840)
+    const routine = { 'x-rate-limit-limit': '1500', 'x-rate-limit-remaining': '1499', 'x-rate-limit-reset': reset }
+    const service = await serve([{ status: 503, headers: { ...routine, 'retry-after': 'soon' } }, page([], null)])
+    await service.client().accounts.list().toArray()
+    expect(service.waits).toEqual([500])
+  })
+
   test('a 429 that asks for more than a window is given back', async () => {
     const service = await serve([{ status: 429, headers: { 'retry-after': '7200' } }])
     await expect(service.client().accounts.list().toArray()).rejects.toThrow(RateLimitedError)
     expect(service.waits).toEqual([])
   })
 
-  test('a 503 of a read is tried again with growing waits, each signed anew, eight times at most', async () => {
+  test('a 503 of a read is tried again with growing waits, each signed again, eight times at most', async () => {
     const service = await serve([{ status: 503 }])
     await expect(service.client().accounts.list().toArray()).rejects.toThrow(UnavailableError)
     expect(service.waits).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000])
@@ -161,7 +196,7 @@ describe('waiting and sending again', () => {
     expect(new Set(nonces).size).toBe(8)
   })
 
-  test('a 503 of what may not be repeated is given back at once', async () => {
+  test('a 503 of a call that may not be repeated is returned immediately', async () => {
     const service = await serve([{ status: 503 }])
     await expect(service.client().catalogs.create({ name: 'n' })).rejects.toThrow(UnavailableError)
     expect(service.asked).toHaveLength(1)

@@ -4,9 +4,11 @@ import { adsCodesByStatus, adsErrorStatus } from '../../../src/service/contract/
 import { endpoints, findEndpoint } from '../../../src/service/contract/index.ts'
 import { limitOf, rateLimits } from '../../../src/service/contract/limits.ts'
 import { resources, userIdentifiers } from '../../../src/service/contract/resources.ts'
-import { identifierTypes } from '../../../src/records/record.ts'
+import { identifierTypes } from '../../../src/mapping/record.ts'
 
 const named = endpoints.map((endpoint) => [endpoint.name, endpoint] as const)
+
+const OUTSIDE = /^outside the specification/
 
 test('the contract is there to be checked', () => {
   expect(endpoints.length).toBeGreaterThan(100)
@@ -19,7 +21,7 @@ test('names are unique, area and verb', () => {
 })
 
 test('no two endpoints answer the same method and path, aliases included', () => {
-  // Names of path parameters do not tell two paths apart.
+  // Names of path parameters do not distinguish two paths.
   const routes = endpoints.flatMap(({ method, path, aliases = [] }) =>
     [path, ...aliases].map((one) => `${method} ${one.replace(/:[a-z_]+/g, ':')}`),
   )
@@ -28,7 +30,7 @@ test('no two endpoints answer the same method and path, aliases included', () =>
 
 describe.each(named)('%s', (_name, endpoint) => {
   test('names its source, a known limit class and a known resource', () => {
-    expect(endpoint.source).toMatch(/^spec/)
+    expect(endpoint.source).toMatch(endpoint.outsideSpec === true ? OUTSIDE : /^(?:spec|docs\/spec-notes)/)
     expect(Object.keys(rateLimits)).toContain(endpoint.limit)
     expect(Object.keys(resources)).toContain(endpoint.answer.resource)
   })
@@ -44,7 +46,8 @@ describe.each(named)('%s', (_name, endpoint) => {
     expect(new Set(names).size).toBe(names.length)
     for (const parameter of endpoint.parameters) {
       if (parameter.type === 'enum' || parameter.type === 'csv-enum') expect(parameter.values?.length, parameter.name).toBeGreaterThan(0)
-      if (parameter.in !== 'path') expect(parameter.source, parameter.name).toMatch(/^spec/)
+      if (parameter.in !== 'path')
+        expect(parameter.source, parameter.name).toMatch(parameter.outsideSpec === true ? OUTSIDE : /^(?:spec|docs\/spec-notes)/)
       if (parameter.default !== undefined && parameter.values !== undefined) expect(parameter.values).toContain(parameter.default)
     }
   })
@@ -54,7 +57,7 @@ describe.each(named)('%s', (_name, endpoint) => {
     for (const rule of endpoint.rules ?? []) {
       if (rule.kind === 'other') expect(rule.text).not.toBe('')
       else expect(rule.names.filter((name) => !names.has(name))).toEqual([])
-      expect(rule.source).toMatch(/^spec/)
+      expect(rule.source).toMatch(/^(spec|docs\/spec-notes|outside the specification)/)
     }
   })
 
@@ -69,7 +72,7 @@ test('every resource names its source and its fields once', () => {
   for (const [name, { fields, source }] of Object.entries(resources)) {
     const names = fields.map((one) => one.name)
     expect(new Set(names).size, name).toBe(names.length)
-    expect(source, name).toMatch(/^spec/)
+    expect(source, name).toMatch(/^(spec|docs\/spec-notes|outside the specification)/)
   }
 })
 
@@ -78,7 +81,7 @@ test('every limit class has a positive limit, a window and a source', () => {
     const { limit, windowMs, source } = limitOf(name)
     expect(limit, name).toBeGreaterThan(0)
     expect(windowMs, name).toBeGreaterThanOrEqual(60_000)
-    expect(source, name).toMatch(/^(spec|assumed)/)
+    expect(source, name).toMatch(/^(spec|docs\/spec-notes|assumed)/)
   }
   expect(() => limitOf('nothing')).toThrow(RangeError)
 })

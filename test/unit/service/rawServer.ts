@@ -1,4 +1,4 @@
-/** A server of raw sockets that answers what a test tells it, byte by byte. */
+/** A server of raw sockets that answers as a test scripts it, byte by byte. */
 import { once } from 'node:events'
 import net from 'node:net'
 import type { AddressInfo } from 'node:net'

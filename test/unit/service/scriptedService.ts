@@ -58,7 +58,7 @@ export async function serveScript(script: readonly Script[] | ((asked: Asked, nt
         body = {},
         headers = {},
       } = (typeof script === 'function' ? script(one, nth) : (script[nth] ?? script.at(-1))) ?? {}
-      response.writeHead(status, { 'content-type': 'application/json', ...headers })
+      response.writeHead(status, { 'content-type': 'application/json', date: new Date(now).toUTCString(), ...headers })
       response.end(typeof body === 'string' ? body : JSON.stringify(body))
     })
   })

@@ -1,4 +1,4 @@
-/** Every refusal becomes one class, with the mend for whoever sees it (spec 7; spec/gaps.md 2 to 5, 9, 10). */
+/** Every refusal becomes one class, with a hint for the user (spec 7; docs/spec-notes.md#signing). */
 import { describe, expect, test } from 'vitest'
 import { findEndpoint } from '../../../src/service/contract/index.ts'
 import type { Endpoint } from '../../../src/service/contract/endpoint.ts'
@@ -94,8 +94,8 @@ describe('what the service said becomes one class', () => {
     expect(errorOf(status, body)?.code).toBe(code)
   })
 
-  test('every code of the catalogue at its status is some error, with a mend', () => {
-    for (const [code, status] of adsErrorStatus) expect(errorOf(status, ads(code))?.mend, code).not.toBe('')
+  test('every code of the catalogue at its status is some error, with a hint', () => {
+    for (const [code, status] of adsErrorStatus) expect(errorOf(status, ads(code))?.hint, code).not.toBe('')
     expect(adsErrorStatus.size).toBeGreaterThan(70)
   })
 
@@ -106,7 +106,7 @@ describe('what the service said becomes one class', () => {
     )
     expect(core.length + problems.length).toBeGreaterThan(15)
     for (const error of [...core, ...problems]) {
-      expect(error?.mend).not.toBe('')
+      expect(error?.hint).not.toBe('')
       expect(error?.issues[0]?.code).not.toBe('')
     }
   })
@@ -132,21 +132,21 @@ describe('what the service said becomes one class', () => {
 })
 
 describe('what an error says', () => {
-  test('a refused parameter is named with its rule and the mend of the contract', () => {
+  test('a refused parameter is named with its rule and the hint of the contract', () => {
     const error = errorOf(400, ads('INVALID_PARAMETER', { parameter: 'count', details: 'out of range' }))
     expect(error?.issues[0]).toEqual({ code: 'INVALID_PARAMETER', message: 'said so', parameter: 'count', details: 'out of range' })
-    expect(error?.mend).toBe('count: a whole number, 1 to 1000, default 200 (spec 8)')
+    expect(error?.hint).toBe('count: a whole number, 1 to 1000, default 200 (spec 8)')
   })
 
   test('code 93 of a direct message says which permission is missing', () => {
-    expect(errorOf(403, { errors: [{ code: 93, message: 'x' }] })?.mend).toContain('permission level')
+    expect(errorOf(403, { errors: [{ code: 93, message: 'x' }] })?.hint).toContain('permission level')
   })
 
   test('the older `attribute` is read as `parameter`', () => {
     expect(errorOf(400, ads('INVALID_PARAMETER', { attribute: 'count' }))?.issues[0]?.parameter).toBe('count')
   })
 
-  test('several at once are all kept, in their order', () => {
+  test('several errors of one answer are all kept, in their order', () => {
     const error = errorOf(400, {
       errors: [{ code: 'A', message: 'a', parameter: 'count' }, 'plain words', { code: 'B', message: 'b', parameter: 'cursor' }],
     })
@@ -155,14 +155,14 @@ describe('what an error says', () => {
       ['', 'plain words'],
       ['B', 'b'],
     ])
-    expect(error?.mend).toContain('count:')
-    expect(error?.mend).toContain('cursor:')
+    expect(error?.hint).toContain('count:')
+    expect(error?.hint).toContain('cursor:')
   })
 
   test('three refusals of access say three different things, naming the variable at fault', () => {
-    expect(errorOf(401, ads('UNAUTHORIZED_ACCESS'))?.mend).toContain('SLUICE_CONSUMER_SECRET')
-    expect(errorOf(403, ads('UNAUTHORIZED_CLIENT_APPLICATION'))?.mend).toContain('SLUICE_CONSUMER_KEY')
-    expect(errorOf(403, ads('ACCOUNT_NOT_FOUND'))?.mend).toContain('SLUICE_ACCESS_TOKEN')
+    expect(errorOf(401, ads('UNAUTHORIZED_ACCESS'))?.hint).toContain('SLUICE_CONSUMER_SECRET')
+    expect(errorOf(403, ads('UNAUTHORIZED_CLIENT_APPLICATION'))?.hint).toContain('SLUICE_CONSUMER_KEY')
+    expect(errorOf(403, ads('ACCOUNT_NOT_FOUND'))?.hint).toContain('SLUICE_ACCESS_TOKEN')
   })
 
   test('the index of a refused batch entry is kept in both forms', () => {
@@ -180,7 +180,7 @@ describe('what an error says', () => {
         parameter: 'canary@example.com',
       }),
     )
-    const printed = JSON.stringify(error) + String(error?.stack) + String(error?.message) + String(error?.mend)
+    const printed = JSON.stringify(error) + String(error?.stack) + String(error?.message) + String(error?.hint)
     expect(printed).not.toMatch(/canary|555-0143|aaaaaaaaaa/)
   })
 
@@ -247,12 +247,12 @@ describe('a success of another shape than promised is none', () => {
   })
 })
 
-test('each reason of the webhook endpoints has a mend that names a command', () => {
-  const mends = webhookReasons.map((reason) => {
+test('each reason of the webhook endpoints has a hint that names a command', () => {
+  const hints = webhookReasons.map((reason) => {
     const problem = { errors: [{ parameters: { url: ['x'] }, message: `${reason}: x` }], title: 'Invalid Request', detail: 'x', type: 'x' }
-    return errorOf(400, problem, { name: 'webhooks.create' })?.mend
+    return errorOf(400, problem, { name: 'webhooks.create' })?.hint
   })
-  expect(new Set(mends).size).toBe(webhookReasons.length)
-  expect(mends.filter((mend) => !/sluice (?:webhooks|serve)|https address/.test(mend ?? ''))).toEqual([])
-  expect(errorOf(400, ads('INVALID_PARAMETER', { parameter: 'count' }))?.mend).toContain('count')
+  expect(new Set(hints).size).toBe(webhookReasons.length)
+  expect(hints.filter((hint) => !/sluice (?:webhooks|serve)|https address/.test(hint ?? ''))).toEqual([])
+  expect(errorOf(400, ads('INVALID_PARAMETER', { parameter: 'count' }))?.hint).toContain('count')
 })

@@ -1,4 +1,4 @@
-/** Signatures of the client: vectors of RFC 5849, encodings, forms (spec 5 rule 1; spec/gaps.md 2). */
+/** Signatures of the client: vectors of RFC 5849, encodings, forms (spec 5 rule 1; docs/spec-notes.md#signing). */
 import { describe, expect, test } from 'vitest'
 import { authorizationHeader, sign, signatureOf, type OAuthKeys } from '../../../src/service/client/signing.ts'
 
@@ -19,7 +19,7 @@ const protocol = (keys: OAuthKeys, timestamp: string, nonce: string, extra: Reco
   ...extra,
 })
 
-describe('the vectors of RFC 5849 (spec/gaps.md 2)', () => {
+describe('the vectors of RFC 5849 (docs/spec-notes.md#signing)', () => {
   test('R1: a request token, no token', () => {
     const parameters = protocol(printer, '137131200', 'wIjqoS', { oauth_callback: 'http://printer.example.com/ready' })
     expect(signatureOf({ method: 'POST', url: 'https://photos.example.net/initiate' }, printer, parameters)).toBe(
@@ -45,7 +45,7 @@ describe('the vectors of RFC 5849 (spec/gaps.md 2)', () => {
   })
 })
 
-describe('the wire vectors (spec/gaps.md 2)', () => {
+describe('the wire vectors (docs/spec-notes.md#signing)', () => {
   const wire = (extra: Record<string, string> = {}) => protocol(sandbox, '1700000000', 'n0nce', { oauth_version: '1.0', ...extra })
   test.for(['a+b', 'a%20b'])('S1: a space sent as %s', (q) => {
     expect(signatureOf({ method: 'GET', url: `http://127.0.0.1:4010/12/accounts?q=${q}` }, sandbox, wire())).toBe(

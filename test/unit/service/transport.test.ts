@@ -1,4 +1,4 @@
-/** One request on the wire: what left, what came back, what is known of the rest (guarantees 3 step 5). */
+/** One request on the wire: what left, what came back, what is known of the rest (docs/guarantees.md). */
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Exchange, ExchangeRequest } from '../../../src/service/client/exchange.ts'
 import { createTransport, type TransportOptions } from '../../../src/service/client/transport.ts'
@@ -60,7 +60,7 @@ describe('what is known of a request', () => {
     expect(shape(await transportFor('http://name.invalid').exchange(request))).toEqual(['not-sent'])
   })
 
-  test('a TLS handshake with a server that speaks none sent nothing', async () => {
+  test('a TLS handshake with a server without TLS sends nothing', async () => {
     const server = await serve(
       () => {},
       (socket) => socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
@@ -163,7 +163,7 @@ describe('what is known of a request', () => {
     expect(shape(await transportFor(chunked.url, { maxAnswerBytes: 2_000 }).exchange(request))).toEqual(['lost', 200])
   })
 
-  test('an HTML page is an answer like any other, for whoever judges it', async () => {
+  test('an HTML page is an answer like any other, for the caller to classify', async () => {
     const server = await serve((socket) => socket.write(answerText(502, '<html>', { 'content-type': 'text/html' })))
     expect(shape(await transportFor(server.url).exchange(request))).toEqual(['answer', 502])
   })
@@ -215,7 +215,7 @@ describe('nothing is sent twice', () => {
   })
 })
 
-describe('what goes on the wire', () => {
+describe('the sent request', () => {
   test('query and path as given, JSON bytes untouched, one Authorization header', async () => {
     const heads: string[] = []
     const bodies: string[] = []

@@ -14,6 +14,8 @@ const calm: GuardFacts = {
   rejected: 0,
   deletes: 0,
   judged: 0,
+  replaced: 0,
+  noun: 'products',
   confirmed: 1_000,
   incomplete: undefined,
   fromPipe: false,
@@ -87,6 +89,10 @@ describe('deletes', () => {
     ['101 more than was judged before, approved', { deletes: 1_001, judged: 900, approveDeletes: 101 }, ''],
     ['judged before is no word on min_rows', { deletes: 3, judged: 3, valid: 0 }, 'GUARD_MIN_ROWS'],
     ['judged before is no proof of the end', { deletes: 3, judged: 3, incomplete: 'cut' }, 'GUARD_INCOMPLETE'],
+    ['101 identifiers of rows that stay', { deletes: 101, replaced: 101, noun: 'people' }, 'GUARD_IDENTIFIERS'],
+    ['60 people who leave and 60 who lose identifiers: each below', { deletes: 120, replaced: 60, noun: 'people' }, ''],
+    ['101 of each', { deletes: 202, replaced: 101, noun: 'people' }, 'GUARD_DELETES GUARD_IDENTIFIERS'],
+    ['101 of each, approved together', { deletes: 202, replaced: 101, approveDeletes: 202 }, ''],
     ['a source that deletes nothing by absence needs no rows', { valid: 0, absenceDeletes: false, previousValid: 100 }, ''],
   ])('%s', ([, facts, expected]) => {
     expect(codes(facts)).toBe(expected)
@@ -97,7 +103,7 @@ describe('deletes', () => {
       {
         code: 'GUARD_DELETES',
         message: expect.stringContaining('101 of 1,000') as string,
-        mend: 'sluice run shop --approve-deletes 101',
+        hint: 'sluice run shop --approve-deletes 101',
         withheld: 101,
         examples: ['SKU-1'],
       },
@@ -105,10 +111,10 @@ describe('deletes', () => {
   })
 
   test('an end that is not proven says what would prove it: of a pipe, a trailer row', () => {
-    const mends = [true, false].map((fromPipe) => guardDeletes({ ...calm, incomplete: 'cut', deletes: 1, fromPipe })[0]?.mend)
-    expect(mends[0]).toContain('source.complete: { trailer: "#rows={n}" }')
-    expect(mends[0]).not.toContain('sluice run')
-    expect(mends[1]).toMatch(/^sluice run shop {3}\(/)
+    const hints = [true, false].map((fromPipe) => guardDeletes({ ...calm, incomplete: 'cut', deletes: 1, fromPipe })[0]?.hint)
+    expect(hints[0]).toContain('source.complete: { trailer: "#rows={n}" }')
+    expect(hints[0]).not.toContain('sluice run')
+    expect(hints[1]).toMatch(/^sluice run shop {3}\(/)
   })
 
   test('no figure that a person gives lets through what min_rows holds', () => {
@@ -126,6 +132,6 @@ describe('rejects', () => {
     [1, 1, 'GUARD_REJECTS'],
   ] as const)('%i of %i rows', ([rejected, read, code]) => {
     const verdict = guardRejects({ guards, rejected, read, pipeline: 'shop', run: 'r_7' })
-    expect([verdict?.code, verdict?.mend]).toEqual([code, code === undefined ? undefined : 'sluice rejects r_7'])
+    expect([verdict?.code, verdict?.hint]).toEqual([code, code === undefined ? undefined : 'sluice rejects r_7'])
   })
 })

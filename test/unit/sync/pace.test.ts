@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { backoffMs, Pace } from '../../../src/sync/push/pace.ts'
+import { Pace } from '../../../src/sync/push/pace.ts'
 
-const settings = { concurrency: 16, backoffMinMs: 1_000, backoffMaxMs: 60_000 }
+const settings = { concurrency: 64, httpTimeoutMs: 30_000, backoffMinMs: 1_000, backoffMaxMs: 60_000 }
 const uploads = { limit: 1_500, windowMs: 60_000 }
 
 function paced() {
@@ -13,14 +13,19 @@ function paced() {
 describe('concurrency', () => {
   test('follows latency between a floor and the cap', () => {
     const { pace } = paced()
-    expect(pace.slots).toBe(4)
+    expect(pace.slots).toBe(8)
     for (let i = 0; i < 30; i++) pace.answered(20)
-    expect(pace.slots).toBe(4)
+    expect(pace.slots).toBe(8)
     // 25 a second at 300 ms need 7.5 under way; twice that leaves room for what varies.
     for (let i = 0; i < 30; i++) pace.answered(300)
     expect(pace.slots).toBeGreaterThanOrEqual(14)
-    for (let i = 0; i < 30; i++) pace.answered(5_000)
-    expect(pace.slots).toBe(16)
+    // And at 2 s they need 50.
+    for (let i = 0; i < 30; i++) pace.answered(2_000)
+    expect(pace.slots).toBe(64)
+    // A service that needs half of the deadline is at its own limit.
+    for (let i = 0; i < 30; i++) pace.answered(15_000)
+    expect(pace.slots).toBeLessThan(25)
+    expect(pace.slots).toBeGreaterThan(15)
   })
 
   test('while requests fail, one probe after growing pauses; an answer ends it', () => {
@@ -39,11 +44,6 @@ describe('concurrency', () => {
     }
     expect(pace.failuresInRow).toBe(11)
     pace.answered(10)
-    expect(pace.slots).toBe(4)
+    expect(pace.slots).toBe(8)
   })
-})
-
-test('backoff doubles up to its cap and is jittered over its whole length', () => {
-  expect([1, 2, 3, 7, 30].map((attempt) => backoffMs(attempt, settings, () => 1))).toEqual([1_000, 2_000, 4_000, 60_000, 60_000])
-  expect(backoffMs(5, settings, () => 0)).toBe(0)
 })

@@ -1,0 +1,1 @@
+ALTER TABLE "sluice"."reject" ADD COLUMN "more" jsonb DEFAULT '[]'::jsonb NOT NULL;

@@ -1,0 +1,169 @@
+/**
+ * Installs the packed library as a user would, and runs a program against it (`npm run package`).
+ *
+ * Packs once. For npm and pnpm: an empty project, the tarball without its optional packages and without install scripts, a strict type check of
+ * the library's own types, and the program on every Node that is given or found: this one, and Node 22 by its npm package. Prints sizes and times.
+ */
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const node22 = '22.23.3'
+const limitMb = 40
+const home = join(import.meta.dirname, '..')
+const folder = mkdtempSync(join(tmpdir(), 'sluice-package-'))
+
+const program = `import { createClient, createWebhookReceiver, definePipeline, expectNoViolations, startSandbox, type ProductInput } from 'sluice'
+import { createClient as same } from 'sluice/client'
+import { sandboxControl } from 'sluice/sandbox'
+import { definePipeline as define } from 'sluice/pipeline'
+import { memoryEventStore } from 'sluice/webhooks'
+
+const sandbox = await startSandbox()
+const client = createClient({ baseUrl: sandbox.url, ...sandbox.credentials })
+if (same !== createClient || define !== definePipeline) throw new Error('two copies of one module')
+
+const cup: ProductInput = {
+  id: 'SKU-1',
+  title: 'Cup',
+  description: 'A cup',
+  availability: 'in stock',
+  condition: 'new',
+  price: '9.50 EUR',
+  link: 'https://shop.example.com/cup',
+  image_link: 'https://shop.example.com/cup.png',
+  brand: 'Acme',
+}
+const { products_response } = await client.products.put({ product_catalog_id: '4001', products: [cup] })
+if (products_response[0]?.status !== 'CREATE_SUCCESS') throw new Error('the product was not created')
+if ((await sandbox.catalog('4001')).products !== 1) throw new Error('the sandbox does not hold the product')
+
+const fault = await sandbox.faults.arm({ match: { method: 'GET', path: '/12/accounts' }, fault: { kind: 'status', status: 503 } })
+const accounts = await client.accounts.list({ count: 5 }).toArray()
+if (accounts.length === 0) throw new Error('no account')
+if ((await sandboxControl(sandbox.url).faults.list())[0]?.id !== fault.id) throw new Error('the fault is not listed')
+
+await sandbox.clock.advance(3600)
+const receiver = createWebhookReceiver({ secrets: [sandbox.credentials.consumerSecret], store: memoryEventStore() })
+if (receiver.path !== '/webhooks') throw new Error('no receiver')
+
+const pipeline = definePipeline({
+  source: 'feed.csv',
+  destination: { kind: 'catalog', catalog_id: '4001' },
+})
+if (pipeline.destination.kind !== 'catalog') throw new Error('no pipeline')
+
+await expectNoViolations(sandbox)
+await client.close()
+await sandbox.close()
+console.log('done')
+`
+
+const tsconfig = {
+  compilerOptions: {
+    strict: true,
+    skipLibCheck: false,
+    noEmit: true,
+    target: 'es2024',
+    lib: ['es2024', 'esnext.disposable'],
+    module: 'nodenext',
+    types: ['node'],
+  },
+}
+
+let failed = false
+try {
+  const tarball = pack()
+  console.log(`packed             ${mb(statSync(tarball).size)}`)
+  for (const manager of ['npm', 'pnpm'] as const) check(manager, tarball)
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
+process.exitCode = failed ? 1 : 0
+
+function pack(): string {
+  run('npm', ['pack', '--silent', '--pack-destination', folder], home)
+  const name = readdirSync(folder).find((file) => file.endsWith('.tgz'))
+  if (name === undefined) throw new Error('npm pack wrote nothing')
+  return join(folder, name)
+}
+
+function check(manager: 'npm' | 'pnpm', tarball: string): void {
+  const project = join(folder, manager)
+  mkdirSync(project)
+  writeFileSync(
+    join(project, 'package.json'),
+    JSON.stringify({ name: 'user', private: true, type: 'module', dependencies: { sluice: `file:${tarball}` } }),
+  )
+  const install = manager === 'npm' ? ['npm', 'install', '--no-audit', '--no-fund'] : ['npx', '--yes', 'pnpm@10', 'install']
+  const [command = '', ...args] = [...install, '--ignore-scripts', ...(manager === 'npm' ? ['--omit=optional'] : ['--no-optional'])]
+  const installed = timed(() => run(command, args, project))
+  const size = sizeOf(join(project, 'node_modules'))
+  report(`${manager} library`, `${mb(size)}, limit ${limitMb} MB, ${installed}`, size > limitMb * 1_000_000)
+  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(tsconfig))
+  writeFileSync(join(project, 'program.ts'), program)
+  // The user's own development packages, from this checkout: they are not the library's.
+  mkdirSync(join(project, 'node_modules', '@types'), { recursive: true })
+  for (const name of ['@types/node', 'undici-types', '@types/pg', 'pg-types', 'pg-protocol'])
+    try {
+      cpSync(join(home, 'node_modules', name), join(project, 'node_modules', name), { recursive: true, dereference: true })
+    } catch {
+      // not installed at the top here: then the library's types do not need it either
+    }
+  report(
+    `${manager} types`,
+    timed(() => run(join(home, 'node_modules/.bin/tsc'), ['-p', '.'], project)),
+  )
+  for (const [version, binary] of nodes())
+    report(
+      `${manager} Node ${version}`,
+      timed(() => run(binary, ['--experimental-strip-types', '--disable-warning=ExperimentalWarning', 'program.ts'], project)),
+    )
+}
+
+function nodes(): readonly (readonly [version: string, binary: string])[] {
+  const place = join(folder, 'node22')
+  if (!readdirSync(folder).includes('node22')) {
+    mkdirSync(place)
+    run('npm', ['install', '--no-audit', '--no-fund', '--prefix', place, `node-${process.platform}-${process.arch}@${node22}`], place)
+  }
+  return [
+    [process.versions.node, process.execPath],
+    [node22, join(place, 'node_modules', `node-${process.platform}-${process.arch}`, 'bin', 'node')],
+  ]
+}
+
+function run(command: string, args: readonly string[], cwd: string): string {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: '' } })
+  if (status === 0) return stdout
+  throw new Error(`${command} ${args.join(' ')}: ${error?.message ?? `${stdout}${stderr}`}`)
+}
+
+function timed(work: () => unknown): string {
+  const start = performance.now()
+  try {
+    work()
+  } catch (error) {
+    failed = true
+    return `failed\n${error instanceof Error ? error.message : String(error)}`
+  }
+  return `${((performance.now() - start) / 1000).toFixed(1)} s`
+}
+
+function report(what: string, result: string, wrong = false): void {
+  if (wrong) failed = true
+  console.log(`${what.padEnd(18)} ${result}${wrong ? '  FAILED' : ''}`)
+}
+
+/** Bytes of all files below a folder; what a link leads to counts once, where it lies. */
+function sizeOf(place: string): number {
+  return readdirSync(place, { withFileTypes: true }).reduce((sum, entry) => {
+    const path = join(place, entry.name)
+    return sum + (entry.isDirectory() ? sizeOf(path) : entry.isFile() ? statSync(path).size : 0)
+  }, 0)
+}
+
+function mb(bytes: number): string {
+  return `${(bytes / 1_000_000).toFixed(1)} MB`
+}

@@ -1,0 +1,141 @@
+/**
+ * Checks that code and pages are written in the words of CONTRIBUTING.md: `npm run words [-- PATH…]`.
+ *
+ * Reads comments, texts and names of TypeScript files, and the prose of Markdown pages. Names the file, the line, the word and what to
+ * write instead. With paths it also reads what is still `pending`.
+ */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
+import { parseSync } from 'oxc-parser'
+import { allowed, avoided, avoidedPhrases, docstringOpening, pending, unresolvable } from './words/glossary.ts'
+
+interface Finding {
+  readonly file: string
+  readonly line: number
+  readonly found: string
+  readonly instead: string
+}
+
+/** A piece of a file with the place that it starts at. */
+interface Piece {
+  readonly kind: 'comment' | 'docstring' | 'text' | 'name'
+  readonly value: string
+  readonly start: number
+}
+
+/** The commit after which subjects follow the rule of CONTRIBUTING.md. */
+const lastLongSubject = '0d33fe3'
+const subjectLength = 60
+
+const replacement = new Map(avoided.flatMap(({ words, instead }) => words.map((word) => [word, instead] as const)))
+const isBelow = (file: string, folder: string): boolean => file === folder || file.startsWith(`${folder}/`)
+
+/** Returns every finding in the files that git knows, sorted by file and line. `paths` limits them, and reads pending ones too. */
+export function findWords(paths: readonly string[] = []): { readonly findings: readonly Finding[]; readonly filesRead: number } {
+  const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '--', ...paths], { encoding: 'utf8' })
+    .split('\n')
+    .filter((file) => /\.(?:ts|md)$/.test(file) && !file.startsWith('scripts/words/'))
+    .filter((file) => paths.length > 0 || !pending.some((folder) => isBelow(file, folder)))
+  return { findings: files.flatMap(readFile), filesRead: files.length }
+}
+
+function readFile(file: string): Finding[] {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch {
+    return [] // deleted, and not committed yet
+  }
+  const pieces = file.endsWith('.md') ? prosePieces(text) : codePieces(file, text)
+  return pieces.flatMap((piece) =>
+    findingsOf(piece)
+      .filter(
+        ({ found }) => !allowed.some(({ word, under }) => word === found.toLowerCase() && (under === undefined || isBelow(file, under))),
+      )
+      .map(({ found, instead, at }) => ({ file, line: text.slice(0, piece.start + at).split('\n').length, found, instead })),
+  )
+}
+
+/** Comments, strings of several words, template texts, and names that the file declares. */
+function codePieces(file: string, text: string): Piece[] {
+  const { program, comments } = parseSync(file, text)
+  const pieces: Piece[] = comments.map(({ type, value, start }) => ({
+    kind: type === 'Block' && value.startsWith('*') ? 'docstring' : 'comment',
+    value,
+    start: start + 2,
+  }))
+  visit(program, (node) => {
+    if (node.type === 'Literal' && typeof node.value === 'string' && /\s/.test(node.value.trim()))
+      pieces.push({ kind: 'text', value: text.slice(node.start, node.end), start: node.start })
+    else if (node.type === 'TemplateElement') pieces.push({ kind: 'text', value: text.slice(node.start, node.end), start: node.start })
+    else if (node.type === 'Identifier' && typeof node.name === 'string') pieces.push({ kind: 'name', value: node.name, start: node.start })
+  })
+  return pieces
+}
+
+interface Node {
+  readonly type: string
+  readonly start: number
+  readonly end: number
+  readonly name?: unknown
+  readonly value?: unknown
+}
+
+function visit(value: unknown, each: (node: Node) => void): void {
+  if (Array.isArray(value)) for (const item of value) visit(item, each)
+  else if (typeof value === 'object' && value !== null) {
+    if ('type' in value && typeof value.type === 'string') each(value as Node) // oxc's nodes all carry start and end
+    for (const child of Object.values(value)) visit(child, each)
+  }
+}
+
+/** The page without code blocks and code spans, whose lengths are kept so that lines stay right. */
+function prosePieces(text: string): Piece[] {
+  const prose = text.replaceAll(/```[\s\S]*?```|`[^`\n]*`/g, (code) => code.replaceAll(/[^\n]/g, ' '))
+  return [{ kind: 'comment', value: prose, start: 0 }]
+}
+
+function findingsOf({ kind, value }: Piece): { readonly found: string; readonly instead: string; readonly at: number }[] {
+  if (kind === 'name') {
+    return value
+      .split(/_|(?<=[a-z0-9])(?=[A-Z])/)
+      .flatMap((part) =>
+        replacement.has(part.toLowerCase()) ? [{ found: part, instead: replacement.get(part.toLowerCase()) ?? '', at: 0 }] : [],
+      )
+  }
+  const found = [...value.matchAll(/[A-Za-z]+/g)].flatMap(({ 0: word, index }) => {
+    const instead = replacement.get(word.toLowerCase())
+    return instead === undefined ? [] : [{ found: word, instead, at: index }]
+  })
+  for (const { phrase, instead } of avoidedPhrases)
+    for (const { 0: match, index } of value.matchAll(new RegExp(phrase, 'gi'))) found.push({ found: match, instead, at: index })
+  if (kind === 'text') return found
+  for (const citation of unresolvable)
+    for (const { 0: match, index } of value.matchAll(new RegExp(citation, 'g')))
+      found.push({ found: match, instead: 'a page of docs/ with its heading', at: index })
+  const opening = kind === 'docstring' ? docstringOpening.exec(value.replace(/^[\s*]+/, '')) : null
+  if (opening) found.push({ found: `/** ${opening[0]} …`, instead: 'a verb in the third person, or a noun phrase for a type', at: 0 })
+  return found
+}
+
+/** Subjects over the limit since the rule holds. Empty where git does not know that commit (a shallow clone). */
+export function longSubjects(): string[] {
+  const { status, stdout } = spawnSync('git', ['log', '--format=%h %s', `${lastLongSubject}..HEAD`], { encoding: 'utf8' })
+  return status === 0 ? stdout.split('\n').filter((line) => line.slice(line.indexOf(' ') + 1).length > subjectLength) : []
+}
+
+/** Every finding, one a line; undefined when there is none. */
+export function wordsReport(paths: readonly string[] = []): string | undefined {
+  const { findings, filesRead } = findWords(paths)
+  if (filesRead === 0) return 'no file was read'
+  const lines = findings.map(({ file, line, found, instead }) => `${file}:${line}  ${found}  →  ${instead}`)
+  const subjects = longSubjects().map((subject) => `${subject}\n  the subject has over ${subjectLength} characters`)
+  return lines.length + subjects.length === 0 ? undefined : [...lines, ...subjects].join('\n')
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const report = wordsReport(process.argv.slice(2))
+  console.log(report ?? 'no findings')
+  process.exitCode = report === undefined ? 0 : 1
+}

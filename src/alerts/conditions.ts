@@ -1,0 +1,172 @@
+/** Conditions that need an operator: the same ones on the dashboard, in alerts and in their recovery. */
+import type { Queryable } from '../db/database.ts'
+import { listPauses } from '../db/pauses.ts'
+import { endingMembers, openUnresolved } from '../db/unresolved.ts'
+import { previousOccurrences } from '../jobs/index.ts'
+import type { Pipeline } from '../pipeline/definition.ts'
+import { loadOverviews, type PipelineOverview, type RunLine } from '../sync/overview.ts'
+
+export const conditionEvents = ['failed', 'credentials', 'withheld', 'stopped', 'partial', 'unresolved', 'stale', 'lapse'] as const
+export type ConditionEvent = (typeof conditionEvents)[number]
+
+export interface Condition {
+  readonly pipeline: string
+  readonly event: ConditionEvent
+  readonly code: string
+  readonly message: string
+  /** One command. */
+  readonly hint: string
+  readonly runId?: string
+  readonly planId?: string
+  readonly counts: Readonly<Record<string, number>>
+  readonly since: string
+}
+
+/** Older than this, a request without a clear answer is reported. */
+const unresolvedAfterMin = 15
+/** Memberships that end within so many days should have been renewed long before. */
+const lapseDays = 3
+
+/** Finds what needs an operator now, in the order of the pipelines, the worst first. */
+export async function findConditions(db: Queryable, pipelines: readonly Pipeline[], now: Date): Promise<readonly Condition[]> {
+  const names = pipelines.map(({ name }) => name)
+  const [overviews, pauses, unresolved, ending] = await Promise.all([
+    loadOverviews(db, names, 0),
+    listPauses(db),
+    openUnresolved(db, unresolvedAfterMin),
+    endingMembers(db, [lapseDays]),
+  ])
+  const found = pipelines.flatMap((pipeline): Condition[] => {
+    const overview = overviews.find((one) => one.pipeline === pipeline.name)
+    if (overview === undefined) return []
+    const open = unresolved.find((one) => one.pipeline === pipeline.name)
+    const lapsing = ending.find((one) => one.pipeline === pipeline.name)
+    const isPaused = pauses.some((pause) => pause.pipeline === pipeline.name)
+    return [
+      ...(overview.last === undefined ? [] : lastRun(overview.last)),
+      ...(open === undefined
+        ? []
+        : [
+            {
+              pipeline: pipeline.name,
+              event: 'unresolved' as const,
+              code: 'UNRESOLVED',
+              message: `${grouped(open.users)} ${open.users === 1 ? 'operation has' : 'operations have'} no clear answer from the service for over ${unresolvedAfterMin} minutes`,
+              hint: `sluice run ${pipeline.name}`,
+              runId: open.runId,
+              counts: { unresolved: open.users },
+              since: open.since.toISOString(),
+            },
+          ]),
+      ...(isPaused ? [] : stale(pipeline, overview, now)),
+      ...(lapsing === undefined ? [] : lapse(pipeline, lapsing.users, now)),
+    ]
+  })
+  return found.toSorted((a, b) => conditionEvents.indexOf(a.event) - conditionEvents.indexOf(b.event))
+}
+
+function lastRun(run: RunLine): Condition[] {
+  const { pipeline, runId, counts } = run
+  const base = {
+    pipeline,
+    runId,
+    since: (run.finishedAt ?? run.createdAt).toISOString(),
+    ...(run.planId === null ? {} : { planId: run.planId }),
+  }
+  const { error } = run
+  if (error && isAboutCredentials(error))
+    return [{ ...base, event: 'credentials', code: error.code, message: error.message, hint: 'sluice auth status', counts: {} }]
+  if (run.status === 'failed')
+    return [
+      {
+        ...base,
+        event: 'failed',
+        code: error?.code ?? 'FAILED',
+        message: error?.message ?? 'the run failed',
+        hint: error?.hint ?? `sluice show ${runId}`,
+        counts: {},
+      },
+    ]
+  const [guard] = run.guards
+  if (run.status === 'withheld' && guard !== undefined) {
+    const withheld = counts.withheld ?? 0
+    return [
+      {
+        ...base,
+        event: run.planId === null ? 'stopped' : 'withheld',
+        code: guard.code,
+        message: guard.message,
+        hint: guard.hint,
+        counts: { withheld, confirmed: counts.confirmed ?? 0, rejected: counts.rejected ?? 0 },
+      },
+    ]
+  }
+  const { refused = 0, ambiguous = 0, pending = 0, deferred = 0 } = counts
+  if (run.status === 'partial' && refused + ambiguous + pending > 0)
+    return [
+      {
+        ...base,
+        event: 'partial',
+        code: error?.code ?? 'PARTIAL',
+        message: [
+          ...(refused > 0 ? [`${grouped(refused)} refused by the service`] : []),
+          ...(ambiguous > 0 ? [`${grouped(ambiguous)} without a clear answer`] : []),
+          ...(pending > 0 ? [`${grouped(pending)} not sent yet`] : []),
+        ].join(', '),
+        hint: `sluice rerun ${runId} --failed`,
+        counts: { refused, ambiguous, pending, deferred },
+      },
+    ]
+  return []
+}
+
+/** The service refuses the caller, not the records: by 401, or by a pause whose reason starts with the service's own code. */
+function isAboutCredentials({ code, message }: { readonly code: string; readonly message: string }): boolean {
+  if (code === 'CREDENTIALS_REFUSED') return true
+  return code === 'DESTINATION_PAUSED' && /credentials|UNAUTHORIZED|FORBIDDEN|^(32|87|89|135|215|220|326)\b/i.test(message)
+}
+
+/** Two intervals without a success. The interval is that of the last ticks, so that a schedule of weekdays has its weekend. */
+function stale(pipeline: Pipeline, { deliveredAt, recent, last }: PipelineOverview, now: Date): Condition[] {
+  if (pipeline.schedule === undefined) return []
+  const [third, , newest] = previousOccurrences(pipeline.schedule, now, 3)
+  const since = deliveredAt ?? last?.createdAt ?? recent[0]?.createdAt
+  if (third === undefined || newest === undefined || since === undefined) return []
+  const span = newest.getTime() - third.getTime()
+  if (now.getTime() - since.getTime() <= span || since >= newest) return []
+  return [
+    {
+      pipeline: pipeline.name,
+      event: 'stale',
+      code: 'STALE',
+      message: `no successful run for two intervals of "${pipeline.schedule.cron}"`,
+      hint: `sluice runs ${pipeline.name}`,
+      counts: { secondsSinceSuccess: Math.round((now.getTime() - since.getTime()) / 1000) },
+      since: since.toISOString(),
+    },
+  ]
+}
+
+function lapse(pipeline: Pipeline, users: readonly number[], now: Date): Condition[] {
+  const [ending = 0] = users
+  const { destination } = pipeline
+  if (ending === 0 || destination.kind === 'catalog') return []
+  // Where renewals are planned this late anyway, an end within three days is no surprise.
+  const { renewBefore } = destination
+  if ('ms' in renewBefore && renewBefore.ms <= lapseDays * 86_400_000) return []
+  return [
+    {
+      pipeline: pipeline.name,
+      event: 'lapse',
+      code: 'LAPSE_AT_RISK',
+      message: `${grouped(ending)} memberships end within ${lapseDays} days and were not renewed`,
+      hint: `sluice run ${pipeline.name}`,
+      counts: { ending },
+      since: now.toISOString(),
+    },
+  ]
+}
+
+function grouped(value: number): string {
+  return value.toLocaleString('en-US')
+}

@@ -1,0 +1,102 @@
+/** Looks for conditions and sends alerts beside everything else: a dead or slow receiver delays no run and no other receiver. */
+import type { Clock } from '../clock.ts'
+import type { Database } from '../db/database.ts'
+import { finishDelivery, syncAlerts, takeDeliveries, type DueDelivery } from '../db/alerts.ts'
+import type { Logger } from '../log.ts'
+import type { Pipeline } from '../pipeline/definition.ts'
+import type { ProjectFile } from '../pipeline/projectFile.ts'
+import { findConditions } from './conditions.ts'
+import { alertMessage } from './message.ts'
+import { sendAlert } from './send.ts'
+
+export interface AlertDeps {
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Logger
+  readonly loadPipelines: () => Promise<{ readonly pipelines: readonly Pipeline[] }>
+  readonly loadProject: () => Promise<Pick<ProjectFile, 'receivers' | 'defaultReceivers'>>
+  readonly baseUrl: string
+  readonly secret: string | undefined
+  /** Between two looks. */
+  readonly everyMs?: number
+  readonly timeoutMs?: number
+  /** Wait after the first failure; doubled after each further one. */
+  readonly retryMs?: number
+}
+
+const longestRetryMs = 30 * 60_000
+
+export function startAlerts(deps: AlertDeps): { readonly stop: () => Promise<void> } {
+  const ending = new AbortController()
+  const sending = new Set<Promise<void>>()
+  const loop = (async () => {
+    while (!ending.signal.aborted) {
+      try {
+        await look(deps)
+        await send(deps, sending, ending.signal)
+      } catch (error) {
+        deps.log.warn({ reason: error instanceof Error ? error.message.slice(0, 200) : 'error' }, 'alerts could not be looked after')
+      }
+      await deps.clock.sleep(deps.everyMs ?? 2_000, ending.signal)
+    }
+  })()
+  return {
+    async stop() {
+      ending.abort()
+      await Promise.allSettled([loop, ...sending])
+    },
+  }
+}
+
+async function look(deps: AlertDeps): Promise<void> {
+  const [{ pipelines }, project] = await Promise.all([deps.loadPipelines(), deps.loadProject()])
+  const conditions = await findConditions(deps.db, pipelines, new Date(deps.clock.now()))
+  const found = conditions.map((condition) => ({
+    pipeline: condition.pipeline,
+    event: condition.event,
+    detail: condition,
+    receivers: pipelines.find(({ name }) => name === condition.pipeline)?.alerts ?? project.defaultReceivers,
+  }))
+  await syncAlerts(
+    deps.db,
+    pipelines.map(({ name }) => name),
+    found,
+  )
+}
+
+/** Starts what is due and does not wait for it: each message waits for its own receiver only. */
+async function send(deps: AlertDeps, sending: Set<Promise<void>>, signal: AbortSignal): Promise<void> {
+  const { receivers } = await deps.loadProject()
+  for (const delivery of await takeDeliveries(deps.db, Object.keys(receivers), 20)) {
+    const task = deliver(deps, delivery, receivers[delivery.receiver], signal)
+      .catch((error: unknown) => deps.log.warn({ reason: error instanceof Error ? error.name : 'error' }, 'an alert could not be stored'))
+      .finally(() => sending.delete(task))
+    sending.add(task)
+  }
+}
+
+async function deliver(
+  deps: AlertDeps,
+  delivery: DueDelivery,
+  receiver: ProjectFile['receivers'][string] | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  if (receiver === undefined) return
+  const { secret, timeoutMs = 10_000, retryMs = 5_000, clock } = deps
+  const error = await sendAlert(receiver, alertMessage(delivery, deps.baseUrl), { secret, timeoutMs, signal, now: clock.now })
+  const fields = {
+    pipeline: delivery.pipeline,
+    event: delivery.event,
+    state: delivery.state,
+    receiver: delivery.receiver,
+    attempt: delivery.attempts,
+  }
+  if (error === undefined) {
+    await finishDelivery(deps.db, delivery.id, { delivered: true })
+    deps.log.info(fields, 'alert delivered')
+    return
+  }
+  const wait = Math.min(longestRetryMs, retryMs * 2 ** (delivery.attempts - 1))
+  await finishDelivery(deps.db, delivery.id, { delivered: false, error, retryMs: wait })
+  deps.log.warn({ ...fields, error }, 'alert not delivered; it is tried again')
+}

@@ -1,0 +1,77 @@
+/** Texts of an alert: for Slack, for a program and for mail. */
+import type { DueDelivery } from '../db/alerts.ts'
+import { conditionEvents, type Condition, type ConditionEvent } from './conditions.ts'
+
+export interface AlertMessage {
+  readonly subject: string
+  readonly text: string
+  readonly link: string
+  readonly body: AlertBody
+}
+
+/** Body of a signed webhook, and the `sluice` key of a Slack message. */
+export interface AlertBody {
+  readonly event: ConditionEvent
+  readonly state: 'firing' | 'recovered'
+  readonly pipeline: string
+  readonly runId: string | null
+  readonly planId: string | null
+  readonly code: string
+  readonly message: string
+  readonly hint: string
+  readonly counts: Readonly<Record<string, number>>
+  readonly link: string
+  readonly at: string
+}
+
+const headlines: Readonly<Record<ConditionEvent, string>> = {
+  failed: 'FAILED',
+  credentials: 'CREDENTIALS REJECTED',
+  withheld: 'NEEDS APPROVAL',
+  stopped: 'STOPPED',
+  partial: 'PARTIAL',
+  unresolved: 'UNRESOLVED',
+  stale: 'STALE',
+  lapse: 'MEMBERSHIPS AT RISK',
+}
+
+/** Slack refuses longer sections. */
+const longestSection = 2_800
+
+export function alertMessage(delivery: DueDelivery, baseUrl: string): AlertMessage {
+  const { pipeline, state } = delivery
+  const event = conditionEvents.find((name) => name === delivery.event) ?? 'failed'
+  // Stored by `syncAlerts` from a condition.
+  const condition = delivery.detail as Condition
+  const { runId = null, planId = null } = condition
+  const path = event === 'withheld' && planId !== null ? `/plans/${planId}` : runId === null ? `/pipelines/${pipeline}` : `/runs/${runId}`
+  const link = `${baseUrl.replace(/\/+$/, '')}${state === 'firing' ? path : `/pipelines/${pipeline}`}`
+  const subject = state === 'firing' ? `${headlines[event]} ${pipeline}` : `RECOVERED ${pipeline}: ${headlines[event].toLowerCase()}`
+  const text =
+    state === 'firing'
+      ? `${subject}: ${condition.message}${condition.hint === '' ? '' : `. hint: ${condition.hint}`}`
+      : `${subject} is over`
+  const at = (state === 'firing' ? delivery.firedAt : (delivery.recoveredAt ?? delivery.firedAt)).toISOString()
+  const { code, message, hint, counts } = condition
+  return { subject, text, link, body: { event, state, pipeline, runId, planId, code, message, hint, counts, link, at } }
+}
+
+export function slackBody({ text, subject, link, body }: AlertMessage): object {
+  const rest = text.slice(subject.length)
+  const section = `*${escaped(subject)}*${escaped(rest)}`.slice(0, longestSection)
+  return {
+    text: escaped(text).slice(0, longestSection),
+    blocks: [{ type: 'section', text: { type: 'mrkdwn', text: `${section}\n<${link}|${escaped(linkText(body))}>` } }],
+    sluice: body,
+  }
+}
+
+function linkText({ event, state, planId, runId, pipeline }: AlertBody): string {
+  if (state === 'recovered') return `Open ${pipeline}`
+  return event === 'withheld' && planId !== null ? 'Review the deletes' : `Open ${runId ?? pipeline}`
+}
+
+/** As Slack asks for: these three are its markup. */
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}

@@ -1,0 +1,70 @@
+/** Sends one alert to one receiver. An error names a status or a code, never an address: those of Slack are secrets. */
+import { createHmac } from 'node:crypto'
+import { createTransport } from 'nodemailer'
+import type { AlertReceiver } from '../pipeline/projectFile.ts'
+import { slackBody, type AlertMessage } from './message.ts'
+
+export interface SendOptions {
+  /** Signs webhooks: `SLUICE_ALERT_SECRET`. */
+  readonly secret: string | undefined
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+  readonly now: () => number
+}
+
+/** Returns undefined when the receiver accepted it, else why not. */
+export async function sendAlert(receiver: AlertReceiver, message: AlertMessage, options: SendOptions): Promise<string | undefined> {
+  try {
+    if (receiver.type === 'email') return await sendMail(receiver, message, options)
+    return await post(receiver, message, options)
+  } catch (error) {
+    const { code, name, cause } = error as { code?: unknown; name?: unknown; cause?: { code?: unknown } }
+    return String(cause?.code ?? code ?? name ?? 'error').slice(0, 60)
+  }
+}
+
+async function post(receiver: AlertReceiver, message: AlertMessage, options: SendOptions): Promise<string | undefined> {
+  if (receiver.url === undefined) return 'no url is set'
+  if (receiver.type === 'webhook' && options.secret === undefined) return 'SLUICE_ALERT_SECRET is not set'
+  const body = JSON.stringify(receiver.type === 'slack' ? slackBody(message) : message.body)
+  const answer = await fetch(receiver.url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(receiver.type === 'webhook' ? signature(body, options) : {}) },
+    body,
+    // A receiver that moved is a configuration to correct, not a place to send alerts to.
+    redirect: 'manual',
+    signal: AbortSignal.any([options.signal, AbortSignal.timeout(options.timeoutMs)]),
+  })
+  await answer.body?.cancel()
+  return answer.ok ? undefined : `HTTP ${answer.status}`
+}
+
+/** HMAC-SHA256 over time and body, so that an old message cannot be sent again unnoticed. */
+function signature(body: string, { secret = '', now }: SendOptions): Record<string, string> {
+  const time = String(Math.floor(now() / 1000))
+  return { 'x-sluice-signature': `t=${time},v1=${createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')}` }
+}
+
+async function sendMail(receiver: AlertReceiver, message: AlertMessage, options: SendOptions): Promise<string | undefined> {
+  const server = receiver.smtp ?? receiver.url
+  if (server === undefined || receiver.to === undefined) return 'smtp and to are not set'
+  const transport = createTransport({
+    url: server,
+    connectionTimeout: options.timeoutMs,
+    greetingTimeout: options.timeoutMs,
+    socketTimeout: options.timeoutMs,
+  })
+  try {
+    await transport.sendMail({
+      from: receiver.from ?? 'sluice@localhost',
+      to: [receiver.to].flat().join(', '),
+      subject: message.subject,
+      text: `${message.text}\n\n${message.link}\n`,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    })
+    return undefined
+  } finally {
+    transport.close()
+  }
+}

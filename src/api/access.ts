@@ -1,0 +1,192 @@
+/**
+ * Access rules: host and origin checks of every request, the bearer token of the API, the session of a browser.
+ * On loopback without a token everything is open to this machine; anywhere else the token is required.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { Context } from 'hono'
+import { getCookie, setCookie } from 'hono/cookie'
+import { createMiddleware } from 'hono/factory'
+import { UsageError } from '../errors.ts'
+import { isLoopback } from '../loopback.ts'
+
+export interface AccessSettings {
+  /** Address that the server listens on. */
+  readonly host: string
+  readonly token: string | undefined
+  /** Header in which a trusted proxy names the signed-in user. */
+  readonly userHeader: string | undefined
+  /** Address under which people reach the dashboard, when it is not this machine's own. */
+  readonly publicUrl: string | undefined
+  /** Name for actions from this machine. */
+  readonly localUser: string
+}
+
+export interface Caller {
+  /** Name in the audit log; undefined: the caller may look and not act. */
+  readonly actor: string | undefined
+}
+
+export type ServerEnv = { Variables: { caller: Caller } }
+
+const sessionCookie = 'sluice_session'
+const sessionHours = 12
+
+/**
+ * Returns the settings when they are safe to serve with.
+ *
+ * @throws {UsageError} `TOKEN_REQUIRED` for any address but loopback without a token
+ */
+export function checkedAccess(settings: AccessSettings): AccessSettings {
+  const beyond = [
+    ...(isLoopback(bracketed(settings.host)) ? [] : [`--host ${settings.host}`]),
+    ...(settings.publicUrl === undefined || isLoopback(new URL(settings.publicUrl).hostname) ? [] : ['SLUICE_PUBLIC_URL']),
+  ]
+  if (beyond.length === 0 || settings.token !== undefined) return settings
+  throw new UsageError(
+    'TOKEN_REQUIRED',
+    `${beyond.join(' and ')} opens the server to other machines, and SLUICE_API_TOKEN is not set. Nothing was started.`,
+    {
+      where: beyond[0] ?? '--host',
+      hint: 'SLUICE_API_TOKEN=$(openssl rand -hex 32)   (in .env), or --host 127.0.0.1',
+    },
+  )
+}
+
+/** Rejects requests for another host (DNS rebinding) and requests that another site sends. */
+export function sameHostOnly(settings: AccessSettings) {
+  return createMiddleware<ServerEnv>(async (c, next) => {
+    const host = c.req.header('host') ?? ''
+    if (!isOwnHost(settings, host))
+      return deny(
+        c,
+        421,
+        'FOREIGN_HOST',
+        `this server does not answer for "${host.slice(0, 100)}"`,
+        'set SLUICE_PUBLIC_URL to the address that people use',
+      )
+    if (c.req.method !== 'GET' && c.req.method !== 'HEAD' && isCrossSite(c, host))
+      return deny(
+        c,
+        403,
+        'CROSS_SITE',
+        'the request comes from another site. Nothing was done.',
+        'send it from the dashboard, or without an Origin header',
+      )
+    await next()
+  })
+}
+
+/** Lets callers with the token pass; without a configured token, callers of this machine. */
+export function apiAccess(settings: AccessSettings) {
+  return createMiddleware<ServerEnv>(async (c, next) => {
+    const actor =
+      settings.token === undefined ? settings.localUser : hasToken(settings, c) ? (proxyUser(settings, c) ?? 'API token') : undefined
+    if (actor === undefined) {
+      c.header('www-authenticate', 'Bearer')
+      return deny(
+        c,
+        401,
+        'TOKEN_INVALID',
+        'the bearer token is missing or wrong. Nothing was done.',
+        'curl -H "Authorization: Bearer $SLUICE_API_TOKEN" …',
+      )
+    }
+    c.set('caller', { actor })
+    await next()
+  })
+}
+
+/** Lets scrapers of this machine pass, and others with the token. */
+export function metricsAccess(settings: AccessSettings) {
+  return createMiddleware<ServerEnv>(async (c, next) => {
+    if (isLocal(settings, c) || hasToken(settings, c)) return next()
+    c.header('www-authenticate', 'Bearer')
+    return deny(c, 401, 'TOKEN_INVALID', 'the bearer token is missing or wrong.', 'set bearer_token_file in the scrape configuration')
+  })
+}
+
+/** Lets browsers of this machine pass, and others with a session or the token. */
+export function pageAccess(settings: AccessSettings) {
+  return createMiddleware<ServerEnv>(async (c, next) => {
+    const local = isLocal(settings, c)
+    if (!local && !hasToken(settings, c) && !hasSession(settings, c)) {
+      const { pathname, search } = new URL(c.req.url)
+      return c.redirect(`/sign-in?next=${encodeURIComponent(pathname + search)}`, 303)
+    }
+    const user = proxyUser(settings, c)
+    c.set('caller', { actor: user ?? (local ? settings.localUser : undefined) })
+    await next()
+  })
+}
+
+/** Starts a session for a browser that sent the right token. False: the token was wrong. */
+export function signIn(settings: AccessSettings, c: Context, given: string): boolean {
+  const { token } = settings
+  if (token === undefined || !equals(given, token)) return false
+  const until = String(Date.now() + sessionHours * 3_600_000)
+  setCookie(c, sessionCookie, `${until}.${seal(token, until)}`, {
+    httpOnly: true,
+    sameSite: 'Strict',
+    path: '/',
+    maxAge: sessionHours * 3600,
+    secure: settings.publicUrl?.startsWith('https:') ?? false,
+  })
+  return true
+}
+
+/** Requests of a browser on this machine: bound to loopback, and called by a name of loopback. */
+function isLocal(settings: AccessSettings, c: Context): boolean {
+  return isLoopback(bracketed(settings.host)) && isLoopback(hostnameOf(c.req.header('host') ?? ''))
+}
+
+function isOwnHost(settings: AccessSettings, host: string): boolean {
+  if (settings.publicUrl !== undefined && host.toLowerCase() === new URL(settings.publicUrl).host) return true
+  // Beyond loopback every request carries the token or a cookie of this very host.
+  return isLoopback(bracketed(settings.host)) ? isLoopback(hostnameOf(host)) : host !== ''
+}
+
+function isCrossSite(c: Context, host: string): boolean {
+  const origin = c.req.header('origin')
+  if (origin !== undefined) return !URL.canParse(origin) || new URL(origin).host !== host.toLowerCase()
+  const site = c.req.header('sec-fetch-site')
+  return site !== undefined && site !== 'same-origin' && site !== 'none'
+}
+
+function hasToken({ token }: AccessSettings, c: Context): boolean {
+  const [, given] = /^Bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '') ?? []
+  return token !== undefined && given !== undefined && equals(given, token)
+}
+
+function hasSession({ token }: AccessSettings, c: Context): boolean {
+  const [until = '', mac = ''] = (getCookie(c, sessionCookie) ?? '').split('.')
+  return token !== undefined && Number(until) > Date.now() && equals(mac, seal(token, until))
+}
+
+/** The header of the proxy counts only beside the token, which the proxy knows and a browser does not, or on this machine. */
+function proxyUser(settings: AccessSettings, c: Context): string | undefined {
+  if (settings.userHeader === undefined || !(hasToken(settings, c) || hasSession(settings, c) || isLocal(settings, c))) return undefined
+  const user = c.req.header(settings.userHeader)?.trim().slice(0, 200)
+  return user === '' ? undefined : user
+}
+
+function seal(token: string, until: string): string {
+  return createHmac('sha256', token).update(`dashboard session of sluice until ${until}`).digest('hex')
+}
+
+function equals(a: string, b: string): boolean {
+  const key = 'compare'
+  // Equal lengths, whatever was given.
+  return timingSafeEqual(createHmac('sha256', key).update(a).digest(), createHmac('sha256', key).update(b).digest())
+}
+
+function hostnameOf(host: string): string {
+  return URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : ''
+}
+
+function bracketed(host: string): string {
+  return host.includes(':') ? `[${host}]` : host
+}
+
+function deny(c: Context, status: 401 | 403 | 421, code: string, message: string, hint: string) {
+  return c.json({ error: { code, message, where: c.req.path, hint } }, status)
+}

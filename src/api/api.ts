@@ -1,0 +1,140 @@
+/** The HTTP API: run triggers, runs as the command line prints them, cancel, pause and resume. */
+import { Hono, type Context } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { z } from 'zod'
+import type { Clock } from '../clock.ts'
+import { listActions } from '../db/audit.ts'
+import type { Database } from '../db/database.ts'
+import { ConfigError, SluiceError, UsageError } from '../errors.ts'
+import { changePause, queueRun } from '../jobs/index.ts'
+import type { Pipeline } from '../pipeline/definition.ts'
+import type { ServiceIdentity } from '../sync/engine.ts'
+import { cancel, listRuns, loadRun, runNumber } from '../sync/index.ts'
+import { apiAccess, type AccessSettings, type ServerEnv } from './access.ts'
+
+export interface ApiDeps {
+  readonly db: Database
+  readonly clock: Clock
+  readonly service: ServiceIdentity
+  readonly access: AccessSettings
+  /** @throws {UsageError} `UNKNOWN_PIPELINE` */
+  readonly loadPipeline: (name: string) => Promise<Pipeline>
+  /** Service and user of a pipeline's destination: `service`, or that of its own credentials. */
+  readonly serviceFor: (pipeline: Pipeline) => Promise<ServiceIdentity>
+}
+
+const trigger = z.strictObject({
+  full: z.boolean().optional(),
+  approveDeletes: z.int().min(0).max(1_000_000_000).optional(),
+  reason: z.string().max(500).optional(),
+})
+const reasonOnly = z.strictObject({ reason: z.string().max(500).optional() })
+
+/** A longer wait is cut to this: proxies give up on requests that stay open. */
+const longestWaitS = 60
+const waitStepMs = 250
+
+export function createApi(deps: ApiDeps): Hono<ServerEnv> {
+  const api = new Hono<ServerEnv>()
+  api.use(apiAccess(deps.access))
+  api.use(bodyLimit({ maxSize: 16_384, onError: (c) => problem(c, 413, 'INVALID_VALUE', 'the body is larger than 16 kB') }))
+  const actorOf = (c: Context<ServerEnv>) => c.get('caller').actor ?? 'API'
+
+  api.post('/pipelines/:name/runs', async (c) => {
+    const body = await bodyOf(c, trigger)
+    const key = c.req.header('idempotency-key')
+    const pipeline = await deps.loadPipeline(c.req.param('name'))
+    const { runId, coalesced } = await queueRun(await depsFor(deps, pipeline), pipeline, {
+      actor: actorOf(c),
+      ...defined(body),
+      ...(key === undefined ? {} : { key: key.slice(0, 255) }),
+    })
+    const { status } = await waited(deps, c, runId)
+    return c.json({ runId, status, coalesced }, 202)
+  })
+  api.get('/runs', async (c) => {
+    const pipeline = c.req.query('pipeline')
+    const limit = c.req.query('limit') ?? '20'
+    if (!/^\d{1,5}$/.test(limit) || Number(limit) < 1)
+      throw new UsageError('INVALID_VALUE', '"limit" must be a number from 1 to 10,000', { where: 'limit', hint: '?limit=20' })
+    return c.json(await listRuns(deps.db, { limit: Math.min(Number(limit), 10_000), ...(pipeline === undefined ? {} : { pipeline }) }))
+  })
+  api.get('/runs/:id', async (c) => {
+    const run = await waited(deps, c, c.req.param('id'))
+    const actions = await listActions(deps.db, { pipeline: run.pipeline, runId: runNumber(run.runId), limit: 100 })
+    return c.json({ ...run, actions })
+  })
+  api.post('/runs/:id/cancel', async (c) => {
+    const body = await bodyOf(c, reasonOnly)
+    return c.json(await cancel(deps, c.req.param('id'), { actor: actorOf(c), ...defined(body) }), 202)
+  })
+  for (const [change, state] of [
+    ['pause', 'paused'],
+    ['resume', 'active'],
+  ] as const) {
+    api.post(`/pipelines/:name/${change}`, async (c) => {
+      const body = await bodyOf(c, reasonOnly)
+      const pipeline = await deps.loadPipeline(c.req.param('name'))
+      const changed = await changePause(await depsFor(deps, pipeline), pipeline, change, { actor: actorOf(c), ...defined(body) })
+      return c.json({ pipeline: pipeline.name, state, changed })
+    })
+  }
+  api.notFound((c) => problem(c, 404, 'UNKNOWN_PATH', `there is no ${c.req.method} ${c.req.path}`))
+  api.onError((error, c) => {
+    if (error instanceof SluiceError) return c.json({ error: shown(error) }, statusOf(error))
+    throw error
+  })
+  return api
+}
+
+/** Returns what a change of a pipeline needs, with the service of its own credentials. */
+export async function depsFor({ db, serviceFor }: Pick<ApiDeps, 'db' | 'serviceFor'>, pipeline: Pipeline) {
+  return { db, service: await serviceFor(pipeline) }
+}
+
+/** The run, at its end when the caller waits for it and it comes in time. */
+async function waited(deps: ApiDeps, c: Context, runId: string) {
+  const until = deps.clock.monotonic() + Math.min(Number(c.req.query('wait') ?? 0) || 0, longestWaitS) * 1000
+  for (;;) {
+    const run = await loadRun(deps.db, runId)
+    const open = ['queued', 'running'].includes(run.status)
+    if (!open || deps.clock.monotonic() >= until || c.req.raw.signal.aborted) return run
+    await deps.clock.sleep(waitStepMs, c.req.raw.signal)
+  }
+}
+
+async function bodyOf<Shape extends z.ZodType>(c: Context, shape: Shape): Promise<z.infer<Shape>> {
+  const text = await c.req.text()
+  let value: unknown
+  try {
+    value = text.trim() === '' ? {} : JSON.parse(text)
+  } catch {
+    throw new UsageError('INVALID_JSON', 'the body is not JSON. Nothing was done.', { where: 'body', hint: '{"reason":"…"}' })
+  }
+  const parsed = shape.safeParse(value)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  throw new UsageError('INVALID_VALUE', `${issue?.path.join('.') || 'the body'}: ${issue?.message ?? 'is not valid'}. Nothing was done.`, {
+    where: issue?.path.join('.') || 'body',
+    hint: '{"full":false,"approveDeletes":0,"reason":"…"}',
+  })
+}
+
+/** Without the keys whose value is undefined. */
+function defined<Fields extends object>(fields: Fields): { [Name in keyof Fields]: Exclude<Fields[Name], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
+}
+
+function statusOf(error: SluiceError): 400 | 404 | 409 | 500 {
+  if (error.code.startsWith('UNKNOWN_')) return 404
+  if (error.code === 'PIPELINE_PAUSED') return 409
+  return error instanceof UsageError ? 400 : error instanceof ConfigError ? 409 : 500
+}
+
+function shown({ code, message, where, hint }: SluiceError) {
+  return { code, message, where: where ?? null, hint }
+}
+
+function problem(c: Context, status: 404 | 413, code: string, message: string) {
+  return c.json({ error: { code, message, where: c.req.path, hint: 'sluice help serve' } }, status)
+}

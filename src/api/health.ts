@@ -1,0 +1,42 @@
+/** `/health` and `/ready`: is the process alive, and can it work. */
+import type { Database } from '../db/database.ts'
+import { migrationStatus } from '../db/migrate.ts'
+import { findWorker } from '../db/workers.ts'
+
+export interface Readiness {
+  readonly check: 'database' | 'migrations' | 'scheduler' | 'worker'
+  readonly ok: boolean
+  readonly message: string
+}
+
+export interface ReadyDeps {
+  readonly db: Database
+  readonly workerId: string
+  /** Seconds since the scheduler last looked for due ticks; undefined: no scheduler in this process. */
+  readonly schedulerIdleS: () => number | undefined
+}
+
+const oldestTickS = 30
+const oldestHeartbeatS = 60
+
+/** Runs every check of `/ready`; one that cannot be answered failed. */
+export async function checkReadiness(deps: ReadyDeps): Promise<readonly Readiness[]> {
+  const checks: Readiness[] = []
+  try {
+    await deps.db.query('select 1')
+    checks.push({ check: 'database', ok: true, message: 'answers' })
+  } catch {
+    return [{ check: 'database', ok: false, message: 'does not answer' }]
+  }
+  const { applied, known } = await migrationStatus(deps.db.url, deps.db.schema).catch(() => ({ applied: 0, known: -1 }))
+  checks.push({ check: 'migrations', ok: applied === known, message: known < 0 ? 'do not match this version' : `${applied} of ${known}` })
+  const idle = deps.schedulerIdleS()
+  if (idle !== undefined) checks.push({ check: 'scheduler', ok: idle <= oldestTickS, message: `last tick ${Math.round(idle)} s ago` })
+  const worker = await findWorker(deps.db, deps.workerId)
+  checks.push({
+    check: 'worker',
+    ok: worker !== undefined && worker.idleS <= oldestHeartbeatS,
+    message: worker === undefined ? 'is not registered' : `last heartbeat ${Math.round(worker.idleS)} s ago`,
+  })
+  return checks
+}

@@ -1,0 +1,53 @@
+import { hintOf } from '../../mapping/rejectCodes.ts'
+import type { MappedRecord, Reject } from '../../mapping/record.ts'
+
+interface Seen {
+  readonly lines: number[]
+  readonly contents: Set<string>
+}
+
+/**
+ * Finds rows of one key, by the rules of a run (sync/read/resolveStage.ts): the same content twice is a duplicate, different
+ * content rejects every one of them. Rows that ask to leave win over the others of their key, and are not looked at here.
+ */
+export class RepeatedKeys {
+  readonly #seen = new Map<string, Seen>()
+
+  add(record: MappedRecord): void {
+    if (record.kind === 'member' && !record.wanted) return
+    const key = Buffer.from(record.key).toString('base64')
+    const content = contentOf(record)
+    const seen = this.#seen.get(key)
+    if (seen === undefined) this.#seen.set(key, { lines: [record.line], contents: new Set([content]) })
+    else {
+      seen.lines.push(record.line)
+      seen.contents.add(content)
+    }
+  }
+
+  /** `last`: the last row of a key stands, as `duplicates: last` says. */
+  settle(kind: 'catalog' | 'members', last: boolean): { readonly duplicates: number; readonly rejects: readonly Reject[] } {
+    const rejects: Reject[] = []
+    let duplicates = 0
+    const field = kind === 'catalog' ? 'id' : 'key'
+    for (const { lines, contents } of this.#seen.values()) {
+      if (contents.size === 1 || last) duplicates += lines.length - 1
+      else
+        for (const line of lines)
+          rejects.push({
+            line,
+            code: 'DUPLICATE_CONFLICT',
+            field,
+            message: `the same ${field} stands in lines ${lines.slice(0, 10).join(', ')} with different content`,
+            hint: hintOf('DUPLICATE_CONFLICT'),
+          })
+    }
+    return { duplicates, rejects }
+  }
+}
+
+function contentOf(record: MappedRecord): string {
+  if (record.kind === 'product') return record.json
+  const { identifiers, effectiveAtMs, expiresAtMs } = record
+  return `${Buffer.concat(identifiers).toString('base64')} ${effectiveAtMs} ${expiresAtMs}`
+}

@@ -1,0 +1,149 @@
+import { readFileSync } from 'node:fs'
+import { needService } from '../../config/config.ts'
+import { UsageError } from '../../errors.ts'
+import type { Receipt } from '../../db/erasures.ts'
+import { openWholeFile } from '../../wholeFile.ts'
+import {
+  copyErasures,
+  erasedKeysOf,
+  forget,
+  listReceipts,
+  missingErasures,
+  readCopy,
+  serviceIdentity,
+  type Person,
+} from '../../sync/erasure/index.ts'
+import { flag, many, option, writeJson, type CommandRun, type Context, type Invocation } from '../context.ts'
+import { withEngine } from '../engine.ts'
+import { operator } from '../operator.ts'
+import { pipelineNamed } from '../pipelines.ts'
+import { withStore } from '../store.ts'
+import { instant, safe } from '../text.ts'
+
+/** Erases a person, or lists, exports and replays erasures. */
+export const run: CommandRun = async (context, invocation) => {
+  const person = { emails: many(invocation, 'email'), phones: many(invocation, 'phone'), keys: many(invocation, 'key') }
+  const file = { exported: option(invocation, 'export'), replayed: option(invocation, 'replay') }
+  const named = person.emails.length + person.phones.length + person.keys.length > 0
+  const chosen = [named, flag(invocation, 'list'), file.exported !== undefined, file.replayed !== undefined].filter(Boolean).length
+  if (chosen !== 1) throw needsOne(chosen)
+  if (flag(invocation, 'list')) return listAll(context)
+  if (file.exported !== undefined) return exportTo(context, file.exported)
+  if (file.replayed !== undefined) return replay(context, invocation, file.replayed)
+  return erase(context, invocation, person)
+}
+
+async function erase(context: Context, invocation: Invocation, person: Person): Promise<number> {
+  const name = option(invocation, 'pipeline')
+  if (person.keys.length > 0 && name === undefined)
+    throw new UsageError('MISSING_OPTION', '--key needs the pipeline whose customer keys it means. Nothing was erased.', {
+      where: '--pipeline',
+      hint: 'sluice forget --key C-1042 --pipeline customers',
+    })
+  const pipeline = name === undefined ? undefined : await pipelineNamed(context, name)
+  if (pipeline !== undefined && pipeline.destination.kind !== 'audience')
+    throw new UsageError('INVALID_VALUE', `${pipeline.name} is not an audience: it has no customer keys. Nothing was erased.`, {
+      where: '--pipeline',
+      hint: 'sluice status   (names every pipeline)',
+    })
+  return withEngine(context, async ({ show }) => {
+    const receipt = await show('forget', async (deps) =>
+      forget(deps, await erasedKeysOf(deps, person, pipeline), { ...operator(option(invocation, 'reason')), wait: waits(invocation) }),
+    )
+    if (context.json) writeJson(context, receipt)
+    else context.stdout.write(receiptText(receipt))
+    return exitCode([receipt], waits(invocation))
+  })
+}
+
+async function replay(context: Context, invocation: Invocation, file: string): Promise<number> {
+  return withEngine(context, async ({ show }) => {
+    const receipts = await show('forget', async (deps) => {
+      const copy = readCopy(readText(file), deps.service.origin, file)
+      const done: Receipt[] = []
+      for (const { id, ...keys } of await missingErasures(deps.db, copy))
+        done.push(await forget(deps, keys, { ...operator(`replay of ${id}`), wait: waits(invocation) }))
+      return done
+    })
+    if (context.json) writeJson(context, receipts)
+    else if (receipts.length === 0) context.stdout.write('Nothing to replay: all erasures of the file are stored.\n')
+    else context.stdout.write(receipts.map(receiptText).join('\n'))
+    return exitCode(receipts, waits(invocation))
+  })
+}
+
+async function exportTo(context: Context, path: string): Promise<number> {
+  const { origin } = serviceIdentity(needService(context.config(), { user: false }))
+  return withStore(context, async ({ db }) => {
+    const copy = await copyErasures(db, origin, new Date(context.clock.now()))
+    const file = openWholeFile(path, { private: true })
+    file.write(`${JSON.stringify(copy)}\n`)
+    file.finish()
+    const written = { file: path, erasures: copy.erasures.length }
+    if (context.json) writeJson(context, written)
+    else context.stdout.write(`${path}: ${written.erasures} ${written.erasures === 1 ? 'erasure' : 'erasures'}, digests only, mode 0600\n`)
+    return 0
+  })
+}
+
+async function listAll(context: Context): Promise<number> {
+  const { origin } = serviceIdentity(needService(context.config(), { user: false }))
+  return withStore(context, async ({ db }) => {
+    const receipts = await listReceipts(db, origin)
+    if (context.json) writeJson(context, receipts)
+    else if (receipts.length === 0) context.stdout.write('No erasures yet.   sluice forget --email ADDRESS\n')
+    else context.stdout.write(receipts.map(lineOf).join(''))
+    return 0
+  })
+}
+
+const waits = (invocation: Invocation): boolean => invocation.options['wait'] !== false
+
+/** 3 while a delete is not confirmed. Whoever does not wait knows. */
+function exitCode(receipts: readonly Receipt[], waited: boolean): number {
+  return waited && receipts.some(({ deletes }) => deletes.confirmed < deletes.planned) ? 3 : 0
+}
+
+function receiptText(receipt: Receipt): string {
+  const { deletes } = receipt
+  const open = deletes.planned - deletes.confirmed
+  return [
+    `Erasure ${receipt.id}   ${instant(receipt.erasedAt)}`,
+    `  suppressed   ${count(receipt.identifiers, 'digest')}: no run sends them again`,
+    `  audiences    ${receipt.audiences ?? 0}`,
+    `  deletes      ${deletes.planned} planned, ${deletes.confirmed} confirmed`,
+    `  local data   ${receipt.purgedAt === null ? 'is purged when all deletes are confirmed and no run is active' : 'purged'}`,
+    ...(open === 0 ? [] : [`hint: sluice forget --list   (the next run of each audience sends the other ${open})`]),
+    '',
+  ].join('\n')
+}
+
+function lineOf(receipt: Receipt): string {
+  const { deletes } = receipt
+  const state = receipt.purgedAt === null ? 'open' : 'purged'
+  return `${receipt.id}  ${instant(receipt.erasedAt)}  ${state.padEnd(6)}  deletes ${deletes.confirmed}/${deletes.planned}  ${safe(receipt.actor)}${receipt.reason === null ? '' : `  ${safe(receipt.reason)}`}\n`
+}
+
+const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`
+
+function needsOne(chosen: number): UsageError {
+  return new UsageError(
+    chosen === 0 ? 'MISSING_OPTION' : 'INVALID_VALUE',
+    chosen === 0
+      ? 'forget needs --email, --phone or --key. Nothing was erased.'
+      : 'forget takes a person, --list, --export or --replay, one at a time. Nothing was erased.',
+    { where: 'forget', hint: 'sluice forget --email jane@example.com' },
+  )
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new UsageError('INVALID_VALUE', `${file} cannot be read. Nothing was erased.`, {
+      where: '--replay',
+      hint: 'sluice forget --export FILE   writes one',
+      cause: error,
+    })
+  }
+}

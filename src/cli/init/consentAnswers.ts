@@ -1,0 +1,30 @@
+/** Consent as questions and flags write it: values with commas, `not:` before values that mean no, `empty` for an empty cell. */
+import type { ConsentTest } from '../../pipeline/definition.ts'
+import { presetByName } from '../../mapping/presets/index.ts'
+import { findColumn } from '../../mapping/fields.ts'
+import type { Look } from './look.ts'
+
+/** Tests of the export of a known kind. `consent:` in a pipeline takes their place, so a test beside them has to repeat them. */
+export function presetTests(look: Look, preset: string | undefined): readonly ConsentTest[] {
+  const tests = preset === undefined ? [] : (presetByName(preset)?.consent ?? [])
+  return tests.flatMap(({ columns, values, only }) => {
+    const column = columns.map((name) => look.columns[findColumn(look.columns, name)]).find((found) => found !== undefined)
+    return column === undefined ? [] : [{ column, values, ...(only === undefined ? {} : { only }) }]
+  })
+}
+
+/** `yes,true`; `not:empty`; `after:2025-01-01`. Undefined where a value holds a comma, and only the file can say it. */
+export function answerText({ values, notValues, after, before }: ConsentTest): string | undefined {
+  const list = values ?? notValues
+  if (list === undefined) return after === undefined ? (before === undefined ? undefined : `before:${before}`) : `after:${after}`
+  if (list.some((value) => value.includes(','))) return undefined
+  return `${notValues === undefined ? '' : 'not:'}${list.map((value) => (value === '' ? 'empty' : value)).join(',')}`
+}
+
+export function answeredTest(column: string, text: string): ConsentTest {
+  const [, word, rest = ''] = /^(not|after|before):\s*(.*)$/is.exec(text) ?? []
+  if (word?.toLowerCase() === 'after') return { column, after: rest }
+  if (word?.toLowerCase() === 'before') return { column, before: rest }
+  const values = (word === undefined ? text : rest).split(',').map((value) => (value.trim().toLowerCase() === 'empty' ? '' : value.trim()))
+  return word === undefined ? { column, values } : { column, notValues: values }
+}

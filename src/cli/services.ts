@@ -1,0 +1,105 @@
+/** Which service and credentials a pipeline works with: the environment's, or a named set of sluice.yaml. */
+import { needService, type KnownService } from '../config/config.ts'
+import { ConfigError, SluiceError, UsageError } from '../errors.ts'
+import type { Pipeline } from '../pipeline/definition.ts'
+import { loadPipelines, loadPipeline } from '../pipeline/load.ts'
+import { readProjectFile } from '../pipeline/projectFile.ts'
+import type { ServiceIdentity } from '../sync/engine.ts'
+import { serviceIdentity } from '../sync/serviceIdentity.ts'
+import type { Context } from './context.ts'
+import { withStore } from './store.ts'
+
+/**
+ * Returns the service of a named set of credentials; without a name, that of the environment. Hosts that a set leaves out are the
+ * environment's.
+ *
+ * @throws {ConfigError} `SERVICE_NOT_CONFIGURED`, `PROJECT_INVALID`
+ */
+export async function serviceOf(context: Context, credentials: string | undefined): Promise<KnownService> {
+  const config = context.config()
+  if (credentials === undefined) return needService(config)
+  const { file, credentials: sets } = await readProjectFile(context.pipelines, config.env)
+  const set = sets[credentials]
+  const baseUrl = set?.base_url ?? config.service.baseUrl
+  if (set === undefined || baseUrl === undefined)
+    throw new ConfigError(
+      'SERVICE_NOT_CONFIGURED',
+      set === undefined
+        ? `there are no credentials "${credentials}" in ${file}. Nothing was read or sent.`
+        : `credentials "${credentials}" name no base_url, and SLUICE_BASE_URL is not set. Nothing was read or sent.`,
+      [],
+      {
+        where: file,
+        hint: set === undefined ? `add credentials.${credentials} to ${file}` : `add base_url to credentials.${credentials} in ${file}`,
+      },
+    )
+  const address = (url: string) => url.replace(/\/+$/, '')
+  return {
+    baseUrl: address(baseUrl),
+    adsBaseUrl: address(set.ads_base_url ?? set.base_url ?? config.service.adsBaseUrl ?? baseUrl),
+    adsSandboxBaseUrl: address(set.ads_sandbox_base_url ?? set.base_url ?? config.service.adsSandboxBaseUrl ?? baseUrl),
+    adsVersion: set.ads_version ?? config.service.adsVersion,
+    consumerKey: set.consumer_key,
+    consumerSecret: set.consumer_secret,
+    accessToken: set.access_token,
+    accessTokenSecret: set.access_token_secret,
+    names: config.service.names,
+  }
+}
+
+/**
+ * Returns the service and user that a pipeline's destination belongs to, without calling it.
+ *
+ * @throws {ConfigError} `SERVICE_NOT_CONFIGURED`, `PROJECT_INVALID`
+ */
+export async function identityOf(context: Context, { credentials }: Pick<Pipeline, 'credentials'>): Promise<ServiceIdentity> {
+  return serviceIdentity(credentials === undefined ? needService(context.config(), { user: false }) : await serviceOf(context, credentials))
+}
+
+/**
+ * Returns the names of the sets that the folder's usable pipelines work with, sorted; undefined stands for the environment's and comes first.
+ * A folder that cannot be read has the environment's only: a worker may run without one.
+ */
+export async function credentialSets(context: Context): Promise<readonly (string | undefined)[]> {
+  try {
+    const { pipelines } = await loadPipelines(context.pipelines, context.config().env)
+    const named = new Set(pipelines.flatMap(({ credentials }) => (credentials === undefined ? [] : [credentials])))
+    return [undefined, ...[...named].sort()]
+  } catch (error) {
+    if (error instanceof UsageError) return [undefined]
+    throw error
+  }
+}
+
+/**
+ * Returns the credentials of the pipeline that a stored plan or run belongs to. Undefined where there is no such plan, run or file: what
+ * works on it reports that.
+ */
+export async function credentialsOfStored(context: Context, id: string): Promise<string | undefined> {
+  const name = await withStore(context, async ({ db }) => {
+    const [row] = id.startsWith('p_')
+      ? await db.query<{ pipeline: string }>('select pipeline from plan where id = $1', [id])
+      : /^r?_?\d{1,15}$/.test(id)
+        ? await db.query<{ pipeline: string }>('select pipeline from run where id = $1', [id.replace(/\D/g, '')])
+        : []
+    return row?.pipeline
+  })
+  if (name === undefined) return undefined
+  try {
+    return (await loadPipeline(context.pipelines, name, context.config().env)).credentials
+  } catch (error) {
+    if (error instanceof SluiceError) return undefined
+    throw error
+  }
+}
+
+/** Groups neighbours with the same credentials, in order. */
+export function byCredentials(pipelines: readonly Pipeline[]): readonly (readonly Pipeline[])[] {
+  const groups: Pipeline[][] = []
+  for (const pipeline of pipelines) {
+    const last = groups.at(-1)
+    if (last !== undefined && last[0]?.credentials === pipeline.credentials) last.push(pipeline)
+    else groups.push([pipeline])
+  }
+  return groups
+}

@@ -1,0 +1,140 @@
+/** The server's one application: health, metrics, API and dashboard behind the same host and origin checks. */
+import { Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { compress } from 'hono/compress'
+import { secureHeaders } from 'hono/secure-headers'
+import { metricsAccess, pageAccess, sameHostOnly, signIn, type ServerEnv } from '../api/access.ts'
+import { createApi, depsFor } from '../api/api.ts'
+import { checkReadiness } from '../api/health.ts'
+import { ConfigError, SluiceError, UsageError } from '../errors.ts'
+import { rejectLines } from '../sync/rejectsCsv.ts'
+import { explainKey } from '../sync/index.ts'
+import { createActions } from './actions.ts'
+import { asset } from './assets.ts'
+import type { ServerDeps } from './deps.ts'
+import { loadNow, loadPipelinePage, loadPlanPage, loadRejectsPage, loadRunPage, loadSystem, usablePipelines } from './loaders.ts'
+import { layout } from './layout.ts'
+import { messagePage, signInPage } from './pages/message.ts'
+import { recordsPage } from './pages/records.ts'
+import { render } from './render.ts'
+
+export function createApp(deps: ServerDeps): Hono<ServerEnv> {
+  const app = new Hono<ServerEnv>()
+  // Probes come by whatever name and address the orchestrator has.
+  app.get('/health', (c) => c.json({ ok: true }))
+  app.get('/ready', async (c) => {
+    const checks = await checkReadiness(deps)
+    const ok = checks.every((check) => check.ok)
+    return c.json({ ok, checks, failing: checks.filter((check) => !check.ok).map(({ check }) => check) }, ok ? 200 : 503)
+  })
+  app.use(sameHostOnly(deps.access))
+  app.use(
+    secureHeaders({
+      contentSecurityPolicy: {
+        defaultSrc: ["'self'"],
+        baseUri: ["'none'"],
+        formAction: ["'self'"],
+        frameAncestors: ["'none'"],
+        objectSrc: ["'none'"],
+      },
+      xFrameOptions: 'DENY',
+      referrerPolicy: 'same-origin',
+      strictTransportSecurity: deps.access.publicUrl?.startsWith('https:') ? 'max-age=15552000' : false,
+    }),
+  )
+  app.use(compress())
+  app.get('/metrics', metricsAccess(deps.access), async (c) =>
+    c.body(await deps.metrics.text(), 200, { 'content-type': deps.metrics.contentType }),
+  )
+  app.route('/api', createApi(deps))
+  app.get('/assets/:name', (c) => {
+    const found = asset(c.req.param('name'))
+    if (found === undefined) return c.notFound()
+    c.header('cache-control', 'public, max-age=31536000, immutable')
+    c.header('content-type', found.type)
+    return c.body(found.content)
+  })
+  signInRoutes(app, deps)
+  const pages = new Hono<ServerEnv>()
+  pages.use(pageAccess(deps.access))
+  pages.use(bodyLimit({ maxSize: 65_536 }))
+  pageRoutes(pages, deps)
+  pages.route('/', createActions(deps))
+  app.route('/', pages)
+  app.notFound((c) => {
+    c.set('caller', { actor: undefined })
+    return render(deps, c, async () => messagePage('Not found', `There is no page ${c.req.path.slice(0, 200)}.`), 404)
+  })
+  app.onError(async (error, c) => {
+    if (error instanceof SluiceError) {
+      const status = error.code.startsWith('UNKNOWN_') ? 404 : 409
+      const title = status === 404 ? 'Not found' : error instanceof UsageError || error instanceof ConfigError ? 'Not possible' : 'Not done'
+      return render(deps, c, async () => messagePage(title, error.message, error.hint), status)
+    }
+    deps.log.error({ path: c.req.path.replaceAll(/[^\w/.-]/g, ''), reason: error.message.slice(0, 200) }, 'a page failed')
+    return c.text('The server could not answer: the database may be away. It is tried again.\n', 503)
+  })
+  return app
+}
+
+function pageRoutes(pages: Hono<ServerEnv>, deps: ServerDeps): void {
+  pages.get('/', (c) => render(deps, c, (now) => loadNow(deps, now)))
+  pages.get('/pipelines/:name', (c) =>
+    render(deps, c, (now) =>
+      loadPipelinePage(deps, {
+        name: c.req.param('name'),
+        before: c.req.query('before'),
+        mayAct: c.get('caller').actor !== undefined,
+        now,
+      }),
+    ),
+  )
+  pages.get('/runs/:id', (c) =>
+    render(deps, c, (now) => loadRunPage(deps, { runId: c.req.param('id'), mayAct: c.get('caller').actor !== undefined, now })),
+  )
+  pages.get('/runs/:id/rejects', (c) => render(deps, c, () => loadRejectsPage(deps, c.req.param('id'))))
+  pages.get('/runs/:id/rejects.csv', async (c) => {
+    const lines = await rejectLines(deps.db, c.req.param('id'))
+    c.header('content-type', 'text/csv; charset=utf-8')
+    c.header('content-disposition', `attachment; filename="rejects-${c.req.param('id').replaceAll(/\W/g, '')}.csv"`)
+    return c.body(ReadableStream.from(encoded(lines)))
+  })
+  pages.get('/plans/:id', (c) =>
+    render(deps, c, (now) => loadPlanPage(deps, { planId: c.req.param('id'), mayAct: c.get('caller').actor !== undefined, now })),
+  )
+  pages.get('/records', (c) => render(deps, c, async () => recordsPage({ pipelines: await usablePipelines(deps) })))
+  pages.post('/records', (c) => {
+    c.header('cache-control', 'no-store')
+    return render(deps, c, async () => {
+      const form = await c.req.parseBody()
+      const [name, key] = [String(form['pipeline'] ?? ''), String(form['key'] ?? '').trim()]
+      const pipelines = await usablePipelines(deps)
+      if (key === '') return recordsPage({ pipelines, chosen: name, problem: 'Type a product id, a customer key, an email or a phone.' })
+      const pipeline = await deps.loadPipeline(name)
+      return recordsPage({ pipelines, chosen: name, story: await explainKey(await depsFor(deps, pipeline), pipeline, key) })
+    })
+  })
+  pages.get('/system', (c) => render(deps, c, (now) => loadSystem(deps, now)))
+}
+
+function signInRoutes(app: Hono<ServerEnv>, deps: ServerDeps): void {
+  const form = (next: string, isWrong: boolean) =>
+    layout(
+      { title: 'Sign in', body: signInPage(next, isWrong) },
+      { version: deps.version, service: '', actor: undefined, etag: '', now: deps.clock.now() },
+    )
+  // Only a path of this server: never an address elsewhere.
+  const safeNext = (next: unknown) => (typeof next === 'string' && /^\/(?![/\\])/.test(next) ? next.slice(0, 500) : '/')
+  app.get('/sign-in', (c) => c.html(form(safeNext(c.req.query('next')), false)))
+  app.post('/sign-in', bodyLimit({ maxSize: 16_384 }), async (c) => {
+    const body = await c.req.parseBody()
+    const next = safeNext(body['next'])
+    if (signIn(deps.access, c, String(body['token'] ?? ''))) return c.redirect(next, 303)
+    return c.html(form(next, true), 401)
+  })
+}
+
+async function* encoded(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder()
+  for await (const line of lines) yield encoder.encode(line)
+}

@@ -1,0 +1,40 @@
+/** Files that pages load: ours below assets/, and uPlot from its package. Addresses carry a digest, so that they may be kept for ever. */
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const own = fileURLToPath(new URL('../../assets', import.meta.url))
+const uplot = dirname(fileURLToPath(import.meta.resolve('uplot')))
+
+const files: Readonly<Record<string, readonly [path: string, type: string]>> = {
+  'style.css': [join(own, 'style.css'), 'text/css; charset=utf-8'],
+  'client.js': [join(own, 'client.js'), 'text/javascript; charset=utf-8'],
+  'icon.svg': [join(own, 'icon.svg'), 'image/svg+xml'],
+  'uplot.js': [join(uplot, 'uPlot.iife.min.js'), 'text/javascript; charset=utf-8'],
+  'uplot.css': [join(uplot, 'uPlot.min.css'), 'text/css; charset=utf-8'],
+}
+
+interface Asset {
+  readonly content: Buffer<ArrayBuffer>
+  readonly type: string
+  readonly digest: string
+}
+
+const loaded = new Map<string, Asset>()
+
+/** Returns a file of the dashboard; undefined where there is none of that name. */
+export function asset(name: string): Asset | undefined {
+  const known = loaded.get(name)
+  if (known !== undefined) return known
+  const entry = Object.hasOwn(files, name) ? files[name] : undefined
+  if (entry === undefined) return undefined
+  const content = readFileSync(entry[0])
+  const read = { content, type: entry[1], digest: createHash('sha256').update(content).digest('hex').slice(0, 12) }
+  loaded.set(name, read)
+  return read
+}
+
+export function assetUrl(name: string): string {
+  return `/assets/${name}?v=${asset(name)?.digest ?? ''}`
+}

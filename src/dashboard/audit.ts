@@ -1,0 +1,34 @@
+/** List of operators' actions. */
+import type { StoredAction } from '../db/audit.ts'
+import { clockTime, count, html, none, type Html } from './html.ts'
+
+const words: Readonly<Record<string, string>> = {
+  'run.requested': 'requested the run',
+  'run.cancelled': 'cancelled the run',
+  'deletes.approved': 'approved deletes',
+  'pipeline.paused': 'paused the pipeline',
+  'pipeline.resumed': 'resumed the pipeline',
+}
+
+export function auditList(actions: readonly StoredAction[]): Html {
+  if (actions.length === 0) return none
+  return html`<section aria-labelledby="audit">
+    <h2 id="audit">Who did what</h2>
+    <ol class="card timeline">
+      ${actions.map(
+        ({ at, actor, what, runId, planId, detail }) =>
+          html`<li>
+            ${clockTime(at)}
+            <div>
+              <strong>${actor}</strong>
+              ${words[what] ?? what}${numberText(detail['approveDeletes'])}${runId === null ? none : html` <a href="/runs/${runId}">${runId}</a>`}${planId === null ? none : html` <a href="/plans/${planId}">${planId}</a>`}${detail['full'] === true ? ', a full refresh' : ''}${typeof detail['reason'] === 'string' && detail['reason'] !== '' ? html`<br /><span class="muted">“${detail['reason']}”</span>` : none}
+            </div>
+          </li>`,
+      )}
+    </ol>
+  </section>`
+}
+
+function numberText(value: unknown): string {
+  return typeof value === 'number' ? `, up to ${count(value)}` : ''
+}

@@ -1,0 +1,26 @@
+import type { ApiDeps } from '../api/api.ts'
+import type { ReadyDeps } from '../api/health.ts'
+import type { Logger } from '../log.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import type { Pipeline } from '../pipeline/definition.ts'
+
+/** One line of `sluice doctor`. */
+export interface Examined {
+  readonly check: string
+  readonly state: 'ok' | 'warning' | 'failed'
+  readonly message: string
+  readonly hint?: string
+}
+
+/** All that the server's pages, API and metrics need from outside. */
+export interface ServerDeps extends ApiDeps, Omit<ReadyDeps, 'db'> {
+  readonly version: string
+  readonly metrics: Metrics
+  readonly log: Logger
+  /** Usable pipelines, and what is wrong with the others. */
+  readonly loadPipelines: () => Promise<{ readonly pipelines: readonly Pipeline[]; readonly problems: readonly string[] }>
+  /** Names of the receivers of alerts. */
+  readonly receivers: readonly string[]
+  /** Runs the checks of `sluice doctor`. */
+  readonly examine: () => Promise<readonly Examined[]>
+}

@@ -1,0 +1,111 @@
+/** Pieces of pages: escaped templates, state badges, icons, times. Everything interpolated is escaped unless it is Html itself. */
+import { html, raw } from 'hono/html'
+import { count, duration, plural } from '../format.ts'
+
+export { count, duration, html, plural, raw }
+
+export type Html = ReturnType<typeof html>
+
+export type Tone = 'ok' | 'warn' | 'fail' | 'info' | 'idle'
+
+const nothing = raw('')
+export const none: Html = nothing
+
+/** One shape for each tone, so that a state is read without colour too. */
+const shapes: Readonly<Record<Tone | 'running' | 'paused', string>> = {
+  ok: '<circle cx="8" cy="8" r="7" fill="currentColor"/><path d="m4.8 8.2 2.2 2.2 4.2-4.6" fill="none" stroke="var(--surface)" stroke-width="1.8"/>',
+  warn: '<path d="M8 1.2 15.4 14.4H.6z" fill="currentColor"/><path d="M8 6v4M8 11.4v1.4" stroke="var(--surface)" stroke-width="1.7"/>',
+  fail: '<path d="M5 1h6l4 4v6l-4 4H5l-4-4V5z" fill="currentColor"/><path d="m5.4 5.4 5.2 5.2m0-5.2-5.2 5.2" stroke="var(--surface)" stroke-width="1.8"/>',
+  info: '<circle cx="8" cy="8" r="7" fill="currentColor"/><path d="M8 7v5M8 4v1.6" stroke="var(--surface)" stroke-width="1.8"/>',
+  idle: '<circle cx="8" cy="8" r="6" fill="none" stroke="currentColor" stroke-width="2" stroke-dasharray="2.6 2.2"/>',
+  running:
+    '<circle cx="8" cy="8" r="6" fill="none" stroke="currentColor" stroke-width="2" opacity=".35"/><path d="M8 2a6 6 0 0 1 6 6" fill="none" stroke="currentColor" stroke-width="2.2"/>',
+  paused: '<path d="M4 2.5h3v11H4zM9 2.5h3v11H9z" fill="currentColor"/>',
+}
+
+export function icon(shape: keyof typeof shapes): Html {
+  return raw(`<svg class="icon" viewBox="0 0 16 16" aria-hidden="true">${shapes[shape]}</svg>`)
+}
+
+const states: Readonly<Record<string, readonly [word: string, tone: Tone, shape?: keyof typeof shapes]>> = {
+  succeeded: ['Succeeded', 'ok'],
+  partial: ['Partial', 'warn'],
+  withheld: ['Needs approval', 'warn'],
+  stopped: ['Stopped by a guard', 'warn'],
+  failed: ['Failed', 'fail'],
+  cancelled: ['Cancelled', 'idle'],
+  skipped: ['Skipped', 'idle'],
+  queued: ['Queued', 'info', 'idle'],
+  running: ['Running', 'info', 'running'],
+  stopping: ['Stopping', 'info', 'running'],
+  paused: ['Paused', 'idle', 'paused'],
+  new: ['No runs yet', 'idle'],
+}
+
+/** State of a run as word, shape and colour. */
+export function stateBadge(state: string): Html {
+  const [word, tone, shape] = states[state] ?? [state, 'idle']
+  return html`<span class="badge ${tone}${shape === 'running' ? ' is-running' : ''}">${icon(shape ?? tone)}${word}</span>`
+}
+
+export function stateWord(state: string): string {
+  return states[state]?.[0] ?? state
+}
+
+export function toneOf(state: string): Tone {
+  return states[state]?.[1] ?? 'idle'
+}
+
+/** Withheld deletes wait for an approval; a run without a plan was stopped before it sent anything. */
+export function stateOf(run: { readonly status: string; readonly planId?: string | null; readonly cancelRequested?: boolean }): string {
+  if (run.status === 'withheld' && (run.planId ?? undefined) === undefined) return 'stopped'
+  if (run.status === 'running' && run.cancelRequested) return 'stopping'
+  return run.status
+}
+
+/** `12 min ago`, `in 3 min`, with the full instant for pointer and screen reader. */
+export function ago(at: Date | string, now: number): Html {
+  const instant = new Date(at)
+  return html`<time datetime="${instant.toISOString()}" title="${instant.toISOString()}">${relative(instant.getTime() - now)}</time>`
+}
+
+function relative(ms: number): string {
+  const seconds = Math.abs(ms) / 1000
+  if (seconds < 10) return ms > 0 ? 'in a few seconds' : 'just now'
+  const [value, unit] =
+    seconds < 90
+      ? [seconds, 's']
+      : seconds < 5400
+        ? [seconds / 60, 'min']
+        : seconds < 129_600
+          ? [seconds / 3600, 'h']
+          : [seconds / 86_400, seconds / 86_400 < 1.5 ? 'day' : 'days']
+  return ms > 0 ? `in ${Math.round(value)} ${unit}` : `${Math.round(value)} ${unit} ago`
+}
+
+/** `2026-11-22 03:00:18 UTC`. */
+export function clockTime(at: Date | string): Html {
+  const iso = new Date(at).toISOString()
+  return html`<time class="nowrap" datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`
+}
+
+/** A command to paste into a terminal. */
+export function command(text: string): Html {
+  return html`<code class="cmd">${text}</code>`
+}
+
+export function notice(tone: Tone, body: Html): Html {
+  return html`<div class="notice ${tone}">
+    ${icon(tone)}
+    <div>${body}</div>
+  </div>`
+}
+
+/** Hint of an error or guard: a command when it is one, else a sentence. */
+export function hintOf(text: string | undefined): Html {
+  if (text === undefined || text === '') return none
+  const [line = '', ...rest] = text.split(/ {3}/)
+  return line.startsWith('sluice ')
+    ? html`<p>${command(line)} <span class="muted small">${rest.join(' ')}</span></p>`
+    : html`<p><span class="muted">hint:</span> ${text}</p>`
+}

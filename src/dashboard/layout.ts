@@ -1,0 +1,88 @@
+/** The frame of every page. */
+import { raw } from 'hono/html'
+import { assetUrl } from './assets.ts'
+import { html, none, type Html } from './html.ts'
+
+export interface Page {
+  readonly title: string
+  /** Text for screen readers when it changes: a state, never a number. */
+  readonly state?: string
+  readonly current?: 'now' | 'records' | 'system'
+  readonly crumbs?: readonly (readonly [text: string, href: string])[]
+  readonly body: Html
+  /** Milliseconds between two looks; undefined: the page does not change on its own. */
+  readonly poll?: number
+  readonly plots?: boolean
+}
+
+export interface Frame {
+  readonly version: string
+  /** Host of the service that everything goes to. */
+  readonly service: string
+  readonly actor: string | undefined
+  readonly etag: string
+  readonly now: number
+}
+
+const logo = raw(
+  '<svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="7" fill="currentColor"/><path d="M8 7v18M24 7v18" stroke="var(--accent-text)" stroke-width="2.6" stroke-linecap="round"/><path d="M12 9h8v6h-8z" fill="var(--accent-text)"/><path d="M11 20c1.7-1.6 3.3-1.6 5 0s3.3 1.6 5 0M11 24.4c1.7-1.6 3.3-1.6 5 0s3.3 1.6 5 0" fill="none" stroke="var(--accent-text)" stroke-width="2.2" stroke-linecap="round" opacity=".75"/></svg>',
+)
+
+const links = [
+  ['now', 'Now', '/'],
+  ['records', 'Records', '/records'],
+  ['system', 'System', '/system'],
+] as const
+
+export function layout(page: Page, frame: Frame): Html {
+  const isLocal = /^(127\.|localhost|\[::1\])/.test(frame.service)
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>${page.title} · Sluice</title>
+        <link rel="icon" href="${assetUrl('icon.svg')}" type="image/svg+xml" />
+        <link rel="stylesheet" href="${assetUrl('style.css')}" />
+        ${
+          page.plots
+            ? html`<link rel="stylesheet" href="${assetUrl('uplot.css')}" />
+                <script defer src="${assetUrl('uplot.js')}"></script>`
+            : none
+        }
+        <script defer src="${assetUrl('client.js')}"></script>
+      </head>
+      <body data-etag="${frame.etag}" data-poll="${page.poll ?? ''}" data-state="${page.state ?? ''}">
+        <a class="skip" href="#main">Skip to content</a>
+        <header class="bar">
+          <div>
+            <a class="brand" href="/">${logo}Sluice</a>
+            <nav aria-label="Main">
+              ${links.map(([id, text, href]) => html`<a href="${href}" ${id === page.current ? raw(' aria-current="page"') : none}>${text}</a>`)}
+            </nav>
+            <p class="service">${isLocal ? html`<span class="chip">local</span>` : none}<span>${frame.service}</span></p>
+          </div>
+        </header>
+        <div class="lost" id="lost" role="alert" hidden></div>
+        <p class="sr" id="announce" role="status"></p>
+        <main id="main" tabindex="-1">
+          ${
+            page.crumbs === undefined
+              ? none
+              : html`<nav aria-label="Breadcrumb">
+                  <ol class="crumbs">
+                    ${page.crumbs.map(([text, href]) => html`<li><a href="${href}">${text}</a></li>`)}
+                  </ol>
+                </nav>`
+          }
+          ${page.body}
+        </main>
+        <footer>
+          <p>Sluice ${frame.version}</p>
+          <p>${frame.actor === undefined ? 'read-only' : `acting as ${frame.actor}`}</p>
+          <p data-live="asof">as of ${new Date(frame.now).toISOString().slice(0, 19).replace('T', ' ')} UTC</p>
+        </footer>
+      </body>
+    </html>`
+}

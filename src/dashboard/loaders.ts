@@ -1,0 +1,138 @@
+/** Loads what each page shows: query functions of their own modules, put together. */
+import { findConditions } from '../alerts/conditions.ts'
+import { listActions } from '../db/audit.ts'
+import { listBudgets } from '../db/budget.ts'
+import { listDeliveries } from '../db/alerts.ts'
+import { listPauses } from '../db/pauses.ts'
+import { queueState } from '../db/queuedRuns.ts'
+import { webhookState } from '../db/webhookEvents.ts'
+import { listWorkers } from '../db/workers.ts'
+import type { Pipeline } from '../pipeline/definition.ts'
+import { loadEndingsByDay, loadRunFigures } from '../sync/figures.ts'
+import { loadRun, runNumber } from '../sync/index.ts'
+import { listRunLines, loadOverviews } from '../sync/overview.ts'
+import { loadReview } from '../sync/review.ts'
+import { groupedRejects, loadRunDetails } from '../sync/runDetails.ts'
+import { UsageError } from '../errors.ts'
+import type { ServerDeps } from './deps.ts'
+import { nowPage } from './pages/now.ts'
+import { pipelinePage } from './pages/pipeline.ts'
+import { planPage } from './pages/plan.ts'
+import { rejectsPage } from './pages/rejects.ts'
+import { runPage } from './pages/run.ts'
+import { systemPage } from './pages/system.ts'
+import { pipelinePlots } from './pipelinePlots.ts'
+import type { Page } from './layout.ts'
+
+const barsShown = 30
+const runsShown = 50
+const plotted = 30
+
+export async function loadNow(deps: ServerDeps, now: number): Promise<Page> {
+  const { pipelines, problems } = await deps.loadPipelines()
+  const names = pipelines.map(({ name }) => name)
+  const [overviews, conditions, pauses] = await Promise.all([
+    loadOverviews(deps.db, names, barsShown),
+    findConditions(deps.db, pipelines, new Date(now)),
+    listPauses(deps.db),
+  ])
+  return nowPage({ pipelines, problems, overviews, conditions, pauses, now })
+}
+
+export async function loadPipelinePage(
+  deps: ServerDeps,
+  options: { readonly name: string; readonly before: string | undefined; readonly mayAct: boolean; readonly now: number },
+): Promise<Page> {
+  const { name, now } = options
+  const before = options.before === undefined ? undefined : runNumber(options.before)
+  const pipeline = await deps.loadPipeline(name).catch((error: unknown) => {
+    if (error instanceof UsageError) return undefined
+    throw error
+  })
+  const [[overview], [pause], runs, figures, actions] = await Promise.all([
+    loadOverviews(deps.db, [name], 0),
+    listPauses(deps.db, { pipeline: name }),
+    listRunLines(deps.db, { pipeline: name, limit: runsShown, ...(before === undefined ? {} : { before }) }),
+    before === undefined ? loadRunFigures(deps.db, name, plotted) : [],
+    listActions(deps.db, { pipeline: name, limit: 20 }),
+  ])
+  if (overview === undefined || (pipeline === undefined && runs.length === 0))
+    throw new UsageError('UNKNOWN_PIPELINE', `there is no pipeline "${name.slice(0, 100)}"`, {
+      where: name.slice(0, 100),
+      hint: 'sluice check',
+    })
+  const last = overview.last === undefined ? undefined : await loadRunDetails(deps.db, overview.last.runId)
+  const endings =
+    pipeline === undefined || pipeline.destination.kind === 'catalog' || before !== undefined
+      ? []
+      : await loadEndingsByDay(deps.db, name, 60)
+  return pipelinePage({
+    pipeline,
+    name,
+    overview,
+    pause,
+    runs,
+    pageSize: runsShown,
+    before,
+    plots: pipeline === undefined ? [] : pipelinePlots(pipeline, figures, endings),
+    sources: last?.sources ?? [],
+    actions,
+    minutes: undefined,
+    mayAct: options.mayAct,
+    now,
+  })
+}
+
+export async function loadRunPage(
+  deps: ServerDeps,
+  options: { readonly runId: string; readonly mayAct: boolean; readonly now: number },
+): Promise<Page> {
+  const run = await loadRun(deps.db, options.runId)
+  const [details, rejects, actions] = await Promise.all([
+    loadRunDetails(deps.db, run.runId),
+    run.counts.rejected === 0 ? [] : groupedRejects(deps.db, run.runId, 5),
+    listActions(deps.db, { pipeline: run.pipeline, runId: runNumber(run.runId), limit: 20 }),
+  ])
+  return runPage({ run, details, rejects, actions, mayAct: options.mayAct, now: options.now })
+}
+
+export async function loadRejectsPage(deps: ServerDeps, runId: string): Promise<Page> {
+  const run = await loadRun(deps.db, runId)
+  return rejectsPage(run, await groupedRejects(deps.db, run.runId, 5))
+}
+
+/** Guards that an approval lifts; `min_rows` and an unproven end are none of them. */
+export const approvableGuards = ['GUARD_DELETES', 'GUARD_IDENTIFIERS', 'GUARD_ROWS_FELL']
+
+export async function loadPlanPage(
+  deps: ServerDeps,
+  options: { readonly planId: string; readonly mayAct: boolean; readonly now: number; readonly problem?: string },
+): Promise<Page> {
+  const plan = await loadReview(deps.db, options.planId)
+  const withheld = plan.guards.length === 0 ? 0 : (plan.counts.withheld ?? 0)
+  return planPage({
+    plan,
+    withheld,
+    approvable: withheld > 0 && plan.newestPlanId === plan.planId && plan.guards.every(({ code }) => approvableGuards.includes(code)),
+    mayAct: options.mayAct,
+    now: options.now,
+    ...(options.problem === undefined ? {} : { problem: options.problem }),
+  })
+}
+
+export async function loadSystem(deps: ServerDeps, now: number): Promise<Page> {
+  const [examined, workers, queue, budgets, deliveries, webhooks] = await Promise.all([
+    deps.examine(),
+    listWorkers(deps.db),
+    queueState(deps.db),
+    listBudgets(deps.db),
+    listDeliveries(deps.db, 20),
+    webhookState(deps.db),
+  ])
+  return systemPage({ examined, workers, queue, budgets, deliveries, receivers: deps.receivers, webhooks, now })
+}
+
+/** Pipelines of usable files, for the search form. */
+export async function usablePipelines(deps: ServerDeps): Promise<readonly Pipeline[]> {
+  return (await deps.loadPipelines()).pipelines
+}

@@ -1,0 +1,29 @@
+/** Pages that say one thing: not found, not possible, sign in. */
+import { command, html, none, notice, type Html } from '../html.ts'
+import type { Page } from '../layout.ts'
+
+export function messagePage(title: string, text: string, hint?: string): Page {
+  return {
+    title,
+    crumbs: [['Now', '/']],
+    body: html`<h1>${title}</h1>
+      ${notice(
+        'warn',
+        html`<p>${text}</p>
+          ${hint === undefined || hint === '' ? none : html`<p>${hint.startsWith('sluice ') ? command(hint) : hint}</p>`}`,
+      )}
+      <p><a class="button" href="/">Back to Now</a></p>`,
+  }
+}
+
+export function signInPage(next: string, isWrong: boolean): Html {
+  return html`<h1>Sign in</h1>
+    ${isWrong ? notice('fail', html`<p>The token is not the right one.</p>`) : none}
+    <form class="card pad form" method="post" action="/sign-in">
+      <input type="hidden" name="next" value="${next}" /><label for="token"
+        >API token <span class="hint">the value of SLUICE_API_TOKEN on the server</span
+        ><input id="token" name="token" type="password" required autocomplete="current-password"
+      /></label>
+      <div><button class="primary">Sign in</button></div>
+    </form>`
+}

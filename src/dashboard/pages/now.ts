@@ -1,0 +1,208 @@
+/** `/`: what needs an operator first, then every pipeline. */
+import type { Condition, ConditionEvent } from '../../alerts/conditions.ts'
+import type { Pause } from '../../db/pauses.ts'
+import { nextOccurrence } from '../../jobs/index.ts'
+import type { Pipeline } from '../../pipeline/definition.ts'
+import type { PipelineOverview } from '../../sync/overview.ts'
+import {
+  ago,
+  command,
+  count,
+  hintOf,
+  html,
+  icon,
+  none,
+  notice,
+  plural,
+  stateBadge,
+  stateOf,
+  stateWord,
+  type Html,
+  type Tone,
+} from '../html.ts'
+import type { Page } from '../layout.ts'
+import { progressView } from '../progress.ts'
+import { runBars } from '../runBars.ts'
+
+export interface NowData {
+  readonly pipelines: readonly Pipeline[]
+  readonly problems: readonly string[]
+  readonly overviews: readonly PipelineOverview[]
+  readonly conditions: readonly Condition[]
+  readonly pauses: readonly Pause[]
+  readonly now: number
+}
+
+export function nowPage(data: NowData): Page {
+  const needs = data.conditions.length + data.problems.length
+  const isActive = data.overviews.some(({ open }) => open !== undefined)
+  return {
+    title: needs === 0 ? 'Now' : `${plural(needs, 'thing')} to do`,
+    state: `${needs === 0 ? 'Nothing needs you' : `${plural(needs, 'thing')} need you`}. ${data.overviews.map((one) => `${one.pipeline}: ${stateWord(stateOfPipeline(one, data.pauses))}`).join('. ')}`,
+    current: 'now',
+    poll: isActive ? 1000 : 1500,
+    body: html`<h1>Now</h1>
+      <section aria-labelledby="needs" data-live="needs">${needsYou(data)}</section>
+      <section aria-labelledby="pipelines">
+        <h2 id="pipelines">Pipelines</h2>
+        ${data.pipelines.length === 0 ? noPipelines() : html`<div class="card scroll" data-live="pipelines" tabindex="-1">${pipelineTable(data)}</div>`}
+      </section>`,
+  }
+}
+
+export function stateOfPipeline(overview: PipelineOverview, pauses: readonly Pause[]): string {
+  if (overview.open !== undefined) return stateOf(overview.open)
+  if (pauses.some(({ pipeline }) => pipeline === overview.pipeline)) return 'paused'
+  return overview.last === undefined ? 'new' : stateOf(overview.last)
+}
+
+function needsYou({ conditions, problems, now, pipelines }: NowData): Html {
+  if (conditions.length + problems.length === 0)
+    return html`<h2 id="needs" class="sr">Needs you</h2>
+      <div class="card all-clear">
+        ${icon('ok')}
+        <div>
+          <p class="headline">Nothing needs you</p>
+          <p class="muted">
+            ${pipelines.length === 0 ? 'There is no pipeline yet.' : `All ${pipelines.length === 1 ? '' : `${pipelines.length} `}pipelines are fine. Alerts are set up in sluice.yaml.`}
+          </p>
+        </div>
+      </div>`
+  return html`<h2 id="needs">Needs you <span class="muted">${conditions.length + problems.length}</span></h2>
+    <ul class="needs">
+      ${problems.map(
+        (problem) =>
+          html`<li class="card need fail">
+            ${icon('fail')}
+            <div>
+              <h3>A pipeline file is not valid</h3>
+              <p>${problem}</p>
+              <p>${command('sluice check')}</p>
+            </div>
+          </li>`,
+      )}
+      ${conditions.map((condition) => need(condition, now))}
+    </ul>`
+}
+
+const titles: Readonly<Record<ConditionEvent, readonly [title: string, tone: Tone]>> = {
+  failed: ['run failed', 'fail'],
+  credentials: ['the service rejects the credentials', 'fail'],
+  withheld: ['deletes need approval', 'warn'],
+  stopped: ['run stopped by a guard', 'warn'],
+  partial: ['not everything was confirmed', 'warn'],
+  unresolved: ['requests without an answer', 'warn'],
+  stale: ['no recent success', 'warn'],
+  lapse: ['memberships at risk', 'warn'],
+}
+
+function need(condition: Condition, now: number): Html {
+  const [title, tone] = titles[condition.event]
+  const { pipeline, runId, planId } = condition
+  return html`<li class="card need ${tone}">
+    ${icon(tone)}
+    <div>
+      <h3>${pipeline}: ${title}</h3>
+      <p>${condition.message}</p>
+      ${hintOf(condition.hint)}
+      <p class="small muted">
+        ${condition.code} · ${ago(condition.since, now)}${runId === undefined ? none : html` · <a href="/runs/${runId}">${runId}</a>`}
+      </p>
+    </div>
+    <div class="actions">
+      ${
+        condition.event === 'withheld' && planId !== undefined
+          ? html`<a class="button primary" href="/plans/${planId}">Review ${count(condition.counts['withheld'] ?? 0)} deletes</a>`
+          : runId === undefined
+            ? html`<a class="button" href="/pipelines/${pipeline}">Open ${pipeline}</a>`
+            : html`<a class="button" href="/runs/${runId}">Open ${runId}</a>`
+      }
+    </div>
+  </li>`
+}
+
+function pipelineTable({ pipelines, overviews, pauses, now }: NowData): Html {
+  return html`<table class="cards">
+    <caption class="sr">
+      Pipelines with state, last success, next run and last runs
+    </caption>
+    <thead>
+      <tr>
+        <th>Pipeline</th>
+        <th>State</th>
+        <th>Last success</th>
+        <th>Next run</th>
+        <th>Last run</th>
+        <th>Last 30 runs</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${pipelines.map((pipeline) => {
+        const overview = overviews.find((one) => one.pipeline === pipeline.name)
+        if (overview === undefined) return none
+        const { open, last, succeededAt, recent } = overview
+        const pause = pauses.find((one) => one.pipeline === pipeline.name)
+        return html`<tr>
+          <td>
+            <a class="name" href="/pipelines/${pipeline.name}">${pipeline.name}</a><br /><span class="small muted"
+              >${destinationText(pipeline)}</span
+            >
+          </td>
+          <td data-label="State">
+            <span
+              >${stateBadge(stateOfPipeline(overview, pauses))}${open?.progress ? html`<span class="small">${progressView(open.progress, now, 'short')}</span>` : none}</span
+            >
+          </td>
+          <td data-label="Last success">
+            <span>${succeededAt === undefined ? html`<span class="muted">never</span>` : ago(succeededAt, now)}</span>
+          </td>
+          <td data-label="Next run"><span>${nextRun(pipeline, pause, now)}</span></td>
+          <td data-label="Last run">
+            <span
+              >${last === undefined ? html`<span class="muted">none</span>` : html`<a href="/runs/${last.runId}">${last.runId}</a> <span class="small muted">${changesText(last.counts)}</span>`}</span
+            >
+          </td>
+          <td data-label="Last 30 runs"><span>${runBars(recent)}</span></td>
+        </tr>`
+      })}
+    </tbody>
+  </table>`
+}
+
+export function nextRun(pipeline: Pipeline, pause: Pause | undefined, now: number): Html {
+  if (pause !== undefined) return html`<span class="muted">paused</span>`
+  if (pipeline.schedule === undefined) return html`<span class="muted">by hand</span>`
+  const next = nextOccurrence(pipeline.schedule, new Date(now))
+  return next === undefined ? html`<span class="muted">none</span>` : ago(next, now)
+}
+
+export function changesText(counts: { readonly confirmed?: number; readonly withheld?: number; readonly rejected?: number }): string {
+  const { confirmed = 0, withheld = 0, rejected = 0 } = counts
+  return [
+    confirmed === 0 ? 'nothing changed' : `${count(confirmed)} confirmed`,
+    ...(withheld > 0 ? [`${count(withheld)} withheld`] : []),
+    ...(rejected > 0 ? [`${count(rejected)} rejected`] : []),
+  ].join(' · ')
+}
+
+export function destinationText({ destination }: Pipeline): string {
+  switch (destination.kind) {
+    case 'catalog':
+      return `catalog ${destination.catalogId}`
+    case 'audience':
+      return `audience ${destination.audienceId}`
+    case 'do-not-reach':
+      return `do-not-reach list ${destination.listId}`
+  }
+}
+
+function noPipelines(): Html {
+  return html`<div class="card empty">
+    <h3>No pipelines yet</h3>
+    <p class="muted">
+      A pipeline is one file: where the rows are, and which catalog, audience or list they go to. This command looks at a source and writes
+      the file.
+    </p>
+    ${command('npx sluice init --source exports/products.csv --catalog 4001')}${notice('info', html`<p>This page shows the pipeline as soon as its file is there.</p>`)}
+  </div>`
+}

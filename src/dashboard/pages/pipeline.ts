@@ -1,0 +1,208 @@
+/** `/pipelines/:name`: state, actions, plots, guards, source, and its runs. */
+import type { StoredAction } from '../../db/audit.ts'
+import type { Pause } from '../../db/pauses.ts'
+import type { SourceFacts } from '../../formats/rows.ts'
+import type { Pipeline } from '../../pipeline/definition.ts'
+import type { PipelineOverview, RunLine } from '../../sync/overview.ts'
+import { auditList } from '../audit.ts'
+import { actionButton, pipelineMenu } from '../forms.ts'
+import { ago, clockTime, command, count, duration, html, none, notice, stateBadge, stateOf, stateWord, type Html } from '../html.ts'
+import type { Page } from '../layout.ts'
+import { plot, type Plot } from '../plots.ts'
+import { progressView } from '../progress.ts'
+import { changesText, destinationText, nextRun, stateOfPipeline } from './now.ts'
+
+export interface PipelineData {
+  /** Undefined: the file is gone; its history stays. */
+  readonly pipeline: Pipeline | undefined
+  readonly name: string
+  readonly overview: PipelineOverview
+  readonly pause: Pause | undefined
+  readonly runs: readonly RunLine[]
+  readonly pageSize: number
+  readonly before: number | undefined
+  readonly plots: readonly Plot[]
+  readonly sources: readonly SourceFacts[]
+  readonly actions: readonly StoredAction[]
+  readonly minutes: number | undefined
+  readonly mayAct: boolean
+  readonly now: number
+}
+
+export function pipelinePage(data: PipelineData): Page {
+  const { name, overview, pause, now } = data
+  const state = stateOfPipeline(overview, pause === undefined ? [] : [pause])
+  return {
+    title: `${name} ${stateWord(state).toLowerCase()}`,
+    state: `${name}: ${stateWord(state)}`,
+    crumbs: [['Now', '/']],
+    poll: overview.open === undefined ? 1500 : 1000,
+    plots: data.plots.length > 0,
+    body: html`<div class="head">
+        <div>
+          <h1 class="title">${name} <span data-live="state">${stateBadge(state)}</span></h1>
+          <p class="facts" data-live="facts">${facts(data)}</p>
+        </div>
+        <div class="actions" data-live="actions">${data.mayAct && data.pipeline !== undefined ? actions(data) : none}</div>
+      </div>
+      <div data-live="open">
+        ${
+          pause === undefined
+            ? none
+            : notice(
+                'warn',
+                html`<p>
+                    <strong>Paused</strong> by ${pause.actor} ${ago(pause.pausedAt, now)}${pause.reason === null ? '' : `: ${pause.reason}`}
+                  </p>
+                  <p>${command(`sluice resume ${name}`)}</p>`,
+              )
+        }${overview.open === undefined ? none : openRun(overview.open, now)}
+      </div>
+      ${
+        data.plots.length === 0
+          ? none
+          : html`<section aria-labelledby="plots">
+              <h2 id="plots">Last runs</h2>
+              <div class="grid" data-live="plots">${data.plots.map(plot)}</div>
+            </section>`
+      }
+      <section aria-labelledby="runs">
+        <div class="section-head">
+          <h2 id="runs">Runs</h2>
+          <a id="newer" href="/pipelines/${name}" hidden></a>
+        </div>
+        ${runTable(data)}
+      </section>
+      ${data.pipeline === undefined ? none : definition(data, data.pipeline)} ${auditList(data.actions)}`,
+  }
+}
+
+function facts({ pipeline, overview, pause, now }: PipelineData): Html {
+  if (pipeline === undefined) return html`<span>There is no file of this name any more. Its history is kept.</span>`
+  return html`<span>${destinationText(pipeline)}</span
+    ><span>last success ${overview.succeededAt === undefined ? 'never' : ago(overview.succeededAt, now)}</span
+    ><span>next run ${nextRun(pipeline, pause, now)}</span>`
+}
+
+function actions({ name, pause, minutes }: PipelineData): Html {
+  return html`${pause === undefined ? actionButton(`/pipelines/${name}/run`, 'Run now', { primary: true }) : actionButton(`/pipelines/${name}/resume`, 'Resume', { primary: true })}${pipelineMenu(name, { isPaused: pause !== undefined, minutes })}`
+}
+
+function openRun(run: RunLine, now: number): Html {
+  return html`<div class="card pad">
+    <p class="section-head"><a class="name" href="/runs/${run.runId}">${run.runId}</a> ${stateBadge(stateOf(run))}</p>
+    ${run.progress === null ? none : progressView(run.progress, now, 'long')}
+  </div>`
+}
+
+function runTable({ name, runs, pageSize, before, now }: PipelineData): Html {
+  if (runs.length === 0)
+    return html`<div class="card empty">
+      <h3>${before === undefined ? 'No runs yet' : 'No older runs'}</h3>
+      <p class="muted">
+        A run reads the source, compares it with what was confirmed, and sends the difference. A plan shows first what it would send.
+      </p>
+      ${command(`npx sluice plan ${name}`)}${command(`npx sluice run ${name}`)}
+    </div>`
+  const oldest = runs.at(-1)
+  return html`<div class="card">
+    <div class="scroll">
+      <table class="cards">
+        <caption class="sr">
+          Runs of ${name}, newest first
+        </caption>
+        <thead>
+          <tr>
+            <th>Run</th>
+            <th>State</th>
+            <th>Trigger</th>
+            <th>Started</th>
+            <th class="right">Took</th>
+            <th class="right">Read</th>
+            <th>Changes</th>
+          </tr>
+        </thead>
+        <tbody data-runs>
+          ${runs.map(
+            (run) =>
+              html`<tr id="${run.runId}">
+                <td><a href="/runs/${run.runId}">${run.runId}</a></td>
+                <td data-label="State"><span data-live="row-${run.runId}">${stateBadge(stateOf(run))}</span></td>
+                <td data-label="Trigger">${run.trigger}</td>
+                <td data-label="Started"><span>${ago(run.startedAt ?? run.createdAt, now)}</span></td>
+                <td class="right nowrap" data-label="Took">
+                  ${run.finishedAt === null ? '' : duration(run.finishedAt.getTime() - (run.startedAt ?? run.createdAt).getTime())}
+                </td>
+                <td class="right" data-label="Read">${count(run.counts.read ?? 0)}</td>
+                <td data-label="Changes">${run.status === 'skipped' ? (run.error?.message ?? '') : changesText(run.counts)}</td>
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+    ${before === undefined && runs.length < pageSize ? none : html`<nav class="pager" aria-label="Pages of runs">${before === undefined ? html`<span></span>` : html`<a href="/pipelines/${name}#runs">Newest</a>`}${runs.length < pageSize || oldest === undefined ? none : html`<a href="/pipelines/${name}?before=${oldest.runId}#runs">Older</a>`}</nav>`}
+  </div>`
+}
+
+function definition({ sources, now }: PipelineData, pipeline: Pipeline): Html {
+  const { guards, schedule } = pipeline
+  return html`<div class="grid">
+    <section aria-labelledby="source">
+      <h2 id="source">Source</h2>
+      <div class="card pad">
+        ${
+          sources.length === 0
+            ? html`<p class="muted">Not read yet.</p>`
+            : sources.map(
+                (source) =>
+                  html`<dl class="facts-list">
+                    <dt>Read from</dt>
+                    <dd class="mono">${source.uri}</dd>
+                    <dt>Format</dt>
+                    <dd>${[source.format, source.encoding, ...(source.compression === 'none' ? [] : [source.compression])].join(', ')}</dd>
+                    <dt>Size</dt>
+                    <dd>${count(source.bytes)} bytes</dd>
+                    ${
+                      source.lastModified === undefined
+                        ? none
+                        : html`<dt>Last edit</dt>
+                            <dd>${edit(source.lastModified, now)}</dd>`
+                    }
+                    <dt>SHA-256</dt>
+                    <dd class="mono">${source.sha256.slice(0, 16)}…</dd>
+                    <dt>End</dt>
+                    <dd>
+                      ${source.completeness.complete ? `complete: ${source.completeness.proof}` : `not proven: ${source.completeness.reason ?? ''}`}
+                    </dd>
+                  </dl>`,
+              )
+        }
+      </div>
+    </section>
+    <section aria-labelledby="guards">
+      <h2 id="guards">Guards and schedule</h2>
+      <div class="card pad">
+        <dl class="facts-list">
+          <dt>Deletes are withheld</dt>
+          <dd>
+            above ${count(guards.maxDeleteCount)} records and ${guards.maxDeletePercent} %, or below ${count(guards.minRows)} valid
+            ${guards.minRows === 1 ? 'row' : 'rows'}
+          </dd>
+          <dt>The run stops</dt>
+          <dd>above ${guards.maxRejectPercent} % rejected rows</dd>
+          <dt>Schedule</dt>
+          <dd>
+            ${schedule === undefined ? 'none: runs start by hand' : html`<code>${schedule.cron}</code> ${schedule.timezone}; when a run is in progress: ${schedule.overlap}`}
+          </dd>
+          <dt>File</dt>
+          <dd class="mono">${pipeline.file}</dd>
+        </dl>
+      </div>
+    </section>
+  </div>`
+}
+
+function edit(text: string, now: number): Html {
+  const at = Date.parse(text)
+  return Number.isNaN(at) ? html`${text}` : html`${ago(new Date(at), now)} <span class="muted">(${clockTime(new Date(at))})</span>`
+}

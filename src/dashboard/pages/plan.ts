@@ -1,0 +1,177 @@
+/** `/plans/:id`: what is to be sent, deletes first, and the approval of withheld deletes. */
+import type { ChangeName, ChangeSample, ReviewedPlan } from '../../sync/review.ts'
+import { hidden, reasonField } from '../forms.ts'
+import { ago, command, count, hintOf, html, icon, none, notice, plural, type Html } from '../html.ts'
+import type { Page } from '../layout.ts'
+
+export interface PlanData {
+  readonly plan: ReviewedPlan
+  readonly withheld: number
+  /** Deletes can be approved: withheld by limits, by the newest plan, and nothing newer is on its way. */
+  readonly approvable: boolean
+  readonly mayAct: boolean
+  /** Why an approval was not taken. */
+  readonly problem?: string
+  readonly now: number
+}
+
+const statusWords = {
+  ready: 'not applied yet',
+  applying: 'being applied',
+  applied: 'applied',
+  superseded: 'replaced by a newer plan',
+} as const
+
+export function planPage(data: PlanData): Page {
+  const { plan, now } = data
+  const { counts } = plan
+  return {
+    title: data.withheld > 0 && data.approvable ? `Approve ${count(data.withheld)} deletes of ${plan.pipeline}` : `Plan ${plan.planId}`,
+    crumbs: [
+      ['Now', '/'],
+      [plan.pipeline, `/pipelines/${plan.pipeline}`],
+      [plan.runId, `/runs/${plan.runId}`],
+    ],
+    body: html`<div class="head">
+        <div>
+          <h1>Plan <span class="mono">${plan.planId}</span></h1>
+          <p class="facts">
+            <span>${plan.pipeline}</span><span>made ${ago(plan.createdAt, now)}</span><span>${statusWords[plan.status]}</span
+            ><span>${plural(plan.requests, 'request')}</span>
+          </p>
+        </div>
+      </div>
+      ${data.problem === undefined ? none : notice('fail', html`<p><strong>Not approved</strong> ${data.problem}</p>`)} ${approval(data)}
+      <section aria-labelledby="changes">
+        <h2 id="changes">Changes</h2>
+        <div class="card scroll">
+          <table>
+            <caption class="sr">
+              Changes of this plan
+            </caption>
+            <thead>
+              <tr>
+                <th class="narrow">Change</th>
+                <th class="right narrow">Count</th>
+                <th>Of which</th>
+              </tr>
+            </thead>
+            <tbody>
+              ${row('−', 'delete', counts.deletes ?? 0, (counts.withheld ?? 0) > 0 ? `${count(counts.withheld ?? 0)} more are withheld` : '')}
+              ${row('+', 'create', counts.creates ?? 0, '')}
+              ${row('~', 'update', counts.updates ?? 0, plan.updateFields.map(({ field, count: times }) => `${field} ${count(times)}`).join(' · '))}
+              ${row('↻', 'renew', counts.renewals ?? 0, '')} ${row('=', 'unchanged', counts.unchanged ?? 0, '')}
+            </tbody>
+          </table>
+        </div>
+      </section>
+      ${(['delete', 'update', 'create', 'renewal'] as const).map((change) => samples(plan, change))}`,
+  }
+}
+
+function row(mark: string, name: string, value: number, note: string): Html {
+  return html`<tr>
+    <td><span class="diff-mark" aria-hidden="true">${mark}</span> ${name}</td>
+    <td class="right"><strong>${count(value)}</strong></td>
+    <td class="muted">${note}</td>
+  </tr>`
+}
+
+function approval({ plan, withheld, approvable, mayAct }: PlanData): Html {
+  if (withheld === 0) return none
+  const [guard] = plan.guards
+  const head = html`<h2 id="approve">${plural(withheld, 'delete')} withheld</h2>
+    ${
+      guard === undefined
+        ? none
+        : html`<p>${guard.message}</p>
+            ${guard.examples.length === 0 ? none : html`<p>For example ${guard.examples.map((name, i) => html`${i === 0 ? '' : ', '}<code>${name}</code>`)}</p>`}`
+    }`
+  if (!approvable)
+    return html`<section class="card pad" aria-labelledby="approve">
+      ${head}${
+        guard === undefined || plan.newestPlanId !== plan.planId
+          ? html`<p class="muted">A newer run has replaced this plan. <a href="/pipelines/${plan.pipeline}">Open ${plan.pipeline}</a></p>`
+          : html`<p class="muted">An approval does not override this guard.</p>
+              ${hintOf(guard.hint)}`
+      }
+    </section>`
+  if (!mayAct)
+    return html`<section class="card pad" aria-labelledby="approve">
+      ${head}
+      <p class="muted">You can look and not act here: no signed-in user.</p>
+      ${command(`sluice run ${plan.pipeline} --approve-deletes ${withheld}`)}
+    </section>`
+  return html`<section class="card pad" aria-labelledby="approve">
+    ${head}
+    <form class="form" method="post" action="/plans/${plan.planId}/approve">
+      ${hidden({ digest: plan.digest })}
+      <label for="number"
+        >Type ${withheld} to approve
+        <span class="hint">${count(withheld)} is the ceiling: when the source has more deletes by then, they are withheld again</span
+        ><input id="number" name="number" inputmode="numeric" pattern="[0-9]+" required autocomplete="off"
+      /></label>
+      ${reasonField('approve-reason', 'season is over')}
+      <div class="actions"><button class="danger">${icon('warn')}Approve deletes</button></div>
+      <p class="small muted">
+        Starts a run that reads the source again. In a terminal: ${command(`sluice run ${plan.pipeline} --approve-deletes ${withheld}`)}
+      </p>
+    </form>
+  </section>`
+}
+
+const titles: Readonly<Record<ChangeName, string>> = { delete: 'Deletes', update: 'Updates', create: 'Creates', renewal: 'Renewals' }
+
+function samples(plan: ReviewedPlan, change: ChangeName): Html {
+  const shown = plan.samples.filter((sample) => sample.change === change)
+  if (shown.length === 0) return none
+  const all =
+    { delete: plan.counts.deletes, update: plan.counts.updates, create: plan.counts.creates, renewal: plan.counts.renewals }[change] ?? 0
+  const id = `samples-${change}`
+  // Of people nothing is shown but how much of them is sent.
+  if (plan.kind !== 'catalog')
+    return html`<section aria-labelledby="${id}">
+      <h2 id="${id}">${titles[change]} <span class="muted">${count(all)}</span></h2>
+      <p class="card pad muted">
+        ${plural(all, 'person').replace('persons', 'people')}. Identifiers are digests and are not shown: look one up under
+        <a href="/records">Records</a>.
+      </p>
+    </section>`
+  return html`<section aria-labelledby="${id}">
+    <h2 id="${id}">
+      ${titles[change]} <span class="muted">${shown.length < all ? `first ${shown.length} of ${count(all)}` : count(all)}</span>
+    </h2>
+    <div class="card scroll">
+      <table class="cards">
+        <caption class="sr">
+          ${titles[change]}
+        </caption>
+        <thead>
+          <tr>
+            <th>Product</th>
+            ${change === 'delete' ? none : html`<th>${change === 'update' ? 'Before and after' : 'Content'}</th>`}
+          </tr>
+        </thead>
+        <tbody>
+          ${shown.map(
+            (sample) =>
+              html`<tr>
+                <td><code>${sample.name}</code></td>
+                ${change === 'delete' ? none : html`<td data-label="Content">${fields(sample)}</td>`}
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+  </section>`
+}
+
+function fields({ change, fields: lines }: ChangeSample): Html {
+  if (lines.length === 0) return html`<span class="muted">the content is not kept any more</span>`
+  if (change === 'update')
+    return html`<ul>
+      ${lines.map(({ field, before, after }) => html`<li><code>${field}</code> ${before === null ? none : html`<del class="diff-del">${before}</del> `}${after === null ? html`<span class="muted">removed</span>` : html`<ins class="diff-add">${after}</ins>`}</li>`)}
+    </ul>`
+  const shown = lines.filter(({ field }) => ['title', 'price', 'availability', 'brand'].includes(field))
+  return html`${(shown.length === 0 ? lines.slice(0, 4) : shown).map(({ field, after }, i) => html`${i === 0 ? '' : ' · '}<span class="muted">${field}</span> ${after ?? ''}`)}`
+}

@@ -1,0 +1,101 @@
+/** `/records`: one record's story. Searched by POST, so that no key stands in an address or a log. */
+import type { Pipeline } from '../../pipeline/definition.ts'
+import type { Story, StoryEvent } from '../../sync/index.ts'
+import { clockTime, command, html, none, notice, raw, type Html, type Tone } from '../html.ts'
+import type { Page } from '../layout.ts'
+
+export interface RecordsData {
+  readonly pipelines: readonly Pipeline[]
+  readonly chosen?: string
+  readonly story?: Story
+  readonly problem?: string
+}
+
+export function recordsPage({ pipelines, chosen, story, problem }: RecordsData): Page {
+  return {
+    title: 'Records',
+    current: 'records',
+    body: html`<div>
+        <h1>Records</h1>
+        <p class="muted">Why is a product or person live, or not? Emails and phones are hashed on arrival and are not logged.</p>
+      </div>
+      ${
+        pipelines.length === 0
+          ? html`<div class="card empty">
+              <h2>No pipelines yet</h2>
+              <p class="muted">A record belongs to a pipeline.</p>
+              ${command('npx sluice init --source exports/products.csv --catalog 4001')}
+            </div>`
+          : html`<form class="card pad row-form" method="post" action="/records" role="search">
+              <label for="pipeline"
+                >Pipeline<select id="pipeline" name="pipeline">
+                  ${pipelines.map(({ name }) => html`<option${name === chosen ? raw(' selected') : none}>${name}</option>`)}
+                </select></label
+              ><label for="key"
+                >Product id, customer key, email or phone<input
+                  id="key"
+                  name="key"
+                  required
+                  maxlength="500"
+                  autocomplete="off"
+                  spellcheck="false" /></label
+              ><button class="primary">Look it up</button>
+            </form>`
+      }
+      ${problem === undefined ? none : notice('fail', html`<p>${problem}</p>`)} ${story === undefined ? empty(pipelines) : storyView(story)}`,
+  }
+}
+
+function empty(pipelines: readonly Pipeline[]): Html {
+  const [first] = pipelines
+  if (first === undefined) return none
+  return html`<div class="card empty">
+    <h2>Look up one record</h2>
+    <p class="muted">
+      The first line says whether it is live, and why. Below it: where it was read, what was planned, sent and answered, and until when it
+      holds.
+    </p>
+    ${command(`sluice explain ${first.name} ${first.destination.kind === 'catalog' ? 'SKU-1' : 'jane@example.com'}`)}
+  </div>`
+}
+
+function storyView({ headline, events }: Story): Html {
+  const tone: Tone = headline.startsWith('Live: confirmed')
+    ? 'ok'
+    : headline.startsWith('Live:')
+      ? 'warn'
+      : headline.startsWith('Not live: unknown key')
+        ? 'idle'
+        : 'fail'
+  return html`<section aria-labelledby="answer">
+    ${notice(tone, html`<h2 id="answer" class="headline">${headline}</h2>`)}
+    ${
+      events.length === 0
+        ? none
+        : html`<ol class="card timeline">
+            ${events.map(event)}
+          </ol>`
+    }
+  </section>`
+}
+
+function event(one: StoryEvent): Html {
+  const { at, what, message, runId, planId, batch, httpStatus, code, value, digest, expiresAt, hint } = one
+  return html`<li>
+    ${clockTime(at)}
+    <div>
+      <strong>${what}</strong> ${message}
+      <p class="small muted">
+        ${runId === undefined ? none : html`<a href="/runs/${runId}">${runId}</a> `}${planId === undefined ? none : html`<a href="/plans/${planId}">${planId}</a> `}${batch === undefined ? none : `batch ${batch} `}${httpStatus === undefined ? none : `HTTP ${httpStatus} `}${code === undefined ? none : html`<code>${code}</code> `}${expiresAt === undefined ? none : html`until ${clockTime(expiresAt)}`}
+      </p>
+      ${
+        value === undefined || value === ''
+          ? none
+          : html`<details>
+              <summary class="small">Content</summary>
+              <code class="small">${value}</code>
+            </details>`
+      }${digest === undefined ? none : html`<p class="small muted mono">sha256 ${digest}</p>`}${hint === undefined || hint === '' ? none : html`<p class="small"><span class="muted">hint:</span> ${hint}</p>`}
+    </div>
+  </li>`
+}

@@ -1,0 +1,269 @@
+/** `/runs/:id`: one run as a funnel, with its stages, guards, rejects, failures and requests. */
+import type { StoredAction } from '../../db/audit.ts'
+import type { StoredRun } from '../../sync/index.ts'
+import type { RejectGroup, RunDetails } from '../../sync/runDetails.ts'
+import { auditList } from '../audit.ts'
+import { flow } from '../flow.ts'
+import { actionButton } from '../forms.ts'
+import { ago, count, duration, hintOf, html, none, notice, plural, stateBadge, stateOf, stateWord, type Html } from '../html.ts'
+import type { Page } from '../layout.ts'
+import { progressView } from '../progress.ts'
+import { rejectGroups } from '../rejectGroups.ts'
+
+export interface RunData {
+  readonly run: StoredRun
+  readonly details: RunDetails
+  readonly rejects: readonly RejectGroup[]
+  readonly actions: readonly StoredAction[]
+  readonly mayAct: boolean
+  readonly now: number
+}
+
+export function runPage(data: RunData): Page {
+  const { run, details } = data
+  const state = stateOf({ status: run.status, planId: run.planId ?? null, cancelRequested: details.cancelRequested })
+  const isOpen = isUnderWay(run)
+  return {
+    title: `${run.runId} ${stateWord(state).toLowerCase()}`,
+    state: `${run.pipeline} ${run.runId}: ${stateWord(state)}`,
+    crumbs: [
+      ['Now', '/'],
+      [run.pipeline, `/pipelines/${run.pipeline}`],
+    ],
+    // An ended run changes when a later one settles what it left open.
+    poll: isOpen ? 1000 : 1500,
+    body: html`<div class="head">
+        <div>
+          <h1 class="title">${run.pipeline} ${run.runId} <span data-live="state">${stateBadge(state)}</span></h1>
+          <p class="facts">${facts(data)}</p>
+        </div>
+        <div class="actions" data-live="actions">${data.mayAct ? actions(data, state) : none}</div>
+      </div>
+      <div data-live="outcome">${outcome(data, state)}</div>
+      <section aria-labelledby="rows" data-live="flow">
+        <h2 id="rows">From rows to confirmed changes</h2>
+        <div class="card pad">${flow(run.counts)}</div>
+      </section>
+      <div data-live="more" class="grid">${stages(data)}${requests(data)}</div>
+      <section aria-labelledby="rejects" data-live="rejects">${rejects(data)}</section>
+      ${warnings(run)}${auditList(data.actions)}`,
+  }
+}
+
+function isUnderWay({ status }: { readonly status: string }): boolean {
+  return status === 'queued' || status === 'running'
+}
+
+const triggers: Readonly<Record<StoredRun['trigger'], string>> = {
+  manual: 'started by hand',
+  schedule: 'by schedule',
+  backfill: 'backfill',
+  rerun: 'rerun',
+  plan: 'plan only',
+  apply: 'applied a stored plan',
+  audit: 'audit',
+}
+
+function facts({ run, details, actions: history, now }: RunData): Html {
+  const requested = history.find(({ what }) => what === 'run.requested' || what === 'deletes.approved')
+  return html`<span
+      >${triggers[run.trigger]}${requested === undefined ? none : html` by <strong>${requested.actor}</strong>`}${run.rerunOf === null ? none : html` of <a href="/runs/${run.rerunOf}">${run.rerunOf}</a>`}</span
+    >
+    ${details.full ? html`<span>full refresh</span>` : none}${details.approvedDeletes === null ? none : html`<span>up to ${count(details.approvedDeletes)} deletes approved</span>`}
+    <span>${ago(run.startedAt, now)}</span><span>${isUnderWay(run) ? 'for' : 'took'} <strong>${duration(run.durationMs)}</strong></span
+    >${run.planId === undefined ? none : html`<span>plan <a href="/plans/${run.planId}">${run.planId}</a></span>`}`
+}
+
+function actions({ run, details }: RunData, state: string): Html {
+  const path = `/runs/${run.runId}`
+  if (isUnderWay(run)) return details.cancelRequested ? none : actionButton(`${path}/cancel`, 'Cancel run')
+  const open = run.counts.refused + run.counts.ambiguous + run.counts.pending
+  return html`${state === 'withheld' && run.planId !== undefined ? html`<a class="button primary" href="/plans/${run.planId}">Review ${count(run.counts.withheld)} deletes</a>` : none}
+  ${open > 0 && run.trigger !== 'plan' && run.trigger !== 'audit' ? actionButton(`${path}/rerun`, `Send ${count(open)} again`) : none}${actionButton(`/pipelines/${run.pipeline}/run`, 'Run now')}`
+}
+
+function outcome({ run, details, now }: RunData, state: string): Html {
+  const status: string = run.status
+  if (details.progress !== null && status === 'running')
+    return html`<div class="card pad">${progressView(details.progress, now, 'long')}</div>`
+  if (status === 'queued') return notice('info', html`<p>Waits for a worker: the next free one takes it.</p>`)
+  return html`${run.guards.map((guard) =>
+    notice(
+      'warn',
+      html`<p>
+          <strong>${state === 'stopped' ? 'The run was stopped' : `${plural(guard.withheld, 'delete')} withheld`}</strong> ${guard.message}
+        </p>
+        ${guard.examples.length === 0 ? none : html`<p class="small">For example ${guard.examples.join(', ')}</p>`}${hintOf(guard.hint)}`,
+    ),
+  )}
+  ${
+    run.error === undefined
+      ? none
+      : notice(
+          run.status === 'failed' ? 'fail' : 'warn',
+          html`<p><strong>${run.error.code}</strong> ${run.error.message}</p>
+            ${hintOf(run.error.hint)}`,
+        )
+  }
+  ${
+    (run.failures ?? []).length === 0
+      ? none
+      : html`<div class="card scroll">
+          <table class="cards">
+            <caption class="pad">
+              Why not everything is confirmed
+            </caption>
+            <thead>
+              <tr>
+                <th>Outcome</th>
+                <th class="right">Count</th>
+                <th>Code</th>
+                <th>What the service said</th>
+              </tr>
+            </thead>
+            <tbody>
+              ${(run.failures ?? []).map(
+                (failure) =>
+                  html`<tr>
+                    <td data-label="Outcome">${outcomes[failure.outcome]}</td>
+                    <td class="right" data-label="Count">${count(failure.count)}</td>
+                    <td data-label="Code"><code>${failure.code}</code></td>
+                    <td data-label="Message">
+                      <span>${failure.message}${failure.examples.length === 0 ? '' : ` (${failure.examples.join(', ')})`}</span>
+                    </td>
+                  </tr>`,
+              )}
+            </tbody>
+          </table>
+        </div>`
+  }`
+}
+
+const outcomes = { refused: 'refused', ambiguous: 'unresolved', pending: 'not sent' } as const
+
+const stageNames: Readonly<Record<string, string>> = { settle: 'resolve', read: 'read', plan: 'plan', push: 'send', audit: 'read back' }
+
+function stages({ run }: RunData): Html {
+  const longest = Math.max(1, ...run.stages.map(({ durationMs }) => durationMs))
+  return html`<section aria-labelledby="stages">
+    <h2 id="stages">Stages</h2>
+    <div class="card pad">
+      ${
+        run.stages.length === 0
+          ? html`<p class="muted">No stage has ended yet.</p>`
+          : html`<ul class="hbars">
+              ${run.stages.map(
+                ({ stage, durationMs }) =>
+                  html`<li>
+                    <span>${stageNames[stage] ?? stage}</span
+                    ><svg class="stack" aria-hidden="true">
+                      <rect class="accent" x="0" y="0" height="22" width="${((durationMs / longest) * 100).toFixed(1)}%" /></svg
+                    ><strong>${duration(durationMs)}</strong>
+                  </li>`,
+              )}
+            </ul>`
+      }
+    </div>
+  </section>`
+}
+
+function requests({ details: { requests: sent } }: RunData): Html {
+  return html`<section aria-labelledby="requests">
+    <h2 id="requests">Requests</h2>
+    <div class="card">
+      <div class="pad">
+        <p>
+          <strong>${count(sent.all)}</strong>
+          sent${sent.p50 === null ? '' : ` · half answered within ${ms(sent.p50)}, 95 % within ${ms(sent.p95 ?? sent.p50)}`}${sent.rateLimited === 0 ? '' : ` · ${count(sent.rateLimited)} over the rate limit (429)`}
+        </p>
+      </div>
+      ${
+        sent.latest.length === 0
+          ? none
+          : html`<div class="scroll">
+              <table>
+                <caption class="sr">
+                  Latest requests
+                </caption>
+                <thead>
+                  <tr>
+                    <th>Batch</th>
+                    <th>Operation</th>
+                    <th class="right">Records</th>
+                    <th>Answer</th>
+                    <th class="right">Time</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  ${sent.latest.map(
+                    (line) =>
+                      html`<tr>
+                        <td class="mono">${line.batch}</td>
+                        <td>${line.operation}</td>
+                        <td class="right">${count(line.users)}</td>
+                        <td>
+                          ${line.outcome === null ? 'in flight' : `${line.httpStatus ?? 'none'} ${line.outcome === 'ambiguous' ? 'unresolved' : line.outcome}${line.reason === null ? '' : `: ${line.reason}`}`}
+                        </td>
+                        <td class="right nowrap">${line.durationMs === null ? '' : ms(line.durationMs)}</td>
+                      </tr>`,
+                  )}
+                </tbody>
+              </table>
+            </div>`
+      }
+    </div>
+  </section>`
+}
+
+/** Answers take milliseconds more often than seconds. */
+function ms(value: number): string {
+  return value < 1000 ? `${Math.round(value)} ms` : duration(value)
+}
+
+function rejects({ run, rejects: groups }: RunData): Html {
+  const head = html`<div class="section-head">
+    <h2 id="rejects">Rejected rows <span class="muted">${count(run.counts.rejected)}</span></h2>
+    ${run.counts.rejected === 0 ? none : html`<a href="/runs/${run.runId}/rejects">All reasons and CSV</a>`}
+  </div>`
+  if (run.counts.rejected === 0)
+    return html`${head}
+      <div class="card pad muted">Every row could be used.</div>`
+  if (groups.length === 0)
+    return html`${head}
+      <div class="card pad muted">The rows are not kept any more: rejects are kept for 30 days.</div>`
+  return html`${head}${rejectGroups(groups.slice(0, 5), { columns: [], samples: 3 })}`
+}
+
+function warnings(run: StoredRun): Html {
+  const notes = run.warnings ?? []
+  if (notes.length === 0) return none
+  return html`<section aria-labelledby="notes">
+    <h2 id="notes">Notes <span class="muted">${notes.length}</span></h2>
+    <div class="card scroll">
+      <table class="cards">
+        <caption class="sr">
+          Notes on the source
+        </caption>
+        <thead>
+          <tr>
+            <th>Code</th>
+            <th class="right">Rows</th>
+            <th>What was found</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${notes.map(
+            (note) =>
+              html`<tr>
+                <td data-label="Code"><code>${note.code}</code></td>
+                <td class="right" data-label="Rows">${count(note.count)}</td>
+                <td data-label="Found">
+                  <span>${note.message}${note.lines.length === 0 ? '' : ` (line ${note.lines.slice(0, 3).join(', ')})`}</span>
+                </td>
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+  </section>`
+}

@@ -1,0 +1,190 @@
+/** `/system`: doctor, workers, queue, shared budget, alerts, webhooks. */
+import type { BudgetRow } from '../../db/budget.ts'
+import type { DeliveryLine } from '../../db/alerts.ts'
+import type { QueueState } from '../../db/queuedRuns.ts'
+import type { WebhookState } from '../../db/webhookEvents.ts'
+import type { WorkerRow } from '../../db/workers.ts'
+import type { Examined } from '../deps.ts'
+import { ago, clockTime, command, count, duration, hintOf, html, icon, none, type Html } from '../html.ts'
+import type { Page } from '../layout.ts'
+
+export interface SystemData {
+  readonly examined: readonly Examined[]
+  readonly workers: readonly WorkerRow[]
+  readonly queue: QueueState
+  readonly budgets: readonly BudgetRow[]
+  readonly deliveries: readonly DeliveryLine[]
+  readonly receivers: readonly string[]
+  readonly webhooks: WebhookState
+  readonly now: number
+}
+
+const words = { ok: ['ok', 'ok'], warning: ['warning', 'warn'], failed: ['failed', 'fail'] } as const
+
+export function systemPage(data: SystemData): Page {
+  const failed = data.examined.filter(({ state }) => state === 'failed').length
+  return {
+    title: failed === 0 ? 'System' : `System: ${failed} failed`,
+    state: failed === 0 ? 'All checks passed' : `${failed} checks failed`,
+    current: 'system',
+    poll: 1500,
+    body: html`<h1>System</h1>
+      <section aria-labelledby="doctor">
+        <div class="section-head">
+          <h2 id="doctor">Checks</h2>
+          ${command('sluice doctor')}
+        </div>
+        <div class="card scroll" data-live="doctor">
+          <table class="cards">
+            <caption class="sr">
+              Checks of the system
+            </caption>
+            <thead>
+              <tr>
+                <th>State</th>
+                <th>Check</th>
+                <th>Finding</th>
+              </tr>
+            </thead>
+            <tbody>
+              ${data.examined.map(
+                ({ check, state, message, hint }) =>
+                  html`<tr>
+                    <td><span class="badge ${words[state][1]}">${icon(words[state][1])}${words[state][0]}</span></td>
+                    <td data-label="Check">${check}</td>
+                    <td data-label="Finding"><div>${message}${hintOf(hint)}</div></td>
+                  </tr>`,
+              )}
+            </tbody>
+          </table>
+        </div>
+      </section>
+      <div class="grid">
+        <section aria-labelledby="workers">
+          <h2 id="workers">Workers</h2>
+          <div class="card scroll" data-live="workers">${workers(data)}</div>
+        </section>
+        <section aria-labelledby="queue">
+          <h2 id="queue">Queue and rate budget</h2>
+          <div class="card pad" data-live="queue">${queue(data)}</div>
+        </section>
+      </div>
+      <div class="grid">
+        <section aria-labelledby="alerts">
+          <h2 id="alerts">Alerts sent</h2>
+          <div class="card scroll" data-live="alerts">${alerts(data)}</div>
+        </section>
+        <section aria-labelledby="webhooks">
+          <h2 id="webhooks">Webhooks</h2>
+          <div class="card pad" data-live="webhooks">${webhooks(data)}</div>
+        </section>
+      </div>`,
+  }
+}
+
+function workers({ workers: rows, now }: SystemData): Html {
+  if (rows.length === 0)
+    return html`<div class="empty">
+      <p class="muted">No worker is up.</p>
+      ${command('sluice worker')}
+    </div>`
+  return html`<table>
+    <caption class="sr">
+      Workers with a heartbeat within the last day
+    </caption>
+    <thead>
+      <tr>
+        <th>Process</th>
+        <th>Role</th>
+        <th>Heartbeat</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${rows.slice(0, 12).map(
+        (row) =>
+          html`<tr>
+            <td>${row.host} <span class="muted">${row.pid}</span></td>
+            <td>${row.role}</td>
+            <td>
+              ${row.idleS < 60 ? html`<span class="badge ok">${icon('ok')}up</span>` : html`<span class="badge">${icon('idle')}last ${ago(new Date(now - row.idleS * 1000), now)}</span>`}
+            </td>
+          </tr>`,
+      )}
+    </tbody>
+  </table>`
+}
+
+function queue({ queue: state, budgets, now }: SystemData): Html {
+  return html`<dl class="facts-list">
+      <dt>Queued runs</dt>
+      <dd>${state.queued === 0 ? 'none' : `${count(state.queued)}, the oldest waits ${duration(state.oldestS * 1000)}`}</dd>
+      <dt>Running</dt>
+      <dd>${count(state.running)}</dd>
+      ${budgets.map(
+        (row) =>
+          html`<dt class="mono">${className(row.class)}</dt>
+            <dd>
+              ${count(row.used)} of ${count(row.limit)} requests in the last
+              ${duration(row.windowMs)}${row.blockedUntil !== null && row.blockedUntil.getTime() > now ? html`, blocked until ${clockTime(row.blockedUntil)}` : none}
+            </dd>`,
+      )}
+    </dl>
+    ${budgets.length === 0 ? html`<p class="muted">No request was sent yet: the rate budget appears with the first one.</p>` : none}`
+}
+
+function alerts({ deliveries, receivers, now }: SystemData): Html {
+  if (receivers.length === 0)
+    return html`<div class="empty">
+      <p>
+        No receiver is configured. Alerts go to Slack, a signed webhook or mail when something needs you, and once more when it is over.
+      </p>
+      <pre><code># sluice.yaml
+alerts:
+  ops: { type: slack, url: "\${SLACK_WEBHOOK}" }
+  default: [ops]</code></pre>
+    </div>`
+  if (deliveries.length === 0) return html`<div class="empty"><p class="muted">Nothing was sent yet to ${receivers.join(', ')}.</p></div>`
+  return html`<table>
+    <caption class="sr">
+      Latest alerts
+    </caption>
+    <thead>
+      <tr>
+        <th>When</th>
+        <th>What</th>
+        <th>Receiver</th>
+        <th>State</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${deliveries.map(
+        (line) =>
+          html`<tr>
+            <td class="nowrap">${ago(line.createdAt, now)}</td>
+            <td>${line.pipeline} ${line.event} <span class="muted">${line.state}</span></td>
+            <td>${line.receiver}</td>
+            <td>
+              ${line.deliveredAt !== null ? 'delivered' : line.failedAt !== null ? `given up: ${line.lastError ?? ''}` : line.attempts === 0 ? 'waits' : `attempt ${line.attempts}: ${line.lastError ?? ''}`}
+            </td>
+          </tr>`,
+      )}
+    </tbody>
+  </table>`
+}
+
+function webhooks({ webhooks: state, now }: SystemData): Html {
+  if (state.last === null)
+    return html`<p class="muted">No event was received yet.</p>
+      <p>${command('sluice webhooks add https://hooks.example.com/webhooks')}</p>`
+  return html`<dl class="facts-list">
+    <dt>Last event</dt>
+    <dd>${ago(state.last, now)}</dd>
+    <dt>Last 24 hours</dt>
+    <dd>${count(state.day)} events</dd>
+  </dl>`
+}
+
+/** `http://127.0.0.1:4010 product_puts` → `product_puts`. */
+function className(name: string): string {
+  return name.slice(name.lastIndexOf(' ') + 1)
+}

@@ -1,0 +1,121 @@
+/** The plots of a pipeline: changes, rows, stages, requests, latency, memberships that end. */
+import type { Pipeline } from '../pipeline/definition.ts'
+import type { RunFigures } from '../sync/figures.ts'
+import { count, duration, plural } from './html.ts'
+import type { Plot } from './plots.ts'
+
+export function pipelinePlots(
+  pipeline: Pipeline,
+  runs: readonly RunFigures[],
+  endings: readonly { readonly day: string; readonly users: number }[],
+): readonly Plot[] {
+  if (runs.length === 0) return []
+  const labels = runs.map(({ runId }) => runId)
+  const of = 'Run'
+  const sum = (pick: (run: RunFigures) => number) => runs.reduce((total, run) => total + pick(run), 0)
+  const column = (pick: (run: RunFigures) => number | null) => runs.map(pick)
+  const last = runs.at(-1)
+  const stageMs = (name: string) =>
+    column(({ stages }) => stages.filter(({ stage }) => stage === name).reduce((ms, { durationMs }) => ms + durationMs, 0) / 1000)
+  const refused = sum(({ counts }) => counts.refused ?? 0)
+  const limited = sum(({ rateLimited }) => rateLimited)
+  const withEndings = endings.filter(({ users }) => users > 0)
+  return [
+    {
+      id: 'plot-changes',
+      title: 'Changes by outcome',
+      summary: `${count(sum(({ counts }) => counts.confirmed ?? 0))} confirmed in ${plural(runs.length, 'run')}${refused > 0 ? `, ${count(refused)} refused` : ', none refused'}.`,
+      kind: 'stack',
+      of,
+      labels,
+      series: [
+        { name: 'confirmed', color: 'ok-solid', values: column(({ counts }) => counts.confirmed ?? 0) },
+        { name: 'refused', color: 'fail-solid', values: column(({ counts }) => counts.refused ?? 0) },
+        {
+          name: 'unresolved or not sent',
+          color: 'warn-solid',
+          values: column(({ counts }) => (counts.ambiguous ?? 0) + (counts.pending ?? 0)),
+        },
+        { name: 'withheld', color: 'idle-solid', values: column(({ counts }) => counts.withheld ?? 0) },
+      ],
+    },
+    {
+      id: 'plot-rows',
+      title: 'Source rows',
+      summary: `The last run read ${plural(last?.counts.read ?? 0, 'row')}, ${count(last?.counts.valid ?? 0)} of them valid. Below the dashed line nothing is deleted.`,
+      kind: 'line',
+      of,
+      labels,
+      series: [
+        { name: 'read', color: 'info-solid', values: column(({ counts }) => counts.read ?? 0) },
+        { name: 'valid', color: 'accent', values: column(({ counts }) => counts.valid ?? 0) },
+        {
+          name: 'deletes are withheld below',
+          color: 'warn-solid',
+          dash: true,
+          values: runs.map((_, i) => Math.max(pipeline.guards.minRows, Math.floor((runs[i - 1]?.counts.valid ?? 0) / 2))),
+        },
+      ],
+    },
+    {
+      id: 'plot-stages',
+      title: 'Duration by stage',
+      unit: 'seconds',
+      summary: `The last run took ${duration((last?.stages ?? []).reduce((ms, { durationMs }) => ms + durationMs, 0))}.`,
+      kind: 'stack',
+      of,
+      labels,
+      series: [
+        { name: 'resolve', color: 'idle-solid', values: stageMs('settle') },
+        { name: 'read', color: 'info-solid', values: stageMs('read') },
+        { name: 'plan', color: 'warn-solid', values: stageMs('plan') },
+        { name: 'send', color: 'ok-solid', values: stageMs('push') },
+      ],
+    },
+    {
+      id: 'plot-requests',
+      title: 'Requests',
+      summary: `${count(sum(({ requests }) => requests))} requests; ${limited === 0 ? 'none was over the rate limit' : `${count(limited)} were over the rate limit (429)`}.`,
+      kind: 'stack',
+      of,
+      labels,
+      series: [
+        { name: 'answered', color: 'accent', values: column(({ requests, rateLimited }) => requests - rateLimited) },
+        { name: 'over the rate limit', color: 'warn-solid', values: column(({ rateLimited }) => rateLimited) },
+      ],
+    },
+    {
+      id: 'plot-latency',
+      title: 'Answer time',
+      unit: 'ms',
+      summary:
+        last?.p50 == null
+          ? 'The last run sent nothing.'
+          : `In the last run half of the requests were answered within ${Math.round(last.p50)} ms, 95 % within ${Math.round(last.p95 ?? last.p50)} ms.`,
+      kind: 'line',
+      of,
+      labels,
+      series: [
+        { name: 'half', color: 'accent', values: column(({ p50 }) => p50) },
+        { name: '95 %', color: 'warn-solid', dash: true, values: column(({ p95 }) => p95) },
+      ],
+    },
+    ...(pipeline.destination.kind === 'catalog'
+      ? []
+      : [
+          {
+            id: 'plot-endings',
+            title: 'Memberships that end',
+            unit: 'next 60 days',
+            summary:
+              withEndings.length === 0
+                ? 'None ends within 60 days.'
+                : `${count(withEndings.reduce((total, { users }) => total + users, 0))} end within 60 days unless they are renewed; the first on ${withEndings[0]?.day ?? ''}.`,
+            kind: 'stack' as const,
+            of: 'Day',
+            labels: endings.map(({ day }) => day.slice(5)),
+            series: [{ name: 'end', color: 'warn-solid', values: endings.map(({ users }) => users) }],
+          },
+        ]),
+  ]
+}

@@ -1,0 +1,61 @@
+/** Plots: a heading, a sentence, a canvas that the client draws from the table beside it, and that table. */
+import { count, html, none, raw, type Html } from './html.ts'
+
+export interface Series {
+  readonly name: string
+  /** Custom property of the stylesheet. */
+  readonly color: string
+  readonly dash?: boolean
+  readonly values: readonly (number | null)[]
+}
+
+export interface Plot {
+  readonly id: string
+  readonly title: string
+  /** One sentence that says what the plot shows. */
+  readonly summary: string
+  readonly kind: 'line' | 'stack'
+  /** Heading of the first column. */
+  readonly of: string
+  readonly labels: readonly string[]
+  readonly series: readonly Series[]
+  readonly unit?: string
+}
+
+export function plot({ id, title, summary, kind, of, labels, series, unit }: Plot): Html {
+  return html`<figure class="card plot" data-plot="${kind}" aria-labelledby="${id}">
+    <figcaption>
+      <h3 id="${id}">${title}${unit === undefined ? none : html` <span class="muted">${unit}</span>`}</h3>
+      <p class="small muted">${summary}</p>
+    </figcaption>
+    <ul class="parts legend" aria-hidden="true">
+      ${series.map((one) => html`<li><svg class="swatch" viewBox="0 0 12 12">${raw(`<path d="M0 6h12" stroke="var(--${one.color})" stroke-width="${kind === 'stack' ? 12 : 3}"${one.dash ? ' stroke-dasharray="4 2"' : ''}/>`)}</svg>${one.name}</li>`)}
+    </ul>
+    <div class="canvas" aria-hidden="true"></div>
+    <details id="${id}-table">
+      <summary>Show as table</summary>
+      <div class="scroll" tabindex="0" role="region" aria-label="${title} as table">
+        <table>
+          <caption class="sr">
+            ${title}
+          </caption>
+          <thead>
+            <tr>
+              <th>${of}</th>
+              ${series.map((one) => html`<th class="right" data-color="${one.color}" ${one.dash ? raw(' data-dash') : none}>${one.name}</th>`)}
+            </tr>
+          </thead>
+          <tbody>
+            ${labels.map(
+              (label, row) =>
+                html`<tr>
+                  <td>${label}</td>
+                  ${series.map(({ values }) => html`<td class="right" data-value="${values[row] ?? ''}">${values[row] == null ? '–' : count(Math.round(values[row]))}</td>`)}
+                </tr>`,
+            )}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  </figure>`
+}

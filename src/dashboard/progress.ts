@@ -1,0 +1,38 @@
+/** Progress of a running stage: done, rate, time left. No number before it is known. */
+import { raw } from 'hono/html'
+import type { StoredProgress } from '../sync/liveProgress.ts'
+import { count, duration, html, none, type Html } from './html.ts'
+
+const stageWords: Readonly<Record<StoredProgress['stage'], string>> = {
+  settle: 'Resolving earlier requests',
+  read: 'Reading the source',
+  diff: 'Comparing',
+  plan: 'Planning',
+  push: 'Sending',
+  audit: 'Reading the catalog back',
+}
+
+export function progressView(progress: StoredProgress, now: number, form: 'short' | 'long'): Html {
+  const { stage, done, total } = progress
+  const seconds = (Date.parse(progress.at) - Date.parse(progress.stageStartedAt)) / 1000
+  // The first seconds say nothing about the rest.
+  const perSecond = seconds >= 2 && done > 0 ? done / seconds : undefined
+  const left =
+    perSecond === undefined || total === undefined
+      ? undefined
+      : Math.max(0, (total - done) / perSecond - (now - Date.parse(progress.at)) / 1000)
+  const parts = [
+    total === undefined ? (done > 0 ? `${count(done)} rows` : '') : `${count(done)} of ${count(total)}`,
+    perSecond === undefined ? '' : `${count(Math.round(perSecond))}/s`,
+    left === undefined ? '' : `${duration(left * 1000)} left`,
+    progress.refused ? `${count(progress.refused)} refused` : '',
+    progress.rejected ? `${count(progress.rejected)} rejected` : '',
+  ].filter((part) => part !== '')
+  if (form === 'short') return html` ${stageWords[stage].toLowerCase()} ${parts.slice(0, 1).join('')}`
+  return html`<div class="progress">
+      <p><strong>${stageWords[stage]}</strong> <span class="muted">${parts.join(' · ')}</span></p>
+      ${total === undefined || total === 0 ? none : html`<progress max="${total}" value="${done}" aria-label="${stageWords[stage]}">${count(done)} of ${count(total)}</progress>`}
+      ${progress.waiting === undefined ? none : html`<p class="small muted">${progress.waiting}</p>`}
+    </div>
+    ${raw('')}`
+}

@@ -1,0 +1,39 @@
+/** A page as an answer: its ETag changes when anything on it may have changed, and is computed before the page is loaded. */
+import { createHash } from 'node:crypto'
+import type { Context } from 'hono'
+import type { ServerEnv } from '../api/access.ts'
+import { loadVersion } from '../sync/overview.ts'
+import { assetUrl } from './assets.ts'
+import type { ServerDeps } from './deps.ts'
+import { layout, type Page } from './layout.ts'
+
+/** Ages such as "12 min ago" are brought up to date this often. */
+const freshForMs = 15_000
+
+/** Answers 304 where nothing moved, else the page. */
+export async function render(
+  deps: ServerDeps,
+  c: Context<ServerEnv>,
+  load: (now: number) => Promise<Page>,
+  status: 200 | 404 | 409 | 422 = 200,
+): Promise<Response> {
+  const now = deps.clock.now()
+  const { actor } = c.get('caller')
+  const seen = [
+    await loadVersion(deps.db),
+    Math.floor(now / freshForMs),
+    assetUrl('style.css'),
+    assetUrl('client.js'),
+    deps.version,
+    actor ?? '',
+    c.req.url,
+  ]
+  const etag = `"${createHash('sha1').update(JSON.stringify(seen)).digest('base64url')}"`
+  c.header('cache-control', 'no-cache, private')
+  if (c.req.method === 'GET' && status === 200) {
+    c.header('etag', etag)
+    if (c.req.header('if-none-match') === etag) return c.body(null, 304)
+  }
+  const page = await load(now)
+  return c.html(layout(page, { version: deps.version, service: new URL(deps.service.origin).host, actor, etag, now }), status)
+}

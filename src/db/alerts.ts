@@ -1,0 +1,157 @@
+/** The `alert` and `alert_delivery` tables: each condition fires once and recovers once, for any number of processes. */
+import type { Database, Queryable } from './database.ts'
+
+export interface DeliveryLine {
+  readonly createdAt: Date
+  readonly pipeline: string
+  readonly event: string
+  readonly state: 'firing' | 'recovered'
+  readonly receiver: string
+  readonly attempts: number
+  readonly deliveredAt: Date | null
+  readonly failedAt: Date | null
+  readonly lastError: string | null
+}
+
+/** Returns the latest deliveries, newest first. */
+export async function listDeliveries(db: Queryable, limit: number): Promise<readonly DeliveryLine[]> {
+  const rows = await db.query<{
+    created_at: Date
+    pipeline: string
+    event: string
+    state: DeliveryLine['state']
+    receiver: string
+    attempts: number
+    delivered_at: Date | null
+    failed_at: Date | null
+    last_error: string | null
+  }>(
+    `select d.created_at, a.pipeline, a.event, d.state, d.receiver, d.attempts, d.delivered_at, d.failed_at, d.last_error
+     from alert_delivery d join alert a on a.id = d.alert_id order by d.id desc limit $1`,
+    [limit],
+  )
+  return rows.map((row) => ({
+    createdAt: row.created_at,
+    pipeline: row.pipeline,
+    event: row.event,
+    state: row.state,
+    receiver: row.receiver,
+    attempts: row.attempts,
+    deliveredAt: row.delivered_at,
+    failedAt: row.failed_at,
+    lastError: row.last_error,
+  }))
+}
+
+export interface FoundCondition {
+  readonly pipeline: string
+  readonly event: string
+  /** Content of the message; no identifiers. */
+  readonly detail: object
+  readonly receivers: readonly string[]
+}
+
+/**
+ * Updates the alerts of these pipelines from the conditions found: a new condition fires once, one that ended recovers once,
+ * each with a message to every receiver. Returns how many changed.
+ */
+export async function syncAlerts(db: Database, pipelines: readonly string[], found: readonly FoundCondition[]): Promise<number> {
+  return db.transaction(async (tx) => {
+    // Every `serve` checks; one at a time decides.
+    await tx.query(`select pg_advisory_xact_lock(hashtextextended('alert conditions', 0))`)
+    const firing = await tx.query<{ id: string; pipeline: string; event: string }>(
+      'select id, pipeline, event from alert where recovered_at is null and pipeline = any($1)',
+      [pipelines],
+    )
+    let changed = 0
+    for (const condition of found) {
+      if (firing.some((one) => one.pipeline === condition.pipeline && one.event === condition.event)) continue
+      const [row] = await tx.query<{ id: string }>(
+        'insert into alert (pipeline, event, detail) values ($1, $2, $3) on conflict do nothing returning id',
+        [condition.pipeline, condition.event, JSON.stringify(condition.detail)],
+      )
+      if (row === undefined) continue
+      changed++
+      await addDeliveries(tx, row.id, 'firing', condition.receivers)
+    }
+    for (const { id, pipeline, event } of firing) {
+      if (found.some((one) => one.pipeline === pipeline && one.event === event)) continue
+      await tx.execute('update alert set recovered_at = clock_timestamp() where id = $1', [id])
+      const notified = await tx.query<{ receiver: string }>(
+        `select receiver from alert_delivery where alert_id = $1 and state = 'firing'`,
+        [id],
+      )
+      changed++
+      await addDeliveries(
+        tx,
+        id,
+        'recovered',
+        notified.map(({ receiver }) => receiver),
+      )
+    }
+    return changed
+  })
+}
+
+async function addDeliveries(tx: Queryable, alertId: string, state: DeliveryLine['state'], receivers: readonly string[]): Promise<void> {
+  await tx.execute('insert into alert_delivery (alert_id, state, receiver) select $1, $2, unnest($3::text[])', [alertId, state, receivers])
+}
+
+export interface DueDelivery {
+  readonly id: number
+  readonly receiver: string
+  readonly state: 'firing' | 'recovered'
+  readonly pipeline: string
+  readonly event: string
+  readonly detail: unknown
+  readonly firedAt: Date
+  readonly recoveredAt: Date | null
+  readonly attempts: number
+}
+
+/** Time after which another process takes the message of a process that died while it was sending. */
+const sendingForS = 60
+
+/** Takes messages that are due for these receivers; a recovery waits until its alert was delivered or given up. */
+export async function takeDeliveries(db: Queryable, receivers: readonly string[], limit: number): Promise<readonly DueDelivery[]> {
+  const rows = await db.query<{
+    id: string
+    receiver: string
+    state: DueDelivery['state']
+    pipeline: string
+    event: string
+    detail: unknown
+    fired_at: Date
+    recovered_at: Date | null
+    attempts: number
+  }>(
+    `with due as (
+       select d.id from alert_delivery d
+       where d.delivered_at is null and d.failed_at is null and d.next_attempt_at <= clock_timestamp() and d.receiver = any($1)
+         and not exists (select from alert_delivery e where e.alert_id = d.alert_id and e.receiver = d.receiver and e.id < d.id
+           and e.delivered_at is null and e.failed_at is null)
+       order by d.id limit $2 for update skip locked)
+     update alert_delivery d set attempts = d.attempts + 1, next_attempt_at = clock_timestamp() + ${sendingForS} * interval '1 second'
+     from due, alert a where d.id = due.id and a.id = d.alert_id
+     returning d.id, d.receiver, d.state, a.pipeline, a.event, a.detail, a.fired_at, a.recovered_at, d.attempts`,
+    [receivers, limit],
+  )
+  return rows.map(({ fired_at, recovered_at, ...row }) => ({ ...row, id: Number(row.id), firedAt: fired_at, recoveredAt: recovered_at }))
+}
+
+/** Stores how sending ended: delivered, or to be tried again after `retryMs`; given up a day after it was due first. */
+export async function finishDelivery(
+  db: Queryable,
+  id: number,
+  end: { readonly delivered: true } | { readonly delivered: false; readonly error: string; readonly retryMs: number },
+): Promise<void> {
+  if (end.delivered) {
+    await db.execute('update alert_delivery set delivered_at = clock_timestamp(), last_error = null where id = $1', [id])
+    return
+  }
+  await db.execute(
+    `update alert_delivery set last_error = $2, next_attempt_at = clock_timestamp() + $3 * interval '1 millisecond',
+       failed_at = case when created_at < clock_timestamp() - interval '1 day' then clock_timestamp() end where id = $1`,
+    [id, end.error, end.retryMs],
+  )
+}

@@ -1,0 +1,55 @@
+/** Attempts of a batch: stored before the first byte leaves, finished when the answer is classified. */
+import { LeaseLost, type ClaimedBatch } from './batches.ts'
+import type { Queryable } from './database.ts'
+
+/**
+ * Commits a new attempt and a fresh lease before the bytes leave. Returns undefined, and writes nothing, while the
+ * service asks every process to wait (`budget`). That can happen after the grant.
+ *
+ * @throws {LeaseLost} another process holds the batch: send nothing
+ */
+export async function beginAttempt(
+  db: Queryable,
+  batch: ClaimedBatch,
+  options: { readonly runId: number; readonly workerId: string; readonly leaseMs: number; readonly budget: string },
+): Promise<number | undefined> {
+  const [row] = await db.query<{ id: string | null; held: boolean }>(
+    `with held as (select exists (select from budget where class = $6 and blocked_until > clock_timestamp()) as held),
+     mine as (
+       update batch set attempts = attempts + 1, lease_until = clock_timestamp() + $5 * interval '1 millisecond'
+       where id = $1 and epoch = $2 and status = 'in_flight' and not (select held from held) returning id, epoch, body_sha256),
+     begun as (
+       insert into attempt (batch_id, run_id, epoch, worker_id, body_sha256) select id, $3, epoch, $4, body_sha256 from mine returning id)
+     select (select id from begun) as id, held from held`,
+    [batch.id, batch.epoch, options.runId, options.workerId, options.leaseMs, options.budget],
+  )
+  const id = row?.id ?? undefined
+  if (id !== undefined) return Number(id)
+  if (row?.held === true) return undefined
+  throw new LeaseLost()
+}
+
+export interface AttemptResult {
+  readonly outcome: 'confirmed' | 'partial' | 'refused' | 'retry' | 'pause' | 'ambiguous'
+  readonly httpStatus: number | null
+  readonly reason: string | null
+  /** Counts and codes; no echo, no identifiers. */
+  readonly answer: Readonly<Record<string, unknown>>
+  readonly answerSha256: Buffer | null
+  readonly durationMs: number
+}
+
+export async function finishAttempt(tx: Queryable, attemptId: number, result: AttemptResult): Promise<void> {
+  await tx.execute(
+    `update attempt set finished_at = clock_timestamp(), outcome = $2, http_status = $3, reason = $4, answer = $5, answer_sha256 = $6, duration_ms = $7 where id = $1`,
+    [
+      attemptId,
+      result.outcome,
+      result.httpStatus,
+      result.reason,
+      JSON.stringify(result.answer),
+      result.answerSha256,
+      Math.round(result.durationMs),
+    ],
+  )
+}

@@ -1,0 +1,90 @@
+/** Lines of the audit log (docs/guarantees.md#nothing-silent): who did what, in the run that did it. */
+import type { Queryable } from './database.ts'
+
+export interface BatchLine {
+  readonly actor: string
+  /** `batch.` and its new state. */
+  readonly what: string
+  readonly runId: number
+  readonly planId: string
+  readonly batchId: number
+  /** Counts, codes and reasons; no identifiers (docs/guarantees.md#no-raw-identifier-at-rest). */
+  readonly detail: Readonly<Record<string, unknown>>
+}
+
+/** Written in the transaction of the step itself, so that steps and lines always match. */
+export async function noteBatch(tx: Queryable, line: BatchLine): Promise<void> {
+  await tx.execute(`insert into audit (actor, what, run_id, plan_id, batch_id, detail) values ($1, $2, $3, $4, $5, $6)`, [
+    line.actor,
+    line.what,
+    line.runId,
+    line.planId,
+    line.batchId,
+    JSON.stringify(line.detail),
+  ])
+}
+
+/** Action of a run that belongs neither to a plan nor to a batch. */
+export async function noteRun(
+  tx: Queryable,
+  line: Pick<BatchLine, 'actor' | 'what' | 'runId'> & { readonly detail: object },
+): Promise<void> {
+  await tx.execute('insert into audit (actor, what, run_id, detail) values ($1, $2, $3, $4)', [
+    line.actor,
+    line.what,
+    line.runId,
+    JSON.stringify(line.detail),
+  ])
+}
+
+/** Action of an operator: on a pipeline, a run or a plan. */
+export interface Action {
+  readonly actor: string
+  /** `run.requested`, `run.cancelled`, `pipeline.paused`, `deletes.approved` … */
+  readonly what: string
+  readonly pipeline: string
+  readonly runId?: number
+  readonly planId?: string
+  /** Reason, numbers, options; no identifiers. */
+  readonly detail?: object
+}
+
+export async function noteAction(tx: Queryable, action: Action): Promise<void> {
+  await tx.execute('insert into audit (actor, what, pipeline, run_id, plan_id, detail) values ($1, $2, $3, $4, $5, $6)', [
+    action.actor,
+    action.what,
+    action.pipeline,
+    action.runId ?? null,
+    action.planId ?? null,
+    JSON.stringify(action.detail ?? {}),
+  ])
+}
+
+export interface StoredAction {
+  readonly at: Date
+  readonly actor: string
+  readonly what: string
+  readonly runId: string | null
+  readonly planId: string | null
+  readonly detail: Readonly<Record<string, unknown>>
+}
+
+/** Returns what operators did to a pipeline, or to one run of it, newest first. */
+export async function listActions(
+  db: Queryable,
+  of: { readonly pipeline: string; readonly runId?: number; readonly limit: number },
+): Promise<readonly StoredAction[]> {
+  const rows = await db.query<{ at: Date; actor: string; what: string; run_id: string | null; plan_id: string | null; detail: object }>(
+    `select at, actor, what, run_id, plan_id, detail from audit
+     where pipeline = $1 and ($2::bigint is null or run_id = $2) order by id desc limit $3`,
+    [of.pipeline, of.runId ?? null, of.limit],
+  )
+  return rows.map((row) => ({
+    at: row.at,
+    actor: row.actor,
+    what: row.what,
+    runId: row.run_id === null ? null : `r_${row.run_id}`,
+    planId: row.plan_id,
+    detail: { ...row.detail },
+  }))
+}

@@ -1,0 +1,84 @@
+/**
+ * Lets a plan find the keys that are out of sync without an index that every write of a key would have to update. Code that changes
+ * the desired content of a key, or makes it out of sync, adds it to `changed_key`. If most of a destination changed, one flag says so
+ * (docs/decisions/changed-keys.md).
+ */
+import type { Database, Queryable } from './database.ts'
+
+/** SQL condition: key `m` is out of sync, so its desired and its confirmed content differ. */
+export const outOfSync = '((m.held > 0 and m.desired_hash is distinct from m.synced_hash) or (m.held = 0 and m.synced_hash is not null))'
+
+/** From this number on the plan reads all keys of the destination: a pass takes 0.3 s a million, adding as many takes longer. */
+const mostChangedFrom = 100_000
+/** With more than this share out of sync the next plan reads all keys again. */
+const openShare = 0.1
+
+/** SQL: adds the keys that `keys` returns. A key may be there more than once. */
+export const addChanged = (keys: string, destination = '$1'): string =>
+  `insert into changed_key (destination_id, key) select ${destination}::int, c.key from (${keys}) as c (key)`
+
+/** Changed keys of a destination while a plan holds the lock of its row. */
+export class ChangedKeys {
+  readonly #db: Queryable
+  readonly #destinationId: number
+  #all: boolean
+
+  /** `all`: `destination.all_changed`. */
+  constructor(db: Queryable, destinationId: number, all: boolean) {
+    this.#db = db
+    this.#destinationId = destinationId
+    this.#all = all
+  }
+
+  /** Adds keys, SQL with the destination as `$1` and `values` behind it. */
+  async add(keys: string, values: readonly unknown[] = []): Promise<void> {
+    if (!this.#all) await this.#db.execute(addChanged(keys), [this.#destinationId, ...values])
+  }
+
+  /** Marks all keys as changed. */
+  async addAll(): Promise<void> {
+    if (this.#all) return
+    await this.#db.execute('update destination set all_changed = true where id = $1', [this.#destinationId])
+    this.#all = true
+  }
+
+  /** Announces that `records` will change: with very many of them all keys count as changed. */
+  async expect(records: number): Promise<void> {
+    if (records >= mostChangedFrom) await this.addAll()
+  }
+
+  /** SQL: the key `m` is out of sync. */
+  get outOfSync(): string {
+    return this.#all ? outOfSync : `(m.key in (select key from changed_key where destination_id = ${this.#destinationId}) and ${outOfSync})`
+  }
+}
+
+/**
+ * Deletes changed keys that are in sync. Safe to repeat at any time: it does not change what is sent.
+ *
+ * The destination's row keeps plans out meanwhile. An answer that makes a key out of sync, because something newer is desired of it,
+ * adds a row of its own: a statement that does not see the answer does not see that row either.
+ */
+export async function forgetSynced(db: Database, destinationId: number): Promise<void> {
+  await db.transaction(async (tx) => {
+    const [row] = await tx.query<{ all_changed: boolean }>('select all_changed from destination where id = $1 for update', [destinationId])
+    if (row?.all_changed !== true) {
+      await tx.execute(
+        `delete from changed_key c where destination_id = $1
+           and not exists (select from remote m where m.destination_id = $1 and m.key = c.key and ${outOfSync})`,
+        [destinationId],
+      )
+      return
+    }
+    const [found] = await tx.query<{ keys: number; open: number }>(
+      `select count(*)::int as keys, count(*) filter (where ${outOfSync})::int as open from remote m where destination_id = $1`,
+      [destinationId],
+    )
+    if (found === undefined || found.open > 1_000 + found.keys * openShare) return
+    await tx.execute('delete from changed_key where destination_id = $1', [destinationId])
+    if (found.open > 0) {
+      await tx.execute(addChanged(`select m.key from remote m where m.destination_id = $1 and ${outOfSync}`), [destinationId])
+    }
+    await tx.execute('update destination set all_changed = false where id = $1', [destinationId])
+  })
+}

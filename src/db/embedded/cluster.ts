@@ -1,0 +1,208 @@
+/** The server itself: its files made by initdb, its process started, found and stopped. */
+import { spawn, spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { chownSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { findBinaries } from './binaries.ts'
+import type { Places } from './places.ts'
+import { keptPort } from './port.ts'
+import { isAlive } from './processes.ts'
+import { gaveUp, unavailable } from './unavailable.ts'
+
+const database = 'sluice'
+const user = 'sluice'
+
+/** Makes the files, with a password of their own. @throws {RunError} POSTGRES_UNAVAILABLE, DISK_FULL, and leaves nothing behind */
+export function initialize(places: Places): void {
+  const { initdb } = findBinaries(places.account, places.binaries)
+  rmSync(places.data, { recursive: true, force: true })
+  mkdirSync(places.data, { mode: 0o700 })
+  const password = randomBytes(24).toString('hex')
+  writeFileSync(places.password, password, { mode: 0o600 })
+  // initdb reads the password from a file of its own user, which is gone again right after.
+  const handover = `${places.data}.password`
+  writeFileSync(handover, password, { mode: 0o600 })
+  if (places.account) {
+    for (const path of [places.data, handover]) chownSync(path, places.account.uid, places.account.gid)
+  }
+  const made = spawnSync(
+    initdb,
+    [
+      '-D',
+      places.data,
+      '-U',
+      user,
+      `--pwfile=${handover}`,
+      '-A',
+      'scram-sha-256',
+      '-E',
+      'UTF8',
+      '--locale=C',
+      '--no-sync',
+      '--no-instructions',
+    ],
+    { encoding: 'utf8', cwd: '/', ...places.account },
+  )
+  rmSync(handover, { force: true })
+  if (made.status !== 0) {
+    rmSync(places.data, { recursive: true, force: true })
+    throw gaveUp('the embedded Postgres could not be set up', made.stderr, places.home)
+  }
+}
+
+/** Starts the server and makes our database in it. @throws {RunError} POSTGRES_UNAVAILABLE with the cause from its log, DISK_FULL */
+export async function start(places: Places): Promise<string> {
+  const { postgres } = findBinaries(places.account, places.binaries)
+  const port = await keptPort(places.port)
+  if (!existsSync(places.log)) writeFileSync(places.log, '')
+  if (places.account) chownSync(places.log, places.account.uid, places.account.gid)
+  const before = statSync(places.log).size
+  const log = openSync(places.log, 'a')
+  const child = spawn(
+    postgres,
+    [
+      '-D',
+      places.data,
+      '-c',
+      'listen_addresses=127.0.0.1',
+      '-c',
+      `port=${port}`,
+      '-c',
+      'unix_socket_directories=',
+      '-c',
+      'max_connections=200',
+      '-c',
+      'shared_buffers=256MB',
+      // Bulk loads into fresh tables skip the log, and no checkpoint falls inside an apply of a million rows.
+      '-c',
+      'wal_level=minimal',
+      '-c',
+      'max_wal_senders=0',
+      '-c',
+      'max_wal_size=4GB',
+      '-c',
+      'jit=off',
+      '-c',
+      'log_min_messages=warning',
+      '-c',
+      'log_min_error_statement=panic',
+      '-c',
+      'log_error_verbosity=terse',
+    ],
+    // Detached: neither our Ctrl-C nor our end reaches it.
+    { stdio: ['ignore', log, log], detached: true, cwd: '/', ...places.account },
+  )
+  closeSync(log)
+  child.unref()
+  let ended = false
+  child.once('exit', () => (ended = true))
+  const deadline = performance.now() + 30_000
+  while (performance.now() < deadline && !ended) {
+    if (await running(places)) return createDatabase(places)
+    await sleep(20)
+  }
+  throw gaveUp('the embedded Postgres did not start', readFileSync(places.log).subarray(before).toString(), places.home)
+}
+
+/** Returns our database's address at the running server, from the file that Postgres keeps; undefined when no server answers. */
+export async function running(places: Places): Promise<string | undefined> {
+  const server = readAddress(places)
+  if (server === undefined) return undefined
+  const client = new pg.Client({ connectionString: addressOf(server, 'postgres'), connectionTimeoutMillis: 5_000 })
+  try {
+    await client.connect()
+    await client.query('select 1')
+    return addressOf(server, database)
+  } catch {
+    return undefined // a stale file: another process has the pid
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
+
+/** Our database's address as the server's files have it now; undefined where no server runs. Does not connect. */
+export function currentAddress(places: Places): string | undefined {
+  const server = readAddress(places)
+  return server === undefined ? undefined : addressOf(server, database)
+}
+
+/** Programs with open connections, other than the one that asks. */
+export interface ConnectedProgram {
+  readonly name: string
+  readonly connections: number
+}
+
+export async function connectedPrograms(places: Places): Promise<readonly ConnectedProgram[]> {
+  return asAdministrator(places, async (client) => {
+    const { rows } = await client.query<{ name: string; connections: number }>(
+      `select coalesce(nullif(application_name, ''), 'unnamed') as name, count(*)::int as connections
+       from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid() group by 1 order by 1`,
+    )
+    return rows
+  })
+}
+
+/** Ends the server. False when none runs. @throws {RunError} POSTGRES_UNAVAILABLE when it does not end */
+export async function stop(places: Places): Promise<boolean> {
+  let pid: number
+  try {
+    pid = Number(readFileSync(join(places.data, 'postmaster.pid'), 'utf8').split('\n')[0])
+  } catch {
+    return false
+  }
+  if (!pid || !isAlive(pid)) return false
+  process.kill(pid, 'SIGINT') // fast shutdown: sessions end, nothing is lost
+  const deadline = performance.now() + 20_000
+  while (performance.now() < deadline) {
+    if (!isAlive(pid) || !existsSync(join(places.data, 'postmaster.pid'))) return true
+    await sleep(10)
+  }
+  throw unavailable('the embedded Postgres did not stop within 20 s')
+}
+
+async function createDatabase(places: Places): Promise<string> {
+  return asAdministrator(places, async (client, server) => {
+    const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [database])
+    if (rowCount === 0) await client.query(`create database ${database}`)
+    return addressOf(server, database)
+  })
+}
+
+/** In the database `postgres`, which is there before ours. */
+async function asAdministrator<Result>(places: Places, work: (client: pg.Client, server: Server) => Promise<Result>): Promise<Result> {
+  const server = readAddress(places)
+  if (server === undefined) throw unavailable('the embedded Postgres has just stopped')
+  const client = new pg.Client({ connectionString: addressOf(server, 'postgres') })
+  await client.connect()
+  try {
+    return await work(client, server)
+  } finally {
+    await client.end()
+  }
+}
+
+interface Server {
+  readonly port: number
+  readonly password: string
+}
+
+/** Undefined: not set up, not running, or not ready yet. */
+function readAddress(places: Places): Server | undefined {
+  let lines: string[]
+  let password: string
+  try {
+    lines = readFileSync(join(places.data, 'postmaster.pid'), 'utf8').split('\n')
+    password = readFileSync(places.password, 'utf8')
+  } catch {
+    return undefined
+  }
+  const pid = Number(lines[0])
+  const port = Number(lines[3])
+  return pid && port && lines[7]?.trim() === 'ready' && isAlive(pid) ? { port, password } : undefined
+}
+
+function addressOf({ port, password }: Server, name: string): string {
+  return `postgresql://${user}:${password}@127.0.0.1:${port}/${name}`
+}

@@ -1,0 +1,27 @@
+/** Checks the owner of the data directory: files of one user break once another user writes into it. */
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { UsageError } from '../../errors.ts'
+
+/** @throws {UsageError} `WRONG_USER` where another user made the folder, or the server in it; nothing is written */
+export function checkOwner(home: string, me: number | undefined = process.getuid?.()): void {
+  if (me === undefined) return
+  const password = join(home, 'postgres.password')
+  const { uid } = statSync(existsSync(password) ? password : home)
+  if (uid === me) return
+  const owner = userName(uid)
+  throw new UsageError('WRONG_USER', `${home} was made by user ${owner}, and this is ${userName(me)}: nothing was read or changed`, {
+    where: home,
+    hint:
+      me === 0
+        ? `sudo -u ${owner} sluice …   (run it as ${owner}, as before)`
+        : `run it as ${owner}, or set SLUICE_DATA_DIR to a folder of your own`,
+  })
+}
+
+function userName(uid: number): string {
+  const line = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .find((one) => one.split(':')[2] === String(uid))
+  return line?.split(':')[0] ?? `number ${uid}`
+}

@@ -1,0 +1,84 @@
+/** Paths of the embedded server's files, for an ordinary user and for root. */
+import { createHash } from 'node:crypto'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { RunError } from '../../errors.ts'
+import { reachable, serverAccount, type Account } from './account.ts'
+import { checkOwner } from './owner.ts'
+import { isAlive } from './processes.ts'
+
+/** Bumped with the major version: another major cannot open the files. */
+const version = 18
+const systemFolder = '/var/lib/sluice'
+
+export interface Places {
+  /** Path shown to the user: `.sluice`. */
+  readonly home: string
+  /** Folder of Postgres' files; a different one when the server's user cannot access root's folder. */
+  readonly data: string
+  readonly binaries: string
+  readonly password: string
+  readonly log: string
+  /** Port of the last start, so that the next one takes it again. */
+  readonly port: string
+  readonly keep: string
+  readonly lock: string
+  readonly account: Account | undefined
+}
+
+/** Makes the folders that are not there yet. */
+export function placesOf(dataDir: string): Places {
+  makeFolder(resolve(dataDir))
+  const home = realpathSync(resolve(dataDir))
+  checkOwner(home)
+  const account = serverAccount()
+  let base = home
+  if (account && !reachable(home)) {
+    base = join(systemFolder, createHash('sha256').update(home).digest('hex').slice(0, 16))
+    mkdirSync(base, { recursive: true })
+    chmodSync(systemFolder, 0o755)
+    chmodSync(base, 0o755)
+    writeFileSync(join(base, 'home'), home)
+    sweepOrphans()
+  }
+  return {
+    home,
+    data: join(base, `postgres-${version}`),
+    binaries: join(systemFolder, `postgres-${version}-binaries`),
+    password: join(home, 'postgres.password'),
+    log: join(base, 'postgres.log'),
+    port: join(home, 'postgres.port'),
+    keep: join(home, 'postgres.keep'),
+    lock: join(home, 'postgres.lock'),
+    account,
+  }
+}
+
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'EEXIST' && code !== 'ENOTDIR') throw error
+    throw new RunError('POSTGRES_UNAVAILABLE', `the data directory is no folder: ${path}`, {
+      where: path,
+      hint: 'set SLUICE_DATA_DIR to a folder, or unset it',
+      cause: error,
+    })
+  }
+}
+
+/** Removes clusters below the system's folder whose data directory was deleted, and whose server does not run. */
+function sweepOrphans(): void {
+  for (const name of readdirSync(systemFolder)) {
+    const base = join(systemFolder, name)
+    try {
+      if (existsSync(readFileSync(join(base, 'home'), 'utf8'))) continue
+      const pid = join(base, `postgres-${version}`, 'postmaster.pid')
+      if (existsSync(pid) && isAlive(Number(readFileSync(pid, 'utf8').split('\n')[0]))) continue
+      rmSync(base, { recursive: true, force: true })
+    } catch {
+      // Not one of our clusters (the binaries are stored here too), or another process removed it just now.
+    }
+  }
+}

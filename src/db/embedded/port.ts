@@ -1,0 +1,37 @@
+/** Port of the embedded server: the same at every start, so that what is connected finds it again. */
+import { randomInt } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+
+/** Below the ports that systems hand out for outgoing connections (Linux: from 32768). */
+const from = 20_000
+const to = 32_768
+
+/** The port kept in `file`; where another program took it meanwhile, a free one, which is kept from then on. */
+export async function keptPort(file: string): Promise<number> {
+  const kept = readPort(file)
+  if (kept !== undefined && (await isFree(kept))) return kept
+  for (let attempt = 1; ; attempt++) {
+    const port = randomInt(from, to)
+    if (attempt < 200 && !(await isFree(port))) continue
+    writeFileSync(file, `${port}\n`)
+    return port
+  }
+}
+
+function readPort(file: string): number | undefined {
+  try {
+    const port = Number(readFileSync(file, 'utf8'))
+    return Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((done) => {
+    const server = createServer()
+    server.once('error', () => done(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => done(true)))
+  })
+}

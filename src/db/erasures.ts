@@ -1,0 +1,309 @@
+/**
+ * The tables of erasures (docs/erasure.md). An erasure suppresses digests in every audience of its service, under any credentials:
+ * an audience that moves to another user stays without the person.
+ */
+import type { Database, Queryable, Transaction } from './database.ts'
+import { withinFence, type Fence } from './fence.ts'
+
+const open = `('pending', 'in_flight', 'ambiguous', 'parked')`
+
+/** Lock that orders erasures against attempts: exclusive for erasures, shared for attempts. */
+const erasureLock = `hashtextextended('erasures', 0)`
+
+/** Returns SQL of the erased identifiers of the service whose address is this parameter. */
+export const erasedIdentifiers = (service: string) => `select x.key from erased_key x where x.service = ${service} and x.destination_id = 0`
+
+/** Returns SQL of the erased record keys of an audience. */
+export const erasedRecords = (service: string, destinationId: string) =>
+  `select x.key from erased_key x where x.service = ${service} and x.destination_id = ${destinationId}`
+
+/** Returns the newest erasure of a service; 0 where there is none. */
+export async function latestErasure(db: Queryable, service: string): Promise<number> {
+  const [row] = await db.query<{ id: string | null }>('select max(id) as id from erasure where service = $1', [service])
+  return Number(row?.id ?? 0)
+}
+
+/** Waits for an erasure that is being committed. The next statement of the transaction sees it. */
+export async function awaitErasures(tx: Queryable): Promise<void> {
+  await tx.query(`select pg_advisory_xact_lock_shared(${erasureLock})`)
+}
+
+export interface ErasedKeys {
+  /** Packed identifiers, for all audiences of the service. */
+  readonly identifiers: readonly Buffer[]
+  /** Record keys of single audiences. */
+  readonly records: readonly { readonly destinationId: number; readonly key: Buffer }[]
+}
+
+export interface ErasureRequest extends ErasedKeys {
+  readonly service: string
+  readonly actor: string
+  readonly reason?: string
+}
+
+/** Suppresses the keys, in a transaction of a few milliseconds. No attempt that begins after it carries them as an update. */
+export async function suppressErased(db: Database, request: ErasureRequest): Promise<number> {
+  return db.transaction(async (tx) => {
+    await tx.query(`select pg_advisory_xact_lock(${erasureLock})`)
+    const [row] = await tx.query<{ id: string }>(
+      'insert into erasure (service, actor, reason, identifiers) values ($1, $2, $3, $4) returning id',
+      [request.service, request.actor, request.reason ?? null, request.identifiers.length],
+    )
+    const id = Number(row?.id)
+    await addErased(tx, request.service, id, request)
+    await tx.execute(`insert into audit (actor, what, detail) values ($1, 'erasure.requested', $2)`, [
+      request.actor,
+      JSON.stringify({
+        erasure: `e_${id}`,
+        identifiers: request.identifiers.length,
+        ...(request.reason === undefined ? {} : { reason: request.reason }),
+      }),
+    ])
+    return id
+  })
+}
+
+/** Adds keys to an erasure. What was erased before stays with the erasure that did it first. */
+export async function addErased(tx: Queryable, service: string, erasureId: number, keys: ErasedKeys): Promise<void> {
+  const all = [...keys.identifiers.map((key) => ({ destinationId: 0, key })), ...keys.records]
+  await tx.execute(
+    `insert into erased_key (service, destination_id, key, erasure_id)
+     select $1, k.destination_id, k.key, $2 from unnest($3::int[], $4::bytea[]) as k (destination_id, key) on conflict do nothing`,
+    [service, erasureId, all.map(({ destinationId }) => destinationId), all.map(({ key }) => key)],
+  )
+}
+
+/** Returns erasures of a service whose deletes are not planned yet, because the process ended before. */
+export async function unplannedErasures(db: Queryable, service: string): Promise<readonly number[]> {
+  const rows = await db.query<{ id: string }>('select id from erasure where service = $1 and planned_at is null order by id', [service])
+  return rows.map(({ id }) => Number(id))
+}
+
+/** Identifiers and record keys that an erasure names. */
+export async function loadErased(db: Queryable, erasureId: number): Promise<ErasedKeys> {
+  const rows = await db.query<{ destination_id: number; key: Buffer }>(
+    'select destination_id, key from erased_key where erasure_id = $1 order by destination_id, key',
+    [erasureId],
+  )
+  return {
+    identifiers: rows.flatMap((row) => (row.destination_id === 0 ? [row.key] : [])),
+    records: rows.flatMap((row) => (row.destination_id === 0 ? [] : [{ destinationId: row.destination_id, key: row.key }])),
+  }
+}
+
+/** An erasure as it is copied out of the database: record keys with the audience that they are of. */
+export interface StoredErasure {
+  readonly id: number
+  readonly erasedAt: Date
+  readonly identifiers: readonly Buffer[]
+  readonly records: readonly { readonly accountId: string; readonly audienceId: string; readonly key: Buffer }[]
+}
+
+/** Returns all erasures of a service with their digests, oldest first. */
+export async function listErasures(db: Queryable, service: string): Promise<readonly StoredErasure[]> {
+  const rows = await db.query<{ id: string; erased_at: Date; key: Buffer; account_id: string | null; target_id: string | null }>(
+    `select e.id, e.erased_at, k.key, d.account_id, d.target_id
+     from erasure e join erased_key k on k.erasure_id = e.id left join destination d on d.id = k.destination_id
+     where e.service = $1 order by e.id, k.destination_id, k.key`,
+    [service],
+  )
+  return [...Map.groupBy(rows, ({ id }) => id)].map(([id, keys]) => ({
+    id: Number(id),
+    erasedAt: keys[0]!.erased_at,
+    identifiers: keys.flatMap(({ key, target_id }) => (target_id === null ? [key] : [])),
+    records: keys.flatMap(({ key, account_id, target_id }) =>
+      account_id === null || target_id === null ? [] : [{ accountId: account_id, audienceId: target_id, key }],
+    ),
+  }))
+}
+
+/** True: all of these keys are suppressed already. */
+export async function hasErased(db: Queryable, service: string, keys: ErasedKeys): Promise<boolean> {
+  const all = [...keys.identifiers.map((key) => ({ destinationId: 0, key })), ...keys.records]
+  const missing = await db.query(
+    `select from unnest($2::int[], $3::bytea[]) as k (destination_id, key)
+     where not exists (select from erased_key x where x.service = $1 and x.destination_id = k.destination_id and x.key = k.key) limit 1`,
+    [service, all.map(({ destinationId }) => destinationId), all.map(({ key }) => key)],
+  )
+  return missing.length === 0
+}
+
+/** Returns the identifiers that the records of an audience have. */
+export async function identifiersOf(db: Queryable, destinationId: number, records: readonly Buffer[]): Promise<readonly Buffer[]> {
+  const rows = await db.query<{ identifier: Buffer }>(
+    'select distinct unnest(identifiers) as identifier from record where destination_id = $1 and key = any($2::bytea[])',
+    [destinationId, records],
+  )
+  return rows.map(({ identifier }) => identifier)
+}
+
+/** Receipt of an erasure: no identifier, no digest. */
+export interface Receipt {
+  readonly id: string
+  readonly erasedAt: string
+  readonly actor: string
+  readonly reason: string | null
+  /** Digests that are suppressed. */
+  readonly identifiers: number
+  /** Audiences that had the person; null until their deletes are planned. */
+  readonly audiences: number | null
+  readonly deletes: { readonly planned: number; readonly confirmed: number }
+  /** When nothing was stored any more but the suppressed digests; null: not yet. */
+  readonly purgedAt: string | null
+}
+
+/** Returns the receipts of a service, newest first, or the one of an erasure. */
+export async function listReceipts(db: Queryable, service: string, erasureId?: number): Promise<readonly Receipt[]> {
+  const rows = await db.query<{
+    id: string
+    erased_at: Date
+    actor: string
+    reason: string | null
+    identifiers: number
+    audiences: number | null
+    planned: number
+    confirmed: number
+    purged_at: Date | null
+  }>(
+    `select e.id, e.erased_at, e.actor, e.reason, e.identifiers, e.audiences, e.purged_at,
+       (select count(*)::int from erasure_delete d where d.erasure_id = e.id) as planned,
+       (select count(*)::int from erasure_delete d join batch b on b.id = d.batch_id
+        where d.erasure_id = e.id and (d.confirmed or ${isConfirmed})) as confirmed
+     from erasure e where e.service = $1 and ($2::bigint is null or e.id = $2) order by e.id desc`,
+    [service, erasureId ?? null],
+  )
+  return rows.map((row) => ({
+    id: `e_${row.id}`,
+    erasedAt: row.erased_at.toISOString(),
+    actor: row.actor,
+    reason: row.reason,
+    identifiers: row.identifiers,
+    audiences: row.audiences,
+    deletes: { planned: row.planned, confirmed: row.confirmed },
+    purgedAt: row.purged_at?.toISOString() ?? null,
+  }))
+}
+
+/** Returns the audiences with deletes of an erasure that are not settled, under these credentials. */
+export async function erasureAudiences(db: Queryable, erasureId: number, fence: Fence): Promise<readonly number[]> {
+  const rows = await db.query<{ id: number }>(
+    `select distinct b.destination_id as id from erasure_delete d join batch b on b.id = d.batch_id
+     where d.erasure_id = $1 and b.status in ${open} and ${withinFence('b.destination_id', '$2', '$3')} order by 1`,
+    [erasureId, fence.origin, fence.credentials],
+  )
+  return rows.map(({ id }) => id)
+}
+
+const isConfirmed = `(b.status = 'settled' and not exists (select from entry f where f.batch_id = b.id and f.outcome <> 'confirmed'))`
+
+/**
+ * Deletes what is still stored of erased people, as far as nothing of it has to be sent any more. Safe to repeat; cheap where there
+ * is nothing to do. An audience with a run under way is left to the end of that run.
+ */
+export async function purgeErasures(db: Database, service: string): Promise<void> {
+  const erasures = await db.query<{ id: string }>(
+    'select id from erasure where service = $1 and planned_at is not null and purged_at is null order by id',
+    [service],
+  )
+  if (erasures.length === 0) return
+  const destinations = await db.query<{ id: number }>(`select id from destination where service = $1 and kind = 'audience' order by id`, [
+    service,
+  ])
+  for (const erasure of erasures) {
+    const id = Number(erasure.id)
+    const keys = await loadErased(db, id)
+    let done = true
+    for (const { id: destinationId } of destinations)
+      done = (await db.transaction((tx) => purgeAudience(tx, id, destinationId, keys))) && done
+    await db.execute(
+      `update erasure_delete d set confirmed = true from batch b where d.erasure_id = $1 and b.id = d.batch_id and not d.confirmed and ${isConfirmed}`,
+      [id],
+    )
+    if (!done) continue
+    const [row] = await db.query<{ left: number }>(
+      `select count(*)::int as left from erasure_delete d join batch b on b.id = d.batch_id where d.erasure_id = $1 and b.status in ${open}`,
+      [id],
+    )
+    if (row?.left !== 0) continue
+    await db.execute('update erasure set purged_at = clock_timestamp() where id = $1', [id])
+    await db.execute(`insert into audit (actor, what, detail) values ('purge', 'erasure.purged', $1)`, [
+      JSON.stringify({ erasure: `e_${id}` }),
+    ])
+  }
+}
+
+/** True: nothing of the keys is stored for this audience any more. */
+async function purgeAudience(tx: Transaction, erasureId: number, destinationId: number, keys: ErasedKeys): Promise<boolean> {
+  await tx.query('select from destination where id = $1 for update', [destinationId])
+  const running = await tx.query(
+    `select from run where destination_id = $1 and status = 'running' and lease_until > clock_timestamp() limit 1`,
+    [destinationId],
+  )
+  if (running.length > 0) return false
+  const records = keys.records.flatMap((record) => (record.destinationId === destinationId ? [record.key] : []))
+  const of = [destinationId, keys.identifiers, records]
+  const named = `(e.keys && $2::bytea[] or e.record_key = any($3::bytea[])
+    or e.batch_id in (select d.batch_id from erasure_delete d where d.erasure_id = ${erasureId}))`
+  const [openBatches] = await tx.query<{ n: number }>(
+    `select count(*)::int as n from batch b join entry e on e.batch_id = b.id where b.destination_id = $1 and b.status in ${open} and ${named}`,
+    of,
+  )
+  if (openBatches?.n !== 0) return false
+  await tx.execute(
+    `update batch b set body = null from entry e
+     where b.destination_id = $1 and e.batch_id = b.id and b.body is not null and ${named}`,
+    of,
+  )
+  // What was split or superseded keeps its bytes, though its entries moved.
+  await tx.execute(
+    `update batch b set body = null where b.destination_id = $1 and b.body is not null and b.status not in ${open}
+       and exists (select from unnest($2::text[]) as d (digest) where position(convert_to(d.digest, 'UTF8') in b.body) > 0)`,
+    [destinationId, keys.identifiers.map(sentText)],
+  )
+  await tx.execute(`update entry e set keys = '{}', record_key = '\\x', hash = null where e.destination_id = $1 and ${named}`, of)
+  await tx.execute(
+    `delete from remote m where m.destination_id = $1 and (m.key = any($2::bytea[]) or m.group_key = any($3::bytea[])) and m.held <= 0 and m.synced_hash is null`,
+    of,
+  )
+  await tx.execute(
+    `delete from changed_key c where c.destination_id = $1 and (c.key = any($2::bytea[]) or not exists (select from remote m where m.destination_id = $1 and m.key = c.key))`,
+    [destinationId, keys.identifiers],
+  )
+  if (records.length > 0) {
+    // The next run reads the whole source once.
+    await tx.execute('delete from record_digest where destination_id = $1', [destinationId])
+    await tx.execute('delete from record_quality where destination_id = $1', [destinationId])
+  }
+  await forgetMentions(tx, destinationId, [...keys.identifiers.map((key) => key.subarray(1)), ...records])
+  await tx.execute(
+    `update reject j set cells = '[]', record_key = null, message = 'erased', more = '[]'
+     from run r where r.id = j.run_id and r.destination_id = $1 and j.record_key = any($2::bytea[])`,
+    [destinationId, records],
+  )
+  const [left] = await tx.query<{ n: number }>(
+    'select count(*)::int as n from remote where destination_id = $1 and key = any($2::bytea[])',
+    [destinationId, keys.identifiers],
+  )
+  return left?.n === 0
+}
+
+/** Plans and runs show the first digits of digests in the examples of their guards. */
+async function forgetMentions(tx: Queryable, destinationId: number, digests: readonly Buffer[]): Promise<void> {
+  for (const digest of digests) {
+    const shown = digest.toString('hex', 0, 6)
+    await tx.execute(
+      `update plan set guards = replace(guards::text, $2, 'erased')::jsonb, review = replace(review::text, $2, 'erased')::jsonb
+       where destination_id = $1 and (position($2 in guards::text) > 0 or position($2 in review::text) > 0)`,
+      [destinationId, shown],
+    )
+    await tx.execute(
+      `update run set guards = replace(guards::text, $2, 'erased')::jsonb where destination_id = $1 and position($2 in guards::text) > 0`,
+      [destinationId, shown],
+    )
+  }
+}
+
+/** Text that stands for a packed identifier in a request body. Partner ids are sent as they are, the others in hex. */
+function sentText(key: Buffer): string {
+  return key[0] === 6 ? key.toString('utf8', 1) : key.toString('hex', 1)
+}

@@ -1,0 +1,18 @@
+/**
+ * The fence of an environment: work belongs to one service, worked with as one user through one application. Every statement
+ * that takes work over carries it (docs/decisions/fence.md).
+ */
+export interface Fence {
+  /** Address of the advertising host. */
+  readonly origin: string
+  /** Application and user, without any secret (`credentialsOf`). */
+  readonly credentials: string
+}
+
+/**
+ * SQL condition: the destination of this id belongs to the environment whose address and credentials are these parameters.
+ * One without credentials belongs to the environment that runs it first.
+ */
+export function withinFence(destinationId: string, origin: string, credentials: string): string {
+  return `exists (select from destination f where f.id = ${destinationId} and f.service = ${origin} and coalesce(f.credentials, ${credentials}) = ${credentials})`
+}

@@ -1,0 +1,45 @@
+/** The SQL that a database administrator runs for a role that may only read and write rows. */
+import { quoteName } from '../schemaName.ts'
+
+export interface Handover {
+  readonly schema: string
+  readonly database: string
+  /** Role that Sluice connects as. */
+  readonly role: string
+  readonly hasSchema: boolean
+  /** Missing migrations and their journal entries. */
+  readonly statements: readonly string[]
+  /** Script with its own transaction that creates the tables of the queue library; undefined if they exist. */
+  readonly queue: string | undefined
+}
+
+/** Returns a script for psql: whole or not at all, and safe to run again. */
+export function handoverScript({ schema, database, role, hasSchema, statements, queue }: Handover): string {
+  const [s, to] = [quoteName(schema), quoteName(role)]
+  const rights = 'select, insert, update, delete'
+  const lines = [
+    `-- Sluice: schema ${schema} of database ${database}, for role ${role}.`,
+    `-- Run it as the role that is to own the tables: psql -v ON_ERROR_STOP=1 -d ${quoteName(database)} -f FILE`,
+    'begin;',
+    ...(hasSchema ? [] : [`create schema ${s};`]),
+    ...statements.map(terminated),
+    'commit;',
+    ...(queue === undefined ? [] : ['', '-- The queue (pg-boss).', queue.trim()]),
+    '',
+    '-- Rights: rows only. The default privileges are for the tables of later migrations by the same owner.',
+    'begin;',
+    `grant temporary on database ${quoteName(database)} to ${to};`,
+    `grant usage on schema ${s} to ${to};`,
+    `grant ${rights} on all tables in schema ${s} to ${to};`,
+    `grant usage, select on all sequences in schema ${s} to ${to};`,
+    `grant execute on all functions in schema ${s} to ${to};`,
+    `alter default privileges in schema ${s} grant ${rights} on tables to ${to};`,
+    `alter default privileges in schema ${s} grant usage, select on sequences to ${to};`,
+    `-- Statistics of tables that grow tenfold in one run; before Postgres 17 only their owner may take them.`,
+    `do $$ begin if current_setting('server_version_num')::int >= 170000 then execute 'grant maintain on all tables in schema ${s} to ${to}'; end if; end $$;`,
+    'commit;',
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+const terminated = (statement: string): string => (statement.endsWith(';') ? statement : `${statement};`)

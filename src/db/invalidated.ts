@@ -1,0 +1,33 @@
+/**
+ * Invalidated content: confirmed content that an audit found changed or missing (docs/guarantees.md#confirmed-only). Also content before
+ * an update that was refused after an attempt whose answer was lost (`unsure`: that attempt may have been applied).
+ * `synced_hash` then has nine bytes instead of a content hash: the reason and the number of the run. So the key is out of sync and
+ * is sent again. Some of our content may still be at the service, so the key is deleted once it is no longer desired (docs/guarantees.md#nothing-lost).
+ */
+
+export const invalidatedKinds = ['changed', 'gone', 'hidden', 'unsure'] as const
+export type InvalidatedKind = (typeof invalidatedKinds)[number]
+
+const markerBytes = 9
+
+/** SQL of the nine bytes; `kind` is SQL of one of the kinds as text. */
+export const invalidatedBy = (kind: string, runId: number): string =>
+  `set_byte('\\x00'::bytea, 0, array_position(array[${invalidatedKinds.map((name) => `'${name}'`).join(', ')}], ${kind}) - 1) || int8send(${runId})`
+
+/** SQL condition: `hash` marks invalidated content. Products have 16 bytes of hash, members one byte or the hash of their times. */
+export const isInvalidated = (hash: string): string => `(length(${hash}) = ${markerBytes})`
+
+/** SQL condition: nothing of the key is known to be at the service, so its next put creates it. */
+export const createsAgain = (hash: string): string =>
+  `(${hash} is null or (${isInvalidated(hash)} and get_byte(${hash}, 0) = ${invalidatedKinds.indexOf('gone')}))`
+
+/** SQL: number of the run that invalidated it; null for a content hash. */
+export const invalidatingRun = (hash: string): string =>
+  `case when ${isInvalidated(hash)} then ('x' || encode(substring(${hash} from 2), 'hex'))::bit(64)::bigint end`
+
+/** Decodes the nine bytes; undefined for a content hash. */
+export function readInvalidated(hash: Buffer | null): { readonly kind: InvalidatedKind; readonly runId: number } | undefined {
+  if (hash?.length !== markerBytes) return undefined
+  const kind = invalidatedKinds[hash.readUInt8(0)]
+  return kind === undefined ? undefined : { kind, runId: Number(hash.readBigInt64BE(1)) }
+}

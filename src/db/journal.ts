@@ -1,0 +1,54 @@
+/**
+ * The migration journal: which migrations a schema has. It is a table of that schema. Earlier versions shared drizzle's default
+ * journal with every other application in the database; what is ours there moves over, by hash.
+ */
+import type pg from 'pg'
+import type { Migration } from './migrations.ts'
+import { defaultSchema, quoteName } from '../schemaName.ts'
+
+const shared = 'drizzle.__drizzle_migrations'
+
+export interface Journal {
+  /** Hashes in the order in which they were applied. */
+  readonly hashes: readonly string[]
+  /** They still stand in the shared journal. */
+  readonly isShared: boolean
+}
+
+/** Reads how far a schema is, changing nothing. */
+export async function readJournal(client: pg.ClientBase, schema: string, migrations: readonly Migration[]): Promise<Journal> {
+  const table = `${quoteName(schema)}.migration`
+  if (await exists(client, table)) {
+    const { rows } = await client.query<{ hash: string }>(`select hash from ${table} order by position`)
+    return { hashes: rows.map(({ hash }) => hash), isShared: false }
+  }
+  // Only the default schema was ever used with the shared journal, and only where its tables are.
+  if (schema !== defaultSchema || !(await exists(client, `${quoteName(schema)}.destination`)) || !(await exists(client, shared)))
+    return { hashes: [], isShared: false }
+  const { rows } = await client.query<{ hash: string }>(`select hash from ${shared} where hash = any($1) order by id`, [
+    migrations.map(({ hash }) => hash),
+  ])
+  return { hashes: rows.map(({ hash }) => hash), isShared: true }
+}
+
+/** Returns the statements that make the journal of a schema, and move ours out of the shared one. */
+export function journalStatements(schema: string, journal: Journal): readonly string[] {
+  return [
+    `create table if not exists ${quoteName(schema)}.migration (position integer primary key, hash text not null unique, applied_at timestamptz not null default clock_timestamp())`,
+    ...(journal.isShared ? journal.hashes.map((hash, i) => entryStatement(schema, i + 1, hash)) : []),
+    // Left there, they would have another application's older migrations skipped: drizzle looks at the newest entry alone.
+    ...(journal.isShared && journal.hashes.length > 0
+      ? [`delete from ${shared} where hash in (${journal.hashes.map((hash) => `'${hash}'`).join(', ')})`]
+      : []),
+  ]
+}
+
+/** Returns the statement that enters an applied migration. */
+export function entryStatement(schema: string, position: number, hash: string): string {
+  return `insert into ${quoteName(schema)}.migration (position, hash) values (${position}, '${hash}')`
+}
+
+async function exists(client: pg.ClientBase, table: string): Promise<boolean> {
+  const { rows } = await client.query<{ found: boolean }>('select to_regclass($1) is not null as found', [table])
+  return rows[0]?.found === true
+}

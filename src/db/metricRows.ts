@@ -1,0 +1,109 @@
+/** Rows behind the metrics: ended runs and requests in order, and the current state. */
+import type { Queryable } from './database.ts'
+import { listBudgets } from './budget.ts'
+import { queueState } from './queuedRuns.ts'
+import { endingMembers, openUnresolved, type EndingMembers } from './unresolved.ts'
+
+export interface EndedRun {
+  readonly id: number
+  readonly pipeline: string
+  readonly status: string
+  /** A plan or an audit: the run that applies it has the counts. */
+  readonly sendsNothing: boolean
+  readonly counts: Readonly<Record<string, number>>
+  readonly seconds: number | null
+}
+
+/** Returns ended runs after a number, in order, up to the first that is still open: none is ever left out. */
+export async function endedRunsAfter(db: Queryable, id: number, limit: number): Promise<readonly EndedRun[]> {
+  const rows = await db.query<EndedRow>(
+    `select ${columns} from run where id > $1
+       and id < coalesce((select min(o.id) from run o where o.status in ('queued', 'running')), 9223372036854775807)
+     order by id limit $2`,
+    [id, limit],
+  )
+  return rows.map(toEnded)
+}
+
+/** Returns these ended runs with the counts that they have now. */
+export async function endedRunsOf(db: Queryable, ids: readonly number[]): Promise<readonly EndedRun[]> {
+  if (ids.length === 0) return []
+  return (await db.query<EndedRow>(`select ${columns} from run where id = any($1::bigint[])`, [ids])).map(toEnded)
+}
+
+const columns = `id, pipeline, status, trigger = 'plan' as sends_nothing, counts - 'settled' - 'drift' as counts,
+  extract(epoch from finished_at - started_at)::float8 as seconds`
+
+type EndedRow = Omit<EndedRun, 'id' | 'sendsNothing'> & { readonly id: string; readonly sends_nothing: boolean }
+
+function toEnded({ sends_nothing, ...row }: EndedRow): EndedRun {
+  return { ...row, id: Number(row.id), sendsNothing: sends_nothing }
+}
+
+export interface EndedRequest {
+  readonly id: number
+  readonly endpoint: string
+  readonly status: string
+  readonly seconds: number | null
+}
+
+export async function lastRequestId(db: Queryable): Promise<number> {
+  const [row] = await db.query<{ id: string | null }>('select max(id) as id from attempt')
+  return Number(row?.id ?? 0)
+}
+
+/** Returns requests after a number, in order, up to the first that may still get its answer. */
+export async function endedRequestsAfter(db: Queryable, id: number, limit: number): Promise<readonly EndedRequest[]> {
+  const rows = await db.query<{ id: string; endpoint: string; status: string; seconds: number | null }>(
+    `select a.id, d.kind || ' ' || b.operation as endpoint, coalesce(a.http_status::text, 'none') as status, a.duration_ms / 1000.0::float8 as seconds
+     from attempt a join batch b on b.id = a.batch_id join destination d on d.id = b.destination_id
+     where a.id > $1 and a.id < coalesce(
+       (select min(o.id) from attempt o where o.id > $1 and o.finished_at is null and o.started_at > clock_timestamp() - interval '5 minutes'), 9223372036854775807)
+     order by a.id limit $2`,
+    [id, limit],
+  )
+  return rows.map((row) => ({ ...row, id: Number(row.id) }))
+}
+
+export interface GaugeValues {
+  readonly pipelines: readonly { readonly pipeline: string; readonly succeededAt: Date | null; readonly withheld: number }[]
+  readonly unresolved: readonly { readonly pipeline: string; readonly users: number; readonly oldestS: number }[]
+  readonly budgets: readonly { readonly class: string; readonly limit: number; readonly used: number }[]
+  readonly queueOldestS: number
+  readonly ending: readonly EndingMembers[]
+  readonly workers: readonly { readonly role: string; readonly count: number }[]
+}
+
+export async function loadGauges(db: Queryable, lapseDays: readonly number[]): Promise<GaugeValues> {
+  const [pipelines, unresolved, budgets, queue, ending, workers, [clock]] = await Promise.all([
+    // Names by skipping through the index: a hundred thousand runs are of a few pipelines.
+    db.query<{ pipeline: string; succeeded_at: Date | null; withheld: number | null }>(
+      `with recursive names (pipeline) as (
+         (select pipeline from run order by pipeline limit 1)
+         union all
+         select (select r.pipeline from run r where r.pipeline > n.pipeline order by r.pipeline limit 1) from names n where n.pipeline is not null)
+       select n.pipeline,
+         (select r.finished_at from run r where r.pipeline = n.pipeline and r.trigger <> 'plan' and r.status = 'succeeded' order by r.id desc limit 1) as succeeded_at,
+         (select (r.counts ->> 'withheld')::float8 from run r where r.pipeline = n.pipeline and r.trigger <> 'plan'
+           and r.status in ('succeeded', 'partial', 'withheld', 'failed') order by r.id desc limit 1) as withheld
+       from names n where n.pipeline is not null`,
+    ),
+    openUnresolved(db, 0),
+    listBudgets(db),
+    queueState(db),
+    endingMembers(db, lapseDays),
+    db.query<{ role: string; count: number }>(
+      `select role, count(*)::int as count from worker where role <> 'command' and seen_at > clock_timestamp() - interval '1 minute' group by role`,
+    ),
+    db.query<{ now: Date }>('select clock_timestamp() as now'),
+  ])
+  const now = clock?.now.getTime() ?? 0
+  return {
+    pipelines: pipelines.map((row) => ({ pipeline: row.pipeline, succeededAt: row.succeeded_at, withheld: row.withheld ?? 0 })),
+    unresolved: unresolved.map(({ pipeline, users, since }) => ({ pipeline, users, oldestS: (now - since.getTime()) / 1000 })),
+    budgets,
+    queueOldestS: queue.oldestS,
+    ending,
+    workers,
+  }
+}

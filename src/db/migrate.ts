@@ -1,0 +1,148 @@
+import pg from 'pg'
+import { RunError } from '../errors.ts'
+import { connectionFault } from './connectionFault.ts'
+import { entryStatement, journalStatements, readJournal, type Journal } from './journal.ts'
+import { readMigrations, type Migration } from './migrations.ts'
+import { permissionFault } from './permissionFault.ts'
+import { defaultSchema, quoteName } from '../schemaName.ts'
+
+/** Any number will do, as long as every Sluice uses the same one. With it goes the schema: others migrate beside it. */
+const advisoryLock = 5_104_371
+
+export interface MigrationStatus {
+  readonly applied: number
+  readonly known: number
+}
+
+/**
+ * Brings a schema up to date. Safe to start in many processes: one works, the rest wait and find nothing to do. All
+ * migrations run in one transaction.
+ *
+ * @throws {RunError} `MIGRATION_MISMATCH` when an applied migration is not the file we have: edited, skipped, or newer;
+ *   `DATABASE_UNUSABLE` when the role may not make the tables
+ */
+export async function migrateDatabase(url: string, schema = defaultSchema): Promise<MigrationStatus> {
+  const client = await connect(url)
+  try {
+    // Reading first spares every ordinary start the lock.
+    const before = await examine(client, schema)
+    if (isComplete(before)) return statusOf(before)
+    await client.query('begin')
+    await client.query('select pg_advisory_xact_lock($1, hashtext($2))', [advisoryLock, schema])
+    const found = await examine(client, schema)
+    if (!isComplete(found)) {
+      if (!(await hasSchema(client, schema))) await client.query(`create schema ${quoteName(schema)}`)
+      for (const statement of pendingStatements(schema, found)) await client.query(statement)
+    }
+    await client.query('commit')
+    if (found.journal.isShared) await dropFormerQueue(client)
+    return statusOf(await examine(client, schema))
+  } catch (error) {
+    throw permissionFault(error, { schema, url }) ?? error
+  } finally {
+    await client.end() // frees the lock too
+  }
+}
+
+/** Returns how far a schema is, changing nothing. */
+export async function migrationStatus(url: string, schema = defaultSchema): Promise<MigrationStatus> {
+  return (await examineSchema(url, schema)).found
+}
+
+export interface SchemaState {
+  readonly found: MigrationStatus
+  readonly hasSchema: boolean
+  /** The queue's tables are there. */
+  readonly hasQueue: boolean
+  /** Missing migrations, in the order to run them. */
+  readonly statements: readonly string[]
+}
+
+/** Returns what a schema lacks, changing nothing. Without an address it lacks everything. */
+export async function examineSchema(url: string | undefined, schema: string): Promise<SchemaState> {
+  if (url === undefined) {
+    const migrations = readMigrations(schema)
+    const found = { migrations, journal: { hashes: [], isShared: false } }
+    return { found: statusOf(found), hasSchema: false, hasQueue: false, statements: pendingStatements(schema, found) }
+  }
+  const client = await connect(url)
+  try {
+    const found = await examine(client, schema)
+    const queue = await client.query<{ found: boolean }>('select to_regclass($1) is not null as found', [`${quoteName(schema)}.version`])
+    return {
+      found: statusOf(found),
+      hasSchema: await hasSchema(client, schema),
+      hasQueue: queue.rows[0]?.found === true,
+      statements: isComplete(found) ? [] : pendingStatements(schema, found),
+    }
+  } catch (error) {
+    throw permissionFault(error, { schema, url }) ?? error
+  } finally {
+    await client.end()
+  }
+}
+
+interface Found {
+  readonly migrations: readonly Migration[]
+  readonly journal: Journal
+}
+
+/** Reads what is applied: it must be the first n files, byte for byte. */
+async function examine(client: pg.Client, schema: string): Promise<Found> {
+  const migrations = readMigrations(schema)
+  if (migrations.length === 0) throw mismatch('no migrations were found')
+  const journal = await readJournal(client, schema, migrations)
+  for (const [i, hash] of journal.hashes.entries()) {
+    if (hash !== migrations[i]?.hash) throw mismatch(`migration ${i + 1} of schema ${schema} is not the one of this version of Sluice`)
+  }
+  return { migrations, journal }
+}
+
+const isComplete = ({ migrations, journal }: Found): boolean => !journal.isShared && journal.hashes.length === migrations.length
+
+const statusOf = ({ migrations, journal }: Found): MigrationStatus => ({ applied: journal.hashes.length, known: migrations.length })
+
+function pendingStatements(schema: string, { migrations, journal }: Found): readonly string[] {
+  return [
+    ...journalStatements(schema, journal),
+    ...migrations
+      .slice(journal.hashes.length)
+      .flatMap(({ statements, hash }, i) => [...statements, entryStatement(schema, journal.hashes.length + i + 1, hash)]),
+  ]
+}
+
+async function hasSchema(client: pg.Client, schema: string): Promise<boolean> {
+  const { rows } = await client.query<{ found: boolean }>('select to_regnamespace($1) is not null as found', [quoteName(schema)])
+  return rows[0]?.found === true
+}
+
+/**
+ * Drops the schema in which earlier versions kept the queue. It holds wake-ups only: what is to be done stands in the `run`
+ * table, where workers look for it. Where it cannot be dropped it does no harm.
+ */
+async function dropFormerQueue(client: pg.Client): Promise<void> {
+  try {
+    await client.query(`set lock_timeout = '5s'; drop schema if exists sluice_jobs cascade`)
+  } catch {
+    // Another owner's, or a process of an earlier version still uses it.
+  }
+}
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url, application_name: 'sluice migrate' })
+  // A connection that breaks reports it twice: its statement fails, which is enough. Unheard, the other ends the process.
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    return client
+  } catch (error) {
+    throw connectionFault(error, url)
+  }
+}
+
+function mismatch(message: string): RunError {
+  return new RunError('MIGRATION_MISMATCH', message, {
+    where: 'database',
+    hint: 'run the version of Sluice that made this schema, or name another one in SLUICE_SCHEMA',
+  })
+}

@@ -1,0 +1,90 @@
+import { openDatabase, type Database } from './database.ts'
+import { embeddedAddress, startEmbedded, superviseEmbedded } from './embedded/server.ts'
+import { migrateDatabase } from './migrate.ts'
+import { refuseTransactionPooler } from './poolerProbe.ts'
+import { RunError } from '../errors.ts'
+import { connectionFault, safeUrl } from './connectionFault.ts'
+
+export interface Store {
+  readonly db: Database
+  readonly url: string
+  /** True: our own server below the data directory. */
+  readonly embedded: boolean
+  /** Closes the pool; stops the embedded server when no other command uses it and none was asked to keep it. */
+  readonly close: () => Promise<void>
+}
+
+/**
+ * The database, ready to use: `databaseUrl`, or else the embedded Postgres below `dataDir`; migrated.
+ *
+ * @throws {RunError} the codes of `connectionFault`, `DATABASE_POOLER`, `DATABASE_TOO_OLD`, `DATABASE_UNUSABLE`,
+ *   `POSTGRES_UNAVAILABLE`, `MIGRATION_MISMATCH`
+ */
+export async function openStore(options: {
+  readonly databaseUrl?: string | undefined
+  readonly dataDir: string
+  /** Schema that holds everything. */
+  readonly schema?: string
+  /** The embedded server outlives this command. */
+  readonly keep?: boolean
+  readonly maxConnections?: number
+  readonly applicationName?: string
+  /** Starts the embedded server again when it stops, and reports it here: for processes that stay up. */
+  readonly onEmbeddedRestart?: (error?: unknown) => void
+}): Promise<Store> {
+  const embedded = options.databaseUrl === undefined ? await startEmbedded(options.dataDir, { keep: options.keep ?? false }) : undefined
+  const url = options.databaseUrl ?? embedded?.url ?? ''
+  const db = openDatabase(url, {
+    ...(options.schema === undefined ? {} : { schema: options.schema }),
+    ...(options.maxConnections === undefined ? {} : { maxConnections: options.maxConnections }),
+    ...(options.applicationName === undefined ? {} : { applicationName: options.applicationName }),
+    ...(embedded === undefined ? {} : { address: embeddedAddress(options.dataDir, url) }),
+  })
+  const supervised =
+    embedded === undefined || options.onEmbeddedRestart === undefined
+      ? undefined
+      : superviseEmbedded(options.dataDir, options.onEmbeddedRestart)
+  const close = async () => {
+    supervised?.()
+    await db.close()
+    await embedded?.release()
+  }
+  try {
+    if (embedded === undefined) await refuseTransactionPooler(url)
+    await checkServer(db)
+    await migrateDatabase(url, db.schema)
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return { db, url, embedded: embedded !== undefined, close }
+}
+
+/** A merchant's texts fit these. SQL_ASCII keeps bytes as they come, and ours are UTF-8. */
+const encodings = new Set(['UTF8', 'SQL_ASCII'])
+
+async function checkServer(db: Database): Promise<void> {
+  let version: number
+  let encoding: string
+  try {
+    const rows = await db.query<{ version: string; encoding: string }>(
+      `select current_setting('server_version_num') as version, current_setting('server_encoding') as encoding`,
+    )
+    version = Math.floor(Number(rows[0]?.version) / 10_000)
+    encoding = rows[0]?.encoding ?? ''
+  } catch (error) {
+    throw connectionFault(error, db.url)
+  }
+  if (version < 15) {
+    throw new RunError('DATABASE_TOO_OLD', `Postgres ${version} is too old: Sluice needs 15 or newer`, {
+      where: safeUrl(db.url),
+      hint: 'upgrade the server to Postgres 15 or newer; pg_upgrade and pg_dump keep the synced state',
+    })
+  }
+  if (!encodings.has(encoding)) {
+    throw new RunError('DATABASE_UNUSABLE', `the database is encoded in ${encoding}, which has no place for every text of a feed`, {
+      where: safeUrl(db.url),
+      hint: `make one in UTF-8: create database sluice template template0 encoding 'UTF8'`,
+    })
+  }
+}

@@ -1,0 +1,147 @@
+/** Writes confirmed and refused state of keys from the classified entries of a batch, inside the reconciling transaction (docs/guarantees.md#confirmed-only). */
+import type { EntryOutcome } from '../destinations/destination.ts'
+import type { ClaimedBatch } from './batches.ts'
+import type { Queryable } from './database.ts'
+import { addChanged, outOfSync } from './changedKeys.ts'
+import { invalidatedBy } from './invalidated.ts'
+
+/**
+ * SQL of the outcome of entry `e` of batch `b`. If all users of an update were confirmed, only the batch's state is written,
+ * and not each entry.
+ */
+export const entryOutcome = `case when b.status = 'settled' and e.outcome = 'pending' then 'confirmed' else e.outcome end`
+
+interface Settling {
+  readonly tx: Queryable
+  readonly batch: ClaimedBatch
+}
+
+export async function writeOutcomes(tx: Queryable, batch: ClaimedBatch, outcomes: readonly EntryOutcome[]): Promise<void> {
+  await tx.execute(
+    `update entry e set outcome = x.outcome, code = x.code, message = x.message
+     from unnest($2::int[], $3::text[], $4::text[], $5::text[]) as x (ord, outcome, code, message) where e.batch_id = $1 and e.ord = x.ord`,
+    [
+      batch.id,
+      outcomes.map((_, ord) => ord),
+      outcomes.map((entry) => entry.outcome),
+      outcomes.map((entry) =>
+        entry.outcome === 'refused' ? entry.code : entry.outcome === 'ambiguous' ? entry.reason : entry.warnings ? 'WARNING' : null,
+      ),
+      outcomes.map((entry) =>
+        entry.outcome === 'refused'
+          ? entry.message
+          : entry.outcome === 'confirmed'
+            ? (entry.warnings?.join('; ').slice(0, 300) ?? null)
+            : null,
+      ),
+    ],
+  )
+  const keyed = outcomes.flatMap((entry, ord) =>
+    entry.outcome === 'confirmed' && entry.remoteKey !== undefined ? [{ ord, key: entry.remoteKey }] : [],
+  )
+  if (keyed.length === 0) return
+  const values = [batch.id, keyed.map(({ ord }) => ord), keyed.map(({ key }) => key)]
+  const of = `entry e, unnest($2::int[], $3::text[]) as x (ord, remote_key)
+     where e.batch_id = $1 and e.ord = x.ord and m.destination_id = e.destination_id and m.key = e.keys[1] and m.remote_key is distinct from x.remote_key`
+  // Q13: a product's key should never change; that it did is worth a line.
+  await tx.execute(
+    `insert into audit (actor, what, plan_id, batch_id, detail)
+     select 'reconcile', 'product_key.changed', $4, $1, jsonb_build_object('ord', x.ord) from remote m, ${of} and m.remote_key is not null`,
+    [...values, batch.planId],
+  )
+  await tx.execute(`update remote m set remote_key = x.remote_key from ${of}`, values)
+}
+
+/**
+ * Writes what the answer confirmed, and adds the keys that it leaves out of sync, because something newer is desired by now. No index
+ * holds what changes (HOT). Returns how many keys it wrote. `entries`: SQL from `entry e` on, the batch as `$1`, the destination as `$2`.
+ */
+async function writeConfirmed(tx: Queryable, batch: ClaimedBatch, columns: string, entries: string): Promise<number> {
+  const [row] = await tx.query<{ keys: number }>(
+    `with written as (
+       update remote m set ${columns}, synced_at = clock_timestamp(), batch_id = $1, refused_code = null, refused_message = null
+       from ${entries} returning m.key, ${outOfSync} as open),
+     added as (${addChanged('select key from written where open', '$2')})
+     select count(*)::int as keys from written`,
+    [batch.id, batch.destinationId],
+  )
+  return row?.keys ?? 0
+}
+
+const confirmedUpsert = 'synced_hash = e.hash, expires_at = e.expires_at'
+
+/** Every entry of the batch is confirmed: what an earlier answer left said of some of them is overtaken. */
+export async function confirmAlike({ tx, batch }: Settling): Promise<void> {
+  await tx.execute(`update entry set outcome = 'confirmed', code = null, message = null where batch_id = $1 and outcome <> 'pending'`, [
+    batch.id,
+  ])
+}
+
+/** Marks the keys of the batch's confirmed entries as synced; `alike`: all entries are confirmed (`confirmAlike`). */
+export async function confirmKeys({ tx, batch }: Settling, alike: boolean): Promise<void> {
+  if (alike && batch.userCount === batch.entryCount && (await confirmGroups(tx, batch))) return
+  const confirmed = `entry e cross join lateral unnest(e.keys) as k (key)
+    where e.batch_id = $1 ${alike ? '' : `and e.outcome = 'confirmed'`} and m.destination_id = $2 and m.key = k.key`
+  if (batch.operation === 'upsert') {
+    await writeConfirmed(tx, batch, confirmedUpsert, confirmed)
+    return
+  }
+  // Its record was kept for the delete alone.
+  await tx.execute(
+    `delete from record r using remote m, ${confirmed} and m.held <= 0 and r.destination_id = $2 and r.key = m.key and r.status = 'missing'`,
+    [batch.id, batch.destinationId],
+  )
+  await tx.execute(
+    `delete from remote m using ${confirmed} and m.held <= 0 and (m.late_until is null or m.late_until <= clock_timestamp())`,
+    [batch.id, batch.destinationId],
+  )
+  // Keys that are desired again, or that late requests may still restore, keep their row.
+  await writeConfirmed(tx, batch, 'synced_hash = null, expires_at = null, remote_key = null', confirmed)
+}
+
+/**
+ * Confirms users that were sent one an operation. Finds them by their group, which is the order of sending, so that neighbours in
+ * the batch are neighbours in the index and on the pages. Returns false if a key was not found this way, because another record took
+ * it over meanwhile; then each key is looked up on its own. Safe to repeat.
+ */
+async function confirmGroups(tx: Queryable, batch: ClaimedBatch): Promise<boolean> {
+  const [row] = await tx.query<{ keys: number }>(`select sum(cardinality(keys))::int as keys from entry where batch_id = $1`, [batch.id])
+  const hit = await writeConfirmed(
+    tx,
+    batch,
+    confirmedUpsert,
+    'entry e where e.batch_id = $1 and m.destination_id = $2 and m.group_key = e.record_key and m.key = any(e.keys)',
+  )
+  return hit === row?.keys
+}
+
+/**
+ * Writes refusals of keys. A refusal proves nothing about an earlier attempt whose answer was lost: the service may have applied that
+ * one. The key then counts as synced with unknown content, until an answer confirms a content or its removal (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins).
+ * `mayStand`: true for audiences, whose members can be deleted without a listing. False for do-not-reach lists, where a finally refused
+ * entry counts as not suppressed (`db/suppressed.ts`). False for products: a delete needs a key that only an accepted put returns, so
+ * a product that the service refuses for good would be retried for ever.
+ */
+export async function refuseKeys(
+  { tx, batch }: Settling,
+  { runId, mayStand }: { readonly runId: number; readonly mayStand: boolean },
+): Promise<void> {
+  const refused = `entry e cross join lateral unnest(e.keys) as k (key)
+     where e.batch_id = $1 and e.outcome = 'refused' and m.destination_id = $2 and m.key = k.key`
+  const refusal = 'refused_code = e.code, refused_message = e.message'
+  if (!(mayStand && batch.maybeApplied && batch.operation === 'upsert')) {
+    await tx.execute(`update remote m set ${refusal} from ${refused}`, [batch.id, batch.destinationId])
+    return
+  }
+  await tx.execute(
+    `with invalidated as (
+       update remote m set ${refusal}, synced_hash = ${invalidatedBy(`'unsure'`, runId)} from ${refused} returning m.key)
+     ${addChanged('select key from invalidated', '$2')}`,
+    [batch.id, batch.destinationId],
+  )
+}
+
+/** Last in its transaction, because all who reconcile for a destination wait for this row. */
+export async function bumpState(tx: Queryable, batch: ClaimedBatch): Promise<void> {
+  await tx.execute(`update destination set state_version = state_version + 1 where id = $1`, [batch.destinationId])
+}

@@ -1,0 +1,57 @@
+/** The `pipeline_pause` table: pipelines that start no run until an operator resumes them. */
+import { noteAction } from './audit.ts'
+import type { Database, Queryable } from './database.ts'
+
+export interface Pause {
+  readonly pipeline: string
+  readonly pausedAt: Date
+  readonly actor: string
+  readonly reason: string | null
+}
+
+export interface OperatorAction {
+  /** Pipelines of two environments may have one name; their destinations differ. */
+  readonly destinationId: number
+  readonly pipeline: string
+  readonly actor: string
+  readonly reason?: string
+}
+
+/** Returns the SQL condition that the pipeline of a run is paused. */
+export function isPaused(run: string): string {
+  return `exists (select from pipeline_pause p where p.destination_id = ${run}.destination_id and p.pipeline = ${run}.pipeline)`
+}
+
+/** Pauses a pipeline. False: it was paused already, and stays as it was. */
+export async function pausePipeline(db: Database, { destinationId, pipeline, actor, reason }: OperatorAction): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    const added = await tx.execute(
+      'insert into pipeline_pause (destination_id, pipeline, actor, reason) values ($1, $2, $3, $4) on conflict do nothing',
+      [destinationId, pipeline, actor, reason ?? null],
+    )
+    if (added === 1) await noteAction(tx, { actor, what: 'pipeline.paused', pipeline, detail: reason === undefined ? {} : { reason } })
+    return added === 1
+  })
+}
+
+/** Resumes a pipeline. False: it was not paused. */
+export async function resumePipeline(db: Database, { destinationId, pipeline, actor, reason }: OperatorAction): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    const removed = await tx.execute('delete from pipeline_pause where destination_id = $1 and pipeline = $2', [destinationId, pipeline])
+    if (removed === 1) await noteAction(tx, { actor, what: 'pipeline.resumed', pipeline, detail: reason === undefined ? {} : { reason } })
+    return removed === 1
+  })
+}
+
+/** Returns the pauses of all pipelines, of those of one name, or of one pipeline. */
+export async function listPauses(
+  db: Queryable,
+  of: { readonly destinationId?: number; readonly pipeline?: string } = {},
+): Promise<readonly Pause[]> {
+  const rows = await db.query<{ pipeline: string; paused_at: Date; actor: string; reason: string | null }>(
+    `select pipeline, paused_at, actor, reason from pipeline_pause
+     where ($1::int is null or destination_id = $1) and ($2::text is null or pipeline = $2) order by pipeline`,
+    [of.destinationId ?? null, of.pipeline ?? null],
+  )
+  return rows.map(({ paused_at, ...pause }) => ({ ...pause, pausedAt: paused_at }))
+}

@@ -1,0 +1,65 @@
+/** Errors of Postgres that need more rights or a higher limit: each names it, and the statement that grants it. */
+import { RunError } from '../errors.ts'
+import { quoteName } from '../schemaName.ts'
+
+export interface Place {
+  readonly schema: string
+  /** Address of the database: only role and database name are taken from it. */
+  readonly url: string
+}
+
+/** Names the missing right or the limit behind an error; undefined for any other error. Values never appear: names only. */
+export function permissionFault(error: unknown, place: Place): RunError | undefined {
+  const { code, message = '' } = (typeof error === 'object' && error !== null ? error : {}) as { code?: unknown; message?: string }
+  const { role, database } = namesOf(place.url)
+  const schema = quoteName(place.schema)
+  const fault = (text: string, hint: string) => new RunError('DATABASE_UNUSABLE', text, { where: 'database', hint, cause: error })
+  const handover = `or let its owner run: sluice db migrate --sql`
+
+  if (code === '42501') {
+    if (message.includes('temporary'))
+      return fault(
+        `role ${role} may not create temporary tables, which every run needs: ${message}`,
+        `grant temporary on database ${database} to ${role}`,
+      )
+    if (message.includes('for database'))
+      return fault(
+        `role ${role} may not create schema ${schema}: ${message}`,
+        `grant create on database ${database} to ${role}; ${handover}`,
+      )
+    if (message.includes('for schema'))
+      return fault(
+        `role ${role} has too few rights on schema ${schema}: ${message}`,
+        `grant usage, create on schema ${schema} to ${role}; ${handover}`,
+      )
+    if (message.startsWith('must be owner'))
+      return fault(
+        `role ${role} may not change the tables of schema ${schema}: ${message}`,
+        `sluice db migrate --sql   (for their owner to run)`,
+      )
+    return fault(
+      `role ${role} has too few rights: ${message}`,
+      `grant select, insert, update, delete on all tables in schema ${schema} to ${role}; grant usage, select on all sequences in schema ${schema} to ${role}`,
+    )
+  }
+  if (code === '53300')
+    return fault(
+      `role ${role} or the server has no connection left: ${message}`,
+      `alter role ${role} connection limit 30; or raise max_connections of the server`,
+    )
+  if (code === '25006')
+    return fault(`the database takes no writes: ${message}`, 'point DATABASE_URL at the primary, and at a role that may write')
+  return undefined
+}
+
+function namesOf(url: string): { readonly role: string; readonly database: string } {
+  try {
+    const { username, pathname } = new URL(url)
+    return {
+      role: username === '' ? 'ROLE' : quoteName(decodeURIComponent(username)),
+      database: pathname.length < 2 ? 'NAME' : quoteName(decodeURIComponent(pathname.slice(1))),
+    }
+  } catch {
+    return { role: 'ROLE', database: 'NAME' }
+  }
+}

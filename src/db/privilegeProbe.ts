@@ -1,0 +1,80 @@
+/** Tests the privileges that a run and `serve` need: each probe uses the privilege and leaves nothing behind. */
+import pg from 'pg'
+import { quoteName } from '../schemaName.ts'
+import type { Database } from './database.ts'
+
+/** Connections of one run, and of `serve` with its scheduler, worker and listeners. */
+export const connectionsOfRun = 10
+export const connectionsOfServe = 22
+
+/** Creates a temporary table. @throws as Postgres does without the right to */
+export async function probeTemporary(db: Database): Promise<void> {
+  const client = await db.connect()
+  try {
+    await client.query('begin')
+    await client.query('create temp table sluice_probe (n int) on commit drop')
+  } finally {
+    // Closed: what was begun ends with it.
+    client.release(true)
+  }
+}
+
+/** Returns the tables of our schema on which a right on rows is missing, each with the missing rights. */
+export async function probeTables(db: Database): Promise<readonly string[]> {
+  const rows = await db.query<{ name: string; missing: string }>(
+    `select c.relname as name, string_agg(r, ', ') as missing
+     from pg_class c cross join unnest(array['select', 'insert', 'update', 'delete']) as r
+     where c.relnamespace = to_regnamespace($1) and c.relkind in ('r', 'p') and not has_table_privilege(c.oid, r)
+     group by c.relname order by c.relname`,
+    [quoteName(db.schema)],
+  )
+  return rows.map(({ name, missing }) => `${name} (${missing})`)
+}
+
+/** Creates a table where the queue's tables are not there yet. @throws as Postgres does without the right to */
+export async function probeQueue(db: Database): Promise<'there' | 'can be made'> {
+  const [row] = await db.query<{ found: boolean }>('select to_regclass($1) is not null as found', [`${quoteName(db.schema)}.version`])
+  if (row?.found) return 'there'
+  const client = await db.connect()
+  try {
+    await client.query('begin')
+    await client.query(`create table ${quoteName(db.schema)}.sluice_probe (n int)`)
+    await client.query('rollback')
+    return 'can be made'
+  } finally {
+    client.release(true)
+  }
+}
+
+/** Sends itself a notification. False: `serve` falls back to polling. */
+export async function probeNotifications(db: Database): Promise<boolean> {
+  const client = await db.connect()
+  try {
+    const heard = new Promise<boolean>((resolve) => {
+      client.once('notification', () => resolve(true))
+      setTimeout(() => resolve(false), 2_000).unref()
+    })
+    await client.query('listen sluice_probe')
+    await client.query(`select pg_notify('sluice_probe', '')`)
+    return await heard
+  } finally {
+    client.release(true)
+  }
+}
+
+/** Opens so many connections in parallel and closes them. @throws as Postgres does at a limit */
+export async function probeConnections(db: Database, count: number): Promise<void> {
+  const clients = Array.from({ length: count }, () => new pg.Client({ ...db.connection, application_name: 'sluice probe' }))
+  try {
+    const opened = await Promise.allSettled(
+      clients.map(async (client) => {
+        client.on('error', () => undefined)
+        await client.connect()
+      }),
+    )
+    const failed = opened.find((result) => result.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
+  } finally {
+    await Promise.allSettled(clients.map((client) => client.end()))
+  }
+}

@@ -1,0 +1,121 @@
+/** Work that waits: queued runs, and plans that several processes may push. Each only within its own environment. */
+import type { Queryable } from './database.ts'
+import { withinFence, type Fence } from './fence.ts'
+import { isPaused } from './pauses.ts'
+
+/** Returns the runs of a destination that wait or are under way, the oldest first. */
+export async function openRuns(
+  db: Queryable,
+  destinationId: number,
+): Promise<readonly { readonly id: number; readonly status: 'queued' | 'running'; readonly pipeline: string }[]> {
+  const rows = await db.query<{ id: string; status: 'queued' | 'running'; pipeline: string }>(
+    `select id, status, pipeline from run where destination_id = $1 and status in ('queued', 'running') order by id`,
+    [destinationId],
+  )
+  return rows.map((row) => ({ ...row, id: Number(row.id) }))
+}
+
+export interface QueuedRun {
+  readonly id: number
+  readonly destinationId: number
+  readonly pipeline: string
+}
+
+/**
+ * Returns queued runs that a worker can take, without those of paused pipelines: runs of schedules and requests, and others that no
+ * process took within half a minute (a manual run is queued and taken by the same command). Never returns a plan or its apply: only
+ * the process that requested one executes it.
+ */
+export async function findQueuedRuns(
+  db: Queryable,
+  fence: Fence,
+  options: { readonly destinationId?: number; readonly runId?: number } = {},
+): Promise<readonly QueuedRun[]> {
+  const rows = await db.query<{ id: string; destination_id: number; pipeline: string }>(
+    `select q.id, q.destination_id, q.pipeline from run q
+     where q.status = 'queued' and q.trigger not in ('plan', 'apply') and ($1::int is null or q.destination_id = $1)
+       and (q.trigger = 'schedule' or q.options ? 'anyWorker' or q.id = $2 or q.created_at < clock_timestamp() - interval '30 seconds')
+       and ${withinFence('q.destination_id', '$3', '$4')} and not ${isPaused('q')}
+       and not exists (select from run r where r.destination_id = q.destination_id and r.status = 'running' and r.lease_until > clock_timestamp() and $1::int is null)
+     order by q.id limit 50`,
+    [options.destinationId ?? null, options.runId ?? null, fence.origin, fence.credentials],
+  )
+  return rows.map((row) => ({ id: Number(row.id), destinationId: row.destination_id, pipeline: row.pipeline }))
+}
+
+/** Returns the plans that are being pushed and have batches without a lease: work to share. */
+export async function findSharedPlans(db: Queryable, fence: Fence): Promise<readonly string[]> {
+  const rows = await db.query<{ id: string }>(
+    `select p.id from plan p join run r on r.id = p.run_id or r.plan_id = p.id
+     where p.status = 'applying' and r.status = 'running' and ${withinFence('p.destination_id', '$1', '$2')} and exists (
+       select from batch b where b.plan_id = p.id and b.status in ('pending', 'ambiguous') and (b.next_attempt_at is null or b.next_attempt_at <= clock_timestamp()))
+     group by p.id order by p.id`,
+    [fence.origin, fence.credentials],
+  )
+  return rows.map((row) => row.id)
+}
+
+/** Returns true where a plan is being pushed in this environment. */
+export async function isSharedPlan(db: Queryable, planId: string, fence: Fence): Promise<boolean> {
+  const rows = await db.query(
+    `select from plan p where p.id = $1 and p.status = 'applying' and ${withinFence('p.destination_id', '$2', '$3')}`,
+    [planId, fence.origin, fence.credentials],
+  )
+  return rows.length > 0
+}
+
+/** Lets scheduled runs that still wait go by the version that their pipeline has now: its file was edited since their tick. */
+export async function updateQueuedDefinitions(
+  db: Queryable,
+  fence: Fence,
+  pipelines: readonly { readonly destinationId: number; readonly name: string; readonly version: string }[],
+): Promise<void> {
+  await db.execute(
+    `update run q set definition = d.version from unnest($1::int[], $2::text[], $3::text[]) as d (destination_id, pipeline, version)
+     where q.status = 'queued' and q.trigger = 'schedule' and (q.destination_id, q.pipeline) = (d.destination_id, d.pipeline)
+       and q.definition <> d.version and q.created_at < clock_timestamp() - interval '5 seconds' and ${withinFence('q.destination_id', '$4', '$5')}`,
+    [
+      pipelines.map(({ destinationId }) => destinationId),
+      pipelines.map(({ name }) => name),
+      pipelines.map(({ version }) => version),
+      fence.origin,
+      fence.credentials,
+    ],
+  )
+}
+
+/**
+ * Ends queued runs that no worker took for so long although their destination was free: none that is up has their pipeline in
+ * the version that was requested. The receipt says so. Returns their numbers.
+ */
+export async function skipUnclaimedRuns(db: Queryable, fence: Fence, waitedMs: number): Promise<readonly number[]> {
+  const rows = await db.query<{ id: string }>(
+    `update run q set status = 'skipped', started_at = created_at, finished_at = clock_timestamp(),
+       error = jsonb_build_object('code', 'RUN_UNCLAIMED', 'where', pipeline, 'hint', 'sluice run ' || pipeline,
+         'message', 'no worker that is up has ' || pipeline || ' in the version that was requested; nothing was sent')
+     where q.status = 'queued' and q.trigger not in ('plan', 'apply') and q.created_at < clock_timestamp() - $1 * interval '1 millisecond'
+       and ${withinFence('q.destination_id', '$2', '$3')} and not ${isPaused('q')}
+       and not exists (select from run r where r.destination_id = q.destination_id
+         and (r.status = 'running' or r.finished_at > clock_timestamp() - least($1, 60000) * interval '1 millisecond'))
+     returning q.id`,
+    [waitedMs, fence.origin, fence.credentials],
+  )
+  return rows.map(({ id }) => Number(id))
+}
+
+export interface QueueState {
+  readonly queued: number
+  readonly running: number
+  /** Seconds that the oldest queued run waits; 0 without one. */
+  readonly oldestS: number
+}
+
+/** Returns how many runs wait and work; runs of paused pipelines do not count as waiting. */
+export async function queueState(db: Queryable): Promise<QueueState> {
+  const [row] = await db.query<{ queued: number; running: number; oldest_s: number }>(
+    `select count(*) filter (where q.status = 'queued')::int as queued, count(*) filter (where q.status = 'running')::int as running,
+       coalesce(extract(epoch from clock_timestamp() - min(q.created_at) filter (where q.status = 'queued')), 0)::float8 as oldest_s
+     from run q where q.status in ('queued', 'running') and not (q.status = 'queued' and ${isPaused('q')})`,
+  )
+  return { queued: row?.queued ?? 0, running: row?.running ?? 0, oldestS: row?.oldest_s ?? 0 }
+}

@@ -1,0 +1,51 @@
+/** Requests for runs over HTTP: which queued run they join, and which run an `Idempotency-Key` got. */
+import { createHash } from 'node:crypto'
+import type { Queryable } from './database.ts'
+import type { RunOptions } from './runs.ts'
+
+/** Returns the number of the pipeline's queued run that a further request can join. */
+export async function queuedRunOf(db: Queryable, destinationId: number, pipeline: string): Promise<number | undefined> {
+  const [row] = await db.query<{ id: string }>(
+    `select id from run where status = 'queued' and destination_id = $1 and pipeline = $2 and trigger in ('manual', 'schedule')
+       and not options ? 'failedOnly' order by id limit 1 for update`,
+    [destinationId, pipeline],
+  )
+  return row === undefined ? undefined : Number(row.id)
+}
+
+/** Adds to a queued run what a request that joins it asks for: a full refresh stays one, the higher ceiling of deletes counts. */
+export async function widenRun(db: Queryable, runId: number, options: RunOptions): Promise<void> {
+  await db.execute(
+    `update run set options = options || $2::jsonb || case when options ? 'approveDeletes' and $3::bigint is not null
+       then jsonb_build_object('approveDeletes', greatest((options ->> 'approveDeletes')::bigint, $3)) else '{}' end
+     where id = $1 and status = 'queued'`,
+    [runId, JSON.stringify(options), options.approveDeletes ?? null],
+  )
+}
+
+/** Returns the run that an earlier request with this key got. */
+export async function findRequest(db: Queryable, pipeline: string, key: string): Promise<number | undefined> {
+  const [row] = await db.query<{ run_id: string }>('select run_id from run_request where key = $2 and pipeline = $1', [
+    pipeline,
+    requestKey(pipeline, key),
+  ])
+  return row === undefined ? undefined : Number(row.run_id)
+}
+
+/** Remembers which run a request with a key got, for a day. */
+export async function rememberRequest(
+  db: Queryable,
+  request: { readonly key: string; readonly pipeline: string; readonly runId: number },
+): Promise<void> {
+  await db.execute(`delete from run_request where requested_at < clock_timestamp() - interval '1 day'`)
+  await db.execute('insert into run_request (key, pipeline, run_id) values ($1, $2, $3) on conflict do nothing', [
+    requestKey(request.pipeline, request.key),
+    request.pipeline,
+    request.runId,
+  ])
+}
+
+/** Keys of callers are their own; two pipelines may get the same one. */
+function requestKey(pipeline: string, key: string): string {
+  return createHash('sha256').update(`${pipeline}\n${key}`).digest('hex')
+}

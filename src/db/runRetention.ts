@@ -1,0 +1,93 @@
+/**
+ * Runs whose time is over, with their plans, requests, sendings and readings. What something that stands leans on is kept,
+ * however old: the request and the sending that confirmed a key the service still holds (docs/guarantees.md#confirmed-only), the readings that the next one is
+ * compared with, what is still open, and the last run of each pipeline.
+ */
+import type { Database, Queryable } from './database.ts'
+
+export const defaultKeepRunsDays = 400
+const openBatches = `('pending', 'in_flight', 'ambiguous', 'parked')`
+/** Behind `$1` days. */
+const over = `clock_timestamp() - $1 * interval '1 day'`
+
+/** Readings of the pipelines' own sources that are compared with (`sync/read/snapshot.ts`), and whatever came after them. */
+const standards = `
+  select s.id from snapshot s join (
+    select o.destination_id, max(o.id) as last, max(o.id) filter (where o.id not in (
+      select snapshot_id from plan where snapshot_id is not null and jsonb_array_length(guards) > 0)) as good
+    from snapshot o join run u on u.id = o.run_id
+    where o.status = 'closed' and u.trigger <> 'backfill' and u.options ->> 'source' is null group by o.destination_id) l
+    on l.destination_id = s.destination_id and (s.id >= l.last or s.id = l.good)
+  union select max(id) from snapshot where status = 'closed' group by destination_id`
+
+/** Last started plan of each destination: its deletes count as decided, and its outstanding work stays outstanding. */
+const lastPlans = `
+  select distinct on (p.destination_id) p.id, p.review from plan p join run u on u.id = p.run_id
+  where p.status <> 'ready' or u.trigger <> 'plan' order by p.destination_id, coalesce(p.applied_at, p.created_at) desc`
+
+/** Deletes what is older than `days`, and leaves a line of it. Returns how many runs went. */
+export async function dropRuns(db: Database, days: number): Promise<number> {
+  return db.transaction(async (tx) => {
+    const kept = (await tx.query<{ id: string }>(standards)).map(({ id }) => id)
+    const plans = await tx.query<{ id: string }>(
+      `select p.id from plan p join run u on u.id = p.run_id
+       where u.finished_at < ${over} and p.status in ('applied', 'superseded')
+         and coalesce(p.applied_at, p.created_at) < ${over}
+         and not exists (select from batch b where b.plan_id = p.id and (b.status in ${openBatches} or b.settled_at >= ${over}))
+         and not exists (select from (${lastPlans}) l where l.id = p.id or l.review -> 'resync' ? p.id)
+         and coalesce(p.snapshot_id, 0) <> all($2::bigint[])
+         -- What it held back is known by it alone: it goes with its reading, never before.
+         and not (jsonb_array_length(p.guards) > 0 and p.snapshot_id in (select snapshot_id from plan group by snapshot_id having count(*) > 1))`,
+      [days, kept],
+    )
+    await dropPlans(
+      tx,
+      plans.map(({ id }) => id),
+    )
+    await tx.execute(
+      `delete from snapshot s using run u
+       where u.id = s.run_id and u.finished_at < ${over} and s.status <> 'open' and s.id <> all($2::bigint[])
+         and not exists (select from plan p where p.snapshot_id = s.id)`,
+      [days, kept],
+    )
+    const runs = await tx.query<{ id: string }>(
+      `delete from run r
+       where r.finished_at < ${over} and not exists (select from plan p where p.run_id = r.id)
+         and not exists (select from plan p where p.id = r.plan_id)
+         and not exists (select from snapshot s where s.run_id = r.id)
+         and r.id not in (select max(id) from run group by pipeline)
+       returning id`,
+      [days],
+    )
+    if (runs.length === 0) return 0
+    const ids = runs.map(({ id }) => Number(id))
+    await tx.execute('delete from reject where run_id = any($1::bigint[])', [ids])
+    await tx.execute(`insert into audit (actor, what, detail) values ('retention', 'runs.dropped', $1)`, [
+      JSON.stringify({ days, runs: ids.length, last: Math.max(...ids) }),
+    ])
+    return runs.length
+  })
+}
+
+/** Requests of these plans and all that belongs to them, but for those whose answer still proves a key; plans of which none is left. */
+async function dropPlans(tx: Queryable, plans: readonly string[]): Promise<void> {
+  if (plans.length === 0) return
+  const rows = await tx.query<{ id: string }>(
+    `with live as materialized (select distinct batch_id from remote where batch_id is not null)
+     select b.id from batch b where b.plan_id = any($1) and not exists (select from live l where l.batch_id = b.id)`,
+    [plans],
+  )
+  const batches = rows.map(({ id }) => id)
+  for (const table of ['entry', 'attempt']) await tx.execute(`delete from sluice.${table} where batch_id = any($1::bigint[])`, [batches])
+  await tx.execute('delete from batch where id = any($1::bigint[])', [batches])
+  await tx.execute(`delete from plan p where p.id = any($1) and not exists (select from batch b where b.plan_id = p.id)`, [plans])
+}
+
+/** For how many days runs were kept when this one went; undefined: it was never there. */
+export async function keptDaysOf(db: Queryable, runId: number): Promise<number | undefined> {
+  const [line] = await db.query<{ days: number }>(
+    `select (detail ->> 'days')::int as days from audit where what = 'runs.dropped' and (detail ->> 'last')::bigint >= $1 order by id limit 1`,
+    [runId],
+  )
+  return line?.days
+}

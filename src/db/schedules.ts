@@ -1,0 +1,182 @@
+/** The `pipeline_schedule` and `tick` tables: what is due, and a line for every tick (docs/guarantees.md#one-run-per-tick). */
+import type { Database, Queryable } from './database.ts'
+
+/** A schedule as a pipeline file has it, for one destination. */
+export interface DeclaredSchedule {
+  readonly destinationId: number
+  readonly pipeline: string
+  readonly cron: string
+  readonly timezone: string
+  readonly overlap: 'skip' | 'queue'
+}
+
+export interface ScheduleRow extends DeclaredSchedule {
+  readonly id: number
+  readonly lastScheduledFor: Date
+}
+
+/** Schedules that one scheduler found in its folder. */
+export interface Declaration {
+  readonly credentials: string
+  /** The folder's real path. */
+  readonly folder: string
+  readonly schedules: readonly DeclaredSchedule[]
+  /** Pipelines whose file cannot be used at present: their schedules stay. */
+  readonly broken: readonly string[]
+}
+
+/** A schedule that no scheduler declared for so long is abandoned: schedulers read their files more often than this. */
+export const declaredForS = 45
+
+/**
+ * Enters the schedules of a folder. A new or changed one begins now: what it would have missed before is not made up for.
+ * Schedules that the folder no longer has are retired, unless another scheduler still declares them.
+ */
+export async function declareSchedules(db: Database, declaration: Declaration): Promise<void> {
+  const { credentials, folder, schedules, broken } = declaration
+  const columns = [
+    schedules.map((s) => s.destinationId),
+    schedules.map((s) => s.pipeline),
+    schedules.map((s) => s.cron),
+    schedules.map((s) => s.timezone),
+    schedules.map((s) => s.overlap),
+  ]
+  await db.transaction(async (tx) => {
+    // Entered by a version that knew no credentials.
+    await tx.execute(
+      `update pipeline_schedule s set credentials = $1
+       from unnest($2::int[], $3::text[], $4::text[], $5::text[]) as d (destination_id, pipeline, cron, timezone)
+       where s.credentials = '' and (s.destination_id, s.pipeline, s.cron, s.timezone) = (d.destination_id, d.pipeline, d.cron, d.timezone)
+         and not exists (select from pipeline_schedule o where o.credentials = $1
+           and (o.destination_id, o.pipeline, o.cron, o.timezone) = (d.destination_id, d.pipeline, d.cron, d.timezone))`,
+      [credentials, ...columns.slice(0, 4)],
+    )
+    await tx.execute(
+      `insert into pipeline_schedule as s (credentials, folder, destination_id, pipeline, cron, timezone, overlap)
+       select $1, $2, * from unnest($3::int[], $4::text[], $5::text[], $6::text[], $7::text[]) order by 3, 4, 5, 6
+       on conflict on constraint pipeline_schedule_identity do update set overlap = excluded.overlap, folder = excluded.folder,
+         declared_at = clock_timestamp(), withdrawn_at = null,
+         last_scheduled_for = case when s.withdrawn_at is null then s.last_scheduled_for else clock_timestamp() end`,
+      [credentials, folder, ...columns],
+    )
+    await tx.execute(
+      `update pipeline_schedule s set withdrawn_at = clock_timestamp()
+       where s.credentials = $1 and s.folder = $2 and s.withdrawn_at is null and s.pipeline <> all($7)
+         and s.declared_at < clock_timestamp() - ${declaredForS} * interval '1 second'
+         and not exists (select from unnest($3::int[], $4::text[], $5::text[], $6::text[]) as d (destination_id, pipeline, cron, timezone)
+           where (s.destination_id, s.pipeline, s.cron, s.timezone) = (d.destination_id, d.pipeline, d.cron, d.timezone))`,
+      [credentials, folder, ...columns.slice(0, 4), broken],
+    )
+  })
+}
+
+const columns = 's.id, s.destination_id, s.pipeline, s.cron, s.timezone, s.overlap, s.last_scheduled_for'
+
+/** Returns the database's time, the schedules that this scheduler declares, and those of its broken files that no other one declares. */
+export async function loadSchedules(
+  db: Queryable,
+  declaration: Declaration,
+): Promise<{ readonly now: Date; readonly schedules: readonly ScheduleRow[]; readonly broken: readonly ScheduleRow[] }> {
+  const { credentials, folder, schedules, broken } = declaration
+  const rows = await db.query<ScheduleColumns & { broken: boolean }>(
+    `select ${columns}, false as broken from pipeline_schedule s
+     join unnest($2::int[], $3::text[], $4::text[], $5::text[]) as d (destination_id, pipeline, cron, timezone)
+       on (s.destination_id, s.pipeline, s.cron, s.timezone) = (d.destination_id, d.pipeline, d.cron, d.timezone)
+     where s.credentials = $1
+     union all
+     select ${columns}, true from pipeline_schedule s
+     where s.credentials = $1 and s.folder = $6 and s.pipeline = any($7) and s.withdrawn_at is null
+       and s.declared_at < clock_timestamp() - ${declaredForS} * interval '1 second'`,
+    [
+      credentials,
+      schedules.map((s) => s.destinationId),
+      schedules.map((s) => s.pipeline),
+      schedules.map((s) => s.cron),
+      schedules.map((s) => s.timezone),
+      folder,
+      broken,
+    ],
+  )
+  const now = await databaseTime(db)
+  return {
+    now,
+    schedules: rows.filter((row) => !row.broken).map(toSchedule),
+    broken: rows.filter((row) => row.broken).map(toSchedule),
+  }
+}
+
+/** Locks a schedule for deciding its ticks. Undefined while another scheduler decides them. */
+export async function lockSchedule(tx: Queryable, id: number): Promise<{ readonly now: Date; readonly schedule: ScheduleRow } | undefined> {
+  const [row] = await tx.query<ScheduleColumns>(`select ${columns} from pipeline_schedule s where id = $1 for update skip locked`, [id])
+  // The time after the lock: nothing decided by another scheduler can be newer than this.
+  return row === undefined ? undefined : { now: await databaseTime(tx), schedule: toSchedule(row) }
+}
+
+async function databaseTime(db: Queryable): Promise<Date> {
+  const [clock] = await db.query<{ now: Date }>('select clock_timestamp() as now')
+  return clock?.now ?? new Date(0)
+}
+
+type ScheduleColumns = {
+  readonly id: number
+  readonly destination_id: number
+  readonly pipeline: string
+  readonly cron: string
+  readonly timezone: string
+  readonly overlap: 'skip' | 'queue'
+  readonly last_scheduled_for: Date
+}
+
+function toSchedule(row: ScheduleColumns): ScheduleRow {
+  return {
+    id: row.id,
+    destinationId: row.destination_id,
+    pipeline: row.pipeline,
+    cron: row.cron,
+    timezone: row.timezone,
+    overlap: row.overlap,
+    lastScheduledFor: row.last_scheduled_for,
+  }
+}
+
+export interface Tick {
+  readonly scheduledFor: Date
+  readonly outcome: 'ran' | 'queued' | 'skipped' | 'missed'
+  readonly reason: string | null
+  readonly runId: number | null
+}
+
+/** Enters decided ticks of one schedule. A tick that has its line keeps it, unless only this one started a run. */
+export async function recordTicks(
+  db: Queryable,
+  schedule: Pick<ScheduleRow, 'destinationId' | 'pipeline'>,
+  ticks: readonly Tick[],
+): Promise<void> {
+  await db.execute(
+    `insert into tick as t (destination_id, pipeline, scheduled_for, outcome, reason, run_id)
+     select $1, $2, * from unnest($3::timestamptz[], $4::text[], $5::text[], $6::bigint[])
+     on conflict (destination_id, pipeline, scheduled_for) do update set outcome = excluded.outcome, reason = excluded.reason, run_id = excluded.run_id
+     where t.run_id is null and excluded.run_id is not null`,
+    [
+      schedule.destinationId,
+      schedule.pipeline,
+      ticks.map((tick) => tick.scheduledFor),
+      ticks.map((tick) => tick.outcome),
+      ticks.map((tick) => tick.reason),
+      ticks.map((tick) => tick.runId),
+    ],
+  )
+}
+
+export async function moveSchedule(db: Queryable, id: number, lastScheduledFor: Date): Promise<void> {
+  await db.execute('update pipeline_schedule set last_scheduled_for = $2 where id = $1 and last_scheduled_for < $2', [id, lastScheduledFor])
+}
+
+/** Returns the credentials that a destination belongs to, where they are not these. */
+export async function otherCredentials(db: Queryable, destinationId: number, credentials: string): Promise<string | undefined> {
+  const [row] = await db.query<{ credentials: string }>('select credentials from destination where id = $1 and credentials <> $2', [
+    destinationId,
+    credentials,
+  ])
+  return row?.credentials
+}

@@ -1,0 +1,81 @@
+/** Pauses and run requests of operators, and the alerts that operators get. */
+import { sql } from 'drizzle-orm'
+import { bigint, check, index, integer, jsonb, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core'
+import { destination } from './runs.ts'
+import { instant, now, sluice } from './sluice.ts'
+
+/** A paused pipeline: no run starts until the row is gone. */
+export const pipelinePause = sluice.table(
+  'pipeline_pause',
+  {
+    /** Pipelines of two environments may have one name. */
+    destinationId: integer('destination_id')
+      .notNull()
+      .references(() => destination.id),
+    pipeline: text('pipeline').notNull(),
+    pausedAt: instant('paused_at').notNull().default(now()),
+    actor: text('actor').notNull(),
+    reason: text('reason'),
+  },
+  (t) => [primaryKey({ name: 'pipeline_pause_pkey', columns: [t.destinationId, t.pipeline] })],
+)
+
+/** `Idempotency-Key` of a run request, with the run that it got. */
+export const runRequest = sluice.table(
+  'run_request',
+  {
+    key: text('key').primaryKey(),
+    pipeline: text('pipeline').notNull(),
+    runId: bigint('run_id', { mode: 'number' }).notNull(),
+    requestedAt: instant('requested_at').notNull().default(now()),
+  },
+  (t) => [index('run_request_age').on(t.requestedAt)],
+)
+
+/** A condition that needs an operator, from the moment it was found until it was gone. */
+export const alert = sluice.table(
+  'alert',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    /** Empty for conditions of the whole installation. */
+    pipeline: text('pipeline').notNull(),
+    event: text('event').notNull(),
+    /** Details of the condition: code, message, hint, run, counts. */
+    detail: jsonb('detail').notNull(),
+    firedAt: instant('fired_at').notNull().default(now()),
+    recoveredAt: instant('recovered_at'),
+  },
+  (t) => [
+    // However many processes look: one alert a condition.
+    uniqueIndex('alert_firing')
+      .on(t.pipeline, t.event)
+      .where(sql`recovered_at is null`),
+    index('alert_recent').on(t.firedAt),
+  ],
+)
+
+/** One message to one receiver, retried until it was accepted or too old. */
+export const alertDelivery = sluice.table(
+  'alert_delivery',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    alertId: bigint('alert_id', { mode: 'number' })
+      .notNull()
+      .references(() => alert.id, { onDelete: 'cascade' }),
+    /** Name of the receiver in sluice.yaml. */
+    receiver: text('receiver').notNull(),
+    state: text('state').notNull(),
+    attempts: integer('attempts').notNull().default(0),
+    nextAttemptAt: instant('next_attempt_at').notNull().default(now()),
+    deliveredAt: instant('delivered_at'),
+    failedAt: instant('failed_at'),
+    lastError: text('last_error'),
+    createdAt: instant('created_at').notNull().default(now()),
+  },
+  (t) => [
+    index('alert_delivery_open')
+      .on(t.nextAttemptAt)
+      .where(sql`delivered_at is null and failed_at is null`),
+    check('alert_delivery_state', sql`${t.state} in ('firing', 'recovered')`),
+  ],
+)

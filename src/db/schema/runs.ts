@@ -1,0 +1,163 @@
+/** Tables of destinations, workers, runs, snapshots and rejected rows. */
+import { sql } from 'drizzle-orm'
+import { bigint, boolean, check, index, integer, jsonb, smallint, text, unique, uniqueIndex } from 'drizzle-orm/pg-core'
+import { bytea, instant, now, sluice } from './sluice.ts'
+
+/** Destinations: one row for each catalog, audience or do-not-reach list of one service. */
+export const destination = sluice.table(
+  'destination',
+  {
+    id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
+    /** Address of the advertising host: state of a sandbox is never taken for state of the service. */
+    service: text('service').notNull(),
+    /** Application and user that its work belongs to (docs/decisions/fence.md). Null until a run of this version claims it. */
+    credentials: text('credentials'),
+    kind: text('kind').notNull(),
+    accountId: text('account_id').notNull().default(''),
+    targetId: text('target_id').notNull(),
+    /** Rises with every confirmed or refused entry: a plan made at an older version is stale. */
+    stateVersion: bigint('state_version', { mode: 'number' }).notNull().default(0),
+    /**
+     * Rises with every plan that changed desired content, and with every answer that removes a member from a do-not-reach list: what
+     * an audience suppressed by this list must look at again.
+     */
+    desiredVersion: bigint('desired_version', { mode: 'number' }).notNull().default(0),
+    /** Key of the digests of its raw records; random, so that the writer of a feed cannot aim at a collision. */
+    digestKey: bytea('digest_key')
+      .notNull()
+      .default(sql`uuid_send(gen_random_uuid())`),
+    /** Any of its keys may be out of sync, not only those in `changed_key`: after a first load, or when most of it changed. */
+    allChanged: boolean('all_changed').notNull().default(true),
+    /** Instance of the sandbox that the synced state belongs to. */
+    instance: text('instance'),
+    pausedAt: instant('paused_at'),
+    pausedReason: text('paused_reason'),
+    createdAt: instant('created_at').notNull().default(now()),
+  },
+  (t) => [
+    unique('destination_identity').on(t.service, t.kind, t.accountId, t.targetId),
+    check('destination_kind', sql`${t.kind} in ('catalog', 'audience', 'do-not-reach')`),
+  ],
+)
+
+/** One process that may hold work. Its identity lets others on the same machine see that it died. */
+export const worker = sluice.table('worker', {
+  id: text('id').primaryKey(),
+  role: text('role').notNull(),
+  host: text('host').notNull(),
+  /** Boot id and pid namespace: the pid means something only where both are the same. */
+  hostScope: text('host_scope').notNull(),
+  pid: integer('pid').notNull(),
+  /** Start time of the pid in clock ticks since boot, so that a reused pid is not taken for the process. */
+  pidStarted: text('pid_started').notNull(),
+  concurrency: integer('concurrency').notNull().default(1),
+  startedAt: instant('started_at').notNull().default(now()),
+  seenAt: instant('seen_at').notNull().default(now()),
+})
+
+/** One run of a pipeline, whatever started it. `sluice plan` and `sluice apply` are runs too. */
+export const run = sluice.table(
+  'run',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    pipeline: text('pipeline').notNull(),
+    destinationId: integer('destination_id').references(() => destination.id),
+    trigger: text('trigger').notNull(),
+    status: text('status').notNull(),
+    /** For scheduled runs: the tick, as an instant. */
+    scheduledFor: instant('scheduled_for'),
+    /** Version of the pipeline it was requested with: only a worker that has this version takes it. Null: any version of that name. */
+    definition: text('definition'),
+    /** The run that this one reruns. */
+    rerunOf: bigint('rerun_of', { mode: 'number' }),
+    /** full, approveDeletes, source, failedOnly, reason … as given. */
+    options: jsonb('options').notNull().default({}),
+    planId: text('plan_id'),
+    snapshotId: bigint('snapshot_id', { mode: 'number' }),
+    counts: jsonb('counts').notNull().default({}),
+    guards: jsonb('guards').notNull().default([]),
+    warnings: jsonb('warnings').notNull().default([]),
+    /** [{stage, startedAt, durationMs, rows}] */
+    stages: jsonb('stages').notNull().default([]),
+    /** Progress of the running stage, at most once a second: {stage, done, total, at …}. Null once the run ended. */
+    progress: jsonb('progress'),
+    /** Column names of the source, in its order: the header of `rejects --csv`. */
+    columns: jsonb('columns').notNull().default([]),
+    error: jsonb('error'),
+    workerId: text('worker_id'),
+    epoch: integer('epoch').notNull().default(0),
+    leaseUntil: instant('lease_until'),
+    cancelRequestedAt: instant('cancel_requested_at'),
+    createdAt: instant('created_at').notNull().default(now()),
+    startedAt: instant('started_at'),
+    finishedAt: instant('finished_at'),
+  },
+  (t) => [
+    // docs/guarantees.md#one-run-per-tick: one run a tick, however many schedulers there are.
+    unique('run_tick').on(t.destinationId, t.pipeline, t.scheduledFor),
+    // One run at a time for a destination; backfills and reruns too.
+    uniqueIndex('run_one_active')
+      .on(t.destinationId)
+      .where(sql`status = 'running'`),
+    index('run_by_pipeline').on(t.pipeline, t.id),
+    index('run_open')
+      .on(t.status)
+      .where(sql`status in ('queued', 'running')`),
+    check('run_trigger', sql`${t.trigger} in ('manual', 'schedule', 'backfill', 'rerun', 'plan', 'apply')`),
+    check('run_status', sql`${t.status} in ('queued', 'running', 'succeeded', 'partial', 'withheld', 'failed', 'cancelled', 'skipped')`),
+    check('run_finished', sql`(${t.finishedAt} is not null) = (${t.status} not in ('queued', 'running'))`),
+  ],
+)
+
+/** One reading of a pipeline's sources. Only a closed one may cause deletes (docs/guarantees.md#deletes-need-proof). */
+export const snapshot = sluice.table(
+  'snapshot',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    destinationId: integer('destination_id')
+      .notNull()
+      .references(() => destination.id),
+    runId: bigint('run_id', { mode: 'number' })
+      .notNull()
+      .references(() => run.id),
+    status: text('status').notNull(),
+    /** SourceFacts of each source. */
+    sources: jsonb('sources').notNull().default([]),
+    definitionHash: text('definition_hash').notNull(),
+    /** `desired_version` of the do-not-reach list that suppressed rows of it. */
+    suppressionVersion: bigint('suppression_version', { mode: 'number' }).notNull().default(0),
+    counts: jsonb('counts').notNull().default({}),
+    openedAt: instant('opened_at').notNull().default(now()),
+    closedAt: instant('closed_at'),
+  },
+  (t) => [
+    check('snapshot_status', sql`${t.status} in ('open', 'closed', 'incomplete', 'discarded')`),
+    check('snapshot_closed', sql`(${t.closedAt} is not null) = (${t.status} <> 'open')`),
+    index('snapshot_last').on(t.destinationId, t.id),
+  ],
+)
+
+/** A row that could not be used. Cells are masked before they get here (docs/guarantees.md#no-raw-identifier-at-rest). */
+export const reject = sluice.table(
+  'reject',
+  {
+    runId: bigint('run_id', { mode: 'number' }).notNull(),
+    line: bigint('line', { mode: 'number' }).notNull(),
+    /** Which source of the pipeline, from 0. */
+    source: smallint('source').notNull().default(0),
+    code: text('code').notNull(),
+    field: text('field').notNull(),
+    message: text('message').notNull(),
+    hint: text('hint').notNull(),
+    recordKey: bytea('record_key'),
+    cells: jsonb('cells').notNull().default([]),
+    /** Further faults of the row: `[{ code, field, message, hint }]`. */
+    more: jsonb('more').notNull().default([]),
+  },
+  (t) => [
+    index('reject_run').on(t.runId, t.source, t.line),
+    index('reject_key')
+      .on(t.recordKey)
+      .where(sql`record_key is not null`),
+  ],
+)

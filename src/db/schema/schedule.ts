@@ -1,0 +1,75 @@
+/** When it runs, and how fast it may send. */
+import { sql } from 'drizzle-orm'
+import { bigint, check, integer, primaryKey, text, unique } from 'drizzle-orm/pg-core'
+import { destination } from './runs.ts'
+import { instant, now, sluice } from './sluice.ts'
+
+/**
+ * A schedule that a folder of pipelines declares. The same schedule in two folders, or on two machines, is one row: its ticks
+ * are decided once. Another folder's schedules are left alone (docs/decisions/fence.md).
+ */
+export const pipelineSchedule = sluice.table(
+  'pipeline_schedule',
+  {
+    id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
+    destinationId: integer('destination_id')
+      .notNull()
+      .references(() => destination.id),
+    /** Credentials of the environment that declares it. */
+    credentials: text('credentials').notNull(),
+    pipeline: text('pipeline').notNull(),
+    cron: text('cron').notNull(),
+    timezone: text('timezone').notNull(),
+    overlap: text('overlap').notNull(),
+    /** The last tick that was decided, as an instant. */
+    lastScheduledFor: instant('last_scheduled_for').notNull().default(now()),
+    /** Folder that declared it last, by its real path. */
+    folder: text('folder').notNull().default(''),
+    declaredAt: instant('declared_at').notNull().default(now()),
+    /** Its folder no longer has it: declared again, it begins then. */
+    withdrawnAt: instant('withdrawn_at'),
+  },
+  (t) => [
+    unique('pipeline_schedule_identity').on(t.destinationId, t.credentials, t.pipeline, t.cron, t.timezone),
+    check('pipeline_schedule_overlap', sql`${t.overlap} in ('skip', 'queue')`),
+  ],
+)
+
+/** Every tick has a line: ran, queued, skipped, coalesced into a catch-up, and why. */
+export const tick = sluice.table(
+  'tick',
+  {
+    /** 0: no destination's, but the daily cleanup's. */
+    destinationId: integer('destination_id').notNull().default(0),
+    pipeline: text('pipeline').notNull(),
+    scheduledFor: instant('scheduled_for').notNull(),
+    outcome: text('outcome').notNull(),
+    reason: text('reason'),
+    runId: bigint('run_id', { mode: 'number' }),
+    decidedAt: instant('decided_at').notNull().default(now()),
+  },
+  (t) => [
+    primaryKey({ name: 'tick_pkey', columns: [t.destinationId, t.pipeline, t.scheduledFor] }),
+    check('tick_outcome', sql`${t.outcome} in ('ran', 'queued', 'skipped', 'missed')`),
+  ],
+)
+
+/** The shared budget: head of the ring of grants of one class of limit. */
+export const budget = sluice.table('budget', {
+  class: text('class').primaryKey(),
+  granted: bigint('granted', { mode: 'number' }).notNull().default(0),
+  /** Grants in a window; answer headers may lower it. */
+  limit: integer('request_limit').notNull(),
+  windowMs: integer('window_ms').notNull(),
+  blockedUntil: instant('blocked_until'),
+})
+
+export const budgetSlot = sluice.table(
+  'budget_slot',
+  {
+    class: text('class').notNull(),
+    slot: integer('slot').notNull(),
+    grantedAt: instant('granted_at').notNull(),
+  },
+  (t) => [primaryKey({ name: 'budget_slot_pkey', columns: [t.class, t.slot] })],
+)

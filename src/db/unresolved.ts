@@ -1,0 +1,47 @@
+/** Requests without a clear answer, and memberships that end soon, by pipeline. */
+import type { Queryable } from './database.ts'
+
+export interface Unresolved {
+  readonly pipeline: string
+  readonly users: number
+  readonly since: Date
+  readonly runId: string
+}
+
+/** Returns what has had no clear answer for more than `minutes`, by pipeline; users or products. */
+export async function openUnresolved(db: Queryable, minutes: number): Promise<readonly Unresolved[]> {
+  const rows = await db.query<{ pipeline: string; users: number; since: Date; run_id: string }>(
+    `select p.pipeline, sum(b.user_count)::float8 as users, min(b.created_at) as since, max(p.run_id) as run_id
+     from batch b join plan p on p.id = b.plan_id
+     where b.status in ('pending', 'in_flight', 'ambiguous', 'parked') and (b.status = 'ambiguous' or b.status = 'parked' and b.attempts > 0)
+       and b.created_at < clock_timestamp() - $1 * interval '1 minute'
+     group by p.pipeline`,
+    [minutes],
+  )
+  return rows.map(({ run_id, ...row }) => ({ ...row, runId: `r_${run_id}` }))
+}
+
+export interface EndingMembers {
+  readonly pipeline: string
+  /** For each of the days asked for: users whose membership ends within it. */
+  readonly users: readonly number[]
+}
+
+/** Returns how many memberships end within each number of days, by pipeline; an upper bound, counted by request. */
+export async function endingMembers(db: Queryable, days: readonly number[]): Promise<readonly EndingMembers[]> {
+  return db.query<{ pipeline: string; users: number[] }>(
+    `select x.pipeline, array_agg(x.users order by x.days) as users
+     from (select p.pipeline, d.days,
+         coalesce(sum(b.user_count) filter (where b.expires_at < clock_timestamp() + d.days * interval '1 day'), 0)::float8 as users
+       -- By destination, as the index of the ends is.
+       from destination t cross join lateral (
+           select e.plan_id, e.user_count, e.expires_at from batch e
+           where e.destination_id = t.id and e.status = 'settled' and e.operation = 'upsert' and e.expires_at is not null
+             and e.expires_at < clock_timestamp() + $2 * interval '1 day') b
+         join plan p on p.id = b.plan_id cross join unnest($1::int[]) as d (days)
+       where t.kind <> 'catalog'
+       group by p.pipeline, d.days) x
+     group by x.pipeline`,
+    [days, Math.max(...days)],
+  )
+}

@@ -1,0 +1,16 @@
+/** Figures of the `webhook_event` table. */
+import type { Queryable } from './database.ts'
+
+export interface WebhookState {
+  readonly last: Date | null
+  /** Events of the last 24 hours. */
+  readonly day: number
+}
+
+export async function webhookState(db: Queryable): Promise<WebhookState> {
+  const [row] = await db.query<{ last: Date | null; day: number }>(
+    `select (select max(received_at) from webhook_event) as last,
+       (select count(*)::int from webhook_event where received_at > clock_timestamp() - interval '1 day') as day`,
+  )
+  return { last: row?.last ?? null, day: row?.day ?? 0 }
+}

@@ -1,0 +1,118 @@
+/** Processes that may hold work, and the proof that one of them is gone. */
+import { readFileSync, readlinkSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { randomUUID } from 'node:crypto'
+import type { Database, Queryable } from './database.ts'
+
+export interface ProcessIdentity {
+  readonly host: string
+  /** Boot id and pid namespace: a pid means something only where both are the same. */
+  readonly hostScope: string
+  readonly pid: number
+  /** Start of the process in clock ticks since boot; empty where the system does not say. */
+  readonly pidStarted: string
+}
+
+/** Enters this process and returns its id. One row a call: a process that runs two workers registers twice. */
+export async function registerWorker(db: Database, options: { readonly role: string; readonly concurrency?: number }): Promise<string> {
+  const self = identifyProcess(process.pid)
+  const id = `${self.host}-${self.pid}-${randomUUID().slice(0, 8)}`
+  await db.execute(`insert into worker (id, role, host, host_scope, pid, pid_started, concurrency) values ($1, $2, $3, $4, $5, $6, $7)`, [
+    id,
+    options.role,
+    self.host,
+    self.hostScope,
+    self.pid,
+    self.pidStarted,
+    options.concurrency ?? 1,
+  ])
+  return id
+}
+
+/** Says that the worker is there. For people: leases, not this, decide who holds what. */
+export async function touchWorker(db: Queryable, workerId: string): Promise<void> {
+  await db.execute(`update worker set seen_at = clock_timestamp() where id = $1`, [workerId])
+}
+
+export interface WorkerRow {
+  readonly id: string
+  readonly role: string
+  readonly host: string
+  readonly pid: number
+  readonly startedAt: Date
+  /** Seconds since its last heartbeat. */
+  readonly idleS: number
+}
+
+/** Returns one worker as the table has it. */
+export async function findWorker(db: Queryable, workerId: string): Promise<WorkerRow | undefined> {
+  const [row] = await listWorkers(db, { id: workerId })
+  return row
+}
+
+/** Returns workers and servers with a heartbeat within the last day, newest first; commands leave none. */
+export async function listWorkers(db: Queryable, only: { readonly id?: string } = {}): Promise<readonly WorkerRow[]> {
+  const rows = await db.query<{ id: string; role: string; host: string; pid: number; started_at: Date; idle_s: number }>(
+    `select id, role, host, pid, started_at, extract(epoch from clock_timestamp() - seen_at)::float8 as idle_s from worker
+     where case when $1::text is null then role <> 'command' and seen_at > clock_timestamp() - interval '1 day' else id = $1 end
+     order by started_at desc limit 100`,
+    [only.id ?? null],
+  )
+  return rows.map(({ started_at, idle_s, ...row }) => ({ ...row, startedAt: started_at, idleS: idle_s }))
+}
+
+/**
+ * Ids of workers that provably died while they held a batch or a run: same machine, boot and namespace, and their process
+ * is gone or is another one now. This is proof, not suspicion: what they hold need not wait for the end of its lease.
+ */
+export async function deadWorkers(db: Queryable): Promise<string[]> {
+  const rows = await db.query<{ id: string; pid: number; pid_started: string }>(
+    `select id, pid, pid_started from worker where host_scope = $1 and id in (
+       select worker_id from batch where status = 'in_flight' union select worker_id from run where status = 'running')`,
+    [hostScope()],
+  )
+  return rows.filter((row) => !isAlive({ hostScope: hostScope(), pid: row.pid, pidStarted: row.pid_started })).map((row) => row.id)
+}
+
+/** False only when it is proven: of a process elsewhere nothing can be known, so it counts as alive. */
+export function isAlive(worker: Omit<ProcessIdentity, 'host'>): boolean {
+  if (worker.hostScope !== hostScope()) return true
+  const started = startOf(worker.pid)
+  if (started !== undefined) return started === '' || worker.pidStarted === '' || started === worker.pidStarted
+  return false
+}
+
+export function identifyProcess(pid: number): ProcessIdentity {
+  return { host: hostname(), hostScope: hostScope(), pid, pidStarted: startOf(pid) ?? '' }
+}
+
+function hostScope(): string {
+  try {
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${readlinkSync('/proc/self/ns/pid')}`
+  } catch {
+    // Not Linux: no namespaces to distinguish.
+    return `host ${hostname()}`
+  }
+}
+
+/** Start time of a live process, empty where it cannot be read, undefined when there is no such process. */
+function startOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // Field 22, counted behind the command's name, which may hold spaces and brackets. State Z: a zombie.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return fields[0] === 'Z' || fields[0] === 'X' ? undefined : (fields[19] ?? '')
+  } catch {
+    return process.platform === 'linux' || !answersSignal(pid) ? undefined : ''
+  }
+}
+
+function answersSignal(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    // EPERM: it lives, and is not ours.
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

@@ -1,0 +1,27 @@
+/** Numbers, durations and instants for people. Programs get them raw. */
+
+const numbers = new Intl.NumberFormat('en-US')
+
+/** `10,240`. */
+export function count(value: number): string {
+  return numbers.format(value)
+}
+
+/** `1 request`, `14 requests`. */
+export function plural(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`
+}
+
+/** `0.4 s`, `18 s`, `3 min 5 s`, `2 h 4 min`. */
+export function duration(ms: number): string {
+  const seconds = ms / 1000
+  if (seconds < 10) return `${seconds.toFixed(1)} s`
+  if (seconds < 120) return `${Math.round(seconds)} s`
+  if (seconds < 7200) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`
+  return `${Math.floor(seconds / 3600)} h ${Math.round((seconds % 3600) / 60)} min`
+}
+
+/** ISO instant without milliseconds, zone included. */
+export function instant(value: string | Date | number): string {
+  return new Date(value).toISOString().replace(/\.\d{3}Z$/, 'Z')
+}

@@ -1,0 +1,26 @@
+/**
+ * Guesses which element of an XML file of unknown layout is a record: of those that hold other elements, the one that
+ * repeats, the outermost first. `beginning`: of the file; it may end anywhere. Undefined for feeds, which are known.
+ */
+export function likelyItem(beginning: string): string | undefined {
+  const found = new Map<string, { depth: number; count: number; holds: boolean }>()
+  const open: string[] = []
+  for (const [, close, name = '', selfClosed] of beginning.matchAll(/<(\/)?([A-Za-z_][\w.:-]*)(?:[^>"']|"[^"]*"|'[^']*')*?(\/)?>/g)) {
+    const local = name.slice(name.indexOf(':') + 1)
+    if (close !== undefined) {
+      open.pop()
+      continue
+    }
+    if (open.length === 0 && /^(?:rss|feed|channel|html)$/i.test(local)) return undefined
+    const around = found.get(open.at(-1) ?? '')
+    if (around !== undefined) around.holds = true
+    const known = found.get(local)
+    if (known !== undefined) known.count++
+    else found.set(local, { depth: open.length, count: 1, holds: false })
+    if (selfClosed === undefined) open.push(local)
+  }
+  const [best] = [...found]
+    .filter(([, { depth, count, holds }]) => depth > 0 && holds && count > 1)
+    .sort(([, a], [, b]) => a.depth - b.depth || b.count - a.count)
+  return best?.[0]
+}

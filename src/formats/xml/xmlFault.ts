@@ -1,0 +1,88 @@
+/**
+ * Finds the place of a fault in XML. A strict parser reports where it gave up, which is often lines behind the fault: it reads
+ * a raw `&` as a reference up to the next `;`, and an unclosed CDATA section up to the next `]]>`.
+ */
+import { redactPersonalData } from '../../mapping/mask.ts'
+
+export interface XmlFault {
+  /** Offset in the text. */
+  readonly at: number
+  /** Lines before it, from 0. */
+  readonly line: number
+  readonly message: string
+}
+
+const token =
+  /<!\[CDATA\[(?<cdata>[\s\S]*?)(?:\]\]>|$)|<!--[\s\S]*?(?:-->|$)|<\?[\s\S]*?(?:\?>|$)|<\/(?<close>[^\s>]+)[^>]*>|<(?<open>[^\s!/?>]+)(?:[^>"']|"[^"]*"|'[^']*')*>|[^<]+|</g
+const rawMessage = 'a raw & stands where XML has &amp;'
+const rawAmpersand = /&(?!#\d+;|#x[\da-f]+;|[a-z_][\w.-]*;)/i
+
+/** Returns the first fault of an item or of the text around items; undefined where there is none of the known ones. */
+export function findXmlFault(text: string): XmlFault | undefined {
+  const open: { readonly name: string; readonly at: number }[] = []
+  for (const { 0: part, index, groups = {} } of text.matchAll(token)) {
+    const { cdata, close, open: opened } = groups
+    const around = open.at(-1)
+    if (cdata !== undefined) {
+      const end = around === undefined ? -1 : cdata.indexOf(`</${around.name}>`)
+      if (end >= 0) return fault(text, index + '<![CDATA['.length + end, `the CDATA section in <${around?.name}> is not closed by ]]>`)
+    } else if (close !== undefined) {
+      if (around?.name === close) open.pop()
+      else if (around !== undefined) return fault(text, around.at, `the element <${around.name}> is not closed`)
+    } else if (!part.startsWith('<!') && !part.startsWith('<?')) {
+      const at = part.search(rawAmpersand)
+      if (at >= 0) return fault(text, index + at, rawMessage)
+      if (opened !== undefined && !part.endsWith('/>')) open.push({ name: opened, at: index })
+    }
+  }
+  return undefined
+}
+
+/** Returns the first raw `&` of a piece of XML; one at the very end may still become a reference. */
+export function findRawAmpersand(text: string): XmlFault | undefined {
+  if (!text.includes('&')) return undefined
+  for (const { 0: part, index } of text.matchAll(token)) {
+    if (part.startsWith('<!') || part.startsWith('<?')) continue
+    const at = part.search(rawAmpersand)
+    if (at >= 0 && !/^&[\w#.-]*$/.test(text.slice(index + at))) return fault(text, index + at, rawMessage)
+  }
+  return undefined
+}
+
+/**
+ * Returns the CDATA section or comment of an item that swallows the start of another item, or the end of the channel: it was
+ * not closed, and the parser sees well-formed XML with one item less. `owned`: the element is named by the pipeline file, so
+ * that its name may stand in a text; then only its end before another start counts.
+ */
+export function findSwallowedItem(item: string, name: string, owned: boolean): XmlFault | undefined {
+  if (!item.includes('<![CDATA[') && !item.includes('<!--')) return undefined
+  const local = name.replaceAll(/[.\\]/g, '\\$&')
+  const start = `<(?:[\\w.-]+:)?${local}[\\s>]`
+  const swallowed = new RegExp(owned ? `</(?:[\\w.-]+:)?${local}\\s*>[\\s\\S]*?${start}` : `${start}|</(?:channel|rss|feed)\\s*>`)
+  const section = /<!\[CDATA\[([\s\S]*?)\]\]>|<!--([\s\S]*?)-->/g
+  for (const { 0: part, 1: cdata, index } of item.matchAll(section)) {
+    if (!swallowed.test(part)) continue
+    const unclosed = cdata === undefined ? undefined : findXmlFault(item)
+    return (
+      unclosed ?? fault(item, index, `a ${cdata === undefined ? 'comment' : 'CDATA section'} that is not closed swallows the next item`)
+    )
+  }
+  return undefined
+}
+
+/** Returns what stands at a fault, on its line, for a message: 30 characters to both sides, without emails and phones. */
+export function excerptAt(text: string, at: number): string {
+  const start = text.lastIndexOf('\n', at - 1) + 1
+  const end = text.indexOf('\n', at) < 0 ? text.length : text.indexOf('\n', at)
+  const shown = text.slice(Math.max(start, at - 30), Math.min(end, at + 30)).trim()
+  return redactPersonalData(`${start < at - 30 ? '…' : ''}${shown}${end > at + 30 ? '…' : ''}`)
+}
+
+function fault(text: string, at: number, message: string): XmlFault {
+  return { at, line: linesIn(text.slice(0, at)), message }
+}
+
+/** Counts line ends: LF, CRLF, CR. */
+export function linesIn(text: string): number {
+  return text.match(/\r\n?|\n/g)?.length ?? 0
+}

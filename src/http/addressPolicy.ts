@@ -1,0 +1,86 @@
+import { lookup } from 'node:dns'
+import type { LookupAddress } from 'node:dns'
+import { isIP } from 'node:net'
+import type { LookupFunction } from 'node:net'
+import { RunError } from '../errors.ts'
+import { isForbiddenAddress, isPrivateAddress } from './privateAddress.ts'
+
+const ports = new Set(['', '80', '443', '8080', '8443'])
+
+/**
+ * Checks an address before anything is sent to it: https (http only where private addresses are allowed), no
+ * credentials inside, a usual port, no literal private address, never a link-local one or a metadata service. Names are
+ * checked when they are resolved, by `checkedLookup`, because only the connected address counts (bad-inputs 137).
+ *
+ * @throws RunError SOURCE_REFUSED
+ */
+export function checkUrl(text: string, allowPrivate: boolean): URL {
+  if (/[\r\n\t\0]/.test(text)) throw refused('an address with control characters', 'source address')
+  if (!URL.canParse(text)) throw refused('an address that cannot be read', 'source address')
+  const url = new URL(text)
+  const where = safeLabel(url)
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw refused(`an address of the kind ${url.protocol}`, where)
+  if (url.username !== '' || url.password !== '')
+    throw refused('an address with credentials inside', where, 'Name environment variables under `source.credentials` instead.')
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  if (isForbiddenAddress(host)) throw forbidden(host, where)
+  if (allowPrivate) return url
+  if (url.protocol === 'http:')
+    throw refused('plain http', where, 'Use https, or set `allow_private: true` for a source in your own network.')
+  if (!ports.has(url.port))
+    throw refused(`port ${url.port}`, where, 'Serve the feed on 443, or set `allow_private: true` for a source in your own network.')
+  if (isIP(host) !== 0 && isPrivateAddress(host))
+    throw refused('a private address', where, 'Set `allow_private: true` for a source in your own network.')
+  if (/(^|\.)localhost\.?$/i.test(host))
+    throw refused('this machine itself', where, 'Set `allow_private: true` for a source in your own network.')
+  return url
+}
+
+/**
+ * Returns true if a source names this machine itself: `http://127.0.0.1:8000/…`, `localhost` or `[::1]`. A user who
+ * writes that into a pipeline file means it (docs/decisions/loopback-sources.md). Other spellings of the same address,
+ * names and redirects that lead to it, hide it, and stay refused.
+ */
+export function namesThisMachine(text: string): boolean {
+  return /^https?:\/\/(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?([/?]|$)/.test(text)
+}
+
+/** Resolves once and hands only allowed addresses to the connection, so that a second answer of the DNS changes nothing. */
+export function checkedLookup(allowPrivate: boolean, resolve: typeof lookup = lookup): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
+      if (error !== null) return callback(error, [])
+      const lawful = found.filter(({ address }) => !isForbiddenAddress(address))
+      const usable = allowPrivate ? lawful : lawful.filter(({ address }) => !isPrivateAddress(address))
+      const [first] = usable
+      if (first === undefined) {
+        const hidden = found.find(({ address }) => isForbiddenAddress(address))
+        const refusal = hidden === undefined ? privateName(hostname) : forbidden(hidden.address, hostname)
+        return callback(refusal, [])
+      }
+      if (options.all === true) callback(null, usable)
+      else callback(null, first.address, first.family)
+    })
+  }
+}
+
+/** Scheme, host and path: queries often hold keys. */
+export function safeLabel(url: URL): string {
+  return `${url.protocol}//${url.host}${url.pathname}${url.search === '' ? '' : '?…'}`
+}
+
+function privateName(hostname: string): RunError {
+  return refused('a name that leads to a private address', hostname, 'Set `allow_private: true` for a source in your own network.')
+}
+
+function forbidden(address: string, where: string): RunError {
+  return refused(
+    `at ${address}, a link-local address or a metadata service`,
+    where,
+    'No setting opens such addresses; serve the feed at another.',
+  )
+}
+
+function refused(what: string, where: string, hint = 'Name an https address of the feed.'): RunError {
+  return new RunError('SOURCE_REFUSED', `the source is ${what}, which is refused`, { where, hint })
+}

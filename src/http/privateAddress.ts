@@ -1,0 +1,87 @@
+import { BlockList, isIP } from 'node:net'
+
+/** Address ranges that a feed address may not lead to: guarantees section 7, feed URL; IANA special-purpose registries. */
+const blocked = new BlockList()
+for (const [network, prefix] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 3],
+] as const) {
+  blocked.addSubnet(network, prefix, 'ipv4')
+}
+for (const [network, prefix] of [
+  ['::', 96],
+  ['64:ff9b::', 96],
+  ['64:ff9b:1::', 48],
+  ['100::', 64],
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  ['2002::', 16],
+  ['fc00::', 7],
+  ['fe80::', 10],
+  ['fec0::', 10],
+  ['ff00::', 8],
+] as const) {
+  blocked.addSubnet(network, prefix, 'ipv6')
+}
+
+/**
+ * Link-local addresses, and those at which clouds hand a machine its own credentials: 169.254.0.0/16 (AWS, Azure, Google,
+ * OpenStack and most others), Alibaba, Azure's wire server, Oracle. No feed lies there.
+ */
+const metadata4 = [
+  ['169.254.0.0', 16],
+  ['100.100.100.200', 32],
+  ['168.63.129.16', 32],
+  ['192.0.0.192', 32],
+] as const
+
+/** The same of IPv6: link-local, AWS, Google. */
+const metadata6 = [
+  ['fe80::', 10],
+  ['fd00:ec2::', 32],
+  ['fd20:ce::254', 128],
+] as const
+
+const forbidden = new BlockList()
+for (const [network, prefix] of metadata6) forbidden.addSubnet(network, prefix, 'ipv6')
+for (const [network, prefix] of metadata4) {
+  forbidden.addSubnet(network, prefix, 'ipv4')
+  // The same address inside IPv6: compatible, mapped, behind NAT64, over 6to4.
+  const [a = 0, b = 0, c = 0, d = 0] = network.split('.').map(Number)
+  const groups = `${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`
+  for (const before of ['::', '::ffff:', '64:ff9b::']) forbidden.addSubnet(before + groups, 96 + prefix, 'ipv6')
+  forbidden.addSubnet(`2002:${groups}::`, 16 + prefix, 'ipv6')
+}
+
+/** Returns true for a link-local address or a metadata service (no names): rejected whatever a pipeline allows. */
+export function isForbiddenAddress(address: string): boolean {
+  const { bare, family } = bareAddress(address)
+  return family !== 0 && forbidden.check(bare, family === 4 ? 'ipv4' : 'ipv6')
+}
+
+/** Returns true for an address (not a name) that is loopback, private, link-local, CGNAT, multicast, reserved, or maps onto IPv4. */
+export function isPrivateAddress(address: string): boolean {
+  const { bare, family } = bareAddress(address)
+  if (family === 0) return true
+  // Mapped addresses (::ffff:a.b.c.d) are rejected as a form: only attacks write them.
+  if (family === 6 && /^::ffff:/i.test(bare)) return true
+  return blocked.check(bare, family === 4 ? 'ipv4' : 'ipv6')
+}
+
+/** Without brackets and zone. */
+function bareAddress(address: string): { readonly bare: string; readonly family: number } {
+  const bare = address.replace(/^\[|\]$/g, '').replace(/%.*$/, '')
+  return { bare, family: isIP(bare) }
+}

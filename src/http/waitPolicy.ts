@@ -1,0 +1,106 @@
+/**
+ * The one policy for waiting between requests, shared by client, push and sources: what an answer asks for, and the backoff where
+ * it asks for nothing. Pure.
+ */
+
+/** Names in lower case. */
+export type Headers = Readonly<Record<string, string>>
+
+/**
+ * Returns the milliseconds during which no request may go to the answered endpoint family, or undefined when the answer asks for
+ * no wait. Not capped.
+ *
+ * - `Retry-After` counts on every answer that says "try later". RFC 9110 defines it for 503; 429 has it by RFC 6585.
+ * - A spent quota (`remaining` 0) closes its window until the reset, whatever the status.
+ * - The reset of a quota with requests left counts after a 429 only: the limit that was hit then belongs to another scope, and this
+ *   reset is the best estimate of its end. On any other status the reset is routine information and asks for nothing.
+ */
+export function readHold(answer: { readonly status: number; readonly headers: Headers }, nowMs: number): number | undefined {
+  const { status, headers } = answer
+  const now = serviceNow(headers, nowMs)
+  const waits: (number | undefined)[] = []
+  if (isTryLater(status) && headers['retry-after'] !== undefined) waits.push(retryAfterMs(headers['retry-after'], now))
+
+  const quotas = [readQuota(headers, 'x-account-rate-limit', now), readQuota(headers, 'x-rate-limit', now)].filter(
+    (one) => one !== undefined,
+  )
+  const spent = quotas.filter(({ remaining }) => remaining === 0)
+  // The account's quota governs where it is sent; the user's is then one of the whole application.
+  const closed = spent.length === 0 && status === 429 ? quotas.slice(0, 1) : spent
+  waits.push(...closed.map(({ resetInMs }) => resetInMs))
+
+  const known = waits.filter((wait) => wait !== undefined)
+  return known.length === 0 ? undefined : Math.max(...known)
+}
+
+/** Returns the request limit of the quota that governs: the account's where it is sent, else the user's. */
+export function readLimit(headers: Headers): number | undefined {
+  return wholeNumber(headers['x-account-rate-limit-limit'] ?? headers['x-rate-limit-limit'])
+}
+
+/**
+ * Returns the wait that a `Retry-After` header asks for, in milliseconds from `nowMs`. Undefined if unreadable; never negative.
+ * Source: RFC 9110 section 10.2.3, delay-seconds or HTTP-date.
+ */
+export function retryAfterMs(header: string, nowMs: number): number | undefined {
+  const value = header.trim()
+  if (/^\d+$/.test(value)) return Number(value) * 1000
+  const at = value.endsWith('GMT') ? Date.parse(value) : Number.NaN
+  return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs)
+}
+
+/** Longest wait that is followed; a longer one is taken for a mistake of the service, and the next request after it asks again. */
+export const longestHoldMs = 15 * 60_000
+
+export interface Backoff {
+  readonly backoffMinMs: number
+  readonly backoffMaxMs: number
+}
+
+/** Returns a random wait up to `longestBackoffMs` (full jitter), so that callers that failed together do not return together. */
+export function backoffMs(attempt: number, backoff: Backoff, random: () => number = Math.random): number {
+  return Math.ceil(random() * longestBackoffMs(attempt, backoff))
+}
+
+/** Returns `min · 2^(attempt − 1)`, at most `max`; `attempt` counts the failed attempts from 1. */
+export function longestBackoffMs(attempt: number, { backoffMinMs, backoffMaxMs }: Backoff): number {
+  return Math.min(backoffMaxMs, backoffMinMs * 2 ** Math.min(30, Math.max(0, attempt - 1)))
+}
+
+/** Statuses whose `Retry-After` is followed: the request may succeed later as it is. */
+function isTryLater(status: number): boolean {
+  return status === 408 || status === 423 || status === 429 || status >= 500
+}
+
+interface Quota {
+  readonly remaining: number | undefined
+  readonly resetInMs: number | undefined
+}
+
+function readQuota(headers: Headers, prefix: string, now: number): Quota | undefined {
+  const resetAt = resetAtMs(headers[`${prefix}-reset`], now)
+  const remaining = wholeNumber(headers[`${prefix}-remaining`])
+  if (remaining === undefined && resetAt === undefined) return undefined
+  return { remaining, resetInMs: resetAt === undefined ? undefined : Math.max(0, resetAt - now) }
+}
+
+/**
+ * Returns the end of a quota's window in epoch milliseconds. The documented unit is epoch seconds; seconds from now and epoch
+ * milliseconds are recognized by their size.
+ */
+function resetAtMs(reset: string | undefined, nowMs: number): number | undefined {
+  const value = wholeNumber(reset)
+  if (value === undefined) return undefined
+  if (value < 100_000_000) return nowMs + value * 1000
+  return value < 100_000_000_000 ? value * 1000 : value
+}
+
+/** Returns the time by the service's own clock where the answer names it, so that a wrong clock here changes no wait. */
+function serviceNow(headers: Headers, nowMs: number): number {
+  const date = Date.parse(headers['date'] ?? '')
+  return Number.isNaN(date) ? nowMs : date
+}
+
+function wholeNumber(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,15}$/.test(text.trim()) ? Number(text) : undefined
+}

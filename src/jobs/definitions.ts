@@ -1,0 +1,53 @@
+/** Selects the queued runs whose pipeline file this worker has. */
+import type { QueuedRun } from '../db/queuedRuns.ts'
+import { ConfigError, UsageError } from '../errors.ts'
+import type { Pipeline } from '../pipeline/definition.ts'
+import type { JobDeps } from './deps.ts'
+
+/** Interval of reading the files again while a run waits, and of retrying a run that this worker cannot take. */
+const keptForMs = 3_000
+
+export interface Definitions {
+  /** Returns the first run whose pipeline this worker has. The claim checks the version later. */
+  readonly firstRunnable: (queued: readonly QueuedRun[]) => Promise<{ readonly run: QueuedRun; readonly pipeline: Pipeline } | undefined>
+  /** Leaves a run to other workers for a while, because the claim rejected this worker's version. */
+  readonly leave: (runId: number) => void
+}
+
+export function createDefinitions(deps: Pick<JobDeps, 'loadPipeline' | 'clock' | 'log'>): Definitions {
+  const known = new Map<string, { readonly pipeline: Pipeline | undefined; readonly until: number }>()
+  const left = new Map<number, number>()
+
+  const load = async (name: string): Promise<Pipeline | undefined> => {
+    try {
+      return await deps.loadPipeline(name)
+    } catch (error) {
+      // The file is missing or invalid here: another worker may have it.
+      if (!(error instanceof UsageError) && !(error instanceof ConfigError)) throw error
+      deps.log.debug({ pipeline: name, code: error.code }, 'this worker does not have the pipeline of a queued run')
+      return undefined
+    }
+  }
+  const pipelineOf = async (name: string): Promise<Pipeline | undefined> => {
+    const found = known.get(name)
+    if (found !== undefined && found.until > deps.clock.monotonic()) return found.pipeline
+    const pipeline = await load(name)
+    known.set(name, { pipeline, until: deps.clock.monotonic() + keptForMs })
+    return pipeline
+  }
+  return {
+    async firstRunnable(queued) {
+      const now = deps.clock.monotonic()
+      for (const [id, until] of left) if (until <= now) left.delete(id)
+      for (const run of queued) {
+        if (left.has(run.id)) continue
+        const pipeline = await pipelineOf(run.pipeline)
+        if (pipeline !== undefined) return { run, pipeline }
+      }
+      return undefined
+    },
+    leave(runId) {
+      left.set(runId, deps.clock.monotonic() + keptForMs)
+    },
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * Decides every due time of the scheduler's own schedules once, for any number of schedulers (docs/guarantees.md#one-run-per-tick).
+ * The time comes from the database, the arithmetic from croner. A late tick also decides all due times that were missed.
+ */
+import type { Logger } from '../log.ts'
+import type { Database, Transaction } from '../db/database.ts'
+import { listPauses } from '../db/pauses.ts'
+import { openRuns } from '../db/queuedRuns.ts'
+import { requestRun, skipRun } from '../db/runs.ts'
+import {
+  loadSchedules,
+  lockSchedule,
+  moveSchedule,
+  otherCredentials,
+  recordTicks,
+  type Declaration,
+  type ScheduleRow,
+  type Tick,
+} from '../db/schedules.ts'
+import { crashPoint } from '../sync/crashPoint.ts'
+import { pausedError } from '../sync/paused.ts'
+import { dueOccurrences } from './occurrences.ts'
+import type { Queues } from './queues.ts'
+
+export interface DueTicksDeps {
+  readonly db: Database
+  readonly queues: Pick<Queues, 'wakeForRun'>
+  readonly log: Logger
+  readonly declaration: Declaration
+  /** Returns the version of a pipeline in the folder. */
+  readonly versionOf: (pipeline: string) => string | undefined
+  /** Returns the reason why the file of a pipeline cannot be used. */
+  readonly reasonOf: (pipeline: string) => string
+}
+
+/** Decides all due times and returns their number. */
+export async function decideDueTicks(deps: DueTicksDeps): Promise<number> {
+  const { now, schedules, broken } = await loadSchedules(deps.db, deps.declaration)
+  const isDue = (schedule: ScheduleRow) => dueOccurrences(schedule, schedule.lastScheduledFor, now).length > 0
+  let decided = 0
+  for (const { id } of schedules.filter(isDue)) decided += await decide(deps, id, (tx, schedule, at) => start(deps, tx, schedule, at))
+  for (const { id } of broken.filter(isDue))
+    decided += await decide(deps, id, async (_, schedule, at) =>
+      skipped(at, `the pipeline file cannot be used: ${deps.reasonOf(schedule.pipeline)}`),
+    )
+  return decided
+}
+
+/** Runs the newest due time. Records older ones as missed: this run makes up for them. */
+function decide(
+  deps: DueTicksDeps,
+  id: number,
+  decideNewest: (tx: Transaction, schedule: ScheduleRow, scheduledFor: Date) => Promise<Tick>,
+): Promise<number> {
+  return deps.db.transaction(async (tx) => {
+    const locked = await lockSchedule(tx, id)
+    if (locked === undefined) return 0
+    const { schedule } = locked
+    const due = dueOccurrences(schedule, schedule.lastScheduledFor, locked.now)
+    const newest = due.at(-1)
+    if (newest === undefined) return 0
+    const tick = await decideNewest(tx, schedule, newest)
+    const missed = due.slice(0, -1).map((scheduledFor): Tick => ({
+      scheduledFor,
+      outcome: 'missed',
+      reason: `no scheduler was up; ${newest.toISOString()} made up for it`,
+      runId: tick.runId,
+    }))
+    await recordTicks(tx, schedule, [...missed, tick])
+    await moveSchedule(tx, schedule.id, newest)
+    crashPoint('tick.before_commit')
+    return due.length
+  })
+}
+
+async function start(deps: DueTicksDeps, tx: Transaction, schedule: ScheduleRow, scheduledFor: Date): Promise<Tick> {
+  const { pipeline, destinationId } = schedule
+  const other = await otherCredentials(tx, destinationId, deps.declaration.credentials)
+  if (other !== undefined) {
+    const reason = `its destination belongs to ${other}, and this environment is ${deps.declaration.credentials}; to change that: sluice run ${pipeline} --take-over`
+    deps.log.error({ code: 'OTHER_CREDENTIALS', pipeline }, reason)
+    return skipped(scheduledFor, reason)
+  }
+  const version = deps.versionOf(pipeline)
+  const request = {
+    pipeline,
+    destinationId,
+    trigger: 'schedule' as const,
+    scheduledFor,
+    ...(version === undefined ? {} : { definition: version }),
+  }
+  const [pause] = await listPauses(tx, { destinationId, pipeline })
+  if (pause !== undefined) {
+    const { code, message, where, hint } = pausedError(pause)
+    const receipt = await requestRun(tx, request)
+    if (receipt !== undefined) await skipRun(tx, receipt, { code, message, where, hint })
+    return skipped(scheduledFor, 'paused', receipt)
+  }
+  const open = await openRuns(tx, destinationId)
+  const waiting = open.find((run) => run.status === 'queued' && run.pipeline === pipeline)
+  const held = open.at(0)
+  if (held !== undefined && (schedule.overlap === 'skip' || waiting !== undefined)) {
+    const reason = waiting === undefined ? `run r_${held.id} was still under way` : `run r_${waiting.id} was already waiting`
+    const runId = await requestRun(tx, request)
+    if (runId !== undefined)
+      await skipRun(tx, runId, {
+        code: 'TICK_SKIPPED',
+        message: reason,
+        where: pipeline,
+        hint: 'overlap: queue lets one run wait instead',
+      })
+    return skipped(scheduledFor, reason, runId)
+  }
+  const runId = await requestRun(tx, request)
+  if (runId === undefined) return skipped(scheduledFor, 'this tick has its run already')
+  // False is not a failure: a worker is awake for this destination and looks for queued runs before it sleeps.
+  await deps.queues.wakeForRun({ runId, destinationId }, tx)
+  return {
+    scheduledFor,
+    outcome: held === undefined ? 'ran' : 'queued',
+    reason: held === undefined ? null : `behind run r_${held.id}`,
+    runId,
+  }
+}
+
+function skipped(scheduledFor: Date, reason: string, runId?: number): Tick {
+  return { scheduledFor, outcome: 'skipped', reason, runId: runId ?? null }
+}

@@ -1,0 +1,92 @@
+/** Queues runs requested by an operator or another program, for any worker. Requests join a run that waits already. */
+import type { Pipeline } from '../pipeline/definition.ts'
+import { noteAction } from '../db/audit.ts'
+import { listPauses, pausePipeline, resumePipeline } from '../db/pauses.ts'
+import { ensureDestination } from '../db/destinations.ts'
+import { findRequest, queuedRunOf, rememberRequest, widenRun } from '../db/runRequests.ts'
+import { requestRun, type RunOptions } from '../db/runs.ts'
+import { destinationIdentity } from '../sync/destinationIdentity.ts'
+import type { EngineDeps } from '../sync/engine.ts'
+import { needCredentials } from '../sync/needCredentials.ts'
+import { pausedError } from '../sync/paused.ts'
+
+export interface RunRequestOf {
+  readonly actor: string
+  readonly reason?: string
+  readonly full?: boolean
+  readonly approveDeletes?: number
+  /** Number of the run to rerun. */
+  readonly rerunOf?: number
+  readonly failedOnly?: boolean
+  /** The plan whose withheld deletes are approved. */
+  readonly planId?: string
+  /** `Idempotency-Key`: the same key gets the same run. */
+  readonly key?: string
+}
+
+export interface QueuedRun {
+  readonly runId: string
+  readonly status: 'queued'
+  /** True: the request joined a run that was queued already. */
+  readonly coalesced: boolean
+}
+
+/**
+ * Queues a run for any worker. While a run of the pipeline is queued, further requests join it.
+ *
+ * @throws {RunError} `PIPELINE_PAUSED`, `OTHER_CREDENTIALS`
+ */
+export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipeline: Pipeline, request: RunRequestOf): Promise<QueuedRun> {
+  const destination = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
+  needCredentials(deps, pipeline.name, destination.credentials)
+  return deps.db.transaction(async (tx) => {
+    // One request at a time for a pipeline, so that a hundred at the same moment still make one run.
+    await tx.query(`select pg_advisory_xact_lock(hashtextextended('run request ' || $1, 0))`, [pipeline.name])
+    const known = request.key === undefined ? undefined : await findRequest(tx, pipeline.name, request.key)
+    if (known !== undefined) return { runId: `r_${known}`, status: 'queued', coalesced: true }
+    const [pause] = await listPauses(tx, { destinationId: destination.id, pipeline: pipeline.name })
+    if (pause !== undefined) throw pausedError(pause)
+    const options: RunOptions = {
+      anyWorker: true,
+      ...(request.full ? { full: true } : {}),
+      ...(request.approveDeletes === undefined ? {} : { approveDeletes: request.approveDeletes }),
+      ...(request.failedOnly ? { failedOnly: true } : {}),
+    }
+    // A rerun of failed records reads no source, so a plain request must not join it.
+    const joined = request.failedOnly ? undefined : await queuedRunOf(tx, destination.id, pipeline.name)
+    if (joined !== undefined) await widenRun(tx, joined, options)
+    const runId =
+      joined ??
+      (await requestRun(tx, {
+        pipeline: pipeline.name,
+        destinationId: destination.id,
+        trigger: request.rerunOf === undefined ? 'manual' : 'rerun',
+        definition: pipeline.version,
+        ...(request.rerunOf === undefined ? {} : { rerunOf: request.rerunOf }),
+        options,
+      }))
+    if (runId === undefined) throw new Error('a run without a tick is always new')
+    if (request.key !== undefined) await rememberRequest(tx, { key: request.key, pipeline: pipeline.name, runId })
+    const { actor, key: _, planId, ...detail } = request
+    await noteAction(tx, {
+      actor,
+      what: request.approveDeletes === undefined ? 'run.requested' : 'deletes.approved',
+      pipeline: pipeline.name,
+      runId,
+      ...(planId === undefined ? {} : { planId }),
+      detail,
+    })
+    return { runId: `r_${runId}`, status: 'queued', coalesced: joined !== undefined }
+  })
+}
+
+/** Pauses or resumes a pipeline. Returns false if nothing changed. */
+export async function changePause(
+  deps: Pick<EngineDeps, 'db' | 'service'>,
+  pipeline: Pipeline,
+  change: 'pause' | 'resume',
+  by: { readonly actor: string; readonly reason?: string },
+): Promise<boolean> {
+  const { id: destinationId } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
+  return (change === 'pause' ? pausePipeline : resumePipeline)(deps.db, { destinationId, pipeline: pipeline.name, ...by })
+}

@@ -1,0 +1,48 @@
+/**
+ * Finds and reads columns of ages or dates of birth: children below 13 are never sent, even with consent (docs/inputs.md, case
+ * 132).
+ */
+import { firstText, normalizeHeader } from './fields.ts'
+import type { Row } from './record.ts'
+import { trimText } from './text.ts'
+
+export interface BoundAge {
+  readonly index: number
+  readonly kind: 'age' | 'birth'
+  /** Born after this day (YYYY-MM-DD): too young. */
+  readonly latest: string
+}
+
+const leastAge = 13
+const ageColumns: ReadonlySet<string> = new Set(['age', 'customer_age', 'alter', 'edad'])
+const birthColumns: ReadonlySet<string> = new Set([
+  'birth_date',
+  'birthdate',
+  'birthday',
+  'date_of_birth',
+  'dob',
+  'birth_year',
+  'year_of_birth',
+  'yob',
+  'doby',
+  'geburtsdatum',
+])
+
+export function ageColumnsOf(columns: readonly string[], today: Date): BoundAge[] {
+  const latest = `${today.getUTCFullYear() - leastAge}${today.toISOString().slice(4, 10)}`
+  return columns.flatMap((column, index): BoundAge[] => {
+    const name = normalizeHeader(column)
+    return ageColumns.has(name) ? [{ index, kind: 'age', latest }] : birthColumns.has(name) ? [{ index, kind: 'birth', latest }] : []
+  })
+}
+
+/** Returns true only for a plain age, a year, an ISO date, or a date that ends with its year. */
+export function isChild(row: Row, { index, kind, latest }: BoundAge): boolean {
+  const text = trimText(firstText(row.cells[index]) ?? '')
+  if (kind === 'age') return /^\d{1,2}$/.test(text) && Number(text) < leastAge
+  const iso = /^(\d{4})(?:-(\d{2})-(\d{2}))?(?:[T ]|$)/.exec(text)
+  // Without a day the year decides: a person who might still be twelve counts as twelve.
+  if (iso !== null) return `${iso[1]}-${iso[2] ?? '12'}-${iso[3] ?? '31'}` > latest
+  const year = /^\d{1,2}[./-]\d{1,2}[./-](\d{4})$/.exec(text)?.[1]
+  return year !== undefined && `${year}-12-31` > latest
+}

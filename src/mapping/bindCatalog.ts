@@ -1,0 +1,145 @@
+/** Binds the header of a feed to the fields of a product. */
+import type { FieldMapping, Pipeline } from '../pipeline/definition.ts'
+import {
+  columnMissing,
+  echoOf,
+  fromPreset,
+  fromText,
+  hintsFor,
+  missingColumn,
+  presetOf,
+  unknownColumns,
+  type Bound,
+  type MissingColumn,
+} from './boundColumns.ts'
+import { bindField, normalizeHeader, type BoundField } from './fields.ts'
+import { columnCalled } from './headerWords.ts'
+import { redactPersonalData } from './mask.ts'
+import { mapProduct, productKey } from './products/mapProduct.ts'
+import type { CurrencyColumn, ProductBinding } from './products/productRow.ts'
+import { productRules } from './products/rules.ts'
+import { productFields, requiredProductFields } from './products/vocabulary.ts'
+import type { Preset } from './presets/index.ts'
+import type { Row, Warning } from './record.ts'
+import { cellText } from './rejectsCopy.ts'
+
+/** Order in which missing fields are listed. */
+const order: readonly string[] = requiredProductFields
+const emptyMapping: FieldMapping = { columns: [], transforms: [] }
+
+export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) => Bound {
+  const rules = productRules(pipeline)
+  return (columns) => {
+    const preset = presetOf(pipeline, columns, 'catalog')
+    const binding: Record<string, BoundField> = {}
+    const used = new Set<number>()
+    const missing: MissingColumn[] = []
+    const warnings: Warning[] = []
+    for (const field of productFields) {
+      const own = pipeline.map[field]
+      const entry = preset?.map[field]
+      const many = field === 'additional_image_link'
+      // A preset lists every name of a field. Of those that the header has, the first filled one is read.
+      const given = entry === undefined ? emptyMapping : fromPreset(entry, columns)
+      const mapping = own ?? (given.columns.length > 0 || given.constant !== undefined ? given : byName(field, given))
+      const bound = bindField(field, mapping, columns, many)
+      for (const index of bound.indexes) used.add(index)
+      if (bound.indexes.length > 0 || mapping.constant !== undefined || mapping.compute !== undefined || mapping.default !== undefined)
+        binding[field] = bound
+      else if (requiredProductFields.includes(field))
+        missing.push(asked(preset, field, columns) ?? missingColumn(field, mapping.columns, columns))
+      if (own !== undefined) for (const name of bound.missing) warnings.push(columnMissing(field, name, columns))
+      const name = columns[bound.indexes[0] ?? -1]
+      if (own === undefined && name !== undefined && name !== field && !name.includes(':') && normalizeHeader(name) === field)
+        warnings.push({
+          line: 1,
+          code: 'COLUMN_SPELLED',
+          field: name,
+          message: `the column "${redactPersonalData(name)}" is read as ${field}`,
+        })
+      if (own === undefined && bound.indexes.length > 1 && prefixedTwin(columns, bound.indexes)) {
+        warnings.push({
+          line: 1,
+          code: 'PREFIX_CONFLICT',
+          field,
+          message: `two columns match ${field}; the one with the prefix is used`,
+        })
+      }
+    }
+    missing.sort((a, b) => order.indexOf(a.field) - order.indexOf(b.field))
+    const currency = currencyColumn(binding, columns, used)
+    if (currency !== undefined) used.add(currency.index)
+    const typed: ProductBinding = currency === undefined ? binding : { ...binding, currency }
+    warnings.push(...unknownColumns(columns, used, productFields, binding))
+    const echo = echoOf(
+      columns,
+      ['id', 'title', 'price'].flatMap((field) => binding[field]?.indexes.slice(0, 1) ?? []),
+    )
+    return {
+      map: (row) => mapProduct(row, typed, rules),
+      keyOf: (row) => productKey(row, typed, rules),
+      mask: (row) => row.columns.map((_, index) => shownCell(row, index)),
+      warnings,
+      used,
+      missing,
+      hints: [
+        ...hintsFor(
+          productFields.filter((field) => binding[field] === undefined && !requiredProductFields.includes(field)),
+          columns.filter((_, index) => !used.has(index)),
+        ),
+      ],
+      mapping: {
+        preset: Object.keys(binding).length === 0 ? undefined : preset?.name,
+        fields: productFields.flatMap((field) => {
+          const one = binding[field]
+          if (one === undefined) return []
+          const shown = { field, from: fromText(one, columns) }
+          return field === 'price' && currency !== undefined ? [shown, { field: 'currency', from: currency.name }] : [shown]
+        }),
+      },
+      echo,
+    }
+  }
+}
+
+/** Returns a mapping to the column of the field's own name, for headers without the preset's columns. */
+function byName(field: string, preset: FieldMapping): FieldMapping {
+  return { ...emptyMapping, columns: [field], ...(preset.default === undefined ? {} : { default: preset.default }) }
+}
+
+/** Returns the missing field with the setting that derives it from another column, if the preset has one. */
+function asked(preset: Preset | undefined, field: string, columns: readonly string[]): MissingColumn | undefined {
+  const ask = preset?.ask?.[field]
+  const column = ask?.columns.find((name) => columns.includes(name))
+  if (ask === undefined || column === undefined) return undefined
+  const setting = `${field}: { column: ${JSON.stringify(column)}, transform: { prefix: { with: ${JSON.stringify(ask.prefix)} } } }`
+  return {
+    field,
+    message: `no column for ${field}: a ${preset?.title} does not have one`,
+    hint: `map: { ${setting} }   (with your own address)`,
+    setting,
+    asks: 'prefix',
+  }
+}
+
+/** Returns the column of currencies that no field reads. */
+function currencyColumn(
+  binding: Readonly<Record<string, BoundField>>,
+  columns: readonly string[],
+  used: ReadonlySet<number>,
+): CurrencyColumn | undefined {
+  if ((binding['price']?.indexes.length ?? 0) === 0) return undefined
+  const name = columnCalled(
+    'currency',
+    columns.filter((_, index) => !used.has(index)),
+  )
+  return name === undefined ? undefined : { name, index: columns.indexOf(name) }
+}
+
+function prefixedTwin(columns: readonly string[], [first = -1, second = -1]: readonly number[]): boolean {
+  return columns[first]?.includes(':') === true && normalizeHeader(columns[first]) === normalizeHeader(columns[second] ?? '')
+}
+
+function shownCell(row: Row, index: number): string {
+  return redactPersonalData(cellText(row.cells[index]))
+}

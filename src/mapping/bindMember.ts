@@ -1,0 +1,157 @@
+/** Binds the header of an export to the identifiers, tests and times of a member. */
+import type { ConsentTest, Duration, Pipeline } from '../pipeline/definition.ts'
+import { echoOf, fromText, hintsFor, missingColumn, unknownColumns, type Bound } from './boundColumns.ts'
+import { bindIdentifiers } from './members/bindIdentifiers.ts'
+import { bindTests, consentUnknown, writtenTests } from './members/bindTests.ts'
+import { identifierHint } from './members/identifierHint.ts'
+import { mapMember, memberKey } from './members/mapMember.ts'
+import { maskMember } from './members/maskMember.ts'
+import type { MemberBinding, MemberRules } from './members/memberBinding.ts'
+import { MemberHeader } from './members/memberHeader.ts'
+import { knownColumns } from './presets/index.ts'
+import { UnreadColumns } from './members/unreadColumns.ts'
+import { normalizeHeader } from './fields.ts'
+import { redactPersonalData } from './mask.ts'
+import { identifierTypes, type IdentifierType, type Mapped, type Warning } from './record.ts'
+
+export function memberBinder(pipeline: Pipeline, today: Date): (columns: readonly string[]) => Bound {
+  const { destination, mapping } = pipeline
+  const allow = new Set(mapping.allow)
+  const rules: MemberRules = {
+    email: {
+      wrapped: allow.has('wrapped_email'),
+      idnToAscii: allow.has('idn_to_ascii'),
+      // Do-not-reach lists always send both forms, because an audience may use either.
+      bothForms: allow.has('both_idn_forms') || destination.kind === 'do-not-reach',
+    },
+    bothPhones: allow.has('both_phone_forms'),
+    base64: allow.has('base64_hash'),
+    splitLists: allow.has('split_lists'),
+  }
+  const kinds: readonly IdentifierType[] = destination.kind === 'do-not-reach' ? ['email', 'phone_number'] : identifierTypes
+  const ignored = new Set([...(pipeline.ignore ?? []), ...pipeline.filters.map(({ column }) => column)].map(normalizeHeader))
+  const unread = new UnreadColumns({
+    consent: destination.kind === 'audience' && pipeline.consent !== 'none',
+    kinds: kinds.filter((kind) => kind === 'email' || kind === 'phone_number'),
+    ignored: (column) => ignored.has(normalizeHeader(column)),
+  })
+  return (columns) => {
+    const header = new MemberHeader(pipeline, columns)
+    const { preset, used, missing, warnings } = header
+    if (pipeline.consent === undefined && destination.kind === 'audience') warnings.push(...consentUnknown(preset, columns))
+    const identifiers = bindIdentifiers(header, kinds)
+    const key = header.field('key', false)
+    if (key === undefined && (destination.kind === 'audience' || pipeline.map['key'] !== undefined))
+      missing.push(missingColumn('key', pipeline.map['key']?.columns ?? ['key'], columns))
+    if (identifiers.length === 0)
+      missing.push(
+        missingColumn(
+          kinds[0] ?? 'email',
+          kinds.flatMap((kind) => pipeline.map[kind]?.columns ?? []),
+          columns,
+        ),
+      )
+    const binding: MemberBinding = {
+      key,
+      keyKind:
+        key === undefined
+          ? undefined
+          : identifiers.find(({ indexes }) => indexes.length > 0 && indexes[0] === key.indexes[0] && key.mapping.transforms.length === 0)
+              ?.kind,
+      identifiers,
+      effectiveAt: destination.kind === 'audience' ? header.field('effective_at', false) : undefined,
+      expiresAt: header.field('expires_at', false),
+      defaultEndMs: destination.kind === 'catalog' ? Number.POSITIVE_INFINITY : endOf(today, destination.expiresIn),
+      ...bindTests(
+        header,
+        identifiers.map(({ kind }) => kind),
+        today,
+      ),
+      rules,
+    }
+    for (const name of preset?.irrelevant ?? []) ignored.add(normalizeHeader(name))
+    // Columns of countries, ages and times are used. Consent columns that no setting reads must be reported.
+    const { warnings: ofHeader, look } = unread.bind({ columns, used, identifiers })
+    return {
+      map: (row) => withUnread(look(row), mapMember(row, binding)),
+      unread: () => {
+        const found = unread.identifierColumns()
+        return {
+          identifiers: found.map(({ column, kind, rows, lines }) => ({
+            column,
+            count: rows,
+            lines,
+            message: `the column "${redactPersonalData(column)}" contains ${kind === 'email' ? 'email addresses' : 'phone numbers'} and is not mapped`,
+          })),
+          identifierHint: found.length === 0 ? undefined : identifierHint(header, binding, found),
+          consentHint: unread.consentHint(writtenTests(header)),
+          consentColumns: unread.consentColumns(),
+          seen: (column) => unread.seen(column),
+        }
+      },
+      keyOf: (row) => memberKey(row, binding),
+      mask: maskMember(columns, binding),
+      warnings: [
+        ...warnings,
+        ...ofHeader,
+        ...unknownColumns(columns, used, []).filter(({ field }) => !ignored.has(normalizeHeader(field))),
+      ],
+      used,
+      missing,
+      hints: hintsFor(
+        kinds.filter((kind) => kind !== 'handle' && kind !== missing.at(-1)?.field && !identifiers.some((one) => one.kind === kind)),
+        columns.filter((_, index) => !used.has(index)),
+      ),
+      mapping: {
+        preset: preset?.name,
+        ...(preset === undefined ? {} : { known: { columns: knownColumns(preset, columns), of: columns.length } }),
+        fields: [
+          ...[key, ...identifiers, binding.effectiveAt, binding.expiresAt].flatMap((one) =>
+            one === undefined ? [] : [{ field: one.field, from: fromText(one, columns) }],
+          ),
+          ...[...binding.consent, ...binding.kindConsent]
+            .filter(({ index }) => index >= 0)
+            .map(({ test }) => ({ field: 'consent', from: shownTest(test) })),
+          ...binding.remove
+            .filter(({ index }) => index >= 0)
+            .map(({ index, values }) => ({ field: 'remove', from: `${columns[index] ?? ''} ${shownValues([...values])}` })),
+        ],
+      },
+      echo: echoOf(
+        columns,
+        [key, ...identifiers].flatMap((one) => one?.indexes.slice(0, 1) ?? []),
+      ),
+    }
+  }
+}
+
+/**
+ * Returns the end of a membership that starts today. A month too short for the day ends with its last day, so that it is never
+ * later than what is sent.
+ */
+function endOf(today: Date, expiresIn: Duration): number {
+  if ('ms' in expiresIn) return today.getTime() + expiresIn.ms
+  const end = new Date(today)
+  end.setUTCDate(1)
+  end.setUTCMonth(end.getUTCMonth() + expiresIn.months + 1, 0)
+  end.setUTCDate(Math.min(end.getUTCDate(), today.getUTCDate()))
+  return end.getTime()
+}
+
+function shownTest({ column, values, notValues, after, before, only }: ConsentTest): string {
+  const what =
+    values !== undefined
+      ? shownValues(values)
+      : notValues !== undefined
+        ? `not ${shownValues(notValues)}`
+        : [...(after === undefined ? [] : [`after ${after}`]), ...(before === undefined ? [] : [`before ${before}`])].join(' and ')
+  return `${column} ${what}${only === undefined ? '' : ` (for ${only})`}`
+}
+
+function shownValues(values: readonly string[]): string {
+  return values.map((value) => (value === '' ? 'empty' : `"${value.toLowerCase()}"`)).join(' or ')
+}
+
+function withUnread(found: readonly Warning[], mapped: Mapped): Mapped {
+  return found.length === 0 ? mapped : { ...mapped, warnings: [...mapped.warnings, ...found] }
+}

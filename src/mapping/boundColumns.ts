@@ -1,0 +1,224 @@
+/** Shared parts of binding a header: names of presets, missing and unknown columns, repeated headers. */
+import type { FieldMapping, Pipeline } from '../pipeline/definition.ts'
+import { suggestName } from '../suggestName.ts'
+import { findColumn, firstText, normalizeHeader, type BoundField, type PresetField } from './fields.ts'
+import { columnCalled, fieldsCalled } from './headerWords.ts'
+import { redactPersonalData } from './mask.ts'
+import { presetByName, recognizePreset, type Preset } from './presets/index.ts'
+import { serviceFields } from './products/vocabulary.ts'
+import type { Mapped, Row, Warning } from './record.ts'
+import type { UnreadReport } from './consent/unreadReport.ts'
+import { trimText } from './text.ts'
+
+/** Bound columns of a source: functions that map its rows, and warnings about the header. */
+export interface Bound {
+  readonly map: (row: Row) => Mapped
+  readonly keyOf: (row: Row) => Uint8Array | undefined
+  readonly mask: (row: Row) => readonly string[]
+  readonly warnings: readonly Warning[]
+  /** Indexes of the columns in use. */
+  readonly used: ReadonlySet<number>
+  /** Report on the columns that no setting reads, from the rows so far; members only. */
+  readonly unread?: () => UnreadReport
+  /** Required fields without a column: the file cannot be used. */
+  readonly missing: readonly MissingColumn[]
+  /** Settings for optional fields without a column of their name. */
+  readonly hints: readonly string[]
+  readonly mapping: MappingShown
+  /** Columns that contain their own names when a row repeats the header (docs/inputs.md, case 24). */
+  readonly echo: readonly EchoColumn[]
+}
+
+/** Fields and where their values come from, for display. */
+export interface MappingShown {
+  /** Name of the preset, recognized or configured. */
+  readonly preset: string | undefined
+  /** Number of columns of the header that the preset's export is known to have: the confidence of its recognition. */
+  readonly known?: { readonly columns: number; readonly of: number }
+  readonly fields: readonly { readonly field: string; readonly from: string }[]
+}
+
+/** Describes the source of a field with its transforms: `Preis, price`, `"new"`, `a function`. */
+export function fromText({ indexes, mapping }: Pick<BoundField, 'indexes' | 'mapping'>, columns: readonly string[]): string {
+  const names = indexes.map((index) => columns[index] ?? '')
+  const what =
+    mapping.constant !== undefined
+      ? JSON.stringify(mapping.constant)
+      : mapping.compute !== undefined
+        ? ['a function', ...(names.length === 0 ? [] : [`of ${names.join(', ')}`])].join(' ')
+        : [...names, ...(mapping.default === undefined ? [] : [`else ${JSON.stringify(mapping.default)}`])].join(', ')
+  return mapping.transforms.length === 0 ? what : `${what} (${mapping.transforms.map(({ name }) => name).join(', ')})`
+}
+
+export interface EchoColumn {
+  readonly index: number
+  /** Name, trimmed and in lower case. */
+  readonly name: string
+}
+
+export interface MissingColumn {
+  readonly field: string
+  readonly message: string
+  readonly hint: string
+  /** Part of `map:` that provides the field; undefined for a setting outside `map:`. */
+  readonly setting?: string
+  /** Part of `setting` that only the user knows: the column, or the text to put before each value. */
+  readonly asks?: 'column' | 'prefix'
+}
+
+export function echoOf(columns: readonly string[], indexes: readonly number[]): EchoColumn[] {
+  return [...new Set(indexes)]
+    .map((index) => ({ index, name: trimText(columns[index] ?? '').toLowerCase() }))
+    .filter(({ name }) => name !== '')
+}
+
+/** Returns the mapping of a preset for this header: the names that the header has, and the preset's function over their cells. */
+export function fromPreset(given: PresetField, columns: readonly string[]): FieldMapping {
+  const entry = presentOnly(given, columns)
+  // Without any value there is nothing to compute.
+  const compute = entry.columns.length === 0 ? undefined : given.compute
+  // One name each, in the preset's order; '' is not a column of a source.
+  const names = compute === undefined ? [] : given.columns.map((name) => columns[findColumn(columns, name)] ?? '')
+  return {
+    ...(compute === undefined ? {} : { compute: (row) => compute(names.map((name) => trimText(firstText(row[name]) ?? ''))) }),
+    columns: entry.columns,
+    transforms: entry.transforms ?? [],
+    ...(entry.constant === undefined ? {} : { constant: entry.constant }),
+    ...(entry.defaultCountry?.[0] === undefined ? {} : { defaultCountry: entry.defaultCountry[0] }),
+    ...(entry.hashed === undefined ? {} : { hashed: entry.hashed }),
+    ...(entry.default === undefined ? {} : { default: entry.default }),
+  }
+}
+
+/** Keeps the preset's names that the source has, the prefixed one before its plain twin (docs/inputs.md, case 142). */
+function presentOnly(given: PresetField, columns: readonly string[]): PresetField {
+  const { defaultCountry, ...entry } = given
+  const country = defaultCountry?.filter((name) => findColumn(columns, name) >= 0) ?? []
+  const present = entry.columns.flatMap((name) => {
+    const normal = normalizeHeader(name)
+    const found = columns.filter((column) => normalizeHeader(column) === normal)
+    return [...found.filter((column) => column.includes(':')), ...found.filter((column) => !column.includes(':'))]
+  })
+  return { ...entry, columns: present, ...(country.length === 0 ? {} : { defaultCountry: country }) }
+}
+
+export function presetOf(pipeline: Pipeline, columns: readonly string[], kind: Preset['kind']): Preset | undefined {
+  if (pipeline.preset !== undefined) return presetByName(pipeline.preset)
+  return recognizePreset(columns, kind) ?? (kind === 'catalog' ? presetByName('google-shopping') : undefined)
+}
+
+/** Describes a field without a column. `names`: the configured names of the column, else the name of the field. */
+export function missingColumn(field: string, names: readonly string[], columns: readonly string[]): MissingColumn {
+  const wanted = names[0] ?? field
+  const near = suggestName(wanted, columns) ?? suggestName(field, columns) ?? columnCalled(field, columns)
+  return {
+    field,
+    message: `no column for ${field}: "${wanted}" is not among ${listed(columns)}`,
+    hint:
+      near !== undefined
+        ? `map: { ${settingOf(field, near, columns)} }`
+        : `Add the column, or map it: map: { ${field === 'condition' ? constantCondition : `${field}: <column>`} }`,
+    setting: near !== undefined ? settingOf(field, near, columns) : field === 'condition' ? constantCondition : `${field}: <column>`,
+    ...(near !== undefined || field === 'condition' ? {} : { asks: 'column' }),
+  }
+}
+
+/** Default for exports without the column: few shops sell used goods. */
+const constantCondition = 'condition: { const: new }'
+
+/**
+ * Returns settings for optional fields that a column of another name may contain. They are shown with the hint for required
+ * fields.
+ */
+export function hintsFor(fields: readonly string[], columns: readonly string[]): readonly string[] {
+  return fields.flatMap((field) => {
+    const column = columnCalled(field, columns)
+    return column === undefined ? [] : [settingOf(field, column, columns)]
+  })
+}
+
+/** Returns `gtin: "EAN"`, with the transform that the field needs for such a column. */
+export function settingOf(field: string, column: string, columns: readonly string[]): string {
+  const name = JSON.stringify(column)
+  const currency = field === 'price' || field === 'sale_price' ? columnCalled('currency', columns) : undefined
+  if (currency !== undefined && currency !== column) return `${field}: { columns: [${name}, ${JSON.stringify(currency)}], transform: join }`
+  // A number of pieces is not a word of the service.
+  return field === 'availability' && /stock|qty|quantit|bestand|lager|menge|onhand|inventory|stok|existenc|giacenza|voorraad/i.test(column)
+    ? `availability: { column: ${name}, transform: stock }`
+    : `${field}: ${name}`
+}
+
+function listed(columns: readonly string[]): string {
+  const shown = columns.slice(0, 20).map((column) => `"${redactPersonalData(column)}"`)
+  return `${shown.join(', ')}${columns.length > 20 ? ' …' : ''}`
+}
+
+/** Merges all missing fields into one message and one hint to paste. */
+export function missingColumns(
+  { missing, hints }: Pick<Bound, 'missing' | 'hints'>,
+  columns: readonly string[],
+): Pick<MissingColumn, 'message' | 'hint'> {
+  const [first, second] = missing
+  if (first === undefined || second === undefined) return { message: first?.message ?? '', hint: first?.hint ?? '' }
+  const [only, more] = columns
+  if (only !== undefined && more === undefined && !missing.some(({ hint }) => hint.includes(only)))
+    return {
+      message: `no columns for ${missing.map(({ field }) => field).join(', ')}: the source has a single column, ${listed(columns)}`,
+      hint: 'Check that this is the right file. If it is, set the delimiter: source: { csv: { delimiter: "|" } }',
+    }
+  const settings = [...missing.flatMap(({ setting }) => setting ?? []), ...hints]
+  const others = missing.flatMap(({ setting, hint }) => (setting === undefined ? [hint] : []))
+  return {
+    message: `no columns for ${missing.map(({ field }) => field).join(', ')}; the source has ${listed(columns)}`,
+    hint: [...(settings.length === 0 ? [] : [`map: { ${settings.join(', ')} }`]), ...others].join('; '),
+  }
+}
+
+export function columnMissing(field: string, name: string, columns: readonly string[]): Warning {
+  const near = suggestName(name, columns) ?? columnCalled(field.slice(field.indexOf('.') + 1), columns)
+  return {
+    line: 1,
+    code: 'COLUMN_MISSING',
+    field,
+    message: `${field}: the source has no column "${name}"${near === undefined ? '' : `; did you mean "${near}"?`}`,
+  }
+}
+
+/** Warns about unused columns. `fields`: fields that a column may be meant for; `bound`: fields that have a source already. */
+export function unknownColumns(
+  columns: readonly string[],
+  used: ReadonlySet<number>,
+  fields: readonly string[],
+  bound: Readonly<Record<string, BoundField>> = {},
+): Warning[] {
+  const isPrice = (index: number) => [normalizeHeader(columns[index] ?? ''), ...fieldsCalled(columns[index] ?? '')].includes('price')
+  const free = fields.filter((field) => !Object.hasOwn(bound, field))
+  return columns.flatMap((column, index): Warning[] => {
+    if (used.has(index) || trimText(column) === '') return []
+    const name = normalizeHeader(column)
+    // A function can read any column, and most likely the one of its own field.
+    if (Object.hasOwn(bound, name) && bound[name]?.mapping.compute !== undefined) return []
+    if (serviceFields.has(name) && fields.length > 0)
+      return [{ line: 1, code: 'SERVICE_FIELD_IGNORED', field: column, message: `"${column}" is set by the service and is ignored` }]
+    const called = fieldsCalled(column)
+    const near = suggestName(name, free) ?? called.find((field) => free.includes(field))
+    const price = called.includes('currency') && fields.includes('price') ? columns[[...used].find(isPrice) ?? -1] : undefined
+    if (price !== undefined)
+      return [
+        {
+          line: 1,
+          code: 'COLUMN_UNKNOWN',
+          field: column,
+          message: `the column "${redactPersonalData(column)}" is not used; if it is the currency of the prices: map: { ${settingOf('price', price, columns)} }`,
+        },
+      ]
+    return [
+      {
+        line: 1,
+        code: 'COLUMN_UNKNOWN',
+        field: column,
+        message: `the column "${redactPersonalData(column)}" is not used${near === undefined ? '' : `; did you mean ${near}?`}`,
+      },
+    ]
+  })
+}

@@ -1,0 +1,39 @@
+/** Recognizes cells that contain an email address or a phone number, by their form alone. Pure. */
+import { normalizeEmail } from '../identifiers/email.ts'
+import { nameWords } from './columnName.ts'
+
+const rules = { wrapped: true, idnToAscii: false, bothForms: false }
+
+export function holdsEmail(cell: string): boolean {
+  return cell.length >= 6 && cell.length <= 254 && cell.includes('@') && 'text' in normalizeEmail(cell, rules)
+}
+
+const international = /^['\u2018\u2019]?(?:p:|tel:)?\+[\d(][\d\s().\-/\u2010-\u2015\u00a0]{6,20}\d(?:\s*(?:x|ext\.?)\s*\d{1,7})?$/i
+const grouped = /^(?:1[-. ])?\(?\d{3}\)?[-. ]\d{3}[-. ]\d{4}(?:\s*(?:x|ext\.?)\s*\d{1,7})?$|^0\d{1,4}[\s/-]\d{3,4}[\s-]?\d{2,6}$/i
+const loose = /^['\u2018\u2019]?(?:p:|tel:)?\+?[\d\s().\-/\u2010-\u2015\u00a0]{7,24}(?:\s*(?:x|ext\.?)\s*\d{1,7})?$/i
+
+/** Returns true for a phone number. `named`: the column name says phone, so that bare digits count as well. */
+export function holdsPhone(cell: string, named: boolean): boolean {
+  if (cell.length < 7 || cell.length > 32) return false
+  const first = cell.charCodeAt(0)
+  // Letters: most cells end here.
+  if (first > 64 && first < 128 && first !== 112 && first !== 116) return false
+  if (international.test(cell) || grouped.test(cell)) return true
+  if (!named || !loose.test(cell)) return false
+  const digits = cell.replace(/\D/g, '').length
+  return digits >= 7 && digits <= 18
+}
+
+/** Returns true for names such as `Mobile Phone Number`, `Billing Phone`, `Phone 1 - Value`, `Téléphone`, `Handy`. */
+export function isPhoneName(column: string): boolean {
+  return /\b(?:phones?|mobile?|mobil\w*|cell|cellphone|telephone|tel|telefon\w*|telephon\w*|handy\w*|rufnummer|gsm|portable|movil|celular|cellulare|telefoon\w*|matkapuhelin|puhelin|numer telefonu|telefonszam|cep|sms|whatsapp|msisdn)\b|телефон|電話|携帯|전화|手机|电话/.test(
+    nameWords(column),
+  )
+}
+
+/** Returns true for columns with the address of a colleague or of another person, never the customer's. */
+export function isColleague(column: string): boolean {
+  return /\b(?:owner|assigned|assignee|account manager|manager|sales ?rep|representative|created by|modified by|updated by|invited by|advisor|agent|responsible|refer\w*|parent|sender|from e ?mail|reply ?to|staff|employee|betreuer|vermittler|partner|emergency|company|store|shop|fax)\b/.test(
+    nameWords(column),
+  )
+}

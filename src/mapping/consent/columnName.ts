@@ -1,0 +1,76 @@
+/** Classifies names of consent columns: polarity, channel and certainty. Pure. */
+
+export interface ConsentName {
+  /** `in`: yes means may be reached; `out`: yes means must not be reached; `unclear`: the values decide. */
+  readonly polarity: 'in' | 'out' | 'unclear'
+  /** `phone`: calls and texts only; `other`: letters, push or fax; `any`: everything else, email included. */
+  readonly channel: 'any' | 'phone' | 'other'
+  /** True if the name alone is enough; otherwise the values must look like consent too. */
+  readonly certain: boolean
+}
+
+const certainOut =
+  /unsub|\bopt(?:ed)? ?out|optout|\bbounced?\b(?! ?rate)|black ?list|block ?list|\bcleaned\b|\bclean (?:time|campaign|date)|suppress|\bdo ?not (?!track)|\bdonot|\bdnc\b|\bdne\b|complain|\b(?:e ?mail|mail|marketing|newsletter|sms|contact|mailing)s? disabled|\bdisabled? (?:e ?mail|mail|marketing|newsletter|sms|contact|mailing)|\bno ?(?:e ?mail|mail|marketing|newsletter|sms|contact|mailing|ads|advertising|call|text|promo)s?\b|exclu\w* from (?:marketing|e ?mail|mailing)|\binvalid e ?mail|\be ?mail(?: is)? invalid|undeliverable|consent (?:revoked|withdrawn|denied)|(?:revoked|withdrawn) (?:consent|at|on)\b|\bobject(?:ion|ed) to|widerruf|widerspr|abgemeldet|abmeld|abbestell|werbesperr|sperrvermerk|keine werbung|robinson|desabonn|desinscri|\bfecha (?:de )?baja|lista negra|\bno contactar|disiscri|uitgeschreven|uitschrijv|afgemeld|wypisa|avregistr|avprenumer|afmeld|avmeld|отпис|descadastr|stop ?pub|liste rouge|退订|退訂|配信停止|配信拒否|수신 ?거부|구독 ?취소/
+const weakOut =
+  /\bdisabled?\b|\bblocked\b|\bspam\b|gesperrt|sperre|opposition|objection|revoked|withdrawn|\bbaja\b|reserv(?:ert|asjon)|\bexcluded?\b|undelivered|unreachable/
+const certainIn =
+  /\bopt(?:ed)? ?in\b|optin|\bdoi\b|consent|accepts? (?:e ?mail |sms |text |email )?(?:marketing|mail|e ?mail|newsletter|sms)|newsletter|\bsubscri(?:bed|ber status|be)\b|subscription stat|subscriber stat|\bemail stat(?:us|e)\b|marketing ?(?:ok|allowed|permission|permitted|accepted|agreed|agreement)|permission to|\b(?:e ?mail|mail|sms|contact|marketing|phone|call)s? (?:ok|allowed|permitted|enabled|permission)\b|\b(?:allow|can|may|ok to|okay to)s? ?(?:we |us to )?(?:e ?mail|mail|sms|contact|market|call|text|be contacted)|contactable|emailable|mailable|mailing ?list|gdpr|dsgvo|\brgpd\b|\blgpd\b|einwillig|werbeerlaubnis|werbezustimmung|zustimmung|rundbrief|consentement|infolettre|lettre d information|consentimiento|suscri|boletin|consenso|iscrizione newsletter|toestemming|nieuwsbrief|\bzgod[ay]\b|samty[ck]ke|nyhetsbrev|nyhedsbrev|suostumus|markkinointilupa|uutiskirje|bulten|ileti izni|pazarlama izni|соглас|подпис|рассылк|consentimento|souhlas|hozzajarulas|hirlevel|consimtamant|συγκαταθεση|メルマ[カガ]|配信許可|訂閱|订阅|수신 ?동의|마케팅 ?동의/
+const weakIn =
+  /marketing|\baccepts?\b|agreed?\b|\ballow(?:s|ed)?\b|privacy|permission|subscription|werbung|erlaubnis|angemeldet|abonn|inscri(?:t|ption)|prospection|publicit|acepta|autoriz|permiso|iscritt|accetta|consens|ingeschreven|aangemeld|akkoord|subskryp|zapisan|godkann|tilmeldt|\bizin\b|\bonay|abone|aceita|\bacord\b|abonat|同意|許可|동의|\bpromo(?:tion)?s?\b|\bmailings?\b|\bcommunications?\b|\bstatus abonnement/
+const phone =
+  /\b(?:sms|text|texts|texting|calls?|phones?|tel|telephone|telefon\w*|telefoni\w*|mobile?|whats ?app|mms|viber|voice|anruf\w*|appels?|llamad\w*)\b|電話|전화|短信/
+const other = /\b(?:push|postal|post|fax|letters?|briefpost|direct mail|courier|courrier|in ?app|web ?push|poste?werbung|physical mail)\b/
+const email = /e ?mail|\bmails?\b|newsletter|courriel|correo/
+const paperMail = /\b(?:postal|direct|physical|bulk|snail) mails?\b/g
+/** Words for details of a consent, such as its date, rather than the consent itself. */
+const detail =
+  /\b(?:ip|id|ids|source|sources|method|campaign\w*|url|link|links|token|key|hash|text|wording|version|rate|count|counts|total|number|score|page|form|language|locale|provider|plan|price|amount|cost|budget|channel|owner|region|city|street|state|country|zip|interests?)$|\bcampaign\b|^(?:utm|total|number of)\b/
+
+/** Splits a column name into lower-case words without accents: `HasOptedOutOfEmail` → `has opted out of email`. */
+export function nameWords(column: string): string {
+  return column
+    .replace(/(\p{Ll}|\d)(?=\p{Lu})/gu, '$1 ')
+    .toLowerCase()
+    .replaceAll('ß', 'ss')
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .normalize('NFC')
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim()
+}
+
+/** Returns undefined for a name that is not about consent. */
+export function consentName(column: string): ConsentName | undefined {
+  const name = nameWords(column)
+  if (name.length > 200) return undefined
+  const out = certainOut.test(name)
+  const inward = certainIn.test(withoutOut(name))
+  // A detail of an opt-out still proves the opt-out, so only names that are plainly about something else are excluded.
+  if (detail.test(name) && !/\b(?:opt(?:ed)? ?(?:in|out)|consent|subscription|subscriber|email) (?:status|state)$/.test(name))
+    return undefined
+  const channel =
+    other.test(name) && !email.test(name.replace(paperMail, '')) ? 'other' : phone.test(name) && !email.test(name) ? 'phone' : 'any'
+  if (out) return { polarity: inward && /\bopt(?:ed)? ?in\b/.test(name) ? 'unclear' : 'out', channel, certain: true }
+  if (inward) return { polarity: 'in', channel, certain: true }
+  if (weakOut.test(name)) return { polarity: 'out', channel, certain: false }
+  return weakIn.test(name) ? { polarity: 'in', channel, certain: false } : undefined
+}
+
+/** Removes opt-out words, because `unsubscribed` contains `subscribed`. */
+function withoutOut(name: string): string {
+  return name.replace(/unsub\w*/g, ' ').replace(/desabonn\w*|desinscri\w*|disiscri\w*/g, ' ')
+}
+
+const suffix = /(?: (?:time|timestamp|date|at|on|datum|fecha|reason|reasons|grund|motif|by|updated|changed|since|utc|string|type))+$/
+
+/** Returns the name without words for dates or reasons: `Email Suppressions Timestamp` → `email suppressions`. */
+export function nameStem(column: string): string {
+  return nameWords(column).replace(suffix, '')
+}
+
+/** Returns true if another column of the header is the consent that this one only dates or explains. */
+export function isDetailOf(column: string, columns: readonly string[]): boolean {
+  const name = nameWords(column)
+  const stem = nameStem(column)
+  return stem !== name && stem !== '' && columns.some((one) => one !== column && nameWords(one) === stem)
+}

@@ -1,0 +1,60 @@
+import { trimText } from '../text.ts'
+
+export interface SeenValue {
+  readonly value: string
+  readonly count: number
+}
+
+/** Limit of distinct values. A column with more contains names, dates or numbers, not states. */
+const mostValues = 40
+/** Limit of rows whose values are counted. A column of states shows them early, and later rows cost nothing. */
+const rowsCounted = 20_000
+
+/** Counts the distinct values of one column up to a limit, and how many values look like dates. Stores nothing else. */
+export class ColumnValues {
+  #counts: Map<string, number> | undefined = new Map()
+  #rows = 0
+  dates = 0
+  filled = 0
+
+  add(cell: string | undefined): void {
+    if (this.#rows++ >= rowsCounted) return
+    const value = cell === undefined ? '' : trimText(cell)
+    if (value !== '') {
+      this.filled++
+      if (looksLikeDate(value)) this.dates++
+    }
+    const counts = this.#counts
+    if (counts === undefined) return
+    const before = counts.get(value)
+    if (before === undefined && (counts.size === mostValues || value.length > 40)) this.#counts = undefined
+    else counts.set(value, (before ?? 0) + 1)
+  }
+
+  /** Distinct values, most frequent first; undefined if they are too many, or too long, to be states. */
+  get seen(): readonly SeenValue[] | undefined {
+    return this.#counts === undefined
+      ? undefined
+      : [...this.#counts].map(([value, count]) => ({ value, count })).toSorted((a, b) => b.count - a.count)
+  }
+
+  get mostlyDates(): boolean {
+    return this.filled > 0 && this.dates * 2 > this.filled
+  }
+}
+
+/** Recognizes `2024-01-31`, `31.01.2024 10:00`, `1/31/24`, `Jan 31, 2024`, `20240131`, to distinguish dates from states. */
+export function looksLikeDate(value: string): boolean {
+  return (
+    value.length >= 6 &&
+    value.length <= 40 &&
+    /^(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2})|(?:19|20)\d{6}|\d{1,2}\.? \p{L}{3,10}\.? \d{4}|\p{L}{3,9}\.? \d{1,2},? \d{4}|1[4-9]\d{8}(?:\d{3})?$)/u.test(
+      value,
+    )
+  )
+}
+
+/** Returns true for a short text without personal data, which is safe in messages and shared files. */
+export function isShowable(value: string): boolean {
+  return /^[\p{L}\p{M}\p{N}\p{S} _./,'()[\]&:-]{0,40}$/u.test(value) && !/\d{4}/.test(value)
+}

@@ -1,0 +1,36 @@
+/** Formats `consent:` as it is written in a pipeline file. Pure. */
+import type { ConsentTest } from '../../pipeline/definition.ts'
+
+/** Returns the test with the keys of the pipeline file. */
+export function asWritten({ column, values, notValues, before, after, only }: ConsentTest): Readonly<Record<string, unknown>> {
+  return {
+    column,
+    ...(values === undefined ? {} : { values }),
+    ...(notValues === undefined ? {} : { not_values: notValues }),
+    ...(after === undefined ? {} : { after }),
+    ...(before === undefined ? {} : { before }),
+    ...(only === undefined ? {} : { for: only }),
+  }
+}
+
+/** Returns `consent: { column: "Newsletter", values: ["yes"] }`, or a list for several tests. */
+export function consentLine(tests: readonly ConsentTest[]): string {
+  const written = tests.map((test) => flow(asWritten(test)))
+  return `consent: ${written.length === 1 ? written[0] : `[${written.join(', ')}]`}`
+}
+
+/** Formats a value in YAML flow style: `["Notes"]`. */
+export function flow(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`
+  if (typeof value === 'object' && value !== null)
+    return `{ ${Object.entries(value)
+      .map(([key, part]) => `${key}: ${key === 'for' ? String(part) : flow(part)}`)
+      .join(', ')} }`
+  return JSON.stringify(value)
+}
+
+/** Returns `"yes" 140, "no" 60`. */
+export function seenText(seen: readonly { readonly value: string; readonly count: number }[]): string {
+  const shown = seen.slice(0, 8).map(({ value, count }) => `${value === '' ? 'empty' : JSON.stringify(value)} ${count}`)
+  return `${shown.join(', ')}${seen.length > 8 ? ` and ${seen.length - 8} more` : ''}`
+}

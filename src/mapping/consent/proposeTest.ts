@@ -1,0 +1,104 @@
+/** Proposes a consent test for a column, from its name and its values. Pure. */
+import type { ConsentTest } from '../../pipeline/definition.ts'
+import type { ConsentName } from './columnName.ts'
+import { isShowable, looksLikeDate, type ColumnValues, type SeenValue } from './columnValues.ts'
+import { consentMeaning, meaningOf, type Meaning } from './words.ts'
+
+export interface ProposedTest {
+  readonly test: ConsentTest
+  /** True if every value is understood, some rows pass, and the name does not contradict itself. */
+  readonly certain: boolean
+  /** Values of the column, most frequent first; empty if they are dates or texts. */
+  readonly seen: readonly SeenValue[]
+}
+
+/** Opposites of values, to propose a test when no row of the file may be reached. */
+const opposites: readonly (readonly [string, string])[] = [
+  ['no', 'yes'],
+  ['false', 'true'],
+  ['0', '1'],
+  ['n', 'y'],
+  ['nein', 'ja'],
+  ['non', 'oui'],
+  ['off', 'on'],
+  ['f', 't'],
+  ['unsubscribed', 'subscribed'],
+  ['non-subscribed', 'subscribed'],
+  ['opted out', 'opted in'],
+  ['opt-out', 'opt-in'],
+  ['opted_out', 'opted_in'],
+  ['abgemeldet', 'angemeldet'],
+]
+
+/** Proposes the test. `name` is undefined for a column that is recognized by its values alone. */
+export function proposeTest(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
+  const all = values.seen
+  if (all === undefined || values.mostlyDates) return ofDatesOrTexts(column, name, values)
+  const polarity = name?.polarity ?? 'unclear'
+  const classified = all.map((one) => ({ ...one, may: mayReach(one.value, polarity, name !== undefined) }))
+  const pick = (may: boolean | undefined) => unique(classified.filter((one) => one.may === may).map(({ value }) => value))
+  const yes = pick(true)
+  const unknown = pick(undefined)
+  const seen = all.every(({ value }) => isShowable(value)) ? all : []
+  if (seen.length === 0 && all.length > 0) {
+    // Values that may name a person are not repeated; the words that say no are known.
+    const no = pick(false)
+    return { test: no.length > 0 && polarity !== 'out' ? { column, notValues: no } : { column, values: [''] }, certain: false, seen: [] }
+  }
+  if (yes.length > 0) return { test: { column, values: yes }, certain: unknown.length === 0, seen }
+  // For states such as lists and kinds of customers: all but those that say no.
+  if (unknown.length > 0 && polarity !== 'out') return { test: { column, values: unknown }, certain: false, seen }
+  return { test: { column, values: oppositesOf(pick(false), polarity) }, certain: false, seen }
+}
+
+/** Returns true for a value that allows to reach the person, undefined for a value that says nothing. */
+function mayReach(value: string, polarity: ConsentName['polarity'], named: boolean): boolean | undefined {
+  const meaning = named ? consentMeaning(value) : meaningOf(value)
+  if (meaning === 'in') return true
+  // `inactive` in a column of opt-outs is not an opt-out, but no person is sent on a guess.
+  if (meaning === 'out') return false
+  if (polarity === 'out') {
+    if (meaning === 'no' || meaning === 'empty') return true
+    if (meaning === 'yes' || looksLikeDate(value)) return false
+    return /^\d+$/.test(value) ? false : undefined
+  }
+  if (polarity === 'in') {
+    if (meaning === 'yes' || looksLikeDate(value)) return true
+    return meaning === 'no' || meaning === 'empty' ? false : undefined
+  }
+  return meaning === 'empty' ? false : undefined
+}
+
+/** Proposes a test for dates, reasons and texts: an empty opt-out cell passes, a filled opt-in cell passes. */
+function ofDatesOrTexts(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
+  const flags = (values.seen ?? []).flatMap(({ value }) => (value !== '' && saysNo.has(consentMeaning(value)) ? [value] : []))
+  if (name?.polarity === 'out') {
+    const stayed = flags.filter((value) => consentMeaning(value) !== 'out')
+    return { test: { column, values: ['', ...unique(stayed)] }, certain: values.mostlyDates || values.seen === undefined, seen: [] }
+  }
+  return { test: { column, notValues: ['', ...unique(flags)] }, certain: values.mostlyDates && name?.polarity === 'in', seen: [] }
+}
+
+const saysNo: ReadonlySet<Meaning> = new Set<Meaning>(['no', 'empty', 'out'])
+
+function oppositesOf(no: readonly string[], polarity: ConsentName['polarity']): readonly string[] {
+  const found = no.flatMap((value) => {
+    const lower = value.toLowerCase()
+    const pair = opposites.find((one) => one.includes(lower))
+    return pair === undefined ? [] : [pair[0] === lower ? pair[1] : pair[0]]
+  })
+  if (found.length > 0) return unique(found)
+  return polarity === 'out' ? ['', 'no', 'false', '0'] : polarity === 'in' ? ['yes', 'true', '1'] : ['subscribed']
+}
+
+/** Removes repeated values, ignoring case. */
+function unique(values: readonly string[]): readonly string[] {
+  return [...new Map(values.map((value) => [value.toLowerCase(), value] as const)).values()]
+}
+
+/** Returns true if a value passes the test; dates are not compared here. */
+export function passesTest({ values, notValues }: ConsentTest, value: string): boolean {
+  const lower = value.toLowerCase()
+  if (values !== undefined) return values.some((one) => one.toLowerCase() === lower)
+  return notValues === undefined || !notValues.some((one) => one.toLowerCase() === lower)
+}

@@ -1,0 +1,25 @@
+import type { ProposedTest } from './proposeTest.ts'
+
+/** A consent column that no setting reads. */
+export interface ConsentColumn extends ProposedTest {
+  readonly column: string
+}
+
+/** Unmapped columns that decide whether a person may be reached, or that contain identifiers, with the setting to write. */
+export interface UnreadReport {
+  /** Unmapped columns of emails or phone numbers. */
+  readonly identifiers: readonly {
+    readonly column: string
+    readonly message: string
+    readonly count: number
+    readonly lines: readonly number[]
+  }[]
+  /** `map:` that reads them too; undefined if there are none. */
+  readonly identifierHint: string | undefined
+  /** `consent:` for this file; undefined where no unread column is about consent. */
+  readonly consentHint: string | undefined
+  /** Values of a consent column for a message; empty if none may be shown. */
+  readonly seen: (column: string) => string
+  /** Unmapped consent columns, each with its proposed test. */
+  readonly consentColumns: readonly ConsentColumn[]
+}

@@ -1,0 +1,223 @@
+/** Maps rows to records for one pipeline: binds the columns once for each header, then maps each row on its own. */
+import { hash } from 'node:crypto'
+import { RunError } from '../errors.ts'
+import type { Pipeline } from '../pipeline/definition.ts'
+import { catalogBinder } from './bindCatalog.ts'
+import { memberBinder } from './bindMember.ts'
+import { missingColumns, type Bound, type EchoColumn, type MappingShown } from './boundColumns.ts'
+import { redactPersonalData } from './mask.ts'
+import type { Mapped, RecordMapper, Row } from './record.ts'
+import type { UnreadReport } from './consent/unreadReport.ts'
+import { hintOf, recordCodes, type RecordCode } from './rejectCodes.ts'
+import { reasonIndexes, withoutGuards } from './rejectsCopy.ts'
+import { withRowFilters } from './rowFilter.ts'
+import { trimText } from './text.ts'
+import { repeatsOf } from './repeatedColumns.ts'
+import { transformFault } from './transformFault.ts'
+import { TransformFault } from './transforms.ts'
+
+/** Version of the mapping rules, part of every definition hash. Raise it when the same cells may map to something else. */
+export const normalizerVersion = 4
+
+/** Limit of cached headers: each row of JSON and XML may have its own. */
+const maxBound = 512
+
+export interface DescribingMapper extends RecordMapper {
+  /** Describes which columns fill the fields, with the hint for required fields without a column. */
+  readonly describe: (columns: readonly string[]) => MappingShown & { readonly hint: string | undefined }
+  /** Returns the required fields without a column, and hints for optional ones: the parts of a `map:` for this header. */
+  readonly propose: (columns: readonly string[]) => Pick<Bound, 'missing' | 'hints'>
+}
+
+/**
+ * Creates the mapper for one source file. Pure except for a cache of bound headers. `today` decides who is a child, and when a
+ * membership ends if the row names no end.
+ */
+export function createMapper(pipeline: Pipeline, today: Date): DescribingMapper {
+  const bind = pipeline.destination.kind === 'catalog' ? catalogBinder(pipeline) : memberBinder(pipeline, today)
+  const known = new Map<string, Bound>()
+  let lastColumns: readonly string[] | undefined
+  let last: Bound | undefined
+  const boundFor = (columns: readonly string[]): Bound => {
+    if (columns === lastColumns && last !== undefined) return last
+    const key = columns.join('\u0000')
+    let bound = known.get(key)
+    if (bound === undefined) {
+      if (known.size >= maxBound) known.clear()
+      bound = withRowFilters(boundCopy(bind(columns), columns), pipeline, columns)
+      known.set(key, bound)
+    }
+    lastColumns = columns
+    last = bound
+    return bound
+  }
+  return {
+    start: (columns, uri = pipeline.sources[0]?.uri ?? pipeline.name) => {
+      const bound = boundFor(columns)
+      if (bound.missing.length > 0 && isTable(pipeline, uri, columns)) {
+        const { message, hint } = missingColumns(bound, columns)
+        throw new RunError('FILE_COLUMN_MISSING', message, { where: uri, hint })
+      }
+      refuseRepeats(bound, columns, uri)
+      return bound.warnings
+    },
+    map: (row) => {
+      const bound = boundFor(row.columns)
+      if (row.fault !== undefined) {
+        const { code, message, field } = row.fault
+        const reject = {
+          line: row.line,
+          code,
+          field: field ?? '',
+          message: redactPersonalData(message),
+          hint: code in recordCodes ? hintOf(code as RecordCode) : 'Correct the row in the source.',
+        }
+        // Cells of such a row may be shifted. If its key can be read, its record is kept as it was (docs/guarantees.md#nothing-lost).
+        const key = row.cells.length === 0 ? undefined : keyDespite(bound, row)
+        return { reject: key === undefined ? reject : { ...reject, key }, warnings: [] }
+      }
+      if (isHeaderAgain(row, bound.echo)) {
+        return {
+          reject: {
+            line: row.line,
+            code: 'HEADER_REPEATED',
+            field: row.columns[bound.echo[0]?.index ?? 0] ?? '',
+            message: 'the header is repeated here',
+            hint: hintOf('HEADER_REPEATED'),
+          },
+          warnings: [],
+        }
+      }
+      try {
+        return withHints(row, bound.map(row))
+      } catch (error) {
+        if (!(error instanceof TransformFault)) throw error
+        const reject = { line: row.line, ...transformFault(error) }
+        // The record is kept as it was, as with every other reject (docs/guarantees.md#nothing-lost).
+        const key = keyDespite(bound, row)
+        return { reject: key === undefined ? reject : { ...reject, key }, warnings: [] }
+      }
+    },
+    mask: (row) => boundFor(row.columns).mask(row),
+    unread: () => last?.unread?.() ?? nothingUnread,
+    propose: (columns) => {
+      const { missing, hints } = boundFor(columns)
+      return { missing, hints }
+    },
+    describe: (columns) => {
+      const bound = boundFor(columns)
+      if (bound.missing.length === 0) return { ...bound.mapping, hint: undefined }
+      const wrapper = wrapperOf(columns)
+      return {
+        ...bound.mapping,
+        hint:
+          wrapper === undefined
+            ? missingColumns(bound, columns).hint
+            : `The records are inside ${JSON.stringify(wrapper)}: source: { json: { records: ${wrapper} } }`,
+      }
+    },
+  }
+}
+
+/**
+ * Returns a hash that changes if the same bytes could map to something else (definition, mapping rules); the day is not part
+ * of it.
+ */
+export function definitionHashOf(pipeline: Pipeline): string {
+  return hash('sha256', `${normalizerVersion} ${pipeline.definitionHash}`)
+}
+
+const nothingUnread: UnreadReport = {
+  identifiers: [],
+  identifierHint: undefined,
+  consentHint: undefined,
+  consentColumns: [],
+  seen: () => '',
+}
+
+function withHints({ line, hints }: Row, mapped: Mapped): Mapped {
+  if (hints === undefined) return mapped
+  return { ...mapped, warnings: [...hints.map(({ code, field, message }) => ({ line, code, field, message })), ...mapped.warnings] }
+}
+
+/** Returns the key of a row with a failed transform; undefined if the key itself has the failed transform. */
+function keyDespite(bound: Bound, row: Row): Uint8Array | undefined {
+  try {
+    return bound.keyOf(row)
+  } catch (error) {
+    if (!(error instanceof TransformFault)) throw error
+    return undefined
+  }
+}
+
+/** Adapts bound columns to a corrected rejects file: ignores its columns of reasons, and removes its apostrophes. */
+function boundCopy(bound: Bound, columns: readonly string[]): Bound {
+  const ignored = new Set(reasonIndexes(columns).map((index) => columns[index]))
+  if (ignored.size === 0) return bound
+  return {
+    ...bound,
+    map: (row) => bound.map(withoutGuards(row)),
+    keyOf: (row) => bound.keyOf(withoutGuards(row)),
+    warnings: bound.warnings.filter(({ code, field }) => code !== 'COLUMN_UNKNOWN' || !ignored.has(field)),
+  }
+}
+
+/**
+ * Rejects a header that repeats a name if only some of the columns of that name are used.
+ *
+ * @throws {RunError} FILE_DUPLICATE_COLUMN
+ */
+function refuseRepeats({ used, mapping }: Bound, columns: readonly string[], uri: string): void {
+  for (const index of used) {
+    const name = columns[index] ?? ''
+    const repeats = repeatsOf(name, columns)
+    if (repeats.every((repeat) => used.has(columns.indexOf(repeat)))) continue
+    const field = mapping.fields.find(({ from }) => from === name)?.field ?? '<field>'
+    const names = [name, ...repeats].map((column) => JSON.stringify(column)).join(', ')
+    throw new RunError(
+      'FILE_DUPLICATE_COLUMN',
+      `the column "${redactPersonalData(name)}" occurs ${repeats.length + 1} times, and only one of them is read`,
+      {
+        where: uri,
+        hint: `Name the columns to read, in order: map: { ${field}: [${names}] }`,
+      },
+    )
+  }
+}
+
+/**
+ * Returns true for files with one header for all rows, where a missing column differs from a missing value. Items of XML and
+ * JSON bring their own names, and there the row is rejected instead.
+ */
+function isTable(pipeline: Pipeline, uri: string, columns: readonly string[]): boolean {
+  if (columns.length === 0) return false
+  const { format = 'auto', xml, json } = pipeline.sources.find((source) => source.uri === uri) ?? {}
+  if (xml?.item !== undefined || json !== undefined) return false
+  if (format !== 'auto') return format === 'csv' || format === 'tsv' || format === 'xlsx'
+  return (
+    !/\.(?:xml|rss|atom|json|jsonl|ndjson)(?:\.(?:gz|zip|zst))?(?:[?#].*)?$/i.test(uri) &&
+    !columns.some((column) => /^[a-z0-9]+:\S/i.test(column))
+  )
+}
+
+/** Returns `products` for a JSON answer `{ "products": [ … ] }`, which is read as one record with all columns below it. */
+function wrapperOf(columns: readonly string[]): string | undefined {
+  const below = new Map<string, number>()
+  for (const column of columns) {
+    const at = column.lastIndexOf('.')
+    if (at > 0) below.set(column.slice(0, at), (below.get(column.slice(0, at)) ?? 0) + 1)
+  }
+  const [most] = [...below].sort((a, b) => b[1] - a[1])
+  return most !== undefined && most[1] >= 3 && most[1] * 2 > columns.length ? most[0] : undefined
+}
+
+function isHeaderAgain(row: Row, echo: readonly EchoColumn[]): boolean {
+  if (echo.length < 2) return false
+  for (const { index, name } of echo) {
+    const cell = row.cells[index]
+    // The length alone rules out most cells; this runs for every row.
+    if (typeof cell !== 'string' || cell.length < name.length || cell.length > name.length + 8) return false
+    if (trimText(cell).toLowerCase() !== name) return false
+  }
+  return true
+}

@@ -1,0 +1,54 @@
+import { packKey, packDigest, packHash, packPlain } from './identifiers/digest.ts'
+import { keyText } from './identifiers/keyText.ts'
+import { everyForm, normalizeIdentifier } from './identifiers/normalize.ts'
+import type { IdentifierType, PackedIdentifier } from './record.ts'
+import { trimText } from './text.ts'
+
+/**
+ * Returns the packed identifiers of a raw value or of a SHA-256 in hex, as a row may provide them under any settings: the form
+ * that is sent by default first, then the other one (docs/decisions/both-forms.md). Empty if the value is not usable.
+ */
+export function packedForms(kind: IdentifierType, text: string, country?: string): readonly PackedIdentifier[] {
+  const trimmed = trimText(text)
+  if (kind !== 'partner_user_id' && /^[0-9a-f]{64}$/i.test(trimmed)) return [packDigest(kind, trimmed.toLowerCase())]
+  const result = normalizeIdentifier(kind, trimmed, country, everyForm)
+  if ('code' in result) return []
+  if (kind === 'partner_user_id') return [packPlain(result.text)]
+  return [packHash(kind, result.text), ...(result.also === undefined ? [] : [packHash(kind, result.also)])]
+}
+
+/** Returns the first of the packed forms. */
+export function packedOf(kind: IdentifierType, text: string, country?: string): PackedIdentifier | undefined {
+  return packedForms(kind, text, country)[0]
+}
+
+/** Returns the 32 bytes of the digest (for `partner_user_id` the bytes of the value). */
+export function digestOf(kind: IdentifierType, text: string, country?: string): Buffer | undefined {
+  return packedOf(kind, text, country)?.subarray(1)
+}
+
+/**
+ * Returns every member key that a text may stand for: the plain key, and the keys of rows whose key column is the email or
+ * phone column. Most specific last; look all of them up.
+ */
+export function memberKeysOf(text: string, country?: string): readonly Buffer[] {
+  const keys = [packKey(keyText(text, undefined))]
+  for (const kind of ['email', 'phone_number'] as const) {
+    const result = normalizeIdentifier(kind, text, country, everyForm)
+    if ('code' in result) continue
+    const forms = [result.text, ...(result.also === undefined ? [] : [result.also])]
+    const packed = forms.map((form) => packHash(kind, form))
+    // With a key column, and without one (do-not-reach lists): then the identifiers of the row are its key.
+    keys.push(...forms.map((form) => packKey(form)), packKey(packed[0]?.toString('latin1') ?? ''))
+    if (packed.length > 1)
+      keys.push(
+        packKey(
+          packed
+            .toSorted((a, b) => a.compare(b))
+            .map((one) => one.toString('latin1'))
+            .join(''),
+        ),
+      )
+  }
+  return keys
+}

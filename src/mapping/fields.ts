@@ -1,0 +1,141 @@
+/** Binds columns of a source to target fields: the pipeline's map first, then a preset's names, ignoring case and prefix. */
+import type { FieldMapping, Transform } from '../pipeline/definition.ts'
+import type { Cell, Row } from './record.ts'
+import { trimText } from './text.ts'
+import { applyTransforms, TransformFault } from './transforms.ts'
+
+/** Reads the texts of a field from a row, untrimmed: undefined if no column contains any. */
+export type Reader = (row: Row) => Cell | undefined
+
+export interface BoundField {
+  readonly field: string
+  /** Indexes of the columns that the field reads, in order. */
+  readonly indexes: readonly number[]
+  /** Configured columns that are not in the source. */
+  readonly missing: readonly string[]
+  readonly mapping: FieldMapping
+  readonly read: Reader
+}
+
+/** Columns and default of a field in a preset; columns are compared by `normalizeHeader`. */
+export interface PresetField {
+  readonly columns: readonly string[]
+  readonly constant?: string
+  /** Names of the column of countries; the first that the source has counts. */
+  readonly defaultCountry?: readonly string[]
+  readonly hashed?: boolean
+  /** Value if no column contains any. */
+  readonly default?: string
+  readonly transforms?: readonly Transform[]
+  /** Computes the field from several columns: their trimmed texts in the order of `columns`, `''` for a missing one. */
+  readonly compute?: (texts: readonly string[]) => string
+}
+
+/**
+ * Normalizes a column name: `g:Image Link`, `image-link`, ` IMAGE_LINK` → `image_link`. Removes a one-word prefix before a
+ * colon.
+ */
+export function normalizeHeader(name: string): string {
+  return trimText(name)
+    .toLowerCase()
+    .replace(/^[a-z0-9_]+:(?=\S)/, '')
+    .replace(/[\s\-./()[\]?*]+/g, '_')
+    .replace(/^_+|_+$/g, '')
+}
+
+/**
+ * Returns the index of a column: exact, then trimmed and ignoring case, then by `normalizeHeader`; prefixed names win
+ * (docs/inputs.md, case 142).
+ */
+export function findColumn(columns: readonly string[], name: string): number {
+  const exact = columns.indexOf(name)
+  if (exact >= 0) return exact
+  const wanted = trimText(name).toLowerCase()
+  const blind = columns.findIndex((column) => trimText(column).toLowerCase() === wanted)
+  if (blind >= 0) return blind
+  const normal = normalizeHeader(name)
+  const prefixed = columns.findIndex((column) => column.includes(':') && normalizeHeader(column) === normal)
+  return prefixed >= 0 ? prefixed : columns.findIndex((column) => normalizeHeader(column) === normal)
+}
+
+/** Binds one field. `many` fields take every text of every column, others the first that is not empty. */
+export function bindField(field: string, mapping: FieldMapping, columns: readonly string[], many: boolean): BoundField {
+  const indexes: number[] = []
+  const missing: string[] = []
+  for (const name of mapping.columns) {
+    const index = findColumn(columns, name)
+    if (index >= 0) indexes.push(index)
+    else missing.push(name)
+  }
+  return { field, indexes, missing, mapping, read: reader(field, mapping, indexes, many) }
+}
+
+function reader(field: string, mapping: FieldMapping, indexes: readonly number[], many: boolean): Reader {
+  const { constant, compute, transforms } = mapping
+  const fallback = mapping.default
+  if (constant !== undefined) return () => constant
+  const only = indexes[0] ?? -1
+  if (compute === undefined && transforms.length === 0 && fallback === undefined && indexes.length <= 1) {
+    return indexes.length === 0 ? () => undefined : (row) => row.cells[only]
+  }
+  const raw = compute === undefined ? (row: Row) => gather(row, indexes) : (row: Row) => computed(compute, row)
+  const made = (row: Row): string[] => {
+    try {
+      return applyTransforms(raw(row), transforms)
+    } catch (error) {
+      if (!(error instanceof TransformFault)) throw error
+      throw new TransformFault(error.transform, error.message, { field, columns: mapping.columns })
+    }
+  }
+  return (row) => {
+    const texts = made(row)
+    if (!many) {
+      const filled = texts.find((text) => trimText(text) !== '')
+      return filled ?? fallback ?? texts[0]
+    }
+    return texts.some((text) => trimText(text) !== '') || fallback === undefined ? texts : fallback
+  }
+}
+
+function gather(row: Row, indexes: readonly number[]): string[] {
+  const texts: string[] = []
+  for (const index of indexes) {
+    const cell = row.cells[index]
+    if (cell === undefined) continue
+    if (typeof cell === 'string') texts.push(cell)
+    else texts.push(...cell)
+  }
+  return texts
+}
+
+/** Applies the user's function to a row. A function that throws, or does not return text, rejects only this row. */
+function computed(compute: NonNullable<FieldMapping['compute']>, row: Row): string[] {
+  let value: unknown
+  try {
+    value = compute(cellsByName(row))
+  } catch (error) {
+    // Its message may quote the row.
+    throw new TransformFault('function', `made the function fail (${error instanceof Error ? error.name : 'no error'})`)
+  }
+  const texts = Array.isArray(value) ? value : [value]
+  return texts.flatMap((text: unknown) => {
+    if (text === undefined || text === null) return []
+    if (typeof text === 'string') return [text]
+    if (typeof text === 'number' || typeof text === 'bigint') return [String(text)]
+    throw new TransformFault('function', `became ${typeof text}, not text`)
+  })
+}
+
+/** Returns the cells by column name, without a prototype: a column may be named `__proto__` (docs/inputs.md, case 33). */
+function cellsByName(row: Row): Readonly<Record<string, Cell | undefined>> {
+  const cells: Record<string, Cell | undefined> = Object.create(null)
+  row.columns.forEach((column, index) => {
+    cells[column] = row.cells[index]
+  })
+  return cells
+}
+
+/** Returns the first text of a cell. */
+export function firstText(cell: Cell | undefined): string | undefined {
+  return cell === undefined || typeof cell === 'string' ? cell : cell[0]
+}

@@ -1,0 +1,28 @@
+/** Finds frequent values by Misra and Gries: every value on more than 1/size of all rows is kept; counts are never too high. */
+export class HeavyHitters {
+  readonly #size: number
+  readonly #counts = new Map<string, number>()
+
+  constructor(size: number) {
+    this.#size = size
+  }
+
+  add(value: string): void {
+    const count = this.#counts.get(value)
+    if (count !== undefined) this.#counts.set(value, count + 1)
+    else if (this.#counts.size < this.#size) this.#counts.set(value, 1)
+    else this.#decrement()
+  }
+
+  /** Returns values counted more than `least` times, most frequent first. */
+  above(least: number): [string, number][] {
+    return [...this.#counts].filter(([, count]) => count > least).sort((a, b) => b[1] - a[1])
+  }
+
+  #decrement(): void {
+    for (const [value, count] of this.#counts) {
+      if (count === 1) this.#counts.delete(value)
+      else this.#counts.set(value, count - 1)
+    }
+  }
+}

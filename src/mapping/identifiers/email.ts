@@ -1,0 +1,118 @@
+import { domainToASCII, domainToUnicode } from 'node:url'
+import { trimText } from '../text.ts'
+import type { Normalized } from './result.ts'
+import { placeholderAddresses } from './placeholders.ts'
+
+export interface EmailOptions {
+  /** `mailto:` and `Name <a@b.c>` are unwrapped. */
+  readonly wrapped: boolean
+  /** Hashes the domain in its ASCII form; otherwise as written, in lower case (docs/spec-notes.md#unknown). */
+  readonly idnToAscii: boolean
+  /** Sends both forms of an international domain, whichever was written. */
+  readonly bothForms: boolean
+}
+
+const invalid = (message: string): Normalized => ({ code: 'EMAIL_INVALID', message })
+
+// 1: letter or digit; 2: other characters of a local part; 0: none of these.
+const kinds = new Uint8Array(128)
+for (const char of 'abcdefghijklmnopqrstuvwxyz0123456789') kinds[char.charCodeAt(0)] = 1
+for (const char of "!#$%&'*+/=?^_`{|}~-") kinds[char.charCodeAt(0)] = 2
+
+const role =
+  /^(?:no-?reply|do-?not-?reply|info|admin|administrator|webmaster|postmaster|hostmaster|abuse|sales|support|contact|office|mailer-daemon|root|test)@|^a@example\./
+
+/**
+ * Normalizes a trimmed email: NFC, lower case, NFC; keeps dots and +tags of the mailbox. Source:
+ * docs/spec-notes.md#normalization and docs/inputs.md, cases 103 to 110.
+ */
+export function normalizeEmail(text: string, options: EmailOptions): Normalized {
+  const lower = text.toLowerCase()
+  if (isPlainAddress(lower))
+    return options.bothForms && lower.includes('xn--') ? withOther(checkPlaceholder(lower)) : checkPlaceholder(lower)
+  return slowEmail(text, options)
+}
+
+function checkPlaceholder(address: string): Normalized {
+  if (placeholderAddresses.has(address)) return { code: 'EMAIL_INVALID', message: 'is a placeholder' }
+  return role.test(address) ? { text: address, note: 'EMAIL_ROLE' } : { text: address }
+}
+
+/**
+ * Checks ASCII in one pass: dots between atoms, one @, labels of letters, digits and inner hyphens, a top level that starts
+ * with a letter.
+ */
+function isPlainAddress(text: string): boolean {
+  const length = text.length
+  if (length > 254) return false
+  let at = 0
+  let last = 46
+  for (; at < length; at++) {
+    const char = text.charCodeAt(at)
+    if (char === 64) break
+    if (char >= 128) return false
+    if (char === 46) {
+      if (last === 46) return false
+    } else if (kinds[char] === 0) return false
+    last = char
+  }
+  if (at === 0 || at > 64 || last === 46 || at >= length - 3) return false
+  let dot = -1
+  last = 46
+  for (let i = at + 1; i < length; i++) {
+    const char = text.charCodeAt(i)
+    if (char === 46) {
+      if (last === 46 || last === 45) return false
+      dot = i
+    } else if (char === 45) {
+      if (last === 46) return false
+    } else if (char >= 128 || kinds[char] !== 1) return false
+    last = char
+  }
+  if (dot < 0 || length - dot < 3 || last === 45) return false
+  const first = text.charCodeAt(dot + 1)
+  return first >= 97 && first <= 122
+}
+
+function slowEmail(given: string, options: EmailOptions): Normalized {
+  let text = trimText(given.replace(/[\u200b-\u200d\u2060\ufeff]/g, ''))
+  if (options.wrapped) text = trimText(/^[^<>]*<([^<>]+)>$/.exec(text)?.[1] ?? text).replace(/^mailto:/i, '')
+  if (/^mailto:/i.test(text) || /[<>]/.test(text)) return invalid('contains a name or mailto:')
+  text = text.normalize('NFC').toLowerCase().normalize('NFC')
+  if (text.length > 254) return invalid('is longer than 254 characters')
+  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+  if (!text.isWellFormed() || /[\u0000-\u001f\u007f-\u009f]/.test(text)) return invalid('contains control characters')
+  const at = text.lastIndexOf('@')
+  if (at <= 0) return invalid('has no text before an @')
+  const local = text.slice(0, at)
+  const domain = text.slice(at + 1)
+  if (!/^"(?:[^"\\@]|\\.)+"$/.test(local)) {
+    if (/\s/.test(text)) return invalid('contains a space')
+    if (/[,;:()[\]\\"]/.test(text)) return invalid('contains more than one address, or characters that no address has')
+    if (local.includes('@')) return invalid('has two @')
+    if (local.startsWith('.') || local.endsWith('.') || text.includes('..')) return invalid('has a dot at an end or two in a row')
+  }
+  if (local.length > 64) return invalid('has more than 64 characters before the @')
+  if (/[\uff01-\uff5e]/.test(text)) return invalid('contains full-width characters')
+  if (!/^(?:[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?\.)+[\p{L}][\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}]$/u.test(domain))
+    return invalid('does not have a valid domain')
+  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+  const ascii = options.idnToAscii && /[^\u0000-\u007f]/.test(domain) ? URL.parse(`https://${domain}/`)?.hostname : domain
+  if (ascii === undefined) return invalid('does not have a valid domain')
+  const result = options.bothForms ? withOther(checkPlaceholder(`${local}@${ascii}`)) : checkPlaceholder(`${local}@${ascii}`)
+  return 'text' in result && isMixedScript(text) ? { ...result, note: 'EMAIL_MIXED_SCRIPT' } : result
+}
+
+/** Adds the address with the domain's other form: A-labels for letters, letters for A-labels. */
+function withOther(result: Normalized): Normalized {
+  if ('code' in result) return result
+  const at = result.text.lastIndexOf('@') + 1
+  const domain = result.text.slice(at)
+  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+  const other = /[^\u0000-\u007f]/.test(domain) ? domainToASCII(domain) : domainToUnicode(domain).toLowerCase().normalize('NFC')
+  return other === '' || other === domain ? result : { ...result, also: `${result.text.slice(0, at)}${other}` }
+}
+
+function isMixedScript(text: string): boolean {
+  return /[a-z]/.test(text) && /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}]/u.test(text)
+}

@@ -1,0 +1,10 @@
+import type { IdentifierType } from '../record.ts'
+
+/** Recognizes an email among phones or a phone among emails: many of them mean a wrong mapping (docs/inputs.md, case 112). */
+export function misplaced(kind: IdentifierType, text: string): string | undefined {
+  if (kind === 'phone_number' && text.includes('@')) return looksLikeEmail
+  return kind === 'email' && /^\+?\d[\d\s().-]{6,22}$/.test(text) ? looksLikePhone : undefined
+}
+
+export const looksLikeEmail = 'looks like an email'
+export const looksLikePhone = 'looks like a phone number'

@@ -1,0 +1,58 @@
+import { parsePhoneNumberFromString, type CountryCode } from 'libphonenumber-js/max'
+import { fastPhone, isCountry } from './phoneFast.ts'
+import type { Normalized } from './result.ts'
+
+const invalid = (message: string): Normalized => ({ code: 'PHONE_INVALID', message })
+
+/**
+ * Normalizes a trimmed phone number to E.164 with `+`, by the numbering plan of its country. Common spellings take the fast
+ * path compiled from libphonenumber's own metadata, the rest the library itself. `country`: ISO code for numbers without +.
+ * Source: docs/spec-notes.md#normalization (`phone_plus`) and docs/inputs.md, cases 120 to 122, 193 to 197, 216.
+ */
+export function normalizePhone(text: string, country: string | undefined): Normalized {
+  const quick = fastPhone(text, country)
+  return quick !== undefined ? { text: quick } : slowPhone(text, country)
+}
+
+/** Adds the form without `+`, which a service may hash as well (docs/inputs.md, case 121). */
+export function withoutPlus(result: Normalized): Normalized {
+  return 'code' in result ? result : { ...result, also: result.text.slice(1) }
+}
+
+/** Normalizes the numbers that the fast path does not handle. */
+export function slowPhone(given: string, country: string | undefined): Normalized {
+  let text = given
+    .normalize('NFKC')
+    .replace(/^(?:p:|tel:)/i, '')
+    .replace(/^['\u2018\u2019]/, '')
+    .trim()
+  text = text.replace(/[\u2010-\u2015\u2212]/g, '-').replace(/\p{Nd}/gu, decimalDigit)
+  if (text.includes('@')) return invalid('is an email')
+  const extension = /^(.*\d)[\s,;]*(?:extension|ext|int|x)[\s.:]*\d{1,7}$/i.exec(text)
+  const number = extension?.[1] ?? text
+  if (/\d[.,]?\d*[eE]\+?\d/.test(number)) return invalid('was damaged by a spreadsheet')
+  if (!/^\+?[\d\s().\-/]+$/.test(number)) return invalid('contains letters or an extension')
+  // A trunk zero in brackets after the country code is a reading aid, not a digit to dial.
+  const plain = number.startsWith('+') ? number.replace(/\(0\)/, '') : number
+  const digits = plain.replace(/\D/g, '')
+  if (digits.length < 6 && !plain.startsWith('+') && country === undefined) return invalid('has too few digits')
+  if (digits.length > 18) return invalid('has too many digits')
+  if (/^(\d)\1+$/.test(digits)) return invalid('is one digit repeated')
+  const known = country !== undefined && isCountry(country) ? (country as CountryCode) : undefined
+  if (!plain.startsWith('+') && known === undefined) return { code: 'PHONE_COUNTRY_MISSING', message: 'has no country code' }
+  const parsed = parsePhoneNumberFromString(plain, known === undefined ? undefined : { defaultCountry: known, extract: false })
+  if (parsed === undefined || !parsed.isValid()) return invalid('is not valid in its country')
+  return extension === null ? { text: parsed.number } : { text: parsed.number, note: 'PHONE_EXTENSION' }
+}
+
+/** Converts a digit of any script to ASCII. Blocks of ten digits start at no fixed multiple, so it counts down to their zero. */
+function decimalDigit(char: string): string {
+  if (char >= '0' && char <= '9') return char
+  let code = char.codePointAt(0) ?? 48
+  let value = 0
+  while (value < 9 && /\p{Nd}/u.test(String.fromCodePoint(code - 1))) {
+    code -= 1
+    value += 1
+  }
+  return String(value)
+}

@@ -1,0 +1,173 @@
+/**
+ * Fast path for phone numbers in common spellings, compiled from libphonenumber's own metadata. It returns a number only if
+ * the library has exactly one result, and undefined otherwise. A differential test over every country compares the two
+ * (docs/benchmarks.md: 0 mismatches).
+ */
+import metadata from 'libphonenumber-js/max/metadata'
+
+/** Row of a country in the metadata, by position (version 4 of the library's METADATA.md). */
+type Plan = readonly unknown[]
+const at = {
+  callingCode: 0,
+  idd: 1,
+  pattern: 2,
+  nationalPrefix: 5,
+  prefixForParsing: 7,
+  prefixRule: 8,
+  leadingDigits: 10,
+  types: 11,
+} as const
+
+interface Compiled {
+  readonly callingCode: string
+  /** Pattern that the library may take for a prefix at the start: then the library decides. */
+  readonly prefix: RegExp | undefined
+  /** Plain trunk prefix, if it is only digits. */
+  readonly trunk: string | undefined
+  readonly idd: RegExp
+  readonly general: RegExp
+}
+
+const plans = metadata.countries as unknown as Readonly<Record<string, Plan>>
+const countriesByCode = metadata.country_calling_codes as unknown as Readonly<Record<string, readonly string[]>>
+const compiled = new Map<string, Compiled | undefined>()
+const codes = new Map<string, CodeRules | undefined>()
+
+/** Rules shared by all countries of one calling code. */
+interface CodeRules {
+  readonly isValid: (national: string) => boolean
+  readonly prefix: RegExp | undefined
+}
+
+/** Returns true for a country that the metadata knows. */
+export function isCountry(code: string): boolean {
+  return Object.hasOwn(plans, code)
+}
+
+/** Returns E.164, or undefined if the library has to decide. */
+export function fastPhone(text: string, country: string | undefined): string | undefined {
+  const length = text.length
+  if (length < 7 || length > 24) return undefined
+  const international = text.charCodeAt(0) === 43
+  let digits = ''
+  let brackets = 0
+  let from = -1
+  for (let i = international ? 1 : 0; i < length; i++) {
+    const char = text.charCodeAt(i)
+    if (char >= 48 && char <= 57) {
+      if (from < 0) from = i
+      continue
+    }
+    if (from >= 0) {
+      digits += text.slice(from, i)
+      from = -1
+    }
+    if (char === 40) brackets += 1
+    else if (char === 41) brackets -= 1
+    else if (char !== 32 && char !== 45 && char !== 46) return undefined
+    if (brackets < 0 || brackets > 1) return undefined
+  }
+  if (brackets !== 0) return undefined
+  if (from >= 0) digits = from === 0 ? text : digits + text.slice(from)
+  return international ? fastInternational(digits) : country === undefined ? undefined : fastNational(digits, country)
+}
+
+function fastInternational(digits: string): string | undefined {
+  if (digits.length < 8 || digits.length > 15) return undefined
+  const one = digits.charCodeAt(0)
+  const codeLength = one === 49 || one === 55 ? 1 : countriesByCode[digits.slice(0, 2)] !== undefined ? 2 : 3
+  const code = digits.slice(0, codeLength)
+  const national = digits.slice(codeLength)
+  const rules = rulesOf(code)
+  if (rules === undefined || rules.prefix?.test(national) === true) return undefined
+  return rules.isValid(national) ? `+${digits}` : undefined
+}
+
+function fastNational(digits: string, country: string): string | undefined {
+  let plan = compiled.get(country)
+  if (plan === undefined && !compiled.has(country)) {
+    plan = compile(country)
+    compiled.set(country, plan)
+  }
+  if (plan === undefined || plan.idd.test(digits) || digits.startsWith(plan.callingCode)) return undefined
+  let national = digits
+  if (plan.trunk !== undefined && digits.startsWith(plan.trunk)) {
+    // If the whole matches too, the library weighs the two against each other.
+    if (plan.general.test(digits)) return undefined
+    national = digits.slice(plan.trunk.length)
+    if (plan.prefix?.test(national) === true) return undefined
+  } else if (plan.prefix?.test(digits) === true) return undefined
+  return rulesOf(plan.callingCode)?.isValid(national) === true ? `+${plan.callingCode}${national}` : undefined
+}
+
+function compile(country: string): Compiled | undefined {
+  const plan = plans[country]
+  if (plan === undefined) return undefined
+  const prefix = prefixOf(plan)
+  return {
+    callingCode: String(plan[at.callingCode]),
+    general: new RegExp(`^(?:${String(plan[at.pattern])})$`),
+    prefix: prefix === undefined ? undefined : new RegExp(`^(?:${prefix.pattern})`),
+    trunk: prefix !== undefined && /^\d+$/.test(prefix.pattern) && !prefix.transforms ? prefix.pattern : undefined,
+    idd: new RegExp(`^(?:${String(plan[at.idd])})`),
+  }
+}
+
+function rulesOf(code: string): CodeRules | undefined {
+  const known = codes.get(code)
+  if (known !== undefined || codes.has(code)) return known
+  const made = compileCode(code)
+  codes.set(code, made)
+  return made
+}
+
+/**
+ * Compiles the rules of a calling code. The library finds the country by leading digits, or else by types, and then checks
+ * that country's types. The prefix that it may strip after a calling code is that of the code's main country.
+ */
+function compileCode(code: string): CodeRules | undefined {
+  const countries = countriesByCode[code]
+  if (countries === undefined) return undefined
+  const rules = countries.map((country) => {
+    const plan = plans[country] ?? []
+    const types = typesOf(plan)
+    const leading = plan[at.leadingDigits]
+    return {
+      types: new RegExp(`^(?=(?:${String(plan[at.pattern])})$)(?:${types})$`),
+      leading: typeof leading === 'string' && leading !== '' ? new RegExp(`^(?:${leading})`) : undefined,
+    }
+  })
+  const prefix = prefixOf(plans[countries[0] ?? ''] ?? [])
+  return {
+    prefix: prefix === undefined ? undefined : new RegExp(`^(?:${prefix.pattern})`),
+    isValid: (national) => {
+      for (const { types, leading } of rules) {
+        if (leading === undefined) {
+          if (types.test(national)) return true
+        } else if (leading.test(national)) return types.test(national)
+      }
+      return false
+    },
+  }
+}
+
+function prefixOf(plan: Plan): { readonly pattern: string; readonly transforms: boolean } | undefined {
+  const forParsing = plan[at.prefixForParsing]
+  const pattern = typeof forParsing === 'string' && forParsing !== '' ? forParsing : plan[at.nationalPrefix]
+  if (typeof pattern !== 'string' || pattern === '') return undefined
+  return { pattern, transforms: typeof plan[at.prefixRule] === 'string' && plan[at.prefixRule] !== '' }
+}
+
+/** Joins all types into one pattern, each with its own lengths. Without types in the metadata, the pattern alone decides. */
+function typesOf(plan: Plan): string {
+  const types = plan[at.types]
+  if (!Array.isArray(types)) return String(plan[at.pattern])
+  const patterns: string[] = []
+  for (const type of types) {
+    if (!Array.isArray(type) || typeof type[0] !== 'string' || type[0] === '') continue
+    const lengths: unknown = type[1]
+    const ahead = Array.isArray(lengths) && lengths.length > 0 ? `(?=(?:${lengths.map((n) => `\\d{${String(n)}}`).join('|')})$)` : ''
+    patterns.push(`${ahead}(?:${type[0]})`)
+  }
+  return patterns.length === 0 ? '(?!)' : patterns.join('|')
+}

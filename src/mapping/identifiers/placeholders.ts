@@ -1,0 +1,74 @@
+import { hash } from 'node:crypto'
+
+/** Texts that exports write for "nothing", in lower case (docs/inputs.md, case 102). */
+export const placeholders: ReadonlySet<string> = new Set([
+  '',
+  'null',
+  '(null)',
+  '<null>',
+  'undefined',
+  'n/a',
+  'na',
+  '#n/a',
+  'none',
+  'nil',
+  'nan',
+  '0',
+  '-',
+  '--',
+  '—',
+  '.',
+  '?',
+  '+',
+  'false',
+  'unknown',
+  'not set',
+  '(not set)',
+  'empty',
+  '""',
+  "''",
+])
+
+/** Addresses that belong to no person, yet would be hashed (docs/inputs.md, cases 110 and 118). */
+export const placeholderAddresses: ReadonlySet<string> = new Set([
+  'test@test.com',
+  'test@example.com',
+  'none@none.com',
+  'no@no.com',
+  'na@na.com',
+  'null@null.com',
+  'noemail@noemail.com',
+  'no@email.com',
+  'none@email.com',
+  'email@email.com',
+  'asdf@asdf.com',
+  'a@a.com',
+  'abc@abc.com',
+])
+
+/** Digests of all of these in their usual spellings: rejected in columns of digests (docs/inputs.md, cases 102 and 118). */
+export const junkDigests: ReadonlySet<string> = new Set(
+  [
+    ...placeholders,
+    ...placeholderAddresses,
+    ' ',
+    'NULL',
+    'None',
+    'N/A',
+    'NA',
+    'NaN',
+    'Undefined',
+    'test',
+    '00000000-0000-0000-0000-000000000000',
+    '0000000000',
+    '+0000000000',
+    '1111111111',
+    '+1',
+    '1',
+  ].map((text) => hash('sha256', text)),
+)
+
+/** Returns true if a trimmed text means nothing. */
+export function isPlaceholder(text: string): boolean {
+  return text.length <= 9 && placeholders.has(text.toLowerCase())
+}

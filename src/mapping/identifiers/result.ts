@@ -1,0 +1,9 @@
+import type { RecordCode } from '../rejectCodes.ts'
+
+/**
+ * Normalized text ready to be hashed, or the reason why the value is not usable. `also`: the other form that a service may
+ * hash (docs/decisions/both-forms.md), if it was requested and exists. `note`: a warning about the value.
+ */
+export type Normalized =
+  | { readonly text: string; readonly also?: string; readonly note?: RecordCode }
+  | { readonly code: RecordCode; readonly message: string }

@@ -1,0 +1,69 @@
+/**
+ * Parses strict ISO 8601: `Date` rolls 30 February to March and accepts many other notations (docs/inputs.md, cases 79 and
+ * 128).
+ */
+
+export interface Instant {
+  /** Milliseconds since 1970, whole seconds. */
+  readonly ms: number
+  /** `2026-03-01T00:00:00+01:00`, with `Z` for offset zero. */
+  readonly text: string
+}
+
+const form = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):?(\d{2})(?::?(\d{2})(?:[.,]\d{1,9})?)?[ ]?([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/
+
+/**
+ * Parses a time with offset, or without one in `zone` (IANA). Accepts a bare date only if `dateOnly` names the time it stands
+ * for. Returns undefined for anything else.
+ */
+export function parseInstant(text: string, dateOnly?: 'utc-midnight', zone?: string): Instant | undefined {
+  const match = form.exec(text)
+  if (match === null) return undefined
+  const [, year = '', month = '', day = '', hour, minute = '00', second = '00', offset] = match
+  if (hour === undefined && dateOnly === undefined) return undefined
+  const midnight = Date.UTC(Number(year), Number(month) - 1, Number(day))
+  const check = new Date(midnight)
+  if (check.getUTCMonth() !== Number(month) - 1 || check.getUTCDate() !== Number(day) || Number(year) < 1900) return undefined
+  if (hour === undefined) return { ms: midnight, text: `${year}-${month}-${day}T00:00:00Z` }
+  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined
+  const local = midnight + (Number(hour) * 3600 + Number(minute) * 60 + Number(second)) * 1000
+  const found =
+    offset === undefined
+      ? zone === undefined
+        ? undefined
+        : offsetIn(zone, local)
+      : offset === 'Z' || offset === 'z'
+        ? { minutes: 0, text: 'Z' }
+        : readOffset(offset)
+  if (found === undefined) return undefined
+  return { ms: local - found.minutes * 60_000, text: `${year}-${month}-${day}T${hour}:${minute}:${second}${found.text}` }
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+/**
+ * Returns the offset of a zone at a local time. In the hour that summer time repeats, the later of the two instants; in the
+ * one it skips, the time before.
+ */
+function offsetIn(zone: string, local: number): ReturnType<typeof readOffset> {
+  let format = formats.get(zone)
+  if (format === undefined) formats.set(zone, (format = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' })))
+  const at = (instant: number) =>
+    readOffset(
+      format
+        .formatToParts(instant)
+        .find(({ type }) => type === 'timeZoneName')
+        ?.value.replace('GMT', '') || '+00:00',
+    )
+  const first = at(local)
+  return first === undefined ? undefined : at(local - first.minutes * 60_000)
+}
+
+function readOffset(text: string): { readonly minutes: number; readonly text: string } | undefined {
+  const hours = text.slice(1, 3)
+  const minutes = text.slice(3).replace(':', '') || '00'
+  if (Number(hours) > 14 || Number(minutes) > 59) return undefined
+  const total = Number(hours) * 60 + Number(minutes)
+  if (total === 0) return { minutes: 0, text: 'Z' }
+  return { minutes: text.startsWith('-') ? -total : total, text: `${text.slice(0, 1)}${hours}:${minutes}` }
+}

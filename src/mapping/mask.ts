@@ -1,0 +1,70 @@
+/**
+ * Masks personal values: enough to find one in the user's own file, too little to use
+ * (docs/guarantees.md#no-raw-identifier-at-rest).
+ */
+import type { IdentifierType } from './record.ts'
+
+/** Masks an email: `jane.doe@example.com` → `j***@e***.com`. Masks any text with an @ like that, valid or not. */
+export function maskEmail(given: string): string {
+  const text = given.toLowerCase()
+  const at = text.lastIndexOf('@')
+  if (at < 0) return maskText(given)
+  const domain = text.slice(at + 1)
+  const dot = domain.lastIndexOf('.')
+  const ending = dot > 0 && /^\.[a-z]{2,10}$/i.test(domain.slice(dot)) ? domain.slice(dot) : ''
+  return `${first(text.slice(0, at))}***@${first(domain)}***${ending}`
+}
+
+/** Masks a phone number: `+1 202 555 0143` → `***43`. */
+export function maskPhone(text: string): string {
+  const digits = text.replace(/\D/g, '')
+  return digits.length < 6 ? '***' : `***${digits.slice(-2)}`
+}
+
+/** Keeps the first character only. */
+export function maskText(text: string): string {
+  return text === '' ? '' : `${first(text)}***`
+}
+
+/** Masks a value of unknown kind if it looks like an email or has many digits, otherwise by `maskText`. */
+export function maskUnknown(text: string): string {
+  if (text.includes('@')) return maskEmail(text)
+  return text.replace(/\D/g, '').length >= 6 ? maskPhone(text) : maskText(text)
+}
+
+/** Returns a personal value as messages may show it. */
+export function maskFor(kind: IdentifierType, text: string): string {
+  if (text.includes('@') && kind !== 'handle') return maskEmail(text)
+  if (kind === 'phone_number') return maskPhone(text)
+  return kind === 'email' ? maskText(text) : maskUnknown(text)
+}
+
+// A local part and a domain, also percent-encoded; and runs that read as phone numbers.
+const emailLike = /[^\s@"'<>()[\]{},;:=/?&]+(?:@|%40)[^\s@"'<>()[\]{},;/?&]+/gi
+const internationalLike = /\+\d[\d\s().\u2011-]{6,18}\d/g
+const credentials = /\/\/[^/\s@]*@/g
+
+/**
+ * Shortens a product value for a message. Product values are not personal; credentials, emails and phone numbers in them are
+ * masked.
+ */
+export function showValue(text: string, length = 60): string {
+  const cut = text.length > length ? `${text.slice(0, length)}…` : text
+  return redactPersonalData(cut)
+}
+
+/** Masks credentials, emails and international phone numbers in a text. */
+export function redactPersonalData(text: string): string {
+  let shown = text
+  if (shown.includes('//')) shown = shown.replace(credentials, '//***@')
+  if (shown.includes('@') || shown.includes('%40'))
+    shown = shown.replace(emailLike, (found) => (found.startsWith('***@') ? found : maskEmail(found.replace('%40', '@'))))
+  if (shown.includes('+'))
+    shown = shown.replace(internationalLike, (found) => (found.replace(/\D/g, '').length >= 8 ? maskPhone(found) : found))
+  return shown
+}
+
+function first(text: string): string {
+  const point = text.codePointAt(0)
+  return point === undefined ? '' : String.fromCodePoint(point)
+}

@@ -1,0 +1,36 @@
+import { columnMissing } from '../boundColumns.ts'
+import { findColumn } from '../fields.ts'
+import { redactPersonalData } from '../mask.ts'
+import type { IdentifierType } from '../record.ts'
+import type { BoundIdentifier } from './memberBinding.ts'
+import type { MemberHeader } from './memberHeader.ts'
+
+/** Binds the columns of each kind, with the countries of its phones; warns about columns of colleagues. */
+export function bindIdentifiers(header: MemberHeader, kinds: readonly IdentifierType[]): readonly BoundIdentifier[] {
+  const { columns } = header
+  const identifiers: BoundIdentifier[] = []
+  for (const kind of kinds) {
+    const made = header.field(kind, true)
+    if (made === undefined) continue
+    const { defaultCountry, hashed = false } = made.mapping
+    let country: string | number | undefined
+    if (defaultCountry !== undefined) {
+      const index = findColumn(columns, defaultCountry)
+      country = index >= 0 ? index : /^[A-Za-z]{2}$/.test(defaultCountry) ? defaultCountry.toUpperCase() : undefined
+      if (country === undefined) header.warnings.push(columnMissing(`${kind}.default_country`, defaultCountry, columns))
+      if (index >= 0) header.used.add(index)
+    }
+    for (const index of made.indexes) {
+      const name = columns[index] ?? ''
+      if (/\b(?:owner|assigned|account manager|sales ?rep|created by|advisor)\b/i.test(name.replace(/_/g, ' ')))
+        header.warnings.push({
+          line: 1,
+          code: 'OWNER_COLUMN',
+          field: kind,
+          message: `${kind}: "${redactPersonalData(name)}" seems to contain a colleague's address`,
+        })
+    }
+    identifiers.push({ ...made, kind, hashed, country })
+  }
+  return identifiers
+}

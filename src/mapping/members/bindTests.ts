@@ -1,0 +1,132 @@
+/** Binds the columns that decide who may be sent: consent, removal, age. */
+import type { ConsentTest, ValueTest } from '../../pipeline/definition.ts'
+import { ageColumnsOf } from '../age.ts'
+import { missingColumn, type MissingColumn } from '../boundColumns.ts'
+import { suggestName } from '../../suggestName.ts'
+import { asWritten, flow } from '../consent/consentText.ts'
+import { findColumn } from '../fields.ts'
+import { parseInstant } from '../instant.ts'
+import type { Preset } from '../presets/index.ts'
+import type { IdentifierType, Warning } from '../record.ts'
+import { testValues, type BoundConsent, type BoundTest, type MemberBinding } from './memberBinding.ts'
+import type { MemberHeader } from './memberHeader.ts'
+
+/** Binds the tests of the settings, or else those of the preset. */
+export function bindTests(
+  header: MemberHeader,
+  kinds: readonly IdentifierType[],
+  today: Date,
+): Pick<MemberBinding, 'consent' | 'kindConsent' | 'ages' | 'remove'> {
+  const { columns, preset, used } = header
+  const { consent, remove, destination } = header.pipeline
+  const onList = destination.kind === 'do-not-reach'
+  const known = presetTests(preset, columns)
+  // A child on a do-not-reach list stays on it.
+  const ages = destination.kind === 'audience' ? ageColumnsOf(columns, today) : []
+  for (const { index } of [...known, ...ages]) used.add(index)
+  const all =
+    onList || consent === 'none'
+      ? []
+      : consent === undefined
+        ? known.map(({ test }) => boundConsent(test, columns))
+        : consent.map((test) => bindConsent(header, test))
+  const others = kinds.some((kind) => kind !== 'phone_number')
+  // If only phones are sent, a test about phones decides over the row.
+  const ofKind = all.flatMap((one) =>
+    one.test.only === undefined || !(others && kinds.includes(one.test.only)) ? [] : [{ ...one, kind: one.test.only }],
+  )
+  return {
+    consent: all.filter(({ test }) => test.only === undefined || (!others && kinds.includes(test.only))),
+    kindConsent: ofKind,
+    ages,
+    // A row that the export calls reachable does not belong on a list of people who must not be reached.
+    remove: !onList ? [] : remove === undefined ? known.filter(({ test }) => test.only === undefined) : [bindRemoval(header, remove)],
+  }
+}
+
+/** Returns the tests of a header as a pipeline file would write them: its own, or those of its preset. */
+export function writtenTests({ pipeline, preset, columns }: MemberHeader): readonly ConsentTest[] {
+  if (pipeline.consent === 'none') return []
+  return pipeline.consent ?? presetTests(preset, columns).map(({ test }) => test)
+}
+
+function bindConsent(header: MemberHeader, test: ConsentTest): BoundConsent {
+  const { columns, missing, used } = header
+  const made = boundConsent(test, columns)
+  if (made.index < 0) {
+    const near = { ...test, column: suggestName(test.column, columns) ?? '<column>' }
+    missing.push({
+      field: 'consent',
+      message: missingColumn('consent', [test.column], columns).message,
+      hint: `consent: ${flow(asWritten(near))}`,
+    })
+  }
+  used.add(made.index)
+  return made
+}
+
+function boundConsent(test: ConsentTest, columns: readonly string[]): BoundConsent {
+  return { index: findColumn(columns, test.column), test, passes: passing(test) }
+}
+
+function passing({ values, notValues, before, after }: ConsentTest): (text: string) => boolean {
+  if (values !== undefined) {
+    const yes = testValues({ values })
+    return (text) => yes.has(text.toLowerCase())
+  }
+  if (notValues !== undefined) {
+    const no = testValues({ values: notValues })
+    return (text) => !no.has(text.toLowerCase())
+  }
+  const from = after === undefined ? Number.NEGATIVE_INFINITY : instantOf(after)
+  const until = before === undefined ? Number.POSITIVE_INFINITY : instantOf(before)
+  return (text) => {
+    const at = instantOf(text)
+    return at > from && at < until
+  }
+}
+
+/** Returns NaN, which fails every comparison, for text that is not a date. */
+function instantOf(text: string): number {
+  return parseInstant(text, 'utc-midnight', 'UTC')?.ms ?? Number.NaN
+}
+
+function bindRemoval({ columns, missing, used }: MemberHeader, given: ValueTest): BoundTest {
+  const index = findColumn(columns, given.column)
+  if (index < 0) missing.push(missingRemoval(given, columns))
+  used.add(index)
+  return { index, values: testValues(given) }
+}
+
+/** Returns the preset's tests whose columns are in the header. */
+function presetTests(preset: Preset | undefined, columns: readonly string[]): (BoundTest & { readonly test: ConsentTest })[] {
+  return (preset?.consent ?? []).flatMap((test) => {
+    const index = test.columns.map((name) => findColumn(columns, name)).find((found) => found >= 0)
+    if (index === undefined) return []
+    const { values, only } = test
+    return [{ index, values: testValues(test), test: { column: columns[index] ?? '', values, ...(only === undefined ? {} : { only }) } }]
+  })
+}
+
+/** Warns if the export lacks a consent column of its preset, so that the user must declare consent. */
+export function consentUnknown(preset: Preset | undefined, columns: readonly string[]): Warning[] {
+  return (preset?.consent ?? []).flatMap(({ expected, columns: names }) =>
+    expected !== true || names.some((name) => findColumn(columns, name) >= 0)
+      ? []
+      : [
+          {
+            line: 1,
+            code: 'CONSENT_UNKNOWN',
+            field: 'consent',
+            message: `the export has no column "${names[0]}", which says who may be reached`,
+          },
+        ],
+  )
+}
+
+/** Describes a removal test without its column. The hint is the whole setting, with the nearest name if there is one. */
+function missingRemoval({ column, values }: ValueTest, columns: readonly string[]): MissingColumn {
+  const setting = `{ column: ${JSON.stringify(suggestName(column, columns) ?? '<column>')}, values: ${JSON.stringify(values)} }`
+  const { message } = missingColumn('remove', [column], columns)
+  return { field: 'remove', message, hint: `map: { remove: ${setting} }` }
+}

@@ -1,0 +1,26 @@
+import { flow } from '../consent/consentText.ts'
+import { columnCalled } from '../headerWords.ts'
+import type { MemberBinding } from './memberBinding.ts'
+import type { MemberHeader } from './memberHeader.ts'
+import type { IdentifierColumn } from './unreadColumns.ts'
+
+/** Returns settings that read the unmapped columns together with the mapped ones, or that declare them irrelevant. */
+export function identifierHint(
+  { pipeline, preset, columns }: MemberHeader,
+  binding: MemberBinding,
+  found: readonly IdentifierColumn[],
+): string {
+  const fields = (['email', 'phone_number'] as const).flatMap((kind) => {
+    const more = found.flatMap((one) => (one.kind === kind ? [one.column] : []))
+    if (more.length === 0) return []
+    const bound = binding.identifiers.find((one) => one.kind === kind)
+    const names = [...(bound?.indexes.map((index) => columns[index] ?? '') ?? []), ...more]
+    const country =
+      bound === undefined && kind === 'phone_number' ? columnCalled('default_country', columns) : bound?.mapping.defaultCountry
+    const value = country === undefined ? (names.length === 1 ? names[0] : names) : { columns: names, default_country: country }
+    return [`${kind}: ${flow(value)}`]
+  })
+  const known =
+    preset !== undefined && pipeline.preset === undefined && Object.keys(pipeline.map).length === 0 ? `preset: ${preset.name} and ` : ''
+  return `${known}map: { ${fields.join(', ')} }; or, for columns that are not the customer's: ignore: ${flow(found.map(({ column }) => column))}`
+}

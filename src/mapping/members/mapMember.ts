@@ -1,0 +1,117 @@
+/** Maps one row to one member: its identifiers, its key, consent and times (spec 4.3 rule 3; docs/inputs.md). */
+import { isChild } from '../age.ts'
+import { firstText } from '../fields.ts'
+import { isPlaceholder } from '../identifiers/placeholders.ts'
+import { parseInstant } from '../instant.ts'
+import type { Cell, Fault, Mapped, Reject, Row } from '../record.ts'
+import { hintOf } from '../rejectCodes.ts'
+import { trimText } from '../text.ts'
+import { TransformFault } from '../transforms.ts'
+import { agrees } from './agrees.ts'
+import type { BoundTest, MemberBinding } from './memberBinding.ts'
+import { maxIdentifiers, RowIdentifiers, type IdentifierFault } from './rowIdentifiers.ts'
+
+/** Maps a row. Pure. Rejects a row without a usable identifier; drops single unusable ones with a warning. */
+export function mapMember(row: Row, binding: MemberBinding): Mapped {
+  const work = new RowIdentifiers(row, binding)
+  const key = work.key()
+  const reject = (...faults: readonly IdentifierFault[]): Mapped => {
+    const [first, ...more] = faults.map(({ code, field, message }) => ({ code, field, message: `${field} ${message}`, hint: hintOf(code) }))
+    // Called with at least one fault.
+    const made: Reject = { line: row.line, ...(first as Fault), ...(more.length === 0 ? {} : { more }) }
+    return { reject: key === undefined ? made : { ...made, key }, warnings: work.warnings }
+  }
+  const keyless = binding.key !== undefined && key === undefined
+  const wanted =
+    binding.consent.every((test) => agrees(row, test)) &&
+    !binding.ages.some((age) => isChild(row, age)) &&
+    (binding.remove.length === 0 || !binding.remove.every((test) => isOneOf(row, test)))
+  // An opted-out row is removed even if the export has blanked its identifiers: the key identifies it.
+  if ((!wanted || (work.packed.length === 0 && work.withheld.length > 0)) && key !== undefined)
+    return {
+      record: { kind: 'member', key, line: row.line, identifiers: [...work.packed, ...work.withheld], wanted: false },
+      warnings: work.warnings,
+    }
+  const effectiveAtMs = effectiveAtOf(row, binding, work)
+  const expiresAtMs = expiresAtOf(row, binding)
+  const faults: IdentifierFault[] = []
+  if (keyless) faults.push({ code: 'KEY_MISSING', field: 'key', message: 'is missing' })
+  if (work.count > maxIdentifiers)
+    faults.push({
+      code: 'TOO_MANY_IDENTIFIERS',
+      field: work.firstField,
+      message: `has ${work.count} identifiers, ${maxIdentifiers} are allowed`,
+    })
+  else if (work.packed.length === 0) faults.push(...(work.faults.length > 0 ? work.faults : [noIdentifier(work)]))
+  else if (key === undefined && !keyless) faults.push(noIdentifier(work))
+  faults.push(...timeFaults(binding, effectiveAtMs, expiresAtMs))
+  if (faults.length > 0 || key === undefined || expiresAtMs === null) return reject(...faults)
+  work.warnDropped()
+  const withheld = work.withheld.length === 0 ? {} : { withheld: work.withheld }
+  const record = { kind: 'member' as const, key, line: row.line, identifiers: work.packed, ...withheld, wanted }
+  if (effectiveAtMs === undefined && expiresAtMs === undefined) return { record, warnings: work.warnings }
+  return {
+    record: {
+      ...record,
+      ...(effectiveAtMs === undefined ? {} : { effectiveAtMs }),
+      ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+    },
+    warnings: work.warnings,
+  }
+}
+
+function noIdentifier(work: RowIdentifiers): IdentifierFault {
+  return { code: 'NO_IDENTIFIER', field: work.firstField, message: 'and every other identifier are empty' }
+}
+
+/** Returns the faults of the row's times. `expiresAtMs` is null if it cannot be read. */
+function timeFaults(
+  binding: MemberBinding,
+  effectiveAtMs: number | undefined,
+  expiresAtMs: number | undefined | null,
+): readonly IdentifierFault[] {
+  if (expiresAtMs === null)
+    return [{ code: 'EXPIRES_AT_INVALID', field: 'expires_at', message: 'is not an ISO 8601 date or time with offset' }]
+  const contradict = (message: string): IdentifierFault => ({ code: 'TIMES_CONTRADICT', field: 'effective_at', message })
+  if (effectiveAtMs === undefined) return []
+  if (expiresAtMs !== undefined) return effectiveAtMs >= expiresAtMs ? [contradict('is not before expires_at')] : []
+  // The service would refuse the whole membership.
+  return effectiveAtMs >= binding.defaultEndMs ? [contradict('is not before the end that destination.expires_in gives')] : []
+}
+
+/** Returns the key of a row that is rejected for another reason. */
+export function memberKey(row: Row, binding: MemberBinding): Uint8Array | undefined {
+  return new RowIdentifiers(row, binding).key()
+}
+
+/** Returns undefined if the cell is empty, or cannot be read and was dropped with a warning. */
+function effectiveAtOf(row: Row, { effectiveAt }: MemberBinding, work: RowIdentifiers): number | undefined {
+  if (effectiveAt === undefined) return undefined
+  let text: string
+  try {
+    text = trimText(firstText(effectiveAt.read(row)) ?? '')
+  } catch (error) {
+    if (!(error instanceof TransformFault)) throw error
+    work.warn('TRANSFORM_DROPPED', 'effective_at', `${error.message} (${error.transform})`)
+    return undefined
+  }
+  if (isPlaceholder(text)) return undefined
+  const instant = parseInstant(text, 'utc-midnight')
+  if (instant === undefined) work.warn('EFFECTIVE_AT_DROPPED', 'effective_at', 'is not an ISO 8601 date or time with offset')
+  return instant?.ms
+}
+
+/** Returns undefined for an empty cell, null for an expiry that cannot be read and must not become a longer one. */
+function expiresAtOf(row: Row, { expiresAt }: MemberBinding): number | undefined | null {
+  if (expiresAt === undefined) return undefined
+  const text = trimText(firstText(expiresAt.read(row)) ?? '')
+  return isPlaceholder(text) ? undefined : (parseInstant(text, 'utc-midnight')?.ms ?? null)
+}
+
+/**
+ * Returns true if the cell has one of the values. An absent cell is an empty one: JSON and XML omit empty values that CSV
+ * writes.
+ */
+function isOneOf(row: Row, test: BoundTest): boolean {
+  return test.values.has(trimText(firstText(row.cells[test.index] as Cell | undefined) ?? '').toLowerCase())
+}

@@ -1,0 +1,36 @@
+import { maskFor, maskText, maskUnknown } from '../mask.ts'
+import type { Row } from '../record.ts'
+import { trimText } from '../text.ts'
+import type { MemberBinding } from './memberBinding.ts'
+
+/** Masks identifiers by kind, keeps tests, times and countries, and hides everything else: it may be a name or an address. */
+export function maskMember(columns: readonly string[], binding: MemberBinding): (row: Row) => readonly string[] {
+  const shown = new Set([
+    ...binding.consent.map(({ index }) => index),
+    ...binding.remove.map(({ index }) => index),
+    ...(binding.effectiveAt?.indexes ?? []),
+    ...(binding.expiresAt?.indexes ?? []),
+  ])
+  const kinds = new Map(
+    binding.identifiers.flatMap(({ kind, indexes, country }) => {
+      if (typeof country === 'number') shown.add(country)
+      return indexes.map((index) => [index, kind] as const)
+    }),
+  )
+  const maskOne = (text: string, index: number): string => {
+    if (text === '') return ''
+    const kind = kinds.get(index)
+    if (kind !== undefined) return maskFor(kind, trimText(text))
+    if (shown.has(index))
+      return text.includes('@') || text.length > 40 || (/^\D*(?:\d\D*){9,}$/.test(text) && !/^\d{4}-\d\d/.test(text))
+        ? maskUnknown(text)
+        : text
+    return maskText(text)
+  }
+  return (row) =>
+    row.columns.map((_, index) => {
+      const cell = row.cells[index]
+      if (cell === undefined) return ''
+      return typeof cell === 'string' ? maskOne(cell, index) : cell.map((text) => maskOne(text, index)).join(',')
+    })
+}

@@ -1,0 +1,59 @@
+/** Header bound to the parts of a member, in the form that the mapping of each row needs. */
+import type { ConsentTest, ValueTest } from '../../pipeline/definition.ts'
+import type { BoundAge } from '../age.ts'
+import type { BoundField } from '../fields.ts'
+import type { IdentifierRules } from '../identifiers/normalize.ts'
+import type { IdentifierType } from '../record.ts'
+import { trimText } from '../text.ts'
+
+export interface MemberBinding {
+  /** Undefined for do-not-reach lists without a key: the row's identifiers together are its key. */
+  readonly key: BoundField | undefined
+  /** Identifier kind that reads the same column as the key. */
+  readonly keyKind: IdentifierType | undefined
+  readonly identifiers: readonly BoundIdentifier[]
+  readonly effectiveAt: BoundField | undefined
+  readonly expiresAt: BoundField | undefined
+  /** End of a membership that starts today if the row names none; milliseconds since 1970. */
+  readonly defaultEndMs: number
+  /** Tests that must all pass; without tests every row counts as consenting. */
+  readonly consent: readonly BoundConsent[]
+  /** Tests that decide over the identifiers of one kind. */
+  readonly kindConsent: readonly (BoundConsent & { readonly kind: IdentifierType })[]
+  readonly ages: readonly BoundAge[]
+  /** Do-not-reach lists: a row that passes all of these tests is removed from the list; without tests, no row is. */
+  readonly remove: readonly BoundTest[]
+  readonly rules: MemberRules
+}
+
+export interface BoundTest {
+  readonly index: number
+  readonly values: ReadonlySet<string>
+}
+
+export interface BoundConsent {
+  readonly index: number
+  /** Test as the pipeline or the preset defines it, with the column's name in this header. */
+  readonly test: ConsentTest
+  /** `text`: the trimmed cell. */
+  readonly passes: (text: string) => boolean
+}
+
+export interface BoundIdentifier extends BoundField {
+  readonly kind: IdentifierType
+  readonly hashed: boolean
+  /** Fixed country, or the index of the column of countries. */
+  readonly country: string | number | undefined
+}
+
+export interface MemberRules extends IdentifierRules {
+  /** Accepts base64 digests in columns declared as hashed (docs/inputs.md, case 115). */
+  readonly base64: boolean
+  /** Splits cells with several addresses at `,` `;` `|` and ` ::: ` (docs/inputs.md, cases 104 and 191). */
+  readonly splitLists: boolean
+}
+
+/** Returns the values of a test in the form that `isOneOf` compares. */
+export function testValues(test: Pick<ValueTest, 'values'>): ReadonlySet<string> {
+  return new Set(test.values.map((value) => trimText(value).toLowerCase()))
+}

@@ -1,0 +1,40 @@
+import type { Pipeline } from '../../pipeline/definition.ts'
+import { columnMissing, fromPreset, presetOf, type MissingColumn } from '../boundColumns.ts'
+import { bindField, type BoundField } from '../fields.ts'
+import { presetByName, type Preset } from '../presets/index.ts'
+import type { Warning } from '../record.ts'
+
+/** Collects bound fields, missing fields and warnings while a header is bound. */
+export class MemberHeader {
+  readonly pipeline: Pipeline
+  readonly columns: readonly string[]
+  readonly preset: Preset | undefined
+  /** Columns in use. */
+  readonly used = new Set<number>()
+  readonly missing: MissingColumn[] = []
+  readonly warnings: Warning[] = []
+
+  constructor(pipeline: Pipeline, columns: readonly string[]) {
+    this.pipeline = pipeline
+    this.columns = columns
+    this.preset =
+      Object.keys(pipeline.map).length === 0
+        ? presetOf(pipeline, columns, 'members')
+        : pipeline.preset === undefined
+          ? undefined
+          : presetByName(pipeline.preset)
+  }
+
+  /** Binds a field by the pipeline's `map:`, or else by the preset; undefined if neither fills it. */
+  field(field: string, many: boolean): BoundField | undefined {
+    const { columns } = this
+    const own = this.pipeline.map[field]
+    const entry = this.preset?.map[field]
+    const fieldMapping = own ?? (entry === undefined ? undefined : fromPreset(entry, columns))
+    if (fieldMapping === undefined) return undefined
+    const made = bindField(field, fieldMapping, columns, many)
+    for (const index of made.indexes) this.used.add(index)
+    if (own !== undefined) for (const name of made.missing) this.warnings.push(columnMissing(field, name, columns))
+    return made.indexes.length > 0 || fieldMapping.constant !== undefined || fieldMapping.compute !== undefined ? made : undefined
+  }
+}

@@ -1,0 +1,204 @@
+/** Identifiers of one row: normalized, hashed and packed, and the key they may form (spec 4.3 rule 3; docs/inputs.md). */
+import { firstText } from '../fields.ts'
+import { countryCode } from '../identifiers/country.ts'
+import { packDigest, packHash, packKey, packPlain } from '../identifiers/digest.ts'
+import { normalizeEmail } from '../identifiers/email.ts'
+import { keyText } from '../identifiers/keyText.ts'
+import { misplaced } from '../identifiers/misplaced.ts'
+import { normalizeIdentifier } from '../identifiers/normalize.ts'
+import { normalizePhone, withoutPlus } from '../identifiers/phone.ts'
+import { isPlaceholder, junkDigests } from '../identifiers/placeholders.ts'
+import type { Normalized } from '../identifiers/result.ts'
+import { maskFor } from '../mask.ts'
+import type { Cell, PackedIdentifier, Row, Warning } from '../record.ts'
+import type { RecordCode } from '../rejectCodes.ts'
+import { trimText } from '../text.ts'
+import { TransformFault } from '../transforms.ts'
+import { agrees } from './agrees.ts'
+import type { BoundIdentifier, MemberBinding } from './memberBinding.ts'
+
+export const maxIdentifiers = 50
+const absentKeys = new Set(['null', 'undefined', 'n/a', 'none', 'nan', '-', '#n/a'])
+const noWarnings: readonly Warning[] = []
+const sha256Hex = /^[0-9a-fA-F]{64}$/
+
+/** Reason why one identifier is not usable; its value is masked. */
+export interface IdentifierFault {
+  readonly code: RecordCode
+  readonly field: string
+  readonly message: string
+}
+
+/** Reads the identifiers of one row and collects its warnings. */
+export class RowIdentifiers {
+  readonly #row: Row
+  readonly #binding: MemberBinding
+  #warnings: Warning[] | undefined
+  #keyText: string | undefined
+  #target: PackedIdentifier[] = []
+  /** Sorted bytewise, without duplicates. */
+  readonly packed: PackedIdentifier[] = []
+  /** Identifiers of a kind that the row does not consent to. */
+  readonly withheld: PackedIdentifier[] = []
+  count = 0
+  readonly #faults: IdentifierFault[] = []
+
+  constructor(row: Row, binding: MemberBinding) {
+    this.#row = row
+    this.#binding = binding
+    this.#readAll()
+  }
+
+  get warnings(): readonly Warning[] {
+    return this.#warnings ?? noWarnings
+  }
+
+  /** Reasons why identifiers are not usable, in the order of the row. */
+  get faults(): readonly IdentifierFault[] {
+    return this.#faults
+  }
+
+  get firstField(): string {
+    return this.#binding.identifiers[0]?.field ?? 'key'
+  }
+
+  #readAll(): void {
+    const { identifiers, kindConsent } = this.#binding
+    for (const bound of identifiers) {
+      this.#target = kindConsent.every((test) => test.kind !== bound.kind || agrees(this.#row, test)) ? this.packed : this.withheld
+      const cell = this.#cell(bound)
+      if (cell === undefined || cell === '') {
+        // Nothing there, or several columns of which the reader takes the first only.
+      } else if (typeof cell === 'string') this.#readText(bound, cell)
+      else for (const text of cell) this.#readText(bound, text)
+    }
+  }
+
+  /** Returns the cell, or drops the identifier if its transform fails, like every other unusable identifier. */
+  #cell(bound: BoundIdentifier): Cell | undefined {
+    try {
+      return bound.read(this.#row)
+    } catch (error) {
+      if (!(error instanceof TransformFault)) throw error
+      this.#reject('TRANSFORM_FAILED', bound.field, `${error.message} (${error.transform})`)
+      return undefined
+    }
+  }
+
+  #readText(bound: BoundIdentifier, cell: string): void {
+    if (this.#binding.rules.splitLists && bound.kind === 'email' && /[,;|]| ::: /.test(cell)) {
+      for (const part of cell.split(/\s*(?:[,;|]|:::)\s*/)) this.#readOne(bound, part)
+    } else this.#readOne(bound, cell)
+  }
+
+  #readOne(bound: BoundIdentifier, cell: string): void {
+    const text = trimText(cell)
+    if (isPlaceholder(text)) return
+    this.count += 1
+    if (this.count > maxIdentifiers) return
+    const { kind, field } = bound
+    if (kind !== 'partner_user_id' && (bound.hashed || (text.length === 64 && sha256Hex.test(text)))) return this.#readDigest(bound, text)
+    let result: Normalized
+    if (kind === 'email') result = normalizeEmail(text, this.#binding.rules.email)
+    else if (kind === 'phone_number') {
+      result = normalizePhone(text, this.#country(bound))
+      if (this.#binding.rules.bothPhones) result = withoutPlus(result)
+    } else result = normalizeIdentifier(kind, text, undefined)
+    if ('code' in result) {
+      // Forms leave a plus sign or a bare country code: no number was given (docs/inputs.md, case 197).
+      if (kind === 'phone_number' && /^\+?[\s(]*\d{0,3}[\s)]*$/.test(text)) return
+      this.#reject(result.code, field, `${maskFor(kind, text)} ${misplaced(kind, text) ?? result.message}`)
+      return
+    }
+    if (result.note !== undefined) this.warn(result.note, field, maskFor(kind, text))
+    if (kind === this.#binding.keyKind) this.#keyText ??= result.text
+    this.#add(kind === 'partner_user_id' ? packPlain(result.text) : packHash(kind, result.text))
+    if (result.also === undefined) return
+    this.count += 1
+    this.#add(packHash(kind, result.also))
+  }
+
+  #readDigest(bound: BoundIdentifier, text: string): void {
+    const { field, kind, hashed } = bound
+    let hex = text
+    if (!sha256Hex.test(hex))
+      hex = hex
+        .replace(/^["'\s]+|["'\s]+$/g, '')
+        .replace(/^(?:0x|sha-?256[:=])/i, '')
+        .replace(/\s+/g, '')
+    if (!sha256Hex.test(hex) && this.#binding.rules.base64 && /^[A-Za-z0-9+/_-]{43}=?$/.test(hex))
+      hex = Buffer.from(hex, 'base64url').toString('hex')
+    if (!sha256Hex.test(hex)) {
+      const raw = /@|^\+?[\d\s().-]{6,24}$/.test(text)
+      this.#reject(
+        raw ? 'HASH_EXPECTED' : 'HASH_INVALID',
+        field,
+        raw ? `${maskFor(kind, text)} is a raw value` : `has ${text.length} characters and is not a SHA-256 in hex`,
+      )
+      return
+    }
+    const lower = hex.toLowerCase()
+    if (junkDigests.has(lower)) {
+      this.#reject('HASH_OF_PLACEHOLDER', field, 'is the digest of nothing or of a placeholder')
+      return
+    }
+    if (!hashed) this.warn('ALREADY_HASHED', field, 'was hashed already')
+    else if (lower !== text) this.warn('HASH_NORMALIZED', field, 'was written in another form')
+    if (kind === this.#binding.keyKind) this.#keyText ??= lower
+    this.#add(packDigest(kind, lower))
+  }
+
+  #country(bound: BoundIdentifier): string | undefined {
+    const { country } = bound
+    if (typeof country !== 'number') return country
+    const text = firstText(this.#row.cells[country])
+    return text === undefined ? undefined : countryCode(trimText(text))
+  }
+
+  /** Adds an identifier in sort order. Kinds come in the order of their type bytes, so only those of one kind are searched. */
+  #add(identifier: PackedIdentifier): void {
+    const packed = this.#target
+    let at = packed.length
+    while (at > 0) {
+      const before = packed[at - 1] as PackedIdentifier // at is within the array
+      if (before[0] !== identifier[0]) break
+      const order = before.compare(identifier)
+      if (order === 0) return
+      if (order < 0) break
+      at -= 1
+    }
+    if (at === packed.length) packed.push(identifier)
+    else packed.splice(at, 0, identifier)
+  }
+
+  #reject(code: RecordCode, field: string, message: string): void {
+    this.#faults.push({ code, field, message })
+  }
+
+  warnDropped(): void {
+    const [first] = this.#faults
+    const others = this.#faults.length - 1
+    if (first !== undefined)
+      this.warn('IDENTIFIER_DROPPED', first.field, `${first.message} (${first.code}${others > 0 ? ` and ${others} more` : ''})`)
+  }
+
+  warn(code: RecordCode, field: string, message: string): void {
+    this.#warnings ??= []
+    this.#warnings.push({ line: this.#row.line, code, field, message: `${field} ${message}` })
+  }
+
+  /**
+   * Returns the key of the key column: the normalized identifier if the column is one, so that case variants of an email are
+   * one key.
+   */
+  key(): Buffer | undefined {
+    const { key } = this.#binding
+    // All identifiers together: two rows of one email with different phones must not cancel each other, and a changed
+    // row must not silently remove an identifier from the list.
+    if (key === undefined) return this.packed.length === 0 ? undefined : packKey(this.packed.map((one) => one.toString('latin1')).join(''))
+    if (this.#keyText !== undefined) return packKey(this.#keyText)
+    const text = trimText(firstText(key.read(this.#row)) ?? '')
+    if (text === '' || (text.length <= 9 && absentKeys.has(text.toLowerCase()))) return undefined
+    return packKey(keyText(text, this.#binding.keyKind))
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * Finds card and bank account numbers in unmapped columns. They are not read any further, and the user is warned
+ * (docs/inputs.md, cases 134 and 199).
+ */
+import type { Row } from './record.ts'
+
+/** Number of rows checked: such a column shows early, and later rows cost nothing. */
+const rowsLooked = 500
+
+export type PersonalNumbers = 'card numbers' | 'bank account numbers'
+
+export interface PersonalColumns {
+  /** Returns the columns of the row with such numbers; for the first rows only. */
+  readonly look: (row: Row) => readonly (readonly [column: string, what: PersonalNumbers])[]
+}
+
+export function createPersonalColumns(): PersonalColumns {
+  let left = rowsLooked
+  return {
+    look: (row) => {
+      if (left <= 0) return nothing
+      left -= 1
+      return row.cells.flatMap((cell, index): [string, PersonalNumbers][] => {
+        if (typeof cell !== 'string' || cell.length < 13 || cell.length > 42) return []
+        const what = isCardNumber(cell) ? 'card numbers' : isIban(cell) ? 'bank account numbers' : undefined
+        return what === undefined ? [] : [[row.columns[index] ?? '', what]]
+      })
+    },
+  }
+}
+
+const nothing: readonly (readonly [string, PersonalNumbers])[] = []
+
+/** Returns true for 13 to 19 digits of a card network with a correct check digit (ISO/IEC 7812), in groups or not. */
+export function isCardNumber(text: string): boolean {
+  const digits = text.replace(/[ -]/g, '')
+  if (!/^(?:4\d{15}|5[1-5]\d{14}|2[2-7]\d{14}|3[47]\d{13}|6(?:011|5\d\d)\d{12})$/.test(digits)) return false
+  let sum = 0
+  for (let i = digits.length - 1, twice = false; i >= 0; i--, twice = !twice) {
+    const digit = digits.charCodeAt(i) - 48
+    sum += twice ? (digit > 4 ? digit * 2 - 9 : digit * 2) : digit
+  }
+  return sum % 10 === 0
+}
+
+/** Returns true for a country, two check digits and up to 30 letters and digits, with the remainder 1 of ISO 13616. */
+export function isIban(text: string): boolean {
+  const plain = text.replace(/[ -]/g, '').toUpperCase()
+  if (!/^[A-Z]{2}\d{2}[A-Z0-9]{11,30}$/.test(plain)) return false
+  let rest = 0
+  for (const char of plain.slice(4) + plain.slice(0, 4)) {
+    const value = Number.parseInt(char, 36)
+    rest = (value > 9 ? rest * 100 + value : rest * 10 + value) % 97
+  }
+  return rest === 1
+}

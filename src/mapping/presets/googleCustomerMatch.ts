@@ -1,0 +1,21 @@
+import type { Preset } from './preset.ts'
+
+/**
+ * Upload template of customer match; digests in it are recognized. It has no key column: the email is the key, or else the
+ * phone.
+ */
+export const googleCustomerMatch: Preset = {
+  name: 'google-customer-match',
+  title: 'Google customer match list',
+  kind: 'members',
+  isTemplate: true,
+  sample: ['Email', 'Phone', 'First Name', 'Last Name', 'Country', 'Zip'],
+  recognize: ['Email', 'Phone', 'First Name', 'Last Name', 'Country', 'Zip'],
+  recognizeAlso: [['Email', 'First Name', 'Last Name', 'Country', 'Zip']],
+  map: {
+    key: { columns: ['Email', 'Phone', 'Mobile Device ID'] },
+    email: { columns: ['Email'] },
+    phone_number: { columns: ['Phone'], defaultCountry: ['Country'] },
+    device_id: { columns: ['Mobile Device ID'] },
+  },
+}

@@ -1,0 +1,62 @@
+import { normalizeHeader } from '../fields.ts'
+import { googleCustomerMatch } from './googleCustomerMatch.ts'
+import { googleShopping } from './googleShopping.ts'
+import { hubspot } from './hubspot.ts'
+import { klaviyo } from './klaviyo.ts'
+import { mailchimp } from './mailchimp.ts'
+import { metaCatalog } from './metaCatalog.ts'
+import { metaCustomerList } from './metaCustomerList.ts'
+import type { Preset } from './preset.ts'
+import { salesforce } from './salesforce.ts'
+import { shopify } from './shopify.ts'
+import { shopifyProducts } from './shopifyProducts.ts'
+import { woocommerce } from './woocommerce.ts'
+import { woocommerceProducts } from './woocommerceProducts.ts'
+
+export type { Preset } from './preset.ts'
+
+/** All presets. If a header fits several, the one that requires more columns wins. */
+export const presets: readonly Preset[] = [
+  googleShopping,
+  metaCatalog,
+  shopifyProducts,
+  woocommerceProducts,
+  shopify,
+  woocommerce,
+  hubspot,
+  salesforce,
+  mailchimp,
+  klaviyo,
+  googleCustomerMatch,
+  metaCustomerList,
+]
+
+export function presetByName(name: string): Preset | undefined {
+  return presets.find((preset) => preset.name === name)
+}
+
+/**
+ * Returns the preset whose required columns are all in the header; of several, the one that requires most. A template of
+ * common words is recognized only in a header with few other columns.
+ */
+export function recognizePreset(columns: readonly string[], kind: Preset['kind']): Preset | undefined {
+  const names = new Set(columns.map(normalizeHeader))
+  const fits = (required: readonly string[]) => required.every((column) => names.has(normalizeHeader(column)))
+  return presets
+    .filter((preset) => preset.kind === kind && !(preset.otherExports ?? []).some((column) => names.has(normalizeHeader(column))))
+    .filter((preset) => preset.isTemplate !== true || knownColumns(preset, columns) * 2 >= names.size)
+    .flatMap((preset) => [preset.recognize, ...(preset.recognizeAlso ?? [])].filter(fits).map(({ length }) => ({ preset, length })))
+    .sort((a, b) => b.length - a.length)[0]?.preset
+}
+
+/** Returns the number of columns of the header that the export is known to have: the confidence of its recognition. */
+export function knownColumns({ sample, map, consent = [], irrelevant = [] }: Preset, columns: readonly string[]): number {
+  const own = [
+    ...sample,
+    ...irrelevant,
+    ...consent.flatMap((test) => test.columns),
+    ...Object.values(map).flatMap((field) => field.columns),
+  ]
+  const names = new Set(own.map(normalizeHeader))
+  return columns.filter((column) => names.has(normalizeHeader(column))).length
+}

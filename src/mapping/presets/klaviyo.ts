@@ -1,0 +1,41 @@
+import type { Preset } from './preset.ts'
+
+/** Profiles of Klaviyo; only those subscribed to email and not suppressed (bounced, complained, unsubscribed since). */
+export const klaviyo: Preset = {
+  name: 'klaviyo',
+  title: 'Klaviyo profile export',
+  kind: 'members',
+  sample: [
+    'Email',
+    'Klaviyo ID',
+    'First Name',
+    'Last Name',
+    'Organization',
+    'Title',
+    'Phone Number',
+    'Address',
+    'City',
+    'State / Region',
+    'Country',
+    'Zip Code',
+    'Email Marketing Consent',
+    'Email Marketing Consent Timestamp',
+    'Email Suppressions',
+    'SMS Marketing Consent',
+    'Last Active',
+    'Profile Created On',
+  ],
+  recognize: ['Email', 'Klaviyo ID', 'Email Marketing Consent'],
+  // Exports of a list omit the id.
+  recognizeAlso: [['Email', 'First Name', 'Last Name', 'Phone Number', 'Email Marketing Consent']],
+  map: {
+    key: { columns: ['Klaviyo ID', 'Email', 'Phone Number'] },
+    email: { columns: ['Email'] },
+    phone_number: { columns: ['Phone Number'], defaultCountry: ['Country'] },
+  },
+  consent: [
+    { columns: ['Email Marketing Consent'], values: ['subscribed'], expected: true },
+    { columns: ['Email Suppressions', 'Suppressed'], values: ['', '[]', 'false', 'no', 'none'] },
+    { columns: ['SMS Marketing Consent'], values: ['subscribed'], only: 'phone_number' },
+  ],
+}

@@ -1,0 +1,55 @@
+import type { Preset } from './preset.ts'
+
+/**
+ * Members of a Mailchimp audience. Subscribed, unsubscribed and cleaned members come as separate files with one header, except
+ * for the columns `UNSUB_…` and `CLEAN_…`: a time there means that the member has opted out.
+ */
+export const mailchimp: Preset = {
+  name: 'mailchimp',
+  title: 'Mailchimp audience export',
+  kind: 'members',
+  sample: [
+    'Email Address',
+    'First Name',
+    'Last Name',
+    'Address',
+    'Phone Number',
+    'MEMBER_RATING',
+    'OPTIN_TIME',
+    'OPTIN_IP',
+    'CONFIRM_TIME',
+    'CONFIRM_IP',
+    'LATITUDE',
+    'LONGITUDE',
+    'GMTOFF',
+    'DSTOFF',
+    'TIMEZONE',
+    'CC',
+    'REGION',
+    'LAST_CHANGED',
+    'LEID',
+    'EUID',
+    'NOTES',
+    'TAGS',
+  ],
+  recognize: ['Email Address', 'MEMBER_RATING', 'LEID', 'EUID'],
+  map: {
+    key: { columns: ['EUID'] },
+    email: { columns: ['Email Address'] },
+    phone_number: { columns: ['Phone Number', 'SMS Phone Number'], defaultCountry: ['CC'] },
+  },
+  consent: [
+    { columns: ['UNSUB_TIME'], values: [''] },
+    { columns: ['CLEAN_TIME'], values: [''] },
+  ],
+  irrelevant: [
+    'OPTIN_TIME',
+    'OPTIN_IP',
+    'UNSUB_REASON',
+    'UNSUB_REASON_OTHER',
+    'UNSUB_CAMPAIGN_TITLE',
+    'UNSUB_CAMPAIGN_ID',
+    'CLEAN_CAMPAIGN_TITLE',
+    'CLEAN_CAMPAIGN_ID',
+  ],
+}

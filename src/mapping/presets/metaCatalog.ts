@@ -1,0 +1,39 @@
+import { googleShopping } from './googleShopping.ts'
+import type { Preset } from './preset.ts'
+
+/** Catalog template: the shopping names, and its own stock column. */
+export const metaCatalog: Preset = {
+  name: 'meta-catalog',
+  title: 'Meta catalog feed',
+  kind: 'catalog',
+  sample: [
+    'id',
+    'title',
+    'description',
+    'availability',
+    'condition',
+    'price',
+    'link',
+    'image_link',
+    'brand',
+    'google_product_category',
+    'fb_product_category',
+    'quantity_to_sell_on_facebook',
+    'sale_price',
+    'sale_price_effective_date',
+    'item_group_id',
+    'gender',
+    'color',
+    'size',
+    'age_group',
+    'material',
+    'pattern',
+    'shipping',
+    'shipping_weight',
+  ],
+  recognize: ['id', 'title', 'link', 'image_link', 'price', 'quantity_to_sell_on_facebook'],
+  map: {
+    ...googleShopping.map,
+    inventory: { columns: ['quantity_to_sell_on_facebook', 'inventory'] },
+  },
+}

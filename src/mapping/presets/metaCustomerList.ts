@@ -1,0 +1,44 @@
+import type { Preset } from './preset.ts'
+
+/**
+ * Upload template of a customer list. The template repeats `email` and `phone` three times, which is rejected like every
+ * repeated header (docs/inputs.md, case 192); renamed by position, `email_1`, `email_2` … map as well.
+ */
+export const metaCustomerList: Preset = {
+  name: 'meta-customer-list',
+  title: 'Meta customer list',
+  kind: 'members',
+  isTemplate: true,
+  sample: [
+    'email',
+    'email',
+    'email',
+    'phone',
+    'phone',
+    'phone',
+    'madid',
+    'fn',
+    'ln',
+    'zip',
+    'ct',
+    'st',
+    'country',
+    'dob',
+    'doby',
+    'gen',
+    'age',
+    'uid',
+    'value',
+  ],
+  recognize: ['email', 'phone', 'madid', 'fn', 'ln'],
+  recognizeAlso: [
+    ['email_1', 'phone_1', 'madid', 'fn', 'ln'],
+    ['email', 'phone', 'fn', 'ln', 'ct', 'st'],
+  ],
+  map: {
+    key: { columns: ['uid', 'extern_id', 'email', 'email_1', 'phone', 'phone_1', 'madid'] },
+    email: { columns: ['email', 'email_1', 'email_2', 'email_3'] },
+    phone_number: { columns: ['phone', 'phone_1', 'phone_2', 'phone_3'], defaultCountry: ['country'] },
+    device_id: { columns: ['madid'] },
+  },
+}

@@ -1,0 +1,44 @@
+import type { Preset } from './preset.ts'
+
+/** Contacts of Salesforce by API names (Data Loader), or by the labels of a report. */
+export const salesforce: Preset = {
+  name: 'salesforce',
+  title: 'Salesforce contact export',
+  kind: 'members',
+  sample: [
+    'Id',
+    'AccountId',
+    'LastName',
+    'FirstName',
+    'Salutation',
+    'MailingCountryCode',
+    'Phone',
+    'Fax',
+    'MobilePhone',
+    'HomePhone',
+    'Email',
+    'Title',
+    'Department',
+    'OwnerId',
+    'HasOptedOutOfEmail',
+    'DoNotCall',
+    'CreatedDate',
+  ],
+  recognize: ['Id', 'LastName', 'Email', 'OwnerId', 'HasOptedOutOfEmail'],
+  recognizeAlso: [['Contact ID', 'Last Name', 'Email', 'Email Opt Out']],
+  map: {
+    key: { columns: ['Id', 'Contact ID'] },
+    email: { columns: ['Email'] },
+    phone_number: {
+      columns: ['MobilePhone', 'Mobile', 'Phone', 'HomePhone', 'Home Phone'],
+      defaultCountry: ['MailingCountryCode', 'MailingCountry', 'Mailing Country'],
+    },
+  },
+  consent: [
+    { columns: ['HasOptedOutOfEmail', 'Email Opt Out'], values: ['false', '0', 'no'], expected: true },
+    { columns: ['EmailBouncedDate', 'Email Bounced Date'], values: [''] },
+    // Meant for calls, but a contact who rejects calls does not want advertisements either.
+    { columns: ['DoNotCall', 'Do Not Call'], values: ['false', '0', 'no', ''] },
+    { columns: ['IsDeleted'], values: ['false', '0', 'no', ''] },
+  ],
+}

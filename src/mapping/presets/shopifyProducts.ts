@@ -1,0 +1,151 @@
+import { optionCalled } from './options.ts'
+import type { Preset } from './preset.ts'
+
+const options = [1, 2, 3].flatMap((n) => [`Option${n} Name`, `Option${n} Value`])
+
+const prices = ['Variant Price', 'Price', 'Variant Compare At Price', 'Compare-at price']
+
+/** Returns price and sale price. If the compare-at price is higher, the shop strikes it out and sells at the other. */
+function pricesOf([old = '', now = '', oldBefore = '', before = '']: readonly string[]): {
+  readonly regular: string
+  readonly sale: string
+} {
+  const [price, struck] = [old || now, oldBefore || before]
+  const plain = /^\d+(?:\.\d+)?$/
+  return plain.test(price) && plain.test(struck) && Number(struck) > Number(price)
+    ? { regular: struck, sale: price }
+    : { regular: price, sale: '' }
+}
+
+/**
+ * Products of a Shopify shop, in the header of today or of before 2025. It has no columns for currency and link: set
+ * options.default_currency and map the link. A row is a variant of the product in the first row of its handle; rows with
+ * further images only are read with their product.
+ */
+export const shopifyProducts: Preset = {
+  name: 'shopify-products',
+  title: 'Shopify product export',
+  kind: 'catalog',
+  sample: [
+    'Handle',
+    'Title',
+    'Body (HTML)',
+    'Vendor',
+    'Product Category',
+    'Type',
+    'Tags',
+    'Published',
+    'Option1 Name',
+    'Option1 Value',
+    'Option2 Name',
+    'Option2 Value',
+    'Variant SKU',
+    'Variant Grams',
+    'Variant Inventory Tracker',
+    'Variant Inventory Qty',
+    'Variant Inventory Policy',
+    'Variant Price',
+    'Variant Compare At Price',
+    'Variant Barcode',
+    'Image Src',
+    'Image Position',
+    'Variant Image',
+    'Google Shopping / Google Product Category',
+    'Google Shopping / Condition',
+    'Google Shopping / Gender',
+    'Google Shopping / Age Group',
+    'Google Shopping / MPN',
+    'Status',
+  ],
+  recognize: ['Handle', 'Body (HTML)', 'Variant SKU', 'Variant Price'],
+  recognizeAlso: [['URL handle', 'Title', 'SKU', 'Price', 'Product image URL']],
+  map: {
+    // The export itself puts an apostrophe before digits.
+    id: { columns: ['Variant SKU', 'SKU'], compute: ([old = '', sku = '']) => (old || sku).replace(/^'(?=\d)/, '') },
+    title: { columns: ['Title'] },
+    description: { columns: ['Body (HTML)', 'Description'] },
+    price: { columns: prices, compute: (texts) => pricesOf(texts).regular },
+    sale_price: { columns: prices, compute: (texts) => pricesOf(texts).sale },
+    image_link: { columns: ['Variant Image', 'Variant image URL', 'Image Src', 'Product image URL'] },
+    additional_image_link: { columns: ['Image Src', 'Product image URL'] },
+    color: { columns: options, compute: optionCalled('color', 'colour') },
+    size: { columns: options, compute: optionCalled('size') },
+    brand: { columns: ['Vendor'] },
+    gtin: { columns: ['Variant Barcode', 'Barcode'] },
+    mpn: { columns: ['Google Shopping / MPN'] },
+    condition: { columns: ['Google Shopping / Condition'], default: 'new' },
+    gender: { columns: ['Google Shopping / Gender'] },
+    age_group: { columns: ['Google Shopping / Age Group'] },
+    google_product_category: { columns: ['Google Shopping / Google Product Category'] },
+    product_type: { columns: ['Type'] },
+    availability: {
+      columns: [
+        'Status',
+        'Published',
+        'Published on online store',
+        'Variant Inventory Tracker',
+        'Inventory tracker',
+        'Variant Inventory Policy',
+        'Continue selling when out of stock',
+        'Variant Inventory Qty',
+        'Inventory quantity',
+      ],
+      compute: ([
+        status = '',
+        published = '',
+        online = '',
+        oldTracker = '',
+        tracker = '',
+        policy = '',
+        goesOn = '',
+        oldQty = '',
+        qty = '',
+      ]) => {
+        if (['draft', 'archived', 'unlisted'].includes(status.toLowerCase()) || /^false$/i.test(published || online)) return 'discontinued'
+        // Untracked stock is always available; with "continue", a buyer waits.
+        if ((oldTracker || tracker) === '' || Number(oldQty || qty) > 0) return 'in stock'
+        return /^(?:continue|true)$/i.test(policy || goesOn) ? 'available for order' : 'out of stock'
+      },
+    },
+    inventory: {
+      columns: ['Variant Inventory Tracker', 'Inventory tracker', 'Variant Inventory Qty', 'Inventory quantity'],
+      compute: ([oldTracker = '', tracker = '', oldQty = '', qty = '']) => ((oldTracker || tracker) === '' ? '' : oldQty || qty),
+    },
+    item_group_id: { columns: ['Handle', 'URL handle'] },
+  },
+  rowGroups: {
+    kind: 'handle',
+    handle: ['Handle', 'URL handle'],
+    title: ['Title'],
+    image: ['Image Src', 'Product image URL'],
+    offer: ['Variant SKU', 'SKU', 'Variant Price', 'Price', 'Option1 Value', 'Variant Barcode', 'Barcode'],
+    inherited: [
+      'Title',
+      'Body (HTML)',
+      'Description',
+      'Vendor',
+      'Product Category',
+      'Type',
+      'Tags',
+      'Published',
+      'Published on online store',
+      'Status',
+      'Option1 Name',
+      'Option2 Name',
+      'Option3 Name',
+      'SEO Title',
+      'SEO Description',
+      'Google Shopping / Google Product Category',
+      'Google Shopping / Gender',
+      'Google Shopping / Age Group',
+      'Google Shopping / Condition',
+      'Google Shopping / Custom Label 0',
+      'Google Shopping / Custom Label 1',
+      'Google Shopping / Custom Label 2',
+      'Google Shopping / Custom Label 3',
+      'Google Shopping / Custom Label 4',
+    ],
+    inheritedLike: /\(product\.metafields\./i,
+  },
+  ask: { link: { columns: ['Handle', 'URL handle'], prefix: 'https://shop.example.com/products/' } },
+}

@@ -1,0 +1,83 @@
+import { optionCalled } from './options.ts'
+import type { Preset } from './preset.ts'
+
+const options = [1, 2, 3].flatMap((n) => [`Attribute ${n} name`, `Attribute ${n} value(s)`])
+
+/**
+ * Products of a WooCommerce shop, new goods; unpublished ones are discontinued. It has no columns for currency and link: set
+ * options.default_currency and map the link. Buyers order a variation, not the product: the product's own row, without a
+ * price, is read with its variations.
+ */
+export const woocommerceProducts: Preset = {
+  name: 'woocommerce-products',
+  title: 'WooCommerce product export',
+  kind: 'catalog',
+  sample: [
+    'ID',
+    'Type',
+    'SKU',
+    'GTIN, UPC, EAN, or ISBN',
+    'Name',
+    'Published',
+    'Is featured?',
+    'Visibility in catalog',
+    'Short description',
+    'Description',
+    'Date sale price starts',
+    'Date sale price ends',
+    'Tax status',
+    'In stock?',
+    'Stock',
+    'Sale price',
+    'Regular price',
+    'Categories',
+    'Tags',
+    'Images',
+    'Parent',
+    'Brands',
+    'Attribute 1 name',
+    'Attribute 1 value(s)',
+  ],
+  recognize: ['ID', 'SKU', 'Name', 'Regular price', 'In stock?'],
+  map: {
+    id: { columns: ['SKU'] },
+    title: { columns: ['Name'] },
+    description: { columns: ['Description', 'Short description'] },
+    price: { columns: ['Regular price'] },
+    sale_price: { columns: ['Sale price'] },
+    // Without offset: read in options.timezone, the time zone of the shop.
+    sale_price_effective_date: {
+      columns: ['Date sale price starts', 'Date sale price ends'],
+      compute: ([starts = '', ends = '']) => (starts === '' || ends === '' ? '' : `${starts}/${ends}`),
+    },
+    gtin: { columns: ['GTIN, UPC, EAN, or ISBN'] },
+    brand: { columns: ['Brands'] },
+    product_type: { columns: ['Categories'] },
+    // `parent`: stock is counted for all variations together, so no variation has a number.
+    inventory: { columns: ['Stock'], compute: ([stock = '']) => (stock.toLowerCase() === 'parent' ? '' : stock) },
+    item_group_id: { columns: ['Parent'] },
+    color: { columns: options, compute: optionCalled('color', 'colour') },
+    size: { columns: options, compute: optionCalled('size') },
+    availability: {
+      columns: ['Published', 'In stock?'],
+      compute: ([published = '', stock = '']) => {
+        // 1 published, 0 private, -1 draft.
+        if (published === '0' || published === '-1') return 'discontinued'
+        return stock === '1' ? 'in stock' : stock === '0' ? 'out of stock' : stock === 'backorder' ? 'available for order' : stock
+      },
+    },
+    image_link: { columns: ['Images'], transforms: [{ name: 'split', args: { at: ',', part: 1 } }] },
+    additional_image_link: { columns: ['Images'] },
+    condition: { columns: [], constant: 'new' },
+  },
+  rowGroups: {
+    kind: 'parent',
+    type: 'Type',
+    id: 'ID',
+    sku: 'SKU',
+    parent: 'Parent',
+    published: 'Published',
+    inherited: ['Name', 'Short description', 'Description', 'Categories', 'Tags', 'Images', 'Brands'],
+  },
+  ask: { link: { columns: ['ID'], prefix: 'https://shop.example.com/?p=' } },
+}

@@ -1,0 +1,73 @@
+/** A product's page and its images. */
+import { isBroken, trimText } from '../text.ts'
+import { hostOf, parseImage, parseLink, splitImages } from './links.ts'
+import { RowRejected, type ProductRow } from './productRow.ts'
+import { absent } from './vocabulary.ts'
+
+const maxImages = 10
+
+export function linkOf(row: ProductRow): string {
+  const text = row.required('link')
+  const parsed = parseLink(text)
+  if ('invalid' in parsed) throw new RowRejected('LINK_INVALID', 'link', parsed.invalid)
+  if (parsed.toAscii) row.warn('LINK_HOST_ASCII', 'link', 'has an international host')
+  const { linkHosts } = row.rules.options
+  if (linkHosts !== undefined && !linkHosts.includes(hostOf(parsed.link)))
+    row.warn('LINK_HOST_OTHER', 'link', 'has a host that is not in options.link_hosts')
+  if (!parsed.http) return parsed.link
+  if (!row.rules.allow.has('upgrade_http')) throw new RowRejected('LINK_NOT_HTTPS', 'link', 'is http, https is required')
+  row.warn('LINK_UPGRADED', 'link', 'was changed to https')
+  return `https${parsed.link.slice(4)}`
+}
+
+export function mobileLinkOf(row: ProductRow): string | undefined {
+  const text = row.optional('mobile_link')
+  if (text === undefined) return undefined
+  const parsed = parseLink(text)
+  if ('invalid' in parsed || parsed.http) {
+    row.warn('MOBILE_LINK_DROPPED', 'mobile_link', 'invalid' in parsed ? parsed.invalid : 'is http, https is required')
+    return undefined
+  }
+  return parsed.link
+}
+
+export function imageOf(row: ProductRow): string {
+  const parsed = parseImage(row.required('image_link'))
+  if ('invalid' in parsed) throw new RowRejected('IMAGE_INVALID', 'image_link', parsed.invalid)
+  if (parsed.http && row.rules.httpImagesRefused)
+    throw new RowRejected('IMAGE_NOT_HTTPS', 'image_link', 'is http, options.refuse requires https')
+  if (parsed.http) row.warn('IMAGE_HTTP', 'image_link', 'is http')
+  if (parsed.encoded) row.warn('IMAGE_ENCODED', 'image_link', 'contained spaces or commas')
+  if (!parsed.typeKnown) row.warn('IMAGE_TYPE_UNKNOWN', 'image_link', 'does not show its type')
+  return parsed.link
+}
+
+export function moreImagesOf(row: ProductRow, main: string): string | undefined {
+  const cell = row.cell('additional_image_link')
+  if (cell === undefined || cell === '') return undefined
+  const texts = typeof cell === 'string' ? splitImages(cell) : cell.flatMap(splitImages)
+  const images: string[] = []
+  let dropped = 0
+  let encoded = false
+  for (const text of texts) {
+    const trimmed = trimText(text)
+    if (trimmed === '' || absent.has(trimmed.toLowerCase())) continue
+    const parsed = isBroken(trimmed) ? { invalid: 'broken' } : parseImage(trimmed)
+    const refused = 'invalid' in parsed || (parsed.http && row.rules.httpImagesRefused)
+    // If one column contains all images, the main one is among them.
+    if (!refused && parsed.link === main && oneImageColumn(row)) continue
+    if (refused || parsed.link === main || images.includes(parsed.link) || images.length === maxImages) dropped += 1
+    else {
+      images.push(parsed.link)
+      encoded ||= parsed.encoded
+    }
+  }
+  if (dropped > 0) row.warn('IMAGES_DROPPED', 'additional_image_link', `lost ${dropped} addresses: invalid, repeated or beyond the tenth`)
+  if (encoded) row.warn('IMAGE_ENCODED', 'additional_image_link', 'contained spaces or commas')
+  return images.length === 0 ? undefined : images.join(',')
+}
+
+function oneImageColumn(row: ProductRow): boolean {
+  const main = row.binding.image_link?.indexes ?? []
+  return row.binding.additional_image_link?.indexes.some((index) => main.includes(index)) === true
+}

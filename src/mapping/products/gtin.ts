@@ -1,0 +1,40 @@
+/** Parses trade item numbers: UPC, EAN, JAN, ISBN, with check digit (GS1 General Specifications 7.9; docs/inputs.md, case 88). */
+
+export type GtinResult = { readonly gtin: string; readonly normalized: boolean } | { readonly invalid: string }
+
+/** Characters around digits that make a spreadsheet keep them as text: `'0400…`, `="0400…"`. */
+const textMark = /^(?:=?"|['\u2018\u2019])|["'\u2019]$/g
+
+/** Parses a trimmed gtin. A lost leading zero is never padded: that would name another item. */
+export function parseGtin(text: string): GtinResult {
+  const plain = text.replace(textMark, '').replace(/[\s\u2010-\u2015-]/g, '')
+  if (/^\d(?:\.\d+)?[eE]\+?\d+$/.test(plain)) return { invalid: 'was damaged by a spreadsheet' }
+  if (/^\d{9}[\dXx]$/.test(plain)) {
+    const isbn = isbn13(plain)
+    return isbn === undefined ? { invalid: 'is not an ISBN: the check digit differs' } : { gtin: isbn, normalized: true }
+  }
+  if (!/^(?:\d{8}|\d{12,14})$/.test(plain)) return { invalid: 'does not have 8, 12, 13 or 14 digits' }
+  if (/^0+$/.test(plain)) return { invalid: 'is all zeros' }
+  if (checkDigit(plain.slice(0, -1)) !== plain.charCodeAt(plain.length - 1) - 48) return { invalid: 'has a wrong check digit' }
+  const padded = plain.padStart(14, '0')
+  const prefix = padded.slice(1, 3)
+  if (plain.length === 8 ? plain.startsWith('2') : plain.length === 12 ? plain.startsWith('2') : prefix.startsWith('2')) {
+    return { invalid: 'is in the range for use inside a store' }
+  }
+  if (plain.length > 8 && (prefix === '98' || prefix === '99')) return { invalid: 'is in the range for coupons' }
+  return { gtin: plain, normalized: plain !== text }
+}
+
+function checkDigit(digits: string): number {
+  let sum = 0
+  for (let i = digits.length - 1, weight = 3; i >= 0; i--, weight = 4 - weight) sum += (digits.charCodeAt(i) - 48) * weight
+  return (10 - (sum % 10)) % 10
+}
+
+function isbn13(isbn10: string): string | undefined {
+  let sum = 0
+  for (let i = 0; i < 10; i++) sum += (10 - i) * (isbn10[i] === 'X' || isbn10[i] === 'x' ? 10 : Number(isbn10[i]))
+  if (sum % 11 !== 0) return undefined
+  const body = `978${isbn10.slice(0, 9)}`
+  return `${body}${checkDigit(body)}`
+}

@@ -1,0 +1,64 @@
+/**
+ * Parses addresses in products. Strict on purpose: a browser corrects errors, but ads pay for every click (docs/inputs.md,
+ * cases 81 to 86).
+ */
+
+export type LinkResult = { readonly link: string; readonly toAscii: boolean; readonly http: boolean } | { readonly invalid: string }
+
+export const maxLinkLength = 2048
+
+const simpleHost = /^[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::\d{1,5})?$/
+const letterEnd = /\.[a-zA-Z][a-zA-Z0-9-]*(?::\d{1,5})?$/
+
+/**
+ * Parses a trimmed absolute http(s) address into the form that is sent: scheme in lower case, international host as A-label,
+ * the rest untouched. `invalid` is the reason, without any part of the address.
+ */
+export function parseLink(text: string): LinkResult {
+  const scheme = /^https?:\/\//i.exec(text)?.[0]
+  if (scheme === undefined) return { invalid: 'is not an absolute https address' }
+  if (text.length > maxLinkLength) return { invalid: `is longer than ${maxLinkLength} characters` }
+  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+  if (/[\s\u0000-\u001f\u007f\\<>"]/.test(text)) return { invalid: 'contains spaces or characters that are not allowed in an address' }
+  const end = text.slice(scheme.length).search(/[/?#]/)
+  const authority = end < 0 ? text.slice(scheme.length) : text.slice(scheme.length, scheme.length + end)
+  const rest = text.slice(scheme.length + authority.length)
+  if (authority.includes('@')) return { invalid: 'contains credentials or hides its host behind an @' }
+  const http = scheme.length === 7
+  const start = http ? 'http://' : 'https://'
+  if (simpleHost.test(authority) && letterEnd.test(authority) && !authority.includes('..'))
+    return { link: `${start}${authority}${rest}`, toAscii: false, http }
+  const url = URL.parse(`${start}${authority}/`)
+  if (url === null || url.hostname === '' || /%/.test(authority)) return { invalid: 'does not have a valid host' }
+  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+  const toAscii = /[^\u0000-\u007f]/.test(authority)
+  const link = toAscii ? `${start}${url.host}${rest}` : `${start}${authority}${rest}`
+  return link.length > maxLinkLength ? { invalid: `is longer than ${maxLinkLength} characters` } : { link, toAscii, http }
+}
+
+/** Returns the host of a parsed link, in lower case, without its port. */
+export function hostOf(link: string): string {
+  return (/^https?:\/\/([^/?#:]+)/.exec(link)?.[1] ?? '').toLowerCase()
+}
+
+const imageTypes = /\.(?:jpe?g|gif|webp|png)$/i
+const otherTypes = /\.(?:svgz?|bmp|tiff?|ico|avif|heic|heif|psd|pdf|eps|ai|mp4|mov|webm|avi|html?|zip)$/i
+
+export type ImageResult =
+  | { readonly link: string; readonly http: boolean; readonly encoded: boolean; readonly typeKnown: boolean }
+  | { readonly invalid: string }
+
+/** Parses an image address. Encodes spaces and commas (the list is joined by commas); the path's ending gives the type. */
+export function parseImage(text: string): ImageResult {
+  const encodedText = text.includes(' ') || text.includes(',') ? text.replace(/ /g, '%20').replace(/,/g, '%2C') : text
+  const parsed = parseLink(encodedText)
+  if ('invalid' in parsed) return { invalid: parsed.invalid.replace('https ', '') }
+  const path = parsed.link.replace(/[?#].*$/s, '')
+  if (otherTypes.test(path)) return { invalid: 'is not a JPG, GIF, WEBP or PNG' }
+  return { link: parsed.link, http: parsed.http, encoded: encodedText !== text, typeKnown: imageTypes.test(path) }
+}
+
+/** Splits a comma-joined list only where another address begins (docs/inputs.md, case 171). */
+export function splitImages(text: string): string[] {
+  return text.split(/\s*,\s*(?=https?:\/\/)|\s+(?=https?:\/\/)/i)
+}

@@ -1,0 +1,100 @@
+/** Reads the offer of a product: price, sale price and its period, stock. */
+import { parseInstant } from '../instant.ts'
+import { firstText } from '../fields.ts'
+import { showValue } from '../mask.ts'
+import { trimText } from '../text.ts'
+import { parsePrice, type Price } from './price.ts'
+import { RowRejected, type ProductRow } from './productRow.ts'
+
+export function priceOf(row: ProductRow): Price {
+  const text = withCurrency(row, 'price', row.required('price'))
+  const result = parsePrice(text, row.rules.price)
+  if ('code' in result) {
+    throw new RowRejected(result.code, 'price', `"${showValue(text)}" ${result.message}`)
+  }
+  if (result.price.minor === 0n && row.rules.zeroRefused) throw new RowRejected('PRICE_ZERO_REFUSED', 'price', 'is zero')
+  if (result.price.minor === 0n && !row.rules.allow.has('zero_price')) row.warn('PRICE_ZERO', 'price', 'is zero')
+  if (result.warning !== undefined) row.warn(result.warning, 'price', `"${showValue(text)}" was written as "${result.price.text}"`)
+  return result.price
+}
+
+/**
+ * Adds the currency of the row's currency column to a price without one.
+ *
+ * @throws {RowRejected} if that column contradicts the configured currency of all prices
+ */
+function withCurrency(row: ProductRow, field: 'price' | 'sale_price', text: string): string {
+  const { currency } = row.binding
+  if (currency === undefined) return text
+  const bare = !/[^\d.,'’\s]/u.test(text)
+  const added = row.binding[field]?.mapping.transforms.find(({ name }) => name === 'price')?.args['currency']
+  const named = typeof added === 'string' && text.endsWith(added) ? added : undefined
+  if (!bare && named === undefined) return text
+  const cell = trimText(firstText(row.source.cells[currency.index]) ?? '').toUpperCase()
+  const code = currencySigns.get(cell) ?? (/^[A-Z]{3}$/.test(cell) ? cell : undefined)
+  if (code === undefined) return text
+  const fixed = bare ? row.rules.price.defaultCurrency?.toUpperCase() : named
+  if (fixed !== undefined && fixed !== code)
+    throw new RowRejected(
+      'PRICE_CURRENCY_CONFLICT',
+      field,
+      `is in ${code} by the column "${showValue(currency.name)}", but the pipeline sets ${fixed}`,
+    )
+  return bare ? `${text} ${code}` : text
+}
+
+/** Signs of one currency only: `$` and `¥` are used by several. */
+const currencySigns: ReadonlyMap<string, string> = new Map([
+  ['€', 'EUR'],
+  ['£', 'GBP'],
+])
+
+export function salePriceOf(row: ProductRow, price: Price): string | undefined {
+  const given = row.optional('sale_price')
+  if (given === undefined) return undefined
+  const text = withCurrency(row, 'sale_price', given)
+  const result = parsePrice(text, row.rules.price)
+  const fault =
+    'code' in result
+      ? result.message
+      : result.price.minor === 0n && !row.rules.allow.has('zero_price')
+        ? 'is zero'
+        : result.price.currency !== price.currency
+          ? 'has another currency than the price'
+          : result.price.minor >= price.minor
+            ? 'is not below the price'
+            : undefined
+  if (fault !== undefined || 'code' in result) {
+    row.warn('SALE_PRICE_DROPPED', 'sale_price', `"${showValue(text)}" ${fault}`)
+    return undefined
+  }
+  if (result.warning !== undefined) row.warn(result.warning, 'sale_price', `"${showValue(text)}" was written as "${result.price.text}"`)
+  return result.price.text
+}
+
+export function salePeriodOf(row: ProductRow): string | undefined {
+  const text = row.optional('sale_price_effective_date')
+  if (text === undefined) return undefined
+  const [from = '', to = '', more] = text.split('/').map(trimText)
+  const { timezone } = row.rules.options
+  const start = parseInstant(from, undefined, timezone)
+  const end = parseInstant(to, undefined, timezone)
+  if (start === undefined || end === undefined || more !== undefined || end.ms < start.ms) {
+    row.warn('SALE_DATE_DROPPED', 'sale_price_effective_date', `"${showValue(text)}" is not a period of two times with offset`)
+    return undefined
+  }
+  const period = `${start.text}/${end.text}`
+  if (period !== text) row.warn('SALE_DATE_NORMALIZED', 'sale_price_effective_date', `"${showValue(text)}" was written as "${period}"`)
+  return period
+}
+
+export function inventoryOf(row: ProductRow, availability: string): number | undefined {
+  const text = row.optional('inventory')
+  if (text === undefined) return undefined
+  const whole = /^-?\d{1,12}$/.test(text) ? Number(text) : undefined
+  if (whole !== undefined && whole < 1 && availability === 'in stock')
+    throw new RowRejected('STOCK_CONTRADICTION', 'inventory', `is ${whole} although the product is in stock`)
+  if (whole !== undefined && whole >= 0 && whole <= 2_147_483_647) return whole
+  row.warn('INVENTORY_DROPPED', 'inventory', `"${showValue(text)}" is not a whole number from 0 to 2147483647`)
+  return undefined
+}

@@ -1,0 +1,58 @@
+import { minorUnits, retiredCurrencies } from './currencies.ts'
+import type { RecordCode } from '../rejectCodes.ts'
+
+/** Exact amount: `text` is sent, `minor` is the whole number of minor units. No floats (docs/inputs.md, case 77). */
+export interface Price {
+  readonly text: string
+  readonly minor: bigint
+  readonly currency: string
+}
+
+export type PriceResult = { readonly price: Price; readonly warning?: RecordCode } | { readonly code: RecordCode; readonly message: string }
+
+export interface PriceOptions {
+  readonly defaultCurrency?: string
+  readonly codeFirstAllowed: boolean
+  /** Reads full-width digits, points and letters as their ASCII ones. */
+  readonly wideAllowed: boolean
+}
+
+const form = /^(\d+)(?:\.(\d+))?[ \u00a0\u202f\t]*([A-Za-z]{3})?$/
+const codeFirst = /^([A-Za-z]{3})[ \u00a0\u202f\t]*(\d+(?:\.\d+)?)$/
+
+// Full-width forms only: NFKC of anything else would make 12 of 1².
+const wide = /[\uff01-\uff5e\u3000]+/g
+
+/**
+ * Parses a trimmed price as amount and currency, with all decimals of the currency, so that `12.9 EUR` and `12.90EUR` are one
+ * value. Source: spec 2.2 price; ISO 4217 minor units; docs/inputs.md, cases 69 to 77 and 156 to 159.
+ */
+export function parsePrice(text: string, options: PriceOptions): PriceResult {
+  const plain = options.wideAllowed ? text.replace(wide, (run) => run.normalize('NFKC')) : text
+  let match = form.exec(plain)
+  if (match === null && options.codeFirstAllowed) {
+    const turned = codeFirst.exec(plain)
+    if (turned !== null) match = form.exec(`${turned[2]} ${turned[1]}`)
+  }
+  if (match === null) return { code: 'PRICE_INVALID', message: 'is not a decimal number followed by a currency' }
+  const [, whole = '', fraction = '', written] = match
+  if (written === undefined && options.defaultCurrency === undefined) return { code: 'PRICE_CURRENCY_MISSING', message: 'has no currency' }
+  const currency = (written ?? options.defaultCurrency ?? '').toUpperCase()
+  const units = minorUnits.get(currency)
+  if (units === undefined) {
+    const since = retiredCurrencies.get(currency)
+    return {
+      code: 'PRICE_CURRENCY_UNKNOWN',
+      message: since === undefined ? `has the unknown currency ${currency}` : `has the currency ${currency}, not used since ${since}`,
+    }
+  }
+  const significant = fraction.length > units ? fraction.replace(/0+$/, '') : fraction
+  if (significant.length > units) return { code: 'PRICE_PRECISION', message: `has more than ${units} decimals` }
+  const integer = whole.replace(/^0+(?=\d)/, '')
+  if (integer.length > 15) return { code: 'PRICE_INVALID', message: 'has more than 15 digits' }
+  const decimals = significant.padEnd(units, '0')
+  const minor = BigInt(integer + decimals)
+  const price = { text: `${integer}${units > 0 ? `.${decimals}` : ''} ${currency}`, minor, currency }
+  if (written === undefined) return { price, warning: 'PRICE_CURRENCY_ADDED' }
+  return price.text === text ? { price } : { price, warning: 'PRICE_NORMALIZED' }
+}

@@ -1,0 +1,42 @@
+/** Reads the id of a product, and brand, gtin and mpn (spec 2.2). */
+import { firstText } from '../fields.ts'
+import { showValue } from '../mask.ts'
+import { hasInvisible, isBroken, trimText } from '../text.ts'
+import { parseGtin } from './gtin.ts'
+import { RowRejected, type ProductRow } from './productRow.ts'
+import { absentBrand, spreadsheet } from './vocabulary.ts'
+
+export function idOf(row: ProductRow): string {
+  const cell = row.binding.id?.read(row.source)
+  if (typeof cell === 'object' && new Set(cell.map(trimText)).size > 1)
+    throw new RowRejected('ID_INVALID', 'id', `has ${cell.length} values, expected one`)
+  const raw = firstText(cell) ?? ''
+  const text = trimText(raw)
+  if (text === '') throw new RowRejected('FIELD_MISSING', 'id', 'is missing')
+  if (isBroken(text)) throw new RowRejected('TEXT_BROKEN', 'id', 'contains a NUL or half of a character pair')
+  if (hasInvisible(text)) throw new RowRejected('ID_INVALID', 'id', 'contains control or invisible characters')
+  if (spreadsheet.test(text)) throw new RowRejected('SPREADSHEET_DAMAGE', 'id', `"${showValue(text)}" was changed by a spreadsheet`)
+  const id = text.normalize('NFC')
+  if (id.length > row.rules.options.maxIdLength)
+    throw new RowRejected('ID_TOO_LONG', 'id', `has ${id.length} characters, ${row.rules.options.maxIdLength} are allowed`)
+  if (id !== raw && raw.trim() !== raw.normalize('NFC').trim()) row.warn('ID_NORMALIZED', 'id', 'was brought to one Unicode form')
+  if (/[/,%\u0080-\uffff]/.test(id)) row.warn('ID_UNUSUAL', 'id', 'contains separators or characters outside ASCII')
+  return id
+}
+
+/** Reads brand, gtin and mpn; at least one is required (spec 2.2; docs/inputs.md, cases 87 to 89). */
+export function identityOf(row: ProductRow): readonly [brand: string | undefined, gtin: string | undefined, mpn: string | undefined] {
+  const brand = row.text('brand', absentBrand)
+  const mpn = row.text('mpn')
+  const text = row.optional('gtin')
+  const parsed = text === undefined ? undefined : parseGtin(text)
+  if (parsed !== undefined && 'invalid' in parsed) {
+    if (brand === undefined && mpn === undefined) throw new RowRejected('GTIN_INVALID', 'gtin', parsed.invalid)
+    row.warn('GTIN_DROPPED', 'gtin', parsed.invalid)
+    return [brand, undefined, mpn]
+  }
+  if (parsed === undefined && brand === undefined && mpn === undefined)
+    throw new RowRejected('IDENTIFIER_MISSING', 'brand', 'is missing, and so are gtin and mpn')
+  if (parsed?.normalized === true) row.warn('GTIN_NORMALIZED', 'gtin', 'was written in another form')
+  return [brand, parsed?.gtin, mpn]
+}

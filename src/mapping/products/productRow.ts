@@ -1,0 +1,113 @@
+/** Reads the cells of one row as fields of its product, required or optional, and collects the warnings. */
+import { firstText, type BoundField } from '../fields.ts'
+import { looksGarbled } from '../garbled.ts'
+import type { Cell, Row, Warning } from '../record.ts'
+import type { RecordCode } from '../rejectCodes.ts'
+import { decodeEntities, isBroken, stripControls, trimText } from '../text.ts'
+import { TransformFault } from '../transforms.ts'
+import type { ProductRules } from './rules.ts'
+import { absent, type ProductField } from './vocabulary.ts'
+
+export type ProductBinding = Readonly<Partial<Record<ProductField, BoundField>>> & { readonly currency?: CurrencyColumn }
+
+/** Column of currencies for the prices of each row. */
+export interface CurrencyColumn {
+  readonly name: string
+  readonly index: number
+}
+
+const maxText = 1000
+const noWarnings: readonly Warning[] = []
+
+/** Rejection of one row; thrown and caught inside its mapping. */
+export class RowRejected {
+  readonly code: RecordCode
+  readonly field: string
+  readonly message: string
+  constructor(code: RecordCode, field: string, message: string) {
+    this.code = code
+    this.field = field
+    this.message = message
+  }
+}
+
+export class ProductRow {
+  readonly source: Row
+  readonly binding: ProductBinding
+  readonly rules: ProductRules
+  #warnings: Warning[] | undefined
+
+  constructor(source: Row, binding: ProductBinding, rules: ProductRules) {
+    this.source = source
+    this.binding = binding
+    this.rules = rules
+  }
+
+  get warnings(): readonly Warning[] {
+    return this.#warnings ?? noWarnings
+  }
+
+  warn(code: RecordCode, field: string, message: string): void {
+    this.#warnings ??= []
+    this.#warnings.push({ line: this.source.line, code, field, message: `${field} ${message}` })
+  }
+
+  /**
+   * Returns the trimmed text.
+   *
+   * @throws {RowRejected} if it is missing or broken
+   */
+  required(field: ProductField): string {
+    const text = trimText(firstText(this.binding[field]?.read(this.source)) ?? '')
+    if (text === '') throw new RowRejected('FIELD_MISSING', field, 'is missing')
+    if (isBroken(text)) throw new RowRejected('TEXT_BROKEN', field, 'contains a NUL or half of a character pair')
+    return text
+  }
+
+  /** Returns the trimmed text; undefined for placeholders. */
+  optional(field: ProductField, placeholders: ReadonlySet<string> = absent): string | undefined {
+    const text = trimText(firstText(this.cell(field)) ?? '')
+    if (text === '') return undefined
+    if (text.length <= 16 && (placeholders.has(text.toLowerCase()) || /^x{2,}$/i.test(text))) {
+      this.warn('VALUE_PLACEHOLDER', field, `"${text}" is a placeholder`)
+      return undefined
+    }
+    if (isBroken(text)) throw new RowRejected('TEXT_BROKEN', field, 'contains a NUL or half of a character pair')
+    return text
+  }
+
+  /** Returns an optional field as it is sent: cleaned, and dropped if it is too long. */
+  text(field: ProductField, placeholders?: ReadonlySet<string>): string | undefined {
+    const given = this.optional(field, placeholders)
+    if (given === undefined) return undefined
+    const text = this.clean(field, given)
+    if (text.length <= maxText) return text === '' ? undefined : text
+    this.warn('VALUE_TOO_LONG', field, `has ${text.length} characters, ${maxText} are allowed`)
+    return undefined
+  }
+
+  /** Returns the cell of an optional field; undefined if a transform fails. */
+  cell(field: ProductField): Cell | undefined {
+    try {
+      return this.binding[field]?.read(this.source)
+    } catch (error) {
+      if (!(error instanceof TransformFault)) throw error
+      this.warn('TRANSFORM_DROPPED', field, `${error.message} (${error.transform})`)
+      return undefined
+    }
+  }
+
+  /** Removes double escaping, control and invisible characters. */
+  clean(field: ProductField, text: string): string {
+    let clean = text
+    if (clean.includes('&')) {
+      const decoded = decodeEntities(clean)
+      if (decoded !== clean) this.warn('ENTITIES_DECODED', field, 'was escaped twice')
+      clean = decoded
+    }
+    if (looksGarbled(clean)) this.warn('TEXT_GARBLED', field, 'looks wrongly decoded')
+    const plain = stripControls(clean)
+    if (plain !== clean) this.warn('TEXT_CLEANED', field, 'contained control or invisible characters')
+    return plain === text ? text : trimText(plain)
+  }
+}

@@ -1,0 +1,87 @@
+/** Reads the texts of a product: title, description, enumerated words, colour, category levels. */
+import { showValue } from '../mask.ts'
+import { cutAtGrapheme, isVisible, stripHtml, trimText } from '../text.ts'
+import { RowRejected, type ProductRow } from './productRow.ts'
+import { spreadsheet, topCategories, words } from './vocabulary.ts'
+
+const maxTitle = 150
+const maxDescription = 5000
+
+export function titleOf(row: ProductRow): string {
+  const title = row.clean('title', row.required('title'))
+  if (!isVisible(title)) throw new RowRejected('FIELD_MISSING', 'title', 'is missing')
+  if (spreadsheet.test(title)) throw new RowRejected('SPREADSHEET_DAMAGE', 'title', `"${showValue(title)}" was changed by a spreadsheet`)
+  if (title.length <= maxTitle) return title
+  if (!row.rules.allow.has('cut_title'))
+    throw new RowRejected('TITLE_TOO_LONG', 'title', `has ${title.length} characters, ${maxTitle} are allowed`)
+  row.warn('TITLE_CUT', 'title', `had ${title.length} characters`)
+  return cutAtGrapheme(title, maxTitle)
+}
+
+export function descriptionOf(row: ProductRow): string {
+  const clean = row.clean('description', row.required('description'))
+  const plain = stripHtml(clean)
+  if (plain !== clean) row.warn('DESCRIPTION_HTML', 'description', 'held HTML')
+  const description = trimText(plain)
+  if (!isVisible(description)) throw new RowRejected('DESCRIPTION_EMPTY', 'description', 'is empty without HTML and invisible characters')
+  const tag = tagLike.exec(description)?.[0]
+  if (tag !== undefined)
+    throw new RowRejected('DESCRIPTION_MARKUP', 'description', `contains "${showValue(tag)}", which the service reads as HTML`)
+  if (description.length <= maxDescription) return description
+  if (!row.rules.allow.has('cut_description'))
+    throw new RowRejected('DESCRIPTION_TOO_LONG', 'description', `has ${description.length} characters, ${maxDescription} are allowed`)
+  row.warn('DESCRIPTION_CUT', 'description', `had ${description.length} characters`)
+  return cutAtGrapheme(description, maxDescription)
+}
+
+// Any name in angle brackets, known to HTML or not (spec 2.2: plain text). `stripHtml` has taken out the tags of HTML.
+const tagLike = /<\/?[a-z][a-z0-9]*(?:\s[^<>]*)?\/?\s*>|<!--|<!doctype[^<>]*>/i
+
+export function wordOf(row: ProductRow, field: 'availability' | 'condition'): string {
+  const text = row.required(field)
+  const word = knownWord(row, field, text)
+  if (word === undefined)
+    throw new RowRejected(
+      field === 'availability' ? 'AVAILABILITY_UNKNOWN' : 'CONDITION_UNKNOWN',
+      field,
+      `"${showValue(text)}" is not known`,
+    )
+  return word
+}
+
+export function optionalWordOf(row: ProductRow, field: 'gender' | 'age_group'): string | undefined {
+  const text = row.optional(field)
+  if (text === undefined) return undefined
+  const word = knownWord(row, field, text)
+  if (word === undefined) row.warn('VALUE_DROPPED', field, `"${showValue(text)}" is not known`)
+  return word
+}
+
+export function colorOf(row: ProductRow): string | undefined {
+  const color = row.text('color')
+  if (color === undefined || (!/^#[0-9a-f]{3,8}$/i.test(color) && color.length <= 100 && color.split(/[/,;|]/).length <= 10)) return color
+  row.warn('VALUE_DROPPED', 'color', 'is not a color word')
+  return undefined
+}
+
+export function levelsOf(row: ProductRow, field: 'google_product_category' | 'product_type'): string | undefined {
+  const text = row.text(field)
+  if (text === undefined) return undefined
+  if (field === 'google_product_category' && !/^[1-9]\d*$/.test(text) && !topCategories.has(text.split('>', 1)[0]?.trim() ?? ''))
+    row.warn('CATEGORY_UNUSUAL', field, 'is neither a category number nor a path of the taxonomy')
+  if (!text.includes('>')) return text
+  const levels = text.replace(/\s*>\s*/g, ' > ').trim()
+  if (levels !== text) row.warn('SEPARATOR_NORMALIZED', field, 'has new separators')
+  return levels
+}
+
+function knownWord(row: ProductRow, field: keyof typeof words, text: string): string | undefined {
+  if (words[field].has(text)) return text
+  const spelled = text.toLowerCase().replace(/[_\s]+/g, ' ')
+  const mapped = row.rules.values.get(field)
+  const found = words[field].has(spelled)
+    ? spelled
+    : (mapped?.get(text.toLowerCase()) ?? mapped?.get(spelled) ?? mapped?.get(text.slice(text.lastIndexOf('/') + 1).toLowerCase()))
+  if (found !== undefined) row.warn('WORD_NORMALIZED', field, `"${showValue(text)}" was written as "${found}"`)
+  return found
+}

@@ -1,0 +1,84 @@
+/** Words of the product rows: fields, enums and placeholders (spec 2.2; docs/inputs.md). */
+
+/** Fields that may be written, in byte order: the order of the keys in a product's JSON. */
+export const productFields = [
+  'additional_image_link',
+  'age_group',
+  'availability',
+  'brand',
+  'color',
+  'condition',
+  'custom_label_0',
+  'custom_label_1',
+  'custom_label_2',
+  'custom_label_3',
+  'custom_label_4',
+  'description',
+  'gender',
+  'google_product_category',
+  'gtin',
+  'id',
+  'image_link',
+  'inventory',
+  'item_group_id',
+  'link',
+  'mobile_link',
+  'mpn',
+  'price',
+  'product_type',
+  'sale_price',
+  'sale_price_effective_date',
+  'size',
+  'title',
+] as const
+export type ProductField = (typeof productFields)[number]
+export const requiredProductFields: readonly ProductField[] = [
+  'id',
+  'title',
+  'description',
+  'availability',
+  'condition',
+  'price',
+  'link',
+  'image_link',
+]
+/** Fields set by the service (docs/inputs.md, case 98). */
+export const serviceFields: ReadonlySet<string> = new Set(['product_key', 'item_group_key'])
+
+export const words: Readonly<Record<'availability' | 'condition' | 'gender' | 'age_group', ReadonlySet<string>>> = {
+  availability: new Set(['in stock', 'available for order', 'preorder', 'out of stock', 'discontinued']),
+  condition: new Set(['new', 'used', 'refurbished']),
+  gender: new Set(['female', 'male', 'unisex']),
+  age_group: new Set(['adult', 'all ages', 'teen', 'kids', 'toddler', 'infant', 'newborn']),
+}
+/** Placeholders also in custom labels, which are words of the merchant: `test` is a label. */
+export const absentLabel = new Set(['n/a', 'na', 'none', 'null', 'undefined', 'nil', 'nan', '-', '--', '—', '.', '?', '#n/a', 'tbd', 'tba'])
+export const absent = new Set([...absentLabel, 'test', 'todo', 'dummy', 'placeholder', '???', '...'])
+export const absentBrand = new Set([...absent, 'unknown', 'no brand', 'unbranded', 'generic brand', 'does not apply'])
+/** Errors and number forms that a spreadsheet writes into ids and numbers (docs/inputs.md, case 30). */
+export const spreadsheet =
+  /^(?:\d(?:[.,]\d+)?[eE]\+\d+|#+|#(?:N\/A|REF!|VALUE!|DIV\/0!|NAME\?|NUM!|NULL!)|\d{1,2}-(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))$/
+/** First levels of the product taxonomy (English). */
+export const topCategories = new Set([
+  'Animals & Pet Supplies',
+  'Apparel & Accessories',
+  'Arts & Entertainment',
+  'Baby & Toddler',
+  'Business & Industrial',
+  'Cameras & Optics',
+  'Electronics',
+  'Food, Beverages & Tobacco',
+  'Furniture',
+  'Hardware',
+  'Health & Beauty',
+  'Home & Garden',
+  'Luggage & Bags',
+  'Mature',
+  'Media',
+  'Office Supplies',
+  'Religious & Ceremonial',
+  'Software',
+  'Sporting Goods',
+  'Toys & Games',
+  'Vehicles & Parts',
+])

@@ -1,0 +1,41 @@
+/** Codes of the notes on a source with their meaning; docs/rejects.md lists them. */
+export const qualityCodes = {
+  GROUP_LARGE: 'More than 100 products share one item_group_id: often a placeholder.',
+  GROUP_SAME: 'All products, 20 or more, have one and the same item_group_id: the service would show them as variants of one.',
+  ALL_OUT_OF_STOCK: 'Every product is out of stock.',
+  OUT_OF_STOCK_SHARE: 'Share of products that are out of stock.',
+  CURRENCIES_MIXED: 'Prices come in several currencies.',
+  BRAND_SAME: 'Every product has one and the same brand: often a placeholder.',
+  MOJIBAKE: 'Some texts look wrongly decoded (Ã©).',
+  ENCODING_DOUBTFUL: 'More than 5 % of the products (in files of fewer than 100: more than half) contain wrongly decoded text.',
+  IDENTIFIER_REPEATED: 'One identifier is on more than 50 rows.',
+  IDENTIFIER_SHARE: 'One identifier is on more than 30 % of the rows.',
+  FILL_RATE: 'Share of members that have an identifier of the kind.',
+  FILL_RATE_FELL: 'Far fewer members than in the last run have an identifier of the kind.',
+  COLUMN_VANISHED: 'A column of the last run is no longer in the source.',
+  GROUP_OF_ITSELF: 'Products whose item_group_id is their own id.',
+  PERSONAL_COLUMN: 'An unmapped column contains card or bank account numbers. It is not used; remove it from the export.',
+  EMAIL_ROLE_SHARE: 'More than 1 % of the rows have an address of a role or an example.',
+  MOST_CHANGED: 'More than half of the synced products changed since the last sync.',
+  PRICE_MOVED: 'Prices moved by more than a percentage against what was synced (guards.max_price_change_percent, 50).',
+  SANDBOX_REPLACED:
+    'The sandbox was started again without its state, so what was synced to it is gone. `sluice run PIPELINE --full` sends everything again.',
+  IDENTIFIER_UNMAPPED:
+    'A column that is not mapped holds email addresses or phone numbers: these people, or a way to reach them, would be lost.',
+  OUT_OF_STOCK_ROSE: 'More products than allowed went out of stock since the last sync (guards.max_out_of_stock_percent, 10).',
+} as const
+export type QualityCode = keyof typeof qualityCodes
+
+/** Notes that always withhold the run, until guards.accept names them (docs/inputs.md, cases 91, 110, 119, 131, 190, 201). */
+export const withholdingCodes: readonly string[] = [
+  'OUT_OF_STOCK_ROSE',
+  'ENCODING_DOUBTFUL',
+  'GROUP_SAME',
+  'EMAIL_ROLE_SHARE',
+  'IDENTIFIER_SHARE',
+  'OWNER_COLUMN',
+  'CONSENT_UNMAPPED',
+  'CONSENT_UNKNOWN',
+  'LEFT_UNMAPPED',
+  'IDENTIFIER_UNMAPPED',
+]

@@ -1,0 +1,100 @@
+/** Writes the notes on a source as a whole, from the sums of its row statistics. */
+import { groupRows, repeatedRows, type QualityStatistics } from './qualityStatistics.ts'
+import type { QualityCode } from './qualityCodes.ts'
+import type { RecordFeatures } from './recordFeatures.ts'
+import { tracked, type FeatureSetCounts } from './rowStatistics.ts'
+import type { StatisticsSums } from './statisticsSums.ts'
+
+export interface QualityNote {
+  /** Upper snake case, stable: GROUP_LARGE, ALL_OUT_OF_STOCK … */
+  readonly code: QualityCode
+  readonly message: string
+  readonly count: number
+  /** Lines, product ids, group ids or currencies; never personal data. */
+  readonly examples: readonly string[]
+}
+
+const maxExamples = 5
+// Shares are checked in files of 100 rows or more (docs/inputs.md).
+const minRowsForShare = 100
+/** Rows from which one group for all is reported: a single product may have a dozen variants. */
+const minRowsForGroup = 20
+
+/** Returns true above 5 %, in small files above half: then the encoding of the file is wrong, not that of one text. */
+function isEncodingDoubtful(garbled: number, products: number): boolean {
+  return garbled > products * (products >= minRowsForShare ? 0.05 : 0.5)
+}
+
+/**
+ * Returns the notes. `total`: sums of all rows, read (`own`) and known; `doubts`: codes of notes that only a full read can
+ * decide.
+ */
+export function qualityNotes(
+  total: StatisticsSums,
+  own: RecordFeatures,
+  known: FeatureSetCounts | undefined,
+  statistics: QualityStatistics,
+): { readonly notes: readonly QualityNote[]; readonly doubts: readonly string[] } {
+  const { products, members, outOfStock, otherBrand, otherGroup, ownGroup, garbled, currencies, filled, items } = total
+  const notes: QualityNote[] = []
+  const note = (code: QualityCode, count: number, message: string, examples: readonly string[] = []) =>
+    notes.push({ code, count, message, examples })
+  const apart = (code: string) =>
+    new Map(items.filter((item) => item.code === code).map(({ field, count }): [string, number] => [field, count]))
+  const doubts: string[] = known !== undefined && known.unknown > 0 ? ['TRAITS_UNKNOWN'] : []
+  const large = statistics.groups.classify(apart(tracked.group), own.groups.above(0))
+  if (large.doubtful) doubts.push('GROUP_LARGE')
+  if (large.above.length > 0)
+    note(
+      'GROUP_LARGE',
+      large.above.length,
+      `${large.above.length} item groups have more than ${groupRows} products`,
+      large.above.slice(0, maxExamples).map(([group, count]) => `${group.slice(0, 60)}: ${count}`),
+    )
+  if (products >= minRowsForShare && outOfStock === products)
+    note('ALL_OUT_OF_STOCK', products, `all ${products} products are out of stock`)
+  else if (outOfStock > 0) note('OUT_OF_STOCK_SHARE', outOfStock, `${percent(outOfStock, products)} of the products are out of stock`)
+  if (currencies.size > 1)
+    note(
+      'CURRENCIES_MIXED',
+      currencies.size,
+      `prices come in ${currencies.size} currencies`,
+      [...currencies]
+        .sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
+        .slice(0, maxExamples)
+        .map(([code, count]) => `${code}: ${count}`),
+    )
+  // Known rows of other brands have no names, so they may share one.
+  if (known !== undefined && products >= minRowsForShare && otherBrand === products) doubts.push('BRAND_SAME')
+  if (products >= minRowsForShare && otherBrand === 0)
+    note('BRAND_SAME', products, 'every product has the same brand', [own.brand.slice(9, 69).replace(/"$/, '')])
+  if (known !== undefined && products >= minRowsForGroup && own.group !== '' && otherGroup === products) doubts.push('GROUP_SAME')
+  if (products >= minRowsForGroup && otherGroup === 0)
+    note('GROUP_SAME', products, `all ${products} products have the same item_group_id`, [own.group.slice(0, 60)])
+  if (ownGroup > 0) note('GROUP_OF_ITSELF', ownGroup, `${ownGroup} products are a group of their own id`)
+  if (garbled.count > 0)
+    note(
+      isEncodingDoubtful(garbled.count, products) ? 'ENCODING_DOUBTFUL' : 'MOJIBAKE',
+      garbled.count,
+      `${garbled.count} of ${products} products contain wrongly decoded text`,
+      garbled.lines.map((line) => `line ${line}`),
+    )
+  const repeated = statistics.identifiers.classify(apart(tracked.identifier), own.identifiers.entries())
+  if (repeated.doubtful) doubts.push('IDENTIFIER_REPEATED')
+  if (repeated.above.length > 0)
+    note(
+      'IDENTIFIER_REPEATED',
+      repeated.above.length,
+      `${repeated.above.length} identifiers are on more than ${repeatedRows} rows each, the most frequent on ${repeated.above[0]?.[1] ?? 0}`,
+    )
+  const share = members * 0.3
+  if (members >= minRowsForShare && repeated.first > share)
+    note('IDENTIFIER_SHARE', repeated.first, `one identifier is on ${percent(repeated.first, members)} of the rows`)
+  else if (members >= minRowsForShare && repeated.most > share) doubts.push('IDENTIFIER_SHARE')
+  for (const [kind, count] of filled) note('FILL_RATE', count, `${percent(count, members)} of the members have ${kind}`)
+  return { notes, doubts }
+}
+
+function percent(part: number, whole: number): string {
+  return `${whole === 0 ? 0 : Math.round((part / whole) * 1000) / 10} %`
+}

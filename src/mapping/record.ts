@@ -1,0 +1,127 @@
+/** Rows and the records they map to. Shapes only; the rules are in products/, members/ and identifiers/. */
+
+import type { UnreadReport } from './consent/unreadReport.ts'
+
+/** Row from a format reader: cells by column, in the order of the source, and its line. */
+export interface Row {
+  /** First line of the record in its file, from 1. Never an item number, even for formats without lines. */
+  readonly line: number
+  /** Column names, shared by all rows of a file with one header; per row for JSON. */
+  readonly columns: readonly string[]
+  /** Cell texts, aligned with `columns`; undefined if the row is short or the element is absent. */
+  readonly cells: readonly (Cell | undefined)[]
+  /** Fault that the reader found (ragged, bad quote, bad JSON …): the row is rejected with its code. */
+  readonly fault?: RowFault
+  /** Repairs that the reader made because of a setting: warnings of a row that stays. */
+  readonly hints?: readonly RowHint[]
+}
+
+/** Text, or several texts if an element or key repeats (`additional_image_link`). */
+export type Cell = string | readonly string[]
+
+export interface RowFault {
+  readonly code: RejectCode
+  readonly message: string
+  readonly field?: string
+}
+
+/** `code` of a warning; `field`: the column, empty if it is not about one; `message` repeats no value. */
+export interface RowHint {
+  readonly code: RejectCode
+  readonly field: string
+  readonly message: string
+}
+
+/** Upper snake case, stable; rejectCodes.ts lists the codes with their hints. */
+export type RejectCode = string
+
+/** One fault of a row. */
+export interface Fault {
+  readonly code: RejectCode
+  /** Target field (`price`), or the column if no field applies. */
+  readonly field: string
+  readonly message: string
+  readonly hint: string
+}
+
+/** Rejected row with its first fault. Personal values are already masked. */
+export interface Reject extends Fault {
+  readonly line: number
+  /** Further faults of the row, in the order of its fields, so that all can be corrected together. */
+  readonly more?: readonly Fault[]
+  /** Key of the record if it could be read: a synced record with this key is kept as it was. */
+  readonly key?: Uint8Array
+}
+
+/** Note on a dropped or repaired value of a row that stays. Counted by code with the first lines, never stored for each row. */
+export interface Warning {
+  readonly line: number
+  readonly code: string
+  readonly field: string
+  readonly message: string
+  /** Setting to write for this file, if there is one. */
+  readonly hint?: string
+}
+
+/** Valid product, ready to be sent: non-null fields of spec 2.2 in sorted key order, prices canonical. */
+export interface ProductRecord {
+  readonly kind: 'product'
+  /** UTF-8 bytes of the product id. */
+  readonly key: Uint8Array
+  readonly line: number
+  /** `JSON.stringify` of the written fields in sorted key order: it is both sent and compared. */
+  readonly json: string
+}
+
+/** Types in the order of a user object; index + 1 is the type byte of a packed identifier. */
+export const identifierTypes = ['email', 'device_id', 'handle', 'service_id', 'phone_number', 'partner_user_id'] as const
+export type IdentifierType = (typeof identifierTypes)[number]
+
+/**
+ * Packed identifier: one byte of type (index in `identifierTypes` + 1), then the 32 bytes of the SHA-256, or for
+ * `partner_user_id` the UTF-8 bytes of the value itself.
+ */
+export type PackedIdentifier = Buffer
+
+/** Valid member: its usable identifiers, sorted bytewise and without duplicates; at least one, unless it opted out. */
+export interface MemberRecord {
+  readonly kind: 'member'
+  /** First 16 bytes of SHA-256 over the key text of the row; the text itself is not stored. */
+  readonly key: Uint8Array
+  readonly line: number
+  readonly identifiers: readonly PackedIdentifier[]
+  /** Identifiers of a kind that the row does not consent to: not sent, and not sent for another row either. */
+  readonly withheld?: readonly PackedIdentifier[]
+  /** Set only if the row names it; milliseconds since 1970, whole seconds. */
+  readonly effectiveAtMs?: number
+  readonly expiresAtMs?: number
+  /** False if the row opted out (no consent, or `remove` of a do-not-reach list); its identifiers may be blank by then. */
+  readonly wanted: boolean
+}
+
+export type MappedRecord = ProductRecord | MemberRecord
+
+/** Result of mapping one row: exactly one of a record, a reject or `filtered`, and any number of warnings. */
+export interface Mapped {
+  /** True if the pipeline's row filters exclude the row: it is missing for the destination. */
+  readonly filtered?: true
+  readonly record?: MappedRecord
+  readonly reject?: Reject
+  readonly warnings: readonly Warning[]
+}
+
+/** Maps rows to records for one pipeline and one source file. Pure: same row, same result; no clock, no I/O. */
+export interface RecordMapper {
+  map: (row: Row) => Mapped
+  /**
+   * Binds a file's columns before its first row; called once. Returns warnings about the header. `uri`: the source of the
+   * columns, by default the first one.
+   *
+   * @throws {RunError} if a required column is missing
+   */
+  start: (columns: readonly string[], uri?: string) => readonly Warning[]
+  /** Reports on the columns that no setting reads, from the rows so far. */
+  unread?: () => UnreadReport
+  /** Returns the row's cells, masked if personal, aligned with its columns: the stored part of a reject. */
+  mask: (row: Row) => readonly string[]
+}

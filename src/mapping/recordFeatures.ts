@@ -1,0 +1,86 @@
+import { FrequentDigests } from './frequentDigests.ts'
+import { HeavyHitters } from './heavyHitters.ts'
+import type { MappedRecord, MemberRecord, ProductRecord } from './record.ts'
+import { feature, tracked, type FeatureSets } from './rowStatistics.ts'
+
+const quote = 34
+const sketched = 2048
+const mojibake = /Ã[\u0080-\u00bf©«¶¼]|Â[\u00a0-\u00bf]|â€[™œ\u009d\u0153"“]/
+
+/** Computes the feature bits of each record of one source, and counts groups and identifiers that are on many rows. */
+export class RecordFeatures {
+  readonly #featureSets: FeatureSets
+  readonly groups = new HeavyHitters(sketched)
+  readonly identifiers = new FrequentDigests(sketched)
+  /** `"brand":"Acme"` of the first product that has one: `feature.otherBrand` refers to it. */
+  brand: string
+  /** First item group: `feature.otherGroup` refers to it. */
+  group: string
+  #lastCurrency = ''
+  #currencyBits = 0
+
+  /** `first`: brand and group that known rows refer to; empty if there are no known rows. */
+  constructor(featureSets: FeatureSets, first: { readonly brand: string; readonly group: string }) {
+    this.#featureSets = featureSets
+    this.brand = first.brand
+    this.group = first.group
+    for (const name of featureSets.trackedValues(tracked.identifier))
+      this.identifiers.watch(name, featureSets.trackedItem(tracked.identifier, name))
+  }
+
+  /** Returns the bits of a record. Adds watched groups and identifiers to `items`. */
+  bitsOf(record: MappedRecord, items: number[]): number {
+    return record.kind === 'product' ? this.#productBits(record, items) : this.#memberBits(record, items)
+  }
+
+  // Keys are sorted, so each search begins where the last one ended; texts are copied only if they are stored.
+  #productBits({ json }: ProductRecord, items: number[]): number {
+    let bits: number = feature.product
+    const stock = json.indexOf('"availability":"')
+    if (json.startsWith('out of stock"', stock + 16)) bits += feature.outOfStock
+    // No other key comes between the two.
+    const brandAt = json.indexOf('"', stock + 16) + 2
+    if (this.brand === '' && json.startsWith('"brand":"', brandAt)) this.brand = json.slice(brandAt, json.indexOf('"', brandAt + 9) + 1)
+    if (this.brand === '' || !json.startsWith(this.brand, brandAt)) bits += feature.otherBrand
+    const id = json.indexOf('"id":"', stock)
+    const groupAt = json.indexOf('"item_group_id":"', id)
+    if (groupAt >= 0) {
+      const from = groupAt + 17
+      const group = json.slice(from, json.indexOf('"', from))
+      this.groups.add(group)
+      if (this.group === '') this.group = group
+      if (this.group !== group) bits += feature.otherGroup
+      const item = this.#featureSets.trackedItem(tracked.group, group)
+      if (item >= 0) items.push(item)
+      if (json.startsWith(group, id + 6) && json.charCodeAt(id + 6 + group.length) === quote) bits += feature.ownGroup
+    }
+    if (groupAt < 0) bits += feature.otherGroup
+    const priceAt = json.indexOf('"price":"', groupAt < 0 ? id : groupAt)
+    if (priceAt >= 0) {
+      const end = json.indexOf('"', priceAt + 9)
+      // Neighbouring products mostly have one currency.
+      if (!json.startsWith(this.#lastCurrency, end - 3) || this.#lastCurrency === '') {
+        this.#lastCurrency = json.slice(end - 3, end)
+        this.#currencyBits = this.#featureSets.currency(this.#lastCurrency)
+      }
+      bits += this.#currencyBits
+    }
+    if ((json.includes('Ã') || json.includes('Â') || json.includes('â€')) && mojibake.test(json)) bits += feature.garbled
+    return bits
+  }
+
+  #memberBits({ identifiers: packed }: MemberRecord, items: number[]): number {
+    let bits: number = feature.member
+    let last = 0
+    for (const identifier of packed) {
+      const type = identifier[0] ?? 0
+      if (type !== last) {
+        bits += feature.fills << (type - 1)
+        last = type
+      }
+      const item = this.identifiers.add(identifier)
+      if (item >= 0) items.push(item)
+    }
+    return bits
+  }
+}

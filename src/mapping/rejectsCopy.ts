@@ -1,0 +1,54 @@
+/**
+ * Reads a corrected copy of `sluice rejects --csv` as a source: its five columns of reasons do not belong to the merchant, and
+ * the apostrophes that keep cells from being formulas are removed.
+ */
+import type { Cell, Row } from './record.ts'
+
+const reasons = ['line', 'code', 'field', 'message', 'hint']
+// oxlint-disable-next-line no-control-regex -- TAB, CR and NUL start formulas too
+const guarded = /^'(?=[ \u00a0\u3000]*[=+\-@\t\r\u0000＝＋－＠])/
+
+/** Returns the indexes of the reasons, the last columns; empty if the table is not such a copy. */
+export function reasonIndexes(columns: readonly string[]): number[] {
+  const from = columns.length - reasons.length
+  if (from < 1 || !reasons.every((name, i) => [name, `reject_${name}`].includes(columns[from + i] ?? ''))) return []
+  return reasons.map((_, i) => from + i)
+}
+
+/** Returns true for the first line of such a copy, with any delimiter that a spreadsheet may have written. */
+export function isRejectsHeader(line: string): boolean {
+  return [',', ';', '\t'].some(
+    (delimiter) => reasonIndexes(line.split(delimiter).map((cell) => cell.trim().replace(/^"(.*)"$/s, '$1'))).length > 0,
+  )
+}
+
+/** Returns a cell as one text of a table. Several addresses are joined by commas as in feeds, other texts as a JSON array. */
+export function cellText(cell: Cell | undefined): string {
+  if (cell === undefined) return ''
+  if (typeof cell === 'string') return cell
+  if (cell.length < 2) return cell[0] ?? ''
+  return cell.every((text) => /^https?:\/\/[^\s,]+$/i.test(text)) ? cell.join(',') : JSON.stringify(cell)
+}
+
+/** Returns the row as in the merchant's own file: without apostrophes, and with the texts that `cellText` had joined. */
+export function withoutGuards(row: Row): Row {
+  return row.cells.some((cell) => typeof cell === 'string' && unguarded(cell) !== cell)
+    ? { ...row, cells: row.cells.map((cell) => (typeof cell === 'string' ? unguarded(cell) : cell)) }
+    : row
+}
+
+function unguarded(cell: string): Cell {
+  if (guarded.test(cell)) return cell.slice(1)
+  if (/^https?:\/\/[^\s,]+(?:,https?:\/\/[^\s,]+)+$/i.test(cell)) return cell.split(',')
+  return listOf(cell) ?? cell
+}
+
+function listOf(cell: string): readonly string[] | undefined {
+  if (!cell.startsWith('["') || !cell.endsWith('"]')) return undefined
+  try {
+    const list: unknown = JSON.parse(cell)
+    return Array.isArray(list) && list.length > 1 && list.every((text): text is string => typeof text === 'string') ? list : undefined
+  } catch {
+    return undefined
+  }
+}

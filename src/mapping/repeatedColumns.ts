@@ -1,0 +1,24 @@
+/** Numbers repeated columns: the second `Email` in the fifth column is called `Email (column 5)`. */
+
+const repeat = /^(.*) \(column \d+\)$/s
+
+/** Returns the header with unique names. */
+export function numbered(header: readonly string[]): readonly string[] {
+  const seen = new Set<string>()
+  return header.map((column, index) => {
+    if (column === '' || !seen.has(column)) {
+      seen.add(column)
+      return column
+    }
+    return `${column} (column ${index + 1})`
+  })
+}
+
+export function isRepeat(column: string): boolean {
+  return repeat.test(column)
+}
+
+/** Returns the names of the other columns with the same name in the file; empty for most. */
+export function repeatsOf(name: string, columns: readonly string[]): readonly string[] {
+  return columns.filter((column) => repeat.exec(column)?.[1] === name)
+}

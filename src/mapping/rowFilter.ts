@@ -1,0 +1,49 @@
+/** Row filters of a pipeline: `only:` and `except:`. */
+import type { Pipeline } from '../pipeline/definition.ts'
+import { missingColumn, type Bound } from './boundColumns.ts'
+import { suggestName } from '../suggestName.ts'
+import { findColumn } from './fields.ts'
+import type { Cell, Row } from './record.ts'
+import { trimText } from './text.ts'
+
+/**
+ * Adds the pipeline's row filters to a bound header. An excluded row maps to `filtered` before anything else of it is read. A
+ * column that the header lacks is missing like that of a required field; in JSON and XML, a record without it has an empty
+ * cell.
+ */
+export function withRowFilters(bound: Bound, pipeline: Pipeline, columns: readonly string[]): Bound {
+  if (pipeline.filters.length === 0) return bound
+  const filters = pipeline.filters.map(({ keep, column, values }) => ({
+    keep,
+    column,
+    index: findColumn(columns, column),
+    values: new Set(values.map(comparable)),
+  }))
+  const passes = (row: Row) => filters.every(({ keep, index, values }) => cellIsOneOf(row.cells[index], values) === keep)
+  const absent = filters.filter(({ index }) => index < 0)
+  const read = new Set(filters.map(({ index }) => columns[index]))
+  return {
+    ...bound,
+    map: (row) => (passes(row) ? bound.map(row) : { filtered: true, warnings: [] }),
+    warnings: bound.warnings.filter(({ code, field }) => code !== 'COLUMN_UNKNOWN' || !read.has(field)),
+    missing: [
+      ...bound.missing,
+      ...absent.map(({ keep, column }) => {
+        const field = keep ? 'only' : 'except'
+        const near = suggestName(column, columns)
+        return {
+          field,
+          message: missingColumn(field, [column], columns).message,
+          hint: near === undefined ? `take "${column}" out of ${field}:` : `write ${JSON.stringify(near)} under ${field}:`,
+        }
+      }),
+    ],
+  }
+}
+
+const comparable = (text: string): string => trimText(text).toLowerCase()
+
+function cellIsOneOf(cell: Cell | undefined, values: ReadonlySet<string>): boolean {
+  if (cell === undefined) return values.has('')
+  return typeof cell === 'string' ? values.has(comparable(cell)) : cell.some((text) => values.has(comparable(text)))
+}

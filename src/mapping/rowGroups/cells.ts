@@ -1,0 +1,39 @@
+import { findColumn, firstText } from '../fields.ts'
+import type { Row } from '../record.ts'
+import { trimText } from '../text.ts'
+
+/** Returns the trimmed text; `''` for a missing column. */
+export function textAt(row: Row, index: number): string {
+  return trimText(firstText(row.cells[index]) ?? '')
+}
+
+/** Returns the positions of the names that the table has. */
+export function positions(columns: readonly string[], names: readonly string[]): number[] {
+  return names.map((name) => findColumn(columns, name)).filter((index) => index >= 0)
+}
+
+/** Fills the blank cells of a row at `indexes` from another row; returns the same row if none is blank. */
+export function filledFrom(row: Row, other: Row, indexes: readonly number[]): Row {
+  const blank = indexes.filter((index) => textAt(row, index) === '' && textAt(other, index) !== '')
+  if (blank.length === 0) return row
+  const cells = [...row.cells]
+  for (const index of blank) cells[index] = other.cells[index]
+  return { ...row, cells }
+}
+
+/** Returns the characters that a row keeps in memory: its cells are slices of the text of the record. */
+export function textSize(row: Row): number {
+  let size = 0
+  for (const cell of row.cells) {
+    if (typeof cell === 'string') size += cell.length
+    else for (const text of cell ?? []) size += text.length
+  }
+  return size
+}
+
+/** Adds a hint that `count` other rows of the table were joined into this row. */
+export function joinedInto(row: Row, count: number): Row {
+  if (count === 0) return row
+  const hint = { code: 'ROWS_JOINED', field: '', message: 'another row of the table belongs to this product and was joined to it' }
+  return { ...row, hints: [...(row.hints ?? []), ...Array.from({ length: count }, () => hint)] }
+}

@@ -1,0 +1,153 @@
+import type { HandleRowGroups } from '../presets/preset.ts'
+import { splitImages } from '../products/links.ts'
+import type { Row } from '../record.ts'
+import { filledFrom, joinedInto, positions, textAt, textSize } from './cells.ts'
+import type { RowJoiner } from './joinRows.ts'
+
+/** Limit of rows of one product. A shop may have 2,048 variants of it and 250 images. */
+const mostRows = 4_096
+const mostText = 8_388_608
+const mostImages = 250
+
+/**
+ * Joins rows of one product that follow each other under one handle. Only the first row describes the product. Images come one
+ * in each row, in extra rows if there are more images than variants.
+ * Rows of a product wait for its last image: at most `mostRows` of them, or `mostText` characters. Later rows are passed on
+ * immediately, with the images known by then.
+ */
+export class HandleRows implements RowJoiner {
+  readonly #handle: number
+  readonly #title: number
+  readonly #image: number
+  readonly #offer: readonly number[]
+  readonly #inherited: readonly number[]
+  #current = ''
+  #first: Row | undefined
+  #held: Row[] = []
+  #heldText = 0
+  #full = false
+  #images: string[] = []
+  /** Rows with images only: of the current product, and in total. */
+  #joinedHere = 0
+  #joined = 0
+  #late = 0
+
+  /** Returns undefined if the table lacks the columns that identify the rows of a product. */
+  static of(rowGroups: HandleRowGroups, columns: readonly string[]): HandleRows | undefined {
+    const [handle] = positions(columns, rowGroups.handle)
+    const [title] = positions(columns, rowGroups.title)
+    const [image] = positions(columns, rowGroups.image)
+    if (handle === undefined || title === undefined || image === undefined) return undefined
+    const inherited = columns.flatMap((column, index) => (rowGroups.inheritedLike.test(column) ? [index] : []))
+    return new HandleRows({
+      handle,
+      title,
+      image,
+      offer: positions(columns, rowGroups.offer),
+      inherited: [...new Set([...positions(columns, rowGroups.inherited), ...inherited])],
+    })
+  }
+
+  private constructor(at: {
+    readonly handle: number
+    readonly title: number
+    readonly image: number
+    readonly offer: readonly number[]
+    readonly inherited: readonly number[]
+  }) {
+    this.#handle = at.handle
+    this.#title = at.title
+    this.#image = at.image
+    this.#offer = at.offer
+    this.#inherited = at.inherited
+  }
+
+  push(row: Row): readonly Row[] {
+    // Cells of a faulty row may be shifted, so it belongs to no product.
+    if (row.fault !== undefined) return this.#held.length === 0 ? [row] : this.#hold(row)
+    const handle = textAt(row, this.#handle)
+    if (handle === '' || handle !== this.#current) return [...this.#release(), ...this.#begin(row, handle)]
+    if (this.#first === undefined) return [withoutFirst(row)]
+    if (this.#isImage(row)) {
+      if (this.#full || this.#joinedHere === mostRows) this.#late++
+      else {
+        this.#joined++
+        this.#joinedHere++
+        this.#addImages(row)
+      }
+      return []
+    }
+    if (!this.#full) this.#addImages(row)
+    const whole = filledFrom(row, this.#first, this.#inherited)
+    return this.#full ? [this.#withImages(whole)] : this.#hold(whole, row)
+  }
+
+  end(): readonly Row[] {
+    return this.#release()
+  }
+
+  notes(): readonly string[] {
+    return [
+      ...(this.#joined === 0 ? [] : [`rows of further images alone, read with the product above them: ${this.#joined}`]),
+      ...(this.#late === 0
+        ? []
+        : [`rows of further images left out, because their products have more than ${mostRows} rows: ${this.#late}`]),
+    ]
+  }
+
+  #begin(row: Row, handle: string): readonly Row[] {
+    this.#current = handle
+    this.#first = undefined
+    this.#full = false
+    this.#images = []
+    if (handle === '') return [row]
+    if (textAt(row, this.#title) === '') return [withoutFirst(row)]
+    this.#first = row
+    this.#addImages(row)
+    return this.#hold(row)
+  }
+
+  #isImage(row: Row): boolean {
+    return textAt(row, this.#image) !== '' && this.#offer.every((index) => textAt(row, index) === '')
+  }
+
+  /** Adds images; a corrected copy of rejects has them joined by commas. */
+  #addImages(row: Row): void {
+    for (const image of splitImages(textAt(row, this.#image)))
+      if (image !== '' && this.#images.length < mostImages && !this.#images.includes(image)) this.#images.push(image)
+  }
+
+  /** Holds a row back. `own`: the row as read; values from the first row of its product are not counted as its memory. */
+  #hold(row: Row, own = row): readonly Row[] {
+    this.#held.push(row)
+    this.#heldText += textSize(own)
+    if (this.#held.length < mostRows && this.#heldText < mostText) return []
+    this.#full = true
+    return this.#release()
+  }
+
+  #release(): readonly Row[] {
+    const [first, ...others] = this.#held.map((row) => (row.fault === undefined ? this.#withImages(row) : row))
+    const joined = this.#joinedHere
+    this.#held = []
+    this.#heldText = 0
+    this.#joinedHere = 0
+    // The first row of a product is held first and has no fault.
+    return first === undefined ? others : [joinedInto(first, joined), ...others]
+  }
+
+  #withImages(row: Row): Row {
+    if (this.#images.length === 0) return row
+    const cells = [...row.cells]
+    cells[this.#image] = this.#images.length === 1 ? this.#images[0] : this.#images
+    return { ...row, cells }
+  }
+}
+
+/** Rejects a row without a first row of its product before it: values of another product must not fill it. */
+function withoutFirst(row: Row): Row {
+  return {
+    ...row,
+    fault: { code: 'PRODUCT_ROW_MISSING', field: 'title', message: 'the first row of its product is not before it' },
+  }
+}

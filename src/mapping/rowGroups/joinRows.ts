@@ -1,0 +1,38 @@
+/**
+ * Joins row groups: exports that write one product over several rows. Each row that comes out is complete, so that the mapping
+ * of a row needs no other row.
+ */
+import { presetByName, recognizePreset } from '../presets/index.ts'
+import type { Row } from '../record.ts'
+import { HandleRows } from './handleRows.ts'
+import { ParentRows } from './parentRows.ts'
+
+/** Joiner of the rows of one table, read once. Holds back a bounded number of rows; the output keeps the order of the file. */
+export interface RowJoiner {
+  /** Takes a row and returns the rows that are complete now: none, itself, or those that waited for it. */
+  readonly push: (row: Row) => readonly Row[]
+  /** Returns the rows that still wait at the end of the table. */
+  readonly end: () => readonly Row[]
+  /** Returns messages about rows that are not records, at the end of the table. */
+  readonly notes: () => readonly string[]
+}
+
+/**
+ * Returns the joiner for a table of products with these columns; undefined if each row is a product. `preset`: configured,
+ * else recognized by the header.
+ */
+export function rowJoiner(columns: readonly string[], preset: string | undefined): RowJoiner | undefined {
+  const rowGroups = (preset === undefined ? recognizePreset(columns, 'catalog') : presetByName(preset))?.rowGroups
+  if (rowGroups === undefined) return undefined
+  return rowGroups.kind === 'handle' ? HandleRows.of(rowGroups, columns) : ParentRows.of(rowGroups, columns)
+}
+
+/** Passes the rows of a table through its joiner. */
+export async function* joinRows(rows: AsyncIterable<readonly Row[]>, joiner: RowJoiner): AsyncGenerator<readonly Row[]> {
+  for await (const group of rows) {
+    const free = group.flatMap((row) => joiner.push(row))
+    if (free.length > 0) yield free
+  }
+  const last = joiner.end()
+  if (last.length > 0) yield last
+}

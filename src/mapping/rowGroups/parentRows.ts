@@ -1,0 +1,111 @@
+import { findColumn } from '../fields.ts'
+import type { ParentRowGroups } from '../presets/preset.ts'
+import type { Row } from '../record.ts'
+import { filledFrom, joinedInto, positions, textAt, textSize } from './cells.ts'
+import type { RowJoiner } from './joinRows.ts'
+
+/** Limit of characters of remembered parents, oldest dropped first: an export writes variations soon after them. */
+const mostText = 16_777_216
+
+/** Positions of columns; -1 for a missing one. */
+interface Places {
+  readonly type: number
+  readonly id: number
+  readonly sku: number
+  readonly parent: number
+  readonly published: number
+  readonly inherited: readonly number[]
+}
+
+/**
+ * Joins rows of variations with their product. A product with variations has its own row, which cannot be bought; its
+ * variations name it, omit shared values, and may come anywhere after it. The product's row is not a record: its values go
+ * into the rows of its variations.
+ */
+export class ParentRows implements RowJoiner {
+  readonly #at: Places
+  /** Parents by each name that a variation may use. */
+  readonly #parents = new Map<string, Row>()
+  /** Names of each parent, the oldest first. */
+  readonly #names = new Map<Row, readonly string[]>()
+  #text = 0
+  /** Joined rows: not reported yet, and in total. */
+  #joinedSince = 0
+  #joined = 0
+  #alone = 0
+
+  /** Returns undefined if the table lacks the columns that identify parents and variations. */
+  static of(rowGroups: ParentRowGroups, columns: readonly string[]): ParentRows | undefined {
+    const [type, parent] = [findColumn(columns, rowGroups.type), findColumn(columns, rowGroups.parent)]
+    if (type < 0 || parent < 0) return undefined
+    return new ParentRows({
+      type,
+      parent,
+      id: findColumn(columns, rowGroups.id),
+      sku: findColumn(columns, rowGroups.sku),
+      published: findColumn(columns, rowGroups.published),
+      inherited: positions(columns, rowGroups.inherited),
+    })
+  }
+
+  private constructor(at: Places) {
+    this.#at = at
+  }
+
+  push(row: Row): readonly Row[] {
+    if (row.fault !== undefined) return [row]
+    const at = this.#at
+    // `variable`, `variation, downloadable, virtual`.
+    const type = textAt(row, at.type).toLowerCase()
+    if (/^variable\b/.test(type)) {
+      this.#remember(row)
+      this.#joined++
+      this.#joinedSince++
+      return []
+    }
+    const name = textAt(row, at.parent)
+    if (name === '' || !type.includes('variation')) return [row]
+    const parent = this.#parents.get(name)
+    if (parent === undefined) {
+      this.#alone++
+      return [row]
+    }
+    const joined = this.#joinedSince
+    this.#joinedSince = 0
+    return [joinedInto(this.#hidden(filledFrom(row, parent, at.inherited), parent), joined)]
+  }
+
+  end(): readonly Row[] {
+    return []
+  }
+
+  notes(): readonly string[] {
+    return [
+      ...(this.#joined === 0 ? [] : [`rows of products with variations, each of which was read with what it shares: ${this.#joined}`]),
+      ...(this.#alone === 0 ? [] : [`variations read as they are, because their product is not before them: ${this.#alone}`]),
+    ]
+  }
+
+  #remember(row: Row): void {
+    const [id, sku] = [textAt(row, this.#at.id), textAt(row, this.#at.sku)]
+    const names = [...(id === '' ? [] : [`id:${id}`]), ...(sku === '' ? [] : [sku])]
+    for (const name of names) this.#parents.set(name, row)
+    this.#names.set(row, names)
+    this.#text += textSize(row)
+    for (const [oldest, called] of this.#names) {
+      if (this.#text <= mostText) break
+      for (const name of called) if (this.#parents.get(name) === oldest) this.#parents.delete(name)
+      this.#names.delete(oldest)
+      this.#text -= textSize(oldest)
+    }
+  }
+
+  /** Hides a variation whose product is not published. */
+  #hidden(row: Row, parent: Row): Row {
+    const { published } = this.#at
+    if (published < 0 || textAt(parent, published) === '1' || textAt(row, published) !== '1') return row
+    const cells = [...row.cells]
+    cells[published] = parent.cells[published]
+    return { ...row, cells }
+  }
+}

@@ -1,0 +1,26 @@
+import type { MappedRecord, Reject, Row } from './record.ts'
+
+/** Finds rows that share their line with another (feeds and JSON without line ends), so that their rejects name the record. */
+export class SharedLines {
+  #line = 0
+  #nth = 0
+
+  /** Registers a row; called for every row, in the order of the source. */
+  pass(row: Row): void {
+    this.#nth = row.line === this.#line ? this.#nth + 1 : 1
+    this.#line = row.line
+  }
+
+  /** Names the record in the reject of the last row; `next`: the row after it, if it is known. */
+  name(reject: Reject, kind: MappedRecord['kind'], next: Row | undefined): Reject {
+    if (this.#nth === 1 && next?.line !== reject.line) return reject
+    // A member's key is a digest, so its position names it.
+    const record =
+      kind === 'product' && reject.key !== undefined
+        ? `id ${JSON.stringify(Buffer.from(reject.key).toString())}`
+        : `record ${this.#nth} of the line`
+    const named = (message: string) => `${message} (${record})`
+    const more = reject.more?.map((fault) => ({ ...fault, message: named(fault.message) }))
+    return { ...reject, message: named(reject.message), ...(more === undefined ? {} : { more }) }
+  }
+}

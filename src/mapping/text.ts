@@ -1,0 +1,228 @@
+/** Cleans text of any field: spaces and invisible characters at the ends, control characters, HTML and entities. */
+
+// Unicode spaces, zero-width characters and the byte order mark: `trim()` leaves U+200B to U+200D and U+2060 (docs/inputs.md, case 103).
+const edges = /^[\s\u0085\u180e\u200b-\u200d\u2060\ufeff]+|[\s\u0085\u180e\u200b-\u200d\u2060\ufeff]+$/g
+// C0 and C1 except tab and line ends; direction marks and overrides; zero width except the joiners U+200C and U+200D (docs/inputs.md, case 15).
+// oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g
+// oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+const controlsOrInvisible = /[\u0000-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/
+
+/** Removes Unicode spaces and zero-width characters at both ends. Returns the same string if there are none. */
+export function trimText(text: string): string {
+  const length = text.length
+  if (length === 0) return text
+  const first = text.charCodeAt(0)
+  const last = text.charCodeAt(length - 1)
+  if (first > 0x20 && first < 0x7f && last > 0x20 && last < 0x7f) return text
+  return text.replace(edges, '')
+}
+
+/** Returns true if at least one character is visible: not a space, joiner, filler, blank Braille cell or control character. */
+export function isVisible(text: string): boolean {
+  return /[^\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\u2800]/u.test(text)
+}
+
+/** Returns true for NUL and for half of a surrogate pair: such text is never stored or sent. */
+export function isBroken(text: string): boolean {
+  return text.includes('\u0000') || !text.isWellFormed()
+}
+
+/** Removes control, direction and zero-width characters; joiners stay. */
+export function stripControls(text: string): string {
+  controls.lastIndex = 0
+  return controls.test(text) ? text.replace(controls, '') : text
+}
+
+/** Returns true for control, direction or invisible characters anywhere, joiners included: they are not allowed in ids. */
+export function hasInvisible(text: string): boolean {
+  return controlsOrInvisible.test(text)
+}
+
+const named: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    amp: '&',
+    lt: '<',
+    gt: '>',
+    quot: '"',
+    apos: "'",
+    nbsp: '\u00a0',
+    copy: '©',
+    reg: '®',
+    trade: '™',
+    hellip: '…',
+    mdash: '—',
+    ndash: '–',
+    lsquo: '‘',
+    rsquo: '’',
+    sbquo: '‚',
+    ldquo: '“',
+    rdquo: '”',
+    bdquo: '„',
+    laquo: '«',
+    raquo: '»',
+    bull: '•',
+    middot: '·',
+    deg: '°',
+    euro: '€',
+    pound: '£',
+    yen: '¥',
+    cent: '¢',
+    sect: '§',
+    para: '¶',
+    plusmn: '±',
+    times: '×',
+    divide: '÷',
+    frac12: '½',
+    frac14: '¼',
+    frac34: '¾',
+    sup2: '²',
+    sup3: '³',
+    micro: 'µ',
+    szlig: 'ß',
+    shy: '\u00ad',
+    iexcl: '¡',
+    iquest: '¿',
+    ordf: 'ª',
+    ordm: 'º',
+    not: '¬',
+    permil: '‰',
+    prime: '′',
+    Prime: '″',
+    lsaquo: '‹',
+    rsaquo: '›',
+    larr: '←',
+    rarr: '→',
+    uarr: '↑',
+    darr: '↓',
+    hearts: '♥',
+    check: '✓',
+    star: '☆',
+    ensp: '\u2002',
+    emsp: '\u2003',
+    thinsp: '\u2009',
+    zwnj: '\u200c',
+    zwj: '\u200d',
+    agrave: 'à',
+    aacute: 'á',
+    acirc: 'â',
+    atilde: 'ã',
+    auml: 'ä',
+    aring: 'å',
+    aelig: 'æ',
+    ccedil: 'ç',
+    egrave: 'è',
+    eacute: 'é',
+    ecirc: 'ê',
+    euml: 'ë',
+    igrave: 'ì',
+    iacute: 'í',
+    icirc: 'î',
+    iuml: 'ï',
+    eth: 'ð',
+    ntilde: 'ñ',
+    ograve: 'ò',
+    oacute: 'ó',
+    ocirc: 'ô',
+    otilde: 'õ',
+    ouml: 'ö',
+    oslash: 'ø',
+    ugrave: 'ù',
+    uacute: 'ú',
+    ucirc: 'û',
+    uuml: 'ü',
+    yacute: 'ý',
+    thorn: 'þ',
+    yuml: 'ÿ',
+    Agrave: 'À',
+    Aacute: 'Á',
+    Acirc: 'Â',
+    Atilde: 'Ã',
+    Auml: 'Ä',
+    Aring: 'Å',
+    AElig: 'Æ',
+    Ccedil: 'Ç',
+    Egrave: 'È',
+    Eacute: 'É',
+    Ecirc: 'Ê',
+    Euml: 'Ë',
+    Igrave: 'Ì',
+    Iacute: 'Í',
+    Icirc: 'Î',
+    Iuml: 'Ï',
+    ETH: 'Ð',
+    Ntilde: 'Ñ',
+    Ograve: 'Ò',
+    Oacute: 'Ó',
+    Ocirc: 'Ô',
+    Otilde: 'Õ',
+    Ouml: 'Ö',
+    Oslash: 'Ø',
+    Ugrave: 'Ù',
+    Uacute: 'Ú',
+    Ucirc: 'Û',
+    Uuml: 'Ü',
+    Yacute: 'Ý',
+    THORN: 'Þ',
+    oelig: 'œ',
+    OElig: 'Œ',
+    scaron: 'š',
+    Scaron: 'Š',
+    Yuml: 'Ÿ',
+    inodot: 'ı',
+    gbreve: 'ğ',
+    Gbreve: 'Ğ',
+    scedil: 'ş',
+    Scedil: 'Ş',
+    Idot: 'İ',
+  }),
+)
+const entity = /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]{1,7}));/g
+
+/** Decodes HTML entities once. Unknown names and impossible code points stay. */
+export function decodeEntities(text: string): string {
+  if (!text.includes('&')) return text
+  return text.replace(entity, (whole: string, decimal?: string, hex?: string, name?: string) => {
+    if (name !== undefined) return named.get(name) ?? whole
+    const code = decimal !== undefined ? Number(decimal) : Number.parseInt(hex ?? '', 16)
+    if (code === 0 || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return whole
+    return String.fromCodePoint(code)
+  })
+}
+
+// Element names of current and obsolete HTML: `<b>` is a tag, `<3` and `a < b` are text (docs/inputs.md, case 66).
+const names = [
+  'a|abbr|acronym|address|applet|area|article|aside|audio|b|base|basefont|bdi|bdo|big|blockquote|body|br|button|canvas|caption|center|cite|code|col|colgroup',
+  'data|datalist|dd|del|details|dfn|dialog|dir|div|dl|dt|em|embed|fieldset|figcaption|figure|font|footer|form|frame|frameset|h[1-6]|head|header|hgroup|hr|html',
+  'i|iframe|img|input|ins|kbd|label|legend|li|link|main|map|mark|marquee|menu|meta|meter|nav|nobr|noframes|noscript|object|ol|optgroup|option|output|p|param',
+  'picture|pre|progress|q|rp|rt|ruby|s|samp|script|search|section|select|slot|small|source|span|strike|strong|style|sub|summary|sup|svg|path|table|tbody|td',
+  'template|textarea|tfoot|th|thead|time|title|tr|track|tt|u|ul|var|video|wbr|[a-z]+:[a-z]+|[a-z]+-[a-z-]+',
+].join('|')
+const tag = new RegExp(`<(?:/\\s*)?(?:${names})(?:\\s[^<>]*|/)?>`, 'gi')
+const hidden = /<(script|style)(?:\s[^<>]*)?>[\s\S]*?<\/\1\s*>|<!--[\s\S]*?-->|<!doctype[^<>]*>|<!\[CDATA\[|\]\]>|<\?[a-z][^<>]*\?>/gi
+const inline =
+  /^<\/?\s*(?:a|abbr|acronym|b|bdi|bdo|big|cite|code|del|dfn|em|font|i|ins|kbd|mark|q|s|samp|small|span|strike|strong|sub|sup|tt|u|var|wbr)\b/i
+
+/**
+ * Returns the plain text of HTML: removes real tags, keeps text that merely looks like one. Around removed tags, runs of white
+ * space become one space, as in a browser; text without tags is returned as it is.
+ */
+export function stripHtml(text: string): string {
+  if (!text.includes('<')) return text
+  const plain = text.replace(hidden, ' ').replace(tag, (found) => (inline.test(found) ? '' : ' '))
+  return plain === text ? text : plain.replace(/[\s\u00a0]+/g, ' ').trim()
+}
+
+/**
+ * Cuts a text at `units` UTF-16 units. There are never fewer of them than code points, so this is the stricter limit
+ * (docs/inputs.md, case 61).
+ */
+export function cutAtGrapheme(text: string, units: number): string {
+  if (text.length <= units) return text
+  let end = 0
+  for (const { index, segment } of new Intl.Segmenter().segment(text)) {
+    if (index + segment.length > units) break
+    end = index + segment.length
+  }
+  return text.slice(0, end).trimEnd()
+}

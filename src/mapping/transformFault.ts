@@ -1,0 +1,16 @@
+import { redactPersonalData } from './mask.ts'
+import type { Fault } from './record.ts'
+import { hintOf } from './rejectCodes.ts'
+import type { TransformFault } from './transforms.ts'
+
+/** Describes a failed transform of a field, with the columns that it reads. */
+export function transformFault({ transform, message, place }: TransformFault): Fault {
+  const columns = place === undefined ? [] : place.columns.map((column) => `"${redactPersonalData(column)}"`)
+  const field = place?.field ?? transform
+  return {
+    code: 'TRANSFORM_FAILED',
+    field,
+    message: `${field}: the value${columns.length === 0 ? '' : ` of ${columns.join(', ')}`} ${message} (${transform})`,
+    hint: hintOf('TRANSFORM_FAILED'),
+  }
+}

@@ -1,0 +1,277 @@
+/**
+ * Named transforms of a mapping, applied in order to every text of a field. `docs/rejects.md` and the messages of the schema
+ * come from `meaning` and `example`. No pattern of a user is ever compiled.
+ */
+import type { Transform } from '../pipeline/definition.ts'
+import { stripHtml, decodeEntities, trimText } from './text.ts'
+
+export interface TransformEntry {
+  readonly meaning: string
+  readonly example: string
+  /** Returns undefined if the arguments are right, else what is wrong with them. */
+  readonly check: (args: Readonly<Record<string, unknown>>) => string | undefined
+  readonly apply: (texts: readonly string[], args: Readonly<Record<string, unknown>>) => string[]
+}
+
+/** Failure of a transform or of a user's function for one value. The mapper rejects the row; the value is not in the message. */
+export class TransformFault extends Error {
+  readonly transform: string
+  /** Field and columns it was applied for; set by the reader of the field. */
+  readonly place: { readonly field: string; readonly columns: readonly string[] } | undefined
+  constructor(transform: string, message: string, place?: TransformFault['place']) {
+    super(message)
+    this.transform = transform
+    this.place = place
+  }
+}
+
+const none = () => undefined
+const needs =
+  (...names: string[]) =>
+  (args: Readonly<Record<string, unknown>>) => {
+    const missing = names.find((name) => typeof args[name] !== 'string')
+    return missing === undefined ? undefined : `needs ${missing} as text`
+  }
+const textOf = (args: Readonly<Record<string, unknown>>, name: string, fallback = ''): string => {
+  const value = args[name]
+  return typeof value === 'string' ? value : fallback
+}
+
+export const transforms: Readonly<Record<string, TransformEntry>> = Object.assign(Object.create(null), {
+  trim: {
+    meaning: 'Removes Unicode spaces and zero-width characters at both ends.',
+    example: '{ column: Name, transform: trim }   " Red " → "Red"',
+    check: none,
+    apply: (texts) => texts.map(trimText),
+  },
+  lower: {
+    meaning: 'Lower case, the same in every locale.',
+    example: '{ column: State, transform: lower }   "NEW" → "new"',
+    check: none,
+    apply: (texts) => texts.map((text) => text.toLowerCase()),
+  },
+  upper: {
+    meaning: 'Upper case, the same in every locale.',
+    example: '{ column: Currency, transform: upper }   "eur" → "EUR"',
+    check: none,
+    apply: (texts) => texts.map((text) => text.toUpperCase()),
+  },
+  replace: {
+    meaning: 'Replaces every occurrence of a text (no pattern) by another.',
+    example: '{ column: Size, transform: { replace: { from: " cm", to: "" } } }   "12 cm" → "12"',
+    check: (args) => needs('from')(args) ?? (args['from'] === '' ? 'needs a from that is not empty' : undefined),
+    apply: (texts, args) => texts.map((text) => text.replaceAll(textOf(args, 'from'), () => textOf(args, 'to'))),
+  },
+  split: {
+    meaning: 'Cuts each text at a separator; `part` (from 1) keeps one piece. Pieces are trimmed, empty ones fall away.',
+    example: '{ column: Emails, transform: { split: { at: ";" } } }   "a@e.example; b@e.example" → two texts',
+    check: (args) =>
+      needs('at')(args) ??
+      (args['at'] === '' ? 'needs an at that is not empty' : undefined) ??
+      (args['part'] === undefined || (Number.isInteger(args['part']) && Number(args['part']) > 0)
+        ? undefined
+        : 'needs part as a number from 1'),
+    apply: (texts, args) => {
+      const part = args['part']
+      return texts.flatMap((text) => {
+        const pieces = text
+          .split(textOf(args, 'at'))
+          .map(trimText)
+          .filter((piece) => piece !== '')
+        return part === undefined ? pieces : pieces.slice(Number(part) - 1, Number(part))
+      })
+    },
+  },
+  join: {
+    meaning: 'Joins all texts of all columns that are not empty.',
+    example: '{ columns: [Price, Currency], transform: { join: { with: " " } } }   "9.99", "EUR" → "9.99 EUR"',
+    check: none,
+    apply: (texts, args) => {
+      const filled = texts.map(trimText).filter((text) => text !== '')
+      return filled.length === 0 ? [] : [filled.join(textOf(args, 'with', ' '))]
+    },
+  },
+  map: {
+    meaning: 'Replaces whole values, compared trimmed and ignoring case; others stay, or become `otherwise`.',
+    example: '{ column: Stock, transform: { map: { values: { yes: in stock, no: out of stock } } } }   "Yes" → "in stock"',
+    check: (args) => (isTexts(args['values']) ? undefined : 'needs values, a list of texts by text'),
+    apply: (texts, args) => {
+      const values = lookup(args['values'])
+      return texts.map((text) => values.get(trimText(text).toLowerCase()) ?? textOf(args, 'otherwise', text))
+    },
+  },
+  prefix: {
+    meaning: 'Puts a text before every value that is not empty, does not begin with it and is not an absolute address already.',
+    example: '{ column: path, transform: { prefix: { with: "https://shop.example" } } }   "/p/1" → "https://shop.example/p/1"',
+    check: needs('with'),
+    apply: (texts, args) => {
+      const prefix = textOf(args, 'with')
+      return texts.map((text) => {
+        const plain = trimText(text)
+        return plain === '' || plain.startsWith(prefix) || /^https?:\/\//i.test(plain) ? text : prefix + plain
+      })
+    },
+  },
+  date: {
+    meaning: 'Reads a date in a form of YYYY MM DD HH mm ss and writes ISO 8601 with the given offset (default Z).',
+    example:
+      '{ column: Joined, transform: { date: { form: "DD.MM.YYYY", offset: "+01:00" } } }   "31.12.2025" → "2025-12-31T00:00:00+01:00"',
+    check: (args) =>
+      needs('form')(args) ?? (/^(?:Z|[+-]\d{2}:\d{2})$/.test(textOf(args, 'offset', 'Z')) ? undefined : 'needs offset as Z or +01:00'),
+    apply: (texts, args) =>
+      texts.map((text) => (trimText(text) === '' ? text : writeDate(trimText(text), textOf(args, 'form'), textOf(args, 'offset', 'Z')))),
+  },
+  price: {
+    meaning:
+      'Reads an amount with the given decimal and group signs, with or without a currency code or sign before or behind, and writes `1299.00 EUR`.',
+    example: '{ column: Preis, transform: { price: { decimal: ",", group: ".", currency: EUR } } }   "1.299,00 €" → "1299.00 EUR"',
+    check: (args) =>
+      args['currency'] === undefined || /^[A-Z]{3}$/.test(textOf(args, 'currency')) ? undefined : 'needs currency as three capital letters',
+    apply: (texts, args) => texts.map((text) => (trimText(text) === '' ? text : writePrice(trimText(text), args))),
+  },
+  stock: {
+    meaning: 'Turns a number of pieces into the words of availability: in stock above 0, else out of stock. An empty text stays empty.',
+    example: '{ column: Qty, transform: stock }   "12" → "in stock"',
+    check: none,
+    apply: (texts) =>
+      texts.map((text) => {
+        const pieces = trimText(text)
+        if (pieces === '') return text
+        if (!/^[+-]?\d{1,12}(?:[.,]0+)?$/.test(pieces)) throw new TransformFault('stock', 'is not a whole number of pieces')
+        return Number.parseInt(pieces, 10) > 0 ? 'in stock' : 'out of stock'
+      }),
+  },
+  strip_html: {
+    meaning: 'Removes HTML tags and decodes entities once.',
+    example: '{ column: Body, transform: strip_html }   "<p>Red &amp; blue</p>" → "Red & blue"',
+    check: none,
+    apply: (texts) => texts.map((text) => stripHtml(decodeEntities(text))),
+  },
+  first: {
+    meaning: 'Keeps the first text that is not empty.',
+    example: '{ columns: [mobile, phone], transform: first }',
+    check: none,
+    apply: (texts) => {
+      const found = texts.find((text) => trimText(text) !== '')
+      return found === undefined ? [] : [found]
+    },
+  },
+  digits: {
+    meaning: 'Keeps the digits 0 to 9 only.',
+    example: '{ column: GTIN, transform: digits }   "400-638" → "400638"',
+    check: none,
+    apply: (texts) => texts.map((text) => text.replace(/[^0-9]/g, '')),
+  },
+} satisfies Record<string, TransformEntry>) as Readonly<Record<string, TransformEntry>>
+
+/**
+ * Applies transforms in order.
+ *
+ * @throws {TransformFault} if a value does not fit
+ */
+export function applyTransforms(texts: readonly string[], list: readonly Transform[]): string[] {
+  let current = [...texts]
+  for (const { name, args } of list) current = transforms[name]?.apply(current, args) ?? current
+  return current
+}
+
+function isTexts(value: unknown): boolean {
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every((text) => typeof text === 'string')
+  )
+}
+
+const lookups = new WeakMap<object, ReadonlyMap<string, string>>()
+
+function lookup(values: unknown): ReadonlyMap<string, string> {
+  if (typeof values !== 'object' || values === null) return new Map()
+  const known = lookups.get(values)
+  if (known !== undefined) return known
+  const made = new Map(Object.entries(values).map(([key, text]) => [trimText(key).toLowerCase(), String(text)]))
+  lookups.set(values, made)
+  return made
+}
+
+function writeDate(text: string, form: string, offset: string): string {
+  const parts: Record<string, string> = { YYYY: '', MM: '', DD: '', HH: '00', mm: '00', ss: '00' }
+  let at = 0
+  for (const piece of form.match(/YYYY|MM|DD|HH|mm|ss|[^]/g) ?? []) {
+    if (parts[piece] === undefined) {
+      if (text[at] !== piece) throw new TransformFault('date', `does not have the form ${form}`)
+      at += 1
+      continue
+    }
+    const digits = text.slice(at, at + piece.length)
+    if (digits.length !== piece.length || !/^\d+$/.test(digits)) throw new TransformFault('date', `does not have the form ${form}`)
+    parts[piece] = digits
+    at += piece.length
+  }
+  if (at !== text.length) throw new TransformFault('date', `does not have the form ${form}`)
+  return `${parts['YYYY']}-${parts['MM']}-${parts['DD']}T${parts['HH']}:${parts['mm']}:${parts['ss']}${offset}`
+}
+
+/** Signs of exactly one currency. */
+const signs: Readonly<Record<string, string>> = {
+  '€': 'EUR',
+  '£': 'GBP',
+  '¥': 'JPY',
+  '₺': 'TRY',
+  '₹': 'INR',
+  '₽': 'RUB',
+  '₩': 'KRW',
+  '₪': 'ILS',
+  '₴': 'UAH',
+  '₫': 'VND',
+  '฿': 'THB',
+  zł: 'PLN',
+  kč: 'CZK',
+  ft: 'HUF',
+  tl: 'TRY',
+  r$: 'BRL',
+}
+/** Signs of several currencies: read as the configured currency if it is among them, never guessed. */
+const sharedSigns: Readonly<Record<string, string>> = {
+  $: 'USD CAD AUD NZD SGD HKD TWD MXN ARS CLP COP',
+  kr: 'SEK NOK DKK ISK',
+  fr: 'CHF XAF XOF',
+  rs: 'INR PKR LKR NPR MUR',
+  lei: 'RON MDL',
+  p: 'PHP RUB BYN',
+}
+
+/** Writes an amount exactly. A group sign must come before three digits (two and three in India), or it belongs to no number. */
+function writePrice(text: string, args: Readonly<Record<string, unknown>>): string {
+  const decimal = textOf(args, 'decimal', '.')
+  const group = plainSign(textOf(args, 'group'))
+  const match = /^([^\d\s.,-]{0,4})[\s.]*(\d[\d.,'\s]*?)(?:[.,]?-)?\s*([^\d\s,-]{0,4})$/.exec(plainSign(text))
+  if (match === null) throw new TransformFault('price', 'is not an amount')
+  const [, before = '', amount = '', behind = ''] = match
+  if (before !== '' && behind !== '') throw new TransformFault('price', 'has a currency on both sides')
+  const [whole = '', ...fraction] = amount.split(decimal)
+  const grouped = group === '' ? [whole] : whole.split(group)
+  const inGroups = grouped.every((part, index) => index === 0 || part.length === 3 || (part.length === 2 && index < grouped.length - 1))
+  const plain = [grouped.join(''), ...fraction].join('.')
+  if (!inGroups || !/^\d+(?:\.\d+)?$/.test(plain)) throw new TransformFault('price', 'is not an amount with these decimal and group signs')
+  const currency = currencyOf((before === '' ? behind : before).replace(/\.$/, ''), textOf(args, 'currency'))
+  return currency === '' ? plain : `${plain} ${currency}`
+}
+
+/** Replaces all spaces and apostrophes by one form. */
+function plainSign(text: string): string {
+  return text
+    .replace(/[\s\u00a0\u202f]/g, ' ')
+    .replace(/[’‘]/g, "'")
+    .replaceAll('\u2212', '-')
+}
+
+function currencyOf(sign: string, configured: string): string {
+  if (sign === '') return configured
+  if (/^[A-Za-z]{3}$/.test(sign) && sharedSigns[sign.toLowerCase()] === undefined) return sign.toUpperCase()
+  const own = signs[sign.toLowerCase()]
+  if (own !== undefined) return own
+  if (configured !== '' && sharedSigns[sign.toLowerCase()]?.split(' ').includes(configured) === true) return configured
+  throw new TransformFault(
+    'price',
+    configured === '' ? 'has a currency sign of several currencies' : `has a currency sign that is not that of ${configured}`,
+  )
+}

@@ -1,0 +1,137 @@
+/**
+ * Prometheus metrics. Everything but waits comes from Postgres at the scrape, so that every process answers for all of them. No key, run id
+ * or person is a label.
+ */
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { Database } from '../db/database.ts'
+import { rateWaits } from '../sync/push/rateWaits.ts'
+import { endedRunsAfter, endedRunsOf, endedRequestsAfter, lastRequestId, loadGauges, type EndedRun } from '../db/metricRows.ts'
+
+export interface Metrics {
+  readonly contentType: string
+  readonly text: () => Promise<string>
+}
+
+const rowOutcomes = ['read', 'valid', 'rejected', 'duplicates', 'suppressed', 'filtered', 'unchanged', 'stale'] as const
+const plannedKinds = { creates: 'create', updates: 'update', deletes: 'delete', renewals: 'renewal' } as const
+const results = ['confirmed', 'refused', 'ambiguous', 'pending'] as const
+const lapseDays = [1, 7, 30]
+
+export function createMetrics(deps: { readonly db: Database; readonly version: string }): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  const counter = (name: string, help: string, labelNames: readonly string[]) =>
+    new Counter({ name, help, labelNames: [...labelNames], registers })
+  const gauge = (name: string, help: string, labelNames: readonly string[] = []) =>
+    new Gauge({ name, help, labelNames: [...labelNames], registers })
+  const runs = counter('sluice_runs_total', 'Ended runs', ['pipeline', 'status'])
+  const rows = counter('sluice_rows_total', 'Rows of ended runs by outcome; plans are left out', ['pipeline', 'outcome'])
+  const operations = counter('sluice_operations_total', 'Operations of ended runs: planned by kind, and decided by result', [
+    'pipeline',
+    'kind',
+    'result',
+  ])
+  const runSeconds = new Histogram({
+    name: 'sluice_run_duration_seconds',
+    help: 'Duration of ended runs',
+    labelNames: ['pipeline'],
+    buckets: [1, 5, 15, 60, 300, 900, 3600, 14_400],
+    registers,
+  })
+  const requests = counter('sluice_requests_total', 'Requests to the service since this process started', ['endpoint', 'status'])
+  const requestSeconds = new Histogram({
+    name: 'sluice_request_duration_seconds',
+    help: 'Time to the answer of requests to the service since this process started',
+    labelNames: ['endpoint'],
+    buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 30],
+    registers,
+  })
+  const gauges = {
+    lastSuccess: gauge('sluice_last_success_timestamp_seconds', 'End of the last successful run', ['pipeline']),
+    withheld: gauge('sluice_deletes_withheld', 'Deletes that the last run withheld', ['pipeline']),
+    unsettled: gauge('sluice_unsettled_operations', 'Operations sent without a clear answer', ['pipeline']),
+    unsettledAge: gauge('sluice_unsettled_oldest_seconds', 'Age of the oldest request without a clear answer', ['pipeline']),
+    rateWait: gauge('sluice_rate_wait_seconds_total', 'Time that requests of this process waited for the rate budget', ['class']),
+    budget: gauge('sluice_rate_budget_ratio', 'Used part of the rate budget', ['class']),
+    queue: gauge('sluice_queue_oldest_seconds', 'Age of the oldest queued run'),
+    ending: gauge('sluice_members_expiring', 'Memberships that end within so many days', ['pipeline', 'within']),
+    workers: gauge('sluice_workers', 'Workers with a heartbeat within the last minute', ['role']),
+    build: gauge('sluice_build_info', 'Version of this process', ['version']),
+  }
+  gauges.build.set({ version: deps.version }, 1)
+  let seenRun = 0
+  const undecided = new Map<number, EndedRun>()
+  let seenRequest: number | undefined
+  /** One scrape at a time: two would count the same runs twice. */
+  let collecting: Promise<void> = Promise.resolve()
+
+  const collect = async () => {
+    for (;;) {
+      const batch = await endedRunsAfter(deps.db, seenRun, 5_000)
+      for (const run of batch) {
+        const { pipeline, status, counts } = run
+        runs.inc({ pipeline, status })
+        if (run.seconds !== null) runSeconds.observe({ pipeline }, run.seconds)
+        if (run.sendsNothing) continue
+        for (const outcome of rowOutcomes) rows.inc({ pipeline, outcome }, counts[outcome] ?? 0)
+        for (const [name, kind] of Object.entries(plannedKinds)) operations.inc({ pipeline, kind, result: 'planned' }, counts[name] ?? 0)
+        for (const result of results) operations.inc({ pipeline, kind: 'any', result }, counts[result] ?? 0)
+        if ((counts['ambiguous'] ?? 0) + (counts['pending'] ?? 0) > 0) undecided.set(run.id, run)
+      }
+      seenRun = batch.at(-1)?.id ?? seenRun
+      if (batch.length < 5_000) break
+    }
+    // What a later run decides of an earlier one's operations is counted where it was planned, as `show` has it.
+    for (const run of await endedRunsOf(deps.db, [...undecided.keys()])) {
+      const before = undecided.get(run.id)?.counts ?? {}
+      for (const result of ['confirmed', 'refused'] as const)
+        operations.inc({ pipeline: run.pipeline, kind: 'any', result }, Math.max(0, (run.counts[result] ?? 0) - (before[result] ?? 0)))
+      if ((run.counts['ambiguous'] ?? 0) + (run.counts['pending'] ?? 0) > 0) undecided.set(run.id, run)
+      else undecided.delete(run.id)
+    }
+    seenRequest ??= await lastRequestId(deps.db)
+    const sent = await endedRequestsAfter(deps.db, seenRequest, 20_000)
+    for (const { id, endpoint, status, seconds } of sent) {
+      requests.inc({ endpoint, status })
+      if (seconds !== null) requestSeconds.observe({ endpoint }, seconds)
+      seenRequest = id
+    }
+    const now = await loadGauges(deps.db, lapseDays)
+    for (const one of [
+      gauges.lastSuccess,
+      gauges.withheld,
+      gauges.unsettled,
+      gauges.unsettledAge,
+      gauges.rateWait,
+      gauges.budget,
+      gauges.ending,
+      gauges.workers,
+    ])
+      one.reset()
+    for (const { pipeline, succeededAt, withheld } of now.pipelines) {
+      if (succeededAt !== null) gauges.lastSuccess.set({ pipeline }, succeededAt.getTime() / 1000)
+      gauges.withheld.set({ pipeline }, withheld)
+    }
+    for (const { pipeline, users, oldestS } of now.unresolved) {
+      gauges.unsettled.set({ pipeline }, users)
+      gauges.unsettledAge.set({ pipeline }, oldestS)
+    }
+    for (const { limitClass, seconds } of rateWaits()) gauges.rateWait.set({ class: limitClass }, seconds)
+    for (const row of now.budgets) {
+      gauges.budget.set({ class: row.class }, row.limit === 0 ? 0 : row.used / row.limit)
+    }
+    gauges.queue.set(now.queueOldestS)
+    for (const { pipeline, users } of now.ending)
+      for (const [i, days] of lapseDays.entries()) gauges.ending.set({ pipeline, within: `${days}d` }, users[i] ?? 0)
+    for (const { role, count } of now.workers) gauges.workers.set({ role }, count)
+  }
+  return {
+    contentType: registry.contentType,
+    async text() {
+      const turn = collecting.then(collect, collect)
+      collecting = turn.catch(() => undefined)
+      await turn
+      return registry.metrics()
+    },
+  }
+}

@@ -1,0 +1,6 @@
+/** Fails on a Node that the library's dependencies do not support, before one of them fails with a riddle. Imported first by each entry. */
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+if (major < 22 || (major === 22 && minor < 19))
+  throw new Error(
+    `Sluice needs Node 22.19 or newer as a library, and this is Node ${process.versions.node}; its command line brings its own Node`,
+  )

@@ -1,0 +1,3 @@
+/** Pipelines written in TypeScript: what `sluice/pipeline` exports. */
+export { definePipeline } from './define.ts'
+export type { PipelineInput } from './schema.ts'

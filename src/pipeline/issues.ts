@@ -1,0 +1,52 @@
+/** zod's issues as problems for people. */
+import type { z } from 'zod'
+
+export interface FlatIssue {
+  readonly path: readonly (string | number)[]
+  readonly message: string
+}
+
+/** Flattens zod's issues to one problem each. Of a union's branches it keeps the one that the input fits furthest. */
+export function flattenIssues(issues: readonly z.core.$ZodIssue[], input: unknown, base: readonly (string | number)[] = []): FlatIssue[] {
+  return issues.flatMap((issue): FlatIssue[] => {
+    const path = [...base, ...issue.path.map(part)]
+    if (issue.code === 'unrecognized_keys') {
+      const messages = issue.message.split('; unknown key ')
+      return issue.keys.map((key, index) => ({
+        path: [...path, key],
+        message: index === 0 ? (messages[0] ?? issue.message) : `unknown key ${messages[index] ?? `"${key}"`}`,
+      }))
+    }
+    if (path.length > 0 && issue.code !== 'custom' && valueAt(input, path) === undefined)
+      return [{ path, message: `is missing: it ${issue.message === 'Invalid input' ? 'is required' : issue.message}` }]
+    if (issue.code !== 'invalid_union' || issue.errors.length === 0)
+      return [{ path, message: issue.message === 'Invalid input' ? 'is not valid' : issue.message }]
+    const value = valueAt(input, path)
+    const branches = issue.errors.map((errors) => flattenIssues(errors, input, path)).filter((branch) => branch.length > 0)
+    const meant =
+      isObject(value) || Array.isArray(value)
+        ? branches.filter(
+            (branch) =>
+              branch.some(({ path: at }) => at.length > path.length) ||
+              branch.every(({ message }) => message.startsWith('unknown key') || message.startsWith('needs')),
+          )
+        : []
+    const best = meant.sort((a, b) => a.length - b.length)[0]
+    return best ?? [{ path, message: issue.message === 'Invalid input' ? 'is not valid' : issue.message }]
+  })
+}
+
+function valueAt(input: unknown, path: readonly (string | number)[]): unknown {
+  let value = input
+  for (const step of path)
+    value = typeof value === 'object' && value !== null ? (value as Readonly<Record<string | number, unknown>>)[step] : undefined
+  return value
+}
+
+export function part(step: PropertyKey): string | number {
+  return typeof step === 'number' ? step : String(step)
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,67 @@
+/** JSON Schema of pipeline files and of sluice.yaml, for editors. Derived from the schemas that the files are checked with. */
+import { z } from 'zod'
+import { productFields } from '../mapping/products/vocabulary.ts'
+import { projectSchema } from './projectFile.ts'
+import { audienceFields, doNotReachFields } from './resolve.ts'
+import { fieldSchema, pipelineSchema, removeSchema } from './schema.ts'
+
+export type JsonSchema = Record<string, unknown>
+
+/** Shown by editors beside each key of a pipeline file. */
+const descriptions: Readonly<Record<string, string>> = {
+  schedule: 'Cron expression of five or six fields. Without it the pipeline runs only when asked.',
+  timezone: 'IANA zone of the schedule; default UTC.',
+  overlap: 'What a tick does while a run is under way: skip (default) or queue.',
+  source: 'Where rows come from: a path or address, an object with reading options, or a list of these.',
+  preset: 'The known export that the columns come from; recognized by the header where absent.',
+  map: 'Target field: column, list of columns, or an object with column, default and transforms.',
+  consent: 'Columns that must say yes before a person is sent.',
+  duplicates: 'Of several rows with one key: reject all (default), or keep the last.',
+  only: 'Rows to keep, by column: a value or a list of values.',
+  except: 'Rows to leave out, by column: a value or a list of values.',
+  credentials: 'A named set of sluice.yaml; default: the environment.',
+  alerts: 'Receivers of sluice.yaml; default: its alerts.default.',
+  destination: 'The catalog, audience or do-not-reach list to keep in sync.',
+  guards: 'Limits that withhold deletes or stop a run.',
+  options: 'Normalization: currency, time zone, allowed repairs, value maps.',
+}
+
+/** Returns the schema of a pipeline file in draft 7, which editors read. Rules between fields are left to `sluice check`. */
+export function pipelineJsonSchema(): JsonSchema {
+  const schema = toJsonSchema(pipelineSchema)
+  const properties = schema['properties'] as Record<string, JsonSchema> // an object schema has properties
+  for (const [key, description] of Object.entries(descriptions)) properties[key] = { description, ...properties[key] }
+  // Both are read by the loader before the schema sees them.
+  const { description, anyOf = [], ...source } = properties['source'] as JsonSchema & { anyOf?: unknown[] }
+  properties['source'] = { description, ...source, anyOf: [{ type: 'string', minLength: 1 }, ...anyOf] }
+  const field = withoutDialect(toJsonSchema(fieldSchema))
+  const names = [...new Set([...productFields, ...audienceFields, ...doNotReachFields])].filter((name) => name !== 'remove')
+  properties['map'] = {
+    description: descriptions['map'],
+    type: 'object',
+    properties: {
+      ...Object.fromEntries(names.map((name) => [name, { $ref: '#/definitions/field' }])),
+      remove: withoutDialect(toJsonSchema(removeSchema)),
+    },
+    additionalProperties: false,
+  }
+  return { ...schema, title: 'Sluice pipeline', definitions: { field } }
+}
+
+/** Returns the schema of sluice.yaml. `defaults` takes the settings of a pipeline, none of them required. */
+export function projectJsonSchema(): JsonSchema {
+  const schema = toJsonSchema(projectSchema)
+  const { required: _, $schema: __, definitions, ...pipeline } = pipelineJsonSchema()
+  const properties = schema['properties'] as Record<string, JsonSchema> // an object schema has properties
+  properties['defaults'] = { ...pipeline, title: 'Defaults of every pipeline' }
+  return { ...schema, title: 'Sluice project', definitions }
+}
+
+/** `unrepresentable`: functions of TypeScript pipelines become "anything", which an editor of YAML never meets. */
+function toJsonSchema(schema: z.ZodType): JsonSchema {
+  return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', target: 'draft-7' })
+}
+
+function withoutDialect(schema: JsonSchema): JsonSchema {
+  return Object.fromEntries(Object.entries(schema).filter(([key]) => key !== '$schema'))
+}

@@ -1,0 +1,133 @@
+/** `sluice.yaml`, beside the folder of pipelines: named credentials, alerts, and defaults of every pipeline. */
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { z } from 'zod'
+import { ConfigError, type Problem } from '../errors.ts'
+import { readYaml } from './readDocument.ts'
+import { flattenIssues } from './issues.ts'
+import { nameSchema, oneOf, pipelineDefaultsSchema, strict, text } from './schema.ts'
+import { expandVariables, type Variables } from './variables.ts'
+
+const credentialsSchema = strict({
+  base_url: text('an address').optional(),
+  ads_base_url: text('an address').optional(),
+  ads_sandbox_base_url: text('an address').optional(),
+  ads_version: z.union([z.string(), z.int()]).transform(String).optional(),
+  consumer_key: text('a text'),
+  consumer_secret: text('a text'),
+  access_token: text('a text'),
+  access_token_secret: text('a text'),
+})
+
+const alertSchema = strict({
+  type: oneOf(['slack', 'webhook', 'email']),
+  url: text('an address').optional(),
+  /** For `email`. */
+  smtp: text('an address such as smtp://user@host:587').optional(),
+  from: text('an address').optional(),
+  to: z.union([text('an address'), z.array(text('an address')).min(1)]).optional(),
+})
+
+export const projectSchema = strict({
+  credentials: z.record(nameSchema, credentialsSchema, 'must be sets of credentials by name').optional(),
+  alerts: z
+    .record(nameSchema, z.union([z.array(nameSchema, 'must be a list of names'), alertSchema]), 'must be receivers by name')
+    .optional(),
+  defaults: pipelineDefaultsSchema.optional(),
+})
+
+/** Values in clear: never logged, never stored. */
+export type CredentialSet = z.output<typeof credentialsSchema>
+export type AlertReceiver = z.output<typeof alertSchema>
+
+export interface ProjectFile {
+  /** Path, for messages; also where there is no such file. */
+  readonly file: string
+  readonly credentials: Readonly<Record<string, CredentialSet>>
+  readonly receivers: Readonly<Record<string, AlertReceiver>>
+  /** Receivers of pipelines that name none. */
+  readonly defaultReceivers: readonly string[]
+  /** As written, variables replaced: merged under each pipeline's own settings before those are checked. */
+  readonly defaults: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Reads `sluice.yaml` (or `sluice.yml`) beside `directory`. Without the file everything is empty.
+ *
+ * @throws {ConfigError} PROJECT_INVALID with every problem and its line
+ */
+export async function readProjectFile(directory: string, variables: Variables): Promise<ProjectFile> {
+  const folder = path.dirname(path.resolve(directory))
+  for (const name of ['sluice.yaml', 'sluice.yml']) {
+    const file = path.relative('', path.join(folder, name)) || name
+    let content: string
+    try {
+      content = await readFile(path.join(folder, name), 'utf8')
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue
+      throw invalid(file, [{ path: '', message: `cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`, where: file }])
+    }
+    return parseProjectFile(content, file, variables)
+  }
+  return { file: 'sluice.yaml', credentials: {}, receivers: {}, defaultReceivers: [], defaults: {} }
+}
+
+function parseProjectFile(content: string, file: string, variables: Variables): ProjectFile {
+  const { input, lineOf } = readYaml(content, file, (problems) => invalid(file, problems))
+  const expanded = expandVariables(input ?? {}, variables)
+  const at = (parts: readonly (string | number)[]) => `${file}:${lineOf(parts) ?? 1}`
+  const unset = expanded.problems.map(({ parts, ...problem }) => ({ ...problem, where: at(parts) }))
+  if (unset.length > 0) throw invalid(file, unset)
+  const checked = projectSchema.safeParse(expanded.value)
+  if (!checked.success)
+    throw invalid(
+      file,
+      flattenIssues(checked.error.issues, expanded.value).map((issue) => ({
+        path: issue.path.join('.'),
+        message: issue.message,
+        where: at(issue.path),
+      })),
+    )
+  const receivers: Record<string, AlertReceiver> = {}
+  let defaultReceivers: readonly string[] = []
+  const problems: Problem[] = []
+  for (const [name, alert] of Object.entries(checked.data.alerts ?? {})) {
+    if (!Array.isArray(alert)) receivers[name] = alert
+    else if (name === 'default') defaultReceivers = alert
+    else
+      problems.push({ path: `alerts.${name}`, message: 'must be a receiver; only default is a list of names', where: at(['alerts', name]) })
+  }
+  for (const name of defaultReceivers)
+    if (!(name in receivers))
+      problems.push({ path: 'alerts.default', message: `"${name}" is not a receiver under alerts`, where: at(['alerts', 'default']) })
+  if (problems.length > 0) throw invalid(file, problems)
+  // An object: the schema checked it, and the defaults are merged as they were written.
+  const defaults = ((expanded.value as { defaults?: unknown }).defaults ?? {}) as Readonly<Record<string, unknown>>
+  return { file, credentials: checked.data.credentials ?? {}, receivers, defaultReceivers, defaults }
+}
+
+/** Merges `defaults` under `input`: objects key by key, everything else is the input's own. */
+export function withDefaults(input: unknown, defaults: Readonly<Record<string, unknown>>): unknown {
+  if (!isObject(input)) return input
+  const merged: Record<string, unknown> = { ...input }
+  for (const [key, value] of Object.entries(defaults)) {
+    const own = merged[key]
+    if (own === undefined) merged[key] = value
+    else if (isObject(own) && isObject(value)) merged[key] = withDefaults(own, value)
+  }
+  return merged
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function invalid(file: string, problems: readonly Problem[]): ConfigError {
+  const [first] = problems
+  const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
+  return new ConfigError(
+    'PROJECT_INVALID',
+    `${first?.path === '' || first === undefined ? '' : `${first.path} `}${first?.message ?? 'is not valid'}${more}`,
+    problems,
+    { where: first?.where ?? file, hint: first?.hint ?? `Correct ${file}; nothing was read or sent.` },
+  )
+}

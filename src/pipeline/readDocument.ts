@@ -1,0 +1,45 @@
+/** YAML and JSON documents that know the line of each value. */
+import { LineCounter, parseDocument, type Document } from 'yaml'
+import type { Problem } from '../errors.ts'
+
+/** Line of the value at a path, or of the nearest thing above it that the document has. Undefined where lines are not known. */
+export type LineOf = (parts: readonly (string | number)[]) => number | undefined
+
+type Fail = (problems: readonly Problem[]) => Error
+
+/** Parses YAML. A syntax error throws what `fail` makes of all of them; aliases may not multiply the document. */
+export function readYaml(text: string, file: string, fail: Fail): { readonly input: unknown; readonly lineOf: LineOf } {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true })
+  if (document.errors.length > 0)
+    throw fail(document.errors.map((error) => ({ path: '', message: error.message, where: `${file}:${lines.linePos(error.pos[0]).line}` })))
+  return { input: document.toJS({ maxAliasCount: 20 }), lineOf: (parts) => lineIn(document, lines, parts) }
+}
+
+/** Parses JSON. A syntax error or a repeated key throws what `fail` makes of it. */
+export function readJson(text: string, file: string, fail: Fail): { readonly input: unknown; readonly lineOf: LineOf } {
+  let input: unknown
+  try {
+    input = JSON.parse(text)
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    const at = /line (\d+)/.exec(message)?.[1]
+    const where = at === undefined ? file : `${file}:${at}`
+    throw fail([{ path: '', message: `is not JSON: ${message.replace(/"[^"]*"\.\.\. /g, '')}`, where }])
+  }
+  const lines = new LineCounter()
+  // JSON is YAML: the document knows the line of each value, and repeated keys.
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  const repeated = document.errors.find(({ code }) => code === 'DUPLICATE_KEY')
+  if (repeated !== undefined) throw fail([{ path: '', message: repeated.message, where: `${file}:${lines.linePos(repeated.pos[0]).line}` }])
+  return { input, lineOf: (parts) => lineIn(document, lines, parts) }
+}
+
+function lineIn(document: Document, lines: LineCounter, parts: readonly (string | number)[]): number | undefined {
+  for (let length = parts.length; length > 0; length--) {
+    const node: unknown = document.getIn(parts.slice(0, length), true)
+    const range = typeof node === 'object' && node !== null && 'range' in node ? node.range : undefined
+    if (Array.isArray(range) && typeof range[0] === 'number') return lines.linePos(range[0]).line
+  }
+  return 1
+}

@@ -1,0 +1,55 @@
+/** `${NAME}` in the values of pipeline files and of sluice.yaml. */
+import type { PathProblem } from './resolve.ts'
+
+/** Variables by name; undefined where one is not set. */
+export type Variables = Readonly<Record<string, string | undefined>>
+
+const reference = /\$(\$?)\{([^}]*)\}/g
+
+/**
+ * Returns a copy of `value` with every `${NAME}` and `${NAME:-default}` in its texts replaced. `$${NAME}` stays `${NAME}`. Keys, functions
+ * and everything that is not text stay as they are. An empty variable counts as not set where there is a default.
+ *
+ * Each reference to a variable that is not set becomes a problem with its path, and its text stays as it was.
+ */
+export function expandVariables(
+  value: unknown,
+  variables: Variables,
+): { readonly value: unknown; readonly problems: readonly PathProblem[] } {
+  const problems: PathProblem[] = []
+  return { value: expand(value, []), problems }
+
+  function expand(part: unknown, parts: readonly (string | number)[]): unknown {
+    if (typeof part === 'string')
+      return part.replace(reference, (whole, escaped: string, inner: string) => replace(whole, escaped, inner, parts))
+    if (Array.isArray(part)) return part.map((item, index) => expand(item, [...parts, index]))
+    if (!isPlainObject(part)) return part
+    return Object.fromEntries(Object.entries(part).map(([key, item]) => [key, expand(item, [...parts, key])]))
+  }
+
+  function replace(whole: string, escaped: string, inner: string, parts: readonly (string | number)[]): string {
+    if (escaped !== '') return whole.slice(1)
+    const [, name = '', fallback] = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([\s\S]*))?$/.exec(inner) ?? []
+    const path = parts.join('.')
+    if (name === '') {
+      problems.push({
+        parts,
+        path,
+        message: `"${whole.slice(0, 60)}" is not a reference to a variable`,
+        hint: 'write ${NAME} or ${NAME:-default}; $${ keeps it as text',
+      })
+      return whole
+    }
+    const given = variables[name]
+    if (given !== undefined && (given !== '' || fallback === undefined)) return given
+    if (fallback !== undefined) return fallback
+    problems.push({ parts, path, message: `the variable ${name} is not set`, hint: `set ${name} in .env, or write \${${name}:-default}` })
+    return whole
+  }
+}
+
+function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}

@@ -1,0 +1,102 @@
+/** People beside the first user: `POST /_sandbox/users` adds them, with the accounts they reach, and a token of their own. */
+import { ControlError, type ControlHandler, type SandboxUser, type World } from '../area.ts'
+import type { PostsState } from '../posts/state.ts'
+import { randomText, type AuthState } from './tokens.ts'
+
+/** Roles on an account; the last two only read. */
+export const ACCOUNT_ROLES = ['ACCOUNT_ADMIN', 'AD_MANAGER', 'CREATIVE_MANAGER', 'CAMPAIGN_ANALYST', 'ORGANIC_ANALYST'] as const
+export const READING_ROLES: readonly string[] = ['CAMPAIGN_ANALYST', 'ORGANIC_ANALYST']
+
+interface UserInput {
+  readonly id?: unknown
+  readonly screen_name?: unknown
+  readonly name?: unknown
+  readonly premium?: unknown
+  readonly accounts?: unknown
+}
+
+/** Added user as the journal stores it. */
+export interface PersonAdded {
+  readonly kind: 'person'
+  readonly user: SandboxUser
+  readonly accounts: readonly { readonly id: string; readonly role: string }[]
+  readonly token: string
+  readonly secret: string
+}
+
+const FIELDS = ['id', 'screen_name', 'name', 'premium', 'accounts']
+
+export const addPerson: ControlHandler<AuthState> = ({ world, body }) => {
+  const input = (typeof body === 'object' && body !== null && !Array.isArray(body) ? body : {}) as UserInput
+  const unknown = Object.keys(input).find((name) => !FIELDS.includes(name))
+  if (unknown !== undefined) throw new ControlError(400, `no field "${unknown}"; there are: ${FIELDS.join(', ')}`)
+  const { screen_name: handle, name = handle, premium = false, accounts = [] } = input
+  if (typeof handle !== 'string' || !/^\w{1,15}$/.test(handle))
+    throw new ControlError(400, 'give { "screen_name": 1 to 15 letters, digits and _ }')
+  if (typeof name !== 'string' || typeof premium !== 'boolean') throw new ControlError(400, 'name is a text, premium true or false')
+  const id = input.id === undefined ? nextUserId(world) : String(input.id)
+  if (!/^\d{1,19}$/.test(id)) throw new ControlError(400, 'id is a whole number as text')
+  if (isTaken(world, id, handle)) throw new ControlError(400, `the id ${id} or the handle ${handle} is in use`)
+  const event: PersonAdded = {
+    kind: 'person',
+    user: { id, name, screenName: handle, premium },
+    accounts: accessOf(world, accounts),
+    token: `${id}-${randomText(world, 40)}`,
+    secret: randomText(world, 45),
+  }
+  world.record('auth', event)
+  return { ...shown(world, event.user), oauth_token: event.token, oauth_token_secret: event.secret }
+}
+
+export const listPeople: ControlHandler<AuthState> = ({ world }) => [...world.users.values()].map((user) => shown(world, user))
+
+export function applyPerson(world: World, state: AuthState, { user, accounts, token, secret }: PersonAdded): void {
+  world.users.set(user.id, user)
+  for (const { id, role } of accounts) {
+    const account = world.accounts.get(id)
+    if (account === undefined) continue
+    account.userIds.push(user.id)
+    account.roles[user.id] = role
+  }
+  state.accessTokens.set(token, { token, secret, userId: user.id, access: 'write', active: true })
+}
+
+function shown(world: World, user: SandboxUser): Record<string, unknown> {
+  const accounts = [...world.accounts.values()].filter((account) => account.userIds.includes(user.id))
+  return {
+    user_id: user.id,
+    screen_name: user.screenName,
+    name: user.name,
+    premium: user.premium,
+    accounts: accounts.map(({ id, roles }) => ({ id, role: roles[user.id] ?? 'ACCOUNT_ADMIN' })),
+  }
+}
+
+/** Ids of accounts, or objects with a role. */
+function accessOf(world: World, accounts: unknown): PersonAdded['accounts'] {
+  if (!Array.isArray(accounts)) throw new ControlError(400, 'accounts is an array of ids or of { "id", "role" }')
+  return accounts.map((one: unknown) => {
+    const { id, role = 'ACCOUNT_ADMIN' } = (typeof one === 'object' && one !== null ? one : { id: one }) as { id?: unknown; role?: unknown }
+    if (typeof id !== 'string' || !world.accounts.has(id)) throw new ControlError(400, `no account ${String(id)}`)
+    if (!ACCOUNT_ROLES.some((known) => known === role)) throw new ControlError(400, `role is one of: ${ACCOUNT_ROLES.join(', ')}`)
+    return { id, role: String(role) }
+  })
+}
+
+function isTaken(world: World, id: string, handle: string): boolean {
+  const { users } = world.stateOf('posts') as PostsState
+  const wanted = handle.toLowerCase()
+  return (
+    world.users.has(id) ||
+    users.has(id) ||
+    [...world.users.values()].some((user) => user.screenName.toLowerCase() === wanted) ||
+    [...users.values()].some((user) => String(user['username']).toLowerCase() === wanted)
+  )
+}
+
+function nextUserId(world: World): string {
+  const { users } = world.stateOf('posts') as PostsState
+  let id = 1002
+  while (world.users.has(String(id)) || users.has(String(id))) id++
+  return String(id)
+}

@@ -1,0 +1,73 @@
+/** Look-ups of official SDKs: what can be targeted, content categories, promotable users; outside the specification. */
+import type { Call, Handler } from '../area.ts'
+import { listReply, matchesPrefix } from '../lists.ts'
+import { listParam, passes } from '../params.ts'
+import { notFound, ok } from '../refusal.ts'
+import { businessCategories } from './categoryLists.ts'
+import type { CampaignsState } from './state.ts'
+import { targetingLists, type TargetingOption } from './targetingLists.ts'
+
+/** Parameters that choose options by a field of the same meaning. */
+const CHOOSES: Readonly<Record<string, string>> = {
+  country_code: 'country_code',
+  conversation_type: 'conversation_type',
+  location_type: 'location_type',
+  os_type: 'os_type',
+  tv_market_locale: 'locale',
+}
+
+export const lookupHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
+  ...Object.fromEntries(
+    Object.entries(targetingLists).map(([name, options]): [string, Handler<CampaignsState>] => [
+      `targetingLookups.${name}`,
+      (call) =>
+        listReply(
+          call,
+          options.filter((option) => isChosen(call, option)),
+          { idOf: (option) => String(option['targeting_value'] ?? option['id'] ?? option['locale']) },
+        ),
+    ]),
+  ),
+  'contentCategories.list': () => ok(businessCategories),
+  'promotableUsers.list': (call) => {
+    const ids = listParam(call, 'promotable_user_ids')
+    return listReply(
+      call,
+      promotableUsers(call).filter(({ id }) => passes(ids, id)),
+    )
+  },
+  'promotableUsers.get': (call) => {
+    const id = String(call.params['promotable_user_id'])
+    const user = promotableUsers(call).find((one) => one.id === id)
+    if (user === undefined) throw notFound('PROMOTABLE_USER_NOT_FOUND', 'promotable_user_id', id)
+    return ok(user)
+  },
+}
+
+function isChosen(call: Call<unknown>, option: TargetingOption): boolean {
+  const chosen = Object.entries(CHOOSES).every(
+    ([parameter, field]) =>
+      call.params[parameter] === undefined || String(option[field] ?? '').toUpperCase() === String(call.params[parameter]).toUpperCase(),
+  )
+  return (
+    chosen &&
+    matchesPrefix(option.name, call.params['q']) &&
+    passes(listParam(call, 'ids'), String(option['id'])) &&
+    passes(listParam(call, 'event_types'), String(option['event_type'])) &&
+    passes(listParam(call, 'country_codes'), String(option['country_code']))
+  )
+}
+
+/** Everyone with access to the account can promote for it. */
+function promotableUsers(call: Call<unknown>): readonly { readonly id: string; readonly [field: string]: unknown }[] {
+  const account = call.account!
+  return account.userIds.map((userId) => ({
+    id: Number(userId).toString(36),
+    account_id: account.id,
+    user_id: userId,
+    promotable_user_type: 'FULL',
+    created_at: account.created_at,
+    updated_at: account.created_at,
+    deleted: false,
+  }))
+}

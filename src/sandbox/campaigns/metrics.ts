@@ -1,0 +1,63 @@
+/** Metrics of each group, with their share of an hour's impressions; null where a group holds objects. */
+
+export interface Metric {
+  readonly name: string
+  readonly share: number | null
+}
+
+const none = (...names: string[]): Metric[] => names.map((name) => ({ name, share: 0 }))
+const objects = (...names: string[]): Metric[] => names.map((name) => ({ name, share: null }))
+
+export const METRICS: Readonly<Record<string, readonly Metric[]>> = {
+  BILLING: [
+    { name: 'billed_engagements', share: 0.03 },
+    { name: 'billed_charge_local_micro', share: 4000 },
+  ],
+  ENGAGEMENT: [
+    { name: 'impressions', share: 1 },
+    { name: 'engagements', share: 0.06 },
+    { name: 'clicks', share: 0.04 },
+    { name: 'url_clicks', share: 0.02 },
+    { name: 'likes', share: 0.02 },
+    { name: 'retweets', share: 0.01 },
+    { name: 'replies', share: 0.005 },
+    ...none(
+      'follows',
+      'app_clicks',
+      'card_engagements',
+      'poll_card_vote',
+      'qualified_impressions',
+      'tweets_send',
+      'carousel_swipes',
+      'unfollows',
+    ),
+  ],
+  VIDEO: none(
+    'video_views_25',
+    'video_views_50',
+    'video_views_75',
+    'video_views_100',
+    'video_total_views',
+    'video_content_starts',
+    'video_cta_clicks',
+    'video_3s100pct_views',
+    'video_6s_views',
+    'video_15s_views',
+    'video_mrc_views',
+  ),
+  MEDIA: none('media_views', 'media_engagements'),
+  MOBILE_CONVERSION: objects(
+    'mobile_conversion_installs',
+    'mobile_conversion_purchases',
+    'mobile_conversion_site_visits',
+    'mobile_conversion_sign_ups',
+  ),
+  WEB_CONVERSION: objects(
+    'conversion_purchases',
+    'conversion_sign_ups',
+    'conversion_site_visits',
+    'conversion_downloads',
+    'conversion_custom',
+  ),
+  LIFE_TIME_VALUE_MOBILE_CONVERSION: objects('mobile_conversion_lifetime_value_purchases', 'mobile_conversion_lifetime_value_sign_ups'),
+}

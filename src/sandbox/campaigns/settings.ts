@@ -1,0 +1,48 @@
+/** Settings of an account and of its users, and what the caller may do with the account; outside the specification. */
+import { taxSettingsNames, userSettingsNames } from '../../service/contract/outsideResources.ts'
+import type { Call, Handler } from '../area.ts'
+import { notFound, ok } from '../refusal.ts'
+import type { CampaignsState } from './state.ts'
+
+type Settings = Record<string, unknown>
+
+export const settingsHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
+  'userSettings.get': (call) => ok(userSettings(call)),
+  'userSettings.update': (call) => ok(change(call, userSettings(call))),
+  'taxSettings.get': (call) => ok(taxSettings(call)),
+  'taxSettings.update': (call) => ok(change(call, taxSettings(call))),
+  'authenticatedUserAccess.get': (call) => {
+    const role = call.account?.roles[call.user?.id ?? ''] ?? 'ACCOUNT_ADMIN'
+    return ok({ user_id: call.user?.id ?? '', permissions: [role] })
+  },
+}
+
+function userSettings(call: Call<CampaignsState>): Settings {
+  const id = String(call.params['user_id'])
+  if (call.account?.userIds.includes(id) !== true) throw notFound('NOT_FOUND', 'user_id', id)
+  return settingsOf(call, `user ${id}`, () => ({ user_id: id, ...unset(userSettingsNames), subscribed_email_types: [] }))
+}
+
+function taxSettings(call: Call<CampaignsState>): Settings {
+  return settingsOf(call, 'tax', () => unset(taxSettingsNames))
+}
+
+/** Made at the first read: an account has them from its start, with nothing in them. */
+function settingsOf(call: Call<CampaignsState>, name: string, first: () => Settings): Settings {
+  const key = `${call.account!.id} ${name}`
+  return call.state.settings.get(key) ?? first()
+}
+
+function change(call: Call<CampaignsState>, settings: Settings): Settings {
+  const names = Object.keys(settings).filter((name) => name !== 'user_id' && call.given.has(name))
+  const next = {
+    ...settings,
+    ...Object.fromEntries(names.map((name) => [name, call.params[name] ?? (name === 'subscribed_email_types' ? [] : null)])),
+  }
+  call.state.settings.set(`${call.account!.id} ${'user_id' in next ? `user ${String(next['user_id'])}` : 'tax'}`, next)
+  return next
+}
+
+function unset(names: readonly string[]): Settings {
+  return Object.fromEntries(names.map((name) => [name, null]))
+}

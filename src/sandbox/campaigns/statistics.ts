@@ -1,0 +1,237 @@
+/**
+ * Statistics of entities: in the answer, by jobs whose file is fetched later, and which entities were active; outside the specification.
+ * Figures follow from the entity and the hour alone, so that sums agree however they are asked for. What did not serve has zeros.
+ */
+import { hash } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+import { recordsOfAccount } from '../accountRecords.ts'
+import type { Call, Handler, Reply } from '../area.ts'
+import { listReply } from '../lists.ts'
+import { listParam, passes, textParam } from '../params.ts'
+import { isProcessed } from '../processing.ts'
+import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
+import { isoSeconds } from '../timestamps.ts'
+import { METRICS, type Metric } from './metrics.ts'
+import type { CampaignsState, LineItem, StatisticsJob } from './state.ts'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+/** A finished job's file can be fetched for so long. */
+const FILE_LIFE_MS = 2 * DAY
+
+export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
+  'statistics.get': (call) => {
+    const query = queryOf(call, 7)
+    const { length, data } = figuresOf(call.state, call.account!.id, query)
+    return { kind: 'ads', data, more: { data_type: 'stats', time_series_length: length } }
+  },
+  'activeEntities.list': (call) => {
+    const { start, end } = periodOf(call, 90)
+    const entity = String(call.params['entity'])
+    const [campaigns, funding, items] = [
+      listParam(call, 'campaign_ids'),
+      listParam(call, 'funding_instrument_ids'),
+      listParam(call, 'line_item_ids'),
+    ]
+    const owners = recordsOfAccount(call.state.campaigns, call.account!.id)
+    const serving = servingItems(call.state, call.account!.id).filter(
+      (item) =>
+        Date.parse(item.created_at) < end &&
+        passes(campaigns, item.campaign_id) &&
+        passes(items, item.id) &&
+        passes(funding, owners.get(item.campaign_id)?.funding_instrument_id ?? ''),
+    )
+    const found = Map.groupBy(
+      serving.flatMap((item) => entitiesOf(call.state, call.account!.id, item, entity).map((id) => ({ id, item }))),
+      ({ id }) => id,
+    )
+    return ok(
+      [...found].map(([id, own]) => ({
+        entity_id: id,
+        activity_start_time: isoSeconds(start),
+        activity_end_time: isoSeconds(end),
+        placements: [...new Set(own.flatMap(({ item }) => item.placements))],
+      })),
+    )
+  },
+  'statisticsJobs.create': (call) => {
+    const query = queryOf(call, 90)
+    figuresOf(call.state, call.account!.id, query)
+    const id = call.world.newId()
+    const job: StatisticsJob = {
+      id,
+      account_id: call.account!.id,
+      ...query,
+      country: textParam(call, 'country'),
+      platform: textParam(call, 'platform'),
+      segmentation_type: textParam(call, 'segmentation_type'),
+      file: hash('sha256', `${id} ${call.world.random()}`).slice(0, 32),
+      createdAt: call.now,
+      cancelled: false,
+    }
+    call.state.jobs.set(id, job)
+    return ok(jobWire(call, job, 'PROCESSING'))
+  },
+  'statisticsJobs.list': (call) => {
+    const ids = listParam(call, 'job_ids')
+    const jobs = [...call.state.jobs.values()].filter((job) => job.account_id === call.account!.id && passes(ids, job.id))
+    return listReply(call, jobs, { render: (job) => jobWire(call, job, statusOf(call, job)) })
+  },
+  'statisticsJobs.delete': (call) => {
+    const id = String(call.params['job_id'])
+    const job = call.state.jobs.get(id)
+    if (job === undefined || job.account_id !== call.account!.id) throw notFound('NOT_FOUND', 'job_id', id)
+    job.cancelled = true
+    return ok(jobWire(call, job, statusOf(call, job)))
+  },
+  'statisticsJobs.file': (call) => {
+    const name = String(call.params['file']).replace(/\.json\.gz$/, '')
+    const job = [...call.state.jobs.values()].find((one) => one.file === name)
+    if (job === undefined || statusOf(call, job) !== 'SUCCESS' || call.now > job.createdAt + FILE_LIFE_MS)
+      throw adsRefusal('NOT_FOUND', 'No file of a finished job is here', { status: 404 })
+    return fileOf(call.state, job)
+  },
+}
+
+interface Query {
+  readonly entity: string
+  readonly entity_ids: readonly string[]
+  readonly start: number
+  readonly end: number
+  readonly granularity: string
+  readonly metric_groups: readonly string[]
+  readonly placement: string
+}
+
+function queryOf(call: Call<CampaignsState>, days: number): Query {
+  return {
+    entity: String(call.params['entity']),
+    entity_ids: listParam(call, 'entity_ids') ?? [],
+    ...periodOf(call, days),
+    granularity: String(call.params['granularity']),
+    metric_groups: listParam(call, 'metric_groups') ?? [],
+    placement: String(call.params['placement']),
+  }
+}
+
+function periodOf(call: Call<unknown>, days: number): { readonly start: number; readonly end: number } {
+  const [from, to] = [String(call.params['start_time']), String(call.params['end_time'])]
+  const [start, end] = [Date.parse(from), Date.parse(to)]
+  if (end <= start)
+    throw adsRefusals([{ ...invalidParameter('end_time', 'a time later than start_time', to), code: 'INVALID_TIME_WINDOW' }])
+  if (end - start > days * DAY)
+    throw adsRefusals([{ ...invalidParameter('start_time', `at most ${days} days before end_time`, from), code: 'INVALID_TIME_WINDOW' }])
+  return { start, end }
+}
+
+/** @throws {Refusal} 404 for an entity that the account does not have */
+function figuresOf(state: CampaignsState, accountId: string, query: Query): { readonly length: number; readonly data: readonly object[] } {
+  const step = query.granularity === 'HOUR' ? HOUR : query.granularity === 'DAY' ? DAY : query.end - query.start
+  const length = Math.ceil((query.end - query.start) / step)
+  const names = query.metric_groups.flatMap((group) => METRICS[group] ?? [])
+  const data = query.entity_ids.map((id) => {
+    if (!isKnown(state, accountId, query.entity, id)) throw notFound(codeOf(query.entity), 'entity_ids', id)
+    const items = servingItems(state, accountId).filter((item) => entitiesOf(state, accountId, item, query.entity).includes(id))
+    const metrics = Object.fromEntries(names.map((metric) => [metric.name, series(items, metric, query, step, length)]))
+    return { id, id_data: [{ segment: null, metrics }] }
+  })
+  return { length, data }
+}
+
+function series(items: readonly LineItem[], metric: Metric, query: Query, step: number, length: number): number[] | null {
+  // Groups of conversions are objects that nothing here fills.
+  if (metric.share === null) return null
+  const values = Array.from({ length }, () => 0)
+  for (const item of items.filter(({ placements }) => query.placement !== 'PUBLISHER_NETWORK' || placements.includes('PUBLISHER_NETWORK')))
+    for (let at = Math.max(query.start, Date.parse(item.created_at)); at < query.end; at += HOUR) {
+      const index = Math.floor((at - query.start) / step)
+      values[index] = (values[index] ?? 0) + Math.floor(impressions(item.id, at) * metric.share)
+    }
+  return values
+}
+
+/** 20 to 119 in an hour. */
+function impressions(id: string, at: number): number {
+  return 20 + (Number.parseInt(hash('sha256', `${id} ${Math.floor(at / HOUR)}`).slice(0, 6), 16) % 100)
+}
+
+function servingItems(state: CampaignsState, accountId: string): LineItem[] {
+  const campaigns = recordsOfAccount(state.campaigns, accountId)
+  return [...recordsOfAccount(state.lineItems, accountId).values()].filter(
+    (item) => !item.deleted && item.entity_status === 'ACTIVE' && campaigns.get(item.campaign_id)?.entity_status === 'ACTIVE',
+  )
+}
+
+/** The entities of one kind whose figures a line item counts in. */
+function entitiesOf(state: CampaignsState, accountId: string, item: LineItem, entity: string): string[] {
+  const campaign = recordsOfAccount(state.campaigns, accountId).get(item.campaign_id)
+  switch (entity) {
+    case 'ACCOUNT':
+      return [accountId]
+    case 'CAMPAIGN':
+      return [item.campaign_id]
+    case 'FUNDING_INSTRUMENT':
+      return campaign === undefined ? [] : [campaign.funding_instrument_id]
+    case 'LINE_ITEM':
+      return [item.id]
+    case 'PROMOTED_TWEET':
+      return [...recordsOfAccount(state.promotedTweets, accountId).values()]
+        .filter((one) => one.line_item_id === item.id)
+        .map(({ id }) => id)
+    default:
+      return []
+  }
+}
+
+function isKnown(state: CampaignsState, accountId: string, entity: string, id: string): boolean {
+  switch (entity) {
+    case 'ACCOUNT':
+      return id === accountId
+    case 'CAMPAIGN':
+      return recordsOfAccount(state.campaigns, accountId).has(id)
+    case 'FUNDING_INSTRUMENT':
+      return recordsOfAccount(state.funding, accountId).has(id)
+    case 'LINE_ITEM':
+      return recordsOfAccount(state.lineItems, accountId).has(id)
+    case 'PROMOTED_TWEET':
+      return recordsOfAccount(state.promotedTweets, accountId).has(id)
+    // Posts and creatives that no line item shows have figures of nothing.
+    default:
+      return true
+  }
+}
+
+function codeOf(entity: string): string {
+  return entity === 'ACCOUNT' ? 'ACCOUNT_NOT_FOUND' : `${entity}_NOT_FOUND`
+}
+
+function statusOf(call: Call<CampaignsState>, job: StatisticsJob): string {
+  if (job.cancelled) return 'CANCELLED'
+  return isProcessed(call.world, 'statisticsJob', job.createdAt) ? 'SUCCESS' : 'PROCESSING'
+}
+
+function jobWire(call: Call<CampaignsState>, job: StatisticsJob, status: string): Record<string, unknown> {
+  const { file, createdAt, start, end, cancelled: _, ...shared } = job
+  const isReady = status === 'SUCCESS'
+  return {
+    ...shared,
+    id: BigInt(job.id),
+    id_str: job.id,
+    status,
+    start_time: isoSeconds(start),
+    end_time: isoSeconds(end),
+    url: isReady ? `${call.world.url}/12/stats/files/${file}.json.gz` : null,
+    created_at: isoSeconds(createdAt),
+    updated_at: isoSeconds(createdAt),
+    expires_at: isReady ? isoSeconds(createdAt + FILE_LIFE_MS) : null,
+  }
+}
+
+function fileOf(state: CampaignsState, job: StatisticsJob): Reply {
+  const { length, data } = figuresOf(state, job.account_id, job)
+  return {
+    kind: 'text',
+    type: 'application/gzip',
+    body: gzipSync(JSON.stringify({ data_type: 'stats', time_series_length: length, data })),
+  }
+}

@@ -1,0 +1,48 @@
+/** Tracking tags of line items; outside the specification. */
+import { deleteRecord, recordsOf, stamp } from '../accountRecords.ts'
+import type { Handler } from '../area.ts'
+import { listReply } from '../lists.ts'
+import { listParam, passes } from '../params.ts'
+import { adsRefusals, invalidParameter, ok } from '../refusal.ts'
+import { isoSeconds } from '../timestamps.ts'
+import { findChild, isReachable, liveLineItem } from './parents.ts'
+import type { CampaignsState, TrackingTag } from './state.ts'
+
+export const trackingTagHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
+  'trackingTags.list': (call) => {
+    const [items, ids] = [listParam(call, 'line_item_ids'), listParam(call, 'tracking_tag_ids')]
+    return listReply(
+      call,
+      [...recordsOf(call, call.state.trackingTags).values()].filter(
+        (tag) => passes(items, tag.line_item_id) && passes(ids, tag.id) && isReachable(call, tag),
+      ),
+      { sortable: ['created_at', 'updated_at'] },
+    )
+  },
+  'trackingTags.get': (call) => ok(findChild(call, call.state.trackingTags, 'tracking_tag_id', 'NOT_FOUND')),
+  'trackingTags.create': (call) => {
+    const item = liveLineItem(call, String(call.params['line_item_id']))
+    const tag: TrackingTag = {
+      id: call.world.newShortId(),
+      line_item_id: item.id,
+      tracking_tag_type: String(call.params['tracking_tag_type']),
+      tracking_tag_url: httpsUrl(call.params['tracking_tag_url']),
+      ...stamp(call),
+    }
+    recordsOf(call, call.state.trackingTags).set(tag.id, tag)
+    return ok(tag)
+  },
+  'trackingTags.update': (call) => {
+    const tag = findChild(call, call.state.trackingTags, 'tracking_tag_id', 'NOT_FOUND')
+    if (call.given.has('tracking_tag_url')) tag.tracking_tag_url = httpsUrl(call.params['tracking_tag_url'])
+    tag.updated_at = isoSeconds(call.now)
+    return ok(tag)
+  },
+  'trackingTags.delete': (call) => ok(deleteRecord(call, call.state.trackingTags, 'tracking_tag_id', 'NOT_FOUND')),
+}
+
+function httpsUrl(value: unknown): string {
+  const url = String(value)
+  if (!url.startsWith('https://')) throw adsRefusals([invalidParameter('tracking_tag_url', 'an https URL', url)])
+  return url
+}

@@ -1,0 +1,210 @@
+/** The control API of a running sandbox, typed: faults, clock, ledger, violations, state. Over HTTP, so that it serves a sandbox elsewhere too. */
+import type { ACCOUNT_ROLES } from './auth/people.ts'
+import type { Stage, Apply } from './faults/faultKinds.ts'
+import type { EndpointStats, LedgerEntry, Violation } from './ledger/ledger.ts'
+
+/** Kinds of faults; docs/sandbox.md describes each, and lists more. */
+export const commonFaultKinds = [
+  'status',
+  'delay',
+  'reset',
+  'commit_then_reset',
+  'truncate',
+  'slow',
+  'counts',
+  'short',
+  'long',
+  'reorder',
+  'duplicate_results',
+  'html',
+  'empty',
+  'rate_limit',
+  'expire_token',
+  'partial_apply',
+  'hold',
+  'stall',
+] as const
+
+export interface FaultInput {
+  /** Requests that it hits; all without it. */
+  readonly match?: {
+    readonly method?: string
+    /** Prefix or regular expression. */
+    readonly path?: string
+    /** From the nth matching request on. */
+    readonly nth?: number
+    readonly every?: number
+    readonly probability?: number
+    readonly contains_key?: string
+    readonly worker?: string
+    readonly after_ms?: number
+    readonly attempt_of_same_body?: number
+    readonly first_of_connection?: boolean
+  }
+  /** Number of requests that it hits; default 1. */
+  readonly times?: number | 'always'
+  /** The fault and its values, such as `{ kind: 'status', status: 503 }`. */
+  readonly fault: {
+    readonly kind: (typeof commonFaultKinds)[number] | (string & {})
+    readonly stage?: Stage
+    readonly apply?: Apply
+    readonly [value: string]: unknown
+  }
+}
+
+/** A fault that is armed. */
+export interface ArmedFault extends FaultInput {
+  readonly id: string
+  readonly matched: number
+  readonly fired: number
+}
+
+export interface AudienceState {
+  readonly members: number
+  /** Number of identifiers in force, by type. */
+  readonly identifiers: Readonly<Record<string, number>>
+  /** SHA-256 of the sorted lines `type TAB value LF`, in lower-case hex. */
+  readonly digest: string
+}
+
+export interface CatalogState {
+  readonly products: number
+  /** SHA-256 of the sorted lines `id TAB canonical JSON LF`, in lower-case hex. */
+  readonly digest: string
+}
+
+export interface PersonInput {
+  /** Handle without `@`: 1 to 15 letters, digits and `_`. */
+  readonly screen_name: string
+  readonly name?: string
+  /** A whole number as text; the next free one without it. */
+  readonly id?: string
+  /** Has a premium subscription. */
+  readonly premium?: boolean
+  /** Accounts that the user reaches: ids, or ids with a role. */
+  readonly accounts?: readonly (string | { readonly id: string; readonly role?: (typeof ACCOUNT_ROLES)[number] })[]
+}
+
+export interface Person {
+  readonly user_id: string
+  readonly screen_name: string
+  readonly name: string
+  readonly premium: boolean
+  readonly accounts: readonly { readonly id: string; readonly role: string }[]
+}
+
+export interface AddedPerson extends Person {
+  readonly oauth_token: string
+  readonly oauth_token_secret: string
+}
+
+export interface SandboxControl {
+  readonly faults: {
+    /** Arms a fault and returns it with its id. */
+    readonly arm: (fault: FaultInput) => Promise<ArmedFault>
+    readonly list: () => Promise<readonly ArmedFault[]>
+    /** Clears one fault, or all. */
+    readonly clear: (id?: string) => Promise<void>
+  }
+  readonly clock: {
+    readonly now: () => Promise<Date>
+    readonly set: (now: Date | string) => Promise<void>
+    /** Moves memberships, webhooks and token lives; signatures and rate limits follow the machine. */
+    readonly advance: (seconds: number) => Promise<void>
+  }
+  /** Every request in order; `after` is exclusive. */
+  readonly ledger: (after?: number) => Promise<readonly LedgerEntry[]>
+  /** Counts by endpoint name. */
+  readonly stats: () => Promise<Readonly<Record<string, EndpointStats>>>
+  /** Rules that callers broke. */
+  readonly violations: () => Promise<readonly Violation[]>
+  /** State of a custom audience or do-not-reach list. */
+  readonly audience: (id: string) => Promise<AudienceState>
+  readonly catalog: (id: string) => Promise<CatalogState>
+  /** Products of a catalog as they are stored, variants included, sorted by id. */
+  readonly products: (catalogId: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
+  /** Sets the named choices where the specification is silent, and returns all of them. */
+  readonly switches: (values?: Readonly<Record<string, string | number | boolean>>) => Promise<Readonly<Record<string, unknown>>>
+  /** Makes activity events happen: delivered to registered webhooks with a real signature. */
+  readonly event: (event: Readonly<Record<string, unknown>>) => Promise<unknown>
+  readonly users: {
+    /** Adds a user who can sign in, and returns a token of the user. */
+    readonly add: (user: PersonInput) => Promise<AddedPerson>
+    readonly list: () => Promise<readonly Person[]>
+  }
+  /** Adds and removes features of an account, and returns those that it has. */
+  readonly features: (
+    accountId: string,
+    change?: { readonly add?: readonly string[]; readonly remove?: readonly string[] },
+  ) => Promise<readonly string[]>
+  /** Puts everything back to the first state: data, faults, ledger, violations, clock and switches. */
+  readonly reset: (options?: { readonly seed?: number }) => Promise<void>
+}
+
+/** The control API refused a call: an unknown fault, switch or id. */
+export class SandboxControlError extends Error {
+  readonly status: number
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+/** Connects to the control API of the sandbox at `url`. Sends nothing yet. Each call throws {@link SandboxControlError} when it is refused. */
+export function sandboxControl(url: string): SandboxControl {
+  const text = async (method: string, path: string, body?: unknown): Promise<string> => {
+    const response = await fetch(`${url}/_sandbox/${path}`, {
+      method,
+      ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    })
+    const content = await response.text()
+    if (!response.ok)
+      throw new SandboxControlError(response.status, `${method} /_sandbox/${path}: ${response.status} ${content.slice(0, 500)}`)
+    return content
+  }
+  // The sandbox answers in the shapes declared above; its conformance tests hold it to them.
+  const call = async <Result>(method: string, path: string, body?: unknown) => JSON.parse(await text(method, path, body)) as Result
+  const silent = async (method: string, path: string, body?: unknown) => void (await text(method, path, body))
+  return {
+    faults: {
+      arm: (fault) => call('POST', 'faults', fault),
+      list: () => call('GET', 'faults'),
+      clear: (id) => silent('DELETE', id === undefined ? 'faults' : `faults/${encodeURIComponent(id)}`),
+    },
+    clock: {
+      now: async () => new Date((await call<{ now: string }>('GET', 'clock')).now),
+      set: (now) => silent('PUT', 'clock', { now: typeof now === 'string' ? now : now.toISOString() }),
+      advance: (seconds) => silent('PUT', 'clock', { advance_s: seconds }),
+    },
+    ledger: (after = 0) => call('GET', `ledger?after=${after}`),
+    stats: () => call('GET', 'stats'),
+    violations: () => call('GET', 'violations'),
+    audience: (id) => call('GET', `audiences/${encodeURIComponent(id)}`),
+    catalog: (id) => call('GET', `catalogs/${encodeURIComponent(id)}`),
+    products: async (id) =>
+      (await text('GET', `catalogs/${encodeURIComponent(id)}/products`))
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>),
+    switches: (values) => (values === undefined ? call('GET', 'switches') : call('PUT', 'switches', values)),
+    event: (event) => call('POST', 'events', event),
+    users: { add: (user) => call('POST', 'users', user), list: () => call('GET', 'users') },
+    features: (accountId, change) =>
+      change === undefined
+        ? call('GET', `features/${encodeURIComponent(accountId)}`)
+        : call('PUT', 'features', { account_id: accountId, ...change }),
+    reset: (options = {}) => silent('POST', 'reset', options),
+  }
+}
+
+/**
+ * Throws when a caller of the sandbox broke a rule, and names each violation. For the end of a test:
+ * `afterEach(() => expectNoViolations(sandbox))`.
+ */
+export async function expectNoViolations(sandbox: Pick<SandboxControl, 'violations'>): Promise<void> {
+  const violations = await sandbox.violations()
+  if (violations.length === 0) return
+  const lines = violations.slice(0, 20).map(({ seq, rule, method, path, detail }) => `  #${seq} ${method} ${path}: ${rule}: ${detail}`)
+  const more = violations.length > 20 ? [`  and ${violations.length - 20} more`] : []
+  throw new Error([`${violations.length} API rule violations:`, ...lines, ...more].join('\n'))
+}

@@ -1,0 +1,64 @@
+/** Names in a post's text, as `context_annotations` and as `annotations` of its entities (spec 2.6). Pure. */
+
+import { codePoints } from '../text.ts'
+
+interface Named {
+  readonly text: string
+  /** Type of the annotation, and name of the domain. */
+  readonly type: 'Place' | 'Product' | 'Organization'
+  readonly entityId: string
+}
+
+/** Known names, longer ones before those that they hold. What the service recognizes beyond them is its own secret. */
+const NAMES: readonly Named[] = [
+  { text: 'Berlin', type: 'Place', entityId: '1000000000000000001' },
+  { text: 'Munich', type: 'Place', entityId: '1000000000000000002' },
+  { text: 'Paris', type: 'Place', entityId: '1000000000000000003' },
+  { text: 'London', type: 'Place', entityId: '1000000000000000004' },
+  { text: 'New York', type: 'Place', entityId: '1000000000000000005' },
+  { text: 'Tokyo', type: 'Place', entityId: '1000000000000000006' },
+  { text: 'Example Shop', type: 'Organization', entityId: '1000000000000000007' },
+  { text: 'Spring mugs', type: 'Product', entityId: '1000000000000000008' },
+  { text: 'mugs', type: 'Product', entityId: '1000000000000000009' },
+]
+
+/** A name as a word of its own, neither in an address nor behind `#` or `@`. */
+const PATTERNS: ReadonlyMap<Named, RegExp> = new Map(
+  NAMES.map((named) => [named, new RegExp(String.raw`(?<![\w#@/.])${named.text}(?![\w.]\w)\b`)]),
+)
+
+const DOMAINS = {
+  Place: { id: '160', name: 'Place', description: 'A place, like a city' },
+  Product: { id: '48', name: 'Product', description: 'Products of a brand' },
+  Organization: { id: '45', name: 'Brand', description: 'Brands and companies' },
+} as const
+
+export interface Annotation {
+  readonly start: number
+  readonly end: number
+  readonly probability: number
+  readonly type: string
+  readonly normalized_text: string
+}
+
+/** Names in the text with their places in code points, the end exclusive; undefined when there are none. */
+export function annotationsOf(text: string): readonly Annotation[] | undefined {
+  let rest = text
+  const found = NAMES.flatMap((named) => {
+    const at = PATTERNS.get(named)?.exec(rest)?.index
+    if (at === undefined) return []
+    rest = rest.slice(0, at) + ' '.repeat(named.text.length) + rest.slice(at + named.text.length)
+    const start = codePoints(text.slice(0, at))
+    return [{ start, end: start + codePoints(named.text), probability: 0.94, type: named.type, normalized_text: named.text }]
+  })
+  return found.length === 0 ? undefined : found.toSorted((a, b) => a.start - b.start)
+}
+
+/** A domain and an entity for each name in the text; undefined when there are none. */
+export function contextOf(text: string): readonly object[] | undefined {
+  const found = (annotationsOf(text) ?? []).flatMap(({ normalized_text: name }) => {
+    const named = NAMES.find((one) => one.text === name)
+    return named === undefined ? [] : [{ domain: DOMAINS[named.type], entity: { id: named.entityId, name } }]
+  })
+  return found.length === 0 ? undefined : found
+}

@@ -1,0 +1,69 @@
+/** Hints for refusals of the service: the variable to check, the parameter with its rule, the size that fits. */
+import type { Endpoint } from '../contract/endpoint.ts'
+import { webhookReasons } from '../contract/webhookResources.ts'
+import { describeParameter, describeParameters } from './describeParameter.ts'
+import type { ServiceIssue } from './issues.ts'
+
+export const keys = 'SLUICE_CONSUMER_KEY and SLUICE_CONSUMER_SECRET'
+export const allKeys = 'SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN and SLUICE_ACCESS_TOKEN_SECRET'
+
+/** Hints by the reason that begins a message of the webhook endpoints (docs/spec-notes.md#webhooks 'Reasons'). */
+const webhookHints: Readonly<Record<(typeof webhookReasons)[number], string>> = {
+  CrcValidationFailed:
+    'Let a receiver answer at that address first, with the same SLUICE_CONSUMER_SECRET: sluice webhooks listen, or sluice serve.',
+  UrlValidationFailed:
+    'Take an https address without a port, of at most 200 characters. The sandbox takes http on loopback with its switch webhook_dev_urls on.',
+  DuplicateUrlFailed: 'It is registered already: sluice webhooks list.',
+  WebhookLimitExceeded: 'Remove one first: sluice webhooks list, then sluice webhooks remove ID.',
+  WebhookIdInvalid: 'Take an id that is there: sluice webhooks list.',
+}
+
+/** Every parameter the service named, with what the contract asks of it; of webhooks what the reason asks for. */
+export function parameterHint(endpoint: Endpoint, issues: readonly ServiceIssue[]): string {
+  const reason = webhookReasons.find((one) => issues.some(({ message }) => message.startsWith(`${one}:`)))
+  if (reason !== undefined) return webhookHints[reason]
+  const named = namedParameters(endpoint, issues)
+  return named.length > 0 ? named.join('. ') : describeParameters(endpoint)
+}
+
+export function namedParameters(endpoint: Endpoint, issues: readonly ServiceIssue[]): readonly string[] {
+  const named = [...new Set(issues.flatMap(({ parameter }) => (parameter === undefined || parameter === '' ? [] : [parameter])))]
+  return named.map((name) => describeParameter(endpoint, name) ?? `${name} is not known here; ${describeParameters(endpoint)}`)
+}
+
+export function batchHint(endpoint: Endpoint, issues: readonly ServiceIssue[]): string {
+  const entries = issues.flatMap(({ index, parameter }) =>
+    index === undefined ? [] : [parameter === undefined ? `entry ${index}` : `${parameter} of entry ${index}`],
+  )
+  const about = issues.flatMap(({ parameter }) => (parameter === undefined ? [] : (describeParameter(endpoint, parameter) ?? [])))
+  const hint = `Nothing of the batch was applied: hint or take out ${entries.slice(0, 5).join(', ')}${entries.length > 5 ? ` and ${entries.length - 5} more` : ''}.`
+  return [hint, ...new Set(about)].join(' ')
+}
+
+export function notFoundHint(endpoint: Endpoint, issues: readonly ServiceIssue[]): string {
+  if (issues.some(({ code }) => code === 'ROUTE_NOT_FOUND'))
+    return 'Nothing is served there: check version and path against docs/coverage.md.'
+  const names = [...new Set(issues.flatMap(({ parameter }) => (parameter === undefined || parameter === '' ? [] : [parameter])))]
+  const deleted = endpoint.parameters.some(({ name }) => name === 'with_deleted')
+    ? '; deleted records are found only with with_deleted=true'
+    : ''
+  return `Check ${names.length > 0 ? names.join(' and ') : 'the ids in the path'}: there is no such record, or it is deleted${deleted}.`
+}
+
+export function tokenHint(endpoint: Endpoint): string {
+  return endpoint.auth === 'bearer'
+    ? `A new app-only token is needed: sluice auth bearer (${keys}).`
+    : 'Sign in again: sluice auth login, then set SLUICE_ACCESS_TOKEN and SLUICE_ACCESS_TOKEN_SECRET.'
+}
+
+export function sizeHint({ bodyLimit }: Endpoint): string {
+  const parts = [
+    bodyLimit?.entries === undefined ? '' : `${bodyLimit.entries} entries`,
+    bodyLimit?.bytes === undefined ? '' : `${bodyLimit.bytes} bytes`,
+  ].filter((part) => part !== '')
+  return `Split the request${parts.length === 0 ? '' : `: at most ${parts.join(' and ')}`}.`
+}
+
+export function hostVariable({ host }: Endpoint): string {
+  return host === 'core' ? 'SLUICE_BASE_URL' : host === 'ads' ? 'SLUICE_ADS_BASE_URL' : 'SLUICE_ADS_SANDBOX_BASE_URL'
+}

@@ -1,0 +1,41 @@
+/** Access of a caller to each field of a record, derived from the endpoints that create and update it. */
+import type { Endpoint, Parameter } from './endpoint.ts'
+import { endpoints } from './index.ts'
+import type { Field } from './resource.ts'
+import { resources } from './resources.ts'
+
+/** `create-only`: a parameter of the creation, not of the update. `read-only`: a parameter of neither. */
+export type FieldAccess = 'read-only' | 'create-only' | 'modifiable'
+
+/** Fields of the resource that an endpoint answers; none for a name without fields. */
+export function fieldsOf(endpoint: Endpoint): readonly Field[] {
+  const known: Readonly<Record<string, { readonly fields: readonly Field[] }>> = resources
+  return known[endpoint.answer.resource]?.fields ?? []
+}
+
+/** Returns the access of each field of the record that `update` changes, by name. */
+export function fieldAccess(update: Endpoint): ReadonlyMap<string, FieldAccess> {
+  const creation = creationParameters(update)
+  const modifiable = new Set(update.parameters.filter((one) => one.in !== 'path').map(({ name }) => name))
+  return new Map(
+    fieldsOf(update).map(({ name }) => [name, modifiable.has(name) ? 'modifiable' : creation.has(name) ? 'create-only' : 'read-only']),
+  )
+}
+
+/** Returns the parameters that create the record that `update` changes, by name. */
+export function creationParameters(update: Endpoint): ReadonlyMap<string, Parameter> {
+  const create = endpoints.find(
+    (one) =>
+      one.method === 'POST' && one.bodyIs !== 'array' && one.answer.resource === update.answer.resource && isCollectionOf(one, update),
+  )
+  return new Map((create?.parameters ?? []).filter((one) => one.in !== 'path').map((one) => [one.name, one]))
+}
+
+/** Returns the endpoint that reads the record at the path of `endpoint`; undefined where only lists show it. */
+export function readerOf(endpoint: Endpoint): Endpoint | undefined {
+  return endpoints.find((one) => one.method === 'GET' && one.path === endpoint.path && one.answer.resource === endpoint.answer.resource)
+}
+
+function isCollectionOf(create: Endpoint, update: Endpoint): boolean {
+  return create.path === update.path.replace(/\/:\w+$/, '')
+}

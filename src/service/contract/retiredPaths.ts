@@ -1,0 +1,56 @@
+/** Paths that official SDKs still call and that are not served: what to call instead, or why not. */
+
+export interface RetiredPath {
+  /** Below the version, `:name` for any segment. */
+  readonly path: string
+  /** The path to call instead: the answer is 410. Absent: outside the specification, the answer is 404. */
+  readonly successor?: string
+  /** Added to the message. */
+  readonly why?: string
+}
+
+const account = '/12/accounts/:account_id'
+
+export const retiredPaths: readonly RetiredPath[] = [
+  { path: `${account}/tailored_audiences`, successor: `${account}/custom_audiences` },
+  { path: `${account}/tailored_audiences/:id`, successor: `${account}/custom_audiences/:id` },
+  { path: `${account}/tailored_audiences/:id/:part`, successor: `${account}/custom_audiences/:id/:part` },
+  { path: `${account}/tailored_audiences/:id/:part/:part_id`, successor: `${account}/custom_audiences/:id/:part/:part_id` },
+  { path: `${account}/tailored_audience_changes`, successor: `${account}/custom_audiences/:id/users` },
+  { path: `${account}/reach_estimate`, successor: `${account}/audience_estimate` },
+  { path: `${account}/audience_summary`, successor: `${account}/audience_estimate` },
+  { path: `${account}/videos`, successor: `${account}/media_library` },
+  { path: `${account}/videos/:id`, successor: `${account}/media_library/:id` },
+  { path: `${account}/cards/image_conversation`, successor: `${account}/cards` },
+  { path: `${account}/cards/image_conversation/:card_id`, successor: `${account}/cards/all/:card_id` },
+  { path: `${account}/cards/website`, successor: `${account}/cards` },
+  { path: `${account}/cards/website/:card_id`, successor: `${account}/cards/:card_id` },
+  { path: `${account}/cards/video_website`, successor: `${account}/cards` },
+  { path: `${account}/cards/video_website/:card_id`, successor: `${account}/cards/:card_id` },
+  { path: `${account}/cards/image_app_download`, successor: `${account}/cards` },
+  { path: `${account}/cards/image_app_download/:card_id`, successor: `${account}/cards/:card_id` },
+  { path: `${account}/cards/video_app_download`, successor: `${account}/cards` },
+  { path: `${account}/cards/video_app_download/:card_id`, successor: `${account}/cards/:card_id` },
+  { path: '/12/iab_categories', successor: '/12/content_categories' },
+  { path: '/12/targeting_criteria/behaviors', successor: '/12/targeting_criteria/conversations' },
+  { path: '/12/targeting_criteria/behavior_taxonomies', successor: '/12/targeting_criteria/conversations' },
+  { path: '/1.1/statuses/show/:id', successor: '/2/tweets/:id' },
+  { path: '/1.1/statuses/show', successor: '/2/tweets/:id' },
+  { path: '/1.1/statuses/lookup', successor: '/2/tweets' },
+  { path: '/1.1/statuses/update', successor: '/2/tweets' },
+  { path: '/1.1/statuses/destroy/:id', successor: '/2/tweets/:id' },
+  { path: '/1.1/search/tweets', successor: '/2/tweets/search/recent' },
+  { path: '/2/account_activity/replay/webhooks/:webhook_id/subscriptions/all', successor: '/2/webhooks/replay' },
+  { path: '/1.1/media/upload', why: 'every well-formed media key counts as uploaded' },
+  ...[
+    'app_event_tags',
+    'app_lists',
+    'line_item_apps',
+    'media_creatives',
+    'preroll_call_to_actions',
+    'promoted_accounts',
+    'scheduled_promoted_tweets',
+    'tweet_previews',
+    'web_event_tags',
+  ].flatMap((name) => [{ path: `${account}/${name}` }, { path: `${account}/${name}/:id` }]),
+]

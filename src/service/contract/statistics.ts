@@ -1,0 +1,109 @@
+/** Statistics of entities: in the answer, by jobs with a file, and which entities were active; outside the specification. */
+import type { Endpoint } from './endpoint.ts'
+import { accountId, count200, cursor, idFilter, list200, longPath, path, query, sentBySdks } from './parameter.ts'
+import { granularities, metricGroups, statisticsEntities, statisticsPlacements } from './outsideResources.ts'
+
+const account = ':account_id'
+const source = 'outside the specification: official SDKs read it'
+const shared = { host: 'ads', auth: 'user', outsideSpec: true, source } as const
+
+const period = [
+  query('start_time', 'hour', { required: true, ...sentBySdks }),
+  query('end_time', 'hour', { required: true, ...sentBySdks }),
+] as const
+const figures = [
+  accountId,
+  query('entity', 'enum', { required: true, values: statisticsEntities, ...sentBySdks }),
+  query('entity_ids', 'csv', { required: true, maxItems: 20, ...sentBySdks }),
+  ...period,
+  query('granularity', 'enum', { required: true, values: granularities, ...sentBySdks }),
+  query('metric_groups', 'csv-enum', { required: true, values: metricGroups, ...sentBySdks }),
+  query('placement', 'enum', { required: true, values: statisticsPlacements, ...sentBySdks }),
+] as const
+
+export const statisticsEndpoints = [
+  {
+    name: 'statistics.get',
+    method: 'GET',
+    path: `/12/stats/accounts/${account}`,
+    body: 'none',
+    parameters: figures,
+    rules: [{ kind: 'other', text: '`start_time` and `end_time` at most 7 days apart', source }],
+    answer: { resource: 'statistics', many: true },
+    limit: 'account_reads',
+    repeatable: true,
+    ...shared,
+  },
+  {
+    name: 'activeEntities.list',
+    method: 'GET',
+    path: `/12/stats/accounts/${account}/active_entities`,
+    body: 'none',
+    parameters: [
+      accountId,
+      query('entity', 'enum', { required: true, values: statisticsEntities, ...sentBySdks }),
+      ...period,
+      idFilter('campaign_ids'),
+      idFilter('funding_instrument_ids'),
+      idFilter('line_item_ids'),
+    ],
+    rules: [{ kind: 'other', text: '`start_time` and `end_time` at most 90 days apart', source }],
+    answer: { resource: 'activeEntity', many: true },
+    limit: 'account_reads',
+    repeatable: true,
+    ...shared,
+  },
+  {
+    name: 'statisticsJobs.create',
+    method: 'POST',
+    path: `/12/stats/jobs/accounts/${account}`,
+    body: 'form',
+    parameters: [
+      ...figures,
+      query('country', 'string', sentBySdks),
+      query('platform', 'string', sentBySdks),
+      query('segmentation_type', 'string', sentBySdks),
+    ],
+    rules: [{ kind: 'other', text: '`start_time` and `end_time` at most 90 days apart', source }],
+    answer: { resource: 'statisticsJob', many: false },
+    limit: 'ads_writes',
+    repeatable: false,
+    ...shared,
+  },
+  {
+    name: 'statisticsJobs.list',
+    method: 'GET',
+    path: `/12/stats/jobs/accounts/${account}`,
+    body: 'none',
+    parameters: [accountId, idFilter('job_ids'), count200, cursor],
+    list: list200,
+    answer: { resource: 'statisticsJob', many: true },
+    limit: 'account_reads',
+    repeatable: true,
+    ...shared,
+  },
+  {
+    name: 'statisticsJobs.delete',
+    method: 'DELETE',
+    path: `/12/stats/jobs/accounts/${account}/:job_id`,
+    body: 'none',
+    parameters: [accountId, longPath('job_id')],
+    answer: { resource: 'statisticsJob', many: false },
+    limit: 'ads_writes',
+    repeatable: true,
+    ...shared,
+  },
+  {
+    name: 'statisticsJobs.file',
+    method: 'GET',
+    path: '/12/stats/files/:file',
+    body: 'none',
+    parameters: [path('file')],
+    answer: { resource: 'page', many: false },
+    limit: 'global_reads',
+    repeatable: true,
+    ...shared,
+    auth: 'browser',
+    source: 'outside the specification: the gzipped file behind a finished job, without a signature',
+  },
+] as const satisfies readonly Endpoint[]

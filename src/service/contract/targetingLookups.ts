@@ -1,0 +1,103 @@
+/** Lookups of targeting values and of accounts that can promote: read by official SDKs before anything else; outside the specification. */
+import type { Endpoint } from './endpoint.ts'
+import { locationTypes } from './campaignResources.ts'
+import { accountId, count200, cursor, list200, path, query, sentBySdks, sortBy, withDeleted, withTotalCount } from './parameter.ts'
+
+const account = '/12/accounts/:account_id'
+const source = 'outside the specification: official SDKs read it'
+const q = query('q', 'string', { maxLength: 255, ...sentBySdks })
+
+/** A list of values that a targeting criterion can name. */
+const lookup = <const Name extends string, const Segment extends string, const Own extends Endpoint['parameters']>(
+  name: Name,
+  segment: Segment,
+  own: Own,
+) =>
+  ({
+    name: `targetingLookups.${name}`,
+    method: 'GET',
+    host: 'ads',
+    path: `/12/targeting_criteria/${segment}`,
+    auth: 'user',
+    body: 'none',
+    parameters: [...own, q, count200, cursor, withTotalCount],
+    list: list200,
+    answer: { resource: 'targetingOption', many: true },
+    limit: 'global_reads',
+    repeatable: true,
+    outsideSpec: true,
+    source,
+  }) as const
+
+export const targetingLookupEndpoints = [
+  lookup('appStoreCategories', 'app_store_categories', [query('os_type', 'enum', { values: ['ANDROID', 'IOS'], ...sentBySdks })]),
+  lookup('conversations', 'conversations', [query('conversation_type', 'string', sentBySdks)]),
+  lookup('devices', 'devices', []),
+  lookup('events', 'events', [
+    query('country_codes', 'csv', sentBySdks),
+    query('event_types', 'csv', sentBySdks),
+    query('ids', 'csv', { maxItems: 200, ...sentBySdks }),
+  ]),
+  lookup('interests', 'interests', []),
+  lookup('languages', 'languages', []),
+  lookup('locations', 'locations', [
+    query('country_code', 'string', { minLength: 2, maxLength: 2, ...sentBySdks }),
+    query('location_type', 'enum', { values: locationTypes, ...sentBySdks }),
+  ]),
+  lookup('networkOperators', 'network_operators', [query('country_code', 'string', { minLength: 2, maxLength: 2, ...sentBySdks })]),
+  lookup('platforms', 'platforms', []),
+  lookup('platformVersions', 'platform_versions', []),
+  lookup('tvMarkets', 'tv_markets', []),
+  lookup('tvShows', 'tv_shows', [query('tv_market_locale', 'string', sentBySdks)]),
+  {
+    name: 'contentCategories.list',
+    method: 'GET',
+    host: 'ads',
+    path: '/12/content_categories',
+    auth: 'user',
+    body: 'none',
+    parameters: [],
+    answer: { resource: 'contentCategory', many: true },
+    limit: 'global_reads',
+    repeatable: true,
+    outsideSpec: true,
+    source,
+  },
+  {
+    name: 'promotableUsers.list',
+    method: 'GET',
+    host: 'ads',
+    path: `${account}/promotable_users`,
+    auth: 'user',
+    body: 'none',
+    parameters: [
+      accountId,
+      query('promotable_user_ids', 'csv', { maxItems: 200, ...sentBySdks }),
+      count200,
+      cursor,
+      sortBy,
+      withDeleted,
+      withTotalCount,
+    ],
+    list: list200,
+    answer: { resource: 'promotableUser', many: true },
+    limit: 'account_reads',
+    repeatable: true,
+    outsideSpec: true,
+    source,
+  },
+  {
+    name: 'promotableUsers.get',
+    method: 'GET',
+    host: 'ads',
+    path: `${account}/promotable_users/:promotable_user_id`,
+    auth: 'user',
+    body: 'none',
+    parameters: [accountId, path('promotable_user_id'), withDeleted],
+    answer: { resource: 'promotableUser', many: false },
+    limit: 'account_reads',
+    repeatable: true,
+    outsideSpec: true,
+    source,
+  },
+] as const satisfies readonly Endpoint[]

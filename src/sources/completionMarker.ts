@@ -1,0 +1,55 @@
+import { readFile, stat } from 'node:fs/promises'
+import type { SourceDefinition } from '../pipeline/definition.ts'
+import type { Beside, ByteStream } from './byteStream.ts'
+import { besideBytes } from './byteStream.ts'
+import type { CompletionMarker } from './completeness.ts'
+
+const ownPath = '{path}'
+
+/**
+ * Looks for the done marker or manifest of a source. A path that begins with `{path}` is beside the source: in its folder, on
+ * its server, in its bucket. Any other path is on this machine, and `{path}` in it is the source's name. A manifest is JSON
+ * with `rows`, `bytes`, `sha256`, or a line of sha256sum. Returns undefined if neither is configured.
+ */
+export async function readCompletionMarker(definition: SourceDefinition, stream: ByteStream): Promise<CompletionMarker | undefined> {
+  const { complete } = definition
+  if (complete.kind !== 'marker' && complete.kind !== 'manifest') return undefined
+  const { path } = complete
+  try {
+    const found =
+      path.startsWith(ownPath) && stream.beside !== undefined
+        ? await stream.beside(path.slice(ownPath.length))
+        : await readLocalBeside(path.replaceAll(ownPath, stream.label), undefined)
+    if (found === undefined) return { found: false }
+    return complete.kind === 'marker' ? { found: true, older: found.older } : parseManifest(found.content.toString('utf8'))
+  } catch {
+    // Missing and unreadable have one result: the end is not proven, and the report shows it.
+    return { found: false }
+  }
+}
+
+/** Reads a file of this machine; `changedMs` is the last change of the source. */
+export async function readLocalBeside(path: string, changedMs: number | undefined): Promise<Beside | undefined> {
+  const found = await stat(path)
+  if (!found.isFile()) return undefined
+  return {
+    content: found.size > besideBytes ? Buffer.alloc(0) : await readFile(path),
+    older: changedMs !== undefined && found.mtimeMs < changedMs,
+  }
+}
+
+function parseManifest(written: string): CompletionMarker {
+  // Some programs begin every text with a byte order mark.
+  const text = written.replace(/^\ufeff/, '')
+  const sum = /^([0-9a-f]{64})\b/i.exec(text.trim())?.[1]
+  if (sum !== undefined) return { found: true, sha256: sum }
+  const parsed: unknown = JSON.parse(text)
+  if (typeof parsed !== 'object' || parsed === null) return { found: false }
+  const { rows, bytes, sha256 } = parsed as Readonly<Record<string, unknown>>
+  return {
+    found: true,
+    ...(typeof rows === 'number' ? { rows } : {}),
+    ...(typeof bytes === 'number' ? { bytes } : {}),
+    ...(typeof sha256 === 'string' ? { sha256 } : {}),
+  }
+}

@@ -1,0 +1,81 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { ReadLimits } from '../formats/limits.ts'
+import { readLimits } from '../formats/limits.ts'
+
+/**
+ * Timeouts of one read: `idleMs` for each step, `totalMs` for all of them, and cancellation by the caller. Time in which the
+ * caller requests no data does not count.
+ * A timed-out step continues in the background: close the resource it waits for.
+ */
+export class Timeouts {
+  readonly #idleMs: number
+  readonly #cancelled: AbortSignal | undefined
+  readonly #end: AbortSignal
+
+  constructor(options: { readonly limits?: Pick<ReadLimits, 'idleMs' | 'totalMs'>; readonly signal?: AbortSignal }) {
+    const { idleMs, totalMs } = options.limits ?? readLimits
+    this.#idleMs = idleMs
+    this.#cancelled = options.signal
+    const total = AbortSignal.timeout(totalMs)
+    this.#end = options.signal === undefined ? total : AbortSignal.any([options.signal, total])
+  }
+
+  /** Aborted after the total time, or by the caller. */
+  get signal(): AbortSignal {
+    return this.#end
+  }
+
+  /** Throws if the caller cancelled, which is not a failure of the source. */
+  throwIfCancelled(): void {
+    this.#cancelled?.throwIfAborted()
+  }
+
+  /**
+   * Waits for a step.
+   *
+   * @throws the error of `step`, `StalledError`, or the reason of the cancellation
+   */
+  wait<T>(step: Promise<T>, idleMs = this.#idleMs): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const giveUp = () =>
+        reject(this.#cancelled?.aborted === true ? asError(this.#cancelled.reason) : new StalledError('it took too long in all'))
+      const timer = Number.isFinite(idleMs)
+        ? setTimeout(() => reject(new StalledError(`nothing came for ${idleMs / 1000} s`)), idleMs)
+        : undefined
+      const settle = () => {
+        clearTimeout(timer)
+        this.#end.removeEventListener('abort', giveUp)
+      }
+      step.then(resolve, reject).finally(settle)
+      if (this.#end.aborted) giveUp()
+      else this.#end.addEventListener('abort', giveUp, { once: true })
+    })
+  }
+
+  /** Waits between two tries; ends early after the total time or on cancellation. */
+  async pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.#end }).catch(() => undefined)
+    this.throwIfCancelled()
+  }
+
+  /** Yields the chunks of a stream, with a timeout for each. Does not close the stream. */
+  async *chunks<T>(stream: AsyncIterable<T>, idleMs = this.#idleMs): AsyncGenerator<T> {
+    const iterator = stream[Symbol.asyncIterator]()
+    for (;;) {
+      const next = await this.wait(iterator.next(), idleMs)
+      if (next.done === true) return
+      yield next.value
+    }
+  }
+}
+
+/** Timeout of a source. */
+class StalledError extends Error {
+  override get name(): string {
+    return 'StalledError'
+  }
+}
+
+function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error(String(reason))
+}

@@ -1,0 +1,31 @@
+/** The one suggestion of a name that the user probably meant: of commands, flags, pipelines, settings, columns. */
+import { distance } from 'fastest-levenshtein'
+
+/** Longer names are not typed by hand. */
+const maxLength = 64
+/** Shorter beginnings fit too many names. */
+const minBeginning = 3
+
+/**
+ * Returns the candidate that differs from `name` in the fewest letters, upper and lower case alike: at most a third of them, or two in
+ * short names. A candidate that begins with `name` counts as half a letter away. Undefined where none is near.
+ */
+export function suggestName(name: string, candidates: Iterable<string>): string | undefined {
+  const wanted = name.toLowerCase()
+  if (wanted.length > maxLength) return undefined
+  const most = Math.min(wanted.length - 1, Math.max(2, Math.floor(wanted.length / 3)))
+  let best: string | undefined
+  let fewest = most + 1
+  for (const candidate of candidates) {
+    const letters = lettersBetween(wanted, candidate.toLowerCase(), fewest)
+    if (letters >= fewest) continue
+    best = candidate
+    fewest = letters
+  }
+  return best
+}
+
+function lettersBetween(wanted: string, candidate: string, fewest: number): number {
+  if (wanted.length >= minBeginning && candidate.startsWith(wanted)) return candidate === wanted ? 0 : 0.5
+  return Math.abs(candidate.length - wanted.length) >= fewest ? fewest : distance(wanted, candidate)
+}

@@ -1,0 +1,174 @@
+/**
+ * Classifies each listed product: compares it page by page with the confirmed content and keeps one short row a product in a
+ * temporary table. So a million products need no more memory than one page, and missing products are one join at the end.
+ */
+import type pg from 'pg'
+import type { ListedProduct } from '../../destinations/productListing.ts'
+import { isInvalidated } from '../../db/invalidated.ts'
+import { contentHash } from '../read/stageTable.ts'
+import { unsettledKeys } from '../plan/todo.ts'
+import { canonicalProduct, compareProducts, comparedFields, type ProductContent } from './compareProducts.ts'
+import type { ShownDifference } from './report.ts'
+
+/** Result for one product. `open`: not compared, because no content of it was confirmed, or its delete is outstanding. */
+export type ListingOutcome = 'same' | 'changed' | 'gone' | 'hidden' | 'foreign' | 'unsettled' | 'open'
+
+/** Number of differences stored in full; of the others only the names of the fields. */
+const keptInFull = 1_000
+/** Maximum length of a value in a report. */
+const shownLength = 200
+
+interface KnownProduct {
+  readonly ord: string
+  readonly held: number | null
+  readonly remote_key: string | null
+  readonly synced_hash: Buffer | null
+  readonly unsettled: boolean
+  readonly ours: string | null
+  readonly wanted: string | null
+}
+
+/**
+ * SQL of the confirmed content of key `m` with its record `r`: the record's own content if it is still in sync, else the frozen
+ * bytes of the confirmed batch, as long as they are kept. For invalidated content the desired one.
+ */
+const confirmedContent = `case when m.synced_hash = r.hash or ${isInvalidated('m.synced_hash')} then r.body else (
+    select convert_from(substring(b.body from e.byte_offset + 1 for e.byte_length), 'UTF8')
+    from entry e join batch b on b.id = e.batch_id
+    where e.batch_id = m.batch_id and m.key = any(e.keys) and e.hash = m.synced_hash and b.body is not null limit 1) end`
+
+export class ListingClassifier {
+  readonly #client: pg.PoolClient
+  readonly #destinationId: number
+  readonly #returned = new Set<string>()
+  #changed = 0
+
+  private constructor(client: pg.PoolClient, destinationId: number) {
+    this.#client = client
+    this.#destinationId = destinationId
+  }
+
+  /** Starts the classification. Keys that are unresolved now are not compared, even if they are resolved during the read. */
+  static async open(client: pg.PoolClient, destinationId: number): Promise<ListingClassifier> {
+    await client.query(
+      `create temp table audited (key bytea primary key, outcome text not null, listed boolean not null, group_id text, synced_hash bytea, fields text[], detail jsonb);
+       create temp table audit_unsettled as ${unsettledKeys(destinationId)};
+       create temp table audit_began as select clock_timestamp() as at`,
+    )
+    return new ListingClassifier(client, destinationId)
+  }
+
+  /** Fields that no product of the listing had: this service does not return them, so they are not compared. */
+  get notReturned(): readonly string[] {
+    return this.#returned.size === 0 ? [] : comparedFields.filter((field) => !this.#returned.has(field))
+  }
+
+  /** Classifies one page. A product that was returned before is classified again. */
+  async page(listed: readonly ListedProduct[]): Promise<void> {
+    const products = [...new Map(listed.map((product) => [product.id, product])).values()]
+    if (products.length === 0) return
+    const keys = products.map(({ id }) => Buffer.from(id))
+    const { rows } = await this.#client.query<KnownProduct>(
+      `select k.ord, m.held, m.remote_key, m.synced_hash, exists (select from audit_unsettled u where u.key = k.key) as unsettled,
+         case when m.held > 0 and m.synced_hash is not null then ${confirmedContent} end as ours,
+         case when m.held > 0 and m.synced_hash <> r.hash then r.body end as wanted
+       from unnest($2::bytea[]) with ordinality as k (key, ord)
+         left join remote m on m.destination_id = $1 and m.key = k.key
+         left join record r on r.destination_id = $1 and r.key = k.key`,
+      [this.#destinationId, keys],
+    )
+    const classified = rows.map((known) => {
+      // One row a key, by its place in the query.
+      const product = products[Number(known.ord) - 1]!
+      for (const field in product.fields) this.#returned.add(field)
+      return { id: product.id, group: product.fields['item_group_id'], syncedHash: known.synced_hash, ...this.#classify(product, known) }
+    })
+    await this.#client.query(
+      `insert into audited (key, outcome, listed, group_id, synced_hash, fields, detail)
+       select k, v, true, g, h, string_to_array(f, ','), d::jsonb
+       from unnest($1::bytea[], $2::text[], $3::text[], $4::bytea[], $5::text[], $6::text[]) as x (k, v, g, h, f, d)
+       on conflict (key) do update set outcome = excluded.outcome, group_id = excluded.group_id, synced_hash = excluded.synced_hash, fields = excluded.fields, detail = excluded.detail`,
+      [
+        classified.map(({ id }) => Buffer.from(id)),
+        classified.map(({ outcome }) => outcome),
+        classified.map(({ group }) => (typeof group === 'string' && group !== '' ? group : null)),
+        classified.map(({ syncedHash }) => syncedHash),
+        classified.map(({ differences }) => (differences.length === 0 ? null : differences.map(({ field }) => field).join(','))),
+        classified.map(({ differences, outcome }) => this.#detail(outcome, differences)),
+      ],
+    )
+  }
+
+  /**
+   * Adds confirmed products that were not listed, and excludes those that changed meanwhile. A group lists only its first variant
+   * (spec 2.2), so other variants of a listed group may exist (C1).
+   */
+  async finish(): Promise<void> {
+    const id = this.#destinationId
+    await this.#client.query('analyze audited')
+    await this.#client.query(
+      `insert into audited (key, outcome, listed, synced_hash)
+       select o.key, case when o.body is null or (o.body::jsonb ->> 'item_group_id') in (select group_id from audited where group_id is not null) then 'hidden' else 'gone' end,
+         false, o.synced_hash
+       from (select m.key, m.synced_hash, ${confirmedContent} as body
+         from remote m left join record r on r.destination_id = m.destination_id and r.key = m.key
+         where m.destination_id = ${id} and m.held > 0 and m.synced_hash is not null and not exists (select from audited a where a.key = m.key)) o`,
+    )
+    await this.#client.query(
+      `insert into audit_unsettled ${unsettledKeys(id)}
+       union select m.key from remote m, audit_began b where m.destination_id = ${id} and m.synced_at >= b.at`,
+    )
+    await this.#client.query(
+      `update audited a set outcome = 'unsettled' where exists (select from audit_unsettled u where u.key = a.key) and outcome <> 'unsettled'`,
+    )
+    await this.#client.query('analyze audited')
+  }
+
+  #classify(
+    product: ListedProduct,
+    known: KnownProduct,
+  ): { readonly outcome: ListingOutcome; readonly differences: readonly ShownDifference[] } {
+    if (known.unsettled) return { outcome: 'unsettled', differences: [] }
+    if (known.held === null || (known.held <= 0 && known.synced_hash === null)) return { outcome: 'foreign', differences: [] }
+    if (known.held <= 0 || known.synced_hash === null) return { outcome: 'open', differences: [] }
+    if (known.ours === null) {
+      // Its bytes are not kept any more: an equal hash means the same content; otherwise there is nothing to compare.
+      const same = contentHash(canonicalProduct(product.fields)).equals(known.synced_hash)
+      return { outcome: same ? 'same' : 'unsettled', differences: [] }
+    }
+    // Our own canonical JSON (records/product).
+    const differences: ShownDifference[] = compareProducts(JSON.parse(known.ours) as ProductContent, product.fields)
+    if (known.remote_key !== null && product.productKey !== null && known.remote_key !== product.productKey)
+      differences.unshift({ field: 'product_key', ours: known.remote_key, theirs: product.productKey })
+    if (differences.length === 0) return { outcome: 'same', differences }
+    return {
+      outcome: 'changed',
+      differences: known.wanted === null ? differences : withWanted(differences, JSON.parse(known.wanted) as ProductContent),
+    }
+  }
+
+  #detail(outcome: ListingOutcome, differences: readonly ShownDifference[]): string | null {
+    if (outcome !== 'changed' || ++this.#changed > keptInFull) return null
+    return JSON.stringify(
+      differences.map((one) => ({
+        ...one,
+        ours: cut(one.ours),
+        theirs: cut(one.theirs),
+        ...('wanted' in one ? { wanted: cut(one.wanted) } : {}),
+      })),
+    )
+  }
+}
+
+function withWanted(differences: readonly ShownDifference[], wanted: ProductContent): ShownDifference[] {
+  return differences.map((one) => {
+    const value = wanted[one.field]
+    const text = value === undefined || value === null ? null : String(value)
+    return text === one.ours || one.field === 'product_key' ? one : { ...one, wanted: text }
+  })
+}
+
+function cut(text: string | null | undefined): string | null {
+  if (text === null || text === undefined) return null
+  return text.length <= shownLength ? text : `${text.slice(0, shownLength)}…`
+}

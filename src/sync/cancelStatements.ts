@@ -1,0 +1,35 @@
+import type pg from 'pg'
+import type { EngineDeps } from './engine.ts'
+import { interrupted } from './read/stage.ts'
+
+/** Between two cancellations: one that falls between two statements cancels neither. */
+const againMs = 250
+
+/** Does the work on `client`; once the signal aborts, cancels its running statement and each one after it. @throws {RunError} RUN_INTERRUPTED */
+export async function cancellingStatements<Result>(
+  deps: Pick<EngineDeps, 'db' | 'signal'>,
+  client: pg.PoolClient,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const { db, signal } = deps
+  if (signal === undefined) return work()
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+  let timer: NodeJS.Timeout | undefined
+  const cancel = () => {
+    // Where the database is away, its connection ends the statement.
+    const once = () => void db.query('select pg_cancel_backend($1)', [rows[0]?.pid]).catch(() => undefined)
+    once()
+    timer = setInterval(once, againMs)
+  }
+  if (signal.aborted) throw interrupted()
+  signal.addEventListener('abort', cancel, { once: true })
+  try {
+    return await work()
+  } catch (error) {
+    if (signal.aborted && (error as { code?: unknown } | null)?.code === '57014') throw interrupted()
+    throw error
+  } finally {
+    signal.removeEventListener('abort', cancel)
+    clearInterval(timer)
+  }
+}

@@ -1,0 +1,83 @@
+/** Copy of the suppressed digests beside the database, and its replay after a backup was restored. */
+import { z } from 'zod'
+import { UsageError } from '../../errors.ts'
+import { hasErased, listErasures, type ErasedKeys } from '../../db/erasures.ts'
+import { ensureDestination } from '../../db/destinations.ts'
+import type { Database, Queryable } from '../../db/database.ts'
+
+const digest = z.string().regex(/^(?:[0-9a-f]{2})+$/)
+
+/** Content of the file, as JSON. */
+const copySchema = z.strictObject({
+  format: z.literal('sluice-erasures'),
+  version: z.literal(1),
+  service: z.string(),
+  exportedAt: z.string(),
+  erasures: z.array(
+    z.strictObject({
+      id: z.string(),
+      erasedAt: z.string(),
+      identifiers: z.array(digest),
+      /** Record keys of single audiences. */
+      records: z.array(z.strictObject({ accountId: z.string(), audienceId: z.string(), key: digest })),
+    }),
+  ),
+})
+
+export type ErasureCopy = z.infer<typeof copySchema>
+
+/** Returns the suppressed digests of a service, to be kept where a restored backup does not reach them. */
+export async function copyErasures(db: Queryable, service: string, now: Date): Promise<ErasureCopy> {
+  const erasures = await listErasures(db, service)
+  return {
+    format: 'sluice-erasures',
+    version: 1,
+    service,
+    exportedAt: now.toISOString(),
+    erasures: erasures.map(({ id, erasedAt, identifiers, records }) => ({
+      id: `e_${id}`,
+      erasedAt: erasedAt.toISOString(),
+      identifiers: identifiers.map((key) => key.toString('hex')),
+      records: records.map((record) => ({ ...record, key: record.key.toString('hex') })),
+    })),
+  }
+}
+
+/** @throws {UsageError} `INVALID_VALUE`: the text is not a copy of the erasures of this service */
+export function readCopy(text: string, service: string, file: string): ErasureCopy {
+  const copy = copySchema.safeParse(parsed(text))
+  if (!copy.success)
+    throw new UsageError('INVALID_VALUE', `${file} is not a file of sluice forget --export. Nothing was erased.`, {
+      where: '--replay',
+      hint: `sluice forget --export ${file}   (in the environment that has the erasures)`,
+    })
+  if (copy.data.service !== service)
+    throw new UsageError('INVALID_VALUE', `${file} is of ${copy.data.service}, and this environment is ${service}. Nothing was erased.`, {
+      where: '--replay',
+      hint: 'run it in the environment that the file was exported from',
+    })
+  return copy.data
+}
+
+/** Returns the erasures of a copy that the database does not have, with the ids of its own audiences. */
+export async function missingErasures(db: Database, copy: ErasureCopy): Promise<readonly (ErasedKeys & { readonly id: string })[]> {
+  const missing = []
+  for (const erasure of copy.erasures) {
+    const records = []
+    for (const { accountId, audienceId, key } of erasure.records) {
+      const { id } = await ensureDestination(db, { service: copy.service, kind: 'audience', accountId, targetId: audienceId })
+      records.push({ destinationId: id, key: Buffer.from(key, 'hex') })
+    }
+    const keys = { identifiers: erasure.identifiers.map((key) => Buffer.from(key, 'hex')), records }
+    if (!(await hasErased(db, copy.service, keys))) missing.push({ ...keys, id: erasure.id })
+  }
+  return missing
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,41 @@
+/** Forgets a person: suppressed at once, deleted from every audience, purged from the database (docs/erasure.md). */
+import {
+  erasureAudiences,
+  listReceipts,
+  purgeErasures,
+  suppressErased,
+  unplannedErasures,
+  type ErasedKeys,
+  type Receipt,
+} from '../../db/erasures.ts'
+import type { EngineDeps } from '../engine.ts'
+import { pushErasure } from '../push/push.ts'
+import { planDeletes } from './plan.ts'
+
+export interface ForgetOptions {
+  readonly actor: string
+  readonly reason?: string
+  /** False: the next runs send the deletes. */
+  readonly wait: boolean
+}
+
+/** Suppresses the keys, plans their deletes, and sends them. The receipt says how far it got. */
+export async function forget(deps: EngineDeps, keys: ErasedKeys, options: ForgetOptions): Promise<Receipt> {
+  const { actor, reason, wait } = options
+  const id = await suppressErased(deps.db, { ...keys, service: deps.service.origin, actor, ...(reason === undefined ? {} : { reason }) })
+  await planErasures(deps)
+  if (wait)
+    for (const audience of await erasureAudiences(deps.db, id, deps.service)) {
+      if (deps.signal?.aborted) break
+      await pushErasure(deps, id, audience)
+    }
+  await purgeErasures(deps.db, deps.service.origin)
+  const [receipt] = await listReceipts(deps.db, deps.service.origin, id)
+  if (receipt === undefined) throw new Error(`erasure ${id} was just stored`)
+  return receipt
+}
+
+/** Plans the deletes of erasures whose process ended before it did. */
+export async function planErasures(deps: EngineDeps): Promise<void> {
+  for (const id of await unplannedErasures(deps.db, deps.service.origin)) await planDeletes(deps, id)
+}

@@ -1,0 +1,67 @@
+/** Digests of a person as a command names them. The text itself is stored nowhere. */
+import { UsageError } from '../../errors.ts'
+import { ensureDestination } from '../../db/destinations.ts'
+import { identifiersOf, type ErasedKeys } from '../../db/erasures.ts'
+import type { Pipeline } from '../../pipeline/definition.ts'
+import { destinationIdentity } from '../destinationIdentity.ts'
+import type { EngineDeps } from '../engine.ts'
+import { memberKeysOf, packedForms } from '../../mapping/digestOf.ts'
+
+/** Identifiers as they were typed. */
+export interface Person {
+  readonly emails: readonly string[]
+  readonly phones: readonly string[]
+  /** Customer keys of one audience. */
+  readonly keys: readonly string[]
+}
+
+interface PersonDigests {
+  /** Packed identifiers, in every form under which they may have been sent. */
+  readonly identifiers: readonly Buffer[]
+  /** Record keys of the customer keys. */
+  readonly customers: readonly Buffer[]
+}
+
+/** @throws {UsageError} `INVALID_VALUE`, without the value */
+function digestsOf(person: Person): PersonDigests {
+  const emails = person.emails.map((text, i) => forms('email', text, place('--email', person.emails, i)))
+  const phones = person.phones.map((text, i) => forms('phone_number', text, place('--phone', person.phones, i)))
+  return {
+    identifiers: unique([...emails, ...phones].flat()),
+    customers: unique(person.keys.flatMap((text) => memberKeysOf(text))),
+  }
+}
+
+function forms(kind: 'email' | 'phone_number', text: string, where: string): readonly Buffer[] {
+  const packed = packedForms(kind, text)
+  if (packed.length > 0) return packed
+  throw new UsageError(
+    'INVALID_VALUE',
+    `${where} is not ${kind === 'email' ? 'an email address' : 'a phone number with country code'}. Nothing was erased.`,
+    { where, hint: kind === 'email' ? 'sluice forget --email jane@example.com' : 'sluice forget --phone +12025550123' },
+  )
+}
+
+const place = (option: string, all: readonly string[], i: number): string => (all.length === 1 ? option : `${option} (number ${i + 1})`)
+
+export function unique(keys: readonly Buffer[]): readonly Buffer[] {
+  return [...new Map(keys.map((key) => [key.toString('hex'), key])).values()]
+}
+
+/**
+ * Returns what is to be suppressed: all forms of the identifiers, those that the rows of the customer keys have, and the record
+ * keys. `pipeline`: the audience of the customer keys.
+ */
+export async function erasedKeysOf(
+  deps: Pick<EngineDeps, 'db' | 'service'>,
+  person: Person,
+  pipeline: Pipeline | undefined,
+): Promise<ErasedKeys> {
+  const { identifiers, customers } = digestsOf(person)
+  if (pipeline === undefined) return { identifiers, records: [] }
+  const { id } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
+  return {
+    identifiers: unique([...identifiers, ...(await identifiersOf(deps.db, id, customers))]),
+    records: customers.map((key) => ({ destinationId: id, key })),
+  }
+}

@@ -1,0 +1,198 @@
+/** Plans what an erasure deletes: the person leaves the desired state, the batches that nobody sends, and every audience. */
+import { addErased, loadErased } from '../../db/erasures.ts'
+import { addChanged, ChangedKeys } from '../../db/changedKeys.ts'
+import { claimNamed, erasurePhase, type ClaimedBatch } from '../../db/batches.ts'
+import type { Transaction } from '../../db/database.ts'
+import { destinationOf } from '../../destinations/index.ts'
+import type { EngineDeps } from '../engine.ts'
+import { applyRemovals } from '../plan/desired.ts'
+import { fillTable } from '../plan/planTables.ts'
+import { planErasure, takeOut } from '../push/suppression.ts'
+import { unique } from './person.ts'
+
+/**
+ * Plans the deletes of an erasure in every audience of its service, in one transaction. Safe to repeat: the second time finds
+ * it planned.
+ */
+export async function planDeletes(deps: EngineDeps, erasureId: number): Promise<void> {
+  const service = deps.service.origin
+  await deps.db.transaction(async (tx) => {
+    // In the order of ids, as every transaction that takes several.
+    const audiences = await tx.query<{ id: number }>(
+      `select id from destination where service = $1 and kind = 'audience' order by id for update`,
+      [service],
+    )
+    const [erasure] = await tx.query<{ planned: boolean }>(
+      'select planned_at is not null as planned from erasure where id = $1 for update',
+      [erasureId],
+    )
+    if (erasure?.planned !== false) return
+    let held = 0
+    for (const { id } of audiences) if (await planAudience(tx, deps, erasureId, id)) held++
+    await tx.execute('update erasure set planned_at = clock_timestamp(), audiences = $2 where id = $1', [erasureId, held])
+  })
+}
+
+/** True: the audience had the person, or may have had. */
+async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number, audience: number): Promise<boolean> {
+  const erased = await loadErased(tx, erasureId)
+  const own = erased.records.flatMap(({ destinationId, key }) => (destinationId === audience ? [key] : []))
+  const known = await tx.query<{ key: Buffer; group_key: Buffer | null; held: number }>(
+    'select key, group_key, held from remote where destination_id = $1 and key = any($2::bytea[])',
+    [audience, erased.identifiers],
+  )
+  const records = await recordsOf(tx, audience, own, known.some(({ held }) => held > 0) ? erased.identifiers : [])
+  const groups = unique([...own, ...records, ...known.flatMap(({ group_key }) => (group_key === null ? [] : [group_key]))])
+  await addErased(tx, deps.service.origin, erasureId, {
+    identifiers: [],
+    records: records.map((key) => ({ destinationId: audience, key })),
+  })
+  await removeRecords(tx, audience, records)
+  const carried = await cutOut(tx, deps, audience, erased.identifiers, groups)
+  await planRemote(tx, deps, erasureId, { audience, identifiers: erased.identifiers, groups, carried })
+  return records.length > 0 || known.length > 0 || carried.length > 0
+}
+
+async function recordsOf(
+  tx: Transaction,
+  audience: number,
+  keys: readonly Buffer[],
+  identifiers: readonly Buffer[],
+): Promise<readonly Buffer[]> {
+  const byKey = await tx.query<{ key: Buffer }>('select key from record where destination_id = $1 and key = any($2::bytea[])', [
+    audience,
+    keys,
+  ])
+  if (identifiers.length === 0) return byKey.map(({ key }) => key)
+  const byIdentifier = await tx.query<{ key: Buffer }>('select key from record where destination_id = $1 and identifiers && $2::bytea[]', [
+    audience,
+    identifiers,
+  ])
+  return unique([...byKey, ...byIdentifier].map(({ key }) => key))
+}
+
+async function removeRecords(tx: Transaction, audience: number, records: readonly Buffer[]): Promise<void> {
+  if (records.length === 0) return
+  const [row] = await tx.query<{ all_changed: boolean }>('select all_changed from destination where id = $1', [audience])
+  await fillTable(tx.client, 'removal', `select key, 'suppressed' from unnest($1::bytea[]) as k (key)`, [records])
+  await applyRemovals({
+    client: tx.client,
+    destinationId: audience,
+    snapshotId: 0,
+    keys: 'identifiers',
+    changed: new ChangedKeys(tx, audience, row?.all_changed ?? true),
+  })
+  await tx.execute('drop table removal')
+}
+
+interface Carried {
+  readonly batch: Pick<ClaimedBatch, 'id' | 'planId' | 'destinationId'>
+  readonly keys: readonly Buffer[]
+  /** The service may have it, or may get it yet. */
+  readonly maybeApplied: boolean
+}
+
+/** Takes the person out of every update that no process sends now. Returns the entries of all open updates that carried them. */
+async function cutOut(
+  tx: Transaction,
+  deps: EngineDeps,
+  audience: number,
+  identifiers: readonly Buffer[],
+  groups: readonly Buffer[],
+): Promise<readonly Carried[]> {
+  const named = await tx.query<{
+    batch_id: string
+    plan_id: string
+    ord: number
+    keys: Buffer[]
+    status: string
+    attempts: number
+    run_id: string
+  }>(
+    `select e.batch_id, b.plan_id, e.ord, e.keys, b.status, b.attempts, p.run_id
+     from batch b join entry e on e.batch_id = b.id join plan p on p.id = b.plan_id
+     where b.destination_id = $1 and b.operation = 'upsert' and b.status in ('pending', 'in_flight', 'ambiguous', 'parked')
+       and (e.keys && $2::bytea[] or e.record_key = any($3::bytea[])) order by e.batch_id, e.ord`,
+    [audience, identifiers, groups],
+  )
+  const destination = destinationOf('audience')
+  for (const id of new Set(named.map((entry) => entry.batch_id))) {
+    const entries = named.filter((entry) => entry.batch_id === id)
+    const batch = await claimNamed(tx, Number(id), deps.workerId, deps.settings.leaseMs)
+    if (batch === undefined) continue
+    const by = { workerId: deps.workerId, runId: Number(entries[0]?.run_id), horizonMs: deps.settings.horizonMs }
+    await takeOut(
+      tx,
+      destination,
+      batch,
+      entries.map(({ ord }) => ord),
+      by,
+    )
+  }
+  return named.map((entry) => ({
+    batch: { id: Number(entry.batch_id), planId: entry.plan_id, destinationId: audience },
+    keys: entry.keys,
+    maybeApplied: entry.status !== 'pending',
+  }))
+}
+
+interface Remote {
+  readonly audience: number
+  readonly identifiers: readonly Buffer[]
+  readonly groups: readonly Buffer[]
+  readonly carried: readonly Carried[]
+}
+
+/** Plans the deletes of what the service has, or may have; what stays of the same users is to be sent again. */
+async function planRemote(
+  tx: Transaction,
+  deps: EngineDeps,
+  erasureId: number,
+  { audience, identifiers, groups, carried }: Remote,
+): Promise<void> {
+  const { horizonMs } = deps.settings
+  const synced = await tx.query<{ key: Buffer; batch_id: string | null; plan_id: string | null; late: boolean }>(
+    `select m.key, b.id as batch_id, b.plan_id, coalesce(m.late_until > clock_timestamp(), false) as late
+     from remote m left join batch b on b.id = m.batch_id and b.operation = 'upsert'
+     where m.destination_id = $1 and (m.key = any($2::bytea[]) or m.group_key = any($3::bytea[])) and m.held <= 0
+       and (m.synced_hash is not null or m.late_until > clock_timestamp()) order by b.id desc nulls last`,
+    [audience, identifiers, groups],
+  )
+  const uncertain = carried.filter(({ maybeApplied }) => maybeApplied)
+  const carriedKeys = unique(uncertain.flatMap(({ keys }) => keys))
+  const shared = await tx.query<{ key: Buffer }>(
+    'select key from remote where destination_id = $1 and key = any($2::bytea[]) and held > 0',
+    [audience, carriedKeys],
+  )
+  const kept = new Set(shared.map(({ key }) => key.toString('hex')))
+  const keys = unique([...synced.map(({ key }) => key), ...carriedKeys.filter((key) => !kept.has(key.toString('hex')))])
+  if (keys.length === 0) return
+  const beside = uncertain[0]?.batch ?? (await carrierOf(tx, audience, synced[0]))
+  if (beside === undefined) return
+  const first = uncertain.length > 0 || synced.some(({ late }) => late) ? horizonMs : 0
+  const how = { phase: erasurePhase, waitsMs: [first, first + horizonMs] }
+  for (const batch of await planErasure(tx, destinationOf('audience'), beside, keys, how))
+    await tx.execute('insert into erasure_delete (erasure_id, batch_id) values ($1, $2)', [erasureId, batch])
+  await tx.execute(
+    `with again as (
+       update remote m set desired_hash = decode(md5($3 || encode(m.group_key, 'hex')), 'hex')
+       where m.destination_id = $1 and m.group_key = any($2::bytea[]) and m.held > 0 returning m.key)
+     ${addChanged('select key from again')}`,
+    [audience, groups, `e_${erasureId}`],
+  )
+}
+
+/** The batch whose answer confirmed a key; of a key that it is not known of any more, the last one of the audience. */
+async function carrierOf(
+  tx: Transaction,
+  audience: number,
+  synced: { readonly batch_id: string | null; readonly plan_id: string | null } | undefined,
+): Promise<Carried['batch'] | undefined> {
+  if (synced?.batch_id != null && synced.plan_id !== null)
+    return { id: Number(synced.batch_id), planId: synced.plan_id, destinationId: audience }
+  const [last] = await tx.query<{ id: string; plan_id: string }>(
+    `select id, plan_id from batch where destination_id = $1 and operation = 'upsert' order by id desc limit 1`,
+    [audience],
+  )
+  return last && { id: Number(last.id), planId: last.plan_id, destinationId: audience }
+}

@@ -1,0 +1,40 @@
+/** Progress of a running stage, written beside the run, so that a page or a command elsewhere can show it. */
+import type { RunRow } from '../db/runs.ts'
+import type { EngineDeps } from './engine.ts'
+import type { Progress } from './report.ts'
+
+export interface StoredProgress extends Progress {
+  readonly stageStartedAt: string
+  readonly at: string
+}
+
+/** Between two writes of one run. */
+const writeEveryMs = 1_000
+
+/** Returns `onProgress` that also stores progress: immediately for a new stage, else once a second. Ignores failed writes. */
+export function storingProgress(deps: EngineDeps, run: RunRow): NonNullable<EngineDeps['onProgress']> {
+  let stage: string | undefined
+  let stageStartedAt = ''
+  let writtenAt = Number.NEGATIVE_INFINITY
+  let writing = false
+  return (progress) => {
+    deps.onProgress?.(progress)
+    const now = deps.clock.monotonic()
+    const isNew = progress.stage !== stage
+    if (writing || (!isNew && now - writtenAt < writeEveryMs)) return
+    const at = new Date(deps.clock.now()).toISOString()
+    if (isNew) stageStartedAt = at
+    stage = progress.stage
+    writtenAt = now
+    writing = true
+    const stored: StoredProgress = { ...progress, stageStartedAt, at }
+    deps.db
+      .execute(`update run set progress = $3 where id = $1 and epoch = $2 and status = 'running'`, [
+        run.id,
+        run.epoch,
+        JSON.stringify(stored),
+      ])
+      .catch(() => undefined)
+      .finally(() => (writing = false))
+  }
+}

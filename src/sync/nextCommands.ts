@@ -1,0 +1,56 @@
+/** The commands that continue from what a run reports. */
+import { sendsNothing, type Drift, type RunReport } from './report.ts'
+
+export function planned(counts: RunReport['counts']): number {
+  return counts.creates + counts.updates + counts.deletes + counts.renewals
+}
+
+/** `show` of a run that has not ended: its status is none of the public ones. */
+export function isUnderWay({ status }: RunReport): boolean {
+  return ['queued', 'running'].includes(status)
+}
+
+/** Returns the next commands for the user; none for a run that needs no action. */
+export function nextCommands(report: RunReport): readonly (readonly [command: string, why: string])[] {
+  const { counts, runId, pipeline } = report
+  if (isUnderWay(report)) return [[`sluice cancel ${runId}`, 'stops it; what is confirmed is kept']]
+  const commands: [string, string][] = []
+  const add = (command: string, why: string) => {
+    if (command !== '' && !commands.some(([known]) => known === command)) commands.push([command, why])
+  }
+  // A cancelled run needs only the command below.
+  if (report.error && report.status !== 'cancelled') add(report.error.hint, '')
+  // A hint in words gets a command that shows the same fault.
+  if (report.error && report.status === 'failed' && !report.error.hint.includes('sluice ')) add(`sluice check ${pipeline}`, '')
+  if (report.status === 'skipped') add(`sluice runs ${pipeline}`, 'who holds it')
+  if (report.status === 'cancelled') add(`sluice run ${pipeline}`, 'continues where it stopped')
+  if (counts.refused + counts.ambiguous + counts.pending > 0 && !sendsNothing(report.trigger))
+    add(`sluice rerun ${runId} --failed`, 'sends again what is not confirmed')
+  if (counts.deferred > 0 && !sendsNothing(report.trigger)) add(`sluice run ${pipeline}`, 'sends what had to wait')
+  if (report.drift !== undefined) add(auditCommand(report, report.drift), '')
+  for (const guard of report.guards) add(guard.hint, '')
+  if (counts.rejected > 0) add(`sluice rejects ${runId} --csv rejects.csv`, 'rows to correct')
+  return commands
+}
+
+/** The plan of an audit is applied, drift without a plan gets one; empty where neither is needed. */
+function auditCommand({ pipeline, planId, counts }: RunReport, { changed, gone, unsettled }: Drift): string {
+  if (planId !== undefined && planned(counts) > 0) return `sluice apply ${planId}`
+  if (changed + gone > 0) return `sluice audit ${pipeline} --repair`
+  return unsettled > 0 ? `sluice run ${pipeline}` : ''
+}
+
+/** Why a run did not end well, in one line; undefined for a run that did. */
+export function reasonOf(report: RunReport): { readonly code: string; readonly reason: string } | undefined {
+  if (report.status === 'succeeded' || isUnderWay(report)) return undefined
+  const [guard] = report.guards
+  const [failure] = report.failures ?? []
+  if (report.error !== undefined) return { code: report.error.code, reason: report.error.message }
+  if (guard !== undefined) return { code: guard.code, reason: guard.message }
+  if (failure !== undefined) return { code: failure.code, reason: `${failure.count} ${failure.outcome}: ${failure.message}` }
+  const { refused, ambiguous, pending, deferred } = report.counts
+  return {
+    code: report.status.toUpperCase(),
+    reason: `${refused} refused, ${ambiguous} unresolved, ${pending} not sent, ${deferred} deferred`,
+  }
+}

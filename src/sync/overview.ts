@@ -1,0 +1,133 @@
+/** Pipelines at a glance: what runs, how the last runs ended, when one last succeeded. */
+import type { Queryable } from '../db/database.ts'
+import type { StoredProgress } from './liveProgress.ts'
+import type { GuardVerdict, RunCounts, RunReport, RunStatus, ShownTrigger } from './report.ts'
+
+/** A run in a list: without rejects, which have to be counted. */
+export interface RunLine {
+  readonly runId: string
+  readonly pipeline: string
+  readonly trigger: ShownTrigger
+  readonly status: RunStatus | 'queued' | 'running'
+  readonly counts: Partial<RunCounts>
+  readonly guards: readonly GuardVerdict[]
+  readonly planId: string | null
+  readonly error: RunReport['error'] | null
+  readonly createdAt: Date
+  readonly startedAt: Date | null
+  readonly finishedAt: Date | null
+  readonly progress: StoredProgress | null
+  readonly cancelRequested: boolean
+}
+
+export interface PipelineOverview {
+  readonly pipeline: string
+  /** Running, else queued. */
+  readonly open: RunLine | undefined
+  /** Last ended run that was to send something. */
+  readonly last: RunLine | undefined
+  readonly succeededAt: Date | undefined
+  /** Last time that something was sent as planned, or nothing had to be: a few refused records do not count against it. */
+  readonly deliveredAt: Date | undefined
+  /** Oldest first. */
+  readonly recent: readonly RunLine[]
+}
+
+const columns = `r.id, r.pipeline, case when r.options ? 'audit' then 'audit' else r.trigger end as trigger, r.status, r.counts, r.guards, r.plan_id, r.error,
+  r.created_at, r.started_at, r.finished_at, r.progress, r.cancel_requested_at is not null as cancel_requested`
+
+interface Row {
+  readonly id: string
+  readonly pipeline: string
+  readonly trigger: ShownTrigger
+  readonly status: RunLine['status']
+  readonly counts: Partial<RunCounts>
+  readonly guards: readonly GuardVerdict[]
+  readonly plan_id: string | null
+  readonly error: RunLine['error']
+  readonly created_at: Date
+  readonly started_at: Date | null
+  readonly finished_at: Date | null
+  readonly progress: StoredProgress | null
+  readonly cancel_requested: boolean
+}
+
+/** Loads the overview of these pipelines, in their order, with the last `recent` runs of each. */
+export async function loadOverviews(db: Queryable, pipelines: readonly string[], recent: number): Promise<readonly PipelineOverview[]> {
+  const rows = await db.query<Row & { part: 'open' | 'last' | 'recent' } & Record<string, unknown>>(
+    `select 'recent' as part, x.* from unnest($1::text[]) as p (name) cross join lateral (
+       select ${columns} from run r where r.pipeline = p.name order by r.id desc limit $2) x
+     union all
+     select 'open', x.* from unnest($1::text[]) as p (name) cross join lateral (
+       select ${columns} from run r where r.status in ('queued', 'running') and r.pipeline = p.name order by r.status desc, r.id limit 1) x
+     union all
+     select 'last', x.* from unnest($1::text[]) as p (name) cross join lateral (
+       select ${columns} from run r where r.pipeline = p.name and r.trigger <> 'plan' and r.status in ('succeeded', 'partial', 'withheld', 'failed') order by r.id desc limit 1) x`,
+    [pipelines, recent],
+  )
+  const successes = await db.query<{ name: string; succeeded: Date | null; delivered: Date | null }>(
+    `select p.name, s.at as succeeded, d.at as delivered from unnest($1::text[]) as p (name)
+       left join lateral (select r.finished_at as at from run r where r.pipeline = p.name and r.trigger <> 'plan' and r.status = 'succeeded' order by r.id desc limit 1) s on true
+       left join lateral (select r.finished_at as at from run r where r.pipeline = p.name and r.trigger <> 'plan' and r.status in ('succeeded', 'partial') order by r.id desc limit 1) d on true`,
+    [pipelines],
+  )
+  return pipelines.map((pipeline) => {
+    const success = successes.find(({ name }) => name === pipeline)
+    const own = (part: string) => rows.filter((row) => row.part === part && row.pipeline === pipeline).map(toLine)
+    return {
+      pipeline,
+      open: own('open')[0],
+      last: own('last')[0],
+      succeededAt: success?.succeeded ?? undefined,
+      deliveredAt: success?.delivered ?? undefined,
+      recent: own('recent').toSorted((a, b) => numberOf(a) - numberOf(b)),
+    }
+  })
+}
+
+/** Loads a page of runs of a pipeline, newest first, older than the run `before`. */
+export async function listRunLines(
+  db: Queryable,
+  options: { readonly pipeline: string; readonly limit: number; readonly before?: number },
+): Promise<readonly RunLine[]> {
+  const rows = await db.query<Row & Record<string, unknown>>(
+    `select ${columns} from run r where r.pipeline = $1 and r.id < $2 order by r.id desc limit $3`,
+    [options.pipeline, options.before ?? Number.MAX_SAFE_INTEGER, options.limit],
+  )
+  return rows.map(toLine)
+}
+
+/** Changes whenever something that a page shows may have changed: new runs, progress, actions, alerts, events. */
+export async function loadVersion(db: Queryable): Promise<string> {
+  const [row] = await db.query<{ version: string }>(
+    `select md5(jsonb_build_array(
+       (select max(id) from run), (select max(id) from audit), (select max(id) from alert), (select count(*) from alert where recovered_at is null),
+       (select max(id) from alert_delivery), (select count(*) from alert_delivery where delivered_at is null and failed_at is null),
+       (select max(received_at) from webhook_event),
+       (select jsonb_agg(jsonb_build_array(id, status, progress, cancel_requested_at, jsonb_array_length(stages)) order by id) from run where status in ('queued', 'running')),
+       (select jsonb_agg(pipeline order by pipeline) from pipeline_pause))::text) as version`,
+  )
+  return row?.version ?? ''
+}
+
+function toLine(row: Row): RunLine {
+  return {
+    runId: `r_${row.id}`,
+    pipeline: row.pipeline,
+    trigger: row.trigger,
+    status: row.status,
+    counts: row.counts,
+    guards: row.guards,
+    planId: row.plan_id,
+    error: row.error,
+    createdAt: row.created_at,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    progress: row.progress,
+    cancelRequested: row.cancel_requested,
+  }
+}
+
+function numberOf({ runId }: RunLine): number {
+  return Number(runId.slice(2))
+}

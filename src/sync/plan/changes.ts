@@ -1,0 +1,121 @@
+/** What a reading changes: the diff written into the desired state, and what of it a reviewer is shown. */
+import type pg from 'pg'
+import { crashPoint } from '../crashPoint.ts'
+import { suppressErased } from '../read/resolveStage.ts'
+import { applyUpserts, forgetGone, leaveByIdentifier, leaveErased, leaveListed, leaveOptedOut, recallMissing } from './desired.ts'
+import { diffStage, type Diff } from './diff.ts'
+import { loadFirst, type FirstLoad } from './firstLoad.ts'
+import { createTable } from './planTables.ts'
+import type { PlanWork } from './planWork.ts'
+import { changeNotes, guardNotes, RunHeld } from './qualityGuard.ts'
+import { refreshStatistics } from './statistics.ts'
+import { collectUnsettled } from './todo.ts'
+
+/** Meaning of a missing record here; of a backfill, an unproven end or a do-not-reach list: nothing. */
+export type Absent = 'delete' | 'out-of-stock' | 'keep' | 'ignore'
+
+export interface Changes {
+  readonly diff: Diff
+  readonly absent: Absent
+  /** Fields that the updates change, with how many products; for catalogs. */
+  readonly updateFields: readonly { readonly field: string; readonly count: number }[]
+  /** The destination was untouched; undefined: it was compared with. */
+  readonly first: FirstLoad | undefined
+}
+
+const noDiff: Diff = { creates: 0, updates: 0, stale: 0, absent: 0, leaving: 0, suppressed: 0 }
+
+/** Writes creates and updates into the desired state. Removals are the guards' to apply (`brake.ts`). */
+export async function applyChanges(work: PlanWork): Promise<Changes> {
+  const { client, destinationId } = work
+  await refreshStatistics(client, destinationId, work.input.previousValid ?? 0)
+  // A person may have been erased since the rows were read.
+  const erasures = { destinationId, service: work.deps.service.origin }
+  const heedsErasures = work.pipeline.destination.kind === 'audience' && work.erasures > 0
+  if (heedsErasures && work.input.reading !== 'unread') await suppressErased(client, erasures)
+  if (!work.untouched) return applyDiff(work)
+  await createTable(client, 'change')
+  crashPoint('plan.diffed')
+  const first = await loadFirst(work.desired)
+  await refreshStatistics(client, destinationId, first.creates)
+  crashPoint('plan.desired')
+  await collectUnsettled(client, destinationId)
+  return { diff: { ...noDiff, creates: first.creates }, absent: 'ignore', updateFields: [], first }
+}
+
+async function applyDiff(work: PlanWork): Promise<Changes> {
+  const { client, destinationId, desired, input } = work
+  const { kind } = work.pipeline.destination
+  const isCatalog = kind === 'catalog'
+  const found = input.reading === 'unread' ? await noChanges(client) : await diffStage(client, destinationId, input.reading)
+  const left = kind === 'do-not-reach' ? await leaveByIdentifier(desired) : 0
+  const erased = kind === 'audience' && work.erasures > 0 ? await leaveErased(desired, work.deps.service.origin) : 0
+  const listed = await leaveListed(desired, input.suppressedBy)
+  const optedOut = kind === 'audience' && input.reading !== 'unread' ? await leaveOptedOut(desired) : { absent: 0, stale: 0 }
+  crashPoint('plan.diffed')
+  if (isCatalog && found.updates > 0) await guardChanges(work)
+  const updateFields = isCatalog ? await fieldsUpdated(client, destinationId, found.updates) : []
+  await desired.changed.expect(found.creates + found.updates)
+  await applyUpserts(desired)
+  await refreshStatistics(client, destinationId, input.rows.valid)
+  crashPoint('plan.desired')
+  await collectUnsettled(client, destinationId)
+  if (isCatalog) await forgetGone(desired)
+
+  const absent = absentPolicy(work)
+  const recalled = isCatalog && (absent === 'delete' || absent === 'out-of-stock') ? await recallMissing(desired, absent) : 0
+  const diff: Diff = {
+    ...found,
+    leaving: found.leaving + left + optedOut.absent + optedOut.stale,
+    absent: found.absent - listed.absent - optedOut.absent + recalled,
+    stale: found.stale - listed.stale - optedOut.stale,
+    suppressed: found.suppressed + listed.absent + listed.stale + erased,
+  }
+  return { diff, absent, updateFields, first: undefined }
+}
+
+function absentPolicy({ pipeline: { destination }, input, oneOff }: PlanWork): Absent {
+  if (oneOff || input.incomplete !== undefined || destination.kind === 'do-not-reach') return 'ignore'
+  return destination.kind === 'catalog' ? destination.missing : 'delete'
+}
+
+/** Returns true if this reading changed what is desired: deletes that a guard withholds did not. */
+export function changesDesired({ diff, absent }: Changes, deletesHeld: boolean): boolean {
+  const removed = deletesHeld ? 0 : diff.leaving + (absent === 'delete' || absent === 'out-of-stock' ? diff.absent : 0)
+  return diff.creates + diff.updates + diff.suppressed + removed > 0
+}
+
+/** Compares prices and stock with what was synced; the notes are the run's, and too much of it withholds the run. */
+async function guardChanges({ deps, client, pipeline, run }: PlanWork): Promise<void> {
+  const notes = await changeNotes(client, { destinationId: run.destinationId, guards: pipeline.guards })
+  if (notes.length === 0) return
+  const held = guardNotes(pipeline, notes)
+  if (held.length > 0) throw new RunHeld(held)
+  // Beside the transaction, which must not hold the row of the run: the heartbeat writes it.
+  await deps.db.execute('update run set warnings = $3::jsonb || warnings where id = $1 and epoch = $2', [
+    run.id,
+    run.epoch,
+    JSON.stringify(notes),
+  ])
+}
+
+async function noChanges(client: pg.PoolClient): Promise<Diff> {
+  await createTable(client, 'change')
+  return noDiff
+}
+
+/** Which fields the updates change, for the reviewer. Left out above 20,000 updates, where it would cost seconds. */
+async function fieldsUpdated(client: pg.PoolClient, destinationId: number, updates: number): Promise<Changes['updateFields']> {
+  if (updates === 0 || updates > 20_000) return []
+  const { rows } = await client.query<{ field: string; n: string }>(
+    `select f.field, count(*) as n
+     from change c join stage s using (key) join record r on r.destination_id = $1 and r.key = c.key
+       cross join lateral (
+         select coalesce(a.key, b.key) as field
+         from jsonb_each(s.body::jsonb) a full join jsonb_each(r.body::jsonb) b on a.key = b.key
+         where a.value is distinct from b.value) f
+     where c.what = 'update' group by f.field`,
+    [destinationId],
+  )
+  return rows.map(({ field, n }) => ({ field, count: Number(n) })).sort((a, b) => b.count - a.count || a.field.localeCompare(b.field))
+}

@@ -1,0 +1,101 @@
+/**
+ * First load: everything of the reading is new, so nothing is compared, looked up or updated. What it leaves in `record` and
+ * `remote`, and the operations that follow, are those of the general path (`desired.ts`, `todo.ts`, `operations.ts`), which is its
+ * oracle in test/integration/sync/firstLoad.test.ts.
+ */
+import type pg from 'pg'
+import { stagedKind } from '../read/stageTable.ts'
+import { desiredTimes, plainTimes, type DesiredContext } from './desired.ts'
+import { fillTable } from './planTables.ts'
+import { refreshStatistics } from './statistics.ts'
+
+export interface FirstLoad {
+  readonly creates: number
+  /** No row names times of its own: operations can be written straight from the records. */
+  readonly plain: boolean
+  /** Some identifiers stand in several rows: the table `lost` says which rows are sent without them. */
+  readonly shared: boolean
+}
+
+/** Returns true if nothing is known of the destination: no record, no key, nothing under way. */
+export async function isUntouched(client: pg.PoolClient, destinationId: number): Promise<boolean> {
+  const known = await client.query(
+    `select from record where destination_id = $1 union all select from remote where destination_id = $1
+     union all select from batch where destination_id = $1 and status in ('pending', 'in_flight', 'ambiguous', 'parked') limit 1`,
+    [destinationId],
+  )
+  return known.rowCount === 0
+}
+
+/** Writes the desired state of an untouched destination from the stage. */
+export async function loadFirst(context: DesiredContext): Promise<FirstLoad> {
+  const { client, destinationId, snapshotId } = context
+  await context.changed.addAll()
+  const inserted = await client.query(
+    `insert into record (destination_id, key, hash, body, identifiers, effective_at, expires_at, line, snapshot_id)
+     select $1, key, hash, body, identifiers, effective_at, expires_at, line, $2 from stage where kind = ${stagedKind.valid} order by key`,
+    [destinationId, snapshotId],
+  )
+  const creates = inserted.rowCount ?? 0
+  await refreshStatistics(client, destinationId, creates, ['record'])
+  if (context.keys === 'products') {
+    await client.query(
+      `insert into remote (destination_id, key, held, desired_hash)
+       select $1, key, 1, hash from record where destination_id = $1 order by key`,
+      [destinationId],
+    )
+    return { creates, plain: true, shared: false }
+  }
+  const timed = await client.query('select from stage where effective_at is not null or expires_at is not null limit 1')
+  const plain = timed.rowCount === 0
+  const shared = await collectShared(client)
+  const times = plain ? plainTimes : desiredTimes('r')
+  // In the order of sending, as every insert into `remote` (desired.ts).
+  await client.query(
+    `insert into remote (destination_id, key, held, group_key, desired_hash)
+     select $1, i.identifier, 1, r.key, ${times}
+     from (select * from record where destination_id = $1 order by key) r cross join lateral unnest(r.identifiers) as i (identifier)
+     ${shared ? 'where not exists (select from shared x where x.identifier = i.identifier)' : ''}`,
+    [destinationId],
+  )
+  if (shared) {
+    await client.query(
+      `insert into remote (destination_id, key, held, group_key, desired_hash)
+       select $1, x.identifier, x.n, r.key, ${times}
+       from holder x join record r on r.destination_id = $1 and r.key = x.group_key order by r.key`,
+      [destinationId],
+    )
+  }
+  return { creates, plain, shared }
+}
+
+/**
+ * Fills `shared` with the identifiers that several rows have, `holder` with the row under which each is sent, and `lost` with what the
+ * other rows are sent without. Returns false, and makes no table, if there are none.
+ */
+async function collectShared(client: pg.PoolClient): Promise<boolean> {
+  const identifiers = `stage s cross join lateral unnest(s.identifiers) as i (identifier)`
+  // Two steps: with the smallest key of each, adding up all identifiers takes twice as long.
+  const shared = await fillTable(
+    client,
+    'shared',
+    `select i.identifier from ${identifiers} where s.kind = ${stagedKind.valid} group by i.identifier having count(*) > 1`,
+  )
+  if (shared === 0) return false
+  await client.query('analyze shared')
+  await fillTable(
+    client,
+    'holder',
+    `select i.identifier, count(*)::int, decode(min(encode(s.key, 'hex') collate "C"), 'hex')
+     from ${identifiers} join shared x on x.identifier = i.identifier where s.kind = ${stagedKind.valid} group by i.identifier`,
+  )
+  await client.query('analyze holder')
+  await fillTable(
+    client,
+    'lost',
+    `select s.key, array_agg(i.identifier)
+     from ${identifiers} join holder x on x.identifier = i.identifier and x.group_key <> s.key where s.kind = ${stagedKind.valid} group by s.key`,
+  )
+  await client.query('analyze lost')
+  return true
+}

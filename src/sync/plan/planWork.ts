@@ -1,0 +1,117 @@
+/** One plan while it is made: what all its steps work on. */
+import { randomBytes } from 'node:crypto'
+import type pg from 'pg'
+import type { Pipeline } from '../../pipeline/definition.ts'
+import { ChangedKeys } from '../../db/changedKeys.ts'
+import { queryable } from '../../db/database.ts'
+import { latestErasure } from '../../db/erasures.ts'
+import { readsOneOff, type RunRow } from '../../db/runs.ts'
+import type { EngineDeps } from '../engine.ts'
+import type { SnapshotResult } from '../read/snapshot.ts'
+import type { DesiredContext } from './desired.ts'
+import { durationMs } from './durations.ts'
+import { isUntouched } from './firstLoad.ts'
+import { collectResync, type TodoContext } from './todo.ts'
+
+/** A complete reading, or what replaces it where nothing was read (unchanged bytes, `rerun --failed`). */
+export interface PlanInput extends Omit<SnapshotResult, 'proof' | 'warnings'> {
+  /** Only what this run left refused, ambiguous or pending. */
+  readonly onlyFailedOf?: number
+  /** Changes the synced state first, and is committed or rolled back with the plan (an audit's repair). */
+  readonly prepare?: (client: pg.PoolClient) => Promise<unknown>
+}
+
+export interface PlanWork {
+  readonly deps: EngineDeps
+  readonly client: pg.PoolClient
+  readonly pipeline: Pipeline
+  readonly run: RunRow
+  readonly input: PlanInput
+  readonly planId: string
+  readonly destinationId: number
+  /** `destination.state_version` under the lock of its row. */
+  readonly stateVersion: string
+  /** By the clock of the database, in whole seconds. */
+  readonly plannedAtMs: number
+  readonly desired: DesiredContext
+  readonly todo: TodoContext
+  /** Plans whose full refresh is not confirmed yet: this one takes over what they owe. */
+  readonly resync: readonly string[]
+  /** Nothing is known of the destination, and everything of it was read. */
+  readonly untouched: boolean
+  /** Read from a backfill source, or not read at all: no row is missing. */
+  readonly oneOff: boolean
+  /** Newest erasure that this plan knows: its batches are checked for later ones before they are sent. */
+  readonly erasures: number
+  /** Nothing was read for it (`rerun --failed`, an audit's repair). */
+  readonly sourceless: boolean
+}
+
+/** Locks the destination, and cancels what an interrupted plan never sent. */
+export async function openWork(
+  deps: EngineDeps,
+  client: pg.PoolClient,
+  pipeline: Pipeline,
+  run: RunRow,
+  input: PlanInput,
+): Promise<PlanWork> {
+  const { destination } = pipeline
+  const { destinationId } = run
+  const planId = `p_${randomBytes(5).toString('hex')}`
+  await input.prepare?.(client)
+  const { rows } = await client.query<{ state_version: string; all_changed: boolean; now_ms: string }>(
+    `select state_version, all_changed, extract(epoch from clock_timestamp()) * 1000 as now_ms from destination where id = $1 for update`,
+    [destinationId],
+  )
+  const [locked] = rows
+  if (locked === undefined) throw new Error(`destination ${destinationId} is not stored`)
+  await supersedePlans(client, destinationId)
+  const erasures = await latestErasure(queryable(client), deps.service.origin)
+  const keys = destination.kind === 'catalog' ? 'products' : 'identifiers'
+  const resync = await collectResync(client, destinationId)
+  const changed = new ChangedKeys(queryable(client), destinationId, locked.all_changed)
+  const sourceless = input.onlyFailedOf !== undefined || input.prepare !== undefined
+  return {
+    deps,
+    client,
+    pipeline,
+    run,
+    input,
+    planId,
+    destinationId,
+    stateVersion: locked.state_version,
+    plannedAtMs: Math.floor(Number(locked.now_ms) / 1000) * 1000,
+    desired: { client, destinationId, snapshotId: input.snapshotId, keys, changed },
+    todo: {
+      client,
+      destinationId,
+      keys,
+      full: run.options.full ?? false,
+      changed,
+      renewBeforeMs: destination.kind === 'catalog' ? 0 : durationMs(destination.renewBefore),
+      takesBack: destination.kind === 'audience',
+      planId,
+      resync: resync.length > 0,
+      ...(input.onlyFailedOf === undefined ? {} : { onlyFailedOf: input.onlyFailedOf }),
+    },
+    resync,
+    untouched: input.reading === 'whole' && (await isUntouched(client, destinationId)),
+    oneOff: readsOneOff(run) || sourceless,
+    erasures,
+    sourceless,
+  }
+}
+
+/** A newer plan cancels what an interrupted one never sent (I7). Stored plans that wait for `apply` are left alone. */
+async function supersedePlans(client: pg.PoolClient, destinationId: number): Promise<void> {
+  await client.query(
+    `with cancelled as (
+       update batch b set status = 'superseded', settled_at = clock_timestamp(), reason = 'newer_plan'
+       from plan p
+       where p.id = b.plan_id and b.destination_id = $1 and b.status = 'pending' and b.attempts = 0 and p.status <> 'ready'
+       returning b.id)
+     update entry e set outcome = 'superseded' from cancelled c where e.batch_id = c.id and e.outcome = 'pending'`,
+    [destinationId],
+  )
+  await client.query(`update plan set status = 'superseded' where destination_id = $1 and status = 'applying'`, [destinationId])
+}

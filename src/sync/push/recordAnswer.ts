@@ -1,0 +1,164 @@
+/** Records an answer: classifies it, writes it in one fenced transaction, and logs it. */
+import { hash } from 'node:crypto'
+import type { EntryOutcome, RequestOutcome, SentEntry } from '../../destinations/destination.ts'
+import { listingLimit } from '../../destinations/productListing.ts'
+import { backoffMs, readHold } from '../../http/waitPolicy.ts'
+import type { Exchange } from '../../service/client/exchange.ts'
+import type { ClaimedBatch } from '../../db/batches.ts'
+import { Allowance } from './allowance.ts'
+import { crashPoint } from '../crashPoint.ts'
+import { reconcile, type Reconciled } from './reconcile.ts'
+import type { Answered, PushState, Sending } from './send.ts'
+
+const refusalsBeforePause = 64
+/** Minimum wait: jitter may be 0, and the same bytes twice within 5 ms would be our own error, not a retry. */
+const leastWaitMs = 10
+
+/** @throws {LeaseLost} another process holds the batch: nothing was written, and the answer is dropped */
+export async function recordAnswer(sending: Sending, answered: Answered): Promise<Reconciled> {
+  const { deps, destination, runId } = sending
+  const { batch, exchange } = answered
+  const { settings } = deps
+  const judgement = await classify(sending, answered)
+  const result = await reconcile(deps.db, destination, batch, answered.attemptId, judgement, {
+    maxAttempts: settings.maxAttempts,
+    horizonMs: settings.horizonMs,
+    waitMs: waitFor(sending, batch, exchange, judgement),
+    workerId: deps.workerId,
+    runId,
+    trustPointers: sending.state.trustPointers,
+    sent: {
+      httpStatus: exchange.kind === 'answer' ? exchange.status : exchange.kind === 'lost' ? (exchange.status ?? null) : null,
+      answer: exchange.kind === 'answer' ? { bytes: exchange.body.length } : { error: errorCode(exchange.error) },
+      answerSha256: exchange.kind === 'answer' ? hash('sha256', exchange.body, 'buffer') : null,
+      durationMs: exchange.durationMs,
+    },
+  })
+  crashPoint('push.reconciled')
+  logAttempt(sending, answered, judgement)
+  if (result.pointerWrong) sending.state.trustPointers = false
+  return result
+}
+
+/** Logs one line an attempt: at debug level where all was confirmed, else at info level. */
+function logAttempt({ deps, runId }: Sending, { batch, exchange }: Answered, judgement: RequestOutcome): void {
+  const clear = judgement.kind === 'entries' && judgement.entries.every((entry) => entry.outcome === 'confirmed')
+  deps.log[clear ? 'debug' : 'info'](
+    {
+      runId: `r_${runId}`,
+      batch: batch.id,
+      operation: batch.operation,
+      attempt: batch.attempts + 1,
+      ...(exchange.kind === 'not-sent' || exchange.status === undefined ? {} : { status: exchange.status }),
+      outcome: clear ? 'confirmed' : judgement.kind === 'entries' ? 'partial' : judgement.kind,
+      ...(judgement.kind === 'entries' ? {} : { code: 'code' in judgement ? judgement.code : judgement.reason }),
+      durationMs: Math.round(exchange.durationMs),
+    },
+    clear ? 'a request was confirmed' : 'a request was not confirmed as a whole',
+  )
+}
+
+const everyCredential = 'SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN or SLUICE_ACCESS_TOKEN_SECRET'
+
+async function classify(sending: Sending, { batch, exchange, begunAtMs }: Answered): Promise<RequestOutcome> {
+  const { destination, state } = sending
+  const judgement = destination.classify(exchange, await sentEntries(sending, batch), batch.operation)
+  if (judgement.kind === 'retry' && judgement.status === 401) {
+    // The first 401, and those under way with it, may come from our clock or from a token renewed meanwhile. A request that began
+    // later fails because of the credentials.
+    if (state.unauthorizedAtMs !== undefined && begunAtMs > state.unauthorizedAtMs)
+      return {
+        kind: 'pause',
+        code: 'CREDENTIALS_REFUSED',
+        reason: `the service refuses ${(await sending.deps.transport.refusedCredentials?.()) ?? everyCredential} (${judgement.reason})`,
+      }
+    state.unauthorizedAtMs ??= sending.deps.clock.monotonic()
+    return judgement
+  }
+  if (judgement.kind === 'entries') state.unauthorizedAtMs = undefined
+  if (
+    judgement.kind === 'pause' &&
+    batch.operation === 'delete' &&
+    exchange.kind === 'answer' &&
+    exchange.status === 404 &&
+    (await isReadable(sending))
+  ) {
+    // C4: the catalog exists, so the 404 is about the key. Not confirmed as deleted, because no answer says so.
+    if (batch.maybeApplied && batch.entryCount === 1) return { kind: 'entries', entries: [goneAlready] }
+    return { kind: 'refused', code: judgement.code, reason: judgement.reason, failing: [] }
+  }
+  if (judgement.kind === 'entries' && destination.kind === 'catalog' && batch.operation === 'delete' && batch.maybeApplied) {
+    return { kind: 'entries', entries: judgement.entries.map((entry) => (entry.outcome === 'refused' ? goneAlready : entry)) }
+  }
+  return countRefusals(state, judgement)
+}
+
+/**
+ * Outcome of a delete whose key is gone after an earlier attempt with a lost answer: that attempt was applied. The service never
+ * gives a key twice (spec 3.3), so nothing else is under it. As refused it would be retried for ever.
+ */
+const goneAlready: EntryOutcome = {
+  outcome: 'confirmed',
+  warnings: ['the key was gone: an earlier sending of this delete, whose answer was lost, had been applied'],
+}
+
+/** Pauses after many refusals without a confirmation in between: the request fails, not the records (docs/guarantees.md#isolation-of-a-failing-record). */
+function countRefusals(state: PushState, judgement: RequestOutcome): RequestOutcome {
+  const refused =
+    judgement.kind === 'refused' ||
+    (judgement.kind === 'ambiguous' && judgement.miscounted) ||
+    (judgement.kind === 'entries' && judgement.entries.every((entry) => entry.outcome === 'refused'))
+  if (judgement.kind === 'entries' && judgement.entries.some((entry) => entry.outcome === 'confirmed')) state.refusals = 0
+  if (!refused) return judgement
+  state.refusals++
+  if (state.refusals < refusalsBeforePause || judgement.kind === 'entries') return judgement
+  const { reason } = judgement
+  return {
+    kind: 'pause',
+    code: judgement.kind === 'refused' ? judgement.code : reason,
+    reason: `${refusalsBeforePause} requests in a row were refused: ${reason}`,
+  }
+}
+
+async function isReadable({ deps, destination, target, signal, onWait }: Sending): Promise<boolean> {
+  const allowance = await Allowance.open(deps, listingLimit)
+  if ((await allowance.take({ signal, onWait })) === undefined) return false
+  const { path } = destination.request(target, 'upsert')
+  const exchange = await deps.transport.exchange({
+    method: 'GET',
+    host: 'ads',
+    path,
+    query: { count: '1' },
+    timeoutMs: deps.settings.httpTimeoutMs,
+  })
+  if (exchange.kind !== 'answer') return false
+  await allowance.update(exchange, 1)
+  return exchange.status === 200
+}
+
+async function sentEntries({ deps, destination }: Sending, batch: ClaimedBatch): Promise<readonly SentEntry[]> {
+  if (destination.kind !== 'catalog' && batch.userCount === batch.entryCount) return Array.from({ length: batch.entryCount }, () => oneUser)
+  const rows = await deps.db.query<{ keys: Buffer[]; users: number; byte_offset: number; byte_length: number }>(
+    'select keys, users, byte_offset, byte_length from entry where batch_id = $1 order by ord',
+    [batch.id],
+  )
+  return rows.map((row) => ({
+    id: destination.idOf(row.keys, batch.body.subarray(row.byte_offset, row.byte_offset + row.byte_length), batch.operation),
+    users: row.users,
+  }))
+}
+
+const oneUser: SentEntry = { id: null, users: 1 }
+
+function waitFor(sending: Sending, batch: ClaimedBatch, exchange: Exchange, judgement: RequestOutcome): number {
+  const { settings, clock } = sending.deps
+  if (judgement.kind === 'retry' && judgement.status === 401) return 0
+  const own = Math.max(leastWaitMs, backoffMs(batch.attempts + 1, settings))
+  const asked = exchange.kind === 'answer' ? (readHold(exchange, clock.now()) ?? 0) : 0
+  return Math.max(own, Math.min(asked, settings.retryAfterCapMs))
+}
+
+function errorCode(error: Error): string {
+  const { code } = error as { code?: unknown }
+  return typeof code === 'string' ? code : error.name
+}

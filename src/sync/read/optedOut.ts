@@ -1,0 +1,71 @@
+/**
+ * Identifiers that a row of this reading opted out: no other row of it may send them (docs/consent.md). Set-based, in the
+ * temporary table `opted_out`, which the diff asks too.
+ */
+import type pg from 'pg'
+import { stagedKind } from './stageTable.ts'
+
+/** Rows of the stage that the identifiers come from. */
+export interface OptingOut {
+  readonly leaving: number
+  readonly withholding: number
+}
+
+/** Fills `opted_out` and returns how many identifiers it holds. */
+export async function collectOptedOut(client: pg.PoolClient, { leaving, withholding }: OptingOut): Promise<number> {
+  if (leaving + withholding === 0) return 0
+  const collected = await client.query(
+    `insert into opted_out
+     select i.identifier from stage s cross join lateral unnest(s.identifiers) as i (identifier) where s.kind = ${stagedKind.leaving}
+     union
+     select i.identifier from stage s cross join lateral unnest(s.withheld) as i (identifier) where s.withheld is not null`,
+  )
+  await client.query('analyze opted_out')
+  return collected.rowCount ?? 0
+}
+
+/** Returns true if a record that a gated reading did not stage has one of them: only a full reading can remove it. */
+export async function unstagedHoldOptedOut(client: pg.PoolClient, destinationId: number): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `with held as (
+       select m.key as identifier, m.held from opted_out o join remote m on m.destination_id = $1 and m.key = o.identifier where m.held > 0),
+     left_behind as (
+       select h.identifier, count(*) as n
+       from left_key l join record r on r.destination_id = $1 and r.key = l.key
+         cross join lateral unnest(r.identifiers) as i (identifier) join held h using (identifier)
+       group by h.identifier)
+     select from held h left join left_behind b using (identifier) where h.held > coalesce(b.n, 0) limit 1`,
+    [destinationId],
+  )
+  return rowCount === 1
+}
+
+export interface LeftOut {
+  /** Rows that share an identifier with a row that opted out. */
+  readonly rows: number
+  /** Those of them that have no other identifier: they leave as well. */
+  readonly emptied: number
+}
+
+/**
+ * Takes the identifiers of `opted_out` off the valid rows of the stage. Such a row has no digest: the next reading looks at it
+ * again, because its outcome depends on more than its own bytes.
+ */
+export async function leaveOutOptedOut(client: pg.PoolClient): Promise<LeftOut> {
+  await client.query(
+    `create temp table shared_row as
+     select s.ctid as row, array(select i from unnest(s.identifiers) as i where i not in (select identifier from opted_out) order by i) as kept
+     from stage s
+     where s.kind = ${stagedKind.valid} and exists (
+       select from unnest(s.identifiers) as i (identifier) join opted_out o using (identifier))`,
+  )
+  const updated = await client.query(
+    `update stage s set identifiers = case when x.kept = '{}' then s.identifiers else x.kept end, digest = null,
+       kind = case when x.kept = '{}' then ${stagedKind.leaving} else s.kind end,
+       hash = decode(md5(concat_ws('/', array_to_string(x.kept, ','), extract(epoch from s.effective_at), extract(epoch from s.expires_at))), 'hex')
+     from shared_row x where s.ctid = x.row`,
+  )
+  const { rows } = await client.query<{ n: string }>(`select count(*) as n from shared_row where kept = '{}'`)
+  await client.query('drop table shared_row')
+  return { rows: updated.rowCount ?? 0, emptied: Number(rows[0]?.n) }
+}

@@ -1,0 +1,132 @@
+/** A stored plan as a person reviews it: deletes first, samples of each change, fields before and after. */
+import type { Database } from '../db/database.ts'
+import { UsageError } from '../errors.ts'
+import type { GuardVerdict, RunCounts } from './report.ts'
+
+export type ChangeName = 'delete' | 'create' | 'update' | 'renewal'
+
+export interface ReviewedPlan {
+  readonly planId: string
+  readonly runId: string
+  readonly pipeline: string
+  readonly kind: 'catalog' | 'audience' | 'do-not-reach'
+  readonly status: 'ready' | 'applying' | 'applied' | 'superseded'
+  readonly digest: string
+  readonly createdAt: Date
+  readonly counts: Partial<RunCounts>
+  readonly guards: readonly GuardVerdict[]
+  readonly updateFields: readonly { readonly field: string; readonly count: number }[]
+  readonly requests: number
+  /** The latest plan that a run of the pipeline made; another one means that this one is out of date. */
+  readonly newestPlanId: string
+  readonly samples: readonly ChangeSample[]
+}
+
+export interface ChangeSample {
+  readonly change: ChangeName
+  /** Product id; of people the number of their identifiers only. */
+  readonly name: string
+  readonly fields: readonly { readonly field: string; readonly before: string | null; readonly after: string | null }[]
+}
+
+/** Operations read of each change: enough to recognize a mistake, little enough for one screen. */
+const samplesOfEach = 20
+
+/** @throws {UsageError} `UNKNOWN_PLAN` */
+export async function loadReview(db: Database, planId: string): Promise<ReviewedPlan> {
+  const [row] = await db.query<{
+    run_id: string
+    pipeline: string
+    kind: ReviewedPlan['kind']
+    status: ReviewedPlan['status']
+    digest: string
+    created_at: Date
+    counts: Partial<RunCounts>
+    guards: GuardVerdict[]
+    review: { updateFields?: ReviewedPlan['updateFields'] }
+    requests: number
+    newest: string
+  }>(
+    `select p.run_id, p.pipeline, d.kind, p.status, p.digest, p.created_at, p.counts, p.guards, p.review,
+       (select count(*)::int from batch b where b.plan_id = p.id and b.parent_id is null) as requests,
+       (select q.id from plan q where q.destination_id = p.destination_id order by q.created_at desc, q.run_id desc limit 1) as newest
+     from plan p join destination d on d.id = p.destination_id where p.id = $1`,
+    [planId],
+  )
+  if (row === undefined)
+    throw new UsageError('UNKNOWN_PLAN', `there is no plan "${planId.slice(0, 40)}"`, {
+      where: planId.slice(0, 40),
+      hint: 'sluice plan PIPELINE',
+    })
+  const samples = await loadSamples(db, planId, row.kind)
+  return {
+    planId,
+    runId: `r_${row.run_id}`,
+    pipeline: row.pipeline,
+    kind: row.kind,
+    status: row.status,
+    digest: row.digest,
+    createdAt: row.created_at,
+    counts: row.counts,
+    guards: row.guards,
+    updateFields: row.review.updateFields ?? [],
+    requests: row.requests,
+    newestPlanId: row.newest,
+    samples,
+  }
+}
+
+async function loadSamples(db: Database, planId: string, kind: ReviewedPlan['kind']): Promise<readonly ChangeSample[]> {
+  const rows = await db.query<{ change: ChangeName; key: Buffer; identifiers: number; after: Buffer | null; before: Buffer | null }>(
+    `select c.change, e.keys[1] as key, cardinality(e.keys) as identifiers, e.after, old.before
+     from unnest(array['delete', 'create', 'update', 'renewal']) with ordinality as c (change, place)
+     cross join lateral (
+       select e.keys, e.record_key, e.destination_id, e.batch_id, case when $2 then substr(b.body, e.byte_offset + 1, e.byte_length) end as after
+       from batch b join entry e on e.batch_id = b.id
+       where b.plan_id = $1 and b.parent_id is null and e.change = c.change order by b.seq, e.ord limit ${samplesOfEach}) e
+     left join lateral (
+       select substr(b.body, o.byte_offset + 1, o.byte_length) as before from entry o join batch b on b.id = o.batch_id
+       where $2 and c.change = 'update' and o.destination_id = e.destination_id and o.record_key = e.record_key and o.batch_id < e.batch_id and o.change <> 'delete'
+         and b.status = 'settled' and (o.outcome = 'confirmed' or o.outcome = 'pending')
+       order by o.batch_id desc limit 1) old on true
+     order by c.place`,
+    [planId, kind === 'catalog'],
+  )
+  return rows.map(({ change, key, identifiers, after, before }) =>
+    kind === 'catalog'
+      ? { change, name: key.toString(), fields: change === 'delete' ? [] : changedFields(jsonOf(before), jsonOf(after), change) }
+      : { change, name: `one person, ${identifiers} ${identifiers === 1 ? 'identifier' : 'identifiers'}`, fields: [] },
+  )
+}
+
+/** Fields of an update that differ; all fields if the earlier content is no longer stored. */
+function changedFields(
+  before: Readonly<Record<string, unknown>> | undefined,
+  after: Readonly<Record<string, unknown>> | undefined,
+  change: ChangeName,
+): ChangeSample['fields'] {
+  if (after === undefined) return []
+  const names =
+    change === 'update' && before !== undefined ? [...new Set([...Object.keys(before), ...Object.keys(after)])] : Object.keys(after)
+  return names
+    .map((field) => ({ field, before: textOf(before?.[field]), after: textOf(after[field]) }))
+    .filter((line) => change !== 'update' || before === undefined || line.before !== line.after)
+}
+
+function jsonOf(bytes: Buffer | null): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(bytes?.toString('utf8') ?? '')
+    if (typeof value !== 'object' || value === null) return undefined
+    // Operations of products carry the product below `params`.
+    const { params } = value as { params?: unknown }
+    return (typeof params === 'object' && params !== null ? params : value) as Record<string, unknown>
+  } catch {
+    // The body is gone (docs/retention.md), or the slice is not an object.
+    return undefined
+  }
+}
+
+function textOf(value: unknown): string | null {
+  if (value === undefined || value === null) return null
+  return (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 200)
+}

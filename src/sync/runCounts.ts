@@ -1,0 +1,59 @@
+/**
+ * Counts of runs that ended before all their entries were settled. Entries that a later run settles are also
+ * written into the counts of the earlier run, so that its history shows the final result.
+ */
+import type { Database, Queryable } from '../db/database.ts'
+import { entryOutcome } from '../db/outcomes.ts'
+import { recoverRuns } from '../db/runs.ts'
+import { deadWorkers } from '../db/workers.ts'
+import { planCounts, type PlanCounts } from './push/push.ts'
+import type { Settled } from './report.ts'
+
+/** Counts products or users of earlier plans that attempts of this run settled. */
+export async function settledBy(db: Queryable, runId: number, ownPlanId: string | null): Promise<Settled> {
+  const [row] = await db.query<{ confirmed: number; refused: number }>(
+    `select coalesce(sum(e.users) filter (where ${entryOutcome} = 'confirmed'), 0)::int as confirmed,
+       coalesce(sum(e.users) filter (where e.outcome = 'refused'), 0)::int as refused
+     from entry e join batch b on b.id = e.batch_id where e.batch_id in (
+       select a.batch_id from attempt a join batch t on t.id = a.batch_id
+       where a.run_id = $1 and t.plan_id is distinct from $2 and a.outcome in ('confirmed', 'refused', 'partial'))`,
+    [runId, ownPlanId],
+  )
+  return { confirmed: row?.confirmed ?? 0, refused: row?.refused ?? 0 }
+}
+
+/** Updates the counts of earlier runs whose batches this run settled. */
+export async function updateCountsOfOtherRuns(db: Database, runId: number): Promise<void> {
+  const plans = await db.query<{ plan_id: string }>(
+    `select b.plan_id from attempt a join batch b on b.id = a.batch_id where a.run_id = $1
+     union select plan_id from audit where run_id = $1 and plan_id is not null`,
+    [runId],
+  )
+  for (const { plan_id } of plans) await updateCountsOfPlan(db, plan_id, runId)
+}
+
+/** Updates the counts of ended runs of a plan. Requests stay with the run that sent them. */
+export async function updateCountsOfPlan(db: Database, planId: string, butRunId?: number): Promise<void> {
+  const runs = await db.query<{ id: string }>(
+    `select id from run where plan_id = $1 and trigger <> 'plan' and finished_at is not null and id is distinct from $2::bigint`,
+    [planId, butRunId ?? null],
+  )
+  if (runs.length === 0) return
+  const { requests: _, ...counts } = await planCounts(db, planId)
+  for (const { id } of runs) await writeCounts(db, Number(id), counts)
+}
+
+/** Ends the runs of expired workers with their counts so far. Returns their ids. */
+export async function recoverRunsAndCounts(db: Database): Promise<readonly number[]> {
+  const ids = await recoverRuns(db, await deadWorkers(db))
+  const runs = await db.query<{ id: string; plan_id: string }>(
+    `select id, plan_id from run where id = any($1::bigint[]) and plan_id is not null and trigger <> 'plan'`,
+    [ids],
+  )
+  for (const { id, plan_id } of runs) await writeCounts(db, Number(id), await planCounts(db, plan_id))
+  return ids
+}
+
+async function writeCounts(db: Queryable, runId: number, counts: Partial<PlanCounts>): Promise<void> {
+  await db.execute('update run set counts = counts || $2::jsonb where id = $1', [runId, JSON.stringify(counts)])
+}

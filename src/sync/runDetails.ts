@@ -1,0 +1,116 @@
+/** What a page shows of one run besides its report: progress, sources, requests, rejects by code. */
+import type { Database, Queryable } from '../db/database.ts'
+import type { SourceFacts } from '../formats/rows.ts'
+import { runNumber } from './history.ts'
+import type { StoredProgress } from './liveProgress.ts'
+
+export interface RunDetails {
+  readonly progress: StoredProgress | null
+  readonly cancelRequested: boolean
+  readonly full: boolean
+  readonly approvedDeletes: number | null
+  readonly sources: readonly SourceFacts[]
+  readonly requests: RequestSummary
+}
+
+export interface RequestSummary {
+  readonly all: number
+  readonly rateLimited: number
+  /** Milliseconds; null where nothing was answered. */
+  readonly p50: number | null
+  readonly p95: number | null
+  readonly latest: readonly RequestLine[]
+}
+
+export interface RequestLine {
+  readonly batch: number
+  readonly at: Date
+  readonly outcome: string | null
+  readonly httpStatus: number | null
+  readonly reason: string | null
+  readonly durationMs: number | null
+  readonly operation: string
+  readonly users: number
+}
+
+export async function loadRunDetails(db: Queryable, runId: string): Promise<RunDetails> {
+  const id = runNumber(runId)
+  const [[row], [sum], latest] = await Promise.all([
+    db.query<{
+      progress: StoredProgress | null
+      cancel_requested: boolean
+      full: boolean
+      approved: number | null
+      sources: SourceFacts[] | null
+    }>(
+      `select r.progress, r.cancel_requested_at is not null as cancel_requested, coalesce((r.options ->> 'full')::boolean, false) as full,
+         (r.options ->> 'approveDeletes')::float8 as approved, s.sources
+       from run r left join snapshot s on s.id = r.snapshot_id where r.id = $1`,
+      [id],
+    ),
+    db.query<{ n: number; limited: number; p50: number | null; p95: number | null }>(
+      `select count(*)::int as n, count(*) filter (where http_status = 429)::int as limited,
+         percentile_cont(0.5) within group (order by duration_ms) as p50, percentile_cont(0.95) within group (order by duration_ms) as p95
+       from attempt where run_id = $1`,
+      [id],
+    ),
+    db.query<{
+      batch_id: string
+      started_at: Date
+      outcome: string | null
+      http_status: number | null
+      reason: string | null
+      duration_ms: number | null
+      operation: string
+      user_count: number
+    }>(
+      `select a.batch_id, a.started_at, a.outcome, a.http_status, a.reason, a.duration_ms, b.operation, b.user_count
+       from attempt a join batch b on b.id = a.batch_id where a.run_id = $1 order by a.id desc limit 10`,
+      [id],
+    ),
+  ])
+  return {
+    progress: row?.progress ?? null,
+    cancelRequested: row?.cancel_requested ?? false,
+    full: row?.full ?? false,
+    approvedDeletes: row?.approved ?? null,
+    sources: row?.sources ?? [],
+    requests: {
+      all: sum?.n ?? 0,
+      rateLimited: sum?.limited ?? 0,
+      p50: sum?.p50 ?? null,
+      p95: sum?.p95 ?? null,
+      latest: latest.map((line) => ({
+        batch: Number(line.batch_id),
+        at: line.started_at,
+        outcome: line.outcome,
+        httpStatus: line.http_status,
+        reason: line.reason,
+        durationMs: line.duration_ms,
+        operation: line.operation,
+        users: line.user_count,
+      })),
+    },
+  }
+}
+
+export interface RejectGroup {
+  readonly code: string
+  readonly field: string
+  readonly hint: string
+  readonly count: number
+  readonly samples: readonly { readonly line: number; readonly message: string; readonly cells: readonly string[] }[]
+}
+
+/** Returns the rejects of a run by code and field, the most frequent first, with the first `samples` of each. */
+export async function groupedRejects(db: Database, runId: string, samples: number): Promise<readonly RejectGroup[]> {
+  const rows = await db.query<RejectGroup & Record<string, unknown>>(
+    `with reading as (select coalesce(s.run_id, r.id) as id from run r left join snapshot s on s.id = r.snapshot_id where r.id = $1),
+       groups as (select j.code, j.field, min(j.hint) as hint, count(*)::int as count from reject j, reading where j.run_id = reading.id group by j.code, j.field)
+     select g.*, (select coalesce(jsonb_agg(jsonb_build_object('line', x.line, 'message', x.message, 'cells', x.cells) order by x.line), '[]') from (
+         select j.line, j.message, j.cells from reject j, reading where j.run_id = reading.id and j.code = g.code and j.field = g.field order by j.source, j.line limit $2) x) as samples
+     from groups g order by g.count desc, g.code, g.field limit 100`,
+    [runNumber(runId), samples],
+  )
+  return rows
+}

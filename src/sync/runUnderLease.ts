@@ -1,0 +1,180 @@
+/** Runs work under a run's lease, times its stages, and writes its end into the `run` table. */
+import { RunError, SluiceError } from '../errors.ts'
+import { diskFault } from '../db/connectionFault.ts'
+import type { Database } from '../db/database.ts'
+import { permissionFault } from '../db/permissionFault.ts'
+import { purgeErasures } from '../db/erasures.ts'
+import { applyRetention, isFirstOfDay } from '../db/retention.ts'
+import { finishRun, heartbeatRun, isCancelRequested, type RunRow } from '../db/runs.ts'
+import { settledBy, updateCountsOfOtherRuns } from './runCounts.ts'
+import type { EngineDeps } from './engine.ts'
+import { loadReport } from './history.ts'
+import { storingProgress } from './liveProgress.ts'
+import { planCounts } from './push/push.ts'
+import { noCounts, type GuardVerdict, type RunReport, type RunStatus } from './report.ts'
+import { interrupted } from './read/stage.ts'
+
+export interface Ending {
+  readonly status: RunStatus
+  readonly guards: readonly GuardVerdict[]
+  readonly error?: SluiceError
+}
+
+/** Interval of checking whether the run was cancelled. */
+const cancelPollMs = 2_000
+
+/** Runs `work` under the run's lease and writes its end. Errors are stored with the run; only internal ones are thrown. */
+export async function runUnderLease(
+  deps: EngineDeps,
+  run: RunRow,
+  work: (lease: { readonly deps: EngineDeps }) => Promise<Ending>,
+): Promise<RunReport> {
+  const lost = new AbortController()
+  const signal = deps.signal ? AbortSignal.any([deps.signal, lost.signal]) : lost.signal
+  const heartbeat = setInterval(() => {
+    heartbeatRun(deps.db, run, deps.settings.leaseMs).then(
+      (kept) => kept || lost.abort(),
+      (error: unknown) =>
+        deps.log.warn({ runId: `r_${run.id}`, reason: error instanceof Error ? error.name : 'error' }, 'the lease could not be renewed'),
+    )
+  }, deps.settings.heartbeatMs)
+  const watch = setInterval(() => {
+    isCancelRequested(deps.db, run).then(
+      (asked) => asked && lost.abort(),
+      // The heartbeat already warns when the database is down.
+      () => undefined,
+    )
+  }, cancelPollMs)
+  let ending: Ending
+  try {
+    ending = await work({ deps: { ...deps, signal, onProgress: storingProgress(deps, run) } })
+  } catch (error) {
+    const known = knownError(error, signal, deps.db)
+    if (!known) throw await failedBy(deps, run, error)
+    ending = { status: deps.signal?.aborted ? 'cancelled' : 'failed', guards: [], error: known }
+  } finally {
+    clearInterval(heartbeat)
+    clearInterval(watch)
+  }
+  if (ending.status !== 'succeeded' && (await isCancelRequested(deps.db, run)))
+    ending = { status: 'cancelled', guards: ending.guards, error: cancelled(run.pipeline) }
+  await finish(deps, run, ending)
+  await keepUp(deps, run)
+  return loadReport(deps.db, run.id)
+}
+
+/** Applies retention once a day, with the first run: this also works without workers. Its errors do not fail the run. */
+async function keepUp(deps: EngineDeps, run: RunRow): Promise<void> {
+  if (deps.signal?.aborted) return
+  try {
+    await purgeErasures(deps.db, deps.service.origin)
+    if (await isFirstOfDay(deps.db, run.id)) await applyRetention(deps.db, deps.settings)
+  } catch (error) {
+    deps.log.warn(
+      { reason: error instanceof Error ? error.message : 'error' },
+      'expired data could not be deleted; will be tried again tomorrow',
+    )
+  }
+}
+
+/** Returns the error of a run that was cancelled (`sluice cancel`). */
+export function cancelled(pipeline: string): RunError {
+  return new RunError('RUN_CANCELLED', `an operator cancelled the run of ${pipeline}; confirmed changes are kept`, {
+    where: pipeline,
+    hint: `sluice run ${pipeline}`,
+  })
+}
+
+async function finish(deps: EngineDeps, run: RunRow, ending: Ending): Promise<void> {
+  const [row] = await deps.db.query<{ plan_id: string | null; counts: Record<string, number> }>(
+    'select plan_id, counts from run where id = $1',
+    [run.id],
+  )
+  const sent = row?.plan_id && run.trigger !== 'plan' ? await planCounts(deps.db, row.plan_id) : undefined
+  const settling = await settlingRequests(deps, run.id, row?.plan_id ?? null)
+  const planned = run.trigger === 'apply' && row?.plan_id ? await countsOf(deps, row.plan_id) : (row?.counts ?? {})
+  await finishRun(deps.db, run, {
+    status: ending.status,
+    guards: ending.guards,
+    counts: {
+      ...noCounts,
+      ...planned,
+      ...sent,
+      requests: (sent?.requests ?? 0) + settling,
+      ...(settling > 0 ? { settled: await settledBy(deps.db, run.id, row?.plan_id ?? null) } : {}),
+    },
+    error: ending.error ? errorJson(ending.error) : null,
+  })
+  await updateCountsOfOtherRuns(deps.db, run.id)
+}
+
+/** Counts the requests of this run that settled batches of earlier plans; the counts of its own plan do not have them. */
+async function settlingRequests(deps: EngineDeps, runId: number, planId: string | null): Promise<number> {
+  const [row] = await deps.db.query<{ n: number }>(
+    `select count(*)::int as n from attempt a join batch b on b.id = a.batch_id where a.run_id = $1 and b.plan_id is distinct from $2`,
+    [runId, planId],
+  )
+  return row?.n ?? 0
+}
+
+async function countsOf(deps: EngineDeps, planId: string): Promise<Record<string, number>> {
+  const [row] = await deps.db.query<{ counts: Record<string, number> }>('select counts from plan where id = $1', [planId])
+  return row?.counts ?? {}
+}
+
+/** Times a stage and stores the time with the run. */
+export async function timed<Result>(deps: EngineDeps, run: RunRow, name: string, work: () => Promise<Result>): Promise<Result> {
+  const startedAt = new Date(deps.clock.now()).toISOString()
+  const start = deps.clock.monotonic()
+  try {
+    return await work()
+  } finally {
+    const entry = { stage: name, startedAt, durationMs: Math.round(deps.clock.monotonic() - start) }
+    await deps.db.execute(`update run set stages = stages || $3::jsonb where id = $1 and epoch = $2`, [
+      run.id,
+      run.epoch,
+      JSON.stringify([entry]),
+    ])
+  }
+}
+
+export function errorJson(error: SluiceError): { code: string; message: string; where: string | null; hint: string } {
+  return { code: error.code, message: error.message, where: error.where ?? null, hint: error.hint }
+}
+
+/** Returns the error to store; undefined for an internal error. Sources throw different abort errors after the signal. */
+function knownError(error: unknown, signal: AbortSignal, db: Database): SluiceError | undefined {
+  if (error instanceof SluiceError) return error
+  if (signal.aborted && error instanceof Error && (error.name === 'AbortError' || error === signal.reason)) return interrupted()
+  return isDatabaseError(error) ? (permissionFault(error, db) ?? databaseError(error)) : undefined
+}
+
+function isDatabaseError(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code
+  return typeof code === 'string' && (/^[0-9A-Z]{5}$/.test(code) || /^E[A-Z]+$/.test(code))
+}
+
+/** Returns an error with Postgres' code only, because its texts may hold values (`detail`; docs/guarantees.md). */
+function databaseError(error: unknown): RunError {
+  const full = diskFault(error)
+  if (full !== undefined) return full
+  const code = String((error as { code?: unknown }).code)
+  return new RunError('DATABASE_FAILED', `the database failed (${code}); what was confirmed is kept`, {
+    where: 'database',
+    hint: 'sluice doctor',
+    cause: error,
+  })
+}
+
+/** Stores an internal error with the run and returns the exception to throw. */
+async function failedBy(deps: EngineDeps, run: RunRow, error: unknown): Promise<unknown> {
+  await finish(deps, run, {
+    status: 'failed',
+    guards: [],
+    error: new RunError('INTERNAL', 'an internal error ended the run; confirmed changes are kept', {
+      hint: 'SLUICE_LOG_LEVEL=debug shows where; please report it',
+      cause: error,
+    }),
+  })
+  return error
+}

@@ -1,0 +1,53 @@
+/** Which sandbox the synced state is of: one that was started again without its state holds nothing of it. */
+import { isLoopback } from '../loopback.ts'
+import type { QualityCode } from '../mapping/qualityCodes.ts'
+import type { RunRow } from '../db/runs.ts'
+import type { EngineDeps } from './engine.ts'
+import type { WarningSummary } from './report.ts'
+
+/** A sandbox answers at once; anything else on loopback is none. */
+const askMs = 2_000
+
+/**
+ * Notes with the run that the service is another sandbox than the one that was synced to, and how to send everything again.
+ * A full refresh, and a destination without synced state, take the new one as theirs.
+ */
+export async function noteSandboxInstance(deps: EngineDeps, run: RunRow): Promise<void> {
+  const instance = await instanceAt(deps.service.origin)
+  if (instance === undefined) return
+  const [row] = await deps.db.query<{ instance: string | null; synced: boolean }>(
+    `select instance, exists (select from remote m where m.destination_id = d.id and m.synced_hash is not null) as synced
+     from destination d where id = $1`,
+    [run.destinationId],
+  )
+  if (row === undefined || row.instance === instance) return
+  if (row.instance === null || !row.synced || run.options.full === true) {
+    await deps.db.execute('update destination set instance = $2 where id = $1', [run.destinationId, instance])
+    return
+  }
+  const note: WarningSummary = {
+    code: 'SANDBOX_REPLACED' satisfies QualityCode,
+    field: '',
+    message: `the sandbox at ${deps.service.origin} was started again without its state, so what was synced before is not in it: sluice run ${run.pipeline} --full sends everything again`,
+    count: 1,
+    lines: [],
+  }
+  await deps.db.execute('update run set warnings = $3::jsonb || warnings where id = $1 and epoch = $2', [
+    run.id,
+    run.epoch,
+    JSON.stringify([note]),
+  ])
+}
+
+/** Undefined for a service that is no sandbox, and for a sandbox that does not answer: the run itself reports that. */
+async function instanceAt(origin: string): Promise<string | undefined> {
+  if (!URL.canParse(origin) || !isLoopback(new URL(origin).hostname)) return undefined
+  try {
+    const answer = await fetch(`${origin}/_sandbox/health`, { signal: AbortSignal.timeout(askMs) })
+    const body: unknown = await answer.json()
+    const { instance } = body as { instance?: unknown }
+    return typeof instance === 'string' ? instance : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,68 @@
+/** How each pipeline is now: its last result, its last success, and what needs a person. Changes nothing. */
+import type { Database } from '../db/database.ts'
+import { loadReport } from './history.ts'
+import { nextCommands, reasonOf } from './nextCommands.ts'
+import type { RunReport } from './report.ts'
+
+/** Something that no later run resolves without a person. */
+export interface Need {
+  readonly code: string
+  readonly message: string
+  readonly hint: string
+}
+
+export interface PipelineState {
+  readonly pipeline: string
+  /** Newest run that ended, plans and skipped ticks left out; null before the first. */
+  readonly last: RunReport | null
+  /** Id of the run under way. */
+  readonly running: string | null
+  readonly lastSuccessAt: string | null
+  readonly needs: readonly Need[]
+}
+
+export interface States {
+  /** The database's clock. */
+  readonly now: Date
+  /** True where a scheduler reported within the last minute. */
+  readonly scheduler: boolean
+  readonly pipelines: readonly PipelineState[]
+}
+
+/** States of the named pipelines, in their order. */
+export async function pipelineStates(db: Database, names: readonly string[]): Promise<States> {
+  const rows = await db.query<{ pipeline: string; last: string | null; running: string | null; success: Date | null }>(
+    `select n.pipeline, ended.id as last, running.id as running, success.at as success
+     from unnest($1::text[]) with ordinality as n (pipeline, place)
+       left join lateral (select max(id) as id from run r where r.pipeline = n.pipeline and r.trigger <> 'plan'
+         and r.status in ('succeeded', 'partial', 'withheld', 'failed', 'cancelled')) ended on true
+       left join lateral (select max(id) as id from run r where r.pipeline = n.pipeline and r.status = 'running') running on true
+       left join lateral (select max(finished_at) as at from run r where r.pipeline = n.pipeline and r.trigger <> 'plan'
+         and r.status = 'succeeded') success on true
+     order by n.place`,
+    [names],
+  )
+  const [clock] = await db.query<{ now: Date; scheduler: boolean }>(
+    `select clock_timestamp() as now,
+       exists (select from worker where role = 'serve' and seen_at > clock_timestamp() - interval '1 minute') as scheduler`,
+  )
+  const pipelines: PipelineState[] = []
+  for (const { pipeline, last, running, success } of rows) {
+    const report = last === null ? null : await loadReport(db, Number(last))
+    pipelines.push({
+      pipeline,
+      last: report,
+      running: running === null ? null : `r_${running}`,
+      lastSuccessAt: success === null ? null : success.toISOString(),
+      needs: report === null ? [] : needsOf(report),
+    })
+  }
+  return { now: clock?.now ?? new Date(0), scheduler: clock?.scheduler ?? false, pipelines }
+}
+
+function needsOf(report: RunReport): Need[] {
+  const why = reasonOf(report)
+  if (why === undefined) return []
+  const [command] = nextCommands(report)[0] ?? []
+  return [{ code: why.code, message: `${report.runId} ${report.status}: ${why.reason}`, hint: command ?? `sluice show ${report.runId}` }]
+}

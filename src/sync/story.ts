@@ -1,0 +1,102 @@
+/** The history of one record as `explain` returns it, and its first line. */
+import { type IdentifierType, identifierTypes } from '../mapping/record.ts'
+
+export interface StoryEvent {
+  readonly at: string
+  readonly what:
+    | 'read'
+    | 'rejected'
+    | 'planned'
+    | 'sent'
+    | 'answered'
+    | 'wanted'
+    | 'confirmed'
+    | 'withdrawn'
+    | 'expires'
+    | 'suppressed'
+    | 'refused'
+    | 'deleted'
+    | 'not found'
+  readonly message: string
+  readonly runId?: string
+  readonly line?: number
+  /** SHA-256 of the only identifier that the event is about, 64 hex digits. */
+  readonly digest?: string
+  /** All identifiers that the event is about, where there are any. */
+  readonly identifiers?: readonly IdentifierDigest[]
+  /** Hash of the mapped row, by which changes are detected; not a hash of an identifier. */
+  readonly contentHash?: string
+  readonly value?: string
+  readonly planId?: string
+  readonly batch?: number
+  readonly change?: string
+  readonly outcome?: string
+  readonly httpStatus?: number
+  readonly code?: string
+  readonly hint?: string
+  readonly expiresAt?: string
+  /** Of an invalidated confirmation: the service still has the record. */
+  readonly live?: boolean
+}
+
+/** An identifier as the service gets it: `digest` is missing where the type is sent as plain text. */
+export interface IdentifierDigest {
+  readonly type: IdentifierType
+  readonly digest?: string
+}
+
+export interface Story {
+  /** First line: `Live: …` or `Not live: …`, with the reason. */
+  readonly headline: string
+  readonly live: boolean
+  /** Product id; of people the digests of the row keys that were found, 32 hex digits each. */
+  readonly keys: readonly string[]
+  /** Identifiers that the given text may be, with their full digests. Empty for products. */
+  readonly identifiers: readonly IdentifierDigest[]
+  readonly events: readonly StoryEvent[]
+}
+
+/** Returns type and full digest of packed identifiers. The value of a `partner_user_id` stays hidden. */
+export function identifierDigests(packed: readonly Buffer[]): readonly IdentifierDigest[] {
+  return packed.flatMap((one) => {
+    const type = identifierTypes[(one[0] ?? 0) - 1]
+    if (type === undefined) return []
+    return [type === 'partner_user_id' || one.length !== 33 ? { type } : { type, digest: one.toString('hex', 1) }]
+  })
+}
+
+/** Returns the digests to show with an event about these identifiers. */
+export function digestsOf(packed: readonly Buffer[]): Pick<StoryEvent, 'digest' | 'identifiers'> {
+  const identifiers = identifierDigests(packed)
+  const [first, ...others] = identifiers
+  if (first === undefined) return {}
+  return { ...(others.length > 0 || first.digest === undefined ? {} : { digest: first.digest }), identifiers }
+}
+
+/** Returns the first line. It starts with `Live:` or `Not live:`. */
+export function headlineOf(events: readonly StoryEvent[], catalog: boolean): string {
+  if (events.length === 0) return 'Not live: unknown key. No row that may be sent has it, and nothing was sent for it'
+  const last = (what: StoryEvent['what']) => events.findLast((event) => event.what === what)
+  const rejected = last('rejected')
+  const read = last('read')
+  const refused = last('refused')
+  const confirmed = last('confirmed')
+  const wanted = last('wanted')
+  const deleted = last('deleted')
+  const withdrawn = last('withdrawn')
+  const suppressed = last('suppressed')
+  if (suppressed)
+    return confirmed ? `Live: until the next run deletes it, as it is ${suppressed.message}` : `Not live: ${suppressed.message}`
+  // A product may be back since, or its row may be there again and rejected.
+  const back = catalog && (confirmed !== undefined || wanted !== undefined || (rejected !== undefined && rejected.at > (deleted?.at ?? '')))
+  if (deleted && !back) return `Not live: ${deleted.message} (${deleted.runId ?? ''})`
+  const leaving = events.find((event) => event.what === 'wanted' && event.change === 'delete')
+  if (leaving) return `Live: ${refused ? `its delete was refused: ${refused.message}` : leaving.message}`
+  if (refused) return `Not live: ${withdrawn ? 'not certain, ' : ''}${refused.message}`
+  if (rejected && (!read || read.at < rejected.at))
+    return `${confirmed ? 'Live: previous version, as' : 'Not live:'} ${rejected.message} (${rejected.runId ?? ''})`
+  if (withdrawn) return `${withdrawn.live ? 'Live' : 'Not live'}: ${withdrawn.message} (${withdrawn.runId ?? ''}), and it waits to be sent`
+  if (wanted) return `${confirmed ? 'Live: previous version, as' : 'Not live:'} ${wanted.message}`
+  if (confirmed) return `Live: confirmed at ${confirmed.at}${confirmed.expiresAt === undefined ? '' : `, until ${confirmed.expiresAt}`}`
+  return 'Not live: never confirmed, or removed: its row is missing, without consent, or on a do-not-reach list'
+}

@@ -1,0 +1,105 @@
+/** Stores received events: once each, by the event's own id or the hash of its body (docs/guarantees.md#webhook-delivery). */
+import type { Database, Queryable } from '../db/database.ts'
+import type { Gap } from './gap.ts'
+
+export interface ReceivedEvent {
+  /** The event's `event_uuid`, else the SHA-256 of the body in hex. */
+  readonly id: string
+  readonly type: string
+  /** The body as it was received, a JSON object. */
+  readonly json: string
+}
+
+export interface EventStore {
+  /** Keeps the event. Returns false when its id is known already. Rejects when it could not be kept: the service then delivers again. */
+  readonly add: (event: ReceivedEvent) => Promise<boolean>
+  /** Resolves when events can be kept. Asked while they are refused. */
+  readonly probe: () => Promise<void>
+  /** Records the time in which events were refused, for an operator to request a replay. */
+  readonly recordGap?: (gap: Gap) => Promise<void>
+}
+
+/** Keeps the newest `limit` events in memory. A restart forgets them, and so takes a repeated delivery for a new one. */
+export function memoryEventStore({ limit = 100_000 }: { readonly limit?: number } = {}): EventStore & {
+  readonly events: () => readonly ReceivedEvent[]
+} {
+  const known = new Map<string, ReceivedEvent>()
+  return {
+    async add(event) {
+      if (known.has(event.id)) return false
+      known.set(event.id, event)
+      for (const id of known.keys()) {
+        if (known.size <= limit) break
+        known.delete(id)
+      }
+      return true
+    },
+    probe: async () => undefined,
+    events: () => [...known.values()],
+  }
+}
+
+/** As much of `pg.Pool` as a store needs. */
+export interface PostgresPool {
+  readonly query: (text: string, values?: unknown[]) => Promise<{ readonly rowCount: number | null }>
+}
+
+/**
+ * Keeps events in a table of your own Postgres: `id text`, `type text`, `body jsonb`, `received_at timestamptz`. Makes the table when the first
+ * event arrives and it is missing.
+ */
+export function postgresEventStore(pool: PostgresPool, { table = 'sluice_webhook_event' }: { readonly table?: string } = {}): EventStore {
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(table)) throw new TypeError(`"${table}" is not a table name of lower-case letters, digits and _`)
+  let made: Promise<unknown> | undefined
+  const make = () =>
+    (made ??= pool
+      .query(
+        `create table if not exists ${table} (id text primary key, type text not null, body jsonb not null, received_at timestamptz not null default clock_timestamp())`,
+      )
+      .catch((error: unknown) => {
+        made = undefined
+        throw error
+      }))
+  return {
+    async add(event) {
+      await make()
+      return insertEvent(async (text, values) => (await pool.query(text, values)).rowCount ?? 0, table, event)
+    },
+    async probe() {
+      await pool.query('select 1')
+    },
+  }
+}
+
+/** Keeps events in the `webhook_event` table of Sluice's own database, and gaps in its audit log. */
+export function databaseEventStore(db: Database): EventStore {
+  return {
+    add: (event) => insertEvent((text, values) => (db satisfies Queryable).execute(text, values), 'webhook_event', event),
+    async probe() {
+      await db.query('select 1 from webhook_event limit 1')
+    },
+    async recordGap({ from, to, refused }) {
+      const detail = JSON.stringify({ from: from.toISOString(), to: to.toISOString(), refused })
+      await db.execute('insert into audit (actor, what, detail) values ($1, $2, $3)', ['webhooks', 'webhook.gap', detail])
+    },
+  }
+}
+
+/** Postgres refuses these in jsonb: U+0000 and lone surrogates. */
+const unstorable = new Set(['22P02', '22P05', '22021'])
+
+async function insertEvent(
+  execute: (text: string, values: unknown[]) => Promise<number>,
+  table: string,
+  event: ReceivedEvent,
+): Promise<boolean> {
+  const insert = (json: string) =>
+    execute(`insert into ${table} (id, type, body) values ($1, $2, $3) on conflict (id) do nothing`, [event.id, event.type, json])
+  try {
+    return (await insert(event.json)) === 1
+  } catch (error) {
+    if (!unstorable.has(String((error as { code?: unknown }).code))) throw error
+    // Kept whole, though not as JSON that can be searched.
+    return (await insert(JSON.stringify({ base64: Buffer.from(event.json).toString('base64') }))) === 1
+  }
+}

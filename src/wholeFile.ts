@@ -1,0 +1,113 @@
+/** Files that are written completely, or not left behind: a full disk takes part of a write and reports it only with the next. */
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  fsyncSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+  type Stats,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+
+export interface WholeFile {
+  readonly write: (content: string | Uint8Array) => void
+  /** Gives the file its name. Until then a file of that name stays as it was. */
+  readonly finish: () => void
+  /** Removes what was written. Safe to call after a failure of any other call. */
+  readonly discard: () => void
+}
+
+export interface WholeFileOptions {
+  /** Mode 0600, for an existing file too. */
+  readonly private?: boolean
+  /** Fails with EEXIST where the file exists. */
+  readonly exclusive?: boolean
+}
+
+/** Writes all of the bytes. Throws what the system reports: a short write is never taken for a whole one. */
+export function writeFully(descriptor: number, content: string | Uint8Array): void {
+  const bytes = typeof content === 'string' ? Buffer.from(content) : content
+  for (let done = 0; done < bytes.length;) {
+    try {
+      done += writeSync(descriptor, bytes, done)
+    } catch (error) {
+      // A pipe whose reader is slow.
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+    }
+  }
+}
+
+/** Opens `path` for writing, beside the file of that name if there is one. Owner and mode of an existing file are kept. */
+export function openWholeFile(path: string, options: WholeFileOptions = {}): WholeFile {
+  const existing = options.exclusive ? undefined : statOf(path)
+  // A device or a pipe has no name to take over.
+  const direct = options.exclusive === true || (existing !== undefined && !existing.isFile())
+  const target = existing === undefined ? path : realpathSync(path)
+  const written = direct ? path : join(dirname(target), `.${basename(target)}.${process.pid}.part`)
+  const descriptor = openSync(written, options.exclusive ? 'wx' : 'w', modeOf(existing, options))
+  let open = true
+  const close = () => {
+    if (open) closeSync(descriptor)
+    open = false
+  }
+  const discard = () => {
+    close()
+    if (!direct || options.exclusive) rmSync(written, { force: true })
+  }
+  const orDiscard = (work: () => void) => {
+    try {
+      work()
+    } catch (error) {
+      discard()
+      throw withPath(error, path)
+    }
+  }
+  return {
+    write: (content) => orDiscard(() => writeFully(descriptor, content)),
+    finish: () =>
+      orDiscard(() => {
+        if (direct) return close()
+        if (existing !== undefined) {
+          if (existing.uid !== process.getuid?.()) chownSync(written, existing.uid, existing.gid)
+          chmodSync(written, modeOf(existing, options))
+        }
+        // Some file systems report a full disk or quota only here.
+        fsyncSync(descriptor)
+        close()
+        renameSync(written, target)
+      }),
+    discard,
+  }
+}
+
+/** Writes a file of one text. @throws what the system reports; the file is then as it was before */
+export function writeWholeFile(path: string, content: string | Uint8Array, options: WholeFileOptions = {}): void {
+  const file = openWholeFile(path, options)
+  file.write(content)
+  file.finish()
+}
+
+function modeOf(existing: Stats | undefined, options: WholeFileOptions): number {
+  if (options.private === true) return 0o600
+  return existing === undefined ? 0o644 : existing.mode & 0o777
+}
+
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** Adds the file's name to the error of a failed write. */
+function withPath(error: unknown, path: string): unknown {
+  if (error instanceof Error && (error as NodeJS.ErrnoException).path === undefined) (error as NodeJS.ErrnoException).path = path
+  return error
+}

@@ -1,0 +1,77 @@
+/** What is on screen follows what happens: runs, a server that dies and comes back, many tabs. */
+import { describe, expect, test } from 'vitest'
+import { startServer, startWorkerOf } from '../support/server.ts'
+import { shop } from './shop.ts'
+import { chromiumPath, sharedBrowser } from './support.ts'
+
+describe.skipIf(chromiumPath === undefined)(`live pages (need Chromium: apt-get install chromium)`, () => {
+  const browser = sharedBrowser()
+
+  test('a run that starts and ends elsewhere is on screen within two seconds, without a reload', async () => {
+    await using engine = await shop()
+    await using server = await startServer(engine)
+    await using tab = await browser.open()
+    const { page } = tab
+    await page.goto(server.url)
+    await page.evaluate(() => ((globalThis as { stays?: boolean }).stays = true))
+    await page.locator('.badge', { hasText: 'No runs yet' }).waitFor()
+    await engine.sandbox.control.fault({ path: '/12/product_catalogs' }, { kind: 'delay', ms: 3_000 }, 1)
+    const run = engine.run('shop')
+    await page.locator('.badge', { hasText: 'Running' }).waitFor({ timeout: 3_000 })
+    await run
+    await page.locator('.badge', { hasText: 'Succeeded' }).waitFor({ timeout: 2_000 })
+    expect(await page.locator('#announce').textContent()).toContain('shop: Succeeded')
+    expect(await page.evaluate(() => (globalThis as { stays?: boolean }).stays)).toBe(true)
+    expect(tab.problems).toEqual([])
+  })
+
+  test('a number that is being typed stays, whatever happens meanwhile; newer runs are offered as a link', async () => {
+    await using engine = await shop()
+    await using server = await startServer(engine)
+    await engine.run('shop')
+    await using tab = await browser.open()
+    const { page } = tab
+    await page.goto(`${server.url}/pipelines/shop`)
+    await page.locator('#more summary').click()
+    await page.locator('#full-name').fill('sho')
+    await engine.run('shop')
+    await page.locator('#newer', { hasText: '1 newer run' }).waitFor()
+    expect(await page.locator('#full-name').inputValue()).toBe('sho')
+    expect(await page.locator('tr#r_2').count()).toBe(0)
+    await page.locator('#newer').click()
+    await page.locator('tr#r_2').waitFor()
+  })
+
+  test('a server that was killed is said to be away, and its page recovers when it is back', { timeout: 40_000 }, async () => {
+    await using engine = await shop()
+    const first = await startServer(engine)
+    await using tab = await browser.open()
+    const { page } = tab
+    await page.goto(first.url)
+    await first[Symbol.asyncDispose]()
+    await page.locator('#lost', { hasText: 'The server does not answer' }).waitFor({ timeout: 10_000 })
+    await using second = await startServer(engine, { port: first.port })
+    const worker = await startWorkerOf(engine)
+    try {
+      await second.call('POST', '/api/pipelines/shop/runs')
+      await page.locator('#lost').waitFor({ state: 'hidden', timeout: 15_000 })
+      await page.locator('.badge', { hasText: 'Succeeded' }).waitFor({ timeout: 15_000 })
+    } finally {
+      await worker.stop()
+    }
+  })
+
+  test('twelve tabs all load and stay up to date', async () => {
+    await using engine = await shop()
+    await using server = await startServer(engine)
+    await using first = await browser.open()
+    const context = first.page.context()
+    const tabs = [first.page, ...(await Promise.all(Array.from({ length: 11 }, () => context.newPage())))]
+    await Promise.all(tabs.map((tab) => tab.goto(server.url)))
+    await engine.run('shop')
+    for (const tab of tabs.slice(-2)) {
+      await tab.bringToFront()
+      await tab.locator('.badge', { hasText: 'Succeeded' }).waitFor({ timeout: 5_000 })
+    }
+  })
+})

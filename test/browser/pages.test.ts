@@ -1,0 +1,113 @@
+/** Every page by axe, at 320 pixels, light and dark, empty, full and in error. */
+import { describe, expect, test } from 'vitest'
+import { engineUnderTest } from '../support/engine.ts'
+import { startServer } from '../support/server.ts'
+import { withheldShop } from './shop.ts'
+import { axeFindings, chromiumPath, sharedBrowser } from './support.ts'
+
+describe.skipIf(chromiumPath === undefined)(`pages (need Chromium: apt-get install chromium)`, () => {
+  const browser = sharedBrowser()
+
+  async function check(url: string, paths: readonly string[]): Promise<readonly string[]> {
+    const found: string[] = []
+    for (const colorScheme of ['light', 'dark'] as const) {
+      // The script of axe is put into the page, which the policy of the page forbids.
+      await using tab = await browser.open({ colorScheme, bypassCSP: true })
+      for (const path of paths) {
+        if (colorScheme === 'light') await tab.page.setViewportSize({ width: 1180, height: 800 })
+        await tab.page.goto(url + path)
+        found.push(...(await axeFindings(tab.page)).map((finding) => `${path} ${colorScheme} ${finding}`))
+        // Colours take no room: once is enough.
+        if (colorScheme === 'dark') continue
+        await tab.page.setViewportSize({ width: 320, height: 640 })
+        const width = await tab.page.evaluate(() => document.scrollingElement?.scrollWidth ?? 0)
+        if (width > 320) found.push(`${path} ${colorScheme} is ${width} px wide at 320 px`)
+      }
+      // Not found is an answer of 404, which the console reports.
+      found.push(...tab.problems.filter((problem) => !problem.includes('404')).map((problem) => `${colorScheme} ${problem}`))
+    }
+    return found
+  }
+
+  test('nothing to find on pages of a new installation', async () => {
+    await using engine = await engineUnderTest()
+    await using server = await startServer(engine)
+    expect(await check(server.url, ['/', '/records', '/system', '/runs/r_1', '/pipelines/none', '/sign-in'])).toEqual([])
+    engine.pipeline('shop', 'source: { url: "feed.xml" }\ndestination: { kind: catalog, catalog_id: "4001" }\n')
+    expect(await check(server.url, ['/', '/pipelines/shop'])).toEqual([])
+  })
+
+  test('nothing to find on pages with runs, rejects, plots and withheld deletes', async () => {
+    const { engine, planId, runId } = await withheldShop()
+    await using _ = engine
+    await using server = await startServer(engine)
+    expect(
+      await check(server.url, [
+        '/',
+        '/pipelines/shop',
+        `/runs/${runId}`,
+        `/runs/${runId}/rejects`,
+        `/plans/${planId}`,
+        '/records',
+        '/system',
+      ]),
+    ).toEqual([])
+  })
+
+  test('nothing to find on pages of failures, broken files, pauses and runs in progress', async () => {
+    const { engine, runId } = await withheldShop()
+    await using _ = engine
+    await using server = await startServer(engine, {
+      deps: {
+        examine: async () => [
+          { check: 'token', state: 'failed', message: 'SLUICE_ACCESS_TOKEN rejected', hint: 'sluice auth login' },
+          { check: 'clock', state: 'warning', message: '40 s from the service' },
+        ],
+      },
+    })
+    engine.pipeline('gone', 'source: { url: "{folder}/gone.csv" }\ndestination: { kind: catalog, catalog_id: "4002" }\n')
+    await engine.run('gone')
+    engine.pipeline('broken', 'source: { url: 7 }\n')
+    await server.call('POST', '/api/pipelines/shop/pause', { body: { reason: 'feed is rebuilt' } })
+    await engine.db.execute(
+      `update run set status = 'running', finished_at = null, progress = '{"stage":"push","done":30,"total":60,"refused":1,"stageStartedAt":"2026-01-01T00:00:00Z","at":"2026-01-01T00:00:10Z"}' where id = $1`,
+      [Number(runId.slice(2))],
+    )
+    expect(
+      await check(server.url, [
+        '/',
+        '/pipelines/shop',
+        '/pipelines/gone',
+        '/runs/r_3',
+        `/runs/${runId}`,
+        '/runs/r_3/rejects',
+        '/system',
+        '/plans/none',
+      ]),
+    ).toEqual([])
+  })
+
+  test('a first load is small: at most 60 kB and 8 requests, nothing from another host', async () => {
+    const { engine } = await withheldShop()
+    await using _ = engine
+    await using server = await startServer(engine)
+    await using tab = await browser.open()
+    const answers: { readonly url: string; readonly size: Promise<number> }[] = []
+    tab.page.on('response', (answer) =>
+      answers.push({
+        url: answer.url(),
+        size: answer
+          .request()
+          .sizes()
+          .then((sizes) => sizes.responseBodySize),
+      }),
+    )
+    await tab.page.goto(`${server.url}/pipelines/shop`, { waitUntil: 'networkidle' })
+    await tab.page.evaluate(() => (document.body.dataset['poll'] = ''))
+    expect(answers.length).toBeLessThanOrEqual(8)
+    expect(answers.filter(({ url }) => !url.startsWith(server.url))).toEqual([])
+    const sizes = await Promise.all(answers.map(({ size }) => size))
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(60_000)
+    expect(await tab.page.locator('figure canvas').count()).toBe(5)
+  })
+})

@@ -1,0 +1,240 @@
+/** The object style of the official SDKs: every record is loaded, one property is changed, and all properties are sent back. */
+import { describe, expect, test } from 'vitest'
+import type { Endpoint } from '../../src/service/contract/endpoint.ts'
+import { fieldAccess, readerOf } from '../../src/service/contract/fieldAccess.ts'
+import { endpoints } from '../../src/service/contract/index.ts'
+import { pathOf } from '../support/firstState.ts'
+import { joinedLists, RemoteObject, repeatedLists, send } from '../support/objectClient.ts'
+import { product } from '../support/product.ts'
+import type { Loose } from '../support/sandbox.ts'
+import { sharedSandbox } from '../support/sharedSandbox.ts'
+
+const sandbox = sharedSandbox()
+const account = '/12/accounts/18ce54d4x5t'
+const catalog = '/12/product_catalogs/4001'
+
+/** Every update whose record can be read at the same path. */
+const updates = endpoints.filter((one) => one.method === 'PUT' && one.host !== 'core' && readerOf(one) !== undefined)
+
+/** The property that the test changes, where it is not the name. */
+const CHANGE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'lineItemCuratedCategories.update': { curated_category_id: 'b0xu' },
+  'scheduledPosts.update': { text: 'Later and better' },
+  'draftPosts.update': { text: 'Another draft' },
+  'scheduledFeeds.update': { feed_url: 'https://shop.example/other.xml' },
+  'userSettings.update': { contact_phone_extension: '7' },
+  'taxSettings.update': { tax_category: 'OTHER' },
+  'trackingTags.update': { tracking_tag_url: 'https://tags.example.com/2' },
+}
+
+/** Ids of what a sandbox does not have from the start. */
+async function makeRecords(): Promise<Record<string, string>> {
+  const put = await sandbox.call('PUT', `${catalog}/products`, { json: { products: [product('SKU-1')] } })
+  const set = await sandbox.call('POST', `${catalog}/product_sets`, {
+    json: { name: 'Mugs', type: 'MANUAL', product_keys: [put.body.data.products_response[0].product_key] },
+  })
+  const feed = await sandbox.call('POST', `${catalog}/scheduled_feeds`, { query: { feed_url: 'https://shop.example/feed.xml' } })
+  return { product_set_id: set.body.data.id, scheduled_feed_id: feed.body.data.id }
+}
+
+const named = updates.map((endpoint): [string, Endpoint] => [endpoint.name, endpoint])
+
+test('every kind of record that can be updated is loaded and saved', () => {
+  expect(updates.map(({ name }) => name)).toEqual(
+    expect.arrayContaining([
+      'campaigns.update',
+      'lineItems.update',
+      'scheduledPosts.update',
+      'draftPosts.update',
+      'videoConversationCards.update',
+      'mediaLibrary.update',
+      'cards.update',
+      'accounts.update',
+      'audiences.update',
+    ]),
+  )
+})
+
+describe.for([joinedLists, repeatedLists])('load, change, save with $name', (style) => {
+  test.for(named)('%s', async ([name, update]) => {
+    const path = pathOf(update, { ...(await makeRecords()), ...(name.startsWith('videoConv') ? { card_id: '1503831318555087000' } : {}) })
+    const object = new RemoteObject(sandbox, path, style)
+    const before = { ...(await object.load()) }
+    const change = CHANGE[name] ?? { name: 'Changed' }
+    Object.assign(object.record, change)
+    const saved = await object.save(update)
+    expect(saved.status, saved.text).toBe(200)
+    const after: Loose = await object.load()
+    const moving = { updated_at: after.updated_at, processing_status: after.processing_status }
+    expect({ ...after, ...moving }).toEqual({ ...before, ...moving, ...change })
+  })
+})
+
+describe('every line item', () => {
+  test('of each objective is saved as it was loaded', async () => {
+    const listed: Loose[] = (await sandbox.call('GET', `${account}/line_items`)).body.data
+    expect(listed.length).toBeGreaterThan(10)
+    const update = endpoints.find(({ name }) => name === 'lineItems.update') as Endpoint
+    for (const { id } of listed) {
+      const object = new RemoteObject(sandbox, `${account}/line_items/${id}`, repeatedLists)
+      const before = { ...(await object.load()) }
+      expect((await object.save(update)).status, JSON.stringify(before)).toBe(200)
+      const after = await object.load()
+      expect({ ...after, updated_at: '' }).toEqual({ ...before, updated_at: '' })
+    }
+  })
+})
+
+describe('what comes back but may not change', () => {
+  test.for(named)('%s refuses a create-only field that differs, by name, and changes nothing', async ([name, update]) => {
+    const createOnly = [...fieldAccess(update)].filter(([, access]) => access === 'create-only').map(([field]) => field)
+    const path = pathOf(update, { ...(await makeRecords()), ...(name.startsWith('videoConv') ? { card_id: '1503831318555087000' } : {}) })
+    for (const field of createOnly) {
+      const object = new RemoteObject(sandbox, path, repeatedLists)
+      const before = { ...(await object.load()) }
+      const values: Readonly<Record<string, unknown>> = {
+        objective: 'REACH',
+        product_type: 'MEDIA',
+        type: 'FILTERED',
+        filters: [{ attribute: 'price' }],
+      }
+      Object.assign(object.record, CHANGE[name] ?? { name: 'Changed' }, { [field]: values[field] ?? 'other' })
+      const refused = await object.save(update)
+      expect([refused.status, refused.body.errors.map((error: Loose) => error.parameter)]).toEqual([400, [field]])
+      const after = await object.load()
+      expect({ ...after, processing_status: '' }).toEqual({ ...before, processing_status: '' })
+    }
+  })
+
+  test('a read-only field is ignored whatever it says, and a name that is no field is refused', async () => {
+    const wrong = [
+      ['created_at', 'true'],
+      ['currency', 'EUR'],
+      ['reasons_not_servable', 'A'],
+      ['reasons_not_servable', 'B'],
+      ['name', 'Changed'],
+    ] as const
+    const saved = await send(sandbox, 'PUT', `${account}/campaigns/8wku2`, wrong)
+    expect([saved.status, saved.body.data.currency, saved.body.data.name]).toEqual([200, 'USD', 'Changed'])
+    const refused = await send(sandbox, 'PUT', `${account}/campaigns/8wku2`, [...wrong, ['curency', 'USD']])
+    expect([refused.status, refused.body.errors.map((error: Loose) => error.parameter)]).toEqual([400, ['curency']])
+  })
+
+  test('a change of pay_by is refused but for APP_INSTALLS, and taken unchanged everywhere', async () => {
+    const pay = (id: string, value: string) => send(sandbox, 'PUT', `${account}/line_items/${id}`, [['pay_by', value]])
+    expect((await pay('9cqi0', 'IMPRESSION')).status).toBe(200)
+    const refused = await pay('9cqi0', 'LINK_CLICK')
+    expect([refused.status, refused.body.errors[0].parameter]).toEqual([400, 'pay_by'])
+    expect((await pay('9cqi4', 'IMPRESSION')).body.data.pay_by).toBe('IMPRESSION')
+  })
+})
+
+describe('batches in the object style', () => {
+  const batch = (path: string, json: unknown) => sandbox.call('POST', `/12/batch/accounts/18ce54d4x5t/${path}`, { json })
+  const loaded = async (path: string): Promise<Loose> => (await sandbox.call('GET', `${account}/${path}`)).body.data
+
+  test('update campaigns and line items with all their properties', async () => {
+    for (const [path, id, key] of [
+      ['campaigns', '8wku2', 'campaign_id'],
+      ['line_items', '9cqi0', 'line_item_id'],
+    ] as const) {
+      const record = await loaded(`${path}/${id}`)
+      const joined = Object.fromEntries(
+        Object.entries(record).map(([name, value]) => [name, Array.isArray(value) ? value.join(',') : value]),
+      )
+      const answer = await batch(path, [{ operation_type: 'Update', params: { ...joined, name: 'By batch', [key]: id } }])
+      expect(answer.status, answer.text).toBe(200)
+      expect(answer.body.data[0]).toMatchObject({ id, name: 'By batch' })
+      const other = await batch(path, [
+        {
+          operation_type: 'Update',
+          params: { ...joined, [Object.keys(record).includes('objective') ? 'objective' : 'funding_instrument_id']: 'REACH' },
+        },
+      ])
+      expect([other.status, other.body.operation_errors[0].length]).toEqual([400, 1])
+    }
+  })
+
+  test('delete campaigns, line items and targeting criteria with all their properties', async () => {
+    for (const [path, id, key] of [
+      ['targeting_criteria', '2kzxf', 'targeting_criterion_id'],
+      ['line_items', '9cqi1', 'line_item_id'],
+      ['campaigns', '8wku3', 'campaign_id'],
+    ] as const) {
+      const record = await loaded(`${path}/${id}`)
+      const answer = await batch(path, [{ operation_type: 'Delete', params: { ...record, to_delete: true, [key]: id } }])
+      expect(answer.status, answer.text).toBe(200)
+      expect(answer.body.data[0]).toMatchObject({ id, deleted: true })
+    }
+  })
+
+  test('name what is no field of the record', async () => {
+    const answer = await batch('campaigns', [{ operation_type: 'Delete', params: { campaign_id: '8wku3', no_such_field: 1 } }])
+    expect([answer.status, answer.body.operation_errors[0][0].parameter]).toEqual([400, 'no_such_field'])
+  })
+})
+
+describe('spellings of other clients', () => {
+  test('booleans of Python, lists as repeated names, with_deleted where a single record is read', async () => {
+    const list = await send(sandbox, 'GET', `${account}/campaigns`, [
+      ['campaign_ids', '8wku2'],
+      ['campaign_ids', '8wku3'],
+      ['with_deleted', 'True'],
+    ])
+    expect([list.status, list.body.data.map((one: Loose) => one.id), list.body.request.params.campaign_ids]).toEqual([
+      200,
+      ['8wku2', '8wku3'],
+      ['8wku2', '8wku3'],
+    ])
+    await sandbox.call('DELETE', `${account}/media_library/3_1146654567674912769`)
+    const gone = `${account}/media_library/3_1146654567674912769`
+    expect((await send(sandbox, 'GET', gone, [])).status).toBe(404)
+    expect((await send(sandbox, 'GET', gone, [['with_deleted', 'true']])).body.data.deleted).toBe(true)
+    for (const path of [
+      'scheduled_tweets/917438609065623552',
+      'draft_tweets/994747471329873920',
+      'media_library',
+      'cards/all/1503831318555086900',
+    ])
+      expect((await send(sandbox, 'GET', `${account}/${path}`, [['with_deleted', 'True']])).status).toBe(200)
+  })
+
+  test('a card alone, as it is read by default, or in an array of one by choice', async () => {
+    const card = () => sandbox.call('GET', `${account}/cards/1503831318555086849`)
+    expect((await card()).body.data.id).toBe('1503831318555086849')
+    await sandbox.control.switches({ card_response: 'array' })
+    expect((await card()).body.data).toMatchObject([{ id: '1503831318555086849' }])
+  })
+
+  test('with unknown_parameters strict, only what is documented is taken', async () => {
+    await sandbox.control.switches({ unknown_parameters: 'strict' })
+    const refusals: [string, string, (readonly [string, string])[], string][] = [
+      [
+        'PUT',
+        `${account}/campaigns/8wku2`,
+        [
+          ['name', 'x'],
+          ['currency', 'USD'],
+        ],
+        'currency',
+      ],
+      ['GET', `${account}/campaigns`, [['with_deleted', 'True']], 'with_deleted'],
+      [
+        'GET',
+        `${account}/campaigns`,
+        [
+          ['campaign_ids', '8wku2'],
+          ['campaign_ids', '8wku3'],
+        ],
+        'campaign_ids',
+      ],
+      ['GET', `${account}/media_library/3_1146654567674912769`, [['with_deleted', 'true']], 'with_deleted'],
+      ['PUT', `${account}/campaigns/8wku2`, [['standard_delivery', 'true']], 'standard_delivery'],
+    ]
+    for (const [method, path, pairs, parameter] of refusals) {
+      const answer = await send(sandbox, method, path, pairs)
+      expect([answer.status, answer.body.errors.map((error: Loose) => error.parameter)]).toEqual([400, [parameter]])
+    }
+    expect((await sandbox.call('GET', `${account}/cards/all/1503831318555086900`)).status).toBe(404)
+  })
+})

@@ -1,0 +1,55 @@
+/** Many clients at the same time: nothing that was answered is lost, and only what really overlaps is a violation. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { product } from '../support/product.ts'
+import { withSandbox, type CallResult, type SandboxUnderTest } from '../support/sandbox.ts'
+import { target } from '../support/target.ts'
+
+const put = (sandbox: SandboxUnderTest, id: string): Promise<CallResult> =>
+  sandbox.call('PUT', '/12/product_catalogs/4001/products', { json: { products: [product(id)] } })
+
+test('the same bytes are a violation while the first request is on its way, not after its answer', async () => {
+  await using sandbox = await withSandbox()
+  const rules = async (): Promise<string[]> => (await sandbox.control.violations()).map(({ rule }) => rule)
+  for (let n = 0; n < 20; n++) await put(sandbox, 'a')
+  expect(await rules()).toEqual([])
+  await sandbox.control.fault({ method: 'PUT' }, { kind: 'hold', name: 'first' })
+  const first = put(sandbox, 'a')
+  while ((await sandbox.control.holds()).length === 0);
+  await put(sandbox, 'a')
+  await sandbox.control.release('first')
+  await first
+  expect(await rules()).toContain('same_body_at_once')
+})
+
+test.skipIf(target !== undefined)(
+  '50 clients with 200 requests each lose nothing, also behind a restart',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-sandbox-'))
+    try {
+      const stateFile = join(folder, 'state.jsonl')
+      const before = await withSandbox({ stateFile })
+      await before.control.switches({ rate_limits: 'off' })
+      const statuses = await Promise.all(
+        Array.from({ length: 50 }, async (_, client) => {
+          const own: number[] = []
+          for (let n = 0; n < 200; n++) own.push((await put(before, `c${client}-${n}`)).status)
+          return own
+        }),
+      )
+      expect(statuses.flat().filter((status) => status !== 200)).toEqual([])
+      expect(await before.control.violations()).toEqual([])
+      expect((await before.control.stats())['products.put']).toMatchObject({ requests: 10_000, items: 10_000, by_status: { 200: 10_000 } })
+      const kept = await before.control.catalog()
+      expect(kept.products).toBe(10_000)
+      await before.close()
+      await using after = await withSandbox({ stateFile })
+      expect(await after.control.catalog()).toEqual(kept)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  },
+  120_000,
+)

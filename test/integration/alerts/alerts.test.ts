@@ -1,0 +1,239 @@
+/** Alerts from real conditions to real receivers: each fires once and recovers once, whatever the other receivers do. */
+import { createHmac } from 'node:crypto'
+import { createServer } from 'node:http'
+import { createServer as createTcpServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { startAlerts } from '../../../src/alerts/loop.ts'
+import { loadPipelines } from '../../../src/pipeline/load.ts'
+import type { ProjectFile } from '../../../src/pipeline/projectFile.ts'
+import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { item, products, rss } from '../acceptance/products.ts'
+
+interface Received {
+  readonly body: { readonly event: string; readonly state: string; readonly [key: string]: unknown }
+  readonly signature: string | undefined
+  readonly text: string
+}
+
+/** A receiver that accepts, after so many answers of 500. */
+async function receiver(failures = 0) {
+  const received: Received[] = []
+  let refused = 0
+  const server = createServer((request, response) => {
+    let text = ''
+    request.on('data', (chunk) => (text += String(chunk)))
+    request.on('end', () => {
+      if (refused < failures) {
+        refused++
+        response.writeHead(500).end()
+        return
+      }
+      const signature = request.headers['x-sluice-signature']
+      received.push({ body: JSON.parse(text), text, signature: typeof signature === 'string' ? signature : undefined })
+      response.writeHead(200).end('ok')
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    received,
+    events: () => received.map(({ body }) => `${body.event} ${body.state}`),
+    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => (server.closeAllConnections(), server.close(() => resolve()))),
+  }
+}
+
+/** Takes every connection and never answers. */
+async function silentServer() {
+  const server = createTcpServer((socket) => socket.on('error', () => undefined))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, [Symbol.dispose]: () => server.close() }
+}
+
+function watch(engine: EngineUnderTest, receivers: ProjectFile['receivers'], now = () => Date.now()) {
+  const alerts = startAlerts({
+    ...engine.deps,
+    clock: { ...engine.deps.clock, now },
+    loadPipelines: () => loadPipelines(join(engine.folder, 'pipelines')),
+    loadProject: async () => ({ receivers, defaultReceivers: Object.keys(receivers) }),
+    baseUrl: 'https://ops.example.com',
+    secret: 'alert-secret',
+    everyMs: 40,
+    timeoutMs: 400,
+    retryMs: 20,
+  })
+  return { [Symbol.asyncDispose]: () => alerts.stop() }
+}
+
+const feed = (engine: EngineUnderTest, rows: number) => engine.write('feed.xml', rss(products(rows).map((row) => item(row))))
+
+test('withheld deletes fire once and recover once at every receiver: dead, slow and answering 500 delay nothing', async () => {
+  await using engine = await engineUnderTest()
+  await using good = await receiver()
+  await using flaky = await receiver(2)
+  using slow = await silentServer()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  feed(engine, 60)
+  await engine.run('shop')
+  await using _ = watch(engine, {
+    good: { type: 'webhook', url: good.url },
+    flaky: { type: 'slack', url: flaky.url },
+    slow: { type: 'webhook', url: slow.url },
+    dead: { type: 'webhook', url: 'http://127.0.0.1:9/hook' },
+  })
+  feed(engine, 40)
+  const { runId, planId } = await engine.run('shop')
+  await expect.poll(good.events).toEqual(['withheld firing'])
+  expect(good.received[0]?.body).toMatchObject({
+    pipeline: 'shop',
+    runId,
+    planId,
+    code: 'GUARD_DELETES',
+    counts: { withheld: 20 },
+    link: `https://ops.example.com/plans/${planId}`,
+  })
+  const [, time = '', mac = ''] = /^t=(\d+),v1=(\w+)$/.exec(good.received[0]?.signature ?? '') ?? []
+  expect(mac).toBe(createHmac('sha256', 'alert-secret').update(`${time}.${good.received[0]?.text}`).digest('hex'))
+  await expect.poll(() => flaky.received.length, { timeout: 5_000 }).toBe(1)
+  expect(flaky.received[0]?.body).toMatchObject({
+    text: expect.stringMatching(/^NEEDS APPROVAL shop: /),
+    sluice: { event: 'withheld', state: 'firing' },
+  })
+  // The same condition again, by another run: nobody is told twice.
+  engine.write('feed.xml', rss(products(39).map((row) => item(row))))
+  await engine.run('shop')
+  await engine.deps.clock.sleep(200)
+  expect(good.events()).toEqual(['withheld firing'])
+  expect(await engine.run('shop', { approveDeletes: 21 })).toMatchObject({ status: 'succeeded' })
+  await expect.poll(good.events).toEqual(['withheld firing', 'withheld recovered'])
+  await expect.poll(() => flaky.received.map(({ body }) => (body['sluice'] as { state: string }).state)).toEqual(['firing', 'recovered'])
+  // Received first, stored as delivered a moment later.
+  const open = () =>
+    engine.db.query(
+      `select receiver, bool_or(last_error <> '') as tried from alert_delivery where delivered_at is null group by receiver order by receiver`,
+    )
+  await expect.poll(open).toEqual([
+    { receiver: 'dead', tried: true },
+    { receiver: 'slow', tried: true },
+  ])
+})
+
+test('two servers that look at the same conditions send one alert', async () => {
+  await using engine = await engineUnderTest()
+  await using good = await receiver()
+  engine.pipeline('shop', catalogYaml('missing.xml'))
+  await using _ = watch(engine, { good: { type: 'webhook', url: good.url } })
+  await using __ = watch(engine, { good: { type: 'webhook', url: good.url } })
+  await engine.run('shop')
+  await expect.poll(good.events).toEqual(['failed firing'])
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  feed(engine, 2)
+  await engine.run('shop')
+  await expect.poll(good.events).toEqual(['failed firing', 'failed recovered'])
+  await engine.deps.clock.sleep(150)
+  expect(good.events()).toHaveLength(2)
+})
+
+test('each other condition fires when it is real and recovers when it is over', async () => {
+  await using engine = await engineUnderTest()
+  await using good = await receiver()
+  const { control } = engine.sandbox
+  engine.pipeline('shop', `schedule: "0 * * * *"\nguards: { max_reject_percent: 50 }\n${catalogYaml('feed.xml')}`)
+  feed(engine, 3)
+  await engine.run('shop')
+  await using _ = watch(engine, { good: { type: 'webhook', url: good.url } })
+  const became = async (...events: string[]) => {
+    await expect.poll(good.events, { timeout: 10_000 }).toEqual(events)
+    good.received.length = 0
+  }
+  // Stopped by a guard.
+  engine.write('feed.xml', rss([item({ ...products(1)[0]!, price: 'free' })]))
+  expect(await engine.run('shop')).toMatchObject({ status: 'withheld' })
+  await became('stopped firing')
+  feed(engine, 4)
+  await engine.run('shop')
+  await became('stopped recovered')
+  // The service refuses the credentials, then does not.
+  await control.fault(
+    { method: 'PUT', path: '/12/product_catalogs' },
+    { kind: 'status', status: 401, body: { errors: [{ code: 89, message: 'Invalid or expired token' }] } },
+    'always',
+  )
+  feed(engine, 5)
+  expect(await engine.run('shop')).toMatchObject({ status: 'failed' })
+  await became('credentials firing')
+  await control.clearFaults()
+  await engine.run('shop')
+  await became('credentials recovered')
+  // Refused records.
+  await control.fault(
+    { method: 'PUT', path: '/12/product_catalogs' },
+    { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'not this one' }] } },
+    'always',
+  )
+  feed(engine, 6)
+  expect(await engine.run('shop')).toMatchObject({ status: 'partial' })
+  await became('partial firing')
+  await control.clearFaults()
+  await engine.run('shop')
+  await became('partial recovered')
+  // No success for two intervals.
+  await engine.db.execute(`update run set finished_at = finished_at - interval '5 hours'`)
+  await became('stale firing')
+  await engine.run('shop')
+  await became('stale recovered')
+})
+
+test('an operation without a clear answer, and memberships about to end, fire and recover', async () => {
+  await using engine = await engineUnderTest()
+  await using good = await receiver()
+  engine.pipeline(
+    'people',
+    'source: { url: "{folder}/crm.csv" }\nmap: { key: id, email: email }\ndestination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\n',
+  )
+  engine.write('crm.csv', 'id,email\n1,jane@example.com\n')
+  await engine.run('people')
+  await using _ = watch(engine, { good: { type: 'webhook', url: good.url } })
+  await engine.db.execute(`update batch set status = 'ambiguous', settled_at = null, created_at = created_at - interval '20 minutes'`)
+  await expect.poll(good.events).toEqual(['unresolved firing'])
+  await engine.db.execute(
+    `update batch set status = 'settled', settled_at = clock_timestamp(), expires_at = clock_timestamp() + interval '1 day'`,
+  )
+  await expect.poll(() => good.events().toSorted()).toEqual(['lapse firing', 'unresolved firing', 'unresolved recovered'])
+  await engine.db.execute(`update batch set expires_at = clock_timestamp() + interval '300 days'`)
+  await expect.poll(good.events).toContain('lapse recovered')
+  expect(good.received.map(({ text }) => text).join()).not.toContain('jane')
+})
+
+test('a mail names the condition and the link', async () => {
+  await using engine = await engineUnderTest()
+  const lines: string[] = []
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.write('220 mail.example.com ESMTP\r\n')
+    let inData = false
+    socket.on('data', (chunk) => {
+      for (const line of String(chunk)
+        .split('\r\n')
+        .filter((one) => one !== '')) {
+        lines.push(line)
+        if (inData && line === '.') inData = false
+        else if (inData) continue
+        else if (line === 'DATA') inData = true
+        socket.write(line === 'DATA' ? '354 go on\r\n' : line === 'QUIT' ? '221 bye\r\n' : '250 ok\r\n')
+      }
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    engine.pipeline('shop', catalogYaml('missing.xml'))
+    await engine.run('shop')
+    const smtp = `smtp://127.0.0.1:${(server.address() as AddressInfo).port}?ignoreTLS=true`
+    await using _ = watch(engine, { mail: { type: 'email', smtp, from: 'sluice@example.com', to: ['ops@example.com'] } })
+    await expect.poll(() => lines.join('\n'), { timeout: 5_000 }).toContain('https://ops.example.com/runs/r_1')
+    expect(lines.join('\n')).toMatch(/Subject: FAILED shop/)
+    expect(lines).toContain('RCPT TO:<ops@example.com>')
+  } finally {
+    server.close()
+  }
+})

@@ -1,0 +1,184 @@
+/** The HTTP API on a real server: triggers that coalesce, the documents of the command line, who may call. */
+import { expect, test } from 'vitest'
+import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { startServer, startWorkerOf } from '../../support/server.ts'
+import { listRuns, loadRun } from '../../../src/sync/index.ts'
+import { item, products, rss } from '../acceptance/products.ts'
+
+async function shop(rows = 3): Promise<EngineUnderTest> {
+  const engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(rows).map((row) => item(row))))
+  return engine
+}
+
+test('a hundred triggers during a run make one more run with one id', async () => {
+  await using engine = await shop()
+  await using server = await startServer(engine)
+  const worker = await startWorkerOf(engine)
+  // The first run waits at its plan for as long as the hundred take.
+  const lock = await engine.db.connect()
+  await engine.run('shop')
+  engine.write('feed.xml', rss(products(4).map((row) => item(row))))
+  await lock.query('begin')
+  await lock.query('select from destination for no key update')
+  try {
+    const first = await server.call('POST', '/api/pipelines/shop/runs')
+    expect(first).toMatchObject({ status: 202, json: { coalesced: false } })
+    while ((await loadRun(engine.db, first.json.runId)).counts.read === 0) await engine.deps.clock.sleep(20)
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, () => server.call('POST', '/api/pipelines/shop/runs', { body: { reason: 'again' } })),
+    )
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]))
+    const ids = new Set(answers.map(({ json }) => json.runId))
+    expect(ids.size).toBe(1)
+    expect(ids).not.toContain(first.json.runId)
+    expect(answers.filter(({ json }) => json.coalesced)).toHaveLength(99)
+    await lock.query('commit')
+    const [id] = ids
+    expect(await server.call('GET', `/api/runs/${id}?wait=30`)).toMatchObject({ status: 200, json: { runId: id, status: 'succeeded' } })
+    expect(await listRuns(engine.db, { limit: 10 })).toHaveLength(3)
+  } finally {
+    lock.release(true)
+    await worker.stop()
+  }
+})
+
+test('a request that joins a queued run makes it a full refresh, and keeps the higher ceiling of deletes', async () => {
+  await using engine = await shop()
+  await using server = await startServer(engine)
+  const { json } = await server.call('POST', '/api/pipelines/shop/runs', { body: { approveDeletes: 7 } })
+  await server.call('POST', '/api/pipelines/shop/runs', { body: { full: true, approveDeletes: 3 } })
+  const [row] = await engine.db.query(`select options from run where id = $1`, [Number(json.runId.slice(2))])
+  expect(row).toMatchObject({ options: { full: true, approveDeletes: 7 } })
+})
+
+test('the same Idempotency-Key gets the same run, also after it ended', async () => {
+  await using engine = await shop()
+  await using server = await startServer(engine)
+  const trigger = () => server.call('POST', '/api/pipelines/shop/runs', { headers: { 'idempotency-key': 'nightly' } })
+  const { runId } = (await trigger()).json
+  await server.call('POST', `/api/runs/${runId}/cancel`)
+  expect((await trigger()).json).toMatchObject({ runId, status: 'cancelled', coalesced: true })
+  expect((await server.call('POST', '/api/pipelines/shop/runs', { headers: { 'idempotency-key': 'other' } })).json.runId).not.toBe(runId)
+})
+
+test('runs are the documents of the command line', async () => {
+  await using engine = await shop()
+  await using server = await startServer(engine)
+  const { runId } = await engine.run('shop')
+  expect((await server.call('GET', '/api/runs?pipeline=shop&limit=5')).json).toEqual(
+    structuredClone(await listRuns(engine.db, { pipeline: 'shop', limit: 5 })),
+  )
+  expect((await server.call('GET', `/api/runs/${runId}`)).json).toEqual({ ...(await loadRun(engine.db, runId)), actions: [] })
+  expect(await server.call('GET', '/api/runs/r_999')).toMatchObject({
+    status: 404,
+    json: { error: { code: 'UNKNOWN_RUN', hint: 'sluice runs' } },
+  })
+  expect(await server.call('GET', '/api/runs?limit=none')).toMatchObject({ status: 400, json: { error: { code: 'INVALID_VALUE' } } })
+})
+
+test('a paused pipeline starts no run, over HTTP, by hand or by schedule, until it is resumed', async () => {
+  await using engine = await shop()
+  await using server = await startServer(engine)
+  expect((await server.call('POST', '/api/pipelines/shop/pause', { body: { reason: 'feed is rebuilt' } })).json).toEqual({
+    pipeline: 'shop',
+    state: 'paused',
+    changed: true,
+  })
+  expect((await server.call('POST', '/api/pipelines/shop/pause')).json).toMatchObject({ changed: false })
+  expect(await server.call('POST', '/api/pipelines/shop/runs')).toMatchObject({
+    status: 409,
+    json: { error: { code: 'PIPELINE_PAUSED', hint: 'sluice resume shop' } },
+  })
+  expect(await engine.run('shop')).toMatchObject({
+    status: 'skipped',
+    error: { code: 'PIPELINE_PAUSED', message: expect.stringContaining('feed is rebuilt') },
+  })
+  expect(await engine.plan('shop')).toMatchObject({ status: 'succeeded' })
+  expect((await server.call('POST', '/api/pipelines/shop/resume')).json).toMatchObject({ state: 'active', changed: true })
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded' })
+  const actions = await engine.db.query(`select actor, what, detail from audit where pipeline = 'shop' order by id`)
+  expect(actions).toEqual([
+    { actor: 'jane', what: 'pipeline.paused', detail: { reason: 'feed is rebuilt' } },
+    { actor: 'jane', what: 'pipeline.resumed', detail: {} },
+  ])
+})
+
+test('with a token configured every call of the API needs it', async () => {
+  await using engine = await shop()
+  await using server = await startServer(engine, { access: { token: 'correct-horse' } })
+  const call = (authorization?: string) =>
+    server.call('POST', '/api/pipelines/shop/runs', authorization === undefined ? {} : { headers: { authorization } })
+  expect(await call()).toMatchObject({ status: 401, json: { error: { code: 'TOKEN_INVALID' } } })
+  expect(await call('Bearer wrong')).toMatchObject({ status: 401 })
+  expect(await call('Basic correct-horse')).toMatchObject({ status: 401 })
+  expect(await listRuns(engine.db, { limit: 1 })).toEqual([])
+  expect(await call('Bearer correct-horse')).toMatchObject({ status: 202 })
+})
+
+test('requests for another host and from another site are rejected', async () => {
+  await using engine = await shop()
+  await using server = await startServer(engine)
+  const host = `127.0.0.1:${server.port}`
+  const trigger = (headers: Record<string, string>) => server.call('POST', '/api/pipelines/shop/runs', { headers })
+  expect(await trigger({ host: 'evil.example.com' })).toMatchObject({ status: 421, json: { error: { code: 'FOREIGN_HOST' } } })
+  expect(await server.call('GET', '/', { headers: { host: 'rebound.example.com' } })).toMatchObject({ status: 421 })
+  expect(await trigger({ host, origin: 'https://evil.example.com' })).toMatchObject({
+    status: 403,
+    json: { error: { code: 'CROSS_SITE' } },
+  })
+  expect(await trigger({ host, origin: 'null' })).toMatchObject({ status: 403 })
+  expect(await trigger({ host, 'sec-fetch-site': 'cross-site' })).toMatchObject({ status: 403 })
+  expect(await server.call('POST', '/pipelines/shop/run', { headers: { host, origin: 'https://evil.example.com' } })).toMatchObject({
+    status: 403,
+  })
+  expect(await listRuns(engine.db, { limit: 1 })).toEqual([])
+  expect(await trigger({ host: `localhost:${server.port}`, origin: `http://localhost:${server.port}` })).toMatchObject({ status: 202 })
+})
+
+test('beyond loopback the dashboard asks for the token, and acts only for a user whom a proxy names', async () => {
+  await using engine = await shop()
+  const token = 'correct-horse'
+  await using server = await startServer(engine, { access: { host: '0.0.0.0', token, userHeader: 'x-user' } })
+  const headers = { host: 'ops.example.com' }
+  expect(await server.call('GET', '/', { headers })).toMatchObject({ status: 303, headers: { location: '/sign-in?next=%2F' } })
+  const form = (value: string) =>
+    server.call('POST', '/sign-in', {
+      headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
+      body: `token=${value}&next=//evil.example.com`,
+    })
+  expect(await form('wrong')).toMatchObject({ status: 401 })
+  const signedIn = await form(token)
+  expect(signedIn).toMatchObject({ status: 303, headers: { location: '/' } })
+  const cookie = signedIn.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
+  expect(signedIn.headers['set-cookie']?.[0]).toMatch(/HttpOnly; SameSite=Strict/)
+  expect(await server.call('GET', '/', { headers: { ...headers, cookie } })).toMatchObject({
+    status: 200,
+    text: expect.stringContaining('read-only'),
+  })
+  expect(await server.call('POST', '/pipelines/shop/run', { headers: { ...headers, cookie } })).toMatchObject({
+    status: 409,
+    text: expect.stringContaining('SLUICE_USER_HEADER'),
+  })
+  expect(await server.call('POST', '/pipelines/shop/run', { headers: { ...headers, 'x-user': 'mallory' } })).toMatchObject({
+    status: 303,
+    headers: { location: expect.stringMatching('sign-in') },
+  })
+  expect(await server.call('POST', '/pipelines/shop/run', { headers: { ...headers, cookie, 'x-user': 'anna' } })).toMatchObject({
+    status: 303,
+    headers: { location: '/runs/r_1' },
+  })
+  expect(await engine.db.query(`select actor from audit where what = 'run.requested'`)).toEqual([{ actor: 'anna' }])
+})
+
+test('health answers while the process lives; readiness names the checks that fail', async () => {
+  await using engine = await shop()
+  await using server = await startServer(engine)
+  expect(await server.call('GET', '/health', { headers: { host: 'probe' } })).toMatchObject({ status: 200, json: { ok: true } })
+  expect(await server.call('GET', '/ready')).toMatchObject({ status: 200, json: { ok: true, failing: [] } })
+  await engine.db.execute(`update worker set seen_at = clock_timestamp() - interval '5 minutes'`)
+  expect(await server.call('GET', '/ready')).toMatchObject({ status: 503, json: { ok: false, failing: ['worker'] } })
+  await using asleep = await startServer(engine, { deps: { schedulerIdleS: () => 500 } })
+  expect((await asleep.call('GET', '/ready')).json.failing).toEqual(['scheduler', 'worker'])
+})

@@ -1,0 +1,54 @@
+/** The funnel of a run says the same on its page, in `show`, over the API and in the metrics. */
+import { expect, test } from 'vitest'
+import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
+import { startServer } from '../../support/server.ts'
+import { flowSteps } from '../../../src/dashboard/flow.ts'
+import { loadRun } from '../../../src/sync/index.ts'
+import { item, products, rss } from '../acceptance/products.ts'
+
+test('page, show, API and metrics agree to the row', async () => {
+  await using engine = await engineUnderTest()
+  await using server = await startServer(engine)
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  const good = products(60)
+  engine.write('feed.xml', rss([...good.map((row) => item(row)), item({ ...good[0]!, id: 'BAD-1', price: 'free' })]))
+  await engine.run('shop')
+  engine.write(
+    'feed.xml',
+    rss([...good.slice(0, 40).map((row) => item({ ...row, title: `New ${row.title}` })), item({ ...good[0]!, id: 'NEW-1' })]),
+  )
+  await engine.sandbox.control.fault(
+    { method: 'PUT', path: '/12/product_catalogs' },
+    { kind: 'status', status: 400, body: { errors: [{ code: 'NO', message: 'no' }] } },
+    1,
+  )
+  const { runId } = await engine.run('shop')
+  const shown = await loadRun(engine.db, runId)
+  expect((await server.call('GET', `/api/runs/${runId}`)).json.counts).toEqual(shown.counts)
+  const page = (await server.call('GET', `/runs/${runId}`)).text.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ')
+  for (const step of flowSteps(shown.counts)) {
+    expect(
+      step.parts.reduce((sum, part) => sum + part.value, 0),
+      step.name,
+    ).toBe(step.whole)
+    expect(page).toContain(`${step.whole} ${step.name} = ${step.parts.map((part) => `${part.value} ${part.name}`).join(' + ')}`)
+  }
+  const [first, second] = await Promise.all(['r_1', runId].map((id) => loadRun(engine.db, id)))
+  const metrics = (await server.call('GET', '/metrics')).text
+  const value = (line: string) => Number(new RegExp(`^${line.replaceAll(/[{}]/g, String.raw`\$&`)} (\\S+)$`, 'm').exec(metrics)?.[1])
+  for (const outcome of ['read', 'valid', 'rejected', 'duplicates', 'suppressed', 'unchanged'] as const)
+    expect(value(`sluice_rows_total{pipeline="shop",outcome="${outcome}"}`), outcome).toBe(
+      (first?.counts[outcome] ?? 0) + (second?.counts[outcome] ?? 0),
+    )
+  for (const result of ['confirmed', 'refused', 'ambiguous', 'pending'] as const)
+    expect(value(`sluice_operations_total{pipeline="shop",kind="any",result="${result}"}`), result).toBe(
+      (first?.counts[result] ?? 0) + (second?.counts[result] ?? 0),
+    )
+  expect(value('sluice_deletes_withheld{pipeline="shop"}')).toBe(second?.counts.withheld)
+  expect(shown.counts.withheld).toBe(20)
+  expect(value('sluice_runs_total{pipeline="shop",status="succeeded"}')).toBe(1)
+  expect(value('sluice_last_success_timestamp_seconds{pipeline="shop"}')).toBe(Date.parse(first?.finishedAt ?? '') / 1000)
+  // A second scrape counts nothing twice.
+  expect((await server.call('GET', '/metrics')).text).toContain('sluice_runs_total{pipeline="shop",status="succeeded"} 1\n')
+  expect(metrics).not.toMatch(/SKU|r_\d/)
+})

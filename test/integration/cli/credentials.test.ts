@@ -1,0 +1,73 @@
+/** `credentials:` of a pipeline: each one works with its own service, in commands and in a worker. */
+import { expect, test } from 'vitest'
+import { withSandbox } from '../../support/sandbox.ts'
+import { ended, printed } from './support.ts'
+import { feed, json, shopYaml, workspace } from './workspace.ts'
+
+const staging = (url: string) => `credentials:
+  staging:
+    base_url: "${url}"
+    consumer_key: "\${STAGING_KEY}"
+    consumer_secret: sandbox-consumer-secret
+    access_token: 1001-sandbox-access-token
+    access_token_secret: sandbox-access-token-secret
+`
+
+test('a pipeline with named credentials goes to their service, the others to that of the environment', async () => {
+  await using shop = await workspace()
+  await using other = await withSandbox()
+  shop.write('sluice.yaml', staging(other.url))
+  shop.write('.env', 'STAGING_KEY=sandbox-consumer-key\n')
+  shop.write('feed.csv', feed(3))
+  shop.write('small.csv', feed(2))
+  shop.write('pipelines/shop.yaml', shopYaml)
+  shop.write('pipelines/trial.yaml', `${shopYaml.replace('feed.csv', 'small.csv')}credentials: staging\n`)
+  const runs = json(await shop.run(['run', '*', '--json']))
+  expect(runs).toMatchObject([
+    { pipeline: 'shop', status: 'succeeded', counts: { confirmed: 3 } },
+    { pipeline: 'trial', status: 'succeeded', counts: { confirmed: 2 } },
+  ])
+  const products = async () => [(await shop.sandbox.control.catalog()).products, (await other.control.catalog()).products]
+  expect(await products()).toEqual([3, 2])
+
+  shop.write('small.csv', feed(4))
+  const plan = json(await shop.run(['plan', 'trial', '--json']))
+  expect(json(await shop.run(['apply', plan.planId, '--json']))).toMatchObject({ status: 'succeeded', counts: { confirmed: 2 } })
+  expect(json(await shop.run(['rerun', runs[1].runId, '--json']))).toMatchObject({ pipeline: 'trial', status: 'succeeded' })
+  expect(await products()).toEqual([3, 4])
+})
+
+test('pauses and requests over HTTP go to the service of the pipeline', async () => {
+  await using shop = await workspace()
+  await using other = await withSandbox()
+  shop.write('sluice.yaml', staging(other.url))
+  shop.write('.env', 'STAGING_KEY=sandbox-consumer-key\n')
+  shop.write('feed.csv', feed(2))
+  shop.write('pipelines/trial.yaml', `${shopYaml}credentials: staging\n`)
+  expect((await shop.run(['pause', 'trial'])).code).toBe(0)
+  expect(json(await shop.run(['run', 'trial', '--json']))).toMatchObject({ status: 'skipped', error: { code: 'PIPELINE_PAUSED' } })
+  const server = shop.start(['serve', '--port', '0'])
+  const over = ended(server)
+  try {
+    const [, url = ''] = /serving on (\S+)/.exec(await printed(server, /serving on .*\n/)) ?? []
+    const call = async (path: string) => (await fetch(`${url}/api/pipelines/trial/${path}`, { method: 'POST' })).json()
+    expect(await call('resume')).toMatchObject({ changed: true })
+    expect(await call('runs?wait=30')).toMatchObject({ status: 'succeeded' })
+    expect((await other.control.catalog()).products).toBe(2)
+    const form = { method: 'POST', headers: { origin: url }, body: new URLSearchParams({ reason: 'test' }), redirect: 'manual' } as const
+    expect((await fetch(`${url}/pipelines/trial/pause`, form)).status).toBe(303)
+    expect(await call('resume')).toMatchObject({ changed: true })
+  } finally {
+    server.kill('SIGTERM')
+    await over
+  }
+})
+
+test('credentials that sluice.yaml does not have stop the pipeline before anything is read', async () => {
+  await using shop = await workspace()
+  shop.write('feed.csv', feed(1))
+  shop.write('pipelines/shop.yaml', `${shopYaml}credentials: stagging\n`)
+  const { code, stderr } = await shop.run(['run', 'shop'])
+  expect(code).toBe(2)
+  expect(stderr).toMatch(/PIPELINE_INVALID.*"stagging" is not in .*sluice\.yaml/)
+})

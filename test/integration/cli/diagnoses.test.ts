@@ -1,0 +1,69 @@
+/** Messages for faults that wake an operator: each names the one cause. */
+import { expect, test } from 'vitest'
+import type { Progress } from '../../../src/sync/report.ts'
+import { runPipeline } from '../../../src/sync/index.ts'
+import { loadPipeline } from '../../../src/pipeline/load.ts'
+import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
+import { item, products, rss } from '../acceptance/products.ts'
+import { feed, json, shopYaml, workspace } from './workspace.ts'
+
+test.each([
+  ['SLUICE_ACCESS_TOKEN', 'SLUICE_ACCESS_TOKEN refused'],
+  ['SLUICE_ACCESS_TOKEN_SECRET', 'SLUICE_ACCESS_TOKEN_SECRET refused'],
+  ['SLUICE_CONSUMER_SECRET', 'SLUICE_CONSUMER_KEY or SLUICE_CONSUMER_SECRET refused'],
+])(
+  'a wrong %s is named by run and doctor',
+  async (variable, named) => {
+    await using space = await workspace()
+    space.write('pipelines/shop.yaml', shopYaml)
+    space.write('feed.csv', feed(1))
+    const env = { [variable]: 'planted-wrong-value' }
+    const run = await space.run(['run', 'shop', '--json'], { env })
+    expect([run.code, json(run).error]).toEqual([
+      1,
+      expect.objectContaining({
+        code: 'CREDENTIALS_REFUSED',
+        message: expect.stringContaining(`refuses ${named.replace(' refused', ' ')}`) as string,
+        hint: 'sluice doctor',
+      }),
+    ])
+    const doctor = json(await space.run(['doctor', '--json'], { env }))
+    expect(doctor.checks).toContainEqual(
+      expect.objectContaining({ check: 'credentials', message: expect.stringContaining(named) as string }),
+    )
+  },
+  30_000,
+)
+
+test('a wrong PIN is said to be the PIN', async () => {
+  await using space = await workspace()
+  expect((await space.run(['auth', 'login'])).stderr).toContain('PIN_NEEDED')
+  const { code, stderr } = await space.run(['auth', 'login', '--pin', '0000000'])
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/error {2}PIN_REFUSED .*\nhint {3}sluice auth login/)])
+}, 30_000)
+
+test('a clock that is off by 900 s is one failure of doctor, and no failure of a run', async () => {
+  await using space = await workspace()
+  space.write('pipelines/shop.yaml', shopYaml)
+  space.write('feed.csv', feed(200))
+  await space.sandbox.control.fault({}, { kind: 'clock_skew', s: 900 }, 'always')
+  const doctor = json(await space.run(['doctor', '--json']))
+  expect(doctor.checks.filter(({ state }: { state: string }) => state === 'failed')).toEqual([expect.objectContaining({ check: 'clock' })])
+  expect(json(await space.run(['run', 'shop', '--json']))).toMatchObject({ status: 'succeeded', counts: { confirmed: 200 } })
+}, 30_000)
+
+test('a service that is down is called so, with its host, and gives no time left', async () => {
+  await using engine = await engineUnderTest({ settings: { backoffMinMs: 1, backoffMaxMs: 2 } })
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(1).map((row) => item(row))))
+  await engine.sandbox.control.fault({ method: 'PUT' }, { kind: 'status', status: 503 }, 8)
+  const seen: Progress[] = []
+  const report = await runPipeline(
+    { ...engine.deps, onProgress: (progress) => seen.push(progress) },
+    await loadPipeline(`${engine.folder}/pipelines`, 'shop'),
+    { trigger: 'manual' },
+  )
+  const { origin } = engine.deps.service
+  expect(seen.map(({ waiting }) => waiting)).toContainEqual(expect.stringContaining(`service down (${origin}), retrying in`))
+  expect(report.counts.requests).toBeGreaterThan(2)
+}, 30_000)

@@ -1,0 +1,44 @@
+/** A disk that takes only part of what is written: said, and no half of a file stays. */
+import { spawn } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { ended, launcher, type Outcome } from './support.ts'
+import { feed, product, shopYaml, workspace, type Workspace } from './workspace.ts'
+
+/** The command line under a limit of 4 kB a file: the kernel writes up to it, and reports the fault only with the next write. */
+function limited(space: Workspace, command: string): Promise<Outcome> {
+  const { PATH = '', HOME = '' } = process.env
+  const limit = `ulimit -f 8 && exec node "${launcher}" ${command}`
+  return ended(spawn('sh', ['-c', limit], { cwd: space.folder, env: { PATH, HOME, ...space.env }, stdio: 'pipe' }))
+}
+
+async function withRejects(): Promise<Workspace> {
+  const space = await workspace()
+  space.write('pipelines/shop.yaml', shopYaml)
+  space.write('feed.csv', feed(201, { rows: Array.from({ length: 200 }, (_, i) => product(1_000 + i, 'much')) }))
+  await space.run(['run', 'shop'])
+  return space
+}
+
+test('a file of rejects that the disk has no room for is an error, and the file is not left half', async () => {
+  await using space = await withRejects()
+  const cut = await limited(space, 'rejects r_1 --csv bad.csv')
+  expect(cut.stderr).toMatch(/error {2}DISK_FULL /)
+  expect([cut.code, existsSync(join(space.folder, 'bad.csv'))]).toEqual([1, false])
+
+  space.write('bad.csv', 'what was there before\n')
+  expect((await limited(space, 'rejects r_1 --csv bad.csv')).code).toBe(1)
+  expect(readFileSync(join(space.folder, 'bad.csv'), 'utf8')).toBe('what was there before\n')
+  expect(readdirSync(space.folder).filter((name) => name.endsWith('.part'))).toEqual([])
+})
+
+test('results that a full disk takes only part of are an error, wherever stdout leads', async () => {
+  await using space = await withRejects()
+  for (const target of ['out.json', '/dev/full']) {
+    const { code, stderr } = await limited(space, `rejects r_1 --json > ${target}`)
+    expect([target, code]).toEqual([target, 1])
+    expect(stderr).toMatch(/error {2}OUTPUT_FAILED .*\nhint /)
+    expect(stderr).not.toMatch(/\n\s+at |node:/)
+  }
+})

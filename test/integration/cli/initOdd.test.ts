@@ -1,0 +1,93 @@
+/** Files that cannot be read without a setting: `init` writes the pipeline that reads them, or asks for one flag. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { zipOf } from '../../unit/formats/zipOf.ts'
+import { csvOf, manyProducts } from '../../support/through.ts'
+import { emptyFolder, sluice } from './support.ts'
+
+const columns = 'id,title,description,availability,condition,price,link,image_link,brand'
+const row = (id: number) =>
+  `P${id},Cup ${id},A cup,in stock,new,9.50 EUR,https://shop.example.com/${id},https://shop.example.com/${id}.jpg,Acme`
+const item = (id: number, name: string, link = `https://shop.example.com/${id}`) =>
+  `<${name}><id>P${id}</id><title>Cup ${id}</title><description>A cup</description><availability>in stock</availability><condition>new</condition><price>9.50 EUR</price><link>${link}</link><image_link>https://shop.example.com/${id}.jpg</image_link><brand>Acme</brand></${name}>`
+
+const odd: readonly {
+  readonly name: string
+  readonly content: string | Buffer
+  readonly says: string
+  readonly flags?: readonly string[]
+}[] = [
+  { name: 'repeated.csv', content: `${columns},size,size\n${row(1)},S,S\n${row(2)},M,L\n`, says: 'size: [size, "size (column 11)"]' },
+  { name: 'unmapped.csv', content: `${columns},note,note\n${row(1)},a,b\n${row(2)},c,d\n`, says: 'Not used: note' },
+  {
+    name: 'comment.csv',
+    content: `# made by the shop,,,,,,,,\n${columns}\n${row(1)}\n${row(2)}\n`,
+    says: 'csv: { header_row: 2 }',
+  },
+  {
+    name: 'ampersand.xml',
+    content: `<rss xmlns:g="http://base.google.com/ns/1.0"><channel>${item(1, 'item', 'https://shop.example.com/?a=1&b=2')}${item(2, 'item')}</channel></rss>`,
+    says: 'xml: { repair_ampersands: true }',
+  },
+  {
+    name: 'other.xml',
+    content: `<shop><name>Cups</name><products>${item(1, 'product')}${item(2, 'product')}</products></shop>`,
+    says: 'xml: { item: product }',
+  },
+  {
+    name: 'two.zip',
+    content: zipOf([
+      { name: 'readme.txt', content: 'no table' },
+      { name: '__MACOSX/._feed.csv', content: 'x' },
+      { name: 'feed.csv', content: `${columns}\n${row(1)}\n${row(2)}\n` },
+    ]),
+    says: 'member: feed.csv',
+    flags: ['--member', 'feed.csv'],
+  },
+]
+
+test.for(odd)('$name is read by the pipeline that init writes', async ({ name, content, says, flags = [] }) => {
+  const cwd = emptyFolder()
+  mkdirSync(join(cwd, 'pipelines'))
+  writeFileSync(join(cwd, name), content)
+  const init = ['init', 'try', '--source', name, '--sandbox']
+  if (flags.length > 0) {
+    const asked = await sluice(init, { cwd })
+    expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('the archive holds more than one file: readme.txt, feed.csv')])
+    expect(asked.stderr).toContain('--member')
+  }
+  const made = await sluice([...init, ...flags], { cwd })
+  expect([made.code, made.stderr]).toEqual([0, ''])
+  expect(readFileSync(join(cwd, 'pipelines/try.yaml'), 'utf8')).toContain(says)
+  const checked = await sluice(['check', 'try', '--json'], { cwd })
+  expect(checked.code).toBe(0)
+  expect(JSON.parse(checked.stdout)[0].sources[0]).toMatchObject({ rows: 2, valid: 2, rejects: [] })
+})
+
+test('case 22: of columns of one name none may be read alone; the hint, once pasted, reads them', async () => {
+  const cwd = emptyFolder()
+  mkdirSync(join(cwd, 'pipelines'))
+  writeFileSync(join(cwd, 'crm.csv'), 'id,Email,Email\n1,,a@example.com\n2,b@example.com,c@example.com\n')
+  const write = (map: string) =>
+    writeFileSync(
+      join(cwd, 'pipelines/crm.yaml'),
+      `source: { url: crm.csv }\n${map}\ndestination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\n`,
+    )
+  write('map: { key: id, email: Email }')
+  const first = await sluice(['check', '--json'], { cwd })
+  const { error } = JSON.parse(first.stdout)[0].sources[0]
+  expect([first.code, error.code]).toEqual([1, 'FILE_DUPLICATE_COLUMN'])
+  write(`map: { key: id, ${/map: \{ (.*) \}$/.exec(error.hint)?.[1]} }`)
+  expect(JSON.parse((await sluice(['check', '--json'], { cwd })).stdout)[0].sources[0]).toMatchObject({ valid: 2, rejects: [] })
+})
+
+test('a template of a marketplace with 529 columns is read', async () => {
+  const cwd = emptyFolder()
+  mkdirSync(join(cwd, 'pipelines'))
+  const more = Object.fromEntries(Array.from({ length: 520 }, (_, i) => [`bullet_point_${i}`, 'x']))
+  writeFileSync(join(cwd, 'feed.csv'), csvOf(manyProducts(3, () => more)))
+  writeFileSync(join(cwd, 'pipelines/shop.yaml'), 'source: { url: feed.csv }\ndestination: { kind: catalog, catalog_id: "4001" }\n')
+  const { code, stdout } = await sluice(['check', '--json'], { cwd })
+  expect([code, JSON.parse(stdout)[0].sources[0].valid]).toEqual([0, 3])
+})

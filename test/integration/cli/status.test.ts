@@ -1,0 +1,74 @@
+/** Findings that an operator sees without a run id: in the log of serve, in status, in doctor. */
+import { expect, test } from 'vitest'
+import { ended } from './support.ts'
+import { customersYaml, feed, json, shopYaml, workspace } from './workspace.ts'
+
+test('status shows each pipeline on one screen: what needs a person first, with the next command', async () => {
+  await using space = await workspace()
+  space.write('pipelines/shop.yaml', `schedule: "0 3 * * *"\n${shopYaml}`)
+  space.write('pipelines/customers.yaml', customersYaml)
+  space.write('feed.csv', feed(40))
+  expect((await space.run(['status'])).stdout).toMatch(/NO_SCHEDULER .*\n +sluice serve\n[^]*shop +never ran/)
+  await space.run(['run', 'shop'])
+  space.write('feed.csv', feed(20))
+  await space.run(['run', 'shop'])
+  await space.run(['run', 'customers'])
+
+  const { code, stdout } = await space.run(['status'])
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/^Needs you: 3 items\n/)
+  expect(stdout).toMatch(/! shop {2}GUARD_DELETES {2}r_2 withheld: 20 of 40 synced products .*\n +sluice run shop --approve-deletes 20\n/)
+  expect(stdout).toMatch(/! customers {2}SOURCE_MISSING {2}r_3 failed: /)
+  expect(stdout).toMatch(/shop +withheld r_2 +\S+Z +last success \d+ s ago +next \S+T03:00:00Z/)
+
+  const status = json(await space.run(['status', 'shop', '--json']))
+  expect(status.pipelines).toEqual([
+    expect.objectContaining({
+      pipeline: 'shop',
+      lastSuccessAgeS: expect.any(Number) as number,
+      nextRunAt: expect.stringMatching(/T03:00:00/) as string,
+      needs: [expect.objectContaining({ code: 'GUARD_DELETES', hint: 'sluice run shop --approve-deletes 20' })],
+    }),
+  ])
+  const doctor = json(await space.run(['doctor', '--json']))
+  expect(doctor.checks).toContainEqual(
+    expect.objectContaining({ check: 'runs', state: 'warning', hint: 'sluice run shop --approve-deletes 20' }),
+  )
+}, 60_000)
+
+test('a scheduled run that fails or is withheld is logged with code, reason, counts and the next command', async () => {
+  await using space = await workspace()
+  space.write('pipelines/shop.yaml', shopYaml)
+  space.write('feed.csv', feed(40))
+  await space.run(['run', 'shop'])
+  space.write('feed.csv', feed(20))
+  space.write('pipelines/shop.yaml', `schedule: "* * * * * *"\n${shopYaml}`)
+  space.write('pipelines/customers.yaml', `schedule: "* * * * * *"\n${customersYaml}`)
+  const serve = space.start(['serve', '--port', '0'], { env: { SLUICE_LOG_FORMAT: 'json' } })
+  const all = ended(serve)
+  const lines: Record<string, unknown>[] = []
+  await new Promise<void>((done) => {
+    let rest = ''
+    serve.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+      const parts = (rest + chunk).split('\n')
+      rest = parts.pop() ?? ''
+      for (const part of parts) if (part.startsWith('{')) lines.push(JSON.parse(part) as Record<string, unknown>)
+      if (['shop', 'customers'].every((name) => lines.some((line) => line['pipeline'] === name && line['level'] !== 'info'))) done()
+    })
+    serve.once('close', () => done())
+  })
+  serve.kill('SIGTERM')
+  await all
+  expect(lines.find((line) => line['pipeline'] === 'shop')).toMatchObject({
+    level: 'warn',
+    code: 'GUARD_DELETES',
+    reason: expect.stringContaining('20 of 40 synced products') as string,
+    counts: expect.stringContaining('withheld:20') as string,
+    next: 'sluice run shop --approve-deletes 20',
+  })
+  expect(lines.find((line) => line['pipeline'] === 'customers')).toMatchObject({
+    level: 'error',
+    code: 'SOURCE_MISSING',
+    next: expect.stringContaining('sluice') as string,
+  })
+}, 60_000)

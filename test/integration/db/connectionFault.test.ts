@@ -1,0 +1,68 @@
+/** A database that was configured and cannot be reached: the cause is named, and nothing suggests to do without it. */
+import { createServer, type AddressInfo } from 'node:net'
+import { TLSSocket } from 'node:tls'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, inject, test } from 'vitest'
+import { SluiceError } from '../../../src/errors.ts'
+import { openStore } from '../../../src/db/open.ts'
+import { makeCertificate } from '../../../src/sandbox/http/tls/certificate.ts'
+
+const openingOf = async (change: (url: URL) => void): Promise<SluiceError> => {
+  const url = new URL(inject('postgresUrl'))
+  change(url)
+  const error: unknown = await openStore({ databaseUrl: url.href, dataDir: mkdtempSync(join(tmpdir(), 'sluice-fault-')) }).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  expect(error).toBeInstanceOf(SluiceError)
+  return error as SluiceError
+}
+
+const faults: readonly (readonly [string, (url: URL) => void, string, RegExp])[] = [
+  ['a wrong password', (url) => (url.password = 'planted-wrong-password'), 'DATABASE_LOGIN_REFUSED', /wrong password/],
+  ['a role that does not exist', (url) => (url.username = 'nobody_here'), 'DATABASE_LOGIN_REFUSED', /role "nobody_here"/],
+  ['a database that does not exist', (url) => (url.pathname = '/not_there'), 'DATABASE_MISSING', /no database "not_there"/],
+  ['a host name that does not exist', (url) => (url.hostname = 'db.invalid'), 'DATABASE_UNREACHABLE', /db\.invalid, cannot be resolved/],
+  ['a port where nothing listens', (url) => (url.port = '1'), 'DATABASE_UNREACHABLE', /no database server listens on 127\.0\.0\.1:1/],
+  ['a server without TLS', (url) => (url.search = '?sslmode=require'), 'DATABASE_TLS_FAILED', /does not offer TLS/],
+]
+
+test.each(faults)('%s is named, and the hint keeps the database', async (_name, change, code, message) => {
+  const error = await openingOf(change)
+  expect(error.code).toBe(code)
+  expect(error.message).toMatch(message)
+  expect(error.hint).not.toBe('')
+  expect(error.hint).not.toMatch(/unset|embedded/)
+  expect(`${error.message} ${error.hint} ${error.where}`).not.toContain('planted-wrong-password')
+})
+
+test('a certificate that is not trusted is named, with the setting that names its authority', async () => {
+  const { certificate, key } = makeCertificate({
+    commonName: 'db.example.com',
+    hosts: [{ ip: '127.0.0.1' }],
+    notBefore: new Date(Date.now() - 3_600_000),
+    notAfter: new Date(Date.now() + 3_600_000),
+  })
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.once('data', () => {
+      socket.write('S')
+      new TLSSocket(socket, { isServer: true, cert: certificate, key }).on('error', () => undefined)
+    })
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  try {
+    const { port } = server.address() as AddressInfo
+    const error = await openingOf((url) => {
+      url.port = String(port)
+      url.search = '?sslmode=verify-full'
+    })
+    expect(error.code).toBe('DATABASE_TLS_FAILED')
+    expect(error.hint).toContain('sslrootcert')
+    expect(error.hint).toContain('NODE_EXTRA_CA_CERTS')
+  } finally {
+    server.close()
+  }
+})

@@ -1,0 +1,72 @@
+/** COPY in both directions, against what Postgres itself reads and writes. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { CopyWriter } from '../../../src/db/copyBinary.ts'
+import { copyOut } from '../../../src/db/copyOut.ts'
+import { testDatabase } from '../../support/postgres.ts'
+
+const bytes = fc.uint8Array({ maxLength: 200 }).map((array) => Buffer.from(array))
+const row = fc.record({
+  bytes,
+  two: fc.integer({ min: -32_768, max: 32_767 }),
+  four: fc.integer(),
+  eight: fc.maxSafeInteger(),
+  text: fc.string({ unit: 'binary' }).map((text) => text.toWellFormed().replaceAll('\0', '')),
+  at: fc.date({ min: new Date('1900-01-01'), max: new Date('2200-01-01'), noInvalidDate: true }),
+  list: fc.array(bytes, { maxLength: 4 }),
+})
+
+test('what COPY writes is what Postgres reads', async () => {
+  await using fresh = await testDatabase()
+  const client = await fresh.db.connect()
+  try {
+    await client.query('create temp table t (n int4, b bytea, two int2, four int4, eight int8, x text, at timestamptz, list bytea[])')
+    await fc.assert(
+      fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 40 }), async (rows) => {
+        await client.query('truncate t')
+        const writer = new CopyWriter(client, 't')
+        for (const [n, given] of rows.entries()) {
+          writer.row(8)
+          writer.int4(n)
+          writer.bytes(given.bytes)
+          writer.int2(given.two)
+          writer.int4(given.four)
+          writer.int8(given.eight)
+          writer.text(given.text)
+          writer.timestamp(given.at.getTime())
+          writer.byteaArray(given.list)
+          if (n % 7 === 0) await writer.flush()
+        }
+        await writer.end()
+        const { rows: read } = await client.query('select b, two, four, eight, x, at, list from t order by n')
+        expect(read).toEqual(
+          rows.map(({ bytes: b, two, four, eight, text, at, list }) => ({ b, two, four, eight: String(eight), x: text, at, list })),
+        )
+      }),
+      { numRuns: 60 },
+    )
+  } finally {
+    client.release(true)
+  }
+})
+
+test('what COPY reads is what Postgres holds, whatever its size', async () => {
+  await using fresh = await testDatabase()
+  const client = await fresh.db.connect()
+  try {
+    await client.query(
+      `create temp table t as
+       select n, case n % 4 when 0 then ''::bytea when 1 then decode(repeat('ab', n), 'hex') else decode(repeat('0f', n * 400), 'hex') end as b
+       from generate_series(1, 300) as n`,
+    )
+    const { rows } = await client.query<{ b: Buffer }>('select b from t order by n')
+    const read: Buffer[] = []
+    for await (const value of copyOut(client, 'select b from t order by n')) read.push(Buffer.from(value))
+    expect(read.map((value, i) => value.equals(rows[i]?.b ?? Buffer.of(1)))).toEqual(rows.map(() => true))
+    expect(await Array.fromAsync(copyOut(client, 'select b from t where false'))).toEqual([])
+    // The connection is as before.
+    expect((await client.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+  } finally {
+    client.release(true)
+  }
+})

@@ -1,0 +1,115 @@
+/** A server that is somebody else's: roles and databases come with settings, encodings and rights of their own. */
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openQueues } from '../../../src/jobs/queues.ts'
+import { silentLogger } from '../../../src/log.ts'
+import { openDatabase } from '../../../src/db/database.ts'
+import { startEmbedded } from '../../../src/db/embedded/server.ts'
+import { openStore } from '../../../src/db/open.ts'
+import { testDatabase } from '../../support/postgres.ts'
+
+/** A role of its own with these settings or rights, and the address of `database` for it; gone with the block. */
+async function roleWith(owner: Awaited<ReturnType<typeof testDatabase>>, options: string, settings: readonly string[], database?: string) {
+  const role = `r_${randomBytes(6).toString('hex')}`
+  await owner.db.execute(`create role ${role} login password 'only-a-test' ${options}`)
+  for (const setting of settings) await owner.db.execute(`alter role ${role} set ${setting}`)
+  const url = new URL(owner.url)
+  url.username = role
+  url.password = 'only-a-test'
+  if (database !== undefined) url.pathname = `/${database}`
+  return {
+    role,
+    url: url.href,
+    async [Symbol.asyncDispose]() {
+      await owner.db.execute(`drop owned by ${role}`)
+      await owner.db.execute(`drop role ${role}`)
+    },
+  }
+}
+
+async function databaseWith(owner: Awaited<ReturnType<typeof testDatabase>>, options: string) {
+  const name = `d_${randomBytes(6).toString('hex')}`
+  await owner.db.execute(`create database ${name} ${options}`)
+  const url = new URL(owner.url)
+  url.pathname = `/${name}`
+  return {
+    name,
+    url: url.href,
+    async [Symbol.asyncDispose]() {
+      await owner.db.execute(`drop database ${name} with (force)`)
+    },
+  }
+}
+
+const open = async (databaseUrl: string) => {
+  const store = await openStore({ databaseUrl, dataDir: mkdtempSync(join(tmpdir(), 'sluice-foreign-')) })
+  await store.close()
+}
+
+test('times and transactions are the same whatever the role has set for itself', async () => {
+  await using owner = await testDatabase()
+  await using foreign = await roleWith(owner, 'superuser', [
+    `datestyle = 'German'`,
+    `timezone = 'Pacific/Chatham'`,
+    `intervalstyle = 'sql_standard'`,
+    'standard_conforming_strings = off',
+    `default_transaction_isolation = 'serializable'`,
+  ])
+  const db = openDatabase(foreign.url)
+  try {
+    const [row] = await db.query<{ at: Date; day: string; length: number; level: string }>(
+      `select '2026-03-01T00:30:00Z'::timestamptz as at, '2026-03-01T00:30:00Z'::timestamptz::date::text as day,
+              length('a\\nb') as length, current_setting('transaction_isolation') as level`,
+    )
+    expect(row).toEqual({ at: new Date('2026-03-01T00:30:00Z'), day: '2026-03-01', length: 4, level: 'read committed' })
+    // The queue's own statements are written for standard strings too.
+    const queues = await openQueues(db, { supervise: false, log: silentLogger })
+    await queues.close()
+  } finally {
+    await db.close()
+  }
+})
+
+test('a database whose encoding cannot hold a feed is refused before anything is read', async () => {
+  await using owner = await testDatabase()
+  await using latin = await databaseWith(owner, `template template0 encoding 'LATIN1' lc_collate 'C' lc_ctype 'C'`)
+  await expect(open(latin.url)).rejects.toMatchObject({ code: 'DATABASE_UNUSABLE', message: expect.stringContaining('LATIN1') })
+  await using bytes = await databaseWith(owner, `template template0 encoding 'SQL_ASCII' lc_collate 'C' lc_ctype 'C'`)
+  await expect(open(bytes.url)).resolves.toBeUndefined()
+})
+
+test('a role that may not make tables, or only reads, is told so', async () => {
+  await using owner = await testDatabase()
+  await using empty = await databaseWith(owner, 'template template0')
+  {
+    await using foreign = await roleWith(owner, '', [], empty.name)
+    await expect(open(foreign.url)).rejects.toMatchObject({
+      code: 'DATABASE_UNUSABLE',
+      message: expect.stringContaining(`permission denied for database ${empty.name}`),
+    })
+  }
+  await using reader = await roleWith(owner, 'superuser', ['default_transaction_read_only = on'], empty.name)
+  await expect(open(reader.url)).rejects.toMatchObject({ code: 'DATABASE_UNUSABLE', message: expect.stringContaining('read-only') })
+})
+
+test('a role without rights on the tables of another is told so', async () => {
+  await using owner = await testDatabase()
+  await using foreign = await roleWith(owner, '', [])
+  await expect(open(foreign.url)).rejects.toMatchObject({
+    code: 'DATABASE_UNUSABLE',
+    message: expect.stringContaining('permission denied'),
+  })
+})
+
+test('a data directory that is a file is a setting to correct, no fault of ours', async () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'sluice-foreign-')), 'file')
+  writeFileSync(file, '')
+  await expect(startEmbedded(file)).rejects.toMatchObject({
+    code: 'POSTGRES_UNAVAILABLE',
+    message: `the data directory is no folder: ${file}`,
+  })
+  await expect(startEmbedded(join(file, 'below'))).rejects.toMatchObject({ code: 'POSTGRES_UNAVAILABLE' })
+})

@@ -1,0 +1,82 @@
+/** A role that may only read and write rows: what a DBA runs for it, and that everything works then. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { handoverScript } from '../../../src/db/handover.ts'
+import { examineSchema, migrateDatabase, migrationStatus } from '../../../src/db/migrate.ts'
+import { openStore } from '../../../src/db/open.ts'
+import { queueScript, startWorker } from '../../../src/jobs/index.ts'
+import { loadPipeline, loadPipelines } from '../../../src/pipeline/load.ts'
+import { registerWorker } from '../../../src/db/workers.ts'
+import { applyRetention } from '../../../src/db/retention.ts'
+import { runPipeline } from '../../../src/sync/index.ts'
+import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
+import { testDatabase } from '../../support/postgres.ts'
+import { roleWith } from '../../support/role.ts'
+import { item, products, rss } from '../acceptance/products.ts'
+
+async function handedOver(url: string, schema: string, role: string): Promise<string> {
+  const { hasSchema, hasQueue, statements } = await examineSchema(url, schema)
+  const database = new URL(url).pathname.slice(1)
+  return handoverScript({ schema, database, role, hasSchema, statements, queue: hasQueue ? undefined : queueScript(schema) })
+}
+
+describe('a role without the right to create schemas', () => {
+  test('is told the grant and the command for a DBA, and works with rows alone once that ran', { timeout: 60_000 }, async () => {
+    await using engine = await engineUnderTest()
+    await using role = await roleWith(engine.databaseUrl, '')
+    await expect(migrateDatabase(role.url, 'shop_eu')).rejects.toMatchObject({
+      code: 'DATABASE_UNUSABLE',
+      hint: expect.stringMatching(/^grant create on database .* to .*; or let its owner run: sluice db migrate --sql$/) as unknown,
+    })
+    const script = await handedOver(engine.databaseUrl, 'shop_eu', role.name)
+    await engine.db.pool.query(script)
+    // A second time it finds nothing to do.
+    await engine.db.pool.query(await handedOver(engine.databaseUrl, 'shop_eu', role.name))
+
+    await using store = await storeOf(role.url, 'shop_eu')
+    engine.pipeline('shop', catalogYaml('feed.xml'))
+    writeFileSync(join(engine.folder, 'feed.xml'), rss(products(20).map((row) => item(row))))
+    const folder = join(engine.folder, 'pipelines')
+    const deps = { ...engine.deps, db: store.db, workerId: await registerWorker(store.db, { role: 'test' }) }
+    const jobs = { ...deps, folder, loadPipeline: (name: string) => loadPipeline(folder, name), loadPipelines: () => loadPipelines(folder) }
+    const worker = await startWorker(jobs)
+    try {
+      expect(await runPipeline(deps, await loadPipeline(folder, 'shop'), { trigger: 'manual' })).toMatchObject({ status: 'succeeded' })
+    } finally {
+      await worker.stop()
+    }
+    await applyRetention(store.db)
+    expect((await engine.sandbox.control.catalog()).products).toBe(20)
+    expect(await store.db.query(`select from pg_tables where schemaname = 'shop_eu' and tableowner = $1`, [role.name])).toEqual([])
+  })
+
+  test('may be given a schema of its own instead, and makes the tables itself', async () => {
+    await using database = await testDatabase()
+    await using role = await roleWith(database.url, '')
+    await database.db.execute(`create schema given authorization ${role.name}`)
+    const { applied, known } = await migrateDatabase(role.url, 'given')
+    expect(applied).toBe(known)
+  })
+
+  test('learns which right is missing on tables that another role owns', async () => {
+    await using database = await testDatabase()
+    await using role = await roleWith(database.url, '')
+    await expect(migrateDatabase(role.url)).rejects.toMatchObject({
+      code: 'DATABASE_UNUSABLE',
+      hint: expect.stringContaining('grant ') as unknown,
+    })
+    await database.db.execute(`grant usage on schema sluice to ${role.name}`)
+    await expect(migrateDatabase(role.url)).rejects.toMatchObject({
+      hint: expect.stringContaining('grant select, insert, update, delete on all tables in schema "sluice"') as unknown,
+    })
+    await database.db.pool.query(await handedOver(database.url, 'sluice', role.name))
+    const { applied, known } = await migrationStatus(role.url)
+    expect(applied).toBe(known)
+  })
+})
+
+async function storeOf(databaseUrl: string, schema: string) {
+  const store = await openStore({ databaseUrl, dataDir: '/nonexistent', schema })
+  return { ...store, [Symbol.asyncDispose]: store.close }
+}

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { migrateDatabase, migrationStatus } from '../../../src/db/migrate.ts'
+import { testDatabase } from '../../support/postgres.ts'
+
+test('K8: six starts at once migrate an empty database without an error', async () => {
+  await using fresh = await testDatabase()
+  await fresh.db.execute('drop schema sluice cascade')
+  const results = await Promise.all(Array.from({ length: 6 }, () => migrateDatabase(fresh.url)))
+  expect(new Set(results.map(({ applied }) => applied)).size).toBe(1)
+  const status = await migrationStatus(fresh.url)
+  expect(status.applied).toBe(status.known)
+  expect(status.known).toBeGreaterThan(0)
+})
+
+test('a database that was migrated by an edited file is refused by name', async () => {
+  await using fresh = await testDatabase()
+  await fresh.db.execute(`update sluice.migration set hash = 'edited' where position = 1`)
+  await expect(migrateDatabase(fresh.url)).rejects.toMatchObject({ code: 'MIGRATION_MISMATCH' })
+})
+
+test.for([1, 5, 20])('K8: one that dies at its command no. %i leaves nothing behind, and the next start does all of it', async (nth) => {
+  await using fresh = await testDatabase()
+  await fresh.db.execute('drop schema sluice cascade')
+  // A sequence counts across the rollback.
+  await fresh.db.execute('create sequence public.commands')
+  await fresh.db.execute(
+    `create function public.die() returns event_trigger language plpgsql as
+     $$ begin if nextval('public.commands') = ${nth} then perform pg_terminate_backend(pg_backend_pid()); end if; end $$`,
+  )
+  await fresh.db.execute('create event trigger die on ddl_command_end execute function public.die()')
+  await expect(migrateDatabase(fresh.url)).rejects.toThrow(/terminat/i)
+  expect(await fresh.db.query(`select from information_schema.tables where table_schema = 'sluice'`)).toEqual([])
+  const status = await migrateDatabase(fresh.url)
+  expect(status.applied).toBe(status.known)
+})

@@ -1,0 +1,237 @@
+/** What is kept, and for how long (docs/retention.md), with the days passing by a jump of everything that is stored. */
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { loadPipeline } from '../../../src/pipeline/load.ts'
+import { applyRetention } from '../../../src/db/retention.ts'
+import { explainKey, loadRun } from '../../../src/sync/index.ts'
+import { email } from '../../support/digests.ts'
+import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
+import { goodProduct, item, products, rss } from '../acceptance/products.ts'
+
+const peopleYaml = `source: { url: "{folder}/people.csv" }
+map: { key: id, email: mail }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
+`
+const csv = (...names: string[]) =>
+  `id,mail\n${names.map((name) => `${name},${name.includes('!') ? name : `${name}@example.com`}\n`).join('')}`
+
+/** Everything stored is that much older. */
+async function pass(engine: EngineUnderTest, days: number): Promise<void> {
+  const columns = await engine.db.query<{ t: string; c: string }>(
+    `select table_name as t, column_name as c from information_schema.columns where table_schema = 'sluice' and data_type = 'timestamp with time zone'`,
+  )
+  for (const { t, c } of columns) await engine.db.execute(`update sluice.${t} set ${c} = ${c} - $1 * interval '1 day'`, [days])
+}
+
+/** Columns of the whole database that hold the digest of this address, in bytes or in writing. */
+async function placesOf(engine: EngineUnderTest, name: string): Promise<string[]> {
+  const [, hex] = email(`${name}@example.com`)
+  const columns = await engine.db.query<{ t: string; c: string; kind: string }>(
+    `select table_name as t, column_name as c, udt_name as kind from information_schema.columns where table_schema = 'sluice'`,
+  )
+  expect(columns.length).toBeGreaterThan(100)
+  const found: string[] = []
+  for (const { t, c, kind } of columns) {
+    const holds =
+      kind === 'bytea'
+        ? `position(decode($1, 'hex') in ${c}) > 0 or position(convert_to($1, 'UTF8') in ${c}) > 0`
+        : kind === '_bytea'
+          ? `exists (select from unnest(${c}) as k (key) where position(decode($1, 'hex') in k.key) > 0)`
+          : `${c}::text like '%' || $1 || '%'`
+    if ((await engine.db.query(`select from sluice.${t} where ${holds} limit 1`, [hex])).length > 0) found.push(`${t}.${c}`)
+  }
+  return found.toSorted()
+}
+
+test('of somebody who left nothing is left after a month and a week, and of who stayed everything that is needed', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', peopleYaml)
+  engine.write('people.csv', csv('ann', 'ben', 'cat', 'not an address!'))
+  await engine.run('people')
+  engine.write('people.csv', csv('ann', 'cat', 'not an address!'))
+  const left = await engine.run('people')
+  // Planned, and never applied; never sent, and gone again.
+  engine.write('people.csv', csv('ann', 'cat', 'dan'))
+  await engine.plan('people')
+  engine.write('people.csv', csv('ann', 'cat'))
+  await engine.run('people')
+  expect(await placesOf(engine, 'ben')).toEqual(['batch.body', 'entry.keys'])
+  expect(await placesOf(engine, 'dan')).toEqual(['batch.body', 'entry.keys', 'remote.key'])
+  const rejects = () => engine.db.query<{ cells: unknown[] }>('select cells from sluice.reject where run_id = $1', [left.runId.slice(2)])
+
+  await pass(engine, 6)
+  await applyRetention(engine.db)
+  expect(await placesOf(engine, 'ben')).toEqual(['batch.body', 'entry.keys'])
+  expect((await rejects())[0]?.cells).not.toEqual([])
+  await pass(engine, 2)
+  await applyRetention(engine.db)
+  expect(await placesOf(engine, 'ben')).toEqual(['entry.keys'])
+  expect(await rejects()).toEqual([{ cells: [] }])
+  await pass(engine, 30)
+  await applyRetention(engine.db)
+  expect([await placesOf(engine, 'ben'), await placesOf(engine, 'dan')]).toEqual([[], []])
+  expect(await rejects()).toEqual([])
+  expect(await engine.run('people')).toMatchObject({ counts: { unchanged: 2, requests: 0 } })
+  // A reading that stands says what is wrong for as long as it stands.
+  engine.write('people.csv', csv('ann', 'cat', 'still no address!'))
+  const stands = await engine.run('people')
+  await pass(engine, 40)
+  await applyRetention(engine.db)
+  expect(await engine.db.query('select cells, code from sluice.reject where run_id = $1', [stands.runId.slice(2)])).toMatchObject([
+    { cells: [], code: 'EMAIL_INVALID' },
+  ])
+  expect(await placesOf(engine, 'ann')).toEqual(['record.identifiers', 'remote.key'])
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { unchanged: 2, requests: 0 } })
+})
+
+test('a plan whose operations are over their time is still known as applied, and its run keeps its books', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(30).map((row) => item(row))))
+  const { planId } = await engine.plan('shop')
+  const { runId, counts } = await engine.apply(planId)
+  expect(counts).toMatchObject({ creates: 30, confirmed: 30 })
+  await pass(engine, 370)
+  await applyRetention(engine.db)
+  expect(await engine.db.query('select from sluice.entry')).toEqual([])
+  expect(await engine.apply(planId)).toMatchObject({ status: 'succeeded', counts: { requests: 0 } })
+  expect((await loadRun(engine.db, runId)).counts).toEqual(counts)
+})
+
+test('what is open keeps all that it needs, however old: a paused plan goes on', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', peopleYaml)
+  engine.write('people.csv', csv('ann', 'ben'))
+  const fault = { kind: 'status', status: 403, body: { errors: [{ code: 'ACTION_NOT_ALLOWED', message: 'no' }] } }
+  await engine.sandbox.control.fault({ path: '/12/accounts' }, fault)
+  expect((await engine.run('people')).counts).toMatchObject({ pending: 2 })
+  await pass(engine, 60)
+  await applyRetention(engine.db)
+  await engine.sandbox.control.clearFaults()
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', settled: { confirmed: 2 } })
+})
+
+test('a plan of which one request is open keeps its operations, and so its books, however old', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(120).map((row) => item(row))))
+  const fault = { kind: 'status', status: 403, body: { errors: [{ code: 'ACTION_NOT_ALLOWED', message: 'no' }] } }
+  await engine.sandbox.control.fault({ path: '/12/product_catalogs', nth: 3 }, fault)
+  const paused = await engine.run('shop')
+  expect(paused.counts.confirmed).toBeGreaterThan(0)
+  expect(paused.counts.pending).toBeGreaterThan(0)
+  await pass(engine, 400)
+  await applyRetention(engine.db)
+  expect((await engine.run('shop')).status).toBe('succeeded')
+  const { counts } = await loadRun(engine.db, paused.runId)
+  expect(counts).toMatchObject({ creates: 120 })
+  expect(imbalance(counts)).toEqual([])
+})
+
+test('a run looks after what is over its time, once a day, also where no worker is ever up', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', peopleYaml)
+  engine.write('people.csv', csv('ann'))
+  await engine.run('people')
+  const bodies = () => engine.db.query('select from sluice.batch where body is not null')
+  await pass(engine, 8)
+  await engine.run('people')
+  expect(await bodies()).toEqual([])
+  await engine.run('people', { full: true })
+  await engine.db.execute(`update sluice.batch set settled_at = settled_at - interval '8 days'`)
+  await engine.run('people')
+  expect(await bodies()).toHaveLength(1)
+})
+
+/** Confirmed keys whose confirming answer is not stored (docs/guarantees.md#confirmed-only). */
+const unproven = (engine: EngineUnderTest) =>
+  engine.db.query(
+    `select m.key from sluice.remote m where m.synced_hash is not null and not exists (
+       select from sluice.batch b join sluice.attempt a on a.batch_id = b.id
+       where b.id = m.batch_id and a.outcome in ('confirmed', 'partial') and a.answer_sha256 is not null)`,
+  )
+/** `changed` of them, first in the order of sending, have another price. */
+function feed(count: number, changed: number, price: number): string {
+  const rows = products(count).toSorted((a, b) => (String(a.id) < String(b.id) ? -1 : 1))
+  return rss(rows.map((row, i) => item(i < changed ? goodProduct(Number(String(row.id).slice(4)), price) : row)))
+}
+
+test('runs are forgotten after 400 days, but for the answers that prove what stands', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  // Three requests, of which the first is overtaken twice.
+  engine.write('feed.xml', feed(60, 0, 0))
+  const first = await engine.run('shop')
+  engine.write('feed.xml', feed(60, 25, 7_777))
+  const second = await engine.run('shop')
+  engine.write('feed.xml', feed(60, 25, 8_888))
+  const third = await engine.run('shop')
+  await pass(engine, 399)
+  await applyRetention(engine.db)
+  expect((await loadRun(engine.db, second.runId)).counts).toMatchObject({ updates: 25 })
+  await pass(engine, 2)
+  // The setting is a setting.
+  expect((await applyRetention(engine.db, { keepRunsDays: 500 }))['runs']).toBe(0)
+  expect((await applyRetention(engine.db))['runs']).toBe(1)
+  const left = async (table: string) => Number((await engine.db.query<{ n: string }>(`select count(*) as n from sluice.${table}`))[0]?.n)
+  expect([await left('batch'), await left('attempt'), await left('plan')]).toEqual([3, 3, 2])
+  expect(await unproven(engine)).toEqual([])
+  await expect(loadRun(engine.db, second.runId)).rejects.toMatchObject({
+    code: 'UNKNOWN_RUN',
+    message: `run ${second.runId} is not kept any more: runs are kept for 400 days`,
+  })
+  await expect(loadRun(engine.db, 'r_999')).rejects.toMatchObject({ message: 'there is no run "r_999"' })
+  for (const { runId, counts } of [first, third]) expect((await loadRun(engine.db, runId)).counts).toEqual(counts)
+  expect(await engine.db.query(`select actor, detail from sluice.audit where what = 'runs.dropped'`)).toEqual([
+    { actor: 'retention', detail: { days: 400, runs: 1, last: Number(second.runId.slice(2)) } },
+  ])
+  // The reading that stands is still the standard.
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { unchanged: 60, requests: 0 } })
+  engine.write('feed.xml', feed(20, 20, 8_888))
+  expect(await engine.run('shop')).toMatchObject({ status: 'withheld', counts: { withheld: 40 } })
+})
+
+test('explain tells where a product stands whose run is not kept any more', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', feed(3, 0, 0))
+  const first = await engine.run('shop')
+  await engine.run('shop', { full: true })
+  await engine.run('shop')
+  await pass(engine, 500)
+  await engine.run('shop')
+  await applyRetention(engine.db)
+  await expect(loadRun(engine.db, first.runId)).rejects.toMatchObject({ code: 'UNKNOWN_RUN' })
+  const story = await explainKey(engine.deps, await loadPipeline(join(engine.folder, 'pipelines'), 'shop'), 'SKU-1')
+  expect(story.headline).toContain('Live')
+  expect(story.events.find(({ what }) => what === 'read')?.message).toContain(
+    'of the source, when it last changed: by a run that is not kept any more',
+  )
+  expect(await unproven(engine)).toEqual([])
+})
+
+test('what a guard held and what is still open is kept with its run, however old', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', feed(60, 0, 0))
+  const good = await engine.run('shop')
+  engine.write('feed.xml', feed(20, 0, 0))
+  const held = await engine.run('shop')
+  expect(held.status).toBe('withheld')
+  await engine.run('shop', { full: true })
+  engine.write('feed.xml', feed(21, 1, 9_999))
+  const fault = { kind: 'status', status: 403, body: { errors: [{ code: 'ACTION_NOT_ALLOWED', message: 'no' }] } }
+  await engine.sandbox.control.fault({ path: '/12/product_catalogs' }, fault, 'always')
+  const open = await engine.run('shop')
+  expect(open.counts.pending).toBeGreaterThan(0)
+  await engine.sandbox.control.clearFaults()
+  await pass(engine, 1_000)
+  await applyRetention(engine.db)
+  for (const { runId } of [good, open]) expect((await loadRun(engine.db, runId)).runId).toBe(runId)
+  expect(await unproven(engine)).toEqual([])
+  // 60 valid rows are still what 21 are compared with.
+  expect(await engine.run('shop')).toMatchObject({
+    status: 'withheld',
+    guards: [{ code: 'GUARD_DELETES' }, { code: 'GUARD_ROWS_FELL', message: 'valid rows fell from 60 to 21, by more than half' }],
+  })
+})

@@ -1,0 +1,228 @@
+/** Erasure of a person (docs/erasure.md): suppressed at once, deleted in every audience, and nowhere stored afterwards. */
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { copyErasures, erasedKeysOf, forget, missingErasures, readCopy, type Person } from '../../../src/sync/erasure/index.ts'
+import type { Database } from '../../../src/db/database.ts'
+import { suppressErased } from '../../../src/db/erasures.ts'
+import { loadPipeline } from '../../../src/pipeline/load.ts'
+import { explainKey } from '../../../src/sync/index.ts'
+import { audienceDigest, email, phone, sha256 } from '../../support/digests.ts'
+import { engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
+import { interruptedRun } from '../../support/interrupted.ts'
+import { sluice } from '../cli/support.ts'
+
+const canary = 'jane.canary@example.com'
+const nobody: Person = { emails: [], phones: [], keys: [] }
+
+async function setUp(): Promise<EngineUnderTest> {
+  const engine = await engineUnderTest()
+  const made = await engine.sandbox.call('POST', '/12/accounts/18ce54d4x5t/custom_audiences', { query: { name: 'visitors' } })
+  for (const [name, id] of [
+    ['customers', '1nmth'],
+    ['visitors', made.body.data.id],
+  ])
+    engine.pipeline(
+      name,
+      `source: { url: "{folder}/people.csv" }
+map: { key: id, email: mail, phone_number: phone }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: ${id} }
+`,
+    )
+  write(engine)
+  return engine
+}
+
+const rows = ['k1,ann@example.com,', `k2,${canary},+12025550123`, 'k3,bob@example.com,', 'k4,eve@example.com,+12025550144']
+const write = (engine: EngineUnderTest, more: readonly string[] = []) =>
+  engine.write('people.csv', `id,mail,phone\n${[...rows, ...more].join('\n')}\n`)
+
+const forgets = async (
+  engine: EngineUnderTest,
+  person: Partial<Person>,
+  options: { readonly pipeline?: string; readonly wait?: boolean } = {},
+) =>
+  forget(
+    engine.deps,
+    await erasedKeysOf(
+      engine.deps,
+      { ...nobody, ...person },
+      options.pipeline === undefined ? undefined : await loadPipeline(join(engine.folder, 'pipelines'), options.pipeline),
+    ),
+    { actor: 'test', reason: 'request 1', wait: options.wait ?? true },
+  )
+
+/** All rows of all tables as text, with the names of the tables. */
+async function dump(db: Database): Promise<ReadonlyMap<string, string>> {
+  const tables = await db.query<{ name: string }>(`select tablename as name from pg_tables where schemaname = 'sluice'`)
+  const all = new Map<string, string>()
+  for (const { name } of tables) {
+    const found = await db.query<{ text: string | null }>(`select string_agg(t::text, E'\\n') as text from sluice."${name}" t`)
+    all.set(name, (found[0]?.text ?? '').toLowerCase())
+  }
+  return all
+}
+
+/** Tables that hold the text, its bytes in hex, or the hex of it as bytes. */
+async function tablesWith(db: Database, text: string): Promise<readonly string[]> {
+  const needles = [text.toLowerCase(), Buffer.from(text.toLowerCase()).toString('hex')]
+  return [...(await dump(db))].flatMap(([name, content]) => (needles.some((needle) => content.includes(needle)) ? [name] : []))
+}
+
+const digest = sha256
+const held = async (engine: EngineUnderTest) => (await engine.sandbox.control.audience()).digest
+const without = audienceDigest([email('ann@example.com'), email('bob@example.com'), email('eve@example.com'), phone('+12025550144')])
+
+test('a person leaves every audience and every table, and a new file does not bring them back', async () => {
+  await using engine = await setUp()
+  await engine.run('customers')
+  await engine.run('visitors')
+  expect((await tablesWith(engine.db, digest(canary))).length).toBeGreaterThan(3)
+  const receipt = await forgets(engine, { emails: [` ${canary.toUpperCase()} `] })
+  expect(receipt).toMatchObject({ id: 'e_1', identifiers: 1, audiences: 2, deletes: { planned: 4, confirmed: 4 }, reason: 'request 1' })
+  expect(receipt.purgedAt).not.toBeNull()
+  expect(JSON.stringify(receipt)).not.toMatch(/[0-9a-f]{12}/)
+  expect(await held(engine)).toBe(without)
+  expect(await tablesWith(engine.db, digest(canary))).toEqual(['erased_key'])
+  expect(await tablesWith(engine.db, canary)).toEqual([])
+
+  write(engine, ['k5,fay@example.com,'])
+  const again = await engine.run('customers', { full: true })
+  expect(again).toMatchObject({ status: 'succeeded', counts: { suppressed: 1, valid: 4 } })
+  expect(imbalance(again.counts)).toEqual([])
+  expect(await tablesWith(engine.db, digest(canary))).toEqual(['erased_key'])
+  const customers = await loadPipeline(join(engine.folder, 'pipelines'), 'customers')
+  expect((await explainKey(engine.deps, customers, canary)).headline).toBe('Not live: erased by e_1: it is not sent')
+  expect((await explainKey(engine.deps, customers, 'k2')).headline).toBe('Not live: erased by e_1: it is not sent')
+  const audit = await engine.db.query<{ what: string }>(`select what from sluice.audit where what like 'erasure.%' order by id`)
+  expect(audit.map(({ what }) => what)).toEqual(['erasure.requested', 'erasure.purged'])
+})
+
+/** Requests that carry the person, oldest first: the hash of the entry that does. */
+async function sendings(engine: EngineUnderTest): Promise<readonly string[]> {
+  const lines = await engine.sandbox.control.ledger()
+  return lines.flatMap(({ keys = [] }: { keys?: readonly { key: string; value: string }[] }) =>
+    keys.filter(({ key }) => key.includes(digest(canary))).map(({ value }) => value),
+  )
+}
+
+test('a person whose update is under way is deleted when it ended, and never sent again', async () => {
+  await using engine = await setUp()
+  const { control } = engine.sandbox
+  await control.switches({ ledger_keys: 'on' })
+  await control.fault({ path: '/custom_audiences/' }, { kind: 'hold', name: 'update' })
+  const run = engine.run('customers')
+  await expect.poll(async () => (await control.holds()).length).toBe(1)
+  const erasing = forgets(engine, { emails: [canary] })
+  await expect.poll(async () => (await engine.db.query('select from sluice.erasure where planned_at is not null')).length).toBe(1)
+  await control.release('update')
+  await run
+  expect((await erasing).deletes).toEqual({ planned: 2, confirmed: 2 })
+  await engine.run('customers', { full: true })
+  expect(await held(engine)).toBe(without)
+  const [update, ...later] = await sendings(engine)
+  expect(later).toHaveLength(2)
+  expect(new Set(later).size).toBe(1)
+  expect(later).not.toContain(update)
+  expect(await tablesWith(engine.db, digest(canary))).toEqual(['erased_key'])
+})
+
+test('an update whose answer was lost is sent again without the person, who is deleted', async () => {
+  await using engine = await setUp()
+  const { control } = engine.sandbox
+  await control.fault({ path: '/custom_audiences/' }, { kind: 'commit_then_reset' })
+  await interruptedRun(engine, 'customers', 'stop')
+  await forgets(engine, { emails: [canary] })
+  expect(await held(engine)).toBe(without)
+  expect(await engine.run('customers')).toMatchObject({ status: 'succeeded' })
+  expect(await held(engine)).toBe(without)
+  expect(await tablesWith(engine.db, digest(canary))).toEqual(['erased_key'])
+})
+
+test('a batch that is frozen and not sent yet goes without the person', async () => {
+  await using engine = await setUp()
+  const plan = await engine.plan('customers')
+  await forgets(engine, { emails: [canary] })
+  await engine.apply(plan.planId)
+  expect(await held(engine)).toBe(without)
+})
+
+test('an attempt that begins after the erasure, and before its deletes are planned, goes without the person', async () => {
+  await using engine = await setUp()
+  const plan = await engine.plan('customers')
+  const { identifiers } = await erasedKeysOf(engine.deps, { ...nobody, emails: [canary] }, undefined)
+  await suppressErased(engine.db, { service: engine.deps.service.origin, actor: 'test', identifiers, records: [] })
+  await engine.apply(plan.planId)
+  expect(await held(engine)).toBe(without)
+  await engine.run('customers')
+  expect(await held(engine)).toBe(without)
+  expect(await tablesWith(engine.db, digest(canary))).toEqual(['erased_key'])
+})
+
+test('a customer key erases all identifiers of its row, and keeps the row out with new ones', async () => {
+  await using engine = await setUp()
+  await engine.run('customers')
+  expect(await forgets(engine, { keys: ['k2'] }, { pipeline: 'customers' })).toMatchObject({ identifiers: 2, audiences: 1 })
+  engine.write('people.csv', `id,mail,phone\n${rows.join('\n').replace(canary, 'new@example.com')}\n`)
+  await engine.run('customers')
+  expect(await held(engine)).toBe(without)
+})
+
+test('an identifier that another row shares is sent again without the person', async () => {
+  await using engine = await setUp()
+  write(engine, ['k6,mum@example.com,+12025550123'])
+  await engine.run('customers')
+  await forgets(engine, { emails: [canary] })
+  await engine.run('customers')
+  expect(await held(engine)).toBe(
+    audienceDigest([
+      ...['ann@example.com', 'bob@example.com', 'eve@example.com', 'mum@example.com'].map(email),
+      phone('+12025550144'),
+      phone('+12025550123'),
+    ]),
+  )
+})
+
+test('an older backup learns what was erased since from the copy beside it', async () => {
+  await using engine = await setUp()
+  await engine.run('customers')
+  await forgets(engine, { emails: [canary] })
+  const { origin } = engine.deps.service
+  const copy = JSON.stringify(await copyErasures(engine.db, origin, new Date(0)))
+  expect(await missingErasures(engine.db, readCopy(copy, origin, 'x'))).toEqual([])
+  // What a backup of before the erasure does not have.
+  await engine.db.execute('truncate sluice.erasure cascade')
+  const missing = await missingErasures(engine.db, readCopy(copy, origin, 'x'))
+  expect(missing).toHaveLength(1)
+  for (const { id: _, ...keys } of missing) await forget(engine.deps, keys, { actor: 'test', wait: true })
+  await engine.run('customers', { full: true })
+  expect(await held(engine)).toBe(without)
+  expect(() => readCopy('{}', origin, 'x')).toThrow('not a file of sluice forget --export')
+  expect(() => readCopy(copy, 'http://127.0.0.1:1', 'x')).toThrow('is of')
+})
+
+test('the command prints a receipt, lists and exports without identifiers, and rejects wrong input', async () => {
+  await using engine = await setUp()
+  await engine.run('customers')
+  const call = (...args: string[]) => sluice(['forget', ...args], { cwd: engine.folder, env: engine.env })
+  const planned = await call('--email', canary, '--no-wait', '--json')
+  expect([planned.code, planned.stderr]).toEqual([0, ''])
+  expect(JSON.parse(planned.stdout)).toMatchObject({ id: 'e_1', identifiers: 1, deletes: { planned: 2, confirmed: 0 }, purgedAt: null })
+  const listed = await call('--list')
+  expect(listed.stdout).toMatch(/^e_1 .*deletes 0\/2/)
+  expect(JSON.parse((await call('--export', 'erased.json', '--json')).stdout)).toEqual({ file: 'erased.json', erasures: 1 })
+  expect(statSync(join(engine.folder, 'erased.json')).mode & 0o777).toBe(0o600)
+  expect(readFileSync(join(engine.folder, 'erased.json'), 'utf8')).toContain(digest(canary))
+  expect((await call('--replay', 'erased.json')).stdout).toContain('Nothing to replay')
+  for (const [args, code, where] of [
+    [[], 'MISSING_OPTION', 'forget'],
+    [['--email', 'not an address'], 'INVALID_VALUE', '--email'],
+    [['--phone', '3035550123'], 'INVALID_VALUE', '--phone'],
+    [['--key', 'k2'], 'MISSING_OPTION', '--pipeline'],
+    [['--list', '--email', canary], 'INVALID_VALUE', 'forget'],
+  ] as const) {
+    const wrong = await call(...args, '--json')
+    expect([wrong.code, JSON.parse(wrong.stdout)]).toMatchObject([2, { error: { code, where } }])
+    expect(wrong.stdout + wrong.stderr).not.toMatch(/not an address|3035550123/)
+  }
+}, 60_000)

@@ -1,0 +1,209 @@
+/** Consent in runs against the sandbox: who said no is never sent, and the run says which line to write. */
+import { createHash } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { csvOf, type Fields } from '../../support/through.ts'
+
+const address = (i: number) => `p${i}@example.com`
+const digest = (text: string) => createHash('sha256').update(text).digest('hex')
+const audience = 'destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\n'
+
+/** Columns of consent in exports, and for which of six people they say yes. */
+test.for<[name: string, cells: (i: number) => Fields, yes: readonly number[]]>([
+  ['a flag', (i) => ({ 'Marketing OK': i < 2 ? 'yes' : 'no' }), [0, 1]],
+  ['a flag that forbids', (i) => ({ email_disabled: i < 2 ? 'true' : 'false' }), [2, 3, 4, 5]],
+  ['a state under a name that says nothing', (i) => ({ Kind: ['subscribed', 'unsubscribed', 'cleaned'][i % 3] }), [0, 3]],
+  ['a date of opt-out', (i) => ({ UNSUB_TIME: i === 4 ? '2026-01-02 10:00:00' : '' }), [0, 1, 2, 3, 5]],
+  ['a date of opt-in', (i) => ({ consent_date: i === 4 ? '' : '02.01.2026' }), [0, 1, 2, 3, 5]],
+  ['two columns that both have to agree', (i) => ({ Newsletter: i < 3 ? 'ja' : 'nein', Gesperrt: i === 0 ? 'ja' : 'nein' }), [1, 2]],
+])('%s that no setting reads stops the run, and its hint is the setting', async ([, cells, yes]) => {
+  await using engine = await engineUnderTest()
+  const people = Array.from({ length: 6 }, (_, i): Fields => ({ id: `C${i}`, email: address(i), ...cells(i) }))
+  const held = await crm(engine, people)
+  expect(held).toMatchObject({ status: 'withheld', counts: { confirmed: 0 } })
+  expect((await engine.sandbox.control.audience()).members).toBe(0)
+  const hint = held.guards[0]?.hint ?? ''
+  expect(hint).not.toMatch(/accept|none/)
+  expect(await crm(engine, people, `${lineOf(hint)}\n`)).toMatchObject({ status: 'succeeded' })
+  expect(await members(engine)).toEqual(yes.map((i) => digest(address(i))).toSorted())
+})
+
+describe('a column that decides nothing', () => {
+  const people = [
+    { id: 'C0', email: address(0), newsletter: 'yes' },
+    { id: 'C1', email: address(1), newsletter: 'no' },
+  ]
+  test.for(['ignore: [newsletter]', 'consent: none'])('is declared so by %s', async (line) => {
+    await using engine = await engineUnderTest()
+    expect(await crm(engine, people, `${line}\n`)).toMatchObject({ status: 'succeeded', counts: { valid: 2 } })
+  })
+
+  test('stays unread where it is about texts and only emails are sent', async () => {
+    await using engine = await engineUnderTest()
+    const report = await crm(engine, [{ id: 'C0', email: address(0), 'Accepts SMS Marketing': 'no' }])
+    expect(report).toMatchObject({ status: 'succeeded', counts: { valid: 1 } })
+  })
+})
+
+test('a test beside the one that is set is asked for as well', async () => {
+  await using engine = await engineUnderTest()
+  const people = [{ id: 'C0', email: address(0), ok: 'yes', unsubscribed: 'true' }]
+  const held = await crm(engine, people, 'consent: { column: ok, values: ["yes"] }\n')
+  expect(parse(lineOf(held.guards[0]?.hint ?? ''))).toEqual({
+    consent: [
+      { column: 'ok', values: ['yes'] },
+      { column: 'unsubscribed', values: ['false'] },
+    ],
+  })
+})
+
+describe('a column of emails that nothing maps', () => {
+  const people = [0, 1, 2].map((i): Fields => ({ Kundnr: `C${i}`, Mobil: i === 0 ? '+1-202-555-0110' : '', 'E-post': address(i) }))
+  const run = async (engine: EngineUnderTest, settings: string) => {
+    engine.write('crm.csv', csvOf(people))
+    engine.pipeline('crm', `source: { url: "{folder}/crm.csv" }\n${settings}guards: { max_reject_percent: 100 }\n${audience}`)
+    return engine.run('crm')
+  }
+
+  test('stops the run, and the hint is the map that reads it', async () => {
+    await using engine = await engineUnderTest()
+    const held = await run(engine, 'map: { key: Kundnr, phone_number: Mobil }\n')
+    expect(held).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_IDENTIFIER_UNMAPPED' }] })
+    const hint = held.guards[0]?.hint ?? ''
+    expect(hint).toContain('map: { email: "E-post" }; or, for columns that are not the customer\'s: ignore: ["E-post"]')
+    await run(engine, 'map: { key: Kundnr, phone_number: Mobil, email: "E-post" }\n')
+    expect(await identifiers(engine)).toHaveLength(4)
+  })
+
+  test('is left out where it is declared irrelevant', async () => {
+    await using engine = await engineUnderTest()
+    const report = await run(engine, 'map: { key: Kundnr, phone_number: Mobil }\nignore: [E-post]\n')
+    expect(report).toMatchObject({ status: 'succeeded', counts: { valid: 1, rejected: 2 } })
+  })
+})
+
+describe('one export with consent for emails and for texts', () => {
+  const header = { 'First Name': 'J', 'Last Name': 'D' }
+  const person = (i: number, email: string, sms: string): Fields => ({
+    ...header,
+    Email: address(i),
+    'Accepts Email Marketing': email,
+    'Default Address Phone': `+1-202-555-01${10 + i}`,
+    Phone: '',
+    'Accepts SMS Marketing': sms,
+  })
+
+  test('an email is sent by its own consent, a phone number only by both', async () => {
+    await using engine = await engineUnderTest()
+    engine.write('shop.csv', csvOf([person(0, 'yes', 'yes'), person(1, 'yes', 'no'), person(2, 'no', 'yes'), person(3, 'no', 'no')]))
+    engine.pipeline('shop', `source: { url: "{folder}/shop.csv" }\n${audience}`)
+    expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { valid: 2, suppressed: 2 } })
+    expect(await identifiers(engine)).toEqual(
+      [`email\t${digest(address(0))}`, `email\t${digest(address(1))}`, `phone_number\t${digest('+12025550110')}`].toSorted(),
+    )
+  })
+})
+
+describe('one identifier on a row that opted out and on one that consented', () => {
+  const consent = 'consent: { column: ok, values: ["yes"] }\n'
+  const both = { country: 'US' }
+  const row = (id: number, email: number, phone: string, ok: string): Fields => ({
+    id: `C${id}`,
+    email: address(email),
+    phone,
+    ok,
+    ...both,
+  })
+  const mapped = (engine: EngineUnderTest, rows: readonly Fields[]) => {
+    engine.write('crm.csv', csvOf(rows))
+    engine.pipeline(
+      'crm',
+      `source: { url: "{folder}/crm.csv" }\nmap: { key: id, email: email, phone_number: phone }\n${consent}${audience}`,
+    )
+    return engine.run('crm')
+  }
+  const phone = '+12025550143'
+  const [p0, p1, p2] = [0, 1, 2].map((i) => `email\t${digest(address(i))}`)
+  const ofPhone = `phone_number\t${digest(phone)}`
+
+  test('is not sent, whichever row comes first, and the other identifiers stay', async () => {
+    await using engine = await engineUnderTest()
+    const rows = [row(0, 0, phone, 'yes'), row(1, 1, phone, 'no'), row(2, 1, '', 'yes'), row(3, 2, '', 'yes')]
+    const report = await mapped(engine, rows)
+    expect(report).toMatchObject({ status: 'succeeded', counts: { read: 4, valid: 2, suppressed: 2, rejected: 0 } })
+    expect(report.warnings?.find(({ code }) => code === 'IDENTIFIER_OPTED_OUT')).toMatchObject({ count: 2 })
+    expect(await identifiers(engine)).toEqual([p0, p2].toSorted())
+    expect((await mapped(engine, [...rows].reverse())).counts).toMatchObject({ valid: 2, updates: 0, creates: 0, deletes: 0 })
+  })
+
+  test('leaves when a new row opts it out, and comes back when that row is gone', async () => {
+    await using engine = await engineUnderTest()
+    const stay = [row(0, 0, phone, 'yes'), row(3, 2, '', 'yes')]
+    await mapped(engine, stay)
+    expect(await identifiers(engine)).toEqual([p0, p2, ofPhone].toSorted())
+    // The rows that stay are known by their bytes: only the new one is looked at.
+    await mapped(engine, [...stay, row(1, 1, phone, 'no')])
+    expect(await identifiers(engine)).toEqual([p0, p2].toSorted())
+    await mapped(engine, [...stay, row(1, 1, phone, 'no'), row(4, 1, '', 'yes')])
+    expect(await identifiers(engine)).toEqual([p0, p2].toSorted())
+    await mapped(engine, [...stay, row(4, 1, '', 'yes')])
+    expect(await identifiers(engine)).toEqual([p0, p1, p2, ofPhone].toSorted())
+  })
+
+  test('is kept by no record whose own row is rejected meanwhile', async () => {
+    await using engine = await engineUnderTest()
+    await mapped(engine, [row(0, 0, phone, 'yes'), row(3, 2, '', 'yes')])
+    await mapped(engine, [{ ...row(0, 0, 'none yet', 'yes'), email: 'p0@' }, row(1, 1, phone, 'no'), row(3, 2, '', 'yes')])
+    expect(await identifiers(engine)).toEqual([p2])
+  })
+
+  test('is a phone number that one row withholds by its SMS consent', async () => {
+    await using engine = await engineUnderTest()
+    const header = 'First Name,Last Name,Email,Accepts Email Marketing,Default Address Phone,Phone,Accepts SMS Marketing'
+    const line = (i: number, sms: string) => `J,D,${address(i)},yes,,${phone},${sms}`
+    engine.pipeline('shop', `source: { url: "{folder}/shop.csv" }\n${audience}`)
+    engine.write('shop.csv', `${[header, line(0, 'yes'), line(1, 'no')].join('\n')}\n`)
+    await engine.run('shop')
+    expect(await identifiers(engine)).toEqual([p0, p1].toSorted())
+    engine.write('shop.csv', `${[header, line(0, 'yes'), line(1, 'no'), line(2, 'yes')].join('\n')}\n`)
+    await engine.run('shop')
+    expect(await identifiers(engine)).toEqual([p0, p1, p2].toSorted())
+  })
+})
+
+test('consent by dates: only a date in between is one', async () => {
+  await using engine = await engineUnderTest()
+  const people = ['2024-12-31', '2025-06-01', '', 'soon', '2026-02-01T10:00:00Z'].map((until, i) => ({
+    id: `C${i}`,
+    email: address(i),
+    until,
+  }))
+  await crm(engine, people, 'consent: { column: until, after: "2025-01-01", before: "2026-01-01" }\n')
+  expect(await members(engine)).toEqual([digest(address(1))])
+})
+
+async function crm(engine: EngineUnderTest, rows: readonly Fields[], more = '') {
+  engine.write('crm.csv', csvOf(rows))
+  engine.pipeline('crm', `source: { url: "{folder}/crm.csv" }\nmap: { key: id, email: email }\n${more}${audience}`)
+  return engine.run('crm')
+}
+
+/** The `consent:` line at the end of a hint. */
+function lineOf(hint: string): string {
+  const [line = ''] = /consent: .*$/.exec(hint) ?? []
+  return line
+}
+
+async function identifiers(engine: EngineUnderTest): Promise<string[]> {
+  const text = await (await fetch(`${engine.sandbox.url}/_sandbox/audiences/1nmth/identifiers`)).text()
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => line.split('\t').slice(0, 2).join('\t'))
+    .toSorted()
+}
+
+async function members(engine: EngineUnderTest): Promise<string[]> {
+  return (await identifiers(engine)).map((line) => line.split('\t')[1] ?? '').toSorted()
+}

@@ -1,0 +1,168 @@
+/** Thirty exports, each through init, check and run by their hints alone; an oracle over the file says who has to be sent. */
+import { createHash } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { parse, stringify } from 'yaml'
+import type { Context, Output } from '../../../src/cli/context.ts'
+import { parseCommandLine } from '../../../src/cli/program.ts'
+import { styleFor } from '../../../src/cli/style.ts'
+import { systemClock } from '../../../src/clock.ts'
+import { loadConfig } from '../../../src/config/config.ts'
+import { silentLogger } from '../../../src/log.ts'
+import { looked, settled } from '../../../src/cli/init/questions.ts'
+import { wishesOf } from '../../../src/cli/init/wishes.ts'
+import { createMapper } from '../../../src/mapping/createMapper.ts'
+import { emptyFolder } from '../cli/support.ts'
+import { engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { localized, odd, ordinary, type Cells, type ExportOfPeople } from './exports.ts'
+
+const people = 12
+const mostRounds = 3
+const all = [...localized, ...odd, ...ordinary]
+
+test('there are thirty exports', () => expect([localized.length, odd.length, ordinary.length]).toEqual([10, 10, 10]))
+
+test.for(all)('$name: who said yes is sent, and nobody else', { timeout: 30_000 }, async (given) => {
+  await using engine = await engineUnderTest()
+  const text = fileOf(given)
+  engine.write('people.csv', text)
+  await command(engine, [
+    'init',
+    'people',
+    '--source',
+    join(engine.folder, 'people.csv'),
+    '--audience',
+    '1nmth',
+    '--account',
+    '18ce54d4x5t',
+  ])
+  let rounds = 0
+  for (;;) {
+    rounds++
+    const [check] = JSON.parse(await command(engine, ['check', 'people', '--json'])) as [
+      { sources: [{ holds: { code: string; hint: string }[] }] },
+    ]
+    const report = await engine.run('people')
+    // The check says what the run does.
+    expect(check.sources[0].holds.map(({ code, hint }) => [code, hint])).toEqual(report.guards.map(({ code, hint }) => [code, hint]))
+    if (report.guards.length === 0) {
+      expect(report).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } })
+      break
+    }
+    expect(report.counts.confirmed).toBe(0)
+    expect(rounds, JSON.stringify(report.guards)).toBeLessThan(mostRounds)
+    for (const { hint } of report.guards) applyHint(join(engine.folder, 'pipelines/people.yaml'), hint)
+  }
+  expect(await sent(engine)).toEqual(expected(text, given))
+})
+
+test.for(all)('$name: Enter on every question of init leaves somebody, and sends nobody who said no', async (given) => {
+  const text = fileOf(given)
+  const folder = emptyFolder()
+  const file = join(folder, 'people.csv')
+  writeFileSync(file, text)
+  const request = parseCommandLine(['init', 'people', '--source', file], '1.0.0')
+  if (request.kind !== 'run') throw new Error('init runs')
+  const wishes = wishesOf(request.invocation)
+  const { look } = await looked(contextOf({}, folder).context, { ...wishes, source: file }, undefined)
+  const target = { name: 'people', file: 'people.yaml', kind: 'audience', target: '1nmth', account: '18ce54d4x5t' } as const
+  const asked: string[] = []
+  const draft = await settled(look, target, wishes, (question) => {
+    asked.push(question)
+    return Promise.resolve('')
+  })
+  expect(draft.valid, asked.join('\n')).toBeGreaterThan(0)
+  const mapper = createMapper(draft.pipeline, look.day)
+  const sendable = new Set(expected(text, { ...given, texts: given.yes ?? (() => true) }))
+  // A column that Enter left unread stops the run: nobody is sent.
+  if (draft.consent.length > 0) return
+  for (const row of look.rows) {
+    const { record } = mapper.map(row)
+    if (record?.kind !== 'member' || !record.wanted) continue
+    const emails = record.identifiers.filter((packed) => packed[0] === 1).map((packed) => `email\t${packed.subarray(1).toString('hex')}`)
+    // One that another row opted out is left out by the reading, not by the row.
+    for (const identifier of emails) if (given.name !== 'one person twice, opted out once') expect(sendable).toContain(identifier)
+  }
+})
+
+/** The identifiers that have to be at the service: of every row that says yes, none that a row of no has as well. */
+function expected(
+  text: string,
+  { delimiter = ',', emails, phones = [], yes = () => true, texts = yes }: ExportOfPeople,
+): readonly string[] {
+  const [header = '', ...lines] = text.split('\n').filter((line) => line !== '')
+  const columns = header.split(delimiter)
+  const rows = lines.map((line): Cells => Object.fromEntries(line.split(delimiter).map((cell, i) => [columns[i] ?? '', cell])))
+  const may = new Set<string>()
+  const mayNot = new Set<string>()
+  for (const row of rows) {
+    const cells = (names: readonly string[]) => names.map((name) => row[name] ?? '').filter((cell) => cell !== '')
+    for (const cell of cells(emails)) (yes(row) ? may : mayNot).add(`email\t${digest(cell.trim().toLowerCase())}`)
+    for (const cell of cells(phones)) (yes(row) && texts(row) ? may : mayNot).add(`phone_number\t${digest(e164(cell))}`)
+  }
+  return [...may].filter((identifier) => !mayNot.has(identifier)).toSorted()
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+/** All numbers of the files are of the United States. */
+function e164(cell: string): string {
+  const digits = cell.replace(/ x\d+$/, '').replace(/\D/g, '')
+  return digits.length === 10 ? `+1${digits}` : `+${digits}`
+}
+
+function fileOf({ columns, delimiter = ',' }: ExportOfPeople): string {
+  const rows = Array.from({ length: people }, (_, i) => Object.values(columns).map((cell) => cell(i)))
+  return [Object.keys(columns), ...rows].map((cells) => `${cells.join(delimiter)}\n`).join('')
+}
+
+/** Writes the setting that a hint shows into the pipeline file, as a person would. */
+function applyHint(file: string, hint: string): void {
+  const settings = parse(readFileSync(file, 'utf8')) as Record<string, unknown>
+  const consent = /consent: .*$/.exec(hint)?.[0]
+  const map = /map: \{ .* \}(?=; or)/.exec(hint)?.[0]
+  if (consent === undefined && map === undefined) throw new Error(`a hint that names no setting: ${hint}`)
+  Object.assign(settings, consent === undefined ? {} : parse(consent))
+  if (map !== undefined) settings['map'] = { ...(settings['map'] as object | undefined), ...(parse(map) as { map: object }).map }
+  writeFileSync(file, stringify(settings))
+}
+
+/** A command of the command line, in this process; returns what it printed. */
+async function command(engine: EngineUnderTest, argv: readonly string[]): Promise<string> {
+  const request = parseCommandLine([...argv, '--pipelines', join(engine.folder, 'pipelines')], '1.0.0')
+  if (request.kind !== 'run' || request.entry.load === undefined) throw new Error(`${argv[0]} runs`)
+  const { context, printed } = contextOf(engine.env, request.globals.pipelines, argv[0], request.globals.json)
+  const { run } = await request.entry.load()
+  await run(context, request.invocation)
+  return printed()
+}
+
+function contextOf(env: Readonly<Record<string, string>>, pipelines: string, name = 'init', json = false) {
+  let text = ''
+  const style = styleFor({ isTTY: false } as NodeJS.WriteStream, {})
+  const output = (write: (text: string) => void): Output => ({ write, isTTY: false, columns: undefined, style })
+  const config = loadConfig(env, {})
+  const context: Context = {
+    stdout: output((more) => (text += more)),
+    stderr: output(() => undefined),
+    env,
+    command: name,
+    json,
+    pipelines,
+    config: () => config,
+    log: () => silentLogger,
+    clock: systemClock,
+    inFlight: { requests: 0 },
+    signal: new AbortController().signal,
+  }
+  return { context, printed: () => text }
+}
+
+async function sent(engine: EngineUnderTest): Promise<readonly string[]> {
+  const text = await (await fetch(`${engine.sandbox.url}/_sandbox/audiences/1nmth/identifiers`)).text()
+  const lines = text.split('\n').filter((line) => line !== '')
+  return lines.map((line) => line.split('\t').slice(0, 2).join('\t')).toSorted()
+}

@@ -1,0 +1,224 @@
+import { describe, expect, test } from 'vitest'
+import { decideDueTicks, type DueTicksDeps } from '../../../src/jobs/dueTicks.ts'
+import { openQueues } from '../../../src/jobs/queues.ts'
+import { silentLogger } from '../../../src/log.ts'
+import type { Database } from '../../../src/db/database.ts'
+import { declareSchedules, type DeclaredSchedule } from '../../../src/db/schedules.ts'
+import { testDatabase } from '../../support/postgres.ts'
+import { testService } from '../../support/service.ts'
+import { plantDestination } from '../push/planted.ts'
+
+const noQueues = { wakeForRun: async () => true }
+const everyMinute = { pipeline: 'p', cron: '* * * * *', timezone: 'UTC', overlap: 'skip' } as const
+
+async function scheduled(
+  db: Database,
+  cron: string,
+  overlap: 'skip' | 'queue' = 'skip',
+  pausedFor = '0 seconds',
+): Promise<DueTicksDeps & { readonly destinationId: number }> {
+  const destinationId = await plantDestination(db)
+  const deps = declaring([{ ...everyMinute, destinationId, cron, overlap }])
+  await declareSchedules(db, deps.declaration)
+  await db.execute(`update sluice.pipeline_schedule set last_scheduled_for = clock_timestamp() - $1::interval`, [pausedFor])
+  return { db, destinationId, ...deps }
+}
+
+function declaring(
+  schedules: readonly DeclaredSchedule[],
+  broken: readonly string[] = [],
+  folder = '/pipelines',
+): Omit<DueTicksDeps, 'db'> {
+  return {
+    queues: noQueues,
+    log: silentLogger,
+    declaration: { credentials: testService.credentials, folder, schedules, broken },
+    versionOf: () => 'version',
+    reasonOf: () => 'line 3: nonsense',
+  }
+}
+
+const ticks = (db: Database) =>
+  db.query<{ outcome: string; reason: string | null; run_id: string | null }>(
+    'select outcome, reason, run_id from sluice.tick order by scheduled_for',
+  )
+const runs = (db: Database) => db.query<{ status: string; trigger: string }>('select status, trigger from sluice.run order by id')
+
+describe('a tick of the scheduler', () => {
+  test('K1: decides a due tick once, with many schedulers at the same moment', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const deps = await scheduled(db, '* * * * *', 'skip', '90 seconds')
+    await Promise.all(Array.from({ length: 8 }, () => decideDueTicks(deps)))
+    await Promise.all(Array.from({ length: 8 }, () => decideDueTicks(deps)))
+    expect((await runs(db)).filter((run) => run.status === 'queued').length).toBe(1)
+    const decided = await ticks(db)
+    expect(decided.filter((tick) => tick.outcome === 'ran').length).toBe(1)
+    expect(new Set(decided.map((tick) => tick.outcome))).toEqual(decided.length > 1 ? new Set(['missed', 'ran']) : new Set(['ran']))
+  })
+
+  test('K3: makes up for a long pause with one run, and every missed tick has its line', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    await decideDueTicks(await scheduled(db, '0 * * * *', 'skip', '26 hours'))
+    const decided = await ticks(db)
+    expect(decided.length).toBeGreaterThanOrEqual(26)
+    expect(decided.slice(0, -1).every((tick) => tick.outcome === 'missed' && tick.reason !== null)).toBe(true)
+    expect(decided.at(-1)).toMatchObject({ outcome: 'ran' })
+    expect((await runs(db)).length).toBe(1)
+  })
+
+  test('overlap skip: a tick while a run is under way leaves a receipt and starts nothing', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const deps = await scheduled(db, '* * * * *', 'skip', '61 seconds')
+    await db.execute(
+      `insert into sluice.run (pipeline, destination_id, trigger, status, lease_until) values ('p', $1, 'manual', 'running', clock_timestamp() + interval '1 minute')`,
+      [deps.destinationId],
+    )
+    await decideDueTicks(deps)
+    expect((await ticks(db)).at(-1)).toMatchObject({ outcome: 'skipped', reason: expect.stringContaining('still under way') as unknown })
+    expect((await runs(db)).map((run) => run.status)).toEqual(['running', 'skipped'])
+  })
+
+  test('overlap queue: one run waits behind the one under way, a second does not', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const deps = await scheduled(db, '* * * * *', 'queue', '61 seconds')
+    await db.execute(
+      `insert into sluice.run (pipeline, destination_id, trigger, status, lease_until) values ('p', $1, 'manual', 'running', clock_timestamp() + interval '1 minute')`,
+      [deps.destinationId],
+    )
+    await decideDueTicks(deps)
+    await db.execute(`update sluice.pipeline_schedule set last_scheduled_for = last_scheduled_for - interval '1 minute'`)
+    await db.execute(`update sluice.tick set scheduled_for = scheduled_for - interval '1 day'`)
+    await db.execute(`update sluice.run set scheduled_for = scheduled_for - interval '1 day'`)
+    await decideDueTicks(deps)
+    expect((await ticks(db)).map((tick) => tick.outcome).slice(-2)).toEqual(['queued', 'skipped'])
+    expect((await runs(db)).map((run) => run.status)).toEqual(['running', 'queued', 'skipped'])
+  })
+
+  test('nothing of it stays when it fails before its commit', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const deps = await scheduled(db, '* * * * *', 'skip', '61 seconds')
+    await expect(decideDueTicks({ ...deps, queues: { wakeForRun: () => Promise.reject(new Error('gone')) } })).rejects.toThrow('gone')
+    expect([...(await ticks(db)), ...(await runs(db))]).toEqual([])
+    await decideDueTicks(deps)
+    expect((await runs(db)).length).toBe(1)
+  })
+
+  test('a changed schedule begins when it changed, and a removed one has no due times', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const deps = await scheduled(db, '* * * * *', 'skip', '3 hours')
+    const changed = declaring([{ ...everyMinute, destinationId: deps.destinationId, cron: '*/2 * * * *' }])
+    await declareSchedules(db, changed.declaration)
+    expect(await decideDueTicks({ db, ...changed })).toBe(0)
+    const removed = declaring([])
+    await declareSchedules(db, removed.declaration)
+    expect(await decideDueTicks({ db, ...removed })).toBe(0)
+  })
+
+  test('a schedule that its folder had given up begins when it is declared again', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const deps = await scheduled(db, '* * * * *', 'skip', '3 hours')
+    const old = `update sluice.pipeline_schedule set declared_at = clock_timestamp() - interval '1 hour'`
+    await db.execute(old)
+    await declareSchedules(db, declaring([]).declaration)
+    await declareSchedules(db, deps.declaration)
+    expect(await decideDueTicks(deps)).toBe(0)
+  })
+
+  test("another folder leaves a folder's schedules alone", async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const deps = await scheduled(db, '* * * * *', 'skip', '90 seconds')
+    const other = declaring([], ['p'], '/other')
+    await db.execute(`update sluice.pipeline_schedule set declared_at = clock_timestamp() - interval '1 hour'`)
+    await declareSchedules(db, other.declaration)
+    expect(await decideDueTicks({ db, ...other })).toBe(0)
+    await decideDueTicks(deps)
+    expect((await ticks(db)).at(-1)).toMatchObject({ outcome: 'ran' })
+  })
+
+  test('a pipeline whose file is broken has a line for each due time, with what is wrong', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    await scheduled(db, '* * * * *', 'skip', '61 seconds')
+    await db.execute(`update sluice.pipeline_schedule set declared_at = clock_timestamp() - interval '1 minute'`)
+    const broken = declaring([], ['p'])
+    await declareSchedules(db, broken.declaration)
+    await decideDueTicks({ db, ...broken })
+    expect((await ticks(db)).at(-1)).toMatchObject({
+      outcome: 'skipped',
+      reason: 'the pipeline file cannot be used: line 3: nonsense',
+      run_id: null,
+    })
+    expect(await runs(db)).toEqual([])
+  })
+
+  test('a due time of a destination that belongs to other credentials starts nothing and says whose it is', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const deps = await scheduled(db, '* * * * *', 'skip', '61 seconds')
+    await db.execute(`update sluice.destination set credentials = 'user 7 of application x'`)
+    await decideDueTicks(deps)
+    expect((await ticks(db)).at(-1)).toMatchObject({ outcome: 'skipped', reason: expect.stringContaining('user 7') as unknown })
+    expect(await runs(db)).toEqual([])
+  })
+})
+
+describe('the queues', () => {
+  test('a wake-up in a transaction is not there before its commit, and not after its rollback', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const queues = await openQueues(db, { supervise: false, log: silentLogger })
+    try {
+      await expect(
+        db.transaction(async (tx) => {
+          await queues.wakeForRun({ runId: 1, destinationId: 1 }, tx)
+          expect(await queues.boss.fetch('run')).toEqual([])
+          throw new Error('rolled back')
+        }),
+      ).rejects.toThrow('rolled back')
+      expect(await queues.boss.fetch('run')).toEqual([])
+      await db.transaction((tx) => queues.wakeForRun({ runId: 2, destinationId: 1 }, tx))
+      expect((await queues.boss.fetch('run')).map((job) => job.data)).toEqual([{ runId: 2, destinationId: 1 }])
+    } finally {
+      await queues.close()
+    }
+  })
+
+  test('W6: one job a destination, queued or at work: what comes meanwhile is told so', async () => {
+    await using database = await testDatabase()
+    const queues = await openQueues(database.db, { supervise: false, log: silentLogger })
+    try {
+      expect(await queues.wakeForRun({ runId: 1, destinationId: 1 })).toBe(true)
+      expect(await queues.wakeForRun({ runId: 2, destinationId: 1 })).toBe(false)
+      expect(await queues.wakeForRun({ runId: 3, destinationId: 2 })).toBe(true)
+      await queues.boss.fetch('run')
+      expect(await queues.wakeForRun({ runId: 4, destinationId: 1 })).toBe(false)
+    } finally {
+      await queues.close()
+    }
+  })
+
+  test('a job that was taken over is not completed by the one who lost it', async () => {
+    await using database = await testDatabase()
+    const queues = await openQueues(database.db, { supervise: false, log: silentLogger })
+    try {
+      await queues.wakeForRun({ runId: 1, destinationId: 1 })
+      const [lost] = await queues.boss.fetch('run')
+      await queues.boss.fail('run', lost!.id)
+      await database.db.execute(`update sluice.job set start_after = now() where name = 'run'`)
+      const [held] = await queues.boss.fetch('run')
+      expect(held!.id).toBe(lost!.id)
+      expect(await queues.boss.complete('run', { id: lost!.id, retryCount: lost!.retryCount })).toMatchObject({ affected: 0 })
+      expect(await queues.boss.complete('run', { id: held!.id, retryCount: held!.retryCount })).toMatchObject({ affected: 1 })
+    } finally {
+      await queues.close()
+    }
+  })
+})

@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest'
+import { createTransport } from '../../../src/service/client/index.ts'
+import { fixedCredentials } from '../../../src/sandbox/start.ts'
+import { planCounts, pushPlan } from '../../../src/sync/push/push.ts'
+import { testDatabase } from '../../support/postgres.ts'
+import { withSandbox } from '../../support/sandbox.ts'
+import { failure, fakeService } from './fakeService.ts'
+import { email, engineDeps, plantBatch, plantDestination, plantPlan, user } from './planted.ts'
+
+describe('a service that asks to wait', () => {
+  test.for([
+    ['503', { 'retry-after': '2' }],
+    ['429', { 'retry-after': '2' }],
+  ] as const)('%s with Retry-After holds all requests of two workers until then', async ([status, headers]) => {
+    await using database = await testDatabase()
+    await using sandbox = await withSandbox()
+    const { db } = database
+    const planted = await plantPlan(db, await plantDestination(db))
+    // What was on its way when the wait was asked for may take this long to arrive on a busy machine.
+    await sandbox.control.switches({ retry_after_grace_ms: 700 })
+    for (let i = 0; i < 60; i++) await plantBatch(db, planted, [user(email(`person ${i}`))])
+    await sandbox.control.fault({ path: '/12/accounts/', nth: 5 }, { kind: 'status', status: Number(status), headers }, 1)
+    await sandbox.control.fault({ path: '/12/accounts/' }, { kind: 'delay', ms: 100 }, 'always')
+    const transports = [0, 1].map(() =>
+      createTransport({ baseUrl: sandbox.url, adsBaseUrl: sandbox.url, adsVersion: '12', ...fixedCredentials }),
+    )
+    const workers = await Promise.all(transports.map((transport) => engineDeps(db, transport, { concurrency: 2 })))
+    await Promise.all(workers.map((deps) => pushPlan(deps, planted.planId)))
+    await Promise.all(transports.map((transport) => transport.close()))
+
+    expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 60, requests: 61 })
+    expect(await sandbox.control.violations()).toEqual([])
+    const [budget] = await db.query<{ blocked: boolean }>('select blocked_until is not null as blocked from sluice.budget')
+    expect(budget?.blocked).toBe(true)
+  })
+
+  test('503 with routine headers and requests left does not wait for the reset of the quota', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = fakeService()
+    const planted = await plantPlan(db, await plantDestination(db))
+    await plantBatch(db, planted, [user(email(1))])
+    const inAnHour = String(Math.round(Date.now() / 1000) + 840)
+    const routine = { 'x-rate-limit-limit': '1500', 'x-rate-limit-remaining': '1499', 'x-rate-limit-reset': inAnHour }
+    service.script = (_request, nth) => (nth === 1 ? failure(503, 'OVER_CAPACITY', routine) : undefined)
+    await pushPlan(await engineDeps(db, service), planted.planId)
+    expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 1, requests: 2 })
+  })
+})

@@ -1,0 +1,113 @@
+/** Changed keys: neither a plan nor an answer writes an index for them, and no key that is out of sync is ever overlooked. */
+import { expect, test } from 'vitest'
+import { forgetSynced, outOfSync } from '../../../src/db/changedKeys.ts'
+import type { Database } from '../../../src/db/database.ts'
+import { engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+
+const peopleYaml = `source: { url: "{folder}/people.csv" }
+map: { key: id, email: [e1, e2] }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
+guards: { max_delete_count: 1000 }
+`
+const csv = (from: number, to: number, domain = 'example.com', changed = 0) =>
+  `id,e1,e2\n${Array.from({ length: to - from }, (_, i) => {
+    const n = from + i
+    return `k${n},p${n}@${i < changed ? 'new.example.com' : domain},q${n}@${domain}\n`
+  }).join('')}`
+
+/** Whether all keys count as changed, how many are noted, and those out of sync that a plan would overlook. */
+async function changed(db: Database): Promise<{ all: boolean; noted: number; overlooked: number }> {
+  const [row] = await db.query<{ all: boolean; noted: number; overlooked: number }>(
+    `select d.all_changed as all, (select count(distinct key)::int from changed_key) as noted,
+       count(*) filter (where not d.all_changed and ${outOfSync} and m.key not in (select key from changed_key))::int as overlooked
+     from destination d left join remote m on m.destination_id = d.id group by d.id`,
+  )
+  return row ?? { all: true, noted: -1, overlooked: -1 }
+}
+
+/** Rows of `remote` rewritten so far, and how many of them in place. */
+async function rewritten(engine: EngineUnderTest): Promise<{ updated: number; inPlace: number; entries: number }> {
+  // Every connection reports its figures when it is idle for a while, or when asked: this asks all that wrote.
+  await Promise.all(Array.from({ length: 20 }, () => engine.db.query('select pg_stat_force_next_flush(), pg_sleep(0.05)')))
+  const [row] = await engine.db.query<{ updated: number; inPlace: number; entries: number }>(
+    `select pg_stat_get_tuples_updated('remote'::regclass)::int as updated, pg_stat_get_tuples_hot_updated('remote'::regclass)::int as "inPlace",
+       pg_stat_get_tuples_updated('entry'::regclass)::int as entries`,
+  )
+  return row ?? { updated: 0, inPlace: 0, entries: 0 }
+}
+
+test('a first load and a run of few changes rewrite their keys in place', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', peopleYaml)
+  engine.write('people.csv', csv(0, 3_000))
+  expect((await engine.run('people')).counts.confirmed).toBe(3_000)
+  const first = await rewritten(engine)
+  expect(first.updated).toBeGreaterThanOrEqual(6_000)
+  expect(first.inPlace / first.updated).toBeGreaterThan(0.9)
+  expect(first.entries).toBe(0)
+
+  engine.write('people.csv', csv(0, 3_000, 'example.com', 100))
+  expect((await engine.run('people', { approveDeletes: 200 })).counts).toMatchObject({ deletes: 100, updates: 100, pending: 0 })
+  const second = await rewritten(engine)
+  // The address that left, and the two that are confirmed anew.
+  const updates = second.updated - first.updated
+  expect(updates).toBeGreaterThanOrEqual(300)
+  expect(updates).toBeLessThanOrEqual(600)
+  expect((second.inPlace - first.inPlace) / updates).toBeGreaterThan(0.95)
+
+  const [storage] = await engine.db.query<{ body: string }>(
+    `select attstorage::text as body from pg_attribute where attrelid = 'batch'::regclass and attname = 'body'`,
+  )
+  expect(storage?.body).toBe('e')
+})
+
+test('keys in sync are forgotten when a run ends; what was refused is looked at again, and nothing else', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', peopleYaml)
+  engine.write('people.csv', csv(0, 40))
+  await engine.run('people')
+  expect(await changed(engine.db)).toEqual({ all: false, noted: 0, overlooked: 0 })
+
+  engine.write('people.csv', csv(0, 41))
+  await engine.sandbox.control.fault(
+    { path: '/12/accounts' },
+    { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } },
+  )
+  expect(await engine.run('people')).toMatchObject({ status: 'partial', counts: { refused: 1 } })
+  expect(await changed(engine.db)).toEqual({ all: false, noted: 2, overlooked: 0 })
+  await engine.sandbox.control.clearFaults()
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { creates: 1, confirmed: 1 } })
+  expect(await changed(engine.db)).toEqual({ all: false, noted: 0, overlooked: 0 })
+  expect((await engine.run('people')).counts.requests).toBe(0)
+})
+
+test('what was planned and never sent stays changed, whatever is forgotten', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', peopleYaml)
+  engine.write('people.csv', csv(0, 1_000))
+  const { planId } = await engine.plan('people')
+  const [destination] = await engine.db.query<{ id: number }>('select id from destination')
+  await forgetSynced(engine.db, destination?.id ?? 0)
+  expect(await changed(engine.db)).toEqual({ all: true, noted: 0, overlooked: 0 })
+  expect((await engine.apply(planId)).counts.confirmed).toBe(1_000)
+  expect(await changed(engine.db)).toEqual({ all: false, noted: 0, overlooked: 0 })
+
+  engine.write('people.csv', csv(0, 1_003))
+  await engine.plan('people')
+  await forgetSynced(engine.db, destination?.id ?? 0)
+  expect(await changed(engine.db)).toEqual({ all: false, noted: 6, overlooked: 0 })
+})
+
+test('an answer that confirms something else than is desired by now leaves its key changed', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', peopleYaml)
+  engine.write('people.csv', csv(0, 5))
+  const { planId } = await engine.plan('people')
+  // While it is on its way something newer is desired of one, and no key is said to have changed.
+  await engine.db.execute(`update remote set desired_hash = '\\x09' where key = (select min(key::text)::bytea from remote)`)
+  await engine.db.execute('update destination set all_changed = false')
+  expect((await engine.apply(planId)).counts.confirmed).toBe(5)
+  expect(await changed(engine.db)).toEqual({ all: false, noted: 1, overlooked: 0 })
+  expect((await engine.run('people')).counts).toMatchObject({ updates: 1, confirmed: 1 })
+  expect(await changed(engine.db)).toEqual({ all: false, noted: 0, overlooked: 0 })
+})

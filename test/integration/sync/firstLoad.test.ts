@@ -1,0 +1,104 @@
+/** An untouched destination is loaded without a diff; the general path is its oracle. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { goodProduct, item, rss } from '../acceptance/products.ts'
+
+const people = (audience: string, packed: number) => `source: { url: "{folder}/people.csv" }
+map: { key: id, email: [e1, e2, e3], expires_at: ends }
+consent: { column: consent, values: ["yes"] }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: ${audience}, users_per_operation: ${packed} }
+guards: { min_rows: 0, max_reject_percent: 100 }
+`
+const catalog = (id: string) => catalogYaml('feed.xml').replace('4001', id) + 'guards: { min_rows: 0, max_reject_percent: 100 }\n'
+
+/** Plans `name` into its untouched destination, and `other` into one of which something is known that changes nothing. */
+async function planBoth(engine: EngineUnderTest, name: string, other: string): Promise<[unknown, unknown]> {
+  const first = await contentOf(engine, (await engine.plan(name)).planId)
+  // Stopped by its first guard, so that its destination is known and nothing more.
+  const id = await destinationOf(engine, other)
+  await engine.db.execute(`insert into remote (destination_id, key, held) values ($1, '\\x00', 0)`, [id])
+  return [first, await contentOf(engine, (await engine.plan(other)).planId)]
+}
+
+async function destinationOf(engine: EngineUnderTest, pipeline: string): Promise<number> {
+  const [kind, target] = pipeline === 'people2' ? ['audience', 'aud2'] : ['catalog', '4002']
+  const [row] = await engine.db.query<{ id: number }>(
+    `insert into destination (service, kind, account_id, target_id) values ($1, $2, $3, $4) returning id`,
+    [engine.deps.service.origin, kind, kind === 'audience' ? '18ce54d4x5t' : '', target],
+  )
+  return row?.id ?? 0
+}
+
+/** What a plan wrote, but for numbers of rows and the time at which it was made. */
+async function contentOf(engine: EngineUnderTest, planId: string): Promise<unknown> {
+  const [plan] = await engine.db.query<{ destination_id: number; counts: unknown; guards: unknown }>(
+    'select destination_id, counts, guards from plan where id = $1',
+    [planId],
+  )
+  const of = (columns: string, from: string) => engine.db.query(`select ${columns} from ${from}`, [plan?.destination_id])
+  const times = `regexp_replace(convert_from(b.body, 'UTF8'), '"(effective|expires)_at":"[^"]*"', '', 'g')`
+  return {
+    counts: plan?.counts,
+    guards: plan?.guards,
+    records: await of(
+      'key, hash, body, identifiers, effective_at, expires_at, line, status',
+      'record where destination_id = $1 order by key',
+    ),
+    keys: await of('key, held, group_key, desired_hash, synced_hash', `remote where destination_id = $1 and key <> '\\x00' order by key`),
+    batches: await of(`seq, phase, operation, entry_count, user_count, ${times} as body`, 'batch b where destination_id = $1 order by seq'),
+    entries: await of(
+      'b.seq, e.ord, e.record_key, e.keys, e.change, e.hash, e.users, e.byte_offset, e.byte_length',
+      'batch b join entry e on e.batch_id = b.id where b.destination_id = $1 order by 1, 2',
+    ),
+  }
+}
+
+const address = fc.integer({ min: 0, max: 14 }).map((n) => `a${n}@example.com`)
+const row = fc.record({
+  id: fc.integer({ min: 0, max: 30 }),
+  emails: fc.uniqueArray(address, { maxLength: 3 }),
+  consent: fc.constantFrom('yes', 'yes', 'yes', 'no'),
+  ends: fc.constantFrom('', '', '2090-05-01T00:00:00Z'),
+})
+
+test('a first load of members leaves what the general path leaves, with shared addresses and times of rows', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(row, { maxLength: 25 }), fc.boolean(), fc.constantFrom(1, 3), async (rows, timed, packed) => {
+      await using engine = await engineUnderTest()
+      engine.pipeline('people', people('aud1', packed))
+      engine.pipeline('people2', people('aud2', packed))
+      const lines = rows.map(
+        ({ id, emails: [a = '', b = '', c = ''], consent, ends }) => `${id},${a},${b},${c},${consent},${timed ? ends : ''}\n`,
+      )
+      engine.write('people.csv', `id,e1,e2,e3,consent,ends\nfirst,first@example.com,a1@example.com,,yes,\n${lines.join('')}`)
+      const [first, general] = await planBoth(engine, 'people', 'people2')
+      expect(first).toEqual(general)
+    }),
+    { numRuns: 12 },
+  )
+})
+
+test('a first load of a catalog leaves what the general path leaves', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalog('4001'))
+  engine.pipeline('shop2', catalog('4002'))
+  const ids = ['a', 'A', 'b', 'É', 'é', 'B']
+  const products = [...ids.map((id, i) => ({ ...goodProduct(i), id })), ...Array.from({ length: 60 }, (_, i) => goodProduct(10 + i))]
+  engine.write('feed.xml', rss([...products.map((product) => item(product)), item({ ...goodProduct(99), price: 'free' })]))
+  const [first, general] = await planBoth(engine, 'shop', 'shop2')
+  expect(first).toEqual(general)
+})
+
+test('a first load whose end is not proven says so and sends what it has', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline(
+    'people',
+    people('1nmth', 1).replace('people.csv" }', 'people.csv", complete: { trailer: "#rows={n}" } }').replace('min_rows: 0', 'min_rows: 5'),
+  )
+  engine.write('people.csv', 'id,e1,e2,e3,consent,ends\n1,a@example.com,b@example.com,,yes,\n2,b@example.com,,,yes,\n')
+  const report = await engine.run('people')
+  expect(report).toMatchObject({ status: 'withheld', counts: { creates: 1, confirmed: 1, withheld: 0, unchanged: 1 } })
+  expect(report.guards.map(({ code }) => code)).toEqual(['GUARD_MIN_ROWS', 'GUARD_INCOMPLETE'])
+  expect((await engine.sandbox.control.audience()).members).toBe(1)
+})

@@ -1,0 +1,64 @@
+/** `only:` and `except:`: which rows count as filtered, and what becomes of records that a filter leaves out. */
+import { expect, test } from 'vitest'
+import { engineUnderTest } from '../../support/engine.ts'
+
+const header = 'customer_id,email,country,segment\n'
+const row = (n: number, country: string, segment = 'customers') => `c${n},person${n}@example.com,${country},${segment}\n`
+const people = (more: string) =>
+  `source: { url: "{folder}/crm.csv" }
+map: { key: customer_id, email: email }
+${more}
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
+`
+const filters = 'only: { country: [DE, at] }\nexcept: { segment: employees }'
+
+test('rows that a filter leaves out count as filtered, and the counts add up', async () => {
+  await using engine = await engineUnderTest()
+  engine.write(
+    'crm.csv',
+    header + row(1, 'DE') + row(2, ' de ') + row(3, 'AT') + row(4, 'FR') + row(5, 'DE', 'Employees') + 'c6,broken,DE,x\n',
+  )
+  engine.pipeline('people', people(filters))
+  const { counts, status } = await engine.run('people')
+  expect(status).toBe('succeeded')
+  expect(counts).toMatchObject({ read: 6, filtered: 2, rejected: 1, valid: 3, creates: 3, confirmed: 3 })
+  expect(counts.read).toBe(counts.rejected + counts.duplicates + counts.suppressed + (counts.filtered ?? 0) + counts.valid)
+})
+
+test('a pipeline without filters has no such count', async () => {
+  await using engine = await engineUnderTest()
+  engine.write('crm.csv', header + row(1, 'FR'))
+  engine.pipeline('people', people(''))
+  expect((await engine.run('people')).counts).not.toHaveProperty('filtered')
+})
+
+test('a synced member whose row is filtered from now on leaves the audience, under the guards', async () => {
+  await using engine = await engineUnderTest()
+  const rows = (moved: number) => header + Array.from({ length: 40 }, (_, n) => row(n, n < moved ? 'FR' : 'DE')).join('')
+  engine.write('crm.csv', rows(0))
+  engine.pipeline('people', people(filters))
+  await engine.run('people')
+  engine.write('crm.csv', rows(2))
+  expect((await engine.run('people')).counts).toMatchObject({ read: 40, filtered: 2, valid: 38, deletes: 2, confirmed: 2 })
+  engine.write('crm.csv', rows(20))
+  expect(await engine.run('people')).toMatchObject({ status: 'withheld', counts: { filtered: 20, deletes: 0, withheld: 18 } })
+})
+
+test('a new filter applies to rows that were read before', async () => {
+  await using engine = await engineUnderTest()
+  engine.write('crm.csv', header + row(1, 'DE') + row(2, 'FR'))
+  engine.pipeline('people', people(''))
+  await engine.run('people')
+  engine.pipeline('people', people('except: { country: FR }'))
+  expect((await engine.run('people')).counts).toMatchObject({ read: 2, filtered: 1, unchanged: 1, deletes: 1 })
+})
+
+test('a filter on a column that the file lacks stops the run and names the nearest column', async () => {
+  await using engine = await engineUnderTest()
+  engine.write('crm.csv', header + row(1, 'DE'))
+  engine.pipeline('people', people('only: { contry: DE }'))
+  expect(await engine.run('people')).toMatchObject({
+    status: 'failed',
+    error: { code: 'FILE_COLUMN_MISSING', hint: expect.stringContaining('"country"') as string },
+  })
+})

@@ -1,0 +1,24 @@
+/** A sandbox that was started again without its state: what was synced to it is gone, and the run says so. */
+import { expect, test } from 'vitest'
+import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
+import { item, products, rss } from '../acceptance/products.ts'
+
+test('a run that meets another instance of the sandbox says so until everything was sent again', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(3).map((row) => item(row))))
+  const noted = async (full = false) =>
+    (await engine.run('shop', { full })).warnings?.filter(({ code }) => code === 'SANDBOX_REPLACED') ?? []
+  expect([...(await noted()), ...(await noted())]).toEqual([])
+  const { digest } = await engine.sandbox.control.catalog()
+
+  await engine.sandbox.control.reset()
+  for (let run = 0; run < 2; run++)
+    expect(await noted()).toEqual([
+      expect.objectContaining({ message: expect.stringContaining('sluice run shop --full sends everything again') as string }),
+    ])
+
+  expect(await noted(true)).toEqual([])
+  expect((await engine.sandbox.control.catalog()).digest).toBe(digest)
+  expect(await noted()).toEqual([])
+})

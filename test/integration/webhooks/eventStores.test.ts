@@ -1,0 +1,62 @@
+/** The webhook receiver on its own: events in memory, or in a Postgres of the caller's. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, test } from 'vitest'
+import { createWebhookReceiver, memoryEventStore, postgresEventStore, type EventStore, type ReceivedEvent } from '../../../src/index.ts'
+import { sign } from '../../../src/webhooks/index.ts'
+import { testDatabase } from '../../support/postgres.ts'
+
+const secret = 'a-consumer-secret'
+const event = (uuid: string) =>
+  JSON.stringify({ data: { event_uuid: uuid, event_type: 'post.create', payload: { text: `${uuid}\u0000`.slice(0, 1) } } })
+
+async function deliver(
+  bodies: readonly string[],
+  store?: EventStore,
+): Promise<{ readonly statuses: readonly number[]; readonly seen: readonly string[] }> {
+  const seen: string[] = []
+  const receiver = createWebhookReceiver({
+    secrets: [secret],
+    onEvent: ({ id }: ReceivedEvent) => seen.push(id),
+    ...(store ? { store } : {}),
+  })
+  const server = createServer((request, response) => void receiver.handle(request, response))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`
+  const statuses: number[] = []
+  for (const body of bodies) {
+    const answer = await fetch(url, { method: 'POST', body, headers: { 'x-service-webhooks-signature': sign(body, secret) } })
+    statuses.push(answer.status)
+  }
+  server.closeAllConnections()
+  server.close()
+  return { statuses, seen }
+}
+
+test('without a store events are kept in memory, and a repeated one is reported once', async () => {
+  const { statuses, seen } = await deliver([event('1'), event('2'), event('1')])
+  expect({ statuses, seen }).toEqual({ statuses: [200, 200, 200], seen: ['1', '2'] })
+})
+
+test('a memory store keeps the newest events up to its limit', async () => {
+  const store = memoryEventStore({ limit: 2 })
+  await deliver([event('1'), event('2'), event('3')], store)
+  expect(store.events().map(({ id }) => id)).toEqual(['2', '3'])
+})
+
+test('a Postgres store makes its table once and keeps each event once', async () => {
+  await using database = await testDatabase()
+  const store = postgresEventStore(database.db.pool, { table: 'my_events' })
+  const { statuses, seen } = await deliver([event('1'), event('1'), event('2')], store)
+  expect({ statuses, seen }).toEqual({ statuses: [200, 200, 200], seen: ['1', '2'] })
+  expect(await database.db.query('select id, type from my_events order by id')).toEqual([
+    { id: '1', type: 'post.create' },
+    { id: '2', type: 'post.create' },
+  ])
+  expect(() => postgresEventStore(database.db.pool, { table: 'a; drop table b' })).toThrow(/not a table name/)
+})
+
+test('a Postgres that is gone answers 503, so that the service delivers again', async () => {
+  const gone = { query: () => Promise.reject(new Error('connection refused')) }
+  expect((await deliver([event('1')], postgresEventStore(gone))).statuses).toEqual([503])
+})

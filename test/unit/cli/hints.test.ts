@@ -1,0 +1,45 @@
+/** What a hint tells people to type has to be something that the command line takes (experience.md 3, figure 5). */
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { errorGroups } from '../../../src/cli/errorCodes.ts'
+import { parseCommandLine } from '../../../src/cli/program.ts'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+
+/** Commands named in the source's sentences: in backquotes of a text, or as a text's beginning. */
+function commandsIn(text: string): string[] {
+  // Comments name commands in passing, connections are named after us, and templates that are cut by a quote inside are none to judge by.
+  const code = text.replaceAll(/^\s*(?:\/\/|\*|\/\*).*$|application_?[nN]ame.*$/gm, '')
+  const whole = [...code.matchAll(/['`:] ?(sluice (?:--help|[a-z]+)\b[^'`\n]*)/g)]
+    .map(([, command = '']) => command.replaceAll(/\$\{[^}]*\}/g, 'x').replace(/\\$/, ''))
+    .filter((command) => !/\$\{| needs |…/.test(command))
+  return whole.map((command) =>
+    command
+      .replace(/ {2,}.*$|[;,:.] .*$|\\n.*$| and .*$| or .*$| \(.*$/, '')
+      .replace(/[.:,;]$/, '')
+      .trim(),
+  )
+}
+
+const sources = globSync('src/**/*.ts', { cwd: root }).filter((file) => !/^src\/cli\/(catalogue(?:\/\w+)?|help)\.ts$/.test(file))
+const found = new Map<string, string>()
+for (const file of sources) for (const command of commandsIn(readFileSync(join(root, file), 'utf8'))) found.set(command, file)
+for (const { codes } of errorGroups)
+  for (const [code, { hint }] of Object.entries(codes))
+    for (const [, command = ''] of hint.matchAll(/`(sluice [^`]+)`/g)) found.set(command, code)
+
+test('the scan saw hints', () => {
+  expect(found.size).toBeGreaterThan(25)
+})
+
+test.for([...found])('%s parses (%s)', ([command]) => {
+  const argv = command.replace('COMMAND', 'run').split(/\s+/).slice(1)
+  // A template that ends where a name would be put in stands for the whole call.
+  const complete =
+    command.endsWith('$') || ['run', 'plan', 'check', 'rejects', 'show', 'help', 'auth', 'webhooks', 'db'].includes(argv.at(-1) ?? '')
+      ? ['help', ...argv.filter((word) => word !== 'help')]
+      : argv
+  expect(() => parseCommandLine(complete, '1.0.0')).not.toThrow()
+})

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import { gaveUp } from '../../../src/db/embedded/unavailable.ts'
+
+const what = 'the embedded Postgres did not start'
+
+test('a full disk is called one, wherever Postgres says so', () => {
+  const log = `2026-11-22 01:26:48 UTC [9] FATAL:  could not write to file "pg_wal/xlogtemp.9": No space left on device
+2026-11-22 01:26:48 UTC [7] LOG:  startup process (PID 9) exited with exit code 1
+2026-11-22 01:26:48 UTC [7] LOG:  database system is shut down
+`
+  expect(gaveUp(what, log, '/data')).toMatchObject({ code: 'DISK_FULL', where: '/data', message: `the disk is full: ${what}` })
+})
+
+test('the cause is told, not what came of it', () => {
+  const log = `2026-11-22 01:26:48 UTC [7] FATAL:  data directory "/data" has invalid permissions
+2026-11-22 01:26:48 UTC [7] LOG:  database system is shut down
+`
+  expect(gaveUp(what, log, '/data').message).toBe(
+    `${what}: 2026-11-22 01:26:48 UTC [7] FATAL:  data directory "/data" has invalid permissions`,
+  )
+  const stderr =
+    'initdb: error: could not create directory "/data": Permission denied\ninitdb: removing contents of data directory "/data"\n'
+  expect(gaveUp(what, stderr, '/data').message).toContain('Permission denied')
+  expect(gaveUp(what, 'the last word\n', '/data').message).toBe(`${what}: the last word`)
+})

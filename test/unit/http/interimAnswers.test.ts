@@ -1,0 +1,131 @@
+/** W10: what comes before the real answer is read over, by whoever asks: the service's client and the reader of feeds. */
+import type { Socket } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import { afterInterim } from '../../../src/http/interimAnswers.ts'
+import { openWire } from '../../../src/service/client/wireStream.ts'
+import { createWire, type WireRequest } from '../../../src/service/client/wire.ts'
+import { systemClock } from '../../../src/clock.ts'
+import { answerText, startRawServer } from '../service/rawServer.ts'
+
+const closing: { close: () => Promise<void> }[] = []
+afterEach(async () => {
+  for (const one of closing.splice(0).reverse()) await one.close()
+})
+
+const goOn = 'HTTP/1.1 100 Continue\r\n\r\n'
+const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </a.css>; rel=preload\r\n\r\n'
+const answer = answerText(200, '{"data":[]}')
+
+test.for([
+  ['nothing before it', '', answer],
+  ['100', goOn, answer],
+  ['100 without a word', 'HTTP/1.1 100 \r\n\r\n', answer],
+  ['100 with a header', 'HTTP/1.1 100 Continue\r\nvia: 1.1 proxy\r\n\r\n', answer],
+  ['100, 102, 103, 100', `${goOn}HTTP/1.1 102 Processing\r\n\r\n${hints}${goOn}`, answer],
+  ['one that nobody knows', 'HTTP/1.1 199 Later\r\n\r\n', answer],
+  ['another protocol', '', 'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n'],
+  ['no answer at all', '', 'nonsense'],
+  ['a status that is none', '', 'HTTP/1.1 1000 Continue\r\n\r\n'],
+  ['a body that looks like one', '', `HTTP/1.1 200 OK\r\ncontent-length: 25\r\n\r\n${goOn}`],
+] as const)('%s is read over, wherever it is cut', ([, before, rest]) => {
+  const whole = Buffer.from(before + rest)
+  for (let length = 0; length <= whole.length; length++) {
+    const found = afterInterim(whole.subarray(0, length))?.toString()
+    // Until something of the answer is there, nothing is handed on; from then on all that is there of it, and nothing else.
+    if (found === undefined) expect(length, 'told as soon as 13 bytes of it are there').toBeLessThan(before.length + 13)
+    else expect(found).toBe(whole.subarray(before.length, length).toString())
+  }
+  expect(afterInterim(whole)?.toString()).toBe(rest)
+})
+
+test('a head that never ends is handed on, for the reader to refuse', () => {
+  expect(afterInterim(Buffer.alloc(70_000, 'HTTP/1.1 100 x'))).toHaveLength(70_000)
+})
+
+async function serve(respond: (socket: Socket, nth: number) => void, onConnect?: (socket: Socket) => void) {
+  const bodies: string[] = []
+  const server = await startRawServer((socket, _, body, nth) => {
+    bodies.push(body.toString())
+    respond(socket, nth)
+  }, onConnect)
+  const wire = createWire({ clock: systemClock, connections: 1, maxAnswerBytes: 1_000_000 })
+  closing.push(server, wire)
+  const request: WireRequest = {
+    method: 'PUT',
+    origin: server.url,
+    path: '/12/a',
+    headers: { 'content-type': 'application/json' },
+    body: Buffer.from('[1]'),
+    timeoutMs: 5_000,
+  }
+  return { server, wire, request, bodies }
+}
+
+describe('a write', () => {
+  test('is answered by what comes behind 100, 102 and 103, is sent once, and its connection is used again', async () => {
+    const { server, wire, request, bodies } = await serve((socket, nth): void => {
+      if (nth < 2) socket.write(`${goOn}HTTP/1.1 102 Processing\r\n\r\n${hints}${answer}`)
+      else socket.write(answer)
+    })
+    for (let nth = 0; nth < 3; nth++) {
+      const exchange = await wire.send(request)
+      expect(exchange).toMatchObject({ kind: 'answer', status: 200, body: Buffer.from('{"data":[]}') })
+    }
+    expect([bodies.length, server.connections()]).toEqual([3, 1])
+  })
+
+  test('is answered though the answer arrives byte by byte', async () => {
+    const { wire, request } = await serve((socket): void => {
+      const bytes = Buffer.from(goOn + hints + answer)
+      const next = (at: number): void => {
+        if (at < bytes.length) socket.write(bytes.subarray(at, at + 1), () => setImmediate(next, at + 1))
+      }
+      next(0)
+    })
+    expect(await wire.send(request)).toMatchObject({ kind: 'answer', status: 200, body: Buffer.from('{"data":[]}') })
+  })
+
+  test('is answered though 100 comes while its body is still on the way', async () => {
+    const { wire, request, bodies } = await serve(
+      (socket) => socket.write(answer),
+      (socket) => socket.once('data', () => socket.write(goOn)),
+    )
+    const body = Buffer.alloc(5_000_000, 'x')
+    expect(await wire.send({ ...request, body })).toMatchObject({ kind: 'answer', status: 200 })
+    expect(bodies.map(({ length }) => length)).toEqual([5_000_000])
+  })
+
+  test.for([
+    ['its connection ends', (socket: Socket) => socket.end(goOn)],
+    ['its connection is reset', (socket: Socket) => socket.write(goOn, () => socket.resetAndDestroy())],
+    [
+      'an unasked 101 comes',
+      (socket: Socket) => socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'),
+    ],
+    ['nothing more comes', (socket: Socket) => socket.write(goOn)],
+    ['the answer breaks off in its head', (socket: Socket) => socket.end(`${goOn}HTTP/1.1 200 OK\r\nconte`)],
+    ['interim answers never end', (socket: Socket) => flood(socket)],
+  ] as const)('is ambiguous, never refused or confirmed, when %s', async ([, respond]) => {
+    const { wire, request, bodies } = await serve(respond)
+    // No status: whether the service decided is not known.
+    expect(await wire.send({ ...request, timeoutMs: 300 })).toEqual({
+      kind: 'lost',
+      error: expect.any(Error),
+      durationMs: expect.any(Number),
+    })
+    expect(bodies).toEqual(['[1]'])
+  })
+})
+
+function flood(socket: Socket): void {
+  while (!socket.destroyed && socket.write(hints)) {}
+  socket.once('drain', () => flood(socket))
+}
+
+test('an answer that is read while it arrives begins behind interim ones', async () => {
+  const { request } = await serve((socket) => socket.write(`${goOn}HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabc`))
+  const opened = await openWire(request)
+  if (opened.kind !== 'open') throw new Error('not open')
+  expect(Buffer.concat(await Array.fromAsync(opened.chunks)).toString()).toBe('abc')
+  opened.close()
+})

@@ -1,0 +1,29 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import { rejectsDoc } from '../../../scripts/rejectsDoc.ts'
+import { rowFaultHints } from '../../../src/formats/rowFaults.ts'
+import { recordCodes } from '../../../src/mapping/rejectCodes.ts'
+
+const root = path.resolve(import.meta.dirname, '../../..')
+const sources = ['src/mapping', 'src/formats', 'src/sync'].flatMap((folder) =>
+  (readdirSync(path.join(root, folder), { recursive: true }) as string[])
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('rejectCodes.ts'))
+    .map((file) => readFileSync(path.join(root, folder, file), 'utf8')),
+)
+
+test('docs/rejects.md is what the code says', () => {
+  expect(readFileSync(path.join(root, 'docs/rejects.md'), 'utf8')).toBe(rejectsDoc())
+})
+
+test('every code of the table is used somewhere', () => {
+  expect(sources.length).toBeGreaterThan(30)
+  const unused = Object.keys(recordCodes).filter((code) => !sources.some((text) => text.includes(`'${code}'`) || code in rowFaultHints))
+  expect(unused).toEqual([])
+})
+
+test('faults that readers find in a row are listed, with the same hint', () => {
+  expect(Object.keys(rowFaultHints).length).toBeGreaterThan(5)
+  for (const [code, hint] of Object.entries(rowFaultHints))
+    expect(recordCodes[code as keyof typeof recordCodes]).toMatchObject({ outcome: 'reject', hint })
+})

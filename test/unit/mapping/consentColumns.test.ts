@@ -1,0 +1,204 @@
+/** Consent columns of shops, newsletters and CRMs, recognized by their names and values. */
+import { describe, expect, test } from 'vitest'
+import { consentName } from '../../../src/mapping/consent/columnName.ts'
+import { ColumnValues } from '../../../src/mapping/consent/columnValues.ts'
+import { consentLine } from '../../../src/mapping/consent/consentText.ts'
+import { passesTest, proposeTest } from '../../../src/mapping/consent/proposeTest.ts'
+import { isStateWord } from '../../../src/mapping/consent/words.ts'
+
+describe('the name of a column', () => {
+  test.for([
+    'Accepts Email Marketing',
+    'Accepts Marketing',
+    'accepts_marketing',
+    'OPTIN_TIME',
+    'Email Marketing Consent',
+    'Newsletter',
+    'newsletter_ok',
+    'is_subscribed',
+    'Subscribed',
+    'Subscription Status',
+    'Email Status',
+    'gdpr',
+    'GDPR consent',
+    'DSGVO-Einwilligung',
+    'marketing_ok',
+    'Email OK',
+    'emailOptIn',
+    'email_opt_in',
+    'Opted In',
+    'Opt-In',
+    'Double Opt-In',
+    'Marketing Permission',
+    'Permission to email',
+    'can_email',
+    'allow_email',
+    'Werbeeinwilligung',
+    'Einwilligung Werbung',
+    'Consentement',
+    'Consentement marketing',
+    'Infolettre',
+    'Consentimiento',
+    'Boletín',
+    'Suscrito',
+    'Consenso marketing',
+    'Toestemming',
+    'Nieuwsbrief',
+    'Zgoda marketingowa',
+    'Samtycke',
+    'Nyhetsbrev',
+    'Samtykke',
+    'Markkinointilupa',
+    'Bülten',
+    'Согласие на рассылку',
+    'Подписка',
+    'メルマガ',
+    '订阅',
+    'Mailing list',
+    'consent.email',
+    'emailMarketingConsent',
+    'Consent date',
+  ])('%s: a yes lets the person be reached', (column) => {
+    expect(consentName(column)).toEqual({ polarity: 'in', channel: 'any', certain: true })
+  })
+
+  test.for([
+    'UNSUB_TIME',
+    'Unsubscribed',
+    'unsubscribed_at',
+    'Unsubscribed from all email',
+    'HasOptedOutOfEmail',
+    'Email Opt Out',
+    'emailOptOut',
+    'EMAIL_BLACKLISTED',
+    'blacklisted',
+    'Blocklisted',
+    'email_disabled',
+    'Email Disabled',
+    'do_not_contact',
+    'DoNotContact',
+    'Do Not Email',
+    'Do Not Market',
+    'Email Suppressions',
+    'suppressed',
+    'CLEAN_TIME',
+    'hard_bounced',
+    'Bounced',
+    'Email hard bounce reason',
+    'Invalid email address',
+    'no_email',
+    'No marketing',
+    'Opted out of email: Marketing Information',
+    'Complained',
+    'Abgemeldet am',
+    'Werbesperre',
+    'Widerruf',
+    'Désabonné',
+    'Désinscription',
+    'Lista negra',
+    'Disiscritto',
+    'Uitgeschreven',
+    'Afgemeld',
+    'Отписан',
+    'consent withdrawn',
+    'marketing_opt_out',
+    'Newsletter unsubscribed',
+    'Exclude from marketing',
+  ])('%s: a yes forbids to reach the person', (column) => {
+    expect(consentName(column)).toEqual({ polarity: 'out', channel: 'any', certain: true })
+  })
+
+  test.for([
+    ['Accepts SMS Marketing', 'in', 'phone'],
+    ['SMS Marketing Consent', 'in', 'phone'],
+    ['SMS_BLACKLISTED', 'out', 'phone'],
+    ['DoNotCall', 'out', 'phone'],
+    ['WhatsApp opt-in', 'in', 'phone'],
+    ['HasOptedOutOfFax', 'out', 'other'],
+    ['DoNotPostalMail', 'out', 'other'],
+    ['push_opt_in', 'in', 'other'],
+    ['Opt-in / Opt-out', 'unclear', 'any'],
+  ] as const)('%s: %s, for %s', ([column, polarity, channel]) => {
+    expect(consentName(column)).toEqual({ polarity, channel, certain: true })
+  })
+
+  test.for([
+    'Email',
+    'First Name',
+    'Phone',
+    'MailingCity',
+    'Mailing Street',
+    'Country',
+    'Tags',
+    'Total Spent',
+    'Bounce rate',
+    'Unsubscribe link',
+    'unsubscribe_url',
+    'OPTIN_IP',
+    'UNSUB_CAMPAIGN_TITLE',
+    'MEMBER_RATING',
+    'Lifecycle Stage',
+    'Contact owner',
+    'Subscription Plan',
+    'Consent source',
+    'Last Active',
+    'Notes',
+    'status',
+    'utm_campaign',
+    'id',
+  ])('%s is not certain to be about consent', (column) => {
+    expect(consentName(column)?.certain ?? false).toBe(false)
+  })
+})
+
+test.for(['Unsubscribed', ' hard_bounce ', 'CLEANED', 'opted-out', 'Subscribed', 'abgemeldet', 'Désabonné', 'отписан', 'NEVER_SUBSCRIBED'])(
+  'the cell %s is a state wherever it stands',
+  (cell) => expect(isStateWord(cell)).toBe(true),
+)
+test.for(['active', 'yes', 'NY', 'customer', 'pending', '', 'subscription', 'Baja'])('the cell %s is not', (cell) =>
+  expect(isStateWord(cell)).toBe(false),
+)
+
+/** Column, its cells, the setting for a pipeline, and the cells of the rows that it sends. */
+test.for([
+  ['Accepts Email Marketing', ['yes', 'no', 'yes', ''], '{ column: "Accepts Email Marketing", values: ["yes"] }', true],
+  ['Newsletter', ['ja', 'nein', 'Ja'], '{ column: "Newsletter", values: ["Ja"] }', true],
+  ['email_disabled', ['true', 'false', ''], '{ column: "email_disabled", values: ["false", ""] }', true],
+  ['Unsubscribed', ['1', '0'], '{ column: "Unsubscribed", values: ["0"] }', true],
+  ['status', ['subscribed', 'unsubscribed', 'cleaned'], '{ column: "status", values: ["subscribed"] }', true],
+  ['status', ['unsubscribed', 'unsubscribed'], '{ column: "status", values: ["subscribed"] }', false],
+  ['list', ['VIP', 'unsubscribed', 'Standard'], '{ column: "list", values: ["VIP", "Standard"] }', false],
+  ['UNSUB_TIME', ['', '2024-01-02 10:00:00', ''], '{ column: "UNSUB_TIME", values: [""] }', true],
+  ['UNSUB_TIME', ['2024-01-02 10:00:00', '2024-02-02'], '{ column: "UNSUB_TIME", values: [""] }', true],
+  ['OPTIN_TIME', ['2024-01-02 10:00:00', '', '03.04.2025'], '{ column: "OPTIN_TIME", not_values: [""] }', true],
+  ['Email Suppressions', ['[]', 'HARD_BOUNCE', ''], '{ column: "Email Suppressions", values: ["[]", ""] }', true],
+  [
+    'Email Marketing Consent',
+    ['SUBSCRIBED', 'NEVER_SUBSCRIBED', 'UNSUBSCRIBED'],
+    '{ column: "Email Marketing Consent", values: ["SUBSCRIBED"] }',
+    true,
+  ],
+  ['Newsletter', ['weekly', 'no', 'monthly'], '{ column: "Newsletter", values: ["weekly", "monthly"] }', false],
+  ['Newsletter', ['no', 'no'], '{ column: "Newsletter", values: ["yes"] }', false],
+  ['Email Status', ['active', 'bounced', 'unconfirmed'], '{ column: "Email Status", values: ["active"] }', true],
+  ['unsubscribed by', ['', 'jane@example.com', ''], '{ column: "unsubscribed by", values: [""] }', false],
+] as const)('%s of %j is read as %s', ([column, cells, line, certain]) => {
+  const proposed = proposalFor(column, cells)
+  expect([consentLine([proposed.test]), proposed.certain]).toEqual([`consent: ${line}`, certain])
+})
+
+test('no proposed test passes a value that means no', () => {
+  const no = ['no', 'false', '0', 'unsubscribed', 'cleaned', 'opted out', 'nein', 'inactive', 'never_subscribed', 'bounced', 'n', 'denied']
+  const yes = ['yes', 'true', '1', 'subscribed', 'opted in', 'ja', 'active', 'y']
+  for (const refused of no)
+    for (const agreed of yes) {
+      const { test: made } = proposalFor('Newsletter', [refused, agreed, '', 'something else'])
+      expect([refused, passesTest(made, refused), passesTest(made, ''), passesTest(made, agreed)]).toEqual([refused, false, false, true])
+    }
+})
+
+function proposalFor(column: string, cells: readonly string[]) {
+  const values = new ColumnValues()
+  for (const cell of cells) values.add(cell)
+  return proposeTest(column, consentName(column), values)
+}

@@ -1,0 +1,309 @@
+import { hash } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { createMapper } from '../../../src/mapping/createMapper.ts'
+import { memberKeysOf, packedForms } from '../../../src/mapping/digestOf.ts'
+import { presets } from '../../../src/mapping/presets/index.ts'
+import { normalizeHeader } from '../../../src/mapping/fields.ts'
+import type { MemberRecord } from '../../../src/mapping/record.ts'
+import { resolvePipeline } from '../../../src/pipeline/resolve.ts'
+
+const destination = { kind: 'audience', account_id: '18ce54d4x5t', audience_id: '1nmth' }
+const map = {
+  key: 'id',
+  email: ['email', 'second'],
+  phone_number: { column: 'phone', default_country: 'country' },
+  partner_user_id: 'loyalty',
+  expires_at: 'until',
+  effective_at: 'from',
+}
+
+const today = new Date('2026-06-15T09:30:00Z')
+
+function mapperOf(definition: object, day = today) {
+  const { pipeline, problems } = resolvePipeline({ source: 'crm.csv', destination, ...definition }, 'crm', 'crm.yaml')
+  if (pipeline === undefined) throw new Error(JSON.stringify(problems))
+  return createMapper(pipeline, day)
+}
+
+function mapped(fields: Readonly<Record<string, string>>, definition: object = { map }) {
+  const columns = ['id', 'email', 'second', 'phone', 'country', 'loyalty', 'from', 'until', 'consent', 'status', 'name']
+  const mapper = mapperOf(definition)
+  const row = { line: 3, columns, cells: columns.map((column) => fields[column] ?? '') }
+  mapper.start(columns)
+  const { record, reject, warnings } = mapper.map(row)
+  return {
+    record: record as MemberRecord | undefined,
+    reject,
+    code: reject?.code,
+    codes: warnings.map(({ code }) => code),
+    mask: mapper.mask(row),
+  }
+}
+
+const digest = (text: string) => hash('sha256', text)
+const held = (record: MemberRecord | undefined) =>
+  record?.identifiers.map(
+    (packed) => `${packed[0]} ${packed[0] === 6 ? packed.subarray(1).toString() : packed.subarray(1).toString('hex')}`,
+  )
+
+test('a row becomes its packed identifiers, sorted and without duplicates, under the hash of its key', () => {
+  const { record, codes } = mapped({
+    id: 'C1',
+    email: ' Foo@Example.COM ',
+    second: 'foo@example.com',
+    phone: '(202) 555-0143',
+    country: 'us',
+    loyalty: 'L-1',
+  })
+  expect(record?.key).toEqual(Buffer.from(digest('C1'), 'hex').subarray(0, 16))
+  expect(held(record)).toEqual([`1 ${digest('foo@example.com')}`, `5 ${digest('+12025550143')}`, '6 L-1'])
+  expect(codes).toEqual([])
+})
+
+test('spellings of one email are one key where the email is the key', () => {
+  const keyed = { map: { key: 'email', email: 'email' } }
+  const keys = [' Foo@Example.COM ', 'foo@example.com', '\u200bfoo@EXAMPLE.com'].map((email) => mapped({ email }, keyed).record?.key)
+  expect(new Set(keys.map((key) => Buffer.from(key ?? []).toString('hex'))).size).toBe(1)
+  expect(memberKeysOf('FOO@example.com').some((key) => key.equals(keys[0] ?? Buffer.of()))).toBe(true)
+})
+
+test.for([
+  ['an address of two forms', { email: 'Jane@BÜCHER.example' }, 'jane@xn--bcher-kva.example', []],
+  ['a number of two forms', { phone: '+1 (202) 555-0143' }, '+12025550143', ['both_phone_forms']],
+  ['a number of one form', { phone: '+12025550143' }, '+1 202 555 0143', []],
+] as const)('a row of a list without keys is found by %s, and by what it sends', ([, fields, asked, allow]) => {
+  const list = {
+    destination: { kind: 'do-not-reach', account_id: '18ce54d4x5t', list_id: '2dnr' },
+    map: { email: 'email', phone_number: 'phone' },
+    options: { allow },
+  }
+  const record = mapped(fields, list).record
+  expect(memberKeysOf(asked).some((key) => key.equals(record?.key ?? Buffer.of()))).toBe(true)
+  const forms = (['email', 'phone_number'] as const).flatMap((kind) => packedForms(kind, asked).map((one) => one.toString('hex')))
+  expect(record?.identifiers.length).toBeGreaterThan(0)
+  for (const identifier of record?.identifiers ?? []) expect(forms).toContain(identifier.toString('hex'))
+})
+
+describe('rejected rows', () => {
+  test.for<[row: number, fields: Readonly<Record<string, string>>, code: string]>([
+    [100, { id: '1' }, 'NO_IDENTIFIER'],
+    [102, { id: '1', email: 'N/A', phone: '-' }, 'NO_IDENTIFIER'],
+    [197, { id: '1', phone: '+' }, 'NO_IDENTIFIER'],
+    [197, { id: '1', phone: '+49' }, 'NO_IDENTIFIER'],
+    [104, { id: '1', email: 'jane.example.com' }, 'EMAIL_INVALID'],
+    [112, { id: '1', phone: 'jane@example.com' }, 'PHONE_INVALID'],
+    [120, { id: '1', phone: '202-555-0143' }, 'PHONE_COUNTRY_MISSING'],
+    [126, { id: '1', loyalty: 'jane@example.com' }, 'PARTNER_ID_PERSONAL'],
+    [118, { id: '1', email: digest('') }, 'HASH_OF_PLACEHOLDER'],
+    [118, { id: '1', email: digest('test@test.com') }, 'HASH_OF_PLACEHOLDER'],
+    [118, { id: '1', email: digest('null').toUpperCase() }, 'HASH_OF_PLACEHOLDER'],
+    [115, { id: '1', email: 'd'.repeat(32) }, 'EMAIL_INVALID'],
+    [128, { id: '1', email: 'a@b.example', from: '2026-02-01', until: '2026-01-01' }, 'TIMES_CONTRADICT'],
+    [128, { id: '1', email: 'a@b.example', until: '2026-02-01T10:00' }, 'EXPIRES_AT_INVALID'],
+    [56, { email: 'a@b.example' }, 'KEY_MISSING'],
+  ])('row %i: %j is %s', ([, fields, code]) => expect(mapped(fields).code).toBe(code))
+
+  test('more than fifty identifiers', () => {
+    const list = Array.from({ length: 51 }, (_, i) => `p${i}@example.com`).join(',')
+    expect(mapped({ id: '1', email: list }, { map: { key: 'id', email: { column: 'email', transform: { split: ',' } } } }).code).toBe(
+      'TOO_MANY_IDENTIFIERS',
+    )
+  })
+})
+
+test('one bad identifier of several is dropped with a warning that does not repeat it', () => {
+  const { record, codes, reject } = mapped({ id: '1', email: 'canary-person@', second: 'ok@example.com' })
+  expect(held(record)).toEqual([`1 ${digest('ok@example.com')}`])
+  expect(codes).toEqual(['IDENTIFIER_DROPPED'])
+  expect(reject).toBeUndefined()
+})
+
+describe('hashed input', () => {
+  const hashed = { map: { key: 'id', email: { column: 'email', hashed: true } } }
+  const hex = digest('foo@example.com')
+
+  test('a digest is never hashed again, declared or not', () => {
+    expect(held(mapped({ id: '1', email: hex }, hashed).record)).toEqual([`1 ${hex}`])
+    const raw = mapped({ id: '1', email: hex.toUpperCase() })
+    expect(held(raw.record)).toEqual([`1 ${hex}`])
+    expect(raw.codes).toEqual(['ALREADY_HASHED'])
+  })
+  test.for([hex.toUpperCase(), `0x${hex}`, ` ${hex} `, `"${hex}"`, `${hex.slice(0, 32)} ${hex.slice(32)}`])(
+    'the spelling %s is taken',
+    (email) => {
+      expect(held(mapped({ id: '1', email }, hashed).record)).toEqual([`1 ${hex}`])
+    },
+  )
+  test('base64 only where allowed', () => {
+    const email = Buffer.from(hex, 'hex').toString('base64')
+    expect(mapped({ id: '1', email }, hashed).code).toBe('HASH_INVALID')
+    expect(held(mapped({ id: '1', email }, { ...hashed, options: { allow: ['base64_hash'] } }).record)).toEqual([`1 ${hex}`])
+  })
+  test('a raw value in a hashed column is rejected and masked', () => {
+    const { reject } = mapped({ id: '1', email: 'canary@example.com' }, hashed)
+    expect(reject).toMatchObject({ code: 'HASH_EXPECTED', message: expect.stringContaining('c***@e***.com') })
+    expect(JSON.stringify(reject)).not.toContain('canary')
+  })
+  test.for([hex.slice(1), `${hex}0`, 'z'.repeat(64), digest('x').slice(0, 40)])('%s is no digest', (email) =>
+    expect(mapped({ id: '1', email }, hashed).code).toBe('HASH_INVALID'),
+  )
+})
+
+describe('consent', () => {
+  const consent = { map, consent: { column: 'consent', values: ['yes', true, 1] } }
+  test.for([
+    ['yes', true],
+    [' YES ', true],
+    ['1', true],
+    ['true', true],
+    ['no', false],
+    ['', false],
+    ['0', false],
+    ['"false "', false],
+    ['y', false],
+  ] as const)('%s means %s', ([value, wanted]) => {
+    expect(mapped({ id: '1', email: 'a@b.example', consent: value }, consent).record?.wanted).toBe(wanted)
+  })
+  test('an opted-out row is removed even if the export has blanked its identifiers', () => {
+    expect(mapped({ id: '1', consent: 'no' }, consent).record).toMatchObject({ wanted: false, identifiers: [] })
+  })
+  test('a source without the column is rejected', () => {
+    expect(() => mapperOf(consent).start(['id', 'email'])).toThrow(expect.objectContaining({ code: 'FILE_COLUMN_MISSING' }))
+  })
+})
+
+test('a do-not-reach list is keyed by its identifiers, and rows are removed only by the remove column', () => {
+  const list = {
+    map: { email: 'email', phone_number: 'phone', remove: { column: 'status', values: ['resubscribed'] } },
+    destination: { kind: 'do-not-reach', account_id: 'a', list_id: 'l' },
+  }
+  const added = mapped({ email: 'A@b.example', status: 'unsubscribed' }, list).record
+  const left = mapped({ email: 'a@b.example', status: 'Resubscribed' }, list).record
+  expect(added?.wanted).toBe(true)
+  expect(left?.wanted).toBe(false)
+  expect(left?.key).toEqual(added?.key)
+  expect(mapped({ email: 'a@b.example', phone: '+12025550143' }, list).record?.key).not.toEqual(
+    mapped({ email: 'a@b.example', phone: '+12025550144' }, list).record?.key,
+  )
+})
+
+test('times are read as instants, a bare date as the start of its day in UTC', () => {
+  const { record } = mapped({ id: '1', email: 'a@b.example', from: '2026-01-01', until: '2026-12-31T23:59:59+01:00' })
+  expect(record).toMatchObject({ effectiveAtMs: Date.UTC(2026, 0, 1), expiresAtMs: Date.UTC(2026, 11, 31, 22, 59, 59) })
+})
+
+test('the given day decides who is a child and when a membership without an end date ends', () => {
+  const wantedOn = (day: string) => {
+    const mapper = mapperOf({ map: { key: 'id', email: 'email' } }, new Date(day))
+    const { record } = mapper.map({ line: 2, columns: ['id', 'email', 'birthday'], cells: ['1', 'a@b.example', '2013-06-16'] })
+    return record?.kind === 'member' && record.wanted
+  }
+  expect(wantedOn('2026-06-15T23:59:59Z')).toBe(false)
+  expect(wantedOn('2026-06-16T00:00:00Z')).toBe(true)
+  const codeOn = (day: string) => {
+    const mapper = mapperOf({ map: { key: 'id', email: 'email', effective_at: 'from' } }, new Date(day))
+    return mapper.map({ line: 2, columns: ['id', 'email', 'from'], cells: ['1', 'a@b.example', '2030-01-01'] }).reject?.code
+  }
+  expect(codeOn('2026-06-15')).toBe('TIMES_CONTRADICT')
+  expect(codeOn('2029-12-31')).toBeUndefined()
+})
+
+test('no personal value of a row survives its mask', () => {
+  const { mask } = mapped(
+    {
+      id: 'C17',
+      email: 'canary.person@example.com',
+      phone: '+1 202 555 0143',
+      country: 'US',
+      loyalty: 'canary-7',
+      name: 'Canary Person',
+      from: '2026-01-01',
+      consent: 'canary@example.com',
+    },
+    { map, consent: { column: 'consent', values: ['yes'] } },
+  )
+  expect(mask).toEqual(['C***', 'c***@e***.com', '', '***43', 'US', 'c***', '2026-01-01', '', 'c***@e***.com', '', 'C***'])
+})
+
+test('an unmapped consent column is reported', () => {
+  const mapper = mapperOf({ map: { key: 'id', email: 'email' } })
+  expect(mapper.start(['id', 'email', 'Unsubscribed', 'name']).map(({ code, field }) => [code, field])).toEqual([
+    ['CONSENT_UNMAPPED', 'Unsubscribed'],
+    ['COLUMN_UNKNOWN', 'Unsubscribed'],
+    ['COLUMN_UNKNOWN', 'name'],
+  ])
+})
+
+test('a header in the middle of the file is not a person', () => {
+  const columns = ['id', 'email']
+  expect(mapperOf({ map: { key: 'id', email: 'email' } }).map({ line: 9, columns, cells: [' ID', 'Email '] }).reject).toMatchObject({
+    code: 'HEADER_REPEATED',
+  })
+})
+
+test("mapping a colleague's address gives a warning", () => {
+  const mapper = mapperOf({ map: { key: 'id', email: 'Contact owner email' } })
+  expect(mapper.start(['id', 'Contact owner email']).map(({ code }) => code)).toEqual(['OWNER_COLUMN'])
+})
+
+describe('presets', () => {
+  test.for(presets.map((preset) => [preset.name, preset] as const))(
+    '%s is recognized by its header and maps without map:',
+    ([, preset]) => {
+      const to = preset.kind === 'catalog' ? { kind: 'catalog', catalog_id: '1' } : destination
+      const mapper = mapperOf({ destination: to, options: { default_currency: 'EUR' } })
+      const sample: Readonly<Record<string, string>> = {
+        email: 'Jane@example.com',
+        email_address: 'Jane@example.com',
+        user_email: 'jane@example.com',
+        billing_email: 'jane@example.com',
+        phone: '+12025550143',
+        phone_number: '+12025550143',
+        billing_phone: '+1 202 555 0143',
+        country: 'US',
+        zip: '10001',
+        accepts_email_marketing: 'yes',
+        email_marketing_consent: 'SUBSCRIBED',
+        hasoptedoutofemail: 'false',
+        unsubscribed_from_all_email: 'false',
+        id: '17',
+        handle: 'shoe',
+        title: 'Shoe',
+        name: 'Shoe',
+        description: 'A shoe',
+        body_html: '<p>A shoe</p>',
+        link: 'https://shop.example/p',
+        image_link: 'https://shop.example/1.jpg',
+        image_src: 'https://shop.example/1.jpg',
+        images: 'https://shop.example/1.jpg, https://shop.example/2.jpg',
+        availability: 'in stock',
+        in_stock: '1',
+        condition: 'new',
+        google_shopping_condition: 'new',
+        price: '9.99 EUR',
+        variant_price: '9.99',
+        regular_price: '9.99',
+        brand: 'Acme',
+        vendor: 'Acme',
+        brands: 'Acme',
+        sku: 'S1',
+        variant_sku: 'S1',
+        quantity_to_sell_on_facebook: '4',
+      }
+      const columns = [...new Set(preset.sample)]
+      const extra = preset.name.startsWith('shopify-p') ? ['availability', 'link'] : preset.name.startsWith('woocommerce-p') ? ['link'] : []
+      const all = [...columns, ...extra]
+      mapper.start(all)
+      const { record, reject } = mapper.map({
+        line: 2,
+        columns: all,
+        cells: all.map((column) => sample[normalizeHeader(column)] ?? (/id|uid$/i.test(normalizeHeader(column)) ? '42' : '')),
+      })
+      expect(reject).toBeUndefined()
+      expect(record?.kind).toBe(preset.kind === 'catalog' ? 'product' : 'member')
+      expect(record?.kind === 'member' ? record.wanted : true).toBe(true)
+      const json = record?.kind === 'product' ? record.json : ''
+      expect(json.includes('"inventory":4')).toBe(preset.name === 'meta-catalog')
+    },
+  )
+})

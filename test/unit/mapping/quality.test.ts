@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest'
+import { createQuality } from '../../../src/mapping/quality.ts'
+import { packedOf } from '../../../src/mapping/digestOf.ts'
+import type { MemberRecord, ProductRecord } from '../../../src/mapping/record.ts'
+
+const product = (line: number, fields: object): { record: ProductRecord; warnings: [] } => ({
+  record: {
+    kind: 'product',
+    key: Buffer.from(String(line)),
+    line,
+    json: JSON.stringify(
+      Object.fromEntries(Object.entries({ id: String(line), price: '1.00 EUR', ...fields }).toSorted(([a], [b]) => (a < b ? -1 : 1))),
+    ),
+  },
+  warnings: [],
+})
+const member = (line: number, ...emails: string[]): { record: MemberRecord; warnings: [] } => ({
+  record: {
+    kind: 'member',
+    key: Buffer.from(String(line)),
+    line,
+    identifiers: emails.flatMap((email) => packedOf('email', email) ?? []),
+    wanted: true,
+  },
+  warnings: [],
+})
+const codesOf = (quality: ReturnType<typeof createQuality>) => quality.finish().notes.map(({ code }) => code)
+
+test('a group of hundreds, one stock word, one brand, two currencies and garbled text are reported', () => {
+  const quality = createQuality()
+  for (let i = 0; i < 150; i++)
+    quality.add(
+      product(i, {
+        item_group_id: i === 5 ? 'g2' : 'g1',
+        availability: 'out of stock',
+        brand: 'MyShop',
+        price: i === 3 ? '1.00 USD' : '1.00 EUR',
+        title: i === 4 ? 'cafÃ©' : 'ok',
+      }),
+    )
+  expect(codesOf(quality).sort()).toEqual(['ALL_OUT_OF_STOCK', 'BRAND_SAME', 'CURRENCIES_MIXED', 'GROUP_LARGE', 'MOJIBAKE'])
+})
+
+test('a usual catalog has no notes', () => {
+  const quality = createQuality()
+  for (let i = 0; i < 150; i++)
+    quality.add(product(i, { item_group_id: `g${i % 40}`, availability: 'in stock', brand: `b${i % 5}`, title: 'Ärger' }))
+  expect(codesOf(quality)).toEqual([])
+})
+
+test('one identifier on many rows is reported even among a hundred thousand others', () => {
+  const quality = createQuality()
+  for (let i = 0; i < 100_000; i++) quality.add(member(i, i % 3 === 0 ? 'shared@example.com' : `p${i}@example.com`))
+  const { notes, filled } = quality.finish()
+  expect(notes.map(({ code }) => code)).toEqual(['IDENTIFIER_REPEATED', 'IDENTIFIER_SHARE', 'FILL_RATE'])
+  expect(filled).toEqual({ email: 100_000 })
+})

@@ -1,0 +1,104 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createQuality } from '../../../src/mapping/quality.ts'
+import { storeStatistics, openStatistics } from '../../../src/mapping/qualityStatistics.ts'
+import { FrequentValues } from '../../../src/mapping/frequentValues.ts'
+import type { Mapped } from '../../../src/mapping/record.ts'
+import { FeatureSets, FeatureSetCounts, tracked, unknownSet } from '../../../src/mapping/rowStatistics.ts'
+
+/** Row with the warnings whose bits are set in `which`. */
+const warned = (line: number, which: number): Mapped => ({
+  reject: { line, code: 'ROW', field: '', message: '', hint: '' },
+  warnings: Array.from({ length: 16 }, (_, i) => i).flatMap((i) =>
+    (which & (1 << i)) === 0 ? [] : [{ line, code: `CODE_${i}`, field: 'price', message: `${i}` }],
+  ),
+})
+
+test('stored feature sets give every row the number it had', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(65_535), { maxLength: 60 }), fc.array(fc.nat(65_535), { maxLength: 20 }), (first, second) => {
+      const statistics = openStatistics()
+      const quality = createQuality(statistics)
+      const stored = first.map((which, line) => quality.add(warned(line, which)))
+      const again = createQuality(openStatistics(JSON.parse(JSON.stringify(storeStatistics(statistics))), true))
+      for (const [line, which] of second.entries()) again.add(warned(line, which))
+      expect(first.map((which, line) => again.add(warned(line, which)))).toEqual(stored)
+    }),
+  )
+})
+
+test('above the limit of feature sets every row is counted, and known rows without a number require a full read', () => {
+  const statistics = openStatistics()
+  const quality = createQuality(statistics)
+  const known = new FeatureSetCounts()
+  const rows = 40_000
+  const counts = Array.from({ length: 16 }, () => 0)
+  for (let which = 0; which < rows; which++) {
+    const set = quality.add(warned(which, which))
+    expect(set).toBeLessThanOrEqual(unknownSet)
+    known.add(set, which)
+    for (const i of counts.keys()) if ((which & (1 << i)) !== 0) counts[i]!++
+  }
+  const facts = quality.finish()
+  expect(facts.rows).toBe(rows)
+  expect(facts.items.map(({ code, count }) => [code, count]).toSorted()).toEqual(counts.map((count, i) => [`CODE_${i}`, count]).toSorted())
+  expect([known.rows, known.unknown > 0]).toEqual([rows, true])
+  expect(createQuality(openStatistics(storeStatistics(statistics), true)).finish(known).doubts).toEqual(['TRAITS_UNKNOWN'])
+})
+
+/** Rows of a source by value, over days on which rows come and go. */
+test('a value on more rows than the limit is reported or doubted', () => {
+  const day = fc.record({ come: fc.array(fc.tuple(fc.nat(6), fc.integer({ min: 1, max: 9 })), { maxLength: 5 }), leave: fc.nat(6) })
+  let reported = 0
+  let doubted = 0
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(fc.nat(6), fc.integer({ min: 1, max: 30 })), { maxLength: 8 }),
+      fc.array(day, { maxLength: 8 }),
+      (first, days) => {
+        const limit = 20
+        const total = new Map<string, number>()
+        const add = (into: Map<string, number>, value: number, count: number) => into.set(`v${value}`, (into.get(`v${value}`) ?? 0) + count)
+        for (const [value, count] of first) add(total, value, count)
+        const options = { code: tracked.group, limit } as const
+        const whole = new FrequentValues(new FeatureSets(), { ...options, before: undefined, gated: false })
+        whole.classify(new Map(), [...total])
+        if (whole.due) return
+        let before = whole.stored()
+        const sets = new FeatureSets()
+        for (const { come, leave } of days) {
+          const own = new Map<string, number>()
+          for (const [value, count] of come) add(own, value, count)
+          total.delete(`v${leave}`)
+          for (const [value, count] of own) total.set(value, (total.get(value) ?? 0) + count)
+          const values = new FrequentValues(sets, { ...options, before, gated: true })
+          const { above, doubtful, most } = values.classify(new Map(), [...own])
+          const large = [...total].filter(([, count]) => count > limit)
+          for (const [value] of large) expect(doubtful || above.some(([one]) => one === value), `${value} unseen`).toBe(true)
+          expect(most).toBeGreaterThanOrEqual(Math.max(0, ...total.values(), 0))
+          if (doubtful) doubted++
+          reported++
+          if (doubtful) return
+          before = JSON.parse(JSON.stringify(values.stored()))
+        }
+      },
+    ),
+    { numRuns: 2_000 },
+  )
+  expect(reported).toBeGreaterThan(1_000)
+  expect(doubted).toBeGreaterThan(100)
+})
+
+test('a value that comes once a day is doubted before it is on more rows than the limit', () => {
+  const options = { code: tracked.identifier, limit: 20 } as const
+  const whole = new FrequentValues(new FeatureSets(), { ...options, before: undefined, gated: false })
+  whole.classify(new Map(), [['a', 1]])
+  let before = whole.stored()
+  for (let rows = 2; ; rows++) {
+    const values = new FrequentValues(new FeatureSets(), { ...options, before, gated: true })
+    const { doubtful } = values.classify(new Map(), [['a', 1]])
+    if (doubtful) return
+    expect(rows).toBeLessThanOrEqual(options.limit)
+    before = values.stored()
+  }
+})

@@ -1,0 +1,162 @@
+import { expect, test } from 'vitest'
+import { resolvePipeline } from '../../../src/pipeline/resolve.ts'
+import { createMapper } from '../../../src/mapping/createMapper.ts'
+import { applyTransforms, TransformFault, transforms } from '../../../src/mapping/transforms.ts'
+
+const today = new Date('2026-06-15')
+
+const cases: [name: string, args: Record<string, unknown>, texts: string[], expected: string[]][] = [
+  ['trim', {}, ['\u200b Red\u00a0'], ['Red']],
+  ['lower', {}, ['NEW'], ['new']],
+  ['upper', {}, ['eur'], ['EUR']],
+  ['replace', { from: '.', to: '$&' }, ['1.2.3'], ['1$&2$&3']],
+  ['split', { at: ';' }, ['a; b ;;c'], ['a', 'b', 'c']],
+  ['split', { at: ',', part: 2 }, ['a,b,c'], ['b']],
+  ['join', { with: ' ' }, ['9.99', '', 'EUR'], ['9.99 EUR']],
+  ['map', { values: { yes: 'in stock' } }, [' YES ', 'no'], ['in stock', 'no']],
+  ['map', { values: { yes: 'a' }, otherwise: 'b' }, ['x'], ['b']],
+  ['prefix', { with: 'https://a.example' }, ['/p', 'https://a.example/q', ''], ['https://a.example/p', 'https://a.example/q', '']],
+  ['date', { form: 'DD.MM.YYYY', offset: '+01:00' }, ['31.12.2025', ''], ['2025-12-31T00:00:00+01:00', '']],
+  ['date', { form: 'MM/DD/YYYY HH:mm' }, ['12/31/2025 23:59'], ['2025-12-31T23:59:00Z']],
+  [
+    'price',
+    { decimal: ',', group: '.', currency: 'EUR' },
+    ['1.299,00', '1.299,00 €', '€ 5,00', 'USD 5,00'],
+    ['1299.00 EUR', '1299.00 EUR', '5.00 EUR', '5.00 USD'],
+  ],
+  [
+    'price',
+    { decimal: ',', group: ' ', currency: 'SEK' },
+    ['1 299,50 kr', '1\u00a0299,50\u00a0kr', 'kr. 12,00', '12,-', '12:-'.replace(':', ',')],
+    ['1299.50 SEK', '1299.50 SEK', '12.00 SEK', '12 SEK', '12 SEK'],
+  ],
+  ['price', { group: "'", currency: 'CHF' }, ['CHF 1’299.50', "Fr. 1'299.50"], ['1299.50 CHF', '1299.50 CHF']],
+  ['price', { group: ',', currency: 'INR' }, ['₹12,34,567.00', 'Rs. 1,299'], ['1234567.00 INR', '1299 INR']],
+  ['price', { group: ',', currency: 'USD' }, ['$2,030', '$12.99'], ['2030 USD', '12.99 USD']],
+  ['stock', {}, ['12', '0', '-3', ' 4.0 ', ''], ['in stock', 'out of stock', 'out of stock', 'in stock', '']],
+  ['strip_html', {}, ['<p>Red &amp; blue</p>'], ['Red & blue']],
+  ['first', {}, ['', ' ', 'x', 'y'], ['x']],
+  ['digits', {}, ['40-06 3'], ['40063']],
+]
+
+test('every transform has an example here', () => {
+  expect(new Set(cases.map(([name]) => name))).toEqual(new Set(Object.keys(transforms)))
+})
+
+test.for(cases)('%s %j turns %j into %j', ([name, args, texts, expected]) => {
+  expect(transforms[name]?.check(args)).toBeUndefined()
+  expect(applyTransforms(texts, [{ name, args }])).toEqual(expected)
+})
+
+test.for([
+  ['date', { form: 'DD.MM.YYYY' }, '2025-12-31'],
+  ['price', {}, '1,299.00'],
+  ['price', { decimal: ',' }, 'free'],
+  ['price', { decimal: ',', currency: 'EUR' }, '-5,00 EUR'],
+  ['price', { decimal: ',', currency: 'EUR' }, '\u22125,00'],
+  // Read with the group sign of the other locale, the price would be a hundred times too high.
+  ['price', { decimal: ',', group: '.', currency: 'EUR' }, '9.99'],
+  ['price', { group: ',', currency: 'USD' }, '12,99'],
+  ['price', { currency: 'EUR' }, '$12.99'],
+  ['price', { group: ',' }, '$2,030'],
+  ['price', { currency: 'EUR' }, 'USD 5 EUR'],
+  ['stock', {}, 'many'],
+  ['stock', {}, '1,5'],
+] as const)('%s %j rejects %s without repeating it', ([name, args, text]) => {
+  expect(() => applyTransforms([text], [{ name, args }])).toThrow(TransformFault)
+  expect(() => applyTransforms([text], [{ name, args }])).not.toThrow(text)
+})
+
+test('a prefix is not put before an absolute address', () => {
+  const args = { with: 'https://shop.example.com' }
+  expect(applyTransforms(['/p/1', 'https://cdn.example.com/x'], [{ name: 'prefix', args }])).toEqual([
+    'https://shop.example.com/p/1',
+    'https://cdn.example.com/x',
+  ])
+})
+
+const feed = {
+  id: 'SKU-1',
+  title: 'Cup',
+  description: 'A cup',
+  availability: 'in stock',
+  condition: 'new',
+  link: 'https://shop.example.com/a',
+  image_link: 'https://shop.example.com/a.png',
+  brand: 'Acme',
+}
+const catalog = (map: Record<string, unknown>) => {
+  const { pipeline, problems } = resolvePipeline(
+    { source: 'feed.csv', map, destination: { kind: 'catalog', catalog_id: '1' } },
+    'shop',
+    'shop.ts',
+  )
+  if (pipeline === undefined) throw new Error(JSON.stringify(problems))
+  const mapper = createMapper(pipeline, today)
+  return (more: Record<string, string>) => {
+    const row = { ...feed, price: '9.50 EUR', ...more }
+    return mapper.map({ line: 7, columns: Object.keys(row), cells: Object.values(row) })
+  }
+}
+
+test('a failed transform of a required field rejects the row, by line, field and column, and its record is kept', () => {
+  const mapped = catalog({ price: { column: 'Preis', transform: { price: { decimal: ',' } } } })({ Preis: 'auf Anfrage' })
+  expect(mapped.reject).toMatchObject({
+    line: 7,
+    code: 'TRANSFORM_FAILED',
+    field: 'price',
+    message: 'price: the value of "Preis" is not an amount (price)',
+  })
+  expect(Buffer.from(mapped.reject?.key ?? []).toString()).toBe('SKU-1')
+})
+
+test('a failed transform of an optional field drops it', () => {
+  const { record, warnings } = catalog({ sale_price: { column: 'Aktion', transform: { price: { decimal: ',' } } } })({ Aktion: 'bald' })
+  expect(record?.kind === 'product' && JSON.parse(record.json).sale_price).toBeUndefined()
+  expect(warnings).toMatchObject([{ line: 7, code: 'TRANSFORM_DROPPED', field: 'sale_price' }])
+})
+
+test('a function of a TypeScript pipeline that fails or does not return text rejects only its row', () => {
+  const map = catalog({
+    title: (row: Record<string, string>) => {
+      if (row['title'] === 'bad') throw new Error(`secret ${row['title']}`)
+      return row['title'] === 'odd'
+        ? ({} as string)
+        : row['title'] === 'seven'
+          ? (7 as unknown as string)
+          : `${row['brand']} ${row['title']}`
+    },
+  })
+  expect(map({ title: 'Mug' }).record).toMatchObject({ json: expect.stringContaining('"title":"Acme Mug"') })
+  expect(map({ title: 'seven' }).record).toMatchObject({ json: expect.stringContaining('"title":"7"') })
+  for (const title of ['bad', 'odd']) {
+    const { reject } = map({ title })
+    expect(reject).toMatchObject({ line: 7, code: 'TRANSFORM_FAILED', field: 'title' })
+    expect(reject?.message).not.toContain('secret')
+  }
+})
+
+test('of several identifiers the one with a failed transform is dropped, and a person without another is kept as synced', () => {
+  const { pipeline } = resolvePipeline(
+    {
+      source: 'crm.csv',
+      map: { key: 'id', email: 'email', phone_number: { column: 'phone', transform: { date: { form: 'YYYY' } } } },
+      destination: { kind: 'audience', account_id: 'a', audience_id: 'b' },
+    },
+    'crm',
+    'crm.yaml',
+  )
+  if (pipeline === undefined) throw new Error('the pipeline is right')
+  const mapper = createMapper(pipeline, today)
+  const columns = ['id', 'email', 'phone']
+  const both = mapper.map({ line: 2, columns, cells: ['1', 'jane@example.com', 'x'] })
+  expect(both.record).toMatchObject({ identifiers: [expect.anything()], wanted: true })
+  expect(both.warnings.map(({ code }) => code)).toEqual(['IDENTIFIER_DROPPED'])
+  const none = mapper.map({ line: 3, columns, cells: ['1', '', 'x'] })
+  expect(none.reject).toMatchObject({ code: 'TRANSFORM_FAILED', field: 'phone_number' })
+  expect(none.reject?.key).toEqual(both.record?.key)
+})
+
+test('names of object properties are not transforms', () => {
+  for (const name of ['constructor', '__proto__', 'toString']) expect(transforms[name]).toBeUndefined()
+})

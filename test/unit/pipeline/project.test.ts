@@ -1,0 +1,162 @@
+/** `sluice.yaml`, `${NAME}` and the JSON Schema of both kinds of files. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { Ajv } from 'ajv'
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { pipelineJsonSchema, projectJsonSchema } from '../../../src/pipeline/jsonSchema.ts'
+import { loadPipeline, loadPipelines } from '../../../src/pipeline/load.ts'
+import { readProjectFile } from '../../../src/pipeline/projectFile.ts'
+import { resolvePipeline } from '../../../src/pipeline/resolve.ts'
+import { expandVariables } from '../../../src/pipeline/variables.ts'
+
+let folder = ''
+const pipelines = () => path.join(folder, 'pipelines')
+const write = (file: string, text: string) => writeFileSync(path.join(folder, file), text)
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'sluice-project-'))
+  mkdirSync(pipelines())
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const shop = 'source: feed.csv\ndestination: { kind: catalog, catalog_id: "1" }\n'
+
+describe('variables', () => {
+  test.for([
+    ['${A}', 'one', 'a variable'],
+    ['x-${A}-${B}', 'x-one-two', 'several in one text'],
+    ['${C:-three}', 'three', 'a default where it is not set'],
+    ['${E:-four}', 'four', 'a default where it is empty'],
+    ['${E}', '', 'an empty variable without a default'],
+    ['${C:-}', '', 'an empty default'],
+    ['$${A}', '${A}', 'an escaped reference'],
+    ['$A $ {A}', '$A $ {A}', 'what is not a reference'],
+  ] as const)('%s becomes "%s": %s', ([text, expected]) => {
+    const { value, problems } = expandVariables({ list: [{ text }] }, { A: 'one', B: 'two', E: '' })
+    expect({ value, problems }).toEqual({ value: { list: [{ text: expected }] }, problems: [] })
+  })
+
+  test('a variable that is not set is a problem at its path', () => {
+    const { problems } = expandVariables({ source: [{ url: '${MISSING}/feed' }] }, {})
+    expect(problems).toMatchObject([{ parts: ['source', 0, 'url'], message: 'the variable MISSING is not set' }])
+  })
+
+  test('leaves every value without a reference as it is', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        fc.pre(!JSON.stringify(value).includes('$') && !JSON.stringify(value).includes('__proto__'))
+        expect(expandVariables(value, {}).value).toEqual(value)
+      }),
+    )
+  })
+
+  test('a pipeline file takes its values from the environment, and names the line of one that is not set', async () => {
+    write('pipelines/shop.yaml', 'source: "${FEED_DIR:-exports}/feed.csv"\ndestination:\n  kind: catalog\n  catalog_id: "${CATALOG}"\n')
+    expect(await loadPipeline(pipelines(), 'shop', { CATALOG: '77' })).toMatchObject({
+      sources: [{ uri: 'exports/feed.csv' }],
+      destination: { catalogId: '77' },
+    })
+    const { errors } = await loadPipelines(pipelines(), {})
+    expect(errors[0]).toMatchObject({ code: 'PIPELINE_INVALID' })
+    expect(errors[0]?.problems).toMatchObject([{ path: 'destination.catalog_id', where: expect.stringMatching(/shop\.yaml:4$/) as string }])
+  })
+})
+
+describe('sluice.yaml', () => {
+  test('its defaults stand under each pipeline, whose own settings win', async () => {
+    write('sluice.yaml', 'defaults:\n  guards: { max_delete_percent: 5, min_rows: 3 }\n  options: { default_currency: EUR }\n')
+    write('pipelines/shop.yaml', `${shop}guards: { min_rows: 7 }\n`)
+    expect(await loadPipeline(pipelines(), 'shop')).toMatchObject({
+      guards: { maxDeletePercent: 5, minRows: 7 },
+      mapping: { defaultCurrency: 'EUR' },
+    })
+  })
+
+  test('credentials and receivers are read, with secrets from the environment', async () => {
+    write(
+      'sluice.yaml',
+      [
+        'credentials:',
+        '  staging: { base_url: "http://127.0.0.1:1", consumer_key: k, consumer_secret: "${S}", access_token: t, access_token_secret: u }',
+        'alerts:',
+        '  ops: { type: slack, url: "http://127.0.0.1:2/hook" }',
+        '  default: [ops]',
+      ].join('\n'),
+    )
+    expect(await readProjectFile(pipelines(), { S: 'from-env' })).toMatchObject({
+      credentials: { staging: { consumer_secret: 'from-env' } },
+      receivers: { ops: { type: 'slack' } },
+      defaultReceivers: ['ops'],
+    })
+  })
+
+  test.for([
+    ['credentials: {}\nalert: {}\n', 'alert', /unknown key "alert".*"alerts"/],
+    ['alerts:\n  default: [nobody]\n', 'alerts.default', /"nobody" is not a receiver/],
+    ['alerts:\n  ops: [default]\n', 'alerts.ops', /only default is a list/],
+    ['alerts:\n  ops: { type: pigeon }\n', 'alerts.ops.type', /must be one of slack, webhook, email/],
+    ['defaults:\n  guard: {}\n', 'defaults.guard', /did you mean "guards"/],
+    ['credentials:\n  a: { consumer_key: "${NOT_SET}" }\n', 'credentials.a.consumer_key', /NOT_SET is not set/],
+    ['alerts: [\n', '', /./],
+  ] as const)('%j is rejected at %s', async ([text, at, message]) => {
+    write('sluice.yaml', text)
+    write('pipelines/shop.yaml', shop)
+    await expect(loadPipelines(pipelines(), {})).rejects.toMatchObject({
+      code: 'PROJECT_INVALID',
+      problems: expect.arrayContaining([
+        expect.objectContaining({
+          path: at,
+          message: expect.stringMatching(message) as string,
+          where: expect.stringMatching(/sluice\.yaml:\d+$/) as string,
+        }),
+      ]) as unknown,
+    })
+  })
+
+  test('a pipeline that names credentials or a receiver that are not there is wrong', async () => {
+    write('sluice.yaml', 'alerts:\n  ops-slack: { type: slack, url: "http://127.0.0.1:2" }\n')
+    write('pipelines/shop.yaml', `${shop}credentials: staging\nalerts: [ops-slak]\n`)
+    const { errors } = await loadPipelines(pipelines())
+    expect(errors[0]?.problems).toMatchObject([
+      { path: 'credentials', message: expect.stringContaining('"staging" is not in') as string },
+      { path: 'alerts', hint: 'write ops-slack' },
+    ])
+  })
+})
+
+describe('JSON Schema', () => {
+  const ajv = new Ajv({ strict: false })
+  const pipeline = ajv.compile(pipelineJsonSchema())
+  const project = ajv.compile(projectJsonSchema())
+  const audience = 'destination: { kind: audience, account_id: a, audience_id: b }\n'
+
+  test.for([
+    [shop, true],
+    [`${shop}schedule: "*/30 * * * *"\nonly: { country: [DE, AT] }\nexcept: { segment: employees }\n`, true],
+    [
+      `source: { url: a.csv, csv: { delimiter: tab }, complete: { marker: a.done } }\nmap: { key: id, email: [a, b] }\nconsent: { column: ok, values: ["yes"] }\n${audience}`,
+      true,
+    ],
+    [`source: [{ url: a.csv }, { url: b.csv }]\nmap: { key: id, email: { column: mail, transform: lower } }\n${audience}`, true],
+    ['destination: { kind: catalog, catalog_id: "1" }\n', false],
+    [`${shop}shedule: "0 * * * *"\n`, false],
+    [`source: { url: a.csv, format: cvs }\n${audience}`, false],
+    [`source: a.csv\nmap: { key: id, e_mail: mail }\n${audience}`, false],
+    ['source: a.csv\ndestination: { kind: list, id: "1" }\n', false],
+    [`${shop}guards: { min_rows: many }\n`, false],
+  ] as const)('agrees with the check of %j', ([text, right]) => {
+    const input: unknown = parse(text)
+    expect({ schema: pipeline(input), check: resolvePipeline(input, 'p', 'p.yaml').problems.length === 0 }).toEqual({
+      schema: right,
+      check: right,
+    })
+  })
+
+  test('takes a sluice.yaml with defaults and rejects an unknown setting in them', () => {
+    expect(project(parse('defaults: { guards: { max_delete_percent: 5 } }\nalerts: { default: [] }\n'))).toBe(true)
+    expect(project(parse('defaults: { guards: { max_delete_percnt: 5 } }\n'))).toBe(false)
+  })
+})
