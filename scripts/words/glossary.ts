@@ -94,6 +94,7 @@ export const allowed: readonly Allowed[] = [
 export const pending: readonly string[] = [
   'src/cli',
   'src/formats',
+  'src/model/report.ts',
   'src/sync',
   'test/browser',
   'test/fixtures',

@@ -3,7 +3,7 @@ import type { Queryable } from '../db/database.ts'
 import { listPauses } from '../db/pauses.ts'
 import { endingMembers, openUnresolved } from '../db/unresolved.ts'
 import { previousOccurrences } from '../jobs/index.ts'
-import type { Pipeline } from '../pipeline/definition.ts'
+import type { Pipeline } from '../model/pipeline.ts'
 import { loadOverviews, type PipelineOverview, type RunLine } from '../sync/overview.ts'
 
 export const conditionEvents = ['failed', 'credentials', 'withheld', 'stopped', 'partial', 'unresolved', 'stale', 'lapse'] as const

@@ -1,6 +1,6 @@
 import { RunError } from '../errors.ts'
 import { createMapper } from '../mapping/createMapper.ts'
-import type { Mapped, Row } from '../mapping/record.ts'
+import type { Mapped, Row } from '../model/record.ts'
 import { cellText } from '../mapping/rejectsCopy.ts'
 import { openSource } from '../sources/openSource.ts'
 import type { Store } from '../db/open.ts'

@@ -1,7 +1,7 @@
 import { matchesGlob } from 'node:path'
 import { loadPipelines, selectPipelines, selectWithConflicts } from '../pipeline/load.ts'
 import { UsageError } from '../errors.ts'
-import type { Pipeline } from '../pipeline/definition.ts'
+import type { Pipeline } from '../model/pipeline.ts'
 import type { Context } from './context.ts'
 import { suggestName } from '../suggestName.ts'
 

@@ -1,6 +1,6 @@
 import type { Database } from '../db/database.ts'
 import { planChanges, type PlanChange } from '../sync/planChanges.ts'
-import type { RunReport } from '../sync/report.ts'
+import type { RunReport } from '../model/report.ts'
 import { openWholeFile } from '../wholeFile.ts'
 import { planMarkdown } from './render/planChanges.ts'
 

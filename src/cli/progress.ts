@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream'
 import { SingleBar } from 'cli-progress'
-import type { Progress } from '../sync/report.ts'
+import type { Progress } from '../model/report.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Output } from './context.ts'

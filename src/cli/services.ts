@@ -1,7 +1,7 @@
 /** Which service and credentials a pipeline works with: the environment's, or a named set of sluice.yaml. */
 import { needService, type KnownService } from '../config/config.ts'
 import { ConfigError, SluiceError, UsageError } from '../errors.ts'
-import type { Pipeline } from '../pipeline/definition.ts'
+import type { Pipeline } from '../model/pipeline.ts'
 import { loadPipelines, loadPipeline } from '../pipeline/load.ts'
 import { readProjectFile } from '../pipeline/projectFile.ts'
 import type { ServiceIdentity } from '../sync/engine.ts'

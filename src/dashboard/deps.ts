@@ -2,7 +2,7 @@ import type { ApiDeps } from '../api/api.ts'
 import type { ReadyDeps } from '../api/health.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import type { Pipeline } from '../pipeline/definition.ts'
+import type { Pipeline } from '../model/pipeline.ts'
 
 /** One line of `sluice doctor`. */
 export interface Examined {

@@ -1,6 +1,6 @@
 /** A run as a funnel: each step is a sum that is printed, and a bar of its parts. */
 import { raw } from 'hono/html'
-import type { RunCounts } from '../sync/report.ts'
+import type { RunCounts } from '../model/report.ts'
 import { count, html, none, type Html } from './html.ts'
 
 interface Part {

@@ -1,5 +1,5 @@
 /** The plots of a pipeline: changes, rows, stages, requests, latency, memberships that end. */
-import type { Pipeline } from '../pipeline/definition.ts'
+import type { Pipeline } from '../model/pipeline.ts'
 import type { RunFigures } from '../sync/figures.ts'
 import { count, duration, plural } from './html.ts'
 import type { Plot } from './plots.ts'

@@ -4,7 +4,7 @@ import { noteAction } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
 import type { DestinationKey } from './destinations.ts'
 import type { Fence } from './fence.ts'
-import type { RunTrigger } from '../sync/report.ts'
+import type { RunTrigger } from '../model/report.ts'
 
 /** Options of a run, stored with it so that any process can execute it. */
 export interface RunOptions {

@@ -1,5 +1,5 @@
 /** Renders operations of user lists (spec 2.3 'User-list operation item', spec 4.3). */
-import { identifierTypes, type PackedIdentifier } from '../mapping/record.ts'
+import { identifierTypes, type PackedIdentifier } from '../model/record.ts'
 
 export interface UserOperation {
   readonly op: 'update' | 'delete'

@@ -1,4 +1,4 @@
-import type { Row } from '../mapping/record.ts'
+import type { Row } from '../model/record.ts'
 import type { ReadLimits } from './limits.ts'
 
 /** A reader of one format: rows with back-pressure, then what the format itself knows about its end. */

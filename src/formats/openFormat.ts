@@ -1,4 +1,4 @@
-import type { SourceDefinition } from '../pipeline/definition.ts'
+import type { SourceDefinition } from '../model/pipeline.ts'
 import { joinRows, rowJoiner } from '../mapping/rowGroups/joinRows.ts'
 import { ByteQueue } from './byteQueue.ts'
 import { decodeText } from './charset.ts'

@@ -1,4 +1,4 @@
-import type { Row } from '../mapping/record.ts'
+import type { Row } from '../model/record.ts'
 
 /** What proves, or fails to prove, that the end of a source was reached (docs/guarantees.md#deletes-need-proof). Filled when reading ended. */
 export interface Completeness {

@@ -1,7 +1,7 @@
 /** Selects the queued runs whose pipeline file this worker has. */
 import type { QueuedRun } from '../db/queuedRuns.ts'
 import { ConfigError, UsageError } from '../errors.ts'
-import type { Pipeline } from '../pipeline/definition.ts'
+import type { Pipeline } from '../model/pipeline.ts'
 import type { JobDeps } from './deps.ts'
 
 /** Interval of reading the files again while a run waits, and of retrying a run that this worker cannot take. */

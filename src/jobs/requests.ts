@@ -1,5 +1,5 @@
 /** Queues runs requested by an operator or another program, for any worker. Requests join a run that waits already. */
-import type { Pipeline } from '../pipeline/definition.ts'
+import type { Pipeline } from '../model/pipeline.ts'
 import { noteAction } from '../db/audit.ts'
 import { listPauses, pausePipeline, resumePipeline } from '../db/pauses.ts'
 import { ensureDestination } from '../db/destinations.ts'

@@ -3,7 +3,7 @@
  * 132).
  */
 import { firstText, normalizeHeader } from './fields.ts'
-import type { Row } from './record.ts'
+import type { Row } from '../model/record.ts'
 import { trimText } from './text.ts'
 
 export interface BoundAge {

@@ -1,5 +1,5 @@
 /** Binds the header of a feed to the fields of a product. */
-import type { FieldMapping, Pipeline } from '../pipeline/definition.ts'
+import type { FieldMapping, Pipeline } from '../model/pipeline.ts'
 import {
   columnMissing,
   echoOf,
@@ -20,7 +20,7 @@ import type { CurrencyColumn, ProductBinding } from './products/productRow.ts'
 import { productRules } from './products/rules.ts'
 import { productFields, requiredProductFields } from './products/vocabulary.ts'
 import type { Preset } from './presets/index.ts'
-import type { Row, Warning } from './record.ts'
+import type { Row, Warning } from '../model/record.ts'
 import { cellText } from './rejectsCopy.ts'
 
 /** Order in which missing fields are listed. */

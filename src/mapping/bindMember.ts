@@ -1,5 +1,5 @@
 /** Binds the header of an export to the identifiers, tests and times of a member. */
-import type { ConsentTest, Duration, Pipeline } from '../pipeline/definition.ts'
+import type { ConsentTest, Duration, Pipeline } from '../model/pipeline.ts'
 import { echoOf, fromText, hintsFor, missingColumn, unknownColumns, type Bound } from './boundColumns.ts'
 import { bindIdentifiers } from './members/bindIdentifiers.ts'
 import { bindTests, consentUnknown, writtenTests } from './members/bindTests.ts'
@@ -12,7 +12,7 @@ import { knownColumns } from './presets/index.ts'
 import { UnreadColumns } from './members/unreadColumns.ts'
 import { normalizeHeader } from './fields.ts'
 import { redactPersonalData } from './mask.ts'
-import { identifierTypes, type IdentifierType, type Mapped, type Warning } from './record.ts'
+import { identifierTypes, type IdentifierType, type Mapped, type Warning } from '../model/record.ts'
 
 export function memberBinder(pipeline: Pipeline, today: Date): (columns: readonly string[]) => Bound {
   const { destination, mapping } = pipeline

@@ -1,12 +1,12 @@
 /** Shared parts of binding a header: names of presets, missing and unknown columns, repeated headers. */
-import type { FieldMapping, Pipeline } from '../pipeline/definition.ts'
+import type { FieldMapping, Pipeline } from '../model/pipeline.ts'
 import { suggestName } from '../suggestName.ts'
 import { findColumn, firstText, normalizeHeader, type BoundField, type PresetField } from './fields.ts'
 import { columnCalled, fieldsCalled } from './headerWords.ts'
 import { redactPersonalData } from './mask.ts'
 import { presetByName, recognizePreset, type Preset } from './presets/index.ts'
 import { serviceFields } from './products/vocabulary.ts'
-import type { Mapped, Row, Warning } from './record.ts'
+import type { Mapped, Row, Warning } from '../model/record.ts'
 import type { UnreadReport } from './consent/unreadReport.ts'
 import { trimText } from './text.ts'
 

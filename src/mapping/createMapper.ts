@@ -1,12 +1,12 @@
 /** Maps rows to records for one pipeline: binds the columns once for each header, then maps each row on its own. */
 import { hash } from 'node:crypto'
 import { RunError } from '../errors.ts'
-import type { Pipeline } from '../pipeline/definition.ts'
+import type { Pipeline } from '../model/pipeline.ts'
 import { catalogBinder } from './bindCatalog.ts'
 import { memberBinder } from './bindMember.ts'
 import { missingColumns, type Bound, type EchoColumn, type MappingShown } from './boundColumns.ts'
 import { redactPersonalData } from './mask.ts'
-import type { Mapped, RecordMapper, Row } from './record.ts'
+import type { Mapped, Row, Warning } from '../model/record.ts'
 import type { UnreadReport } from './consent/unreadReport.ts'
 import { hintOf, recordCodes, type RecordCode } from './rejectCodes.ts'
 import { reasonIndexes, withoutGuards } from './rejectsCopy.ts'
@@ -18,6 +18,22 @@ import { TransformFault } from './transforms.ts'
 
 /** Version of the mapping rules, part of every definition hash. Raise it when the same cells may map to something else. */
 export const normalizerVersion = 4
+
+/** Maps rows to records for one pipeline and one source file. Pure: same row, same result; no clock, no I/O. */
+export interface RecordMapper {
+  map: (row: Row) => Mapped
+  /**
+   * Binds a file's columns before its first row; called once. Returns warnings about the header. `uri`: the source of the
+   * columns, by default the first one.
+   *
+   * @throws {RunError} if a required column is missing
+   */
+  start: (columns: readonly string[], uri?: string) => readonly Warning[]
+  /** Reports on the columns that no setting reads, from the rows so far. */
+  unread?: () => UnreadReport
+  /** Returns the row's cells, masked if personal, aligned with its columns: the stored part of a reject. */
+  mask: (row: Row) => readonly string[]
+}
 
 /** Limit of cached headers: each row of JSON and XML may have its own. */
 const maxBound = 512

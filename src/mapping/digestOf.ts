@@ -1,7 +1,7 @@
 import { packKey, packDigest, packHash, packPlain } from './identifiers/digest.ts'
 import { keyText } from './identifiers/keyText.ts'
 import { everyForm, normalizeIdentifier } from './identifiers/normalize.ts'
-import type { IdentifierType, PackedIdentifier } from './record.ts'
+import type { IdentifierType, PackedIdentifier } from '../model/record.ts'
 import { trimText } from './text.ts'
 
 /**

@@ -1,6 +1,6 @@
 /** Binds columns of a source to target fields: the pipeline's map first, then a preset's names, ignoring case and prefix. */
-import type { FieldMapping, Transform } from '../pipeline/definition.ts'
-import type { Cell, Row } from './record.ts'
+import type { FieldMapping, Transform } from '../model/pipeline.ts'
+import type { Cell, Row } from '../model/record.ts'
 import { trimText } from './text.ts'
 import { applyTransforms, TransformFault } from './transforms.ts'
 

@@ -3,7 +3,7 @@
  * row, and a Map of strings would allocate one for each. Every value on more than 1/size of all is kept; counts are never too
  * high, except for two identifiers that share 64 bits.
  */
-import type { PackedIdentifier } from './record.ts'
+import type { PackedIdentifier } from '../model/record.ts'
 
 export class FrequentDigests {
   readonly #size: number

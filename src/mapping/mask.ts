@@ -2,7 +2,7 @@
  * Masks personal values: enough to find one in the user's own file, too little to use
  * (docs/guarantees.md#no-raw-identifier-at-rest).
  */
-import type { IdentifierType } from './record.ts'
+import type { IdentifierType } from '../model/record.ts'
 
 /** Masks an email: `jane.doe@example.com` → `j***@e***.com`. Masks any text with an @ like that, valid or not. */
 export function maskEmail(given: string): string {

@@ -1,4 +1,4 @@
-import { identifierTypes } from './record.ts'
+import { identifierTypes } from '../model/record.ts'
 
 /** Returns the type of a packed identifier and the beginning of its digest; the type alone if it is not a digest. */
 export function maskedIdentifier(packed: Buffer): string {

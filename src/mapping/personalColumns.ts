@@ -2,7 +2,7 @@
  * Finds card and bank account numbers in unmapped columns. They are not read any further, and the user is warned
  * (docs/inputs.md, cases 134 and 199).
  */
-import type { Row } from './record.ts'
+import type { Row } from '../model/record.ts'
 
 /** Number of rows checked: such a column shows early, and later rows cost nothing. */
 const rowsLooked = 500

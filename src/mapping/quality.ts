@@ -4,7 +4,7 @@
  */
 import { openStatistics, type QualityStatistics } from './qualityStatistics.ts'
 import { qualityNotes, type QualityNote } from './qualityNotes.ts'
-import type { Mapped } from './record.ts'
+import type { Mapped } from '../model/record.ts'
 import { RecordFeatures } from './recordFeatures.ts'
 import { feature, itemsOf, FeatureSetCounts, tracked, type CountedItem } from './rowStatistics.ts'
 import { sumUp, type CountedLines } from './statisticsSums.ts'

@@ -1,6 +1,6 @@
 import { FrequentDigests } from './frequentDigests.ts'
 import { HeavyHitters } from './heavyHitters.ts'
-import type { MappedRecord, MemberRecord, ProductRecord } from './record.ts'
+import type { MappedRecord, MemberRecord, ProductRecord } from '../model/record.ts'
 import { feature, tracked, type FeatureSets } from './rowStatistics.ts'
 
 const quote = 34

@@ -2,7 +2,7 @@
  * Reads a corrected copy of `sluice rejects --csv` as a source: its five columns of reasons do not belong to the merchant, and
  * the apostrophes that keep cells from being formulas are removed.
  */
-import type { Cell, Row } from './record.ts'
+import type { Cell, Row } from '../model/record.ts'
 
 const reasons = ['line', 'code', 'field', 'message', 'hint']
 // oxlint-disable-next-line no-control-regex -- TAB, CR and NUL start formulas too

@@ -1,9 +1,9 @@
 /** Row filters of a pipeline: `only:` and `except:`. */
-import type { Pipeline } from '../pipeline/definition.ts'
+import type { Pipeline } from '../model/pipeline.ts'
 import { missingColumn, type Bound } from './boundColumns.ts'
 import { suggestName } from '../suggestName.ts'
 import { findColumn } from './fields.ts'
-import type { Cell, Row } from './record.ts'
+import type { Cell, Row } from '../model/record.ts'
 import { trimText } from './text.ts'
 
 /**

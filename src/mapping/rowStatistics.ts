@@ -3,7 +3,7 @@
  * currency, item group). Few combinations cover all rows of a file, so each combination is a numbered feature set. The number
  * is stored with the digest of the raw record, so that an unchanged row need not be read again.
  */
-import type { Warning } from './record.ts'
+import type { Warning } from '../model/record.ts'
 
 /** Bits of a feature set without warnings. The number of the currency is above them. */
 export const feature = {

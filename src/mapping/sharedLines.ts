@@ -1,4 +1,4 @@
-import type { MappedRecord, Reject, Row } from './record.ts'
+import type { MappedRecord, Reject, Row } from '../model/record.ts'
 
 /** Finds rows that share their line with another (feeds and JSON without line ends), so that their rejects name the record. */
 export class SharedLines {

@@ -1,5 +1,5 @@
 /** Sums feature sets (rowStatistics.ts) of read and known rows. */
-import { identifierTypes } from './record.ts'
+import { identifierTypes } from '../model/record.ts'
 import { feature, linesKept, type FeatureSets, type FeatureSetCounts, type CountedItem } from './rowStatistics.ts'
 
 export interface CountedLines {

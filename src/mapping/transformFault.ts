@@ -1,5 +1,5 @@
 import { redactPersonalData } from './mask.ts'
-import type { Fault } from './record.ts'
+import type { Fault } from '../model/record.ts'
 import { hintOf } from './rejectCodes.ts'
 import type { TransformFault } from './transforms.ts'
 

@@ -2,7 +2,7 @@
  * Named transforms of a mapping, applied in order to every text of a field. `docs/rejects.md` and the messages of the schema
  * come from `meaning` and `example`. No pattern of a user is ever compiled.
  */
-import type { Transform } from '../pipeline/definition.ts'
+import type { Transform } from '../model/pipeline.ts'
 import { stripHtml, decodeEntities, trimText } from './text.ts'
 
 export interface TransformEntry {

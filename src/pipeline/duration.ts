@@ -1,4 +1,4 @@
-import type { Duration } from './definition.ts'
+import type { Duration } from '../model/pipeline.ts'
 
 const unitMs = { second: 1000, minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const
 const form = /^\s*(\d{1,7})\s*(seconds?|minutes?|hours?|days?|months?)\s*$/i

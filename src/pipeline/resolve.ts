@@ -5,7 +5,7 @@ import { suggestName } from '../suggestName.ts'
 import { minorUnits } from '../mapping/products/currencies.ts'
 import { presetByName, presets } from '../mapping/presets/index.ts'
 import { productFields } from '../mapping/products/vocabulary.ts'
-import { identifierTypes } from '../mapping/record.ts'
+import { identifierTypes } from '../model/record.ts'
 import type {
   CompletenessProof,
   DestinationDefinition,
@@ -14,7 +14,7 @@ import type {
   RowFilter,
   SourceDefinition,
   ValueTest,
-} from './definition.ts'
+} from '../model/pipeline.ts'
 import { atMostHalf } from './duration.ts'
 import { flattenIssues, isObject, part } from './issues.ts'
 import { fieldSchema, pipelineSchema, removeSchema, type FieldFile, type PipelineFile, type SourceFile } from './schema.ts'

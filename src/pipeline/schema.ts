@@ -214,7 +214,7 @@ function argumentsOf(name: string, value: unknown): Readonly<Record<string, unkn
   return name === 'map' && !('values' in value) ? { values: value } : { ...value }
 }
 
-type Compute = NonNullable<import('./definition.ts').FieldMapping['compute']>
+type Compute = NonNullable<import('../model/pipeline.ts').FieldMapping['compute']>
 
 const field = z.union(
   [

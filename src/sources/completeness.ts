@@ -1,6 +1,6 @@
 import type { FormatEnd } from '../formats/formatReader.ts'
 import type { Completeness, SourceFacts } from '../formats/rows.ts'
-import type { CompletenessProof } from '../pipeline/definition.ts'
+import type { CompletenessProof } from '../model/pipeline.ts'
 import type { TransportEnd } from './byteStream.ts'
 
 export interface EndFacts {

@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
-import type { SourceDefinition } from '../pipeline/definition.ts'
+import type { SourceDefinition } from '../model/pipeline.ts'
 import type { Beside, ByteStream } from './byteStream.ts'
 import { besideBytes } from './byteStream.ts'
 import type { CompletionMarker } from './completeness.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { RunError } from '../errors.ts'
-import type { SourceDefinition } from '../pipeline/definition.ts'
+import type { SourceDefinition } from '../model/pipeline.ts'
 
 /**
  * Reads a credential from its environment variable, or from the file in `NAME_FILE`. Returns undefined if the pipeline names

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
-import type { SourceDefinition } from '../pipeline/definition.ts'
+import type { SourceDefinition } from '../model/pipeline.ts'
 import { findFile, openLocalFile } from './localFile.ts'
 
 export interface SourceHash {

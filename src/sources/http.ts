@@ -1,4 +1,4 @@
-import type { SourceDefinition } from '../pipeline/definition.ts'
+import type { SourceDefinition } from '../model/pipeline.ts'
 import type { ByteStream } from './byteStream.ts'
 import { header } from './httpAnswer.ts'
 import { ResumableBody } from './httpBody.ts'

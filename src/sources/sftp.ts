@@ -1,7 +1,7 @@
 import { matchesGlob, posix } from 'node:path'
 import type SftpClient from 'ssh2-sftp-client'
 import { RunError } from '../errors.ts'
-import type { SourceDefinition } from '../pipeline/definition.ts'
+import type { SourceDefinition } from '../model/pipeline.ts'
 import type { ByteStream, TransportEnd } from './byteStream.ts'
 import { besideBytes } from './byteStream.ts'
 import type { Match } from './newestMatch.ts'

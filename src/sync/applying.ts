@@ -4,7 +4,7 @@ import { addChanged, forgetSynced } from '../db/changedKeys.ts'
 import type { RunRow } from '../db/runs.ts'
 import type { EngineDeps } from './engine.ts'
 import { planCounts } from './push/push.ts'
-import type { GuardVerdict } from './report.ts'
+import type { GuardVerdict } from '../model/report.ts'
 import type { Ending } from './runUnderLease.ts'
 import { interrupted } from './read/stage.ts'
 

@@ -4,7 +4,7 @@
  */
 import type pg from 'pg'
 import { UsageError } from '../errors.ts'
-import type { Pipeline } from '../pipeline/definition.ts'
+import type { Pipeline } from '../model/pipeline.ts'
 import { noteRun } from '../db/audit.ts'
 import { updateRun, type RunRow } from '../db/runs.ts'
 import { loadFindings } from './audit/findings.ts'
@@ -17,7 +17,7 @@ import type { EngineDeps } from './engine.ts'
 import { makePlan, type Planned } from './plan/plan.ts'
 import { interrupted } from './read/stage.ts'
 import type { AuditFindings, AuditReport } from './audit/report.ts'
-import { noCounts, type Drift } from './report.ts'
+import { noCounts, type Drift } from '../model/report.ts'
 import { asError, begin, heldError, nothingRead, operationsOf } from './run.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { Pipeline } from '../pipeline/definition.ts'
+import type { Pipeline } from '../model/pipeline.ts'
 import type { EngineDeps } from './engine.ts'
 
 export interface DestinationIdentity {

@@ -6,7 +6,7 @@ import type { Transport } from '../service/client/exchange.ts'
 import type { Database } from '../db/database.ts'
 import type { Fence } from '../db/fence.ts'
 import { defaultKeepRunsDays } from '../db/runRetention.ts'
-import type { Progress } from './report.ts'
+import type { Progress } from '../model/report.ts'
 
 /** External dependencies of a run; modules below read no clock, environment or setting on their own. */
 export interface EngineDeps {

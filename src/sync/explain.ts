@@ -2,10 +2,10 @@
  * Explains one record: its source line, mapping, batches, answers, state and expiry, in order of time.
  * An email or phone is hashed immediately and never stored.
  */
-import type { Pipeline } from '../pipeline/definition.ts'
+import type { Pipeline } from '../model/pipeline.ts'
 import { memberKeysOf, packedForms } from '../mapping/digestOf.ts'
 import { maskedIdentifier } from '../mapping/maskedIdentifier.ts'
-import { identifierTypes } from '../mapping/record.ts'
+import { identifierTypes } from '../model/record.ts'
 import type { Database } from '../db/database.ts'
 import { isSuppressed } from '../db/suppressed.ts'
 import { entryOutcome } from '../db/outcomes.ts'

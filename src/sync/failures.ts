@@ -1,7 +1,7 @@
 /** Why operations of a plan are not confirmed: what the service said of them, or how their last sending ended. */
 import type { Database } from '../db/database.ts'
 import { entryOutcome } from '../db/outcomes.ts'
-import type { Failure } from './report.ts'
+import type { Failure } from '../model/report.ts'
 
 /** Number of kinds of failure in a report: more do not fit on a screen. */
 const mostKinds = 20

@@ -1,6 +1,6 @@
 /** Figures of a pipeline's last runs, for plots and their tables. */
 import type { Queryable } from '../db/database.ts'
-import type { RunCounts } from './report.ts'
+import type { RunCounts } from '../model/report.ts'
 
 export interface RunFigures {
   readonly runId: string

@@ -1,7 +1,7 @@
 /** Reads the history: runs as reports, rejects, and the history of one record. Read-only. */
 import { UsageError } from '../errors.ts'
 import type { Database } from '../db/database.ts'
-import type { Fault } from '../mapping/record.ts'
+import type { Fault } from '../model/record.ts'
 import { keptDaysOf } from '../db/runRetention.ts'
 import { failuresOf } from './failures.ts'
 import { planCounts } from './push/push.ts'
@@ -16,7 +16,7 @@ import {
   type ShownTrigger,
   type Settled,
   type WarningSummary,
-} from './report.ts'
+} from '../model/report.ts'
 
 export interface StageTime {
   readonly stage: string

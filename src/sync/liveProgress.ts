@@ -1,7 +1,7 @@
 /** Progress of a running stage, written beside the run, so that a page or a command elsewhere can show it. */
 import type { RunRow } from '../db/runs.ts'
 import type { EngineDeps } from './engine.ts'
-import type { Progress } from './report.ts'
+import type { Progress } from '../model/report.ts'
 
 export interface StoredProgress extends Progress {
   readonly stageStartedAt: string

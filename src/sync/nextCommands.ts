@@ -1,5 +1,5 @@
 /** The commands that continue from what a run reports. */
-import { sendsNothing, type Drift, type RunReport } from './report.ts'
+import { sendsNothing, type Drift, type RunReport } from '../model/report.ts'
 
 export function planned(counts: RunReport['counts']): number {
   return counts.creates + counts.updates + counts.deletes + counts.renewals

@@ -1,7 +1,7 @@
 /** Pipelines at a glance: what runs, how the last runs ended, when one last succeeded. */
 import type { Queryable } from '../db/database.ts'
 import type { StoredProgress } from './liveProgress.ts'
-import type { GuardVerdict, RunCounts, RunReport, RunStatus, ShownTrigger } from './report.ts'
+import type { GuardVerdict, RunCounts, RunReport, RunStatus, ShownTrigger } from '../model/report.ts'
 
 /** A run in a list: without rejects, which have to be counted. */
 export interface RunLine {

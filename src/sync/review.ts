@@ -1,7 +1,7 @@
 /** A stored plan as a person reviews it: deletes first, samples of each change, fields before and after. */
 import type { Database } from '../db/database.ts'
 import { UsageError } from '../errors.ts'
-import type { GuardVerdict, RunCounts } from './report.ts'
+import type { GuardVerdict, RunCounts } from '../model/report.ts'
 
 export type ChangeName = 'delete' | 'create' | 'update' | 'renewal'
 

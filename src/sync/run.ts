@@ -3,7 +3,7 @@
  * ends it is written into the `run` table with its reason; only a killed process leaves that to the next run or worker.
  */
 import { RunError, UsageError } from '../errors.ts'
-import type { Pipeline } from '../pipeline/definition.ts'
+import type { Pipeline } from '../model/pipeline.ts'
 import { loadPipeline } from '../pipeline/load.ts'
 import { noteAction } from '../db/audit.ts'
 import { listPauses } from '../db/pauses.ts'
@@ -34,7 +34,7 @@ import { withOneOffSource } from './read/oneOffSource.ts'
 import { makePlan, type Planned, type PlanInput } from './plan/plan.ts'
 import { pushPlan, settleLeftovers } from './push/push.ts'
 import { guardNotes, RunHeld } from './plan/qualityGuard.ts'
-import { noCounts, type GuardVerdict, type PlanReport, type RunReport, type RunTrigger } from './report.ts'
+import { noCounts, type GuardVerdict, type PlanReport, type RunReport, type RunTrigger } from '../model/report.ts'
 import { needCredentials } from './needCredentials.ts'
 import { discardSnapshot, readSnapshot } from './read/snapshot.ts'
 import { interrupted } from './read/stage.ts'

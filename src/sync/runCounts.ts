@@ -7,7 +7,7 @@ import { entryOutcome } from '../db/outcomes.ts'
 import { recoverRuns } from '../db/runs.ts'
 import { deadWorkers } from '../db/workers.ts'
 import { planCounts, type PlanCounts } from './push/push.ts'
-import type { Settled } from './report.ts'
+import type { Settled } from '../model/report.ts'
 
 /** Counts products or users of earlier plans that attempts of this run settled. */
 export async function settledBy(db: Queryable, runId: number, ownPlanId: string | null): Promise<Settled> {

@@ -1,7 +1,7 @@
 /** The log line of a run that ended. */
 import type { Logger } from '../log.ts'
 import { nextCommands, reasonOf } from './nextCommands.ts'
-import type { RunReport } from './report.ts'
+import type { RunReport } from '../model/report.ts'
 
 /** Logs `error` for a failed run and `warn` for one that needs a person, with code, reason, counts and the next command. */
 export function logRunEnd(log: Logger, report: RunReport): void {

@@ -11,7 +11,7 @@ import type { EngineDeps } from './engine.ts'
 import { loadReport } from './history.ts'
 import { storingProgress } from './liveProgress.ts'
 import { planCounts } from './push/push.ts'
-import { noCounts, type GuardVerdict, type RunReport, type RunStatus } from './report.ts'
+import { noCounts, type GuardVerdict, type RunReport, type RunStatus } from '../model/report.ts'
 import { interrupted } from './read/stage.ts'
 
 export interface Ending {

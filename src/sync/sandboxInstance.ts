@@ -3,7 +3,7 @@ import { isLoopback } from '../loopback.ts'
 import type { QualityCode } from '../mapping/qualityCodes.ts'
 import type { RunRow } from '../db/runs.ts'
 import type { EngineDeps } from './engine.ts'
-import type { WarningSummary } from './report.ts'
+import type { WarningSummary } from '../model/report.ts'
 
 /** A sandbox answers at once; anything else on loopback is none. */
 const askMs = 2_000

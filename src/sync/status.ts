@@ -2,7 +2,7 @@
 import type { Database } from '../db/database.ts'
 import { loadReport } from './history.ts'
 import { nextCommands, reasonOf } from './nextCommands.ts'
-import type { RunReport } from './report.ts'
+import type { RunReport } from '../model/report.ts'
 
 /** Something that no later run resolves without a person. */
 export interface Need {

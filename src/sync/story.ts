@@ -1,5 +1,5 @@
 /** The history of one record as `explain` returns it, and its first line. */
-import { type IdentifierType, identifierTypes } from '../mapping/record.ts'
+import { type IdentifierType, identifierTypes } from '../model/record.ts'
 
 export interface StoryEvent {
   readonly at: string

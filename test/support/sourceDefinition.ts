@@ -1,4 +1,4 @@
-import type { SourceDefinition } from '../../src/pipeline/definition.ts'
+import type { SourceDefinition } from '../../src/model/pipeline.ts'
 
 /** A source of which nothing is said but where it is; `overrides` say more. */
 export function sourceOf(uri: string, overrides: Partial<SourceDefinition> = {}): SourceDefinition {

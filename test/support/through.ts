@@ -6,10 +6,10 @@ import { RunError } from '../../src/errors.ts'
 import { silentLogger } from '../../src/log.ts'
 import { resolvePipeline } from '../../src/pipeline/resolve.ts'
 import { createMapper } from '../../src/mapping/createMapper.ts'
-import { identifierTypes, type Reject } from '../../src/mapping/record.ts'
+import { identifierTypes, type Reject } from '../../src/model/record.ts'
 import { openSource } from '../../src/sources/openSource.ts'
 import { watchMapper } from '../../src/sync/read/sourceQuality.ts'
-import type { WarningSummary } from '../../src/sync/report.ts'
+import type { WarningSummary } from '../../src/model/report.ts'
 
 export interface Outcome {
   /** Code of the refusal of the whole file. */

@@ -1,5 +1,5 @@
 import { hintOf } from '../../mapping/rejectCodes.ts'
-import type { MappedRecord, Reject } from '../../mapping/record.ts'
+import type { MappedRecord, Reject } from '../../model/record.ts'
 
 interface Seen {
   readonly lines: number[]

@@ -1,4 +1,4 @@
-import { exitCodeOf } from '../../sync/report.ts'
+import { exitCodeOf } from '../../model/report.ts'
 import { needReadable } from '../../sync/auditPipeline.ts'
 import { argument, flag, writeJson, type CommandRun } from '../context.ts'
 import { withEngine } from '../engine.ts'

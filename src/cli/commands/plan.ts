@@ -1,4 +1,4 @@
-import { exitCodeOf, type PlanReport } from '../../sync/report.ts'
+import { exitCodeOf, type PlanReport } from '../../model/report.ts'
 import { flag, list, option, worst, writeJson, type CommandRun } from '../context.ts'
 import { withEngine } from '../engine.ts'
 import { pipelinesNamed } from '../pipelines.ts'

@@ -1,5 +1,5 @@
 import { ConfigError, SluiceError } from '../../errors.ts'
-import type { Pipeline } from '../../pipeline/definition.ts'
+import type { Pipeline } from '../../model/pipeline.ts'
 import type { Context } from '../context.ts'
 import { pipelinesNamed } from '../pipelines.ts'
 import { plural } from '../text.ts'

@@ -1,5 +1,5 @@
 import { needService, type Config, type KnownService } from '../../config/config.ts'
-import type { Pipeline } from '../../pipeline/definition.ts'
+import type { Pipeline } from '../../model/pipeline.ts'
 import type { Transport } from '../../service/client/exchange.ts'
 import { createTransport } from '../../service/client/index.ts'
 import type { Context } from '../context.ts'

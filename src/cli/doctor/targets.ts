@@ -1,5 +1,5 @@
 import type { KnownService } from '../../config/config.ts'
-import type { Pipeline } from '../../pipeline/definition.ts'
+import type { Pipeline } from '../../model/pipeline.ts'
 import type { Transport } from '../../service/client/exchange.ts'
 import { targetOf } from '../render/target.ts'
 import { array, get, parsed, property, textOf } from './answers.ts'

@@ -1,5 +1,5 @@
 /** Consent as questions and flags write it: values with commas, `not:` before values that mean no, `empty` for an empty cell. */
-import type { ConsentTest } from '../../pipeline/definition.ts'
+import type { ConsentTest } from '../../model/pipeline.ts'
 import { presetByName } from '../../mapping/presets/index.ts'
 import { findColumn } from '../../mapping/fields.ts'
 import type { Look } from './look.ts'

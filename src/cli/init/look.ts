@@ -1,6 +1,6 @@
 import { RunError } from '../../errors.ts'
-import type { SourceDefinition } from '../../pipeline/definition.ts'
-import type { Row } from '../../mapping/record.ts'
+import type { SourceDefinition } from '../../model/pipeline.ts'
+import type { Row } from '../../model/record.ts'
 import { openSource } from '../../sources/openSource.ts'
 import type { Context } from '../context.ts'
 import { safe } from '../text.ts'

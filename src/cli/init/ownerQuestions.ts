@@ -1,4 +1,4 @@
-import type { Reject, Warning } from '../../mapping/record.ts'
+import type { Reject, Warning } from '../../model/record.ts'
 import { safe } from '../text.ts'
 import type { ConsentColumn } from '../../mapping/consent/unreadReport.ts'
 import { seenText } from '../../mapping/consent/consentText.ts'

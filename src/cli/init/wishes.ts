@@ -1,6 +1,6 @@
 import { UsageError } from '../../errors.ts'
 import type { SourceSettings } from '../../formats/fileError.ts'
-import type { ConsentTest } from '../../pipeline/definition.ts'
+import type { ConsentTest } from '../../model/pipeline.ts'
 import { argument, flag, many, option, type Invocation } from '../context.ts'
 import { sandboxTargets } from '../sandboxDefaults.ts'
 import { answeredTest, answerText } from './consentAnswers.ts'

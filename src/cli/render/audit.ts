@@ -1,5 +1,5 @@
 import type { AuditExample, AuditReport } from '../../sync/audit/report.ts'
-import type { Drift } from '../../sync/report.ts'
+import type { Drift } from '../../model/report.ts'
 import type { Output } from '../context.ts'
 import { count, cut, duration, fold, plural, safe, table } from '../text.ts'
 import { nextCommands } from '../../sync/nextCommands.ts'

@@ -1,5 +1,5 @@
 import type { Problem } from '../../errors.ts'
-import type { Reject, Warning } from '../../mapping/record.ts'
+import type { Reject, Warning } from '../../model/record.ts'
 import type { Output } from '../context.ts'
 import type { PresentedError } from '../present.ts'
 import { count, cut, fold, plural, safe } from '../text.ts'

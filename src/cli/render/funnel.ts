@@ -1,4 +1,4 @@
-import type { Drift, RunReport } from '../../sync/report.ts'
+import type { Drift, RunReport } from '../../model/report.ts'
 import { count, duration, fold, instant, safe, table, tableWithin } from '../text.ts'
 import type { Output } from '../context.ts'
 import { driftTable } from './audit.ts'

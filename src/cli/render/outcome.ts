@@ -1,4 +1,4 @@
-import { exitCodeOf, type Failure, type RunReport, type Settled, type WarningSummary } from '../../sync/report.ts'
+import { exitCodeOf, type Failure, type RunReport, type Settled, type WarningSummary } from '../../model/report.ts'
 import type { Output } from '../context.ts'
 import { nextCommands, planned } from '../../sync/nextCommands.ts'
 import { noteLines } from './notes.ts'

@@ -1,4 +1,4 @@
-import type { PlanReport } from '../../sync/report.ts'
+import type { PlanReport } from '../../model/report.ts'
 import type { Output } from '../context.ts'
 import { count, duration, fold, plural, safe } from '../text.ts'
 import { planned } from '../../sync/nextCommands.ts'

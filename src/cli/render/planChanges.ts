@@ -1,7 +1,7 @@
 /** The changes of a plan, for a terminal and for the description of a pull request. */
 import { nextCommands, planned } from '../../sync/nextCommands.ts'
 import type { PlanChange } from '../../sync/planChanges.ts'
-import type { RunReport } from '../../sync/report.ts'
+import type { RunReport } from '../../model/report.ts'
 import { count, plural, safe } from '../text.ts'
 
 const signs = { create: '+', update: '~', delete: '-', renewal: '~' } as const

@@ -1,4 +1,4 @@
-import type { DestinationDefinition } from '../../pipeline/definition.ts'
+import type { DestinationDefinition } from '../../model/pipeline.ts'
 
 /** `catalog 4001`, `audience 1nmth`, `do-not-reach list 2dnr`. */
 export function targetOf(destination: DestinationDefinition): string {

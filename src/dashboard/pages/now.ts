@@ -2,7 +2,7 @@
 import type { Condition, ConditionEvent } from '../../alerts/conditions.ts'
 import type { Pause } from '../../db/pauses.ts'
 import { nextOccurrence } from '../../jobs/index.ts'
-import type { Pipeline } from '../../pipeline/definition.ts'
+import type { Pipeline } from '../../model/pipeline.ts'
 import type { PipelineOverview } from '../../sync/overview.ts'
 import {
   ago,

@@ -2,7 +2,7 @@
 import type { StoredAction } from '../../db/audit.ts'
 import type { Pause } from '../../db/pauses.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
-import type { Pipeline } from '../../pipeline/definition.ts'
+import type { Pipeline } from '../../model/pipeline.ts'
 import type { PipelineOverview, RunLine } from '../../sync/overview.ts'
 import { auditList } from '../audit.ts'
 import { actionButton, pipelineMenu } from '../forms.ts'

@@ -1,5 +1,5 @@
 /** `/records`: one record's story. Searched by POST, so that no key stands in an address or a log. */
-import type { Pipeline } from '../../pipeline/definition.ts'
+import type { Pipeline } from '../../model/pipeline.ts'
 import type { Story, StoryEvent } from '../../sync/index.ts'
 import { clockTime, command, html, none, notice, raw, type Html, type Tone } from '../html.ts'
 import type { Page } from '../layout.ts'

@@ -1,4 +1,4 @@
-import type { Row, RowFault, RowHint } from '../../mapping/record.ts'
+import type { Row, RowFault, RowHint } from '../../model/record.ts'
 import { CsvCutter } from './csvCutter.ts'
 import type { CsvDialect } from './csvDialect.ts'
 import { describeDelimiter, fieldsOf } from './csvDialect.ts'

@@ -1,4 +1,4 @@
-import type { Cell, RowFault } from '../../mapping/record.ts'
+import type { Cell, RowFault } from '../../model/record.ts'
 import type { ColumnRegistry } from '../columnRegistry.ts'
 import type { RowFaultCode } from '../rowFaults.ts'
 

@@ -1,4 +1,4 @@
-import type { Row } from '../../mapping/record.ts'
+import type { Row } from '../../model/record.ts'
 import { ColumnRegistry } from '../columnRegistry.ts'
 import { FaultyRows } from '../faultyRows.ts'
 import { fileError } from '../fileError.ts'

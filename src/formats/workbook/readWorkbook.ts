@@ -1,4 +1,4 @@
-import type { Row } from '../../mapping/record.ts'
+import type { Row } from '../../model/record.ts'
 import type { ByteQueue } from '../byteQueue.ts'
 import { FaultyRows } from '../faultyRows.ts'
 import { fileError, recordTooLarge } from '../fileError.ts'

@@ -1,6 +1,6 @@
 import { SaxesParser } from 'saxes'
 import type { SaxesTagNS } from 'saxes'
-import type { Cell } from '../../mapping/record.ts'
+import type { Cell } from '../../model/record.ts'
 import type { ColumnRegistry } from '../columnRegistry.ts'
 import { entityTable } from './htmlEntities.ts'
 import { productNamespace, refuseXInclude, XmlItemError } from './xmlItem.ts'

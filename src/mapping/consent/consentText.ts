@@ -1,5 +1,5 @@
 /** Formats `consent:` as it is written in a pipeline file. Pure. */
-import type { ConsentTest } from '../../pipeline/definition.ts'
+import type { ConsentTest } from '../../model/pipeline.ts'
 
 /** Returns the test with the keys of the pipeline file. */
 export function asWritten({ column, values, notValues, before, after, only }: ConsentTest): Readonly<Record<string, unknown>> {

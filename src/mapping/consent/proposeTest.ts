@@ -1,5 +1,5 @@
 /** Proposes a consent test for a column, from its name and its values. Pure. */
-import type { ConsentTest } from '../../pipeline/definition.ts'
+import type { ConsentTest } from '../../model/pipeline.ts'
 import type { ConsentName } from './columnName.ts'
 import { isShowable, looksLikeDate, type ColumnValues, type SeenValue } from './columnValues.ts'
 import { consentMeaning, meaningOf, type Meaning } from './words.ts'

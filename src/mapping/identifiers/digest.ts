@@ -1,6 +1,6 @@
 /** Packs identifiers: a type byte and 32 bytes of SHA-256, with as few allocations as possible (docs/benchmarks.md). */
 import { hash } from 'node:crypto'
-import { identifierTypes, type IdentifierType, type PackedIdentifier } from '../record.ts'
+import { identifierTypes, type IdentifierType, type PackedIdentifier } from '../../model/record.ts'
 
 /** Type byte of a packed identifier: index in `identifierTypes` + 1. */
 export const typeByte: Readonly<Record<IdentifierType, number>> = Object.fromEntries(

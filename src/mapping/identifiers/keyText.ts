@@ -1,4 +1,4 @@
-import type { IdentifierType } from '../record.ts'
+import type { IdentifierType } from '../../model/record.ts'
 import { trimText } from '../text.ts'
 
 /** Returns the text whose hash is the key: NFC, and lower case if the key is an email. */

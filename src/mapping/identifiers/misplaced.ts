@@ -1,4 +1,4 @@
-import type { IdentifierType } from '../record.ts'
+import type { IdentifierType } from '../../model/record.ts'
 
 /** Recognizes an email among phones or a phone among emails: many of them mean a wrong mapping (docs/inputs.md, case 112). */
 export function misplaced(kind: IdentifierType, text: string): string | undefined {

@@ -1,4 +1,4 @@
-import type { IdentifierType } from '../record.ts'
+import type { IdentifierType } from '../../model/record.ts'
 import { trimText } from '../text.ts'
 import { normalizeEmail, type EmailOptions } from './email.ts'
 import { normalizePhone, withoutPlus } from './phone.ts'

@@ -1,5 +1,5 @@
 import { firstText } from '../fields.ts'
-import type { Cell, Row } from '../record.ts'
+import type { Cell, Row } from '../../model/record.ts'
 import { trimText } from '../text.ts'
 import type { BoundConsent } from './memberBinding.ts'
 

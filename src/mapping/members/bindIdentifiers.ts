@@ -1,7 +1,7 @@
 import { columnMissing } from '../boundColumns.ts'
 import { findColumn } from '../fields.ts'
 import { redactPersonalData } from '../mask.ts'
-import type { IdentifierType } from '../record.ts'
+import type { IdentifierType } from '../../model/record.ts'
 import type { BoundIdentifier } from './memberBinding.ts'
 import type { MemberHeader } from './memberHeader.ts'
 

@@ -1,5 +1,5 @@
 /** Binds the columns that decide who may be sent: consent, removal, age. */
-import type { ConsentTest, ValueTest } from '../../pipeline/definition.ts'
+import type { ConsentTest, ValueTest } from '../../model/pipeline.ts'
 import { ageColumnsOf } from '../age.ts'
 import { missingColumn, type MissingColumn } from '../boundColumns.ts'
 import { suggestName } from '../../suggestName.ts'
@@ -7,7 +7,7 @@ import { asWritten, flow } from '../consent/consentText.ts'
 import { findColumn } from '../fields.ts'
 import { parseInstant } from '../instant.ts'
 import type { Preset } from '../presets/index.ts'
-import type { IdentifierType, Warning } from '../record.ts'
+import type { IdentifierType, Warning } from '../../model/record.ts'
 import { testValues, type BoundConsent, type BoundTest, type MemberBinding } from './memberBinding.ts'
 import type { MemberHeader } from './memberHeader.ts'
 

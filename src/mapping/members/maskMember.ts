@@ -1,5 +1,5 @@
 import { maskFor, maskText, maskUnknown } from '../mask.ts'
-import type { Row } from '../record.ts'
+import type { Row } from '../../model/record.ts'
 import { trimText } from '../text.ts'
 import type { MemberBinding } from './memberBinding.ts'
 

@@ -1,9 +1,9 @@
 /** Header bound to the parts of a member, in the form that the mapping of each row needs. */
-import type { ConsentTest, ValueTest } from '../../pipeline/definition.ts'
+import type { ConsentTest, ValueTest } from '../../model/pipeline.ts'
 import type { BoundAge } from '../age.ts'
 import type { BoundField } from '../fields.ts'
 import type { IdentifierRules } from '../identifiers/normalize.ts'
-import type { IdentifierType } from '../record.ts'
+import type { IdentifierType } from '../../model/record.ts'
 import { trimText } from '../text.ts'
 
 export interface MemberBinding {

@@ -1,8 +1,8 @@
-import type { Pipeline } from '../../pipeline/definition.ts'
+import type { Pipeline } from '../../model/pipeline.ts'
 import { columnMissing, fromPreset, presetOf, type MissingColumn } from '../boundColumns.ts'
 import { bindField, type BoundField } from '../fields.ts'
 import { presetByName, type Preset } from '../presets/index.ts'
-import type { Warning } from '../record.ts'
+import type { Warning } from '../../model/record.ts'
 
 /** Collects bound fields, missing fields and warnings while a header is bound. */
 export class MemberHeader {

@@ -2,7 +2,7 @@
  * Watches columns that no setting reads while the rows pass: consent columns, and columns of emails or phone numbers. If the
  * first are missed, people who said no would be sent; if the second are missed, people are lost.
  */
-import type { ConsentTest } from '../../pipeline/definition.ts'
+import type { ConsentTest } from '../../model/pipeline.ts'
 import { consentName, isDetailOf, type ConsentName } from '../consent/columnName.ts'
 import { ColumnValues } from '../consent/columnValues.ts'
 import { holdsEmail, holdsPhone, isColleague, isPhoneName } from '../consent/columnIdentifiers.ts'
@@ -11,7 +11,7 @@ import { proposeTest } from '../consent/proposeTest.ts'
 import type { ConsentColumn } from '../consent/unreadReport.ts'
 import { consentMeaning, isStateWord } from '../consent/words.ts'
 import { redactPersonalData } from '../mask.ts'
-import type { Cell, IdentifierType, Row, Warning } from '../record.ts'
+import type { Cell, IdentifierType, Row, Warning } from '../../model/record.ts'
 import { trimText } from '../text.ts'
 
 /** Unmapped column of emails or phone numbers. */

@@ -1,5 +1,5 @@
 /** Maps one row to one product: every field rule of spec 2.2, with the outcomes of docs/inputs.md. */
-import type { Fault, Mapped, Row } from '../record.ts'
+import type { Fault, Mapped, Row } from '../../model/record.ts'
 import { hintOf } from '../rejectCodes.ts'
 import { TransformFault } from '../transforms.ts'
 import { transformFault } from '../transformFault.ts'

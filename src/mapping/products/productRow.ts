@@ -1,7 +1,7 @@
 /** Reads the cells of one row as fields of its product, required or optional, and collects the warnings. */
 import { firstText, type BoundField } from '../fields.ts'
 import { looksGarbled } from '../garbled.ts'
-import type { Cell, Row, Warning } from '../record.ts'
+import type { Cell, Row, Warning } from '../../model/record.ts'
 import type { RecordCode } from '../rejectCodes.ts'
 import { decodeEntities, isBroken, stripControls, trimText } from '../text.ts'
 import { TransformFault } from '../transforms.ts'

@@ -1,5 +1,5 @@
 /** Settings of a pipeline for its products, in the form that the mapping of each row needs. */
-import type { MappingOptions, Pipeline } from '../../pipeline/definition.ts'
+import type { MappingOptions, Pipeline } from '../../model/pipeline.ts'
 import { trimText } from '../text.ts'
 import type { PriceOptions } from './price.ts'
 

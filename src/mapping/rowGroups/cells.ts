@@ -1,5 +1,5 @@
 import { findColumn, firstText } from '../fields.ts'
-import type { Row } from '../record.ts'
+import type { Row } from '../../model/record.ts'
 import { trimText } from '../text.ts'
 
 /** Returns the trimmed text; `''` for a missing column. */

@@ -1,6 +1,6 @@
 import type { HandleRowGroups } from '../presets/preset.ts'
 import { splitImages } from '../products/links.ts'
-import type { Row } from '../record.ts'
+import type { Row } from '../../model/record.ts'
 import { filledFrom, joinedInto, positions, textAt, textSize } from './cells.ts'
 import type { RowJoiner } from './joinRows.ts'
 

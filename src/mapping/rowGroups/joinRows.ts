@@ -3,7 +3,7 @@
  * of a row needs no other row.
  */
 import { presetByName, recognizePreset } from '../presets/index.ts'
-import type { Row } from '../record.ts'
+import type { Row } from '../../model/record.ts'
 import { HandleRows } from './handleRows.ts'
 import { ParentRows } from './parentRows.ts'
 

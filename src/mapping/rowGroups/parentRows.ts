@@ -1,6 +1,6 @@
 import { findColumn } from '../fields.ts'
 import type { ParentRowGroups } from '../presets/preset.ts'
-import type { Row } from '../record.ts'
+import type { Row } from '../../model/record.ts'
 import { filledFrom, joinedInto, positions, textAt, textSize } from './cells.ts'
 import type { RowJoiner } from './joinRows.ts'
 

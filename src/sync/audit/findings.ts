@@ -2,7 +2,7 @@
 import type pg from 'pg'
 import { entryOutcome } from '../../db/outcomes.ts'
 import { outOfSync } from '../../db/changedKeys.ts'
-import type { Drift } from '../report.ts'
+import type { Drift } from '../../model/report.ts'
 import type { AuditExample, AuditFindings, ShownDifference } from './report.ts'
 import type { ListingOutcome } from './classifyListing.ts'
 

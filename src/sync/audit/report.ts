@@ -1,5 +1,5 @@
 /** Report of an audit, for `--json` and for the terminal. */
-import type { Drift, RunReport } from '../report.ts'
+import type { Drift, RunReport } from '../../model/report.ts'
 
 /** Field of a changed product: confirmed value, listed value, and the desired value if that differs from both. */
 export interface ShownDifference {

@@ -2,7 +2,7 @@
 import { UsageError } from '../../errors.ts'
 import { ensureDestination } from '../../db/destinations.ts'
 import { identifiersOf, type ErasedKeys } from '../../db/erasures.ts'
-import type { Pipeline } from '../../pipeline/definition.ts'
+import type { Pipeline } from '../../model/pipeline.ts'
 import { destinationIdentity } from '../destinationIdentity.ts'
 import type { EngineDeps } from '../engine.ts'
 import { memberKeysOf, packedForms } from '../../mapping/digestOf.ts'

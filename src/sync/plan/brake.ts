@@ -4,7 +4,7 @@ import { applyRemovals, collectRemovals, markMissing, markOutOfStock, type Desir
 import type { Absent } from './changes.ts'
 import type { Diff } from './diff.ts'
 import { enoughConfirmed, guardDeletes, type GuardFacts } from './guard.ts'
-import type { GuardVerdict } from '../report.ts'
+import type { GuardVerdict } from '../../model/report.ts'
 import { fillTable } from './planTables.ts'
 import { collectTodo, countGuardedDeletes, replacedIdentifiers, withholdDeletes, type TodoContext } from './todo.ts'
 

@@ -1,5 +1,5 @@
 /** Durations of a pipeline (`expires_in`, `renew_before`) in milliseconds. */
-import type { Duration } from '../../pipeline/definition.ts'
+import type { Duration } from '../../model/pipeline.ts'
 
 /** Calendar months, clamped to the month's end: 31 January and one month is 28 or 29 February. */
 export function addDuration(fromMs: number, duration: Duration): number {

@@ -1,6 +1,6 @@
 /** The brake on deletes and the other guards (guarantees I8, I9): pure, so that every edge is a row of a table. */
-import type { Guards } from '../../pipeline/definition.ts'
-import type { GuardVerdict } from '../report.ts'
+import type { Guards } from '../../model/pipeline.ts'
+import type { GuardVerdict } from '../../model/report.ts'
 
 export interface GuardFacts {
   readonly pipeline: string

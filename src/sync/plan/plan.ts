@@ -4,7 +4,7 @@
  */
 import type pg from 'pg'
 import { destinationOf } from '../../destinations/index.ts'
-import type { Pipeline } from '../../pipeline/definition.ts'
+import type { Pipeline } from '../../model/pipeline.ts'
 import { isRetryable } from '../../db/database.ts'
 import type { RunRow } from '../../db/runs.ts'
 import { brake } from './brake.ts'

@@ -1,7 +1,7 @@
 /** One plan while it is made: what all its steps work on. */
 import { randomBytes } from 'node:crypto'
 import type pg from 'pg'
-import type { Pipeline } from '../../pipeline/definition.ts'
+import type { Pipeline } from '../../model/pipeline.ts'
 import { ChangedKeys } from '../../db/changedKeys.ts'
 import { queryable } from '../../db/database.ts'
 import { latestErasure } from '../../db/erasures.ts'

@@ -1,8 +1,8 @@
 /** Notes on a source that withhold the run until a person has looked (bad-inputs, outcome H), and what prices and stock did. */
 import type pg from 'pg'
-import type { Guards, Pipeline } from '../../pipeline/definition.ts'
+import type { Guards, Pipeline } from '../../model/pipeline.ts'
 import { withholdingCodes } from '../../mapping/qualityCodes.ts'
-import type { GuardVerdict, WarningSummary } from '../report.ts'
+import type { GuardVerdict, WarningSummary } from '../../model/report.ts'
 
 /** Verdicts over the notes of a reading; empty when it may go on. */
 export function guardNotes(pipeline: Pick<Pipeline, 'guards' | 'name'>, warnings: readonly WarningSummary[]): GuardVerdict[] {

@@ -2,7 +2,7 @@
 import { rateLimits, type RateLimitClass } from '../../service/contract/limits.ts'
 import { forgetDigests, replaceDigests, updateDigests } from '../../db/digests.ts'
 import { readsOneOff } from '../../db/runs.ts'
-import type { GuardVerdict, RunCounts } from '../report.ts'
+import type { GuardVerdict, RunCounts } from '../../model/report.ts'
 import { stagedKind } from '../read/stageTable.ts'
 import type { Braked } from './brake.ts'
 import { changesDesired, type Changes } from './changes.ts'

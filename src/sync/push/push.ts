@@ -28,7 +28,7 @@ import type { EngineDeps } from '../engine.ts'
 import { InHand } from './inHand.ts'
 import { Pace } from './pace.ts'
 import { recordAnswer } from './recordAnswer.ts'
-import type { Progress } from '../report.ts'
+import type { Progress } from '../../model/report.ts'
 import { isUnreachable, sendBatch, type Sending } from './send.ts'
 
 export interface PushOptions {

@@ -3,7 +3,7 @@
  * `rejects --csv` can show the merchant's own columns for them too. Only for sources that can be opened again; a source
  * that changed meanwhile leaves the cells empty rather than wrong.
  */
-import type { Pipeline } from '../../pipeline/definition.ts'
+import type { Pipeline } from '../../model/pipeline.ts'
 import { createMapper } from '../../mapping/createMapper.ts'
 import { openSource } from '../../sources/openSource.ts'
 import type { EngineDeps } from '../engine.ts'

@@ -1,5 +1,5 @@
 /** The one source of a backfill in place of the pipeline's own. */
-import type { Pipeline, SourceDefinition } from '../../pipeline/definition.ts'
+import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
 import { isRejectsHeader } from '../../mapping/rejectsCopy.ts'
 import { isLocalFile } from '../../sources/hashSource.ts'
 import { openLocalFile } from '../../sources/localFile.ts'

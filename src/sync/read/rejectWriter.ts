@@ -1,4 +1,4 @@
-import type { Reject } from '../../mapping/record.ts'
+import type { Reject } from '../../model/record.ts'
 import type { Database } from '../../db/database.ts'
 
 /** Rejects go to Postgres beside the run's own transaction: they are there as the reason even when the run fails. */

@@ -4,7 +4,7 @@
  */
 import type pg from 'pg'
 import type { SourceFacts } from '../../formats/rows.ts'
-import type { Pipeline } from '../../pipeline/definition.ts'
+import type { Pipeline } from '../../model/pipeline.ts'
 import { definitionHashOf } from '../../mapping/createMapper.ts'
 import type { StoredQuality } from '../../mapping/qualityStatistics.ts'
 import type { QualityCode } from '../../mapping/qualityCodes.ts'
@@ -17,7 +17,7 @@ import { readsOneOff, type RunRow } from '../../db/runs.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import { isGateable, knownRecords, readRecords, type ReadContext, type RowCounts } from './readRecords.ts'
-import type { WarningSummary } from '../report.ts'
+import type { WarningSummary } from '../../model/report.ts'
 import { DigestGate } from './recordGate.ts'
 import { createStage } from './stageTable.ts'
 

@@ -8,10 +8,11 @@ import { looksLikeEmail, looksLikePhone } from '../../mapping/identifiers/mispla
 import { createPersonalColumns } from '../../mapping/personalColumns.ts'
 import { createQuality } from '../../mapping/quality.ts'
 import { openStatistics, type QualityStatistics } from '../../mapping/qualityStatistics.ts'
-import type { Mapped, RecordMapper, Row } from '../../mapping/record.ts'
+import type { RecordMapper } from '../../mapping/createMapper.ts'
+import type { Mapped, Row } from '../../model/record.ts'
 import { feature, type FeatureSetCounts } from '../../mapping/rowStatistics.ts'
 import type { UnreadReport } from '../../mapping/consent/unreadReport.ts'
-import type { WarningSummary } from '../report.ts'
+import type { WarningSummary } from '../../model/report.ts'
 
 export interface SourceResult {
   /** Warnings of the run; their codes may withhold it (sync/plan/qualityGuard.ts). */

@@ -5,11 +5,11 @@
 import type pg from 'pg'
 import { RunError } from '../../errors.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
-import type { Pipeline, SourceDefinition } from '../../pipeline/definition.ts'
+import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
 import { createMapper } from '../../mapping/createMapper.ts'
 import type { QualityStatistics } from '../../mapping/qualityStatistics.ts'
 import { withholdingCodes } from '../../mapping/qualityCodes.ts'
-import type { Reject, Row, Warning } from '../../mapping/record.ts'
+import type { Reject, Row, Warning } from '../../model/record.ts'
 import { openSource, type OpenedSource } from '../../sources/openSource.ts'
 import type { EngineDeps } from '../engine.ts'
 import type { DigestGate } from './recordGate.ts'
@@ -20,7 +20,7 @@ import { RepeatWatch } from './repeatWatch.ts'
 import { watchMapper, withConsentHint, type WatchedMapper } from './sourceQuality.ts'
 import { MemberStage, ProductStage, type StageTally, type StageWriter } from './stageTable.ts'
 import { WarningCounter } from './warningCounter.ts'
-import type { WarningSummary } from '../report.ts'
+import type { WarningSummary } from '../../model/report.ts'
 
 /** By then the space for new objects is as large as a group of rows needs. */
 const rowsUntilFlat = 30_000

@@ -1,7 +1,7 @@
 /** The table that rows of the sources are staged in, and the two ways to write it: products and members. */
 import { hash } from 'node:crypto'
 import type pg from 'pg'
-import type { MappedRecord, MemberRecord } from '../../mapping/record.ts'
+import type { MappedRecord, MemberRecord } from '../../model/record.ts'
 import { CopyWriter } from '../../db/copyBinary.ts'
 import type { RepeatWatch } from './repeatWatch.ts'
 

@@ -1,5 +1,5 @@
-import type { Warning } from '../../mapping/record.ts'
-import type { WarningSummary } from '../report.ts'
+import type { Warning } from '../../model/record.ts'
+import type { WarningSummary } from '../../model/report.ts'
 
 const linesKept = 5
 /** Warnings differ by code and field; a feed with more kinds than this shows only this many. */

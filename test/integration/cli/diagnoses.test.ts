@@ -1,6 +1,6 @@
 /** Messages for faults that wake an operator: each names the one cause. */
 import { expect, test } from 'vitest'
-import type { Progress } from '../../../src/sync/report.ts'
+import type { Progress } from '../../../src/model/report.ts'
 import { runPipeline } from '../../../src/sync/index.ts'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { catalogYaml, engineUnderTest } from '../../support/engine.ts'

@@ -1,7 +1,7 @@
 /** What a pipeline names as credentials: read, refused by name, never shown, never sent where it does not belong. */
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
-import type { Pipeline } from '../../../src/pipeline/definition.ts'
+import type { Pipeline } from '../../../src/model/pipeline.ts'
 import { withOneOffSource } from '../../../src/sync/read/oneOffSource.ts'
 import { full, rawServer } from './rawServer.ts'
 import { readSource, sourceOf, temporaryFolder } from './support.ts'

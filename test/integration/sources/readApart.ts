@@ -3,7 +3,7 @@ import { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
-import type { SourceDefinition } from '../../../src/pipeline/definition.ts'
+import type { SourceDefinition } from '../../../src/model/pipeline.ts'
 
 export interface Reading {
   readonly code: string

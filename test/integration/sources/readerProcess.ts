@@ -5,7 +5,7 @@
  */
 import { RunError } from '../../../src/errors.ts'
 import { silentLogger } from '../../../src/log.ts'
-import type { SourceDefinition } from '../../../src/pipeline/definition.ts'
+import type { SourceDefinition } from '../../../src/model/pipeline.ts'
 import { openSource } from '../../../src/sources/openSource.ts'
 
 let rows = 0

@@ -5,7 +5,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { qualityCodes } from '../../../src/mapping/qualityCodes.ts'
-import type { RunReport } from '../../../src/sync/report.ts'
+import type { RunReport } from '../../../src/model/report.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 
 /** SLUICE_RUNS for a long run. */

@@ -13,7 +13,7 @@ import { styleFor } from '../../../src/cli/style.ts'
 import { fold, safe, shownAddress } from '../../../src/cli/text.ts'
 import { width } from '../../../src/cli/width.ts'
 import { waiting } from '../../../src/cli/waiting.ts'
-import { noCounts, type PlanReport, type RunCounts, type RunReport } from '../../../src/sync/report.ts'
+import { noCounts, type PlanReport, type RunCounts, type RunReport } from '../../../src/model/report.ts'
 
 const deletesHeld = {
   code: 'GUARD_DELETES',

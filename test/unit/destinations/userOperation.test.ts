@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { renderUserOperation, wireTime } from '../../../src/destinations/userOperation.ts'
-import { identifierTypes, type IdentifierType, type PackedIdentifier } from '../../../src/mapping/record.ts'
+import { identifierTypes, type IdentifierType, type PackedIdentifier } from '../../../src/model/record.ts'
 
 function digest(type: IdentifierType, seed: string): PackedIdentifier {
   return Buffer.concat([Buffer.from([identifierTypes.indexOf(type) + 1]), createHash('sha256').update(seed).digest()])

@@ -5,8 +5,8 @@ import { readLimits } from '../../../src/formats/limits.ts'
 import type { Detected } from '../../../src/formats/openFormat.ts'
 import { openFormat } from '../../../src/formats/openFormat.ts'
 import type { FormatEnd, RecordGate } from '../../../src/formats/formatReader.ts'
-import type { SourceDefinition } from '../../../src/pipeline/definition.ts'
-import type { Cell, Row } from '../../../src/mapping/record.ts'
+import type { SourceDefinition } from '../../../src/model/pipeline.ts'
+import type { Cell, Row } from '../../../src/model/record.ts'
 import { sourceOf } from '../../support/sourceDefinition.ts'
 
 export type Overrides = Partial<Omit<SourceDefinition, 'csv'>> & {

@@ -7,7 +7,7 @@ import { digestOf } from '../../../src/mapping/digestOf.ts'
 import { fastPhone } from '../../../src/mapping/identifiers/phoneFast.ts'
 import { normalizePhone } from '../../../src/mapping/identifiers/phone.ts'
 import { normalizeIdentifier } from '../../../src/mapping/identifiers/normalize.ts'
-import type { IdentifierType } from '../../../src/mapping/record.ts'
+import type { IdentifierType } from '../../../src/model/record.ts'
 
 const vectors = readFileSync(new URL('../../fixtures/identifier-vectors.tsv', import.meta.url), 'utf8')
   .split('\n')

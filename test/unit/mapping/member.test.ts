@@ -4,7 +4,7 @@ import { createMapper } from '../../../src/mapping/createMapper.ts'
 import { memberKeysOf, packedForms } from '../../../src/mapping/digestOf.ts'
 import { presets } from '../../../src/mapping/presets/index.ts'
 import { normalizeHeader } from '../../../src/mapping/fields.ts'
-import type { MemberRecord } from '../../../src/mapping/record.ts'
+import type { MemberRecord } from '../../../src/model/record.ts'
 import { resolvePipeline } from '../../../src/pipeline/resolve.ts'
 
 const destination = { kind: 'audience', account_id: '18ce54d4x5t', audience_id: '1nmth' }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createMapper } from '../../../src/mapping/createMapper.ts'
-import type { Cell } from '../../../src/mapping/record.ts'
+import type { Cell } from '../../../src/model/record.ts'
 import { resolvePipeline } from '../../../src/pipeline/resolve.ts'
 
 /** The day has no effect on products. */

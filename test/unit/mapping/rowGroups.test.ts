@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { rowJoiner } from '../../../src/mapping/rowGroups/joinRows.ts'
-import type { Row } from '../../../src/mapping/record.ts'
+import type { Row } from '../../../src/model/record.ts'
 import { workbook } from '../formats/workbookOf.ts'
 import { catalog, csvOf, through, type Fields, type Settings } from '../../support/through.ts'
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { createQuality } from '../../../src/mapping/quality.ts'
 import { storeStatistics, openStatistics } from '../../../src/mapping/qualityStatistics.ts'
 import { FrequentValues } from '../../../src/mapping/frequentValues.ts'
-import type { Mapped } from '../../../src/mapping/record.ts'
+import type { Mapped } from '../../../src/model/record.ts'
 import { FeatureSets, FeatureSetCounts, tracked, unknownSet } from '../../../src/mapping/rowStatistics.ts'
 
 /** Row with the warnings whose bits are set in `which`. */

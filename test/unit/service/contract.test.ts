@@ -4,7 +4,7 @@ import { adsCodesByStatus, adsErrorStatus } from '../../../src/service/contract/
 import { endpoints, findEndpoint } from '../../../src/service/contract/index.ts'
 import { limitOf, rateLimits } from '../../../src/service/contract/limits.ts'
 import { resources, userIdentifiers } from '../../../src/service/contract/resources.ts'
-import { identifierTypes } from '../../../src/mapping/record.ts'
+import { identifierTypes } from '../../../src/model/record.ts'
 
 const named = endpoints.map((endpoint) => [endpoint.name, endpoint] as const)
 

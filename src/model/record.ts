@@ -1,7 +1,5 @@
 /** Rows and the records they map to. Shapes only; the rules are in products/, members/ and identifiers/. */
 
-import type { UnreadReport } from './consent/unreadReport.ts'
-
 /** Row from a format reader: cells by column, in the order of the source, and its line. */
 export interface Row {
   /** First line of the record in its file, from 1. Never an item number, even for formats without lines. */
@@ -108,20 +106,4 @@ export interface Mapped {
   readonly record?: MappedRecord
   readonly reject?: Reject
   readonly warnings: readonly Warning[]
-}
-
-/** Maps rows to records for one pipeline and one source file. Pure: same row, same result; no clock, no I/O. */
-export interface RecordMapper {
-  map: (row: Row) => Mapped
-  /**
-   * Binds a file's columns before its first row; called once. Returns warnings about the header. `uri`: the source of the
-   * columns, by default the first one.
-   *
-   * @throws {RunError} if a required column is missing
-   */
-  start: (columns: readonly string[], uri?: string) => readonly Warning[]
-  /** Reports on the columns that no setting reads, from the rows so far. */
-  unread?: () => UnreadReport
-  /** Returns the row's cells, masked if personal, aligned with its columns: the stored part of a reject. */
-  mask: (row: Row) => readonly string[]
 }
