@@ -269,10 +269,15 @@ export async function unparkBatches(db: Queryable, destinationId: number, maxAtt
   )
 }
 
-/** Resets the attempts of older open batches at the start of a run. */
+/**
+ * Resets the attempts of older open batches at the start of a run. A planned second delete of a suppressed identifier keeps its
+ * waiting time until it was sent once: before the horizon late bytes could still restore what it deletes.
+ */
 export async function resetAttempts(db: Queryable, destinationId: number): Promise<void> {
   await db.execute(
-    `update batch set attempts = 1, next_attempt_at = null where destination_id = $1 and phase <> ${erasurePhase} and (status = 'ambiguous' or (status = 'pending' and attempts > 0))`,
+    `update batch set attempts = 1, next_attempt_at = null
+     where destination_id = $1 and phase <> ${erasurePhase} and (status = 'ambiguous' or (status = 'pending' and attempts > 0))
+       and not (operation = 'delete' and epoch = 0 and coalesce(reason, '') = 'suppressed')`,
     [destinationId],
   )
 }

@@ -3,7 +3,7 @@ import { pauseDestination } from './batches.ts'
 import { noteAction } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
 import type { DestinationKey } from './destinations.ts'
-import type { Fence } from './fence.ts'
+import { withinFence, type Fence } from './fence.ts'
 import type { RunTrigger } from '../model/report.ts'
 
 /** Options of a run, stored with it so that any process can execute it. */
@@ -194,18 +194,19 @@ export async function isCancelRequested(db: Queryable, run: Pick<RunRow, 'id' | 
 }
 
 /**
- * Runs that say `running` and whose holder's lease is over or whose holder is dead, and plans and applies whose process died
- * before it took them: ended as failed, to be run again.
+ * Runs of this environment that say `running` and whose holder's lease is over or whose holder is dead, and plans and applies whose
+ * process died before it took them: ended as failed, to be run again. The environment that ran them reports it.
  */
-export async function recoverRuns(db: Database, deadWorkers: readonly string[]): Promise<number[]> {
+export async function recoverRuns(db: Database, deadWorkers: readonly string[], fence: Fence): Promise<number[]> {
   const rows = await db.query<{ id: string }>(
     `update run set status = 'failed', finished_at = clock_timestamp(), lease_until = null, progress = null,
        error = jsonb_build_object('code', 'RUN_INTERRUPTED', 'message', 'the process of this run died unexpectedly; what was confirmed is kept',
          'where', null, 'hint', 'sluice run ' || pipeline)
-     where (status = 'running' and (lease_until < clock_timestamp() or worker_id = any($1)))
+     where ((status = 'running' and (lease_until < clock_timestamp() or worker_id = any($1)))
        -- No other process executes these (findQueuedRuns), and queued they would block every tick.
-       or (status = 'queued' and trigger in ('plan', 'apply') and created_at < clock_timestamp() - interval '30 seconds') returning id`,
-    [deadWorkers],
+       or (status = 'queued' and trigger in ('plan', 'apply') and created_at < clock_timestamp() - interval '30 seconds'))
+       and ${withinFence('run.destination_id', '$2', '$3')} returning id`,
+    [deadWorkers, fence.origin, fence.credentials],
   )
   return rows.map(({ id }) => Number(id))
 }

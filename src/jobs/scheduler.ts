@@ -3,6 +3,8 @@ import cron from 'node-cron'
 import { ensureDestination } from '../db/destinations.ts'
 import { updateQueuedDefinitions } from '../db/queuedRuns.ts'
 import { declareSchedules, type DeclaredSchedule } from '../db/schedules.ts'
+import { ConfigError, UsageError } from '../errors.ts'
+import type { LoadedPipelines } from '../pipeline/load.ts'
 import { destinationIdentity } from '../sync/destinationIdentity.ts'
 import { decideDueTicks, type DueTicksDeps } from './dueTicks.ts'
 import type { JobDeps } from './deps.ts'
@@ -27,9 +29,26 @@ export async function startScheduler(deps: JobDeps): Promise<Scheduler> {
   let reloadedAt = Number.NEGATIVE_INFINITY
   let declared: Pick<DueTicksDeps, 'declaration' | 'versionOf' | 'reasonOf'> | undefined
   let tickedAt = deps.clock.monotonic()
+  let unusable = ''
 
+  /** Reads the files. Where `sluice.yaml` or the folder cannot be used any more, each pipeline known so far counts as broken by it. */
+  const readFiles = async (): Promise<Pick<LoadedPipelines, 'pipelines' | 'broken'>> => {
+    try {
+      const loaded = await deps.loadPipelines()
+      unusable = ''
+      return loaded
+    } catch (error) {
+      if (declared === undefined || !(error instanceof ConfigError || error instanceof UsageError)) throw error
+      const { code, where, message, hint } = error
+      if (message !== unusable) deps.log.error({ code, where, hint }, `${message}: no schedule runs until it is corrected`)
+      unusable = message
+      const { schedules, broken } = declared.declaration
+      const reason = new ConfigError(code, `${where === undefined ? '' : `${where}: `}${message}`, [], { hint })
+      return { pipelines: [], broken: new Map([...broken, ...schedules.map(({ pipeline }) => pipeline)].map((name) => [name, reason])) }
+    }
+  }
   const reload = async () => {
-    const { pipelines, broken } = await deps.loadPipelines()
+    const { pipelines, broken } = await readFiles()
     const scheduled = pipelines.filter(({ name, schedule }) => schedule !== undefined && !broken.has(name))
     const schedules: DeclaredSchedule[] = []
     for (const pipeline of scheduled) {

@@ -135,7 +135,7 @@ async function poll(deps: JobDeps, queues: Queues, work: Work, signal: AbortSign
     try {
       if (clock.monotonic() - recoveredAt >= recoverEveryMs) {
         recoveredAt = clock.monotonic()
-        for (const id of await recoverRunsAndCounts(db)) logRunEnd(deps.log, await loadReport(db, id))
+        for (const id of await recoverRunsAndCounts(db, deps.service)) logRunEnd(deps.log, await loadReport(db, id))
         await recoverBatches(db, await deadWorkers(db), deps.settings.horizonMs, deps.service)
         await touchWorker(db, deps.workerId)
         // Workers that start together need time to start.

@@ -238,7 +238,7 @@ export function heldError(pipeline: string): RunError {
 
 /** Ends runs of dead processes, so that their destinations are free at once. */
 async function recoverExpiredRuns(deps: EngineDeps): Promise<void> {
-  for (const id of await recoverRunsAndCounts(deps.db)) logRunEnd(deps.log, await loadReport(deps.db, id))
+  for (const id of await recoverRunsAndCounts(deps.db, deps.service)) logRunEnd(deps.log, await loadReport(deps.db, id))
 }
 
 async function carryOut(deps: EngineDeps, pipeline: Pipeline, run: RunRow, request: RunRequest): Promise<RunReport> {

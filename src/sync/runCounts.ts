@@ -3,6 +3,7 @@
  * written into the counts of the earlier run, so that its history shows the final result.
  */
 import type { Database, Queryable } from '../db/database.ts'
+import type { Fence } from '../db/fence.ts'
 import { entryOutcome } from '../db/outcomes.ts'
 import { recoverRuns } from '../db/runs.ts'
 import { deadWorkers } from '../db/workers.ts'
@@ -43,9 +44,9 @@ export async function updateCountsOfPlan(db: Database, planId: string, butRunId?
   for (const { id } of runs) await writeCounts(db, Number(id), counts)
 }
 
-/** Ends the runs of expired workers with their counts so far. Returns their ids. */
-export async function recoverRunsAndCounts(db: Database): Promise<readonly number[]> {
-  const ids = await recoverRuns(db, await deadWorkers(db))
+/** Ends the runs of expired workers of this environment with their counts so far. Returns their ids. */
+export async function recoverRunsAndCounts(db: Database, fence: Fence): Promise<readonly number[]> {
+  const ids = await recoverRuns(db, await deadWorkers(db), fence)
   const runs = await db.query<{ id: string; plan_id: string }>(
     `select id, plan_id from run where id = any($1::bigint[]) and plan_id is not null and trigger <> 'plan'`,
     [ids],

@@ -2,8 +2,11 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
+import { openDatabase } from '../../../src/db/database.ts'
+import { migrateDatabase } from '../../../src/db/migrate.ts'
 import { applyRetention } from '../../../src/db/retention.ts'
-import { explainKey, loadRun } from '../../../src/sync/index.ts'
+import { registerWorker } from '../../../src/db/workers.ts'
+import { explainKey, loadRun, runPipeline } from '../../../src/sync/index.ts'
 import { email } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 import { goodProduct, item, products, rss } from '../acceptance/products.ts'
@@ -189,6 +192,35 @@ test('runs are forgotten after 400 days, but for the answers that prove what sta
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { unchanged: 60, requests: 0 } })
   engine.write('feed.xml', feed(20, 20, 8_888))
   expect(await engine.run('shop')).toMatchObject({ status: 'withheld', counts: { withheld: 40 } })
+})
+
+test('runs of one schema are forgotten without a look at another schema', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), 'shop')
+  await migrateDatabase(engine.databaseUrl, 'tenant_b')
+  const db = openDatabase(engine.databaseUrl, { schema: 'tenant_b' })
+  try {
+    const tenant = { ...engine.deps, db, workerId: await registerWorker(db, { role: 'test' }) }
+    for (const price of [0, 7_777, 8_888]) {
+      engine.write('feed.xml', feed(30, 30, price))
+      await engine.run('shop')
+      expect(await runPipeline(tenant, pipeline, { trigger: 'manual' })).toMatchObject({ status: 'succeeded' })
+    }
+    const rows = async (schema: string) =>
+      Promise.all(['attempt', 'entry', 'batch', 'run'].map(async (table) => (await db.query(`select from ${schema}.${table}`)).length))
+    const before = await rows('sluice')
+    expect(await rows('tenant_b')).toEqual(before)
+    for (const column of ['created_at', 'started_at', 'finished_at'])
+      await db.execute(`update run set ${column} = ${column} - interval '401 days'`)
+    await db.execute(`update plan set created_at = created_at - interval '401 days', applied_at = applied_at - interval '401 days'`)
+    await db.execute(`update batch set settled_at = settled_at - interval '401 days'`)
+    expect((await applyRetention(db))['runs']).toBe(2)
+    expect(await rows('sluice')).toEqual(before)
+    expect(await db.query('select from attempt where batch_id not in (select id from batch)')).toEqual([])
+  } finally {
+    await db.close()
+  }
 })
 
 test('explain tells where a product stands whose run is not kept any more', async () => {

@@ -14,6 +14,7 @@ import type { EngineDeps } from '../../../src/sync/engine.ts'
 import { loadRun } from '../../../src/sync/history.ts'
 import { applyPlan, executeRun, rerun, runPipeline } from '../../../src/sync/index.ts'
 import { pushPlan } from '../../../src/sync/push/push.ts'
+import { recoverRunsAndCounts } from '../../../src/sync/runCounts.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { withSandbox } from '../../support/sandbox.ts'
 import { goodProduct, item, rss } from '../acceptance/products.ts'
@@ -134,6 +135,19 @@ describe('a worker of another environment', () => {
 
     expect(await runPipeline(deps, pipeline, { trigger: 'manual', takeOver: true })).toMatchObject({ counts: { updates: 2, deletes: 1 } })
     await expect(engine.run('shop')).rejects.toMatchObject({ code: 'OTHER_CREDENTIALS' })
+  })
+
+  test('leaves a run whose process died to the environment that ran it, which ends and reports it', async () => {
+    await using engine = await shop()
+    const runId = await queued(engine)
+    const claim = { workerId: engine.deps.workerId, leaseMs: 60_000, fence: engine.deps.service }
+    expect(await claimRun(engine.db, runId, claim)).toMatchObject({ id: runId })
+    await engine.db.execute(`update run set lease_until = clock_timestamp() - interval '1 minute' where id = $1`, [runId])
+    for (const other of [{ credentials: otherUser }, { origin: 'https://other.example' }])
+      expect(await recoverRunsAndCounts(engine.db, { ...engine.deps.service, ...other })).toEqual([])
+    expect(await status(engine, runId)).toBe('running')
+    expect(await recoverRunsAndCounts(engine.db, engine.deps.service)).toEqual([runId])
+    expect(await loadRun(engine.db, `r_${runId}`)).toMatchObject({ status: 'failed', error: { code: 'RUN_INTERRUPTED' } })
   })
 
   test('a destination is not taken over while a run is under way', async () => {

@@ -2,7 +2,11 @@
  * Whoever came back from the do-not-reach list stays listed until the service has said so (docs/guarantees.md#suppression-wins): until then an Update of
  * theirs would be one of somebody listed, and behind that word nobody is forgotten (docs/guarantees.md#nothing-lost).
  */
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { resetAttempts } from '../../../src/db/batches.ts'
+import { loadPipeline } from '../../../src/pipeline/load.ts'
+import { runPipeline } from '../../../src/sync/index.ts'
 import { audienceDigest, email } from '../../support/digests.ts'
 import { engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 
@@ -116,4 +120,28 @@ test('whose listing the service refused in the end may be sent', async () => {
   await control.clearFaults()
   expect(await engine.run('people')).toMatchObject({ counts: { suppressed: 0, creates: 1, confirmed: 1 } })
   expect(await control.violations()).toEqual([])
+})
+
+test('whose update may still arrive is deleted again after the horizon, though the run that planned it ended before', async () => {
+  await using engine = await setUp()
+  const { control } = engine.sandbox
+  await control.fault({ path: '/12/accounts/18ce54d4x5t/custom_audiences' }, { kind: 'commit_then_reset' }, 'always')
+  expect(await engine.run('people')).toMatchObject({ counts: { confirmed: 0 } })
+  says(engine, 'out')
+  await engine.run('optouts')
+  await control.clearFaults()
+  const stop = new AbortController()
+  const deps = { ...engine.deps, settings: { ...engine.deps.settings, horizonMs: 600_000 }, signal: stop.signal }
+  const stopped = runPipeline(deps, await loadPipeline(join(engine.folder, 'pipelines'), 'people'), { trigger: 'manual' })
+  const planned = () =>
+    engine.db.query<{ destination_id: number; waits: boolean }>(
+      `select destination_id, next_attempt_at > clock_timestamp() + interval '5 minutes' as waits from batch
+       where operation = 'delete' and reason = 'suppressed'`,
+    )
+  await expect.poll(planned, { timeout: 10_000 }).toHaveLength(2)
+  stop.abort()
+  await stopped
+  const [{ destination_id: destinationId } = { destination_id: 0 }] = await planned()
+  await resetAttempts(engine.db, destinationId)
+  expect((await planned()).map(({ waits }) => waits)).toEqual([true, true])
 })
