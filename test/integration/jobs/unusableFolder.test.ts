@@ -21,7 +21,11 @@ test('due times are skipped with the fault of sluice.yaml, which is logged once,
     await engine.db.execute(`update pipeline_schedule set declared_at = declared_at - interval '1 minute'`)
   }
   const newest = async () =>
-    (await engine.db.query<{ outcome: string; reason: string | null }>('select outcome, reason from tick order by scheduled_for desc limit 1'))[0]
+    (
+      await engine.db.query<{ outcome: string; reason: string | null }>(
+        'select outcome, reason from tick order by scheduled_for desc limit 1',
+      )
+    )[0]
   const scheduler = await startScheduler({
     ...engine.deps,
     log: { ...silentLogger, error: (fields: unknown) => errors.push(fields) },
@@ -40,7 +44,9 @@ test('due times are skipped with the fault of sluice.yaml, which is logged once,
       .toMatchObject({ outcome: 'skipped', reason: expect.stringMatching(/sluice\.yaml.*nonsense/) as string })
     await pass()
     await engine.db.execute('delete from tick')
-    await expect.poll(newest, { timeout: 5_000 }).toMatchObject({ outcome: 'skipped', reason: expect.stringContaining('sluice.yaml') as string })
+    await expect
+      .poll(newest, { timeout: 5_000 })
+      .toMatchObject({ outcome: 'skipped', reason: expect.stringContaining('sluice.yaml') as string })
     expect(errors).toEqual([expect.objectContaining({ code: 'PROJECT_INVALID', hint: expect.stringMatching(/./) as string })])
 
     rmSync(file)
