@@ -28,6 +28,7 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   latency: async () => (await import('./latency.ts')).bench,
   sandbox: async () => (await import('./sandbox.ts')).bench,
   webhooks: async () => (await import('./webhooks.ts')).bench,
+  schedules: async () => (await import('./schedules.ts')).bench,
   growth: async () => (await import('./growth.ts')).bench,
 }
 

@@ -19,7 +19,7 @@ import {
 } from '../db/schedules.ts'
 import { crashPoint } from '../sync/crashPoint.ts'
 import { pausedError } from '../sync/paused.ts'
-import { dueOccurrences } from './occurrences.ts'
+import { dueOccurrences, type NextDue } from './occurrences.ts'
 import type { Queues } from './queues.ts'
 
 export interface DueTicksDeps {
@@ -27,23 +27,38 @@ export interface DueTicksDeps {
   readonly queues: Pick<Queues, 'wakeForRun'>
   readonly log: Logger
   readonly declaration: Declaration
+  readonly nextDue: NextDue
   /** Returns the version of a pipeline in the folder. */
   readonly versionOf: (pipeline: string) => string | undefined
   /** Returns the reason why the file of a pipeline cannot be used. */
   readonly reasonOf: (pipeline: string) => string
 }
 
-/** Decides all due times and returns their number. */
-export async function decideDueTicks(deps: DueTicksDeps): Promise<number> {
+export interface DecidedTicks {
+  /** Number of due times that were decided. */
+  readonly decided: number
+  /** Time until the next schedule is due, in milliseconds; infinity when none is left. */
+  readonly quietMs: number
+}
+
+/** Decides all due times. */
+export async function decideDueTicks(deps: DueTicksDeps): Promise<DecidedTicks> {
   const { now, schedules, broken } = await loadSchedules(deps.db, deps.declaration)
-  const isDue = (schedule: ScheduleRow) => dueOccurrences(schedule, schedule.lastScheduledFor, now).length > 0
+  const isDue = (schedule: ScheduleRow) => deps.nextDue(schedule) <= now.getTime()
   let decided = 0
   for (const { id } of schedules.filter(isDue)) decided += await decide(deps, id, (tx, schedule, at) => start(deps, tx, schedule, at))
   for (const { id } of broken.filter(isDue))
     decided += await decide(deps, id, async (_, schedule, at) =>
       skipped(at, `the pipeline file cannot be used: ${deps.reasonOf(schedule.pipeline)}`),
     )
-  return decided
+  return { decided, quietMs: quietMs(deps.nextDue, now, [...schedules, ...broken]) }
+}
+
+/** A schedule that was due moves with its tick: it is looked at again with the next one. */
+function quietMs(nextDue: NextDue, now: Date, schedules: readonly ScheduleRow[]): number {
+  let next = Number.POSITIVE_INFINITY
+  for (const schedule of schedules) next = Math.min(next, nextDue(schedule))
+  return Math.max(0, next - now.getTime())
 }
 
 /** Runs the newest due time. Records older ones as missed: this run makes up for them. */

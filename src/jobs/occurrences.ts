@@ -29,6 +29,32 @@ export function nextOccurrence(times: CronTimes, after: Date): Date | undefined 
   return cronOf(times).nextRun(after) ?? undefined
 }
 
+/** A schedule with the time of its last decided tick. */
+export interface TrackedSchedule extends CronTimes {
+  readonly id: number
+  readonly lastScheduledFor: Date
+}
+
+/** Returns the next occurrence of a schedule after its last decided tick, in milliseconds since 1970; infinity when it has none left. */
+export type NextDue = (schedule: TrackedSchedule) => number
+
+/**
+ * Creates a function that keeps the next occurrence of each schedule until its last tick moves. Computing one takes 0.1 ms, which for
+ * 3,000 schedules a second would be a third of a core.
+ */
+export function createNextDue(): NextDue {
+  const nextTimes = new Map<number, { readonly key: string; readonly next: number }>()
+  return (schedule) => {
+    const key = `${schedule.timezone} ${schedule.cron} ${schedule.lastScheduledFor.getTime()}`
+    let known = nextTimes.get(schedule.id)
+    if (known?.key !== key) {
+      known = { key, next: nextOccurrence(schedule, schedule.lastScheduledFor)?.getTime() ?? Number.POSITIVE_INFINITY }
+      nextTimes.set(schedule.id, known)
+    }
+    return known.next
+  }
+}
+
 /** Returns the last `count` occurrences up to `now`, oldest first; fewer when the expression has no more within a year. */
 export function previousOccurrences(times: CronTimes, now: Date, count: number): readonly Date[] {
   const cron = cronOf(times)

@@ -5,14 +5,15 @@ import { updateQueuedDefinitions } from '../db/queuedRuns.ts'
 import { declareSchedules, type DeclaredSchedule } from '../db/schedules.ts'
 import { ConfigError, UsageError } from '../errors.ts'
 import type { LoadedPipelines } from '../pipeline/load.ts'
+import type { Pipeline } from '../model/pipeline.ts'
 import { destinationIdentity } from '../sync/destinationIdentity.ts'
 import { decideDueTicks, type DueTicksDeps } from './dueTicks.ts'
 import type { JobDeps } from './deps.ts'
-import { isTouchedByClockChange } from './occurrences.ts'
+import { createNextDue, isTouchedByClockChange } from './occurrences.ts'
 import { openQueues } from './queues.ts'
 
 export interface Scheduler {
-  /** Seconds since it last looked for due ticks and the database answered. */
+  /** Seconds since its last tick that did not fail. */
   readonly idleS: () => number
   readonly stop: () => Promise<void>
 }
@@ -26,10 +27,14 @@ const quiet = { info() {}, warn() {}, error() {}, debug() {} }
 export async function startScheduler(deps: JobDeps): Promise<Scheduler> {
   const queues = await openQueues(deps.db, { supervise: false, log: deps.log })
   const warned = new Set<string>()
+  const nextDue = createNextDue()
+  const destinationIds = new Map<string, number>()
   let reloadedAt = Number.NEGATIVE_INFINITY
   let declared: Pick<DueTicksDeps, 'declaration' | 'versionOf' | 'reasonOf'> | undefined
   let tickedAt = deps.clock.monotonic()
   let unusable = ''
+  /** Nothing is due before: a tick sends no query. Each reload ends it, so that a moved clock delays a tick by 15 s at most. */
+  let quietUntil = Number.NEGATIVE_INFINITY
 
   /** Reads the files. Where `sluice.yaml` or the folder cannot be used any more, each pipeline known so far counts as broken by it. */
   const readFiles = async (): Promise<Pick<LoadedPipelines, 'pipelines' | 'broken'>> => {
@@ -47,12 +52,21 @@ export async function startScheduler(deps: JobDeps): Promise<Scheduler> {
       return { pipelines: [], broken: new Map([...broken, ...schedules.map(({ pipeline }) => pipeline)].map((name) => [name, reason])) }
     }
   }
+
+  // Rows of destinations stay: thousands are looked up once, not every 15 s.
+  const destinationIdOf = async (pipeline: Pipeline) => {
+    const identity = destinationIdentity(deps, pipeline)
+    const key = JSON.stringify(identity)
+    const id = destinationIds.get(key) ?? (await ensureDestination(deps.db, identity)).id
+    destinationIds.set(key, id)
+    return id
+  }
   const reload = async () => {
     const { pipelines, broken } = await readFiles()
     const scheduled = pipelines.filter(({ name, schedule }) => schedule !== undefined && !broken.has(name))
     const schedules: DeclaredSchedule[] = []
     for (const pipeline of scheduled) {
-      const { id: destinationId } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
+      const destinationId = await destinationIdOf(pipeline)
       if (pipeline.schedule !== undefined) schedules.push({ destinationId, pipeline: pipeline.name, ...pipeline.schedule })
     }
     const declaration = { credentials: deps.service.credentials, folder: deps.folder, schedules, broken: [...broken.keys()] }
@@ -77,11 +91,15 @@ export async function startScheduler(deps: JobDeps): Promise<Scheduler> {
       )
     }
     reloadedAt = deps.clock.monotonic()
+    quietUntil = Number.NEGATIVE_INFINITY
   }
   const tick = async () => {
     try {
       if (deps.clock.monotonic() - reloadedAt >= reloadEveryMs) await reload()
-      if (declared !== undefined) await decideDueTicks({ db: deps.db, queues, log: deps.log, ...declared })
+      if (declared !== undefined && deps.clock.monotonic() >= quietUntil) {
+        const { quietMs } = await decideDueTicks({ db: deps.db, queues, log: deps.log, nextDue, ...declared })
+        quietUntil = deps.clock.monotonic() + quietMs
+      }
       tickedAt = deps.clock.monotonic()
     } catch (error) {
       // The next tick finds what this one missed.

@@ -8,10 +8,12 @@ import { importPipeline } from './importPipeline.ts'
 import { readProjectFile, withDefaults, type ProjectFile } from './projectFile.ts'
 import { readJson, readYaml, type LineOf } from './readDocument.ts'
 import { resolvePipeline, type PathProblem } from './resolve.ts'
+import { createUnchangedFiles } from './unchangedFiles.ts'
 import { expandVariables, type Variables } from './variables.ts'
 
 const endings = ['.ts', '.mts', '.yaml', '.yml', '.json']
 const maxBytes = 10 * 1024 * 1024
+const unchangedFiles = createUnchangedFiles<Pipeline>()
 
 export interface LoadedPipelines {
   /** Sorted by name. */
@@ -34,24 +36,29 @@ export interface LoadedPipelines {
 export async function loadPipelines(directory: string, variables: Variables = {}): Promise<LoadedPipelines> {
   const files = await pipelineFiles(directory)
   const project = await readProjectFile(directory, variables)
-  const loaded: Pipeline[] = []
+  const loaded = new Map<string, Pipeline>()
   const errors: ConfigError[] = []
+  const surroundings = JSON.stringify([variables, project])
   for (const file of files) {
     try {
-      const pipeline = await loadFile(path.join(directory, file), { variables, project })
-      const twin = loaded.find((other) => other.name === pipeline.name)
+      const whole = path.join(directory, file)
+      const load = () => loadFile(whole, { variables, project })
+      // The modules that a TypeScript file imports may have changed.
+      const pipeline = isCode(file) ? await load() : await unchangedFiles.get(whole, surroundings, load)
+      const twin = loaded.get(pipeline.name)
       if (twin !== undefined) throw configError(file, [{ path: '', message: `${twin.file} has the same name`, where: pipeline.file }])
-      loaded.push(pipeline)
+      loaded.set(pipeline.name, pipeline)
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error
       errors.push(error)
     }
   }
-  const conflicting = loaded.filter((pipeline) => conflictOf(pipeline, loaded) !== undefined)
-  for (const pipeline of conflicting) errors.push(conflictError(pipeline, conflictOf(pipeline, loaded)?.file ?? ''))
+  const conflicts = conflictsOf([...loaded.values()])
+  const conflicting = [...conflicts.keys()]
+  for (const [pipeline, other] of conflicts) errors.push(conflictError(pipeline, other.file))
   return {
     // Files are sorted with their endings: shop-de.yaml before shop.yaml.
-    pipelines: loaded.filter((pipeline) => !conflicting.includes(pipeline)).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    pipelines: [...loaded.values()].filter((pipeline) => !conflicts.has(pipeline)).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     errors,
     conflicting,
     names: [...new Set(files.map(nameOf))].sort(),
@@ -59,14 +66,14 @@ export async function loadPipelines(directory: string, variables: Variables = {}
   }
 }
 
-/** Finds another pipeline with the same destination. Both are rejected, because the order of names does not show which one is intended. */
-function conflictOf(pipeline: Pipeline, all: readonly Pipeline[]): Pipeline | undefined {
-  return all.find(
-    (other) =>
-      other !== pipeline &&
-      other.credentials === pipeline.credentials &&
-      identityOf(other.destination) === identityOf(pipeline.destination),
-  )
+/** Pairs each pipeline that shares its destination with another one of it. All are rejected, because names do not show which one is intended. */
+function conflictsOf(pipelines: readonly Pipeline[]): ReadonlyMap<Pipeline, Pipeline> {
+  const byDestination = Map.groupBy(pipelines, ({ credentials, destination }) => JSON.stringify([credentials, identityOf(destination)]))
+  const pairs = pipelines.map((pipeline) => {
+    const writers = byDestination.get(JSON.stringify([pipeline.credentials, identityOf(pipeline.destination)]))
+    return [pipeline, writers?.find((other) => other !== pipeline)] as const
+  })
+  return new Map(pairs.filter((pair): pair is readonly [Pipeline, Pipeline] => pair[1] !== undefined))
 }
 
 function conflictError(pipeline: Pipeline, conflict: string): ConfigError {
@@ -237,7 +244,7 @@ async function readInput(file: string): Promise<{ input: unknown; lineOf: LineOf
   try {
     const { size } = await stat(file)
     if (size > maxBytes) throw configError(file, [{ path: '', message: 'is larger than 10 MB', where: file }])
-    if (/\.m?ts$/.test(file)) return { ...(await importPipeline(file)), lineOf: () => undefined }
+    if (isCode(file)) return { ...(await importPipeline(file)), lineOf: () => undefined }
     const text = (await readFile(file, 'utf8')).replace(/^\ufeff/, '')
     const fail = (problems: readonly Problem[]) => configError(file, problems)
     return file.endsWith('.json') ? readJson(text, file, fail) : readYaml(text, file, fail)
@@ -247,6 +254,10 @@ async function readInput(file: string): Promise<{ input: unknown; lineOf: LineOf
       { path: '', message: `cannot be loaded: ${error instanceof Error ? error.message : String(error)}`, where: file },
     ])
   }
+}
+
+function isCode(file: string): boolean {
+  return /\.m?ts$/.test(file)
 }
 
 function nameOf(file: string): string {

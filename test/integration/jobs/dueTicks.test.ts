@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { decideDueTicks, type DueTicksDeps } from '../../../src/jobs/dueTicks.ts'
+import { createNextDue } from '../../../src/jobs/occurrences.ts'
 import { openQueues } from '../../../src/jobs/queues.ts'
 import { silentLogger } from '../../../src/log.ts'
 import type { Database } from '../../../src/db/database.ts'
@@ -33,6 +34,7 @@ function declaring(
     queues: noQueues,
     log: silentLogger,
     declaration: { credentials: testService.credentials, folder, schedules, broken },
+    nextDue: createNextDue(),
     versionOf: () => 'version',
     reasonOf: () => 'line 3: nonsense',
   }
@@ -114,10 +116,10 @@ describe('a tick of the scheduler', () => {
     const deps = await scheduled(db, '* * * * *', 'skip', '3 hours')
     const changed = declaring([{ ...everyMinute, destinationId: deps.destinationId, cron: '*/2 * * * *' }])
     await declareSchedules(db, changed.declaration)
-    expect(await decideDueTicks({ db, ...changed })).toBe(0)
+    expect(await decideDueTicks({ db, ...changed })).toMatchObject({ decided: 0 })
     const removed = declaring([])
     await declareSchedules(db, removed.declaration)
-    expect(await decideDueTicks({ db, ...removed })).toBe(0)
+    expect(await decideDueTicks({ db, ...removed })).toMatchObject({ decided: 0 })
   })
 
   test('a schedule that its folder had given up begins when it is declared again', async () => {
@@ -128,7 +130,7 @@ describe('a tick of the scheduler', () => {
     await db.execute(old)
     await declareSchedules(db, declaring([]).declaration)
     await declareSchedules(db, deps.declaration)
-    expect(await decideDueTicks(deps)).toBe(0)
+    expect(await decideDueTicks(deps)).toMatchObject({ decided: 0 })
   })
 
   test("another folder leaves a folder's schedules alone", async () => {
@@ -138,7 +140,7 @@ describe('a tick of the scheduler', () => {
     const other = declaring([], ['p'], '/other')
     await db.execute(`update sluice.pipeline_schedule set declared_at = clock_timestamp() - interval '1 hour'`)
     await declareSchedules(db, other.declaration)
-    expect(await decideDueTicks({ db, ...other })).toBe(0)
+    expect(await decideDueTicks({ db, ...other })).toMatchObject({ decided: 0 })
     await decideDueTicks(deps)
     expect((await ticks(db)).at(-1)).toMatchObject({ outcome: 'ran' })
   })
