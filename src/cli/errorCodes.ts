@@ -1,5 +1,7 @@
 /** Every error code, with its meaning and what to do, for docs/errors.md. Texts may change, codes not. */
 
+import { productSetCodes } from './productSetCodes.ts'
+
 export interface ErrorEntry {
   readonly meaning: string
   readonly hint: string
@@ -349,6 +351,7 @@ export const errorGroups: readonly ErrorGroup[] = [
       LOGIN_MISMATCH: entry('The answer belongs to another sign-in. Nothing was kept.', '`sluice auth login`'),
     },
   },
+  productSetCodes,
   {
     title: 'The machine',
     note: 'Exit code 1.',

@@ -151,7 +151,13 @@ export interface Transform {
 }
 
 export type DestinationDefinition =
-  | { readonly kind: 'catalog'; readonly catalogId: string; readonly missing: 'delete' | 'out-of-stock' | 'keep' }
+  | {
+      readonly kind: 'catalog'
+      readonly catalogId: string
+      readonly missing: 'delete' | 'out-of-stock' | 'keep'
+      /** Sets that the pipeline keeps; absent where its file has no `product_sets`. */
+      readonly productSets?: readonly ProductSetRule[]
+    }
   | {
       readonly kind: 'audience'
       readonly accountId: string
@@ -168,6 +174,22 @@ export type DestinationDefinition =
       readonly expiresIn: Duration
       readonly renewBefore: Duration
     }
+
+/** One condition of a product set as the service takes it (spec 2.2). */
+export interface SetFilter {
+  readonly attribute: string
+  readonly operator: string
+  readonly value: string
+}
+
+/** A product set that the pipeline keeps: by filters of the service or, for a brand, by a list of products. */
+export interface ProductSetRule {
+  readonly name: string
+  readonly description?: string
+  readonly filters: readonly SetFilter[]
+  /** The service filters by no brand: the products are listed one by one. */
+  readonly brand?: string
+}
 
 /** Calendar months stay months (clamped to the month's end), everything else is milliseconds. */
 export type Duration = { readonly months: number } | { readonly ms: number }

@@ -122,6 +122,17 @@ export interface Drift {
   readonly waiting: number
 }
 
+/** What a run did, or will do, with one product set of its pipeline. */
+export interface ProductSetChange {
+  readonly name: string
+  /** `replace`: type and filters of a set cannot be changed, so a new one takes its place. */
+  readonly action: 'create' | 'update' | 'replace' | 'delete' | 'unchanged'
+  readonly outcome: 'planned' | 'confirmed' | 'refused' | 'unresolved'
+  /** Only where it is not confirmed, or will not be. */
+  readonly code?: string
+  readonly message?: string
+}
+
 /** `run --json`, to the letter. Keys are only ever added. */
 export interface RunReport {
   readonly runId: string
@@ -138,6 +149,8 @@ export interface RunReport {
   readonly settled?: Settled
   /** Only for audits. */
   readonly drift?: Drift
+  /** Product sets that the pipeline keeps; absent where it keeps none. */
+  readonly productSets?: readonly ProductSetChange[]
   readonly rejectCodes?: readonly { readonly code: string; readonly count: number }[]
   readonly warnings?: readonly WarningSummary[]
   /** Only for a run or `show`; absent if everything was confirmed, and in lists of runs. */

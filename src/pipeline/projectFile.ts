@@ -5,7 +5,8 @@ import { z } from 'zod'
 import { ConfigError, type Problem } from '../errors.ts'
 import { readYaml } from './readDocument.ts'
 import { flattenIssues } from './issues.ts'
-import { nameSchema, oneOf, pipelineDefaultsSchema, strict, text } from './schema.ts'
+import { nameSchema, pipelineDefaultsSchema } from './schema.ts'
+import { oneOf, strict, text } from './schemaParts.ts'
 import { expandVariables, type Variables } from './variables.ts'
 
 const credentialsSchema = strict({

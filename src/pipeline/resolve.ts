@@ -17,6 +17,7 @@ import type {
 } from '../model/pipeline.ts'
 import { atMostHalf } from './duration.ts'
 import { flattenIssues, isObject, part } from './issues.ts'
+import { toProductSets } from './productSets.ts'
 import { fieldSchema, pipelineSchema, removeSchema, type FieldFile, type PipelineFile, type SourceFile } from './schema.ts'
 
 export type Resolved =
@@ -290,7 +291,13 @@ function toProof(given: SourceFile['complete']): CompletenessProof {
 }
 
 function toDestination(given: PipelineFile['destination']): DestinationDefinition {
-  if (given.kind === 'catalog') return { kind: 'catalog', catalogId: given.catalog_id, missing: given.missing ?? 'delete' }
+  if (given.kind === 'catalog')
+    return {
+      kind: 'catalog',
+      catalogId: given.catalog_id,
+      missing: given.missing ?? 'delete',
+      ...(given.product_sets === undefined ? {} : { productSets: toProductSets(given.product_sets) }),
+    }
   const expiresIn = given.expires_in ?? { months: 13 }
   const times = { expiresIn, renewBefore: atMostHalf(given.renew_before ?? { ms: 30 * 86_400_000 }, expiresIn) }
   if (given.kind === 'do-not-reach') return { kind: 'do-not-reach', accountId: given.account_id, listId: given.list_id, ...times }

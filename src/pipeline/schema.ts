@@ -6,32 +6,10 @@ import { qualityCodes } from '../mapping/qualityCodes.ts'
 import { transforms } from '../mapping/transforms.ts'
 import { parseInstant } from '../mapping/instant.ts'
 import { parseDuration } from './duration.ts'
+import { productSetsSchema } from './productSets.ts'
+import { oneOf, strict, text, word } from './schemaParts.ts'
 import { sourceSchemes } from './sourceSchemes.ts'
 
-/** An object of these keys only; a wrong key gets the nearest right one. */
-export function strict<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
-  return z.strictObject(shape, {
-    error: (issue) => {
-      if (issue.code !== 'unrecognized_keys') return issue.code === 'invalid_type' ? 'must be an object' : undefined
-      const known = Object.keys(shape)
-      return (issue['keys'] as string[])
-        .map((key) => {
-          const near = suggestName(key, known)
-          return `unknown key "${key}"${near === undefined ? `; known are ${known.join(', ')}` : `; did you mean "${near}"?`}`
-        })
-        .join('; ')
-    },
-  })
-}
-
-export const text = (what: string) => z.string(`must be ${what}`).min(1, `must be ${what}`)
-export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
-  z.enum(words, {
-    error: (issue) => {
-      const near = typeof issue.input === 'string' ? suggestName(issue.input, words) : undefined
-      return `must be one of ${words.join(', ')}${near === undefined ? '' : `; did you mean "${near}"?`}`
-    },
-  })
 const count = (least: number, most = Number.MAX_SAFE_INTEGER) =>
   z.int('must be a whole number').min(least, `must be ${least} or more`).max(most, `must be ${most} or less`)
 const percent = z
@@ -54,7 +32,6 @@ const duration = z.string('must be a duration such as "13 months" or "30 days"')
   return z.NEVER
 })
 const column = text('the name of a column')
-const word = z.union([z.string(), z.number(), z.boolean()], 'must be a text').transform(String)
 const wordList = z.array(word, 'must be a list of values').min(1, 'must hold at least one value')
 const valueTest = strict({ column, values: wordList })
 const isoDate = z
@@ -252,7 +229,12 @@ const field = z.union(
 const destination = z.discriminatedUnion(
   'kind',
   [
-    strict({ kind: z.literal('catalog'), catalog_id: id, missing: oneOf(['delete', 'out-of-stock', 'keep']).optional() }),
+    strict({
+      kind: z.literal('catalog'),
+      catalog_id: id,
+      missing: oneOf(['delete', 'out-of-stock', 'keep']).optional(),
+      product_sets: productSetsSchema.optional(),
+    }),
     strict({
       kind: z.literal('audience'),
       account_id: id,

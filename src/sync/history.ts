@@ -10,6 +10,7 @@ import {
   sendsNothing,
   type Drift,
   type GuardVerdict,
+  type ProductSetChange,
   type RunCounts,
   type RunReport,
   type RunStatus,
@@ -61,12 +62,13 @@ interface RunRecord {
   readonly started_at: Date | null
   readonly finished_at: Date | null
   readonly now: Date
+  readonly product_sets: readonly ProductSetChange[] | null
   readonly reject_codes: readonly { code: string; count: number }[] | null
 }
 
 const select = `
   select r.id, r.pipeline, case when r.options ? 'audit' then 'audit' else r.trigger end as trigger, r.status, r.counts, r.guards, r.warnings, r.stages, r.columns, r.error, r.plan_id, r.rerun_of,
-    r.scheduled_for, r.created_at, r.started_at, r.finished_at, clock_timestamp() as now,
+    r.scheduled_for, r.created_at, r.started_at, r.finished_at, r.product_sets, clock_timestamp() as now,
     (select jsonb_agg(jsonb_build_object('code', x.code, 'count', x.n) order by x.n desc, x.code)
      from (select f.code, count(*) as n from reject j
        cross join lateral (select j.code union select m ->> 'code' from jsonb_array_elements(j.more) m) f (code)
@@ -187,6 +189,7 @@ function toRun(row: RunRecord): StoredRun {
     ...(row.plan_id === null ? {} : { planId: row.plan_id }),
     ...(settled === undefined ? {} : { settled }),
     ...(drift === undefined ? {} : { drift }),
+    ...(row.product_sets === null ? {} : { productSets: row.product_sets }),
     rejectCodes: row.reject_codes ?? [],
     warnings: row.warnings,
     ...(row.error === null ? {} : { error: row.error }),

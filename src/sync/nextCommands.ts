@@ -1,8 +1,13 @@
 /** The commands that continue from what a run reports. */
-import { sendsNothing, type Drift, type RunReport } from '../model/report.ts'
+import { sendsNothing, type Drift, type ProductSetChange, type RunReport } from '../model/report.ts'
 
 export function planned(counts: RunReport['counts']): number {
   return counts.creates + counts.updates + counts.deletes + counts.renewals
+}
+
+/** Returns true if a product set is to be changed, or was. */
+export function changesSets({ productSets = [] }: Pick<RunReport, 'productSets'>): boolean {
+  return productSets.some(({ action, code }) => action !== 'unchanged' && code === undefined)
 }
 
 /** `show` of a run that has not ended: its status is none of the public ones. */
@@ -26,11 +31,16 @@ export function nextCommands(report: RunReport): readonly (readonly [command: st
   if (report.status === 'cancelled') add(`sluice run ${pipeline}`, 'continues where it stopped')
   if (counts.refused + counts.ambiguous + counts.pending > 0 && !sendsNothing(report.trigger))
     add(`sluice rerun ${runId} --failed`, 'sends again what is not confirmed')
+  if (openSets(report) !== undefined && !sendsNothing(report.trigger)) add(`sluice run ${pipeline}`, 'keeps the product sets')
   if (counts.deferred > 0 && !sendsNothing(report.trigger)) add(`sluice run ${pipeline}`, 'sends what had to wait')
   if (report.drift !== undefined) add(auditCommand(report, report.drift), '')
   for (const guard of report.guards) add(guard.hint, '')
   if (counts.rejected > 0) add(`sluice rejects ${runId} --csv rejects.csv`, 'rows to correct')
   return commands
+}
+
+function openSets({ productSets = [] }: RunReport): ProductSetChange | undefined {
+  return productSets.find(({ outcome }) => outcome === 'refused' || outcome === 'unresolved')
 }
 
 /** The plan of an audit is applied, drift without a plan gets one; empty where neither is needed. */
@@ -48,6 +58,8 @@ export function reasonOf(report: RunReport): { readonly code: string; readonly r
   if (report.error !== undefined) return { code: report.error.code, reason: report.error.message }
   if (guard !== undefined) return { code: guard.code, reason: guard.message }
   if (failure !== undefined) return { code: failure.code, reason: `${failure.count} ${failure.outcome}: ${failure.message}` }
+  const set = openSets(report)
+  if (set?.code !== undefined) return { code: set.code, reason: `product set ${set.name}: ${set.message ?? ''}` }
   const { refused, ambiguous, pending, deferred } = report.counts
   return {
     code: report.status.toUpperCase(),

@@ -1,7 +1,7 @@
 /** A stored plan as a person reviews it: deletes first, samples of each change, fields before and after. */
 import type { Database } from '../db/database.ts'
 import { UsageError } from '../errors.ts'
-import type { GuardVerdict, RunCounts } from '../model/report.ts'
+import type { GuardVerdict, ProductSetChange, RunCounts } from '../model/report.ts'
 
 export type ChangeName = 'delete' | 'create' | 'update' | 'renewal'
 
@@ -20,6 +20,7 @@ export interface ReviewedPlan {
   /** The latest plan that a run of the pipeline made; another one means that this one is out of date. */
   readonly newestPlanId: string
   readonly samples: readonly ChangeSample[]
+  readonly productSets?: readonly ProductSetChange[]
 }
 
 export interface ChangeSample {
@@ -44,10 +45,11 @@ export async function loadReview(db: Database, planId: string): Promise<Reviewed
     counts: Partial<RunCounts>
     guards: GuardVerdict[]
     review: { updateFields?: ReviewedPlan['updateFields'] }
+    product_sets: { changes: readonly ProductSetChange[] } | null
     requests: number
     newest: string
   }>(
-    `select p.run_id, p.pipeline, d.kind, p.status, p.digest, p.created_at, p.counts, p.guards, p.review,
+    `select p.run_id, p.pipeline, d.kind, p.status, p.digest, p.created_at, p.counts, p.guards, p.review, p.product_sets,
        (select count(*)::int from batch b where b.plan_id = p.id and b.parent_id is null) as requests,
        (select q.id from plan q where q.destination_id = p.destination_id order by q.created_at desc, q.run_id desc limit 1) as newest
      from plan p join destination d on d.id = p.destination_id where p.id = $1`,
@@ -73,6 +75,7 @@ export async function loadReview(db: Database, planId: string): Promise<Reviewed
     requests: row.requests,
     newestPlanId: row.newest,
     samples,
+    ...(row.product_sets === null ? {} : { productSets: row.product_sets.changes }),
   }
 }
 

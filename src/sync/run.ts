@@ -31,6 +31,7 @@ import { loadReport, loadRun, runNumber } from './history.ts'
 import { logRunEnd } from './runLog.ts'
 import { pausedError } from './paused.ts'
 import { withOneOffSource } from './read/oneOffSource.ts'
+import { planSetsOf, withProductSets } from './productSets.ts'
 import { makePlan, type Planned, type PlanInput } from './plan/plan.ts'
 import { pushPlan, settleLeftovers } from './push/push.ts'
 import { guardNotes, RunHeld } from './plan/qualityGuard.ts'
@@ -109,7 +110,7 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
     if (verdict === 'done') return { status: 'succeeded', guards: [] }
     await unpause(deps, run.row.destinationId)
     await timed(deps, run.row, 'push', () => pushPlan(lease.deps, planId))
-    return outcome(deps, planId, guards)
+    return withProductSets(lease.deps, run.row, planId, await outcome(deps, planId, guards))
   })
 }
 
@@ -250,7 +251,7 @@ async function carryOut(deps: EngineDeps, pipeline: Pipeline, run: RunRow, reque
     await startApplying(deps, run, planId)
     await request.onPlanned?.(planId, batches)
     await timed(deps, run, 'push', () => pushPlan(lease.deps, planId))
-    return outcome(deps, planId, made.guards)
+    return withProductSets(lease.deps, run, planId, await outcome(deps, planId, made.guards))
   })
 }
 
@@ -298,7 +299,7 @@ async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: RunRow): P
     }
     if (run.trigger !== 'plan') await waitForLateArrivals(deps, run.destinationId)
     if (deps.signal?.aborted) throw interrupted()
-    await noteSandboxInstance(deps, run)
+    const isReplaced = await noteSandboxInstance(deps, run)
     const planned = await timed(deps, run, 'plan', () =>
       cancellingStatements(deps, client, () => makePlan(deps, client, effective, run, input)),
     ).catch(async (error: unknown) => {
@@ -308,6 +309,7 @@ async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: RunRow): P
     })
     if (planned instanceof RunHeld) return { planned: undefined, guards: planned.verdicts, proof: input.proof }
     await updateRun(deps.db, run, { counts: { ...noCounts, ...planned.counts, pending: operationsOf(planned) }, guards: planned.guards })
+    if (!isReplaced) await planSetsOf(deps, run, pipeline, planned.planId)
     if (deps.signal?.aborted) throw interrupted()
     return { planned, guards: planned.guards, proof: input.proof }
   } finally {

@@ -1,6 +1,7 @@
 /** Which sandbox the synced state is of: one that was started again without its state holds nothing of it. */
 import { isLoopback } from '../loopback.ts'
 import type { QualityCode } from '../mapping/qualityCodes.ts'
+import { forgetAllProductSets } from '../db/productSets.ts'
 import type { RunRow } from '../db/runs.ts'
 import type { EngineDeps } from './engine.ts'
 import type { WarningSummary } from '../model/report.ts'
@@ -10,20 +11,24 @@ const askMs = 2_000
 
 /**
  * Notes with the run that the service is another sandbox than the one that was synced to, and how to send everything again.
- * A full refresh, and a destination without synced state, take the new one as theirs.
+ * A full refresh, and a destination without synced state, take the new one as theirs. True: it is another sandbox, in which an id
+ * of the earlier one may name something else.
  */
-export async function noteSandboxInstance(deps: EngineDeps, run: RunRow): Promise<void> {
+export async function noteSandboxInstance(deps: EngineDeps, run: RunRow): Promise<boolean> {
   const instance = await instanceAt(deps.service.origin)
-  if (instance === undefined) return
+  if (instance === undefined) return false
   const [row] = await deps.db.query<{ instance: string | null; synced: boolean }>(
     `select instance, exists (select from remote m where m.destination_id = d.id and m.synced_hash is not null) as synced
      from destination d where id = $1`,
     [run.destinationId],
   )
-  if (row === undefined || row.instance === instance) return
+  if (row === undefined || row.instance === instance) return false
   if (row.instance === null || !row.synced || run.options.full === true) {
-    await deps.db.execute('update destination set instance = $2 where id = $1', [run.destinationId, instance])
-    return
+    await deps.db.transaction(async (tx) => {
+      await tx.execute('update destination set instance = $2 where id = $1', [run.destinationId, instance])
+      if (row.instance !== null) await forgetAllProductSets(tx, run.destinationId)
+    })
+    return false
   }
   const note: WarningSummary = {
     code: 'SANDBOX_REPLACED' satisfies QualityCode,
@@ -37,6 +42,7 @@ export async function noteSandboxInstance(deps: EngineDeps, run: RunRow): Promis
     run.epoch,
     JSON.stringify([note]),
   ])
+  return true
 }
 
 /** Undefined for a service that is no sandbox, and for a sandbox that does not answer: the run itself reports that. */

@@ -3,6 +3,7 @@ import { count, duration, fold, instant, safe, table, tableWithin } from '../tex
 import type { Output } from '../context.ts'
 import { driftTable } from './audit.ts'
 import { isUnderWay, nextCommands, planned } from '../../sync/nextCommands.ts'
+import { setProblems, setSummary } from './productSets.ts'
 import { failureLines, guardLine, warningLines } from './outcome.ts'
 
 /** Stage of a run as the database stores it. */
@@ -66,10 +67,12 @@ export function funnel(report: RunReport, output: Output, stages: readonly Stage
     head +
     found +
     body +
+    (setSummary(report) === '' ? '' : `  sets       ${setSummary(report)}\n`) +
     times +
     warningLines(report.warnings ?? []) +
     report.guards.map(guardLine).join('') +
     failureLines(report.failures) +
+    setProblems(report) +
     error
   // A command stays one line, to be pasted.
   return fold(text + actions, output.columns) + next

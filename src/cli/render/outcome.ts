@@ -1,6 +1,7 @@
 import { exitCodeOf, type Failure, type RunReport, type Settled, type WarningSummary } from '../../model/report.ts'
 import type { Output } from '../context.ts'
-import { nextCommands, planned } from '../../sync/nextCommands.ts'
+import { changesSets, nextCommands, planned } from '../../sync/nextCommands.ts'
+import { setProblems, setSummary } from './productSets.ts'
 import { noteLines } from './notes.ts'
 import { below, count, duration, fold, instant, plural, safe } from '../text.ts'
 import { padded, width } from '../width.ts'
@@ -21,7 +22,12 @@ function forTerminal(report: RunReport, output: Output): string {
   const paint = report.status === 'succeeded' ? style.green : report.status === 'failed' ? style.red : style.yellow
   const head = `${paint(headline(report))}  ${style.bold(report.pipeline)} ${report.runId}  ${summary(report)}   ${duration(report.durationMs)}\n`
   const text =
-    head + warningLines(report.warnings ?? []) + report.guards.map(guardLine).join('') + failureLines(report.failures) + errorLine(report)
+    head +
+    warningLines(report.warnings ?? []) +
+    report.guards.map(guardLine).join('') +
+    failureLines(report.failures) +
+    setProblems(report) +
+    errorLine(report)
   return fold(text, output.columns) + nextLines(report, output)
 }
 
@@ -36,6 +42,11 @@ function forPipe(report: RunReport): string {
       counts[name] > 0 ? [`${name}=${counts[name]}`] : [],
     ),
     ...(counts.withheld > 0 ? [`deletes_withheld=${counts.withheld}`] : []),
+    ...(changesSets(report)
+      ? [
+          `product_sets=${(report.productSets ?? []).filter(({ action, outcome }) => action !== 'unchanged' && outcome === 'confirmed').length}`,
+        ]
+      : []),
   ]
   const line = `${instant(report.finishedAt)} ${report.pipeline} ${report.runId} ${report.status} ${isNothing(report) ? 'nothing to do' : facts.join(' ')}\n`
   return (
@@ -43,6 +54,7 @@ function forPipe(report: RunReport): string {
     warningLines(report.warnings ?? []) +
     report.guards.map(guardLine).join('') +
     failureLines(report.failures) +
+    setProblems(report) +
     errorLine(report) +
     nextLines(report, undefined)
   )
@@ -65,6 +77,7 @@ export function summary(report: RunReport): string {
     ...(counts.deferred > 0 ? [`${count(counts.deferred)} left for the next run`] : []),
     ...(counts.withheld > 0 ? [`${plural(counts.withheld, 'delete')} withheld`] : []),
     ...(counts.rejected > 0 ? [`${plural(counts.rejected, 'row')} rejected`] : []),
+    ...(changesSets(report) ? [`product sets: ${setSummary(report)}`] : []),
   ].join(' · ')
 }
 
@@ -88,7 +101,8 @@ function settledOnly({ status, counts }: RunReport): boolean {
 }
 
 function isNothing(report: RunReport): boolean {
-  return report.status === 'succeeded' && planned(report.counts) === 0 && report.counts.withheld === 0 && report.counts.requests === 0
+  const { status, counts } = report
+  return status === 'succeeded' && planned(counts) === 0 && counts.withheld === 0 && counts.requests === 0 && !changesSets(report)
 }
 
 type GuardResult = RunReport['guards'][number]

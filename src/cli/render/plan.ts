@@ -1,7 +1,8 @@
 import type { PlanReport } from '../../model/report.ts'
 import type { Output } from '../context.ts'
 import { count, duration, fold, plural, safe } from '../text.ts'
-import { planned } from '../../sync/nextCommands.ts'
+import { changesSets, planned } from '../../sync/nextCommands.ts'
+import { setProblems, setSummary } from './productSets.ts'
 import { guardLine } from './outcome.ts'
 
 /** Returns the summary of a plan: at most 15 lines of 80 columns, whatever its size. */
@@ -31,9 +32,19 @@ export function planVerdict(report: PlanReport, output: Output): string {
   if (counts.duplicates > 0) row('!', 'duplicate', counts.duplicates)
   if (counts.suppressed > 0) row('!', 'suppressed', counts.suppressed)
   if ((counts.filtered ?? 0) > 0) row(' ', 'filtered', counts.filtered ?? 0, 'left out by only: and except:')
-  lines.push(planned(counts) === 0 ? '  nothing to send' : `  ${plural(report.requests, 'request')}${minutesNote(report.minutes)}`)
+  const sets = setSummary(report)
+  if (sets !== '') lines.push(`  ${yellow('~')} ${'sets'.padEnd(10)} ${sets}`)
+  lines.push(...setProblems(report).split('\n').filter(Boolean).slice(0, 2))
+  const isNothing = planned(counts) === 0 && !changesSets(report)
+  lines.push(
+    planned(counts) === 0
+      ? isNothing
+        ? '  nothing to send'
+        : '  product sets only'
+      : `  ${plural(report.requests, 'request')}${minutesNote(report.minutes)}`,
+  )
   for (const guard of report.guards.slice(0, 2)) lines.push(guardLine(guard).trimEnd())
-  const next = planned(counts) > 0 ? [`sluice apply ${report.planId}`] : []
+  const next = !isNothing ? [`sluice apply ${report.planId}`] : []
   for (const guard of report.guards) if (guard.hint !== '' && !next.includes(guard.hint)) next.push(guard.hint)
   const commands = next.slice(0, 2).map((command, i) => `${i === 0 ? 'Next' : '    '}  ${command}\n`)
   return `${fold(lines.join('\n'), output.columns)}\n${commands.join('')}`

@@ -40,6 +40,12 @@ export async function planMarkdown(report: RunReport, changes: AsyncIterable<Pla
     .filter((name) => counts[name] > 0 || name === 'creates' || name === 'updates' || name === 'deletes')
     .map((name) => `| ${name} | ${count(counts[name])} |\n`)
     .join('')
+  const sets = (report.productSets ?? [])
+    .filter(({ action }) => action !== 'unchanged')
+    .map(
+      ({ name, action, message }) => `- product set ${escaped(name)}: ${action}${message === undefined ? '' : ` (${escaped(message)})`}\n`,
+    )
+    .join('')
   const guards = report.guards.map((guard) => `> **${guard.code}** ${escaped(guard.message)}\n\n`).join('')
   const next = nextCommands(report).map(([command]) => `${command}\n`)
   const table =
@@ -47,7 +53,7 @@ export async function planMarkdown(report: RunReport, changes: AsyncIterable<Pla
       ? ''
       : `<details><summary>${plural(planned(counts), 'change')}</summary>\n\n| action | key | change |\n|---|---|---|\n${rows.join('')}${more > 0 ? `\n… and ${count(more)} more: \`sluice show ${planId} --changes\`\n` : ''}\n</details>\n`
   return (
-    `### ${escaped(pipeline)}: plan ${planId === '' ? '(none)' : `\`${planId}\``}\n\n| | |\n|---|--:|\n${figures}\n${guards}` +
+    `### ${escaped(pipeline)}: plan ${planId === '' ? '(none)' : `\`${planId}\``}\n\n| | |\n|---|--:|\n${figures}\n${sets === '' ? '' : `${sets}\n`}${guards}` +
     `${next.length === 0 ? '' : `\`\`\`\n${next.join('')}\`\`\`\n\n`}${table}`
   )
 }

@@ -3,6 +3,7 @@ import type { ChangeName, ChangeSample, ReviewedPlan } from '../../sync/review.t
 import { hidden, reasonField } from '../forms.ts'
 import { ago, command, count, hintOf, html, icon, none, notice, plural, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
+import { productSetTable } from '../productSets.ts'
 
 export interface PlanData {
   readonly plan: ReviewedPlan
@@ -65,7 +66,7 @@ export function planPage(data: PlanData): Page {
           </table>
         </div>
       </section>
-      ${(['delete', 'update', 'create', 'renewal'] as const).map((change) => samples(plan, change))}`,
+      ${productSetTable(plan.productSets)} ${(['delete', 'update', 'create', 'renewal'] as const).map((change) => samples(plan, change))}`,
   }
 }
 

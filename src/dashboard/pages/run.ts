@@ -7,6 +7,7 @@ import { flow } from '../flow.ts'
 import { actionButton } from '../forms.ts'
 import { ago, count, duration, hintOf, html, none, notice, plural, stateBadge, stateOf, stateWord, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
+import { productSetTable } from '../productSets.ts'
 import { progressView } from '../progress.ts'
 import { rejectGroups } from '../rejectGroups.ts'
 
@@ -45,6 +46,7 @@ export function runPage(data: RunData): Page {
         <div class="card pad">${flow(run.counts)}</div>
       </section>
       <div data-live="more" class="grid">${stages(data)}${requests(data)}</div>
+      <div data-live="sets">${productSetTable(run.productSets)}</div>
       <section aria-labelledby="rejects" data-live="rejects">${rejects(data)}</section>
       ${warnings(run)}${auditList(data.actions)}`,
   }
@@ -141,7 +143,14 @@ function outcome({ run, details, now }: RunData, state: string): Html {
 
 const outcomes = { refused: 'refused', ambiguous: 'unresolved', pending: 'not sent' } as const
 
-const stageNames: Readonly<Record<string, string>> = { settle: 'resolve', read: 'read', plan: 'plan', push: 'send', audit: 'read back' }
+const stageNames: Readonly<Record<string, string>> = {
+  settle: 'resolve',
+  read: 'read',
+  plan: 'plan',
+  push: 'send',
+  sets: 'product sets',
+  audit: 'read back',
+}
 
 function stages({ run }: RunData): Html {
   const longest = Math.max(1, ...run.stages.map(({ durationMs }) => durationMs))

@@ -84,6 +84,8 @@ export const run = sluice.table(
     /** Column names of the source, in its order: the header of `rejects --csv`. */
     columns: jsonb('columns').notNull().default([]),
     error: jsonb('error'),
+    /** Changes of product sets with their outcomes. Null: the pipeline keeps none. */
+    productSets: jsonb('product_sets'),
     workerId: text('worker_id'),
     epoch: integer('epoch').notNull().default(0),
     leaseUntil: instant('lease_until'),

@@ -26,6 +26,8 @@ export const plan = sluice.table(
     guards: jsonb('guards').notNull(),
     /** Samples and reasons for people: update fields, held deletes. `desiredVersion`: the destination's behind this plan. */
     review: jsonb('review').notNull().default({}),
+    /** `{ rules, changes }`: the product sets that an apply keeps, and what that was expected to change. Null: none. */
+    productSets: jsonb('product_sets'),
     createdAt: instant('created_at').notNull().default(now()),
     appliedAt: instant('applied_at'),
   },

@@ -42,6 +42,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'sync/read': ['sync/engine', 'sync/crashPoint', 'db', 'sources', 'formats', 'mapping', 'pipeline'],
   'sync/plan': ['sync/read', 'sync/engine', 'sync/crashPoint', 'destinations', 'db', 'mapping', 'pipeline', 'service/contract'],
   'sync/push': ['sync/engine', 'sync/crashPoint', 'destinations', 'db', 'pipeline', 'service/contract', 'service/client/exchange', 'http'],
+  'sync/sets': ['sync/read', 'sync/push', 'sync/engine', 'sync/crashPoint', 'destinations', 'db', 'service/client/exchange', 'http'],
   'sync/audit': [
     'sync/read',
     'sync/plan',

@@ -277,3 +277,36 @@ test('the definition hash changes with what a row becomes, and only with that', 
   ])
     expect(await hashOf(source(setting))).not.toBe(first)
 })
+
+test('product sets become filters of the service; what it cannot filter by is said with its path', async () => {
+  const shop = (sets: string) => `source: feed.xml\ndestination: { kind: catalog, catalog_id: "1", product_sets: ${sets} }\n`
+  await write(
+    'shop.yaml',
+    shop(
+      '[{ name: A, where: { product_type: { contains: Shoes }, custom_label_0: 2024, price: { above: 20, below: 99.5 } } }, { name: B, where: { brand: Acme } }]',
+    ),
+  )
+  expect((await loadPipeline(directory, 'shop')).destination).toEqual({
+    kind: 'catalog',
+    catalogId: '1',
+    missing: 'delete',
+    productSets: [
+      {
+        name: 'A',
+        filters: [
+          { attribute: 'product_type', operator: 'CONTAINS', value: 'Shoes' },
+          { attribute: 'custom_label_0', operator: 'MATCH', value: '2024' },
+          { attribute: 'price', operator: 'GREATER_THAN', value: '20' },
+          { attribute: 'price', operator: 'LESS_THAN', value: '99.5' },
+        ],
+      },
+      { name: 'B', filters: [], brand: 'Acme' },
+    ],
+  })
+  const problems = async (sets: string) => (await problemsOf('shop.yaml', shop(sets))).join('; ')
+  expect(await problems('[{ name: A, where: {} }]')).toContain('product_sets[0].where: needs at least one condition')
+  expect(await problems('[{ name: A, where: { brand: X, price: 1 } }]')).toContain('brand stands alone')
+  expect(await problems('[{ name: A, where: { colour: red } }]')).toContain('unknown key "colour"')
+  expect(await problems('[{ name: A, where: { price: cheap } }]')).toContain('must be a number')
+  expect(await problems('[{ name: A, where: { price: 1 } }, { name: "a ", where: { price: 2 } }]')).toContain('a name of its own')
+})

@@ -1,0 +1,143 @@
+/** The `product_set` table: the product sets that pipelines created at the service, and so may change and delete. */
+import type { SetContent } from '../destinations/productSets.ts'
+import { noteRun } from './audit.ts'
+import type { Database, Queryable } from './database.ts'
+
+/** Content with the products of a listed set by their merchant ids, in the order of the keys. */
+export interface StoredContent extends SetContent {
+  readonly productIds: readonly string[]
+}
+
+export interface StoredSet {
+  readonly id: number
+  readonly name: string
+  readonly state: 'creating' | 'kept' | 'removing'
+  readonly setId: string | null
+  readonly content: StoredContent
+  readonly knownIds: readonly string[] | null
+  /** Bytes of an unresolved create may still arrive. */
+  readonly late: boolean
+  /** Time since the service confirmed it: a listing may be older. */
+  readonly confirmedForMs: number
+}
+
+export async function loadProductSets(db: Queryable, destinationId: number): Promise<readonly StoredSet[]> {
+  const rows = await db.query<{
+    id: string
+    name: string
+    state: StoredSet['state']
+    set_id: string | null
+    content: StoredContent
+    known_ids: string[] | null
+    late: boolean
+    confirmed_for: string | null
+  }>(
+    `select id, name, state, set_id, content, known_ids, coalesce(late_until > clock_timestamp(), false) as late,
+       extract(epoch from clock_timestamp() - confirmed_at) * 1000 as confirmed_for
+     from product_set where destination_id = $1 order by id`,
+    [destinationId],
+  )
+  return rows.map(({ id, set_id, known_ids, confirmed_for, ...row }) => ({
+    ...row,
+    id: Number(id),
+    setId: set_id,
+    knownIds: known_ids,
+    confirmedForMs: Number(confirmed_for ?? 0),
+  }))
+}
+
+/** Stored before the create is sent: a process that dies in between leaves a set that the next run looks for. */
+export async function startProductSet(
+  db: Queryable,
+  set: {
+    readonly destinationId: number
+    readonly content: StoredContent
+    readonly knownIds: readonly string[] | null
+    readonly lateMs: number
+  },
+): Promise<number> {
+  const [row] = await db.query<{ id: string }>(
+    `insert into product_set (destination_id, name, state, content, known_ids, late_until)
+     values ($1, $2, 'creating', $3, $4, clock_timestamp() + $5 * interval '1 millisecond') returning id`,
+    [set.destinationId, set.content.name, JSON.stringify(set.content), set.knownIds, set.lateMs],
+  )
+  return Number(row?.id)
+}
+
+/** Stores for how long bytes of a create without an answer may still arrive. */
+export async function setLate(db: Queryable, id: number, lateMs: number): Promise<void> {
+  await db.execute(`update product_set set late_until = clock_timestamp() + $2 * interval '1 millisecond' where id = $1`, [id, lateMs])
+}
+
+/** Deletes the rows of all sets of a destination, whose service no longer is the one that they were created at. */
+export async function forgetAllProductSets(db: Queryable, destinationId: number): Promise<void> {
+  await db.execute('delete from product_set where destination_id = $1', [destinationId])
+}
+
+/** Stores what the service confirmed. `setId`: of a set that was being created. */
+export async function confirmProductSet(
+  db: Database,
+  run: { readonly id: number; readonly actor: string },
+  set: { readonly id: number; readonly setId: string; readonly content: StoredContent; readonly what: 'created' | 'updated' },
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    await tx.execute(
+      `update product_set set state = case when state = 'creating' then 'kept' else state end, set_id = $2, content = $3, known_ids = null, late_until = null, confirmed_at = clock_timestamp() where id = $1`,
+      [set.id, set.setId, JSON.stringify(set.content)],
+    )
+    await noteSet(tx, run, `product_set.${set.what}`, { name: set.content.name, setId: set.setId })
+  })
+}
+
+/** Marks a set for deletion, before its delete is sent. */
+export async function startRemoval(db: Queryable, id: number): Promise<void> {
+  await db.execute(`update product_set set state = 'removing' where id = $1`, [id])
+}
+
+/** Deletes the row of a set that the service does not have, or no longer has. */
+export async function forgetProductSet(
+  db: Database,
+  run: { readonly id: number; readonly actor: string },
+  { id, name, setId }: StoredSet,
+  what: 'deleted' | 'gone' | 'not_created',
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    await tx.execute('delete from product_set where id = $1', [id])
+    await noteSet(tx, run, `product_set.${what}`, { name, ...(setId === null ? {} : { setId }) })
+  })
+}
+
+async function noteSet(tx: Queryable, run: { readonly id: number; readonly actor: string }, what: string, detail: object): Promise<void> {
+  await noteRun(tx, { actor: run.actor, what, runId: run.id, detail })
+}
+
+/** Live products of a brand, at most `limit`, by id. */
+export async function productsOfBrand(db: Queryable, destinationId: number, brand: string, limit: number): Promise<readonly string[]> {
+  const rows = await db.query<{ key: Buffer }>(
+    `select key from record where destination_id = $1 and status = 'live' and ${hasBrand} order by key limit $3`,
+    [destinationId, brandText(brand), limit],
+  )
+  return rows.map(({ key }) => key.toString())
+}
+
+/** Products of a brand that the service is known to have, at most `limit`, by id. */
+export async function confirmedOfBrand(
+  db: Queryable,
+  destinationId: number,
+  brand: string,
+  limit: number,
+): Promise<readonly { readonly id: string; readonly productKey: string }[]> {
+  const rows = await db.query<{ key: Buffer; remote_key: string }>(
+    `select r.key, m.remote_key from record r join remote m on m.destination_id = r.destination_id and m.key = r.key
+     where r.destination_id = $1 and m.remote_key is not null and m.synced_hash is not null and ${hasBrand} order by r.key limit $3`,
+    [destinationId, brandText(brand), limit],
+  )
+  return rows.map(({ key, remote_key }) => ({ id: key.toString(), productKey: remote_key }))
+}
+
+/** A body is JSON without spaces, in which a quote inside a text is escaped: the pair can stand nowhere else. */
+const hasBrand = 'position(lower($2) in lower(body)) > 0'
+
+function brandText(brand: string): string {
+  return `"brand":${JSON.stringify(brand.trim())}`
+}

@@ -1,0 +1,167 @@
+/** Product sets of a catalog: the requests that keep them, and what their answers prove (spec 2.2, 4.2; docs/spec-notes.md#catalogs 'Sets'). */
+import type { SetFilter } from '../model/pipeline.ts'
+import type { Exchange, ExchangeRequest } from '../service/client/exchange.ts'
+import type { LimitClass } from '../service/contract/endpoint.ts'
+import { classifyEnvelope } from './answer.ts'
+import type { Target } from './destination.ts'
+import { endpointOf, mostItems, requestOf } from './endpoints.ts'
+import { isObject, type Json, type JsonObject } from './json.ts'
+
+const endpoints = {
+  list: endpointOf('productSets.list'),
+  get: endpointOf('productSets.get'),
+  create: endpointOf('productSets.create'),
+  update: endpointOf('productSets.update'),
+  delete: endpointOf('productSets.delete'),
+}
+
+/** Maximum of products in a set that lists them. */
+export const mostSetProducts = mostItems(endpoints.create, 'product_keys')
+
+/** Content of a set as it is written. */
+export interface SetContent {
+  readonly name: string
+  readonly description: string | null
+  readonly type: 'MANUAL' | 'FILTERED'
+  readonly filters: readonly SetFilter[]
+  readonly productKeys: readonly string[]
+}
+
+/** A set as the service lists it. Null: not readable, or not given. */
+export interface ListedSet {
+  readonly id: string
+  readonly name: string | null
+  readonly description: string | null
+  readonly type: string | null
+  readonly filters: readonly SetFilter[] | null
+}
+
+export interface SetRequest {
+  readonly request: Pick<ExchangeRequest, 'method' | 'host' | 'path' | 'query' | 'body'>
+  readonly limit: LimitClass
+  /** A repeated create would make a second set. */
+  readonly repeatable: boolean
+}
+
+export function listSets(target: Target, cursor: string | undefined): SetRequest {
+  const count = String(endpoints.list.list?.countMax)
+  return setRequest(endpoints.list, target, { query: { count, ...(cursor === undefined ? {} : { cursor }) } })
+}
+
+export function getSet(target: Target, setId: string): SetRequest {
+  return setRequest(endpoints.get, target, { setId })
+}
+
+export function createSet(target: Target, content: SetContent): SetRequest {
+  const { name, description, type, filters, productKeys } = content
+  const members = type === 'MANUAL' ? { product_keys: productKeys } : { filters }
+  return setRequest(endpoints.create, target, { body: { name, ...(description === null ? {} : { description }), type, ...members } })
+}
+
+/** Neither type nor filters of a set can be changed. */
+export function updateSet(target: Target, setId: string, { name, description, type, productKeys }: SetContent): SetRequest {
+  return setRequest(endpoints.update, target, {
+    setId,
+    body: { name, description, ...(type === 'MANUAL' ? { product_keys: productKeys } : {}) },
+  })
+}
+
+export function deleteSet(target: Target, setId: string): SetRequest {
+  return setRequest(endpoints.delete, target, { setId })
+}
+
+function setRequest(
+  endpoint: (typeof endpoints)[keyof typeof endpoints],
+  target: Target,
+  parts: { readonly setId?: string; readonly query?: Readonly<Record<string, string>>; readonly body?: object },
+): SetRequest {
+  const { method, path } = requestOf(endpoint, target.version, {
+    product_catalog_id: target.targetId,
+    product_set_id: parts.setId ?? '',
+  })
+  return {
+    request: {
+      method,
+      host: 'ads',
+      path,
+      ...(parts.query === undefined ? {} : { query: parts.query }),
+      ...(parts.body === undefined ? {} : { body: Buffer.from(JSON.stringify(parts.body)) }),
+    },
+    limit: endpoint.limit,
+    repeatable: endpoint !== endpoints.create,
+  }
+}
+
+export type SetAnswer =
+  | { readonly kind: 'done'; readonly body: JsonObject }
+  /** Not applied: it may be sent again. */
+  | { readonly kind: 'again'; readonly reason: string }
+  | { readonly kind: 'refused'; readonly code: string; readonly reason: string; readonly status?: number }
+  /** May or may not be applied. */
+  | { readonly kind: 'unclear'; readonly reason: string }
+
+/** Classifies an answer. Pure. */
+export function classifySetAnswer(exchange: Exchange): SetAnswer {
+  const envelope = classifyEnvelope(exchange, 0)
+  const status = exchange.kind === 'answer' ? { status: exchange.status } : {}
+  switch (envelope.kind) {
+    case 'success':
+      return { kind: 'done', body: envelope.body }
+    case 'retry':
+      return { kind: 'again', reason: envelope.reason }
+    case 'pause':
+    case 'refused':
+      return { kind: 'refused', code: envelope.code, reason: envelope.reason, ...status }
+    case 'ambiguous':
+      return { kind: 'unclear', reason: envelope.reason }
+    case 'entries':
+      throw new Error('an envelope has no entries')
+  }
+}
+
+/** Reads the id of the set that an answer is about; undefined if it names none. */
+export function readSetId(body: JsonObject): string | undefined {
+  const data = body['data']
+  return isObject(data) ? readId(data['id']) : undefined
+}
+
+/** Reads a page of sets. Undefined for another shape: half a listing proves nothing. */
+export function readSetPage(body: JsonObject): { readonly sets: readonly ListedSet[]; readonly cursor: string | undefined } | undefined {
+  const data = body['data'] === null ? [] : body['data']
+  if (!Array.isArray(data)) return undefined
+  const sets: ListedSet[] = []
+  for (const item of data as readonly Json[]) {
+    const id = isObject(item) ? readId(item['id']) : undefined
+    if (id === undefined || !isObject(item)) return undefined
+    sets.push({
+      id,
+      name: readText(item['name']),
+      description: readText(item['description']),
+      type: readText(item['type']),
+      filters: readFilters(item['filters']),
+    })
+  }
+  return { sets, cursor: readId(body['next_cursor']) }
+}
+
+function readFilters(value: Json | undefined): readonly SetFilter[] | null {
+  if (!Array.isArray(value)) return null
+  const filters: SetFilter[] = []
+  for (const item of value as readonly Json[]) {
+    if (!isObject(item)) return null
+    const { attribute, operator, value: wanted } = item
+    if (typeof attribute !== 'string' || typeof operator !== 'string' || (typeof wanted !== 'string' && typeof wanted !== 'number'))
+      return null
+    filters.push({ attribute, operator, value: String(wanted) })
+  }
+  return filters
+}
+
+function readText(value: Json | undefined): string | null {
+  return typeof value === 'string' && value !== '' ? value : null
+}
+
+function readId(value: Json | undefined): string | undefined {
+  if (typeof value === 'string') return value === '' ? undefined : value
+  return typeof value === 'bigint' || Number.isSafeInteger(value) ? String(value) : undefined
+}

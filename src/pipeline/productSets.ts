@@ -1,0 +1,86 @@
+/** `product_sets` of a catalog: sets of products that the service keeps by a rule (docs/pipelines.md#product-sets). */
+import { z } from 'zod'
+import type { ProductSetRule, SetFilter } from '../model/pipeline.ts'
+import { strict, text, word } from './schemaParts.ts'
+
+const textFields = [
+  'product_type',
+  'google_product_category',
+  'custom_label_0',
+  'custom_label_1',
+  'custom_label_2',
+  'custom_label_3',
+  'custom_label_4',
+] as const
+const numberFields = ['price', 'sale_price', 'inventory'] as const
+
+const noneEmpty = (given: object): boolean => Object.values(given).some((value) => value !== undefined)
+const number = z.number('must be a number').refine(Number.isFinite, 'must be a number')
+const value = word.refine((given) => given.trim() !== '', 'must not be empty')
+const textTest = z.union(
+  [
+    value,
+    strict({ is: value.optional(), contains: value.optional(), not_contains: value.optional() }).refine(
+      noneEmpty,
+      'needs is, contains or not_contains',
+    ),
+  ],
+  'must be a value, or { is, contains, not_contains }',
+)
+const numberTest = z.union(
+  [
+    number,
+    strict({ is: number.optional(), above: number.optional(), below: number.optional() }).refine(noneEmpty, 'needs is, above or below'),
+  ],
+  'must be a number, or { is, above, below }',
+)
+
+const where = strict({
+  brand: value.optional(),
+  ...Object.fromEntries(textFields.map((field) => [field, textTest.optional()])),
+  ...Object.fromEntries(numberFields.map((field) => [field, numberTest.optional()])),
+})
+  .refine(noneEmpty, 'needs at least one condition')
+  .refine(
+    (given) => given.brand === undefined || Object.values(given).filter((one) => one !== undefined).length === 1,
+    'brand stands alone: map it to a custom label for a rule of several conditions',
+  )
+
+const entry = strict({
+  name: text('a name').max(255, 'must be at most 255 characters'),
+  description: text('a text').max(255, 'must be at most 255 characters').optional(),
+  where,
+})
+
+export const productSetsSchema = z
+  .array(entry, 'must be a list of { name, where }')
+  .refine((sets) => new Set(sets.map(({ name }) => name.trim().toLowerCase())).size === sets.length, 'each set needs a name of its own')
+
+/** Returns the rules with the service's filters. */
+export function toProductSets(given: z.output<typeof productSetsSchema>): ProductSetRule[] {
+  return given.map(({ name, description, where: conditions }) => {
+    const { brand, ...fields } = conditions
+    return {
+      name: name.trim(),
+      ...(description === undefined ? {} : { description }),
+      filters: Object.entries(fields).flatMap(([field, test]) => filtersOf(field, test)),
+      ...(brand === undefined ? {} : { brand }),
+    }
+  })
+}
+
+const operators: Readonly<Record<string, string>> = {
+  contains: 'CONTAINS',
+  not_contains: 'NOT_CONTAINS',
+  above: 'GREATER_THAN',
+  below: 'LESS_THAN',
+}
+
+function filtersOf(attribute: string, test: unknown): SetFilter[] {
+  if (test === undefined) return []
+  const is = (numberFields as readonly string[]).includes(attribute) ? 'EQUAL_TO' : 'MATCH'
+  if (typeof test !== 'object' || test === null) return [{ attribute, operator: is, value: String(test) }]
+  return Object.entries(test).flatMap(([name, wanted]) =>
+    wanted === undefined ? [] : [{ attribute, operator: operators[name] ?? is, value: String(wanted) }],
+  )
+}

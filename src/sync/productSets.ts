@@ -1,0 +1,40 @@
+/** Product sets as part of a run: kept once its plan is sent. */
+import { plannedSetsOf, planProductSets } from './sets/plan.ts'
+import { keepProductSets } from './sets/keep.ts'
+import type { Pipeline } from '../model/pipeline.ts'
+import type { RunRow } from '../db/runs.ts'
+import type { EngineDeps } from './engine.ts'
+import type { ProductSetChange } from '../model/report.ts'
+import { timed, type Ending } from './runUnderLease.ts'
+
+/**
+ * Keeps the product sets of the plan, unless the run was cancelled or its destination paused. Sets that the service refused, or that
+ * are unresolved, make a run that succeeded partial.
+ */
+export async function withProductSets(deps: EngineDeps, run: RunRow, planId: string, ending: Ending): Promise<Ending> {
+  const planned = await plannedSetsOf(deps.db, planId)
+  if (planned === undefined || ending.error !== undefined || deps.signal?.aborted) return ending
+  const [target] = await deps.db.query<{ target_id: string }>('select target_id from destination where id = $1', [run.destinationId])
+  if (target === undefined) throw new Error(`destination ${run.destinationId} is not stored`)
+  const changes = await timed(deps, run, 'sets', () =>
+    keepProductSets({ deps, run, target: { accountId: null, targetId: target.target_id, version: deps.service.version } }, planned.rules),
+  )
+  await storeProductSets(deps, run, changes)
+  return ending.status === 'succeeded' && changes.some(isOpen) ? { ...ending, status: 'partial' } : ending
+}
+
+/** Plans the product sets of a catalog pipeline. */
+export async function planSetsOf(deps: EngineDeps, run: RunRow, { destination }: Pipeline, planId: string): Promise<void> {
+  if (destination.kind !== 'catalog') return
+  const planned = await planProductSets(deps.db, run.destinationId, planId, destination.productSets ?? [])
+  if (planned !== undefined) await storeProductSets(deps, run, planned.changes)
+}
+
+/** Stores the changes with the run, for its report. */
+async function storeProductSets(deps: Pick<EngineDeps, 'db'>, run: RunRow, changes: readonly ProductSetChange[]): Promise<void> {
+  await deps.db.execute('update run set product_sets = $3 where id = $1 and epoch = $2', [run.id, run.epoch, JSON.stringify(changes)])
+}
+
+function isOpen({ outcome }: ProductSetChange): boolean {
+  return outcome === 'refused' || outcome === 'unresolved'
+}

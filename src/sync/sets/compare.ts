@@ -1,0 +1,43 @@
+/** Compares the product sets of a pipeline file with those that it created. Pure. */
+import type { ListedSet } from '../../destinations/productSets.ts'
+import type { StoredContent, StoredSet } from '../../db/productSets.ts'
+import type { ProductSetChange } from '../../model/report.ts'
+
+/** Returns what brings a set that exists to its desired content. Type and filters of a set cannot be changed: it is replaced. */
+export function actionOf(desired: StoredContent, kept: StoredContent): ProductSetChange['action'] {
+  if (desired.type !== kept.type || !sameFilters(desired.filters, kept.filters)) return 'replace'
+  if (desired.description !== kept.description || desired.name !== kept.name) return 'update'
+  if (desired.type === 'FILTERED') return 'unchanged'
+  // A plan knows no keys yet.
+  const sameKeys = desired.productKeys.length === 0 || sameTexts(desired.productKeys, kept.productKeys)
+  return sameKeys && sameTexts(desired.productIds, kept.productIds) ? 'unchanged' : 'update'
+}
+
+/** Returns true if a listed set has the content of a create whose answer is missing. */
+export function isResultOf(set: StoredSet, listed: ListedSet, owned: ReadonlySet<string>): boolean {
+  return (
+    set.knownIds !== null &&
+    !set.knownIds.includes(listed.id) &&
+    !owned.has(listed.id) &&
+    listed.name === set.content.name &&
+    listed.type === set.content.type &&
+    listed.description === set.content.description &&
+    (set.content.type === 'MANUAL' || (listed.filters !== null && sameFilters(listed.filters, set.content.filters)))
+  )
+}
+
+/** Returns the content of a set with what the service lists of it, so that a change made elsewhere is undone. */
+export function withListed(kept: StoredContent, listed: ListedSet | undefined): StoredContent {
+  if (listed === undefined) return kept
+  return { ...kept, name: listed.name ?? '', description: listed.description }
+}
+
+function sameFilters(some: StoredContent['filters'], others: StoredContent['filters']): boolean {
+  const texts = (filters: StoredContent['filters']) =>
+    filters.map(({ attribute, operator, value }) => JSON.stringify([attribute, operator, value])).toSorted()
+  return sameTexts(texts(some), texts(others))
+}
+
+function sameTexts(some: readonly string[], others: readonly string[]): boolean {
+  return some.length === others.length && some.every((text, index) => text === others[index])
+}

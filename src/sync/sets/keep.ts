@@ -1,0 +1,191 @@
+/**
+ * Keeps the product sets of a pipeline: creates, changes and deletes those that have a row of ours, and no other. Each row is
+ * written before its request, so that a run that was killed leaves nothing that the next one cannot find.
+ */
+import type { Target } from '../../destinations/destination.ts'
+import { createSet, deleteSet, getSet, readSetId, updateSet, type ListedSet, type SetAnswer } from '../../destinations/productSets.ts'
+import {
+  confirmProductSet,
+  forgetProductSet,
+  loadProductSets,
+  setLate,
+  startProductSet,
+  startRemoval,
+  type StoredContent,
+  type StoredSet,
+} from '../../db/productSets.ts'
+import type { ProductSetRule } from '../../model/pipeline.ts'
+import { crashPoint } from '../crashPoint.ts'
+import type { EngineDeps } from '../engine.ts'
+import { interrupted } from '../read/stage.ts'
+import type { ProductSetChange } from '../../model/report.ts'
+import { actionOf, isResultOf, withListed } from './compare.ts'
+import { desiredContent, isProblem } from './desired.ts'
+import { listProductSets, sendSetRequest } from './listing.ts'
+import { newestOf } from './plan.ts'
+
+export interface Keeping {
+  readonly deps: EngineDeps
+  readonly run: { readonly id: number; readonly destinationId: number }
+  readonly target: Target
+}
+
+interface Work extends Keeping {
+  readonly actor: { readonly id: number; readonly actor: string }
+  /** Undefined: the service lists no sets. */
+  readonly listed: readonly ListedSet[] | undefined
+}
+
+/** Brings every set of the rules to its content, and deletes the sets that no rule names any more. */
+export async function keepProductSets(keeping: Keeping, rules: readonly ProductSetRule[]): Promise<readonly ProductSetChange[]> {
+  const { deps, run, target } = keeping
+  const listed = await listProductSets(deps, target)
+  const work: Work = { ...keeping, actor: { id: run.id, actor: deps.actor ?? deps.workerId }, listed }
+  const unresolved = await resolveCreates(work)
+  const changes: ProductSetChange[] = []
+  for (const rule of rules) {
+    if (deps.signal?.aborted) throw interrupted()
+    changes.push(await keepSet(work, rule, unresolved))
+  }
+  const names = new Set(rules.map(({ name }) => name))
+  for (const set of await loadProductSets(deps.db, run.destinationId)) {
+    if (deps.signal?.aborted) throw interrupted()
+    if (names.has(set.name) && (set.state !== 'removing' || unresolved.has(set.name))) continue
+    const change = await removeSet(work, set)
+    // Of a replaced set, only that it is still there is worth a line.
+    if (!names.has(set.name) || change.outcome !== 'confirmed') changes.push(change)
+  }
+  return changes
+}
+
+/** Finds the sets of creates whose answer is missing. Returns the names of those that may still appear. */
+async function resolveCreates(work: Work): Promise<ReadonlySet<string>> {
+  const { deps, run, listed, actor } = work
+  const stored = await loadProductSets(deps.db, run.destinationId)
+  const owned = ownedIds(stored)
+  const unresolved = new Set<string>()
+  for (const set of stored.filter(({ state }) => state === 'creating')) {
+    const found = listed?.find((one) => isResultOf(set, one, owned))
+    if (found !== undefined) {
+      owned.add(found.id)
+      await confirmProductSet(deps.db, actor, { id: set.id, setId: found.id, content: set.content, what: 'created' })
+      await removeReplaced(work, set.name, set.id)
+    } else if (listed === undefined || set.knownIds === null || set.late) unresolved.add(set.name)
+    else await forgetProductSet(deps.db, actor, set, 'not_created')
+  }
+  return unresolved
+}
+
+async function keepSet(work: Work, rule: ProductSetRule, unresolved: ReadonlySet<string>): Promise<ProductSetChange> {
+  const { deps, run, listed, actor } = work
+  const { name } = rule
+  if (unresolved.has(name))
+    return {
+      name,
+      action: 'create',
+      outcome: 'unresolved',
+      code: 'PRODUCT_SET_UNRESOLVED',
+      message:
+        listed === undefined
+          ? 'the create got no answer and the service lists no sets: look for the set there, delete it, and rename the rule'
+          : 'the create got no answer: the next run looks for the set',
+    }
+  const stored = await loadProductSets(deps.db, run.destinationId)
+  let kept = newestOf(stored, name)
+  const desired = await desiredContent(deps.db, run.destinationId, rule)
+  const found = listed?.find(({ id }) => id === kept?.setId)
+  if (kept !== undefined && found === undefined && (await isGone(work, kept))) {
+    await forgetProductSet(deps.db, actor, kept, 'gone')
+    kept = undefined
+  }
+  if (isProblem(desired)) return { name, action: kept === undefined ? 'create' : 'update', outcome: 'refused', ...desired }
+  if (kept?.setId == null) return create(work, desired, 'create')
+  const action = actionOf(desired, withListed(kept.content, found))
+  if (action === 'replace') return create(work, desired, 'replace')
+  if (action === 'unchanged') return { name, action, outcome: 'confirmed' }
+  const answer = await sendSetRequest(deps, updateSet(work.target, kept.setId, desired))
+  if (answer.kind !== 'done') return { name, action, ...failed(answer) }
+  await confirmProductSet(deps.db, actor, { id: kept.id, setId: kept.setId, content: desired, what: 'updated' })
+  return { name, action, outcome: 'confirmed' }
+}
+
+/** True of a set that is not listed, and that the service does not have when it is requested by its id. */
+async function isGone({ deps, target, listed }: Work, { setId, confirmedForMs }: StoredSet): Promise<boolean> {
+  if (listed === undefined || setId === null || confirmedForMs < deps.settings.readLagMs) return false
+  const answer = await sendSetRequest(deps, getSet(target, setId))
+  return answer.kind === 'refused' && answer.status === 404
+}
+
+/** A set of that name that has no row of ours is unmanaged: it is neither taken over nor doubled. */
+async function create(work: Work, content: StoredContent, action: 'create' | 'replace'): Promise<ProductSetChange> {
+  const { deps, run, target, listed, actor } = work
+  const { name } = content
+  const owned = ownedIds(await loadProductSets(deps.db, run.destinationId))
+  const rival = listed?.find((one) => one.name?.trim().toLowerCase() === name.toLowerCase() && !owned.has(one.id))
+  if (rival !== undefined)
+    return {
+      name,
+      action,
+      outcome: 'refused',
+      code: 'PRODUCT_SET_NAME_TAKEN',
+      message: `the catalog has a set of this name that Sluice did not create (${rival.id}): choose another name, or delete that set`,
+    }
+  const lateMs = deps.settings.httpTimeoutMs + deps.settings.horizonMs + deps.settings.readLagMs
+  const knownIds = listed === undefined ? null : listed.map(({ id }) => id)
+  const id = await startProductSet(deps.db, { destinationId: run.destinationId, content, knownIds, lateMs })
+  crashPoint('sets.before_create')
+  const answer = await sendSetRequest(deps, createSet(target, content))
+  crashPoint('sets.created')
+  const setId = answer.kind === 'done' ? readSetId(answer.body) : undefined
+  if (setId !== undefined) {
+    await confirmProductSet(deps.db, actor, { id, setId, content, what: 'created' })
+    await removeReplaced(work, name, id)
+    return { name, action, outcome: 'confirmed' }
+  }
+  if (answer.kind === 'refused' || answer.kind === 'again') {
+    const [set] = (await loadProductSets(deps.db, run.destinationId)).filter((one) => one.id === id)
+    if (set !== undefined) await forgetProductSet(deps.db, actor, set, 'not_created')
+    return { name, action, ...failed(answer) }
+  }
+  await setLate(deps.db, id, deps.settings.horizonMs + deps.settings.readLagMs)
+  return {
+    name,
+    action,
+    outcome: 'unresolved',
+    code: 'PRODUCT_SET_UNRESOLVED',
+    message: `the create got no answer (${answer.kind === 'unclear' ? answer.reason : 'no id'}): the next run looks for the set`,
+  }
+}
+
+/** Marks the sets that a new one replaces; they are deleted at the end. */
+async function removeReplaced({ deps, run }: Work, name: string, newId: number): Promise<void> {
+  for (const set of await loadProductSets(deps.db, run.destinationId))
+    if (set.name === name && set.id !== newId && set.state === 'kept') await startRemoval(deps.db, set.id)
+}
+
+async function removeSet({ deps, target, actor }: Work, set: StoredSet): Promise<ProductSetChange> {
+  const { name, setId } = set
+  if (setId === null) {
+    // Its create is unresolved, and no rule asks for it: nothing is known that could be deleted.
+    if (set.late)
+      return { name, action: 'delete', outcome: 'unresolved', code: 'PRODUCT_SET_UNRESOLVED', message: 'its create got no answer' }
+    await forgetProductSet(deps.db, actor, set, 'not_created')
+    return { name, action: 'delete', outcome: 'confirmed' }
+  }
+  await startRemoval(deps.db, set.id)
+  crashPoint('sets.before_delete')
+  const answer = await sendSetRequest(deps, deleteSet(target, setId))
+  const isDeleted = answer.kind === 'done' || (answer.kind === 'refused' && answer.status === 404)
+  if (!isDeleted) return { name, action: 'delete', ...failed(answer) }
+  await forgetProductSet(deps.db, actor, set, 'deleted')
+  return { name, action: 'delete', outcome: 'confirmed' }
+}
+
+function failed(answer: Exclude<SetAnswer, { kind: 'done' }>): Pick<ProductSetChange, 'outcome' | 'code' | 'message'> {
+  if (answer.kind === 'refused') return { outcome: 'refused', code: answer.code, message: answer.reason }
+  return { outcome: 'unresolved', code: 'PRODUCT_SET_UNRESOLVED', message: answer.reason }
+}
+
+function ownedIds(stored: readonly StoredSet[]): Set<string> {
+  return new Set(stored.flatMap(({ setId }) => (setId === null ? [] : [setId])))
+}

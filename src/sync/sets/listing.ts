@@ -1,0 +1,61 @@
+/** Sends the requests about product sets, at the pace of the budget that all processes share. */
+import type { Target } from '../../destinations/destination.ts'
+import {
+  classifySetAnswer,
+  listSets,
+  readSetPage,
+  type ListedSet,
+  type SetAnswer,
+  type SetRequest,
+} from '../../destinations/productSets.ts'
+import { backoffMs } from '../../http/waitPolicy.ts'
+import type { EngineDeps } from '../engine.ts'
+import { Allowance } from '../push/allowance.ts'
+import { interrupted } from '../read/stage.ts'
+
+/** Attempts of one request: sets are few, and the next run tries again. */
+const attempts = 3
+/** More sets than this are not listed: what is there is then unknown. */
+const mostPages = 50
+
+/** Sends a request until its answer is clear; one that must not be repeated only while it was not applied. */
+export async function sendSetRequest(deps: EngineDeps, { request, limit, repeatable }: SetRequest): Promise<SetAnswer> {
+  const { clock, settings, signal, transport } = deps
+  const allowance = await Allowance.open(deps, limit)
+  for (let attempt = 1; ; attempt++) {
+    const grant = await allowance.take({ signal })
+    if (grant === undefined) throw interrupted()
+    const exchange = await transport.exchange({
+      ...request,
+      timeoutMs: settings.httpTimeoutMs,
+      ...(signal === undefined ? {} : { signal }),
+    })
+    if (exchange.kind === 'answer') await allowance.update(exchange, attempt)
+    const answer = classifySetAnswer(exchange)
+    const again = answer.kind === 'again' || (answer.kind === 'unclear' && repeatable)
+    if (!again || attempt === attempts) return answer
+    if (signal?.aborted === true) throw interrupted()
+    await clock.sleep(backoffMs(attempt, settings), signal)
+  }
+}
+
+/**
+ * Lists all sets of a catalog. Undefined where the service lists none: the list is published by its rate limit only
+ * (docs/spec-notes.md#catalogs 'Sets').
+ */
+export async function listProductSets(deps: EngineDeps, target: Target): Promise<readonly ListedSet[] | undefined> {
+  const sets: ListedSet[] = []
+  const cursors = new Set<string>()
+  let cursor: string | undefined
+  for (let page = 0; page < mostPages; page++) {
+    const answer = await sendSetRequest(deps, listSets(target, cursor))
+    const read = answer.kind === 'done' ? readSetPage(answer.body) : undefined
+    if (read === undefined) return undefined
+    sets.push(...read.sets)
+    cursor = read.cursor
+    if (cursor === undefined) return sets
+    if (cursors.has(cursor)) return undefined
+    cursors.add(cursor)
+  }
+  return undefined
+}

@@ -1,0 +1,51 @@
+/** Plans product sets: what a run would create, change and remove of those that the pipeline created. Sends nothing. */
+import type { Queryable } from '../../db/database.ts'
+import { loadProductSets, type StoredSet } from '../../db/productSets.ts'
+import type { ProductSetRule } from '../../model/pipeline.ts'
+import type { ProductSetChange } from '../../model/report.ts'
+import { actionOf } from './compare.ts'
+import { isProblem, plannedContent } from './desired.ts'
+
+/** Product sets as a plan stores them: the rules to keep, and the expected changes. */
+export interface PlannedSets {
+  readonly rules: readonly ProductSetRule[]
+  readonly changes: readonly ProductSetChange[]
+}
+
+/** Stores the product sets with the plan. Undefined where the pipeline keeps none, and kept none before. */
+export async function planProductSets(
+  db: Queryable,
+  destinationId: number,
+  planId: string,
+  rules: readonly ProductSetRule[],
+): Promise<PlannedSets | undefined> {
+  const stored = await loadProductSets(db, destinationId)
+  if (rules.length === 0 && stored.length === 0) return undefined
+  const changes: ProductSetChange[] = []
+  for (const rule of rules) changes.push(await changeOf(db, destinationId, rule, newestOf(stored, rule.name)))
+  const names = new Set(rules.map(({ name }) => name))
+  for (const { name, state } of stored)
+    if (state === 'removing' || !names.has(name)) changes.push({ name, action: 'delete', outcome: 'planned' })
+  const planned = { rules, changes }
+  await db.execute('update plan set product_sets = $2 where id = $1', [planId, JSON.stringify(planned)])
+  return planned
+}
+
+/** Product sets of a stored plan. */
+export async function plannedSetsOf(db: Queryable, planId: string): Promise<PlannedSets | undefined> {
+  const [row] = await db.query<{ product_sets: PlannedSets | null }>('select product_sets from plan where id = $1', [planId])
+  return row?.product_sets ?? undefined
+}
+
+async function changeOf(db: Queryable, destinationId: number, rule: ProductSetRule, set: StoredSet | undefined): Promise<ProductSetChange> {
+  const { name } = rule
+  const desired = await plannedContent(db, destinationId, rule)
+  const action =
+    set === undefined || set.state === 'creating' ? 'create' : isProblem(desired) ? 'unchanged' : actionOf(desired, set.content)
+  return { name, action, outcome: 'planned', ...(isProblem(desired) ? desired : {}) }
+}
+
+/** The set that a rule keeps: a replacement comes after the set that it replaces. */
+export function newestOf(stored: readonly StoredSet[], name: string): StoredSet | undefined {
+  return stored.findLast((set) => set.name === name && set.state !== 'removing')
+}

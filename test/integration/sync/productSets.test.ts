@@ -1,0 +1,239 @@
+/** Product sets kept by rule, against the sandbox: only those that we created change. */
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+
+const sets = '/12/product_catalogs/4001/product_sets'
+
+const feed = (rows: readonly (readonly [id: string, brand: string, label: string])[]): string =>
+  `id,title,description,availability,condition,price,link,image_link,brand,custom_label_0\n${rows
+    .map(
+      ([id, brand, label]) =>
+        `${id},Shirt ${id},All about ${id},in stock,new,10.00 EUR,https://shop.example.com/${id},https://shop.example.com/${id}.jpg,${brand},${label}\n`,
+    )
+    .join('')}`
+
+const rule = (name: string, where: string, more = '') => `    - { name: "${name}", where: ${where}${more} }\n`
+const yaml = (...rules: readonly string[]) =>
+  `source: { url: "{folder}/feed.csv" }\ndestination:\n  kind: catalog\n  catalog_id: "4001"\n${rules.length === 0 ? '' : `  product_sets:\n${rules.join('')}`}`
+
+const summer = rule('Summer', '{ custom_label_0: summer }')
+const acme = rule('Acme', '{ brand: Acme }')
+
+interface Listed {
+  readonly id: string
+  readonly name: string
+  readonly description: string | null
+  readonly type: string
+  readonly product_ids: readonly string[]
+}
+
+async function listed(engine: EngineUnderTest): Promise<readonly Listed[]> {
+  return (await engine.sandbox.call('GET', sets)).body.data
+}
+
+async function made(engine: EngineUnderTest, name: string): Promise<string> {
+  const answer = await engine.sandbox.call('POST', sets, {
+    json: { name, type: 'FILTERED', filters: [{ attribute: 'price', operator: 'GREATER_THAN', value: '1' }] },
+  })
+  return answer.body.data.id
+}
+
+async function setWrites(engine: EngineUnderTest, after = 0) {
+  return (await engine.writes(after)).filter(({ path }) => path.startsWith(sets))
+}
+
+const rows = [
+  ['A1', 'Acme', 'summer'],
+  ['A2', 'Acme', ''],
+  ['B1', 'Bolt', 'summer'],
+] as const
+
+test('sets are created once, changed in place or replaced, and removed when their rule is gone; an unmanaged set stays', async () => {
+  await using engine = await engineUnderTest()
+  engine.write('feed.csv', feed(rows))
+  engine.pipeline('shop', yaml(summer, acme))
+  const unmanaged = await made(engine, 'By hand')
+
+  const plan = await engine.plan('shop')
+  expect(plan.productSets).toEqual([
+    { name: 'Summer', action: 'create', outcome: 'planned' },
+    { name: 'Acme', action: 'create', outcome: 'planned' },
+  ])
+  expect(await setWrites(engine)).toHaveLength(1)
+
+  const first = await engine.apply(plan.planId)
+  expect(first).toMatchObject({ status: 'succeeded' })
+  expect(first.productSets?.map(({ outcome }) => outcome)).toEqual(['confirmed', 'confirmed'])
+  expect(await listed(engine)).toMatchObject([
+    { id: unmanaged },
+    { name: 'Summer', type: 'FILTERED', product_ids: ['A1', 'B1'] },
+    { name: 'Acme', type: 'MANUAL', product_ids: ['A1', 'A2'] },
+  ])
+
+  const mark = await engine.mark()
+  expect((await engine.run('shop')).productSets?.map(({ action }) => action)).toEqual(['unchanged', 'unchanged'])
+  expect(await engine.writes(mark)).toEqual([])
+
+  // The brand gains a product, the description of one set changes, the other gets another rule.
+  engine.write('feed.csv', feed([...rows, ['A3', 'acme', '']]))
+  engine.pipeline(
+    'shop',
+    yaml(rule('Summer', '{ custom_label_0: { contains: sum } }'), rule('Acme', '{ brand: Acme }', ', description: Ours')),
+  )
+  const changed = await engine.run('shop')
+  expect(changed.productSets).toEqual([
+    { name: 'Summer', action: 'replace', outcome: 'confirmed' },
+    { name: 'Acme', action: 'update', outcome: 'confirmed' },
+  ])
+  expect(await listed(engine)).toMatchObject([
+    { id: unmanaged },
+    { name: 'Acme', description: 'Ours', product_ids: ['A1', 'A2', 'A3'] },
+    { name: 'Summer', product_ids: ['A1', 'B1'] },
+  ])
+
+  engine.pipeline('shop', yaml())
+  const planned = await engine.plan('shop')
+  expect(planned.productSets?.map(({ name, action }) => `${action} ${name}`)).toEqual(['delete Acme', 'delete Summer'])
+  await engine.run('shop')
+  expect(await listed(engine)).toMatchObject([{ id: unmanaged, name: 'By hand' }])
+  expect((await engine.run('shop')).productSets).toBeUndefined()
+  const log = await engine.db.query<{ what: string; n: number }>(
+    `select what, count(*)::int as n from audit where what like 'product_set.%' group by what order by what`,
+  )
+  expect(log).toEqual([
+    { what: 'product_set.created', n: 3 },
+    { what: 'product_set.deleted', n: 3 },
+    { what: 'product_set.updated', n: 1 },
+  ])
+  expect(await engine.sandbox.control.violations()).toEqual([])
+})
+
+test('a set of the same name that we did not create is neither taken over nor doubled, also after our rule is gone', async () => {
+  await using engine = await engineUnderTest()
+  engine.write('feed.csv', feed(rows))
+  const foreign = await made(engine, 'summer')
+  engine.pipeline('shop', yaml(summer))
+  const report = await engine.run('shop')
+  expect(report).toMatchObject({ status: 'partial', productSets: [{ name: 'Summer', outcome: 'refused', code: 'PRODUCT_SET_NAME_TAKEN' }] })
+  engine.pipeline('shop', yaml())
+  expect((await engine.run('shop')).status).toBe('succeeded')
+  expect((await listed(engine)).map(({ id }) => id)).toEqual([foreign])
+  expect(await setWrites(engine)).toHaveLength(1)
+})
+
+test('a create whose answer was lost is found by the next run, and not sent again', async () => {
+  await using engine = await engineUnderTest()
+  engine.write('feed.csv', feed(rows))
+  engine.pipeline('shop', yaml(summer))
+  await engine.sandbox.control.fault({ method: 'POST', path: sets }, { kind: 'commit_then_reset' })
+  expect(await engine.run('shop')).toMatchObject({ status: 'partial', productSets: [{ outcome: 'unresolved' }] })
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', productSets: [{ action: 'unchanged', outcome: 'confirmed' }] })
+  expect(await listed(engine)).toHaveLength(1)
+  engine.pipeline('shop', yaml())
+  await engine.run('shop')
+  expect(await listed(engine)).toEqual([])
+})
+
+test('a create that never arrived is sent again only when its bytes can no longer land', async () => {
+  await using engine = await engineUnderTest({ settings: { horizonMs: 60_000 } })
+  engine.write('feed.csv', feed(rows))
+  engine.pipeline('shop', yaml(summer))
+  await engine.sandbox.control.fault({ method: 'POST', path: sets }, { kind: 'reset', at: 'before' })
+  await engine.run('shop')
+  const mark = await engine.mark()
+  expect(await engine.run('shop')).toMatchObject({ productSets: [{ outcome: 'unresolved', code: 'PRODUCT_SET_UNRESOLVED' }] })
+  expect(await setWrites(engine, mark)).toEqual([])
+  await engine.db.execute(`update product_set set late_until = clock_timestamp()`)
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', productSets: [{ action: 'create', outcome: 'confirmed' }] })
+  expect(await listed(engine)).toHaveLength(1)
+})
+
+test.each(['sets.before_create', 'sets.created', 'sets.before_delete'])(
+  'a run killed at %s leaves one set a rule and no other',
+  async (label) => {
+    await using engine = await engineUnderTest()
+    engine.write('feed.csv', feed(rows))
+    const unmanaged = await made(engine, 'By hand')
+    engine.pipeline('shop', yaml(rule('Old', '{ custom_label_0: winter }')))
+    await engine.run('shop')
+    engine.pipeline('shop', yaml(summer))
+    expect(await killedAt(engine, label)).toBe('SIGKILL')
+    // What a dead process sent is not waited for here: nothing of it is on its way.
+    await engine.db.execute(`update product_set set late_until = clock_timestamp()`)
+    await engine.run('shop')
+    await engine.run('shop')
+    expect((await listed(engine)).map(({ name }) => name)).toEqual(['By hand', 'Summer'])
+    expect((await listed(engine))[0]?.id).toBe(unmanaged)
+    expect(await engine.db.query(`select name, state from product_set`)).toEqual([{ name: 'Summer', state: 'kept' }])
+  },
+)
+
+test('a set that somebody deleted or renamed is put right; one over 50 products of a brand is left as it is', async () => {
+  await using engine = await engineUnderTest()
+  engine.write('feed.csv', feed(rows))
+  engine.pipeline('shop', yaml(summer, acme))
+  await engine.run('shop')
+  const [first, second] = await listed(engine)
+  await engine.sandbox.call('DELETE', `${sets}/${first?.id}`)
+  await engine.sandbox.call('PUT', `${sets}/${second?.id}`, { json: { name: 'Renamed' } })
+  expect(await engine.run('shop')).toMatchObject({
+    status: 'succeeded',
+    productSets: [
+      { name: 'Summer', action: 'create' },
+      { name: 'Acme', action: 'update' },
+    ],
+  })
+  expect((await listed(engine)).map(({ name }) => name)).toEqual(['Acme', 'Summer'])
+  engine.write('feed.csv', feed([...rows, ...Array.from({ length: 50 }, (_, i) => [`C${i}`, 'Acme', ''] as const)]))
+  const large = await engine.run('shop')
+  expect(large).toMatchObject({
+    status: 'partial',
+    productSets: [{ action: 'unchanged' }, { outcome: 'refused', code: 'PRODUCT_SET_TOO_LARGE' }],
+  })
+  expect((await listed(engine))[0]?.product_ids).toEqual(['A1', 'A2'])
+})
+
+test('a service that lists no sets and refuses one of them harms neither products nor the other sets', async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  engine.write('feed.csv', feed(rows))
+  engine.pipeline('shop', yaml(summer, acme))
+  const body = { errors: [{ code: 'NOT_FOUND', message: 'no such page' }] }
+  await control.fault({ method: 'GET', path: sets }, { kind: 'status', status: 404, body }, 'always')
+  await control.fault(
+    { method: 'POST', path: sets },
+    { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'name' }] } },
+  )
+  const report = await engine.run('shop')
+  expect(report).toMatchObject({
+    status: 'partial',
+    counts: { confirmed: 3 },
+    productSets: [
+      { name: 'Summer', outcome: 'refused', code: 'INVALID_PARAMETER' },
+      { name: 'Acme', outcome: 'confirmed' },
+    ],
+  })
+  const mark = await engine.mark()
+  expect((await engine.run('shop')).status).toBe('succeeded')
+  expect(await setWrites(engine, mark)).toHaveLength(1)
+  await control.clearFaults()
+  expect((await listed(engine)).map(({ name }) => name)).toEqual(['Acme', 'Summer'])
+})
+
+/** The command in a process of its own, killed where it passes the label. */
+function killedAt(engine: EngineUnderTest, label: string): Promise<string | number | null> {
+  const main = join(fileURLToPath(new URL('../../..', import.meta.url)), 'src/cli/main.ts')
+  const { PATH = '', HOME = '' } = process.env
+  const child = spawn(process.execPath, [main, 'run', 'shop', '--json'], {
+    cwd: engine.folder,
+    env: { PATH, HOME, ...engine.env, CRASH_AT: label },
+    stdio: 'ignore',
+  })
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('exit', (code, signal) => resolve(signal ?? code))
+  })
+}
