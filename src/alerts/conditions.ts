@@ -5,6 +5,7 @@ import { endingMembers, openUnresolved } from '../db/unresolved.ts'
 import { previousOccurrences } from '../jobs/index.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import { loadOverviews, type PipelineOverview, type RunLine } from '../sync/overview.ts'
+import { destinationOf } from '../destinations/index.ts'
 
 export const conditionEvents = ['failed', 'credentials', 'withheld', 'stopped', 'partial', 'unresolved', 'stale', 'lapse'] as const
 export type ConditionEvent = (typeof conditionEvents)[number]
@@ -149,10 +150,10 @@ function stale(pipeline: Pipeline, { deliveredAt, recent, last }: PipelineOvervi
 
 function lapse(pipeline: Pipeline, users: readonly number[], now: Date): Condition[] {
   const [ending = 0] = users
-  const { destination } = pipeline
-  if (ending === 0 || destination.kind === 'catalog') return []
+  const membership = destinationOf(pipeline.destination.kind).membership(pipeline.destination)
+  if (ending === 0 || membership === undefined) return []
   // Where renewals are planned this late anyway, an end within three days is no surprise.
-  const { renewBefore } = destination
+  const { renewBefore } = membership
   if ('ms' in renewBefore && renewBefore.ms <= lapseDays * 86_400_000) return []
   return [
     {

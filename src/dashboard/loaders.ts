@@ -23,6 +23,7 @@ import { runPage } from './pages/run.ts'
 import { systemPage } from './pages/system.ts'
 import { pipelinePlots } from './pipelinePlots.ts'
 import type { Page } from './layout.ts'
+import { destinationOf } from '../destinations/index.ts'
 
 const barsShown = 30
 const runsShown = 50
@@ -63,7 +64,9 @@ export async function loadPipelinePage(
     })
   const last = overview.last === undefined ? undefined : await loadRunDetails(deps.db, overview.last.runId)
   const endings =
-    pipeline === undefined || pipeline.destination.kind === 'catalog' || before !== undefined
+    pipeline === undefined ||
+    destinationOf(pipeline.destination.kind).membership(pipeline.destination) === undefined ||
+    before !== undefined
       ? []
       : await loadEndingsByDay(deps.db, name, 60)
   return pipelinePage({

@@ -3,6 +3,7 @@ import type { Pipeline } from '../model/pipeline.ts'
 import type { RunFigures } from '../sync/figures.ts'
 import { count, duration, plural } from './html.ts'
 import type { Plot } from './plots.ts'
+import { destinationOf } from '../destinations/index.ts'
 
 export function pipelinePlots(
   pipeline: Pipeline,
@@ -100,7 +101,7 @@ export function pipelinePlots(
         { name: '95 %', color: 'warn-solid', dash: true, values: column(({ p95 }) => p95) },
       ],
     },
-    ...(pipeline.destination.kind === 'catalog'
+    ...(destinationOf(pipeline.destination.kind).membership(pipeline.destination) === undefined
       ? []
       : [
           {

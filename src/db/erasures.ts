@@ -4,6 +4,7 @@
  */
 import type { Database, Queryable, Transaction } from './database.ts'
 import { withinFence, type Fence } from './fence.ts'
+import { kindsWhere } from '../destinations/index.ts'
 
 const open = `('pending', 'in_flight', 'ambiguous', 'parked')`
 
@@ -206,8 +207,9 @@ export async function purgeErasures(db: Database, service: string): Promise<void
     [service],
   )
   if (erasures.length === 0) return
-  const destinations = await db.query<{ id: number }>(`select id from destination where service = $1 and kind = 'audience' order by id`, [
+  const destinations = await db.query<{ id: number }>(`select id from destination where service = $1 and kind = any($2) order by id`, [
     service,
+    kindsWhere(({ reachesPeople }) => reachesPeople),
   ])
   for (const erasure of erasures) {
     const id = Number(erasure.id)

@@ -1,6 +1,7 @@
 /** Deletes data that is no longer needed (docs/retention.md). Every statement is safe to repeat. */
 import type { Database } from './database.ts'
 import { defaultKeepRunsDays, dropRuns } from './runRetention.ts'
+import { kindsWhere } from '../destinations/index.ts'
 
 /** True for one run a day (UTC, by the database's clock), however many ask: the day is a tick of no pipeline. */
 export async function isFirstOfDay(db: Database, runId: number): Promise<boolean> {
@@ -77,12 +78,14 @@ async function dropStalePlans(db: Database): Promise<number> {
  * `explain` shows, after a year. A batch that is still open keeps all of its plan, because the plan's counts come from its batches.
  */
 async function dropOperations(db: Database): Promise<number> {
+  const kept = `case when d.kind = any($1) then interval '12 months' else interval '30 days' end`
   return db.execute(
     `delete from entry e using batch b join destination d on d.id = b.destination_id
      where b.id = e.batch_id and b.status in ('settled', 'split', 'superseded')
-       and b.settled_at < clock_timestamp() - case when d.kind = 'catalog' then interval '12 months' else interval '30 days' end
+       and b.settled_at < clock_timestamp() - ${kept}
        and not exists (select from batch o where o.plan_id = b.plan_id
-         and (o.status in ${openBatches} or o.settled_at >= clock_timestamp() - case when d.kind = 'catalog' then interval '12 months' else interval '30 days' end))
+         and (o.status in ${openBatches} or o.settled_at >= clock_timestamp() - ${kept}))
        and not exists (select from plan p where p.id = b.plan_id and p.status = 'applying')`,
+    [kindsWhere(({ keepsEntries }) => keepsEntries === '12 months')],
   )
 }

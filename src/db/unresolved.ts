@@ -1,5 +1,6 @@
 /** Requests without a clear answer, and memberships that end soon, by pipeline. */
 import type { Queryable } from './database.ts'
+import { kindsWhere } from '../destinations/index.ts'
 
 export interface Unresolved {
   readonly pipeline: string
@@ -39,9 +40,9 @@ export async function endingMembers(db: Queryable, days: readonly number[]): Pro
            where e.destination_id = t.id and e.status = 'settled' and e.operation = 'upsert' and e.expires_at is not null
              and e.expires_at < clock_timestamp() + $2 * interval '1 day') b
          join plan p on p.id = b.plan_id cross join unnest($1::int[]) as d (days)
-       where t.kind <> 'catalog'
+       where t.kind = any($3)
        group by p.pipeline, d.days) x
      group by x.pipeline`,
-    [days, Math.max(...days)],
+    [days, Math.max(...days), kindsWhere(({ keys }) => keys === 'identifiers')],
   )
 }

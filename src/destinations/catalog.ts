@@ -1,10 +1,12 @@
 /** Product catalogs: products by id, deletes by product_key (spec 4.2). */
+import type { DestinationDefinition } from '../model/pipeline.ts'
 import { cleanText } from '../service/client/cleanText.ts'
 import type { Exchange } from '../service/client/exchange.ts'
 import { ambiguous, classifyEnvelope, readErrors } from './answer.ts'
 import type { Destination, EntryOutcome, RequestOutcome, Operation, SentEntry } from './destination.ts'
 import { endpointOf, mostItems, requestOf } from './endpoints.ts'
 import { isObject, type Json, type JsonObject } from './json.ts'
+import { productListing } from './productListing.ts'
 
 const put = endpointOf('products.put')
 const remove = endpointOf('products.delete')
@@ -14,11 +16,32 @@ const remove = endpointOf('products.delete')
  */
 const limits = { entries: mostItems(put, 'products'), bytes: 5_000_000 }
 
-export const catalog: Destination = {
+type CatalogDefinition = Extract<DestinationDefinition, { kind: 'catalog' }>
+
+export const catalog: Destination<CatalogDefinition> = {
   kind: 'catalog',
+  identity: ({ catalogId }) => ({ accountId: '', targetId: catalogId }),
+  name: ({ catalogId }) => `catalog ${catalogId}`,
+  words: { records: 'products', exampleKey: 'SKU-1' },
+  keys: 'products',
+  keyField: 'id',
+  missing: ({ missing }) => missing,
+  guardsDeletes: true,
+  leavesBy: 'key',
+  reachesPeople: false,
+  suppresses: false,
+  heedsSuppression: () => false,
+  membership: () => undefined,
+  keepsEntries: '12 months',
+  listing: productListing,
+  probe: ({ catalogId }, version) => ({ path: `/${version}/product_catalogs/${catalogId}/products` }),
   limits: () => limits,
   request: ({ targetId, version }, op) => requestOf(op === 'upsert' ? put : remove, version, { product_catalog_id: targetId }),
   frame: (op) => ({ open: op === 'upsert' ? '{"products":[' : '{"product_keys":[', close: ']}' }),
+  // Ids that differ in case only (docs/inputs.md, 59).
+  collisionOf: (recordKey) => recordKey.toString().normalize('NFC').trim().toLowerCase(),
+  evidence: 'ids',
+  refusedDeleteIsGone: true,
   idOf: (keys, bytes, op) => (op === 'upsert' ? Buffer.from(keys[0] ?? []).toString() : parseKey(bytes)),
   classify,
 }

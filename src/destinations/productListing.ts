@@ -1,37 +1,21 @@
 /** Lists products of a catalog: the request of a page, and the classification of its response (spec 4.2, 2.2). */
-import type { Exchange, ExchangeRequest } from '../service/client/exchange.ts'
-import type { LimitClass } from '../service/contract/endpoint.ts'
+import type { Exchange } from '../service/client/exchange.ts'
 import { classifyEnvelope } from './answer.ts'
-import type { Target } from './destination.ts'
+import type { ListedProduct, Listing, ListingAnswer, Target } from './destination.ts'
 import { endpointOf, requestOf } from './endpoints.ts'
 import { isObject, type Json, type JsonObject } from './json.ts'
 
 const list = endpointOf('products.list')
 
-export interface ListedProduct {
-  readonly id: string
-  /** Null if the service names none. */
-  readonly productKey: string | null
-  /** Fields as returned. A field that is not in it was not returned, which is not the same as null. */
-  readonly fields: JsonObject
-}
+export const productListing: Listing = { limitClass: list.limit, request, classify }
 
-export type ListingAnswer =
-  | { readonly kind: 'page'; readonly products: readonly ListedProduct[]; readonly cursor: string | undefined }
-  /** Response without evidence; a read may be repeated without harm. */
-  | { readonly kind: 'again'; readonly reason: string; readonly status?: number }
-  | { readonly kind: 'refused'; readonly code: string; readonly reason: string }
-
-/** Rate limit of a page. */
-export const listingLimit: LimitClass = list.limit
-
-export function listingRequest(target: Target, cursor: string | undefined): Pick<ExchangeRequest, 'method' | 'host' | 'path' | 'query'> {
+function request(target: Target, cursor: string | undefined): ReturnType<Listing['request']> {
   const { method, path } = requestOf(list, target.version, { product_catalog_id: target.targetId })
   return { method, host: 'ads', path, query: { count: String(list.list?.countMax), ...(cursor === undefined ? {} : { cursor }) } }
 }
 
 /** Classifies a page. Pure. A page with a product without id is rejected as a whole. */
-export function classifyListing(exchange: Exchange): ListingAnswer {
+function classify(exchange: Exchange): ListingAnswer {
   const envelope = classifyEnvelope(exchange, 0)
   switch (envelope.kind) {
     case 'success':

@@ -10,6 +10,7 @@ import { readJson, readYaml, type LineOf } from './readDocument.ts'
 import { resolvePipeline, type PathProblem } from './resolve.ts'
 import { createUnchangedFiles } from './unchangedFiles.ts'
 import { expandVariables, type Variables } from './variables.ts'
+import { destinationOf } from '../destinations/index.ts'
 
 const endings = ['.ts', '.mts', '.yaml', '.yml', '.json']
 const maxBytes = 10 * 1024 * 1024
@@ -275,8 +276,6 @@ function unknownPipeline(pattern: string, directory: string, names: readonly str
 }
 
 function identityOf(destination: DestinationDefinition): string {
-  if (destination.kind === 'catalog') return `catalog ${destination.catalogId}`
-  return destination.kind === 'audience'
-    ? `audience ${destination.accountId} ${destination.audienceId}`
-    : `do-not-reach ${destination.accountId} ${destination.listId}`
+  const { accountId, targetId } = destinationOf(destination.kind).identity(destination)
+  return `${destination.kind} ${accountId} ${targetId}`
 }

@@ -19,6 +19,8 @@ import { interrupted } from './read/stage.ts'
 import type { AuditFindings, AuditReport } from './audit/report.ts'
 import { noCounts, type Drift } from '../model/report.ts'
 import { asError, begin, heldError, nothingRead, operationsOf } from './run.ts'
+import type { Listing } from '../destinations/destination.ts'
+import { destinationOf } from '../destinations/index.ts'
 
 /**
  * Holds the destination while it reads, so that nothing moves under it. Status `partial` where products are not as confirmed, or
@@ -32,7 +34,7 @@ export async function auditPipeline(
   pipeline: Pipeline,
   { repair = false }: { readonly repair?: boolean } = {},
 ): Promise<AuditReport> {
-  needReadable(pipeline)
+  const listing = listingOf(pipeline)
   const run = await begin(deps, pipeline, { trigger: 'plan', audit: repair ? 'repair' : 'report' })
   if ('report' in run) throw heldError(pipeline.name)
   let found: AuditFindings | undefined
@@ -41,7 +43,7 @@ export async function auditPipeline(
     // Its temporary tables go with the connection.
     const client = await deps.db.connect()
     try {
-      found = await timed(deps, run.row, 'audit', () => audit(lease.deps, client, pipeline, run.row))
+      found = await timed(deps, run.row, 'audit', () => audit({ deps: lease.deps, client, pipeline, run: run.row, listing }))
       if (lease.deps.signal?.aborted) throw interrupted()
       if (repair && canRepair(found.drift)) planned = await planRepair(lease.deps, client, pipeline, run.row)
     } finally {
@@ -64,16 +66,25 @@ export async function auditPipeline(
 }
 
 /** No endpoint lists the members of an audience or list (spec 4.3): said plainly, never guessed. */
-export function needReadable({ name, destination }: Pipeline): void {
-  if (destination.kind === 'catalog') return
-  const what = destination.kind === 'audience' ? `audience ${destination.audienceId}` : `do-not-reach list ${destination.listId}`
+export function listingOf({ name, destination }: Pipeline): Listing {
+  const type = destinationOf(destination.kind)
+  if (type.listing !== undefined) return type.listing
+  const what = type.name(destination)
   throw new UsageError('CANNOT_READ_BACK', `${what} cannot be read back: the service lists no members. Nothing was read or sent.`, {
     where: name,
     hint: `sluice run ${name} --full   (sends all members again)`,
   })
 }
 
-async function audit(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline, run: RunRow): Promise<AuditFindings> {
+interface Audit {
+  readonly deps: EngineDeps
+  readonly client: pg.PoolClient
+  readonly pipeline: Pipeline
+  readonly run: RunRow
+  readonly listing: Listing
+}
+
+async function audit({ deps, client, pipeline, run, listing }: Audit): Promise<AuditFindings> {
   const { accountId, targetId } = destinationIdentity(deps, pipeline)
   let done = 0
   let requests = 0
@@ -82,7 +93,7 @@ async function audit(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline
   report()
   const classifier = await ListingClassifier.open(client, run.destinationId)
   const target = { accountId: accountId === '' ? null : accountId, targetId, version: deps.service.version }
-  for await (const page of readBack({ deps, pipeline: pipeline.name, target, onWait: report, onRequest: () => requests++ })) {
+  for await (const page of readBack({ deps, listing, pipeline: pipeline.name, target, onWait: report, onRequest: () => requests++ })) {
     await classifier.page(page)
     done += page.length
     report()

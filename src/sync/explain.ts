@@ -14,6 +14,7 @@ import { readInvalidated, invalidatingRun, type InvalidatedKind } from '../db/in
 import type { ServiceIdentity } from './engine.ts'
 import { destinationIdentity } from './destinationIdentity.ts'
 import { digestsOf, headlineOf, identifierDigests, type Story, type StoryEvent } from './story.ts'
+import { destinationOf, kindsWhere } from '../destinations/index.ts'
 
 export async function explainKey(
   deps: { readonly db: Database; readonly service: ServiceIdentity },
@@ -21,12 +22,12 @@ export async function explainKey(
   text: string,
 ): Promise<Story> {
   const { id } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
-  const catalog = pipeline.destination.kind === 'catalog'
+  const type = destinationOf(pipeline.destination.kind)
+  const catalog = type.keys === 'products'
   const asked = catalog ? [] : identifierTypes.flatMap((type) => packedForms(type, text))
   const { keys, gone } = catalog ? { keys: [Buffer.from(text)], gone: [] } : await memberRecordKeys(deps.db, id, text)
-  const heeds = pipeline.destination.kind === 'audience' && pipeline.destination.suppress !== 'none'
   const events = [
-    ...(heeds ? await listEvents(deps.db, id, text) : []),
+    ...(type.heedsSuppression(pipeline.destination) ? await listEvents(deps.db, id, text) : []),
     ...(catalog ? [] : await erasureEvents(deps.db, deps.service.origin, id, text)),
     ...gone,
     ...(await readEvents(deps.db, id, keys)),
@@ -124,8 +125,8 @@ async function formerRecordKeys(
 async function listEvents(db: Database, destinationId: number, text: string): Promise<StoryEvent[]> {
   const lists = await db.query<{ id: number }>(
     `select l.id from destination t
-     join destination l on l.kind = 'do-not-reach' and l.service = t.service and l.account_id = t.account_id where t.id = $1`,
-    [destinationId],
+     join destination l on l.kind = any($2) and l.service = t.service and l.account_id = t.account_id where t.id = $1`,
+    [destinationId, kindsWhere(({ suppresses }) => suppresses)],
   )
   const rows = await db.query<{ at: Date }>(
     `select coalesce(max(r.synced_at), clock_timestamp()) as at from remote r

@@ -2,6 +2,7 @@
 import type { Database } from '../db/database.ts'
 import { entryOutcome } from '../db/outcomes.ts'
 import type { Failure } from '../model/report.ts'
+import { kindsWhere } from '../destinations/index.ts'
 
 /** Number of kinds of failure in a report: more do not fit on a screen. */
 const mostKinds = 20
@@ -19,7 +20,7 @@ export async function failuresOf(db: Pick<Database, 'query'>, planId: string): P
     examples: Buffer[] | null
   }>(
     `select o.outcome, f.code, min(e.message) as message, sum(e.users)::int as count,
-       (array_agg(e.keys[1] order by e.keys[1]) filter (where d.kind = 'catalog'))[1:3] as examples
+       (array_agg(e.keys[1] order by e.keys[1]) filter (where d.kind = any($2)))[1:3] as examples
      from batch b join destination d on d.id = b.destination_id join entry e on e.batch_id = b.id
        cross join lateral (select ${entryOutcome} as was) w
        cross join lateral (select case when w.was = 'pending' and b.status in ('ambiguous', 'in_flight') then 'ambiguous' else w.was end as outcome) o
@@ -28,7 +29,7 @@ export async function failuresOf(db: Pick<Database, 'query'>, planId: string): P
      -- The same rows as in planCounts.
      where b.plan_id = $1 and (p.operation is null or p.operation = b.operation) and o.outcome in ('refused', 'ambiguous', 'pending') and f.code is not null
      group by o.outcome, f.code order by sum(e.users) desc, f.code limit ${mostKinds}`,
-    [planId],
+    [planId, kindsWhere(({ keys }) => keys === 'products')],
   )
   return rows.map(({ message, examples, ...row }) => ({
     ...row,

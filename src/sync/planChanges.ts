@@ -3,6 +3,7 @@ import { UsageError } from '../errors.ts'
 import type { Database } from '../db/database.ts'
 import { entryOutcome } from '../db/outcomes.ts'
 import { maskedIdentifier } from '../mapping/maskedIdentifier.ts'
+import { kindsWhere } from '../destinations/index.ts'
 
 export interface FieldChange {
   readonly field: string
@@ -40,14 +41,15 @@ interface Row extends Record<string, unknown> {
 }
 
 const pageRows = 1_000
+const productKinds = kindsWhere(({ keys }) => keys === 'products')
 
 /** Changes of the plan in the order of sending. What was confirmed before is taken from the batch that confirmed it. */
 export async function* planChanges(db: Database, planId: string): AsyncGenerator<PlanChange> {
   let after = { seq: -1, ord: -1 }
   for (;;) {
     const rows = await db.query<Row>(
-      `select o.seq, o.ord, d.kind = 'catalog' as catalog, o.change as action, o.record_key, o.keys, o.users,
-         case when d.kind = 'catalog' then o.bytes end as body, former.body as body_before, former.keys as keys_before, r.line,
+      `select o.seq, o.ord, d.kind = any($4) as catalog, o.change as action, o.record_key, o.keys, o.users,
+         case when d.kind = any($4) then o.bytes end as body, former.body as body_before, former.keys as keys_before, r.line,
          exists (select from remote m where m.destination_id = o.destination_id and m.key = any(o.keys) and m.erase) as erase
        from (
            select b.seq, e.*, substring(b.body from e.byte_offset + 1 for e.byte_length) as bytes
@@ -56,13 +58,13 @@ export async function* planChanges(db: Database, planId: string): AsyncGenerator
          join destination d on d.id = o.destination_id
          left join record r on r.destination_id = o.destination_id and r.key = o.record_key
          left join lateral (
-           select case when d.kind = 'catalog' then substring(b.body from e.byte_offset + 1 for e.byte_length) end as body, e.keys
+           select case when d.kind = any($4) then substring(b.body from e.byte_offset + 1 for e.byte_length) end as body, e.keys
            from entry e join batch b on b.id = e.batch_id
            where e.destination_id = o.destination_id and e.record_key = o.record_key and b.plan_id <> $1 and b.operation = 'upsert'
              and b.id < o.batch_id and ${entryOutcome} = 'confirmed'
            order by e.batch_id desc limit 1) former on o.change <> 'create'
        order by o.seq, o.ord`,
-      [planId, after.seq, after.ord],
+      [planId, after.seq, after.ord, productKinds],
     )
     for (const row of rows) yield changeOf(row)
     const last = rows.at(-1)

@@ -2,6 +2,8 @@
 import type { Database } from '../db/database.ts'
 import { UsageError } from '../errors.ts'
 import type { GuardVerdict, ProductSetChange, RunCounts } from '../model/report.ts'
+import type { Destination } from '../destinations/destination.ts'
+import { destinationOf } from '../destinations/index.ts'
 
 export type ChangeName = 'delete' | 'create' | 'update' | 'renewal'
 
@@ -9,7 +11,7 @@ export interface ReviewedPlan {
   readonly planId: string
   readonly runId: string
   readonly pipeline: string
-  readonly kind: 'catalog' | 'audience' | 'do-not-reach'
+  readonly keys: Destination['keys']
   readonly status: 'ready' | 'applying' | 'applied' | 'superseded'
   readonly digest: string
   readonly createdAt: Date
@@ -38,7 +40,7 @@ export async function loadReview(db: Database, planId: string): Promise<Reviewed
   const [row] = await db.query<{
     run_id: string
     pipeline: string
-    kind: ReviewedPlan['kind']
+    kind: string
     status: ReviewedPlan['status']
     digest: string
     created_at: Date
@@ -60,12 +62,13 @@ export async function loadReview(db: Database, planId: string): Promise<Reviewed
       where: planId.slice(0, 40),
       hint: 'sluice plan PIPELINE',
     })
-  const samples = await loadSamples(db, planId, row.kind)
+  const { keys } = destinationOf(row.kind)
+  const samples = await loadSamples(db, planId, keys)
   return {
     planId,
     runId: `r_${row.run_id}`,
     pipeline: row.pipeline,
-    kind: row.kind,
+    keys,
     status: row.status,
     digest: row.digest,
     createdAt: row.created_at,
@@ -79,7 +82,7 @@ export async function loadReview(db: Database, planId: string): Promise<Reviewed
   }
 }
 
-async function loadSamples(db: Database, planId: string, kind: ReviewedPlan['kind']): Promise<readonly ChangeSample[]> {
+async function loadSamples(db: Database, planId: string, keys: Destination['keys']): Promise<readonly ChangeSample[]> {
   const rows = await db.query<{ change: ChangeName; key: Buffer; identifiers: number; after: Buffer | null; before: Buffer | null }>(
     `select c.change, e.keys[1] as key, cardinality(e.keys) as identifiers, e.after, old.before
      from unnest(array['delete', 'create', 'update', 'renewal']) with ordinality as c (change, place)
@@ -93,10 +96,10 @@ async function loadSamples(db: Database, planId: string, kind: ReviewedPlan['kin
          and b.status = 'settled' and (o.outcome = 'confirmed' or o.outcome = 'pending')
        order by o.batch_id desc limit 1) old on true
      order by c.place`,
-    [planId, kind === 'catalog'],
+    [planId, keys === 'products'],
   )
   return rows.map(({ change, key, identifiers, after, before }) =>
-    kind === 'catalog'
+    keys === 'products'
       ? { change, name: key.toString(), fields: change === 'delete' ? [] : changedFields(jsonOf(before), jsonOf(after), change) }
       : { change, name: `one person, ${identifiers} ${identifiers === 1 ? 'identifier' : 'identifiers'}`, fields: [] },
   )

@@ -25,11 +25,10 @@ export class RepeatedKeys {
     }
   }
 
-  /** `last`: the last row of a key stands, as `duplicates: last` says. */
-  settle(kind: 'catalog' | 'members', last: boolean): { readonly duplicates: number; readonly rejects: readonly Reject[] } {
+  /** `field`: the one that identifies a row. `last`: the last row of a key stands, as `duplicates: last` says. */
+  settle(field: string, last: boolean): { readonly duplicates: number; readonly rejects: readonly Reject[] } {
     const rejects: Reject[] = []
     let duplicates = 0
-    const field = kind === 'catalog' ? 'id' : 'key'
     for (const { lines, contents } of this.#seen.values()) {
       if (contents.size === 1 || last) duplicates += lines.length - 1
       else

@@ -9,12 +9,15 @@ import type { GuardVerdict } from '../../model/report.ts'
 import type { SampleRecord } from '../render/check.ts'
 import { groupRejects } from '../render/rejects.ts'
 import { RepeatedKeys } from './repeatedKeys.ts'
+import { destinationOf } from '../../destinations/index.ts'
+import type { Destination } from '../../destinations/destination.ts'
 
 const sampleSize = 3
 
 /** What the rows of one source become under a pipeline. */
 export class RowTally {
   readonly #pipeline: Pipeline
+  readonly #type: Destination
   readonly #uri: string
   readonly #plain: DescribingMapper
   readonly #mapper: WatchedMapper
@@ -34,6 +37,7 @@ export class RowTally {
 
   constructor(pipeline: Pipeline, definition: SourceDefinition, today: Date) {
     this.#pipeline = pipeline
+    this.#type = destinationOf(pipeline.destination.kind)
     this.#uri = definition.uri
     this.#plain = createMapper(pipeline, today)
     this.#mapper = watchMapper(this.#plain)
@@ -50,7 +54,7 @@ export class RowTally {
     const { record, reject, filtered, warnings } = this.#mapper.map(row)
     this.warnings.push(...warnings)
     this.#lines.pass(row)
-    if (reject) this.rejects.push(this.#lines.name(reject, this.#pipeline.destination.kind === 'catalog' ? 'product' : 'member', next))
+    if (reject) this.rejects.push(this.#lines.name(reject, this.#type.keys === 'products' ? 'product' : 'member', next))
     if (filtered) this.filtered++
     if (!record) return
     if (record.kind === 'member' && !record.wanted) this.suppressed++
@@ -61,8 +65,8 @@ export class RowTally {
 
   /** Rejects and collapses the rows of one key among those that were read. */
   settleRepeats(): void {
-    const { destination, duplicates: rule } = this.#pipeline
-    const { duplicates, rejects } = this.#keys.settle(destination.kind === 'catalog' ? 'catalog' : 'members', rule === 'last')
+    const { duplicates: rule } = this.#pipeline
+    const { duplicates, rejects } = this.#keys.settle(this.#type.keyField, rule === 'last')
     this.duplicates = duplicates
     this.valid -= duplicates + rejects.length
     this.rejects.push(...rejects)

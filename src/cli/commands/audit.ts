@@ -1,5 +1,5 @@
 import { exitCodeOf } from '../../model/report.ts'
-import { needReadable } from '../../sync/auditPipeline.ts'
+import { listingOf } from '../../sync/auditPipeline.ts'
 import { argument, flag, writeJson, type CommandRun } from '../context.ts'
 import { withEngine } from '../engine.ts'
 import { pipelineNamed } from '../pipelines.ts'
@@ -9,7 +9,7 @@ import { auditVerdict } from '../render/audit.ts'
 export const run: CommandRun = async (context, invocation) => {
   const pipeline = await pipelineNamed(context, argument(invocation, 0))
   // Before a database or a service is asked for anything.
-  needReadable(pipeline)
+  listingOf(pipeline)
   return withEngine(
     context,
     async (engine) => {

@@ -5,13 +5,15 @@ import { withEngine } from '../engine.ts'
 import { pipelineNamed } from '../pipelines.ts'
 import { runOutcome } from '../render/outcome.ts'
 import { finish } from './run.ts'
+import { destinationOf } from '../../destinations/index.ts'
 
 /** Said before anything is sent; undefined where the next run keeps what only the backfill has (docs/schedules.md). */
 function leavesAgain({ name, destination }: Pipeline): string | undefined {
-  if (destination.kind === 'do-not-reach' || (destination.kind === 'catalog' && destination.missing === 'keep')) return undefined
-  const what = destination.kind === 'catalog' ? 'products' : 'people'
-  const outcome = destination.kind === 'catalog' && destination.missing === 'out-of-stock' ? 'set out of stock' : 'deleted again'
-  return `${what} that the source of ${name} does not have are ${outcome} by its next run; to keep them, add them to that source`
+  const type = destinationOf(destination.kind)
+  const missing = type.missing(destination)
+  if (missing === 'ignore' || missing === 'keep') return undefined
+  const outcome = missing === 'out-of-stock' ? 'set out of stock' : 'deleted again'
+  return `${type.words.records} that the source of ${name} does not have are ${outcome} by its next run; to keep them, add them to that source`
 }
 
 /** A one-off source through the same pipeline: upserts only, nothing is deleted because it is absent. */

@@ -19,6 +19,7 @@ import { operator } from '../operator.ts'
 import { pipelineNamed } from '../pipelines.ts'
 import { withStore } from '../store.ts'
 import { instant, safe } from '../text.ts'
+import { destinationOf } from '../../destinations/index.ts'
 
 /** Erases a person, or lists, exports and replays erasures. */
 export const run: CommandRun = async (context, invocation) => {
@@ -41,7 +42,7 @@ async function erase(context: Context, invocation: Invocation, person: Person): 
       hint: 'sluice forget --key C-1042 --pipeline customers',
     })
   const pipeline = name === undefined ? undefined : await pipelineNamed(context, name)
-  if (pipeline !== undefined && pipeline.destination.kind !== 'audience')
+  if (pipeline !== undefined && !destinationOf(pipeline.destination.kind).reachesPeople)
     throw new UsageError('INVALID_VALUE', `${pipeline.name} is not an audience: it has no customer keys. Nothing was erased.`, {
       where: '--pipeline',
       hint: 'sluice status   (names every pipeline)',

@@ -9,6 +9,7 @@ import { pipelinesNamed } from '../pipelines.ts'
 import { runOutcome } from '../render/outcome.ts'
 import { byCredentials } from '../services.ts'
 import { below } from '../text.ts'
+import { destinationOf } from '../../destinations/index.ts'
 
 /** Runs the pipelines one after the other: each has the whole rate budget, and the worst outcome is the exit code. */
 export const run: CommandRun = async (context, invocation) => {
@@ -17,7 +18,7 @@ export const run: CommandRun = async (context, invocation) => {
   const approveDeletes = approve === undefined ? undefined : parseCount('--approve-deletes', approve, { min: 0, max: 1_000_000_000 })
   // Whoever must not be reached is known before anybody is sent (docs/guarantees.md#suppression-wins).
   const pipelines = (await pipelinesNamed(context, names)).toSorted(
-    (a, b) => Number(b.destination.kind === 'do-not-reach') - Number(a.destination.kind === 'do-not-reach'),
+    (a, b) => Number(destinationOf(b.destination.kind).suppresses) - Number(destinationOf(a.destination.kind).suppresses),
   )
   if (approveDeletes !== undefined && pipelines.length > 1) {
     throw new UsageError(

@@ -1,9 +1,9 @@
 import type { KnownService } from '../../config/config.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import type { Transport } from '../../service/client/exchange.ts'
-import { targetOf } from '../render/target.ts'
 import { array, get, parsed, property, textOf } from './answers.ts'
 import type { Say } from './finding.ts'
+import { destinationOf } from '../../destinations/index.ts'
 
 /** Checks that each pipeline's destination exists and is accessible to these accounts. */
 export async function examineTargets(
@@ -15,24 +15,19 @@ export async function examineTargets(
 ): Promise<void> {
   for (const { name, destination } of pipelines) {
     const check = `pipeline ${name}`
-    const version = `/${service.adsVersion}`
-    if (destination.kind !== 'catalog' && !accounts.includes(destination.accountId)) {
+    const type = destinationOf(destination.kind)
+    const { path, accountId, listed } = type.probe(destination, service.adsVersion)
+    if (accountId !== undefined && !accounts.includes(accountId)) {
       say({
         check,
         state: 'failed',
-        message: `account ${destination.accountId} is not accessible to SLUICE_ACCESS_TOKEN`,
+        message: `account ${accountId} is not accessible to SLUICE_ACCESS_TOKEN`,
         hint: "correct destination.account_id, or ask the account's owner to add this user",
       })
       continue
     }
-    const path =
-      destination.kind === 'catalog'
-        ? `${version}/product_catalogs/${destination.catalogId}/products`
-        : destination.kind === 'audience'
-          ? `${version}/accounts/${destination.accountId}/custom_audiences/${destination.audienceId}`
-          : `${version}/accounts/${destination.accountId}/do_not_reach_lists`
     const exchange = await get(transport, path)
-    const target = targetOf(destination)
+    const target = type.name(destination)
     if (exchange.kind !== 'answer') say({ check, state: 'failed', message: `${target}: ${exchange.error.message}`, hint: 'sluice doctor' })
     else if (exchange.status !== 200)
       say({
@@ -42,10 +37,15 @@ export async function examineTargets(
         hint: `correct destination in the file of ${name}, then: sluice doctor`,
       })
     else if (
-      destination.kind === 'do-not-reach' &&
-      !array(property(parsed(exchange), 'data')).some((list) => textOf(property(list, 'id'))[0] === destination.listId)
+      listed !== undefined &&
+      !array(property(parsed(exchange), 'data')).some((list) => textOf(property(list, 'id'))[0] === listed.id)
     ) {
-      say({ check, state: 'failed', message: `${target} is not among the account's lists`, hint: `correct destination.list_id of ${name}` })
+      say({
+        check,
+        state: 'failed',
+        message: `${target} is not among the account's lists`,
+        hint: `correct destination.${listed.setting} of ${name}`,
+      })
     } else say({ check, state: 'ok', message: `${target} is accessible` })
   }
 }

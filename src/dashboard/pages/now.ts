@@ -23,6 +23,7 @@ import {
 import type { Page } from '../layout.ts'
 import { progressView } from '../progress.ts'
 import { runBars } from '../runBars.ts'
+import { destinationOf } from '../../destinations/index.ts'
 
 export interface NowData {
   readonly pipelines: readonly Pipeline[]
@@ -186,14 +187,7 @@ export function changesText(counts: { readonly confirmed?: number; readonly with
 }
 
 export function destinationText({ destination }: Pipeline): string {
-  switch (destination.kind) {
-    case 'catalog':
-      return `catalog ${destination.catalogId}`
-    case 'audience':
-      return `audience ${destination.audienceId}`
-    case 'do-not-reach':
-      return `do-not-reach list ${destination.listId}`
-  }
+  return destinationOf(destination.kind).name(destination)
 }
 
 function noPipelines(): Html {

@@ -130,7 +130,7 @@ function samples(plan: ReviewedPlan, change: ChangeName): Html {
     { delete: plan.counts.deletes, update: plan.counts.updates, create: plan.counts.creates, renewal: plan.counts.renewals }[change] ?? 0
   const id = `samples-${change}`
   // Of people nothing is shown but how much of them is sent.
-  if (plan.kind !== 'catalog')
+  if (plan.keys !== 'products')
     return html`<section aria-labelledby="${id}">
       <h2 id="${id}">${titles[change]} <span class="muted">${count(all)}</span></h2>
       <p class="card pad muted">

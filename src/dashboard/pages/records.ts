@@ -3,6 +3,7 @@ import type { Pipeline } from '../../model/pipeline.ts'
 import type { Story, StoryEvent } from '../../sync/index.ts'
 import { clockTime, command, html, none, notice, raw, type Html, type Tone } from '../html.ts'
 import type { Page } from '../layout.ts'
+import { destinationOf } from '../../destinations/index.ts'
 
 export interface RecordsData {
   readonly pipelines: readonly Pipeline[]
@@ -55,7 +56,7 @@ function empty(pipelines: readonly Pipeline[]): Html {
       The first line says whether it is live, and why. Below it: where it was read, what was planned, sent and answered, and until when it
       holds.
     </p>
-    ${command(`sluice explain ${first.name} ${first.destination.kind === 'catalog' ? 'SKU-1' : 'jane@example.com'}`)}
+    ${command(`sluice explain ${first.name} ${destinationOf(first.destination.kind).words.exampleKey}`)}
   </div>`
 }
 

@@ -3,7 +3,7 @@
  * temporary table. So a million products need no more memory than one page, and missing products are one join at the end.
  */
 import type pg from 'pg'
-import type { ListedProduct } from '../../destinations/productListing.ts'
+import type { ListedProduct } from '../../destinations/destination.ts'
 import { isInvalidated } from '../../db/invalidated.ts'
 import { contentHash } from '../read/stageTable.ts'
 import { unsettledKeys } from '../plan/todo.ts'

@@ -2,8 +2,7 @@
  * Reads a catalog back, page by page, at the pace of the budget that all processes share. A read is safe to repeat, so unclear
  * answers are requested again, a bounded number of times (docs/guarantees.md#bounded-retry). Half a listing proves nothing.
  */
-import type { Target } from '../../destinations/destination.ts'
-import { classifyListing, listingLimit, listingRequest, type ListedProduct, type ListingAnswer } from '../../destinations/productListing.ts'
+import type { ListedProduct, Listing, ListingAnswer, Target } from '../../destinations/destination.ts'
 import { RunError } from '../../errors.ts'
 import { backoffMs } from '../../http/waitPolicy.ts'
 import type { Exchange } from '../../service/client/exchange.ts'
@@ -13,6 +12,7 @@ import { interrupted } from '../read/stage.ts'
 
 export interface Reading {
   readonly deps: EngineDeps
+  readonly listing: Listing
   readonly pipeline: string
   readonly target: Target
   /** Called with each wait to show to the user. */
@@ -30,7 +30,7 @@ type Page = Extract<ListingAnswer, { kind: 'page' }>
  * @throws {RunError} `CATALOG_UNREADABLE`, or that the run was stopped
  */
 export async function* readBack(reading: Reading): AsyncGenerator<readonly ListedProduct[]> {
-  const allowance = await Allowance.open(reading.deps, listingLimit)
+  const allowance = await Allowance.open(reading.deps, reading.listing.limitClass)
   const seen = new Set<string>()
   let restarted = false
   let cursor: string | undefined
@@ -56,7 +56,7 @@ async function fetchPage(reading: Reading, allowance: Allowance, cursor: string 
   let unauthorized = false
   for (let attempt = 1; ; attempt++) {
     const exchange = await ask(reading, allowance, { cursor, attempt })
-    const answer = classifyListing(exchange)
+    const answer = reading.listing.classify(exchange)
     if (answer.kind === 'page') return answer
     if (answer.kind === 'refused') {
       if (cursor !== undefined && exchange.kind === 'answer' && exchange.status === 400) return 'expired'
@@ -77,7 +77,7 @@ async function fetchPage(reading: Reading, allowance: Allowance, cursor: string 
 
 /** One request under a fresh grant. */
 async function ask(
-  { deps, onWait, onRequest, target }: Reading,
+  { deps, listing, onWait, onRequest, target }: Reading,
   allowance: Allowance,
   { cursor, attempt }: { readonly cursor: string | undefined; readonly attempt: number },
 ): Promise<Exchange> {
@@ -87,7 +87,7 @@ async function ask(
   if (grant === undefined) throw interrupted()
   onRequest()
   const exchange = await transport.exchange({
-    ...listingRequest(target, cursor),
+    ...listing.request(target, cursor),
     timeoutMs: settings.httpTimeoutMs,
     ...(signal === undefined ? {} : { signal }),
   })

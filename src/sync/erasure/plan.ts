@@ -3,7 +3,8 @@ import { addErased, loadErased } from '../../db/erasures.ts'
 import { addChanged, ChangedKeys } from '../../db/changedKeys.ts'
 import { claimNamed, erasurePhase, type ClaimedBatch } from '../../db/batches.ts'
 import type { Transaction } from '../../db/database.ts'
-import { destinationOf } from '../../destinations/index.ts'
+import type { Destination } from '../../destinations/destination.ts'
+import { destinationOf, kindsWhere } from '../../destinations/index.ts'
 import type { EngineDeps } from '../engine.ts'
 import { applyRemovals } from '../plan/desired.ts'
 import { fillTable } from '../plan/planTables.ts'
@@ -18,9 +19,9 @@ export async function planDeletes(deps: EngineDeps, erasureId: number): Promise<
   const service = deps.service.origin
   await deps.db.transaction(async (tx) => {
     // In the order of ids, as every transaction that takes several.
-    const audiences = await tx.query<{ id: number }>(
-      `select id from destination where service = $1 and kind = 'audience' order by id for update`,
-      [service],
+    const audiences = await tx.query<{ id: number; kind: string }>(
+      `select id, kind from destination where service = $1 and kind = any($2) order by id for update`,
+      [service, kindsWhere(({ reachesPeople }) => reachesPeople)],
     )
     const [erasure] = await tx.query<{ planned: boolean }>(
       'select planned_at is not null as planned from erasure where id = $1 for update',
@@ -28,13 +29,18 @@ export async function planDeletes(deps: EngineDeps, erasureId: number): Promise<
     )
     if (erasure?.planned !== false) return
     let held = 0
-    for (const { id } of audiences) if (await planAudience(tx, deps, erasureId, id)) held++
+    for (const { id, kind } of audiences) if (await planAudience(tx, deps, erasureId, { id, type: destinationOf(kind) })) held++
     await tx.execute('update erasure set planned_at = clock_timestamp(), audiences = $2 where id = $1', [erasureId, held])
   })
 }
 
+interface Audience {
+  readonly id: number
+  readonly type: Destination
+}
+
 /** True: the audience had the person, or may have had. */
-async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number, audience: number): Promise<boolean> {
+async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number, { id: audience, type }: Audience): Promise<boolean> {
   const erased = await loadErased(tx, erasureId)
   const own = erased.records.flatMap(({ destinationId, key }) => (destinationId === audience ? [key] : []))
   const known = await tx.query<{ key: Buffer; group_key: Buffer | null; held: number }>(
@@ -48,8 +54,8 @@ async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number
     records: records.map((key) => ({ destinationId: audience, key })),
   })
   await removeRecords(tx, audience, records)
-  const carried = await cutOut(tx, deps, audience, erased.identifiers, groups)
-  await planRemote(tx, deps, erasureId, { audience, identifiers: erased.identifiers, groups, carried })
+  const carried = await cutOut(tx, deps, { id: audience, type }, erased.identifiers, groups)
+  await planRemote(tx, deps, erasureId, { audience, type, identifiers: erased.identifiers, groups, carried })
   return records.length > 0 || known.length > 0 || carried.length > 0
 }
 
@@ -96,7 +102,7 @@ interface Carried {
 async function cutOut(
   tx: Transaction,
   deps: EngineDeps,
-  audience: number,
+  { id: audience, type }: Audience,
   identifiers: readonly Buffer[],
   groups: readonly Buffer[],
 ): Promise<readonly Carried[]> {
@@ -115,7 +121,6 @@ async function cutOut(
        and (e.keys && $2::bytea[] or e.record_key = any($3::bytea[])) order by e.batch_id, e.ord`,
     [audience, identifiers, groups],
   )
-  const destination = destinationOf('audience')
   for (const id of new Set(named.map((entry) => entry.batch_id))) {
     const entries = named.filter((entry) => entry.batch_id === id)
     const batch = await claimNamed(tx, Number(id), deps.workerId, deps.settings.leaseMs)
@@ -123,7 +128,7 @@ async function cutOut(
     const by = { workerId: deps.workerId, runId: Number(entries[0]?.run_id), horizonMs: deps.settings.horizonMs }
     await takeOut(
       tx,
-      destination,
+      type,
       batch,
       entries.map(({ ord }) => ord),
       by,
@@ -138,6 +143,7 @@ async function cutOut(
 
 interface Remote {
   readonly audience: number
+  readonly type: Destination
   readonly identifiers: readonly Buffer[]
   readonly groups: readonly Buffer[]
   readonly carried: readonly Carried[]
@@ -148,7 +154,7 @@ async function planRemote(
   tx: Transaction,
   deps: EngineDeps,
   erasureId: number,
-  { audience, identifiers, groups, carried }: Remote,
+  { audience, type, identifiers, groups, carried }: Remote,
 ): Promise<void> {
   const { horizonMs } = deps.settings
   const synced = await tx.query<{ key: Buffer; batch_id: string | null; plan_id: string | null; late: boolean }>(
@@ -171,7 +177,7 @@ async function planRemote(
   if (beside === undefined) return
   const first = uncertain.length > 0 || synced.some(({ late }) => late) ? horizonMs : 0
   const how = { phase: erasurePhase, waitsMs: [first, first + horizonMs] }
-  for (const batch of await planErasure(tx, destinationOf('audience'), beside, keys, how))
+  for (const batch of await planErasure(tx, type, beside, keys, how))
     await tx.execute('insert into erasure_delete (erasure_id, batch_id) values ($1, $2)', [erasureId, batch])
   await tx.execute(
     `with again as (

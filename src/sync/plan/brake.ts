@@ -1,7 +1,7 @@
 /** Carries the guard's verdict out: removals that may go are applied, the others leave no trace but a count. */
 import type pg from 'pg'
 import { applyRemovals, collectRemovals, markMissing, markOutOfStock, type DesiredContext } from './desired.ts'
-import type { Absent } from './changes.ts'
+import type { Missing } from '../../destinations/destination.ts'
 import type { Diff } from './diff.ts'
 import { enoughConfirmed, guardDeletes, type GuardFacts } from './guard.ts'
 import type { GuardVerdict } from '../../model/report.ts'
@@ -12,7 +12,7 @@ export interface BrakeContext {
   readonly desired: DesiredContext
   readonly todo: TodoContext
   readonly diff: Diff
-  readonly absent: Absent
+  readonly absent: Missing
   readonly suppressedBy: readonly number[]
   /** Removals are the source's explicit word and no guard's business (do-not-reach lists). */
   readonly guarded: boolean

@@ -10,13 +10,12 @@ import type { PlanWork } from './planWork.ts'
 import { changeNotes, guardNotes, RunHeld } from './qualityGuard.ts'
 import { refreshStatistics } from './statistics.ts'
 import { collectUnsettled } from './todo.ts'
-
-/** Meaning of a missing record here; of a backfill, an unproven end or a do-not-reach list: nothing. */
-export type Absent = 'delete' | 'out-of-stock' | 'keep' | 'ignore'
+import type { Missing } from '../../destinations/destination.ts'
 
 export interface Changes {
   readonly diff: Diff
-  readonly absent: Absent
+  /** Effect of a record that is missing. */
+  readonly absent: Missing
   /** Fields that the updates change, with how many products; for catalogs. */
   readonly updateFields: readonly { readonly field: string; readonly count: number }[]
   /** The destination was untouched; undefined: it was compared with. */
@@ -31,7 +30,7 @@ export async function applyChanges(work: PlanWork): Promise<Changes> {
   await refreshStatistics(client, destinationId, work.input.previousValid ?? 0)
   // A person may have been erased since the rows were read.
   const erasures = { destinationId, service: work.deps.service.origin }
-  const heedsErasures = work.pipeline.destination.kind === 'audience' && work.erasures > 0
+  const heedsErasures = work.type.reachesPeople && work.erasures > 0
   if (heedsErasures && work.input.reading !== 'unread') await suppressErased(client, erasures)
   if (!work.untouched) return applyDiff(work)
   await createTable(client, 'change')
@@ -45,13 +44,13 @@ export async function applyChanges(work: PlanWork): Promise<Changes> {
 
 async function applyDiff(work: PlanWork): Promise<Changes> {
   const { client, destinationId, desired, input } = work
-  const { kind } = work.pipeline.destination
-  const isCatalog = kind === 'catalog'
+  const { leavesBy, reachesPeople } = work.type
+  const isCatalog = desired.keys === 'products'
   const found = input.reading === 'unread' ? await noChanges(client) : await diffStage(client, destinationId, input.reading)
-  const left = kind === 'do-not-reach' ? await leaveByIdentifier(desired) : 0
-  const erased = kind === 'audience' && work.erasures > 0 ? await leaveErased(desired, work.deps.service.origin) : 0
+  const left = leavesBy === 'identifier' ? await leaveByIdentifier(desired) : 0
+  const erased = reachesPeople && work.erasures > 0 ? await leaveErased(desired, work.deps.service.origin) : 0
   const listed = await leaveListed(desired, input.suppressedBy)
-  const optedOut = kind === 'audience' && input.reading !== 'unread' ? await leaveOptedOut(desired) : { absent: 0, stale: 0 }
+  const optedOut = reachesPeople && input.reading !== 'unread' ? await leaveOptedOut(desired) : { absent: 0, stale: 0 }
   crashPoint('plan.diffed')
   if (isCatalog && found.updates > 0) await guardChanges(work)
   const updateFields = isCatalog ? await fieldsUpdated(client, destinationId, found.updates) : []
@@ -74,9 +73,9 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   return { diff, absent, updateFields, first: undefined }
 }
 
-function absentPolicy({ pipeline: { destination }, input, oneOff }: PlanWork): Absent {
-  if (oneOff || input.incomplete !== undefined || destination.kind === 'do-not-reach') return 'ignore'
-  return destination.kind === 'catalog' ? destination.missing : 'delete'
+/** Returns the effect of a missing record. A backfill, or a read whose end is not proven, misses nothing. */
+function absentPolicy({ pipeline: { destination }, type, input, oneOff }: PlanWork): Missing {
+  return oneOff || input.incomplete !== undefined ? 'ignore' : type.missing(destination)
 }
 
 /** Returns true if this reading changed what is desired: deletes that a guard withholds did not. */

@@ -60,6 +60,8 @@ export async function freeze(
   // Ids that differ in case only never share a request (bad-inputs 59): the later one waits for the next batch.
   const folded = new Set<string>()
   let waiting: PlannedOperation[] = []
+  const collides = ({ recordKey }: PlannedOperation) =>
+    destination.collisionOf !== undefined && folded.has(destination.collisionOf(recordKey))
   const add = (operation: PlannedOperation) => {
     if (!current || current.op !== operation.op || current.phase !== operation.phase) {
       take(current?.packer.flush())
@@ -72,13 +74,13 @@ export async function freeze(
     }
     const full = current.packer.add(operation)
     if (full) folded.clear()
-    if (destination.kind === 'catalog') folded.add(foldedId(operation))
+    if (destination.collisionOf !== undefined) folded.add(destination.collisionOf(operation.recordKey))
     take(full)
   }
   for await (const operation of operations) {
     // Packed users are counted one by one, as everywhere in the books.
     entries[operation.change] += operation.users
-    if (destination.kind === 'catalog' && current?.op === operation.op && folded.has(foldedId(operation))) {
+    if (current?.op === operation.op && collides(operation)) {
       waiting.push(operation)
       continue
     }
@@ -91,17 +93,13 @@ export async function freeze(
     const again = waiting
     waiting = []
     for (const operation of again) {
-      if (folded.has(foldedId(operation))) waiting.push(operation)
+      if (collides(operation)) waiting.push(operation)
       else add(operation)
     }
   }
   take(current?.packer.flush())
   if (collected.length > 0) await write()
   return { batches, entries, digest: digest.digest('hex'), requests }
-}
-
-function foldedId(operation: PlannedOperation): string {
-  return operation.recordKey.toString().normalize('NFC').trim().toLowerCase()
 }
 
 async function writeBatches(

@@ -3,7 +3,6 @@
  * is to be sent (I7). Whatever stops it leaves nothing of it behind.
  */
 import type pg from 'pg'
-import { destinationOf } from '../../destinations/index.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { isRetryable } from '../../db/database.ts'
 import type { RunRow } from '../../db/runs.ts'
@@ -65,7 +64,7 @@ async function planInTransaction(work: PlanWork): Promise<Planned> {
 
   deps.onProgress?.({ stage: 'plan', done: 0 })
   await insertPlan(work, braked.verdicts)
-  const frozen = await freeze(client, destinationOf(work.pipeline.destination.kind), operationsOf(work, changes), {
+  const frozen = await freeze(client, work.type, operationsOf(work, changes), {
     planId,
     destinationId,
     onProgress: (done) => deps.onProgress?.({ stage: 'plan', done }),
@@ -74,14 +73,14 @@ async function planInTransaction(work: PlanWork): Promise<Planned> {
   return storePlan(work, changes, braked, frozen, compared ? await countLearning(todo) : 0)
 }
 
-function applyGuards({ pipeline, run, input, desired, todo, oneOff, sourceless }: PlanWork, changes: Changes) {
+function applyGuards({ pipeline, type, run, input, desired, todo, oneOff, sourceless }: PlanWork, changes: Changes) {
   return brake({
     desired,
     todo,
     diff: changes.diff,
     absent: changes.absent,
     suppressedBy: input.suppressedBy,
-    guarded: pipeline.destination.kind !== 'do-not-reach',
+    guarded: type.guardsDeletes,
     nothingToDelete: changes.first?.plain === true,
     facts: {
       pipeline: pipeline.name,
@@ -102,14 +101,15 @@ function applyGuards({ pipeline, run, input, desired, todo, oneOff, sourceless }
 }
 
 function operationsOf(work: PlanWork, { first }: Changes): AsyncIterable<PlannedOperation> {
-  const { destination } = work.pipeline
   const context = { client: work.client, destinationId: work.destinationId, full: work.todo.full }
-  if (destination.kind === 'catalog') return first ? firstProducts(context) : productOperations(context)
+  const membership = work.type.membership(work.pipeline.destination)
+  if (membership === undefined) return first ? firstProducts(context) : productOperations(context)
+  const { expiresIn, usersPerOperation, withEffectiveAt } = membership
   const terms = {
     plannedAtMs: work.plannedAtMs,
-    expiresAtMs: addDuration(work.plannedAtMs, destination.expiresIn),
-    usersPerOperation: destination.kind === 'audience' ? destination.usersPerOperation : 1,
-    withEffectiveAt: destination.kind === 'audience',
+    expiresAtMs: addDuration(work.plannedAtMs, expiresIn),
+    usersPerOperation,
+    withEffectiveAt,
   }
   return first?.plain === true ? firstMembers(context, terms, first.shared) : memberOperations(context, terms)
 }

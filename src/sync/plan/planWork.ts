@@ -12,6 +12,8 @@ import type { DesiredContext } from './desired.ts'
 import { durationMs } from './durations.ts'
 import { isUntouched } from './firstLoad.ts'
 import { collectResync, type TodoContext } from './todo.ts'
+import { destinationOf } from '../../destinations/index.ts'
+import type { Destination } from '../../destinations/destination.ts'
 
 /** A complete reading, or what replaces it where nothing was read (unchanged bytes, `rerun --failed`). */
 export interface PlanInput extends Omit<SnapshotResult, 'proof' | 'warnings'> {
@@ -25,6 +27,7 @@ export interface PlanWork {
   readonly deps: EngineDeps
   readonly client: pg.PoolClient
   readonly pipeline: Pipeline
+  readonly type: Destination
   readonly run: RunRow
   readonly input: PlanInput
   readonly planId: string
@@ -67,7 +70,9 @@ export async function openWork(
   if (locked === undefined) throw new Error(`destination ${destinationId} is not stored`)
   await supersedePlans(client, destinationId)
   const erasures = await latestErasure(queryable(client), deps.service.origin)
-  const keys = destination.kind === 'catalog' ? 'products' : 'identifiers'
+  const type = destinationOf(destination.kind)
+  const { keys } = type
+  const membership = type.membership(destination)
   const resync = await collectResync(client, destinationId)
   const changed = new ChangedKeys(queryable(client), destinationId, locked.all_changed)
   const sourceless = input.onlyFailedOf !== undefined || input.prepare !== undefined
@@ -75,6 +80,7 @@ export async function openWork(
     deps,
     client,
     pipeline,
+    type,
     run,
     input,
     planId,
@@ -88,8 +94,8 @@ export async function openWork(
       keys,
       full: run.options.full ?? false,
       changed,
-      renewBeforeMs: destination.kind === 'catalog' ? 0 : durationMs(destination.renewBefore),
-      takesBack: destination.kind === 'audience',
+      renewBeforeMs: membership === undefined ? 0 : durationMs(membership.renewBefore),
+      takesBack: membership?.endsExactly === true,
       planId,
       resync: resync.length > 0,
       ...(input.onlyFailedOf === undefined ? {} : { onlyFailedOf: input.onlyFailedOf }),

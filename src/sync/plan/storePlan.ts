@@ -33,10 +33,7 @@ export async function storePlan(work: PlanWork, changes: Changes, braked: Braked
   const { client, destinationId, planId, run, input } = work
   const { destination } = work.pipeline
   const { entries } = frozen
-  const outOfStock =
-    !braked.deletesHeld && destination.kind === 'catalog' && destination.missing === 'out-of-stock' && !work.oneOff
-      ? changes.diff.absent
-      : 0
+  const outOfStock = !braked.deletesHeld && work.type.missing(destination) === 'out-of-stock' && !work.oneOff ? changes.diff.absent : 0
   const counts = {
     ...input.rows,
     unchanged: Math.max(
@@ -60,7 +57,7 @@ export async function storePlan(work: PlanWork, changes: Changes, braked: Braked
     updateFields: changes.updateFields,
     desiredVersion: Number(wants[0]?.desired_version),
     erasures: work.erasures,
-    suppress: destination.kind === 'audience' ? destination.suppress : 'none',
+    suppress: work.type.heedsSuppression(destination) ? 'do-not-reach' : 'none',
     // A plan of everything takes over what the ones before it owed; one of a few keys leaves it with them.
     resync: [...(input.onlyFailedOf === undefined ? [] : work.resync), ...(work.todo.full || work.resync.length > 0 ? [planId] : [])],
   }

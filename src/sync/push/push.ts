@@ -4,7 +4,6 @@
  */
 import pLimit from 'p-limit'
 import { destinationOf } from '../../destinations/index.ts'
-import type { Destination } from '../../destinations/destination.ts'
 import {
   claimBatches,
   erasurePhase,
@@ -221,7 +220,7 @@ async function openSending(
   },
 ): Promise<Sending> {
   const { db, clock, service, settings } = deps
-  const [row] = await db.query<{ kind: Destination['kind']; account_id: string; target_id: string }>(
+  const [row] = await db.query<{ kind: string; account_id: string; target_id: string }>(
     'select kind, account_id, target_id from destination where id = $1',
     [destinationId],
   )
@@ -230,7 +229,13 @@ async function openSending(
   const target = { accountId: row.account_id === '' ? null : row.account_id, targetId: row.target_id, version: service.version }
   const allowance = (op: 'upsert' | 'delete') => Allowance.open(deps, destination.request(target, op).limitClass)
   const upsert = await allowance('upsert')
-  const allowances = { upsert, delete: row.kind === 'catalog' ? await allowance('delete') : upsert }
+  const allowances = {
+    upsert,
+    delete:
+      destination.request(target, 'delete').limitClass === destination.request(target, 'upsert').limitClass
+        ? upsert
+        : await allowance('delete'),
+  }
   return {
     deps,
     destination,

@@ -68,7 +68,7 @@ export async function reconcile(
     const result = await apply({ tx, destination, batch, attemptId, options }, judgement)
     await writeAudit(tx, batch, result, judgement, options)
     // A refused removal changes nothing: the members stay on the list.
-    if (destination.kind === 'do-not-reach' && (result.confirmed > 0 || (result.refused > 0 && batch.operation === 'upsert')))
+    if (destination.suppresses && (result.confirmed > 0 || (result.refused > 0 && batch.operation === 'upsert')))
       await noteNoLongerSuppressed(tx, batch)
     if (result.confirmed + result.refused > 0) await bumpState(tx, batch)
     crashPoint('reconcile.before_commit')
@@ -103,7 +103,7 @@ async function applyEntries(work: Work, outcomes: readonly EntryOutcome[]): Prom
   const { tx, batch, options } = work
   // Confirmed users need no outcome each. Deletes are few, and `explain` shows the outcome of each.
   const alike =
-    work.destination.kind !== 'catalog' && batch.operation === 'upsert' && outcomes.every((entry) => entry.outcome === 'confirmed')
+    work.destination.evidence === 'counts' && batch.operation === 'upsert' && outcomes.every((entry) => entry.outcome === 'confirmed')
   if (alike) await confirmAlike(work)
   else await writeOutcomes(tx, batch, outcomes)
   const confirmed = outcomes.filter((entry) => entry.outcome === 'confirmed').length
@@ -111,7 +111,7 @@ async function applyEntries(work: Work, outcomes: readonly EntryOutcome[]): Prom
   const open = outcomes.flatMap((entry, ord) => (entry.outcome === 'ambiguous' ? [ord] : []))
   crashPoint('reconcile.entries_written')
   if (confirmed > 0) await confirmKeys(work, alike)
-  if (refused > 0) await refuseKeys(work, { runId: options.runId, mayStand: work.destination.kind === 'audience' })
+  if (refused > 0) await refuseKeys(work, { runId: options.runId, mayStand: work.destination.reachesPeople })
 
   const reasons = [...new Set(outcomes.flatMap((entry) => (entry.outcome === 'ambiguous' ? [entry.reason] : [])))].join(' ')
   const outcome =
@@ -168,7 +168,7 @@ async function applyRefusal(
     judgement.code,
     judgement.reason,
   ])
-  await refuseKeys(work, { runId: options.runId, mayStand: work.destination.kind === 'audience' })
+  await refuseKeys(work, { runId: options.runId, mayStand: work.destination.reachesPeople })
   await releaseBatch(tx, batch, { to: 'settled' }, options.horizonMs)
   return { done: 1, confirmed: 0, refused: 1, state: 'settled' }
 }

@@ -1,7 +1,6 @@
 /** Records an answer: classifies it, writes it in one fenced transaction, and logs it. */
 import { hash } from 'node:crypto'
 import type { EntryOutcome, RequestOutcome, SentEntry } from '../../destinations/destination.ts'
-import { listingLimit } from '../../destinations/productListing.ts'
 import { backoffMs, readHold } from '../../http/waitPolicy.ts'
 import type { Exchange } from '../../service/client/exchange.ts'
 import type { ClaimedBatch } from '../../db/batches.ts'
@@ -87,7 +86,7 @@ async function classify(sending: Sending, { batch, exchange, begunAtMs }: Answer
     if (batch.maybeApplied && batch.entryCount === 1) return { kind: 'entries', entries: [goneAlready] }
     return { kind: 'refused', code: judgement.code, reason: judgement.reason, failing: [] }
   }
-  if (judgement.kind === 'entries' && destination.kind === 'catalog' && batch.operation === 'delete' && batch.maybeApplied) {
+  if (judgement.kind === 'entries' && destination.refusedDeleteIsGone && batch.operation === 'delete' && batch.maybeApplied) {
     return { kind: 'entries', entries: judgement.entries.map((entry) => (entry.outcome === 'refused' ? goneAlready : entry)) }
   }
   return countRefusals(state, judgement)
@@ -121,13 +120,12 @@ function countRefusals(state: PushState, judgement: RequestOutcome): RequestOutc
 }
 
 async function isReadable({ deps, destination, target, signal, onWait }: Sending): Promise<boolean> {
-  const allowance = await Allowance.open(deps, listingLimit)
+  const { listing } = destination
+  if (listing === undefined) return false
+  const allowance = await Allowance.open(deps, listing.limitClass)
   if ((await allowance.take({ signal, onWait })) === undefined) return false
-  const { path } = destination.request(target, 'upsert')
   const exchange = await deps.transport.exchange({
-    method: 'GET',
-    host: 'ads',
-    path,
+    ...listing.request(target, undefined),
     query: { count: '1' },
     timeoutMs: deps.settings.httpTimeoutMs,
   })
@@ -137,7 +135,8 @@ async function isReadable({ deps, destination, target, signal, onWait }: Sending
 }
 
 async function sentEntries({ deps, destination }: Sending, batch: ClaimedBatch): Promise<readonly SentEntry[]> {
-  if (destination.kind !== 'catalog' && batch.userCount === batch.entryCount) return Array.from({ length: batch.entryCount }, () => oneUser)
+  if (destination.evidence === 'counts' && batch.userCount === batch.entryCount)
+    return Array.from({ length: batch.entryCount }, () => oneUser)
   const rows = await deps.db.query<{ keys: Buffer[]; users: number; byte_offset: number; byte_length: number }>(
     'select keys, users, byte_offset, byte_length from entry where batch_id = $1 order by ord',
     [batch.id],

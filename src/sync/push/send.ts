@@ -113,7 +113,7 @@ async function begin(sending: Sending, batch: ClaimedBatch): Promise<Begun | 'sp
   const atMs = deps.clock.monotonic()
   const options = { runId, workerId, leaseMs: settings.leaseMs, budget: sending.allowances[batch.operation].name }
   const attemptId =
-    destination.kind !== 'audience' || batch.operation === 'delete'
+    !destination.reachesPeople || batch.operation === 'delete'
       ? await beginAttempt(db, batch, options)
       : await db.transaction(async (tx) => {
           if (await cutSuppressed(tx, destination, batch, { workerId, runId, horizonMs: settings.horizonMs })) return 'split'
@@ -181,7 +181,7 @@ async function supersedeExpired({ deps, destination }: Sending, batch: ClaimedBa
     }
     await releaseBatch(tx, batch, { to: 'superseded', reason: 'expired' }, by.horizonMs)
     await tx.execute(`update entry set outcome = 'superseded', code = 'expired' where batch_id = $1 and outcome <> 'confirmed'`, [batch.id])
-    if (destination.kind === 'do-not-reach') await noteNoLongerSuppressed(tx, batch)
+    if (destination.suppresses) await noteNoLongerSuppressed(tx, batch)
     await noteBatch(tx, {
       actor: by.workerId,
       what: 'batch.superseded',

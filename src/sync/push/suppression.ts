@@ -8,6 +8,7 @@ import type { Queryable } from '../../db/database.ts'
 import { awaitErasures, erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import { splitBatch, remainingOrds } from '../../db/splitBatch.ts'
+import { kindsWhere } from '../../destinations/index.ts'
 
 /** Worker and run that handle a batch, and the time for which its late bytes may still arrive. */
 export interface BatchHandler {
@@ -24,15 +25,15 @@ export interface BatchHandler {
  * Costs two look-ups unless the list changed, or a person was erased, since the plan was made.
  */
 export async function cutSuppressed(tx: Queryable, destination: Destination, batch: ClaimedBatch, by: BatchHandler): Promise<boolean> {
-  if (destination.kind !== 'audience' || batch.operation !== 'upsert') return false
+  if (!destination.reachesPeople || batch.operation !== 'upsert') return false
   const lists = await tx.query<{ id: number; changed: boolean }>(
     `select l.id, l.desired_version is distinct from s.suppression_version as changed
      from destination t
-     join destination l on l.kind = 'do-not-reach' and l.service = t.service and l.account_id = t.account_id
+     join destination l on l.kind = any($3) and l.service = t.service and l.account_id = t.account_id
      join plan p on p.id = $2 and coalesce(p.review ->> 'suppress', 'do-not-reach') <> 'none'
      left join snapshot s on s.id = p.snapshot_id
      where t.id = $1 order by l.id for share of l`,
-    [batch.destinationId, batch.planId],
+    [batch.destinationId, batch.planId, kindsWhere(({ suppresses }) => suppresses)],
   )
   await awaitErasures(tx)
   const [erased] = await tx.query<{ service: string }>(

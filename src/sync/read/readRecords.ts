@@ -18,6 +18,7 @@ import { resolveStage } from './resolveStage.ts'
 import { collectOptedOut, unstagedHoldOptedOut } from './optedOut.ts'
 import { stageSources, type Staged } from './stage.ts'
 import { stagedKind } from './stageTable.ts'
+import { destinationOf } from '../../destinations/index.ts'
 
 /** Row counts. */
 export type RowCounts = Pick<RunCounts, 'read' | 'rejected' | 'duplicates' | 'suppressed' | 'filtered' | 'valid'>
@@ -112,12 +113,13 @@ export async function readRecords(
   crashPoint('read.staged')
   // What is joined and grouped by; the long columns would take five times as long.
   await client.query('analyze stage (key, kind)')
-  const optedOut = pipeline.destination.kind === 'audience' ? await collectOptedOut(client, staged) : 0
+  const type = destinationOf(pipeline.destination.kind)
+  const optedOut = type.reachesPeople ? await collectOptedOut(client, staged) : 0
   const unseen = known?.digests.unseen()
   if (unseen) {
     await collectLeftKeys(client, run.destinationId, unseen)
     // Who leaves a list by an identifier takes records along, staged or not.
-    const takesAlong = pipeline.destination.kind === 'do-not-reach' && staged.leaving > 0
+    const takesAlong = type.leavesBy === 'identifier' && staged.leaving > 0
     const isShared = optedOut > 0 && (await unstagedHoldOptedOut(client, run.destinationId))
     if (takesAlong || isShared || staged.doubts.length > 0 || (await meetsUnstaged(client, run.destinationId))) {
       await client.query('truncate stage, opted_out')
@@ -129,10 +131,11 @@ export async function readRecords(
   // Conflicting rows are rejected beside the run's transaction, like all rejects; a run that fails keeps its reasons.
   const resolved = await resolveStage(client, staged, {
     runId: run.id,
-    kind: pipeline.destination.kind,
+    keyField: type.keyField,
+    leavesBy: type.leavesBy,
     duplicates: pipeline.duplicates ?? 'reject',
     suppressedBy: context.suppressedBy,
-    erasures: pipeline.destination.kind === 'audience' ? { destinationId: run.destinationId, service: deps.service.origin } : undefined,
+    erasures: type.reachesPeople ? { destinationId: run.destinationId, service: deps.service.origin } : undefined,
     optedOut,
   })
   if (resolved.conflicting > 0) await fillConflictCells(deps, pipeline, run.id)

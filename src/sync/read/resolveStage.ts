@@ -28,7 +28,8 @@ export async function resolveStage(
   staged: Pick<Staged, 'valid' | 'leaving' | 'mayRepeat'>,
   options: {
     readonly runId: number
-    readonly kind: 'catalog' | 'audience' | 'do-not-reach'
+    readonly keyField: string
+    readonly leavesBy: 'key' | 'identifier'
     readonly duplicates: 'reject' | 'last'
     /** Destinations whose held identifiers are suppressed here. */
     readonly suppressedBy: readonly number[]
@@ -43,7 +44,7 @@ export async function resolveStage(
   const validRows = staged.valid - shared.emptied
   const repeats = staged.mayRepeat ? await resolveRepeats(client, options) : undefined
   const suppressed =
-    options.kind === 'do-not-reach'
+    options.leavesBy === 'identifier'
       ? staged.leaving === 0
         ? 0
         : await leaveTogether(client)
@@ -59,7 +60,7 @@ export async function resolveStage(
 /** Undefined: no key was staged twice, after all. */
 async function resolveRepeats(
   client: pg.PoolClient,
-  options: { readonly runId: number; readonly kind: string; readonly duplicates: 'reject' | 'last' },
+  options: { readonly runId: number; readonly keyField: string; readonly duplicates: 'reject' | 'last' },
 ): Promise<Pick<Resolved, 'duplicates' | 'conflicting'> | undefined> {
   const repeated = await client.query('create temp table repeated as select key from stage group by key having count(*) > 1')
   if (repeated.rowCount === 0) return undefined
@@ -111,8 +112,10 @@ async function keepLast(client: pg.PoolClient): Promise<number> {
 }
 
 /** Rejects all rows with one key and different contents, each naming the others' lines (docs/inputs.md 58). */
-async function rejectContradictions(client: pg.PoolClient, options: { readonly runId: number; readonly kind: string }): Promise<number> {
-  const field = options.kind === 'catalog' ? 'id' : 'key'
+async function rejectContradictions(
+  client: pg.PoolClient,
+  options: { readonly runId: number; readonly keyField: string },
+): Promise<number> {
   const inserted = await client.query(
     `insert into reject (run_id, line, source, code, field, message, hint, record_key)
      select $1, r.line, r.source, 'DUPLICATE_CONFLICT', $2,
@@ -120,7 +123,7 @@ async function rejectContradictions(client: pg.PoolClient, options: { readonly r
        'keep one of these rows; or set duplicates: last, where the last one is right', r.key
      from repeated_row r join contradiction c using (key)
      where r.kind = ${stagedKind.valid}`,
-    [options.runId, field],
+    [options.runId, options.keyField],
   )
   await client.query(`
     update stage s set kind = ${stagedKind.rejected}

@@ -20,6 +20,7 @@ import { isGateable, knownRecords, readRecords, type ReadContext, type RowCounts
 import type { WarningSummary } from '../../model/report.ts'
 import { DigestGate } from './recordGate.ts'
 import { createStage } from './stageTable.ts'
+import { destinationOf, kindsWhere } from '../../destinations/index.ts'
 
 export interface SnapshotResult {
   readonly snapshotId: number
@@ -265,10 +266,11 @@ async function suppressionOf(
   pipeline: Pipeline,
 ): Promise<{ readonly destinationIds: readonly number[]; readonly version: number }> {
   const { destination } = pipeline
-  if (destination.kind !== 'audience' || destination.suppress === 'none') return { destinationIds: [], version: 0 }
+  const type = destinationOf(destination.kind)
+  if (!type.heedsSuppression(destination)) return { destinationIds: [], version: 0 }
   const rows = await deps.db.query<{ id: number; desired_version: string }>(
-    `select id, desired_version from destination where service = $1 and kind = 'do-not-reach' and account_id = $2 order by id`,
-    [deps.service.origin, destination.accountId],
+    `select id, desired_version from destination where service = $1 and kind = any($3) and account_id = $2 order by id`,
+    [deps.service.origin, type.identity(destination).accountId, kindsWhere(({ suppresses }) => suppresses)],
   )
   // Each only rises, so the sum stays the same only while all of them do.
   return { destinationIds: rows.map(({ id }) => id), version: rows.reduce((sum, row) => sum + Number(row.desired_version), 0) }

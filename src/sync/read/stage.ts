@@ -21,6 +21,7 @@ import { watchMapper, withConsentHint, type WatchedMapper } from './sourceQualit
 import { MemberStage, ProductStage, type StageTally, type StageWriter } from './stageTable.ts'
 import { WarningCounter } from './warningCounter.ts'
 import type { WarningSummary } from '../../model/report.ts'
+import { destinationOf } from '../../destinations/index.ts'
 
 /** By then the space for new objects is as large as a group of rows needs. */
 const rowsUntilFlat = 30_000
@@ -76,15 +77,12 @@ export async function stageSources(
   let read = 0
   let rejected = 0
   let filtered = 0
-  const recordKind = pipeline.destination.kind === 'catalog' ? 'product' : 'member'
+  const Stage = destinationOf(pipeline.destination.kind).keys === 'products' ? ProductStage : MemberStage
   const tally: StageTally = { valid: 0, leaving: 0, withholding: 0, keys: new RepeatWatch() }
 
   for (const [index, definition] of pipeline.sources.entries()) {
     const source = options.opened.get(index) ?? (await openWhole(deps, definition, options.previous[index], options.gate))
-    const writer =
-      pipeline.destination.kind === 'catalog'
-        ? new ProductStage(options.client, index, tally)
-        : new MemberStage(options.client, index, tally)
+    const writer = new Stage(options.client, index, tally)
     const previous = options.previous[index]
     if (gated && options.gate) options.gate.columns = previous?.columns ?? []
     mapper.begin(gated ? previous : undefined)
@@ -108,7 +106,7 @@ export async function stageSources(
           else if (reject) {
             rejected++
             if (reject.key) writer.present(reject.key, row.line)
-            rejects.add(lines.name(reject, recordKind, rows[at + 1]), index, mapper.mask(row))
+            rejects.add(lines.name(reject, writer.recordKind, rows[at + 1]), index, mapper.mask(row))
           }
         }
         if (writer.copy.full) await writer.copy.flush()

@@ -32,6 +32,7 @@ const noHash = Buffer.alloc(16)
 
 /** Columns of all rows of the stage; a destination type adds its own columns. */
 export abstract class StageWriter {
+  abstract readonly recordKind: MappedRecord['kind']
   readonly copy: CopyWriter
   protected readonly tally: StageTally
   readonly #source: number
@@ -71,6 +72,8 @@ export abstract class StageWriter {
 }
 
 export class ProductStage extends StageWriter {
+  override readonly recordKind = 'product'
+
   constructor(client: pg.PoolClient, source: number, tally: StageTally) {
     super(client, source, tally, ['body'])
   }
@@ -84,6 +87,7 @@ export class ProductStage extends StageWriter {
 }
 
 export class MemberStage extends StageWriter {
+  override readonly recordKind = 'member'
   readonly #hash = Buffer.alloc(16)
 
   constructor(client: pg.PoolClient, source: number, tally: StageTally) {

@@ -1,6 +1,6 @@
 /** A page of a listing: what is believed of it, and what is asked again. */
 import { expect, test } from 'vitest'
-import { classifyListing, listingRequest } from '../../../src/destinations/productListing.ts'
+import { productListing } from '../../../src/destinations/productListing.ts'
 import type { Exchange } from '../../../src/service/client/exchange.ts'
 
 const answer = (status: number, body: unknown): Exchange => ({
@@ -13,23 +13,23 @@ const answer = (status: number, body: unknown): Exchange => ({
 
 test('a page is requested with the maximum size and the cursor of the page before', () => {
   const target = { accountId: null, targetId: '40/01', version: '13' }
-  expect(listingRequest(target, undefined)).toEqual({
+  expect(productListing.request(target, undefined)).toEqual({
     method: 'GET',
     host: 'ads',
     path: '/13/product_catalogs/40%2F01/products',
     query: { count: '100' },
   })
-  expect(listingRequest(target, '17')).toMatchObject({ query: { count: '100', cursor: '17' } })
+  expect(productListing.request(target, '17')).toMatchObject({ query: { count: '100', cursor: '17' } })
 })
 
 test('keys and cursors keep every digit, whether they are text or numbers', () => {
-  expect(classifyListing(answer(200, '{"data":[{"id":"a","product_key":1576769414321651714}],"next_cursor":1576769414321651715}'))).toEqual(
-    {
-      kind: 'page',
-      products: [{ id: 'a', productKey: '1576769414321651714', fields: { id: 'a', product_key: 1576769414321651714n } }],
-      cursor: '1576769414321651715',
-    },
-  )
+  expect(
+    productListing.classify(answer(200, '{"data":[{"id":"a","product_key":1576769414321651714}],"next_cursor":1576769414321651715}')),
+  ).toEqual({
+    kind: 'page',
+    products: [{ id: 'a', productKey: '1576769414321651714', fields: { id: 'a', product_key: 1576769414321651714n } }],
+    cursor: '1576769414321651715',
+  })
 })
 
 test.for([
@@ -37,7 +37,7 @@ test.for([
   ['an empty text', '{"data":[],"next_cursor":""}'],
   ['nothing', '{"data":[]}'],
 ])('%s as cursor ends the listing', ([, body]) => {
-  expect(classifyListing(answer(200, body))).toEqual({ kind: 'page', products: [], cursor: undefined })
+  expect(productListing.classify(answer(200, body))).toEqual({ kind: 'page', products: [], cursor: undefined })
 })
 
 test.for([
@@ -52,11 +52,11 @@ test.for([
   ['a lost answer', { kind: 'lost', error: new Error('reset'), durationMs: 1 }],
   ['no connection', { kind: 'not-sent', error: new Error('refused'), durationMs: 1 }],
 ] as const)('%s proves nothing about the catalog, and is repeated', ([, exchange]) => {
-  expect(classifyListing(exchange).kind).toBe('again')
+  expect(productListing.classify(exchange).kind).toBe('again')
 })
 
 test.for([400, 403, 404])('%s with a reason is final', (status) => {
-  expect(classifyListing(answer(status, { errors: [{ code: 'NO', message: 'not for you' }] }))).toEqual({
+  expect(productListing.classify(answer(status, { errors: [{ code: 'NO', message: 'not for you' }] }))).toEqual({
     kind: 'refused',
     code: 'NO',
     reason: 'not for you',
