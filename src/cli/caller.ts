@@ -5,7 +5,7 @@ import type { Auth, Host } from '../service/contract/endpoint.ts'
 import { createSender, userProof, type Proof } from '../service/client/transport.ts'
 import type { Answer, Exchange } from '../service/client/exchange.ts'
 
-/** One call as a person asks for it. */
+/** One call of the service, independent of its endpoint contract. */
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly host: Host
@@ -20,10 +20,10 @@ export interface Call {
   readonly token?: { readonly token: string; readonly secret: string }
 }
 
-/** Sends calls one by one, each signed as its endpoint asks; keeps the app-only token for the length of the command. */
+/** Sends calls one at a time, each signed as its endpoint requires. Keeps the app-only token until the command ends. */
 export interface Caller {
   readonly send: (call: Call) => Promise<Exchange>
-  /** Like `send`, and throws where no answer came. */
+  /** Like `send`, but throws if there was no answer. */
   readonly answer: (call: Call) => Promise<Answer>
   readonly bearer: () => Promise<string>
   readonly close: () => Promise<void>
@@ -89,7 +89,7 @@ export function createCaller(service: KnownService, context: Pick<Context, 'sign
   return { send, answer, bearer, close: () => sender.close() }
 }
 
-/** What went wrong with a call as a typed error that names parameter, rule and hint. */
+/** Returns the typed error of a failed call: it names parameter, rule and hint. */
 export async function refusal(exchange: Exchange, call: Pick<Call, 'method' | 'path'> & { readonly auth?: Call['auth'] }): Promise<Error> {
   const { serviceError } = await import('./refusal.ts')
   return serviceError(exchange, call, Date.now())

@@ -4,7 +4,7 @@ import { csvLine } from '../csv.ts'
 
 export interface CsvFile {
   readonly write: (cells: readonly string[]) => void
-  /** Gives the file its name. */
+  /** Completes the file and gives it its name. */
   readonly finish: () => void
   /** Removes the file. */
   readonly discard: () => void
@@ -12,7 +12,7 @@ export interface CsvFile {
 
 const chunkLength = 65_536
 
-/** Writes lines of CSV to a file, or to `stdout` for `-`; a chunk at a time, whatever their number. */
+/** Writes lines of CSV to a file, or to `stdout` for `-`, in chunks of constant size. */
 export function openCsv(path: string, stdout: Output, options: { readonly private?: boolean } = {}): CsvFile {
   const file = path === '-' ? undefined : openWholeFile(path, options)
   let text = ''

@@ -2,8 +2,8 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Makes day two of the samples: the shop's second feed, another export with every description written anew, takes the
- * place of the first, and of the customers some get a new phone, some are gone, some are new. Always the same.
+ * Makes day two of the samples: a second export of the feed with new descriptions replaces the first. Some customers get a
+ * new phone, some are removed, some are new. Deterministic.
  */
 export function makeDayTwo(folder: string): void {
   renameSync(join(folder, 'catalog-day-two.xml'), join(folder, 'catalog.xml'))
@@ -17,7 +17,7 @@ export function makeDayTwo(folder: string): void {
   writeFileSync(file, `${[header, ...changed, ...added].join('\n')}\n`)
 }
 
-/** Makes day three: one product in 40 gets dearer, and one of the newcomers among the customers leaves again. */
+/** Makes day three: one product in 40 has a higher price, and one new customer is removed. */
 export function makeDayThree(folder: string): void {
   const feed = join(folder, 'catalog.xml')
   let nth = 0

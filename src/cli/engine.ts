@@ -13,7 +13,7 @@ import { withStore } from './store.ts'
 
 const sync = { applyPlan, auditPipeline, planPipeline, rerun, runPipeline } as const
 
-/** The engine as commands use it: its functions, and a way to call one with progress shown. */
+/** Engine for commands: its functions, and a way to call one with progress on stderr. */
 export interface Engine {
   readonly sync: typeof sync
   readonly deps: EngineDeps
@@ -22,17 +22,17 @@ export interface Engine {
 }
 
 export interface EngineOptions {
-  /** Requests in flight at once; by latency without it. */
+  /** Maximum of requests in flight; by default adapted to the latency. */
   readonly concurrency?: number
-  /** What the worker table calls this process. */
+  /** Role of this process in the worker table. */
   readonly role?: 'command' | 'worker' | 'serve'
-  /** Logged where SLUICE_LOG_LEVEL says nothing else; `warn` without it. */
+  /** Level if SLUICE_LOG_LEVEL is not set; default `warn`. */
   readonly logLevel?: LogLevel
-  /** Named credentials of sluice.yaml; the environment's without it. */
+  /** Named credentials of sluice.yaml; default: those of the environment. */
   readonly credentials?: string | undefined
 }
 
-/** Counts the requests that are under way. */
+/** Counts the requests in flight. */
 function counted(transport: Transport, inFlight: { requests: number }): Transport {
   return {
     async exchange(request) {
@@ -48,7 +48,7 @@ function counted(transport: Transport, inFlight: { requests: number }): Transpor
   }
 }
 
-/** Opens database and connection to the service, registers this process as a worker, and closes all behind the work. */
+/** Opens database and service, registers this process as a worker, calls `work`, and closes everything. */
 export async function withEngine<Result>(
   context: Context,
   work: (engine: Engine) => Promise<Result>,

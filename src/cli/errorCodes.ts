@@ -9,7 +9,7 @@ export interface ErrorEntry {
 
 export interface ErrorGroup {
   readonly title: string
-  /** True of every code of the group: the exit code, and what was read or sent. */
+  /** Facts for every code of the group: the exit code, and whether something was read or sent. */
   readonly note: string
   readonly codes: Readonly<Record<string, ErrorEntry>>
 }

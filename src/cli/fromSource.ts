@@ -13,9 +13,9 @@ import { reasonCells, reasonColumns } from '../sync/reasonColumns.ts'
 import { loadReading, rejectsTable } from '../sync/rejectsTable.ts'
 
 /**
- * Reads the run's sources again and writes the rejected rows as they stand there, because raw values are nowhere kept.
- * Only for a source that is byte for byte the one that was read: otherwise the lines would be others. The file, of mode
- * 0600, is removed again when that turns out at the end.
+ * Reads the sources of the run again and writes the rejected rows with their raw values, because Sluice stores no raw values.
+ * The source must be byte for byte the same, or line numbers would differ. This is known at the end: the file, of mode 0600,
+ * is then removed.
  *
  * @throws {RunError} `SOURCE_CHANGED`
  */
@@ -47,7 +47,7 @@ export async function writeFullRows(
     for (const [index, definition] of definitions.entries()) {
       const source = await openSource(definition, { env: context.config().env, log: context.log(), signal: context.signal })
       try {
-        // Rows of one line stand together; nearly always there is one, and it needs no looking at.
+        // Rows of one line follow each other. Nearly always there is only one, which needs no mapping.
         let held: Row | undefined
         let several = false
         const release = () => {
@@ -80,8 +80,8 @@ export async function writeFullRows(
 }
 
 /**
- * Takes out of `there` what was said of this row, where several rows stand on its line (a feed without line ends): only the
- * rows that were rejected may be written, because the file holds them in clear.
+ * Removes and returns the rejects of this row from `there`, if several rows share a line (a feed without line ends). Only
+ * rejected rows may be written, because the file has them in clear.
  */
 function takeRejects({ record, reject }: Mapped, there: StoredReject[]): readonly StoredReject[] {
   const key = record?.key ?? reject?.key
@@ -90,13 +90,13 @@ function takeRejects({ record, reject }: Mapped, there: StoredReject[]): readonl
   return at < 0 ? [] : there.splice(at, 1)
 }
 
-/** The row's cells in the order of the table; rejects are few, so that they may be looked for by name. */
+/** Returns the cells of the row in the order of the table. Looks them up by name, because rejects are few. */
 function cellsOf(row: Row, columns: readonly string[]): readonly string[] {
   return columns.map((column) => cellText(row.cells[row.columns.indexOf(column)]))
 }
 
 function changed(uri: string, runId: string): RunError {
-  return new RunError('SOURCE_CHANGED', 'the source is not the one that this run read, so its lines would be others. Nothing was kept.', {
+  return new RunError('SOURCE_CHANGED', 'the source has changed since this run, so its line numbers would be wrong. Nothing was kept.', {
     where: uri,
     hint: `sluice rejects ${runId} --csv rejects.csv   (the masked rows)`,
   })

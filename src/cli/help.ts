@@ -29,7 +29,7 @@ export function mainHelp(catalogue: readonly CommandEntry[]): string {
     '',
     ...pairs(names.map((entry) => [entry.name, entry.summary])),
     '',
-    // Each command's own help says what they mean.
+    // The help of each command explains them.
     `Everywhere: ${globalOptions.map(({ flags }) => flags).join(', ')}, -V`,
     '',
     `More: sluice help <command>, sluice help ${topics.join(' | ')}`,
@@ -75,7 +75,7 @@ const topicTexts: Readonly<Record<Topic, () => string[]>> = {
     'Variables (the process wins over .env; an empty one counts as unset)',
     ...pairs(variables.map(({ name, meaning, secret }) => [`${name}${secret ? ' *' : ''}`, meaning])),
     '',
-    '* secret: may also come from a mounted file, NAME_FILE=/run/secrets/name.',
+    '* secret: can also be read from a file, NAME_FILE=/run/secrets/name.',
     'NO_COLOR and TERM=dumb switch colours off.',
   ],
   'exit-codes': () => [
@@ -86,7 +86,7 @@ const topicTexts: Readonly<Record<Topic, () => string[]>> = {
     '  1    failed',
     '  2    usage or configuration: nothing was read or sent',
     '  3    done, but records were refused by the service or left unresolved;',
-    '       audit: or differ from what was confirmed',
+    '       audit: products differ from what was confirmed',
     '  4    deletes, or the run, withheld by a guard (plan too)',
     '  5    the pipeline is locked by another run',
     '  130  interrupted by SIGINT; the state is safe',
@@ -98,15 +98,15 @@ const topicTexts: Readonly<Record<Topic, () => string[]>> = {
     'Example: the ids of runs that did not succeed',
     '  sluice runs --json | jq -r \'.[] | select(.status!="succeeded").runId\'',
     '',
-    'Results go to stdout, progress and logs to stderr: 2>/dev/null leaves results.',
+    'Results go to stdout, progress and logs to stderr: 2>/dev/null hides those.',
     '--json prints one document on stdout, errors included:',
     '  {"error":{"code":"…","message":"…","where":"…","hint":"…"}}',
-    'Keys are only ever added: ignore those you do not know. Times are ISO 8601, UTC.',
+    'New keys may be added: ignore unknown ones. Times are ISO 8601, UTC.',
     'A terminal gets a progress bar; anything else plain lines, at most one in 10 s.',
   ],
 }
 
-/** Two columns; a meaning that does not fit continues below. */
+/** Formats two columns; a meaning that does not fit continues on the next line. */
 function pairs(rows: readonly (readonly [string, string])[]): string[] {
   const left = Math.min(28, Math.max(...rows.map(([name]) => name.length)))
   return rows.flatMap(([name, meaning]) => {

@@ -16,14 +16,14 @@ export function jobDeps(context: Context, deps: EngineDeps, credentials?: string
     async loadPipeline(name) {
       const pipeline = await loadPipeline(context.pipelines, name, context.config().env)
       if (pipeline.credentials === credentials) return pipeline
-      throw new UsageError('UNKNOWN_PIPELINE', `"${name}" works with other credentials`, { where: pipeline.file })
+      throw new UsageError('UNKNOWN_PIPELINE', `"${name}" uses other credentials`, { where: pipeline.file })
     },
     async loadPipelines() {
       const loaded = await loadPipelines(context.pipelines, context.config().env)
       for (const error of loaded.errors) deps.log.error({ code: error.code, where: error.where }, error.message)
       return { ...loaded, pipelines: loaded.pipelines.filter((pipeline) => pipeline.credentials === credentials) }
     },
-    // Pipelines with other credentials are another set, with schedules of its own.
+    // Pipelines with other credentials belong to another set with its own schedules.
     folder: credentials === undefined ? realFolder(context.pipelines) : `${realFolder(context.pipelines)}#${credentials}`,
   }
 }
@@ -33,7 +33,7 @@ export function concurrencyOf(invocation: Invocation): { readonly concurrency?: 
   return given === undefined ? {} : { concurrency: parseCount('--concurrency', given, { min: 1, max: 256 }) }
 }
 
-/** A folder that is not there is reported by whoever reads it. */
+/** Resolves the path of the folder. A missing folder is reported when it is read. */
 function realFolder(folder: string): string {
   try {
     return realpathSync(folder)
@@ -47,8 +47,8 @@ interface Running {
 }
 
 /**
- * Starts `start` once more for each named set of credentials that a pipeline of the folder works with, with a connection and a fence of its
- * own. Sets that a pipeline names later need a restart.
+ * Calls `start` once for each named set of credentials in the folder, each with its own connection and fence. A set that a
+ * pipeline names later needs a restart.
  */
 export async function withNamedCredentials(
   context: Context,

@@ -5,13 +5,13 @@ import type { LogFields, Logger } from '../log.ts'
 import type { Output } from './context.ts'
 import { safe } from './text.ts'
 
-/** Logs to stderr: one line an event, `pretty` for people or `json`; below the configured level nothing is made. */
+/** Returns the logger: one line per event on stderr, `pretty` for people or `json`. */
 export function createLogger(output: Output, config: Config, now: () => number, fallback?: LogLevel): Logger {
   const pretty = config.log.format === 'pretty'
   const log = pino(
     {
       level: config.env['SLUICE_LOG_LEVEL'] === undefined ? (fallback ?? config.log.level) : config.log.level,
-      // No host and no process id: whoever collects the lines knows where they come from.
+      // No host and no process id: log collectors add them.
       base: null,
       messageKey: 'msg',
       timestamp: () => `,"time":"${new Date(now()).toISOString()}"`,

@@ -1,7 +1,7 @@
 import { UsageError } from '../errors.ts'
 
 /**
- * The number of a flag, which commander hands over as a text.
+ * Parses the number of a flag.
  *
  * @throws {UsageError} `INVALID_VALUE`
  */

@@ -10,17 +10,17 @@ import { duration } from './text.ts'
 
 export interface PipelineStatus extends PipelineState {
   readonly nextRunAt: string | null
-  /** Age of the last success in seconds; null where there was none. */
+  /** Age of the last success in seconds; null if there is none. */
   readonly lastSuccessAgeS: number | null
 }
 
 export interface FolderStatus {
   readonly pipelines: readonly PipelineStatus[]
-  /** What needs a person and belongs to no single pipeline's run: broken files, no scheduler. */
+  /** Problems outside the runs that need a person: invalid files, no scheduler. */
   readonly needs: readonly Need[]
 }
 
-/** Successes that a schedule may miss before its pipeline counts as stale. */
+/** Scheduled runs without a success before a pipeline counts as stale. */
 const missedAllowed = 2
 
 export async function folderStatus(context: Context, db: Database, patterns: readonly string[]): Promise<FolderStatus> {
@@ -65,7 +65,7 @@ export async function folderStatus(context: Context, db: Database, patterns: rea
   }
 }
 
-/** Every usable pipeline, and the error of each that is not; none where there is no folder yet. */
+/** Returns every valid pipeline and the error of each other; none if there is no folder yet. */
 async function allPipelines(context: Context): ReturnType<typeof pipelinesToCheck> {
   try {
     const { pipelines, conflicting, errors } = await loadPipelines(context.pipelines)

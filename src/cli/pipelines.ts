@@ -6,10 +6,10 @@ import type { Context } from './context.ts'
 import { suggestName } from '../suggestName.ts'
 
 /**
- * The pipelines of `--pipelines` that the names or globs pick, in the order of their names.
+ * Returns the pipelines of `--pipelines` that match the names or globs, sorted by name.
  *
  * @throws {UsageError} `UNKNOWN_PIPELINE`
- * @throws {ConfigError} every problem of every file at once
+ * @throws {ConfigError} all problems of all files in one error
  */
 export async function pipelinesNamed(context: Context, patterns: readonly string[]): Promise<readonly Pipeline[]> {
   try {
@@ -22,7 +22,7 @@ export async function pipelinesNamed(context: Context, patterns: readonly string
 }
 
 /**
- * As `pipelinesNamed`, for `sluice check`: of pipelines that share a destination both are there, with what is against them.
+ * As `pipelinesNamed`, for `sluice check`: includes pipelines that share a destination, with this problem.
  *
  * @throws as `pipelinesNamed`
  */
@@ -36,7 +36,7 @@ export async function pipelinesToCheck(context: Context, patterns: readonly stri
   throw await unknownPipeline(context, patterns)
 }
 
-/** Offers the one nearest name as a command to paste. */
+/** Returns an error with the most similar name as a command to paste. */
 async function unknownPipeline(context: Context, patterns: readonly string[]): Promise<UsageError> {
   const { names } = await loadPipelines(context.pipelines, context.config().env)
   const folder = `${context.pipelines.replace(/\/+$/, '')}/`
@@ -54,13 +54,13 @@ async function unknownPipeline(context: Context, patterns: readonly string[]): P
   })
 }
 
-/** The one pipeline of that name, for commands that take no globs. */
+/** Returns the pipeline of that name, for commands that take exactly one. */
 export async function pipelineNamed(context: Context, name: string): Promise<Pipeline> {
   const [pipeline, ...more] = await pipelinesNamed(context, [name])
   if (pipeline && more.length === 0) return pipeline
   throw new UsageError(
     'SEVERAL_PIPELINES',
-    `"${name}" names ${more.length + (pipeline ? 1 : 0)} pipelines, and this command takes one. Nothing was read or sent.`,
+    `"${name}" matches ${more.length + (pipeline ? 1 : 0)} pipelines, and this command takes one. Nothing was read or sent.`,
     { where: name, hint: `sluice check '${name}'` },
   )
 }

@@ -4,12 +4,12 @@ import type { RunReport } from '../model/report.ts'
 import { openWholeFile } from '../wholeFile.ts'
 import { planMarkdown } from './render/planChanges.ts'
 
-/** Changes of a report's plan; none where a guard stopped it before there was a plan. */
+/** Yields the changes of a plan; none if a guard stopped the run before planning. */
 export async function* changesOf(db: Database, report: RunReport): AsyncGenerator<PlanChange> {
   if (report.planId !== undefined && report.planId !== '') yield* planChanges(db, report.planId)
 }
 
-/** Writes the reports with every change, as JSON or, for a name that ends in .md, as Markdown. Holds one change at a time. */
+/** Writes the reports with every change, as JSON, or as Markdown if the name ends in .md. Keeps one change in memory. */
 export async function writePlans(db: Database, path: string, reports: readonly RunReport[]): Promise<void> {
   const file = openWholeFile(path)
   try {
@@ -29,7 +29,7 @@ export async function writePlans(db: Database, path: string, reports: readonly R
   }
 }
 
-/** The report with a last key `changes`, one line a change. */
+/** Writes the report with a last key `changes`, one line per change. */
 async function writeJsonPlan(db: Database, file: { readonly write: (text: string) => void }, report: RunReport): Promise<void> {
   file.write(`${JSON.stringify(report, null, 2).replace(/\n\}$/, '')},\n  "changes": [`)
   let first = true

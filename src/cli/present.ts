@@ -3,7 +3,7 @@ import { hideSecrets, type Secret } from '../config/secret.ts'
 import { connectionFault, diskFault, isConnectionFault } from '../db/connectionFault.ts'
 import { below, safe } from './text.ts'
 
-/** Error as the process prints it: the same four facts for people and for programs. */
+/** Error as the process prints it, with the same four facts for people and for programs. */
 export interface PresentedError {
   readonly code: string
   readonly message: string

@@ -48,7 +48,7 @@ export function parseCommandLine(argv: readonly string[], version: string): Requ
   return found ?? { kind: 'print', text: mainHelp(catalogue) }
 }
 
-/** `sluice`, `--help` anywhere, `help`, `help X`, `help TOPIC`: the text; undefined where no help was asked for. */
+/** Returns the help text for `sluice`, `--help`, `help`, `help COMMAND` and `help TOPIC`; undefined without a request for help. */
 function helpAsked(argv: readonly string[]): string | undefined {
   const end = argv.indexOf('--')
   const words = end === -1 ? argv : argv.slice(0, end)
@@ -60,7 +60,7 @@ function helpAsked(argv: readonly string[]): string | undefined {
   const topic = topics.find((name) => name === path[0])
   if (topic && first === 'help') return topicHelp(topic)
   const unknown = unknownCommand(path, catalogue, first === 'help' ? topics : [])
-  // A group of commands named alone is a question that help answers.
+  // A group name without a command shows the help of the group.
   if (unknown && unknown.code !== 'MISSING_ARGUMENT') throw unknown
   let entries = catalogue
   const names: string[] = []
@@ -75,7 +75,7 @@ function helpAsked(argv: readonly string[]): string | undefined {
   return entry ? commandHelp(names, entry) : mainHelp(catalogue)
 }
 
-/** The words that may be command names: neither flags nor the values of global flags. */
+/** Returns the words that may be command names: no flags, no values of global flags. */
 function commandWords(argv: readonly string[]): string[] {
   const words: string[] = []
   for (let i = 0; i < argv.length; i++) {
@@ -149,7 +149,7 @@ function base(command: Command): Command {
   return command
 }
 
-/** commander's sentence in our shape; the hint is the call with the one likely correction. */
+/** Converts commander's error; the hint is the command with the most likely correction. */
 function usageError(error: CommanderError, argv: readonly string[]): UsageError {
   const path = pathOf(argv)
   const name = ['sluice', ...path].join(' ')
@@ -175,7 +175,7 @@ function usageError(error: CommanderError, argv: readonly string[]): UsageError 
 }
 
 function corrected(argv: readonly string[], given: string, meant: string): string {
-  // Only the flag is spelt out: what else stood there may hold a person's data, and errors are logged.
+  // Only the flag is repeated: other arguments may contain personal data, and errors are logged.
   const path = pathOf(argv)
   return `sluice ${[...path, meant].join(' ')}   (instead of ${given.split('=')[0]})`
 }

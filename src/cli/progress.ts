@@ -13,7 +13,7 @@ export interface ProgressView {
   readonly end: () => void
 }
 
-/** Between two lines of a stream that is no terminal: at most one in 10 s, at least one in 15 s. */
+/** Interval of plain progress lines: at most one in 10 s, at least one in 15 s. */
 const lineEveryMs = 10_000
 const silenceMs = 15_000
 const redrawMs = 100
@@ -127,7 +127,7 @@ function terminalBar(output: Output, clock: Clock): ProgressView {
       bar.update(done, payload)
     }
   }
-  const first = setTimeout(() => draw({ line: 'begin …', share: undefined }, 0, undefined), firstDrawMs)
+  const first = setTimeout(() => draw({ line: 'starting …', share: undefined }, 0, undefined), firstDrawMs)
   first.unref()
   return {
     update(progress) {
@@ -143,7 +143,7 @@ function terminalBar(output: Output, clock: Clock): ProgressView {
 
 /**
  * Returns the stream for cli-progress. It drops the escapes that save and restore the cursor: once a log line was written
- * during a bar, the saved place is another line, and clearing there would leave the bar in front of the verdict.
+ * during a bar, the saved place is another line, and clearing there would leave the bar in front of the result.
  */
 function barStream(output: Output): NodeJS.WritableStream {
   const stream = new Writable({

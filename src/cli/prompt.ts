@@ -1,21 +1,21 @@
 import { createInterface } from 'node:readline/promises'
 import type { Context } from './context.ts'
 
-/** Questions to a person, on stderr, one after the other. Close it whatever happens. */
+/** Asks questions on stderr, one after the other. Must be closed. */
 export interface Prompt {
-  /** The answer, trimmed; undefined after Ctrl-D, from then on. Rejects when a signal stops the command. */
+  /** Returns the trimmed answer; undefined from Ctrl-D on. Rejects when a signal stops the command. */
   readonly ask: (question: string) => Promise<string | undefined>
   readonly close: () => void
 }
 
-/** A prompt that nobody can answer would hang a job for ever. */
+/** Returns true if a person can answer: a prompt in a job would wait for ever. */
 export function canAsk(context: Pick<Context, 'stderr' | 'env'>): boolean {
   return process.stdin.isTTY === true && context.stderr.isTTY && (context.env['CI'] ?? '') === ''
 }
 
 export function openPrompt(context: Pick<Context, 'signal'>): Prompt {
   const prompt = createInterface({ input: process.stdin, output: process.stderr })
-  // While it asks, readline keeps Ctrl-C for itself.
+  // readline handles Ctrl-C itself while it asks.
   prompt.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
   let ended = false
   prompt.once('close', () => (ended = true))
@@ -24,7 +24,7 @@ export function openPrompt(context: Pick<Context, 'signal'>): Prompt {
       if (ended) return undefined
       const given = await prompt.question(question, { signal: context.signal }).catch((error: unknown) => {
         if (context.signal.aborted) throw error
-        // Ctrl-D: whoever was asked will not say.
+        // Ctrl-D ends the questions.
         return undefined
       })
       return given?.trim()

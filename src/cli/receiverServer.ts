@@ -11,7 +11,7 @@ export interface ReceiverServer {
   readonly close: () => Promise<void>
 }
 
-/** The webhook receiver on an address of its own; `/health` says whether the process is up. */
+/** Starts the webhook receiver on its own address; `/health` answers while the process is up. */
 export async function startReceiver(
   context: Context,
   options: {
@@ -21,7 +21,7 @@ export async function startReceiver(
     readonly host: string
     readonly port: number
     readonly path?: string | undefined
-    /** Told method and status only: query and body may hold tokens and people. */
+    /** Called with method and status only: query and body may contain tokens and personal data. */
     readonly onAnswer?: (method: string, status: number) => void
     /** Answers every other request; without it they get 404, and `/health` its 200. */
     readonly others?: RequestListener
@@ -60,7 +60,7 @@ export async function startReceiver(
     probe: receiver.probe,
     service: replaysOf(client, ending.signal),
   })
-  // A TCP server that listens has an address of this shape.
+  // A listening TCP server always has an address of this shape.
   const { port } = server.address() as AddressInfo
   return {
     url: `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`,
@@ -71,7 +71,7 @@ export async function startReceiver(
       await new Promise<void>((resolve) => {
         server.close(() => resolve())
         server.closeIdleConnections()
-        // A caller that waits for a run must not hold up the end.
+        // A client that waits for a run must not delay the shutdown.
         setTimeout(() => server.closeAllConnections(), 1_000).unref()
       })
     },

@@ -1,7 +1,7 @@
 import { endpoints } from '../service/contract/index.ts'
 import type { Auth, Endpoint, Host } from '../service/contract/endpoint.ts'
 
-/** Where a call goes and how it is signed. `endpoint` is undefined for a path that the contract does not know. */
+/** Host and signature of a call. `endpoint` is undefined for a path outside the contract. */
 export interface Route {
   readonly endpoint: Endpoint | undefined
   readonly host: Host
@@ -9,8 +9,8 @@ export interface Route {
 }
 
 /**
- * Finds the endpoint of a method and path, aliases included. A path that nobody wrote down is still called, in user
- * context: the service may know more than the specification.
+ * Finds the endpoint of a method and path, aliases included. An undocumented path is called in user context, because the
+ * service may have more endpoints than the specification.
  */
 export function routeOf(method: string, path: string): Route {
   const endpoint = endpoints.find(
@@ -20,7 +20,7 @@ export function routeOf(method: string, path: string): Route {
   return { endpoint: undefined, host: /^\/\d+\//.test(path) ? 'ads' : 'core', auth: 'user' }
 }
 
-/** Literal segments must be equal; `:name` takes any one segment. The version in front (`/12/`) may be another. */
+/** Matches a path: literal segments must be equal, `:name` matches one segment, and the version in front (`/12/`) may differ. */
 function matches(pattern: string, path: string): boolean {
   const wanted = pattern.split('/')
   const given = path.split('/')

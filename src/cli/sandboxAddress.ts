@@ -1,4 +1,4 @@
-/** Address of the sandbox that runs in this folder, kept while it runs, so that `init --sandbox` finds it on any port. */
+/** Address of the sandbox that runs in this folder, stored while it runs, so that `init --sandbox` finds it on any port. */
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { isAlive } from '../db/embedded/processes.ts'
@@ -6,7 +6,7 @@ import { writeWholeFile } from '../wholeFile.ts'
 
 const fileIn = (dataDir: string) => join(dataDir, 'sandbox.json')
 
-/** Keeps the address until the returned function is called. A folder that takes no file keeps none. */
+/** Stores the address until the returned function is called. Does nothing if the folder is not writable. */
 export function keepSandboxAddress(dataDir: string, url: string): () => void {
   const file = fileIn(dataDir)
   try {
@@ -20,7 +20,7 @@ export function keepSandboxAddress(dataDir: string, url: string): () => void {
   }
 }
 
-/** Undefined where no sandbox was started in this folder, or it has ended. */
+/** Returns undefined if no sandbox of this folder runs. */
 export function runningSandbox(dataDir: string): string | undefined {
   const kept = read(fileIn(dataDir))
   return kept !== undefined && isAlive(kept.pid) ? kept.url : undefined

@@ -1,4 +1,4 @@
-/** What every sandbox begins with that was told nothing else. */
+/** Initial state of every sandbox unless flags override it. */
 
 export const sandboxPort = 4010
 
@@ -11,7 +11,7 @@ export const sandboxCredentials = {
 
 export const sandboxTargets = { account: '18ce54d4x5t', catalog: '4001', audience: '1nmth', doNotReach: '2dnr' } as const
 
-/** The variables of interface.md section 3 that point everything at one sandbox. */
+/** Returns the environment variables that point every command to one sandbox (docs/operations.md). */
 export function environmentFor(
   url: string,
   credentials: Readonly<Record<keyof typeof sandboxCredentials, string>>,

@@ -1,4 +1,4 @@
-/** Which service and credentials a pipeline works with: the environment's, or a named set of sluice.yaml. */
+/** Service and credentials of a pipeline: from the environment, or a named set of sluice.yaml. */
 import { needService, type KnownService } from '../config/config.ts'
 import { ConfigError, SluiceError, UsageError } from '../errors.ts'
 import type { Pipeline } from '../model/pipeline.ts'
@@ -26,7 +26,7 @@ export async function serviceOf(context: Context, credentials: string | undefine
       'SERVICE_NOT_CONFIGURED',
       set === undefined
         ? `there are no credentials "${credentials}" in ${file}. Nothing was read or sent.`
-        : `credentials "${credentials}" name no base_url, and SLUICE_BASE_URL is not set. Nothing was read or sent.`,
+        : `credentials "${credentials}" have no base_url, and SLUICE_BASE_URL is not set. Nothing was read or sent.`,
       [],
       {
         where: file,
@@ -57,8 +57,8 @@ export async function identityOf(context: Context, { credentials }: Pick<Pipelin
 }
 
 /**
- * Returns the names of the sets that the folder's usable pipelines work with, sorted; undefined stands for the environment's and comes first.
- * A folder that cannot be read has the environment's only: a worker may run without one.
+ * Returns the sorted names of the credential sets in use by the valid pipelines of the folder. The first is undefined: the
+ * environment's. An unreadable folder has only this one, because a worker may run without pipelines.
  */
 export async function credentialSets(context: Context): Promise<readonly (string | undefined)[]> {
   try {
@@ -72,8 +72,8 @@ export async function credentialSets(context: Context): Promise<readonly (string
 }
 
 /**
- * Returns the credentials of the pipeline that a stored plan or run belongs to. Undefined where there is no such plan, run or file: what
- * works on it reports that.
+ * Returns the credentials of the pipeline that a stored plan or run belongs to. Undefined if there is no such plan, run or
+ * file, which the caller reports.
  */
 export async function credentialsOfStored(context: Context, id: string): Promise<string | undefined> {
   const name = await withStore(context, async ({ db }) => {
@@ -93,7 +93,7 @@ export async function credentialsOfStored(context: Context, id: string): Promise
   }
 }
 
-/** Groups neighbours with the same credentials, in order. */
+/** Groups consecutive pipelines with the same credentials. */
 export function byCredentials(pipelines: readonly Pipeline[]): readonly (readonly Pipeline[])[] {
   const groups: Pipeline[][] = []
   for (const pipeline of pipelines) {

@@ -2,7 +2,7 @@ import { openStore, type Store } from '../db/open.ts'
 import type { Context } from './context.ts'
 import { waiting } from './waiting.ts'
 
-/** Opens the database for one command and closes it behind it, whatever happened: no server is left running. */
+/** Opens the database for one command and always closes it, so that no server is left running. */
 export async function withStore<Result>(
   context: Context,
   work: (store: Store) => Promise<Result>,
@@ -27,13 +27,13 @@ export async function withStore<Result>(
   }
 }
 
-/** Commands that stay up start the embedded server again when it stops. */
+/** Restarts a stopped embedded server in commands that stay up. */
 function staysUp(context: Context): { readonly onEmbeddedRestart?: (error?: unknown) => void } {
   if (context.command !== 'serve' && context.command !== 'worker') return {}
   const log = context.log('info')
   return {
     onEmbeddedRestart(error) {
-      if (error === undefined) log.warn({}, 'the embedded Postgres had stopped; it was started again')
+      if (error === undefined) log.warn({}, 'the embedded Postgres had stopped; it was restarted')
       else log.error({ reason: error instanceof Error ? error.message : 'error' }, 'the embedded Postgres has stopped and does not start')
     },
   }

@@ -21,7 +21,7 @@ export function below(where: string): string {
   return where.startsWith(folder) ? where.slice(folder.length) : where
 }
 
-/** Removes user names, passwords and queries from an address, because shown texts end in logs. Paths stay as they are. */
+/** Removes user names, passwords and queries from an address, because shown texts end up in logs. Keeps the path. */
 export function shownAddress(source: string): string {
   if (!/^[a-z][a-z0-9+.-]+:\/\//i.test(source)) return source
   if (!URL.canParse(source)) return `${source.slice(0, source.indexOf(':') + 1)}…`

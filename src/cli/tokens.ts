@@ -2,15 +2,15 @@ import { readFileSync } from 'node:fs'
 import type { Config } from '../config/config.ts'
 import { writeWholeFile } from '../wholeFile.ts'
 
-/** A user's pair of credentials, as the service hands it out once. */
+/** Access token and secret of a user. The service issues them once. */
 export interface UserToken {
   readonly token: string
   readonly secret: string
 }
 
 /**
- * Keeps the pair where the next command finds it: in the files that `SLUICE_ACCESS_TOKEN_FILE` and `…_SECRET_FILE` name,
- * else in `file` as lines of a `.env`. Mode 0600 either way; other lines stay as they are. Returns where.
+ * Stores the pair for the next command: in the files that `SLUICE_ACCESS_TOKEN_FILE` and `…_SECRET_FILE` name, else in `file`
+ * as lines of a `.env`. Uses mode 0600 and keeps other lines. Returns the written paths.
  */
 export function storeUserToken(config: Config, pair: UserToken, file: string): readonly string[] {
   const tokenFile = config.env['SLUICE_ACCESS_TOKEN_FILE']
@@ -28,7 +28,7 @@ export function storeUserToken(config: Config, pair: UserToken, file: string): r
   return [file]
 }
 
-/** Only the owner may read it, from the first byte on and also where the file was there before. */
+/** Writes a file that only its owner can read, from the first byte on, even if the file existed before. */
 export function writePrivately(file: string, content: string): void {
   writeWholeFile(file, content, { private: true })
 }

@@ -4,8 +4,8 @@ import { duration } from './text.ts'
 const everyMs = 1000
 
 /**
- * Does the work, and after one second shows on a terminal what takes so long. The text is cleared at the end; a plain terminal
- * gets it once, as a line. A pipe gets nothing: its reader waits for the result. Do not use it around work that writes output.
+ * Does the work, and after one second shows on a terminal what is still running. Clears the text at the end; a plain terminal
+ * gets one line, a pipe nothing. Do not use it around work that writes output.
  */
 export async function waiting<Result>(context: Pick<Context, 'stderr'>, what: string, work: () => Promise<Result>): Promise<Result> {
   const { stderr } = context

@@ -1,4 +1,4 @@
-/** The server of `serve` and `demo --keep`: dashboard, API, health, metrics and the webhook receiver on one port. */
+/** Server of `serve` and `demo --keep`: dashboard, API, health, metrics and webhook receiver on one port. */
 import { getRequestListener } from '@hono/node-server'
 import { checkedAccess, type AccessSettings } from '../api/access.ts'
 import type { Config, KnownService } from '../config/config.ts'
@@ -25,7 +25,7 @@ export interface WebServerOptions {
   readonly schedulerIdleS: () => number | undefined
 }
 
-/** Checks of the doctor call the service, so that a page shows those of the last minute. */
+/** Findings of the doctor are reused for a minute, because its checks call the service. */
 const examinedForMs = 60_000
 
 /** @throws {UsageError} `TOKEN_REQUIRED` */
@@ -90,13 +90,13 @@ async function usablePipelines(context: Context) {
     const { pipelines, errors } = await loadPipelines(context.pipelines, context.config().env)
     return { pipelines, problems: errors.map((error) => `${error.where ?? ''} ${error.message}`.trim()) }
   } catch (error) {
-    // There is no folder yet: the page says how to begin.
+    // There is no folder yet: the page shows how to start.
     if (error instanceof UsageError || error instanceof ConfigError) return { pipelines: [], problems: [] }
     throw error
   }
 }
 
-/** The last findings, examined again in the background once they are old. */
+/** Returns the last findings, and refreshes old ones in the background. */
 function remembered(context: Context, examine: () => Promise<readonly Finding[]>): () => Promise<readonly Finding[]> {
   let known: readonly Finding[] | undefined
   let at = 0

@@ -2,7 +2,7 @@ import { needService } from '../config/config.ts'
 import { createCaller, refusal, type Call } from './caller.ts'
 import { writeJson, type Context } from './context.ts'
 
-/** Calls an endpoint of the service and hands its `data` on; a refusal throws with parameter, rule and hint. */
+/** Calls an endpoint of the service and returns its `data`; throws on a refusal, with parameter, rule and hint. */
 export async function callForData(context: Context, call: Call): Promise<unknown> {
   const caller = createCaller(needService(context.config()), context)
   try {
@@ -22,7 +22,7 @@ export interface WebhookRow {
   readonly created_at: string
 }
 
-/** One registration, or what is said of it, for people; `--json` gives the service's own data. */
+/** Prints registrations for people; with `--json`, the service's own data. */
 export function printWebhooks(context: Context, data: unknown): void {
   if (context.json) return writeJson(context, data)
   const rows = (Array.isArray(data) ? data : [data]) as readonly Partial<WebhookRow>[]

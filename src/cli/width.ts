@@ -1,4 +1,4 @@
-/** How many columns of a terminal a text takes. Not how many letters it has: 漢 takes two, a combining accent none. */
+/** Width of texts in columns of a terminal: 漢 takes two, a combining accent none. */
 
 /**
  * Two columns (East_Asian_Width W and F, Unicode 17), as scripts and blocks, because regular expressions know no widths.
@@ -10,7 +10,7 @@ const wide =
 const none = /[\p{Mn}\p{Me}\p{Cf}\u1160-\u11ff\ud7b0-\ud7fb]/u
 /** Half-width forms belong to those scripts and take one column. */
 const half = /[\uff61-\uffdc]/u
-/** Nothing in these has a width of its own to look up: most texts are told by their length. */
+/** Nothing in these has a width of its own to look up: the width of most texts is their length. */
 const plain = /^[\u0020-\u007e\u00a1-\u00ac\u00ae-\u02ff]*$/
 
 /**

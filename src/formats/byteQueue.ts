@@ -1,5 +1,5 @@
 /**
- * A stream of bytes that can be looked into before it is read, and given back to. One reader at a time.
+ * Stream of bytes with lookahead; read bytes can be put back. One reader at a time.
  */
 export class ByteQueue implements AsyncIterable<Buffer> {
   readonly #source: AsyncIterator<Buffer>
@@ -10,7 +10,7 @@ export class ByteQueue implements AsyncIterable<Buffer> {
     this.#source = source[Symbol.asyncIterator]()
   }
 
-  /** The next bytes, undefined at the end; never empty. */
+  /** Returns the next bytes, never empty; undefined at the end. */
   async next(): Promise<Buffer | undefined> {
     const ahead = this.#ahead.shift()
     if (ahead !== undefined) return ahead
@@ -22,7 +22,7 @@ export class ByteQueue implements AsyncIterable<Buffer> {
     return undefined
   }
 
-  /** Up to `size` bytes without taking them; fewer only at the end. They come again as they came, in pieces of their size. */
+  /** Returns up to `size` bytes without taking them; fewer only at the end. The size of later chunks does not change. */
   async peek(size: number): Promise<Buffer> {
     const parts: Buffer[] = []
     let length = 0
@@ -37,14 +37,14 @@ export class ByteQueue implements AsyncIterable<Buffer> {
     return all.subarray(0, size)
   }
 
-  /** Exactly `size` bytes, or undefined when the stream ends before. */
+  /** Takes exactly `size` bytes; undefined if the stream ends before. */
   async take(size: number): Promise<Buffer | undefined> {
     if (size === 0) return Buffer.alloc(0)
     const head = await this.peek(size)
     if (head.length < size) return undefined
     let left = size
     while (left > 0) {
-      // Peeked a moment ago, so it is there.
+      // `peek` has loaded it.
       const part = (await this.next()) as Buffer
       if (part.length > left) this.giveBack(part.subarray(left))
       left -= Math.min(left, part.length)

@@ -1,24 +1,24 @@
 /**
- * Bytes that a cutter works on: what is left of the last chunk, and behind it the next one. One buffer that is used again
- * and again, because joined ones of a whole file would have to be collected. Grows to the longest record.
+ * Working buffer of a cutter: the rest of the last chunk, followed by the next one. One buffer is reused, because concatenated
+ * ones would all have to be garbage-collected. Grows to the longest record.
  */
 export class CarryBuffer {
-  /** Holds more than belongs to it: see `length`. */
+  /** May be larger than its content: see `length`. */
   bytes: Buffer = Buffer.alloc(0)
   #from = 0
   #to = 0
 
-  /** End of what belongs to it, in `bytes`. */
+  /** Length of the content of `bytes`. */
   get length(): number {
     return this.#to
   }
 
-  /** How much is left of the chunks before. */
+  /** Number of bytes left from earlier chunks. */
   get carried(): number {
     return this.#to - this.#from
   }
 
-  /** Moves what is left to the start and puts the chunk behind it. What was read from `bytes` before is not valid any more. */
+  /** Moves the rest to the start and appends the chunk. Earlier views of `bytes` become invalid. */
   append(chunk: Buffer): Buffer {
     const { carried } = this
     const length = carried + chunk.length
@@ -33,12 +33,12 @@ export class CarryBuffer {
     return this.bytes
   }
 
-  /** What stands before `from` is done with. */
+  /** Releases the bytes before `from`. */
   release(from: number): void {
     this.#from = from
   }
 
-  /** Takes what is left. */
+  /** Takes the rest. */
   takeRest(): Buffer {
     const rest = this.bytes.subarray(this.#from, this.#to)
     this.#from = this.#to

@@ -13,15 +13,15 @@ export interface Decoded {
 
 export interface CharsetHints {
   readonly name: string
-  /** `auto` or what the pipeline file says. */
+  /** `auto`, or the setting of the pipeline file. */
   readonly setting: string
   /** `charset` of an HTTP answer. */
   readonly transport?: string
 }
 
 /**
- * Turns bytes of any encoding into UTF-8, strictly: bytes that are not of the encoding refuse the file.
- * What counts, first of all the byte order mark, then the setting, the HTTP header, the XML declaration; UTF-8 else.
+ * Decodes bytes of any encoding to UTF-8, strictly: a byte that is not valid in the encoding rejects the file.
+ * The encoding comes from, in this order: byte order mark, setting, HTTP header, XML declaration, else UTF-8.
  *
  * @throws RunError FILE_ENCODING, here or while the chunks are read
  */
@@ -30,10 +30,10 @@ export async function decodeText(input: ByteQueue, hints: CharsetHints): Promise
   const mark = byteOrderMark(head)
   const setting = hints.setting === 'auto' ? undefined : labelOf(hints.setting, hints.name)
   if (mark !== undefined && setting !== undefined && setting !== mark.encoding && hints.setting.toLowerCase() !== 'utf-16') {
-    throw fileError('FILE_ENCODING', `the file begins with the mark of ${mark.encoding}, the setting says ${setting}`, {
+    throw fileError('FILE_ENCODING', `the file starts with the byte order mark of ${mark.encoding}, but the setting is ${setting}`, {
       name: hints.name,
       at: 'byte 0',
-      hint: 'Remove `encoding:` or set it to what the file is.',
+      hint: 'Remove `encoding:` or set it to the encoding of the file.',
     })
   }
   const declared = /^\s*<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)["']/.exec(head.toString('latin1'))?.[1]
@@ -42,7 +42,7 @@ export async function decodeText(input: ByteQueue, hints: CharsetHints): Promise
   if (mark !== undefined) await input.take(mark.length)
   if (encoding === 'utf-8') {
     if (mark === undefined && looksLikeUtf16(head)) {
-      throw fileError('FILE_ENCODING', 'every second byte is zero: this looks like UTF-16 without its mark', {
+      throw fileError('FILE_ENCODING', 'every second byte is zero: this looks like UTF-16 without a byte order mark', {
         name: hints.name,
         at: 'byte 0',
         hint: 'Set `encoding: utf-16le` (or utf-16be), or export as UTF-8.',
@@ -85,7 +85,7 @@ function looksLikeUtf16(head: Buffer): boolean {
   return even > half * 0.7 || odd > half * 0.7
 }
 
-/** Passes UTF-8 on unchanged, cut at character borders, checked by the platform's own vectorized check. */
+/** Yields UTF-8 unchanged, split at character borders, validated by the platform's vectorized check. */
 async function* checkedUtf8(input: ByteQueue, name: string, skipped: number): AsyncGenerator<Buffer> {
   let carry: Buffer = Buffer.alloc(0)
   let offset = skipped
@@ -95,7 +95,7 @@ async function* checkedUtf8(input: ByteQueue, name: string, skipped: number): As
     const text = bytes.subarray(0, whole)
     if (!isUtf8(text)) throw await notUtf8(input, { name, text, offset })
     offset += whole
-    // Copied, because the chunk may be used again.
+    // Copied, because the chunk may be reused.
     carry = Buffer.from(bytes.subarray(whole))
     if (text.length > 0) yield text
   }
@@ -108,7 +108,7 @@ async function* checkedUtf8(input: ByteQueue, name: string, skipped: number): As
   }
 }
 
-/** Bytes at the end that begin a character whose rest has not come yet. */
+/** Returns the number of bytes at the end that belong to an incomplete character. */
 function openCharacter(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     // The index is inside the buffer.
@@ -122,7 +122,7 @@ function openCharacter(bytes: Buffer): number {
 function firstBadByte(text: Buffer): number {
   let low = 0
   let high = text.length
-  // Longest valid beginning by halving, an open character at its end not counted as bad.
+  // Binary search for the longest valid prefix; an incomplete character at its end is not an error.
   while (low < high) {
     const middle = Math.ceil((low + high) / 2)
     const part = text.subarray(0, middle)
@@ -132,10 +132,10 @@ function firstBadByte(text: Buffer): number {
   return low - openCharacter(text.subarray(0, low))
 }
 
-/** Bytes behind the first bad one that the guess is made by. */
+/** Bytes after the first invalid one that the guess uses. */
 const guessedBytes = 65_536
 
-/** The error for a piece of the file that begins at `offset`, with a guess at the encoding. */
+/** Returns the error for a chunk that starts at `offset`, with a guess at the encoding. */
 async function notUtf8(
   input: ByteQueue,
   piece: { readonly name: string; readonly text: Buffer; readonly offset: number },
@@ -181,6 +181,6 @@ function encodingError(name: string, encoding: string, byte: number) {
   return fileError('FILE_ENCODING', `bytes that are not ${encoding}`, {
     name,
     at: `byte ${byte}`,
-    hint: 'Set `encoding:` to what the file is (windows-1252 is common in exports of older programs), or export as UTF-8.',
+    hint: 'Set `encoding:` to the encoding of the file (windows-1252 is common in exports of older programs), or export as UTF-8.',
   })
 }

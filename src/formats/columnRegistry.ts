@@ -1,17 +1,17 @@
 /**
- * Columns of formats whose rows name their own cells (JSON, XML): grows as names turn up. Rows of one batch share one
- * array, so that whoever maps them can keep what it worked out per array.
+ * Columns of formats whose rows name their own cells (JSON, XML); grows with each new name. Rows of one batch share one
+ * array, so that the mapper can cache its work per array.
  */
 export class ColumnRegistry {
   readonly #positions = new Map<string, number>()
   #names: readonly string[] = []
 
-  /** Those that are known to be there already. */
+  /** Adds columns that are known in advance. */
   add(names: readonly string[]): void {
     for (const name of names) this.position(name)
   }
 
-  /** Position of a column, added at the end when it is new. */
+  /** Returns the position of a column; a new one is added at the end. */
   position(name: string): number {
     const known = this.#positions.get(name)
     if (known !== undefined) return known
@@ -20,7 +20,7 @@ export class ColumnRegistry {
     return added
   }
 
-  /** All names so far, in order of first appearance; the same array until a name is added. */
+  /** Returns all names so far, in order of first appearance; the same array until a name is added. */
   names(): readonly string[] {
     if (this.#names.length !== this.#positions.size) this.#names = [...this.#positions.keys()]
     return this.#names

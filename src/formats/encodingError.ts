@@ -1,7 +1,7 @@
 import { RunError } from '../errors.ts'
 import type { EncodingGuesses } from './encodingGuess.ts'
 
-/** Bytes that are not UTF-8 where nothing says what else they are. Its message holds no value of the file; `found` does. */
+/** Error for bytes that are not UTF-8, without a declared encoding. The message has no value of the file; `found` does. */
 export class EncodingError extends RunError {
   readonly found: EncodingGuesses
 
@@ -12,8 +12,8 @@ export class EncodingError extends RunError {
       where: `${name}, byte ${byte}`,
       hint:
         names[0] === undefined
-          ? 'Set `encoding:` of the source to what the file is, or export as UTF-8.'
-          : `Set \`encoding: ${names[0]}\` of the source${found.certain ? '' : ' (or what the file is; sluice init shows what each reads)'}, or export as UTF-8.`,
+          ? 'Set `encoding:` of the source to the encoding of the file, or export as UTF-8.'
+          : `Set \`encoding: ${names[0]}\` of the source${found.certain ? '' : ' (or the real encoding; sluice init shows samples of each)'}, or export as UTF-8.`,
     })
     this.found = found
   }

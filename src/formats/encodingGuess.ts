@@ -1,36 +1,36 @@
-/** Guesses the encoding of bytes that are not UTF-8, by statistics over them; shows what each guess reads. */
+/** Guesses the encoding of bytes that are not UTF-8 by statistics, with sample values of each guess. */
 import { looksGarbled } from '../mapping/garbled.ts'
 
 export interface EncodingGuess {
-  /** As `encoding:` of a source takes it. */
+  /** Value for `encoding:` of a source. */
   readonly encoding: string
-  /** Up to three values of the file as this encoding reads them. */
+  /** Up to three values of the file in this encoding. */
   readonly samples: readonly string[]
 }
 
 export interface EncodingGuesses {
-  /** Likeliest first, each reads the bytes in another way; at most three. */
+  /** Most likely first, each with a different reading; at most three. */
   readonly guesses: readonly EncodingGuess[]
-  /** The first one is far likelier than the second. */
+  /** True if the first one is far more likely than the second. */
   readonly certain: boolean
 }
 
-/** Weight of encodings that today's programs do not write by themselves: ISO 8859 beside its windows code page, Macintosh, DOS. */
+/** Weight of encodings that current programs rarely write: ISO 8859 beside its windows code page, Macintosh, DOS. */
 const oldWeight = 0.7
 const old = /^(?:iso-8859|macintosh|x-mac|ibm)/
-/** With fewer different values a wrong guess may look certain. */
+/** Minimum of different values; with fewer, a wrong guess may look certain. */
 const fewestCells = 3
-/** Measured over 13 languages in 22 encodings, 6 rows each (test/unit/formats/encodingGuess.test.ts): below this factor the first one may be wrong. */
+/** Below this factor the first guess may be wrong. Measured over 13 languages in 22 encodings, 6 rows each (test/unit/formats/encodingGuess.test.ts). */
 const certainFactor = 1.4
 const shownSamples = 3
 const mostGuesses = 3
 const mostBytes = 32_768
 
-/** `bytes`: from the first that is not UTF-8 on. The detector is loaded only here: its tables take 20 MB. */
+/** Guesses the encoding of `bytes`, which start at the first invalid byte. Loads the detector only here: its tables take 20 MB. */
 export async function guessEncodings(bytes: Buffer): Promise<EncodingGuesses> {
   const cells = cellsBeyondAscii(bytes)
   const { chardet } = await import('jschardet')
-  // Cells of ASCII alone say nothing, and drown what the others say.
+  // Cells of only ASCII carry no information and would dominate the statistics.
   const evidence = Buffer.concat(cells.flatMap((cell) => [cell, Buffer.from('\n')]))
   const readings = new Map<string, { readonly encoding: string; readonly confidence: number; readonly texts: readonly string[] }>()
   for (const { encoding, confidence } of chardet.detectAll(evidence, { encodingEra: 63, ignoreThreshold: true })) {
@@ -39,22 +39,22 @@ export async function guessEncodings(bytes: Buffer): Promise<EncodingGuesses> {
     if (label === undefined || texts === undefined || isUnlikely(texts)) continue
     const reading = texts.join('\n')
     const known = readings.get(reading)
-    // Several that read the bytes alike are one guess, under the most usual name.
+    // Encodings with the same reading are one guess, under the most common name.
     const weighted = old.test(label) ? confidence * oldWeight : confidence
     if (known === undefined || weighted > known.confidence) readings.set(reading, { encoding: label, confidence: weighted, texts })
   }
   const [first, second, ...rest] = [...readings.values()].toSorted((a, b) => b.confidence - a.confidence)
   if (first === undefined) return { guesses: [], certain: false }
   const shown = [first, ...(second === undefined ? [] : [second]), ...rest].slice(0, mostGuesses)
-  const telling = tellingCells(shown.map(({ texts }) => texts))
+  const distinct = distinctCells(shown.map(({ texts }) => texts))
   const personal = /[^\s@]@[^\s@]+\.[a-z]/i.test(bytes.toString('latin1'))
   return {
-    guesses: shown.map(({ encoding, texts }) => ({ encoding, samples: telling.map((at) => sampleOf(texts[at] ?? '', personal)) })),
+    guesses: shown.map(({ encoding, texts }) => ({ encoding, samples: distinct.map((at) => sampleOf(texts[at] ?? '', personal)) })),
     certain: cells.length >= fewestCells && (second === undefined || first.confidence >= second.confidence * certainFactor),
   }
 }
 
-/** Cells of a table, texts of a feed: what stands between separators of any format and is not ASCII. */
+/** Returns the texts between separators of any format that are not ASCII: cells of a table, texts of a feed. */
 function cellsBeyondAscii(bytes: Buffer): readonly Buffer[] {
   const cells = new Map<string, Buffer>()
   let size = 0
@@ -77,7 +77,7 @@ function cellsBeyondAscii(bytes: Buffer): readonly Buffer[] {
 
 const separators: ReadonlySet<number> = new Set(Buffer.from('\t\n\r",;<>'))
 
-/** The name under which the platform decodes it; undefined where it does not. */
+/** Returns the platform's name of the encoding; undefined if it cannot decode it. */
 function labelOf(name: string): string | undefined {
   try {
     return new TextDecoder(names.get(name.toLowerCase()) ?? name).encoding
@@ -86,7 +86,7 @@ function labelOf(name: string): string | undefined {
   }
 }
 
-/** Names of the detector that the platform has under another one. */
+/** Encodings for which the platform has another name than the detector. */
 const names: ReadonlyMap<string, string> = new Map([
   ['cp932', 'shift_jis'],
   ['cp949', 'euc-kr'],
@@ -94,7 +94,7 @@ const names: ReadonlyMap<string, string> = new Map([
   ['macroman', 'macintosh'],
 ])
 
-/** One control character of 0x80 to 0x9F is enough, for the rest half of the values. */
+/** Returns true if a text has a control character of 0x80 to 0x9F, or if half of the values look garbled. */
 function isUnlikely(texts: readonly string[]): boolean {
   // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
   return texts.some((text) => /[\u0080-\u009f]/.test(text)) || texts.filter(looksGarbled).length * 2 > texts.length
@@ -108,14 +108,14 @@ function decodeAll(cells: readonly Buffer[], label: string): readonly string[] |
   }
 }
 
-/** Indexes of the cells to show: first those that the guesses read differently. */
-function tellingCells(readings: readonly (readonly string[])[]): readonly number[] {
+/** Returns the indexes of the cells to show: first those that the guesses read differently. */
+function distinctCells(readings: readonly (readonly string[])[]): readonly number[] {
   const indexes = (readings[0] ?? []).map((_, at) => at)
   const differ = (at: number) => new Set(readings.map((texts) => texts[at])).size
   return indexes.toSorted((a, b) => differ(b) - differ(a) || a - b).slice(0, shownSamples)
 }
 
-/** Of a file of people only the letters beyond ASCII are shown, each with its neighbours. */
+/** Returns a sample of a text. For personal data: only letters outside ASCII, each with its neighbours. */
 function sampleOf(text: string, personal: boolean): string {
   if (!personal) return text.length > 30 ? `${text.slice(0, 30)}…` : text
   return /.?[^\u0000-\u007f].?/u.exec(text)?.[0] ?? ''

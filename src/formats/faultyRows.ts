@@ -2,8 +2,8 @@ import { fileError } from './fileError.ts'
 import type { ReadLimits } from './limits.ts'
 
 /**
- * Counts rows that the reader itself holds faulty. Above one in a hundred the file is wrong, not the rows (docs/inputs.md
- * 20, 46); files below `shareFromRows` are judged row by row.
+ * Counts rows that the reader cannot read. With more than one in a hundred, the whole file is rejected (docs/inputs.md, cases
+ * 20 and 46); in files below `shareFromRows` only these rows are.
  */
 export class FaultyRows {
   readonly #name: string
@@ -23,7 +23,7 @@ export class FaultyRows {
   }
 
   /** @throws RunError FILE_FAULTY_ROWS */
-  judge(hint: string): void {
+  rejectIfTooMany(hint: string): void {
     if (this.rows < this.#limits.shareFromRows || this.#faulty <= this.rows * this.#limits.faultyShare) return
     throw fileError('FILE_FAULTY_ROWS', `${this.#faulty} of ${this.rows} rows cannot be read`, {
       name: this.#name,

@@ -1,7 +1,7 @@
 import { RunError, type SluiceErrorOptions } from '../errors.ts'
 
 /**
- * The refusal of a file that cannot be trusted: nothing of it is used, the last good state stays.
+ * Returns the error that rejects a whole file: nothing of it is used, and the last good state is kept.
  * `at` is `line 7` or `byte 4096`; never a value of the file, because it may be personal (docs/guarantees.md#no-raw-identifier-at-rest).
  */
 export function fileError(
@@ -21,17 +21,17 @@ export function fileError(
   return new FileError(code, message, { where, hint, ...(cause === undefined ? {} : { cause }) }, { remedy, members })
 }
 
-/** Settings of a source beside its address, as a pipeline file writes them. */
+/** Settings of a source beside its address, in the form of a pipeline file. */
 export interface SourceSettings {
   readonly csv?: { readonly header_row: number }
   readonly xml?: { readonly item?: string; readonly repair_ampersands?: true; readonly html_entities?: true }
   readonly member?: string
 }
 
-/** The rejection of a file. `remedy`: settings of the source that read it, where they are known. */
+/** Rejection of a file. `remedy`: settings of the source that would read it, if known. */
 export class FileError extends RunError {
   readonly remedy: SourceSettings | undefined
-  /** Files of an archive, of which one has to be named. */
+  /** Files of an archive, if one must be chosen. */
   readonly members: readonly string[] | undefined
   constructor(
     code: string,
@@ -45,12 +45,12 @@ export class FileError extends RunError {
   }
 }
 
-/** What a reader would have to keep in memory whole is more than `limitBytes` (limits.ts `recordBytes`); `what`: `a line`, `an element`. */
+/** Returns the error for a unit that is larger than `limitBytes` (limits.ts `recordBytes`); `what`: `a line`, `an element`. */
 export function recordTooLarge(options: {
   readonly name: string
   readonly what: string
   readonly limitBytes: number
-  /** Where it begins; undefined for what stands all over the file. */
+  /** First line of the unit; undefined if it has no single place. */
   readonly line?: number
   readonly hint: string
 }): RunError {
@@ -59,31 +59,31 @@ export function recordTooLarge(options: {
   return fileError('FILE_RECORD_TOO_LARGE', `${what} is larger than ${limitBytes} bytes`, { name, ...at, hint })
 }
 
-/** Codes of whole files, with what each says; docs/errors.md lists them. */
+/** Error codes of whole files with their meanings; docs/errors.md lists them. */
 export const fileErrorCodes = {
-  FILE_EMPTY: 'the file holds no byte',
-  FILE_TRUNCATED: 'the file ends in the middle of a record, an element or a packed stream',
-  FILE_CORRUPT: 'a packed stream or archive is damaged: checksum, length or structure',
-  FILE_TRAILING_BYTES: 'bytes follow behind the end of a packed stream',
-  FILE_DOUBLE_PACKED: 'the unpacked file is itself packed',
-  FILE_ARCHIVE: 'the archive has not exactly one usable member',
-  FILE_BOMB: 'the file unpacks to more than the limits allow',
+  FILE_EMPTY: 'the file is empty',
+  FILE_TRUNCATED: 'the file ends inside a record, an element or a compressed stream',
+  FILE_CORRUPT: 'a compressed stream or archive is damaged: checksum, length or structure',
+  FILE_TRAILING_BYTES: 'bytes follow the end of a compressed stream',
+  FILE_DOUBLE_PACKED: 'the file is compressed twice',
+  FILE_ARCHIVE: 'the archive does not have exactly one usable member',
+  FILE_BOMB: 'the file decompresses to more than the limits allow',
   FILE_TOO_LARGE: 'the file is larger than the limits allow',
   FILE_ENCODING: 'bytes that are not of the encoding the file is read in',
-  FILE_DOCTYPE: 'an XML document type or processing instruction, which are refused',
+  FILE_DOCTYPE: 'an XML document type or processing instruction',
   FILE_MALFORMED: 'the file breaks the rules of its format',
   FILE_TOO_DEEP: 'elements nested deeper than the limit',
   FILE_RECORD_TOO_LARGE: 'a record above the limit',
-  FILE_UNCLOSED_QUOTE: 'a quote that is never closed swallows the records behind it',
+  FILE_UNCLOSED_QUOTE: 'a quote that is never closed includes the following records',
   FILE_FIELD_TOO_LARGE: 'a field above the limit',
   FILE_TOO_MANY_COLUMNS: 'more columns than the limit',
-  FILE_DUPLICATE_COLUMN: 'of several columns of one name one is read',
+  FILE_DUPLICATE_COLUMN: 'several columns have the same name and one of them is read',
   FILE_NO_HEADER: 'the first row looks like data, not like column names',
-  FILE_COMMENT_HEADER: 'a comment row of full width stands before the header',
+  FILE_COMMENT_HEADER: 'a comment row as wide as the header comes before it',
   FILE_FAULTY_ROWS: 'more than one row in a hundred cannot be read',
   FILE_NOT_JSON_LINES: 'objects spread over several lines, or one object for the whole file',
-  HEADER_MISMATCH: 'the header does not fit the configured delimiter',
-  WRONG_FORMAT: 'the file is of another format than a feed or export that can be read',
+  HEADER_MISMATCH: 'the header does not match the configured delimiter',
+  WRONG_FORMAT: 'the file has a format that cannot be read',
   UNEXPECTED_CONTENT: 'a web page where data was expected',
   DIGEST_MISMATCH: 'the bytes do not have the digest that was declared for them',
 } as const

@@ -1,20 +1,20 @@
 import { fileError } from './fileError.ts'
 
-/** Enough for the mark of a tar archive, which stands behind its first name. */
+/** Bytes to read: the mark of a tar archive follows its first file name. */
 export const foreignHeadBytes = 512
 
-const repack = 'Pack it as gzip, zip or zstd, or send it as it is.'
+const repack = 'Compress it as gzip, zip or zstd, or send it uncompressed.'
 const decrypt = 'Decrypt it before it is read, in the job that fetches it.'
 const convert = 'Export it as CSV, JSON lines, Google Shopping RSS or .xlsx.'
 
-/** What merchants send instead of an export, by its first bytes. Long enough that no table begins so. */
+/** First bytes of files that are sometimes sent instead of an export. Long enough that no table starts with them. */
 const marks: readonly (readonly [mark: RegExp, what: string, hint: string])[] = [
-  [/^BZh[1-9](1AY&SY|\x17rE8P\x90)/, 'packed with bzip2', repack],
-  [/^\xfd7zXZ\0/, 'packed with xz', repack],
-  [/^\x04"M\x18/, 'packed with lz4', repack],
+  [/^BZh[1-9](1AY&SY|\x17rE8P\x90)/, 'compressed with bzip2', repack],
+  [/^\xfd7zXZ\0/, 'compressed with xz', repack],
+  [/^\x04"M\x18/, 'compressed with lz4', repack],
   [/^7z\xbc\xaf'\x1c/, 'a 7z archive', repack],
   [/^Rar!\x1a\x07/, 'a RAR archive', repack],
-  [/^[\s\S]{257}ustar/, 'a tar archive', 'Send the file in it, packed as gzip or as it is; several as zip.'],
+  [/^[\s\S]{257}ustar/, 'a tar archive', 'Send the file in it as gzip or uncompressed; several files as zip.'],
   [/^\s*-----BEGIN PGP MESSAGE-----/, 'encrypted with PGP', decrypt],
   [/^age-encryption\.org\/v1\n/, 'encrypted with age', decrypt],
   [/^PAR1\x15/, 'a Parquet file', convert],
@@ -26,7 +26,7 @@ const marks: readonly (readonly [mark: RegExp, what: string, hint: string])[] = 
 ]
 
 /**
- * Refuses what is plainly no table, by its name: read as text it would be a table of one strange column.
+ * Rejects a file that is clearly not a table and names its type: read as text it would be a table with one strange column.
  *
  * @throws RunError WRONG_FORMAT
  */

@@ -1,29 +1,29 @@
 import type { Row } from '../model/record.ts'
 import type { ReadLimits } from './limits.ts'
 
-/** A reader of one format: rows with back-pressure, then what the format itself knows about its end. */
+/** Reader of one format: rows with back-pressure, then the facts about its end. */
 export interface FormatReader {
   readonly rows: AsyncIterable<readonly Row[]>
-  /** Only once `rows` has ended. */
+  /** May be called once `rows` has ended. */
   end: () => FormatEnd
 }
 
 export interface FormatEnd {
   readonly columns: readonly string[]
   readonly rowCount: number
-  /** CSV, TSV, JSON lines: whether the text ended with a line end. Null where the format has an end of its own. */
+  /** True if the text ended with a line end (CSV, TSV, JSON lines). Null if the format has its own end mark. */
   readonly finalNewline: boolean | null
-  /** What closed the format: `root element closed`, `array closed`. Absent where the format has no end mark. */
+  /** End mark that was read: `root element closed`, `array closed`. Absent if the format has none. */
   readonly proof?: string
-  /** Why the end looks cut although nothing is provably wrong. */
+  /** Reason why the end looks cut, although it may be complete. */
   readonly doubt?: string
-  /** The number in a trailer row, where one was asked for and stood last. */
+  /** Number in the trailer row, if one is configured and was the last row. */
   readonly trailerRows?: number
   readonly notes: readonly string[]
 }
 
 export interface FormatContext {
-  /** The source as people know it, for messages. */
+  /** Name of the source in messages. */
   readonly name: string
   readonly limits: ReadLimits
   /** Pattern of a trailer row (`#rows={n}`): such a row is never data. */
@@ -32,19 +32,19 @@ export interface FormatContext {
 }
 
 /**
- * Decides over raw records before they are parsed (docs/benchmarks.md, gate 2). Asked for every well-formed record of CSV,
- * TSV, JSON and XML, in the file's order; a record that it knows is counted and not handed over. Whatever looks unusual
- * (stray quotes, NUL bytes) is never asked about and always parsed. A trailer row may be asked about and is no data.
+ * Filters known raw records before they are parsed (docs/benchmarks.md, gate 2). Called for every well-formed record of CSV,
+ * TSV, JSON and XML, in the order of the file. A known record is counted and not yielded. Unusual records (misplaced quotes,
+ * NUL bytes) are always parsed. It may be called for a trailer row, which is not data.
  */
 export interface RecordGate {
   /**
-   * Columns of the records that the gate keeps back, for the source that is read. What a row of JSON or XML says depends on
-   * them too: a test of consent on a column that is there nowhere is none. Not asked before the first row is.
+   * Columns of the filtered records of the current source. The meaning of a JSON or XML row depends on them too: a consent
+   * test on a column that no row has is an error. Read only after the first row was requested.
    */
   readonly columns?: readonly string[]
   /**
-   * Called before the first record and whenever what records mean changes: the header, the delimiter, the prefixes
-   * bound around an item. Equal bytes are an equal record only under an equal shape, so it belongs into the digest.
+   * Called before the first record, and whenever the shape changes: the header, the delimiter, the prefixes bound around an
+   * item. Equal bytes mean an equal record only with an equal shape, so the digest includes it.
    */
   begin: (shape: string) => void
   /** True: the record is known. It is `bytes[start, end)`, valid during the call only. */

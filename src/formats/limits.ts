@@ -1,10 +1,10 @@
-/** What a source may cost before it is refused (docs/guarantees.md#bounded-resources). Bytes unless said otherwise. */
+/** Limits of a source before it is rejected (docs/guarantees.md#bounded-resources). In bytes unless noted otherwise. */
 export interface ReadLimits {
-  /** As it arrives. */
+  /** Size as received. */
   readonly compressedBytes: number
-  /** After unpacking. */
+  /** Size after decompression. */
   readonly expandedBytes: number
-  /** Expanded to compressed, watched from `ratioFromBytes` expanded bytes on. */
+  /** Maximum of expanded to compressed size, checked from `ratioFromBytes` expanded bytes on. */
   readonly ratio: number
   readonly ratioFromBytes: number
   readonly recordBytes: number
@@ -12,7 +12,7 @@ export interface ReadLimits {
   readonly columns: number
   readonly xmlDepth: number
   readonly jsonDepth: number
-  /** Share of faulty rows above which the file itself is wrong, judged from `shareFromRows` rows on. */
+  /** Share of faulty rows above which the whole file is rejected, checked from `shareFromRows` rows on. */
   readonly faultyShare: number
   readonly shareFromRows: number
   readonly idleMs: number
@@ -36,6 +36,6 @@ export const readLimits: ReadLimits = {
   totalMs: 6 * 3_600_000,
 }
 
-/** Rows handed over at once: enough that their promise costs little, few enough that they die young. Of 500, V8 kept what it
- * took for survivors: 280 MB rather than 178, and a fifth more time. */
+/** Rows per batch: enough that the promise per batch costs little, few enough that V8 collects them as young objects. With 500,
+ * V8 promoted them: 280 MB rather than 178, and a fifth more time. */
 export const rowsPerBatch = 64

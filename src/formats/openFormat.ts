@@ -19,14 +19,14 @@ import { unpack } from './packing/unpack.ts'
 
 export type DetectedFormat = 'csv' | 'tsv' | 'json' | 'jsonl' | 'google-rss' | 'google-atom' | 'xml' | 'xlsx' | 'sql'
 
-/** What was found out about a source before its first row; `sluice check` shows it. */
+/** Facts about a source that are detected before its first row; `sluice check` shows them. */
 export interface Detected {
   readonly format: DetectedFormat
   readonly encoding: string
   readonly compression: Compression
   /** CSV and TSV only. */
   readonly delimiter?: string
-  /** Line of the header, from 1; 0 where the file has none. */
+  /** Line of the header, from 1; 0 if the file has none. */
   readonly headerLine?: number
   readonly notes: readonly string[]
 }
@@ -34,7 +34,7 @@ export interface Detected {
 export interface OpenedFormat {
   readonly detected: Detected
   readonly reader: FormatReader
-  /** What the container proves once it was read to its end; undefined without one. */
+  /** Completeness proof of the container after its end was read; undefined without a container. */
   readonly containerProof: string | undefined
 }
 
@@ -49,8 +49,7 @@ export interface FormatHints {
 const sampleBytes = 65_536
 
 /**
- * Unpacks, decodes and recognizes a stream of bytes and opens the reader for it. By content first: what the file is
- * counts, not what it is called.
+ * Decompresses, decodes and detects a stream of bytes, and opens the reader for it. The content decides, not the file name.
  *
  * @throws RunError with the codes of fileError.ts
  */
@@ -122,7 +121,7 @@ async function openSheet(input: ByteQueue, definition: SourceDefinition, context
       hint: 'Save it as .xlsx without a password, or as CSV.',
     })
   }
-  if (!(await input.peek(4)).equals(zipMark)) throw wrongFormat(context.name, 'no workbook', 'xlsx')
+  if (!(await input.peek(4)).equals(zipMark)) throw wrongFormat(context.name, 'not a workbook', 'xlsx')
   const { reader, header } = await openWorkbook(
     input,
     { headerRow, ...(columns === undefined ? {} : { columns }), ...(sheet === undefined ? {} : { sheet }) },
@@ -136,8 +135,8 @@ async function openSheet(input: ByteQueue, definition: SourceDefinition, context
 }
 
 /**
- * The reader of a table, its rows each with all of their product where the export spreads it over several. What such a row
- * says depends on others, so that no gate may know it by its bytes: the table is read whole.
+ * Returns the reader of a table. If the export spreads a product over several rows (row groups), each row gets the values of
+ * its group. The meaning of such a row depends on other rows, so no gate filters it by its bytes: the whole table is read.
  */
 function joined(
   definition: SourceDefinition,
@@ -160,7 +159,7 @@ function joined(
 const zipMark = Buffer.from('PK\u0003\u0004')
 const oldOfficeMark = Buffer.from([0xd0, 0xcf, 0x11, 0xe0])
 
-/** Office documents begin with one of these members; a merchant's archive never does. */
+/** Returns true if the archive starts with a member of an Office document; other archives never do. */
 async function looksLikeWorkbook(input: ByteQueue): Promise<boolean> {
   const head = await input.peek(30 + 32)
   if (head.subarray(0, 4).equals(oldOfficeMark)) return true
@@ -206,19 +205,19 @@ function formatOf(
   const json = start.startsWith('[') ? 'json' : start.startsWith('{') || start.startsWith('\u001e') ? 'jsonl' : undefined
   if (wanted === 'json' || wanted === 'jsonl') {
     if (xml) throw wrongFormat(name, 'an XML feed', wanted)
-    if (json === undefined && wanted === 'json') throw wrongFormat(name, 'no JSON array', wanted)
+    if (json === undefined && wanted === 'json') throw wrongFormat(name, 'not a JSON array', wanted)
     return json ?? 'jsonl'
   }
   if (wanted !== 'auto') throw wrongFormat(name, json === undefined ? 'a text table' : 'JSON', wanted)
   return json ?? (/\.(tsv|tab)(\.\w+)?$/i.test(name) ? 'tsv' : 'csv')
 }
 
-/** Where the records stand inside one object: as its owner says, or found; undefined for an array or lines of its own. */
+/** Returns the place of the records inside one object, configured or detected; undefined for a plain array or JSON lines. */
 function placeOf(sample: Buffer, definition: SourceDefinition, format: 'json' | 'jsonl', name: string): RecordsPlace | undefined {
   const { json, format: wanted } = definition
   if (json !== undefined) {
     if (format === 'jsonl') return { path: json.records.split('.'), found: false }
-    throw fileError('WRONG_FORMAT', `the file is an array itself, the setting says its records are at "${json.records}"`, {
+    throw fileError('WRONG_FORMAT', `the file itself is an array, but the setting looks for records at "${json.records}"`, {
       name,
       hint: 'Remove `json.records` of the source.',
     })
@@ -226,15 +225,15 @@ function placeOf(sample: Buffer, definition: SourceDefinition, format: 'json' | 
   return format === 'jsonl' && wanted !== 'jsonl' ? findRecords(sample) : undefined
 }
 
-/** The layout by the root element, for the report; the cutter checks the root itself. */
+/** Returns the layout by the root element, for the report; the cutter validates the root. */
 function rootOf(start: string): 'google-rss' | 'google-atom' {
   return /<(?:[\w.-]+:)?feed[\s>]/.test(start) && !/<rss[\s>]/.test(start) ? 'google-atom' : 'google-rss'
 }
 
 function wrongFormat(name: string, found: string, wanted: string) {
-  return fileError('WRONG_FORMAT', `the file is ${found}, the setting says ${wanted}`, {
+  return fileError('WRONG_FORMAT', `the file is ${found}, but the setting is ${wanted}`, {
     name,
-    hint: 'Set `format: auto`, or the format that the file has.',
+    hint: 'Set `format: auto`, or the format of the file.',
   })
 }
 

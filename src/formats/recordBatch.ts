@@ -1,6 +1,6 @@
 /**
- * Raw records as byte ranges: what the cutters yield and what a record gate may digest before anything is parsed
- * (docs/benchmarks.md, gate 2). Flat arrays that are used again, because a file has millions of records.
+ * Raw records as byte ranges. The cutters yield them, and a record gate can digest them before they are parsed
+ * (docs/benchmarks.md, gate 2). The flat arrays are reused, because a file has millions of records.
  */
 export class RecordBatch {
   bytes: Buffer = Buffer.alloc(0)
@@ -10,10 +10,10 @@ export class RecordBatch {
   ends = new Int32Array(256)
   /** First line of record i in its file, from 1. */
   lines = new Float64Array(256)
-  /** What the cutter saw in record i: a sum of `recordFlags`. */
+  /** Flags of record i: a sum of `recordFlags`. */
   flags = new Uint8Array(256)
 
-  /** Empties it, to hold records of `bytes`. */
+  /** Empties the batch for records of `bytes`. */
   begin(bytes: Buffer): void {
     this.bytes = bytes
     this.count = 0
@@ -40,9 +40,9 @@ function grown<Numbers extends Int32Array | Float64Array | Uint8Array>(from: Num
 }
 
 export const recordFlags = {
-  /** Holds a well-formed quoted field. */
+  /** Contains a well-formed quoted field. */
   quoted: 1,
-  /** A quote where none belongs: the careful parser decides. */
+  /** Contains a misplaced quote: the careful parser decides. */
   oddQuote: 2,
   nul: 4,
 } as const
@@ -50,16 +50,16 @@ export const recordFlags = {
 export interface RecordCutter {
   /** Takes the next bytes and returns the records that they complete. The batch, and `chunk`, are valid until the next call. */
   push: (chunk: Buffer) => RecordBatch
-  /** The last record, if the bytes end without a line end. */
+  /** Returns the last record, if the bytes end without a line end. */
   end: () => RecordBatch
 }
 
-/** Text of record `index`; the index must be below the batch's count. */
+/** Returns the text of record `index`, which must be below the batch's count. */
 export function recordText(batch: RecordBatch, index: number): string {
   return batch.bytes.toString('utf8', batch.starts[index], batch.ends[index])
 }
 
-/** Records of a stream, in batches, as byte ranges of UTF-8. */
+/** Yields the records of a stream in batches, as byte ranges of UTF-8. */
 export async function* cutRecords(chunks: AsyncIterable<Buffer>, cutter: RecordCutter): AsyncGenerator<RecordBatch> {
   for await (const chunk of chunks) {
     const batch = cutter.push(chunk)

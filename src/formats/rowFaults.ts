@@ -1,6 +1,6 @@
-/** Codes that a reader itself holds against a row, with what to do; docs/rejects.md lists them beside the mapper's own. */
+/** Reject codes of the readers with their hints; docs/rejects.md lists them beside the codes of the mapper. */
 export const rowFaultHints = {
-  ROW_RAGGED: 'Give the row as many cells as the header has; quote cells that hold the delimiter.',
+  ROW_RAGGED: 'Give the row as many cells as the header; quote cells that contain the delimiter.',
   ROW_QUOTE: 'Quote the whole cell and double the quotes inside it, or set csv.relaxed_quotes of the source.',
   ROW_COMMENT: 'Remove the comment or totals row from the export.',
   ROW_JSON: 'Write one valid JSON object.',

@@ -1,8 +1,8 @@
 import type { Row } from '../model/record.ts'
 
-/** What proves, or fails to prove, that the end of a source was reached (docs/guarantees.md#deletes-need-proof). Filled when reading ended. */
+/** Proof that the end of a source was reached, or its absence (docs/guarantees.md#deletes-need-proof). Known when reading ended. */
 export interface Completeness {
-  /** True: absence from this source may mean gone. False: it may not, and `reason` says why. */
+  /** True: keys that are not in this source count as missing. False: they do not, and `reason` says why. */
   readonly complete: boolean
   /** `root element closed`, `content-length met`, `gzip trailer`, `file unchanged while read` … */
   readonly proof: string
@@ -11,7 +11,7 @@ export interface Completeness {
 
 /** Facts of one read source, known once all rows were taken. */
 export interface SourceFacts {
-  /** As a person wrote it, secrets removed. */
+  /** Address as configured, without secrets. */
   readonly uri: string
   readonly bytes: number
   /** SHA-256 of the raw bytes, lower-case hex. */
@@ -20,12 +20,12 @@ export interface SourceFacts {
   readonly encoding: string
   readonly compression: string
   readonly columns: readonly string[]
-  /** Whether the decoded text ended with a line end (CSV, TSV, JSON lines); null where it does not apply. */
+  /** True if the decoded text ended with a line end (CSV, TSV, JSON lines); null for other formats. */
   readonly finalNewline: boolean | null
   readonly completeness: Completeness
-  /** What is worth saying once about this source (delimiter found, columns left out …); never a value of it. */
+  /** Notes on this source (detected delimiter, skipped columns …); never a value of it. */
   readonly notes?: readonly string[]
-  /** Figures to hold the next reading against: what its rows became, not what they said. */
+  /** Quality statistics of the mapped rows, for comparison with the next read. */
   readonly quality?: QualityFigures
   readonly etag?: string
   readonly lastModified?: string
@@ -33,18 +33,17 @@ export interface SourceFacts {
 
 export interface QualityFigures {
   readonly members: number
-  /** Identifier kind → members that have one at least. */
+  /** Identifier type → number of members that have at least one. */
   readonly filled: Readonly<Record<string, number>>
-  /** Products: the brand that the others were measured by (mapping/quality.ts). */
+  /** Products: the reference brand (mapping/quality.ts). */
   readonly brand?: string
-  /** Products: the item group that the others were measured by. */
+  /** Products: the reference item group. */
   readonly group?: string
 }
 
 /**
- * One source being read. `rows` yields arrays of rows (a few hundred each, so that a row costs no promise) with
- * back-pressure, and throws a RunError for a file that cannot be trusted (`FILE_…` codes). `facts` may be called once
- * `rows` has ended; `close` may be called any time and twice.
+ * Source during a read. `rows` yields batches of rows with back-pressure, and throws a RunError for an unusable file (`FILE_…`
+ * codes). `facts` may be called once `rows` has ended; `close` at any time and twice.
  */
 export interface RowSource {
   readonly rows: AsyncIterable<readonly Row[]>

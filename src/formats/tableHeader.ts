@@ -5,14 +5,14 @@ import type { ReadLimits } from './limits.ts'
 export interface HeaderSettings {
   /** Line of the header, from 1. */
   readonly headerRow: number | 'auto'
-  /** Names by position, for files without a header or with one that cannot be used. */
+  /** Names by position, for files without a usable header. */
   readonly columns?: readonly string[]
 }
 
 export interface TableHeader {
-  /** Names as they stand in the header, trimmed; an empty name is a column to leave out. */
+  /** Trimmed names of the header; a column with an empty name is skipped. */
   readonly header: readonly string[]
-  /** First line of the header; 0 where the file has none. */
+  /** First line of the header; 0 if the file has none. */
   readonly headerLine: number
   /** Records that start on this line or before it are not data. */
   readonly skipThroughLine: number
@@ -26,13 +26,13 @@ export interface SampleRecord {
 }
 
 /**
- * Finds the header among the first records of a table; there must be one record at least. `skipped` is the last line
- * that is known not to be data.
+ * Finds the header among the first records of a table, of which there must be at least one. `skipped` is the last line that is
+ * known not to be data.
  *
- * Title rows (one filled cell) and comment rows (`# …`) narrower than the header are passed over; a comment row as wide
- * as the header is refused with a hint, because it may as well be the header itself (docs/inputs.md, cases 175 and 205).
+ * Skips title rows (one filled cell) and comment rows (`# …`) narrower than the header. A comment row as wide as the header is
+ * an error with a hint, because it could be the header itself (docs/inputs.md, cases 175 and 205).
  *
- * A name that stands twice gets its position behind it; that is an error only where something reads it (mapping/repeatedColumns.ts).
+ * A repeated name gets its position as a suffix; it is an error only if a field reads it (mapping/repeatedColumns.ts).
  *
  * @throws RunError HEADER_MISMATCH, FILE_NO_HEADER, FILE_COMMENT_HEADER, FILE_TOO_MANY_COLUMNS
  */
@@ -62,9 +62,9 @@ export function chooseHeader(
     skipThroughLine: found.line,
     notes: [
       ...(index > 0 && settings.headerRow === 'auto'
-        ? [`passed over ${index} comment or title rows before the header on line ${found.line}`]
+        ? [`skipped ${index} comment or title rows before the header on line ${found.line}`]
         : []),
-      ...(header.some((column) => isRepeat(column)) ? ['columns whose name stands twice are called by their position too'] : []),
+      ...(header.some((column) => isRepeat(column)) ? ['repeated column names get their position as a suffix'] : []),
       ...(header.includes('') ? ['columns without a name are left out'] : []),
     ],
   }
@@ -116,7 +116,7 @@ function checkHeader(
   }
 }
 
-/** Addresses, web addresses, digests, prices and long numbers are no column names. */
+/** Returns true for emails, URLs, digests, prices and long numbers, which are not column names. */
 function looksLikeData(cell: string): boolean {
   return (
     /^https?:\/\//i.test(cell) ||

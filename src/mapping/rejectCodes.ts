@@ -17,7 +17,7 @@ export const recordCodes = {
   HEADER_REPEATED: reject('The header is repeated in the file.', 'Remove the second header from the export.'),
   ROW_RAGGED: reject(
     'The row has more or fewer cells than the header.',
-    'Give the row as many cells as the header has; quote cells that hold the delimiter.',
+    'Give the row as many cells as the header; quote cells that contain the delimiter.',
   ),
   ROW_QUOTE: reject(
     'An unquoted cell contains a quote.',

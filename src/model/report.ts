@@ -60,7 +60,7 @@ export const noCounts: RunCounts = {
 }
 
 /** A guard that held something back, or stopped the run. */
-export interface GuardVerdict {
+export interface GuardResult {
   /** `GUARD_DELETES`, `GUARD_IDENTIFIERS`, `GUARD_MIN_ROWS`, `GUARD_ROWS_FELL`, `GUARD_INCOMPLETE`, `GUARD_REJECTS` … */
   readonly code: string
   readonly message: string
@@ -140,7 +140,7 @@ export interface RunReport {
   readonly trigger: ShownTrigger
   readonly status: RunStatus
   readonly counts: RunCounts
-  readonly guards: readonly GuardVerdict[]
+  readonly guards: readonly GuardResult[]
   readonly startedAt: string
   readonly finishedAt: string
   readonly durationMs: number

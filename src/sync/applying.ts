@@ -4,7 +4,7 @@ import { addChanged, forgetSynced } from '../db/changedKeys.ts'
 import type { RunRow } from '../db/runs.ts'
 import type { EngineDeps } from './engine.ts'
 import { planCounts } from './push/push.ts'
-import type { GuardVerdict } from '../model/report.ts'
+import type { GuardResult } from '../model/report.ts'
 import type { Ending } from './runUnderLease.ts'
 import { interrupted } from './read/stage.ts'
 
@@ -71,13 +71,13 @@ export async function unpause(deps: EngineDeps, destinationId: number): Promise<
   ])
 }
 
-export async function guardsOf(deps: EngineDeps, planId: string): Promise<readonly GuardVerdict[]> {
-  const [row] = await deps.db.query<{ guards: GuardVerdict[] }>('select guards from plan where id = $1', [planId])
+export async function guardsOf(deps: EngineDeps, planId: string): Promise<readonly GuardResult[]> {
+  const [row] = await deps.db.query<{ guards: GuardResult[] }>('select guards from plan where id = $1', [planId])
   return row?.guards ?? []
 }
 
 /** Derives the status from the counts, once nothing is under way any more. */
-export async function outcome(deps: EngineDeps, planId: string, guards: readonly GuardVerdict[]): Promise<Ending> {
+export async function outcome(deps: EngineDeps, planId: string, guards: readonly GuardResult[]): Promise<Ending> {
   const counts = await planCounts(deps.db, planId)
   const [row] = await deps.db.query<{ destination_id: number; paused_reason: string | null; pipeline: string; deferred: number }>(
     `select d.id as destination_id, d.paused_reason, p.pipeline, (p.counts ->> 'deferred')::int as deferred

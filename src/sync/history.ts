@@ -9,7 +9,7 @@ import {
   noCounts,
   sendsNothing,
   type Drift,
-  type GuardVerdict,
+  type GuardResult,
   type ProductSetChange,
   type RunCounts,
   type RunReport,
@@ -50,7 +50,7 @@ interface RunRecord {
   readonly status: RunStatus | 'queued' | 'running'
   /** `settled` and `drift` stand here too; in reports they are keys of their own. */
   readonly counts: Partial<RunCounts> & { readonly settled?: Settled; readonly drift?: Drift }
-  readonly guards: readonly GuardVerdict[]
+  readonly guards: readonly GuardResult[]
   readonly warnings: readonly WarningSummary[]
   readonly stages: readonly StageTime[]
   readonly columns: readonly string[]

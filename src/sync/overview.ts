@@ -1,7 +1,7 @@
 /** Pipelines at a glance: what runs, how the last runs ended, when one last succeeded. */
 import type { Queryable } from '../db/database.ts'
 import type { StoredProgress } from './liveProgress.ts'
-import type { GuardVerdict, RunCounts, RunReport, RunStatus, ShownTrigger } from '../model/report.ts'
+import type { GuardResult, RunCounts, RunReport, RunStatus, ShownTrigger } from '../model/report.ts'
 
 /** A run in a list: without rejects, which have to be counted. */
 export interface RunLine {
@@ -10,7 +10,7 @@ export interface RunLine {
   readonly trigger: ShownTrigger
   readonly status: RunStatus | 'queued' | 'running'
   readonly counts: Partial<RunCounts>
-  readonly guards: readonly GuardVerdict[]
+  readonly guards: readonly GuardResult[]
   readonly planId: string | null
   readonly error: RunReport['error'] | null
   readonly createdAt: Date
@@ -42,7 +42,7 @@ interface Row {
   readonly trigger: ShownTrigger
   readonly status: RunLine['status']
   readonly counts: Partial<RunCounts>
-  readonly guards: readonly GuardVerdict[]
+  readonly guards: readonly GuardResult[]
   readonly plan_id: string | null
   readonly error: RunLine['error']
   readonly created_at: Date

@@ -1,7 +1,7 @@
 /** A stored plan as a person reviews it: deletes first, samples of each change, fields before and after. */
 import type { Database } from '../db/database.ts'
 import { UsageError } from '../errors.ts'
-import type { GuardVerdict, ProductSetChange, RunCounts } from '../model/report.ts'
+import type { GuardResult, ProductSetChange, RunCounts } from '../model/report.ts'
 import type { Destination } from '../destinations/destination.ts'
 import { destinationOf } from '../destinations/index.ts'
 
@@ -16,7 +16,7 @@ export interface ReviewedPlan {
   readonly digest: string
   readonly createdAt: Date
   readonly counts: Partial<RunCounts>
-  readonly guards: readonly GuardVerdict[]
+  readonly guards: readonly GuardResult[]
   readonly updateFields: readonly { readonly field: string; readonly count: number }[]
   readonly requests: number
   /** The latest plan that a run of the pipeline made; another one means that this one is out of date. */
@@ -45,7 +45,7 @@ export async function loadReview(db: Database, planId: string): Promise<Reviewed
     digest: string
     created_at: Date
     counts: Partial<RunCounts>
-    guards: GuardVerdict[]
+    guards: GuardResult[]
     review: { updateFields?: ReviewedPlan['updateFields'] }
     product_sets: { changes: readonly ProductSetChange[] } | null
     requests: number

@@ -35,7 +35,7 @@ import { planSetsOf, withProductSets } from './productSets.ts'
 import { makePlan, type Planned, type PlanInput } from './plan/plan.ts'
 import { pushPlan, settleLeftovers } from './push/push.ts'
 import { guardNotes, RunHeld } from './plan/qualityGuard.ts'
-import { noCounts, type GuardVerdict, type PlanReport, type RunReport, type RunTrigger } from '../model/report.ts'
+import { noCounts, type GuardResult, type PlanReport, type RunReport, type RunTrigger } from '../model/report.ts'
 import { needCredentials } from './needCredentials.ts'
 import { discardSnapshot, readSnapshot } from './read/snapshot.ts'
 import { interrupted } from './read/stage.ts'
@@ -257,7 +257,7 @@ async function carryOut(deps: EngineDeps, pipeline: Pipeline, run: RunRow, reque
 
 interface Made {
   readonly planned: Planned | undefined
-  readonly guards: readonly GuardVerdict[]
+  readonly guards: readonly GuardResult[]
   readonly proof: string
 }
 

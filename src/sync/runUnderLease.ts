@@ -11,12 +11,12 @@ import type { EngineDeps } from './engine.ts'
 import { loadReport } from './history.ts'
 import { storingProgress } from './liveProgress.ts'
 import { planCounts } from './push/push.ts'
-import { noCounts, type GuardVerdict, type RunReport, type RunStatus } from '../model/report.ts'
+import { noCounts, type GuardResult, type RunReport, type RunStatus } from '../model/report.ts'
 import { interrupted } from './read/stage.ts'
 
 export interface Ending {
   readonly status: RunStatus
-  readonly guards: readonly GuardVerdict[]
+  readonly guards: readonly GuardResult[]
   readonly error?: SluiceError
 }
 

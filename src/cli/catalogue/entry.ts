@@ -1,6 +1,6 @@
 import type { CommandRun } from '../context.ts'
 
-/** Command as help and the parser need it. Its code is loaded when it is called, so that help stays fast. */
+/** Command as help and the parser need it. Its code is loaded only when it is called, so that help stays fast. */
 export interface CommandEntry {
   readonly name: string
   /** commander's notation: `<needed>`, `[optional]`, `<several...>`. */

@@ -13,7 +13,7 @@ export const forgetCommand: CommandEntry = {
     { flags: '--email <ADDRESS>', meaning: 'email of the person; several times for several', many: true },
     { flags: '--phone <NUMBER>', meaning: 'phone number with country code; several times for several', many: true },
     { flags: '--key <KEY>', meaning: 'customer key in the audience of --pipeline; several times for several', many: true },
-    { flags: '--pipeline <NAME>', meaning: 'audience whose customer keys --key means' },
+    { flags: '--pipeline <NAME>', meaning: 'audience that --key refers to' },
     { flags: '--reason <TEXT>', meaning: 'kept in the audit log with your name; no personal data' },
     { flags: '--no-wait', meaning: 'suppress and plan only; the next runs send the deletes' },
     { flags: '--list', meaning: 'receipts of all erasures' },
@@ -21,7 +21,7 @@ export const forgetCommand: CommandEntry = {
     { flags: '--replay <FILE>', meaning: 'erase again what FILE names, after a backup was restored' },
   ],
   notes: [
-    'The person is suppressed before anything else happens: no run sends them again, also not from a new file. Exits 3 while a delete is not confirmed; the next run sends it.',
+    'The person is suppressed before anything else happens: no run sends them again, even from a new file. Exits 3 while a delete is not confirmed; the next run sends it.',
     'Values are hashed immediately, never stored or logged. Your shell may keep them in its history.',
   ],
   load: () => import('../commands/forget.ts'),

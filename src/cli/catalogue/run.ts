@@ -69,7 +69,7 @@ export const runCommands: readonly CommandEntry[] = [
     summary: 'start no run until resumed',
     examples: ['sluice pause shop --reason "feed is being rebuilt"', "sluice pause 'shop-*'"],
     options: [{ flags: '--reason <TEXT>', meaning: 'shown with the pause, kept in the audit log' }],
-    notes: ['A run in progress continues: sluice cancel RUN_ID ends it. Each tick leaves a receipt, skipped: paused.'],
+    notes: ['A run in progress continues: sluice cancel RUN_ID stops it. Each scheduled run is recorded as skipped: paused.'],
     load: () => import('../commands/pause.ts'),
   },
   {

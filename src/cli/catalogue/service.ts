@@ -20,7 +20,7 @@ export const serviceCommands: readonly CommandEntry[] = [
       },
       {
         name: 'status',
-        summary: 'who, which accounts, what is missing',
+        summary: 'signed-in user, its accounts, what is missing',
         examples: ['sluice auth status'],
         load: () => import('../commands/authStatus.ts'),
       },

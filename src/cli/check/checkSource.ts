@@ -3,7 +3,7 @@ import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
 import { openSource, type OpenedSource } from '../../sources/openSource.ts'
 import { guardNotes } from '../../sync/plan/qualityGuard.ts'
-import type { GuardVerdict, WarningSummary } from '../../model/report.ts'
+import type { GuardResult, WarningSummary } from '../../model/report.ts'
 import type { Context } from '../context.ts'
 import { presentError, type PresentedError } from '../present.ts'
 import type { SourceCheck } from '../render/check.ts'
@@ -12,18 +12,18 @@ import { faultsOf } from '../render/rejects.ts'
 import { shownAddress } from '../text.ts'
 import { RowTally } from './rowTally.ts'
 
-/** Reads up to `limit` rows and says what they become; a source that was read whole is judged as a run would. */
+/** Maps up to `limit` rows. A source with fewer rows also goes through the guards of a run. */
 export async function checkSource(context: Context, pipeline: Pipeline, definition: SourceDefinition, limit: number): Promise<SourceCheck> {
   const config = context.config()
   const tally = new RowTally(pipeline, definition, new Date(context.clock.now()))
   let detected: readonly string[] = []
   let whole = false
   let error: PresentedError | undefined
-  let holds: readonly GuardVerdict[] = []
+  let holds: readonly GuardResult[] = []
   try {
     const source = await openSource(definition, { env: config.env, log: context.log(), signal: context.signal })
     try {
-      // Where reading breaks off, the error says so.
+      // If reading fails here, the error reports it.
       whole = true
       if (source.detected) detected = detectedWords(source.detected)
       whole = await readRows(source, tally, limit)
@@ -63,7 +63,7 @@ export async function checkSource(context: Context, pipeline: Pipeline, definiti
   }
 }
 
-/** False: there were more rows than `limit`. */
+/** Returns false if there are more rows than `limit`. */
 async function readRows(source: OpenedSource, tally: RowTally, limit: number): Promise<boolean> {
   for await (const batch of source.rows) {
     for (const [at, row] of batch.entries()) {
@@ -74,15 +74,15 @@ async function readRows(source: OpenedSource, tally: RowTally, limit: number): P
   return true
 }
 
-/** What the end of a source adds to what was found at its beginning. */
+/** Adds the facts that are known only at the end of a source. */
 function endWords({ notes = [], completeness }: SourceFacts, detected: readonly string[]): readonly string[] {
   return [
     ...notes.filter((note) => !detected.includes(note)),
-    completeness.complete ? `end proven: ${completeness.proof}` : `end not proven: ${completeness.reason ?? ''}`,
+    completeness.complete ? `complete read: ${completeness.proof}` : `end not proven: ${completeness.reason ?? ''}`,
   ]
 }
 
-/** A run tells each of them once, whatever the number of rows. */
+/** Keeps one warning per code, as a run reports them. */
 function onePerCode(warnings: readonly WarningSummary[]): readonly WarningSummary[] {
   return [...new Map(warnings.map((warning) => [`${warning.code} ${warning.field}`, warning] as const)).values()]
 }

@@ -7,8 +7,8 @@ interface Seen {
 }
 
 /**
- * Finds rows of one key, by the rules of a run (sync/read/resolveStage.ts): the same content twice is a duplicate, different
- * content rejects every one of them. Rows that ask to leave win over the others of their key, and are not looked at here.
+ * Finds rows with the same key, by the rules of a run (sync/read/resolveStage.ts). Equal content counts as duplicates; different
+ * content rejects all rows of the key. Opted-out rows win over the others of their key and are skipped here.
  */
 export class RepeatedKeys {
   readonly #seen = new Map<string, Seen>()
@@ -25,7 +25,7 @@ export class RepeatedKeys {
     }
   }
 
-  /** `field`: the one that identifies a row. `last`: the last row of a key stands, as `duplicates: last` says. */
+  /** Returns duplicates and rejects. `field`: the one that identifies a row. `last`: the last row of a key wins (`duplicates: last`). */
   settle(field: string, last: boolean): { readonly duplicates: number; readonly rejects: readonly Reject[] } {
     const rejects: Reject[] = []
     let duplicates = 0
@@ -37,7 +37,7 @@ export class RepeatedKeys {
             line,
             code: 'DUPLICATE_CONFLICT',
             field,
-            message: `the same ${field} stands in lines ${lines.slice(0, 10).join(', ')} with different content`,
+            message: `the same ${field} is in lines ${lines.slice(0, 10).join(', ')} with different content`,
             hint: hintOf('DUPLICATE_CONFLICT'),
           })
     }

@@ -5,7 +5,7 @@ import { identifierTypes, type MappedRecord, type PackedIdentifier, type Reject,
 import { SharedLines } from '../../mapping/sharedLines.ts'
 import { guardRejects } from '../../sync/plan/guard.ts'
 import { watchMapper, withConsentHint, type WatchedMapper } from '../../sync/read/sourceQuality.ts'
-import type { GuardVerdict } from '../../model/report.ts'
+import type { GuardResult } from '../../model/report.ts'
 import type { SampleRecord } from '../render/check.ts'
 import { groupRejects } from '../render/rejects.ts'
 import { RepeatedKeys } from './repeatedKeys.ts'
@@ -14,7 +14,7 @@ import type { Destination } from '../../destinations/destination.ts'
 
 const sampleSize = 3
 
-/** What the rows of one source become under a pipeline. */
+/** Maps the rows of one source and counts the outcomes. */
 export class RowTally {
   readonly #pipeline: Pipeline
   readonly #type: Destination
@@ -32,7 +32,7 @@ export class RowTally {
   filtered = 0
   duplicates = 0
   columns: readonly string[] = []
-  /** Undefined until there was a header. */
+  /** Undefined until a header was read. */
   mapping: ReturnType<DescribingMapper['describe']> | undefined
 
   constructor(pipeline: Pipeline, definition: SourceDefinition, today: Date) {
@@ -44,7 +44,7 @@ export class RowTally {
   }
 
   /**
-   * `next`: the row behind it, where it is known.
+   * Maps and counts one row. `next`: the following row, if known.
    *
    * @throws {RunError} FILE_COLUMN_MISSING, at the first row
    */
@@ -63,7 +63,7 @@ export class RowTally {
     if (this.records.length < sampleSize) this.records.push(sample(record, row, this.#mapper.mask(row)))
   }
 
-  /** Rejects and collapses the rows of one key among those that were read. */
+  /** Rejects or merges the rows that share a key. */
   settleRepeats(): void {
     const { duplicates: rule } = this.#pipeline
     const { duplicates, rejects } = this.#keys.settle(this.#type.keyField, rule === 'last')
@@ -74,12 +74,12 @@ export class RowTally {
   }
 
   /**
-   * Judges a source that was read to its end: what would withhold a run of it.
+   * Applies the guards to a source that was read to its end, and returns those that would stop a run.
    *
-   * @throws {RunError} what refuses a whole file
+   * @throws {RunError} if the whole file is unusable
    */
-  finish(facts: SourceFacts): readonly GuardVerdict[] {
-    // A header without rows is judged as well.
+  finish(facts: SourceFacts): readonly GuardResult[] {
+    // A header without rows is checked too.
     if (this.rows === 0 && facts.columns.length > 0) this.#begin(facts.columns)
     const { warnings: notes } = this.#mapper.finish(facts, undefined)
     this.warnings.push(
@@ -95,11 +95,11 @@ export class RowTally {
       pipeline: name,
       codes: groupRejects(this.rejects),
     })
-    // What to hint stands with the most frequent reject, not in another check.
+    // The hint is that of the most frequent reject.
     return tooMany ? [{ ...tooMany, hint: groupRejects(this.rejects)[0]?.hint ?? tooMany.hint }] : []
   }
 
-  /** All warnings so far, with the settings that would answer them for this file. */
+  /** Returns all warnings so far, with suggested settings for this file. */
   allWarnings(): readonly Warning[] {
     const unread = this.#mapper.unread?.()
     if (unread === undefined) return this.warnings
@@ -124,14 +124,14 @@ export class RowTally {
 function sample(record: MappedRecord, row: Row, masked: readonly string[]): SampleRecord {
   if (record.kind === 'product') {
     const fields: unknown = JSON.parse(record.json)
-    // `json` is an object of product fields by its own contract (ProductRecord).
+    // `json` is always an object of product fields (ProductRecord).
     return { line: record.line, fields: fields as Record<string, unknown> }
   }
   const fields = Object.fromEntries(row.columns.map((column, i) => [column, masked[i] ?? '']).filter(([, value]) => value !== ''))
   return { line: record.line, fields, identifiers: record.identifiers.map(describeIdentifier), wanted: record.wanted }
 }
 
-/** A digest is personal data too: its beginning is enough to compare by. A partner's own number is masked. */
+/** Shortens a digest, because it is personal data too; masks a partner's own number. */
 function describeIdentifier(packed: PackedIdentifier): { readonly type: string; readonly value: string } {
   const type = identifierTypes[(packed[0] ?? 0) - 1] ?? 'unknown'
   return {

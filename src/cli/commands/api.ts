@@ -11,14 +11,14 @@ import { routeOf } from '../route.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const
 
-/** Any signed call. Prints the answer's body as it came, so that no number loses a digit. */
+/** Sends any signed call. Prints the body of the answer unchanged, so that numbers keep all digits. */
 export const run: CommandRun = async (context, invocation) => {
   const call = readCall(invocation)
   const caller = createCaller(needService(context.config()), context)
   try {
     const answer = await caller.answer(call)
     if (answer.status >= 400) {
-      // The service's own words go to stdout like any answer; ours, with the hint, to stderr (or instead, with --json).
+      // The service's error goes to stdout like any answer; the explanation with the hint goes to stderr (with --json: replaces it).
       if (!context.json) print(context, answer, flag(invocation, 'include'))
       throw await refusal(answer, call)
     }
@@ -34,7 +34,7 @@ function readCall(invocation: Invocation): Call {
   const given = argument(invocation, 0).toUpperCase()
   const method = methods.find((name) => name === given)
   if (!method) {
-    throw new UsageError('INVALID_VALUE', `"${given.slice(0, 20)}" is none of ${methods.join(', ')}. Nothing was sent.`, {
+    throw new UsageError('INVALID_VALUE', `"${given.slice(0, 20)}" is not a method: use ${methods.join(', ')}. Nothing was sent.`, {
       where: 'METHOD',
       hint: `sluice api ${suggestName(given, methods) ?? 'GET'} ${argument(invocation, 1)}`,
     })
@@ -64,7 +64,7 @@ function readCall(invocation: Invocation): Call {
   }
 }
 
-/** Calls that need a request token are made by `auth login`; whoever makes them here signs as the user. */
+/** Signs calls that need a request token as the user; only `auth login` has such a token. */
 function signedAs(auth: Auth): Auth {
   return auth === 'bearer-or-user' || auth === 'request-token' || auth === 'basic-or-user' ? 'user' : auth
 }
@@ -94,7 +94,7 @@ function readData(given: string | undefined): string | undefined {
   return text
 }
 
-/** Fields as a JSON body: numbers, booleans and lists where the contract says so, text otherwise. */
+/** Builds a JSON body from fields: numbers, booleans and lists by the contract, text otherwise. */
 function jsonOf(fields: Readonly<Record<string, string>>, endpoint: Endpoint): string {
   const members = Object.entries(fields).map(([name, value]) => {
     const type = endpoint.parameters.find((parameter) => parameter.name === name)?.type
@@ -136,7 +136,7 @@ async function printPages(context: Context, caller: Caller, call: Call, first: A
   let page = whole
   for (;;) {
     const cursor = nextPage(page)
-    // A cursor that comes back would page for ever.
+    // A repeated cursor would loop for ever.
     if (!cursor || seen.has(cursor.value)) break
     seen.add(cursor.value)
     const answer = await caller.answer({ ...call, query: { ...call.query, [cursor.name]: cursor.value } })

@@ -4,7 +4,7 @@ import { runOutcome } from '../render/outcome.ts'
 import { credentialsOfStored } from '../services.ts'
 import { finish } from './run.ts'
 
-/** Sends a stored plan as it was reviewed; a second time it sends nothing and says so. */
+/** Sends a stored plan unchanged. Applied again, it sends nothing and reports that. */
 export const run: CommandRun = async (context, invocation) => {
   const credentials = await credentialsOfStored(context, argument(invocation, 0))
   return withEngine(

@@ -3,12 +3,12 @@ import { listingOf } from '../../sync/auditPipeline.ts'
 import { argument, flag, writeJson, type CommandRun } from '../context.ts'
 import { withEngine } from '../engine.ts'
 import { pipelineNamed } from '../pipelines.ts'
-import { auditVerdict } from '../render/audit.ts'
+import { auditSummary } from '../render/audit.ts'
 
-/** Reads the catalog back and says what is not as it was confirmed; sends nothing. Exits 3 where something is not, or could not be judged. */
+/** Compares the catalog at the service with the confirmed state; sends nothing. Exits 3 on drift, or if something could not be compared. */
 export const run: CommandRun = async (context, invocation) => {
   const pipeline = await pipelineNamed(context, argument(invocation, 0))
-  // Before a database or a service is asked for anything.
+  // Checked before database and service are called.
   listingOf(pipeline)
   return withEngine(
     context,
@@ -17,7 +17,7 @@ export const run: CommandRun = async (context, invocation) => {
         engine.sync.auditPipeline(deps, pipeline, { repair: flag(invocation, 'repair') }),
       )
       if (context.json) writeJson(context, report)
-      else context.stdout.write(auditVerdict(report, context.stdout))
+      else context.stdout.write(auditSummary(report, context.stdout))
       return exitCodeOf(report.status)
     },
     { credentials: pipeline.credentials },

@@ -4,8 +4,8 @@ import { flag, option, writeJson, type CommandRun } from '../context.ts'
 import { writePrivately } from '../tokens.ts'
 
 /**
- * The app-only token, for other programs: a pipe or `--out` gets it, a terminal does not. An application has one
- * outstanding token, so asking again gives the same (spec 3.2).
+ * Prints the app-only token for other programs, to a pipe or to `--out`, never to a terminal. An application has one
+ * valid token, so another request returns the same one (spec 3.2).
  */
 export const run: CommandRun = async (context, invocation) => {
   const caller = createCaller(needService(context.config(), { user: false }), context)

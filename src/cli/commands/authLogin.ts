@@ -11,9 +11,9 @@ import { canAsk, openPrompt } from '../prompt.ts'
 import { storeUserToken, writePrivately, type UserToken } from '../tokens.ts'
 
 /**
- * Three-legged sign-in (spec 5): a request token, a person who agrees in a browser, an access token. By PIN, or with
- * `--callback` by an address on this machine whose state is checked. Where no terminal can ask for the PIN, the first
- * call keeps the request token privately and a second one with `--pin` ends what it began.
+ * Signs in with three-legged OAuth (spec 5): a request token, consent in the browser, an access token. By PIN, or with
+ * `--callback` by an address on this machine whose state is checked. Without a terminal, the first call stores the request
+ * token in a private file, and a second call with `--pin` completes the sign-in.
  */
 export const run: CommandRun = async (context, invocation) => {
   const config = context.config()
@@ -91,7 +91,7 @@ async function byCallback(context: Context, caller: Caller, baseUrl: string): Pr
   }
 }
 
-/** The first answer on `/callback` with our state; anything else gets a 404 and is forgotten. */
+/** Resolves with the first answer on `/callback` that has the right state; any other request gets a 404. */
 function callback(server: Server, state: string, signal: AbortSignal): Promise<{ readonly token: string; readonly verifier: string }> {
   return new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true })
@@ -138,7 +138,7 @@ async function exchange(caller: Caller, request: UserToken, verifier: string): P
     oauth: { oauth_verifier: verifier },
   }
   const reply = await caller.answer(call)
-  // The consumer's credentials have just been accepted for the request token: what is left is the PIN, or its age.
+  // The service accepted the consumer credentials for the request token, so the PIN is wrong or too old.
   if (reply.status === 401)
     throw new RunError('PIN_REFUSED', 'the service refused the PIN: it is wrong, was used before, or is too old. Nothing was kept.', {
       where: '--pin',
@@ -166,7 +166,10 @@ function readPending(file: string): UserToken {
     if (typeof kept === 'object' && kept !== null && 'token' in kept && 'secret' in kept)
       return { token: String(kept.token), secret: String(kept.secret) }
   } catch {
-    // Missing and damaged are mended alike: begin again.
+    // A missing and a damaged file have the same remedy: start again.
   }
-  throw new UsageError('NO_PENDING_LOGIN', 'no sign-in was begun here. Nothing was sent.', { where: '--pin', hint: 'sluice auth login' })
+  throw new UsageError('NO_PENDING_LOGIN', 'no sign-in was started in this folder. Nothing was sent.', {
+    where: '--pin',
+    hint: 'sluice auth login',
+  })
 }

@@ -7,16 +7,16 @@ import { runOutcome } from '../render/outcome.ts'
 import { finish } from './run.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
-/** Said before anything is sent; undefined where the next run keeps what only the backfill has (docs/schedules.md). */
-function leavesAgain({ name, destination }: Pipeline): string | undefined {
+/** Returns a warning to print before sending; undefined if the next run keeps the rows of the backfill (docs/schedules.md). */
+function nextRunWarning({ name, destination }: Pipeline): string | undefined {
   const type = destinationOf(destination.kind)
   const missing = type.missing(destination)
   if (missing === 'ignore' || missing === 'keep') return undefined
-  const outcome = missing === 'out-of-stock' ? 'set out of stock' : 'deleted again'
-  return `${type.words.records} that the source of ${name} does not have are ${outcome} by its next run; to keep them, add them to that source`
+  const effect = missing === 'out-of-stock' ? 'sets out of stock the' : 'deletes the'
+  return `the next run of ${name} ${effect} ${type.words.records} that its source does not have; to keep them, add them to that source`
 }
 
-/** A one-off source through the same pipeline: upserts only, nothing is deleted because it is absent. */
+/** Sends a backfill source through the same pipeline: upserts only, no deletes of missing rows. */
 export const run: CommandRun = async (context, invocation) => {
   const source = option(invocation, 'source')
   const name = argument(invocation, 0)
@@ -27,7 +27,7 @@ export const run: CommandRun = async (context, invocation) => {
     })
   }
   const pipeline = await pipelineNamed(context, name)
-  const note = leavesAgain(pipeline)
+  const note = nextRunWarning(pipeline)
   if (note !== undefined) context.stderr.write(`note   ${note}\n`)
   return withEngine(
     context,

@@ -4,12 +4,12 @@ import { operator } from '../operator.ts'
 import { withStore } from '../store.ts'
 
 const said = {
-  cancelled: 'had not begun, and will not',
+  cancelled: 'had not started; it is cancelled',
   stopping: 'is stopping; what was confirmed is kept',
-  ended: 'had ended before: nothing to do',
+  ended: 'had already ended: nothing to do',
 } as const
 
-/** Asks a run to stop, whichever process carries it out. */
+/** Requests a run to stop, in whatever process it runs. */
 export const run: CommandRun = async (context, invocation) =>
   withStore(context, async (store) => {
     const { runId, state } = await cancel(store, argument(invocation, 0), operator(option(invocation, 'reason')))

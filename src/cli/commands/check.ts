@@ -30,12 +30,12 @@ export const run: CommandRun = async (context, invocation) => {
     else context.stdout.write(againLine(checks))
   }
   if (wrong.length > 0) return 2
-  // As a run of these sources would exit.
+  // The exit code that a run of these sources would have.
   const stopped = checks.some(({ sources }) => sources.some(({ holds }) => holds.length > 0))
   return failed.length > 0 ? 1 : stopped ? 4 : 0
 }
 
-/** What is against running it, although its own file is right. */
+/** Adds problems that stop a run although the file itself is valid. */
 function withProblems(check: Check, errors: readonly PresentedError[]): Check {
   const problems = errors.flatMap((error) => (error.where !== null && check.file.endsWith(error.where) ? (error.problems ?? []) : []))
   return problems.length === 0 ? check : { ...check, problems }

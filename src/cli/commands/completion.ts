@@ -3,7 +3,7 @@ import { scripts } from '../completion/shells.ts'
 import { shapeOf } from '../completion/shape.ts'
 import { argument, writeJson, type CommandRun } from '../context.ts'
 
-/** Prints the script of a shell; the parser has seen to it that there is one. Reads nothing. */
+/** Prints the script of a shell, which the parser has validated. Reads nothing. */
 export const run: CommandRun = async (context, invocation) => {
   const shell = argument(invocation, 0)
   const script = scripts[shell]?.(shapeOf(catalogue)) ?? ''

@@ -6,7 +6,7 @@ import { queueScript } from '../../jobs/index.ts'
 import { flag, writeJson, type CommandRun, type Context } from '../context.ts'
 import { withStore } from '../store.ts'
 
-/** Opening the store migrates it; what remains is to report it. With `--sql` nothing is changed: a DBA runs what is printed. */
+/** Reports the migrations that opening the store has run. With `--sql` it only prints them, for a DBA to run. */
 export const run: CommandRun = async (context, invocation) => {
   if (flag(invocation, 'sql')) return printSql(context)
   return withStore(context, async (store) => {

@@ -4,7 +4,7 @@ import { openDatabase } from '../../db/database.ts'
 import { connectionFault, isConnectionFault, safeUrl } from '../../db/connectionFault.ts'
 import { writeJson, type CommandRun } from '../context.ts'
 
-/** Looks, and starts nothing: an embedded server that does not run is said to be stopped. */
+/** Shows the state of the database. Does not start an embedded server. */
 export const run: CommandRun = async (context) => {
   const config = context.config()
   const url = config.databaseUrl?.reveal() ?? (await embeddedUrl(config.dataDir))

@@ -9,7 +9,7 @@ export const run: CommandRun = async (context) => {
   if (connected.length > 0) {
     const names = connected.map(({ name, connections }) => `${name} (${plural(connections, 'connection')})`).join(', ')
     const again = connected.some(({ name }) => /^sluice (?:serve|worker)$/.test(name))
-      ? '; serve and worker start it again within seconds, stop them first to keep it stopped'
+      ? '; serve and worker restart it within seconds: stop them first'
       : ''
     context.stderr.write(`warning  still connected: ${names}${again}\n`)
   }

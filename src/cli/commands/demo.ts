@@ -106,14 +106,14 @@ function stillRunning(
     title(context, 'Still running, in this terminal, until Ctrl-C') +
     table([
       ['  the dashboard', `${dashboardUrl}   open it in a browser`],
-      ['  the sandbox', `${url}   what it saw: ${url}/_sandbox/ledger`],
+      ['  the sandbox', `${url}   its requests: ${url}/_sandbox/ledger`],
       ['  the database', `${folder}/state   its address: sluice db url`],
       ['  the pipelines', `${folder}/pipelines`],
     ]) +
-    title(context, 'To look around, in a second terminal') +
+    title(context, 'To try commands, in a second terminal') +
     `  cd ${folder}; alias sluice="node ${launcher}"\n` +
     '  sluice runs\n  sluice check\n  sluice run demo-catalog\n' +
-    '\nCtrl-C ends dashboard, sandbox and database and removes the folder.\n'
+    '\nCtrl-C stops dashboard, sandbox and database and removes the folder.\n'
   )
 }
 
@@ -175,7 +175,7 @@ async function showDay(context: Context, engine: Engine, sandbox: Sandbox, show:
     const report = await engine.show(name, (deps) => engine.sync.runPipeline(deps, pipeline, { trigger: 'manual' }))
     reports.push(report)
     const { stages } = await loadRun(engine.deps.db, report.runId)
-    // Where to go next is for people with files of their own.
+    // The next commands are of use only with the user's own files.
     say(context, `\n${funnel({ ...report, warnings: [] }, context.stdout, stages).replace(/^Next .*\n/m, '')}`)
     if (show.reasons && report.counts.rejected > 0) say(context, await rejectReasons(context, engine, report.runId))
     say(context, await sentSince(sandbox, before))
@@ -228,7 +228,7 @@ async function atTheService(sandbox: Sandbox): Promise<string> {
 
 async function control<Body>(sandbox: Sandbox, path: string): Promise<Body> {
   const response = await fetch(`${sandbox.url}/_sandbox/${path}`)
-  // Our own sandbox in this very process answers in its documented shapes.
+  // The sandbox of this process answers in its documented shapes.
   return (await response.json()) as Body
 }
 

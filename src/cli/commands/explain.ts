@@ -25,7 +25,7 @@ export const run: CommandRun = async (context, invocation) => {
   })
 }
 
-/** First event of `--json`: what the first lines of the text say. */
+/** Returns the first event of `--json`: the same facts as the first lines of the text. */
 function statusEvent({ headline, live, keys, identifiers }: Story, now: number) {
   return { at: new Date(now).toISOString(), what: 'status', message: headline, live, key: keys[0] ?? null, keys, identifiers }
 }
@@ -34,7 +34,7 @@ function lookupLines({ keys, identifiers }: Story, columns: number | undefined):
   return keys.map((key) => `${fold(`  key    ${safe(key)}`, columns)}\n`).join('') + digestLines(identifiers, columns)
 }
 
-/** Folds and never cuts: a digest is there to be copied. */
+/** Folds lines and never cuts them, so that a digest can be copied. */
 function digestLines(identifiers: readonly IdentifierDigest[], columns: number | undefined): string {
   return identifiers
     .flatMap(({ type, digest }) => (digest === undefined ? [] : [`${fold(`  sha256 ${digest} ${type}`, columns)}\n`]))

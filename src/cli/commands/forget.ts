@@ -37,7 +37,7 @@ export const run: CommandRun = async (context, invocation) => {
 async function erase(context: Context, invocation: Invocation, person: Person): Promise<number> {
   const name = option(invocation, 'pipeline')
   if (person.keys.length > 0 && name === undefined)
-    throw new UsageError('MISSING_OPTION', '--key needs the pipeline whose customer keys it means. Nothing was erased.', {
+    throw new UsageError('MISSING_OPTION', '--key needs --pipeline: the audience that has this customer key. Nothing was erased.', {
       where: '--pipeline',
       hint: 'sluice forget --key C-1042 --pipeline customers',
     })
@@ -45,7 +45,7 @@ async function erase(context: Context, invocation: Invocation, person: Person): 
   if (pipeline !== undefined && !destinationOf(pipeline.destination.kind).reachesPeople)
     throw new UsageError('INVALID_VALUE', `${pipeline.name} is not an audience: it has no customer keys. Nothing was erased.`, {
       where: '--pipeline',
-      hint: 'sluice status   (names every pipeline)',
+      hint: 'sluice status   (lists every pipeline)',
     })
   return withEngine(context, async ({ show }) => {
     const receipt = await show('forget', async (deps) =>
@@ -100,7 +100,7 @@ async function listAll(context: Context): Promise<number> {
 
 const waits = (invocation: Invocation): boolean => invocation.options['wait'] !== false
 
-/** 3 while a delete is not confirmed. Whoever does not wait knows. */
+/** Returns 3 while a delete is not confirmed, and 0 with --no-wait. */
 function exitCode(receipts: readonly Receipt[], waited: boolean): number {
   return waited && receipts.some(({ deletes }) => deletes.confirmed < deletes.planned) ? 3 : 0
 }
@@ -143,7 +143,7 @@ function readText(file: string): string {
   } catch (error) {
     throw new UsageError('INVALID_VALUE', `${file} cannot be read. Nothing was erased.`, {
       where: '--replay',
-      hint: 'sluice forget --export FILE   writes one',
+      hint: 'sluice forget --export FILE   (writes one)',
       cause: error,
     })
   }

@@ -7,34 +7,34 @@ import { writeJson, type CommandRun, type Context } from '../context.ts'
 import type { Target } from '../init/draft.ts'
 import { writeEnvironment } from '../init/environment.ts'
 import { pipelineText } from '../init/pipelineText.ts'
-import { insisting, looked, settled, withSource, withTarget } from '../init/questions.ts'
-import { report, told } from '../init/report.ts'
-import { callOf, nameFrom, wishesOf, type Wishes } from '../init/wishes.ts'
+import { requireAnswers, inspectWithAnswers, completeDraft, withSource, withTarget } from '../init/prompts.ts'
+import { report, reportText } from '../init/report.ts'
+import { commandLineOf, nameFrom, initOptionsOf, type InitOptions } from '../init/options.ts'
 import { canAsk, openPrompt } from '../prompt.ts'
 import { writeWholeFile } from '../../wholeFile.ts'
 
 /**
- * From a file that nobody described to a pipeline that `check` accepts: looks at the source, asks a person what only a
- * person knows (and anybody else for the flags), and writes the pipeline file and `.env`. Nothing is written before all
- * of it is known, and no file is replaced unless `--force` says so. Sends nothing, needs no database.
+ * Writes a pipeline file and `.env` for a source that has none. Inspects the source, and asks for missing values on a terminal;
+ * elsewhere it names their flags. Writes nothing before all values are known, and replaces a file only with `--force`. Sends
+ * nothing, needs no database.
  */
 export const run: CommandRun = async (context, invocation) => {
   const prompt = canAsk(context) ? openPrompt(context) : undefined
-  const ask = prompt === undefined ? undefined : insisting(prompt)
+  const ask = prompt === undefined ? undefined : requireAnswers(prompt)
   try {
-    const named = await withSource(wishesOf(invocation), ask)
+    const named = await withSource(initOptionsOf(invocation), ask)
     const name = named.name ?? nameFrom(named.source)
     const file = freePath(context, name, named)
-    const { look, wishes: read } = await looked(context, named, ask)
-    const { wishes, target } = await withTarget(context, read, look, { name, file }, ask)
-    await checkConflicts(context, target, wishes)
-    const draft = await settled(look, target, wishes, ask)
+    const { inspection, options: read } = await inspectWithAnswers(context, named, ask)
+    const { options, target } = await withTarget(context, read, inspection, { name, file }, ask)
+    await checkConflicts(context, target, options)
+    const draft = await completeDraft(inspection, target, options, ask)
     mkdirSync(context.pipelines, { recursive: true })
-    // Whatever came there meanwhile is not replaced either.
-    writeWholeFile(file, pipelineText(draft, look, writeSchema(context)), { exclusive: !wishes.force })
-    const env = writeEnvironment(context, wishes)
-    if (context.json) writeJson(context, report(draft, look, env))
-    else context.stdout.write(told(draft, look, env, { sandbox: wishes.sandbox, columns: context.stdout.columns }))
+    // A file that was created meanwhile is not replaced either.
+    writeWholeFile(file, pipelineText(draft, inspection, writeSchema(context)), { exclusive: !options.force })
+    const env = writeEnvironment(context, options)
+    if (context.json) writeJson(context, report(draft, inspection, env))
+    else context.stdout.write(reportText(draft, inspection, env, { sandbox: options.sandbox, columns: context.stdout.columns }))
     return 0
   } finally {
     prompt?.close()
@@ -50,24 +50,24 @@ function writeSchema(context: Context): string {
   return relative(context.pipelines, file).replaceAll('\\', '/')
 }
 
-/** A name is taken by a file of any ending, because each would be the pipeline of that name. */
-function freePath(context: Context, name: string, wishes: Wishes): string {
+/** Returns a free path. A file with any ending takes the name, because each would be the pipeline of that name. */
+function freePath(context: Context, name: string, options: InitOptions): string {
   const file = join(context.pipelines, `${name}.yaml`)
   const taken = ['.yaml', '.yml', '.json', '.ts', '.mts']
     .map((ending) => join(context.pipelines, `${name}${ending}`))
     .find((path) => existsSync(path))
-  if (taken === undefined || (wishes.force && taken === file)) return file
-  throw new UsageError('FILE_EXISTS', `${taken} is there already. Nothing was written.`, {
+  if (taken === undefined || (options.force && taken === file)) return file
+  throw new UsageError('FILE_EXISTS', `${taken} exists already. Nothing was written.`, {
     where: taken,
     hint:
       taken === file
-        ? `${callOf({ ...wishes, force: true }, [])}   (replaces it), or another NAME`
-        : callOf({ ...wishes, name: 'NAME' }, []),
+        ? `${commandLineOf({ ...options, force: true }, [])}   (replaces it), or another NAME`
+        : commandLineOf({ ...options, name: 'NAME' }, []),
   })
 }
 
-/** Two files with one destination refuse each other (`check`), so the second is not even written. */
-async function checkConflicts(context: Context, target: Target, wishes: Wishes): Promise<void> {
+/** Throws if another pipeline writes to the destination: `check` would reject both. */
+async function checkConflicts(context: Context, target: Target, options: InitOptions): Promise<void> {
   if (!existsSync(context.pipelines)) return
   const { pipelines, conflicting } = await loadPipelines(context.pipelines, context.config().env)
   const conflict = [...pipelines, ...conflicting].find(
@@ -85,7 +85,7 @@ async function checkConflicts(context: Context, target: Target, wishes: Wishes):
     `${conflict.file} writes to ${target.kind} ${target.target} already: each would delete what the other sends. Nothing was written.`,
     {
       where: conflict.file,
-      hint: `${callOf({ ...wishes, target: undefined, kind: undefined }, [`--${target.kind} ID`])}   (another one)`,
+      hint: `${commandLineOf({ ...options, target: undefined, kind: undefined }, [`--${target.kind} ID`])}   (another one)`,
     },
   )
 }

@@ -3,7 +3,7 @@ import { flag, list, option, worst, writeJson, type CommandRun } from '../contex
 import { withEngine } from '../engine.ts'
 import { pipelinesNamed } from '../pipelines.ts'
 import { changesOf, writePlans } from '../planFile.ts'
-import { planVerdict } from '../render/plan.ts'
+import { planSummary } from '../render/plan.ts'
 import { planMarkdown } from '../render/planChanges.ts'
 import { byCredentials } from '../services.ts'
 
@@ -27,7 +27,7 @@ export const run: CommandRun = async (context, invocation) => {
           context.stdout.write(
             flag(invocation, 'markdown')
               ? await planMarkdown(report, changesOf(engine.deps.db, report))
-              : planVerdict(report, context.stdout),
+              : planSummary(report, context.stdout),
           )
         }
         if (out !== undefined && group === groups.at(-1)) await writePlans(engine.deps.db, out, reports)

@@ -9,7 +9,7 @@ import { withStore } from '../store.ts'
 import { plural } from '../text.ts'
 import { waiting } from '../waiting.ts'
 
-/** Rows that a run could not use: by code for people, all of them for programs and spreadsheets. */
+/** Shows the rejected rows of a run: grouped by code for people, all of them for programs and spreadsheets. */
 export const run: CommandRun = async (context, invocation) => {
   const runId = argument(invocation, 0)
   const file = option(invocation, 'csv')
@@ -34,17 +34,17 @@ export const run: CommandRun = async (context, invocation) => {
   })
 }
 
-/** None to show: there were none, or their time is over (docs/retention.md). */
+/** Returns why there are no rejects to show: there were none, or they have expired (docs/retention.md). */
 async function noneLeft(store: Store, runId: string): Promise<string> {
   const { rejected } = (await loadRun(store.db, runId)).counts
   return rejected === 0
     ? `no rejects in ${runId}`
-    : `${plural(rejected, 'reject')} in ${runId}, not kept any more: rejects are kept for 30 days`
+    : `${plural(rejected, 'reject')} in ${runId}, but they have expired: rejects are kept for 30 days`
 }
 
 async function writeCsv(context: Context, store: Store, runId: string, file: string, fromSource: boolean): Promise<number> {
   const { columns, pipeline } = await loadRun(store.db, runId)
-  // The readers are loaded only where a source is read.
+  // The readers are loaded only if a source is read.
   const written = fromSource
     ? await waiting(context, 'reading the source again', async () =>
         (await import('../fromSource.ts')).writeFullRows(context, store, { runId, pipeline, columns, file }),

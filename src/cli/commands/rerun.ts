@@ -4,7 +4,7 @@ import { runOutcome } from '../render/outcome.ts'
 import { credentialsOfStored } from '../services.ts'
 import { finish } from './run.ts'
 
-/** A run that somebody in operations asks for: the run's source once more, or only what it left unconfirmed. */
+/** Runs again on an operator's request: the whole source of a run, or only what it left unconfirmed. */
 export const run: CommandRun = async (context, invocation) => {
   const runId = argument(invocation, 0)
   const credentials = await credentialsOfStored(context, runId)

@@ -16,7 +16,7 @@ export const run: CommandRun = async (context, invocation) => {
   const names = list(invocation, 0)
   const approve = option(invocation, 'approveDeletes')
   const approveDeletes = approve === undefined ? undefined : parseCount('--approve-deletes', approve, { min: 0, max: 1_000_000_000 })
-  // Whoever must not be reached is known before anybody is sent (docs/guarantees.md#suppression-wins).
+  // Do-not-reach pipelines run first, so that suppressed people are known before audiences are sent (docs/guarantees.md#suppression-wins).
   const pipelines = (await pipelinesNamed(context, names)).toSorted(
     (a, b) => Number(destinationOf(b.destination.kind).suppresses) - Number(destinationOf(a.destination.kind).suppresses),
   )
@@ -31,10 +31,10 @@ export const run: CommandRun = async (context, invocation) => {
     )
   }
   const reports: RunReport[] = []
-  // One connection to the service for neighbours that work with the same credentials.
+  // Consecutive pipelines with the same credentials share one connection to the service.
   for (const group of byCredentials(pipelines))
     await withEngine(context, (engine) => runGroup(engine, group), { credentials: group[0]?.credentials })
-  // Told to stop before any began: there is nothing to report.
+  // A signal came before the first run started: there is nothing to report.
   if (reports.length === 0) context.signal.throwIfAborted()
   return finish(context, reports, names.length > 1 || pipelines.length > 1)
 
@@ -55,7 +55,7 @@ export const run: CommandRun = async (context, invocation) => {
   }
 }
 
-/** `--json` of one run or several, and the exit code. */
+/** Prints the `--json` document of one or several runs, and returns the exit code. */
 export function finish(context: Context, reports: readonly RunReport[], several: boolean): number {
   const shown = reports.map((report) =>
     report.error === undefined || report.error.where === null

@@ -5,7 +5,7 @@ import { environmentFor, sandboxCredentials, sandboxPort, sandboxTargets } from 
 import { keepSandboxAddress } from '../sandboxAddress.ts'
 import { untilAborted } from '../wait.ts'
 
-/** Serves until a signal comes. What it prints is for pasting: these credentials open nothing but this sandbox. */
+/** Serves until a signal comes. Prints credentials to paste; they are valid only for this sandbox. */
 export const run: CommandRun = async (context, invocation) => {
   const port = parseCount('--port', option(invocation, 'port') ?? String(sandboxPort), { min: 0, max: 65_535 })
   const credentials = {
@@ -36,11 +36,11 @@ export const run: CommandRun = async (context, invocation) => {
           .map(([name, value]) => `${name}=${value}\n`)
           .join('')}\n`,
     )
-    context.stderr.write('Ctrl-C ends it\n')
+    context.stderr.write('Ctrl-C stops it\n')
   }
   await untilAborted(context.signal)
   forget()
   await sandbox.close()
-  // Being told to stop is how a sandbox ends well, but the exit code still names the signal (main.ts).
+  // A signal is the normal end of a sandbox; the exit code still names it (main.ts).
   return 0
 }

@@ -7,13 +7,13 @@ import { concurrencyOf, jobDeps, withNamedCredentials } from '../jobs.ts'
 import { untilAborted } from '../wait.ts'
 import { serverAccess, startWebServer } from '../webServer.ts'
 
-/** Scheduler, worker, dashboard, API and webhook receiver in one process. Stays until a signal comes, and ends within 25 s of it. */
+/** Runs scheduler, worker, dashboard, API and webhook receiver in one process, until a signal. Ends within 25 s of it. */
 export const run: CommandRun = async (context, invocation) => {
   const port = parseCount('--port', option(invocation, 'port') ?? '8080', { min: 0, max: 65_535 })
   const host = option(invocation, 'host') ?? '127.0.0.1'
   const config = context.config()
   const service = needService(config)
-  // Before a database or a service is asked for anything.
+  // Checked before database and service are called.
   serverAccess(config, host)
   return withEngine(
     context,

@@ -9,7 +9,7 @@ import { funnel } from '../render/funnel.ts'
 import { withStore } from '../store.ts'
 import { instant, plural, safe } from '../text.ts'
 
-/** Shows a run as a funnel; of a run or plan that stored one, with `--changes`, every key that it changes. */
+/** Shows a run as a funnel; with `--changes`, every key that its plan changes. */
 export const run: CommandRun = async (context, invocation) =>
   withStore(context, async (store) => {
     const id = argument(invocation, 0)
@@ -21,7 +21,7 @@ export const run: CommandRun = async (context, invocation) =>
     return 0
   })
 
-/** What operators did to the run, oldest first: who, when, and the numbers that they gave. */
+/** Formats the operators' actions on the run, oldest first: who, when, and approved numbers. */
 function actionLines(actions: readonly StoredAction[]): string {
   return actions
     .toReversed()

@@ -1,7 +1,7 @@
 import { argument, writeJson, type CommandRun } from '../context.ts'
 import { callForData } from '../webhooks.ts'
 
-/** Asks for a new challenge, which enables a registration again. Exits 1 when the address does not pass it. */
+/** Requests a new challenge, which enables a registration again. Exits 1 if the address fails it. */
 export const run: CommandRun = async (context, invocation) => {
   const id = argument(invocation, 0)
   const data = await callForData(context, { method: 'PUT', host: 'core', path: `/2/webhooks/${encodeURIComponent(id)}`, auth: 'bearer' })

@@ -6,7 +6,7 @@ import { withStore } from '../store.ts'
 import { instant } from '../text.ts'
 import { untilAborted } from '../wait.ts'
 
-/** A receiver on its own: answers challenges, keeps each event once. Stays until a signal comes. */
+/** Runs a receiver only: answers challenges, stores each event once. Runs until a signal comes. */
 export const run: CommandRun = async (context, invocation) => {
   const port = parseCount('--port', option(invocation, 'port') ?? '8081', { min: 0, max: 65_535 })
   const path = option(invocation, 'path') ?? '/webhooks'
@@ -26,7 +26,7 @@ export const run: CommandRun = async (context, invocation) => {
     })
     if (context.json) writeJson(context, { url: server.url + path })
     else context.stdout.write(`listening on ${server.url}${path}\n`)
-    context.stderr.write(`register the public https address that leads here: sluice webhooks add https://…${path}\n`)
+    context.stderr.write(`register its public https address: sluice webhooks add https://…${path}\n`)
     await untilAborted(context.signal)
     await server.close()
     return 0

@@ -2,7 +2,7 @@ import { UsageError } from '../../errors.ts'
 import { argument, option, writeJson, type CommandRun, type Invocation } from '../context.ts'
 import { callForData } from '../webhooks.ts'
 
-/** Has the events of a span delivered again; the receiver keeps each once (spec 6.1 rule 6, docs/spec-notes.md#webhooks Replay). */
+/** Requests the events of a span again; the receiver stores each once (spec 6.1 rule 6, docs/spec-notes.md#webhooks Replay). */
 export const run: CommandRun = async (context, invocation) => {
   const json = JSON.stringify({
     webhook_id: argument(invocation, 0),
@@ -13,12 +13,12 @@ export const run: CommandRun = async (context, invocation) => {
   if (context.json) writeJson(context, data)
   else
     context.stdout.write(
-      `replay asked for${typeof data === 'object' && data !== null && 'job_id' in data ? `: job ${String(data.job_id)}` : ''}\n`,
+      `replay requested${typeof data === 'object' && data !== null && 'job_id' in data ? `: job ${String(data.job_id)}` : ''}\n`,
     )
   return 0
 }
 
-/** The service takes minutes in UTC, `yyyymmddhhmm`; people write ISO. */
+/** Converts ISO times to the service's format: minutes in UTC, `yyyymmddhhmm`. */
 function minuteOf(invocation: Invocation, name: 'from' | 'to'): string {
   const given = option(invocation, name)
   const example = 'sluice webhooks replay ID --from 202611200000 --to 202611210000'
@@ -30,6 +30,6 @@ function minuteOf(invocation: Invocation, name: 'from' | 'to'): string {
   if (/^\d{12}$/.test(given)) return given
   const at = /^\d{4}-\d{2}-\d{2}/.test(given) ? Date.parse(given) : Number.NaN
   if (Number.isNaN(at))
-    throw new UsageError('INVALID_VALUE', `--${name} is no time. Nothing was sent.`, { where: `--${name}`, hint: example })
+    throw new UsageError('INVALID_VALUE', `--${name} is not a valid time. Nothing was sent.`, { where: `--${name}`, hint: example })
   return new Date(at).toISOString().replace(/\D/g, '').slice(0, 12)
 }

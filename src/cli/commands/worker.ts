@@ -4,7 +4,7 @@ import { withEngine } from '../engine.ts'
 import { concurrencyOf, jobDeps, withNamedCredentials } from '../jobs.ts'
 import { untilAborted } from '../wait.ts'
 
-/** A worker only: carries out queued runs and shares the push of others, on any number of machines. */
+/** Runs a worker: carries out queued runs and helps other runs to push, on any number of machines. */
 export const run: CommandRun = async (context, invocation) =>
   withEngine(
     context,

@@ -7,17 +7,17 @@ export interface Word {
   readonly meaning: string
 }
 
-/** What may follow one command: `''` is `sluice` itself, `auth login` a command of a group. */
+/** Words that may follow one command: `''` is `sluice` itself, `auth login` a command of a group. */
 export interface Place {
   readonly path: string
   /** Words in place of the first argument: commands, topics, choices. */
   readonly words: readonly Word[]
   readonly options: readonly Word[]
-  /** How many arguments are names of pipelines: none, the first, every one. */
+  /** Arguments that are names of pipelines: none, the first, every one. */
   readonly pipelines: 'none' | 'first' | 'all'
 }
 
-/** What a flag's value is, as far as a shell can offer it. */
+/** Type of a flag's value, as far as a shell can offer it. */
 export type ValueKind = 'directory' | 'file' | 'other'
 
 export interface Shape {

@@ -21,7 +21,7 @@ export async function examineDatabase(context: Context, say: Say): Promise<void>
       if (store.embedded) examineDisk(embeddedFreeBytes(context.config().dataDir), say)
       await examineRights(store, say)
       const offsetS = Math.abs(context.clock.now() / 1000 - Number(server?.skew))
-      // Leases and schedules follow the database's clock, deadlines ours.
+      // Leases and schedules use the database's clock, deadlines the clock of this machine.
       if (offsetS > clockWarningS)
         say({
           check: 'clock',

@@ -15,6 +15,6 @@ export async function examineRuns(context: Context, say: Say): Promise<void> {
         say({ check: 'runs', state: 'ok', message: 'the last run of each pipeline needs no action' })
     })
   } catch {
-    // The database's own check has named the fault.
+    // The database check has reported the fault.
   }
 }

@@ -10,7 +10,7 @@ import { examineCredentials } from './credentials.ts'
 import { fail, type Say } from './finding.ts'
 import { examineTargets } from './targets.ts'
 
-/** Checks the service, then clock, credentials and destinations by its answers. */
+/** Checks the service, and from its answers clock, credentials and destinations. */
 export async function examineService(config: Config, context: Context, pipelines: readonly Pipeline[], say: Say): Promise<void> {
   let service: KnownService
   try {
@@ -35,7 +35,7 @@ export async function examineService(config: Config, context: Context, pipelines
     }
     say({ check: 'service', state: 'ok', message: `${service.adsBaseUrl} answers in ${Math.round(first.durationMs)} ms` })
     examineClock(first, context.clock.now(), say)
-    // A clock that is off is one fault, and reported above: this one is signed with the service's time.
+    // This request is signed with the service's time, so that a wrong clock is reported only once.
     const again = first.status === 401 ? await get(transport, `/${service.adsVersion}/accounts`) : first
     const answer = again.kind === 'answer' ? again : first
     const refused = answer.status === 401 ? await transport.refusedCredentials?.() : undefined

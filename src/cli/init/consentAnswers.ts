@@ -1,19 +1,19 @@
-/** Consent as questions and flags write it: values with commas, `not:` before values that mean no, `empty` for an empty cell. */
+/** Consent in answers and flags: values with commas, `not:` before values that mean no, `empty` for an empty cell. */
 import type { ConsentTest } from '../../model/pipeline.ts'
 import { presetByName } from '../../mapping/presets/index.ts'
 import { findColumn } from '../../mapping/fields.ts'
-import type { Look } from './look.ts'
+import type { Inspection } from './inspection.ts'
 
-/** Tests of the export of a known kind. `consent:` in a pipeline takes their place, so a test beside them has to repeat them. */
-export function presetTests(look: Look, preset: string | undefined): readonly ConsentTest[] {
+/** Returns the consent tests of a preset. `consent:` in a pipeline replaces them, so an added test has to repeat them. */
+export function presetTests(inspection: Inspection, preset: string | undefined): readonly ConsentTest[] {
   const tests = preset === undefined ? [] : (presetByName(preset)?.consent ?? [])
   return tests.flatMap(({ columns, values, only }) => {
-    const column = columns.map((name) => look.columns[findColumn(look.columns, name)]).find((found) => found !== undefined)
+    const column = columns.map((name) => inspection.columns[findColumn(inspection.columns, name)]).find((found) => found !== undefined)
     return column === undefined ? [] : [{ column, values, ...(only === undefined ? {} : { only }) }]
   })
 }
 
-/** `yes,true`; `not:empty`; `after:2025-01-01`. Undefined where a value holds a comma, and only the file can say it. */
+/** Returns `yes,true`, `not:empty` or `after:2025-01-01`. Undefined if a value has a comma: only the file can express it. */
 export function answerText({ values, notValues, after, before }: ConsentTest): string | undefined {
   const list = values ?? notValues
   if (list === undefined) return after === undefined ? (before === undefined ? undefined : `before:${before}`) : `after:${after}`

@@ -1,16 +1,16 @@
 import { parse } from 'dotenv'
 
 export interface DotenvChange {
-  /** The whole file as it should be; undefined where it is that already. */
+  /** New text of the file; undefined if nothing changes. */
   readonly text: string | undefined
   readonly added: readonly string[]
-  /** Names that have a value there, which stays. */
+  /** Names that already have a value. */
   readonly kept: readonly string[]
 }
 
 /**
- * Adds variables to the text of a `.env`: those that it does not name come behind, under `comment`; an empty one is filled
- * where it stands; one with a value keeps it. Asked twice, it changes nothing the second time. Pure.
+ * Adds variables to the text of a `.env`. Missing ones are appended under `comment`, empty ones are filled in place, and
+ * existing values are kept. Idempotent. Pure.
  */
 export function addToDotenv(existing: string, values: Readonly<Record<string, string>>, comment: readonly string[]): DotenvChange {
   const there = parse(existing)

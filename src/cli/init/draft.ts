@@ -10,12 +10,12 @@ import { safe, shownAddress } from '../text.ts'
 import { asWritten } from '../../mapping/consent/consentText.ts'
 import type { ConsentColumn } from '../../mapping/consent/unreadReport.ts'
 import { presetTests } from './consentAnswers.ts'
-import { listed, type Look } from './look.ts'
-import { columnQuestion, consentQuestion, questionsAbout, shopQuestion, type Question } from './ownerQuestions.ts'
+import { listed, type Inspection } from './inspection.ts'
+import { columnQuestion, consentQuestion, questionsAbout, shopQuestion, type Question } from './question.ts'
 import { proposedMap } from './proposedMap.ts'
-import type { Kind, Wishes } from './wishes.ts'
+import type { Kind, InitOptions } from './options.ts'
 
-/** All that is known before a source is looked at: nothing of it is undefined any more. */
+/** Name, file and destination of the pipeline, all decided. */
 export interface Target {
   readonly name: string
   /** Path of the pipeline file. */
@@ -26,7 +26,7 @@ export interface Target {
   readonly account: string | undefined
 }
 
-/** A pipeline as it would be written, and what the rows that were looked at become by it. */
+/** A pipeline as it would be written, with the result of mapping the inspected rows. */
 export interface Draft {
   readonly pipeline: Pipeline
   /** As a pipeline file writes it, `map`, `preset`, `options`, `consent` only where they are needed. */
@@ -39,17 +39,17 @@ export interface Draft {
     readonly fields: readonly { readonly field: string; readonly from: string }[]
   }
   readonly unused: readonly string[]
-  /** Columns that say who may be reached, and that nothing reads yet. */
+  /** Columns that look like consent and that nothing reads yet. */
   readonly consent: readonly ConsentColumn[]
-  /** Tests that the export of a known kind has without being told. */
+  /** Consent tests of the preset. */
   readonly presetConsent: readonly ConsentTest[]
   readonly valid: number
   readonly suppressed: number
   readonly rejects: readonly Reject[]
-  /** Without these answers no row is of use, or a required field stays empty. */
-  readonly needed: readonly Question[]
+  /** Without these answers every row is rejected, or a required field stays empty. */
+  readonly required: readonly Question[]
   /** Answers that would help. */
-  readonly wanted: readonly Question[]
+  readonly optional: readonly Question[]
 }
 
 export interface Settings {
@@ -63,41 +63,41 @@ export interface Settings {
 }
 
 /**
- * Drafts a pipeline for a source from its first rows and from what was wished. Pure; call it again with more wishes.
+ * Drafts a pipeline from the first rows of a source and from the options. Pure; call it again with more options.
  *
  * @throws {UsageError} `INVALID_VALUE` where a flag names a column, field or id that cannot be
  */
-export function draftPipeline(look: Look, target: Target, wishes: Wishes): Draft {
-  checkColumns(look, wishes)
+export function draftPipeline(inspection: Inspection, target: Target, options: InitOptions): Draft {
+  checkColumns(inspection, options)
   const { kind } = target
   const bare = {
-    source: { url: look.uri, ...(wishes.encoding === undefined ? {} : { encoding: wishes.encoding }), ...wishes.settings },
+    source: { url: inspection.uri, ...(options.encoding === undefined ? {} : { encoding: options.encoding }), ...options.settings },
     destination: destinationOf(target),
   }
   const { map, preset, known, openFields, needsShop, keyedBy, hints } = proposedMap(
-    look,
+    inspection,
     kind,
-    createMapper(resolved(bare, target), look.day),
-    wishes,
+    createMapper(resolved(bare, target), inspection.day),
+    options,
   )
-  const own = wishes.consent.map(({ column }) => column)
-  const fromPreset = presetTests(look, known).filter(({ column }) => !own.includes(column))
-  const wished = (wishes.consent.length === 0 ? [] : [...fromPreset, ...wishes.consent]).map(asWritten)
+  const own = options.consent.map(({ column }) => column)
+  const fromPreset = presetTests(inspection, known).filter(({ column }) => !own.includes(column))
+  const given = (options.consent.length === 0 ? [] : [...fromPreset, ...options.consent]).map(asWritten)
   const proposed: Settings = {
     source: bare.source,
     ...(preset === undefined ? {} : { preset }),
     ...(Object.keys(map).length === 0 ? {} : { map: { ...map } }),
-    ...(wished.length === 0 ? {} : { consent: wished.length === 1 ? wished[0] : wished }),
-    ...(wishes.ignore.length === 0 ? {} : { ignore: wishes.ignore }),
-    ...(wishes.currency === undefined ? {} : { options: { default_currency: wishes.currency.toUpperCase() } }),
+    ...(given.length === 0 ? {} : { consent: given.length === 1 ? given[0] : given }),
+    ...(options.ignore.length === 0 ? {} : { ignore: options.ignore }),
+    ...(options.currency === undefined ? {} : { options: { default_currency: options.currency.toUpperCase() } }),
     destination: bare.destination,
   }
-  const settings = withoutFailingTransforms(proposed, look, target, wishes)
+  const settings = withoutFailingTransforms(proposed, inspection, target, options)
   const pipeline = resolved(settings, target)
-  const { warnings, currencies, consent, ...tried } = tryRows(pipeline, look)
-  checkCurrency(wishes.currency, currencies, tried.rejects)
-  const { needed, wanted } = questionsAbout(look, kind, tried.rejects, warnings, wishes)
-  const asksKey = keyedBy !== undefined && look.columns.length > 1
+  const { warnings, currencies, consent, ...tried } = tryRows(pipeline, inspection)
+  checkCurrency(options.currency, currencies, tried.rejects)
+  const { required, optional } = questionsAbout(inspection, kind, tried.rejects, warnings, options)
+  const asksKey = keyedBy !== undefined && inspection.columns.length > 1
   return {
     ...tried,
     pipeline,
@@ -106,30 +106,34 @@ export function draftPipeline(look: Look, target: Target, wishes: Wishes): Draft
     unused: warnings.flatMap(({ code, field }) => (code === 'COLUMN_UNKNOWN' ? [field] : [])),
     consent,
     presetConsent: fromPreset,
-    needed: [...openFields.map((field) => columnQuestion(field, kind, look, wishes)), ...(needsShop ? [shopQuestion] : []), ...needed],
-    wanted: [
-      ...(asksKey ? [keyQuestion(keyedBy, look, wishes)] : []),
-      ...wanted,
+    required: [
+      ...openFields.map((field) => columnQuestion(field, kind, inspection, options)),
+      ...(needsShop ? [shopQuestion] : []),
+      ...required,
+    ],
+    optional: [
+      ...(asksKey ? [keyQuestion(keyedBy, inspection, options)] : []),
+      ...optional,
       ...consent.map((one) =>
         consentQuestion(
           one,
-          keepsSomebody(look, target, settings, [...(wished.length > 0 ? wished : fromPreset.map(asWritten)), asWritten(one.test)]),
-          wishes,
+          sendsSomeRow(inspection, target, settings, [...(given.length > 0 ? given : fromPreset.map(asWritten)), asWritten(one.test)]),
+          options,
         ),
       ),
     ],
   }
 }
 
-/** A transform that a column's name asked for is left out where the values of the rows that were looked at show otherwise. */
-function withoutFailingTransforms(settings: Settings, look: Look, target: Target, wishes: Wishes): Settings {
+/** Drops proposed transforms that make inspected rows invalid. */
+function withoutFailingTransforms(settings: Settings, inspection: Inspection, target: Target, options: InitOptions): Settings {
   let best = settings
-  let tried = tryRows(resolved(best, target), look)
+  let tried = tryRows(resolved(best, target), inspection)
   for (const [field, value] of Object.entries(settings.map ?? {})) {
-    if (tried.valid > 0 || wishes.map[field] !== undefined || !isTransformed(value)) continue
+    if (tried.valid > 0 || options.map[field] !== undefined || !isTransformed(value)) continue
     if (!tried.rejects.some((reject) => reject.field === field)) continue
     const other = { ...best, map: { ...best.map, [field]: value.column } }
-    const outcome = tryRows(resolved(other, target), look)
+    const outcome = tryRows(resolved(other, target), inspection)
     if (
       outcome.rejects.filter((reject) => reject.field === field).length >= tried.rejects.filter((reject) => reject.field === field).length
     )
@@ -145,38 +149,38 @@ function isTransformed(value: unknown): value is { readonly column: string; read
 }
 
 /**
- * Fields whose proposed column rejects every row that was looked at, with the first reject of each; empty where some rows are of
- * use, or where the owner named the columns.
+ * Returns the first reject of each field whose proposed column rejects every inspected row. Empty if some rows are usable, or
+ * if the owner named the columns.
  */
-export function failingProposals({ valid, suppressed, rejects, settings }: Draft, wishes: Wishes): readonly Reject[] {
+export function failingProposals({ valid, suppressed, rejects, settings }: Draft, options: InitOptions): readonly Reject[] {
   if (valid + suppressed > 0) return []
   const isProposed = (field: string) =>
-    settings.map?.[field] !== undefined && wishes.map[field] === undefined && wishes.set[field] === undefined
+    settings.map?.[field] !== undefined && options.map[field] === undefined && options.set[field] === undefined
   if (!rejects.every(({ field }) => isProposed(field))) return []
   return [...new Map(rejects.toReversed().map((reject) => [reject.field, reject] as const)).values()].toReversed()
 }
 
-/** With these tests some of the rows that were looked at are sent. */
-function keepsSomebody(look: Look, target: Target, settings: Settings, consent: readonly unknown[]): boolean {
-  return tryRows(resolved({ ...settings, consent }, target), look).valid > 0
+/** Returns true if some inspected rows pass these consent tests. */
+function sendsSomeRow(inspection: Inspection, target: Target, settings: Settings, consent: readonly unknown[]): boolean {
+  return tryRows(resolved({ ...settings, consent }, target), inspection).valid > 0
 }
 
-/** What the rows that were looked at become. */
+/** Maps the inspected rows. */
 function tryRows(
   pipeline: Pipeline,
-  look: Look,
+  inspection: Inspection,
 ): Pick<Draft, 'recognized' | 'valid' | 'suppressed' | 'rejects' | 'consent'> & {
   readonly warnings: readonly Warning[]
-  /** Of the prices of the valid products. */
+  /** Currencies in the prices of the valid products. */
   readonly currencies: ReadonlySet<string>
 } {
-  const mapper = createMapper(pipeline, look.day)
-  const warnings: Warning[] = look.columns.length === 0 ? [] : [...mapper.start(look.columns, look.uri)]
+  const mapper = createMapper(pipeline, inspection.day)
+  const warnings: Warning[] = inspection.columns.length === 0 ? [] : [...mapper.start(inspection.columns, inspection.uri)]
   const rejects: Reject[] = []
   const currencies = new Set<string>()
   let valid = 0
   let suppressed = 0
-  for (const row of look.rows) {
+  for (const row of inspection.rows) {
     const mapped = mapper.map(row)
     warnings.push(...mapped.warnings)
     if (mapped.reject) rejects.push(mapped.reject)
@@ -188,33 +192,33 @@ function tryRows(
     }
   }
   const consent = mapper.unread?.().consentColumns ?? []
-  return { recognized: mapper.describe(look.columns), valid, suppressed, rejects, warnings, consent, currencies }
+  return { recognized: mapper.describe(inspection.columns), valid, suppressed, rejects, warnings, consent, currencies }
 }
 
-/** A currency for all prices must not contradict those that the file names itself. */
-function checkCurrency(wished: string | undefined, currencies: ReadonlySet<string>, rejects: readonly Reject[]): void {
-  if (wished === undefined) return
+/** @throws {UsageError} `INVALID_VALUE` if `--currency` contradicts the prices of the file */
+function checkCurrency(currency: string | undefined, currencies: ReadonlySet<string>, rejects: readonly Reject[]): void {
+  if (currency === undefined) return
   const conflict = rejects.find(({ code }) => code === 'PRICE_CURRENCY_CONFLICT')
-  const other = [...currencies].find((currency) => currency !== wished.toUpperCase())
+  const other = [...currencies].find((found) => found !== currency.toUpperCase())
   if (conflict === undefined && other === undefined) return
   throw new UsageError(
     'INVALID_VALUE',
     conflict === undefined
-      ? `--currency ${wished} contradicts the file, which has prices in ${other}. Nothing was written.`
-      : `--currency ${wished} contradicts line ${conflict.line}: ${conflict.message}. Nothing was written.`,
+      ? `--currency ${currency} contradicts the file, which has prices in ${other}. Nothing was written.`
+      : `--currency ${currency} contradicts line ${conflict.line}: ${conflict.message}. Nothing was written.`,
     { where: '--currency', hint: 'leave --currency out: the currencies of the file are used' },
   )
 }
 
-/** Where addresses are the key for want of another, a person may know better. */
-function keyQuestion(keyedBy: readonly string[], look: Look, wishes: Wishes): Question {
-  const question = columnQuestion('key', 'audience', look, wishes)
+/** Returns the question for a better key column, if emails or phone numbers are the only key. */
+function keyQuestion(keyedBy: readonly string[], inspection: Inspection, options: InitOptions): Question {
+  const question = columnQuestion('key', 'audience', inspection, options)
   const proposed = keyedBy.join(', ')
   return {
     ...question,
-    reason: `no column holds a key for every row: using ${keyedBy.map((column) => `"${safe(column)}"`).join(' or else ')}`,
+    reason: `no key column found: using ${keyedBy.map((column) => `"${safe(column)}"`).join(' or else ')}`,
     proposed,
-    answered: (answer) => (answer === proposed ? { map: { ...wishes.map, key: keyedBy } } : question.answered(answer)),
+    answered: (answer) => (answer === proposed ? { map: { ...options.map, key: keyedBy } } : question.answered(answer)),
   }
 }
 
@@ -223,7 +227,7 @@ function destinationOf({ kind, target, account }: Target): Readonly<Record<strin
   return { kind, account_id: account ?? '', [kind === 'audience' ? 'audience_id' : 'list_id']: target }
 }
 
-/** Whatever is refused here was said by a flag: the columns were looked at, the rest is ours. */
+/** Resolves the draft. An error here comes from a flag: the columns were checked before, and the rest is generated. */
 function resolved(settings: Settings, target: Target): Pipeline {
   const { pipeline, problems } = resolvePipeline(settings, target.name, target.file)
   const [first] = problems
@@ -234,13 +238,13 @@ function resolved(settings: Settings, target: Target): Pipeline {
   })
 }
 
-function checkColumns(look: Look, wishes: Wishes): void {
-  const named = [...Object.values(wishes.map).flat(), ...wishes.consent.map(({ column }) => column), ...wishes.ignore]
-  const unknown = named.find((column) => look.columns.length > 0 && findColumn(look.columns, column) < 0)
+function checkColumns(inspection: Inspection, options: InitOptions): void {
+  const named = [...Object.values(options.map).flat(), ...options.consent.map(({ column }) => column), ...options.ignore]
+  const unknown = named.find((column) => inspection.columns.length > 0 && findColumn(inspection.columns, column) < 0)
   if (unknown === undefined) return
-  const near = suggestName(unknown, look.columns)
+  const near = suggestName(unknown, inspection.columns)
   throw new UsageError('INVALID_VALUE', `the source has no column "${safe(unknown.slice(0, 60))}". Nothing was written.`, {
-    where: shownAddress(look.uri),
-    hint: near === undefined ? `one of: ${listed(look)}` : `name the column "${safe(near)}"`,
+    where: shownAddress(inspection.uri),
+    hint: near === undefined ? `one of: ${listed(inspection)}` : `name the column "${safe(near)}"`,
   })
 }

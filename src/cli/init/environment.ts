@@ -4,7 +4,7 @@ import { runningSandbox } from '../sandboxAddress.ts'
 import { environmentFor, sandboxCredentials, sandboxPort } from '../sandboxDefaults.ts'
 import { writePrivately } from '../tokens.ts'
 import { addToDotenv, type DotenvChange } from './dotenvText.ts'
-import type { Wishes } from './wishes.ts'
+import type { InitOptions } from './options.ts'
 
 export interface Environment extends DotenvChange {
   readonly notes: readonly string[]
@@ -12,8 +12,8 @@ export interface Environment extends DotenvChange {
 
 export const dotenv = '.env'
 
-/** Only what is not there yet; a `.env` that points elsewhere is nobody's sandbox and stays as it is. */
-export function writeEnvironment(context: Context, { sandbox }: Wishes): Environment {
+/** Adds missing variables to `.env`. A `.env` that points to another service is not changed. */
+export function writeEnvironment(context: Context, { sandbox }: InitOptions): Environment {
   const { env, service } = context.config()
   const existing = existsSync(dotenv) ? readFileSync(dotenv, 'utf8') : ''
   const sandboxUrl = runningSandbox(context.config().dataDir) ?? `http://127.0.0.1:${sandboxPort}`
@@ -27,21 +27,21 @@ export function writeEnvironment(context: Context, { sandbox }: Wishes): Environ
       added: [],
       kept: Object.keys(values).filter((name) => env[name] !== undefined),
       notes: [
-        `${dotenv} is as it was: ${differing.map(([name]) => name).join(', ')} ${differing.length === 1 ? 'is' : 'are'} set already, ` +
+        `${dotenv} was not changed: ${differing.map(([name]) => name).join(', ')} ${differing.length === 1 ? 'is' : 'are'} set already, ` +
           `${service.baseUrl === undefined ? 'and' : `for ${service.baseUrl}, and`} not to the sandbox on ${sandboxUrl}`,
       ],
     }
   const change = addToDotenv(existing, values, [
     sandbox
-      ? 'The sandbox of this machine (sluice sandbox). These open nothing else.'
-      : 'The service and the credentials: sluice help environment tells of each, sluice auth login fills the last two.',
+      ? 'The sandbox of this machine (sluice sandbox). These credentials are valid only there.'
+      : 'The service and the credentials: sluice help environment describes each, sluice auth login fills the last two.',
     'Keep this file out of version control.',
   ])
   if (change.text !== undefined) writePrivately(dotenv, change.text)
   return { ...change, notes: [] }
 }
 
-/** Lines to fill in, for what neither the process nor the file says yet. */
+/** Empty variables to fill in, for those that neither the process nor the file sets. */
 function skeleton(env: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
   const names = ['SLUICE_BASE_URL', 'SLUICE_CONSUMER_KEY', 'SLUICE_CONSUMER_SECRET', 'SLUICE_ACCESS_TOKEN', 'SLUICE_ACCESS_TOKEN_SECRET']
   return Object.fromEntries(names.filter((name) => env[name] === undefined && env[`${name}_FILE`] === undefined).map((name) => [name, '']))

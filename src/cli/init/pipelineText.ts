@@ -1,24 +1,24 @@
 import { asWritten, seenText } from '../../mapping/consent/consentText.ts'
 import { safe } from '../text.ts'
 import type { Draft } from './draft.ts'
-import type { Look } from './look.ts'
+import type { Inspection } from './inspection.ts'
 
 /**
- * A pipeline file in YAML: what was found as values, what may be set as comments, no more than fits a screen. It parses to
- * `draft.settings`, whatever the columns are called. Pure. `schema`: path of its JSON Schema from its folder, for editors.
+ * Returns a pipeline file in YAML that fits on a screen: found settings as values, further settings as comments. It parses to
+ * `draft.settings` for any column names. Pure. `schema`: path of its JSON Schema from its folder, for editors.
  */
-export function pipelineText(draft: Draft, look: Look, schema?: string): string {
+export function pipelineText(draft: Draft, inspection: Inspection, schema?: string): string {
   const { settings, pipeline } = draft
   const { name } = pipeline
   return [
     ...(schema === undefined ? [] : [`# yaml-language-server: $schema=${schema}`]),
-    `# ${safe(name)}: what the rows of the source become, and where they go. Look with: sluice check ${name}`,
+    `# ${safe(name)}: how rows are mapped, and where they are sent. Check with: sluice check ${name}`,
     '',
     'source:',
-    `  url: ${plain(settings.source.url)}${look.detected.length === 0 ? '' : `   # ${safe(look.detected.join(', '))}`}`,
+    `  url: ${plain(settings.source.url)}${inspection.detected.length === 0 ? '' : `   # ${safe(inspection.detected.join(', '))}`}`,
     ...(settings.source.encoding === undefined ? [] : [`  encoding: ${plain(settings.source.encoding)}`]),
     ...Object.entries(settings.source).flatMap(([key, value]) => (key === 'url' || key === 'encoding' ? [] : [`  ${key}: ${flow(value)}`])),
-    '  # complete: { marker: "{path}.done" }   # a file that says the export is whole; without proof nothing is deleted',
+    '  # complete: { marker: "{path}.done" }   # a file that marks the export as complete; without proof nothing is deleted',
     '',
     ...mapLines(draft),
     ...consentLines(draft),
@@ -28,9 +28,9 @@ export function pipelineText(draft: Draft, look: Look, schema?: string): string 
     ...destinationHints[pipeline.destination.kind],
     '',
     '# guards:                     # these are the defaults',
-    '#   max_delete_count: 10      # above both, deletes wait for: --approve-deletes N',
+    '#   max_delete_count: 10      # over both limits, deletes need: --approve-deletes N',
     '#   max_delete_percent: 10',
-    '#   max_reject_percent: 50    # above it nothing is sent',
+    '#   max_reject_percent: 50    # over this limit nothing is sent',
     '',
     '# schedule: "*/30 * * * *"    # when sluice serve runs it: minute, hour, day, month, weekday',
     '# timezone: Europe/Berlin     # of the schedule; UTC without it',
@@ -39,10 +39,10 @@ export function pipelineText(draft: Draft, look: Look, schema?: string): string 
 }
 
 const destinationHints = {
-  catalog: ['  # missing: delete   # products gone from the source: delete | out-of-stock | keep'],
+  catalog: ['  # missing: delete   # products missing from the source: delete | out-of-stock | keep'],
   audience: [
     '  # expires_in: 13 months    # a membership ends then; it is renewed 30 days before',
-    '  # suppress: do-not-reach   # whom a do-not-reach pipeline of the account lists is not sent; or: none',
+    '  # suppress: do-not-reach   # people on the do-not-reach lists of this account are not sent; or: none',
   ],
   'do-not-reach': ['  # expires_in: 13 months    # an entry ends then; it is renewed 30 days before'],
 } as const
@@ -56,18 +56,18 @@ function mapLines({ settings, recognized, hints, unused, pipeline }: Draft): rea
     ...(preset === undefined ? [] : [`preset: ${plain(preset)}`]),
     ...(itself === ''
       ? []
-      : comment(`Maps by itself${recognized.preset === undefined ? '' : ` (preset ${recognized.preset})`}: ${safe(itself)}`)),
+      : comment(`Maps automatically${recognized.preset === undefined ? '' : ` (preset ${recognized.preset})`}: ${safe(itself)}`)),
     ...(map === undefined
       ? hints.length > 0
         ? ['# map:']
         : []
       : ['map:   # field: column, [column, second column] or { column, default, transform }']),
     ...Object.entries(map ?? {}).map(
-      ([field, value]) => `  ${field}: ${flow(value)}${isConstant(value) ? '   # of every row: correct it where that is not so' : ''}`,
+      ([field, value]) => `  ${field}: ${flow(value)}${isConstant(value) ? '   # of every row: correct it if rows differ' : ''}`,
     ),
     ...hints.map((hint) => `${map === undefined ? '#' : ' #'}   ${safe(hint)}   # may fit`),
     ...(removes && map?.['remove'] === undefined
-      ? ['# A row comes off the list only by: map: { remove: { column: status, values: [resubscribed] } }']
+      ? ['# Rows leave the list only by: map: { remove: { column: status, values: [resubscribed] } }']
       : []),
     ...(unused.length === 0 ? [] : comment(`Not used: ${safe(unused.join(', '))}`)),
     '',
@@ -79,12 +79,12 @@ function isConstant(value: unknown): boolean {
 }
 
 function consentLines({ settings, consent, presetConsent, pipeline, recognized }: Draft): readonly string[] {
-  const ignored = settings.ignore === undefined ? [] : [`ignore: ${flow(settings.ignore)}   # these columns decide nothing`]
+  const ignored = settings.ignore === undefined ? [] : [`ignore: ${flow(settings.ignore)}   # not about consent`]
   if (pipeline.destination.kind !== 'audience') return ignored.length === 0 ? [] : [...ignored, '']
   const written = settings.consent === undefined ? [] : [`consent: ${flow(settings.consent)}   # all others leave the audience`]
   const preset = recognized.fields.filter(({ field }) => field === 'consent')
   if (consent.length === 0 && written.length === 0 && preset.length > 0)
-    return [...comment(`Who may be reached: ${safe(preset.map(({ from }) => from).join(', '))}`), ...ignored, '']
+    return [...comment(`Consent: ${safe(preset.map(({ from }) => from).join(', '))}`), ...ignored, '']
   if (consent.length === 0)
     return [
       ...(written.length > 0 ? written : ['# consent: { column: marketing_ok, values: ["yes"] }   # all others leave the audience']),
@@ -100,7 +100,7 @@ function consentLines({ settings, consent, presetConsent, pipeline, recognized }
   return [
     ...written,
     ...ignored,
-    '# These columns say who may be reached. Until they are read, the run stops. Correct the values that mean yes, and remove the #:',
+    '# These columns look like consent. Until they are read, the run stops. Correct the values that mean yes, and remove the #:',
     ...consent.flatMap((one) =>
       comment(`${safe(one.column)}: ${one.seen.length === 0 ? 'dates or texts, or empty' : seenText(one.seen)}`, '#   '),
     ),
@@ -114,7 +114,7 @@ function optionLines({ settings, pipeline }: Draft): readonly string[] {
   return pipeline.destination.kind === 'catalog' ? ['# options: { default_currency: EUR }   # of prices without one', ''] : []
 }
 
-/** A comment of as many lines as it takes; column names may be long. */
+/** Formats a comment over several lines, because column names may be long. */
 function comment(text: string, start = '# '): readonly string[] {
   const lines: string[] = []
   for (const word of text.split(' ')) {
@@ -125,7 +125,7 @@ function comment(text: string, start = '# '): readonly string[] {
   return lines
 }
 
-/** Flow style, every text that YAML could take for something else in quotes. */
+/** Formats a value in flow style, and quotes each text that YAML would read as another type. */
 function flow(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`
   if (typeof value === 'object' && value !== null)

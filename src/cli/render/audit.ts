@@ -10,7 +10,7 @@ const shownProducts = 5
 const shownValue = 60
 
 /** Returns the result of an audit: products of each kind, the first changed ones field by field, and the next command. */
-export function auditVerdict(report: AuditReport, output: Output): string {
+export function auditSummary(report: AuditReport, output: Output): string {
   const { drift, pipeline, runId } = report
   const { bold } = output.style
   const head = `${bold(pipeline)} ${runId}   ${plural(drift.listed, 'product')} listed in ${plural(report.readRequests, 'request')}   ${duration(report.durationMs)}\n`
@@ -26,7 +26,7 @@ export function driftTable(drift: Drift, fields = ''): string {
   const rows: (readonly [sign: string, name: string, value: number, note: string])[] = [
     ['=', 'same', drift.same, ''],
     ['~', 'changed', drift.changed, fields],
-    ['-', 'gone', drift.gone, drift.gone === 0 ? '' : 'not listed any more'],
+    ['-', 'gone', drift.gone, drift.gone === 0 ? '' : 'no longer listed'],
     ...(drift.hidden > 0
       ? [['?', 'hidden', drift.hidden, 'variants that the service does not list: --repair sends them again'] as const]
       : []),

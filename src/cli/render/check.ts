@@ -66,7 +66,7 @@ export function checkReport(check: Check, output: Output): string {
 }
 
 function sourceLines(source: SourceCheck, output: Output): string {
-  // Texts of a row or a header are cut, our own texts are folded.
+  // Texts of the source are cut, Sluice's own texts are folded.
   const fit = (line: string) => `${output.columns === undefined ? line : cut(line, output.columns)}\n`
   const whole = (line: string) => `${fold(line, output.columns)}\n`
   const indented = output.columns === undefined ? output : { ...output, columns: output.columns - 2 }

@@ -50,7 +50,7 @@ export function funnel(report: RunReport, output: Output, stages: readonly Stage
     ...outcomeRows(report),
   ]
   const head = `${bold(`${report.pipeline} ${report.runId}`)}  ${report.status}  ${report.trigger}  ${instant(report.startedAt)}  ${duration(report.durationMs)}\n`
-  // An audit reads no source and sends nothing: what it found, and what it planned of it.
+  // An audit reads no source and sends nothing: shows the drift and the planned repairs.
   const shown = report.drift === undefined ? rows : rows.filter(([name]) => all > 0 && ['planned', 'withheld', 'deferred'].includes(name))
   const found = report.drift === undefined ? '' : driftTable(report.drift)
   const body = table(

@@ -109,7 +109,7 @@ type GuardResult = RunReport['guards'][number]
 
 const guardsOfDeletes: readonly string[] = ['GUARD_DELETES', 'GUARD_IDENTIFIERS', 'GUARD_ROWS_FELL', 'GUARD_MIN_ROWS', 'GUARD_INCOMPLETE']
 
-/** Returns what the guard did: asked for an approval, withheld deletes that no approval releases, or stopped the run. */
+/** Returns the effect of the guard: deletes need approval, deletes withheld without approval possible, or run stopped. */
 function guardHeadline({ code, hint }: GuardResult): string {
   if (hint.includes('--approve-deletes')) return 'NEEDS APPROVAL'
   return guardsOfDeletes.includes(code) ? 'WITHHELD' : 'STOPPED'
@@ -155,7 +155,7 @@ function nextLines(report: RunReport, output: Output | undefined): string {
   const commands = nextCommands(report)
   if (exitCodeOf(report.status) === 0 && report.counts.rejected === 0) return ''
   const widest = Math.max(...commands.map(([command]) => width(command)), 0)
-  // The reason is left out where the command would no longer be one line, to be pasted.
+  // The reason is left out if the command would not fit on one line.
   const room = (output?.columns ?? 0) - 'Next  '.length
   const withReason = (command: string, why: string) =>
     why !== '' && widest + 3 + why.length <= room ? `${padded(command, widest)}   ${why}` : command

@@ -6,7 +6,7 @@ import { setProblems, setSummary } from './productSets.ts'
 import { guardLine } from './outcome.ts'
 
 /** Returns the summary of a plan: at most 15 lines of 80 columns, whatever its size. */
-export function planVerdict(report: PlanReport, output: Output): string {
+export function planSummary(report: PlanReport, output: Output): string {
   const { counts } = report
   const { bold, dim, green, yellow, red } = output.style
   const lines: string[] = [

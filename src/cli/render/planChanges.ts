@@ -6,7 +6,7 @@ import { count, plural, safe } from '../text.ts'
 
 const signs = { create: '+', update: '~', delete: '-', renewal: '~' } as const
 
-/** One line a key: action, key, what changes. */
+/** Formats one line per key: action, key, changed fields. */
 export function changeLine({ action, key, fields, reason, line }: PlanChange): string {
   const what = reason ?? (action === 'create' ? '' : fields.map(fieldText).join(' · '))
   const place = line === undefined ? '' : `   line ${line}`
@@ -23,11 +23,11 @@ function valueText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** Rows of the Markdown table; a description of a pull request holds 65,536 characters. */
+/** Maximum rows of the Markdown table, because a pull request description is limited to 65,536 characters. */
 const markdownRows = 200
 const cellLength = 160
 
-/** Markdown of one plan; of many changes the first are listed. */
+/** Returns the Markdown of one plan, with the first changes. */
 export async function planMarkdown(report: RunReport, changes: AsyncIterable<PlanChange>): Promise<string> {
   const { counts, pipeline, planId = '' } = report
   const rows: string[] = []
@@ -64,7 +64,7 @@ function markdownRow({ action, key, fields, reason }: PlanChange): string {
   return `| ${action} | ${escaped(key)} | ${escaped(cut)} |\n`
 }
 
-/** A text of a feed neither ends a cell nor becomes markup. */
+/** Escapes a text of a feed so that it cannot end a cell or become markup. */
 function escaped(text: string): string {
   return safe(text).replace(/[\\`*_{}[\]<>|#~@]/g, (char) => (char === '<' ? '&lt;' : char === '>' ? '&gt;' : `\\${char}`))
 }

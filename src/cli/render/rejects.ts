@@ -9,7 +9,7 @@ export interface ShownReject {
   readonly hint: string
 }
 
-/** Every fault of every rejected row, as an entry of its own. */
+/** Yields every fault of every rejected row as its own entry. */
 export function faultsOf<R extends ShownReject & { readonly more?: readonly Omit<ShownReject, 'line'>[] }>(
   reject: R,
 ): readonly ShownReject[] {
@@ -17,7 +17,7 @@ export function faultsOf<R extends ShownReject & { readonly more?: readonly Omit
   return [{ code, field, message, hint }, ...more].map((fault) => ({ line, ...fault }))
 }
 
-/** Rejects of one code and field: their number and the first rows. */
+/** Rejects of one code and field, with their number and the first rows. */
 export interface RejectGroup {
   readonly code: string
   readonly field: string
@@ -28,7 +28,7 @@ export interface RejectGroup {
 
 const samplesShown = 3
 
-/** Rejects by code and field, the most frequent first. */
+/** Groups rejects by code and field, the most frequent first. */
 export function groupRejects(rejects: Iterable<ShownReject>): readonly RejectGroup[] {
   const groups = new Map<
     string,

@@ -2,7 +2,7 @@ import type { Output } from '../context.ts'
 import type { FolderStatus, PipelineStatus } from '../pipelineStatus.ts'
 import { duration, fold, instant, plural, safe, tableWithin } from '../text.ts'
 
-/** One screen: what needs a person first, then a line a pipeline. */
+/** Formats one screen: first what needs a person, then one line per pipeline. */
 export function statusScreen({ pipelines, needs }: FolderStatus, output: Output): string {
   const { bold, yellow } = output.style
   const all = [

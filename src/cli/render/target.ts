@@ -1,7 +1,7 @@
 import { destinationOf } from '../../destinations/index.ts'
 import type { DestinationDefinition } from '../../model/pipeline.ts'
 
-/** `catalog 4001`, `audience 1nmth`, `do-not-reach list 2dnr`. */
+/** Returns `catalog 4001`, `audience 1nmth` or `do-not-reach list 2dnr`. */
 export function targetOf(destination: DestinationDefinition): string {
   return destinationOf(destination.kind).name(destination)
 }

@@ -7,10 +7,10 @@ import { recordFlags, recordText } from '../recordBatch.ts'
 import type { HeaderSettings, SampleRecord, TableHeader } from '../tableHeader.ts'
 import { chooseHeader } from '../tableHeader.ts'
 
-/** How cells are quoted. */
+/** Quoting of cells. */
 export interface Quoting {
   readonly quote: string
-  /** A quote inside a cell that is not quoted is text (docs/inputs.md, case 19). */
+  /** True if a quote inside an unquoted cell is text (docs/inputs.md, case 19). */
   readonly relaxedQuotes?: boolean
 }
 
@@ -26,7 +26,7 @@ export interface CsvDialect extends TableHeader, Quoting {
 const delimiters = [',', ';', '\t', '|'] as const
 
 /**
- * Finds delimiter and header in the first bytes of a file. `whole` says that the sample is the whole file.
+ * Detects delimiter and header from the first bytes of a file. `whole`: the sample is the whole file.
  *
  * @throws RunError HEADER_MISMATCH, FILE_EMPTY and those of `chooseHeader`
  */
@@ -38,7 +38,7 @@ export function detectCsvDialect(
 ): CsvDialect {
   const { name, limits } = source
   if (!/^[\u0020-\u007e]?$/.test(settings.quote)) {
-    throw fileError('WRONG_FORMAT', 'the configured quote is no ASCII character', {
+    throw fileError('WRONG_FORMAT', 'the configured quote is not an ASCII character', {
       name,
       hint: 'Set `csv.quote` to " or \'; curly quotes are text.',
     })
@@ -55,18 +55,18 @@ export function detectCsvDialect(
   if (records.length === 0) {
     if (settings.columns !== undefined)
       return { delimiter: best, ...quoting, header: settings.columns, headerLine: 0, skipThroughLine: skipSeparator, notes }
-    throw fileError('FILE_EMPTY', 'the file holds no row', { name, hint: 'Export the file again.' })
+    throw fileError('FILE_EMPTY', 'the file has no rows', { name, hint: 'Export the file again.' })
   }
   if (settings.delimiter !== 'auto' && records.every((record) => record.fields.length === 1)) {
     const other = guessDelimiter(cut)
     if (other !== best && cut(other).some((record) => record.fields.length > 1)) {
       throw fileError(
         'HEADER_MISMATCH',
-        `no row holds the configured delimiter ${describeDelimiter(best)}; the file looks separated by ${describeDelimiter(other)}`,
+        `no row has the configured delimiter ${describeDelimiter(best)}; the file looks separated by ${describeDelimiter(other)}`,
         {
           name,
           at: `line ${records[0]?.line ?? 1}`,
-          hint: 'Set `csv: { delimiter: auto }`, or the delimiter that the file has.',
+          hint: 'Set `csv: { delimiter: auto }`, or the delimiter of the file.',
         },
       )
     }
@@ -79,7 +79,7 @@ export function describeDelimiter(delimiter: string): string {
   return delimiter === '\t' ? 'tab' : JSON.stringify(delimiter)
 }
 
-/** Fields of one raw record, or undefined where its quoting cannot be read. */
+/** Returns the fields of one raw record; undefined if its quoting is invalid. */
 export function fieldsOf(batch: RecordBatch, index: number, delimiter: string, quoting: Quoting): readonly string[] | undefined {
   const { quote } = quoting
   const text = recordText(batch, index)
@@ -90,7 +90,7 @@ export function fieldsOf(batch: RecordBatch, index: number, delimiter: string, q
   return (flags & recordFlags.quoted) === 0 ? text.split(delimiter) : splitRecord(text, delimiter, quote)
 }
 
-/** The spreadsheet convention of a first row `sep=;`. */
+/** Returns the delimiter of a first row `sep=;`, a convention of spreadsheets. */
 function separatorRow(sample: Buffer): string | undefined {
   return /^"?sep=([^\r\n"])"?(?:\r|\n|$)/i.exec(sample.subarray(0, 16).toString('latin1'))?.[1]
 }
@@ -114,13 +114,13 @@ function cutSample(
     try {
       take(cutter.end())
     } catch {
-      // An unclosed quote under this delimiter: the reader itself reports it, with the delimiter that was chosen.
+      // A quote stays open with this delimiter. The reader reports it if this delimiter is chosen.
     }
   }
   return records
 }
 
-/** The delimiter under which most records agree on a width above one; comma where nothing separates. */
+/** Returns the delimiter with which most records have the same width above one; else the comma. */
 function guessDelimiter(cut: (delimiter: string) => readonly SampleRecord[]): string {
   let best: string = ','
   let bestScore = 0

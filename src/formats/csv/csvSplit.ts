@@ -1,8 +1,8 @@
 import { parse } from 'csv-parse/sync'
 
 /**
- * Splits one record whose quoting is well formed into its fields; equal to csv-parse on such records, which a property
- * test holds it to. Not for records flagged `oddQuote`: see `splitOddRecord`.
+ * Splits one record with well-formed quoting into its fields. A property test compares it with csv-parse. Not for records
+ * flagged `oddQuote`: see `splitOddRecord`.
  */
 export function splitRecord(text: string, delimiter: string, quote: string): string[] {
   const fields: string[] = []
@@ -16,7 +16,7 @@ export function splitRecord(text: string, delimiter: string, quote: string): str
         doubled = true
         close = text.indexOf(quote, close + 2)
       }
-      // The cutter has seen the quote closed; without this line a mistake there would loop for ever here.
+      // The cutter guarantees a closed quote; this line prevents an endless loop if it fails to.
       if (close === -1) close = length
       const field = text.slice(at + 1, close)
       fields.push(doubled ? field.replaceAll(quote + quote, quote) : field)
@@ -35,7 +35,7 @@ export function splitRecord(text: string, delimiter: string, quote: string): str
   }
 }
 
-/** Fields of a record with a quote in an unusual place, as csv-parse sees it; undefined where it refuses the record. */
+/** Returns the fields of a record with a quote in an unusual place, by csv-parse; undefined if csv-parse rejects the record. */
 export function splitOddRecord(text: string, delimiter: string, quote: string): readonly string[] | undefined {
   try {
     const records: unknown = parse(text, {
@@ -53,8 +53,8 @@ export function splitOddRecord(text: string, delimiter: string, quote: string): 
 }
 
 /**
- * Fields of a record in which a quote inside an unquoted field is text (`5" nail`); undefined where a quoted field goes
- * on behind its closing quote, which says nothing certain about where it ends. Source: docs/inputs.md, case 19.
+ * Returns the fields of a record in which a quote inside an unquoted field is text (`5" nail`). Undefined if text follows a
+ * closing quote, because the end of that field is ambiguous. Source: docs/inputs.md, case 19.
  */
 export function splitRelaxed(text: string, delimiter: string, quote: string): readonly string[] | undefined {
   const fields: string[] = []
@@ -70,7 +70,7 @@ export function splitRelaxed(text: string, delimiter: string, quote: string): re
     } else {
       const found = text.indexOf(delimiter, at)
       const field = text.slice(at, found === -1 ? text.length : found)
-      // Of a delimiter outside ASCII the cutter sees the last byte alone, and may have taken another letter for it.
+      // The cutter compares only the last byte of a delimiter outside ASCII, so another letter may have matched.
       if (/[\r\n]/.test(field)) return undefined
       fields.push(field)
       at += field.length

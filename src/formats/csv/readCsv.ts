@@ -12,8 +12,8 @@ import { cutRecords, recordFlags, recordText } from '../recordBatch.ts'
 import { trailerReader } from '../trailer.ts'
 
 /**
- * Reads CSV or TSV in UTF-8 by a known dialect. Ragged rows, rows with a stray quote, NUL bytes, comments and repeated
- * headers become rows with a fault; when they are more than one in a hundred the file is refused at its end.
+ * Reads CSV or TSV in UTF-8 by a known dialect. Ragged rows, misplaced quotes, NUL bytes, comments and repeated headers become
+ * rows with a fault. If they are more than one in a hundred, the file is rejected at its end.
  *
  * Memory is one chunk; 1,000,000 rows of 98 MB are read in about a second (Node 24.21), bench/read.ts measures it.
  */
@@ -28,14 +28,14 @@ class CsvReader {
   readonly #cutter: CsvCutter
   readonly #faulty: FaultyRows
   readonly #columns: readonly string[]
-  /** Positions of the named columns, where some have no name. */
+  /** Positions of the named columns, if some have no name. */
   readonly #picked: readonly number[] | undefined
   readonly #headerText: string
   readonly #trailerOf: ((text: string) => number | undefined) | undefined
   #trailer: { readonly line: number; readonly rows: number } | undefined
   /** Line of the last record that the gate knew. */
   #lastKnown = 0
-  /** Line of the last record that was handed over, if it was short. */
+  /** Line of the last yielded record, if it was short. */
   #lastShort = 0
 
   constructor(dialect: CsvDialect, context: FormatContext) {
@@ -58,7 +58,7 @@ class CsvReader {
 
   async *read(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly Row[]> {
     const { delimiter, quote, header, headerLine } = this.#dialect
-    // What is no data here (a trailer, the header once more) may be data in another source.
+    // A record that is not data here (a trailer, a repeated header) may be data in another source.
     this.#context.gate?.begin(JSON.stringify([delimiter, quote, header, headerLine > 0, this.#context.trailer]))
     let rows: Row[] = []
     for await (const batch of cutRecords(chunks, this.#cutter)) {
@@ -73,8 +73,8 @@ class CsvReader {
       }
     }
     if (rows.length > 0) yield rows
-    this.#faulty.judge(
-      `Check the delimiter (read as ${describeDelimiter(this.#dialect.delimiter)}) and the quoting of the export, or set \`csv.relaxed_quotes\` where quotes inside a cell are text.`,
+    this.#faulty.rejectIfTooMany(
+      `Check the delimiter (read as ${describeDelimiter(this.#dialect.delimiter)}) and the quoting of the export, or set \`csv.relaxed_quotes\` if quotes inside a cell are text.`,
     )
   }
 
@@ -85,7 +85,7 @@ class CsvReader {
       rowCount: this.#faulty.rows,
       finalNewline,
       notes: this.#dialect.notes,
-      // What the gate knew behind it had its full width.
+      // Known records after it have their full width.
       ...(this.#lastShort > this.#lastKnown && !finalNewline ? { doubt: 'the last row is short and has no line end' } : {}),
       ...(this.#trailer === undefined ? {} : { trailerRows: this.#trailer.rows }),
     }
@@ -104,7 +104,7 @@ class CsvReader {
     this.#lastShort = fields === undefined || fields.length < width ? line : 0
     if (fields === undefined) {
       this.#faulty.add(line)
-      return { line, columns: this.#columns, cells: [], fault: { code: 'ROW_QUOTE', message: 'a quote stands where none belongs' } }
+      return { line, columns: this.#columns, cells: [], fault: { code: 'ROW_QUOTE', message: 'a quote is in an unexpected place' } }
     }
     if (size > this.#context.limits.fieldBytes) this.#checkFields(fields, line)
     if (fields.length === width && (flags & recordFlags.nul) === 0 && !this.#isRepeatedHeader(fields)) {
@@ -119,10 +119,10 @@ class CsvReader {
 
   #quoteKept(fields: readonly string[]): RowHint {
     const field = this.#dialect.header[fields.findIndex((text) => text.includes(this.#dialect.quote))] ?? ''
-    return { code: 'QUOTE_KEPT', field, message: 'a quote stands inside a cell that is not quoted' }
+    return { code: 'QUOTE_KEPT', field, message: 'a quote is inside a cell that is not quoted' }
   }
 
-  /** Asked by the cutter, so that a known record costs no place in a batch. */
+  /** Called by the cutter, so that a known record takes no place in a batch. */
   #isKnown(gate: RecordGate, bytes: Buffer, start: number, end: number, line: number): boolean {
     if (line <= this.#dialect.skipThroughLine || !gate.known(bytes, start, end, line)) return false
     this.#faulty.rows++
@@ -133,20 +133,20 @@ class CsvReader {
 
   #fault(fields: readonly string[], flags: number): RowFault & { readonly code: RowFaultCode } {
     const width = this.#dialect.header.length
-    if ((flags & recordFlags.nul) !== 0) return { code: 'TEXT_BROKEN', message: 'the row holds a NUL byte' }
-    if (fields.length === width) return { code: 'HEADER_REPEATED', message: 'the header stands here once more' }
+    if ((flags & recordFlags.nul) !== 0) return { code: 'TEXT_BROKEN', message: 'the row contains a NUL byte' }
+    if (fields.length === width) return { code: 'HEADER_REPEATED', message: 'the header is repeated here' }
     if (fields.length > this.#context.limits.columns) {
       throw fileError('FILE_TOO_MANY_COLUMNS', `a row has ${fields.length} columns, the limit is ${this.#context.limits.columns}`, {
         name: this.#context.name,
         hint: 'Check the delimiter and the line ends of the file.',
       })
     }
-    if (fields[0]?.startsWith('#') === true) return { code: 'ROW_COMMENT', message: 'a comment row stands among the data' }
+    if (fields[0]?.startsWith('#') === true) return { code: 'ROW_COMMENT', message: 'a comment row is between the data rows' }
     return { code: 'ROW_RAGGED', message: `the row has ${fields.length} cells, the header ${width}` }
   }
 
   #isRepeatedHeader(fields: readonly string[]): boolean {
-    // The first cell decides in nearly every row, so that the join is paid for suspects alone.
+    // In nearly every row the first cell decides, so that only suspicious rows are joined.
     return (
       this.#headerText !== '' &&
       fields[0]?.trim() === this.#dialect.header[0] &&
@@ -164,7 +164,7 @@ class CsvReader {
   }
 
   #behindTrailer(line: number): Error {
-    return fileError('FILE_MALFORMED', 'rows follow behind the trailer row', {
+    return fileError('FILE_MALFORMED', 'rows follow the trailer row', {
       name: this.#context.name,
       at: `line ${line}`,
       hint: 'Check that the file was not joined from two, and the pattern in `complete.trailer`.',

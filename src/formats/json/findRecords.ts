@@ -1,36 +1,35 @@
-/** Where the records stand inside an object. */
+/** Place of the records inside an object. */
 export interface RecordsPlace {
   /** Keys from the root object to the array: `['data', 'products']`. */
   readonly path: readonly string[]
-  /** Found by looking at the file, not named by its owner: then it has to be the only array of objects. */
+  /** True if detected and not configured: then it must be the only array of objects. */
   readonly found: boolean
 }
 
-/** Deeper than that nobody is asked to guess. */
+/** Maximum depth of the search. */
 export const levels = 2
 
 const token = /"(?:[^"\\]|\\.)*"|[{}[\]:,]|[^\s"{}[\]:,]+/g
 
 interface Candidate {
   readonly path: readonly string[]
-  /** Of its first object. */
+  /** Number of keys of its first object. */
   keys: number
 }
 
 /**
- * The one array of objects in the first bytes of a file that is a single object; undefined where there is none or more than
- * one, where more objects follow (JSON lines), and where the object itself has as many texts as the array's first one has
- * keys: then it is a record with images or the like. An array that has only begun counts, so that a file that is cut there
- * is read for what it is.
+ * Returns the only array of objects in the first bytes of a file that is a single object. Undefined if there is none or more
+ * than one, and if more objects follow (JSON lines). Also undefined if the object has as many texts as the first element has
+ * keys: then it is itself a record, with images or the like. An array that is cut off counts.
  */
 export function findRecords(sample: Buffer): RecordsPlace | undefined {
   const open: { readonly array: boolean; readonly key: string | undefined }[] = []
   const found: Candidate[] = []
-  /** The array that is open, up to the end of its first object. */
+  /** The open array, up to the end of its first object. */
   let candidate: Candidate | undefined
   let key: string | undefined
   let last = ''
-  /** Texts that stand in no array. */
+  /** Number of texts outside arrays. */
   let texts = 0
   for (const [part] of sample.toString('utf8').matchAll(token)) {
     if (last !== '' && open.length === 0) return undefined

@@ -12,15 +12,15 @@ const afterElement = 3
 const afterArray = 4
 
 /**
- * Cuts the elements out of one JSON array, by brackets outside strings. What an element holds is the parser's matter;
- * what stands between the elements is checked here, what stands around the array by `around`.
+ * Splits one JSON array into its elements by brackets outside strings. The parser checks the elements, this class the text
+ * between them, and `around` the text around the array.
  *
  * @throws RunError FILE_MALFORMED, FILE_RECORD_TOO_LARGE; FILE_TRUNCATED from `end` when the array was not closed
  */
 export class JsonArrayCutter implements RecordCutter {
   readonly #name: string
   readonly #limits: Pick<ReadLimits, 'recordBytes'>
-  /** Of an array inside an object. */
+  /** Present for an array inside an object. */
   readonly #around: JsonSurroundings | undefined
   readonly #carry = new CarryBuffer()
   readonly #batch = new RecordBatch()
@@ -94,14 +94,14 @@ export class JsonArrayCutter implements RecordCutter {
         what: 'an element',
         limitBytes: this.#limits.recordBytes,
         line: this.#elementLine,
-        hint: 'Check that the array holds one object a record.',
+        hint: 'Check that the array has one object per record.',
       })
     }
     return batch
   }
 
   end(): RecordBatch {
-    // It knows where a file without the array ends.
+    // It checks the end of a file without the array.
     if (this.#around !== undefined && (this.#state === beforeArray || this.#state === afterArray)) this.#around.end(this.#line)
     else if (this.#state !== afterArray) {
       throw fileError('FILE_TRUNCATED', 'the array is not closed', {
@@ -123,9 +123,7 @@ export class JsonArrayCutter implements RecordCutter {
     } else {
       throw fileError(
         'FILE_MALFORMED',
-        this.#state === afterArray
-          ? 'something follows behind the closed array'
-          : 'the array holds something else than elements and commas',
+        this.#state === afterArray ? 'text follows the end of the array' : 'the array contains something other than elements and commas',
         {
           name: this.#name,
           at: `line ${this.#line}`,

@@ -10,7 +10,7 @@ import type { RowFaultCode } from '../rowFaults.ts'
  * of objects gives one such cell per inner key (`images.src`). Duplicate keys, depth above the limit, lone surrogates
  * and anything outside RFC 8259 are faults of the row. A `__proto__` key is ignored.
  *
- * Does what no JSON.parse can: it keeps number texts and sees duplicate keys. JSON.parse is its oracle in tests.
+ * Unlike JSON.parse it keeps number texts and detects duplicate keys. JSON.parse is the oracle in tests.
  */
 export function readJsonCells(
   text: string,
@@ -32,7 +32,7 @@ export interface JsonCells {
   readonly fault?: RowFault
 }
 
-/** Control flow inside this file only: the first fault ends the scan of a record. */
+/** First fault of a record; ends its scan. Used in this file only. */
 class JsonFault extends Error {
   readonly code: RowFaultCode
   constructor(code: RowFaultCode, message: string) {
@@ -63,7 +63,7 @@ class JsonScanner {
   }
 
   document(): void {
-    if (this.#peek() !== '{') throw new JsonFault('ROW_JSON', 'the record is no JSON object')
+    if (this.#peek() !== '{') throw new JsonFault('ROW_JSON', 'the record is not a JSON object')
     this.#object('', false)
     if (this.#peek() !== '') throw this.#unexpected()
   }
@@ -75,7 +75,7 @@ class JsonScanner {
     for (;;) {
       if (this.#peek() !== '"') throw this.#unexpected()
       const key = this.#string()
-      if (keys.has(key)) throw new JsonFault('ROW_JSON_KEYS', 'a key stands twice in one object')
+      if (keys.has(key)) throw new JsonFault('ROW_JSON_KEYS', 'a key is repeated in one object')
       keys.add(key)
       if (this.#peek() !== ':') throw this.#unexpected()
       this.#at++
@@ -145,13 +145,13 @@ class JsonScanner {
     const escaped = escapedStringPattern.exec(this.#text)?.[0]
     if (escaped === undefined) throw this.#unexpected()
     this.#at += escaped.length
-    // The pattern has checked the grammar, so that JSON.parse only unescapes; it returns a string for a string.
+    // The pattern has checked the grammar, so JSON.parse only unescapes and returns a string.
     const value = JSON.parse(escaped) as string
-    if (!value.isWellFormed()) throw new JsonFault('TEXT_BROKEN', 'a text holds half of a surrogate pair')
+    if (!value.isWellFormed()) throw new JsonFault('TEXT_BROKEN', 'a text contains half of a surrogate pair')
     return value
   }
 
-  /** The next character behind JSON's four blanks, empty at the end. */
+  /** Returns the next character after JSON whitespace; empty at the end. */
   #peek(): string {
     for (;;) {
       const code = this.#text.charCodeAt(this.#at)
@@ -172,6 +172,6 @@ class JsonScanner {
   }
 
   #unexpected(): JsonFault {
-    return new JsonFault('ROW_JSON', `the record is no valid JSON at character ${this.#at + 1}`)
+    return new JsonFault('ROW_JSON', `the record is not valid JSON at character ${this.#at + 1}`)
   }
 }

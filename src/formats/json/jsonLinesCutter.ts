@@ -5,7 +5,7 @@ import type { RecordCutter } from '../recordBatch.ts'
 import { RecordBatch } from '../recordBatch.ts'
 
 /**
- * Cuts JSON lines at LF, CR, CRLF and RS (0x1E, RFC 7464); blank lines are skipped.
+ * Splits JSON lines at LF, CR, CRLF and RS (0x1E, RFC 7464); skips empty lines.
  *
  * @throws RunError FILE_RECORD_TOO_LARGE
  */
@@ -35,7 +35,7 @@ export class JsonLinesCutter implements RecordCutter {
     let start = 0
     let last = this.#lastByte
     for (let i = carried; i < length; i++) {
-      // The index is below the length. Nothing above RS ends a line, which is nearly every byte.
+      // The index is below the length. A byte above RS (nearly every byte) ends no line.
       let byte = bytes[i] as number
       while (byte > 0x1e && i + 1 < length) {
         last = byte

@@ -3,9 +3,8 @@ import type { ReadLimits } from '../limits.ts'
 import { levels, type RecordsPlace } from './findRecords.ts'
 
 /**
- * What stands around the records of a file like `{"data": {"products": [ … ]}}`: finds their array, and when the file has
- * ended sees to it that the rest is JSON, closed, and not another place of records. Kept as text, so at most
- * `recordBytes` of it.
+ * Finds the array of the records in a file like `{"data": {"products": [ … ]}}`. At the end of the file it checks that the text
+ * around the array is valid JSON, closed, and has no second array of records. It keeps this text, at most `recordBytes`.
  *
  * @throws RunError FILE_RECORD_TOO_LARGE, FILE_MALFORMED; from `end` FILE_TRUNCATED and WRONG_FORMAT too
  */
@@ -17,7 +16,7 @@ export class JsonSurroundings {
   #length = 0
   /** The key of each open object or array; undefined for the root and elements of arrays. */
   readonly #open: { readonly array: boolean; readonly key: string | undefined }[] = []
-  /** Where the last string began, and its text once a colon made it a key. */
+  /** Start of the last string. */
   #string = 0
   #inString = false
   #escaped = false
@@ -31,7 +30,7 @@ export class JsonSurroundings {
     this.#place = place
   }
 
-  /** True: with this byte the array of the records has opened. What is in it is not to be handed over, `arrayClosed` is. */
+  /** Returns true if this byte opens the array of the records. Its content must not be passed; then call `arrayClosed`. */
   take(byte: number): boolean {
     this.#keep(byte)
     if (this.#inString) {
@@ -47,20 +46,20 @@ export class JsonSurroundings {
       const here = byte === 0x5b && this.#isPlace()
       this.#open.push({ array: byte === 0x5b, key: this.#key })
       this.#key = undefined
-      if (here && this.#opened) throw this.#malformed(`"${this.#path}" stands twice`)
+      if (here && this.#opened) throw this.#malformed(`"${this.#path}" is repeated`)
       this.#opened ||= here
       return here
     } else if (byte === 0x7d || byte === 0x5d) this.#pop()
     return false
   }
 
-  /** The array of the records has closed. */
+  /** Continues after the array of the records. */
   arrayClosed(): void {
     this.#keep(0x5d)
     this.#pop()
   }
 
-  /** After the last byte. */
+  /** Checks the end of the file. */
   end(line: number): void {
     if (!this.#closed) {
       throw fileError('FILE_TRUNCATED', 'the object around the records is not closed', {
@@ -73,19 +72,19 @@ export class JsonSurroundings {
     try {
       around = JSON.parse(this.#bytes.toString('utf8', 0, this.#length))
     } catch {
-      throw this.#malformed('what stands around the records is no valid JSON')
+      throw this.#malformed('the text around the records is not valid JSON')
     }
     if (!this.#opened) {
       throw fileError('WRONG_FORMAT', `the file has no array at "${this.#path}"`, {
         name: this.#name,
-        hint: 'Name the array that holds the records: `json: { records: data.products }`, or leave it out where there is only one.',
+        hint: 'Name the array that holds the records: `json: { records: data.products }`, or leave it out if there is only one.',
       })
     }
     const other = this.#place.found ? arraysOfObjects(around)[0] : undefined
     if (other !== undefined) {
-      throw fileError('WRONG_FORMAT', `records may stand at "${this.#path}" or at "${other}"`, {
+      throw fileError('WRONG_FORMAT', `records may be at "${this.#path}" or at "${other}"`, {
         name: this.#name,
-        hint: `Say which are meant: \`json: { records: ${this.#path} }\`.`,
+        hint: `Choose one: \`json: { records: ${this.#path} }\`.`,
       })
     }
   }
@@ -109,7 +108,7 @@ export class JsonSurroundings {
     this.#closed ||= this.#open.length === 0
   }
 
-  /** Of a key, that is; a string that cannot be read is nobody's key. */
+  /** Returns the text of the last key; a malformed string matches no key. */
   #lastString(): string | undefined {
     try {
       const text: unknown = JSON.parse(this.#bytes.toString('utf8', this.#string, this.#length - 1))
@@ -123,9 +122,9 @@ export class JsonSurroundings {
     if (this.#length === this.#limit) {
       throw recordTooLarge({
         name: this.#name,
-        what: 'what stands around the records',
+        what: 'the text around the records',
         limitBytes: this.#limit,
-        hint: 'Export the records alone, as a JSON array or one object a line.',
+        hint: 'Export only the records, as a JSON array or one object per line.',
       })
     }
     if (this.#length === this.#bytes.length) {
@@ -141,7 +140,7 @@ export class JsonSurroundings {
   }
 }
 
-/** Paths of the arrays with an object in them, within the first two levels. */
+/** Returns the paths of the arrays that contain an object, within the first two levels. */
 function arraysOfObjects(value: unknown, path: readonly string[] = []): string[] {
   if (typeof value !== 'object' || value === null) return []
   if (Array.isArray(value)) return value.some((one) => typeof one === 'object' && one !== null) ? [path.join('.')] : []

@@ -14,7 +14,7 @@ import { recordText } from '../recordBatch.ts'
 import { trailerReader } from '../trailer.ts'
 
 /**
- * Reads JSON lines in UTF-8. A bad line is a row with a fault; a bad last line without a line end is a cut file.
+ * Reads JSON lines in UTF-8. An invalid line is a row with a fault; an invalid last line without a line end is a cut file.
  *
  * @throws RunError FILE_TRUNCATED, FILE_NOT_JSON_LINES, FILE_FAULTY_ROWS, FILE_RECORD_TOO_LARGE
  */
@@ -34,13 +34,13 @@ export function readJsonLines(chunks: AsyncIterable<Buffer>, context: FormatCont
         hint: 'Export the file again.',
       })
     }
-    reader.judge()
+    reader.rejectIfTooMany()
   }
   return { rows: rows(), end: () => ({ ...reader.end(), finalNewline: cutter.endedWithLine }) }
 }
 
 /**
- * Reads a JSON array of objects in UTF-8, one element at a time; `place`: where it stands inside an object.
+ * Reads a JSON array of objects in UTF-8, one element at a time; `place`: its place inside an object.
  *
  * @throws RunError FILE_TRUNCATED, FILE_MALFORMED, FILE_FAULTY_ROWS, FILE_RECORD_TOO_LARGE, WRONG_FORMAT
  */
@@ -52,7 +52,7 @@ export function readJsonArray(chunks: AsyncIterable<Buffer>, context: FormatCont
     reader.begin(place?.path)
     for await (const chunk of chunks) yield* reader.batches(cutter.push(chunk))
     cutter.end()
-    reader.judge()
+    reader.rejectIfTooMany()
   }
   const proof = place === undefined ? 'array closed' : 'object closed'
   return { rows: rows(), end: () => ({ ...reader.end(), finalNewline: null, proof }) }
@@ -74,7 +74,7 @@ class JsonReader {
     this.#trailerOf = context.trailer === undefined ? undefined : trailerReader(context.trailer)
   }
 
-  /** The first row is asked for. */
+  /** Starts reading. */
   begin(path: readonly string[] = []): void {
     this.#columns.add(this.#context.gate?.columns ?? [])
     this.#context.gate?.begin(path.length === 0 ? 'json' : JSON.stringify(['json', ...path]))
@@ -107,10 +107,10 @@ class JsonReader {
     }
   }
 
-  judge(): void {
-    // The head of an object over several lines, which was cut there or goes on in lines that say nothing by themselves.
+  rejectIfTooMany(): void {
+    // The start of an object over several lines; the file is cut here, or the following lines are not JSON on their own.
     if (this.#spread > 0 && this.faults === this.#faulty.rows) throw this.#notLines(this.#spread)
-    this.#faulty.judge('Write one valid JSON object for each record.')
+    this.#faulty.rejectIfTooMany('Write one valid JSON object for each record.')
   }
 
   end(): Omit<FormatEnd, 'finalNewline'> {
@@ -123,7 +123,7 @@ class JsonReader {
   }
 
   #refuse(line: number, text: string): void {
-    // A first record of a lone bracket is the head of an object spread over lines (docs/inputs.md, case 48).
+    // A first record with only a bracket is the start of an object over several lines (docs/inputs.md, case 48).
     if (this.#faulty.rows === 1 && /^\s*\{\s*("[^"]*"\s*:\s*[[{]?\s*)?$/.test(text)) throw this.#notLines(line)
     if (this.#faulty.rows === 1 && endsInside(text)) this.#spread = line
     this.faults++
@@ -134,13 +134,13 @@ class JsonReader {
     return fileError('FILE_NOT_JSON_LINES', 'an object is spread over several lines', {
       name: this.#context.name,
       at: `line ${line}`,
-      hint: 'Write one object on each line, or a JSON array of objects; or name the array that holds them: `json: { records: data.products }`.',
+      hint: 'Write one object per line, or a JSON array of objects; or name the array of the records: `json: { records: data.products }`.',
     })
   }
 
   #takeTrailer(text: string, line: number): boolean {
     if (this.#trailer !== undefined) {
-      throw fileError('FILE_MALFORMED', 'records follow behind the trailer', {
+      throw fileError('FILE_MALFORMED', 'records follow the trailer', {
         name: this.#context.name,
         at: `line ${line}`,
         hint: 'Check that the file was not joined from two, and the pattern in `complete.trailer`.',
@@ -151,7 +151,7 @@ class JsonReader {
   }
 }
 
-/** A bracket or a text is open at its end. */
+/** Returns true if a bracket or a string is open at the end of the text. */
 function endsInside(text: string): boolean {
   const bare = text.replace(/"(?:[^"\\]|\\.)*"/g, '')
   return bare.includes('"') || bare.replace(/[^[{]/g, '').length > bare.replace(/[^\]}]/g, '').length

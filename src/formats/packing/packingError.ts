@@ -1,7 +1,7 @@
 import { RunError } from '../../errors.ts'
 import { fileError } from '../fileError.ts'
 
-/** node:zlib's codes in our words; everything else passes through. */
+/** Converts the error codes of node:zlib; returns every other error unchanged. */
 export function packingError(error: unknown, compression: string, name: string): unknown {
   if (error instanceof RunError || !(error instanceof Error) || !('code' in error)) return error
   if (error.code === 'Z_BUF_ERROR')
@@ -10,5 +10,9 @@ export function packingError(error: unknown, compression: string, name: string):
       hint: 'Transfer or export the file again.',
       cause: error,
     })
-  return fileError('FILE_CORRUPT', `the ${compression} stream is damaged`, { name, hint: 'Pack or transfer the file again.', cause: error })
+  return fileError('FILE_CORRUPT', `the ${compression} stream is damaged`, {
+    name,
+    hint: 'Compress or transfer the file again.',
+    cause: error,
+  })
 }

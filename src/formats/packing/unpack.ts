@@ -13,15 +13,15 @@ export interface Unpacked {
   readonly compression: Compression
   readonly bytes: ByteQueue
   readonly notes: readonly string[]
-  /** What the container's end proves once all bytes were taken; undefined without a container. */
+  /** Completeness proof of the container after all bytes were taken; undefined without a container. */
   readonly proof: string | undefined
 }
 
 const chunkSize = 262_144
 
 /**
- * Takes one layer of packing off, by magic bytes: a wrong file ending or setting does no harm (docs/inputs.md, case 5), a second
- * layer is refused. Several gzip members or zstd frames are one file. Watches size and ratio while unpacking.
+ * Removes one layer of compression, detected by magic bytes: a wrong file ending or setting does no harm (docs/inputs.md, case
+ * 5). A second layer is an error. Several gzip members or zstd frames are one file. Checks size and ratio on the way.
  *
  * The returned bytes throw RunError FILE_TRUNCATED, FILE_CORRUPT, FILE_TRAILING_BYTES, FILE_BOMB, FILE_ARCHIVE,
  * FILE_DOUBLE_PACKED.
@@ -33,7 +33,7 @@ export async function unpack(
 ): Promise<Unpacked> {
   const head = await input.peek(4)
   if (head.length < 4 && isStartOfPacking(head))
-    throw fileError('FILE_TRUNCATED', 'the file ends inside the mark of a packed file', {
+    throw fileError('FILE_TRUNCATED', 'the file ends inside the first bytes of a compressed file', {
       name: context.name,
       hint: 'Transfer or export the file again.',
     })
@@ -53,9 +53,9 @@ export async function unpack(
   const bytes = new ByteQueue(watchSize(members, () => taken, context))
   const inner = packingOf(await bytes.peek(4))
   if (inner !== 'none')
-    throw fileError('FILE_DOUBLE_PACKED', `inside the ${compression} stands a ${inner} file`, {
+    throw fileError('FILE_DOUBLE_PACKED', `the ${compression} file contains a ${inner} file`, {
       name: context.name,
-      hint: 'Pack the file once.',
+      hint: 'Compress the file once.',
     })
   return {
     compression,
@@ -67,7 +67,7 @@ export async function unpack(
 
 const packingMarks = [Buffer.from([0x1f, 0x8b]), Buffer.from([0x28, 0xb5, 0x2f, 0xfd]), Buffer.from('PK\u0003\u0004')] as const
 
-/** A few bytes that could only be the beginning of a packed file: they must not be read as a tiny table. */
+/** Returns true for a short file that is the start of a compressed one: it must not be read as a tiny table. */
 function isStartOfPacking(head: Buffer): boolean {
   return packingMarks.some((mark) => head.length < mark.length && mark.subarray(0, head.length).equals(head))
 }
@@ -90,9 +90,9 @@ async function* unpackMembers(input: ByteQueue, compression: 'gzip' | 'zstd', co
     const next = await input.peek(4)
     if (next.length === 0) return
     if (packingOf(next) !== compression) {
-      throw fileError('FILE_TRAILING_BYTES', `bytes follow behind the end of the ${compression} stream`, {
+      throw fileError('FILE_TRAILING_BYTES', `bytes follow the end of the ${compression} stream`, {
         name: context.name,
-        hint: 'Pack the file again; check how it was joined or transferred.',
+        hint: 'Compress the file again; check how it was joined or transferred.',
       })
     }
   }
@@ -106,8 +106,8 @@ async function* watchSize(chunks: AsyncIterable<Buffer>, taken: () => number, co
     if (expanded > limits.expandedBytes || (expanded > limits.ratioFromBytes && expanded > taken() * limits.ratio)) {
       throw fileError(
         'FILE_BOMB',
-        `the file unpacks to more than ${expanded > limits.expandedBytes ? `${limits.expandedBytes} bytes` : `${limits.ratio} times its size`}`,
-        { name, hint: 'Send the file unpacked if it is as it should be.' },
+        `the file decompresses to more than ${expanded > limits.expandedBytes ? `${limits.expandedBytes} bytes` : `${limits.ratio} times its size`}`,
+        { name, hint: 'Send the file uncompressed if this size is correct.' },
       )
     }
     yield chunk

@@ -1,12 +1,12 @@
 import type { Transform } from 'node:stream'
 import type { ByteQueue } from '../byteQueue.ts'
 
-/** A decompressor of node:zlib: knows how many input bytes it has used. */
+/** Decompressor of node:zlib that counts its input bytes. */
 export type Unpacker = Transform & { readonly bytesWritten: number }
 
 /**
- * Runs exactly one packed stream out of `input` and gives back what stands behind it, even in the same chunk: that is
- * how trailing bytes and following members are seen, which node:zlib itself passes over in silence.
+ * Decompresses exactly one stream from `input` and puts back the bytes after it, even of the same chunk. So trailing bytes and
+ * further members are detected, which node:zlib ignores silently.
  *
  * @throws the unpacker's own error (`Z_DATA_ERROR` damaged, `Z_BUF_ERROR` cut)
  */
@@ -37,7 +37,7 @@ export async function* unpackStream(input: ByteQueue, unpacker: Unpacker): Async
     await feeding
     if (unpacker.bytesWritten < fed) input.giveBack(last.subarray(last.length - (fed - unpacker.bytesWritten)))
   } catch (error) {
-    // What the source itself said is worth more than the decompressor's echo of it.
+    // The error of the source is more precise than the decompressor's error that follows from it.
     throw failure ?? error
   } finally {
     unpacker.destroy()

@@ -22,7 +22,7 @@ interface Member {
   readonly packedBytes: number
 }
 
-/** Folders, and what a Mac packs beside every file. */
+/** Returns true for folders and for the extra files of macOS archives. */
 function isBeside(name: string): boolean {
   return name.endsWith('/') || name.startsWith('__MACOSX/') || /(?:^|\/)\.DS_Store$/.test(name)
 }
@@ -35,9 +35,9 @@ interface ReadMember {
 }
 
 /**
- * Reads one member of a zip archive as a stream: no seeking, no file on disk, names never become paths. Archives with
- * one file (folders beside it do not count) need no `member`; of several files one must be named. The directory at the
- * end must agree with what was read, byte by byte of checksum and size, which also uncovers overlapping members.
+ * Reads one member of a zip archive as a stream: no seeking, no file on disk, names never become paths. An archive with one
+ * file (folders do not count) needs no `member`; with several files it is required. The directory at the end must match the
+ * checksums and sizes that were read, which also detects overlapping members.
  *
  * @throws RunError FILE_ARCHIVE, FILE_CORRUPT, FILE_TRUNCATED
  */
@@ -59,7 +59,7 @@ export async function* unpackZip(input: ByteQueue, context: FormatContext & { re
     const wanted = !folder && (context.member === undefined || context.member === member.name)
     if (wanted && found) {
       const names = [...members.map(({ name }) => name).filter((name) => !isBeside(name)), member.name]
-      throw fileError('FILE_ARCHIVE', `the archive holds more than one file: ${names.join(', ')}`, {
+      throw fileError('FILE_ARCHIVE', `the archive contains more than one file: ${names.join(', ')}`, {
         name: context.name,
         hint: `Name the one to read: \`member: ${JSON.stringify(names[0])}\` of the source.`,
         members: names,
@@ -83,7 +83,7 @@ export async function* unpackZip(input: ByteQueue, context: FormatContext & { re
     if (tail.crc !== crc)
       throw fileError('FILE_CORRUPT', 'the checksum of the archive member does not match', {
         name: context.name,
-        hint: 'Pack or transfer the file again.',
+        hint: 'Compress or transfer the file again.',
       })
     offset = start + headerBytes + packed + tail.bytes
     members.push({ name: member.name, crc, bytes, offset: start })
@@ -91,7 +91,7 @@ export async function* unpackZip(input: ByteQueue, context: FormatContext & { re
   if (!found)
     throw archive(
       context,
-      files === 0 ? 'the archive holds no file' : 'the archive does not hold the named member',
+      files === 0 ? 'the archive contains no file' : 'the archive does not contain the named member',
       'Check `member:` and the archive.',
     )
 }
@@ -117,17 +117,17 @@ async function readLocalHeader(
     crc: fixed.readUInt32LE(10),
     packedBytes: wide ?? sizes.packed,
   }
-  if (member.encrypted) throw archive(context, 'the archive is encrypted', 'Pack the file without a password.')
+  if (member.encrypted) throw archive(context, 'the archive is encrypted', 'Create the archive without a password.')
   if (/(^|[/\\])\.\.([/\\]|$)|^[/\\]|^[A-Za-z]:/.test(name))
-    throw archive(context, 'the archive holds a path that leads out of it', 'Pack the file by its plain name.')
+    throw archive(context, 'the archive contains a path outside of itself', 'Create the archive with plain file names.')
   if (member.method !== 0 && member.method !== 8)
-    throw archive(context, `the archive uses compression method ${member.method}`, 'Pack the file as an ordinary zip (deflate).')
+    throw archive(context, `the archive uses compression method ${member.method}`, 'Create an ordinary zip (deflate).')
   if (member.method === 0 && member.describedLater && !name.endsWith('/'))
-    throw archive(context, 'the archive member says nowhere how long it is', 'Pack the file as an ordinary zip (deflate).')
+    throw archive(context, 'the archive does not store the size of its member', 'Create an ordinary zip (deflate).')
   return { member, headerBytes: 30 + nameBytes + extraBytes }
 }
 
-/** Packed size from the zip64 extra field where the ordinary one is full. */
+/** Returns the compressed size from the zip64 extra field, if the ordinary field is full. */
 function zip64Packed(extra: Buffer, sizes: { readonly expanded: number; readonly packed: number }): number | undefined {
   for (let at = 0; at + 4 <= extra.length; at += 4 + extra.readUInt16LE(at + 2)) {
     if (extra.readUInt16LE(at) !== 1) continue
@@ -188,18 +188,18 @@ async function checkDirectory(input: ByteQueue, first: number, members: readonly
       (size === 0xffffffff || size === member.bytes) &&
       (place === 0xffffffff || place === member.offset)
     if (!agrees)
-      throw fileError('FILE_CORRUPT', 'the directory of the archive does not agree with its members', {
+      throw fileError('FILE_CORRUPT', 'the directory of the archive does not match its members', {
         name: context.name,
-        hint: 'Pack the file again.',
+        hint: 'Create the archive again.',
       })
     if (((fixed.readUInt32LE(34) >>> 28) & 0xf) === 0xa)
-      throw archive(context, 'the archive holds a symbolic link', 'Pack the file itself.')
+      throw archive(context, 'the archive contains a symbolic link', 'Add the file itself to the archive.')
     signature = (await need(input, 4, context)).readUInt32LE(0)
   }
   if (signature === directoryEnd64) {
     const length = Number((await need(input, 8, context)).readBigUInt64LE(0))
     if (length > 4096)
-      throw fileError('FILE_CORRUPT', 'the directory of the archive is damaged', { name: context.name, hint: 'Pack the file again.' })
+      throw fileError('FILE_CORRUPT', 'the directory of the archive is damaged', { name: context.name, hint: 'Create the archive again.' })
     await need(input, length, context)
     signature = (await need(input, 4, context)).readUInt32LE(0)
     if (signature === locator64) {
@@ -208,13 +208,13 @@ async function checkDirectory(input: ByteQueue, first: number, members: readonly
     }
   }
   if (signature !== directoryEnd || index !== members.length)
-    throw fileError('FILE_CORRUPT', 'the directory of the archive is damaged', { name: context.name, hint: 'Pack the file again.' })
+    throw fileError('FILE_CORRUPT', 'the directory of the archive is damaged', { name: context.name, hint: 'Create the archive again.' })
   const end = await need(input, 18, context)
   await need(input, end.readUInt16LE(16), context)
   if ((await input.peek(1)).length > 0)
-    throw fileError('FILE_TRAILING_BYTES', 'bytes follow behind the end of the archive', {
+    throw fileError('FILE_TRAILING_BYTES', 'bytes follow the end of the archive', {
       name: context.name,
-      hint: 'Pack the file again.',
+      hint: 'Create the archive again.',
     })
 }
 

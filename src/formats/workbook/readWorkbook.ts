@@ -15,17 +15,16 @@ export interface OpenedWorkbook {
   readonly header: TableHeader
 }
 
-/** A workbook is held packed in memory, because its parts refer to each other in any order. */
+/** Maximum size. A workbook is kept compressed in memory, because its parts refer to each other in any order. */
 const maxWorkbookBytes = 256 * 1_048_576
 const headerSample = 50
 
 /**
- * Reads one sheet of an Excel workbook (.xlsx), the first or the named one, row by row. Numbers are text as short as
- * they are exact, dates ISO 8601, booleans `true` and `false`, error values (`#N/A`) text; formulas count by their
- * stored result.
+ * Reads one sheet of an Excel workbook (.xlsx), the first or the named one, row by row. Numbers become the shortest exact text,
+ * dates ISO 8601, booleans `true` and `false`, error values (`#N/A`) text; formulas their stored result.
  *
- * Our own on saxes and node:zlib: the libraries of the field read a whole sheet into memory, or are kept no more, and
- * none of them watches sizes while unpacking.
+ * Written on saxes and node:zlib: existing libraries read a whole sheet into memory or are not maintained, and none of them
+ * limits sizes during decompression.
  *
  * @throws RunError FILE_TOO_LARGE, FILE_TRUNCATED, FILE_CORRUPT, FILE_BOMB, FILE_MALFORMED, WRONG_FORMAT and those of `chooseHeader`
  */
@@ -45,7 +44,7 @@ export async function openWorkbook(
   }
   const archive = await ZipDirectory.open(Buffer.concat(parts), name, limits)
   if (!archive.has('xl/workbook.xml'))
-    throw fileError('WRONG_FORMAT', 'the archive is no Excel workbook', { name, hint: 'Save the file as .xlsx, or as CSV.' })
+    throw fileError('WRONG_FORMAT', 'the archive is not an Excel workbook', { name, hint: 'Save the file as .xlsx, or as CSV.' })
   const workbook = await readWorkbookParts(archive, settings.sheet, name)
   const records = readSheet(archive, workbook, context)
   const sample: SampleRecord[] = []
@@ -55,7 +54,7 @@ export async function openWorkbook(
     sample.push(...next.value)
   }
   if (sample.length === 0)
-    throw fileError('FILE_EMPTY', 'the sheet holds no row', { name, hint: 'Check which sheet is read, with `sheet:`.' })
+    throw fileError('FILE_EMPTY', 'the sheet has no rows', { name, hint: 'Check which sheet is read, with `sheet:`.' })
   const chosen = chooseHeader(sample, settings, { name, limits, skipped: 0 })
   const header = { ...chosen, notes: [...workbook.notes, ...chosen.notes] }
   const columns = header.header.filter((column) => column !== '')
@@ -79,7 +78,7 @@ export async function openWorkbook(
       for (const record of more) batch.push(toRow(record))
     }
     if (batch.length > 0) yield batch
-    faulty.judge('Remove cells beside the table.')
+    faulty.rejectIfTooMany('Remove cells beside the table.')
   }
   return {
     header,
@@ -90,7 +89,7 @@ export async function openWorkbook(
   }
 }
 
-/** Filled rows of the sheet, a few at a time; empty cells are empty texts, empty ends are left off. */
+/** Yields the filled rows of the sheet in small batches. Empty cells are empty texts; trailing ones are left out. */
 async function* readSheet(archive: ZipDirectory, workbook: WorkbookParts, context: FormatContext): AsyncGenerator<readonly SampleRecord[]> {
   const { name, limits } = context
   let done: SampleRecord[] = []
@@ -130,7 +129,7 @@ async function* readSheet(archive: ZipDirectory, workbook: WorkbookParts, contex
           })
         const text = cellText(value, type, workbook.dateStyles[style] === true, workbook)
         if (text === undefined)
-          throw fileError('FILE_MALFORMED', 'a cell refers to a shared text that the workbook does not hold', {
+          throw fileError('FILE_MALFORMED', 'a cell refers to a shared text that the workbook does not contain', {
             name,
             at: `line ${line}`,
             hint: 'Save the workbook again, or save the sheet as CSV.',
@@ -162,7 +161,7 @@ function columnOf(reference: string): number {
   return column - 1
 }
 
-/** Undefined for a shared text that is not there. */
+/** Returns the text of a cell; undefined for a shared text that does not exist. */
 function cellText(value: string, type: string, isDate: boolean, workbook: WorkbookParts): string | undefined {
   if (type === 's') return workbook.strings[Number(value)]
   if (type === 'b') return value === '1' ? 'true' : 'false'
@@ -170,12 +169,12 @@ function cellText(value: string, type: string, isDate: boolean, workbook: Workbo
   const number = Number(value)
   if (!Number.isFinite(number)) return value
   if (isDate) return dateText(number, workbook.from1904)
-  // Stored as up to 17 digits of a double: the shortest text of the same double is what the person typed.
+  // A double is stored with up to 17 digits; the shortest text of the same double is the number that was typed.
   const text = String(number)
   return text.includes('e') ? value : text
 }
 
-/** Serial days to ISO 8601 without a zone; a workbook knows none. Day 60 of 1900 never was (Excel counts it). */
+/** Converts serial days to ISO 8601 without a zone. Day 60 of 1900 does not exist, but Excel counts it. */
 function dateText(serial: number, from1904: boolean): string {
   const epoch = from1904 ? Date.UTC(1904, 0, 1) : Date.UTC(1899, 11, serial < 60 ? 31 : 30)
   const at = new Date(epoch + Math.round(serial * 86_400) * 1000)

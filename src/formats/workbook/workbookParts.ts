@@ -10,7 +10,7 @@ export interface XmlPartHandler {
   readonly close?: (name: string) => void
 }
 
-/** Runs one XML part of a workbook through a strict parser; a generator, so that rows can be handed on between chunks. */
+/** Parses one XML part of a workbook strictly. A generator, so that rows can be yielded between chunks. */
 export async function* parsePart(archive: ZipDirectory, member: string, handler: XmlPartHandler, name: string): AsyncGenerator<void> {
   const parser = new SaxesParser()
   const refuse = (message: string) =>
@@ -38,21 +38,21 @@ export async function* parsePart(archive: ZipDirectory, member: string, handler:
 }
 
 export interface WorkbookParts {
-  /** Member of the sheet that was asked for. */
+  /** Archive member of the requested sheet. */
   readonly sheet: string
   readonly strings: readonly string[]
-  /** By style number: whether numbers of that style are dates. */
+  /** By style number: true if numbers of that style are dates. */
   readonly dateStyles: readonly boolean[]
-  /** Days are counted from 1904. */
+  /** True if days are counted from 1904. */
   readonly from1904: boolean
-  /** Which sheet is read, where there are several. */
+  /** Name of the read sheet, if there are several. */
   readonly notes: readonly string[]
 }
 
 /**
- * Reads what a sheet refers to. Shared strings stay in memory: they are what a workbook calls most of its text.
+ * Reads the parts that a sheet refers to. Keeps the shared strings, which are most of the text of a workbook, in memory.
  *
- * @throws RunError WRONG_FORMAT when the sheet is not there
+ * @throws RunError WRONG_FORMAT if the sheet does not exist
  */
 export async function readWorkbookParts(archive: ZipDirectory, wanted: string | undefined, name: string): Promise<WorkbookParts> {
   const sheets: { readonly name: string; readonly id: string }[] = []

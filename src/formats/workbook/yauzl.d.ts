@@ -1,4 +1,4 @@
-/** The part of yauzl 3.4 that is used here; the package brings no types. */
+/** The part of yauzl 3.4 that is used here; the package has no types. */
 declare module 'yauzl' {
   export interface Entry {
     /** Raw bytes, with `decodeStrings: false`. */

@@ -12,8 +12,8 @@ interface Member {
 }
 
 /**
- * A zip archive in memory, read by its directory: for workbooks, whose parts refer to each other in any order. Names
- * never become paths.
+ * Zip archive in memory, read by its directory: for workbooks, whose parts refer to each other in any order. Names never become
+ * paths.
  */
 export class ZipDirectory {
   readonly #archive: Buffer
@@ -46,7 +46,7 @@ export class ZipDirectory {
     return this.#members.has(member)
   }
 
-  /** Bytes of one member, checked against the directory's size and checksum at the end. */
+  /** Yields the bytes of one member; at the end checks them against the size and checksum in the directory. */
   async *read(member: string): AsyncGenerator<Buffer> {
     const found = this.#members.get(member)
     if (found === undefined) throw this.#corrupt()
@@ -58,9 +58,9 @@ export class ZipDirectory {
       crc = crc32(chunk, crc)
       bytes += chunk.length
       if (bytes > this.#limits.ratioFromBytes && bytes > packed.length * this.#limits.ratio) {
-        throw fileError('FILE_BOMB', `the workbook unpacks to more than ${this.#limits.ratio} times its size`, {
+        throw fileError('FILE_BOMB', `the workbook decompresses to more than ${this.#limits.ratio} times its size`, {
           name: this.#name,
-          hint: 'Save the sheet as CSV if it is as it should be.',
+          hint: 'Save the sheet as CSV if this size is correct.',
         })
       }
       yield chunk
@@ -70,7 +70,7 @@ export class ZipDirectory {
 
   async #add(zip: ZipFile, entry: Entry): Promise<void> {
     const { fileName, fileDataStart } = await zip.readLocalFileHeaderPromise(entry)
-    // No checksum covers a name. A part that is missing under its own would pass for one that the workbook never had.
+    // No checksum covers a name: a part with a damaged name would look like a part that never existed.
     if (!fileName.equals(entry.fileName)) throw new Error('the two names of a part differ')
     this.#members.set(fileName.toString('utf8'), { entry, start: fileDataStart })
   }

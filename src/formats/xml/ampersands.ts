@@ -1,17 +1,17 @@
 /**
- * CDATA, comments, instructions, end tags, start tags, text. Each ends where the cutter saw it end, so that nothing is
- * looked for inside the first four, and no part of an item is tried twice.
+ * CDATA, comments, instructions, end tags, start tags, text. Each has the same end as in the cutter, so that the first four are
+ * skipped, and no part of an item is scanned twice.
  */
 const token = /<!\[[\s\S]{6,}?\]\]>|<!-[\s\S]+?-->|<\?[\s\S]*?\?>|<\/[^>]*>|<[^!/?](?:[^>"']|"[^"]*"|'[^']*')*>|[^<]+/g
 const quoted = /"[^"]*"|'[^']*'/g
 const addressText = /^\s*https?:\/\//i
 const addressValue = /^["']https?:\/\//i
-/** An ampersand that begins no reference. Before a blank it is a word of a sentence, not a part of an address. */
+/** An ampersand that does not start a reference. Before a space it is a word of a sentence, not a part of an address. */
 const raw = /&(?!\s|#\d+;|#x[\da-f]+;|[a-z][a-z\d]*;)/gi
 
 /**
- * An XML item whose addresses (texts and attributes that begin with `http://` or `https://`) hold `&amp;` where they held
- * a raw `&`; `elements` has the local name of each element that was mended. Anything else stays as it is, lines too.
+ * Replaces a raw `&` by `&amp;` in the addresses of an XML item (texts and attributes that start with `http://` or `https://`).
+ * `elements` has the local name of each repaired element. Everything else is unchanged, line breaks included.
  * Source: docs/inputs.md, case 146.
  */
 export function escapeAmpersands(item: string): { readonly text: string; readonly elements: readonly string[] } {
@@ -22,31 +22,31 @@ export function escapeAmpersands(item: string): { readonly text: string; readonl
     if (/^<[!/?]/.test(part)) return part
     if (part.startsWith('<')) element = /^<(?:[^\s/>:]*:)?([^\s/>]+)/.exec(part)?.[1] ?? ''
     else if (!addressText.test(part)) return part
-    const mended = part.startsWith('<')
+    const repaired = part.startsWith('<')
       ? part.replace(quoted, (value) => (addressValue.test(value) ? value.replace(raw, '&amp;') : value))
       : part.replace(raw, '&amp;')
-    if (mended !== part) elements.add(element)
-    return mended
+    if (repaired !== part) elements.add(element)
+    return repaired
   })
   return { text, elements: [...elements] }
 }
 
 /**
- * The same for the part of a feed outside its items, which comes in pieces: a piece ends before a `<`, or anywhere in a
- * text. So its last tag and what follows it wait for the next piece, or for `end` where the text is over; beyond `mostHeld`
- * characters, which no address has, it goes as it is.
+ * The same for the part of a feed outside its items, which comes in pieces. A piece ends before a `<`, or anywhere in a text, so
+ * its last tag and the text after it are kept until the next piece or `end`. Above `maxKept` characters, which no address has,
+ * it is returned unchanged.
  */
 export class AmpersandEscaper {
   #held = ''
-  /** Local names of the elements that were mended. */
+  /** Local names of the repaired elements. */
   readonly elements = new Set<string>()
 
-  /** What can be read on by now. */
+  /** Returns the text that is complete so far. */
   write(piece: string): string {
     const text = this.#held + piece
     const open = lastTag(text)
     this.#held = text.slice(open)
-    if (this.#held.length <= mostHeld) return this.#hint(text.slice(0, open))
+    if (this.#held.length <= maxKept) return this.#hint(text.slice(0, open))
     this.#held = ''
     return text
   }
@@ -58,16 +58,16 @@ export class AmpersandEscaper {
   }
 
   #hint(text: string): string {
-    const mended = escapeAmpersands(text)
-    for (const element of mended.elements) this.elements.add(element)
-    return mended.text
+    const repaired = escapeAmpersands(text)
+    for (const element of repaired.elements) this.elements.add(element)
+    return repaired.text
   }
 }
 
 /** As long as an item may be. */
-const mostHeld = 1_048_576
+const maxKept = 1_048_576
 
-/** Where the last tag begins, or another markup; 0 where there is text alone. */
+/** Returns the start of the last tag or other markup; 0 if there is only text. */
 function lastTag(text: string): number {
   let at = 0
   for (const { 0: part, index } of text.matchAll(token)) if (part.startsWith('<')) at = index

@@ -33,8 +33,8 @@ const htmlEntities: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * What a strict parser resolves `&name;` by: the five of XML, with `html` those of HTML as well, each use of which is told.
- * Without a prototype: `&constructor;` is no entity.
+ * Returns the entities for a strict parser: the five of XML, and with `html` those of HTML, whose use is reported to `used`.
+ * Without a prototype, because `&constructor;` is not an entity.
  */
 export function entityTable(html: boolean, used: (name: string) => void): Record<string, string> {
   const table: Record<string, string> = Object.create(null)
@@ -50,7 +50,7 @@ export function entityTable(html: boolean, used: (name: string) => void): Record
   return table
 }
 
-/** Whether a text refers to one of HTML's entities by name. */
+/** Returns true if a text refers to an entity of HTML by name. */
 export function namesHtmlEntity(text: string): boolean {
   return [...text.matchAll(/&([A-Za-z][A-Za-z0-9]*);/g)].some(([, name = '']) => htmlEntities.has(name))
 }

@@ -1,6 +1,6 @@
 /**
- * Guesses which element of an XML file of unknown layout is a record: of those that hold other elements, the one that
- * repeats, the outermost first. `beginning`: of the file; it may end anywhere. Undefined for feeds, which are known.
+ * Guesses which element of an unknown XML file is a record: the outermost element that repeats and contains other elements.
+ * `beginning`: first part of the file, which may end anywhere. Undefined for feeds, whose layout is known.
  */
 export function likelyItem(beginning: string): string | undefined {
   const found = new Map<string, { depth: number; count: number; holds: boolean }>()

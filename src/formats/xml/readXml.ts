@@ -16,16 +16,16 @@ import { productNamespace, productNamespaces, XmlItemError, XmlItemReader } from
 
 type XmlSettings = NonNullable<SourceDefinition['xml']> &
   Pick<SourceDefinition, 'mapped'> & {
-    /** Errors may quote the text around a fault: the file holds products, not people. */
+    /** True if errors may quote the text around a fault: the file has products, not people. */
     readonly quotes?: boolean
-    /** The element that looks like a record, where the root is that of no feed. */
+    /** Element that looks like a record, if the root is not that of a feed. */
     readonly likelyItem?: string
   }
 
 /**
- * Reads a Google Shopping feed, RSS 2.0 or Atom, in UTF-8. Any break of well-formedness refuses the file: unlike a CSV
- * row, an XML item that cannot be read says nothing certain about where it ends. What `settings` allow is mended in the
- * items and said of their rows. With `item` any XML whose elements of that name are records.
+ * Reads a Google Shopping feed, RSS 2.0 or Atom, in UTF-8. Any error of well-formedness rejects the file: unlike a CSV row, an
+ * invalid XML item has no certain end. Repairs the items as `settings` allow, and warns about their rows. With `item`, reads
+ * any XML whose elements of that name are records.
  *
  * @throws RunError FILE_MALFORMED and those of `XmlCutter`
  */
@@ -45,7 +45,7 @@ export function readXml(
     ...(item === undefined ? {} : { item }),
     ...(likelyItem === undefined ? {} : { likelyItem }),
   })
-  /** Of the items that have begun and are not read yet, in their order. */
+  /** Scopes of the items that have started and are not read yet, in order. */
   const scopes: Scope[] = []
   let items: XmlItemReader | XmlElementReader | undefined
   let scope: Scope | undefined
@@ -69,7 +69,7 @@ export function readXml(
             context.gate?.begin(shape)
           }
         }
-        // Rows of one scope at once: the gate forgets what it was asked about when another begins.
+        // Rows of one scope in one batch, because the gate resets its digests with a new scope.
         for (to = from; to < batch.count && to < from + rowsPerBatch && scopes[to] === current; to++);
         const before = items.overridden
         const parsed: Omit<Row, 'columns'>[] = []
@@ -83,9 +83,9 @@ export function readXml(
           const raw = recordText(batch, i)
           const swallowed = findSwallowedItem(raw, item ?? (cutter.root === 'google-atom' ? 'entry' : 'item'), item !== undefined)
           if (swallowed !== undefined) throw faultError(context.name, raw, swallowed, line, settings)
-          const mended = escapes ? escapeAmpersands(raw) : undefined
+          const repaired = escapes ? escapeAmpersands(raw) : undefined
           try {
-            const cells = items.read(mended?.text ?? raw)
+            const cells = items.read(repaired?.text ?? raw)
             if (cells.length > context.limits.columns) {
               throw fileError('FILE_TOO_MANY_COLUMNS', `the items name more than ${context.limits.columns} different elements`, {
                 name: context.name,
@@ -93,14 +93,14 @@ export function readXml(
                 hint: 'Check the feed: an element name should not change from item to item.',
               })
             }
-            const hints = mended === undefined && !htmlEntities ? [] : mendsOf(mended?.elements ?? [], items.htmlColumns)
+            const hints = repaired === undefined && !htmlEntities ? [] : repairHints(repaired?.elements ?? [], items.htmlColumns)
             parsed.push(hints.length === 0 ? { line, cells } : { line, cells, hints })
           } catch (error) {
             if (!(error instanceof XmlItemError)) throw error
-            const fault = findXmlFault(mended?.text ?? raw)
+            const fault = findXmlFault(repaired?.text ?? raw)
             throw fault === undefined
-              ? malformed(context.name, describe(error.message), line + error.line, settingFor(raw, settings))
-              : faultError(context.name, mended?.text ?? raw, fault, line, settings)
+              ? malformed(context.name, describe(error.message), line + error.line, remedyFor(raw, settings))
+              : faultError(context.name, repaired?.text ?? raw, fault, line, settings)
           }
         }
         rowCount += parsed.length
@@ -128,28 +128,28 @@ export function readXml(
         ...(overridden === 0
           ? []
           : [`a plain element differs from the product element of the same name ${overridden} times; the product element counts`]),
-        ...(item !== undefined && rowCount === 0 ? [`there is no element <${item}>`] : []),
+        ...(item !== undefined && rowCount === 0 ? [`the file has no element <${item}>`] : []),
         ...(prefixAssumed ? ['the prefix g is not declared; read as the product namespace'] : []),
-        ...skeleton.mended.map((element) => `a raw & in the address of <${element}> outside the items was read as &amp;`),
+        ...skeleton.repaired.map((element) => `a raw & in the address of <${element}> outside the items was read as &amp;`),
       ],
     }),
   }
 }
 
-/** Prefix bindings around an item; the default namespace under the empty prefix. One object for each open element. */
+/** Prefix bindings around an item; the default namespace has the empty prefix. One object per open element. */
 type Scope = Readonly<Record<string, string>>
 
-/** The feed without its items, checked by a strict parser; knows which prefixes are bound where the items stand. */
+/** Feed without its items, checked by a strict parser. Provides the prefixes that are bound at the items. */
 class Skeleton {
   readonly #parser: SaxesParser<{ xmlns: true; additionalNamespaces: Record<string, string> }>
   readonly #scopes: Scope[] = []
   readonly #name: string
   readonly #mender: AmpersandEscaper | undefined
-  /** Line of the piece that is read, and of what the parser had read before it. */
+  /** Line of the current piece, and lines that the parser had read before it. */
   #line = 1
   #parserLine = 1
   #atItem = true
-  /** The first raw `&`: the parser stops at a later place. */
+  /** First raw `&`, because the parser stops at a later place. */
   #raw: { readonly text: string; readonly fault: XmlFault; readonly line: number } | undefined
 
   constructor(name: string, settings: XmlSettings) {
@@ -177,19 +177,19 @@ class Skeleton {
     })
   }
 
-  /** Of the item that begins here: the open element may be closed by the time the item is parsed. */
+  /** Returns the scope of the item that starts here, because its parent may be closed when the item is parsed. */
   beginItem(): Scope {
     if (this.#mender !== undefined) this.#read(this.#mender.end())
     this.#atItem = true
     return this.#scopes.at(-1) ?? noScope
   }
 
-  /** Local names of the elements in which an address was mended. */
-  get mended(): readonly string[] {
+  /** Local names of the elements with a repaired address. */
+  get repaired(): readonly string[] {
     return [...(this.#mender?.elements ?? [])]
   }
 
-  /** `line`: of the first character. */
+  /** Parses a piece. `line`: line of its first character. */
   write(text: string, line: number): void {
     if (this.#atItem) this.#line = line
     this.#atItem = false
@@ -213,28 +213,28 @@ class Skeleton {
 
 const noScope: Scope = {}
 
-/** Bound to a prefix, the default namespace, or by the common mistake `g="…"` (docs/inputs.md, case 144). */
+/** Returns true if the element declares the product namespace: as a prefix, as default, or with the common mistake `g="…"` (docs/inputs.md, case 144). */
 function namesProducts(tag: SaxesTagNS): boolean {
   return Object.values(tag.attributes).some(({ value }) => value.startsWith(productNamespaces))
 }
 
-/** Nothing in such a file says that its elements are a product feed's; only its owner can (docs/inputs.md, case 145). */
+/** Returns the error for a file that does not declare a product feed; only its owner can (docs/inputs.md, case 145). */
 function bareChannel(name: string) {
-  return fileError('WRONG_FORMAT', 'the root element is a bare <channel>: neither <rss> nor the product namespace stands around it', {
+  return fileError('WRONG_FORMAT', 'the root element is a bare <channel>: without <rss> and without the product namespace', {
     name,
     hint: 'Export the feed as Google Shopping RSS 2.0, or name its elements in `map:` of the pipeline, such as `map: { id: id, title: title }`.',
   })
 }
 
-function mendsOf(elements: readonly string[], htmlColumns: readonly string[]): readonly RowHint[] {
+function repairHints(elements: readonly string[], htmlColumns: readonly string[]): readonly RowHint[] {
   return [
     ...elements.map((field) => ({ code: 'AMPERSAND_MENDED', field, message: 'a raw & in an address was read as &amp;' })),
     ...htmlColumns.map((field) => ({ code: 'ENTITY_HTML', field, message: 'an entity of HTML was read as its character' })),
   ]
 }
 
-/** The setting that would have read an item, by what stands in it. */
-function settingFor(item: string, settings: XmlSettings): Remedy {
+/** Returns the setting that would have read an item, from its content. */
+function remedyFor(item: string, settings: XmlSettings): Remedy {
   if (settings.escapeAmpersands !== true && escapeAmpersands(item).elements.length > 0)
     return { text: ' Or set `xml.repair_ampersands` of the source.', remedy: { xml: { repair_ampersands: true } } }
   return settings.htmlEntities !== true && namesHtmlEntity(item) ? htmlEntitiesRemedy : noRemedy
@@ -247,10 +247,10 @@ interface Remedy {
 const noRemedy: Remedy = { text: '' }
 const htmlEntitiesRemedy: Remedy = { text: ' Or set `xml.html_entities` of the source.', remedy: { xml: { html_entities: true } } }
 
-/** The error for a fault in `text`, which begins on `line`. */
+/** Returns the error for a fault in `text`, which starts on `line`. */
 function faultError(name: string, text: string, fault: XmlFault, line: number, settings: XmlSettings) {
   const quote = settings.quotes === true ? `: ${excerptAt(text, fault.at)}` : ''
-  return malformed(name, `${fault.message}${quote}`, line + fault.line, settingFor(text, settings))
+  return malformed(name, `${fault.message}${quote}`, line + fault.line, remedyFor(text, settings))
 }
 
 function malformed(name: string, message: string, line: number | undefined, setting = noRemedy) {
@@ -262,7 +262,7 @@ function malformed(name: string, message: string, line: number | undefined, sett
   })
 }
 
-/** The parser's sentence without values of the file: they may be anything. */
+/** Returns the parser's message without values of the file, which may be personal. */
 function describe(message: string): string {
   return message.replaceAll(/["'`<][^"'`>]*["'`>]/g, '…').slice(0, 200)
 }

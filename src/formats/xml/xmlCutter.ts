@@ -10,13 +10,13 @@ import { findXmlFault, linesIn } from './xmlFault.ts'
 export interface XmlCutterOptions {
   readonly name: string
   readonly limits: Pick<ReadLimits, 'recordBytes' | 'fieldBytes' | 'xmlDepth'>
-  /** Local name of the elements that are records, at whatever depth and under whatever root. */
+  /** Local name of the record elements, at any depth and under any root. */
   readonly item?: string
-  /** What to propose as `item` for another root. */
+  /** Proposal for `item`, if the root is unknown. */
   readonly likelyItem?: string
-  /** Takes everything outside the items, in order and before the items behind it: prolog, root, channel. `line`: of its first byte. */
+  /** Receives everything outside the items (prolog, root, channel), in order. `line`: line of its first byte. */
   readonly skeleton: (text: string, line: number) => void
-  /** An item begins here: the skeleton has seen everything before it. */
+  /** Called at the start of an item, after the skeleton has received everything before it. */
   readonly itemStarts: () => void
 }
 
@@ -30,17 +30,17 @@ const comment = 6
 const cdata = 7
 const instruction = 8
 
-/** 1 for the bytes that are none of LF, CR, ", ', < and >. */
+/** 1 for every byte except LF, CR, ", ', < and >. */
 const ordinary = new Uint8Array(256).fill(1)
 for (const byte of [0x0a, 0x0d, 0x22, 0x27, 0x3c, 0x3e]) ordinary[byte] = 0
 
 /**
- * Cuts the items out of a feed by tokens, so that `</item>` inside CDATA, a comment or an attribute ends nothing:
- * `item` below `rss` and `channel`, `entry` below `feed`, or what the owner names, whatever their prefixes. Record ranges reach from `<item` to
- * the end of `</item>`. Memory is one chunk and one item.
+ * Splits a feed into its items by tokens, so that `</item>` inside CDATA, a comment or an attribute ends nothing. Items are
+ * `item` below `rss` and `channel`, `entry` below `feed`, or the configured element, with any prefix. A record ranges from
+ * `<item` to the end of `</item>`. Memory is one chunk and one item.
  *
- * Checks depth and sizes, refuses document types and instructions; whether an item is well formed is its parser's
- * matter, the rest goes to `skeleton`.
+ * Checks depth and sizes, rejects document types and instructions. The item parser checks that an item is well-formed; the
+ * rest goes to `skeleton`.
  *
  * @throws RunError FILE_DOCTYPE, FILE_TOO_DEEP, FILE_RECORD_TOO_LARGE, FILE_FIELD_TOO_LARGE, FILE_MALFORMED, WRONG_FORMAT,
  * UNEXPECTED_CONTENT; FILE_TRUNCATED from `end` when an element or token is open
@@ -57,7 +57,7 @@ export class XmlCutter implements RecordCutter {
   #itemDepth = -1
   #itemName = ''
   #itemTag: Buffer = Buffer.alloc(0)
-  /** Depth of the item's own start tag while inside one, else -1. */
+  /** Depth of the start tag of the current item, else -1. */
   #inItem = -1
   #itemLine = 1
   /** Line of the next byte that the skeleton has not seen. */
@@ -78,14 +78,14 @@ export class XmlCutter implements RecordCutter {
     const { length } = this.#carry
     const batch = this.#batch
     batch.begin(bytes)
-    // Start of the open item, or of what the skeleton has not seen yet.
+    // Start of the open item, or of the text that the skeleton has not received yet.
     let from = 0
     let state = this.#state
     let token = this.#tokenStart
     let line = this.#line
     for (let i = carried; i < length; i++) {
-      // The index is below the length, and the table has 256 entries. Most bytes of a feed mean something only right behind
-      // < and <!, and are passed over here.
+      // The index is below the length, and the table has 256 entries. Most bytes of a feed have a meaning only right after
+      // < and <!, and are skipped here.
       if (state !== afterLt && state !== bang) while (ordinary[bytes[i] as number] === 1 && ++i < length);
       if (i === length) break
       const byte = bytes[i] as number
@@ -106,7 +106,7 @@ export class XmlCutter implements RecordCutter {
           this.#line = line
           const selfClosed = bytes[i - 1] === 0x2f
           if (this.#open(bytes, { from, token, end: i, selfClosed })) {
-            // An item begins: what stood before it belongs to the skeleton.
+            // An item starts: the text before it belongs to the skeleton.
             this.#skeleton(bytes, from, token)
             this.#options.itemStarts()
             from = token
@@ -171,7 +171,7 @@ export class XmlCutter implements RecordCutter {
     return this.#batch
   }
 
-  /** True where the tag starts an item. */
+  /** Returns true if the tag starts an item. */
   #open(
     bytes: Buffer,
     tag: { readonly from: number; readonly token: number; readonly end: number; readonly selfClosed: boolean },
@@ -204,7 +204,7 @@ export class XmlCutter implements RecordCutter {
     return true
   }
 
-  /** True where the tag ends an item. */
+  /** Returns true if the tag ends an item. */
   #close(bytes: Buffer, { from, token, end }: { readonly from: number; readonly token: number; readonly end: number }): boolean {
     this.#depth--
     if (this.#depth < 0) throw this.#error('FILE_MALFORMED', 'an element is closed that was never opened', 'Export the feed again.')
@@ -215,7 +215,7 @@ export class XmlCutter implements RecordCutter {
     return true
   }
 
-  /** True where the name at `start` is that of the open item. */
+  /** Returns true if the name at `start` is that of the open item. */
   #startsAgain(bytes: Buffer, start: number): boolean {
     const name = this.#itemTag
     if (bytes[start] !== name[0] || bytes.compare(name, 0, name.length, start, start + name.length) !== 0) return false
@@ -232,11 +232,11 @@ export class XmlCutter implements RecordCutter {
     })
   }
 
-  /** The end of the file inside an element or token: where it begins is more telling than where the file ends. */
+  /** Returns the error for a file that ends inside an element or token; reports the line where that starts. */
   #cutOff() {
     const { name } = this.#options
     const hint = 'Export or fetch the file again.'
-    if (!this.#sawRoot) return fileError('FILE_TRUNCATED', 'the file holds no element', { name, at: `line ${this.#line}`, hint })
+    if (!this.#sawRoot) return fileError('FILE_TRUNCATED', 'the file contains no element', { name, at: `line ${this.#line}`, hint })
     const open = this.#carry.takeRest().toString('utf8')
     const fault = this.#inItem === -1 ? undefined : findXmlFault(open)
     if (fault !== undefined)
@@ -275,7 +275,7 @@ export class XmlCutter implements RecordCutter {
       throw fileError('WRONG_FORMAT', 'the root element is neither <rss> nor <feed>', {
         name: this.#options.name,
         at: `line ${this.#line}`,
-        hint: `Export the feed as Google Shopping RSS 2.0 or Atom, or as CSV; or name the element that holds a product, \`xml: { item: ${this.#options.likelyItem ?? 'product'} }\`, and map what stands in it.`,
+        hint: `Export the feed as Google Shopping RSS 2.0 or Atom, or as CSV; or name the element that holds a product, \`xml: { item: ${this.#options.likelyItem ?? 'product'} }\`, and map its columns.`,
         ...(this.#options.likelyItem === undefined ? {} : { remedy: { xml: { item: this.#options.likelyItem } } }),
       })
   }
@@ -289,7 +289,7 @@ export class XmlCutter implements RecordCutter {
     )
   }
 
-  /** Hands the skeleton what is safe to hand over and keeps the open item, or the open token, for the next bytes. */
+  /** Passes complete text to the skeleton, and keeps the open item or token for the next bytes. */
   #keep(bytes: Buffer, length: number, from: number, token: number, state: number): void {
     let start = from
     if (this.#inItem === -1) {

@@ -6,16 +6,15 @@ import { entityTable } from './htmlEntities.ts'
 import { productNamespace, refuseXInclude, XmlItemError } from './xmlItem.ts'
 
 /**
- * Reads records of any XML, one after the other, into cells by column, as strictly as `XmlItemReader`. Nothing is known of
- * their elements, so everything in them is a column: a text by the names on its way (`price`, `pictures.picture`), without
- * prefixes, an attribute with @ before its name (`@id`, `price.@currency`). What repeats is one cell of several texts;
- * blank texts are absent, and an element that only holds others is no column.
+ * Reads records of any XML into cells by column, as strictly as `XmlItemReader`. The elements are unknown, so each becomes a
+ * column: a text by its path without prefixes (`price`, `pictures.picture`), an attribute with @ before its name (`@id`,
+ * `price.@currency`). Repeated elements are one cell of several texts. Empty texts and pure containers are no columns.
  */
 export class XmlElementReader {
   readonly #parser: SaxesParser<{ xmlns: true; fragment: true; additionalNamespaces: Record<string, string> }>
   readonly #columns: ColumnRegistry
-  /** Elements that are open below the record: path, all text in them, and whether some of it is their own. */
-  readonly #open: { readonly path: string; text: string; speaks: boolean }[] = []
+  /** Open elements below the record: path, all their text, and true if some of it is directly inside. */
+  readonly #open: { readonly path: string; text: string; hasOwnText: boolean }[] = []
   #inRecord = false
   readonly #htmlColumns = new Set<string>()
   #cells: (Cell | undefined)[] = []
@@ -50,7 +49,7 @@ export class XmlElementReader {
     return this.#cells
   }
 
-  /** Columns of the last record in whose text an entity of HTML stood. */
+  /** Columns of the last record that contained an entity of HTML. */
   get htmlColumns(): readonly string[] {
     return [...this.#htmlColumns]
   }
@@ -62,7 +61,7 @@ export class XmlElementReader {
     const path = this.#inRecord ? `${way}${tag.local}` : ''
     for (const { name, local, value } of Object.values(tag.attributes))
       if (name !== 'xmlns' && !name.startsWith('xmlns:')) this.#add(path === '' ? `@${local}` : `${path}.@${local}`, value)
-    if (this.#inRecord) this.#open.push({ path, text: '', speaks: false })
+    if (this.#inRecord) this.#open.push({ path, text: '', hasOwnText: false })
     this.#inRecord = true
   }
 
@@ -70,16 +69,16 @@ export class XmlElementReader {
     const around = this.#open.at(-1)
     if (around === undefined) return
     around.text += text
-    around.speaks ||= text.trim() !== ''
+    around.hasOwnText ||= text.trim() !== ''
   }
 
-  /** Of `a <b>good</b> cup` all words count; blanks between elements are layout. */
+  /** Ends an element. All words of `a <b>good</b> cup` count; whitespace between elements does not. */
   #end(): void {
     const closed = this.#open.pop()
     if (closed === undefined) return
     const around = this.#open.at(-1)
     if (around !== undefined) around.text += closed.text
-    if (closed.speaks) this.#add(closed.path, closed.text)
+    if (closed.hasOwnText) this.#add(closed.path, closed.text)
   }
 
   #add(column: string, given: string): void {

@@ -14,10 +14,10 @@ export interface XmlFault {
 
 const token =
   /<!\[CDATA\[(?<cdata>[\s\S]*?)(?:\]\]>|$)|<!--[\s\S]*?(?:-->|$)|<\?[\s\S]*?(?:\?>|$)|<\/(?<close>[^\s>]+)[^>]*>|<(?<open>[^\s!/?>]+)(?:[^>"']|"[^"]*"|'[^']*')*>|[^<]+|</g
-const rawMessage = 'a raw & stands where XML has &amp;'
+const rawMessage = 'a raw & instead of &amp;'
 const rawAmpersand = /&(?!#\d+;|#x[\da-f]+;|[a-z_][\w.-]*;)/i
 
-/** Returns the first fault of an item or of the text around items; undefined where there is none of the known ones. */
+/** Returns the first known fault of an item or of the text around items; undefined if there is none. */
 export function findXmlFault(text: string): XmlFault | undefined {
   const open: { readonly name: string; readonly at: number }[] = []
   for (const { 0: part, index, groups = {} } of text.matchAll(token)) {
@@ -50,9 +50,9 @@ export function findRawAmpersand(text: string): XmlFault | undefined {
 }
 
 /**
- * Returns the CDATA section or comment of an item that swallows the start of another item, or the end of the channel: it was
- * not closed, and the parser sees well-formed XML with one item less. `owned`: the element is named by the pipeline file, so
- * that its name may stand in a text; then only its end before another start counts.
+ * Returns an unclosed CDATA section or comment that includes the start of another item, or the end of the channel: the parser
+ * sees well-formed XML with one item less. `owned`: the pipeline file names the element, so its name may occur in a text; then
+ * only its end before another start counts.
  */
 export function findSwallowedItem(item: string, name: string, owned: boolean): XmlFault | undefined {
   if (!item.includes('<![CDATA[') && !item.includes('<!--')) return undefined
@@ -64,13 +64,13 @@ export function findSwallowedItem(item: string, name: string, owned: boolean): X
     if (!swallowed.test(part)) continue
     const unclosed = cdata === undefined ? undefined : findXmlFault(item)
     return (
-      unclosed ?? fault(item, index, `a ${cdata === undefined ? 'comment' : 'CDATA section'} that is not closed swallows the next item`)
+      unclosed ?? fault(item, index, `a ${cdata === undefined ? 'comment' : 'CDATA section'} that is not closed includes the next item`)
     )
   }
   return undefined
 }
 
-/** Returns what stands at a fault, on its line, for a message: 30 characters to both sides, without emails and phones. */
+/** Returns the text around a fault for a message: 30 characters to both sides on its line, without emails and phones. */
 export function excerptAt(text: string, at: number): string {
   const start = text.lastIndexOf('\n', at - 1) + 1
   const end = text.indexOf('\n', at) < 0 ? text.length : text.indexOf('\n', at)

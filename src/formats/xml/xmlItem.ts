@@ -4,13 +4,13 @@ import type { Cell } from '../../model/record.ts'
 import type { ColumnRegistry } from '../columnRegistry.ts'
 import { entityTable } from './htmlEntities.ts'
 
-/** The product namespace of Google Shopping feeds; some exporters leave the closing version or slash off. */
+/** Product namespace of Google Shopping feeds; some exporters omit the final version or slash. */
 export const productNamespace = 'http://base.google.com/ns/1.0'
 export const productNamespaces = 'http://base.google.com/ns/'
 const atomNamespace = 'http://www.w3.org/2005/Atom'
 const xincludeNamespace = 'http://www.w3.org/2001/XInclude'
 
-/** An item that is not well-formed XML; `line` is counted from the item's first line, from 0. */
+/** Error of an item that is not well-formed XML; `line` counts from 0 at the first line of the item. */
 export class XmlItemError extends Error {
   readonly line: number
   constructor(message: string, line: number) {
@@ -21,20 +21,20 @@ export class XmlItemError extends Error {
 
 /** @throws XmlItemError */
 export function refuseXInclude(tag: Pick<SaxesTagNS, 'uri'>, line: number): void {
-  if (tag.uri === xincludeNamespace) throw new XmlItemError('XInclude is refused', line)
+  if (tag.uri === xincludeNamespace) throw new XmlItemError('XInclude is not supported', line)
 }
 
 /**
- * Reads one item after the other into cells by column, strictly (well-formed XML 1.0, the five entities, those of HTML where
- * allowed, numeric references, every prefix bound; `g` counts as bound to the product namespace).
+ * Reads items into cells by column, strictly: well-formed XML 1.0, the five entities, those of HTML if allowed, numeric
+ * references, every prefix bound (`g` always counts as bound to the product namespace).
  *
- * Only direct children of the item are fields; a child that has elements of its own (`shipping`) is left out. Elements
- * of the product namespace, of RSS and of Atom have their local name as column, others `prefix:name`. Where a product
- * element and a plain one share a name the product element wins; `overridden` counts where they differ. Repeated
- * elements give one cell of several texts. An Atom link's `href` is its text.
+ * Only direct children of the item are fields; a child with child elements (`shipping`) is left out. Elements of the product
+ * namespace, of RSS and of Atom have their local name as column, others `prefix:name`. If a product element and a plain one
+ * share a name, the product element wins; `overridden` counts different values. Repeated elements become one cell of several
+ * texts. The text of an Atom link is its `href`.
  *
- * saxes rather than fast-xml-parser: 4.6 s against 15 s for 200,000 items (docs/benchmarks.md), and it checks
- * well-formedness, which the other does not; fast-xml-parser is its oracle in the tests.
+ * Uses saxes, not fast-xml-parser: 4.6 s against 15 s for 200,000 items (docs/benchmarks.md), and saxes checks well-formedness.
+ * fast-xml-parser is the oracle in the tests.
  */
 export class XmlItemReader {
   readonly #parser: SaxesParser<{ xmlns: true; fragment: true; additionalNamespaces: Record<string, string> }>
@@ -48,13 +48,13 @@ export class XmlItemReader {
   #htmlColumns = new Set<string>()
   #itemBinds = false
   #cells: (Cell | undefined)[] = []
-  /** Positions of this item that a product element has filled. */
+  /** Positions that a product element has filled in this item. */
   #productCells = new Set<number>()
   overridden = 0
-  /** An element used `g:` although nothing binds it (docs/inputs.md, case 144). */
+  /** True if an element used `g:` without a declaration (docs/inputs.md, case 144). */
   prefixAssumed = false
 
-  /** `htmlEntities`: those of HTML are characters too; otherwise an undefined entity is an error. */
+  /** `htmlEntities`: resolves those of HTML too; otherwise they are an error. */
   constructor(columns: ColumnRegistry, namespaces: Readonly<Record<string, string>>, htmlEntities = false) {
     this.#columns = columns
     this.#scopeBinds = namespaces['g'] !== undefined
@@ -83,7 +83,7 @@ export class XmlItemReader {
     return this.#cells
   }
 
-  /** Columns of the last item in whose text an entity of HTML stood. */
+  /** Columns of the last item that contained an entity of HTML. */
   get htmlColumns(): readonly string[] {
     return [...this.#htmlColumns]
   }

@@ -49,7 +49,7 @@ export class Generations {
   arrive(entry: LedgerEntry, values: readonly KeyValue[], carried: readonly string[], now: number, strict: boolean): void {
     const broken = new Set<string>()
     for (const value of values) {
-      const rule = this.#classify(value, carried, now) ?? (strict && !value.removes ? this.#judgeHistory(value) : undefined)
+      const rule = this.#classify(value, carried, now) ?? (strict && !value.removes ? this.#classifyHistory(value) : undefined)
       if (rule !== undefined) broken.add(rule)
     }
     for (const rule of broken) this.#violate(entry, rule, DETAIL[rule] ?? '')
@@ -91,7 +91,7 @@ export class Generations {
     return !removes && this.#superseded.get(key)?.has(value) === true ? 'older_after_newer' : undefined
   }
 
-  #judgeHistory({ key, value }: KeyValue): string | undefined {
+  #classifyHistory({ key, value }: KeyValue): string | undefined {
     const history = this.#histories.get(key)
     if (history === undefined) {
       this.#histories.set(key, { current: value, older: new Set() })

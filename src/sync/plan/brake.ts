@@ -4,7 +4,7 @@ import { applyRemovals, collectRemovals, markMissing, markOutOfStock, type Desir
 import type { Missing } from '../../destinations/destination.ts'
 import type { Diff } from './diff.ts'
 import { enoughConfirmed, guardDeletes, type GuardFacts } from './guard.ts'
-import type { GuardVerdict } from '../../model/report.ts'
+import type { GuardResult } from '../../model/report.ts'
 import { fillTable } from './planTables.ts'
 import { collectTodo, countGuardedDeletes, replacedIdentifiers, withholdDeletes, type TodoContext } from './todo.ts'
 
@@ -22,7 +22,7 @@ export interface BrakeContext {
 }
 
 export interface Braked {
-  readonly verdicts: readonly GuardVerdict[]
+  readonly verdicts: readonly GuardResult[]
   readonly withheld: number
   readonly deferred: number
   readonly deletesHeld: boolean
@@ -61,7 +61,7 @@ export async function brake(context: BrakeContext): Promise<Braked> {
       : 0
   const noun = nounOf(context)
   const found = guardDeletes({ ...context.facts, deletes, judged, replaced, noun, confirmed, erased: context.diff.suppressed, examples })
-  const verdicts: GuardVerdict[] = []
+  const verdicts: GuardResult[] = []
   for (const one of found)
     verdicts.push(one.code === 'GUARD_IDENTIFIERS' ? { ...one, examples: await replacedIdentifiers(context.todo) } : one)
   const [verdict] = verdicts

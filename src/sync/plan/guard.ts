@@ -1,6 +1,6 @@
 /** The brake on deletes and the other guards (guarantees I8, I9): pure, so that every edge is a row of a table. */
 import type { Guards } from '../../model/pipeline.ts'
-import type { GuardVerdict } from '../../model/report.ts'
+import type { GuardResult } from '../../model/report.ts'
 
 export interface GuardFacts {
   readonly pipeline: string
@@ -45,7 +45,7 @@ export function guardRejects(
     /** Rejected rows by code, the most frequent first. */
     readonly codes?: readonly { readonly code: string; readonly count: number }[]
   },
-): GuardVerdict | undefined {
+): GuardResult | undefined {
   const percent = facts.read === 0 ? 0 : (facts.rejected / facts.read) * 100
   if (percent <= facts.guards.maxRejectPercent) return undefined
   const codes = (facts.codes ?? []).slice(0, 3).map(({ code, count }) => `${code} ${group(count)}`)
@@ -63,8 +63,8 @@ export function guardRejects(
  * percent and fall, never `min_rows` and never an unproven end. Deletes that were judged before are measured again by
  * those two alone: by the others, `withheld` counts what is new.
  */
-export function guardDeletes(facts: GuardFacts): GuardVerdict[] {
-  const verdicts: GuardVerdict[] = []
+export function guardDeletes(facts: GuardFacts): GuardResult[] {
+  const verdicts: GuardResult[] = []
   const fresh = facts.deletes - facts.judged
   const held = (code: string, message: string, hint: string, withheld: number) =>
     verdicts.push({ code, message, hint, withheld, examples: facts.examples })

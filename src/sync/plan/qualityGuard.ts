@@ -2,17 +2,17 @@
 import type pg from 'pg'
 import type { Guards, Pipeline } from '../../model/pipeline.ts'
 import { withholdingCodes } from '../../mapping/qualityCodes.ts'
-import type { GuardVerdict, WarningSummary } from '../../model/report.ts'
+import type { GuardResult, WarningSummary } from '../../model/report.ts'
 
 /** Verdicts over the notes of a reading; empty when it may go on. */
-export function guardNotes(pipeline: Pick<Pipeline, 'guards' | 'name'>, warnings: readonly WarningSummary[]): GuardVerdict[] {
+export function guardNotes(pipeline: Pick<Pipeline, 'guards' | 'name'>, warnings: readonly WarningSummary[]): GuardResult[] {
   const held = warnings.filter((warning) => withholds(pipeline.guards, warning))
   // Columns that one setting answers are one verdict.
   const answered = Map.groupBy(
     held.filter(({ hint }) => hint !== undefined),
     ({ hint }) => hint,
   )
-  const together = [...answered.values()].map((notes): GuardVerdict => {
+  const together = [...answered.values()].map((notes): GuardResult => {
     const [first] = notes
     return {
       code: `GUARD_${first?.code}`,
@@ -47,8 +47,8 @@ function withholds(guards: Guards, { code }: WarningSummary): boolean {
 
 /** Thrown inside a plan's transaction: nothing of the plan stays, the run is withheld. */
 export class RunHeld extends Error {
-  readonly verdicts: readonly GuardVerdict[]
-  constructor(verdicts: readonly GuardVerdict[]) {
+  readonly verdicts: readonly GuardResult[]
+  constructor(verdicts: readonly GuardResult[]) {
     super('the run is withheld')
     this.verdicts = verdicts
   }

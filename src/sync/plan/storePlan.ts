@@ -2,7 +2,7 @@
 import { rateLimits, type RateLimitClass } from '../../service/contract/limits.ts'
 import { forgetDigests, replaceDigests, updateDigests } from '../../db/digests.ts'
 import { readsOneOff } from '../../db/runs.ts'
-import type { GuardVerdict, RunCounts } from '../../model/report.ts'
+import type { GuardResult, RunCounts } from '../../model/report.ts'
 import { stagedKind } from '../read/stageTable.ts'
 import type { Braked } from './brake.ts'
 import { changesDesired, type Changes } from './changes.ts'
@@ -13,14 +13,14 @@ export interface Planned {
   readonly planId: string
   readonly batches: number
   readonly counts: Omit<RunCounts, 'requests' | 'confirmed' | 'refused' | 'ambiguous' | 'pending'>
-  readonly guards: readonly GuardVerdict[]
+  readonly guards: readonly GuardResult[]
   readonly updateFields: Changes['updateFields']
   /** Minutes at the service's limits. */
   readonly minutes: number
 }
 
 /** Written before its batches, which point at it; `storePlan` adds the figures. */
-export async function insertPlan(work: PlanWork, guards: readonly GuardVerdict[]): Promise<void> {
+export async function insertPlan(work: PlanWork, guards: readonly GuardResult[]): Promise<void> {
   await work.client.query(
     `insert into plan (id, run_id, pipeline, destination_id, snapshot_id, status, state_version, digest, counts, guards)
      values ($1, $2, $3, $4, $5, 'ready', $6, '', '{}', $7)`,

@@ -33,7 +33,7 @@ test('a catalog as it was confirmed exits 0, one that is not exits 3 and says wh
   expect(found.stdout.split('\n').slice(1)).toEqual([
     '  = same        2',
     '  ~ changed     1  price 1',
-    '  - gone        1  not listed any more',
+    '  - gone        1  no longer listed',
     '  + unmanaged   1  not written by this pipeline; never touched',
     'changed  SKU-1  price  "19.99 EUR" is "0.99 EUR"',
     'gone  SKU-3',

@@ -1,4 +1,4 @@
-/** Manner 16 and the README's five commands: from a file that nobody described to products and people at the service. */
+/** The README's five commands: from a new source file to products and people at the service. */
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { spawn, spawnSync } from 'node:child_process'
@@ -150,7 +150,7 @@ describe('by flags alone', () => {
     expect(conflict.code).toBe(2)
     expect(conflict.stderr).toContain('error  DESTINATION_TAKEN  pipelines/crm.yaml writes to audience 1nmth already')
     writeFileSync(join(cwd, 'pipelines/shop.ts'), '')
-    expect((await sluice(['init', 'shop', ...call.slice(1), '--force'], { cwd })).stderr).toContain('pipelines/shop.ts is there already')
+    expect((await sluice(['init', 'shop', ...call.slice(1), '--force'], { cwd })).stderr).toContain('pipelines/shop.ts exists already')
     expect(readdirSync(join(cwd, 'pipelines')).toSorted()).toEqual(['crm.yaml', 'shop.ts'])
   })
 
@@ -173,7 +173,7 @@ describe('by flags alone', () => {
     writeFileSync(join(cwd, '.env'), mine)
     const { code, stdout } = await sluice(['init', '--source', 'crm.csv', '--sandbox'], { cwd })
     expect(code).toBe(0)
-    expect(stdout).toContain('note   .env is as it was: SLUICE_BASE_URL')
+    expect(stdout).toContain('note   .env was not changed: SLUICE_BASE_URL')
     expect(readFileSync(join(cwd, '.env'), 'utf8')).toBe(mine)
   })
 
@@ -263,7 +263,7 @@ describe('on a terminal (needs "script" of util-linux)', () => {
     const { code, stdout, cwd, left } = await answering(['crm.csv\n', '\n', '\n', '\n', 'Nmr\n', 'Nr\n', '\n'])
     expect([code, left]).toEqual([0, []])
     expect(stdout).toMatch(
-      /Which encoding[\s\S]*sandbox of this machine[\s\S]*It goes to a[\s\S]*Which column is key[\s\S]*no column "Nmr"[\s\S]*Newsletter/,
+      /Which encoding[\s\S]*sandbox of this machine[\s\S]*Destination: [\s\S]*Which column is key[\s\S]*no column "Nmr"[\s\S]*Newsletter/,
     )
     const text = readFileSync(join(cwd, 'pipelines/crm.yaml'), 'utf8')
     for (const line of ['encoding: windows-1252', 'key: Nr', 'consent: { column: Newsletter, values: [ja] }', 'audience_id: "1nmth"'])

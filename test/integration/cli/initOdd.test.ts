@@ -54,7 +54,10 @@ test.for(odd)('$name is read by the pipeline that init writes', async ({ name, c
   const init = ['init', 'try', '--source', name, '--sandbox']
   if (flags.length > 0) {
     const asked = await sluice(init, { cwd })
-    expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('the archive holds more than one file: readme.txt, feed.csv')])
+    expect([asked.code, asked.stderr]).toEqual([
+      2,
+      expect.stringContaining('the archive contains more than one file: readme.txt, feed.csv'),
+    ])
     expect(asked.stderr).toContain('--member')
   }
   const made = await sluice([...init, ...flags], { cwd })

@@ -73,7 +73,7 @@ test('expired rejects and runs are reported as expired', async () => {
   const db = openDatabase(crm.env['DATABASE_URL'] ?? '')
   await db.execute('delete from sluice.reject')
   const shown = await crm.run(['rejects', runId])
-  expect(shown).toMatchObject({ code: 0, stdout: `1 reject in ${runId}, not kept any more: rejects are kept for 30 days\n` })
+  expect(shown).toMatchObject({ code: 0, stdout: `1 reject in ${runId}, but they have expired: rejects are kept for 30 days\n` })
   await db.execute(
     `insert into sluice.audit (actor, what, detail) values ('retention', 'runs.dropped', '{"days": 90, "runs": 6, "last": 0}')`,
   )
@@ -342,7 +342,7 @@ test('cancel stops the run of another process, which says so', async () => {
   const outcome = await first
   expect([outcome.code, json(outcome).status, json(outcome).error.code]).toEqual([1, 'cancelled', 'RUN_CANCELLED'])
   await shop.sandbox.control.clearFaults()
-  expect((await shop.run(['cancel', runId])).stdout).toContain('had ended before')
+  expect((await shop.run(['cancel', runId])).stdout).toContain('had already ended')
   expect((await shop.run(['run', 'shop'])).code).toBe(0)
   expect((await shop.sandbox.control.catalog()).products).toBe(300)
 })
@@ -385,7 +385,7 @@ async function eventually(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setImmediate(resolve))
 }
 
-test('a backfill never withholds, and says first that what only it has is deleted again by the next run', async () => {
+test('a backfill never withholds, and warns first that the next run deletes what only the backfill has', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('feed.csv', feed(3))
@@ -394,7 +394,7 @@ test('a backfill never withholds, and says first that what only it has is delete
   const late = await shop.run(['backfill', 'shop', '--source', 'late.csv'])
   expect([late.code, late.stderr]).toEqual([
     0,
-    expect.stringContaining('products that the source of shop does not have are deleted again by its next run'),
+    expect.stringContaining('the next run of shop deletes the products that its source does not have'),
   ])
   shop.write('empty.csv', feed(0))
   const empty = await shop.run(['backfill', 'shop', '--source', 'empty.csv'])

@@ -10,8 +10,8 @@ import { styleFor } from '../../../src/cli/style.ts'
 import { systemClock } from '../../../src/clock.ts'
 import { loadConfig } from '../../../src/config/config.ts'
 import { silentLogger } from '../../../src/log.ts'
-import { looked, settled } from '../../../src/cli/init/questions.ts'
-import { wishesOf } from '../../../src/cli/init/wishes.ts'
+import { completeDraft, inspectWithAnswers } from '../../../src/cli/init/prompts.ts'
+import { initOptionsOf } from '../../../src/cli/init/options.ts'
 import { createMapper } from '../../../src/mapping/createMapper.ts'
 import { emptyFolder } from '../cli/support.ts'
 import { engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
@@ -64,20 +64,20 @@ test.for(all)('$name: Enter on every question of init leaves somebody, and sends
   writeFileSync(file, text)
   const request = parseCommandLine(['init', 'people', '--source', file], '1.0.0')
   if (request.kind !== 'run') throw new Error('init runs')
-  const wishes = wishesOf(request.invocation)
-  const { look } = await looked(contextOf({}, folder).context, { ...wishes, source: file }, undefined)
+  const options = initOptionsOf(request.invocation)
+  const { inspection } = await inspectWithAnswers(contextOf({}, folder).context, { ...options, source: file }, undefined)
   const target = { name: 'people', file: 'people.yaml', kind: 'audience', target: '1nmth', account: '18ce54d4x5t' } as const
   const asked: string[] = []
-  const draft = await settled(look, target, wishes, (question) => {
+  const draft = await completeDraft(inspection, target, options, (question) => {
     asked.push(question)
     return Promise.resolve('')
   })
   expect(draft.valid, asked.join('\n')).toBeGreaterThan(0)
-  const mapper = createMapper(draft.pipeline, look.day)
+  const mapper = createMapper(draft.pipeline, inspection.day)
   const sendable = new Set(expected(text, { ...given, texts: given.yes ?? (() => true) }))
   // A column that Enter left unread stops the run: nobody is sent.
   if (draft.consent.length > 0) return
-  for (const row of look.rows) {
+  for (const row of inspection.rows) {
     const { record } = mapper.map(row)
     if (record?.kind !== 'member' || !record.wanted) continue
     const emails = record.identifiers.filter((packed) => packed[0] === 1).map((packed) => `email\t${packed.subarray(1).toString('hex')}`)

@@ -4,17 +4,17 @@ import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { draftPipeline, type Target } from '../../../src/cli/init/draft.ts'
 import { addToDotenv } from '../../../src/cli/init/dotenvText.ts'
-import type { Look } from '../../../src/cli/init/look.ts'
+import type { Inspection } from '../../../src/cli/init/inspection.ts'
 import { pipelineText } from '../../../src/cli/init/pipelineText.ts'
-import { settled } from '../../../src/cli/init/questions.ts'
-import { told } from '../../../src/cli/init/report.ts'
-import { callOf, nameFrom, wishesOf, type Wishes } from '../../../src/cli/init/wishes.ts'
+import { completeDraft } from '../../../src/cli/init/prompts.ts'
+import { reportText } from '../../../src/cli/init/report.ts'
+import { commandLineOf, nameFrom, initOptionsOf, type InitOptions } from '../../../src/cli/init/options.ts'
 import { width } from '../../../src/cli/width.ts'
 import { parseCommandLine } from '../../../src/cli/program.ts'
 
 describe('the pipeline file', () => {
   test('says what was recognized as values, and what may be set as comments', () => {
-    const look = table(
+    const inspection = table(
       ['Kundennummer', 'E-Mail', 'Telefon', 'Land', 'Newsletter'],
       [
         ['K1', 'a@example.com', '030 5550101', 'DE', 'ja'],
@@ -22,7 +22,7 @@ describe('the pipeline file', () => {
         ['K3', 'c@example.com', '030 5550103', 'DE', 'ja'],
       ],
     )
-    const text = pipelineText(draftPipeline(look, audience, wishes()), look)
+    const text = pipelineText(draftPipeline(inspection, audience, options()), inspection)
     expect(parse(text)).toEqual({
       source: { url: 'crm.csv' },
       map: { key: 'Kundennummer', email: 'E-Mail', phone_number: { column: 'Telefon', default_country: 'Land' } },
@@ -45,9 +45,9 @@ describe('the pipeline file', () => {
           { minLength: 2, maxLength: 6 },
         ),
         ([key = '', email = '', ...rest]) => {
-          const look = table([key, email, ...rest], [['1', 'a@example.com']])
-          const draft = draftPipeline(look, audience, wishes({ map: { key: [key], email: [email, ...rest] } }))
-          const parsed: unknown = parse(pipelineText(draft, look))
+          const inspection = table([key, email, ...rest], [['1', 'a@example.com']])
+          const draft = draftPipeline(inspection, audience, options({ map: { key: [key], email: [email, ...rest] } }))
+          const parsed: unknown = parse(pipelineText(draft, inspection))
           expect(parsed).toEqual({ ...draft.settings })
         },
       ),
@@ -56,7 +56,7 @@ describe('the pipeline file', () => {
   })
 
   test('names no person: values that are no states stay out of it', () => {
-    const look = table(
+    const inspection = table(
       ['id', 'email', 'unsubscribed by'],
       [
         ['1', 'jane@example.com', ''],
@@ -64,23 +64,23 @@ describe('the pipeline file', () => {
         ['3', 'ann@example.com', '+1-202-555-0101'],
       ],
     )
-    const text = pipelineText(draftPipeline(look, audience, wishes()), look)
+    const text = pipelineText(draftPipeline(inspection, audience, options()), inspection)
     expect(text).toContain('# consent: { column: "unsubscribed by", values: [""] }')
     expect(text).not.toMatch(/@|555/)
   })
 })
 
 test.for([40, 80, undefined])('the summary of init fits %s columns, with commands in one line', (columns) => {
-  const look = table(
+  const inspection = table(
     ['Kundennummer', 'E-Mail', 'Telefon', '漢字漢字漢字漢字漢字', 'Newsletter'],
     [['K1', 'a@example.com', '030 5550101', 'DE', 'ja']],
   )
   const env = { text: 'A=1', added: ['A'], kept: [], notes: [] }
-  const text = told(draftPipeline(look, audience, wishes()), look, env, { sandbox: true, columns })
+  const text = reportText(draftPipeline(inspection, audience, options()), inspection, env, { sandbox: true, columns })
   const lines = text.trimEnd().split('\n')
   if (columns !== undefined) for (const line of lines) expect(width(line)).toBeLessThanOrEqual(columns)
   expect(lines.at(-1)).toBe('       sluice check crm')
-  expect(lines.at(-2)).toMatch(/^Next {3}sluice sandbox( {3}\(in a second terminal, if it does not run yet\))?$/)
+  expect(lines.at(-2)).toMatch(/^Next {3}sluice sandbox( {3}\(in a second terminal, unless it runs already\))?$/)
   expect(text.replace(/\s+/g, ' ')).toContain('key ← Kundennummer, email ← E-Mail, phone_number ← Telefon 1 row: 1 valid, 0 rejects')
 })
 
@@ -101,37 +101,37 @@ describe('what only the owner knows', () => {
       ],
       [['cup', 'Cup', 'A cup', 'Acme', 'C1', '9.50', 'https://cdn.example.com/1.jpg', 'active', 'true', '5']],
     )
-    expect(draftPipeline(shop, catalog, wishes()).needed.map(({ flag }) => flag)).toEqual([
+    expect(draftPipeline(shop, catalog, options()).required.map(({ flag }) => flag)).toEqual([
       '--shop https://shop.example.com',
       '--currency EUR',
     ])
-    const full = draftPipeline(shop, catalog, wishes({ shop: 'https://cups.example.com', currency: 'usd' }))
-    expect(full).toMatchObject({ needed: [], valid: 1, settings: { options: { default_currency: 'USD' } } })
+    const full = draftPipeline(shop, catalog, options({ shop: 'https://cups.example.com', currency: 'usd' }))
+    expect(full).toMatchObject({ required: [], valid: 1, settings: { options: { default_currency: 'USD' } } })
     expect(full.settings.map?.['link']).toEqual({ column: 'Handle', transform: { prefix: { with: 'https://cups.example.com/products/' } } })
     const few = table(
       ['id', 'title', 'description', 'link', 'image_link', 'price'],
       [['1', 'a', 'b', 'https://a.example.com', 'https://a.example.com', '1']],
     )
-    expect(draftPipeline(few, catalog, wishes()).needed.map(({ flag }) => flag)).toEqual(['--map availability=COLUMN', '--currency EUR'])
-    expect(draftPipeline(few, catalog, wishes({ set: { availability: 'in stock' }, currency: 'EUR' })).settings.map).toEqual({
+    expect(draftPipeline(few, catalog, options()).required.map(({ flag }) => flag)).toEqual(['--map availability=COLUMN', '--currency EUR'])
+    expect(draftPipeline(few, catalog, options({ set: { availability: 'in stock' }, currency: 'EUR' })).settings.map).toEqual({
       condition: { const: 'new' },
       availability: { const: 'in stock' },
     })
     const odd = table(['x1', 'x2'], [['1', '2']])
-    expect(draftPipeline(odd, audience, wishes()).needed.map(({ flag }) => flag)).toEqual(['--map key=COLUMN', '--map email=COLUMN'])
+    expect(draftPipeline(odd, audience, options()).required.map(({ flag }) => flag)).toEqual(['--map key=COLUMN', '--map email=COLUMN'])
   })
 
   test('a column that no flag names is not mapped to an optional field once a mapping is given', () => {
     const link = 'https://shop.example.com/1.jpg'
-    const look = table(
+    const inspection = table(
       ['SKU', 'Name', 'Text', 'Bestand', 'Preis', 'URL', 'Bild', 'Model', 'Hersteller'],
       [['1', 'Cup', 'A cup', '5', '9.50 EUR', link, link, 'M-1', 'Acme']],
     )
     const map = { id: ['SKU'], title: ['Name'], description: ['Text'], brand: ['Hersteller'] }
-    const given = draftPipeline(look, catalog, wishes({ map }))
+    const given = draftPipeline(inspection, catalog, options({ map }))
     expect(given.settings.map).not.toHaveProperty('mpn')
     expect(given.settings.map).not.toHaveProperty('inventory')
-    expect(draftPipeline(look, catalog, wishes()).settings.map).not.toHaveProperty('mpn')
+    expect(draftPipeline(inspection, catalog, options()).settings.map).not.toHaveProperty('mpn')
     expect(given.valid).toBe(1)
   })
 
@@ -140,40 +140,43 @@ describe('what only the owner knows', () => {
     const link = 'https://shop.example.com/1.jpg'
     const feed = (price: string, currency: string) =>
       table(header, [['1', 'Cup', 'A cup', 'in stock', 'new', link, link, 'Acme', price, currency]])
-    expect(draftPipeline(feed('1290', 'JPY'), catalog, wishes())).toMatchObject({ valid: 1, needed: [], settings: {} })
-    for (const look of [feed('1290', 'JPY'), feed('1290 JPY', '')])
-      expect(() => draftPipeline(look, catalog, wishes({ currency: 'usd' }))).toThrow(/--currency usd contradicts .*JPY/)
-    expect(draftPipeline(feed('1290', 'JPY'), catalog, wishes({ currency: 'JPY' })).valid).toBe(1)
+    expect(draftPipeline(feed('1290', 'JPY'), catalog, options())).toMatchObject({ valid: 1, required: [], settings: {} })
+    for (const inspection of [feed('1290', 'JPY'), feed('1290 JPY', '')])
+      expect(() => draftPipeline(inspection, catalog, options({ currency: 'usd' }))).toThrow(/--currency usd contradicts .*JPY/)
+    expect(draftPipeline(feed('1290', 'JPY'), catalog, options({ currency: 'JPY' })).valid).toBe(1)
   })
 
-  test('the country of phone numbers is needed where nothing else is there, and wanted beside addresses', () => {
+  test('the country of phone numbers is required where nothing else is there, and optional beside addresses', () => {
     const phones = table(['id', 'phone'], [['1', '030 5550101']])
-    expect(draftPipeline(phones, audience, wishes({ map: { phone_number: ['phone'] } })).needed.map(({ flag }) => flag)).toContain(
+    expect(draftPipeline(phones, audience, options({ map: { phone_number: ['phone'] } })).required.map(({ flag }) => flag)).toContain(
       '--country DE',
     )
     const both = table(['id', 'email', 'phone'], [['1', 'a@example.com', '030 5550101']])
-    const draft = draftPipeline(both, audience, wishes())
-    expect([draft.needed, draft.wanted.map(({ flag }) => flag)]).toEqual([[], ['--country DE']])
-    expect(draftPipeline(both, audience, wishes({ country: 'DE' })).settings.map?.['phone_number']).toEqual({
+    const draft = draftPipeline(both, audience, options())
+    expect([draft.required, draft.optional.map(({ flag }) => flag)]).toEqual([[], ['--country DE']])
+    expect(draftPipeline(both, audience, options({ country: 'DE' })).settings.map?.['phone_number']).toEqual({
       column: 'phone',
       default_country: 'DE',
     })
   })
 
   test('a list of addresses uses the addresses as keys', () => {
-    const look = table(['Mail'], [['a@example.com']])
-    expect(draftPipeline(look, audience, wishes())).toMatchObject({ settings: { map: { email: 'Mail', key: 'Mail' } }, wanted: [] })
-    const [question] = draftPipeline(table(['Nr', 'Mail'], [['1', 'a@example.com']]), audience, wishes()).wanted
+    const inspection = table(['Mail'], [['a@example.com']])
+    expect(draftPipeline(inspection, audience, options())).toMatchObject({
+      settings: { map: { email: 'Mail', key: 'Mail' } },
+      optional: [],
+    })
+    const [question] = draftPipeline(table(['Nr', 'Mail'], [['1', 'a@example.com']]), audience, options()).optional
     expect(question).toMatchObject({ flag: '--map key=COLUMN', proposed: 'Mail' })
   })
 
   test('a preset still applies beside a map of its own', () => {
     const hubspot = ['Record ID', 'First Name', 'Last Name', 'Email', 'Phone Number', 'Marketing contact status']
-    const look = table(hubspot, [['1', 'J', 'D', 'a@example.com', '030 5550101', 'Marketing contact']])
-    const plain = draftPipeline(look, audience, wishes())
+    const inspection = table(hubspot, [['1', 'J', 'D', 'a@example.com', '030 5550101', 'Marketing contact']])
+    const plain = draftPipeline(inspection, audience, options())
     expect([plain.settings.preset, plain.settings.map]).toEqual([undefined, undefined])
     expect(plain.recognized.preset).toBe('hubspot')
-    const { settings, recognized } = draftPipeline(look, audience, wishes({ country: 'DE' }))
+    const { settings, recognized } = draftPipeline(inspection, audience, options({ country: 'DE' }))
     expect(settings.preset).toBe('hubspot')
     expect(recognized.fields.map(({ field }) => field)).toEqual(expect.arrayContaining(['key', 'email', 'phone_number']))
   })
@@ -184,8 +187,8 @@ describe('what only the owner knows', () => {
     [{ shop: 'http://shop.example.com' }, undefined],
     [{ currency: 'XXQ' }, /XXQ/],
   ] as const)('%j is refused with the reason, or not looked at where it is not needed', ([given, reason]) => {
-    const look = table(['id', 'email'], [['1', 'a@example.com']])
-    const call = () => draftPipeline(look, audience, wishes(given))
+    const inspection = table(['id', 'email'], [['1', 'a@example.com']])
+    const call = () => draftPipeline(inspection, audience, options(given))
     if (reason === undefined) expect(call).not.toThrow()
     else expect(call).toThrow(reason)
   })
@@ -201,22 +204,22 @@ describe('who may be reached', () => {
     'Unsubscribed from all email',
     'Marketing contact status',
   ]
-  const look = table(hubspot, [
+  const inspection = table(hubspot, [
     ['1', 'a@example.com', '', 'J', 'D', '', 'Marketing contact'],
     ['2', 'b@example.com', '', 'J', 'D', 'true', 'Marketing contact'],
     ['3', 'c@example.com', '', 'J', 'D', '', 'Non-marketing contact'],
   ])
 
   test('a test of their own stands beside those of the export, and takes the place of none', () => {
-    const [question] = draftPipeline(look, audience, wishes()).wanted
+    const [question] = draftPipeline(inspection, audience, options()).optional
     expect(question).toMatchObject({ proposed: 'Marketing contact' })
-    const draft = draftPipeline(look, audience, wishes(question?.answered('Marketing contact')))
+    const draft = draftPipeline(inspection, audience, options(question?.answered('Marketing contact')))
     expect(draft.settings.consent).toEqual([
       { column: 'Unsubscribed from all email', values: ['false', 'no', ''] },
       { column: 'Marketing contact status', values: ['Marketing contact'] },
     ])
     expect([draft.valid, draft.suppressed]).toEqual([1, 2])
-    expect(parse(pipelineText(draft, look))).toEqual({ ...draft.settings })
+    expect(parse(pipelineText(draft, inspection))).toEqual({ ...draft.settings })
   })
 
   /** Column and cells of three people, and what Enter means; undefined: nothing is proposed. */
@@ -232,19 +235,19 @@ describe('who may be reached', () => {
     ['Newsletter', ['no', 'no', 'no'], undefined],
   ] as const)('%s with %j proposes %s', ([column, cells, proposed]) => {
     const rows = cells.map((cell, i) => [String(i), `p${i}@example.com`, cell])
-    const { wanted } = draftPipeline(table(['id', 'email', column], rows), audience, wishes())
-    expect(wanted.map((question) => [question.flag.startsWith('--consent'), question.proposed])).toEqual([[true, proposed]])
+    const { optional } = draftPipeline(table(['id', 'email', column], rows), audience, options())
+    expect(optional.map((question) => [question.flag.startsWith('--consent'), question.proposed])).toEqual([[true, proposed]])
   })
 
   test('the column of another channel is not proposed, and one that decides nothing is declared so', () => {
     const sms = table(['id', 'email', 'Accepts SMS Marketing'], [['1', 'a@example.com', 'no']])
-    expect(draftPipeline(sms, audience, wishes())).toMatchObject({ wanted: [], valid: 1 })
-    const text = pipelineText(draftPipeline(look, audience, wishes({ ignore: ['Marketing contact status'] })), look)
+    expect(draftPipeline(sms, audience, options())).toMatchObject({ optional: [], valid: 1 })
+    const text = pipelineText(draftPipeline(inspection, audience, options({ ignore: ['Marketing contact status'] })), inspection)
     expect(parse(text)).toMatchObject({ ignore: ['Marketing contact status'] })
   })
 
   test('the proposal in the file has them both, too', () => {
-    const text = pipelineText(draftPipeline(look, audience, wishes()), look)
+    const text = pipelineText(draftPipeline(inspection, audience, options()), inspection)
     const proposed: unknown = parse(text.replace('# consent:', 'consent:'))
     expect(proposed).toMatchObject({ consent: [{ column: 'Unsubscribed from all email' }, { column: 'Marketing contact status' }] })
   })
@@ -255,21 +258,21 @@ describe('a proposal is tried on the rows before it is written', () => {
   const row = (stock: string) => ['1', 'Cup', 'A cup', 'https://a.example.com', 'https://a.example.com/1.jpg', '9.00 EUR', 'Acme', stock]
 
   test('a column of stock that holds words is read as words, one of numbers as numbers', () => {
-    const ofWords = draftPipeline(table(columns, [row('In stock'), row('Out of stock')]), catalog, wishes())
+    const ofWords = draftPipeline(table(columns, [row('In stock'), row('Out of stock')]), catalog, options())
     expect([ofWords.valid, ofWords.settings.map?.['availability']]).toEqual([2, 'Stock status'])
-    const ofNumbers = draftPipeline(table(columns, [row('4'), row('0')]), catalog, wishes())
+    const ofNumbers = draftPipeline(table(columns, [row('4'), row('0')]), catalog, options())
     expect([ofNumbers.valid, ofNumbers.settings.map?.['availability']]).toEqual([2, { column: 'Stock status', transform: 'stock' }])
   })
 
   test('one that rejects every row is not written', async () => {
-    const look = table(columns, [row('red'), row('green')])
-    await expect(settled(look, catalog, wishes(), undefined)).rejects.toMatchObject({
+    const inspection = table(columns, [row('red'), row('green')])
+    await expect(completeDraft(inspection, catalog, options(), undefined)).rejects.toMatchObject({
       code: 'MISSING_OPTION',
       where: '--map availability=COLUMN',
-      message: expect.stringContaining('all 2 rows that were looked at would be rejected: availability ← "Stock status"') as string,
+      message: expect.stringContaining('all 2 inspected rows would be rejected: availability ← "Stock status"') as string,
     })
-    const named = wishes({ map: { availability: ['Stock status'] } })
-    expect(await settled(look, catalog, named, undefined)).toMatchObject({ valid: 0 })
+    const named = options({ map: { availability: ['Stock status'] } })
+    expect(await completeDraft(inspection, catalog, named, undefined)).toMatchObject({ valid: 0 })
   })
 })
 
@@ -326,7 +329,7 @@ test('the call that is offered takes everything that was said, quoted for a shel
     'ok=yes,1',
   )
   expect(said).toMatchObject({ map: { key: ['No=1'] }, consent: [{ column: 'ok', values: ['yes', '1'] }] })
-  expect(callOf(said, ['--country DE'])).toBe(
+  expect(commandLineOf(said, ['--country DE'])).toBe(
     String.raw`sluice init crm --source 'Jane'\''s list.csv' --audience 1nmth --account 18ce54d4x5t --map key=No=1 --consent ok=yes,1 --country DE`,
   )
 })
@@ -343,17 +346,17 @@ test.for([
 const audience: Target = { name: 'crm', file: 'pipelines/crm.yaml', kind: 'audience', target: '1nmth', account: '18ce54d4x5t' }
 const catalog: Target = { name: 'shop', file: 'pipelines/shop.yaml', kind: 'catalog', target: '4001', account: undefined }
 
-function wishes(given: Partial<Wishes> = {}): Wishes {
+function options(given: Partial<InitOptions> = {}): InitOptions {
   return { ...wishesFrom('init'), source: 'crm.csv', ...given }
 }
 
-function wishesFrom(...argv: readonly string[]): Wishes {
+function wishesFrom(...argv: readonly string[]): InitOptions {
   const request = parseCommandLine(argv, '1.0.0')
   if (request.kind !== 'run') throw new Error('init runs')
-  return wishesOf(request.invocation)
+  return initOptionsOf(request.invocation)
 }
 
-function table(columns: readonly string[], cells: readonly (readonly string[])[]): Look {
+function table(columns: readonly string[], cells: readonly (readonly string[])[]): Inspection {
   const rows = cells.map((row, i) => ({ line: i + 2, columns, cells: row }))
   return { uri: 'crm.csv', detected: ['csv', 'utf-8'], columns, rows, whole: true, day: new Date('2026-06-15'), needsMap: false }
 }

@@ -7,7 +7,7 @@ import { barOf, createProgress } from '../../../src/cli/progress.ts'
 import { checkReport, nextStep } from '../../../src/cli/render/check.ts'
 import { funnel, runsTable } from '../../../src/cli/render/funnel.ts'
 import { runOutcome } from '../../../src/cli/render/outcome.ts'
-import { planVerdict } from '../../../src/cli/render/plan.ts'
+import { planSummary } from '../../../src/cli/render/plan.ts'
 import { rejectGroups } from '../../../src/cli/render/rejects.ts'
 import { styleFor } from '../../../src/cli/style.ts'
 import { fold, safe, shownAddress } from '../../../src/cli/text.ts'
@@ -34,7 +34,7 @@ test('a run under way has failed of nothing that may still be answered', () => {
 })
 
 test('a plan reads like a ledger, 15 lines of 80 columns at the most', () => {
-  const text = planVerdict(
+  const text = planSummary(
     plan({
       counts: {
         read: 10_240,
@@ -163,9 +163,9 @@ test('the funnel prints its sums, so that the books can be checked by eye', () =
 test('the meaning survives without colour, and only a terminal gets colour', () => {
   const report = plan({ counts: { read: 1, valid: 1, creates: 1 } })
   // oxlint-disable-next-line no-control-regex -- the escape byte is what is looked for
-  const bare = planVerdict(report, terminal(80)).replace(/\u001b\[\d+m/g, '')
-  expect(bare).toBe(planVerdict(report, pipe()))
-  expect(planVerdict(report, pipe())).not.toContain('\u001b')
+  const bare = planSummary(report, terminal(80)).replace(/\u001b\[\d+m/g, '')
+  expect(bare).toBe(planSummary(report, pipe()))
+  expect(planSummary(report, pipe())).not.toContain('\u001b')
   for (const env of [{ NO_COLOR: '1' }, { TERM: 'dumb' }, { NO_COLOR: '1', FORCE_COLOR: '1' }])
     expect(styleFor({ isTTY: true }, env).red('x')).toBe('x')
   expect(styleFor({ isTTY: true }, { NO_COLOR: '' }).red('x')).not.toBe('x')
@@ -288,7 +288,7 @@ test.for([24, 40, 80])('at %i columns the verdicts wrap between words, and a com
   const bare = (text: string) => text.replaceAll(/\u001b\[\d+m/g, '')
   for (const [shown, piped] of [
     [funnel(report, terminal(columns)), funnel(report, pipe())],
-    [planVerdict(plan({ ...report }), terminal(columns)), planVerdict(plan({ ...report }), pipe())],
+    [planSummary(plan({ ...report }), terminal(columns)), planSummary(plan({ ...report }), pipe())],
     [runOutcome(report, terminal(columns)), ''],
     [
       rejectGroups(

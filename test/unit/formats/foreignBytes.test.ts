@@ -7,9 +7,9 @@ tar.write('crm.csv')
 tar.write('ustar', 257)
 
 const foreign = [
-  ['packed with bzip2', Buffer.from('BZh91AY&SY rest')],
-  ['packed with xz', Buffer.from('fd377a585a000004', 'hex')],
-  ['packed with lz4', Buffer.from('04224d18644070b9', 'hex')],
+  ['compressed with bzip2', Buffer.from('BZh91AY&SY rest')],
+  ['compressed with xz', Buffer.from('fd377a585a000004', 'hex')],
+  ['compressed with lz4', Buffer.from('04224d18644070b9', 'hex')],
   ['a 7z archive', Buffer.from('377abcaf271c0004', 'hex')],
   ['a RAR archive', Buffer.from('526172211a070100', 'hex')],
   ['a tar archive', tar],

@@ -65,7 +65,7 @@ describe('an array of records inside an object', () => {
     expect(text.length).toBeGreaterThan(65_536 * 2)
     await expect(read(text)).rejects.toMatchObject({
       code: 'WRONG_FORMAT',
-      message: 'records may stand at "products" or at "users"',
+      message: 'records may be at "products" or at "users"',
       hint: expect.stringContaining('json: { records: products }') as string,
     })
     expect((await rowsOf(text, named('products'))).length).toBe(3000)

@@ -10,7 +10,7 @@ test.each([
   ['feed.csv', `id,title\n1,Cup\n2,${long}\n`, 'a record', ', line 3'],
   ['feed.jsonl', `{"id":"1"}\n{"id":"${long}"}\n`, 'a line', ', line 2'],
   ['feed.json', `[{"id":"1"},\n{"id":"${long}"}]`, 'an element', ', line 2'],
-  ['around.json', `{"note":"${long}","items":[]}`, 'what stands around the records', ''],
+  ['around.json', `{"note":"${long}","items":[]}`, 'the text around the records', ''],
   ['feed.xml', feed('<g:id>1</g:id>', `<g:id>${long}</g:id>`), 'an item, comment or tag', ', line 4'],
   ['head.xml', `${feedHead}\n${long}`, 'the text between two elements', ', line 4'],
   ['feed.xlsx', workbook(`<row r="2"><c r="A2" t="inlineStr"><is><t>${long}</t></is></c></row>`), 'a row', ', line 2'],

@@ -77,7 +77,7 @@ describe('XML whose records have another name', () => {
 
   test('a name that stands nowhere is said, and a feed of another dialect says what to set', async () => {
     const { rows, end } = await read(shop, named('offer'))
-    expect([rows, end.notes]).toEqual([[], ['there is no element <offer>']])
+    expect([rows, end.notes]).toEqual([[], ['the file has no element <offer>']])
     await expect(read(shop)).rejects.toMatchObject({
       code: 'WRONG_FORMAT',
       hint: expect.stringContaining('xml: { item: product }') as string,

@@ -41,7 +41,7 @@ describe('what swallows the next item is an error', () => {
   })
   test('an unclosed comment', async () => {
     const { where, message } = await failure(feedOf(item(1, 'a<!-- old'), item(2, 'b<!-- old -->')))
-    expect([where, message]).toEqual(['feed, line 6', expect.stringContaining('a comment that is not closed swallows the next item')])
+    expect([where, message]).toEqual(['feed, line 6', expect.stringContaining('a comment that is not closed includes the next item')])
   })
   test('an unclosed item', async () => {
     const { code, where, message } = await failure(feedOf(item(1, 'a'), '<item>\n<g:id>2</g:id>\n', item(3, 'c')))
@@ -64,12 +64,7 @@ describe('what swallows the next item is an error', () => {
 
 describe('the line of the fault is reported, with what stands there', () => {
   test.each([
-    [
-      'case 146: a raw & in a text',
-      'Salt & pepper',
-      'line 6',
-      'a raw & stands where XML has &amp;: <g:description>Salt & pepper</g:description>',
-    ],
+    ['case 146: a raw & in a text', 'Salt & pepper', 'line 6', 'a raw & instead of &amp;: <g:description>Salt & pepper</g:description>'],
     ['a raw & at the end of a text', 'Salt &', 'line 6', 'a raw &'],
     ['a raw & long before a semicolon', 'A&B\nC\nD;', 'line 6', 'a raw &'],
     ['a raw & in an attribute', '<a href="?a=1\n&b=2">x</a>', 'line 7', 'a raw &'],
@@ -81,15 +76,12 @@ describe('the line of the fault is reported, with what stands there', () => {
   })
   test('a raw & outside the items', async () => {
     const failed = await failure(`${feedHead}${item(1, 'a')}<copyright>Salt &\nSons</copyright>\n${item(2, 'b')}${feedTail}`)
-    expect([failed.where, failed.message]).toEqual([
-      'feed, line 8',
-      'not well-formed XML: a raw & stands where XML has &amp;: <copyright>Salt &',
-    ])
+    expect([failed.where, failed.message]).toEqual(['feed, line 8', 'not well-formed XML: a raw & instead of &amp;: <copyright>Salt &'])
   })
   test('an email beside a fault is masked, and of a file of people nothing is quoted', async () => {
     const text = feedOf(item(1, 'jane.doe@example.com & co'))
     expect((await failure(text)).message).toContain('j***@e***.com & co')
-    expect((await failure(text, {})).message).toBe('not well-formed XML: a raw & stands where XML has &amp;')
+    expect((await failure(text, {})).message).toBe('not well-formed XML: a raw & instead of &amp;')
   })
   test('a file that ends inside an item names the element that is open', async () => {
     const failed = await failure(`${feedHead}${item(1, 'a')}<item>\n<g:id>2</g:id>\n<g:title>Cu`)

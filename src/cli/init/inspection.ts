@@ -6,42 +6,42 @@ import type { Context } from '../context.ts'
 import { safe } from '../text.ts'
 import { detectedWords } from '../render/detected.ts'
 
-/** The beginning of a source that nobody described yet. */
-export interface Look {
+/** First rows of a source that has no pipeline yet. */
+export interface Inspection {
   readonly uri: string
-  /** Format, encoding, delimiter … as `check` says them. */
+  /** Format, encoding, delimiter … as `check` prints them. */
   readonly detected: readonly string[]
-  /** Of all rows that were looked at, in the order of their first appearance; of a file without rows, its header. */
+  /** Columns of the inspected rows, in the order of their first appearance; the header if there are no rows. */
   readonly columns: readonly string[]
   readonly rows: readonly Row[]
-  /** Those are all the rows there are. */
+  /** True if `rows` is the whole source. */
   readonly whole: boolean
-  /** When it was looked at: it decides over ages. */
+  /** Day of the inspection; ages are computed from it. */
   readonly day: Date
-  /** A feed that is read only where a `map:` names its elements. */
+  /** True for XML that is read only if a `map:` names its elements. */
   readonly needsMap: boolean
-  /** Values as the encoding reads them that the bytes were recognized by; undefined where it was given. */
+  /** Values decoded with the guessed encoding; undefined if the encoding was given. */
   readonly encodingSamples?: readonly string[]
 }
 
-const rowsLooked = 200
+const inspectedRows = 200
 
 /**
- * Reads the first rows, once, and keeps them: what a `map:` would make of them can then be tried without reading again.
+ * Reads the first rows once and keeps them, so that several `map:` settings can be tried on them.
  *
  * @throws {RunError} as `openSource`
  */
-export async function lookAtSource(context: Context, definition: SourceDefinition): Promise<Look> {
+export async function inspectSource(context: Context, definition: SourceDefinition): Promise<Inspection> {
   try {
-    return await look(context, definition)
+    return await inspect(context, definition)
   } catch (error) {
-    // A bare <channel> is somebody's product feed only where its owner says so, as who calls `init` does.
+    // A bare <channel> counts as a product feed only if its owner says so, and running `init` on it does.
     if (!(error instanceof RunError) || error.code !== 'WRONG_FORMAT' || definition.uri === '-') throw error
-    return { ...(await look(context, { ...definition, mapped: true })), needsMap: true }
+    return { ...(await inspect(context, { ...definition, mapped: true })), needsMap: true }
   }
 }
 
-async function look(context: Context, definition: SourceDefinition): Promise<Look> {
+async function inspect(context: Context, definition: SourceDefinition): Promise<Inspection> {
   const source = await openSource(definition, { env: context.config().env, log: context.log(), signal: context.signal })
   const columns = new Set<string>()
   const rows: Row[] = []
@@ -49,7 +49,7 @@ async function look(context: Context, definition: SourceDefinition): Promise<Loo
   try {
     reading: for await (const batch of source.rows) {
       for (const row of batch) {
-        if (rows.length === rowsLooked) {
+        if (rows.length === inspectedRows) {
           whole = false
           break reading
         }
@@ -65,8 +65,8 @@ async function look(context: Context, definition: SourceDefinition): Promise<Loo
   }
 }
 
-/** The columns of a source for a sentence, twenty at the most. */
-export function listed({ columns }: Look): string {
+/** Lists the columns of a source in a sentence, at most twenty. */
+export function listed({ columns }: Inspection): string {
   return `${columns
     .slice(0, 20)
     .map((column) => safe(column.slice(0, 60)))

@@ -8,11 +8,11 @@ import { shownAddress } from '../text.ts'
 
 export type Kind = 'catalog' | 'audience' | 'do-not-reach'
 
-/** What somebody wants of `sluice init`, by flags and by answers. Everything that is undefined may still be asked for. */
-export interface Wishes {
+/** Options of `sluice init`, from flags and answers. An undefined one may still be asked for. */
+export interface InitOptions {
   readonly name: string | undefined
   readonly source: string | undefined
-  /** Of the source; undefined: found by itself. */
+  /** Encoding of the source; undefined: detected automatically. */
   readonly encoding: string | undefined
   /** Further settings of the source, by flags or because the file needs them. */
   readonly settings: SourceSettings
@@ -27,16 +27,16 @@ export interface Wishes {
   /** Field → its value in every row. */
   readonly set: Readonly<Record<string, string>>
   readonly consent: readonly ConsentTest[]
-  /** Columns that decide nothing. */
+  /** Columns that are not about consent. */
   readonly ignore: readonly string[]
   readonly currency: string | undefined
   readonly country: string | undefined
-  /** Address of the shop, for exports that hold no links. */
+  /** Address of the shop, for exports without links. */
   readonly shop: string | undefined
 }
 
 /** @throws {UsageError} `INVALID_VALUE`, `OPTIONS_CONFLICT` */
-export function wishesOf(invocation: Invocation): Wishes {
+export function initOptionsOf(invocation: Invocation): InitOptions {
   const targets = [
     ['catalog', option(invocation, 'catalog')],
     ['audience', option(invocation, 'audience')],
@@ -81,12 +81,12 @@ export function wishesOf(invocation: Invocation): Wishes {
   }
 }
 
-/** The call that says all that is known, with flags added: to be pasted into a shell. */
-export function callOf(wishes: Wishes, added: readonly string[]): string {
-  const { name, source, kind, target, account, map, set, consent, ignore, encoding, settings, currency, country, shop } = wishes
+/** Returns the command with all known options and the added flags, to be pasted into a shell. */
+export function commandLineOf(options: InitOptions, added: readonly string[]): string {
+  const { name, source, kind, target, account, map, set, consent, ignore, encoding, settings, currency, country, shop } = options
   const flags: readonly (readonly [string, string | undefined])[] = [
     ['source', source === undefined ? undefined : shownAddress(source)],
-    ...(wishes.sandbox && target === sandboxTarget(kind ?? 'catalog')
+    ...(options.sandbox && target === sandboxTarget(kind ?? 'catalog')
       ? []
       : [[kind ?? '', target] as const, ['account', account] as const]),
     ['encoding', encoding],
@@ -104,26 +104,26 @@ export function callOf(wishes: Wishes, added: readonly string[]): string {
     'sluice init',
     ...(name === undefined ? [] : [name]),
     ...flags.flatMap(([flag, value]) => (value === undefined ? [] : [`--${flag} ${shellWord(value)}`])),
-    ...(wishes.sandbox ? ['--sandbox'] : []),
-    ...(wishes.force ? ['--force'] : []),
+    ...(options.sandbox ? ['--sandbox'] : []),
+    ...(options.force ? ['--force'] : []),
     ...added,
   ].join(' ')
 }
 
-/** One word of a shell, with nothing left for it to expand. */
+/** Quotes a text as one word of a shell. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
-/** The ids of the sandbox where no others were named. */
+/** Returns the id of the sandbox's default destination. */
 export function sandboxTarget(kind: Kind): string {
   return { catalog: sandboxTargets.catalog, audience: sandboxTargets.audience, 'do-not-reach': sandboxTargets.doNotReach }[kind]
 }
 
-/** Names are those of files (src/pipeline/load.ts) and of arguments. */
+/** Checks the pipeline name, which is also a file name (src/pipeline/load.ts). */
 function checkName(name: string): void {
   if (/^[A-Za-z0-9][\w-]{0,63}$/.test(name)) return
-  throw new UsageError('INVALID_VALUE', 'a pipeline is named by letters, digits, - and _. Nothing was written.', {
+  throw new UsageError('INVALID_VALUE', 'the name of a pipeline has letters, digits, - and _ only. Nothing was written.', {
     where: 'NAME',
     hint: `sluice init ${nameFrom(name)}`,
   })
@@ -145,11 +145,11 @@ export function nameFrom(source: string): string {
   return name.slice(0, 64) || (isAddress && URL.canParse(source) ? nameFrom(new URL(source).hostname.replaceAll('.', '-')) : 'pipeline')
 }
 
-/** Columns may hold `=`, fields and values hardly: `--map` and `--set` are cut at the first, `--consent` at the last. */
+/** Splits at `=`. Column names may contain it: `--map` and `--set` are split at the first, `--consent` at the last. */
 function pairOf(name: '--map' | '--set' | '--consent', example: string, text: string): readonly [string, string] {
   const at = name === '--consent' ? text.lastIndexOf('=') : text.indexOf('=')
   if (at <= 0 || (name !== '--consent' && at === text.length - 1))
-    throw new UsageError('INVALID_VALUE', `${name} takes two parts with = between them. Nothing was written.`, {
+    throw new UsageError('INVALID_VALUE', `${name} needs two parts with = between them. Nothing was written.`, {
       where: name,
       hint: `${name} ${example}`,
     })
