@@ -1,8 +1,8 @@
 /** Thirty exports, each through init, check and run by their hints alone; an oracle over the file says who has to be sent. */
 import { createHash } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import type { Context, Output } from '../../../src/cli/context.ts'
 import { parseCommandLine } from '../../../src/cli/program.ts'
@@ -12,6 +12,8 @@ import { loadConfig } from '../../../src/config/config.ts'
 import { silentLogger } from '../../../src/log.ts'
 import { completeDraft, inspectWithAnswers } from '../../../src/cli/init/prompts.ts'
 import { initOptionsOf } from '../../../src/cli/init/options.ts'
+import { loadPipeline } from '../../../src/pipeline/load.ts'
+import { runPipeline } from '../../../src/sync/index.ts'
 import { createMapper } from '../../../src/mapping/createMapper.ts'
 import { emptyFolder } from '../cli/support.ts'
 import { engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
@@ -23,27 +25,24 @@ const all = [...localized, ...odd, ...ordinary]
 
 test('there are thirty exports', () => expect([localized.length, odd.length, ordinary.length]).toEqual([10, 10, 10]))
 
+let engine: EngineUnderTest
+beforeAll(async () => void (engine = await engineUnderTest()))
+afterAll(() => engine[Symbol.asyncDispose]())
+
 test.for(all)('$name: who said yes is sent, and nobody else', { timeout: 30_000 }, async (given) => {
-  await using engine = await engineUnderTest()
   const text = fileOf(given)
-  engine.write('people.csv', text)
-  await command(engine, [
-    'init',
-    'people',
-    '--source',
-    join(engine.folder, 'people.csv'),
-    '--audience',
-    '1nmth',
-    '--account',
-    '18ce54d4x5t',
-  ])
+  const { folder, audience } = await place(given)
+  const source = join(folder, 'people.csv')
+  writeFileSync(source, text)
+  const account = '18ce54d4x5t'
+  await command(folder, ['init', 'people', '--source', source, '--audience', audience, '--account', account])
   let rounds = 0
   for (;;) {
     rounds++
-    const [check] = JSON.parse(await command(engine, ['check', 'people', '--json'])) as [
+    const [check] = JSON.parse(await command(folder, ['check', 'people', '--json'])) as [
       { sources: [{ holds: { code: string; hint: string }[] }] },
     ]
-    const report = await engine.run('people')
+    const report = await runPipeline(engine.deps, await loadPipeline(folder, 'people'), { trigger: 'manual' })
     // The check says what the run does.
     expect(check.sources[0].holds.map(({ code, hint }) => [code, hint])).toEqual(report.guards.map(({ code, hint }) => [code, hint]))
     if (report.guards.length === 0) {
@@ -52,10 +51,18 @@ test.for(all)('$name: who said yes is sent, and nobody else', { timeout: 30_000 
     }
     expect(report.counts.confirmed).toBe(0)
     expect(rounds, JSON.stringify(report.guards)).toBeLessThan(mostRounds)
-    for (const { hint } of report.guards) applyHint(join(engine.folder, 'pipelines/people.yaml'), hint)
+    for (const { hint } of report.guards) applyHint(join(folder, 'people.yaml'), hint)
   }
-  expect(await sent(engine)).toEqual(expected(text, given))
+  expect(await sent(audience)).toEqual(expected(text, given))
 })
+
+/** A folder of pipelines and an empty audience of its own: one database and one sandbox serve all exports. */
+async function place(given: ExportOfPeople): Promise<{ readonly folder: string; readonly audience: string }> {
+  const folder = join(engine.folder, String(all.indexOf(given)), 'pipelines')
+  mkdirSync(folder, { recursive: true })
+  const made = await engine.sandbox.call('POST', '/12/accounts/18ce54d4x5t/custom_audiences', { query: { name: given.name } })
+  return { folder, audience: made.body.data.id as string }
+}
 
 test.for(all)('$name: Enter on every question of init leaves somebody, and sends nobody who said no', async (given) => {
   const text = fileOf(given)
@@ -131,8 +138,8 @@ function applyHint(file: string, hint: string): void {
 }
 
 /** A command of the command line, in this process; returns what it printed. */
-async function command(engine: EngineUnderTest, argv: readonly string[]): Promise<string> {
-  const request = parseCommandLine([...argv, '--pipelines', join(engine.folder, 'pipelines')], '1.0.0')
+async function command(folder: string, argv: readonly string[]): Promise<string> {
+  const request = parseCommandLine([...argv, '--pipelines', folder], '1.0.0')
   if (request.kind !== 'run' || request.entry.load === undefined) throw new Error(`${argv[0]} runs`)
   const { context, printed } = contextOf(engine.env, request.globals.pipelines, argv[0], request.globals.json)
   const { run } = await request.entry.load()
@@ -161,8 +168,7 @@ function contextOf(env: Readonly<Record<string, string>>, pipelines: string, nam
   return { context, printed: () => text }
 }
 
-async function sent(engine: EngineUnderTest): Promise<readonly string[]> {
-  const text = await (await fetch(`${engine.sandbox.url}/_sandbox/audiences/1nmth/identifiers`)).text()
-  const lines = text.split('\n').filter((line) => line !== '')
+async function sent(audience: string): Promise<readonly string[]> {
+  const lines = (await engine.sandbox.control.identifiers(audience)).split('\n').filter((line) => line !== '')
   return lines.map((line) => line.split('\t').slice(0, 2).join('\t')).toSorted()
 }
