@@ -23,7 +23,11 @@ test('commands connect with sslrootcert or NODE_EXTRA_CA_CERTS, and with neither
     url.search = query
     return url.href
   }
-  const fault = (url: string) => openStore({ databaseUrl: url, dataDir: '/nonexistent' }).then(() => undefined, (error: unknown) => error)
+  const fault = (url: string) =>
+    openStore({ databaseUrl: url, dataDir: '/nonexistent' }).then(
+      () => undefined,
+      (error: unknown) => error,
+    )
   expect(await fault(address('?sslmode=verify-full'))).toMatchObject({
     code: 'DATABASE_TLS_FAILED',
     hint: expect.stringMatching(/sslrootcert[^]*NODE_EXTRA_CA_CERTS/) as string,
