@@ -1,7 +1,8 @@
 import { defineConfig } from 'vitest/config'
 
 const withPostgres = {
-  globalSetup: ['test/support/postgres.ts'],
+  globalSetup: ['test/support/postgres.ts', 'test/support/statements.ts'],
+  setupFiles: ['scripts/statements/capture.js'],
   testTimeout: 60_000,
   hookTimeout: 60_000,
   // Processes are started, killed and waited for: in CI a second and third try separate a crowded machine from a fault.

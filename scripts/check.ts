@@ -4,12 +4,13 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } fr
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import drizzle from '../drizzle.config.ts'
+import { statementsReport } from './statements/report.ts'
 import { wordsReport } from './words.ts'
 
 interface Check {
   readonly name: string
   readonly hint: string
-  readonly run: () => string | undefined
+  readonly run: () => string | undefined | Promise<string | undefined>
 }
 
 const code = ['src', 'test', 'bench', 'scripts', 'pipelines', 'bin'].filter((folder) => existsSync(folder))
@@ -21,17 +22,20 @@ const checks: readonly Check[] = [
   { name: 'dead code', hint: 'npm run deadcode', run: () => tool('knip', []) },
   { name: 'migrations', hint: 'npm run migrations', run: migrationsFresh },
   { name: 'words', hint: 'CONTRIBUTING.md has the glossary; npm run words -- PATH', run: () => wordsReport() },
+  { name: 'statements', hint: 'docs/scale.md has the rules', run: statementsOfDemo },
   { name: 'generated pages', hint: 'npm run docs', run: () => command(process.execPath, ['scripts/docs.ts', '--check']) },
 ]
 
-const failed = checks.filter(({ name, hint, run }) => {
+const failed: Check[] = []
+for (const check of checks) {
+  const { name, hint } = check
   const start = performance.now()
-  const output = run()
+  const output = await check.run()
   const seconds = ((performance.now() - start) / 1000).toFixed(1)
   console.log(`${output === undefined ? 'ok    ' : 'failed'}  ${name}  ${seconds} s`)
   if (output !== undefined) console.log(`${output.trim()}\nhint: ${hint}\n`)
-  return output !== undefined
-})
+  if (output !== undefined) failed.push(check)
+}
 console.log(
   failed.length === 0
     ? `${checks.length} checks passed`
@@ -77,5 +81,22 @@ function migrationsFresh(): string | undefined {
     return `src/db/schema/ is ahead of migrations/:\n${added.map((name) => readFileSync(join(copy, name), 'utf8')).join('\n') || output}`
   } finally {
     rmSync(copy, { recursive: true })
+  }
+}
+
+/** Runs the demo and lints every statement that it sends; `npm test` does the same with all of its own. */
+async function statementsOfDemo(): Promise<string | undefined> {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-statements-'))
+  try {
+    const capture = new URL('statements/capture.js', import.meta.url).href
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', capture, 'bin/sluice.js', 'demo'], {
+      encoding: 'utf8',
+      env: { ...onOurNode(), SLUICE_STATEMENTS: folder },
+    })
+    if (status !== 0) return `${stdout}${stderr}`
+    const { findings } = await statementsReport(folder)
+    return findings.length === 0 ? undefined : findings.join('\n')
+  } finally {
+    rmSync(folder, { recursive: true })
   }
 }

@@ -76,7 +76,7 @@ export async function syncAlerts(db: Database, pipelines: readonly string[], fou
     }
     for (const { id, pipeline, event } of firing) {
       if (found.some((one) => one.pipeline === pipeline && one.event === event)) continue
-      await tx.execute('update alert set recovered_at = clock_timestamp() where id = $1', [id])
+      await tx.execute('update alert set recovered_at = statement_timestamp() where id = $1', [id])
       const notified = await tx.query<{ receiver: string }>(
         `select receiver from alert_delivery where alert_id = $1 and state = 'firing'`,
         [id],
@@ -127,11 +127,11 @@ export async function takeDeliveries(db: Queryable, receivers: readonly string[]
   }>(
     `with due as (
        select d.id from alert_delivery d
-       where d.delivered_at is null and d.failed_at is null and d.next_attempt_at <= clock_timestamp() and d.receiver = any($1)
+       where d.delivered_at is null and d.failed_at is null and d.next_attempt_at <= statement_timestamp() and d.receiver = any($1)
          and not exists (select from alert_delivery e where e.alert_id = d.alert_id and e.receiver = d.receiver and e.id < d.id
            and e.delivered_at is null and e.failed_at is null)
        order by d.id limit $2 for update skip locked)
-     update alert_delivery d set attempts = d.attempts + 1, next_attempt_at = clock_timestamp() + ${sendingForS} * interval '1 second'
+     update alert_delivery d set attempts = d.attempts + 1, next_attempt_at = statement_timestamp() + ${sendingForS} * interval '1 second'
      from due, alert a where d.id = due.id and a.id = d.alert_id
      returning d.id, d.receiver, d.state, a.pipeline, a.event, a.detail, a.fired_at, a.recovered_at, d.attempts`,
     [receivers, limit],
@@ -146,12 +146,12 @@ export async function finishDelivery(
   end: { readonly delivered: true } | { readonly delivered: false; readonly error: string; readonly retryMs: number },
 ): Promise<void> {
   if (end.delivered) {
-    await db.execute('update alert_delivery set delivered_at = clock_timestamp(), last_error = null where id = $1', [id])
+    await db.execute('update alert_delivery set delivered_at = statement_timestamp(), last_error = null where id = $1', [id])
     return
   }
   await db.execute(
-    `update alert_delivery set last_error = $2, next_attempt_at = clock_timestamp() + $3 * interval '1 millisecond',
-       failed_at = case when created_at < clock_timestamp() - interval '1 day' then clock_timestamp() end where id = $1`,
+    `update alert_delivery set last_error = $2, next_attempt_at = statement_timestamp() + $3 * interval '1 millisecond',
+       failed_at = case when created_at < statement_timestamp() - interval '1 day' then statement_timestamp() end where id = $1`,
     [id, end.error, end.retryMs],
   )
 }

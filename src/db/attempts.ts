@@ -14,9 +14,9 @@ export async function beginAttempt(
   options: { readonly runId: number; readonly workerId: string; readonly leaseMs: number; readonly budget: string },
 ): Promise<number | undefined> {
   const [row] = await db.query<{ id: string | null; held: boolean }>(
-    `with held as (select exists (select from budget where class = $6 and blocked_until > clock_timestamp()) as held),
+    `with held as (select exists (select from budget where class = $6 and blocked_until > statement_timestamp()) as held),
      mine as (
-       update batch set attempts = attempts + 1, lease_until = clock_timestamp() + $5 * interval '1 millisecond'
+       update batch set attempts = attempts + 1, lease_until = statement_timestamp() + $5 * interval '1 millisecond'
        where id = $1 and epoch = $2 and status = 'in_flight' and not (select held from held) returning id, epoch, body_sha256),
      begun as (
        insert into attempt (batch_id, run_id, epoch, worker_id, body_sha256) select id, $3, epoch, $4, body_sha256 from mine returning id)
@@ -41,7 +41,7 @@ export interface AttemptResult {
 
 export async function finishAttempt(tx: Queryable, attemptId: number, result: AttemptResult): Promise<void> {
   await tx.execute(
-    `update attempt set finished_at = clock_timestamp(), outcome = $2, http_status = $3, reason = $4, answer = $5, answer_sha256 = $6, duration_ms = $7 where id = $1`,
+    `update attempt set finished_at = statement_timestamp(), outcome = $2, http_status = $3, reason = $4, answer = $5, answer_sha256 = $6, duration_ms = $7 where id = $1`,
     [
       attemptId,
       result.outcome,

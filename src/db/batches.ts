@@ -49,7 +49,7 @@ const waitingReasons = `('${afterSibling}', '${afterPointed}', '${afterIsolation
 
 /** Settled: no earlier attempt can arrive at the service any more. So `settled_at` may be in the future (docs/guarantees.md). */
 const openDeletes = `select from batch d where d.plan_id = b.plan_id and d.phase = 1 and d.operation = 'delete'
-  and (d.status in ('pending', 'in_flight', 'ambiguous', 'parked') or (d.status <> 'superseded' and d.settled_at > clock_timestamp()))`
+  and (d.status in ('pending', 'in_flight', 'ambiguous', 'parked') or (d.status <> 'superseded' and d.settled_at > statement_timestamp()))`
 
 // Never null: `null and exists (…)` would look at all batches of the plan for each of them.
 const waitsForOthers = `coalesce(b.reason, '') in ${waitingReasons} and exists (
@@ -65,13 +65,13 @@ const inScope = (scope: BatchScope) => {
     return `b.id in (select batch_id from erasure_delete where erasure_id = $1::bigint) and b.destination_id = ${scope.audience}`
   // Batches that were sent at least once; never a stored plan that still waits for its `apply`.
   return `b.destination_id = $1::int and (b.status = 'ambiguous' or b.attempts > 0)
-    and (b.phase <> ${erasurePhase} or (coalesce(b.next_attempt_at, '-infinity') <= clock_timestamp() and not (${updateUnderWay})))`
+    and (b.phase <> ${erasurePhase} or (coalesce(b.next_attempt_at, '-infinity') <= statement_timestamp() and not (${updateUnderWay})))`
 }
 
 /** SQL condition: an update of the same person is under way. It ends first, because its late bytes would restore the person. */
 const updateUnderWay = `b.phase = ${erasurePhase} and exists (
   select from batch u join entry f on f.batch_id = u.id
-  where u.destination_id = b.destination_id and u.status = 'in_flight' and u.lease_until > clock_timestamp() and u.operation = 'upsert'
+  where u.destination_id = b.destination_id and u.status = 'in_flight' and u.lease_until > statement_timestamp() and u.operation = 'upsert'
     and f.keys && (select array_agg(k.key) from entry e cross join lateral unnest(e.keys) as k (key) where e.batch_id = b.id))`
 
 const inFence = withinFence('b.destination_id', '$2', '$3')
@@ -85,7 +85,7 @@ const scopeValues = (scope: BatchScope) => [
 
 const claimedColumns = (claimed: string) =>
   `b.id, b.plan_id, b.destination_id, b.seq, b.phase, b.operation, b.epoch, convert_from(b.body, 'UTF8') as body, b.body_sha256, b.entry_count, b.user_count,
-   b.parent_id, ${claimed}.maybe_applied, b.attempts, b.wrong_alike, b.reason, coalesce(b.expires_at <= clock_timestamp(), false) as expired`
+   b.parent_id, ${claimed}.maybe_applied, b.attempts, b.wrong_alike, b.reason, coalesce(b.expires_at <= statement_timestamp(), false) as expired`
 
 /**
  * Claims up to `count` batches that may be sent now, ambiguous ones first. Claims none while the destination is paused.
@@ -100,13 +100,13 @@ export async function claimBatches(
     `with due as (
        select b.id, b.status = 'ambiguous' as maybe_applied
        from batch b
-       where ${inScope(scope)} and ${inFence} and b.status in ('pending', 'ambiguous') and (b.next_attempt_at is null or b.next_attempt_at <= clock_timestamp())
+       where ${inScope(scope)} and ${inFence} and b.status in ('pending', 'ambiguous') and (b.next_attempt_at is null or b.next_attempt_at <= statement_timestamp())
          and (b.phase <= 1 or not exists (${openDeletes})) and not (${waitsForOthers}) and not (${updateUnderWay})
          and exists (select from destination t where t.id = b.destination_id and t.paused_at is null)
        order by b.status = 'ambiguous' desc, b.phase, b.seq
        limit $6 for update of b skip locked)
      update batch b
-     set status = 'in_flight', epoch = epoch + 1, worker_id = $4, lease_until = clock_timestamp() + $5 * interval '1 millisecond'
+     set status = 'in_flight', epoch = epoch + 1, worker_id = $4, lease_until = statement_timestamp() + $5 * interval '1 millisecond'
      from due where b.id = due.id
      returning ${claimedColumns('due')}`,
     [...scopeValues(scope), options.workerId, options.leaseMs, options.count],
@@ -119,7 +119,7 @@ export async function claimNamed(tx: Queryable, id: number, workerId: string, le
   const rows = await tx.query<BatchRow>(
     `with idle as (select b.id, b.status <> 'pending' as maybe_applied from batch b where b.id = $1 and b.status in ('pending', 'ambiguous', 'parked') for update)
      update batch b
-     set status = 'in_flight', epoch = epoch + 1, worker_id = $2, lease_until = clock_timestamp() + $3 * interval '1 millisecond'
+     set status = 'in_flight', epoch = epoch + 1, worker_id = $2, lease_until = statement_timestamp() + $3 * interval '1 millisecond'
      from idle where b.id = idle.id returning ${claimedColumns('idle')}`,
     [id, workerId, leaseMs],
   )
@@ -150,7 +150,7 @@ export async function findOpenWork(db: Queryable, scope: BatchScope): Promise<Op
      select count(*) filter (where status = 'in_flight')::int as in_flight,
        count(*) filter (where status <> 'in_flight' and not blocked)::int as waiting,
        count(*) filter (where status <> 'in_flight' and blocked)::int as blocked,
-       min(greatest(0, extract(epoch from greatest(next_attempt_at, deletes_settled_at) - clock_timestamp()) * 1000)) filter (where status <> 'in_flight' and not blocked)::float8 as wait_ms,
+       min(greatest(0, extract(epoch from greatest(next_attempt_at, deletes_settled_at) - statement_timestamp()) * 1000)) filter (where status <> 'in_flight' and not blocked)::float8 as wait_ms,
        coalesce(bool_or(exists (select from destination t where t.id = open.destination_id and t.paused_at is not null)), false) as paused
      from open`,
     scopeValues(scope),
@@ -167,7 +167,7 @@ export async function findOpenWork(db: Queryable, scope: BatchScope): Promise<Op
 /** Renews the leases of all batches of this worker. Returns the batches that it still holds. */
 export async function renewLeases(db: Queryable, workerId: string, leaseMs: number): Promise<number> {
   return db.execute(
-    `update batch set lease_until = clock_timestamp() + $2 * interval '1 millisecond' where worker_id = $1 and status = 'in_flight' and lease_until > clock_timestamp()`,
+    `update batch set lease_until = statement_timestamp() + $2 * interval '1 millisecond' where worker_id = $1 and status = 'in_flight' and lease_until > statement_timestamp()`,
     [workerId, leaseMs],
   )
 }
@@ -206,9 +206,9 @@ export async function releaseBatch(
   const reason = release.to === 'settled' ? null : release.reason
   const hit = await tx.execute(
     `update batch b set status = $3, reason = case when $8 and reason in ${waitingReasons} then reason else $4 end, lease_until = null, worker_id = null,
-       next_attempt_at = case when $5::float8 > 0 then clock_timestamp() + $5::float8 * interval '1 millisecond' end,
+       next_attempt_at = case when $5::float8 > 0 then statement_timestamp() + $5::float8 * interval '1 millisecond' end,
        wrong_alike = coalesce($6, case when $3 = 'settled' then 0 else wrong_alike end),
-       settled_at = case when $3 in ('settled', 'split', 'superseded') then greatest(clock_timestamp(), (
+       settled_at = case when $3 in ('settled', 'split', 'superseded') then greatest(statement_timestamp(), (
          select max(a.finished_at) + $7 * interval '1 millisecond' from attempt a where a.batch_id = b.id and (a.answer ->> 'mayLandLater')::boolean)) end
      where id = $1 and epoch = $2 and status = 'in_flight'`,
     [batch.id, batch.epoch, status, reason, open ? release.waitMs : 0, open ? (release.wrongAlike ?? null) : null, horizonMs, open],
@@ -225,10 +225,10 @@ export async function recoverBatches(db: Database, deadWorkerIds: readonly strin
   return db.transaction(async (tx) => {
     const rows = await tx.query<{ id: string; begun: boolean }>(
       `with lost as (
-         select b.id from batch b where b.status = 'in_flight' and (b.lease_until < clock_timestamp() or b.worker_id = any($1)) and ${inFence}
+         select b.id from batch b where b.status = 'in_flight' and (b.lease_until < statement_timestamp() or b.worker_id = any($1)) and ${inFence}
          for update skip locked),
        ended as (
-         update attempt a set outcome = 'ambiguous', reason = 'worker_died', finished_at = clock_timestamp(), answer = '{"mayLandLater": true}'
+         update attempt a set outcome = 'ambiguous', reason = 'worker_died', finished_at = statement_timestamp(), answer = '{"mayLandLater": true}'
          from lost where a.batch_id = lost.id and a.outcome is null returning a.batch_id)
        update batch b
        set lease_until = null, worker_id = null, next_attempt_at = null, reason = coalesce(nullif(b.reason, ''), 'worker_died'),
@@ -252,7 +252,7 @@ export async function recoverBatches(db: Database, deadWorkerIds: readonly strin
 /** Marks batches whose bytes may arrive until the horizon: nothing newer for their keys is sent before (docs/guarantees.md#key-order). */
 export async function markLate(tx: Queryable, batchIds: readonly (number | string)[], horizonMs: number): Promise<void> {
   await tx.execute(
-    `update remote m set late_until = greatest(m.late_until, clock_timestamp() + $2 * interval '1 millisecond')
+    `update remote m set late_until = greatest(m.late_until, statement_timestamp() + $2 * interval '1 millisecond')
      from entry e cross join lateral unnest(e.keys) as k (key)
      where e.batch_id = any($1::bigint[]) and m.destination_id = e.destination_id and m.key = k.key`,
     [batchIds, horizonMs],
@@ -283,7 +283,7 @@ export async function resetAttempts(db: Queryable, destinationId: number): Promi
 }
 
 export async function pauseDestination(tx: Queryable, destinationId: number, reason: string): Promise<void> {
-  await tx.execute(`update destination set paused_at = coalesce(paused_at, clock_timestamp()), paused_reason = $2 where id = $1`, [
+  await tx.execute(`update destination set paused_at = coalesce(paused_at, statement_timestamp()), paused_reason = $2 where id = $1`, [
     destinationId,
     reason,
   ])

@@ -43,7 +43,7 @@ export async function takeGrants(db: Database, name: string, count: number): Pro
   const results = (await db.pool.query(`
     select 1 from budget where class = ${key} for update;
     with head as materialized (
-      select granted, request_limit, window_ms, blocked_until, clock_timestamp() as t from budget where class = ${key}),
+      select granted, request_limit, window_ms, blocked_until, statement_timestamp() as t from budget where class = ${key}),
     wanted as materialized (
       select i, greatest(
         0,
@@ -70,7 +70,7 @@ export async function takeGrants(db: Database, name: string, count: number): Pro
 /** Stops all grants of the class for so long, as a 429 or an exhausted window requires. Never shortens a wait. */
 export async function blockBudget(db: Queryable, name: string, ms: number): Promise<void> {
   await db.execute(
-    `update budget set blocked_until = greatest(blocked_until, clock_timestamp() + $2 * interval '1 millisecond') where class = $1`,
+    `update budget set blocked_until = greatest(blocked_until, statement_timestamp() + $2 * interval '1 millisecond') where class = $1`,
     [name, ms],
   )
 }
@@ -102,7 +102,7 @@ export async function listBudgets(db: Queryable): Promise<readonly BudgetRow[]> 
     used: number
   }>(
     `select b.class, b.request_limit, b.window_ms, b.blocked_until,
-       (select count(*)::int from budget_slot s where s.class = b.class and s.granted_at > clock_timestamp() - b.window_ms * interval '1 millisecond') as used
+       (select count(*)::int from budget_slot s where s.class = b.class and s.granted_at > statement_timestamp() - b.window_ms * interval '1 millisecond') as used
      from budget b order by b.class`,
   )
   return rows.map((row) => ({

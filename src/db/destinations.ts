@@ -59,7 +59,7 @@ export async function takeOverDestination(db: Database, destinationId: number, c
     ])
     const moved = await tx.execute(
       `update destination d set credentials = $2
-       where id = $1 and not exists (select from run r where r.destination_id = d.id and r.status = 'running' and r.lease_until > clock_timestamp())`,
+       where id = $1 and not exists (select from run r where r.destination_id = d.id and r.status = 'running' and r.lease_until > statement_timestamp())`,
       [destinationId, credentials],
     )
     if (moved === 0) return false

@@ -227,7 +227,7 @@ export async function purgeErasures(db: Database, service: string): Promise<void
       [id],
     )
     if (row?.left !== 0) continue
-    await db.execute('update erasure set purged_at = clock_timestamp() where id = $1', [id])
+    await db.execute('update erasure set purged_at = statement_timestamp() where id = $1', [id])
     await db.execute(`insert into audit (actor, what, detail) values ('purge', 'erasure.purged', $1)`, [
       JSON.stringify({ erasure: `e_${id}` }),
     ])
@@ -238,7 +238,7 @@ export async function purgeErasures(db: Database, service: string): Promise<void
 async function purgeAudience(tx: Transaction, erasureId: number, destinationId: number, keys: ErasedKeys): Promise<boolean> {
   await tx.query('select from destination where id = $1 for update', [destinationId])
   const running = await tx.query(
-    `select from run where destination_id = $1 and status = 'running' and lease_until > clock_timestamp() limit 1`,
+    `select from run where destination_id = $1 and status = 'running' and lease_until > statement_timestamp() limit 1`,
     [destinationId],
   )
   if (running.length > 0) return false

@@ -34,7 +34,7 @@ export async function readJournal(client: pg.ClientBase, schema: string, migrati
 /** Returns the statements that make the journal of a schema, and move ours out of the shared one. */
 export function journalStatements(schema: string, journal: Journal): readonly string[] {
   return [
-    `create table if not exists ${quoteName(schema)}.migration (position integer primary key, hash text not null unique, applied_at timestamptz not null default clock_timestamp())`,
+    `create table if not exists ${quoteName(schema)}.migration (position integer primary key, hash text not null unique, applied_at timestamptz not null default statement_timestamp())`,
     ...(journal.isShared ? journal.hashes.map((hash, i) => entryStatement(schema, i + 1, hash)) : []),
     // Left there, they would have another application's older migrations skipped: drizzle looks at the newest entry alone.
     ...(journal.isShared && journal.hashes.length > 0

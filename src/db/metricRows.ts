@@ -58,7 +58,7 @@ export async function endedRequestsAfter(db: Queryable, id: number, limit: numbe
     `select a.id, d.kind || ' ' || b.operation as endpoint, coalesce(a.http_status::text, 'none') as status, a.duration_ms / 1000.0::float8 as seconds
      from attempt a join batch b on b.id = a.batch_id join destination d on d.id = b.destination_id
      where a.id > $1 and a.id < coalesce(
-       (select min(o.id) from attempt o where o.id > $1 and o.finished_at is null and o.started_at > clock_timestamp() - interval '5 minutes'), 9223372036854775807)
+       (select min(o.id) from attempt o where o.id > $1 and o.finished_at is null and o.started_at > statement_timestamp() - interval '5 minutes'), 9223372036854775807)
      order by a.id limit $2`,
     [id, limit],
   )
@@ -93,9 +93,9 @@ export async function loadGauges(db: Queryable, lapseDays: readonly number[]): P
     queueState(db),
     endingMembers(db, lapseDays),
     db.query<{ role: string; count: number }>(
-      `select role, count(*)::int as count from worker where role <> 'command' and seen_at > clock_timestamp() - interval '1 minute' group by role`,
+      `select role, count(*)::int as count from worker where role <> 'command' and seen_at > statement_timestamp() - interval '1 minute' group by role`,
     ),
-    db.query<{ now: Date }>('select clock_timestamp() as now'),
+    db.query<{ now: Date }>('select statement_timestamp() as now'),
   ])
   const now = clock?.now.getTime() ?? 0
   return {

@@ -59,7 +59,7 @@ export async function writeOutcomes(tx: Queryable, batch: ClaimedBatch, outcomes
 async function writeConfirmed(tx: Queryable, batch: ClaimedBatch, columns: string, entries: string): Promise<number> {
   const [row] = await tx.query<{ keys: number }>(
     `with written as (
-       update remote m set ${columns}, synced_at = clock_timestamp(), batch_id = $1, refused_code = null, refused_message = null
+       update remote m set ${columns}, synced_at = statement_timestamp(), batch_id = $1, refused_code = null, refused_message = null
        from ${entries} returning m.key, ${outOfSync} as open),
      added as (${addChanged('select key from written where open', '$2')})
      select count(*)::int as keys from written`,
@@ -92,7 +92,7 @@ export async function confirmKeys({ tx, batch }: Settling, alike: boolean): Prom
     [batch.id, batch.destinationId],
   )
   await tx.execute(
-    `delete from remote m using ${confirmed} and m.held <= 0 and (m.late_until is null or m.late_until <= clock_timestamp())`,
+    `delete from remote m using ${confirmed} and m.held <= 0 and (m.late_until is null or m.late_until <= statement_timestamp())`,
     [batch.id, batch.destinationId],
   )
   // Keys that are desired again, or that late requests may still restore, keep their row.

@@ -32,8 +32,8 @@ export async function loadProductSets(db: Queryable, destinationId: number): Pro
     late: boolean
     confirmed_for: string | null
   }>(
-    `select id, name, state, set_id, content, known_ids, coalesce(late_until > clock_timestamp(), false) as late,
-       extract(epoch from clock_timestamp() - confirmed_at) * 1000 as confirmed_for
+    `select id, name, state, set_id, content, known_ids, coalesce(late_until > statement_timestamp(), false) as late,
+       extract(epoch from statement_timestamp() - confirmed_at) * 1000 as confirmed_for
      from product_set where destination_id = $1 order by id`,
     [destinationId],
   )
@@ -58,7 +58,7 @@ export async function startProductSet(
 ): Promise<number> {
   const [row] = await db.query<{ id: string }>(
     `insert into product_set (destination_id, name, state, content, known_ids, late_until)
-     values ($1, $2, 'creating', $3, $4, clock_timestamp() + $5 * interval '1 millisecond') returning id`,
+     values ($1, $2, 'creating', $3, $4, statement_timestamp() + $5 * interval '1 millisecond') returning id`,
     [set.destinationId, set.content.name, JSON.stringify(set.content), set.knownIds, set.lateMs],
   )
   return Number(row?.id)
@@ -66,7 +66,7 @@ export async function startProductSet(
 
 /** Stores for how long bytes of a create without an answer may still arrive. */
 export async function setLate(db: Queryable, id: number, lateMs: number): Promise<void> {
-  await db.execute(`update product_set set late_until = clock_timestamp() + $2 * interval '1 millisecond' where id = $1`, [id, lateMs])
+  await db.execute(`update product_set set late_until = statement_timestamp() + $2 * interval '1 millisecond' where id = $1`, [id, lateMs])
 }
 
 /** Deletes the rows of all sets of a destination, whose service no longer is the one that they were created at. */
@@ -82,7 +82,7 @@ export async function confirmProductSet(
 ): Promise<void> {
   await db.transaction(async (tx) => {
     await tx.execute(
-      `update product_set set state = case when state = 'creating' then 'kept' else state end, set_id = $2, content = $3, known_ids = null, late_until = null, confirmed_at = clock_timestamp() where id = $1`,
+      `update product_set set state = case when state = 'creating' then 'kept' else state end, set_id = $2, content = $3, known_ids = null, late_until = null, confirmed_at = statement_timestamp() where id = $1`,
       [set.id, set.setId, JSON.stringify(set.content)],
     )
     await noteSet(tx, run, `product_set.${set.what}`, { name: set.content.name, setId: set.setId })

@@ -34,9 +34,9 @@ export async function findQueuedRuns(
   const rows = await db.query<{ id: string; destination_id: number; pipeline: string }>(
     `select q.id, q.destination_id, q.pipeline from run q
      where q.status = 'queued' and q.trigger not in ('plan', 'apply') and ($1::int is null or q.destination_id = $1)
-       and (q.trigger = 'schedule' or q.options ? 'anyWorker' or q.id = $2 or q.created_at < clock_timestamp() - interval '30 seconds')
+       and (q.trigger = 'schedule' or q.options ? 'anyWorker' or q.id = $2 or q.created_at < statement_timestamp() - interval '30 seconds')
        and ${withinFence('q.destination_id', '$3', '$4')} and not ${isPaused('q')}
-       and not exists (select from run r where r.destination_id = q.destination_id and r.status = 'running' and r.lease_until > clock_timestamp() and $1::int is null)
+       and not exists (select from run r where r.destination_id = q.destination_id and r.status = 'running' and r.lease_until > statement_timestamp() and $1::int is null)
      order by q.id limit 50`,
     [options.destinationId ?? null, options.runId ?? null, fence.origin, fence.credentials],
   )
@@ -48,7 +48,7 @@ export async function findSharedPlans(db: Queryable, fence: Fence): Promise<read
   const rows = await db.query<{ id: string }>(
     `select p.id from plan p join run r on r.id = p.run_id or r.plan_id = p.id
      where p.status = 'applying' and r.status = 'running' and ${withinFence('p.destination_id', '$1', '$2')} and exists (
-       select from batch b where b.plan_id = p.id and b.status in ('pending', 'ambiguous') and (b.next_attempt_at is null or b.next_attempt_at <= clock_timestamp()))
+       select from batch b where b.plan_id = p.id and b.status in ('pending', 'ambiguous') and (b.next_attempt_at is null or b.next_attempt_at <= statement_timestamp()))
      group by p.id order by p.id`,
     [fence.origin, fence.credentials],
   )
@@ -73,7 +73,7 @@ export async function updateQueuedDefinitions(
   await db.execute(
     `update run q set definition = d.version from unnest($1::int[], $2::text[], $3::text[]) as d (destination_id, pipeline, version)
      where q.status = 'queued' and q.trigger = 'schedule' and (q.destination_id, q.pipeline) = (d.destination_id, d.pipeline)
-       and q.definition <> d.version and q.created_at < clock_timestamp() - interval '5 seconds' and ${withinFence('q.destination_id', '$4', '$5')}`,
+       and q.definition <> d.version and q.created_at < statement_timestamp() - interval '5 seconds' and ${withinFence('q.destination_id', '$4', '$5')}`,
     [
       pipelines.map(({ destinationId }) => destinationId),
       pipelines.map(({ name }) => name),
@@ -90,13 +90,13 @@ export async function updateQueuedDefinitions(
  */
 export async function skipUnclaimedRuns(db: Queryable, fence: Fence, waitedMs: number): Promise<readonly number[]> {
   const rows = await db.query<{ id: string }>(
-    `update run q set status = 'skipped', started_at = created_at, finished_at = clock_timestamp(),
+    `update run q set status = 'skipped', started_at = created_at, finished_at = statement_timestamp(),
        error = jsonb_build_object('code', 'RUN_UNCLAIMED', 'where', pipeline, 'hint', 'sluice run ' || pipeline,
          'message', 'no worker that is up has ' || pipeline || ' in the version that was requested; nothing was sent')
-     where q.status = 'queued' and q.trigger not in ('plan', 'apply') and q.created_at < clock_timestamp() - $1 * interval '1 millisecond'
+     where q.status = 'queued' and q.trigger not in ('plan', 'apply') and q.created_at < statement_timestamp() - $1 * interval '1 millisecond'
        and ${withinFence('q.destination_id', '$2', '$3')} and not ${isPaused('q')}
        and not exists (select from run r where r.destination_id = q.destination_id
-         and (r.status = 'running' or r.finished_at > clock_timestamp() - least($1, 60000) * interval '1 millisecond'))
+         and (r.status = 'running' or r.finished_at > statement_timestamp() - least($1, 60000) * interval '1 millisecond'))
      returning q.id`,
     [waitedMs, fence.origin, fence.credentials],
   )
@@ -114,7 +114,7 @@ export interface QueueState {
 export async function queueState(db: Queryable): Promise<QueueState> {
   const [row] = await db.query<{ queued: number; running: number; oldest_s: number }>(
     `select count(*) filter (where q.status = 'queued')::int as queued, count(*) filter (where q.status = 'running')::int as running,
-       coalesce(extract(epoch from clock_timestamp() - min(q.created_at) filter (where q.status = 'queued')), 0)::float8 as oldest_s
+       coalesce(extract(epoch from statement_timestamp() - min(q.created_at) filter (where q.status = 'queued')), 0)::float8 as oldest_s
      from run q where q.status in ('queued', 'running') and not (q.status = 'queued' and ${isPaused('q')})`,
   )
   return { queued: row?.queued ?? 0, running: row?.running ?? 0, oldestS: row?.oldest_s ?? 0 }

@@ -7,7 +7,7 @@ import { kindsWhere } from '../destinations/index.ts'
 export async function isFirstOfDay(db: Database, runId: number): Promise<boolean> {
   const rows = await db.execute(
     `insert into tick (pipeline, scheduled_for, outcome, reason, run_id)
-     values ('', date_trunc('day', clock_timestamp(), 'UTC'), 'ran', 'retention', $1) on conflict do nothing`,
+     values ('', date_trunc('day', statement_timestamp(), 'UTC'), 'ran', 'retention', $1) on conflict do nothing`,
     [runId],
   )
   return rows === 1
@@ -24,32 +24,32 @@ export async function applyRetention(
     plans: await dropStalePlans(db),
     // Frozen bodies hold digests: seven days after they settled they are not sent again.
     bodies: await db.execute(
-      `update batch set body = null where body is not null and status in ('settled', 'split', 'superseded') and settled_at < clock_timestamp() - interval '7 days'`,
+      `update batch set body = null where body is not null and status in ('settled', 'split', 'superseded') and settled_at < statement_timestamp() - interval '7 days'`,
     ),
     operations: await dropOperations(db),
     // The merchant's own cells go first, what was wrong and where later.
     cells: await db.execute(
       `update reject x set cells = '[]' from run r
-       where r.id = x.run_id and r.finished_at < clock_timestamp() - interval '7 days' and x.cells <> '[]'`,
+       where r.id = x.run_id and r.finished_at < statement_timestamp() - interval '7 days' and x.cells <> '[]'`,
     ),
     // The reading that still stands says what is wrong today, however long ago it was read.
     rejects: await db.execute(
       `delete from reject x using run r
-       where r.id = x.run_id and r.finished_at < clock_timestamp() - interval '30 days' and x.run_id not in (
+       where r.id = x.run_id and r.finished_at < statement_timestamp() - interval '30 days' and x.run_id not in (
          select s.run_id from snapshot s join (select max(id) as id from snapshot where status = 'closed' group by destination_id) l using (id))`,
     ),
     // A key without desired or confirmed content: never sent, or late requests could have restored it and did not.
     keys: await db.execute(
-      `delete from remote where held <= 0 and synced_hash is null and (late_until is null or late_until <= clock_timestamp())
+      `delete from remote where held <= 0 and synced_hash is null and (late_until is null or late_until <= statement_timestamp())
        and not exists (select from entry e join batch b on b.id = e.batch_id
          where b.status in ${openBatches} and b.destination_id = remote.destination_id and remote.key = any(e.keys))`,
     ),
     runs: await dropRuns(db, keepRunsDays),
-    audit: await db.execute(`delete from audit where at < clock_timestamp() - interval '24 months'`),
-    events: await db.execute(`delete from webhook_event where received_at < clock_timestamp() - interval '35 days'`),
-    ticks: await db.execute(`delete from tick where scheduled_for < clock_timestamp() - interval '35 days'`),
+    audit: await db.execute(`delete from audit where at < statement_timestamp() - interval '24 months'`),
+    events: await db.execute(`delete from webhook_event where received_at < statement_timestamp() - interval '35 days'`),
+    ticks: await db.execute(`delete from tick where scheduled_for < statement_timestamp() - interval '35 days'`),
     workers: await db.execute(
-      `delete from worker w where seen_at < clock_timestamp() - interval '7 days'
+      `delete from worker w where seen_at < statement_timestamp() - interval '7 days'
        and not exists (select from batch b where b.worker_id = w.id) and not exists (select from run r where r.worker_id = w.id and r.status = 'running')`,
     ),
   }
@@ -61,12 +61,12 @@ async function dropStalePlans(db: Database): Promise<number> {
     const plans = await tx.query<{ id: string }>(
       `update plan p set status = 'superseded' from destination d, run r
        where d.id = p.destination_id and r.id = p.run_id and p.status = 'ready' and r.finished_at is not null
-         and (p.created_at < clock_timestamp() - interval '7 days' or (p.created_at < clock_timestamp() - interval '1 day' and (p.state_version <> d.state_version
+         and (p.created_at < statement_timestamp() - interval '7 days' or (p.created_at < statement_timestamp() - interval '1 day' and (p.state_version <> d.state_version
            or (p.review ->> 'desiredVersion')::bigint <> d.desired_version)))
        returning p.id`,
     )
     await tx.execute(
-      `update batch set status = 'superseded', settled_at = clock_timestamp(), reason = 'stale_plan' where plan_id = any($1) and status = 'pending' and attempts = 0`,
+      `update batch set status = 'superseded', settled_at = statement_timestamp(), reason = 'stale_plan' where plan_id = any($1) and status = 'pending' and attempts = 0`,
       [plans.map(({ id }) => id)],
     )
     return plans.length
@@ -82,9 +82,9 @@ async function dropOperations(db: Database): Promise<number> {
   return db.execute(
     `delete from entry e using batch b join destination d on d.id = b.destination_id
      where b.id = e.batch_id and b.status in ('settled', 'split', 'superseded')
-       and b.settled_at < clock_timestamp() - ${kept}
+       and b.settled_at < statement_timestamp() - ${kept}
        and not exists (select from batch o where o.plan_id = b.plan_id
-         and (o.status in ${openBatches} or o.settled_at >= clock_timestamp() - ${kept}))
+         and (o.status in ${openBatches} or o.settled_at >= statement_timestamp() - ${kept}))
        and not exists (select from plan p where p.id = b.plan_id and p.status = 'applying')`,
     [kindsWhere(({ keepsEntries }) => keepsEntries === '12 months')],
   )

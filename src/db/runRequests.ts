@@ -37,7 +37,7 @@ export async function rememberRequest(
   db: Queryable,
   request: { readonly key: string; readonly pipeline: string; readonly runId: number },
 ): Promise<void> {
-  await db.execute(`delete from run_request where requested_at < clock_timestamp() - interval '1 day'`)
+  await db.execute(`delete from run_request where requested_at < statement_timestamp() - interval '1 day'`)
   await db.execute('insert into run_request (key, pipeline, run_id) values ($1, $2, $3) on conflict do nothing', [
     requestKey(request.pipeline, request.key),
     request.pipeline,

@@ -8,7 +8,7 @@ import type { Database, Queryable } from './database.ts'
 export const defaultKeepRunsDays = 400
 const openBatches = `('pending', 'in_flight', 'ambiguous', 'parked')`
 /** Behind `$1` days. */
-const over = `clock_timestamp() - $1 * interval '1 day'`
+const over = `statement_timestamp() - $1 * interval '1 day'`
 
 /** Readings of the pipelines' own sources that are compared with (`sync/read/snapshot.ts`), and whatever came after them. */
 const standards = `

@@ -101,8 +101,8 @@ export async function claimRun(db: Database, runId: number, claim: RunClaim): Pr
        adopted as (
          update destination set credentials = $5
          where id = (select destination_id from asked) and ${matches} and credentials is null returning id)
-       update run set status = 'running', worker_id = $2, epoch = epoch + 1, started_at = clock_timestamp(),
-         lease_until = clock_timestamp() + $3 * interval '1 millisecond'
+       update run set status = 'running', worker_id = $2, epoch = epoch + 1, started_at = statement_timestamp(),
+         lease_until = statement_timestamp() + $3 * interval '1 millisecond'
        where id = $1 and status = 'queued' and destination_id in (select id from own union all select id from adopted)
        returning id, pipeline, destination_id, trigger, options, epoch, rerun_of, started_at`,
       [
@@ -137,7 +137,7 @@ export async function claimRun(db: Database, runId: number, claim: RunClaim): Pr
 /** Renews the lease. Returns false if this process lost the run (recovered, cancelled): stop, and write nothing more for it. */
 export async function heartbeatRun(db: Queryable, run: RunRow, leaseMs: number): Promise<boolean> {
   const rows = await db.query<{ cancelled: boolean }>(
-    `update run set lease_until = clock_timestamp() + $3 * interval '1 millisecond'
+    `update run set lease_until = statement_timestamp() + $3 * interval '1 millisecond'
      where id = $1 and epoch = $2 and status = 'running' returning cancel_requested_at is not null as cancelled`,
     [run.id, run.epoch, leaseMs],
   )
@@ -174,13 +174,13 @@ export async function cancelRun(
     }
     if (run.status === 'queued') {
       await tx.execute(
-        `update run set status = 'cancelled', started_at = created_at, finished_at = clock_timestamp(), error = $2 where id = $1`,
+        `update run set status = 'cancelled', started_at = created_at, finished_at = statement_timestamp(), error = $2 where id = $1`,
         [runId, asParameter(error)],
       )
       return 'cancelled'
     }
     if (run.status !== 'running') return 'ended'
-    await tx.execute('update run set cancel_requested_at = coalesce(cancel_requested_at, clock_timestamp()) where id = $1', [runId])
+    await tx.execute('update run set cancel_requested_at = coalesce(cancel_requested_at, statement_timestamp()) where id = $1', [runId])
     if (run.trigger !== 'plan' && run.destination_id !== null)
       await pauseDestination(tx, run.destination_id, 'RUN_CANCELLED: the run was cancelled by an operator')
     return 'stopping'
@@ -199,12 +199,12 @@ export async function isCancelRequested(db: Queryable, run: Pick<RunRow, 'id' | 
  */
 export async function recoverRuns(db: Database, deadWorkers: readonly string[], fence: Fence): Promise<number[]> {
   const rows = await db.query<{ id: string }>(
-    `update run set status = 'failed', finished_at = clock_timestamp(), lease_until = null, progress = null,
+    `update run set status = 'failed', finished_at = statement_timestamp(), lease_until = null, progress = null,
        error = jsonb_build_object('code', 'RUN_INTERRUPTED', 'message', 'the process of this run died unexpectedly; what was confirmed is kept',
          'where', null, 'hint', 'sluice run ' || pipeline)
-     where ((status = 'running' and (lease_until < clock_timestamp() or worker_id = any($1)))
+     where ((status = 'running' and (lease_until < statement_timestamp() or worker_id = any($1)))
        -- No other process executes these (findQueuedRuns), and queued they would block every tick.
-       or (status = 'queued' and trigger in ('plan', 'apply') and created_at < clock_timestamp() - interval '30 seconds'))
+       or (status = 'queued' and trigger in ('plan', 'apply') and created_at < statement_timestamp() - interval '30 seconds'))
        and ${withinFence('run.destination_id', '$2', '$3')} returning id`,
     [deadWorkers, fence.origin, fence.credentials],
   )
@@ -229,7 +229,7 @@ export async function finishRun(
   end: { readonly status: string; readonly guards: unknown; readonly counts: unknown; readonly error: unknown },
 ): Promise<void> {
   await db.execute(
-    `update run set status = $3, guards = $4, counts = $5, error = $6, progress = null, lease_until = null, finished_at = clock_timestamp()
+    `update run set status = $3, guards = $4, counts = $5, error = $6, progress = null, lease_until = null, finished_at = statement_timestamp()
      where id = $1 and epoch = $2 and status = 'running'`,
     [run.id, run.epoch, end.status, asParameter(end.guards), asParameter(end.counts), asParameter(end.error)],
   )
@@ -238,7 +238,7 @@ export async function finishRun(
 /** Ends a run that never began: its destination was held. The receipt stays (experience: a skip is no failure). */
 export async function skipRun(db: Queryable, runId: number, error: unknown): Promise<void> {
   await db.execute(
-    `update run set status = 'skipped', started_at = created_at, finished_at = clock_timestamp(), error = $2 where id = $1 and status = 'queued'`,
+    `update run set status = 'skipped', started_at = created_at, finished_at = statement_timestamp(), error = $2 where id = $1 and status = 'queued'`,
     [runId, asParameter(error)],
   )
 }

@@ -55,14 +55,14 @@ export async function declareSchedules(db: Database, declaration: Declaration): 
       `insert into pipeline_schedule as s (credentials, folder, destination_id, pipeline, cron, timezone, overlap)
        select $1, $2, * from unnest($3::int[], $4::text[], $5::text[], $6::text[], $7::text[]) order by 3, 4, 5, 6
        on conflict on constraint pipeline_schedule_identity do update set overlap = excluded.overlap, folder = excluded.folder,
-         declared_at = clock_timestamp(), withdrawn_at = null,
-         last_scheduled_for = case when s.withdrawn_at is null then s.last_scheduled_for else clock_timestamp() end`,
+         declared_at = statement_timestamp(), withdrawn_at = null,
+         last_scheduled_for = case when s.withdrawn_at is null then s.last_scheduled_for else statement_timestamp() end`,
       [credentials, folder, ...columns],
     )
     await tx.execute(
-      `update pipeline_schedule s set withdrawn_at = clock_timestamp()
+      `update pipeline_schedule s set withdrawn_at = statement_timestamp()
        where s.credentials = $1 and s.folder = $2 and s.withdrawn_at is null and s.pipeline <> all($7)
-         and s.declared_at < clock_timestamp() - ${declaredForS} * interval '1 second'
+         and s.declared_at < statement_timestamp() - ${declaredForS} * interval '1 second'
          and not exists (select from unnest($3::int[], $4::text[], $5::text[], $6::text[]) as d (destination_id, pipeline, cron, timezone)
            where (s.destination_id, s.pipeline, s.cron, s.timezone) = (d.destination_id, d.pipeline, d.cron, d.timezone))`,
       [credentials, folder, ...columns.slice(0, 4), broken],
@@ -86,7 +86,7 @@ export async function loadSchedules(
      union all
      select ${columns}, true from pipeline_schedule s
      where s.credentials = $1 and s.folder = $6 and s.pipeline = any($7) and s.withdrawn_at is null
-       and s.declared_at < clock_timestamp() - ${declaredForS} * interval '1 second'`,
+       and s.declared_at < statement_timestamp() - ${declaredForS} * interval '1 second'`,
     [
       credentials,
       schedules.map((s) => s.destinationId),
@@ -113,7 +113,7 @@ export async function lockSchedule(tx: Queryable, id: number): Promise<{ readonl
 }
 
 async function databaseTime(db: Queryable): Promise<Date> {
-  const [clock] = await db.query<{ now: Date }>('select clock_timestamp() as now')
+  const [clock] = await db.query<{ now: Date }>('select statement_timestamp() as now')
   return clock?.now ?? new Date(0)
 }
 

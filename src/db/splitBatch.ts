@@ -42,7 +42,7 @@ export async function splitBatch(tx: Queryable, destination: Destination, batch:
       `insert into batch (plan_id, destination_id, seq, phase, operation, status, body, body_sha256, entry_count, user_count, parent_id, expires_at,
          attempts, wrong_alike, reason, next_attempt_at)
        select $1, $2, (select max(seq) + 1 from batch where plan_id = $1), $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
-         case when $15::float8 > 0 then clock_timestamp() + $15::float8 * interval '1 millisecond' end
+         case when $15::float8 > 0 then statement_timestamp() + $15::float8 * interval '1 millisecond' end
        returning id`,
       [
         batch.planId,
@@ -128,9 +128,10 @@ export async function mergeBatches(
      from unnest($2::bigint[], $3::int[], $4::int[], $5::int[]) as x (batch_id, ord, place, byte_offset) where e.batch_id = x.batch_id and e.ord = x.ord`,
     [row?.id, rows.map((entry) => entry.batch_id), rows.map((entry) => entry.ord), rows.map((_, place) => place), [...merged.offsets]],
   )
-  await tx.execute(`update batch set status = 'split', reason = 'set_aside', settled_at = clock_timestamp() where id = any($1::bigint[])`, [
-    ids,
-  ])
+  await tx.execute(
+    `update batch set status = 'split', reason = 'set_aside', settled_at = statement_timestamp() where id = any($1::bigint[])`,
+    [ids],
+  )
 }
 
 /** Returns the places of the entries that are still in the batch. */

@@ -15,7 +15,7 @@ export async function openUnresolved(db: Queryable, minutes: number): Promise<re
     `select p.pipeline, sum(b.user_count)::float8 as users, min(b.created_at) as since, max(p.run_id) as run_id
      from batch b join plan p on p.id = b.plan_id
      where b.status in ('pending', 'in_flight', 'ambiguous', 'parked') and (b.status = 'ambiguous' or b.status = 'parked' and b.attempts > 0)
-       and b.created_at < clock_timestamp() - $1 * interval '1 minute'
+       and b.created_at < statement_timestamp() - $1 * interval '1 minute'
      group by p.pipeline`,
     [minutes],
   )
@@ -33,12 +33,12 @@ export async function endingMembers(db: Queryable, days: readonly number[]): Pro
   return db.query<{ pipeline: string; users: number[] }>(
     `select x.pipeline, array_agg(x.users order by x.days) as users
      from (select p.pipeline, d.days,
-         coalesce(sum(b.user_count) filter (where b.expires_at < clock_timestamp() + d.days * interval '1 day'), 0)::float8 as users
+         coalesce(sum(b.user_count) filter (where b.expires_at < statement_timestamp() + d.days * interval '1 day'), 0)::float8 as users
        -- By destination, as the index of the ends is.
        from destination t cross join lateral (
            select e.plan_id, e.user_count, e.expires_at from batch e
            where e.destination_id = t.id and e.status = 'settled' and e.operation = 'upsert' and e.expires_at is not null
-             and e.expires_at < clock_timestamp() + $2 * interval '1 day') b
+             and e.expires_at < statement_timestamp() + $2 * interval '1 day') b
          join plan p on p.id = b.plan_id cross join unnest($1::int[]) as d (days)
        where t.kind = any($3)
        group by p.pipeline, d.days) x

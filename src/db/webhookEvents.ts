@@ -10,7 +10,7 @@ export interface WebhookState {
 export async function webhookState(db: Queryable): Promise<WebhookState> {
   const [row] = await db.query<{ last: Date | null; day: number }>(
     `select (select max(received_at) from webhook_event) as last,
-       (select count(*)::int from webhook_event where received_at > clock_timestamp() - interval '1 day') as day`,
+       (select count(*)::int from webhook_event where received_at > statement_timestamp() - interval '1 day') as day`,
   )
   return { last: row?.last ?? null, day: row?.day ?? 0 }
 }

@@ -31,7 +31,7 @@ export async function registerWorker(db: Database, options: { readonly role: str
 
 /** Says that the worker is there. For people: leases, not this, decide who holds what. */
 export async function touchWorker(db: Queryable, workerId: string): Promise<void> {
-  await db.execute(`update worker set seen_at = clock_timestamp() where id = $1`, [workerId])
+  await db.execute(`update worker set seen_at = statement_timestamp() where id = $1`, [workerId])
 }
 
 export interface WorkerRow {
@@ -53,8 +53,8 @@ export async function findWorker(db: Queryable, workerId: string): Promise<Worke
 /** Returns workers and servers with a heartbeat within the last day, newest first; commands leave none. */
 export async function listWorkers(db: Queryable, only: { readonly id?: string } = {}): Promise<readonly WorkerRow[]> {
   const rows = await db.query<{ id: string; role: string; host: string; pid: number; started_at: Date; idle_s: number }>(
-    `select id, role, host, pid, started_at, extract(epoch from clock_timestamp() - seen_at)::float8 as idle_s from worker
-     where case when $1::text is null then role <> 'command' and seen_at > clock_timestamp() - interval '1 day' else id = $1 end
+    `select id, role, host, pid, started_at, extract(epoch from statement_timestamp() - seen_at)::float8 as idle_s from worker
+     where case when $1::text is null then role <> 'command' and seen_at > statement_timestamp() - interval '1 day' else id = $1 end
      order by started_at desc limit 100`,
     [only.id ?? null],
   )

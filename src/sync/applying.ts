@@ -43,7 +43,7 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
          ${addChanged('select key from stamped')}`,
         [row.destination_id, planId],
       )
-      await tx.execute(`update plan set status = 'applying', applied_at = clock_timestamp() where id = $1`, [planId])
+      await tx.execute(`update plan set status = 'applying', applied_at = statement_timestamp() where id = $1`, [planId])
       await tx.execute(
         `update destination set state_version = state_version + 1 where id = (select destination_id from plan where id = $1)`,
         [planId],

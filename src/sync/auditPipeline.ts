@@ -109,7 +109,7 @@ async function waitForReads(deps: EngineDeps, destinationId: number, report: (wa
   const { readLagMs } = deps.settings
   if (readLagMs === 0) return
   const [row] = await deps.db.query<{ age_ms: string | null }>(
-    `select extract(epoch from clock_timestamp() - max(settled_at)) * 1000 as age_ms from batch where destination_id = $1`,
+    `select extract(epoch from statement_timestamp() - max(settled_at)) * 1000 as age_ms from batch where destination_id = $1`,
     [destinationId],
   )
   const waitMs = row?.age_ms == null ? 0 : readLagMs - Number(row.age_ms)

@@ -129,7 +129,7 @@ async function listEvents(db: Database, destinationId: number, text: string): Pr
     [destinationId, kindsWhere(({ suppresses }) => suppresses)],
   )
   const rows = await db.query<{ at: Date }>(
-    `select coalesce(max(r.synced_at), clock_timestamp()) as at from remote r
+    `select coalesce(max(r.synced_at), statement_timestamp()) as at from remote r
      where r.destination_id = any($1::int[]) and r.key = any($2) and ${isSuppressed('$1::int[]')} having count(*) > 0`,
     [lists.map(({ id }) => id), identifierTypes.flatMap((type) => packedForms(type, text))],
   )
@@ -163,7 +163,7 @@ async function readEvents(db: Database, destinationId: number, keys: readonly Bu
   }>(
     // When it was begun to be read: a snapshot closes only after its plan was written. Of a run that is not kept any more is
     // known only that it was before all that are.
-    `select coalesce(s.opened_at, (select min(created_at) from run where destination_id = $1), clock_timestamp()) as at,
+    `select coalesce(s.opened_at, (select min(created_at) from run where destination_id = $1), statement_timestamp()) as at,
        r.line, r.status, r.body, r.identifiers, r.hash, s.run_id
      from record r left join snapshot s on s.id = r.snapshot_id where r.destination_id = $1 and r.key = any($2)`,
     [destinationId, keys],
@@ -304,7 +304,7 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
     now: Date
   }>(
     `select key, held, desired_hash is not distinct from synced_hash as same, synced_hash is not null as synced, synced_at, expires_at, remote_key,
-       refused_code, refused_message, batch_id, synced_hash, clock_timestamp() as now,
+       refused_code, refused_message, batch_id, synced_hash, statement_timestamp() as now,
        (select started_at from run where id = ${invalidatingRun('synced_hash')}) as invalidated_at
      from remote where destination_id = $1 and ${catalog ? 'key' : 'group_key'} = any($2) order by key`,
     [destinationId, keys],

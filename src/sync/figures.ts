@@ -58,10 +58,10 @@ export async function loadEndingsByDay(
 ): Promise<readonly { readonly day: string; readonly users: number }[]> {
   return db.query<{ day: string; users: number }>(
     `select to_char(d.day, 'YYYY-MM-DD') as day, coalesce(x.users, 0)::float8 as users
-     from generate_series(date_trunc('day', clock_timestamp()), date_trunc('day', clock_timestamp()) + ($2 - 1) * interval '1 day', interval '1 day') as d (day)
+     from generate_series(date_trunc('day', statement_timestamp()), date_trunc('day', statement_timestamp()) + ($2 - 1) * interval '1 day', interval '1 day') as d (day)
      left join (
        select date_trunc('day', b.expires_at) as day, sum(b.user_count) as users from batch b
-       where b.status = 'settled' and b.operation = 'upsert' and b.expires_at < clock_timestamp() + $2 * interval '1 day'
+       where b.status = 'settled' and b.operation = 'upsert' and b.expires_at < statement_timestamp() + $2 * interval '1 day'
          and b.destination_id in (select destination_id from run where pipeline = $1 order by id desc limit 1)
        group by 1) x on x.day = d.day
      order by d.day`,

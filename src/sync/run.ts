@@ -342,7 +342,7 @@ export async function nothingRead(deps: EngineDeps, client: Parameters<typeof ma
  */
 async function waitForLateArrivals(deps: EngineDeps, destinationId: number): Promise<void> {
   const [row] = await deps.db.query<{ ms: string | null }>(
-    `select extract(epoch from max(late_until) - clock_timestamp()) * 1000 as ms from remote where destination_id = $1 and late_until is not null`,
+    `select extract(epoch from max(late_until) - statement_timestamp()) * 1000 as ms from remote where destination_id = $1 and late_until is not null`,
     [destinationId],
   )
   const ms = Math.min(Number(row?.ms ?? 0), deps.settings.horizonMs)

@@ -43,8 +43,8 @@ export async function pipelineStates(db: Database, names: readonly string[]): Pr
     [names],
   )
   const [clock] = await db.query<{ now: Date; scheduler: boolean }>(
-    `select clock_timestamp() as now,
-       exists (select from worker where role = 'serve' and seen_at > clock_timestamp() - interval '1 minute') as scheduler`,
+    `select statement_timestamp() as now,
+       exists (select from worker where role = 'serve' and seen_at > statement_timestamp() - interval '1 minute') as scheduler`,
   )
   const pipelines: PipelineState[] = []
   for (const { pipeline, last, running, success } of rows) {

@@ -54,7 +54,7 @@ export function postgresEventStore(pool: PostgresPool, { table = 'sluice_webhook
   const make = () =>
     (made ??= pool
       .query(
-        `create table if not exists ${table} (id text primary key, type text not null, body jsonb not null, received_at timestamptz not null default clock_timestamp())`,
+        `create table if not exists ${table} (id text primary key, type text not null, body jsonb not null, received_at timestamptz not null default statement_timestamp())`,
       )
       .catch((error: unknown) => {
         made = undefined

@@ -10,7 +10,7 @@ export async function examineDatabase(context: Context, say: Say): Promise<void>
   try {
     await withStore(context, async (store) => {
       const [server] = await store.db.query<{ server_version: string; skew: string }>(
-        `select current_setting('server_version') as server_version, extract(epoch from clock_timestamp())::text as skew`,
+        `select current_setting('server_version') as server_version, extract(epoch from statement_timestamp())::text as skew`,
       )
       const { applied, known } = await migrationStatus(store.url, store.db.schema)
       say({

@@ -53,7 +53,7 @@ export class ListingClassifier {
     await client.query(
       `create temp table audited (key bytea primary key, outcome text not null, listed boolean not null, group_id text, synced_hash bytea, fields text[], detail jsonb);
        create temp table audit_unsettled as ${unsettledKeys(destinationId)};
-       create temp table audit_began as select clock_timestamp() as at`,
+       create temp table audit_began as select statement_timestamp() as at`,
     )
     return new ListingClassifier(client, destinationId)
   }

@@ -30,7 +30,7 @@ export async function planDeletes(deps: EngineDeps, erasureId: number): Promise<
     if (erasure?.planned !== false) return
     let held = 0
     for (const { id, kind } of audiences) if (await planAudience(tx, deps, erasureId, { id, type: destinationOf(kind) })) held++
-    await tx.execute('update erasure set planned_at = clock_timestamp(), audiences = $2 where id = $1', [erasureId, held])
+    await tx.execute('update erasure set planned_at = statement_timestamp(), audiences = $2 where id = $1', [erasureId, held])
   })
 }
 
@@ -158,10 +158,10 @@ async function planRemote(
 ): Promise<void> {
   const { horizonMs } = deps.settings
   const synced = await tx.query<{ key: Buffer; batch_id: string | null; plan_id: string | null; late: boolean }>(
-    `select m.key, b.id as batch_id, b.plan_id, coalesce(m.late_until > clock_timestamp(), false) as late
+    `select m.key, b.id as batch_id, b.plan_id, coalesce(m.late_until > statement_timestamp(), false) as late
      from remote m left join batch b on b.id = m.batch_id and b.operation = 'upsert'
      where m.destination_id = $1 and (m.key = any($2::bytea[]) or m.group_key = any($3::bytea[])) and m.held <= 0
-       and (m.synced_hash is not null or m.late_until > clock_timestamp()) order by b.id desc nulls last`,
+       and (m.synced_hash is not null or m.late_until > statement_timestamp()) order by b.id desc nulls last`,
     [audience, identifiers, groups],
   )
   const uncertain = carried.filter(({ maybeApplied }) => maybeApplied)

@@ -15,10 +15,10 @@ export const ownExpiresAt = 'case when x.key is null then r.expires_at else x.ex
 export const ownEffectiveAt = 'case when x.key is null then r.effective_at else x.effective_at end'
 
 /** What ended by its rows' own wish stays ended (I19). */
-export const notEnded = `(m.held = 0 or ${ownExpiresAt} is null or ${ownExpiresAt} > clock_timestamp())`
+export const notEnded = `(m.held = 0 or ${ownExpiresAt} is null or ${ownExpiresAt} > statement_timestamp())`
 
 /** Has ended by its rows' own wish, and stands at the service for longer, because its shorter end was never confirmed. */
-export const overdue = `(m.held > 0 and m.synced_hash is not null and ${ownExpiresAt} <= clock_timestamp() and m.expires_at > clock_timestamp())`
+export const overdue = `(m.held > 0 and m.synced_hash is not null and ${ownExpiresAt} <= statement_timestamp() and m.expires_at > statement_timestamp())`
 
 /**
  * Fills `own_end`: identifiers whose times are not simply those of the row they are sent under, because several rows hold

@@ -63,7 +63,7 @@ export async function openWork(
   const planId = `p_${randomBytes(5).toString('hex')}`
   await input.prepare?.(client)
   const { rows } = await client.query<{ state_version: string; all_changed: boolean; now_ms: string }>(
-    `select state_version, all_changed, extract(epoch from clock_timestamp()) * 1000 as now_ms from destination where id = $1 for update`,
+    `select state_version, all_changed, extract(epoch from statement_timestamp()) * 1000 as now_ms from destination where id = $1 for update`,
     [destinationId],
   )
   const [locked] = rows
@@ -112,7 +112,7 @@ export async function openWork(
 async function supersedePlans(client: pg.PoolClient, destinationId: number): Promise<void> {
   await client.query(
     `with cancelled as (
-       update batch b set status = 'superseded', settled_at = clock_timestamp(), reason = 'newer_plan'
+       update batch b set status = 'superseded', settled_at = statement_timestamp(), reason = 'newer_plan'
        from plan p
        where p.id = b.plan_id and b.destination_id = $1 and b.status = 'pending' and b.attempts = 0 and p.status <> 'ready'
        returning b.id)

@@ -91,7 +91,7 @@ async function closeSnapshot({ client, destinationId, run, input }: PlanWork): P
   if (input.incomplete !== undefined || readsOneOff(run)) await forgetDigests(client, destinationId)
   else if (input.reading === 'gated') await updateDigests(client, destinationId, stagedKind.valid, input.unseen, input.quality)
   else await replaceDigests(client, destinationId, stagedKind.valid, input.quality)
-  await client.query(`update snapshot set status = $2, closed_at = clock_timestamp(), counts = $3 where id = $1 and status = 'open'`, [
+  await client.query(`update snapshot set status = $2, closed_at = statement_timestamp(), counts = $3 where id = $1 and status = 'open'`, [
     input.snapshotId,
     input.incomplete === undefined ? 'closed' : 'incomplete',
     JSON.stringify(input.rows),

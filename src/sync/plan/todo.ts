@@ -34,7 +34,7 @@ export const unsettledKeys = (destinationId: number): string =>
    where b.destination_id = ${destinationId} and e.outcome in ('pending', 'ambiguous')
      and (b.status in ('in_flight', 'ambiguous', 'parked') or (b.status = 'pending' and b.attempts > 0))
    union
-   select key from remote where destination_id = ${destinationId} and late_until > clock_timestamp()`
+   select key from remote where destination_id = ${destinationId} and late_until > statement_timestamp()`
 
 export async function collectUnsettled(client: pg.PoolClient, destinationId: number): Promise<void> {
   await fillTable(client, 'unsettled', unsettledKeys(destinationId))
@@ -164,8 +164,8 @@ async function collectGroups(context: TodoContext): Promise<number> {
  * is for whoever runs once a month: a month may be a day longer than 30 days.
  */
 function renewalDue({ renewBeforeMs }: TodoContext, timed: boolean): string {
-  return `m.held > 0 and m.expires_at <= clock_timestamp() + ${renewBeforeMs * 1.5} * interval '1 millisecond'
-    and m.expires_at <= clock_timestamp() + (${renewBeforeMs * 1.1}
+  return `m.held > 0 and m.expires_at <= statement_timestamp() + ${renewBeforeMs * 1.5} * interval '1 millisecond'
+    and m.expires_at <= statement_timestamp() + (${renewBeforeMs * 1.1}
       + ${renewBeforeMs * 0.4}::float8 * (get_byte(m.group_key, 0) * 256 + get_byte(m.group_key, 1)) / 65536.0) * interval '1 millisecond'
 ${timed ? `and ${ownExpiresAt} is null` : ''}`
 }
@@ -176,7 +176,7 @@ ${timed ? `and ${ownExpiresAt} is null` : ''}`
  * only what ends later, say so from here on.
  */
 async function someEnd({ client, destinationId, renewBeforeMs }: TodoContext): Promise<boolean> {
-  const soon = `b.destination_id = ${destinationId} and b.status = 'settled' and b.expires_at <= clock_timestamp() + ${renewBeforeMs * 1.5} * interval '1 millisecond'`
+  const soon = `b.destination_id = ${destinationId} and b.status = 'settled' and b.expires_at <= statement_timestamp() + ${renewBeforeMs * 1.5} * interval '1 millisecond'`
   if (!(await some(client, `select from batch b where ${soon}`))) return false
   await client.query(
     `with ends as (select m.batch_id, min(m.expires_at) as first from remote m

@@ -172,7 +172,7 @@ async function supersedeExpired({ deps, destination }: Sending, batch: ClaimedBa
   await deps.db.transaction(async (tx) => {
     if (batch.maybeApplied) {
       const living = await tx.query<{ ord: number }>(
-        'select ord from entry where batch_id = $1 and (expires_at is null or expires_at > clock_timestamp()) order by ord',
+        'select ord from entry where batch_id = $1 and (expires_at is null or expires_at > statement_timestamp()) order by ord',
         [batch.id],
       )
       const { attempts, wrongAlike, reason } = batch

@@ -128,7 +128,7 @@ export async function planErasure(
     const [row] = await tx.query<{ id: string }>(
       `insert into batch (plan_id, destination_id, seq, phase, operation, status, body, body_sha256, entry_count, user_count, parent_id, attempts, next_attempt_at, reason)
      select $1, $2, (select max(seq) + 1 from batch where plan_id = $1), $7, 'delete', 'ambiguous', $3, $4, 1, 1, $5, 1,
-       clock_timestamp() + $6 * interval '1 millisecond', 'suppressed' returning id`,
+       statement_timestamp() + $6 * interval '1 millisecond', 'suppressed' returning id`,
       [beside.planId, beside.destinationId, body.body, body.sha256, beside.id, waitMs, how.phase],
     )
     const id = Number(row?.id)

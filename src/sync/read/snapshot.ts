@@ -122,7 +122,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
       quality: read.quality,
     }
   } catch (error) {
-    await deps.db.execute(`update snapshot set status = 'discarded', closed_at = clock_timestamp() where id = $1 and status = 'open'`, [
+    await deps.db.execute(`update snapshot set status = 'discarded', closed_at = statement_timestamp() where id = $1 and status = 'open'`, [
       snapshotId,
     ])
     throw error
@@ -159,7 +159,7 @@ async function storeReading(db: Database, run: RunRow, columns: readonly string[
 /** Ends a snapshot that will not be planned. */
 export async function discardSnapshot(db: Database, snapshotId: number, rows: RowCounts): Promise<void> {
   await db.execute(
-    `update snapshot set status = 'discarded', closed_at = clock_timestamp(), counts = $2 where id = $1 and status = 'open'`,
+    `update snapshot set status = 'discarded', closed_at = statement_timestamp(), counts = $2 where id = $1 and status = 'open'`,
     [snapshotId, JSON.stringify(rows)],
   )
 }
@@ -167,7 +167,7 @@ export async function discardSnapshot(db: Database, snapshotId: number, rows: Ro
 async function openSnapshot(db: Database, run: RunRow, definitionHash: string, suppressionVersion: number): Promise<number> {
   // Left open by a run that was killed: never planned, so never used (R14).
   await db.execute(
-    `update snapshot set status = 'discarded', closed_at = clock_timestamp() where destination_id = $1 and status = 'open'`,
+    `update snapshot set status = 'discarded', closed_at = statement_timestamp() where destination_id = $1 and status = 'open'`,
     [run.destinationId],
   )
   const [row] = await db.query<{ id: string }>(
