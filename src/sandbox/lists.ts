@@ -103,8 +103,19 @@ function encodeCursor(id: string, index: number, listing: string): string {
   return Buffer.from(`${index}.${listing}.${id}`).toString('base64url')
 }
 
+/** Returns true for a cursor that `listReply` returned, of whatever listing. */
+export function isListCursor(cursor: string): boolean {
+  return partsOf(cursor) !== null
+}
+
+function partsOf(cursor: string): RegExpExecArray | null {
+  return /^(\d+)\.([0-9a-f]{12})\.(.*)$/s.exec(Buffer.from(cursor, 'base64url').toString())
+}
+
 function startOf<T>(call: Call<unknown>, cursor: string, listing: string, records: readonly T[], idOf: (record: T) => string): number {
-  const match = /^(\d+)\.([0-9a-f]{12})\.(.*)$/s.exec(Buffer.from(cursor, 'base64url').toString())
+  const match = partsOf(cursor)
+  // Product listings return cursors that look like product keys.
+  if (match === null && /^\d{15,19}$/.test(cursor)) throw foreignCursor(call, cursor)
   if (match === null) throw adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer', cursor)])
   if (match[2] !== listing) throw foreignCursor(call, cursor)
   const index = Number(match[1])

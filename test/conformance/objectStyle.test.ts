@@ -129,6 +129,36 @@ describe('what comes back but may not change', () => {
   })
 })
 
+describe('a copy', () => {
+  /** Creations whose record can be read, with a path to copy from and what the copy changes. */
+  const copies: readonly [path: string, change: Readonly<Record<string, string>>][] = [
+    ['campaigns/8wku2', {}],
+    ['line_items/9cqi0', {}],
+    ['custom_audiences/1nmth', {}],
+    ['scheduled_tweets/917438609065623552', { as_user_id: '1001', text: 'Copied' }],
+    ['draft_tweets/994747471329873920', { as_user_id: '1001', text: 'Copied' }],
+    ['cards/poll/1503831318555086900', {}],
+    ['cards/video_conversation/1503831318555087000', {}],
+    ['targeting_criteria/2kzxf', { targeting_value: 'f3bfc7dcc928977f' }],
+  ]
+  test.for(copies)('of %s is created with all properties of the original', async ([path, change]) => {
+    const object = new RemoteObject(sandbox, `${account}/${path}`, joinedLists)
+    await object.load()
+    Object.assign(object.record, { name: 'A copy', ...change })
+    const collection = `${account}/${path.slice(0, path.lastIndexOf('/'))}`
+    const made = await send(sandbox, 'POST', collection, object.pairs())
+    expect(made.status, made.text).toBe(200)
+    expect(made.body.data.id).not.toBe(object.record.id)
+    const refused = await send(sandbox, 'POST', collection, [...object.pairs(), ['no_such_field', 'x']])
+    expect([refused.status, refused.body.errors.map((error: Loose) => error.parameter)]).toEqual([400, ['no_such_field']])
+  })
+
+  test('of an account names what only an update writes', async () => {
+    const refused = await send(sandbox, 'POST', '/12/accounts', [['name', 'Second']])
+    expect([refused.status, refused.body.errors[0].parameter]).toEqual([400, 'name'])
+  })
+})
+
 describe('batches in the object style', () => {
   const batch = (path: string, json: unknown) => sandbox.call('POST', `/12/batch/accounts/18ce54d4x5t/${path}`, { json })
   const loaded = async (path: string): Promise<Loose> => (await sandbox.call('GET', `${account}/${path}`)).body.data
@@ -195,6 +225,9 @@ describe('spellings of other clients', () => {
       'draft_tweets/994747471329873920',
       'media_library',
       'cards/all/1503831318555086900',
+      'features',
+      'authenticated_user_access',
+      'tax_settings',
     ])
       expect((await send(sandbox, 'GET', `${account}/${path}`, [['with_deleted', 'True']])).status).toBe(200)
   })
@@ -230,6 +263,7 @@ describe('spellings of other clients', () => {
       ],
       ['GET', `${account}/media_library/3_1146654567674912769`, [['with_deleted', 'true']], 'with_deleted'],
       ['PUT', `${account}/campaigns/8wku2`, [['standard_delivery', 'true']], 'standard_delivery'],
+      ['POST', `${account}/custom_audiences`, [['name', 'x'], ['owner_account_id', 'x']], 'owner_account_id'],
     ]
     for (const [method, path, pairs, parameter] of refusals) {
       const answer = await send(sandbox, method, path, pairs)

@@ -185,8 +185,29 @@ describe('a cursor', () => {
         'INVALID_PARAMETER',
         'cursor',
       ])
-    expect((await rules()).every((rule) => rule === 'cursor_of_another_listing')).toBe(true)
+    const before = await rules()
+    expect(before.every((rule) => rule === 'cursor_of_another_listing')).toBe(true)
     expect((await get(products, { cursor: first.body.next_cursor, count: '2' })).body.data).toHaveLength(2)
+    // Listings of other kinds of records refuse it, and products refuse theirs.
+    const items = await cursorOf(`${account}/line_items`)
+    for (const [path, cursor] of [
+      [`${account}/line_items`, first.body.next_cursor],
+      [products, items],
+    ] as const)
+      expect(refusal(await get(path, { cursor }))).toEqual([400, 'INVALID_PARAMETER', 'cursor'])
+    expect(await rules()).toEqual([...before, 'cursor_of_another_listing', 'cursor_of_another_listing'])
+  })
+
+  test('that a catalog and one of its groups both return serves both', async () => {
+    const ids = ['g1', 'g2', 'g3']
+    const products = '/12/product_catalogs/4001/products'
+    await sandbox.control.switches({ group_reads: 'all' })
+    await sandbox.call('PUT', products, { json: { products: ids.map((id) => product(id, { item_group_id: 'g' })) } })
+    const group = { item_group_key: (await get(products)).body.data[0].item_group_key as string }
+    const [whole, part] = [await cursorOf(products), await cursorOf(products, group)]
+    expect(whole).toBe(part)
+    for (const query of [{}, group]) expect((await get(products, { ...query, cursor: whole })).body.data).toHaveLength(2)
+    expect(await rules()).toEqual([])
   })
 })
 

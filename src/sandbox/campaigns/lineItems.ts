@@ -32,6 +32,8 @@ const WRITABLE = [
   'end_time',
   'primary_web_event_tag',
   'standard_delivery',
+  'automatic_tweet_promotion',
+  'target_cpa_local_micro',
 ] as const
 
 export const lineItemHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {

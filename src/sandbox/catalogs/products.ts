@@ -1,6 +1,6 @@
 /** Products: batch upsert, delete and fetches (spec 4.2, 2.2; docs/spec-notes.md#catalogs). */
 import type { Call, Reply } from '../area.ts'
-import { foreignCursor, listingOf } from '../lists.ts'
+import { foreignCursor, isListCursor, listingOf } from '../lists.ts'
 import { adsRefusal, adsRefusals, invalidParameter } from '../refusal.ts'
 import { isGtin } from './gtin.ts'
 import { checkProduct, hasHtml, PRODUCT_FIELDS, type LengthUnit, type StoredProduct } from './productRules.ts'
@@ -126,10 +126,12 @@ export function listProducts(call: CatalogCall): Reply {
   const sorted = visible.sort((a, b) => (BigInt(a.key) < BigInt(b.key) ? -1 : 1))
   const count = call.params['count'] as number
   const cursor = call.params['cursor']
-  if (cursor !== undefined && !/^\d{1,19}$/.test(textOf(cursor)))
-    throw adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer', cursor)])
   const listing = listingOf(call)
-  if (typeof cursor === 'string' && (call.state.cursors.get(cursor) ?? listing) !== listing) throw foreignCursor(call, cursor)
+  if (typeof cursor === 'string') {
+    if (isListCursor(cursor)) throw foreignCursor(call, cursor)
+    if (!/^\d{1,19}$/.test(cursor)) throw adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer', cursor)])
+    if (call.state.cursors.get(cursor)?.includes(listing) === false) throw foreignCursor(call, cursor)
+  }
   // The cursor is the last key seen plus one, as the service's look (docs/spec-notes.md#catalogs 'Reads').
   const from = cursor === undefined ? 0 : sorted.findIndex((product) => BigInt(product.key) >= BigInt(textOf(cursor)))
   const page = from === -1 ? [] : sorted.slice(from, from + count)
@@ -144,9 +146,10 @@ export function listProducts(call: CatalogCall): Reply {
 const MOST_CURSORS = 10_000
 
 function noteCursor(cursors: Map<string, string>, cursor: string, listing: string): void {
-  // A cursor looks like a key, so two listings can give out the same one: the newest has it.
+  // A cursor looks like a key, so a catalog and its groups can return the same one: it belongs to each of these listings.
+  const listings = cursors.get(cursor)
   cursors.delete(cursor)
-  cursors.set(cursor, listing)
+  cursors.set(cursor, listings === undefined || listings.includes(listing) ? (listings ?? listing) : `${listings} ${listing}`)
   for (const oldest of cursors.keys()) {
     if (cursors.size <= MOST_CURSORS) return
     cursors.delete(oldest)

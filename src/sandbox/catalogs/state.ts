@@ -49,7 +49,7 @@ export interface Catalog {
 }
 
 export interface CatalogState {
-  /** Cursors given out for products, with the listing that each belongs to. */
+  /** Cursors returned with products, with the listings that each belongs to, separated by spaces. */
   readonly cursors: Map<string, string>
   readonly catalogs: Map<string, Catalog>
 }

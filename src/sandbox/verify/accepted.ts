@@ -3,7 +3,7 @@
  * property and send all of them back, so read-only fields arrive on updates (docs/sandbox.md#clients-of-others).
  */
 import type { Endpoint, Parameter } from '../../service/contract/endpoint.ts'
-import { creationParameters, fieldAccess, fieldsOf, readerOf } from '../../service/contract/fieldAccess.ts'
+import { creationParameters, fieldAccess, fieldsOf, readerOf, readOnlyFields } from '../../service/contract/fieldAccess.ts'
 import { endpoints } from '../../service/contract/index.ts'
 import { withDeleted } from '../../service/contract/parameter.ts'
 
@@ -43,6 +43,9 @@ function withReturnedFields(endpoint: Endpoint): Accepted {
     const fields = new Set(fieldsOf(endpoint).map(({ name }) => name))
     return { parameters, byName: names, ignored: fields, createOnly: NO_PARAMETERS }
   }
+  // A record is copied by sending its properties to the creation.
+  if (endpoint.method === 'POST' && endpoint.host !== 'core')
+    return { parameters, byName: names, ignored: readOnlyFields(endpoint), createOnly: NO_PARAMETERS }
   if (endpoint.method !== 'PUT') return { parameters, byName: names, ignored: NO_NAMES, createOnly: NO_PARAMETERS }
   const access = fieldAccess(endpoint)
   const ofAccess = (wanted: string): string[] => [...access].flatMap(([name, own]) => (own === wanted && !names.has(name) ? [name] : []))
@@ -62,7 +65,7 @@ function takesWithDeleted(endpoint: Endpoint): boolean {
   return (
     endpoint.method === 'GET' &&
     endpoint.host !== 'core' &&
-    (endpoint.list !== undefined || isRecord(endpoint)) &&
+    (endpoint.list !== undefined || isRecord(endpoint) || endpoint.path.startsWith('/12/accounts/:account_id/')) &&
     !endpoint.parameters.some(({ name }) => name === withDeleted.name)
   )
 }

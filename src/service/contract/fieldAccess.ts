@@ -31,11 +31,21 @@ export function creationParameters(update: Endpoint): ReadonlyMap<string, Parame
   return new Map((create?.parameters ?? []).filter((one) => one.in !== 'path').map((one) => [one.name, one]))
 }
 
+/** Returns the fields that neither `create` nor an update of the record writes; none where the new record cannot be read. */
+export function readOnlyFields(create: Endpoint): ReadonlySet<string> {
+  const related = endpoints.filter((one) => one.answer.resource === create.answer.resource && isCollectionOf(create, one))
+  const isWritable = create.parameters.some((one) => one.in !== 'path')
+  if (!isWritable || create.bodyIs === 'array' || !related.some(({ method }) => method === 'GET')) return new Set()
+  const written = new Set([create, ...related.filter(({ method }) => method === 'PUT')].flatMap(({ parameters }) => parameters.map(({ name }) => name)))
+  return new Set(fieldsOf(create).flatMap(({ name }) => (written.has(name) ? [] : [name])))
+}
+
 /** Returns the endpoint that reads the record at the path of `endpoint`; undefined where only lists show it. */
 export function readerOf(endpoint: Endpoint): Endpoint | undefined {
   return endpoints.find((one) => one.method === 'GET' && one.path === endpoint.path && one.answer.resource === endpoint.answer.resource)
 }
 
-function isCollectionOf(create: Endpoint, update: Endpoint): boolean {
-  return create.path === update.path.replace(/\/:\w+$/, '')
+/** Returns true if `record` is one record of the collection that `create` adds to. */
+function isCollectionOf(create: Endpoint, record: Endpoint): boolean {
+  return record.path !== create.path && create.path === record.path.replace(/\/:\w+$/, '')
 }

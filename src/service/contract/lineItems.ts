@@ -38,6 +38,8 @@ export const lineItemFields = [
   query('daily_budget_amount_local_micro', 'long', { min: 1, unsettable: true, source }),
   query('primary_web_event_tag', 'string', { unsettable: true, ...sentBySdks }),
   query('standard_delivery', 'boolean', { unsettable: true, ...sentBySdks }),
+  query('automatic_tweet_promotion', 'boolean', { unsettable: true, ...sentBySdks }),
+  query('target_cpa_local_micro', 'long', { min: 1, unsettable: true, ...sentBySdks }),
 ] as const
 
 /** The rules of spec 4.6. Those of kind `other` look at the line item as it would become, with its campaign. */

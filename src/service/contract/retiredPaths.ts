@@ -19,6 +19,7 @@ export const retiredPaths: readonly RetiredPath[] = [
   { path: `${account}/tailored_audience_changes`, successor: `${account}/custom_audiences/:id/users` },
   { path: `${account}/reach_estimate`, successor: `${account}/audience_estimate` },
   { path: `${account}/audience_summary`, successor: `${account}/audience_estimate` },
+  { path: `${account}/scoped_timeline`, successor: `${account}/tweets` },
   { path: `${account}/videos`, successor: `${account}/media_library` },
   { path: `${account}/videos/:id`, successor: `${account}/media_library/:id` },
   { path: `${account}/cards/image_conversation`, successor: `${account}/cards` },
