@@ -2,12 +2,13 @@
  * Installs the packed library as a user would, and runs a program against it (`npm run package`).
  *
  * Packs once. For npm and pnpm: an empty project, the tarball without its optional packages and without install scripts, a strict type check of
- * the library's own types, and the program on every Node that is given or found: this one, and Node 22 by its npm package. Prints sizes and times.
+ * the library's own types, the first completion inside a product, and the program on this Node and on Node 22. Prints sizes and times.
  */
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { completeIn } from './package/completion.ts'
 
 const node22 = '22.23.3'
 const limitMb = 40
@@ -68,7 +69,6 @@ const tsconfig = {
     target: 'es2024',
     lib: ['es2024', 'esnext.disposable'],
     module: 'nodenext',
-    types: ['node'],
   },
 }
 
@@ -76,7 +76,7 @@ let failed = false
 try {
   const tarball = pack()
   console.log(`packed             ${mb(statSync(tarball).size)}`)
-  for (const manager of ['npm', 'pnpm'] as const) check(manager, tarball)
+  for (const manager of ['npm', 'pnpm'] as const) await check(manager, tarball)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
@@ -89,7 +89,7 @@ function pack(): string {
   return join(folder, name)
 }
 
-function check(manager: 'npm' | 'pnpm', tarball: string): void {
+async function check(manager: 'npm' | 'pnpm', tarball: string): Promise<void> {
   const project = join(folder, manager)
   mkdirSync(project)
   writeFileSync(
@@ -103,23 +103,31 @@ function check(manager: 'npm' | 'pnpm', tarball: string): void {
   report(`${manager} library`, `${mb(size)}, limit ${limitMb} MB, ${installed}`, size > limitMb * 1_000_000)
   writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(tsconfig))
   writeFileSync(join(project, 'program.ts'), program)
-  // The user's own development packages, from this checkout: they are not the library's.
-  mkdirSync(join(project, 'node_modules', '@types'), { recursive: true })
-  for (const name of ['@types/node', 'undici-types', '@types/pg', 'pg-types', 'pg-protocol'])
-    try {
-      cpSync(join(home, 'node_modules', name), join(project, 'node_modules', name), { recursive: true, dereference: true })
-    } catch {
-      // not installed at the top here: then the library's types do not need it either
-    }
   report(
     `${manager} types`,
     timed(() => run(join(home, 'node_modules/.bin/tsc'), ['-p', '.'], project)),
   )
+  await reportCompletion(manager, project)
   for (const [version, binary] of nodes())
     report(
       `${manager} Node ${version}`,
       timed(() => run(binary, ['--experimental-strip-types', '--disable-warning=ExperimentalWarning', 'program.ts'], project)),
     )
+}
+
+/** Completes inside the product of the program, in a server that was just started. A busy machine says more by processor time. */
+async function reportCompletion(manager: string, project: string): Promise<void> {
+  const compiler = `@typescript/typescript-${process.platform}-${process.arch}/lib/tsc${process.platform === 'win32' ? '.exe' : ''}`
+  const marked = program.replace('products: [cup]', 'products: [{ <here> }]')
+  const { first, processor, next, labels } = await completeIn(
+    join(home, 'node_modules', compiler),
+    project,
+    join(project, 'program.ts'),
+    marked,
+  )
+  const isKnown = labels.some((label) => label.startsWith('gtin'))
+  const seconds = (value: number | undefined): string => (value === undefined ? 'unknown' : `${value.toFixed(2)} s`)
+  report(`${manager} completion`, `${seconds(first)}, processor ${seconds(processor)}, limit 1 s; after an edit ${seconds(next)}`, !isKnown)
 }
 
 function nodes(): readonly (readonly [version: string, binary: string])[] {

@@ -1,3 +1,4 @@
+/// <reference types="node" preserve="true" />
 /** Fails on a Node that the library's dependencies do not support, before one of them fails with a riddle. Imported first by each entry. */
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < 22 || (major === 22 && minor < 19))

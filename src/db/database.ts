@@ -1,13 +1,8 @@
 import pg from 'pg'
 import { defaultSchema, quoteName } from '../schemaName.ts'
+import type { Queryable } from './queryable.ts'
 
-/** Anything that runs SQL: the pool, or one transaction. */
-export interface Queryable {
-  /** Rows as `pg` decodes them: bigint and numeric as strings, timestamptz as Date, bytea as Buffer. */
-  readonly query: <Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]) => Promise<Row[]>
-  /** Number of rows an insert, update or delete hit. */
-  readonly execute: (text: string, values?: readonly unknown[]) => Promise<number>
-}
+export type { Queryable } from './queryable.ts'
 
 /** One transaction on one connection. `client` is for COPY and cursors. */
 export interface Transaction extends Queryable {

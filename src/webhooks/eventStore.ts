@@ -1,5 +1,5 @@
 /** Stores received events: once each, by the event's own id or the hash of its body (docs/guarantees.md#webhook-delivery). */
-import type { Database, Queryable } from '../db/database.ts'
+import type { Queryable } from '../db/queryable.ts'
 import type { Gap } from './gap.ts'
 
 export interface ReceivedEvent {
@@ -72,9 +72,9 @@ export function postgresEventStore(pool: PostgresPool, { table = 'sluice_webhook
 }
 
 /** Keeps events in the `webhook_event` table of Sluice's own database, and gaps in its audit log. */
-export function databaseEventStore(db: Database): EventStore {
+export function databaseEventStore(db: Queryable): EventStore {
   return {
-    add: (event) => insertEvent((text, values) => (db satisfies Queryable).execute(text, values), 'webhook_event', event),
+    add: (event) => insertEvent((text, values) => db.execute(text, values), 'webhook_event', event),
     async probe() {
       await db.query('select 1 from webhook_event limit 1')
     },

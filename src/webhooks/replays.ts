@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
-import type { Database } from '../db/database.ts'
+import type { Queryable } from '../db/queryable.ts'
 
 /** Service calls that a replay needs; times are minutes in UTC, `yyyymmddhhmm`. */
 export interface ReplayService {
@@ -15,7 +15,7 @@ export interface ReplayService {
 }
 
 export interface ReplayDeps {
-  readonly db: Database
+  readonly db: Queryable
   readonly service: ReplayService
   /** Path of our receiver, which distinguishes our webhooks from others of the app. */
   readonly path: string
@@ -144,7 +144,7 @@ function ours(webhooks: readonly { readonly id: string; readonly url: string }[]
   return same.length > 0 ? same : webhooks
 }
 
-async function openGaps(db: Database): Promise<OpenGap[]> {
+async function openGaps(db: Queryable): Promise<OpenGap[]> {
   // Rows without a run are few and indexed; six days, because an older gap is out of the service's reach.
   const entries = await db.query<{ id: string; at: Date; what: string; detail: Record<string, unknown> }>(
     `select id, at, what, detail from audit
@@ -163,7 +163,7 @@ async function openGaps(db: Database): Promise<OpenGap[]> {
 }
 
 /** Returns the final state of the jobs, from their last events (docs/spec-notes.md#webhooks). */
-async function jobStates(db: Database, jobs: readonly string[]): Promise<ReadonlyMap<string, string>> {
+async function jobStates(db: Queryable, jobs: readonly string[]): Promise<ReadonlyMap<string, string>> {
   if (jobs.length === 0) return new Map()
   const rows = await db.query<{ job: string; state: string }>(
     `select body->'replay_job_status'->>'job_id' as job, body->'replay_job_status'->>'job_state' as state
@@ -180,7 +180,7 @@ function jobsOf(attempt: AuditEntry | undefined): readonly string[] {
   return Array.isArray(jobs) ? jobs.map(String) : []
 }
 
-async function note(db: Database, what: string, detail: Readonly<Record<string, unknown>>): Promise<void> {
+async function note(db: Queryable, what: string, detail: Readonly<Record<string, unknown>>): Promise<void> {
   await db.execute('insert into audit (actor, what, detail) values ($1, $2, $3)', ['webhooks', what, JSON.stringify(detail)])
 }
 

@@ -263,7 +263,15 @@ describe('spellings of other clients', () => {
       ],
       ['GET', `${account}/media_library/3_1146654567674912769`, [['with_deleted', 'true']], 'with_deleted'],
       ['PUT', `${account}/campaigns/8wku2`, [['standard_delivery', 'true']], 'standard_delivery'],
-      ['POST', `${account}/custom_audiences`, [['name', 'x'], ['owner_account_id', 'x']], 'owner_account_id'],
+      [
+        'POST',
+        `${account}/custom_audiences`,
+        [
+          ['name', 'x'],
+          ['owner_account_id', 'x'],
+        ],
+        'owner_account_id',
+      ],
     ]
     for (const [method, path, pairs, parameter] of refusals) {
       const answer = await send(sandbox, method, path, pairs)

@@ -36,7 +36,9 @@ export function readOnlyFields(create: Endpoint): ReadonlySet<string> {
   const related = endpoints.filter((one) => one.answer.resource === create.answer.resource && isCollectionOf(create, one))
   const isWritable = create.parameters.some((one) => one.in !== 'path')
   if (!isWritable || create.bodyIs === 'array' || !related.some(({ method }) => method === 'GET')) return new Set()
-  const written = new Set([create, ...related.filter(({ method }) => method === 'PUT')].flatMap(({ parameters }) => parameters.map(({ name }) => name)))
+  const written = new Set(
+    [create, ...related.filter(({ method }) => method === 'PUT')].flatMap(({ parameters }) => parameters.map(({ name }) => name)),
+  )
   return new Set(fieldsOf(create).flatMap(({ name }) => (written.has(name) ? [] : [name])))
 }
 
