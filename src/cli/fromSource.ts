@@ -1,5 +1,5 @@
 import { RunError } from '../errors.ts'
-import { createMapper } from '../mapping/createMapper.ts'
+import { createMapper } from '../destinations/createMapper.ts'
 import type { Mapped, Row } from '../model/record.ts'
 import { cellText } from '../mapping/rejectsCopy.ts'
 import { openSource } from '../sources/openSource.ts'

@@ -1,5 +1,10 @@
 /** Custom audiences: user lists by upload (spec 4.3). */
-import type { DestinationDefinition } from '../model/pipeline.ts'
+import { z } from 'zod'
+import { memberBinder, type MemberPolicy } from '../mapping/bindMember.ts'
+import { identifierTypes } from '../model/record.ts'
+import type { DestinationDefinition, Duration } from '../model/pipeline.ts'
+import { count, id, oneOf, strict } from '../settings/values.ts'
+import { membershipSettings, membershipTimes, needsIdentifier } from './membership.ts'
 import type { Destination } from './destination.ts'
 import { bodyLimitsOf, endpointOf, requestOf } from './endpoints.ts'
 import { classifyUsers } from './userList.ts'
@@ -7,13 +12,59 @@ import { classifyUsers } from './userList.ts'
 const upload = endpointOf('audiences.users')
 const limits = bodyLimitsOf(upload)
 
-type AudienceDefinition = Extract<DestinationDefinition, { kind: 'audience' }>
+export interface AudienceDefinition extends DestinationDefinition {
+  readonly kind: 'audience'
+  readonly accountId: string
+  readonly audienceId: string
+  readonly expiresIn: Duration
+  readonly renewBefore: Duration
+  readonly usersPerOperation: number
+  readonly suppress: 'do-not-reach' | 'none'
+}
 
-export const audience: Destination<AudienceDefinition> = {
+const settings = strict({
+  kind: z.literal('audience'),
+  account_id: id,
+  audience_id: id,
+  ...membershipSettings,
+  users_per_operation: count(1, 2500).optional(),
+  suppress: oneOf(['do-not-reach', 'none']).optional(),
+}).transform((given): AudienceDefinition => ({
   kind: 'audience',
+  accountId: given.account_id,
+  audienceId: given.audience_id,
+  ...membershipTimes(given),
+  usersPerOperation: given.users_per_operation ?? 1,
+  suppress: given.suppress ?? 'do-not-reach',
+}))
+
+const policy: MemberPolicy = {
+  identifiers: identifierTypes,
+  isKeyed: true,
+  asksConsent: true,
+  hasRemovals: false,
+  takesEffectiveAt: true,
+  bothEmailForms: false,
+}
+
+export const audience: Destination<AudienceDefinition> & { readonly settings: typeof settings } = {
+  kind: 'audience',
+  settings,
+  fields: ['key', ...identifierTypes, 'effective_at', 'expires_at'],
+  checkMap: ({ fields, hasPreset }) => {
+    if (fields.length === 0 || hasPreset) return []
+    return [
+      ...(fields.includes('key')
+        ? []
+        : [{ setting: 'map' as const, message: 'needs key: the column that identifies a row', hint: 'map: { key: customer_id }' }]),
+      ...needsIdentifier(fields, policy.identifiers),
+    ]
+  },
+  bind: (pipeline, today) => memberBinder(pipeline, today, { ...policy, expiresIn: pipeline.destination.expiresIn }),
   identity: ({ accountId, audienceId }) => ({ accountId, targetId: audienceId }),
   name: ({ audienceId }) => `audience ${audienceId}`,
   words: { records: 'people', exampleKey: 'jane@example.com' },
+  productSets: () => undefined,
   keys: 'identifiers',
   keyField: 'key',
   missing: () => 'delete',

@@ -1,5 +1,10 @@
 /** Product catalogs: products by id, deletes by product_key (spec 4.2). */
-import type { DestinationDefinition } from '../model/pipeline.ts'
+import { z } from 'zod'
+import { catalogBinder } from '../mapping/bindCatalog.ts'
+import { productFields } from '../mapping/products/vocabulary.ts'
+import type { DestinationDefinition, ProductSetRule } from '../model/pipeline.ts'
+import { id, oneOf, strict } from '../settings/values.ts'
+import { productSetsSchema, toProductSets } from './productSetRules.ts'
 import { cleanText } from '../service/client/cleanText.ts'
 import type { Exchange } from '../service/client/exchange.ts'
 import { ambiguous, classifyEnvelope, readErrors } from './answer.ts'
@@ -16,13 +21,36 @@ const remove = endpointOf('products.delete')
  */
 const limits = { entries: mostItems(put, 'products'), bytes: 5_000_000 }
 
-type CatalogDefinition = Extract<DestinationDefinition, { kind: 'catalog' }>
+export interface CatalogDefinition extends DestinationDefinition {
+  readonly kind: 'catalog'
+  readonly catalogId: string
+  readonly missing: 'delete' | 'out-of-stock' | 'keep'
+  /** Sets that the pipeline keeps; absent where its file has no `product_sets`. */
+  readonly productSets?: readonly ProductSetRule[]
+}
 
-export const catalog: Destination<CatalogDefinition> = {
+const settings = strict({
+  kind: z.literal('catalog'),
+  catalog_id: id,
+  missing: oneOf(['delete', 'out-of-stock', 'keep']).optional(),
+  product_sets: productSetsSchema.optional(),
+}).transform((given): CatalogDefinition => ({
   kind: 'catalog',
+  catalogId: given.catalog_id,
+  missing: given.missing ?? 'delete',
+  ...(given.product_sets === undefined ? {} : { productSets: toProductSets(given.product_sets) }),
+}))
+
+export const catalog: Destination<CatalogDefinition> & { readonly settings: typeof settings } = {
+  kind: 'catalog',
+  settings,
+  fields: productFields,
+  checkMap: ({ hasConsent }) => (hasConsent ? [{ setting: 'consent', message: 'belongs to audiences, not to catalogs' }] : []),
+  bind: catalogBinder,
   identity: ({ catalogId }) => ({ accountId: '', targetId: catalogId }),
   name: ({ catalogId }) => `catalog ${catalogId}`,
   words: { records: 'products', exampleKey: 'SKU-1' },
+  productSets: ({ productSets }) => productSets ?? [],
   keys: 'products',
   keyField: 'id',
   missing: ({ missing }) => missing,

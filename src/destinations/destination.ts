@@ -4,18 +4,30 @@
  */
 import type { Exchange, ExchangeRequest } from '../service/client/exchange.ts'
 import type { Endpoint, LimitClass } from '../service/contract/endpoint.ts'
-import type { DestinationDefinition, Duration } from '../model/pipeline.ts'
+import type { z } from 'zod'
+import type { Bound } from '../mapping/boundColumns.ts'
+import type { DestinationDefinition, Duration, Pipeline, ProductSetRule } from '../model/pipeline.ts'
 import type { JsonObject } from './json.ts'
 
 /** `Definition`: settings below `destination` of a pipeline file, with every default filled in. */
 export interface Destination<Definition extends DestinationDefinition = DestinationDefinition> extends RequestFormat {
   /** `destination.kind` of a pipeline file, and of the table `destination`. */
   readonly kind: Definition['kind']
+  /** Schema of `destination` in a pipeline file; its output is the definition. */
+  readonly settings: z.ZodType<Definition> & z.core.$ZodTypeDiscriminable
+  /** Target fields that `map` may have. */
+  readonly fields: readonly string[]
+  /** Checks rules between `map`, `preset` and `consent`. `map` has a field at least. */
+  checkMap(given: GivenMap): readonly MapProblem[]
+  /** Binds the header of a source: returns functions that map its rows. */
+  bind(pipeline: Pipeline & { readonly destination: Definition }, today: Date): (columns: readonly string[]) => Bound
   /** Identity at its service. Two pipelines with one identity conflict. */
   identity(definition: Definition): DestinationIdentity
   /** Name for messages: `catalog 4001`. */
   name(definition: Definition): string
   readonly words: DestinationWords
+  /** Sets of products that the pipeline keeps; undefined if the type has none. */
+  productSets(definition: Definition): readonly ProductSetRule[] | undefined
   /**
    * Unit of the synced state. `products`: one key a record, its id. `identifiers`: a record has several, shared identifiers have a
    * reference count, and user objects are groups of them.
@@ -45,6 +57,19 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
   readonly listing?: Listing
   /** Request that shows that the destination exists. */
   probe(definition: Definition, version: string): Probe
+}
+
+/** Fields of `map`, and the settings beside it that its rules depend on. */
+export interface GivenMap {
+  readonly fields: readonly string[]
+  readonly hasPreset: boolean
+  readonly hasConsent: boolean
+}
+
+export interface MapProblem {
+  readonly setting: 'map' | 'consent'
+  readonly message: string
+  readonly hint?: string
 }
 
 /** `out-of-stock` and `keep`: the product stays, unavailable or as it is. `ignore`: nothing is missing. */

@@ -1,5 +1,9 @@
 /** Do-not-reach lists: emails and phones that must not be reached (spec 4.3, docs/spec-notes.md#audience-uploads). */
-import type { DestinationDefinition } from '../model/pipeline.ts'
+import { z } from 'zod'
+import { memberBinder, type MemberPolicy } from '../mapping/bindMember.ts'
+import type { DestinationDefinition, Duration } from '../model/pipeline.ts'
+import { id, strict } from '../settings/values.ts'
+import { membershipSettings, membershipTimes, needsIdentifier } from './membership.ts'
 import type { Destination } from './destination.ts'
 import { bodyLimitsOf, endpointOf, requestOf } from './endpoints.ts'
 import { classifyUsers } from './userList.ts'
@@ -7,13 +11,55 @@ import { classifyUsers } from './userList.ts'
 const upload = endpointOf('doNotReachLists.users')
 const limits = bodyLimitsOf(upload)
 
-type ListDefinition = Extract<DestinationDefinition, { kind: 'do-not-reach' }>
+export interface DoNotReachDefinition extends DestinationDefinition {
+  readonly kind: 'do-not-reach'
+  readonly accountId: string
+  readonly listId: string
+  readonly expiresIn: Duration
+  readonly renewBefore: Duration
+}
 
-export const doNotReach: Destination<ListDefinition> = {
+const settings = strict({ kind: z.literal('do-not-reach'), account_id: id, list_id: id, ...membershipSettings }).transform(
+  (given): DoNotReachDefinition => ({
+    kind: 'do-not-reach',
+    accountId: given.account_id,
+    listId: given.list_id,
+    ...membershipTimes(given),
+  }),
+)
+
+const policy: MemberPolicy = {
+  identifiers: ['email', 'phone_number'],
+  isKeyed: false,
+  asksConsent: false,
+  hasRemovals: true,
+  takesEffectiveAt: false,
+  // An audience may use either form.
+  bothEmailForms: true,
+}
+
+export const doNotReach: Destination<DoNotReachDefinition> & { readonly settings: typeof settings } = {
   kind: 'do-not-reach',
+  settings,
+  fields: ['key', 'email', 'phone_number', 'expires_at', 'remove'],
+  checkMap: ({ fields, hasPreset, hasConsent }) => [
+    ...(fields.length === 0 || hasPreset ? [] : needsIdentifier(fields, policy.identifiers)),
+    // Consent would remove exactly those who have not consented.
+    ...(hasConsent
+      ? [
+          {
+            setting: 'consent' as const,
+            message: 'belongs to audiences; who comes off a do-not-reach list is said by map.remove',
+            hint: 'map: { remove: { column, values } }',
+          },
+        ]
+      : []),
+  ],
+  bind: (pipeline, today) => memberBinder(pipeline, today, { ...policy, expiresIn: pipeline.destination.expiresIn }),
   identity: ({ accountId, listId }) => ({ accountId, targetId: listId }),
   name: ({ listId }) => `do-not-reach list ${listId}`,
   words: { records: 'people', exampleKey: 'jane@example.com' },
+  productSets: () => undefined,
   keys: 'identifiers',
   keyField: 'key',
   // A person comes off a list only by a row that says so.

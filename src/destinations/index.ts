@@ -1,19 +1,46 @@
 /** Types of destination. A further one is one file and one line here. */
+import { z } from 'zod'
+import type { DestinationDefinition } from '../model/pipeline.ts'
 import { audience } from './audience.ts'
 import { catalog } from './catalog.ts'
 import type { Destination } from './destination.ts'
 import { doNotReach } from './doNotReach.ts'
 
-const types: Destination[] = [catalog, audience, doNotReach]
+const builtIn = [catalog, audience, doNotReach] as const
+const types: readonly Destination[] = builtIn
+
+export function findDestination(kind: unknown): Destination | undefined {
+  return types.find((type) => type.kind === kind)
+}
 
 /** Returns the type of a destination by its `kind`. */
 export function destinationOf(kind: string): Destination {
-  const found = types.find((type) => type.kind === kind)
+  const found = findDestination(kind)
   if (found === undefined) throw new RangeError(`"${kind}" is not a type of destination`)
   return found
+}
+
+export function destinationTypes(): readonly Destination[] {
+  return types
 }
 
 /** Returns the `kind` of every type that has a property, for queries of the table `destination`. */
 export function kindsWhere(has: (type: Destination) => boolean): string[] {
   return types.filter(has).map(({ kind }) => kind)
+}
+
+/** `destination` as a pipeline file writes it. */
+export type DestinationSettings = z.input<(typeof builtIn)[number]['settings']>
+
+/** Returns the schema of `destination`, of whatever type. */
+export function destinationSettings(): z.ZodType<DestinationDefinition> {
+  const [first, ...others] = types
+  if (first === undefined) throw new RangeError('there are no types of destination')
+  const kinds = `${types
+    .slice(0, -1)
+    .map(({ kind }) => kind)
+    .join(', ')} or ${types.at(-1)?.kind}`
+  return z
+    .discriminatedUnion('kind', [first.settings, ...others.map(({ settings }) => settings)], `needs a kind: ${kinds}`)
+    .pipe(z.custom<DestinationDefinition>())
 }

@@ -12,36 +12,54 @@ import { knownColumns } from './presets/index.ts'
 import { UnreadColumns } from './members/unreadColumns.ts'
 import { normalizeHeader } from './fields.ts'
 import { redactPersonalData } from './mask.ts'
-import { identifierTypes, type IdentifierType, type Mapped, type Warning } from '../model/record.ts'
+import type { IdentifierType, Mapped, Warning } from '../model/record.ts'
 
-export function memberBinder(pipeline: Pipeline, today: Date): (columns: readonly string[]) => Bound {
-  const { destination, mapping } = pipeline
+/** Differences between destinations that take members. */
+export interface MemberPolicy {
+  /** Types of identifiers that it takes. */
+  readonly identifiers: readonly IdentifierType[]
+  /** False: a row needs no key of its own. */
+  readonly isKeyed: boolean
+  /** True: columns of consent and age decide who is sent. */
+  readonly asksConsent: boolean
+  /** True: `map.remove` and the tests of a preset take members off the list. */
+  readonly hasRemovals: boolean
+  readonly takesEffectiveAt: boolean
+  /** True: an email with an international domain is sent in both forms. */
+  readonly bothEmailForms: boolean
+}
+
+export function memberBinder(
+  pipeline: Pipeline,
+  today: Date,
+  policy: MemberPolicy & { readonly expiresIn: Duration },
+): (columns: readonly string[]) => Bound {
+  const { mapping } = pipeline
   const allow = new Set(mapping.allow)
   const rules: MemberRules = {
     email: {
       wrapped: allow.has('wrapped_email'),
       idnToAscii: allow.has('idn_to_ascii'),
-      // Do-not-reach lists always send both forms, because an audience may use either.
-      bothForms: allow.has('both_idn_forms') || destination.kind === 'do-not-reach',
+      bothForms: allow.has('both_idn_forms') || policy.bothEmailForms,
     },
     bothPhones: allow.has('both_phone_forms'),
     base64: allow.has('base64_hash'),
     splitLists: allow.has('split_lists'),
   }
-  const kinds: readonly IdentifierType[] = destination.kind === 'do-not-reach' ? ['email', 'phone_number'] : identifierTypes
+  const kinds = policy.identifiers
   const ignored = new Set([...(pipeline.ignore ?? []), ...pipeline.filters.map(({ column }) => column)].map(normalizeHeader))
   const unread = new UnreadColumns({
-    consent: destination.kind === 'audience' && pipeline.consent !== 'none',
+    consent: policy.asksConsent && pipeline.consent !== 'none',
     kinds: kinds.filter((kind) => kind === 'email' || kind === 'phone_number'),
     ignored: (column) => ignored.has(normalizeHeader(column)),
   })
   return (columns) => {
     const header = new MemberHeader(pipeline, columns)
     const { preset, used, missing, warnings } = header
-    if (pipeline.consent === undefined && destination.kind === 'audience') warnings.push(...consentUnknown(preset, columns))
+    if (pipeline.consent === undefined && policy.asksConsent) warnings.push(...consentUnknown(preset, columns))
     const identifiers = bindIdentifiers(header, kinds)
     const key = header.field('key', false)
-    if (key === undefined && (destination.kind === 'audience' || pipeline.map['key'] !== undefined))
+    if (key === undefined && (policy.isKeyed || pipeline.map['key'] !== undefined))
       missing.push(missingColumn('key', pipeline.map['key']?.columns ?? ['key'], columns))
     if (identifiers.length === 0)
       missing.push(
@@ -59,13 +77,13 @@ export function memberBinder(pipeline: Pipeline, today: Date): (columns: readonl
           : identifiers.find(({ indexes }) => indexes.length > 0 && indexes[0] === key.indexes[0] && key.mapping.transforms.length === 0)
               ?.kind,
       identifiers,
-      effectiveAt: destination.kind === 'audience' ? header.field('effective_at', false) : undefined,
+      effectiveAt: policy.takesEffectiveAt ? header.field('effective_at', false) : undefined,
       expiresAt: header.field('expires_at', false),
-      defaultEndMs: destination.kind === 'catalog' ? Number.POSITIVE_INFINITY : endOf(today, destination.expiresIn),
+      defaultEndMs: endOf(today, policy.expiresIn),
       ...bindTests(
         header,
         identifiers.map(({ kind }) => kind),
-        today,
+        { ...policy, today },
       ),
       rules,
     }

@@ -102,9 +102,9 @@ function presentOnly(given: PresetField, columns: readonly string[]): PresetFiel
   return { ...entry, columns: present, ...(country.length === 0 ? {} : { defaultCountry: country }) }
 }
 
-export function presetOf(pipeline: Pipeline, columns: readonly string[], kind: Preset['kind']): Preset | undefined {
+export function presetOf(pipeline: Pipeline, columns: readonly string[], records: Preset['records']): Preset | undefined {
   if (pipeline.preset !== undefined) return presetByName(pipeline.preset)
-  return recognizePreset(columns, kind) ?? (kind === 'catalog' ? presetByName('google-shopping') : undefined)
+  return recognizePreset(columns, records) ?? (records === 'products' ? presetByName('google-shopping') : undefined)
 }
 
 /** Describes a field without a column. `names`: the configured names of the column, else the name of the field. */

@@ -150,30 +150,12 @@ export interface Transform {
   readonly args: Readonly<Record<string, unknown>>
 }
 
-export type DestinationDefinition =
-  | {
-      readonly kind: 'catalog'
-      readonly catalogId: string
-      readonly missing: 'delete' | 'out-of-stock' | 'keep'
-      /** Sets that the pipeline keeps; absent where its file has no `product_sets`. */
-      readonly productSets?: readonly ProductSetRule[]
-    }
-  | {
-      readonly kind: 'audience'
-      readonly accountId: string
-      readonly audienceId: string
-      readonly expiresIn: Duration
-      readonly renewBefore: Duration
-      readonly usersPerOperation: number
-      readonly suppress: 'do-not-reach' | 'none'
-    }
-  | {
-      readonly kind: 'do-not-reach'
-      readonly accountId: string
-      readonly listId: string
-      readonly expiresIn: Duration
-      readonly renewBefore: Duration
-    }
+/** Settings of a destination with every default filled in. Each type declares its own (src/destinations/). */
+export interface DestinationDefinition {
+  /** Name of the type. */
+  readonly kind: string
+  readonly [setting: string]: unknown
+}
 
 /** One condition of a product set as the service takes it (spec 2.2). */
 export interface SetFilter {

@@ -1,8 +1,7 @@
 /** JSON Schema of pipeline files and of sluice.yaml, for editors. Derived from the schemas that the files are checked with. */
 import { z } from 'zod'
-import { productFields } from '../mapping/products/vocabulary.ts'
+import { destinationTypes } from '../destinations/index.ts'
 import { projectSchema } from './projectFile.ts'
-import { audienceFields, doNotReachFields } from './resolve.ts'
 import { fieldSchema, pipelineSchema, removeSchema } from './schema.ts'
 
 export type JsonSchema = Record<string, unknown>
@@ -35,7 +34,7 @@ export function pipelineJsonSchema(): JsonSchema {
   const { description, anyOf = [], ...source } = properties['source'] as JsonSchema & { anyOf?: unknown[] }
   properties['source'] = { description, ...source, anyOf: [{ type: 'string', minLength: 1 }, ...anyOf] }
   const field = withoutDialect(toJsonSchema(fieldSchema))
-  const names = [...new Set([...productFields, ...audienceFields, ...doNotReachFields])].filter((name) => name !== 'remove')
+  const names = [...new Set(destinationTypes().flatMap(({ fields }) => fields))].filter((name) => name !== 'remove')
   properties['map'] = {
     description: descriptions['map'],
     type: 'object',

@@ -6,7 +6,7 @@ import { ConfigError, type Problem } from '../errors.ts'
 import { readYaml } from './readDocument.ts'
 import { flattenIssues } from './issues.ts'
 import { nameSchema, pipelineDefaultsSchema } from './schema.ts'
-import { oneOf, strict, text } from './schemaParts.ts'
+import { oneOf, strict, text } from '../settings/values.ts'
 import { expandVariables, type Variables } from './variables.ts'
 
 const credentialsSchema = strict({

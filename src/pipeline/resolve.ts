@@ -4,21 +4,10 @@ import type { Problem } from '../errors.ts'
 import { suggestName } from '../suggestName.ts'
 import { minorUnits } from '../mapping/products/currencies.ts'
 import { presetByName, presets } from '../mapping/presets/index.ts'
-import { productFields } from '../mapping/products/vocabulary.ts'
-import { identifierTypes } from '../model/record.ts'
-import type {
-  CompletenessProof,
-  DestinationDefinition,
-  FieldMapping,
-  Pipeline,
-  RowFilter,
-  SourceDefinition,
-  ValueTest,
-} from '../model/pipeline.ts'
-import { atMostHalf } from './duration.ts'
+import type { CompletenessProof, FieldMapping, Pipeline, RowFilter, SourceDefinition, ValueTest } from '../model/pipeline.ts'
 import { flattenIssues, isObject, part } from './issues.ts'
-import { toProductSets } from './productSets.ts'
 import { fieldSchema, pipelineSchema, removeSchema, type FieldFile, type PipelineFile, type SourceFile } from './schema.ts'
+import { destinationOf, findDestination } from '../destinations/index.ts'
 
 export type Resolved =
   | { readonly pipeline: Pipeline; readonly problems: readonly [] }
@@ -28,9 +17,6 @@ export type Resolved =
 export interface PathProblem extends Problem {
   readonly parts: readonly (string | number)[]
 }
-
-export const audienceFields = ['key', ...identifierTypes, 'effective_at', 'expires_at']
-export const doNotReachFields = ['key', 'email', 'phone_number', 'expires_at', 'remove']
 
 /** Pure. `code`: changes wherever the answer of a function in `input` may (codeVersion.ts); its own text is not all of it. */
 export function resolvePipeline(input: unknown, name: string, file: string, code = ''): Resolved {
@@ -66,11 +52,11 @@ type Say = (parts: readonly (string | number)[], message: string, hint?: string)
 function readMap(input: Readonly<Record<string, unknown>>, say: Say): { map: Record<string, FieldMapping>; remove: ValueTest | undefined } {
   const map: Record<string, FieldMapping> = Object.create(null)
   let remove: ValueTest | undefined
-  const kind = isObject(input['destination']) ? input['destination']['kind'] : undefined
-  const known: readonly string[] = kind === 'catalog' ? productFields : kind === 'do-not-reach' ? doNotReachFields : audienceFields
+  const type = findDestination(isObject(input['destination']) ? input['destination']['kind'] : undefined)
+  if (type === undefined) return { map, remove }
+  const known = type.fields
   const given = input['map']
-  const isKnownKind = kind === 'catalog' || kind === 'audience' || kind === 'do-not-reach'
-  if (isObject(given) && isKnownKind) {
+  if (isObject(given)) {
     for (const [field, value] of Object.entries(given)) {
       if (!known.includes(field)) {
         const near = suggestName(field, known)
@@ -88,21 +74,10 @@ function readMap(input: Readonly<Record<string, unknown>>, say: Say): { map: Rec
         else for (const issue of flattenIssues(checked.error.issues, value)) say(['map', field, ...issue.path], issue.message)
       }
     }
-    const fields = Object.keys(given)
-    if (kind === 'audience' && fields.length > 0 && !fields.includes('key') && input['preset'] === undefined)
-      say(['map'], 'needs key: the column that identifies a row', 'map: { key: customer_id }')
-    if (
-      kind !== 'catalog' &&
-      fields.length > 0 &&
-      !fields.some((field) => (identifierTypes as readonly string[]).includes(field)) &&
-      input['preset'] === undefined
-    )
-      say(['map'], `needs at least one of ${kind === 'audience' ? identifierTypes.join(', ') : 'email, phone_number'}`)
   }
-  if (kind === 'catalog' && input['consent'] !== undefined) say(['consent'], 'belongs to audiences, not to catalogs')
-  // Read there, it would take off the list exactly those who have not consented.
-  if (kind === 'do-not-reach' && input['consent'] !== undefined)
-    say(['consent'], 'belongs to audiences; who comes off a do-not-reach list is said by map.remove', 'map: { remove: { column, values } }')
+  const fields = isObject(given) ? Object.keys(given) : []
+  const problems = type.checkMap({ fields, hasPreset: input['preset'] !== undefined, hasConsent: input['consent'] !== undefined })
+  for (const { setting, message, hint } of problems) say([setting], message, hint)
   return { map, remove }
 }
 
@@ -142,7 +117,8 @@ function complete(
   { path, code }: { readonly path: string; readonly code: string },
 ): Pipeline {
   const mapped = Object.keys(map).length > 0 ? { mapped: true } : {}
-  const products = file.destination.kind === 'catalog' ? { products: file.preset === undefined ? {} : { preset: file.preset } } : {}
+  const products =
+    destinationOf(file.destination.kind).keys === 'products' ? { products: file.preset === undefined ? {} : { preset: file.preset } } : {}
   const sources = sourcesOf(file).map((source) => ({ ...toSource(source), ...mapped, ...products }))
   const mapping = {
     maxIdLength: file.options?.max_id_length ?? 100,
@@ -187,7 +163,7 @@ function complete(
     name,
     sources,
     map,
-    destination: toDestination(file.destination),
+    destination: file.destination,
     guards: {
       minRows: file.guards?.min_rows ?? 1,
       maxDeleteCount: file.guards?.max_delete_count ?? 10,
@@ -288,27 +264,6 @@ function toProof(given: SourceFile['complete']): CompletenessProof {
   if ('manifest' in given) return { kind: 'manifest', path: given.manifest }
   if ('trailer' in given) return { kind: 'trailer', pattern: given.trailer }
   return { kind: 'rows', count: given.rows }
-}
-
-function toDestination(given: PipelineFile['destination']): DestinationDefinition {
-  if (given.kind === 'catalog')
-    return {
-      kind: 'catalog',
-      catalogId: given.catalog_id,
-      missing: given.missing ?? 'delete',
-      ...(given.product_sets === undefined ? {} : { productSets: toProductSets(given.product_sets) }),
-    }
-  const expiresIn = given.expires_in ?? { months: 13 }
-  const times = { expiresIn, renewBefore: atMostHalf(given.renew_before ?? { ms: 30 * 86_400_000 }, expiresIn) }
-  if (given.kind === 'do-not-reach') return { kind: 'do-not-reach', accountId: given.account_id, listId: given.list_id, ...times }
-  return {
-    kind: 'audience',
-    accountId: given.account_id,
-    audienceId: given.audience_id,
-    ...times,
-    usersPerOperation: given.users_per_operation ?? 1,
-    suppress: given.suppress ?? 'do-not-reach',
-  }
 }
 
 function pathText(parts: readonly (string | number)[]): string {

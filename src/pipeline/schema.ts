@@ -5,32 +5,15 @@ import { suggestName } from '../suggestName.ts'
 import { qualityCodes } from '../mapping/qualityCodes.ts'
 import { transforms } from '../mapping/transforms.ts'
 import { parseInstant } from '../mapping/instant.ts'
-import { parseDuration } from './duration.ts'
-import { productSetsSchema } from './productSets.ts'
-import { oneOf, strict, text, word } from './schemaParts.ts'
+import { destinationSettings, type DestinationSettings } from '../destinations/index.ts'
+import { count, oneOf, strict, text, word } from '../settings/values.ts'
 import { sourceSchemes } from './sourceSchemes.ts'
 
-const count = (least: number, most = Number.MAX_SAFE_INTEGER) =>
-  z.int('must be a whole number').min(least, `must be ${least} or more`).max(most, `must be ${most} or less`)
 const percent = z
   .number('must be a number from 0 to 100')
   .min(0, 'must be a number from 0 to 100')
   .max(100, 'must be a number from 0 to 100')
 
-/** Ids are texts; YAML reads 1234 as a number, which is taken where nothing was lost. */
-const id = z
-  .union([z.string().min(1), z.int().nonnegative()], 'must be an id; write it in quotes')
-  .transform(String)
-  .refine((value) => /^[A-Za-z0-9_-]{1,64}$/.test(value), 'must be an id of letters and digits')
-const duration = z.string('must be a duration such as "13 months" or "30 days"').transform((value, context) => {
-  const parsed = parseDuration(value)
-  if (parsed !== undefined) return parsed
-  context.addIssue({
-    code: 'custom',
-    message: `"${value.slice(0, 40)}" is no duration; write a number and seconds, minutes, hours, days or months`,
-  })
-  return z.NEVER
-})
 const column = text('the name of a column')
 const wordList = z.array(word, 'must be a list of values').min(1, 'must hold at least one value')
 const valueTest = strict({ column, values: wordList })
@@ -226,34 +209,8 @@ const field = z.union(
   },
 )
 
-const destination = z.discriminatedUnion(
-  'kind',
-  [
-    strict({
-      kind: z.literal('catalog'),
-      catalog_id: id,
-      missing: oneOf(['delete', 'out-of-stock', 'keep']).optional(),
-      product_sets: productSetsSchema.optional(),
-    }),
-    strict({
-      kind: z.literal('audience'),
-      account_id: id,
-      audience_id: id,
-      expires_in: duration.optional(),
-      renew_before: duration.optional(),
-      users_per_operation: count(1, 2500).optional(),
-      suppress: oneOf(['do-not-reach', 'none']).optional(),
-    }),
-    strict({
-      kind: z.literal('do-not-reach'),
-      account_id: id,
-      list_id: id,
-      expires_in: duration.optional(),
-      renew_before: duration.optional(),
-    }),
-  ],
-  'needs a kind: catalog, audience or do-not-reach',
-)
+/** Built at the first use, when every type is registered. */
+const destination = z.lazy(() => destinationSettings())
 
 /** Options an owner may switch on, by the rows of docs/inputs.md that name them. */
 export const allowances = [
@@ -355,7 +312,8 @@ export const removeSchema = valueTest
 /** A checked file, before defaults. */
 export type PipelineFile = z.output<typeof pipelineSchema>
 /** Pipeline as it is written, for `definePipeline`. */
-export type PipelineInput = Omit<z.input<typeof pipelineSchema>, 'map' | 'source'> & {
+export type PipelineInput = Omit<z.input<typeof pipelineSchema>, 'map' | 'source' | 'destination'> & {
+  readonly destination: DestinationSettings
   readonly source: string | z.input<typeof source> | readonly z.input<typeof source>[]
   readonly map?: Readonly<Record<string, FieldInput | z.input<typeof valueTest>>>
 }

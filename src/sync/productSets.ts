@@ -6,6 +6,7 @@ import type { RunRow } from '../db/runs.ts'
 import type { EngineDeps } from './engine.ts'
 import type { ProductSetChange } from '../model/report.ts'
 import { timed, type Ending } from './runUnderLease.ts'
+import { destinationOf } from '../destinations/index.ts'
 
 /**
  * Keeps the product sets of the plan, unless the run was cancelled or its destination paused. Sets that the service refused, or that
@@ -25,8 +26,9 @@ export async function withProductSets(deps: EngineDeps, run: RunRow, planId: str
 
 /** Plans the product sets of a catalog pipeline. */
 export async function planSetsOf(deps: EngineDeps, run: RunRow, { destination }: Pipeline, planId: string): Promise<void> {
-  if (destination.kind !== 'catalog') return
-  const planned = await planProductSets(deps.db, run.destinationId, planId, destination.productSets ?? [])
+  const rules = destinationOf(destination.kind).productSets(destination)
+  if (rules === undefined) return
+  const planned = await planProductSets(deps.db, run.destinationId, planId, rules)
   if (planned !== undefined) await storeProductSets(deps, run, planned.changes)
 }
 

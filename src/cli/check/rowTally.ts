@@ -1,6 +1,7 @@
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
-import { createMapper, type DescribingMapper } from '../../mapping/createMapper.ts'
+import { createMapper } from '../../destinations/createMapper.ts'
+import type { DescribingMapper } from '../../mapping/mapper.ts'
 import { identifierTypes, type MappedRecord, type PackedIdentifier, type Reject, type Row, type Warning } from '../../model/record.ts'
 import { SharedLines } from '../../mapping/sharedLines.ts'
 import { guardRejects } from '../../sync/plan/guard.ts'

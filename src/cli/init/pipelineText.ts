@@ -25,7 +25,7 @@ export function pipelineText(draft: Draft, inspection: Inspection, schema?: stri
     ...optionLines(draft),
     'destination:',
     ...Object.entries(settings.destination).map(([key, value]) => `  ${key}: ${key === 'kind' ? value : JSON.stringify(value)}`),
-    ...destinationHints[pipeline.destination.kind],
+    ...(destinationHints[pipeline.destination.kind] ?? []),
     '',
     '# guards:                     # these are the defaults',
     '#   max_delete_count: 10      # over both limits, deletes need: --approve-deletes N',
@@ -38,14 +38,14 @@ export function pipelineText(draft: Draft, inspection: Inspection, schema?: stri
   ].join('\n')
 }
 
-const destinationHints = {
+const destinationHints: Readonly<Record<string, readonly string[]>> = {
   catalog: ['  # missing: delete   # products missing from the source: delete | out-of-stock | keep'],
   audience: [
     '  # expires_in: 13 months    # a membership ends then; it is renewed 30 days before',
     '  # suppress: do-not-reach   # people on the do-not-reach lists of this account are not sent; or: none',
   ],
   'do-not-reach': ['  # expires_in: 13 months    # an entry ends then; it is renewed 30 days before'],
-} as const
+}
 
 function mapLines({ settings, recognized, hints, unused, pipeline }: Draft): readonly string[] {
   const { preset, map } = settings

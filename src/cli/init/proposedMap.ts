@@ -1,7 +1,7 @@
 import { parse } from 'yaml'
 import { UsageError } from '../../errors.ts'
 import type { MissingColumn } from '../../mapping/boundColumns.ts'
-import type { DescribingMapper } from '../../mapping/createMapper.ts'
+import type { DescribingMapper } from '../../mapping/mapper.ts'
 import { findColumn, firstText } from '../../mapping/fields.ts'
 import { repeatsOf } from '../../mapping/repeatedColumns.ts'
 import { columnCalled } from '../../mapping/headerWords.ts'

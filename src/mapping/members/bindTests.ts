@@ -15,17 +15,16 @@ import type { MemberHeader } from './memberHeader.ts'
 export function bindTests(
   header: MemberHeader,
   kinds: readonly IdentifierType[],
-  today: Date,
+  { asksConsent, hasRemovals, today }: { readonly asksConsent: boolean; readonly hasRemovals: boolean; readonly today: Date },
 ): Pick<MemberBinding, 'consent' | 'kindConsent' | 'ages' | 'remove'> {
   const { columns, preset, used } = header
-  const { consent, remove, destination } = header.pipeline
-  const onList = destination.kind === 'do-not-reach'
+  const { consent, remove } = header.pipeline
   const known = presetTests(preset, columns)
   // A child on a do-not-reach list stays on it.
-  const ages = destination.kind === 'audience' ? ageColumnsOf(columns, today) : []
+  const ages = asksConsent ? ageColumnsOf(columns, today) : []
   for (const { index } of [...known, ...ages]) used.add(index)
   const all =
-    onList || consent === 'none'
+    hasRemovals || consent === 'none'
       ? []
       : consent === undefined
         ? known.map(({ test }) => boundConsent(test, columns))
@@ -40,7 +39,7 @@ export function bindTests(
     kindConsent: ofKind,
     ages,
     // A row that the export calls reachable does not belong on a list of people who must not be reached.
-    remove: !onList ? [] : remove === undefined ? known.filter(({ test }) => test.only === undefined) : [bindRemoval(header, remove)],
+    remove: !hasRemovals ? [] : remove === undefined ? known.filter(({ test }) => test.only === undefined) : [bindRemoval(header, remove)],
   }
 }
 

@@ -7,7 +7,7 @@ import type { Preset } from './preset.ts'
 export const googleCustomerMatch: Preset = {
   name: 'google-customer-match',
   title: 'Google customer match list',
-  kind: 'members',
+  records: 'members',
   isTemplate: true,
   sample: ['Email', 'Phone', 'First Name', 'Last Name', 'Country', 'Zip'],
   recognize: ['Email', 'Phone', 'First Name', 'Last Name', 'Country', 'Zip'],

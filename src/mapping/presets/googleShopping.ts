@@ -27,7 +27,7 @@ const same = [
 export const googleShopping: Preset = {
   name: 'google-shopping',
   title: 'Google Shopping / Merchant feed',
-  kind: 'catalog',
+  records: 'products',
   sample: [
     'id',
     'title',

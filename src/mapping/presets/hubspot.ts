@@ -4,7 +4,7 @@ import type { Preset } from './preset.ts'
 export const hubspot: Preset = {
   name: 'hubspot',
   title: 'HubSpot contact export',
-  kind: 'members',
+  records: 'members',
   sample: [
     'Record ID',
     'First Name',

@@ -39,11 +39,11 @@ export function presetByName(name: string): Preset | undefined {
  * Returns the preset whose required columns are all in the header; of several, the one that requires most. A template of
  * common words is recognized only in a header with few other columns.
  */
-export function recognizePreset(columns: readonly string[], kind: Preset['kind']): Preset | undefined {
+export function recognizePreset(columns: readonly string[], records: Preset['records']): Preset | undefined {
   const names = new Set(columns.map(normalizeHeader))
   const fits = (required: readonly string[]) => required.every((column) => names.has(normalizeHeader(column)))
   return presets
-    .filter((preset) => preset.kind === kind && !(preset.otherExports ?? []).some((column) => names.has(normalizeHeader(column))))
+    .filter((preset) => preset.records === records && !(preset.otherExports ?? []).some((column) => names.has(normalizeHeader(column))))
     .filter((preset) => preset.isTemplate !== true || knownColumns(preset, columns) * 2 >= names.size)
     .flatMap((preset) => [preset.recognize, ...(preset.recognizeAlso ?? [])].filter(fits).map(({ length }) => ({ preset, length })))
     .sort((a, b) => b.length - a.length)[0]?.preset

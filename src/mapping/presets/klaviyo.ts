@@ -4,7 +4,7 @@ import type { Preset } from './preset.ts'
 export const klaviyo: Preset = {
   name: 'klaviyo',
   title: 'Klaviyo profile export',
-  kind: 'members',
+  records: 'members',
   sample: [
     'Email',
     'Klaviyo ID',

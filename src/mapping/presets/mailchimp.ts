@@ -7,7 +7,7 @@ import type { Preset } from './preset.ts'
 export const mailchimp: Preset = {
   name: 'mailchimp',
   title: 'Mailchimp audience export',
-  kind: 'members',
+  records: 'members',
   sample: [
     'Email Address',
     'First Name',

@@ -5,7 +5,7 @@ import type { Preset } from './preset.ts'
 export const metaCatalog: Preset = {
   name: 'meta-catalog',
   title: 'Meta catalog feed',
-  kind: 'catalog',
+  records: 'products',
   sample: [
     'id',
     'title',

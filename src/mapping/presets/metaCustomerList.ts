@@ -7,7 +7,7 @@ import type { Preset } from './preset.ts'
 export const metaCustomerList: Preset = {
   name: 'meta-customer-list',
   title: 'Meta customer list',
-  kind: 'members',
+  records: 'members',
   isTemplate: true,
   sample: [
     'email',

@@ -5,7 +5,7 @@ export interface Preset {
   /** Name in `preset:`. */
   readonly name: string
   readonly title: string
-  readonly kind: 'catalog' | 'members'
+  readonly records: 'products' | 'members'
   /** Header of such an export. */
   readonly sample: readonly string[]
   /** Columns that together identify the export, compared by `normalizeHeader`. */

@@ -4,7 +4,7 @@ import type { Preset } from './preset.ts'
 export const salesforce: Preset = {
   name: 'salesforce',
   title: 'Salesforce contact export',
-  kind: 'members',
+  records: 'members',
   sample: [
     'Id',
     'AccountId',

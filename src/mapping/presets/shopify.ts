@@ -4,7 +4,7 @@ import type { Preset } from './preset.ts'
 export const shopify: Preset = {
   name: 'shopify',
   title: 'Shopify customer export',
-  kind: 'members',
+  records: 'members',
   sample: [
     'Customer ID',
     'First Name',

@@ -25,7 +25,7 @@ function pricesOf([old = '', now = '', oldBefore = '', before = '']: readonly st
 export const shopifyProducts: Preset = {
   name: 'shopify-products',
   title: 'Shopify product export',
-  kind: 'catalog',
+  records: 'products',
   sample: [
     'Handle',
     'Title',

@@ -4,7 +4,7 @@ import type { Preset } from './preset.ts'
 export const woocommerce: Preset = {
   name: 'woocommerce',
   title: 'WooCommerce customer export',
-  kind: 'members',
+  records: 'members',
   sample: [
     'customer_id',
     'user_login',

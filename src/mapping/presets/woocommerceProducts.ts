@@ -11,7 +11,7 @@ const options = [1, 2, 3].flatMap((n) => [`Attribute ${n} name`, `Attribute ${n}
 export const woocommerceProducts: Preset = {
   name: 'woocommerce-products',
   title: 'WooCommerce product export',
-  kind: 'catalog',
+  records: 'products',
   sample: [
     'ID',
     'Type',

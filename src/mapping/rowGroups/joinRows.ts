@@ -22,7 +22,7 @@ export interface RowJoiner {
  * else recognized by the header.
  */
 export function rowJoiner(columns: readonly string[], preset: string | undefined): RowJoiner | undefined {
-  const rowGroups = (preset === undefined ? recognizePreset(columns, 'catalog') : presetByName(preset))?.rowGroups
+  const rowGroups = (preset === undefined ? recognizePreset(columns, 'products') : presetByName(preset))?.rowGroups
   if (rowGroups === undefined) return undefined
   return rowGroups.kind === 'handle' ? HandleRows.of(rowGroups, columns) : ParentRows.of(rowGroups, columns)
 }

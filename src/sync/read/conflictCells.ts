@@ -4,7 +4,7 @@
  * that changed meanwhile leaves the cells empty rather than wrong.
  */
 import type { Pipeline } from '../../model/pipeline.ts'
-import { createMapper } from '../../mapping/createMapper.ts'
+import { createMapper } from '../../destinations/createMapper.ts'
 import { openSource } from '../../sources/openSource.ts'
 import type { EngineDeps } from '../engine.ts'
 

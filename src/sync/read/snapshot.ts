@@ -5,7 +5,7 @@
 import type pg from 'pg'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
-import { definitionHashOf } from '../../mapping/createMapper.ts'
+import { definitionHashOf } from '../../mapping/mapper.ts'
 import type { StoredQuality } from '../../mapping/qualityStatistics.ts'
 import type { QualityCode } from '../../mapping/qualityCodes.ts'
 import type { RecordCode } from '../../mapping/rejectCodes.ts'

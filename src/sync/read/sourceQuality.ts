@@ -8,7 +8,7 @@ import { looksLikeEmail, looksLikePhone } from '../../mapping/identifiers/mispla
 import { createPersonalColumns } from '../../mapping/personalColumns.ts'
 import { createQuality } from '../../mapping/quality.ts'
 import { openStatistics, type QualityStatistics } from '../../mapping/qualityStatistics.ts'
-import type { RecordMapper } from '../../mapping/createMapper.ts'
+import type { RecordMapper } from '../../mapping/mapper.ts'
 import type { Mapped, Row } from '../../model/record.ts'
 import { feature, type FeatureSetCounts } from '../../mapping/rowStatistics.ts'
 import type { UnreadReport } from '../../mapping/consent/unreadReport.ts'

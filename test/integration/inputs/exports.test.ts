@@ -14,7 +14,7 @@ import { completeDraft, inspectWithAnswers } from '../../../src/cli/init/prompts
 import { initOptionsOf } from '../../../src/cli/init/options.ts'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { runPipeline } from '../../../src/sync/index.ts'
-import { createMapper } from '../../../src/mapping/createMapper.ts'
+import { createMapper } from '../../../src/destinations/createMapper.ts'
 import { emptyFolder } from '../cli/support.ts'
 import { engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { localized, odd, ordinary, type Cells, type ExportOfPeople } from './exports.ts'

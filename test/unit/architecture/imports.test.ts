@@ -26,10 +26,12 @@ const base = [
 const allowed: Readonly<Record<string, readonly string[]>> = {
   // Types and data that every module may read; it imports nothing.
   model: [],
+  // Values of the files that people write.
+  settings: [],
   http: [],
   'service/contract': [],
   mapping: [],
-  pipeline: ['destinations', 'mapping'],
+  pipeline: ['destinations', 'mapping', 'settings'],
   formats: ['mapping'],
   sources: ['formats', 'mapping', 'http'],
   'service/client': ['service/contract', 'http'],
@@ -37,7 +39,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   sandbox: ['service/contract'],
   db: ['destinations'],
   webhooks: ['db'],
-  destinations: ['mapping', 'service/contract', 'service/client/exchange', 'service/client/cleanText'],
+  destinations: ['mapping', 'settings', 'service/contract', 'service/client/exchange', 'service/client/cleanText'],
   // The three stages of a run know the run's own words, and the later ones what the earlier ones leave in the stage.
   'sync/read': ['destinations', 'sync/engine', 'sync/crashPoint', 'db', 'sources', 'formats', 'mapping', 'pipeline'],
   'sync/plan': ['sync/read', 'sync/engine', 'sync/crashPoint', 'destinations', 'db', 'mapping', 'pipeline', 'service/contract'],

@@ -36,7 +36,7 @@ const values: Readonly<Record<string, string>> = {
 test.for(presets.map((preset) => [preset.name, preset] as const))(
   'an export with the header of %s maps without map:',
   async ([, preset]) => {
-    const kind = preset.kind === 'catalog'
+    const kind = preset.records === 'products'
     const row: Record<string, string> = {}
     for (const column of preset.sample)
       row[column] = values[column.toLowerCase()] ?? (/(?:^|[ _])id$|^(?:leid|euid)$/i.test(column) ? '42' : '')
@@ -148,8 +148,8 @@ test.for([
 })
 
 test('case 201: every preset reads the states of its own sample', () => {
-  for (const { name, kind, sample, consent = [], irrelevant = [] } of presets)
-    if (kind === 'members') {
+  for (const { name, records, sample, consent = [], irrelevant = [] } of presets)
+    if (records === 'members') {
       const read = [...consent.flatMap(({ columns }) => columns), ...irrelevant]
       const states = sample.filter((column) => consentName(column)?.certain === true && !isDetailOf(column, sample))
       expect([name, states.filter((column) => !read.includes(column))]).toEqual([name, []])

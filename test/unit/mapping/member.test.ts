@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { createMapper } from '../../../src/mapping/createMapper.ts'
+import { createMapper } from '../../../src/destinations/createMapper.ts'
 import { memberKeysOf, packedForms } from '../../../src/mapping/digestOf.ts'
 import { presets } from '../../../src/mapping/presets/index.ts'
 import { normalizeHeader } from '../../../src/mapping/fields.ts'
@@ -250,7 +250,7 @@ describe('presets', () => {
   test.for(presets.map((preset) => [preset.name, preset] as const))(
     '%s is recognized by its header and maps without map:',
     ([, preset]) => {
-      const to = preset.kind === 'catalog' ? { kind: 'catalog', catalog_id: '1' } : destination
+      const to = preset.records === 'products' ? { kind: 'catalog', catalog_id: '1' } : destination
       const mapper = mapperOf({ destination: to, options: { default_currency: 'EUR' } })
       const sample: Readonly<Record<string, string>> = {
         email: 'Jane@example.com',
@@ -300,7 +300,7 @@ describe('presets', () => {
         cells: all.map((column) => sample[normalizeHeader(column)] ?? (/id|uid$/i.test(normalizeHeader(column)) ? '42' : '')),
       })
       expect(reject).toBeUndefined()
-      expect(record?.kind).toBe(preset.kind === 'catalog' ? 'product' : 'member')
+      expect(record?.kind).toBe(preset.records === 'products' ? 'product' : 'member')
       expect(record?.kind === 'member' ? record.wanted : true).toBe(true)
       const json = record?.kind === 'product' ? record.json : ''
       expect(json.includes('"inventory":4')).toBe(preset.name === 'meta-catalog')

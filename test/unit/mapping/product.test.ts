@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createMapper } from '../../../src/mapping/createMapper.ts'
+import { createMapper } from '../../../src/destinations/createMapper.ts'
 import type { Cell } from '../../../src/model/record.ts'
 import { resolvePipeline } from '../../../src/pipeline/resolve.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { resolvePipeline } from '../../../src/pipeline/resolve.ts'
-import { createMapper } from '../../../src/mapping/createMapper.ts'
+import { createMapper } from '../../../src/destinations/createMapper.ts'
 import { applyTransforms, TransformFault, transforms } from '../../../src/mapping/transforms.ts'
 
 const today = new Date('2026-06-15')

@@ -244,7 +244,7 @@ export default definePipeline({
 `,
   )
   const loader = new URL('../../../src/pipeline/load.ts', import.meta.url).href
-  const mapper = new URL('../../../src/mapping/createMapper.ts', import.meta.url).href
+  const mapper = new URL('../../../src/destinations/createMapper.ts', import.meta.url).href
   const script = `
     const { loadPipeline } = await import(${JSON.stringify(loader)})
     const { createMapper } = await import(${JSON.stringify(mapper)})

@@ -1,7 +1,7 @@
 /** `product_sets` of a catalog: sets of products that the service keeps by a rule (docs/pipelines.md#product-sets). */
 import { z } from 'zod'
 import type { ProductSetRule, SetFilter } from '../model/pipeline.ts'
-import { strict, text, word } from './schemaParts.ts'
+import { strict, text, word } from '../settings/values.ts'
 
 const textFields = [
   'product_type',

@@ -1,6 +1,7 @@
-/** Parts of schemas of files that people write: each wrong key or word gets the nearest right one. */
+/** Values of the files that people write. The message for a wrong key or word suggests the nearest right one. */
 import { z } from 'zod'
 import { suggestName } from '../suggestName.ts'
+import { parseDuration } from './duration.ts'
 
 /** An object of these keys only; a wrong key gets the nearest right one. */
 export function strict<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
@@ -27,3 +28,21 @@ export const oneOf = <const Words extends readonly [string, ...string[]]>(words:
     },
   })
 export const word = z.union([z.string(), z.number(), z.boolean()], 'must be a text').transform(String)
+
+export const count = (least: number, most = Number.MAX_SAFE_INTEGER) =>
+  z.int('must be a whole number').min(least, `must be ${least} or more`).max(most, `must be ${most} or less`)
+
+/** Ids are texts; YAML reads 1234 as a number, which is taken where nothing was lost. */
+export const id = z
+  .union([z.string().min(1), z.int().nonnegative()], 'must be an id; write it in quotes')
+  .transform(String)
+  .refine((value) => /^[A-Za-z0-9_-]{1,64}$/.test(value), 'must be an id of letters and digits')
+export const duration = z.string('must be a duration such as "13 months" or "30 days"').transform((value, context) => {
+  const parsed = parseDuration(value)
+  if (parsed !== undefined) return parsed
+  context.addIssue({
+    code: 'custom',
+    message: `"${value.slice(0, 40)}" is no duration; write a number and seconds, minutes, hours, days or months`,
+  })
+  return z.NEVER
+})

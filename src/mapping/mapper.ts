@@ -2,8 +2,6 @@
 import { hash } from 'node:crypto'
 import { RunError } from '../errors.ts'
 import type { Pipeline } from '../model/pipeline.ts'
-import { catalogBinder } from './bindCatalog.ts'
-import { memberBinder } from './bindMember.ts'
 import { missingColumns, type Bound, type EchoColumn, type MappingShown } from './boundColumns.ts'
 import { redactPersonalData } from './mask.ts'
 import type { Mapped, Row, Warning } from '../model/record.ts'
@@ -45,12 +43,8 @@ export interface DescribingMapper extends RecordMapper {
   readonly propose: (columns: readonly string[]) => Pick<Bound, 'missing' | 'hints'>
 }
 
-/**
- * Creates the mapper for one source file. Pure except for a cache of bound headers. `today` decides who is a child, and when a
- * membership ends if the row names no end.
- */
-export function createMapper(pipeline: Pipeline, today: Date): DescribingMapper {
-  const bind = pipeline.destination.kind === 'catalog' ? catalogBinder(pipeline) : memberBinder(pipeline, today)
+/** Returns the mapper of a pipeline. Pure except for a cache of bound headers. `bind`: binds a header (destinations/destination.ts). */
+export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) => Bound): DescribingMapper {
   const known = new Map<string, Bound>()
   let lastColumns: readonly string[] | undefined
   let last: Bound | undefined

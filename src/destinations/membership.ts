@@ -1,0 +1,23 @@
+/** Settings that all destinations with memberships share: when one ends, when it is renewed, which identifiers it needs. */
+import type { Duration } from '../model/pipeline.ts'
+import { identifierTypes } from '../model/record.ts'
+import { atMostHalf } from '../settings/duration.ts'
+import { duration } from '../settings/values.ts'
+import type { MapProblem } from './destination.ts'
+
+export const membershipSettings = { expires_in: duration.optional(), renew_before: duration.optional() }
+
+/** Returns the times of a membership. By default it lasts 13 months and is renewed 30 days before its end, or at half of a shorter life. */
+export function membershipTimes(given: { readonly expires_in?: Duration | undefined; readonly renew_before?: Duration | undefined }): {
+  readonly expiresIn: Duration
+  readonly renewBefore: Duration
+} {
+  const expiresIn = given.expires_in ?? { months: 13 }
+  return { expiresIn, renewBefore: atMostHalf(given.renew_before ?? { ms: 30 * 86_400_000 }, expiresIn) }
+}
+
+/** Returns a problem if no field of `map` is an identifier. `accepted`: identifiers that the destination takes. */
+export function needsIdentifier(fields: readonly string[], accepted: readonly string[]): readonly MapProblem[] {
+  if (fields.some((field) => (identifierTypes as readonly string[]).includes(field))) return []
+  return [{ setting: 'map', message: `needs at least one of ${accepted.join(', ')}` }]
+}
