@@ -41,7 +41,7 @@ export const bench: Bench = async ({ givenRows, folder, database, say }) => {
   try {
     await sandbox.control('POST', 'faults', { match: { path: '/users' }, fault: { kind: 'delay', ms: latencyMs }, times: 'always' })
     const before = await diskBytes(databaseUrl)
-    const tell = async (figure: string, reach?: number) => {
+    const measure = async (figure: string, reach?: number) => {
       const run = await runCommand({ folder, databaseUrl, sandbox })
       say({
         figure: `${figure}, whole command`,
@@ -56,15 +56,15 @@ export const bench: Bench = async ({ givenRows, folder, database, say }) => {
       })
       return run
     }
-    const first = await tell(`first sync at ${latencyMs} ms latency`, 25)
+    const first = await measure(`first sync at ${latencyMs} ms latency`, 25)
     say({
       figure: 'a first sync, for each user',
       measured: `${Math.round((first.walMegabytes * 1e6) / rows)} B of log, ${Math.round(((await diskBytes(databaseUrl)) - before) / rows)} B on disk`,
       reach: '500 B of log, 288 B on disk',
     })
-    await tell('nothing changed', 0.5)
+    await measure('nothing changed', 0.5)
     await writeCustomers(csv, { rows, changeEvery: 100 })
-    const onePercent = await tell('1 % changed', 2)
+    const onePercent = await measure('1 % changed', 2)
     say({
       figure: '1 % changed, for each changed row',
       measured: `${((onePercent.walMegabytes * 1000) / (rows / 100)).toFixed(1)} kB of log`,
@@ -72,7 +72,7 @@ export const bench: Bench = async ({ givenRows, folder, database, say }) => {
       met: onePercent.walMegabytes * 1000 <= 6 * (rows / 100),
     })
     await writeCustomers(csv, { rows, changeEvery: 33 })
-    await tell('3 % changed')
+    await measure('3 % changed')
   } finally {
     await sandbox.close()
   }
@@ -152,7 +152,7 @@ async function observe(folder: string, databaseUrl: string, serviceUrl: string):
   return { megabytes, nodeSeconds }
 }
 
-/** Of a process and the children it has taken leave of, in user and system mode. */
+/** CPU time of a process and its ended children, in user and system mode. */
 function processorSeconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
   return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) / 100, 0)

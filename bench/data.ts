@@ -10,7 +10,7 @@ const areaCodes = [
   513, 515, 516, 517, 518, 520, 530, 540, 541, 551, 559, 561, 562,
 ]
 
-/** A number of its own for each of the first 1,200,000: area codes with the exchange 555, which serves nobody. */
+/** A number of its own for each of the first 1,200,000: area codes with the exchange 555, which has no subscribers. */
 export function phoneOf(at: number): string {
   const line = String(Math.floor(at / areaCodes.length) % 10_000).padStart(4, '0')
   return `+1-${areaCodes[at % areaCodes.length]}-555-${line}`

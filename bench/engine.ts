@@ -23,12 +23,12 @@ export interface Setting {
   /** Holds `pipelines/NAME.yaml`. */
   readonly folder: string
   readonly pipeline: string
-  /** Nobody needs to answer there as long as nothing is sent. */
+  /** No server is needed as long as nothing is sent. */
   readonly serviceUrl?: string
   readonly full?: boolean
 }
 
-/** Those of every sandbox, written out: loading the sandbox to learn them would count as the engine's memory. */
+/** Credentials of every sandbox, written out: loading the sandbox for them would count as the engine's memory. */
 export const credentials = {
   consumerKey: 'sandbox-consumer-key',
   consumerSecret: 'sandbox-consumer-secret',

@@ -1,10 +1,10 @@
-/** What a bench finds, and what one is: the one shape of all of them. */
+/** Types of a bench and of its figures. */
 
 export interface Figure {
   readonly figure: string
   /** As people read it: `3.4 s, 162 MB`. */
   readonly measured: string
-  /** What is to be reached (docs/benchmarks.md); absent for figures that only tell where time goes. */
+  /** Goal (docs/benchmarks.md); absent for figures that only show where time is spent. */
   readonly reach?: string
   /** Measured against what it is compared with in the same run: `3.6 x \copy`. */
   readonly ratio?: string

@@ -66,13 +66,13 @@ async function main(names: readonly string[]): Promise<number> {
   }
   try {
     const { url } = await startEmbedded(dataDir, { keep: true })
-    tell(
+    print(
       `Node ${process.versions.node}, ${availableParallelism()} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), load ${loadavg()[0]?.toFixed(1)}\n`,
     )
     for (const name of names) {
       const figures: Figure[] = []
       const load = loadavg()[0] ?? 0
-      tell(`\n${name} (load ${load.toFixed(1)})\n`)
+      print(`\n${name} (load ${load.toFixed(1)})\n`)
       const own = await mkdtemp(join(folder, `${name}-`))
       try {
         const bench = await benches[name]?.()
@@ -95,7 +95,7 @@ async function main(names: readonly string[]): Promise<number> {
         await rm(own, { recursive: true, force: true })
       }
       results.push({ bench: name, load, figures })
-      tell(`${table(figures)}\n`)
+      print(`${table(figures)}\n`)
     }
   } finally {
     await stopEmbedded(dataDir)
@@ -105,7 +105,7 @@ async function main(names: readonly string[]): Promise<number> {
   return failed ? 1 : 0
 }
 
-function tell(text: string): void {
+function print(text: string): void {
   if (!values.json) process.stdout.write(text)
 }
 

@@ -1,6 +1,6 @@
 /**
- * What one would write in an afternoon, to have something to be faster than: csv-parse with columns, the phone library,
- * createHash, multi-row INSERT, and a Map of what was there before. Same file, same normal forms, same Postgres.
+ * Simple implementation for comparison: csv-parse with columns, the phone library,
+ * createHash, multi-row INSERT, and a Map of the previous rows. Same file, same normal forms, same Postgres.
  */
 import { parse } from 'csv-parse'
 import { createHash } from 'node:crypto'

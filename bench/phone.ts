@@ -15,7 +15,7 @@ const spellings: readonly ((digits: string) => string)[] = [
 export const bench: Bench = async ({ small, say }) => {
   const count = small ? 50_000 : 400_000
   const numbers = Array.from({ length: count }, (_, at) => spellings[at % spellings.length]?.(phoneOf(at).replace(/\D/g, '')) ?? '')
-  // The library is slow enough to be told by a part of them.
+  // The library is slow enough to be measured on a part of them.
   const part = numbers.slice(0, count / 10)
   const library = (text: string) => parsePhoneNumberFromString(text, 'US')?.number
   const ours = (text: string) => {

@@ -1,4 +1,4 @@
-/** A whole customer export pushed to a sandbox in its own process: plan, then requests until the books are closed. */
+/** A whole customer export pushed to a sandbox in its own process: plan, then requests until the counts are final. */
 import { join } from 'node:path'
 import { inChild } from './child.ts'
 import { writeCustomers } from './data.ts'

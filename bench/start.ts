@@ -1,4 +1,4 @@
-/** How long the command line takes to answer at all. */
+/** Start time of the command line. */
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { median, seconds, type Bench } from './figure.ts'

@@ -83,6 +83,7 @@ export const allowed: readonly Allowed[] = [
   { word: 'rescue', under: 'src/db/batches.ts', reason: 'an actor in stored audit logs' },
   { word: 'rescued', under: 'src/db/batches.ts', reason: 'an action in stored audit logs' },
   { word: 'nobody', under: 'src/db/embedded/account.ts', reason: 'a Unix account' },
+  { word: 'guarantees.md', under: 'docs', reason: 'links between pages of docs/' },
   { word: 'withdrawn', under: 'docs/inputs.md', reason: 'currencies that a country gave up' },
   { word: 'withdrawn', under: 'src/mapping/consent/words.ts', reason: 'a word of consent columns' },
   { word: 'withdrawn', under: 'test/unit/mapping/consentColumns.test.ts', reason: 'a name of a consent column' },
@@ -92,10 +93,8 @@ export const allowed: readonly Allowed[] = [
 
 /** Folders and pages that the check does not read yet. A change that rewrites one of them takes it off the list. */
 export const pending: readonly string[] = [
-  'src/model/report.ts',
   'src/sync',
   'test/browser',
-  'test/fixtures',
   'test/integration',
   'test/support',
   'test/unit/architecture',
@@ -110,8 +109,7 @@ export const pending: readonly string[] = [
   'test/unit/pipeline',
   'test/unit/sync',
   'test/unit/webhooks',
-  'bench',
-  'docs',
-  'CHANGELOG.md',
-  'pipelines',
+  'docs/coverage.md',
+  'docs/faults.md',
+  'docs/inputs.md',
 ]

@@ -6,10 +6,10 @@ export type RunStatus = (typeof runStatuses)[number]
 export const runTriggers = ['manual', 'schedule', 'backfill', 'rerun', 'plan', 'apply'] as const
 export type RunTrigger = (typeof runTriggers)[number]
 
-/** As a report says it: an audit is stored as a `plan` that says so in its options. */
+/** Trigger in reports: an audit is stored as a `plan` with an option. */
 export type ShownTrigger = RunTrigger | 'audit'
 
-/** It may store a plan, and sends nothing on its own. */
+/** Returns true for runs that send nothing; they may store a plan. */
 export function sendsNothing(trigger: ShownTrigger): boolean {
   return trigger === 'plan' || trigger === 'audit'
 }
@@ -59,7 +59,7 @@ export const noCounts: RunCounts = {
   pending: 0,
 }
 
-/** A guard that held something back, or stopped the run. */
+/** Guard that withheld deletes, or stopped the run. */
 export interface GuardResult {
   /** `GUARD_DELETES`, `GUARD_IDENTIFIERS`, `GUARD_MIN_ROWS`, `GUARD_ROWS_FELL`, `GUARD_INCOMPLETE`, `GUARD_REJECTS` … */
   readonly code: string
@@ -70,18 +70,18 @@ export interface GuardResult {
   readonly examples: readonly string[]
 }
 
-/** A fault counted once with its first places. */
+/** Warnings of one code and field, with their number and first lines. */
 export interface WarningSummary {
   readonly code: string
   readonly field: string
   readonly message: string
   readonly count: number
   readonly lines: readonly number[]
-  /** The setting to write for this file, where there is one. */
+  /** Suggested setting for this file, if there is one. */
   readonly hint?: string
 }
 
-/** Entries of earlier runs' plans that this run settled: counted in those runs, not in this one. */
+/** Entries of plans of earlier runs that this run settled. They count in those runs, not in this one. */
 export interface Settled {
   readonly confirmed: number
   readonly refused: number
@@ -91,9 +91,9 @@ export interface Settled {
 export interface Failure {
   /** `ambiguous`: sent, and may have been applied. `pending`: not sent, or not accepted. */
   readonly outcome: 'refused' | 'ambiguous' | 'pending'
-  /** The service's own, or ours of a sending: `http-503`, `not-sent`, `connection-lost` … */
+  /** Code of the service, or of the attempt: `http-503`, `not-sent`, `connection-lost` … */
   readonly code: string
-  /** One of the service's with that code, cleaned of personal data; or what our code means. */
+  /** A message of the service with that code, without personal data; or the meaning of the code. */
   readonly message: string
   readonly count: number
   /** The first ids of products; never of members. */
@@ -101,8 +101,8 @@ export interface Failure {
 }
 
 /**
- * What an audit found of a catalog, in products. What is confirmed is `same + changed + gone + hidden + unsettled`; `foreign` and
- * `waiting` are said apart.
+ * Result of an audit of a catalog, in products. The confirmed products are `same + changed + gone + hidden + unsettled`;
+ * `foreign` and `waiting` are counted separately.
  */
 export interface Drift {
   /** Products that the service listed. */
@@ -110,30 +110,30 @@ export interface Drift {
   readonly same: number
   /** Listed with another content than the confirmed one. */
   readonly changed: number
-  /** Not listed, and nothing that is listed hides it. */
+  /** Not listed, and not hidden by a listed group. */
   readonly gone: number
-  /** Not listed, as the service lists only the first variant of a group: only a put can ask for it. */
+  /** Not listed, because the service lists only the first variant of a group: only a put can verify it. */
   readonly hidden: number
-  /** Listed, and not ours. Never touched. */
+  /** Unmanaged: listed, and not written by this pipeline. Never touched. */
   readonly foreign: number
   /** Not compared: an operation on it is unresolved, or its confirmed content is no longer stored. */
   readonly unsettled: number
-  /** Wanted otherwise than confirmed, whatever is listed: the next run sends them. */
+  /** Desired content differs from the confirmed content: the next run sends them. */
   readonly waiting: number
 }
 
-/** What a run did, or will do, with one product set of its pipeline. */
+/** Change of one product set of a pipeline by a run, done or planned. */
 export interface ProductSetChange {
   readonly name: string
   /** `replace`: type and filters of a set cannot be changed, so a new one takes its place. */
   readonly action: 'create' | 'update' | 'replace' | 'delete' | 'unchanged'
   readonly outcome: 'planned' | 'confirmed' | 'refused' | 'unresolved'
-  /** Only where it is not confirmed, or will not be. */
+  /** Present if it is not confirmed, or will not be. */
   readonly code?: string
   readonly message?: string
 }
 
-/** `run --json`, to the letter. Keys are only ever added. */
+/** The document of `run --json`. Keys may be added, never removed. */
 export interface RunReport {
   readonly runId: string
   readonly pipeline: string
@@ -145,11 +145,11 @@ export interface RunReport {
   readonly finishedAt: string
   readonly durationMs: number
   readonly planId?: string
-  /** Absent where nothing was left open by earlier runs. */
+  /** Absent if earlier runs left nothing open. */
   readonly settled?: Settled
   /** Only for audits. */
   readonly drift?: Drift
-  /** Product sets that the pipeline keeps; absent where it keeps none. */
+  /** Product sets of the pipeline; absent if it has none. */
   readonly productSets?: readonly ProductSetChange[]
   readonly rejectCodes?: readonly { readonly code: string; readonly count: number }[]
   readonly warnings?: readonly WarningSummary[]
@@ -176,11 +176,11 @@ export interface Progress {
   readonly total?: number
   readonly rejected?: number
   readonly refused?: number
-  /** Why nothing moves just now: `waiting for the rate limit until …`. */
+  /** Reason for a wait: `waiting for the rate limit until …`. */
   readonly waiting?: string
 }
 
-/** Exit code of one run. */
+/** Returns the exit code of one run. */
 export function exitCodeOf(status: RunStatus): number {
   switch (status) {
     case 'succeeded':
