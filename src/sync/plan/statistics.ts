@@ -12,7 +12,9 @@ const tolerated = 4
 
 /**
  * Analyzes `record` and `remote` if Postgres expects far fewer rows of the destination than the `records` that it has. Where a sample
- * does not show them either (one row in 30,000), the rest of the transaction does without nested loops.
+ * does not show them either (one row in 30,000), the rest of the transaction does without nested loops. Analyzes `remote` too if Postgres
+ * expects few confirmed keys where there are answers: behind a first load a run with 3 % changed compared each key with each change
+ * (100,000 people: 418 s instead of 2).
  */
 export async function refreshStatistics(
   client: pg.PoolClient,
@@ -20,9 +22,16 @@ export async function refreshStatistics(
   records: number,
   tables: readonly ('record' | 'remote')[] = ['record', 'remote'],
 ): Promise<void> {
+  const confirmed = await isConfirmedInPart(client, destinationId)
   const unexpected = await findUnexpected(client, destinationId, records, tables)
+  if (confirmed && tables.includes('remote') && records > fewRows && !unexpected.includes('remote')) {
+    if ((await expectedRows(client, 'remote', destinationId, 'synced_hash is not null')) * tolerated < records)
+      await client.query('analyze remote')
+  }
   if (unexpected.length === 0) return
-  await client.query(`analyze ${unexpected.join(', ')}`)
+  // Before the first answer nothing is confirmed: as a statistic of the column, that would hold for all the answers to come.
+  const target = { record: 'record', remote: confirmed ? 'remote' : 'remote (destination_id, key, held, group_key)' }
+  await client.query(`analyze ${unexpected.map((table) => target[table]).join(', ')}`)
   if ((await findUnexpected(client, destinationId, records, tables)).length === 0) return
   await client.query('set local enable_nestloop = off')
   await client.query('set local jit = off')
@@ -41,9 +50,14 @@ async function findUnexpected<Table extends string>(
   return unexpected
 }
 
-async function expectedRows(client: pg.PoolClient, table: string, destinationId: number): Promise<number> {
+/** True: an answer was recorded, so keys may be confirmed. */
+async function isConfirmedInPart(client: pg.PoolClient, destinationId: number): Promise<boolean> {
+  return (await client.query(`select from batch where destination_id = $1 and status = 'settled' limit 1`, [destinationId])).rowCount === 1
+}
+
+async function expectedRows(client: pg.PoolClient, table: string, destinationId: number, where = 'true'): Promise<number> {
   const { rows } = await client.query<{ 'QUERY PLAN': readonly [{ readonly Plan: { readonly 'Plan Rows': number } }] }>(
-    `explain (format json) select from ${table} where destination_id = ${destinationId}`,
+    `explain (format json) select from ${table} where destination_id = ${destinationId} and ${where}`,
   )
   return rows[0]?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0
 }

@@ -34,3 +34,31 @@ test('Postgres expects the rows of a small destination beside a large one once i
     }
   }
 })
+
+test('Postgres expects the confirmed keys of a destination that was just loaded', async () => {
+  await using engine = await engineUnderTest()
+  engine.write('1nmth.csv', people(6_000))
+  engine.pipeline('people', audience('1nmth'))
+  const expectedConfirmed = async () => {
+    const [plan] = await engine.db.query<{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] }>(
+      `explain (format json) select from remote where destination_id = 1 and synced_hash is not null`,
+    )
+    return plan?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0
+  }
+  expect((await engine.run('people')).counts.confirmed).toBe(6_000)
+  expect(await expectedConfirmed()).toBeGreaterThan(3_000)
+  // As the server's own analyze may see it between the plan and the first answer.
+  await engine.db.transaction(async (tx) => {
+    await tx.execute('create temp table saved as select * from remote')
+    await tx.execute('update remote set synced_hash = null')
+    await tx.execute('analyze remote (synced_hash)')
+    await tx.execute(
+      'update remote m set synced_hash = s.synced_hash from saved s where s.destination_id = m.destination_id and s.key = m.key',
+    )
+    await tx.execute('drop table saved')
+  })
+  expect(await expectedConfirmed()).toBeLessThan(100)
+  engine.write('1nmth.csv', people(6_001))
+  await engine.plan('people')
+  expect(await expectedConfirmed()).toBeGreaterThan(3_000)
+})
