@@ -4,6 +4,7 @@
  * write of an owner names its epoch and must hit one row; otherwise it throws `LeaseLost`.
  */
 import type { Database, Queryable } from './database.ts'
+import { keysOf } from './entries.ts'
 import { withinFence, type Fence } from './fence.ts'
 import type { Operation } from '../destinations/destination.ts'
 
@@ -70,9 +71,9 @@ const inScope = (scope: BatchScope) => {
 
 /** SQL condition: an update of the same person is under way. It ends first, because its late bytes would restore the person. */
 const updateUnderWay = `b.phase = ${erasurePhase} and exists (
-  select from batch u join entry f on f.batch_id = u.id
+  select from batch u cross join ${keysOf('u.id')} f
   where u.destination_id = b.destination_id and u.status = 'in_flight' and u.lease_until > statement_timestamp() and u.operation = 'upsert'
-    and f.keys && (select array_agg(k.key) from entry e cross join lateral unnest(e.keys) as k (key) where e.batch_id = b.id))`
+    and f.key in (select k.key from entry e cross join lateral unnest(e.keys) as k (key) where e.batch_id = b.id))`
 
 const inFence = withinFence('b.destination_id', '$2', '$3')
 
@@ -253,8 +254,8 @@ export async function recoverBatches(db: Database, deadWorkerIds: readonly strin
 export async function markLate(tx: Queryable, batchIds: readonly (number | string)[], horizonMs: number): Promise<void> {
   await tx.execute(
     `update remote m set late_until = greatest(m.late_until, statement_timestamp() + $2 * interval '1 millisecond')
-     from entry e cross join lateral unnest(e.keys) as k (key)
-     where e.batch_id = any($1::bigint[]) and m.destination_id = e.destination_id and m.key = k.key`,
+     from batch b cross join ${keysOf('b.id')} k
+     where b.id = any($1::bigint[]) and m.destination_id = b.destination_id and m.key = k.key`,
     [batchIds, horizonMs],
   )
 }

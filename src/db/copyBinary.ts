@@ -7,6 +7,8 @@ import type pg from 'pg'
 
 const signature = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')
 const byteaOid = 17
+const int4Oid = 23
+const textOid = 25
 /** Microseconds between 1970 and 2000, the origin of Postgres' timestamps. */
 const epoch2000Micro = 946_684_800_000_000n
 /** Bytes handed to the socket at a time. */
@@ -118,6 +120,31 @@ export class CopyWriter {
       at += buffer.write(value, at, 'hex')
     }
     this.#at = at
+  }
+
+  /** `integer[]`, one dimension, not empty. */
+  int4Array(values: readonly number[]): void {
+    this.#need(24 + values.length * 8)
+    let at = this.#arrayHead(4 * 5 + values.length * 8, int4Oid, values.length)
+    for (const value of values) at = put32(this.#buffer, put32(this.#buffer, at, 4), value)
+    this.#at = at
+  }
+
+  /** `text[]`, one dimension, not empty. */
+  textArray(values: readonly string[]): void {
+    const encoded = values.map((value) => Buffer.from(value))
+    const size = encoded.reduce((sum, value) => sum + 4 + value.length, 20)
+    this.#need(4 + size)
+    let at = this.#arrayHead(size, textOid, values.length)
+    for (const value of encoded) at = putBytes(this.#buffer, at, value)
+    this.#at = at
+  }
+
+  /** Writes the header of an array of `length` elements whose value has `size` bytes; returns where its elements begin. */
+  #arrayHead(size: number, oid: number, length: number): number {
+    let at = put32(this.#buffer, this.#at, size)
+    for (const field of [1, 0, oid, length, 1]) at = put32(this.#buffer, at, field)
+    return at
   }
 
   /** True when enough is buffered that `flush` should be awaited before more rows are added. */

@@ -3,6 +3,7 @@
  * an audience that moves to another user stays without the person.
  */
 import type { Database, Queryable, Transaction } from './database.ts'
+import { batchesOfKeys, batchesOfRecords, expandEntries } from './entries.ts'
 import { withinFence, type Fence } from './fence.ts'
 import { kindsWhere } from '../destinations/index.ts'
 
@@ -244,25 +245,28 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
   if (running.length > 0) return false
   const records = keys.records.flatMap((record) => (record.destinationId === destinationId ? [record.key] : []))
   const of = [destinationId, keys.identifiers, records]
-  const named = `(e.keys && $2::bytea[] or e.record_key = any($3::bytea[])
-    or e.batch_id in (select d.batch_id from erasure_delete d where d.erasure_id = ${erasureId}))`
-  const [openBatches] = await tx.query<{ n: number }>(
-    `select count(*)::int as n from batch b join entry e on e.batch_id = b.id where b.destination_id = $1 and b.status in ${open} and ${named}`,
+  const carriers = await tx.query<{ id: string; open: boolean }>(
+    `select b.id, b.status in ${open} as open from batch b where b.destination_id = $1 and b.id in (
+       ${batchesOfKeys('$1', '$2::bytea[]')} union all ${batchesOfRecords('$1', '$3::bytea[]')}
+       union all select d.batch_id from erasure_delete d where d.erasure_id = ${erasureId})`,
     of,
   )
-  if (openBatches?.n !== 0) return false
-  await tx.execute(
-    `update batch b set body = null from entry e
-     where b.destination_id = $1 and e.batch_id = b.id and b.body is not null and ${named}`,
-    of,
-  )
+  if (carriers.some((batch) => batch.open)) return false
+  const ids = carriers.map(({ id }) => id)
+  await tx.execute('update batch set body = null where id = any($1::bigint[]) and body is not null', [ids])
   // What was split or superseded keeps its bytes, though its entries moved.
   await tx.execute(
     `update batch b set body = null where b.destination_id = $1 and b.body is not null and b.status not in ${open}
        and exists (select from unnest($2::text[]) as d (digest) where position(convert_to(d.digest, 'UTF8') in b.body) > 0)`,
     [destinationId, keys.identifiers.map(sentText)],
   )
-  await tx.execute(`update entry e set keys = '{}', record_key = '\\x', hash = null where e.destination_id = $1 and ${named}`, of)
+  await expandEntries(tx, ids)
+  await tx.execute(
+    `update entry e set keys = '{}', record_key = '\\x', hash = null where e.batch_id = any($1::bigint[])
+       and (e.keys && $2::bytea[] or e.record_key = any($3::bytea[])
+         or e.batch_id in (select d.batch_id from erasure_delete d where d.erasure_id = ${erasureId}))`,
+    [ids, keys.identifiers, records],
+  )
   await tx.execute(
     `delete from remote m where m.destination_id = $1 and (m.key = any($2::bytea[]) or m.group_key = any($3::bytea[])) and m.held <= 0 and m.synced_hash is null`,
     of,

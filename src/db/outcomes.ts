@@ -3,13 +3,8 @@ import type { EntryOutcome } from '../destinations/destination.ts'
 import type { ClaimedBatch } from './batches.ts'
 import type { Queryable } from './database.ts'
 import { addChanged, outOfSync } from './changedKeys.ts'
+import { entriesOf, expandEntries, keysOf } from './entries.ts'
 import { invalidatedBy } from './invalidated.ts'
-
-/**
- * SQL of the outcome of entry `e` of batch `b`. If all users of an update were confirmed, only the batch's state is written,
- * and not each entry.
- */
-export const entryOutcome = `case when b.status = 'settled' and e.outcome = 'pending' then 'confirmed' else e.outcome end`
 
 interface Settling {
   readonly tx: Queryable
@@ -17,6 +12,7 @@ interface Settling {
 }
 
 export async function writeOutcomes(tx: Queryable, batch: ClaimedBatch, outcomes: readonly EntryOutcome[]): Promise<void> {
+  await expandEntries(tx, [batch.id])
   await tx.execute(
     `update entry e set outcome = x.outcome, code = x.code, message = x.message
      from unnest($2::int[], $3::text[], $4::text[], $5::text[]) as x (ord, outcome, code, message) where e.batch_id = $1 and e.ord = x.ord`,
@@ -80,8 +76,8 @@ export async function confirmAlike({ tx, batch }: Settling): Promise<void> {
 /** Marks the keys of the batch's confirmed entries as synced; `alike`: all entries are confirmed (`confirmAlike`). */
 export async function confirmKeys({ tx, batch }: Settling, alike: boolean): Promise<void> {
   if (alike && batch.userCount === batch.entryCount && (await confirmGroups(tx, batch))) return
-  const confirmed = `entry e cross join lateral unnest(e.keys) as k (key)
-    where e.batch_id = $1 ${alike ? '' : `and e.outcome = 'confirmed'`} and m.destination_id = $2 and m.key = k.key`
+  const confirmed = `${entriesOf('$1::bigint')} e cross join lateral unnest(e.keys) as k (key)
+    where ${alike ? 'true' : `e.outcome = 'confirmed'`} and m.destination_id = $2 and m.key = k.key`
   if (batch.operation === 'upsert') {
     await writeConfirmed(tx, batch, confirmedUpsert, confirmed)
     return
@@ -105,12 +101,12 @@ export async function confirmKeys({ tx, batch }: Settling, alike: boolean): Prom
  * it over meanwhile; then each key is looked up on its own. Safe to repeat.
  */
 async function confirmGroups(tx: Queryable, batch: ClaimedBatch): Promise<boolean> {
-  const [row] = await tx.query<{ keys: number }>(`select sum(cardinality(keys))::int as keys from entry where batch_id = $1`, [batch.id])
+  const [row] = await tx.query<{ keys: number }>(`select count(*)::int as keys from ${keysOf('$1::bigint')} k`, [batch.id])
   const hit = await writeConfirmed(
     tx,
     batch,
     confirmedUpsert,
-    'entry e where e.batch_id = $1 and m.destination_id = $2 and m.group_key = e.record_key and m.key = any(e.keys)',
+    `${entriesOf('$1::bigint')} e where m.destination_id = $2 and m.group_key = e.record_key and m.key = any(e.keys)`,
   )
   return hit === row?.keys
 }

@@ -1,5 +1,6 @@
 /** Deletes data that is no longer needed (docs/retention.md). Every statement is safe to repeat. */
 import type { Database } from './database.ts'
+import { keysOf } from './entries.ts'
 import { defaultKeepRunsDays, dropRuns } from './runRetention.ts'
 import { kindsWhere } from '../destinations/index.ts'
 
@@ -41,8 +42,8 @@ export async function applyRetention(
     // A key without desired or confirmed content: never sent, or late requests could have restored it and did not.
     keys: await db.execute(
       `delete from remote where held <= 0 and synced_hash is null and (late_until is null or late_until <= statement_timestamp())
-       and not exists (select from entry e join batch b on b.id = e.batch_id
-         where b.status in ${openBatches} and b.destination_id = remote.destination_id and remote.key = any(e.keys))`,
+       and not exists (select from batch b cross join ${keysOf('b.id')} k
+         where b.status in ${openBatches} and b.destination_id = remote.destination_id and k.key = remote.key)`,
     ),
     runs: await dropRuns(db, keepRunsDays),
     audit: await db.execute(`delete from audit where at < statement_timestamp() - interval '24 months'`),
@@ -79,13 +80,17 @@ async function dropStalePlans(db: Database): Promise<number> {
  */
 async function dropOperations(db: Database): Promise<number> {
   const kept = `case when d.kind = any($1) then interval '12 months' else interval '30 days' end`
-  return db.execute(
-    `delete from entry e using batch b join destination d on d.id = b.destination_id
-     where b.id = e.batch_id and b.status in ('settled', 'split', 'superseded')
+  const done = `select b.id from batch b join destination d on d.id = b.destination_id
+     where b.status in ('settled', 'split', 'superseded')
        and b.settled_at < statement_timestamp() - ${kept}
        and not exists (select from batch o where o.plan_id = b.plan_id
          and (o.status in ${openBatches} or o.settled_at >= statement_timestamp() - ${kept}))
-       and not exists (select from plan p where p.id = b.plan_id and p.status = 'applying')`,
-    [kindsWhere(({ keepsEntries }) => keepsEntries === '12 months')],
+       and not exists (select from plan p where p.id = b.plan_id and p.status = 'applying')`
+  const values = [kindsWhere(({ keepsEntries }) => keepsEntries === '12 months')]
+  const together = await db.query<{ n: number }>(
+    `delete from batch_entries where batch_id in (${done}) returning cardinality(record_keys) as n`,
+    values,
   )
+  const each = await db.execute(`delete from entry where batch_id in (${done})`, values)
+  return together.reduce((sum, { n }) => sum + n, each)
 }

@@ -78,7 +78,8 @@ async function dropPlans(tx: Queryable, plans: readonly string[]): Promise<void>
     [plans],
   )
   const batches = rows.map(({ id }) => id)
-  for (const table of ['entry', 'attempt']) await tx.execute(`delete from ${table} where batch_id = any($1::bigint[])`, [batches])
+  for (const table of ['entry', 'batch_entries', 'attempt'])
+    await tx.execute(`delete from ${table} where batch_id = any($1::bigint[])`, [batches])
   await tx.execute('delete from batch where id = any($1::bigint[])', [batches])
   await tx.execute(`delete from plan p where p.id = any($1) and not exists (select from batch b where b.plan_id = p.id)`, [plans])
 }

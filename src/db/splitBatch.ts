@@ -3,6 +3,7 @@ import type { Destination } from '../destinations/destination.ts'
 import { pack } from '../destinations/pack.ts'
 import type { ClaimedBatch } from './batches.ts'
 import type { Queryable } from './database.ts'
+import { entriesOf, expandEntries } from './entries.ts'
 
 export interface Part {
   /** Places in the parent's body, rising. */
@@ -26,6 +27,7 @@ interface Slice {
  * with the parent; the caller writes the parent's next state. Returns the new ids, in the order of the parts.
  */
 export async function splitBatch(tx: Queryable, destination: Destination, batch: ClaimedBatch, parts: readonly Part[]): Promise<number[]> {
+  await expandEntries(tx, [batch.id])
   const slices = await readSlices(tx, batch)
   // Two concurrent splits of one plan would take the same numbers.
   await tx.query('select from plan where id = $1 for update', [batch.planId])
@@ -95,6 +97,7 @@ export async function mergeBatches(
      from batch where id = any($1::bigint[])`,
     [ids],
   )
+  await expandEntries(tx, ids)
   const rows = await tx.query<{ batch_id: string; ord: number; bytes: Buffer; users: number }>(
     `select e.batch_id, e.ord, substring(b.body from e.byte_offset + 1 for e.byte_length) as bytes, e.users
      from batch b join entry e on e.batch_id = b.id where b.id = any($1::bigint[]) order by array_position($1::bigint[], b.id), e.ord`,
@@ -136,7 +139,7 @@ export async function mergeBatches(
 
 /** Returns the places of the entries that are still in the batch. */
 export async function remainingOrds(tx: Queryable, batchId: number): Promise<number[]> {
-  const rows = await tx.query<{ ord: number }>('select ord from entry where batch_id = $1 order by ord', [batchId])
+  const rows = await tx.query<{ ord: number }>(`select e.ord from ${entriesOf('$1::bigint')} e order by e.ord`, [batchId])
   return rows.map((row) => row.ord)
 }
 

@@ -4,14 +4,15 @@
  */
 import type { ClaimedBatch } from './batches.ts'
 import type { Queryable } from './database.ts'
+import { keysOf } from './entries.ts'
 
 /**
  * SQL condition: key `r` of `remote` is on its do-not-reach list. `lists`: SQL of the array of these destinations. Unresolved entries
  * are looked up once a statement, and only for keys that are neither desired nor confirmed, so that few keys are collected.
  */
 export const isSuppressed = (lists: string) => `(r.held > 0 or r.synced_hash is not null or r.key in (
-  select u.key from batch b join entry e on e.batch_id = b.id cross join lateral unnest(e.keys) as k (key)
-    join remote u on u.destination_id = b.destination_id and u.key = k.key and u.held <= 0 and u.synced_hash is null
+  select u.key from batch b cross join ${keysOf('b.id')} e
+    join remote u on u.destination_id = b.destination_id and u.key = e.key and u.held <= 0 and u.synced_hash is null
   where b.destination_id = any(${lists}) and b.operation = 'upsert' and e.outcome in ('pending', 'ambiguous')
     and (b.status in ('in_flight', 'ambiguous', 'parked') or (b.status = 'pending' and b.attempts > 0))))`
 
@@ -24,9 +25,8 @@ export async function noteNoLongerSuppressed(tx: Queryable, batch: ClaimedBatch)
   await tx.execute(
     `update destination set desired_version = desired_version + 1
      where id = $2 and exists (
-       select from entry e cross join lateral unnest(e.keys) as k (key)
-         left join remote m on m.destination_id = $2 and m.key = k.key
-       where e.batch_id = $1 and coalesce(m.held, 0) <= 0)`,
+       select from ${keysOf('$1::bigint')} k left join remote m on m.destination_id = $2 and m.key = k.key
+       where coalesce(m.held, 0) <= 0)`,
     [batch.id, batch.destinationId],
   )
 }

@@ -8,7 +8,7 @@ import { maskedIdentifier } from '../mapping/maskedIdentifier.ts'
 import { identifierTypes } from '../model/record.ts'
 import type { Database } from '../db/database.ts'
 import { isSuppressed } from '../db/suppressed.ts'
-import { entryOutcome } from '../db/outcomes.ts'
+import { batchesOfKeys, batchesOfRecords, entriesOf, entryOutcome } from '../db/entries.ts'
 import { ensureDestination } from '../db/destinations.ts'
 import { readInvalidated, invalidatingRun, type InvalidatedKind } from '../db/invalidated.ts'
 import type { ServiceIdentity } from './engine.ts'
@@ -97,9 +97,9 @@ async function formerRecordKeys(
     line: string | null
   }>(
     `select e.record_key, e.change, ${entryOutcome} as outcome, coalesce(b.settled_at, b.created_at) as at, p.run_id, e.batch_id, r.line
-     from entry e join batch b on b.id = e.batch_id join plan p on p.id = b.plan_id
+     from batch b cross join ${entriesOf('b.id')} e join plan p on p.id = b.plan_id
        left join record r on r.destination_id = e.destination_id and r.key = e.record_key
-     where e.destination_id = $1 and e.keys && $2::bytea[] order by e.batch_id desc limit 20`,
+     where b.id in (${batchesOfKeys('$1', '$2::bytea[]')}) and e.keys && $2::bytea[] order by e.batch_id desc limit 20`,
     [destinationId, asked.identifiers],
   )
   const keys = [...asked.own, ...rows.map(({ record_key }) => record_key)]
@@ -218,8 +218,8 @@ async function entryEvents(db: Database, destinationId: number, keys: readonly B
     settled_at: Date | null
   }>(
     `select p.created_at as at, b.settled_at, p.run_id, p.id as plan_id, e.batch_id, e.change, ${entryOutcome} as outcome, e.code, e.message, e.expires_at, e.hash, e.keys
-     from entry e join batch b on b.id = e.batch_id join plan p on p.id = b.plan_id
-     where e.destination_id = $1 and e.record_key = any($2) order by e.batch_id desc limit 100`,
+     from batch b cross join ${entriesOf('b.id')} e join plan p on p.id = b.plan_id
+     where b.id in (${batchesOfRecords('$1', '$2::bytea[]')}) and e.record_key = any($2) order by e.batch_id desc limit 100`,
     [destinationId, keys],
   )
   const planned = rows.map((row): StoryEvent => ({
@@ -262,7 +262,7 @@ async function attemptEvents(db: Database, destinationId: number, keys: readonly
   }>(
     `select a.started_at, a.finished_at, a.run_id, a.batch_id, a.outcome, a.http_status, a.reason
      from attempt a
-     where a.batch_id in (select batch_id from entry where destination_id = $1 and record_key = any($2)) order by a.id desc limit 100`,
+     where a.batch_id in (${batchesOfRecords('$1', '$2::bytea[]')}) order by a.id desc limit 100`,
     [destinationId, keys],
   )
   return rows.flatMap((row) => {

@@ -1,6 +1,6 @@
 /** Why operations of a plan are not confirmed: what the service said of them, or how their last sending ended. */
 import type { Database } from '../db/database.ts'
-import { entryOutcome } from '../db/outcomes.ts'
+import { entryOutcome, usersOf } from '../db/entries.ts'
 import type { Failure } from '../model/report.ts'
 import { kindsWhere } from '../destinations/index.ts'
 
@@ -20,8 +20,8 @@ export async function failuresOf(db: Pick<Database, 'query'>, planId: string): P
     examples: Buffer[] | null
   }>(
     `select o.outcome, f.code, min(e.message) as message, sum(e.users)::int as count,
-       (array_agg(e.keys[1] order by e.keys[1]) filter (where d.kind = any($2)))[1:3] as examples
-     from batch b join destination d on d.id = b.destination_id join entry e on e.batch_id = b.id
+       (array_agg(e.key order by e.key) filter (where d.kind = any($2)))[1:3] as examples
+     from batch b join destination d on d.id = b.destination_id cross join ${usersOf('b')} e
        cross join lateral (select ${entryOutcome} as was) w
        cross join lateral (select case when w.was = 'pending' and b.status in ('ambiguous', 'in_flight') then 'ambiguous' else w.was end as outcome) o
        cross join lateral (select coalesce(e.code, b.reason) as code) f

@@ -1,7 +1,7 @@
 /** Every key that a stored plan changes, read back from its frozen batches: what a reviewer compares. Changes nothing. */
 import { UsageError } from '../errors.ts'
 import type { Database } from '../db/database.ts'
-import { entryOutcome } from '../db/outcomes.ts'
+import { entriesOf, formerEntries } from '../db/entries.ts'
 import { maskedIdentifier } from '../mapping/maskedIdentifier.ts'
 import { kindsWhere } from '../destinations/index.ts'
 
@@ -27,7 +27,6 @@ export interface PlanChange {
 
 interface Row extends Record<string, unknown> {
   readonly seq: number
-  readonly ord: number
   readonly catalog: boolean
   readonly action: PlanChange['action']
   readonly record_key: Buffer
@@ -40,36 +39,40 @@ interface Row extends Record<string, unknown> {
   readonly erase: boolean
 }
 
+/** Entries of a page, and the rest of their last batch. */
 const pageRows = 1_000
 const productKinds = kindsWhere(({ keys }) => keys === 'products')
 
 /** Changes of the plan in the order of sending. What was confirmed before is taken from the batch that confirmed it. */
 export async function* planChanges(db: Database, planId: string): AsyncGenerator<PlanChange> {
-  let after = { seq: -1, ord: -1 }
+  let after = -1
   for (;;) {
     const rows = await db.query<Row>(
-      `select o.seq, o.ord, d.kind = any($4) as catalog, o.change as action, o.record_key, o.keys, o.users,
-         case when d.kind = any($4) then o.bytes end as body, former.body as body_before, former.keys as keys_before, r.line,
+      `with o as materialized (
+         select b.seq, e.*, substring(b.body from e.byte_offset + 1 for e.byte_length) as bytes
+         from (
+             select id, seq, body, sum(entry_count) over (order by seq) - entry_count as entries_before
+             from batch where plan_id = $1 and status <> 'split' and seq > $2) b
+           cross join ${entriesOf('b.id')} e
+         where b.entries_before < ${pageRows}),
+       former as (${formerEntries('o', '$1')})
+       select o.seq, d.kind = any($3) as catalog, o.change as action, o.record_key, o.keys, o.users,
+         case when d.kind = any($3) then o.bytes end as body,
+         case when d.kind = any($3) then (
+           select substring(b.body from f.byte_offset + 1 for f.byte_length) from batch b where b.id = f.batch_id) end as body_before,
+         f.keys as keys_before, r.line,
          exists (select from remote m where m.destination_id = o.destination_id and m.key = any(o.keys) and m.erase) as erase
-       from (
-           select b.seq, e.*, substring(b.body from e.byte_offset + 1 for e.byte_length) as bytes
-           from batch b join entry e on e.batch_id = b.id
-           where b.plan_id = $1 and b.status <> 'split' and (b.seq, e.ord) > ($2, $3) order by b.seq, e.ord limit ${pageRows}) o
+       from o
          join destination d on d.id = o.destination_id
          left join record r on r.destination_id = o.destination_id and r.key = o.record_key
-         left join lateral (
-           select case when d.kind = any($4) then substring(b.body from e.byte_offset + 1 for e.byte_length) end as body, e.keys
-           from entry e join batch b on b.id = e.batch_id
-           where e.destination_id = o.destination_id and e.record_key = o.record_key and b.plan_id <> $1 and b.operation = 'upsert'
-             and b.id < o.batch_id and ${entryOutcome} = 'confirmed'
-           order by e.batch_id desc limit 1) former on o.change <> 'create'
+         left join former f on f.seq = o.seq and f.ord = o.ord
        order by o.seq, o.ord`,
-      [planId, after.seq, after.ord, productKinds],
+      [planId, after, productKinds],
     )
     for (const row of rows) yield changeOf(row)
     const last = rows.at(-1)
     if (last === undefined) return
-    after = last
+    after = last.seq
   }
 }
 

@@ -1,5 +1,6 @@
 /** A stored plan as a person reviews it: deletes first, samples of each change, fields before and after. */
 import type { Database } from '../db/database.ts'
+import { entriesOf } from '../db/entries.ts'
 import { UsageError } from '../errors.ts'
 import type { GuardResult, ProductSetChange, RunCounts } from '../model/report.ts'
 import type { Destination } from '../destinations/destination.ts'
@@ -88,8 +89,14 @@ async function loadSamples(db: Database, planId: string, keys: Destination['keys
      from unnest(array['delete', 'create', 'update', 'renewal']) with ordinality as c (change, place)
      cross join lateral (
        select e.keys, e.record_key, e.destination_id, e.batch_id, case when $2 then substr(b.body, e.byte_offset + 1, e.byte_length) end as after
-       from batch b join entry e on e.batch_id = b.id
-       where b.plan_id = $1 and b.parent_id is null and e.change = c.change order by b.seq, e.ord limit ${samplesOfEach}) e
+       -- The first batches that have such a change: each has one of them at least.
+       from (
+           select b.* from batch b where b.plan_id = $1 and b.parent_id is null and (
+             exists (select from batch_entries a where a.batch_id = b.id and c.change = any(a.changes))
+             or exists (select from entry e where e.batch_id = b.id and e.change = c.change))
+           order by b.seq limit ${samplesOfEach}) b
+         cross join ${entriesOf('b.id')} e
+       where e.change = c.change order by b.seq, e.ord limit ${samplesOfEach}) e
      left join lateral (
        select substr(b.body, o.byte_offset + 1, o.byte_length) as before from entry o join batch b on b.id = o.batch_id
        where $2 and c.change = 'update' and o.destination_id = e.destination_id and o.record_key = e.record_key and o.batch_id < e.batch_id and o.change <> 'delete'

@@ -3,8 +3,8 @@
  * written into the counts of the earlier run, so that its history shows the final result.
  */
 import type { Database, Queryable } from '../db/database.ts'
+import { entryOutcome, usersOf } from '../db/entries.ts'
 import type { Fence } from '../db/fence.ts'
-import { entryOutcome } from '../db/outcomes.ts'
 import { recoverRuns } from '../db/runs.ts'
 import { deadWorkers } from '../db/workers.ts'
 import { planCounts, type PlanCounts } from './push/push.ts'
@@ -15,7 +15,7 @@ export async function settledBy(db: Queryable, runId: number, ownPlanId: string 
   const [row] = await db.query<{ confirmed: number; refused: number }>(
     `select coalesce(sum(e.users) filter (where ${entryOutcome} = 'confirmed'), 0)::int as confirmed,
        coalesce(sum(e.users) filter (where e.outcome = 'refused'), 0)::int as refused
-     from entry e join batch b on b.id = e.batch_id where e.batch_id in (
+     from batch b cross join ${usersOf('b')} e where b.id in (
        select a.batch_id from attempt a join batch t on t.id = a.batch_id
        where a.run_id = $1 and t.plan_id is distinct from $2 and a.outcome in ('confirmed', 'refused', 'partial'))`,
     [runId, ownPlanId],

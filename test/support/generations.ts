@@ -1,5 +1,6 @@
 /** The order of what was sent (guarantees docs/guarantees.md#key-order, docs/guarantees.md#suppression-wins), by the engine's own books: who planned an entry, not what its bytes say. */
 import type { Database } from '../../src/db/database.ts'
+import { keysOf } from '../../src/db/entries.ts'
 
 export interface OutOfOrder {
   /** Identifier or product, packed, in hex. */
@@ -20,10 +21,10 @@ export async function outOfOrder(db: Database): Promise<readonly OutOfOrder[]> {
        select id, id from sluice.batch
        union all select c.id, p.id from carried c join sluice.batch b on b.id = c.by join sluice.batch p on p.id = b.parent_id and p.operation = b.operation),
      sent as (
-       select k.key, e.destination_id, a.id as attempt, n.run_id as planned, (r.id is not null)::int as erases
+       select e.key, b.destination_id, a.id as attempt, n.run_id as planned, (r.id is not null)::int as erases
        from carried c join sluice.attempt a on a.batch_id = c.by join sluice.batch b on b.id = c.id join sluice.plan n on n.id = b.plan_id
          left join sluice.batch r on r.id = b.parent_id and r.operation <> b.operation
-         join sluice.entry e on e.batch_id = c.id cross join lateral unnest(e.keys) as k (key))
+         cross join ${keysOf('c.id')} e)
      select distinct encode(older.key, 'hex') as key, older.attempt, min(newer.attempt) as behind
      from sent older join sent newer on newer.destination_id = older.destination_id and newer.key = older.key
        and (newer.planned, newer.erases) > (older.planned, older.erases) and newer.attempt < older.attempt

@@ -90,7 +90,7 @@ export const batch = sluice.table(
   ],
 )
 
-/** One frozen operation of a batch: a product, a product key to delete, one user. */
+/** One frozen operation of a batch: a product, a product key to delete, one user. Most updates of people are in `batch_entries` instead. */
 export const entry = sluice.table(
   'entry',
   {
@@ -110,7 +110,7 @@ export const entry = sluice.table(
     /** Slice of the body: a re-cut copies it, never edits it. */
     offset: integer('byte_offset').notNull(),
     length: integer('byte_length').notNull(),
-    /** In a settled batch `pending` means confirmed: where all users were, nothing is written of each (`entryOutcome`). */
+    /** In a settled batch `pending` means confirmed, in a superseded one superseded: where it is so of all, nothing is written of each (`entryOutcome`). */
     outcome: text('outcome').notNull().default('pending'),
     code: text('code'),
     message: text('message'),
@@ -121,6 +121,34 @@ export const entry = sluice.table(
     check('entry_change', sql`${t.change} in ('create', 'update', 'delete', 'renewal')`),
     check('entry_outcome', sql`${t.outcome} in ('pending', 'confirmed', 'refused', 'ambiguous', 'superseded')`),
   ],
+)
+
+/**
+ * All entries of a batch in one row, as long as nothing is to be said of each: updates of people that are pending, confirmed
+ * or superseded as a whole (docs/decisions/packed-state.md). The first answer that distinguishes them turns them into rows of `entry`
+ * (`db/entries.ts`). Arrays are in the order of the body; `changes`, `hashes`, `users` and `byte_lengths` have one element where all are alike.
+ */
+export const batchEntries = sluice.table(
+  'batch_entries',
+  {
+    batchId: bigint('batch_id', { mode: 'number' }).primaryKey(),
+    destinationId: integer('destination_id').notNull(),
+    /** Lowest and highest record key: which batches may have a record is known without reading the arrays. */
+    firstKey: bytea('first_key').notNull(),
+    lastKey: bytea('last_key').notNull(),
+    recordKeys: bytea('record_keys').array().notNull(),
+    /** For each entry its keys one after the other, 33 bytes each. */
+    keys: bytea('keys').array().notNull(),
+    changes: text('changes').array().notNull(),
+    hashes: bytea('hashes').array().notNull(),
+    users: integer('users').array().notNull(),
+    /** Expiry of every entry. */
+    expiresAt: instant('expires_at'),
+    /** Offset of the first entry in the body; one byte lies between two. */
+    firstOffset: integer('first_offset').notNull(),
+    lengths: integer('byte_lengths').array().notNull(),
+  },
+  (t) => [index('batch_entries_destination').on(t.destinationId)],
 )
 
 /** One attempt of a batch: committed before the first byte leaves, finished when its answer is classified. */

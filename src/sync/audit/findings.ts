@@ -1,6 +1,6 @@
 /** Loads the findings of an audit from its table: counts by kind and by field, and the first examples of each kind. */
 import type pg from 'pg'
-import { entryOutcome } from '../../db/outcomes.ts'
+import { entryOutcome } from '../../db/entries.ts'
 import { outOfSync } from '../../db/changedKeys.ts'
 import type { Drift } from '../../model/report.ts'
 import type { AuditExample, AuditFindings, ShownDifference } from './report.ts'

@@ -3,6 +3,7 @@ import { addErased, loadErased } from '../../db/erasures.ts'
 import { addChanged, ChangedKeys } from '../../db/changedKeys.ts'
 import { claimNamed, erasurePhase, type ClaimedBatch } from '../../db/batches.ts'
 import type { Transaction } from '../../db/database.ts'
+import { batchesOfKeys, batchesOfRecords, entriesOf } from '../../db/entries.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { destinationOf, kindsWhere } from '../../destinations/index.ts'
 import type { EngineDeps } from '../engine.ts'
@@ -116,8 +117,9 @@ async function cutOut(
     run_id: string
   }>(
     `select e.batch_id, b.plan_id, e.ord, e.keys, b.status, b.attempts, p.run_id
-     from batch b join entry e on e.batch_id = b.id join plan p on p.id = b.plan_id
+     from batch b cross join ${entriesOf('b.id')} e join plan p on p.id = b.plan_id
      where b.destination_id = $1 and b.operation = 'upsert' and b.status in ('pending', 'in_flight', 'ambiguous', 'parked')
+       and b.id in (${batchesOfKeys('$1', '$2::bytea[]')} union all ${batchesOfRecords('$1', '$3::bytea[]')})
        and (e.keys && $2::bytea[] or e.record_key = any($3::bytea[])) order by e.batch_id, e.ord`,
     [audience, identifiers, groups],
   )

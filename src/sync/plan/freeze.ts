@@ -7,6 +7,8 @@ import type pg from 'pg'
 import type { Destination } from '../../destinations/destination.ts'
 import { Packer, type PackedBatch } from '../../destinations/pack.ts'
 import { CopyWriter } from '../../db/copyBinary.ts'
+import { writeEntries, type FrozenEntries } from '../../db/frozenEntries.ts'
+import { crashPoint } from '../crashPoint.ts'
 import type { Change, PlannedOperation } from './operations.ts'
 
 export interface Frozen {
@@ -41,7 +43,7 @@ export async function freeze(
   let done = 0
   let collected: Collected[] = []
   const write = async () => {
-    await writeBatches(client, collected, { ...context, firstSeq: batches - collected.length + 1 })
+    await writeBatches(client, destination, collected, { ...context, firstSeq: batches - collected.length + 1 })
     collected = []
     context.onProgress(done)
   }
@@ -104,6 +106,7 @@ export async function freeze(
 
 async function writeBatches(
   client: pg.PoolClient,
+  destination: Destination,
   collected: readonly Collected[],
   context: { readonly planId: string; readonly destinationId: number; readonly firstSeq: number },
 ): Promise<void> {
@@ -139,32 +142,9 @@ async function writeBatches(
     if (batchCopy.full) await batchCopy.flush()
   }
   await batchCopy.end()
-
-  const entryCopy = new CopyWriter(
-    client,
-    'entry (batch_id, ord, destination_id, record_key, keys, change, hash, expires_at, users, byte_offset, byte_length)',
-  )
-  for (const [i, { batch }] of collected.entries()) {
-    const batchId = idAt(ids, i)
-    for (const [ord, item] of batch.items.entries()) {
-      entryCopy.row(11)
-      entryCopy.int8(batchId)
-      entryCopy.int4(ord)
-      entryCopy.int4(context.destinationId)
-      entryCopy.bytes(item.recordKey)
-      entryCopy.hexArray(item.keys)
-      entryCopy.text(item.change)
-      if (item.hash) entryCopy.bytes(item.hash)
-      else entryCopy.null()
-      if (item.expiresAtMs === null) entryCopy.null()
-      else entryCopy.timestamp(item.expiresAtMs)
-      entryCopy.int4(item.users)
-      entryCopy.int4(batch.offsets[ord] ?? 0)
-      entryCopy.int4(batch.lengths[ord] ?? 0)
-    }
-    if (entryCopy.full) await entryCopy.flush()
-  }
-  await entryCopy.end()
+  crashPoint('plan.batches_written')
+  const frozen = collected.map(({ batch, op }, i): FrozenEntries => ({ batchId: idAt(ids, i), op, ...batch }))
+  await writeEntries(client, context.destinationId, destination, frozen)
 }
 
 function idAt(ids: readonly number[], i: number): number {

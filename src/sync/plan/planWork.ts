@@ -111,12 +111,9 @@ export async function openWork(
 /** A newer plan cancels what an interrupted one never sent (I7). Stored plans that wait for `apply` are left alone. */
 async function supersedePlans(client: pg.PoolClient, destinationId: number): Promise<void> {
   await client.query(
-    `with cancelled as (
-       update batch b set status = 'superseded', settled_at = statement_timestamp(), reason = 'newer_plan'
-       from plan p
-       where p.id = b.plan_id and b.destination_id = $1 and b.status = 'pending' and b.attempts = 0 and p.status <> 'ready'
-       returning b.id)
-     update entry e set outcome = 'superseded' from cancelled c where e.batch_id = c.id and e.outcome = 'pending'`,
+    `update batch b set status = 'superseded', settled_at = statement_timestamp(), reason = 'newer_plan'
+     from plan p
+     where p.id = b.plan_id and b.destination_id = $1 and b.status = 'pending' and b.attempts = 0 and p.status <> 'ready'`,
     [destinationId],
   )
   await client.query(`update plan set status = 'superseded' where destination_id = $1 and status = 'applying'`, [destinationId])

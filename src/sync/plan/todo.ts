@@ -5,7 +5,7 @@
 import type pg from 'pg'
 import { maskedIdentifier } from '../../mapping/maskedIdentifier.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
-import { entryOutcome } from '../../db/outcomes.ts'
+import { entryOutcome, keysOf } from '../../db/entries.ts'
 import { outOfSync, type ChangedKeys } from '../../db/changedKeys.ts'
 import { fillTable } from './planTables.ts'
 import { collectOwnEnds, joinOwnEnds, notEnded, overdue, ownExpiresAt } from './ownEnds.ts'
@@ -29,8 +29,8 @@ export interface TodoContext {
 
 /** Keys that an older operation has not settled, or whose late bytes may still land: a query of them. */
 export const unsettledKeys = (destinationId: number): string =>
-  `select distinct k.key
-   from batch b join entry e on e.batch_id = b.id cross join lateral unnest(e.keys) as k (key)
+  `select distinct e.key
+   from batch b cross join ${keysOf('b.id')} e
    where b.destination_id = ${destinationId} and e.outcome in ('pending', 'ambiguous')
      and (b.status in ('in_flight', 'ambiguous', 'parked') or (b.status = 'pending' and b.attempts > 0))
    union
@@ -59,7 +59,7 @@ export async function collectResync(client: pg.PoolClient, destinationId: number
   const filled = await fillTable(
     client,
     'resync',
-    `select distinct k.key from batch b join entry e on e.batch_id = b.id cross join lateral unnest(e.keys) as k (key)
+    `select distinct e.key from batch b cross join ${keysOf('b.id')} e
      where b.plan_id = any($1) and b.operation = 'upsert' and ${entryOutcome} <> 'confirmed'`,
     [plans],
   )
@@ -192,8 +192,7 @@ function onlyFailed({ onlyFailedOf }: TodoContext): string {
   return onlyFailedOf === undefined
     ? ''
     : `and m.key in (
-         select k.key from run r join batch b on b.plan_id = r.plan_id join entry e on e.batch_id = b.id
-           cross join lateral unnest(e.keys) as k (key)
+         select e.key from run r join batch b on b.plan_id = r.plan_id cross join ${keysOf('b.id')} e
          where r.id = ${onlyFailedOf} and ${entryOutcome} <> 'confirmed')`
 }
 

@@ -19,7 +19,7 @@ import {
   type ClaimedBatch,
 } from '../../db/batches.ts'
 import type { Database } from '../../db/database.ts'
-import { entryOutcome } from '../../db/outcomes.ts'
+import { entryOutcome, usersOf } from '../../db/entries.ts'
 import { deadWorkers } from '../../db/workers.ts'
 import { Allowance } from './allowance.ts'
 import { crashPoint } from '../crashPoint.ts'
@@ -104,7 +104,7 @@ export async function planCounts(db: Pick<Database, 'query'>, planId: string): P
        coalesce(sum(e.users) filter (where o.outcome = 'superseded' or (o.outcome = 'pending' and b.status not in ('ambiguous', 'in_flight'))), 0)::int as pending,
        (select count(*)::int from attempt a join batch t on t.id = a.batch_id where t.plan_id = $1) as requests
      -- The delete of a member suppressed while its update was under way (suppression.ts) was never planned.
-     from batch b join entry e on e.batch_id = b.id cross join lateral (select ${entryOutcome} as outcome) o left join batch p on p.id = b.parent_id
+     from batch b cross join ${usersOf('b')} e cross join lateral (select ${entryOutcome} as outcome) o left join batch p on p.id = b.parent_id
      where b.plan_id = $1 and (p.operation is null or p.operation = b.operation)`,
     [planId],
   )

@@ -15,6 +15,7 @@ import {
   releaseBatch,
   type ClaimedBatch,
 } from '../../db/batches.ts'
+import { expandEntries } from '../../db/entries.ts'
 import { noteNoLongerSuppressed } from '../../db/suppressed.ts'
 import { bumpState, confirmAlike, confirmKeys, refuseKeys, writeOutcomes } from '../../db/outcomes.ts'
 import type { Database, Queryable, Transaction } from '../../db/database.ts'
@@ -163,6 +164,7 @@ async function applyRefusal(
   await setSiblingAside(work, 0)
   if (batch.entryCount > 1)
     return split(work, judgement.failing, { reason: judgement.code, wrongAlike: 0, maybeApplied: batch.maybeApplied })
+  await expandEntries(tx, [batch.id])
   await tx.execute(`update entry set outcome = 'refused', code = $2, message = $3 where batch_id = $1`, [
     batch.id,
     judgement.code,
@@ -199,6 +201,7 @@ async function again(work: Work, reason: string, maybeApplied: boolean, wrongAli
 
 async function park(work: Work, reason: string, maybeApplied: boolean): Promise<Reconciled> {
   const { tx, batch, options } = work
+  await expandEntries(tx, [batch.id])
   await tx.execute(`update entry set outcome = $2, code = $3 where batch_id = $1`, [
     batch.id,
     maybeApplied ? 'ambiguous' : 'pending',
@@ -219,6 +222,8 @@ async function split(
   how: { readonly reason: string; readonly wrongAlike: number; readonly maybeApplied: boolean },
 ): Promise<Reconciled> {
   const { tx, batch, destination, options } = work
+  await expandEntries(tx, [batch.id])
+  crashPoint('reconcile.expanded')
   const ords = await remainingOrds(tx, batch.id)
   const pointerWrong = !(await wasPointerRight(tx, batch))
   const pointed = new Set(options.trustPointers && !pointerWrong ? guilty : [])

@@ -4,6 +4,7 @@ import type { EntryOutcome, RequestOutcome, SentEntry } from '../../destinations
 import { backoffMs, readHold } from '../../http/waitPolicy.ts'
 import type { Exchange } from '../../service/client/exchange.ts'
 import type { ClaimedBatch } from '../../db/batches.ts'
+import { entriesOf } from '../../db/entries.ts'
 import { Allowance } from './allowance.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { reconcile, type Reconciled } from './reconcile.ts'
@@ -138,7 +139,7 @@ async function sentEntries({ deps, destination }: Sending, batch: ClaimedBatch):
   if (destination.evidence === 'counts' && batch.userCount === batch.entryCount)
     return Array.from({ length: batch.entryCount }, () => oneUser)
   const rows = await deps.db.query<{ keys: Buffer[]; users: number; byte_offset: number; byte_length: number }>(
-    'select keys, users, byte_offset, byte_length from entry where batch_id = $1 order by ord',
+    `select e.keys, e.users, e.byte_offset, e.byte_length from ${entriesOf('$1::bigint')} e order by e.ord`,
     [batch.id],
   )
   return rows.map((row) => ({

@@ -8,6 +8,7 @@ import { noteBatch } from '../../db/audit.ts'
 import { beginAttempt } from '../../db/attempts.ts'
 import { releaseBatch, type ClaimedBatch } from '../../db/batches.ts'
 import { noteNoLongerSuppressed } from '../../db/suppressed.ts'
+import { expandEntries } from '../../db/entries.ts'
 import { splitBatch } from '../../db/splitBatch.ts'
 import type { Allowance, Grant } from './allowance.ts'
 import { crashPoint } from '../crashPoint.ts'
@@ -170,6 +171,7 @@ async function putBack({ deps }: Sending, batch: ClaimedBatch): Promise<undefine
  */
 async function supersedeExpired({ deps, destination }: Sending, batch: ClaimedBatch, by: BatchHandler): Promise<undefined> {
   await deps.db.transaction(async (tx) => {
+    await expandEntries(tx, [batch.id])
     if (batch.maybeApplied) {
       const living = await tx.query<{ ord: number }>(
         'select ord from entry where batch_id = $1 and (expires_at is null or expires_at > statement_timestamp()) order by ord',

@@ -5,6 +5,7 @@ import { renderUserOperation } from '../../destinations/userOperation.ts'
 import { noteBatch } from '../../db/audit.ts'
 import { erasurePhase, markLate, releaseBatch, type ClaimedBatch } from '../../db/batches.ts'
 import type { Queryable } from '../../db/database.ts'
+import { entriesOf, expandEntries } from '../../db/entries.ts'
 import { awaitErasures, erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import { splitBatch, remainingOrds } from '../../db/splitBatch.ts'
@@ -51,7 +52,7 @@ export async function cutSuppressed(tx: Queryable, destination: Destination, bat
   const suppressed = await tx.query<{ ord: number; keys: Buffer[] }>(
     `with carried as materialized (
        select e.ord, e.keys, e.record_key, coalesce(o.identifiers, '{}') as identifiers
-       from entry e left join record o on o.destination_id = $3 and o.key = e.record_key where e.batch_id = $1),
+       from ${entriesOf('$1::bigint')} e left join record o on o.destination_id = $3 and o.key = e.record_key),
      moved as materialized (
        select e.ord, k.key from carried e cross join lateral unnest(e.keys) as k (key) where not k.key = any(e.identifiers)),
      holder as materialized (
@@ -97,6 +98,7 @@ export async function takeOut(
     const status = batch.maybeApplied ? 'ambiguous' : 'pending'
     await splitBatch(tx, destination, batch, [{ ords: rest, status, attempts: batch.attempts, wrongAlike: 0, reason: null, waitMs: 0 }])
   }
+  await expandEntries(tx, [batch.id])
   await tx.execute(`update entry set outcome = 'superseded', code = 'suppressed' where batch_id = $1`, [batch.id])
   await releaseBatch(tx, batch, { to: 'superseded', reason: 'suppressed' }, by.horizonMs)
   await noteBatch(tx, {

@@ -64,7 +64,8 @@ function waves(engine: EngineUnderTest) {
   }
 }
 
-const labels = labelsOf(join(root, 'src/sync'))
+/** Those of product sets need pipelines with sets (sync/productSets.test.ts). */
+const labels = labelsOf(join(root, 'src/sync')).filter((label) => !label.startsWith('sets.'))
 
 test('there are enough named instants', () => {
   expect(labels.length).toBeGreaterThanOrEqual(15)
@@ -86,10 +87,10 @@ test('W1 and C6: killed at each named instant, in turn, with a run after each', 
     const expected = name === 'shop' ? catalog(wave) : audience(wave)
     const before = await engine.mark()
     const fault =
-      label === 'reconcile.split'
+      label === 'reconcile.split' || label === 'reconcile.expanded'
         ? { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } }
         : { kind: 'commit_then_reset' }
-    if (label === 'reconcile.ambiguous' || label === 'reconcile.split') await control.fault({ path: '/12/' }, fault)
+    if (['reconcile.ambiguous', 'reconcile.split', 'reconcile.expanded'].includes(label)) await control.fault({ path: '/12/' }, fault)
     if (label === 'settle.opened') await run(engine, name, { CRASH_AT: 'push.in_flight' })
     if ((await run(engine, name, { CRASH_AT: label })) === 'SIGKILL') reached.push(label)
     const inFlight = Number(
@@ -107,6 +108,32 @@ test('W1 and C6: killed at each named instant, in turn, with a run after each', 
   expect(labels.filter((label) => !reached.includes(label))).toEqual([])
   expect(await control.violations()).toEqual([])
 }, 180_000)
+
+test.for(['plan.batches_written', 'reconcile.expanded', 'reconcile.split'])(
+  'killed at %s: the people of a batch have one row for all, and the next run settles them',
+  async (label) => {
+    await using engine = await engineUnderTest()
+    const { control } = engine.sandbox
+    engine.pipeline('customers', customersYaml)
+    const rows = Array.from({ length: 40 }, (_, i) => ({
+      key: `k${i}`,
+      cells: [`a${i}@example.com`, `b${i}@example.com`, '', 'US', ''] as const,
+      identifiers: [email(`a${i}@example.com`), email(`b${i}@example.com`)],
+    }))
+    engine.write('crm.csv', crm(rows))
+    await control.fault(
+      { path: '/users' },
+      { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } },
+    )
+    expect(await run(engine, 'customers', { CRASH_AT: label })).toBe('SIGKILL')
+    const forms = () =>
+      engine.db.query('select (select count(*)::int from batch_entries) as together, (select count(*)::int from entry) as each')
+    expect(await forms()).toEqual([{ together: label === 'plan.batches_written' ? 0 : 1, each: 0 }])
+    expect(await engine.run('customers')).toMatchObject({ status: 'succeeded', counts: { pending: 0, ambiguous: 0, refused: 0 } })
+    expect((await control.audience()).digest).toBe(audienceDigest(identifiersOf(rows)))
+    expect(await control.violations()).toEqual([])
+  },
+)
 
 test('killed behind a plan whose deletes are withheld: the next run withholds them too, and says so', async () => {
   await using engine = await engineUnderTest()

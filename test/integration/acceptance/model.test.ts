@@ -75,7 +75,7 @@ test('whatever happens on the way, the service ends with what the feeds say', as
         await control.reset()
         await control.switches({ delete_reach: reach })
         await engine.db.execute(
-          'truncate sluice.destination, sluice.changed_key, sluice.run, sluice.snapshot, sluice.record, sluice.remote, sluice.plan, sluice.batch, sluice.entry, sluice.attempt, sluice.reject cascade',
+          'truncate sluice.destination, sluice.changed_key, sluice.run, sluice.snapshot, sluice.record, sluice.remote, sluice.plan, sluice.batch, sluice.entry, sluice.batch_entries, sluice.attempt, sluice.reject cascade',
         )
         engine.pipeline('shop', `${catalogYaml('feed.xml')}guards: { max_delete_count: 1000, min_rows: 0 }\n`)
         engine.pipeline('people', peopleYaml(packed))

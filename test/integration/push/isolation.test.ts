@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ExchangeRequest } from '../../../src/service/client/exchange.ts'
-import { entryOutcome } from '../../../src/db/outcomes.ts'
+import { entriesOf, entryOutcome } from '../../../src/db/entries.ts'
 import { planCounts, pushPlan } from '../../../src/sync/push/push.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { answer, failure, fakeService } from './fakeService.ts'
@@ -24,7 +24,7 @@ async function push(script: Parameters<typeof scripted>[0], entries = n) {
   )
   await pushPlan(await engineDeps(db, service), planted.planId)
   const left = await db.query<{ code: string; outcome: string; key: Buffer }>(
-    `select e.code, e.outcome, e.keys[1] as key from sluice.entry e join sluice.batch b on b.id = e.batch_id where ${entryOutcome} <> 'confirmed'`,
+    `select e.code, e.outcome, e.keys[1] as key from sluice.batch b cross join ${entriesOf('b.id')} e where ${entryOutcome} <> 'confirmed'`,
   )
   const [paused] = await db.query<{ paused_reason: string | null }>('select paused_reason from sluice.destination')
   return {

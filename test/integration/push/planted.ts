@@ -8,6 +8,7 @@ import { silentLogger } from '../../../src/log.ts'
 import { systemClock } from '../../../src/clock.ts'
 import type { Transport } from '../../../src/service/client/exchange.ts'
 import type { Database } from '../../../src/db/database.ts'
+import { writeEntries } from '../../../src/db/frozenEntries.ts'
 import { registerWorker } from '../../../src/db/workers.ts'
 import { testService } from '../../support/service.ts'
 import { engineSettings, type EngineDeps, type EngineSettings } from '../../../src/sync/engine.ts'
@@ -109,23 +110,17 @@ export async function plantBatch(
     ],
   )
   const id = Number(row!.id)
-  for (const [ord, entry] of entries.entries()) {
-    await db.execute(
-      `insert into sluice.entry (batch_id, ord, destination_id, record_key, keys, change, hash, users, byte_offset, byte_length) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-      [
-        id,
-        ord,
-        planted.destinationId,
-        entry.keys[0],
-        entry.keys,
-        op === 'delete' ? 'delete' : 'create',
-        op === 'delete' ? null : (options.hash ?? wanted),
-        entry.users ?? 1,
-        batch.offsets[ord],
-        batch.lengths[ord],
-      ],
-    )
-  }
+  const items = entries.map(({ keys, users = 1 }) => ({
+    recordKey: keys[0]!,
+    keys: keys.map((key) => key.toString('hex')),
+    change: op === 'delete' ? 'delete' : 'create',
+    hash: op === 'delete' ? null : (options.hash ?? wanted),
+    expiresAtMs: null,
+    users,
+  }))
+  await db.transaction((tx) =>
+    writeEntries(tx.client, planted.destinationId, destinationOf(options.kind ?? 'audience'), [{ ...batch, batchId: id, op, items }]),
+  )
   await db.execute(
     op === 'delete'
       ? `insert into sluice.remote (destination_id, key, held, synced_hash) select $1, k, 0, $3 from unnest($2::bytea[]) k

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { entriesOf } from '../../../src/db/entries.ts'
 import { failuresOf } from '../../../src/sync/failures.ts'
 import { planCounts, pushPlan, settleLeftovers } from '../../../src/sync/push/push.ts'
 import { testDatabase } from '../../support/postgres.ts'
@@ -42,8 +43,8 @@ describe('pushing a plan', () => {
     // docs/guarantees.md#confirmed-only: what is synced points at a batch whose attempt was confirmed.
     expect(
       await db.query(`select r.key from sluice.remote r where synced_hash is not null and not exists (
-        select from sluice.entry e join sluice.attempt a on a.batch_id = e.batch_id and a.outcome = 'confirmed'
-        where e.batch_id = r.batch_id and r.key = any(e.keys) and e.hash = r.synced_hash)`),
+        select from ${entriesOf('r.batch_id')} e join sluice.attempt a on a.batch_id = e.batch_id and a.outcome = 'confirmed'
+        where r.key = any(e.keys) and e.hash = r.synced_hash)`),
     ).toEqual([])
     const [state] = await db.query<{ state_version: string }>('select state_version from sluice.destination')
     expect(Number(state?.state_version)).toBe(2)

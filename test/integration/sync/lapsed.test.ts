@@ -23,6 +23,7 @@ async function pass(engine: EngineUnderTest, days: number): Promise<void> {
     ['record', 'expires_at', 'effective_at'],
     ['batch', 'expires_at', 'next_attempt_at', 'settled_at'],
     ['entry', 'expires_at'],
+    ['batch_entries', 'expires_at'],
   ])
     await engine.db.execute(
       `update sluice.${table} set ${columns.map((column) => `${column} = ${column} - $1 * interval '1 day'`).join(', ')}`,

@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { entriesOf, entryOutcome } from '../../../src/db/entries.ts'
 import { identifierTypes } from '../../../src/model/record.ts'
 import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
@@ -110,8 +111,8 @@ async function replayTrail(engine: EngineUnderTest): Promise<Map<string, string>
   const rows = await engine.db.query<{ target_id: string; kind: string; operation: string; keys: Buffer[]; hash: string | null }>(
     `select d.target_id, d.kind, b.operation, e.keys, encode(e.hash, 'hex') as hash
      from sluice.audit a join sluice.batch b on b.id = a.batch_id join sluice.destination d on d.id = b.destination_id
-       join sluice.entry e on e.batch_id = b.id
-     where (a.detail ->> 'confirmed')::int > 0 and case when b.status = 'settled' and e.outcome = 'pending' then true else e.outcome = 'confirmed' end
+       cross join ${entriesOf('b.id')} e
+     where (a.detail ->> 'confirmed')::int > 0 and ${entryOutcome} = 'confirmed'
      order by a.id, e.ord`,
   )
   const synced = new Map<string, string>()

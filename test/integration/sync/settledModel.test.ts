@@ -5,6 +5,7 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { entriesOf } from '../../../src/db/entries.ts'
 import { listRuns } from '../../../src/sync/index.ts'
 import type { RunReport } from '../../../src/model/report.ts'
 import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
@@ -211,7 +212,7 @@ async function unexplained(engine: EngineUnderTest, report: RunReport): Promise<
      from sluice.remote m join sluice.run r on r.destination_id = m.destination_id and r.id = $1
      where ((m.held > 0 and m.desired_hash is distinct from m.synced_hash) or (m.held = 0 and m.synced_hash is not null))
        and not ($2 = 'partial' and (m.refused_code is not null or ($3 > 0 and m.held = 0) or m.late_until > clock_timestamp() or exists (
-         select from sluice.entry e join sluice.batch b on b.id = e.batch_id
+         select from sluice.batch b cross join ${entriesOf('b.id')} e
          where e.destination_id = m.destination_id and m.key = any(e.keys) and b.status in ('pending', 'ambiguous', 'in_flight', 'parked', 'superseded'))))
        -- Beside withheld deletes the run may also have left something refused: it says the worse of the two.
        and not ($2 = 'withheld' and (m.held = 0 or m.refused_code is not null or exists (
@@ -229,6 +230,7 @@ async function pass(engine: EngineUnderTest, days: number): Promise<void> {
     ['record', 'expires_at', 'effective_at'],
     ['batch', 'expires_at', 'next_attempt_at', 'settled_at'],
     ['entry', 'expires_at'],
+    ['batch_entries', 'expires_at'],
   ])
     await engine.db.execute(
       `update sluice.${table} set ${columns.map((column) => `${column} = ${column} - $1 * interval '1 day'`).join(', ')}`,

@@ -5,6 +5,7 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { entriesOf, entryOutcome } from '../../../src/db/entries.ts'
 import { audienceDigest, email } from '../../support/digests.ts'
 import { engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 import { outOfOrder } from '../../support/generations.ts'
@@ -124,8 +125,8 @@ async function applyLate(engine: EngineUnderTest, planId: string | undefined, fe
   expect([undefined, 'PLAN_STALE', 'DESTINATION_PAUSED']).toContain(report.error?.code)
   if (report.error?.code === 'PLAN_STALE') return expect(await engine.writes(before)).toEqual([])
   const left = await engine.db.query(
-    `select from sluice.entry e join sluice.batch b on b.id = e.batch_id join sluice.remote m on m.destination_id = e.destination_id and m.key = any(e.keys)
-     where b.plan_id = $1 and b.operation = 'upsert' and b.parent_id is null and m.held <= 0 and e.outcome <> 'superseded'
+    `select from sluice.batch b cross join ${entriesOf('b.id')} e join sluice.remote m on m.destination_id = e.destination_id and m.key = any(e.keys)
+     where b.plan_id = $1 and b.operation = 'upsert' and b.parent_id is null and m.held <= 0 and ${entryOutcome} <> 'superseded'
        and exists (select from sluice.attempt a where a.batch_id = b.id and a.run_id = $2)`,
     [planId, Number(report.runId.slice('r_'.length))],
   )

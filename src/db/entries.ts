@@ -1,0 +1,105 @@
+/**
+ * Entries of batches in their two forms (docs/decisions/packed-state.md): one row of `batch_entries` for all updates of people in a batch,
+ * or a row of `entry` for each. SQL that reads entries takes them from here, so that it sees both. Code that writes an entry expands
+ * the batch first.
+ */
+import type { Queryable } from './database.ts'
+
+/** Bytes of a key in `batch_entries.keys`: a type and a SHA-256. Batches with other keys have rows of `entry`. */
+export const keyBytes = 33
+
+const keysIn = (joined: string) =>
+  `array(select substring(${joined} from eg.at for ${keyBytes}) from generate_series(1, length(${joined}), ${keyBytes}) as eg (at))`
+
+/** SQL of the rows of `entry` that a row of `batch_entries` stands for; `where`: condition on that row `ea`. */
+const expanded = (
+  where: string,
+) => `select ea.batch_id, (er.place - 1)::int as ord, ea.destination_id, er.record_key, ${keysIn('er.keys')} as keys,
+    coalesce(er.change, ea.changes[1]) as change, coalesce(er.hash, ea.hashes[1]) as hash, ea.expires_at, coalesce(er.users, ea.users[1]) as users,
+    (ea.first_offset + sum(coalesce(er.bytes, ea.byte_lengths[1]) + 1) over (partition by ea.batch_id order by er.place)
+      - coalesce(er.bytes, ea.byte_lengths[1]) - 1)::int as byte_offset,
+    coalesce(er.bytes, ea.byte_lengths[1]) as byte_length, 'pending' as outcome, null::text as code, null::text as message
+  from batch_entries ea
+    cross join lateral unnest(ea.record_keys, ea.keys, ea.changes, ea.hashes, ea.users, ea.byte_lengths) with ordinality
+      as er (record_key, keys, change, hash, users, bytes, place)
+  where ${where}`
+
+const columns =
+  'batch_id, ord, destination_id, record_key, keys, change, hash, expires_at, users, byte_offset, byte_length, outcome, code, message'
+
+/**
+ * SQL of the outcome of entry `e` of batch `b`. If all users of an update were confirmed, or none of them will be sent, only the batch's
+ * state is written, and not each entry.
+ */
+export const entryOutcome = `case when e.outcome <> 'pending' then e.outcome
+  when b.status = 'settled' then 'confirmed' when b.status = 'superseded' then 'superseded' else 'pending' end`
+
+/** SQL of the entries of a batch, to be joined laterally; `id`: SQL of its id. */
+export const entriesOf = (id: string): string =>
+  `lateral (select ${columns} from entry where batch_id = ${id} union all ${expanded(`ea.batch_id = ${id}`)})`
+
+/** SQL of the keys of a batch with the outcome of their entry, to be joined laterally: cheaper than its entries. */
+export const keysOf = (id: string): string =>
+  `lateral (
+     select ek.key, eo.outcome from entry eo cross join lateral unnest(eo.keys) as ek (key) where eo.batch_id = ${id}
+     union all
+     select substring(er.keys from eg.at for ${keyBytes}), 'pending' from batch_entries ea cross join lateral unnest(ea.keys) as er (keys)
+       cross join lateral generate_series(1, length(er.keys), ${keyBytes}) as eg (at) where ea.batch_id = ${id})`
+
+/** SQL of the users of a batch `b` by outcome, to be joined laterally: one row where nothing is said of each. */
+export const usersOf = (b: string): string =>
+  `lateral (
+     select eo.users, eo.outcome, eo.code, eo.message, eo.keys[1] as key from entry eo where eo.batch_id = ${b}.id
+     union all
+     select ${b}.user_count, 'pending', null, null, null from batch_entries ea where ea.batch_id = ${b}.id)`
+
+/** SQL of the ids of batches that have entries of these records; `keys`: SQL of an array of record keys. */
+export const batchesOfRecords = (destination: string, keys: string): string =>
+  `select en.batch_id from entry en where en.destination_id = ${destination} and en.record_key = any(${keys})
+   union all
+   select ea.batch_id from batch_entries ea where ea.destination_id = ${destination} and exists (
+     select from unnest(${keys}) as en (key) where en.key between ea.first_key and ea.last_key and en.key = any(ea.record_keys))`
+
+/**
+ * SQL of the ids of batches that have entries with one of these keys; `keys`: SQL of an array of them. Reads all entries of the
+ * destination.
+ */
+export const batchesOfKeys = (destination: string, keys: string): string =>
+  `select en.batch_id from entry en where en.destination_id = ${destination} and en.keys && ${keys}
+   union all
+   select ea.batch_id from batch_entries ea where ea.destination_id = ${destination} and ${hasKey('ea.keys', keys)}`
+
+/** SQL condition: one of the entries has one of `keys`. An entry has several keys, so each place of an entry is compared. */
+const hasKey = (joined: string, keys: string) =>
+  `exists (select from unnest(${joined}) as er (keys) cross join lateral generate_series(1, length(er.keys), ${keyBytes}) as eg (at)
+     where substring(er.keys from eg.at for ${keyBytes}) = any(${keys}))`
+
+/** Turns all entries of a batch into rows, so that something can be written of each. Safe to repeat. */
+export async function expandEntries(tx: Queryable, batchIds: readonly (number | string)[]): Promise<void> {
+  await tx.execute(
+    `with taken as (delete from batch_entries where batch_id = any($1::bigint[]) returning *)
+     insert into entry (${columns}) select ${columns} from (${expanded('true').replace('from batch_entries ea', 'from taken ea')}) x`,
+    [batchIds],
+  )
+}
+
+/**
+ * SQL of the last confirmed update, by another plan and before it, of each record that `o` changes (`seq` and `ord` of the entry in `o`,
+ * and where that update is). `o`: table with entries of one destination; `planId`: SQL of the plan they belong to.
+ */
+export const formerEntries = (o: string, planId: string): string => {
+  const asked = `select record_key from ${o} where change <> 'create'`
+  const confirmed = (outcome: string) => `b.plan_id <> ${planId} and b.operation = 'upsert' and ${outcome}
+    and b.destination_id = (select destination_id from plan where id = ${planId})`
+  return `select distinct on (o.seq, o.ord) o.seq, o.ord, e.batch_id, e.keys, e.byte_offset, e.byte_length
+    from ${o} o join (
+      select e.batch_id, e.record_key, e.keys, e.byte_offset, e.byte_length from entry e join batch b on b.id = e.batch_id
+      where e.destination_id = b.destination_id and e.record_key in (${asked}) and ${confirmed(`${entryOutcome} = 'confirmed'`)}
+      union all
+      select a.batch_id, er.record_key, ${keysIn('er.keys')}, null, null
+      from batch_entries a join batch b on b.id = a.batch_id cross join lateral unnest(a.record_keys, a.keys) as er (record_key, keys)
+      where a.last_key >= (${asked} order by 1 limit 1) and a.first_key <= (${asked} order by 1 desc limit 1)
+        and er.record_key in (${asked}) and ${confirmed(`b.status = 'settled'`)}) e on e.record_key = o.record_key and e.batch_id < o.batch_id
+    where o.change <> 'create'
+    order by o.seq, o.ord, e.batch_id desc`
+}
