@@ -1,26 +1,15 @@
 #!/usr/bin/env node
 import { fstatSync } from 'node:fs'
 import module from 'node:module'
-import { systemClock } from '../clock.ts'
-import { SluiceError } from '../errors.ts'
 import { keepMemoryFlat } from '../flatMemory.ts'
-import type { Context, Output } from './context.ts'
+import type { Output } from './context.ts'
 import { styleFor } from './style.ts'
-import { sluiceVersion } from './version.ts'
 import { writeFully } from '../wholeFile.ts'
 
 // Compiled code is kept between starts: help then costs a third less.
 module.enableCompileCache()
 // Before any import, because loading alone would take 20 MB more.
 keepMemoryFlat()
-
-/** Error of a command that a signal stopped. Declared here because `main` runs before the lines below it. */
-const interrupted = {
-  code: 'INTERRUPTED',
-  message: 'stopped by a signal; what was confirmed is kept',
-  where: null,
-  hint: 'the same command resumes from there',
-} as const
 
 process.exitCode = await main(process.argv.slice(2))
 endSoon()
@@ -31,44 +20,10 @@ async function main(argv: readonly string[]): Promise<number> {
   const stderr = output(process.stderr)
   const inFlight = { requests: 0 }
   const stop = stopOnSignals(stderr, inFlight)
-  const { parseCommandLine } = await import('./program.ts')
-  let json = argv.includes('--json')
-  let command: string | undefined
-  let config: ReturnType<Context['config']> | undefined
   try {
-    const request = parseCommandLine(argv, sluiceVersion())
-    if (request.kind === 'print') {
-      stdout.write(request.text)
-      return await afterOutput(stdout, stderr, 0)
-    }
-    json = request.globals.json
-    command = request.path.join(' ')
-    const [{ createLogger }, { loadConfig }] = await Promise.all([import('./log.ts'), import('../config/config.ts')])
-    const read = () => (config ??= loadConfig(process.env, { database: request.globals.database }))
-    const context: Context = {
-      stdout,
-      stderr,
-      env: process.env,
-      command,
-      json,
-      pipelines: request.globals.pipelines,
-      config: read,
-      log: (level) => createLogger(stderr, read(), systemClock.now, level),
-      clock: systemClock,
-      inFlight,
-      signal: stop.signal,
-    }
-    if (!request.entry.load) throw new Error(`${request.entry.name} has nothing to run`)
-    const { run } = await request.entry.load()
-    const code = await run(context, request.invocation)
-    return stop.exitCode() ?? (await afterOutput(stdout, stderr, code))
-  } catch (error) {
-    const { errorLines, exitCodeOfError, presentError } = await import('./present.ts')
-    const presented = stop.signal.aborted && !(error instanceof SluiceError) ? interrupted : presentError(error, config?.secrets)
-    if (json) stdout.write(`${JSON.stringify({ error: presented })}\n`)
-    else stderr.write(errorLines(presented, presented === interrupted ? undefined : command))
-    if (process.env['SLUICE_LOG_LEVEL'] === 'debug' && error instanceof Error) stderr.write(`${presentStack(error)}\n`)
-    return stop.exitCode() ?? exitCodeOfError(error)
+    const { execute } = await import('./execute.ts')
+    const { code, finished } = await execute(argv, { stdout, stderr, env: process.env, inFlight, signal: stop.signal })
+    return stop.exitCode() ?? (finished ? await afterOutput(stdout, stderr, code) : code)
   } finally {
     stop.release()
   }
@@ -93,14 +48,6 @@ async function afterOutput(stdout: Stream, stderr: Stream, code: number): Promis
 /** Ends the process after the output is written, even with sockets still open. */
 function endSoon(): void {
   setTimeout(() => (process.stdout.writableLength + process.stderr.writableLength === 0 ? process.exit() : endSoon()), 500).unref()
-}
-
-function presentStack(error: Error): string {
-  // Frames only: the message was printed above, cleared of secrets.
-  return (error.stack ?? '')
-    .split('\n')
-    .filter((line) => line.trimStart().startsWith('at '))
-    .join('\n')
 }
 
 interface Stream extends Output {

@@ -2,9 +2,11 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { spawn, spawnSync } from 'node:child_process'
-import { describe, expect, test } from 'vitest'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { workbook } from '../../unit/formats/workbookOf.ts'
-import { emptyFolder, ended, launcher, sluice } from './support.ts'
+import { emptyFolder, ended, launcher, sluice, sluiceHere } from './support.ts'
 import { encodeAs } from '../../support/encodeAs.ts'
 import { json, workspace } from './workspace.ts'
 
@@ -95,14 +97,14 @@ const unknown: readonly {
 test.for(unknown)('$file runs by the five commands of the README', async ({ file, content, flags = [], members }) => {
   await using shop = await workspace()
   writeFileSync(join(shop.folder, file), content)
-  const made = json(await shop.run(['init', 'try', '--source', file, '--sandbox', '--json', ...flags]))
+  const made = json(await shop.here(['init', 'try', '--source', file, '--sandbox', '--json', ...flags]))
   expect(made).toMatchObject({ pipeline: 'try', source: { rows: count, rejected: 0 }, next: 'sluice check try' })
-  const checked = await shop.run(['check', 'try', '--json'])
+  const checked = await shop.here(['check', 'try', '--json'])
   expect(checked.code).toBe(0)
   expect(json(checked)[0].sources[0]).toMatchObject({ rows: count, valid: members ?? count, rejects: [], holds: [] })
-  const planned = await shop.run(['plan', 'try', '--json'])
+  const planned = await shop.here(['plan', 'try', '--json'])
   expect([planned.code, json(planned).counts.creates]).toEqual([0, members ?? count])
-  const ran = await shop.run(['run', 'try', '--json'])
+  const ran = await shop.here(['run', 'try', '--json'])
   expect([ran.code, json(ran).counts.confirmed]).toEqual([0, members ?? count])
   const at = members === undefined ? await shop.sandbox.control.catalog() : await shop.sandbox.control.audience()
   expect(at).toMatchObject(members === undefined ? { products: count } : { members })
@@ -127,7 +129,7 @@ describe('by flags alone', () => {
     [['init', '--source', 'crm.csv', '--catalog', '1'], '--map description=COLUMN', undefined],
   ] as const)('%j is refused by the name of the flag, and writes nothing', async ([argv, where, hint]) => {
     const cwd = folder()
-    const { code, stdout } = await sluice([...argv, '--json'], { cwd })
+    const { code, stdout } = await sluiceHere([...argv, '--json'], { cwd })
     const { error } = JSON.parse(stdout)
     expect([code, error.code]).toEqual([2, 'MISSING_OPTION'])
     expect(error.where).toContain(where)
@@ -138,31 +140,31 @@ describe('by flags alone', () => {
   test('a file is replaced by --force alone, and no second one writes to its destination', async () => {
     const cwd = folder()
     const call = ['init', '--source', 'crm.csv', '--sandbox']
-    expect((await sluice(call, { cwd })).code).toBe(0)
+    expect((await sluiceHere(call, { cwd })).code).toBe(0)
     const file = join(cwd, 'pipelines/crm.yaml')
     writeFileSync(file, '# mine\n')
-    const again = await sluice(call, { cwd })
+    const again = await sluiceHere(call, { cwd })
     expect(again.stderr).toMatch(/FILE_EXISTS.*\nhint {3}sluice init --source crm\.csv --sandbox --force /)
     expect([again.code, readFileSync(file, 'utf8')]).toEqual([2, '# mine\n'])
-    expect((await sluice([...call, '--force'], { cwd })).code).toBe(0)
+    expect((await sluiceHere([...call, '--force'], { cwd })).code).toBe(0)
     expect(readFileSync(file, 'utf8')).toContain('audience_id: "1nmth"')
-    const conflict = await sluice(['init', 'other', ...call.slice(1)], { cwd })
+    const conflict = await sluiceHere(['init', 'other', ...call.slice(1)], { cwd })
     expect(conflict.code).toBe(2)
     expect(conflict.stderr).toContain('error  DESTINATION_TAKEN  pipelines/crm.yaml writes to audience 1nmth already')
     writeFileSync(join(cwd, 'pipelines/shop.ts'), '')
-    expect((await sluice(['init', 'shop', ...call.slice(1), '--force'], { cwd })).stderr).toContain('pipelines/shop.ts exists already')
+    expect((await sluiceHere(['init', 'shop', ...call.slice(1), '--force'], { cwd })).stderr).toContain('pipelines/shop.ts exists already')
     expect(readdirSync(join(cwd, 'pipelines')).toSorted()).toEqual(['crm.yaml', 'shop.ts'])
   })
 
   test('.env gets mode 0600, keeps what it says, and is filled once', async () => {
     const cwd = folder()
     writeFileSync(join(cwd, '.env'), 'OTHER=1\nSLUICE_ACCESS_TOKEN=\n', { mode: 0o644 })
-    const made = json(await sluice(['init', '--source', 'crm.csv', '--sandbox', '--json'], { cwd }))
+    const made = json(await sluiceHere(['init', '--source', 'crm.csv', '--sandbox', '--json'], { cwd }))
     expect(made.env.added).toHaveLength(7)
     const text = readFileSync(join(cwd, '.env'), 'utf8')
     expect(text).toMatch(/^OTHER=1\nSLUICE_ACCESS_TOKEN=1001-sandbox-access-token\n/)
     expect(statSync(join(cwd, '.env')).mode & 0o777).toBe(0o600)
-    const again = json(await sluice(['init', '--source', 'crm.csv', '--sandbox', '--force', '--json'], { cwd }))
+    const again = json(await sluiceHere(['init', '--source', 'crm.csv', '--sandbox', '--force', '--json'], { cwd }))
     expect([again.env.added, again.env.kept.length]).toEqual([[], 7])
     expect(readFileSync(join(cwd, '.env'), 'utf8')).toBe(text)
   })
@@ -171,7 +173,7 @@ describe('by flags alone', () => {
     const cwd = folder()
     const mine = 'SLUICE_BASE_URL=https://service.example.com\n'
     writeFileSync(join(cwd, '.env'), mine)
-    const { code, stdout } = await sluice(['init', '--source', 'crm.csv', '--sandbox'], { cwd })
+    const { code, stdout } = await sluiceHere(['init', '--source', 'crm.csv', '--sandbox'], { cwd })
     expect(code).toBe(0)
     expect(stdout).toContain('note   .env was not changed: SLUICE_BASE_URL')
     expect(readFileSync(join(cwd, '.env'), 'utf8')).toBe(mine)
@@ -179,21 +181,25 @@ describe('by flags alone', () => {
 
   test('repeats neither names nor tokens of an address', async () => {
     const cwd = folder()
+    const server = createServer((_, response) => response.writeHead(404).end())
+    onTestFinished(() => void server.close())
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+    const { port } = server.address() as AddressInfo
     for (const source of [
       'https://canary-user:canary-pass@127.0.0.1:9/x.csv',
-      'https://127.0.0.1:9/x.csv?token=canary-token',
+      `http://127.0.0.1:${port}/x.csv?token=canary-token`,
       'sftp://canary-user:canary@127.0.0.1:9/x.csv',
       'postgres://canary:canary@127.0.0.1:9/x',
     ])
       for (const flags of [['--sandbox'], ['--sandbox', '--json'], []]) {
-        const { code, stdout, stderr } = await sluice(['init', 'crm', '--source', source, ...flags], { cwd })
+        const { code, stdout, stderr } = await sluiceHere(['init', 'crm', '--source', source, ...flags], { cwd })
         expect(code).not.toBe(0)
         expect(stdout + stderr).not.toContain('canary')
       }
     const call = ['init', 'x', '--source', 'https://canary-user:canary-pass@shop.example.com/x.csv?token=canary', '--sandbox']
     mkdirSync(join(cwd, 'pipelines'))
     writeFileSync(join(cwd, 'pipelines/x.yaml'), '')
-    const { stderr } = await sluice(call, { cwd })
+    const { stderr } = await sluiceHere(call, { cwd })
     expect(stderr).toContain("sluice init x --source 'https://shop.example.com/x.csv?…' --sandbox --force")
   })
 
@@ -208,7 +214,7 @@ describe('by flags alone', () => {
   test('an encoding that is not certain is asked for by its flag, with what the likely ones read', async () => {
     const cwd = emptyFolder()
     writeFileSync(join(cwd, 'cups.csv'), Buffer.from('id,title\n1,Schüssel\n2,Cup\n', 'latin1'))
-    const { code, stderr } = await sluice(['init', '--source', 'cups.csv', '--sandbox'], { cwd })
+    const { code, stderr } = await sluiceHere(['init', '--source', 'cups.csv', '--sandbox'], { cwd })
     expect(code).toBe(2)
     expect(stderr).toContain('windows-1252 reads "Schüssel"')
     expect(stderr).toContain('sluice init --source cups.csv --sandbox --encoding windows-1252')
@@ -218,8 +224,8 @@ describe('by flags alone', () => {
   test('a missing source exits 1, and a web page is reported as a web page', async () => {
     const cwd = folder()
     writeFileSync(join(cwd, 'page.csv'), '<!doctype html><html></html>')
-    expect((await sluice(['init', '--source', 'gone.csv', '--catalog', '1'], { cwd })).code).toBe(1)
-    expect((await sluice(['init', '--source', 'page.csv', '--catalog', '1'], { cwd })).stderr).toContain('UNEXPECTED_CONTENT')
+    expect((await sluiceHere(['init', '--source', 'gone.csv', '--catalog', '1'], { cwd })).code).toBe(1)
+    expect((await sluiceHere(['init', '--source', 'page.csv', '--catalog', '1'], { cwd })).stderr).toContain('UNEXPECTED_CONTENT')
     expect(readdirSync(cwd).toSorted()).toEqual(['crm.csv', 'page.csv'])
   })
 
@@ -230,8 +236,8 @@ describe('by flags alone', () => {
       (i) => `<item><title>Cup ${i}</title><description>A cup</description><link>${link(i)}</link>${google(i).replaceAll('g:', '')}</item>`,
     )
     writeFileSync(join(cwd, 'in/feed.xml'), `<channel>${items.join('')}</channel>`)
-    expect((await sluice(['init', '--source', 'in/feed.xml', '--catalog', '1'], { cwd })).code).toBe(0)
-    const checked = await sluice(['check', '--json'], { cwd })
+    expect((await sluiceHere(['init', '--source', 'in/feed.xml', '--catalog', '1'], { cwd })).code).toBe(0)
+    const checked = await sluiceHere(['check', '--json'], { cwd })
     expect(json(checked)[0].sources[0]).toMatchObject({ valid: count })
   })
 })

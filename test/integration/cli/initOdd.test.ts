@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { zipOf } from '../../unit/formats/zipOf.ts'
 import { csvOf, manyProducts } from '../../support/through.ts'
-import { emptyFolder, sluice } from './support.ts'
+import { emptyFolder, sluiceHere } from './support.ts'
 
 const columns = 'id,title,description,availability,condition,price,link,image_link,brand'
 const row = (id: number) =>
@@ -53,17 +53,17 @@ test.for(odd)('$name is read by the pipeline that init writes', async ({ name, c
   writeFileSync(join(cwd, name), content)
   const init = ['init', 'try', '--source', name, '--sandbox']
   if (flags.length > 0) {
-    const asked = await sluice(init, { cwd })
+    const asked = await sluiceHere(init, { cwd })
     expect([asked.code, asked.stderr]).toEqual([
       2,
       expect.stringContaining('the archive contains more than one file: readme.txt, feed.csv'),
     ])
     expect(asked.stderr).toContain('--member')
   }
-  const made = await sluice([...init, ...flags], { cwd })
+  const made = await sluiceHere([...init, ...flags], { cwd })
   expect([made.code, made.stderr]).toEqual([0, ''])
   expect(readFileSync(join(cwd, 'pipelines/try.yaml'), 'utf8')).toContain(says)
-  const checked = await sluice(['check', 'try', '--json'], { cwd })
+  const checked = await sluiceHere(['check', 'try', '--json'], { cwd })
   expect(checked.code).toBe(0)
   expect(JSON.parse(checked.stdout)[0].sources[0]).toMatchObject({ rows: 2, valid: 2, rejects: [] })
 })
@@ -78,11 +78,11 @@ test('case 22: of columns of one name none may be read alone; the hint, once pas
       `source: { url: crm.csv }\n${map}\ndestination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\n`,
     )
   write('map: { key: id, email: Email }')
-  const first = await sluice(['check', '--json'], { cwd })
+  const first = await sluiceHere(['check', '--json'], { cwd })
   const { error } = JSON.parse(first.stdout)[0].sources[0]
   expect([first.code, error.code]).toEqual([1, 'FILE_DUPLICATE_COLUMN'])
   write(`map: { key: id, ${/map: \{ (.*) \}$/.exec(error.hint)?.[1]} }`)
-  expect(JSON.parse((await sluice(['check', '--json'], { cwd })).stdout)[0].sources[0]).toMatchObject({ valid: 2, rejects: [] })
+  expect(JSON.parse((await sluiceHere(['check', '--json'], { cwd })).stdout)[0].sources[0]).toMatchObject({ valid: 2, rejects: [] })
 })
 
 test('a template of a marketplace with 529 columns is read', async () => {
@@ -91,6 +91,6 @@ test('a template of a marketplace with 529 columns is read', async () => {
   const more = Object.fromEntries(Array.from({ length: 520 }, (_, i) => [`bullet_point_${i}`, 'x']))
   writeFileSync(join(cwd, 'feed.csv'), csvOf(manyProducts(3, () => more)))
   writeFileSync(join(cwd, 'pipelines/shop.yaml'), 'source: { url: feed.csv }\ndestination: { kind: catalog, catalog_id: "4001" }\n')
-  const { code, stdout } = await sluice(['check', '--json'], { cwd })
+  const { code, stdout } = await sluiceHere(['check', '--json'], { cwd })
   expect([code, JSON.parse(stdout)[0].sources[0].valid]).toEqual([0, 3])
 })

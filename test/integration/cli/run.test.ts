@@ -7,6 +7,9 @@ import { openDatabase } from '../../../src/db/database.ts'
 import { ended } from './support.ts'
 import { customersYaml, feed, json, product, shopYaml, workspace } from './workspace.ts'
 
+/** For other processes, on a machine that does much else. */
+const waiting = { timeout: 30_000, interval: 50 }
+
 test('a run sends what is new, the next one says that there is nothing to do', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
@@ -39,25 +42,25 @@ test('rejects go to people by code, to programs as an exact array, to spreadshee
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('feed.csv', feed(1, { rows: [product(2, '=1+1'), product(3, '19.99')] }))
-  const { runId } = json(await shop.run(['run', 'shop', '--json']))
-  const rejects = json(await shop.run(['rejects', runId, '--json']))
+  const { runId } = json(await shop.here(['run', 'shop', '--json']))
+  const rejects = json(await shop.here(['rejects', runId, '--json']))
   expect(rejects.map((reject: object) => Object.keys(reject))).toEqual([
     ['line', 'code', 'field', 'message', 'hint'],
     ['line', 'code', 'field', 'message', 'hint'],
   ])
   expect(rejects.map((reject: { line: number }) => reject.line)).toEqual([3, 4])
-  expect((await shop.run(['rejects', runId])).stdout).toContain('line 4')
+  expect((await shop.here(['rejects', runId])).stdout).toContain('line 4')
 
-  await shop.run(['rejects', runId, '--csv', 'bad.csv'])
+  await shop.here(['rejects', runId, '--csv', 'bad.csv'])
   const csv = readFileSync(join(shop.folder, 'bad.csv'), 'utf8').split('\r\n')
   expect(csv[0]).toBe('id,title,description,link,image_link,price,availability,brand,mpn,condition,line,code,field,message,hint')
   expect(csv[1]).toContain(`"'=1+1"`)
   expect(csv).toHaveLength(4)
-  expect((await shop.run(['rejects', runId, '--csv', '-'])).stdout).toBe(readFileSync(join(shop.folder, 'bad.csv'), 'utf8'))
+  expect((await shop.here(['rejects', runId, '--csv', '-'])).stdout).toBe(readFileSync(join(shop.folder, 'bad.csv'), 'utf8'))
 
   // A corrected copy is a source as it is.
   shop.write('mended.csv', csv.join('\r\n').replace(`"'=1+1"`, '5.00 EUR').replace(',19.99,', ',19.99 EUR,'))
-  const backfill = json(await shop.run(['backfill', 'shop', '--source', 'mended.csv', '--json']))
+  const backfill = json(await shop.here(['backfill', 'shop', '--source', 'mended.csv', '--json']))
   expect(backfill).toMatchObject({
     trigger: 'backfill',
     status: 'succeeded',
@@ -69,16 +72,16 @@ test('expired rejects and runs are reported as expired', async () => {
   await using crm = await workspace()
   crm.write('pipelines/customers.yaml', customersYaml)
   crm.write('crm.csv', 'customer_id,email,phone\n1,jane@example.com,\n2,nobody,\n')
-  const { runId } = json(await crm.run(['run', 'customers', '--json']))
+  const { runId } = json(await crm.here(['run', 'customers', '--json']))
   const db = openDatabase(crm.env['DATABASE_URL'] ?? '')
   await db.execute('delete from sluice.reject')
-  const shown = await crm.run(['rejects', runId])
+  const shown = await crm.here(['rejects', runId])
   expect(shown).toMatchObject({ code: 0, stdout: `1 reject in ${runId}, but they have expired: rejects are kept for 30 days\n` })
   await db.execute(
     `insert into sluice.audit (actor, what, detail) values ('retention', 'runs.dropped', '{"days": 90, "runs": 6, "last": 0}')`,
   )
   await db.close()
-  const gone = await crm.run(['show', 'r_0'])
+  const gone = await crm.here(['show', 'r_0'])
   expect(gone.code).toBe(2)
   expect(gone.stderr).toContain('run r_0 is not kept any more: runs are kept for 90 days')
 })
@@ -115,36 +118,36 @@ test('full reject rows come from the unchanged source only, into a file that onl
   crm.write('pipelines/customers.yaml', customersYaml)
   const text = 'customer_id,email,phone\n1,jane@example.com,\n2,canary.nobody,\n'
   crm.write('crm.csv', text)
-  const { runId } = json(await crm.run(['run', 'customers', '--json']))
-  await crm.run(['rejects', runId, '--csv', 'masked.csv'])
+  const { runId } = json(await crm.here(['run', 'customers', '--json']))
+  await crm.here(['rejects', runId, '--csv', 'masked.csv'])
   expect(readFileSync(join(crm.folder, 'masked.csv'), 'utf8')).not.toContain('canary')
-  const full = await crm.run(['rejects', runId, '--csv', 'full.csv', '--from-source'])
+  const full = await crm.here(['rejects', runId, '--csv', 'full.csv', '--from-source'])
   expect(full).toMatchObject({ code: 0, stdout: '' })
   expect(readFileSync(join(crm.folder, 'full.csv'), 'utf8')).toContain('2,canary.nobody,,3,EMAIL_INVALID')
   expect(statSync(join(crm.folder, 'full.csv')).mode & 0o777).toBe(0o600)
 
   crm.write('crm.csv', `${text}3,x@example.com,\n`)
-  const changed = await crm.run(['rejects', runId, '--csv', 'again.csv', '--from-source'])
+  const changed = await crm.here(['rejects', runId, '--csv', 'again.csv', '--from-source'])
   expect(changed.code).toBe(1)
   expect(changed.stderr).toContain('error  SOURCE_CHANGED')
   expect(existsSync(join(crm.folder, 'again.csv'))).toBe(false)
-  expect((await crm.run(['rejects', runId, '--csv', '-', '--from-source'])).code).toBe(2)
+  expect((await crm.here(['rejects', runId, '--csv', '-', '--from-source'])).code).toBe(2)
 })
 
 test('a plan sends nothing, apply sends it once', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('feed.csv', feed(2))
-  const planned = await shop.run(['plan', 'shop', '--json', '--out', 'plan.json'])
+  const planned = await shop.here(['plan', 'shop', '--json', '--out', 'plan.json'])
   expect(planned.code).toBe(0)
   const { planId, counts } = json(planned)
   expect(counts).toMatchObject({ creates: 2, confirmed: 0 })
   expect(JSON.parse(readFileSync(join(shop.folder, 'plan.json'), 'utf8')).planId).toBe(planId)
   expect((await shop.sandbox.control.catalog()).products).toBe(0)
-  expect(json(await shop.run(['apply', planId, '--json']))).toMatchObject({ trigger: 'apply', status: 'succeeded' })
+  expect(json(await shop.here(['apply', planId, '--json']))).toMatchObject({ trigger: 'apply', status: 'succeeded' })
   expect((await shop.sandbox.control.catalog()).products).toBe(2)
   const requests = (await shop.sandbox.control.ledger()).length
-  const again = await shop.run(['apply', planId])
+  const again = await shop.here(['apply', planId])
   expect(again.code).toBe(0)
   expect(again.stdout).toContain('nothing to do')
   expect(await shop.sandbox.control.ledger()).toHaveLength(requests)
@@ -154,17 +157,17 @@ test('deletes above the guard are withheld with exit 4 and go through with their
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('feed.csv', feed(40))
-  expect((await shop.run(['run', 'shop'])).code).toBe(0)
+  expect((await shop.here(['run', 'shop'])).code).toBe(0)
   shop.write('feed.csv', feed(20))
-  const planned = await shop.run(['plan', 'shop'])
+  const planned = await shop.here(['plan', 'shop'])
   expect(planned.code).toBe(4)
   expect(planned.stdout).toContain('GUARD_')
-  const held = await shop.run(['run', 'shop'])
+  const held = await shop.here(['run', 'shop'])
   expect(held.code).toBe(4)
   expect(held.stdout.trimEnd().split('\n').slice(-2).join(' ')).toContain('sluice run shop --approve-deletes 20')
   expect((await shop.sandbox.control.catalog()).products).toBe(40)
-  expect((await shop.run(['run', 'shop', '--approve-deletes', '19'])).code).toBe(4)
-  expect((await shop.run(['run', 'shop', '--approve-deletes', '20'])).code).toBe(0)
+  expect((await shop.here(['run', 'shop', '--approve-deletes', '19'])).code).toBe(4)
+  expect((await shop.here(['run', 'shop', '--approve-deletes', '20'])).code).toBe(0)
   expect((await shop.sandbox.control.catalog()).products).toBe(20)
 })
 
@@ -173,11 +176,11 @@ test('a record that the service refuses ends in exit 3, and rerun --failed sends
   crm.write('pipelines/customers.yaml', customersYaml)
   crm.write('crm.csv', 'customer_id,email,phone\n1,jane@example.com,\n')
   await crm.sandbox.control.fault({ method: 'POST', path: '/12/accounts' }, { kind: 'counts', success: 0, total: 1 }, 'always')
-  const refused = await crm.run(['run', 'customers', '--json'])
+  const refused = await crm.here(['run', 'customers', '--json'])
   expect(refused.code).toBe(3)
   expect(json(refused)).toMatchObject({ status: 'partial', counts: { confirmed: 0 } })
   await crm.sandbox.control.clearFaults()
-  const rerun = await crm.run(['rerun', json(refused).runId, '--failed', '--json'])
+  const rerun = await crm.here(['rerun', json(refused).runId, '--failed', '--json'])
   expect(rerun.code).toBe(0)
   expect(json(rerun)).toMatchObject({ trigger: 'rerun', status: 'succeeded' })
   expect((await crm.sandbox.control.audience()).members).toBe(1)
@@ -187,11 +190,11 @@ test('explain answers in its first line and never repeats an email', async () =>
   await using crm = await workspace()
   crm.write('pipelines/customers.yaml', customersYaml)
   crm.write('crm.csv', 'customer_id,email,phone\n1,Jane.Canary@Example.com,\n')
-  await crm.run(['run', 'customers'])
-  const explained = await crm.run(['explain', 'customers', 'jane.canary@example.com'])
+  await crm.here(['run', 'customers'])
+  const explained = await crm.here(['explain', 'customers', 'jane.canary@example.com'])
   expect(explained.code).toBe(0)
   expect(explained.stdout + explained.stderr).not.toMatch(/jane|canary/i)
-  const events = json(await crm.run(['explain', 'customers', 'jane.canary@example.com', '--json']))
+  const events = json(await crm.here(['explain', 'customers', 'jane.canary@example.com', '--json']))
   expect(events.length).toBeGreaterThan(2)
   const kinds = events.map(({ what }: { what: string }) => what)
   expect(kinds.indexOf('read')).toBeLessThan(kinds.indexOf('planned'))
@@ -217,13 +220,13 @@ test.for([
 ] as const)('%s: code %s, the hint last, and one document with --json', async ([, code, yaml, args]) => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', yaml)
-  const plain = await shop.run(args)
+  const plain = await shop.here(args)
   expect(plain.code).toBe(code)
   expect((plain.stderr + plain.stdout).trimEnd().split('\n').slice(-2).join('\n')).toMatch(
     /error {2}[A-Z_]+ .*\n(hint|Next) {2,3}\S|Next {2}\S/,
   )
   expect(plain.stderr + plain.stdout).not.toMatch(/\n\s+at /)
-  const document = json(await shop.run([...args, '--json']))
+  const document = json(await shop.here([...args, '--json']))
   expect((Array.isArray(document) ? document[0].sources[0] : document).error).toMatchObject({
     code: expect.stringMatching(/^[A-Z_]+$/),
     message: expect.any(String),
@@ -239,9 +242,9 @@ test.for([
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('feed.csv', feed(20))
-  await shop.run(['run', 'shop'])
+  await shop.here(['run', 'shop'])
   shop.write('feed.csv', content)
-  const outcome = await shop.run(['run', 'shop', '--approve-deletes', '20'])
+  const outcome = await shop.here(['run', 'shop', '--approve-deletes', '20'])
   expect(outcome.code).toBe(code)
   expect(outcome.stdout).toMatch(/\nNext {2}\S/)
   expect((await shop.sandbox.control.catalog()).products).toBe(20)
@@ -250,7 +253,7 @@ test.for([
 test('all problems of a file are listed together, each with its line', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', 'source: { url: feed.csv }\nnonsense: 1\ndestination:\n  kind: catalog\n  catalogue_id: "1"\n')
-  const { stderr } = await shop.run(['check'])
+  const { stderr } = await shop.here(['check'])
   expect(stderr).toMatch(/shop\.yaml:2/)
   expect(stderr).toMatch(/shop\.yaml:[345]/)
 })
@@ -260,7 +263,7 @@ test('several pipelines print an array and exit with the worst of theirs', async
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('pipelines/shop-gone.yaml', 'source: { url: nowhere.csv }\ndestination: { kind: catalog, catalog_id: "4002" }\n')
   shop.write('feed.csv', feed(1))
-  const outcome = await shop.run(['run', 'shop*', '--json'])
+  const outcome = await shop.here(['run', 'shop*', '--json'])
   expect(outcome.code).toBe(1)
   expect(
     json(outcome)
@@ -274,39 +277,45 @@ test('several pipelines print an array and exit with the worst of theirs', async
 
 test('a second run of a held destination exits 5; an interrupted one 130 with the state safe', async () => {
   await using shop = await workspace()
+  const { control } = shop.sandbox
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('feed.csv', feed(60))
-  await shop.sandbox.control.fault({ method: 'PUT' }, { kind: 'delay', ms: 1500 }, 'always')
+  await control.fault({ method: 'PUT' }, { kind: 'hold', name: 'put' }, 'always')
   const first = shop.start(['run', 'shop'])
   const outcome = ended(first)
-  await eventually(async () => (await shop.sandbox.control.stats(), (await shop.run(['runs', '--json'])).stdout.includes('"running"')))
-  await eventually(async () => (await shop.sandbox.control.ledger()).length > 0)
-  const second = await shop.run(['run', 'shop', '--json'])
+  await expect.poll(control.holds, waiting).not.toEqual([])
+  const second = await shop.here(['run', 'shop', '--json'])
   expect(second.code).toBe(5)
   expect(json(second).status).toBe('skipped')
+  let stderr = ''
+  first.stderr?.on('data', (chunk) => void (stderr += String(chunk)))
   first.kill('SIGINT')
+  await expect.poll(() => stderr, waiting).toMatch(/^Stopping.*… press Ctrl-C again to force quit$/m)
+  await control.clearFaults()
+  await control.release('put')
   expect((await outcome).code).toBe(130)
-  expect((await outcome).stderr).toMatch(/^Stopping.*… press Ctrl-C again to force quit$/m)
-  await shop.sandbox.control.clearFaults()
-  expect((await shop.run(['run', 'shop'])).code).toBe(0)
-  expect((await shop.sandbox.control.catalog()).products).toBe(60)
-  expect(await shop.sandbox.control.violations()).toEqual([])
+  expect((await shop.here(['run', 'shop'])).code).toBe(0)
+  expect((await control.catalog()).products).toBe(60)
+  expect(await control.violations()).toEqual([])
 })
 
 test('a second Ctrl-C ends the run and reports what is in flight', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('feed.csv', feed(2))
-  await shop.sandbox.control.fault({ method: 'PUT' }, { kind: 'delay', ms: 20_000 }, 'always')
+  await shop.sandbox.control.fault({ method: 'PUT' }, { kind: 'hold', name: 'put' }, 'always')
   const child = shop.start(['run', 'shop'])
   const outcome = ended(child)
   let stderr = ''
   child.stderr?.on('data', (chunk) => void (stderr += String(chunk)))
-  await eventually(async () => (await shop.sandbox.control.ledger()).length > 0)
-  await eventually(() => {
-    child.kill('SIGINT')
-    return Promise.resolve(stderr.includes('Forced to quit'))
-  })
+  await expect.poll(shop.sandbox.control.holds, waiting).toHaveLength(1)
+  // Terminal and launcher may both deliver one Ctrl-C: what comes within 300 ms counts once.
+  await expect
+    .poll(() => {
+      child.kill('SIGINT')
+      return stderr
+    }, waiting)
+    .toContain('Forced to quit')
   expect((await outcome).code).toBe(130)
   expect(stderr).toMatch(/^Stopping, 1 request in flight… press Ctrl-C again to force quit$/m)
   expect(stderr).toMatch(/^Forced to quit\. What was confirmed is kept; 1 request in flight, which the next run resolves\.$/m)
@@ -316,15 +325,15 @@ test('runs takes a glob of pipeline names', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('pipelines/customers.yaml', customersYaml)
-  for (const name of ['shop', 'customers']) expect((await shop.run(['run', name])).code).toBe(1)
-  const runs: { pipeline: string }[] = json(await shop.run(['runs', 'sh*', '--json']))
+  for (const name of ['shop', 'customers']) expect((await shop.here(['run', name])).code).toBe(1)
+  const runs: { pipeline: string }[] = json(await shop.here(['runs', 'sh*', '--json']))
   expect(runs.map(({ pipeline }) => pipeline)).toEqual(['shop'])
 })
 
 test('a failed run says whether anything was sent, and what to type', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
-  const { code, stdout } = await shop.run(['run', 'shop'])
+  const { code, stdout } = await shop.here(['run', 'shop'])
   expect(code).toBe(1)
   expect(stdout).toMatch(/^error {2}SOURCE_MISSING .*\. Nothing was sent\.$/m)
   expect(stdout.trimEnd().split('\n').at(-1)?.trim()).toBe('sluice check shop')
@@ -332,20 +341,39 @@ test('a failed run says whether anything was sent, and what to type', async () =
 
 test('cancel stops the run of another process, which says so', async () => {
   await using shop = await workspace()
+  const { control } = shop.sandbox
   shop.write('pipelines/shop.yaml', shopYaml)
-  shop.write('feed.csv', feed(300))
-  await shop.sandbox.control.fault({ method: 'PUT' }, { kind: 'delay', ms: 2_500 }, 'always')
+  // More requests than are in flight at once: some are left when the cancellation is seen.
+  shop.write('feed.csv', feed(500))
+  await control.fault({ method: 'PUT' }, { kind: 'hold', name: 'put' }, 'always')
   const first = ended(shop.start(['run', 'shop', '--json']))
-  await eventually(async () => (await shop.sandbox.control.catalog()).products > 0)
-  const [{ runId }] = json(await shop.run(['runs', '--json']))
-  expect(json(await shop.run(['cancel', runId, '--json']))).toEqual({ runId, state: 'stopping' })
+  await expect.poll(control.holds, waiting).not.toEqual([])
+  const [{ runId }] = json(await shop.here(['runs', '--json']))
+  expect(json(await shop.here(['cancel', runId, '--json']))).toEqual({ runId, state: 'stopping' })
+  await seen(shop.env['DATABASE_URL'] ?? '')
+  await control.clearFaults()
+  await control.release('put')
   const outcome = await first
   expect([outcome.code, json(outcome).status, json(outcome).error.code]).toEqual([1, 'cancelled', 'RUN_CANCELLED'])
-  await shop.sandbox.control.clearFaults()
-  expect((await shop.run(['cancel', runId])).stdout).toContain('had already ended')
-  expect((await shop.run(['run', 'shop'])).code).toBe(0)
-  expect((await shop.sandbox.control.catalog()).products).toBe(300)
+  expect((await shop.here(['cancel', runId])).stdout).toContain('had already ended')
+  expect((await shop.here(['run', 'shop'])).code).toBe(0)
+  expect((await control.catalog()).products).toBe(500)
 })
+
+/** Waits until the process of the run has asked whether it was cancelled since it was. */
+async function seen(databaseUrl: string): Promise<void> {
+  const db = openDatabase(databaseUrl)
+  try {
+    const asked = () =>
+      db.query(
+        `select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and state = 'idle'
+         and query like '%cancel_requested_at is not null%' and query_start > (select max(cancel_requested_at) from run)`,
+      )
+    await expect.poll(asked, waiting).not.toEqual([])
+  } finally {
+    await db.close()
+  }
+}
 
 test('canaries of the environment, the arguments and the feed appear in no output', async () => {
   await using crm = await workspace()
@@ -367,7 +395,7 @@ test('canaries of the environment, the arguments and the feed appear in no outpu
     ['auth', 'status'],
     ['api', 'GET', '/12/accounts', '--include'],
   ]) {
-    const outcome = await crm.run(args, { env })
+    const outcome = await crm.here(args, { env })
     text += outcome.stdout + outcome.stderr
   }
   expect(text.length).toBeGreaterThan(500)
@@ -381,26 +409,22 @@ test('canaries of the environment, the arguments and the feed appear in no outpu
     expect(text).not.toMatch(canary)
 })
 
-async function eventually(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setImmediate(resolve))
-}
-
 test('a backfill never withholds, and warns first that the next run deletes what only the backfill has', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('feed.csv', feed(3))
-  await shop.run(['run', 'shop'])
+  await shop.here(['run', 'shop'])
   shop.write('late.csv', feed(4))
-  const late = await shop.run(['backfill', 'shop', '--source', 'late.csv'])
+  const late = await shop.here(['backfill', 'shop', '--source', 'late.csv'])
   expect([late.code, late.stderr]).toEqual([
     0,
     expect.stringContaining('the next run of shop deletes the products that its source does not have'),
   ])
   shop.write('empty.csv', feed(0))
-  const empty = await shop.run(['backfill', 'shop', '--source', 'empty.csv'])
+  const empty = await shop.here(['backfill', 'shop', '--source', 'empty.csv'])
   expect(empty.code).toBe(0)
   expect(`${empty.stdout}${empty.stderr}`).not.toMatch(/withheld|MIN_ROWS/i)
   expect((await shop.sandbox.control.catalog()).products).toBe(4)
-  await shop.run(['run', 'shop'])
+  await shop.here(['run', 'shop'])
   expect((await shop.sandbox.control.catalog()).products).toBe(3)
 })

@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import type { Output } from '../../../src/cli/context.ts'
+import { execute } from '../../../src/cli/execute.ts'
+import { styleFor } from '../../../src/cli/style.ts'
 
 /** The launcher, started by whatever Node stands first on the path: an older one has to do. */
 export const launcher = fileURLToPath(new URL('../../../bin/sluice.js', import.meta.url))
@@ -33,6 +36,36 @@ export async function sluice(args: readonly string[], options: CallOptions = {})
   const child = start(args, options)
   child.stdin?.end(options.input ?? '')
   return ended(child)
+}
+
+/**
+ * As `sluice`, without a process: the same arguments, output and exit code in a tenth of the time. One call at a time, as the working
+ * directory is that of the whole process. For what a process adds (launcher, signals, stdin, terminal): `sluice` and `start`.
+ */
+export async function sluiceHere(args: readonly string[], options: Pick<CallOptions, 'cwd' | 'env'> = {}): Promise<Outcome> {
+  const texts = { stdout: '', stderr: '' }
+  const style = styleFor({ isTTY: false } as NodeJS.WriteStream, {})
+  const output = (name: keyof typeof texts): Output => ({
+    write: (text) => void (texts[name] += text),
+    isTTY: false,
+    columns: undefined,
+    style,
+  })
+  const { PATH = '', HOME = '' } = process.env
+  const before = process.cwd()
+  process.chdir(options.cwd ?? emptyFolder())
+  try {
+    const { code } = await execute(args, {
+      stdout: output('stdout'),
+      stderr: output('stderr'),
+      env: { PATH, HOME, ...options.env },
+      inFlight: { requests: 0 },
+      signal: new AbortController().signal,
+    })
+    return { code, ...texts }
+  } finally {
+    process.chdir(before)
+  }
 }
 
 export function start(args: readonly string[], options: CallOptions = {}): ChildProcess {

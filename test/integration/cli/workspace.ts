@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { testDatabase } from '../../support/postgres.ts'
 import { withSandbox, type SandboxUnderTest } from '../../support/sandbox.ts'
-import { emptyFolder, sluice, start, type CallOptions, type Outcome } from './support.ts'
+import { emptyFolder, sluice, sluiceHere, start, type CallOptions, type Outcome } from './support.ts'
 
 /** A folder with pipelines, a database and a sandbox of its own, and the command line in it. */
 export interface Workspace extends AsyncDisposable {
@@ -11,6 +11,8 @@ export interface Workspace extends AsyncDisposable {
   readonly sandbox: SandboxUnderTest
   readonly write: (path: string, content: string) => void
   readonly run: (args: readonly string[], options?: CallOptions) => Promise<Outcome>
+  /** As `run`, in this process: for calls whose results matter, not the process. */
+  readonly here: (args: readonly string[], options?: Pick<CallOptions, 'env'>) => Promise<Outcome>
   readonly start: (args: readonly string[], options?: CallOptions) => ReturnType<typeof start>
 }
 
@@ -42,6 +44,7 @@ export async function workspace(): Promise<Workspace> {
     sandbox,
     write: (path, content) => writeFileSync(join(folder, path), content),
     run: (args, options = {}) => sluice(args, { cwd: folder, ...options, env: { ...env, ...options.env } }),
+    here: (args, options = {}) => sluiceHere(args, { cwd: folder, env: { ...env, ...options.env } }),
     start: (args, options = {}) => start(args, { cwd: folder, ...options, env: { ...env, ...options.env } }),
     async [Symbol.asyncDispose]() {
       await sandbox.close()

@@ -1,0 +1,69 @@
+/** Executes a command line in any surroundings: arguments to output and exit code. Ends nothing; `main.ts` is the process around it. */
+import { systemClock } from '../clock.ts'
+import { SluiceError } from '../errors.ts'
+import type { Context } from './context.ts'
+import { sluiceVersion } from './version.ts'
+
+/** Output, environment and signal of the caller: the process, or a test. */
+export type Surroundings = Pick<Context, 'stdout' | 'stderr' | 'env' | 'inFlight' | 'signal'>
+
+/** Exit code of a command. `finished`: false if it threw, and its error was printed. */
+export interface Executed {
+  readonly code: number
+  readonly finished: boolean
+}
+
+/** Error of a command that a signal stopped. */
+const interrupted = {
+  code: 'INTERRUPTED',
+  message: 'stopped by a signal; what was confirmed is kept',
+  where: null,
+  hint: 'the same command resumes from there',
+} as const
+
+export async function execute(argv: readonly string[], surroundings: Surroundings): Promise<Executed> {
+  const { stdout, stderr, env, signal } = surroundings
+  // Loaded here, so that help loads nothing else.
+  const { parseCommandLine } = await import('./program.ts')
+  let json = argv.includes('--json')
+  let command: string | undefined
+  let config: ReturnType<Context['config']> | undefined
+  try {
+    const request = parseCommandLine(argv, sluiceVersion())
+    if (request.kind === 'print') {
+      stdout.write(request.text)
+      return { code: 0, finished: true }
+    }
+    json = request.globals.json
+    command = request.path.join(' ')
+    const [{ createLogger }, { loadConfig }] = await Promise.all([import('./log.ts'), import('../config/config.ts')])
+    const read = () => (config ??= loadConfig(env, { database: request.globals.database }))
+    const context: Context = {
+      ...surroundings,
+      command,
+      json,
+      pipelines: request.globals.pipelines,
+      config: read,
+      log: (level) => createLogger(stderr, read(), systemClock.now, level),
+      clock: systemClock,
+    }
+    if (!request.entry.load) throw new Error(`${request.entry.name} has nothing to run`)
+    const { run } = await request.entry.load()
+    return { code: await run(context, request.invocation), finished: true }
+  } catch (error) {
+    const { errorLines, exitCodeOfError, presentError } = await import('./present.ts')
+    const presented = signal.aborted && !(error instanceof SluiceError) ? interrupted : presentError(error, config?.secrets)
+    if (json) stdout.write(`${JSON.stringify({ error: presented })}\n`)
+    else stderr.write(errorLines(presented, presented === interrupted ? undefined : command))
+    if (env['SLUICE_LOG_LEVEL'] === 'debug' && error instanceof Error) stderr.write(`${presentStack(error)}\n`)
+    return { code: exitCodeOfError(error), finished: false }
+  }
+}
+
+function presentStack(error: Error): string {
+  // Frames only: the message was printed above, cleared of secrets.
+  return (error.stack ?? '')
+    .split('\n')
+    .filter((line) => line.trimStart().startsWith('at '))
+    .join('\n')
+}
