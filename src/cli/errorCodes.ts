@@ -235,6 +235,10 @@ export const errorGroups: readonly ErrorGroup[] = [
     note: 'Exit code 1. Nothing was sent, and no row counts as missing.',
     codes: {
       SOURCE_MISSING: entry('There is nothing at the address.', 'Correct `source.url`.'),
+      JOIN_TOO_LARGE: entry(
+        'The joined file has too many ids to be held in memory.',
+        'Join both in the database or export that writes the source.',
+      ),
       SOURCE_UNAVAILABLE: entry('The source does not answer, or broke off.', 'Try again; check the network.'),
       SOURCE_DENIED: entry('The source refused the credentials.', 'Check the variables that `source.credentials` names.'),
       SOURCE_CREDENTIALS: entry('A variable that holds a credential of the source is missing or unusable.', 'Set it, or its `…_FILE`.'),

@@ -27,6 +27,8 @@ export interface SourceFacts {
   readonly notes?: readonly string[]
   /** Quality statistics of the mapped rows, for comparison with the next read. */
   readonly quality?: QualityFigures
+  /** Both files of a source with a joined one: the other facts are about both together. */
+  readonly joined?: { readonly main: SourceFacts; readonly file: SourceFacts }
   readonly etag?: string
   readonly lastModified?: string
 }

@@ -14,6 +14,8 @@ import { trimText } from './text.ts'
 export interface Bound {
   readonly map: (row: Row) => Mapped
   readonly keyOf: (row: Row) => Uint8Array | undefined
+  /** True of a row that `only:` or `except:` leaves out; absent without them. */
+  readonly excludes?: (row: Row) => boolean
   readonly mask: (row: Row) => readonly string[]
   readonly warnings: readonly Warning[]
   /** Indexes of the columns in use. */

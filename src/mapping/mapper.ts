@@ -74,6 +74,8 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
     map: (row) => {
       const bound = boundFor(row.columns)
       if (row.fault !== undefined) {
+        // Its cells are right: only the joined file lacks it.
+        if (row.fault.code.startsWith('JOIN_') && bound.excludes?.(row) === true) return { filtered: true, warnings: [] }
         const { code, message, field } = row.fault
         const reject = {
           line: row.line,

@@ -24,6 +24,7 @@ export function withRowFilters(bound: Bound, pipeline: Pipeline, columns: readon
   const read = new Set(filters.map(({ index }) => columns[index]))
   return {
     ...bound,
+    excludes: (row) => !passes(row),
     map: (row) => (passes(row) ? bound.map(row) : { filtered: true, warnings: [] }),
     warnings: bound.warnings.filter(({ code, field }) => code !== 'COLUMN_UNKNOWN' || !read.has(field)),
     missing: [

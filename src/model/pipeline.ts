@@ -92,6 +92,17 @@ export interface SourceDefinition {
   readonly allowPrivate: boolean
   /** Pinned SFTP host key, `SHA256:…`. */
   readonly hostKey?: string
+  readonly join?: SourceJoin
+}
+
+/** A file whose columns are added to each row of a source, by the values of one column of both. */
+export interface SourceJoin {
+  readonly source: SourceDefinition
+  /** Columns with the values that are equal: of the source, and of the file. */
+  readonly sourceColumn: string
+  readonly fileColumn: string
+  /** Columns of the file that are added; all others without it. They replace those of the source of the same name. */
+  readonly columns?: readonly string[]
 }
 
 export type CompletenessProof =

@@ -20,6 +20,7 @@ const descriptions: Readonly<Record<string, string>> = {
   except: 'Rows to leave out, by column: a value or a list of values.',
   credentials: 'A named set of sluice.yaml; default: the environment.',
   alerts: 'Receivers of sluice.yaml; default: its alerts.default.',
+  markets: 'In the place of destination: several destinations by name, each with its own joined file, filters, guards and options.',
   destination: 'The catalog, audience or do-not-reach list to keep in sync.',
   guards: 'Limits that withhold deletes or stop a run.',
   options: 'Normalization: currency, time zone, allowed repairs, value maps.',
@@ -44,13 +45,20 @@ export function pipelineJsonSchema(): JsonSchema {
     },
     additionalProperties: false,
   }
-  return { ...schema, title: 'Sluice pipeline', definitions: { field } }
+  const required = (schema['required'] as readonly string[]).filter((key) => key !== 'destination') // an object schema with required keys
+  return {
+    ...schema,
+    title: 'Sluice pipeline',
+    required,
+    oneOf: [{ required: ['destination'] }, { required: ['markets'] }],
+    definitions: { field },
+  }
 }
 
 /** Returns the schema of sluice.yaml. `defaults` takes the settings of a pipeline, none of them required. */
 export function projectJsonSchema(): JsonSchema {
   const schema = toJsonSchema(projectSchema)
-  const { required: _, $schema: __, definitions, ...pipeline } = pipelineJsonSchema()
+  const { required: _, oneOf: __, $schema: ___, definitions, ...pipeline } = pipelineJsonSchema()
   const properties = schema['properties'] as Record<string, JsonSchema> // an object schema has properties
   properties['defaults'] = { ...pipeline, title: 'Defaults of every pipeline' }
   return { ...schema, title: 'Sluice project', definitions }

@@ -7,14 +7,15 @@ import type { DestinationDefinition, Pipeline } from '../model/pipeline.ts'
 import { importPipeline } from './importPipeline.ts'
 import { readProjectFile, withDefaults, type ProjectFile } from './projectFile.ts'
 import { readJson, readYaml, type LineOf } from './readDocument.ts'
-import { resolvePipeline, type PathProblem } from './resolve.ts'
+import { resolveFile } from './markets.ts'
+import type { PathProblem } from './resolve.ts'
 import { createUnchangedFiles } from './unchangedFiles.ts'
 import { expandVariables, type Variables } from './variables.ts'
 import { destinationOf } from '../destinations/index.ts'
 
 const endings = ['.ts', '.mts', '.yaml', '.yml', '.json']
 const maxBytes = 10 * 1024 * 1024
-const unchangedFiles = createUnchangedFiles<Pipeline>()
+const unchangedFiles = createUnchangedFiles<readonly Pipeline[]>()
 
 export interface LoadedPipelines {
   /** Sorted by name. */
@@ -23,8 +24,10 @@ export interface LoadedPipelines {
   readonly errors: readonly ConfigError[]
   /** Right by themselves, but with a destination that another file writes to as well; `errors` has one for each. */
   readonly conflicting: readonly Pipeline[]
-  /** Names of all files, right or wrong, sorted. */
+  /** Names of all pipelines, and of files that are wrong, sorted. */
   readonly names: readonly string[]
+  /** Names of the pipelines of each file that is right: several of one with markets. */
+  readonly byFile: ReadonlyMap<string, readonly string[]>
   /** Names without a usable file, each with what is wrong with it. */
   readonly broken: ReadonlyMap<string, ConfigError>
 }
@@ -38,6 +41,7 @@ export async function loadPipelines(directory: string, variables: Variables = {}
   const files = await pipelineFiles(directory)
   const project = await readProjectFile(directory, variables)
   const loaded = new Map<string, Pipeline>()
+  const byFile = new Map<string, readonly string[]>()
   const errors: ConfigError[] = []
   const surroundings = JSON.stringify([variables, project])
   for (const file of files) {
@@ -45,10 +49,12 @@ export async function loadPipelines(directory: string, variables: Variables = {}
       const whole = path.join(directory, file)
       const load = () => loadFile(whole, { variables, project })
       // The modules that a TypeScript file imports may have changed.
-      const pipeline = isCode(file) ? await load() : await unchangedFiles.get(whole, surroundings, load)
-      const twin = loaded.get(pipeline.name)
-      if (twin !== undefined) throw configError(file, [{ path: '', message: `${twin.file} has the same name`, where: pipeline.file }])
-      loaded.set(pipeline.name, pipeline)
+      const ofFile = isCode(file) ? await load() : await unchangedFiles.get(whole, surroundings, load)
+      const twin = ofFile.map(({ name }) => loaded.get(name)).find((other) => other !== undefined)
+      if (twin !== undefined)
+        throw configError(file, [{ path: '', message: `${twin.file} has a pipeline of the same name (${twin.name})`, where: whole }])
+      for (const pipeline of ofFile) loaded.set(pipeline.name, pipeline)
+      byFile.set(nameOf(file), [...(byFile.get(nameOf(file)) ?? []), ...ofFile.map(({ name }) => name)])
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error
       errors.push(error)
@@ -62,7 +68,8 @@ export async function loadPipelines(directory: string, variables: Variables = {}
     pipelines: [...loaded.values()].filter((pipeline) => !conflicts.has(pipeline)).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     errors,
     conflicting,
-    names: [...new Set(files.map(nameOf))].sort(),
+    names: [...new Set(files.flatMap((file) => byFile.get(nameOf(file)) ?? [nameOf(file)]))].sort(),
+    byFile,
     broken: new Map(errors.map((error) => [nameOf(path.basename(error.where ?? '')), error])),
   }
 }
@@ -127,10 +134,12 @@ export async function selectWithConflicts(
 }
 
 async function pick(directory: string, patterns: readonly string[], variables: Variables): Promise<LoadedPipelines> {
-  const { pipelines, conflicting, names, broken } = await loadPipelines(directory, variables)
+  const { pipelines, conflicting, names, byFile, broken } = await loadPipelines(directory, variables)
   const picked = new Set<string>()
   for (const pattern of patterns.length === 0 ? ['*'] : patterns) {
-    const found = names.filter((name) => name === pattern || path.matchesGlob(name, pattern))
+    // The name of a file with markets stands for all of them.
+    const ofFile = byFile.get(pattern) ?? []
+    const found = names.filter((name) => name === pattern || ofFile.includes(name) || path.matchesGlob(name, pattern))
     if (found.length === 0 && pattern !== '*') throw unknownPipeline(pattern, directory, names)
     for (const name of found) picked.add(name)
   }
@@ -139,6 +148,7 @@ async function pick(directory: string, patterns: readonly string[], variables: V
     errors: [...broken].filter(([name]) => picked.has(name)).map(([, error]) => error),
     conflicting: conflicting.filter(({ name }) => picked.has(name)),
     names,
+    byFile,
     broken,
   }
 }
@@ -171,16 +181,17 @@ export interface FileSurroundings {
   readonly project?: Pick<ProjectFile, 'file' | 'defaults' | 'credentials' | 'receivers'>
 }
 
-/** Loads one file, wherever it is. @throws {ConfigError} PIPELINE_INVALID with every problem */
-export async function loadFile(file: string, { variables = {}, project }: FileSurroundings = {}): Promise<Pipeline> {
+/** Loads the pipelines of one file, wherever it is. @throws {ConfigError} PIPELINE_INVALID with every problem */
+export async function loadFile(file: string, { variables = {}, project }: FileSurroundings = {}): Promise<readonly Pipeline[]> {
   const name = nameOf(path.basename(file))
   const { input: written, lineOf, code } = await readInput(file)
   const expanded = expandVariables(written, variables)
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name))
     throw configError(file, [{ path: '', message: 'the file name must be letters, digits, - and _', where: file }])
-  const { pipeline, problems: wrong } = resolvePipeline(withDefaults(expanded.value, project?.defaults ?? {}), name, file, code)
-  const problems = expanded.problems.length > 0 ? expanded.problems : [...wrong, ...(pipeline ? unknownNames(pipeline, project) : [])]
-  if (pipeline !== undefined && problems.length === 0) return pipeline
+  const { pipelines, problems: wrong } = resolveFile(withDefaults(expanded.value, project?.defaults ?? {}), name, file, code)
+  const unknown = (pipelines ?? []).flatMap((pipeline) => unknownNames(pipeline, project))
+  const problems = expanded.problems.length > 0 ? expanded.problems : [...wrong, ...unknown]
+  if (pipelines !== undefined && problems.length === 0) return pipelines
   throw configError(
     file,
     problems.map((problem) => located(problem, file, lineOf)),

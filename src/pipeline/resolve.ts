@@ -6,7 +6,8 @@ import { minorUnits } from '../mapping/products/currencies.ts'
 import { presetByName, presets } from '../mapping/presets/index.ts'
 import type { CompletenessProof, FieldMapping, Pipeline, RowFilter, SourceDefinition, ValueTest } from '../model/pipeline.ts'
 import { flattenIssues, isObject, part } from './issues.ts'
-import { fieldSchema, pipelineSchema, removeSchema, type FieldFile, type PipelineFile, type SourceFile } from './schema.ts'
+import { fieldSchema, pipelineSchema, removeSchema, type FieldFile, type PipelineFile } from './schema.ts'
+import type { SourceFile } from './sourceSchema.ts'
 import { destinationOf, findDestination } from '../destinations/index.ts'
 
 export type Resolved =
@@ -105,6 +106,9 @@ function checkSources(sources: readonly SourceFile[], isList: boolean, say: Say)
     const isSql = /^postgres(?:ql)?:/i.test(source.url)
     if (isSql && source.query === undefined) say([...at, 'query'], 'is needed for a postgres source')
     if (!isSql && source.query !== undefined) say([...at, 'query'], 'belongs to postgres sources only')
+    const isJoinSql = source.join !== undefined && /^postgres(?:ql)?:/i.test(source.join.url)
+    if (isJoinSql && source.join?.query === undefined) say([...at, 'join', 'query'], 'is needed for a postgres source')
+    if (source.join?.url === '-') say([...at, 'join', 'url'], 'a joined file cannot be stdin')
     if (source.url === '-' && sources.length > 1) say([...at, 'url'], 'stdin cannot be one of several sources')
   })
 }
@@ -129,7 +133,7 @@ function complete(
     ...(file.options?.timezone === undefined ? {} : { timezone: file.options.timezone }),
     ...(file.options?.default_currency === undefined ? {} : { defaultCurrency: file.options.default_currency.toUpperCase() }),
   }
-  const reading = sources.map(({ uri, format, complete: proof, encoding, member, sheet, csv, xml, json, query, parameters }) => ({
+  const reading = sources.map(({ uri, format, complete: proof, encoding, member, sheet, csv, xml, json, query, parameters, join }) => ({
     uri,
     proof,
     format,
@@ -141,6 +145,7 @@ function complete(
     json,
     query,
     parameters,
+    join,
   }))
   const duplicates = file.duplicates === 'last' ? { duplicates: file.duplicates } : {}
   const decides = stringify(
@@ -223,7 +228,15 @@ function sourcesOf(file: PipelineFile): readonly SourceFile[] {
   return Array.isArray(file.source) ? file.source : [file.source]
 }
 
-function toSource(source: SourceFile): SourceDefinition {
+function toSource({ join, ...source }: SourceFile): SourceDefinition {
+  const plain = toPlainSource(source)
+  if (join === undefined) return plain
+  const { on, columns, ...file } = join
+  const [sourceColumn, fileColumn] = typeof on === 'string' ? [on, on] : [on.source, on.file]
+  return { ...plain, join: { source: toPlainSource(file), sourceColumn, fileColumn, ...(columns === undefined ? {} : { columns }) } }
+}
+
+function toPlainSource(source: Omit<SourceFile, 'join'>): SourceDefinition {
   const { csv, xml, json } = source
   return {
     uri: source.url,
@@ -266,6 +279,7 @@ function toProof(given: SourceFile['complete']): CompletenessProof {
   return { kind: 'rows', count: given.rows }
 }
 
-function pathText(parts: readonly (string | number)[]): string {
+/** Writes a path as messages show it: `markets.de.join`, `source[1].url`. */
+export function pathText(parts: readonly (string | number)[]): string {
   return parts.map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`)).join('')
 }

@@ -6,15 +6,14 @@ import { qualityCodes } from '../mapping/qualityCodes.ts'
 import { transforms } from '../mapping/transforms.ts'
 import { parseInstant } from '../mapping/instant.ts'
 import { destinationSettings, type DestinationSettings } from '../destinations/index.ts'
-import { count, oneOf, strict, text, word } from '../settings/values.ts'
-import { sourceSchemes } from './sourceSchemes.ts'
+import { column, count, oneOf, strict, text, word } from '../settings/values.ts'
+import { joinSchema, sourceSchema } from './sourceSchema.ts'
 
 const percent = z
   .number('must be a number from 0 to 100')
   .min(0, 'must be a number from 0 to 100')
   .max(100, 'must be a number from 0 to 100')
 
-const column = text('the name of a column')
 const wordList = z.array(word, 'must be a list of values').min(1, 'must hold at least one value')
 const valueTest = strict({ column, values: wordList })
 const isoDate = z
@@ -51,86 +50,6 @@ const timezone = z.string('must be an IANA time zone').refine((zone) => {
     return false
   }
 }, 'is no IANA time zone, for example Europe/Berlin')
-
-const url = z
-  .string('must be a path or address')
-  .min(1, 'must be a path or address')
-  .max(4096, 'is longer than 4096 characters')
-  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
-  .refine((value) => !/[\u0000-\u001f\u007f]/.test(value), 'holds control characters')
-  .refine(
-    (value) => {
-      const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(value)?.[1]?.toLowerCase()
-      return scheme === undefined || sourceSchemes.includes(scheme)
-    },
-    `must be a path, or one of ${sourceSchemes.map((scheme) => `${scheme}:`).join(' ')}, or -`,
-  )
-
-/** One code point: what a splitter can look for. */
-function isOneCharacter(value: string): boolean {
-  return value !== '' && value.length === String.fromCodePoint(value.codePointAt(0) ?? 0).length
-}
-
-const complete = z.union(
-  [
-    z.literal('auto'),
-    strict({ marker: text('a path') }),
-    strict({ manifest: text('a path') }),
-    strict({ trailer: text('a text with {n}').refine((value) => value.includes('{n}'), 'must hold {n}') }),
-    strict({ rows: count(0) }),
-  ],
-  'must be auto, { marker: path }, { manifest: path }, { trailer: "#rows={n}" } or { rows: n }',
-)
-
-const environmentName = z
-  .string()
-  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable; secrets themselves never stand in a pipeline file')
-
-const source = strict({
-  url,
-  format: oneOf(['auto', 'csv', 'tsv', 'json', 'jsonl', 'google-rss', 'google-atom', 'xlsx']).optional(),
-  complete: complete.optional(),
-  encoding: z
-    .string('must be auto or an encoding')
-    .regex(/^[A-Za-z0-9._-]{2,40}$/, 'must be auto or an encoding, for example windows-1252')
-    .optional(),
-  compression: oneOf(['auto', 'none', 'gzip', 'zip', 'zstd']).optional(),
-  member: text('the name of a member').optional(),
-  sheet: text('the name of a sheet').optional(),
-  csv: strict({
-    delimiter: z
-      .string('must be auto or a delimiter')
-      .refine((value) => value === 'auto' || value === 'tab' || isOneCharacter(value), 'must be auto, tab or one character')
-      .optional(),
-    quote: z.string('must be a quote').refine(isOneCharacter, 'must be one character').optional(),
-    header_row: z.union([z.literal('auto'), count(1, 1000)], 'must be auto or a line number from 1').optional(),
-    columns: z.array(column, 'must be a list of column names').min(1).optional(),
-    relaxed_quotes: z.boolean('must be true or false').optional(),
-  }).optional(),
-  xml: strict({
-    item: text('the name of an element')
-      .regex(/^[\p{L}_][\p{L}\p{N}_.-]*$/u, 'must be the name of an element, without < and prefix')
-      .optional(),
-    html_entities: z.boolean('must be true or false').optional(),
-    repair_ampersands: z.boolean('must be true or false').optional(),
-    /** Earlier name of `repair_ampersands`. */
-    mend_ampersands: z.boolean('must be true or false').optional(),
-  }).optional(),
-  json: strict({
-    records: text('the keys to the array, such as data.products').regex(
-      /^[^.]+(?:\.[^.]+){0,9}$/,
-      'must be keys joined by dots, such as data.products',
-    ),
-  }).optional(),
-  query: text('a query').optional(),
-  parameters: z.array(z.union([z.string(), z.number(), z.boolean(), z.null()])).optional(),
-  credentials: z.record(z.string(), environmentName).optional(),
-  allow_private: z.boolean('must be true or false').optional(),
-  host_key: z
-    .string()
-    .regex(/^SHA256:[A-Za-z0-9+/=]{40,}$/, 'must be SHA256:… as ssh-keygen -l prints it')
-    .optional(),
-})
 
 const transformAliases: Readonly<Record<string, string>> = {
   map_values: 'map',
@@ -251,13 +170,54 @@ const filter = z.record(
   'must name columns and their values, such as { country: [DE, AT] }',
 )
 
+const guards = strict({
+  min_rows: count(0).optional(),
+  max_delete_count: count(0).optional(),
+  max_delete_percent: percent.optional(),
+  max_reject_percent: percent.optional(),
+  max_out_of_stock_percent: percent.optional(),
+  max_price_change_percent: z.number('must be a number from 0').min(0, 'must be a number from 0').optional(),
+  hold: z.array(oneOf(guardedCodes)).optional(),
+  accept: z.array(oneOf(guardedCodes)).optional(),
+})
+
+const options = strict({
+  timezone: timezone.optional(),
+  default_currency: z
+    .string()
+    .regex(/^[A-Za-z]{3}$/, 'must be a currency code such as EUR')
+    .optional(),
+  max_id_length: count(1, 100).optional(),
+  link_hosts: z.array(text('a host such as shop.example.com')).optional(),
+  allow: z.array(oneOf(allowances)).optional(),
+  refuse: z.array(oneOf(refusals)).optional(),
+  values: z.record(z.string(), z.record(z.string(), word)).optional(),
+})
+
+/** Several destinations that get the rows of one source; each is a pipeline of its own (markets.ts). */
+const markets = z
+  .record(
+    nameSchema,
+    strict({
+      destination,
+      join: joinSchema.optional(),
+      only: filter.optional(),
+      except: filter.optional(),
+      credentials: nameSchema.optional(),
+      guards: guards.optional(),
+      options: options.optional(),
+    }),
+    'must name markets, such as { de: { destination: { kind: catalog, catalog_id: "1234" } } }',
+  )
+  .refine((given) => Object.keys(given).length > 0, 'must name at least one market')
+
 const settings = {
   schedule: schedule.optional(),
   timezone: timezone.optional(),
   overlap: oneOf(['skip', 'queue']).optional(),
   source: z.preprocess(
     (given) => (typeof given === 'string' ? { url: given } : given),
-    z.union([source, z.array(source, 'must be a source or a list of sources').min(1, 'needs at least one source')]),
+    z.union([sourceSchema, z.array(sourceSchema, 'must be a source or a list of sources').min(1, 'needs at least one source')]),
   ),
   preset: text('the name of a preset').optional(),
   map: z.record(z.string(), z.unknown(), 'must list target fields').optional(),
@@ -277,28 +237,9 @@ const settings = {
   credentials: nameSchema.optional(),
   alerts: z.array(nameSchema, 'must be a list of names').optional(),
   destination,
-  guards: strict({
-    min_rows: count(0).optional(),
-    max_delete_count: count(0).optional(),
-    max_delete_percent: percent.optional(),
-    max_reject_percent: percent.optional(),
-    max_out_of_stock_percent: percent.optional(),
-    max_price_change_percent: z.number('must be a number from 0').min(0, 'must be a number from 0').optional(),
-    hold: z.array(oneOf(guardedCodes)).optional(),
-    accept: z.array(oneOf(guardedCodes)).optional(),
-  }).optional(),
-  options: strict({
-    timezone: timezone.optional(),
-    default_currency: z
-      .string()
-      .regex(/^[A-Za-z]{3}$/, 'must be a currency code such as EUR')
-      .optional(),
-    max_id_length: count(1, 100).optional(),
-    link_hosts: z.array(text('a host such as shop.example.com')).optional(),
-    allow: z.array(oneOf(allowances)).optional(),
-    refuse: z.array(oneOf(refusals)).optional(),
-    values: z.record(z.string(), z.record(z.string(), word)).optional(),
-  }).optional(),
+  guards: guards.optional(),
+  options: options.optional(),
+  markets: markets.optional(),
 }
 
 export const pipelineSchema = strict(settings)
@@ -309,14 +250,19 @@ export const pipelineDefaultsSchema = strict(Object.fromEntries(Object.keys(sett
 export const fieldSchema = field
 export const removeSchema = valueTest
 
+/** `markets` on their own: with them a file has no `destination`. */
+export const marketsSchema = strict({ markets })
+
 /** A checked file, before defaults. */
 export type PipelineFile = z.output<typeof pipelineSchema>
 /** Pipeline as it is written, for `definePipeline`. */
-export type PipelineInput = Omit<z.input<typeof pipelineSchema>, 'map' | 'source' | 'destination'> & {
-  readonly destination: DestinationSettings
-  readonly source: string | z.input<typeof source> | readonly z.input<typeof source>[]
-  readonly map?: Readonly<Record<string, FieldInput | z.input<typeof valueTest>>>
-}
+export type PipelineInput = Omit<z.input<typeof pipelineSchema>, 'map' | 'source' | 'destination' | 'markets'> &
+  DestinationsInput & {
+    readonly source: string | z.input<typeof sourceSchema> | readonly z.input<typeof sourceSchema>[]
+    readonly map?: Readonly<Record<string, FieldInput | z.input<typeof valueTest>>>
+  }
+type DestinationsInput =
+  | { readonly destination: DestinationSettings; readonly markets?: undefined }
+  | { readonly destination?: undefined; readonly markets: z.input<typeof markets> }
 type FieldInput = z.input<typeof field>
 export type FieldFile = z.output<typeof field>
-export type SourceFile = z.output<typeof source>

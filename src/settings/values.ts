@@ -28,6 +28,7 @@ export const oneOf = <const Words extends readonly [string, ...string[]]>(words:
     },
   })
 export const word = z.union([z.string(), z.number(), z.boolean()], 'must be a text').transform(String)
+export const column = text('the name of a column')
 
 export const count = (least: number, most = Number.MAX_SAFE_INTEGER) =>
   z.int('must be a whole number').min(least, `must be ${least} or more`).max(most, `must be ${most} or less`)

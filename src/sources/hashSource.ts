@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
-import type { SourceDefinition } from '../model/pipeline.ts'
+import type { SourceDefinition, SourceJoin } from '../model/pipeline.ts'
 import { findFile, openLocalFile } from './localFile.ts'
 
 export interface SourceHash {
@@ -17,6 +17,7 @@ export interface SourceHash {
 export async function hashSource(definition: SourceDefinition): Promise<SourceHash | undefined>
 export async function hashSource(definition: SourceDefinition, expectedBytes: number): Promise<SourceHash | 'other size' | undefined>
 export async function hashSource(definition: SourceDefinition, expectedBytes?: number): Promise<SourceHash | 'other size' | undefined> {
+  if (definition.join !== undefined) return hashBoth(definition.join, definition)
   if (!isLocalFile(definition.uri)) return undefined
   if (expectedBytes !== undefined && (await stat(await findFile(definition.uri)).catch(() => undefined))?.size !== expectedBytes)
     return 'other size'
@@ -34,6 +35,18 @@ export async function hashSource(definition: SourceDefinition, expectedBytes?: n
   } finally {
     await stream.close()
   }
+}
+
+async function hashBoth(join: SourceJoin, definition: SourceDefinition): Promise<SourceHash | undefined> {
+  const { join: _, ...main } = definition
+  if (!isLocalFile(main.uri) || !isLocalFile(join.source.uri)) return undefined
+  const [first, second] = [await hashSource(main), await hashSource(join.source)]
+  return first && second && hashOfBoth(first, second)
+}
+
+/** Digest of a source and its joined file together. */
+export function hashOfBoth(main: SourceHash, file: SourceHash): SourceHash {
+  return { sha256: createHash('sha256').update(`${main.sha256} ${file.sha256}`).digest('hex'), bytes: main.bytes + file.bytes }
 }
 
 /** Returns true for a path or a `file:` address; a Windows drive letter is a path. */

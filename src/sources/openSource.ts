@@ -11,6 +11,7 @@ import type { ByteStream } from './byteStream.ts'
 import { classifyCompleteness } from './completeness.ts'
 import { checkCredentialNames } from './credentials.ts'
 import { isLocalFile } from './hashSource.ts'
+import { openJoined } from './joinedSource.ts'
 import { openLocalFile } from './localFile.ts'
 import type { OpenedSource, SourceContext } from './openedSource.ts'
 import { openStdin } from './stdin.ts'
@@ -25,6 +26,7 @@ export type { OpenedSource, SourceContext } from './openedSource.ts'
  * @throws RunError SOURCE_…, FILE_… and the others of formats/fileError.ts; here or while the rows are read
  */
 export async function openSource(definition: SourceDefinition, context: SourceContext): Promise<OpenedSource> {
+  if (definition.join !== undefined) return openJoined(definition, definition.join, context, openSource)
   checkCredentialNames(definition)
   if (/^postgres(ql)?:/i.test(definition.uri)) return (await import('./postgres.ts')).openPostgres(definition, context)
   const stream = await openBytes(definition, context)

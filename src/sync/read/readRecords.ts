@@ -41,14 +41,14 @@ const mostColumns = 256
 /**
  * A row whose outcome depends on the time of the run must be looked at each time; standard input cannot be read twice; what
  * an owner has withhold a run is judged over all rows. Where the last of several rows stands, the others had no record, and
- * a gated reading would meet them again only to be given up. `repeats`: rows of the last reading that gave way to others.
+ * a gated reading would meet them again only to be given up. A joined file decides over rows whose bytes are as they were. `repeats`: rows of the last reading that gave way to others.
  */
 export function isGateable(pipeline: Pipeline, previous: readonly SourceFacts[], repeats: number): boolean {
   return (
     !('expires_at' in pipeline.map) &&
     !(pipeline.duplicates === 'last' && repeats > 0) &&
     pipeline.guards.hold === undefined &&
-    pipeline.sources.every(({ uri }) => uri !== '-') &&
+    pipeline.sources.every(({ uri, join }) => uri !== '-' && join === undefined) &&
     previous.every(({ format, columns }) => columns.length <= mostColumns || format === 'csv' || format === 'tsv')
   )
 }

@@ -37,6 +37,34 @@ test('a pipeline with named credentials goes to their service, the others to tha
   expect(await products()).toEqual([3, 4])
 })
 
+test('one file keeps a catalog for each market, whose prices stand in a file of their own', async () => {
+  await using shop = await workspace()
+  await using other = await withSandbox()
+  shop.write('sluice.yaml', staging(other.url))
+  shop.write('.env', 'STAGING_KEY=sandbox-consumer-key\n')
+  shop.write('feed.csv', feed(3))
+  shop.write('ch.csv', 'sku,price\nSKU-1,21.00 CHF\nSKU-2,22.00 CHF\nSKU-3,23.00 CHF\n')
+  shop.write(
+    'pipelines/shop.yaml',
+    `source: feed.csv
+markets:
+  de: { destination: { kind: catalog, catalog_id: "4001" } }
+  ch: { destination: { kind: catalog, catalog_id: "4001" }, credentials: staging, join: { url: ch.csv, on: { source: id, file: sku } } }
+`,
+  )
+  expect(json(await shop.run(['run', 'shop', '--json']))).toMatchObject([
+    { pipeline: 'shop-ch', status: 'succeeded', counts: { confirmed: 3 } },
+    { pipeline: 'shop-de', status: 'succeeded', counts: { confirmed: 3 } },
+  ])
+  const prices = async (sandbox: { readonly control: typeof other.control }) =>
+    (await sandbox.control.products('4001')).map(({ price }) => price as string)
+  expect(await prices(shop.sandbox)).toEqual(['19.99 EUR', '19.99 EUR', '19.99 EUR'])
+  expect(await prices(other)).toEqual(['21.00 CHF', '22.00 CHF', '23.00 CHF'])
+  const checked = await shop.run(['check', 'shop-ch'])
+  expect(checked.stdout).toContain('joined with ch.csv by sku: 3 rows')
+  expect((await shop.run(['run', 'shop-at'])).stderr).toContain('shop-')
+})
+
 test('pauses and requests over HTTP go to the service of the pipeline', async () => {
   await using shop = await workspace()
   await using other = await withSandbox()

@@ -310,3 +310,42 @@ test('product sets become filters of the service; what it cannot filter by is sa
   expect(await problems('[{ name: A, where: { price: cheap } }]')).toContain('must be a number')
   expect(await problems('[{ name: A, where: { price: 1 } }, { name: "a ", where: { price: 2 } }]')).toContain('a name of its own')
 })
+
+test('a file with markets is a pipeline for each of them, and its name stands for all', async () => {
+  const shop = (markets: string, more = '') => `source: feed.xml\n${more}markets: { ${markets} }\n`
+  await write(
+    'shop.yaml',
+    shop(
+      'de: { destination: { kind: catalog, catalog_id: 1 }, join: { url: de.csv, on: id } }, ch: { destination: { kind: catalog, catalog_id: 2 }, join: { url: ch.csv, on: { source: id, file: sku }, columns: [price] }, options: { default_currency: CHF }, only: { country: CH } }',
+      'options: { timezone: Europe/Berlin }\n',
+    ),
+  )
+  const [ch, de] = await selectPipelines(directory, ['shop'])
+  expect([ch?.name, de?.name]).toEqual(['shop-ch', 'shop-de'])
+  expect(ch).toMatchObject({
+    destination: { catalogId: '2' },
+    mapping: { defaultCurrency: 'CHF', timezone: 'Europe/Berlin' },
+    filters: [{ column: 'country', values: ['CH'] }],
+    sources: [{ uri: 'feed.xml', join: { source: { uri: 'ch.csv' }, sourceColumn: 'id', fileColumn: 'sku', columns: ['price'] } }],
+  })
+  expect(de?.definitionHash).not.toBe(ch?.definitionHash)
+  expect((await selectPipelines(directory, ['shop-de'])).map(({ name }) => name)).toEqual(['shop-de'])
+
+  expect(await problemsOf('shop.yaml', shop(''))).toEqual([expect.stringContaining('must name at least one market')])
+  expect(
+    await problemsOf('shop.yaml', shop('de: { destination: { kind: catalog } }', 'destination: { kind: catalog, catalog_id: 1 }\n')),
+  ).toEqual([expect.stringContaining('markets.de.destination.catalog_id'), expect.stringContaining('destination: belongs to each market')])
+  expect(await problemsOf('shop.yaml', shop('de: { destination: { kind: catalog, catalog_id: 1 }, join: { url: "-", on: id } }'))).toEqual([
+    expect.stringContaining('cannot be stdin'),
+  ])
+  expect(
+    await problemsOf(
+      'shop.yaml',
+      shop('de: { destination: { kind: catalog, catalog_id: 1 } }, at: { destination: { kind: catalog, catalog_id: 1 } }'),
+    ),
+  ).toEqual(expect.arrayContaining([expect.stringContaining('writes to the same destination')]))
+  await write('shop-de.yaml', 'source: feed.xml\ndestination: { kind: catalog, catalog_id: 9 }\n')
+  expect(await problemsOf('shop.yaml', shop('de: { destination: { kind: catalog, catalog_id: 1 } }'))).toEqual([
+    expect.stringContaining('has a pipeline of the same name'),
+  ])
+})

@@ -1,0 +1,64 @@
+/** `markets`: one pipeline file for several destinations. Each market is a pipeline of its own, named FILE-MARKET. */
+import { flattenIssues, isObject } from './issues.ts'
+import { pathText, resolvePipeline, type PathProblem } from './resolve.ts'
+import { marketsSchema } from './schema.ts'
+import type { Pipeline } from '../model/pipeline.ts'
+
+export type ResolvedFile =
+  | { readonly pipelines: readonly Pipeline[]; readonly problems: readonly [] }
+  | { readonly pipelines?: undefined; readonly problems: readonly PathProblem[] }
+
+/** Resolves a file to its pipelines: one, or one for each market. `code`: as for `resolvePipeline`. */
+export function resolveFile(input: unknown, name: string, file: string, code = ''): ResolvedFile {
+  if (!isObject(input) || !isObject(input['markets'])) {
+    const { pipeline, problems } = resolvePipeline(input, name, file, code)
+    return pipeline === undefined ? { problems } : { pipelines: [pipeline], problems: [] }
+  }
+  const { markets, ...base } = input
+  const shape = marketsSchema.safeParse({ markets })
+  const wrong = shape.success ? [] : flattenIssues(shape.error.issues, { markets }).map(({ path, message }) => problemAt(path, message))
+  if (base['destination'] !== undefined) wrong.push(problemAt(['destination'], 'belongs to each market, not beside markets'))
+  if (wrong.length > 0) return { problems: wrong }
+  const pipelines: Pipeline[] = []
+  const problems = new Map<string, PathProblem>()
+  for (const [market, settings] of Object.entries(markets)) {
+    const resolved = resolveMarket(base, [market, settings], name, file, code)
+    if (resolved.pipeline !== undefined) pipelines.push(resolved.pipeline)
+    // What is wrong with the file itself is wrong with each market.
+    for (const problem of resolved.problems) problems.set(`${problem.path} ${problem.message}`, problem)
+  }
+  return problems.size === 0 ? { pipelines, problems: [] } : { problems: [...problems.values()] }
+}
+
+type Settings = Readonly<Record<string, unknown>>
+
+function resolveMarket(
+  base: Settings,
+  [market, settings]: readonly [string, unknown],
+  name: string,
+  file: string,
+  code: string,
+): ReturnType<typeof resolvePipeline> {
+  const { join, guards, options, ...own } = isObject(settings) ? settings : {}
+  const source = base['source']
+  if (join !== undefined && (Array.isArray(source) || (isObject(source) && source['join'] !== undefined)))
+    return { problems: [problemAt(['markets', market, 'join'], 'needs one source without a join of its own')] }
+  const whole = {
+    ...base,
+    ...own,
+    ...over('guards', base['guards'], guards),
+    ...over('options', base['options'], options),
+    ...(join === undefined ? {} : { source: { ...(isObject(source) ? source : { url: source }), join } }),
+  }
+  return resolvePipeline(whole, `${name}-${market}`, file, code)
+}
+
+/** Settings of the market over those of the file. */
+function over(key: string, base: unknown, own: unknown): Settings {
+  if (base === undefined && own === undefined) return {}
+  return { [key]: { ...(isObject(base) ? base : {}), ...(isObject(own) ? own : {}) } }
+}
+
+function problemAt(parts: PathProblem['parts'], message: string): PathProblem {
+  return { parts, path: pathText(parts), message }
+}

@@ -1,0 +1,200 @@
+/**
+ * A source whose rows get columns of a second file, by id: a price or stock file of a market. A row without one row there is
+ * rejected, so that no product is sent with the price of another file. Both files must have been read to their ends.
+ */
+import { basename } from 'node:path'
+import { RunError } from '../errors.ts'
+import type { SourceFacts } from '../formats/rows.ts'
+import { findColumn } from '../mapping/fields.ts'
+import type { RecordCode } from '../mapping/rejectCodes.ts'
+import { trimText } from '../mapping/text.ts'
+import type { SourceDefinition, SourceJoin } from '../model/pipeline.ts'
+import type { Cell, Row } from '../model/record.ts'
+import { hashOfBoth } from './hashSource.ts'
+import type { OpenedSource, SourceContext } from './openedSource.ts'
+
+/** Rows of a joined file are held in memory: about 300 bytes each. */
+const mostJoined = 2_000_000
+
+type Open = (definition: SourceDefinition, context: SourceContext) => Promise<OpenedSource>
+
+interface JoinedFile {
+  readonly columns: readonly string[]
+  /** Cells by id; null: several rows with different cells. */
+  readonly cells: ReadonlyMap<string, readonly (Cell | undefined)[] | null>
+  readonly facts: SourceFacts
+  readonly note: string
+}
+
+/**
+ * Reads the joined file whole, then opens the source.
+ *
+ * @throws {RunError} as `open`, FILE_COLUMN_MISSING, JOIN_TOO_LARGE
+ */
+export async function openJoined(
+  definition: SourceDefinition,
+  join: SourceJoin,
+  context: SourceContext,
+  open: Open,
+): Promise<OpenedSource> {
+  const { join: _, ...main } = definition
+  const { gate: __, previous, ...rest } = context
+  const file = await readFile(join, { ...rest, ...previousOf(previous?.joined?.file) }, open)
+  const source = await open(main, { ...rest, ...previousOf(previous?.joined?.main) })
+  const widen = widener(file, join)
+  async function* rows(): AsyncGenerator<readonly Row[]> {
+    for await (const batch of source.rows) yield batch.map(widen)
+  }
+  return {
+    unchanged: false,
+    detected: source.detected && { ...source.detected, notes: [...source.detected.notes, file.note] },
+    rows: rows(),
+    facts: () => factsOfBoth(source.facts(), file),
+    close: () => source.close(),
+  }
+}
+
+/** No conditional request: half of an unchanged pair cannot be read. */
+function previousOf(facts: SourceFacts | undefined): { readonly previous?: SourceFacts } {
+  if (facts === undefined) return {}
+  const { etag: _, lastModified: __, ...previous } = facts
+  return { previous }
+}
+
+async function readFile(join: SourceJoin, context: SourceContext, open: Open): Promise<JoinedFile> {
+  const source = await open(join.source, context)
+  try {
+    const cells = new Map<string, readonly (Cell | undefined)[] | null>()
+    let columns: readonly string[] | undefined
+    let lastId: string | undefined
+    let [keyed, unkeyed, conflicts] = [0, 0, 0]
+    for await (const rows of source.rows) {
+      context.signal?.throwIfAborted()
+      for (const row of rows) {
+        columns ??= columnsOf(join, row.columns)
+        // A row that cannot be read decides nothing: a product that only has this one is rejected.
+        const id = row.fault === undefined ? textOf(row.cells[findColumn(row.columns, join.fileColumn)]) : undefined
+        if (id === undefined) {
+          unkeyed++
+          continue
+        }
+        keyed++
+        lastId = id
+        const taken = columns.map((name) => row.cells[row.columns.indexOf(name)])
+        const known = cells.get(id)
+        if (known === undefined) cells.set(id, taken)
+        else if (known !== null && !sameCells(known, taken)) {
+          cells.set(id, null)
+          conflicts++
+        }
+        if (cells.size > mostJoined)
+          throw new RunError('JOIN_TOO_LARGE', `the joined file has more than ${mostJoined} ids`, {
+            where: join.source.uri.replace(/\?.*$/, ''),
+            hint: 'Join both in the database or export that writes the source.',
+          })
+      }
+    }
+    const facts = source.facts()
+    // Its last row may be the first half of one: 10 of 100.00.
+    if (!facts.completeness.complete && lastId !== undefined) cells.delete(lastId)
+    return {
+      columns: columns ?? columnsOf(join, facts.columns),
+      cells,
+      facts,
+      note: `joined with ${basename(facts.uri)} by ${join.fileColumn}: ${keyed} rows${conflicts === 0 ? '' : `, ${conflicts} ids with different values`}${unkeyed === 0 ? '' : `, ${unkeyed} rows without a usable ${join.fileColumn}`}`,
+    }
+  } finally {
+    await source.close()
+  }
+}
+
+/** Columns of the file that are added. @throws {RunError} FILE_COLUMN_MISSING */
+function columnsOf({ source, fileColumn, columns }: SourceJoin, header: readonly string[]): readonly string[] {
+  const id = findColumn(header, fileColumn)
+  const wanted = columns?.map((name) => findColumn(header, name))
+  const missing = id < 0 ? fileColumn : columns?.find((_, index) => (wanted?.[index] ?? 0) < 0)
+  if (missing !== undefined)
+    throw new RunError('FILE_COLUMN_MISSING', `the joined file has no column "${missing}"`, {
+      where: source.uri.replace(/\?.*$/, ''),
+      hint: `Its columns are ${header.slice(0, 20).join(', ')}: correct join.on or join.columns.`,
+    })
+  return wanted === undefined ? header.filter((_, index) => index !== id) : wanted.map((index) => header[index] ?? '')
+}
+
+interface Shape {
+  readonly columns: readonly string[]
+  /** Places of the joined cells. */
+  readonly at: readonly number[]
+  /** Place of the id. */
+  readonly id: number
+}
+
+/** Returns what adds the joined cells to a row. They replace cells of the same column, empty ones too: no other price is sent. */
+function widener(file: JoinedFile, { sourceColumn }: SourceJoin): (row: Row) => Row {
+  const shapes = new Map<string, Shape>()
+  let lastColumns: readonly string[] | undefined
+  let last: Shape | undefined
+  const shapeOf = (given: readonly string[]): Shape => {
+    const columns = [...given]
+    const at = file.columns.map((name) => {
+      const found = findColumn(columns, name)
+      return found >= 0 ? found : columns.push(name) - 1
+    })
+    return { columns, at, id: findColumn(given, sourceColumn) }
+  }
+  const shapeFor = (given: readonly string[]) => {
+    if (given === lastColumns && last !== undefined) return last
+    const key = given.join('\u0000')
+    const shape = shapes.get(key) ?? shapeOf(given)
+    if (shapes.size >= mostShapes) shapes.clear()
+    shapes.set(key, shape)
+    lastColumns = given
+    last = shape
+    return shape
+  }
+  return (row) => {
+    const { columns, at, id } = shapeFor(row.columns)
+    const key = textOf(row.cells[id])
+    const joined = key === undefined ? undefined : file.cells.get(key)
+    const cells = [...row.cells]
+    at.forEach((index, place) => (cells[index] = joined?.[place]))
+    // A short row keeps its own fault.
+    if (row.fault !== undefined || (joined !== undefined && joined !== null)) return { ...row, columns, cells }
+    return { ...row, columns, cells, fault: faultOf(joined, sourceColumn) }
+  }
+}
+
+/** Each row of JSON and XML may have its own columns. */
+const mostShapes = 512
+
+function faultOf(joined: null | undefined, field: string): NonNullable<Row['fault']> {
+  const code: RecordCode = joined === null ? 'JOIN_ROW_CONFLICT' : 'JOIN_ROW_MISSING'
+  const message =
+    joined === null ? 'the joined file has several rows of this id with different values' : 'the joined file has no row of this id'
+  return { code, message, field }
+}
+
+function factsOfBoth(main: SourceFacts, { columns, facts: file, note }: JoinedFile): SourceFacts {
+  const { etag: _, lastModified: __, ...own } = main
+  const open = [main, file].find(({ completeness }) => !completeness.complete)
+  return {
+    ...own,
+    ...hashOfBoth(main, file),
+    columns: [...main.columns, ...columns.filter((name) => findColumn(main.columns, name) < 0)],
+    completeness:
+      open === undefined
+        ? { complete: true, proof: [...new Set([main.completeness.proof, file.completeness.proof])].join(', ') }
+        : { ...open.completeness, reason: `${open.uri}: ${open.completeness.reason ?? open.completeness.proof}` },
+    notes: [...(main.notes ?? []), note],
+    joined: { main, file },
+  }
+}
+
+function textOf(cell: Cell | undefined): string | undefined {
+  const text = trimText(typeof cell === 'string' ? cell : (cell?.[0] ?? ''))
+  return text === '' ? undefined : text
+}
+
+function sameCells(some: readonly (Cell | undefined)[], others: readonly (Cell | undefined)[]): boolean {
+  return some.every((cell, index) => JSON.stringify(cell ?? '') === JSON.stringify(others[index] ?? ''))
+}

@@ -1,0 +1,149 @@
+/** One feed for several catalogs, with a price file of each: whatever is wrong with the price file, no catalog is emptied or mispriced. */
+import { expect, test } from 'vitest'
+import { engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
+
+const feed = (ids: readonly string[]): string =>
+  `id,title,description,availability,condition,price,link,image_link,brand\n${ids
+    .map(
+      (id) =>
+        `${id},Shirt ${id},All about ${id},in stock,new,99.00 EUR,https://shop.example.com/${id},https://shop.example.com/${id}.jpg,Acme\n`,
+    )
+    .join('')}`
+const prices = (...rows: readonly string[]): string => `sku,price,availability\n${rows.map((row) => `${row}\n`).join('')}`
+
+const ids = ['A1', 'A2', 'A3', 'A4', 'A5', 'A6', 'A7', 'A8', 'A9', 'B1']
+const all = (price: string): string[] => ids.map((id) => `${id},${price},in stock`)
+
+const markets = `source: { url: "{folder}/feed.csv" }
+guards: { max_delete_count: 1, max_delete_percent: 1 }
+markets:
+  de: { destination: { kind: catalog, catalog_id: "4001" }, join: { url: "{folder}/de.csv", on: { source: id, file: sku } } }
+  ch: { destination: { kind: catalog, catalog_id: "4002" }, join: { url: "{folder}/ch.csv", on: { source: id, file: sku }, columns: [price] } }
+`
+
+async function shop(): Promise<EngineUnderTest> {
+  const engine = await engineUnderTest()
+  engine.pipeline('shop', markets)
+  engine.write('feed.csv', feed(ids))
+  engine.write('de.csv', prices(...all('10.00 EUR')))
+  engine.write('ch.csv', prices(...all('12.00 CHF')))
+  return engine
+}
+
+async function held(engine: EngineUnderTest, catalog: string): Promise<Readonly<Record<string, string>>> {
+  const products = await engine.sandbox.control.products(catalog)
+  return Object.fromEntries(products.map(({ id, price }) => [id, price]))
+}
+
+test('each market is a pipeline with its own prices; a price that changes is one update there', async () => {
+  await using engine = await shop()
+  const report = await engine.run('shop-de')
+  expect(report).toMatchObject({ status: 'succeeded', counts: { creates: 10 } })
+  expect(imbalance(report.counts)).toEqual([])
+  expect(Object.values(await held(engine, '4001'))).toEqual(ids.map(() => '10.00 EUR'))
+  expect(await engine.run('shop-de')).toMatchObject({ counts: { unchanged: 10, requests: 0 } })
+  engine.write('ch.csv', prices(...all('13.50 CHF')))
+  expect(await engine.run('shop-de')).toMatchObject({ counts: { requests: 0 } })
+  engine.write('de.csv', prices(...all('10.00 EUR').with(3, 'A4,13.50 EUR,in stock')))
+  expect(await engine.run('shop-de')).toMatchObject({ status: 'succeeded', counts: { updates: 1, unchanged: 9 } })
+  expect((await held(engine, '4001'))['A4']).toBe('13.50 EUR')
+})
+
+test('rows without a price, with two or with an unusable one are rejected by code, and stay as they were', async () => {
+  await using engine = await shop()
+  await engine.run('shop-de')
+  const before = await held(engine, '4001')
+  // No row of A1; two prices of A2, twice the same of A3; A4 without a price; a row without id.
+  engine.write(
+    'de.csv',
+    prices(
+      'A2,1.00 EUR,in stock',
+      'A2,2.00 EUR,in stock',
+      'A3,10.00 EUR,in stock',
+      'A3,10.00 EUR,in stock',
+      'A4,,in stock',
+      ',7.00 EUR,in stock',
+      ...all('10.00 EUR').slice(4),
+    ),
+  )
+  const report = await engine.run('shop-de')
+  expect(report).toMatchObject({
+    status: 'succeeded',
+    counts: { read: 10, rejected: 3, stale: 3, valid: 7, deletes: 0, updates: 0, withheld: 0 },
+  })
+  expect(report.rejectCodes).toEqual([
+    { code: 'FIELD_MISSING', count: 1 },
+    { code: 'JOIN_ROW_CONFLICT', count: 1 },
+    { code: 'JOIN_ROW_MISSING', count: 1 },
+  ])
+  expect(await held(engine, '4001')).toEqual(before)
+  expect(imbalance(report.counts)).toEqual([])
+})
+
+test.each([
+  ['a header and no rows', () => prices(), 'GUARD_REJECTS'],
+  ['half of its rows and a cut one', () => prices(...all('10.00 EUR')).slice(0, 90), 'GUARD_REJECTS'],
+])('a price file of %s stops the run: nothing is sent, nothing is deleted', async (_, broken, code) => {
+  await using engine = await shop()
+  await engine.run('shop-de')
+  const mark = await engine.mark()
+  engine.write('de.csv', broken())
+  expect(await engine.run('shop-de')).toMatchObject({ status: 'withheld', guards: [{ code }] })
+  expect(await engine.writes(mark)).toEqual([])
+})
+
+test.each([
+  ['an empty file', '', 'FILE_EMPTY'],
+  ['a file without the id', 'price\n1.00 EUR\n', 'FILE_COLUMN_MISSING'],
+])('%s in the place of the prices fails the run', async (_, content, code) => {
+  await using engine = await shop()
+  await engine.run('shop-de')
+  const mark = await engine.mark()
+  engine.write('de.csv', content)
+  expect(await engine.run('shop-de')).toMatchObject({ status: 'failed', error: { code } })
+  expect(await engine.writes(mark)).toEqual([])
+})
+
+test('the end of the price file has to be proven too: without it a product that left the feed is not deleted', async () => {
+  await using engine = await shop()
+  engine.pipeline(
+    'shop',
+    markets
+      .replace('file: sku } } }', 'file: sku }, complete: { trailer: "#rows={n}" } } }')
+      .replace('max_delete_count: 1,', 'max_delete_count: 100,'),
+  )
+  engine.write('de.csv', `${prices(...all('10.00 EUR'))}#rows=10\n`)
+  expect(await engine.run('shop-de')).toMatchObject({ status: 'succeeded', counts: { creates: 10 } })
+  engine.write('feed.csv', feed(ids.slice(1)))
+  engine.write('de.csv', prices(...all('10.00 EUR')))
+  expect(await engine.run('shop-de')).toMatchObject({
+    status: 'withheld',
+    counts: { deletes: 0, withheld: 1 },
+    guards: [{ code: 'GUARD_INCOMPLETE' }],
+  })
+  expect(Object.keys(await held(engine, '4001'))).toHaveLength(10)
+  engine.write('de.csv', `${prices(...all('10.00 EUR'))}#rows=10\n`)
+  expect(await engine.run('shop-de')).toMatchObject({ counts: { deletes: 1 } })
+})
+
+test('`only` of a market is asked before its prices: what is not sold there is filtered, not rejected', async () => {
+  await using engine = await shop()
+  engine.write('feed.csv', feed(ids).replaceAll('Shirt A', 'Shirt'))
+  engine.pipeline('shop', markets.replace('de: {', 'de: { only: { id: [A1, A2] },'))
+  engine.write('de.csv', prices('A1,10.00 EUR,in stock'))
+  expect(await engine.run('shop-de')).toMatchObject({ counts: { read: 10, filtered: 8, rejected: 1, valid: 1 } })
+})
+
+test('the last row of a price file that was cut is not used, however well it reads', async () => {
+  await using engine = await shop()
+  engine.pipeline('shop', markets.replaceAll('guards: {', 'options: { default_currency: EUR }\nguards: {'))
+  const file = (last: string) => `sku,price\n${ids.map((id, i) => `${id},${i === 9 ? last : '100.00'}`).join('\n')}`
+  engine.write('de.csv', `${file('100.00')}\n`)
+  await engine.run('shop-de')
+  engine.write('de.csv', file('10'))
+  expect(await engine.run('shop-de')).toMatchObject({
+    counts: { rejected: 1, stale: 1, updates: 0 },
+    rejectCodes: [{ code: 'JOIN_ROW_MISSING' }],
+  })
+  expect((await held(engine, '4001'))['B1']).toBe('100.00 EUR')
+})
