@@ -88,28 +88,9 @@ export const allowed: readonly Allowed[] = [
   { word: 'withdrawn', under: 'src/mapping/consent/words.ts', reason: 'a word of consent columns' },
   { word: 'withdrawn', under: 'test/unit/mapping/consentColumns.test.ts', reason: 'a name of a consent column' },
   { word: 'mended', under: 'src/mapping/rejectCodes.ts', reason: 'the stable code AMPERSAND_MENDED' },
-  { word: 'mended', under: 'test/unit/inputs/products.test.ts', reason: 'the stable code AMPERSAND_MENDED' },
+  { word: 'mended', under: 'test/unit', reason: 'the stable code AMPERSAND_MENDED' },
+  { word: 'mend', under: 'test/unit/pipeline/load.test.ts', reason: 'the former key xml.mend_ampersands, still accepted' },
 ]
 
 /** Folders and pages that the check does not read yet. A change that rewrites one of them takes it off the list. */
-export const pending: readonly string[] = [
-  'src/sync',
-  'test/browser',
-  'test/integration',
-  'test/support',
-  'test/unit/architecture',
-  'test/unit/cli',
-  'test/unit/config',
-  'test/unit/db',
-  'test/unit/deploy',
-  'test/unit/docs',
-  'test/unit/formats',
-  'test/unit/http',
-  'test/unit/jobs',
-  'test/unit/pipeline',
-  'test/unit/sync',
-  'test/unit/webhooks',
-  'docs/coverage.md',
-  'docs/faults.md',
-  'docs/inputs.md',
-]
+export const pending: readonly string[] = ['src/sync', 'test/integration', 'docs/coverage.md', 'docs/faults.md', 'docs/inputs.md']

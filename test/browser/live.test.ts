@@ -1,4 +1,4 @@
-/** What is on screen follows what happens: runs, a server that dies and comes back, many tabs. */
+/** Open pages update: runs, a server that dies and comes back, many tabs. */
 import { describe, expect, test } from 'vitest'
 import { startServer, startWorkerOf } from '../support/server.ts'
 import { shop } from './shop.ts'

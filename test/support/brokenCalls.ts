@@ -9,7 +9,7 @@ export interface BrokenCall {
   readonly what: string
   readonly query: Readonly<Record<string, string>>
   readonly json: Readonly<Record<string, unknown>> | undefined
-  /** Of the refusal; the code counts on the advertising host only. */
+  /** Expected refusal; the code is checked on the advertising host only. */
   readonly code: string
   readonly parameter: string
 }
@@ -57,10 +57,10 @@ function brokenRule(rule: Rule, parameters: readonly Parameter[]): readonly Brok
   const all = rule.names.join(', ')
   switch (rule.kind) {
     case 'exclusive':
-      return [[`${all} at once`, 'EXCLUSIVE_PARAMETERS', first, given(rule.names)]]
+      return [[`${all} together`, 'EXCLUSIVE_PARAMETERS', first, given(rule.names)]]
     case 'exactly-one':
       return [
-        [`${all} at once`, 'EXCLUSIVE_PARAMETERS', first, given(rule.names)],
+        [`${all} together`, 'EXCLUSIVE_PARAMETERS', first, given(rule.names)],
         [`none of ${all}`, 'MISSING_PARAMETER', first, absent(rule.names)],
       ]
     case 'one-of':

@@ -1,6 +1,6 @@
 /**
- * What the service should hold, computed from the test's own data: digests as interface.md 5 defines them, with
- * normalization and hashing written again here, so that an error of ours is not checked against itself.
+ * Expected digests of the service (docs/sandbox.md), computed from the data of the test. Normalization and hashing are written
+ * again here, so that an error of Sluice is not compared with itself.
  */
 import { createHash } from 'node:crypto'
 

@@ -27,7 +27,7 @@ function tableOf(encoding: string): ReadonlyMap<string, Buffer> {
   }
   for (let lead = 0x80; lead <= 0xff; lead++) add(Buffer.of(lead))
   if (!/^(?:windows|iso|koi8|x-mac|macintosh)/.test(encoding))
-    for (let lead = 0x81; lead <= 0xfe; lead++) for (let trail = 0x40; trail <= 0xfe; trail++) add(Buffer.of(lead, trail))
+    for (let lead = 0x81; lead <= 0xfe; lead++) for (let second = 0x40; second <= 0xfe; second++) add(Buffer.of(lead, second))
   tables.set(encoding, table)
   return table
 }

@@ -27,7 +27,7 @@ export interface EngineUnderTest extends AsyncDisposable {
   readonly databaseUrl: string
   readonly sandbox: SandboxUnderTest
   readonly deps: EngineDeps
-  /** What a command line in `folder` needs to meet the same database and sandbox. */
+  /** Environment for a command line in `folder` with the same database and sandbox. */
   readonly env: Readonly<Record<string, string>>
   readonly write: (file: string, content: string | Uint8Array) => void
   /** `{folder}` in the text becomes the folder. */
@@ -116,7 +116,7 @@ export async function engineUnderTest(
   }
 }
 
-/** What of the books does not add up; empty when they balance. */
+/** Returns counts that do not add up; empty if all do. */
 export function imbalance(counts: RunCounts): string[] {
   const planned = counts.creates + counts.updates + counts.deletes + counts.renewals
   const sums: [string, number, number][] = [

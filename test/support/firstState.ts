@@ -1,4 +1,4 @@
-/** What a sandbox has from the start, by the parameters that name it. */
+/** Initial records of a sandbox, by the parameters that name them. */
 import type { Endpoint } from '../../src/service/contract/endpoint.ts'
 
 /** Ids that exist in a sandbox's first state, so that a call is refused for what is wrong with it alone. */
@@ -34,7 +34,7 @@ export const FIRST: Readonly<Record<string, string>> = {
   file: 'none.json.gz',
 }
 
-/** Where one parameter names records of several kinds. */
+/** Parameters that name records of several types. */
 const OWN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'pollCards.get': { card_id: '1503831318555086900' },
   'videoConversationCards.get': { card_id: '1503831318555087000' },

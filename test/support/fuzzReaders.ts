@@ -255,7 +255,7 @@ interface Outcome {
   readonly facts?: SourceFacts
 }
 
-/** What became of a file; refused ones are simply not complete. */
+/** Result of reading a file; a rejected one is not complete. */
 async function outcome(
   bytes: Buffer,
   settings: Partial<SourceDefinition> | undefined,

@@ -1,4 +1,4 @@
-/** The order of what was sent (guarantees docs/guarantees.md#key-order, docs/guarantees.md#suppression-wins), by the engine's own books: who planned an entry, not what its bytes say. */
+/** Order of the sent values (docs/guarantees.md#key-order, docs/guarantees.md#suppression-wins), by the plan of an entry and not by its bytes. */
 import type { Database } from '../../src/db/database.ts'
 import { keysOf } from '../../src/db/entries.ts'
 

@@ -1,4 +1,4 @@
-/** Runs that do not get to their end, in this process: told to stop, or as if the power went. */
+/** Interrupted runs in this process: stopped, or as after a power failure. */
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { loadPipeline } from '../../src/pipeline/load.ts'
@@ -6,7 +6,7 @@ import { registerWorker } from '../../src/db/workers.ts'
 import { runPipeline } from '../../src/sync/index.ts'
 import type { EngineUnderTest, RunOptions } from './engine.ts'
 
-/** `stop`: told so at its first request. `die`: behind its first answer. `planned`: between the plan and its first request. */
+/** `stop`: at its first request. `die`: after its first answer. `planned`: between the plan and its first request. */
 export type Interruption = 'stop' | 'die' | 'planned'
 
 /** Leaves what such a run leaves: held by a worker that is provably dead. */
@@ -31,6 +31,6 @@ export async function interruptedRun(engine: EngineUnderTest, name: string, how:
     ...options,
     ...(how === 'planned' ? { onPlanned: () => Promise.reject(new Error('the power went')) } : {}),
   }).catch((error: unknown) => expect(String(error)).toContain('the power went'))
-  // No process has this number, so that its batches are taken back at once.
+  // No process has this number, so that its batches are taken back immediately.
   await engine.db.execute('update sluice.worker set pid = 4194999, pid_started = $2 where id = $1', [workerId, '1'])
 }

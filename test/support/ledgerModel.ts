@@ -36,13 +36,13 @@ interface UserOperation {
   }
 }
 
-/** What an operation without an end of its own is given: more than any test lives. */
+/** Expiry of an operation without one: longer than any test. */
 const noEndS = 4_000_000_000
 
 /**
  * Replays the lines in the order in which they were applied. `bodies`: text of each body by its SHA-256 in hex.
  *
- * @throws {Error} a body is missing: the ledger names one that nobody sent
+ * @throws {Error} a body is missing: the ledger names one that was not sent
  */
 export function replayLedger(
   lines: readonly ReplayedLine[],
@@ -59,7 +59,7 @@ export function replayLedger(
 
   for (const line of applied) {
     const text = bodies.get(line.body_sha256)
-    if (text === undefined) throw new Error(`request ${line.seq} carries a body that nobody sent`)
+    if (text === undefined) throw new Error(`request ${line.seq} has a body that was not sent`)
     const body: unknown = JSON.parse(text)
     // So much of it as the fault let through.
     const most = line.fault === 'partial_apply' ? Math.floor(line.items / 2) : Number.POSITIVE_INFINITY

@@ -5,7 +5,7 @@ import { readAnswer, type CallResult, type Loose, type SandboxUnderTest } from '
 
 export interface Style {
   readonly name: string
-  /** How a value is written into the query; undefined: the property is left out. */
+  /** Converts a value for the query; undefined: the property is left out. */
   readonly write: (value: unknown) => string | readonly string[] | undefined
 }
 

@@ -50,7 +50,7 @@ export interface TestDatabase extends AsyncDisposable {
   readonly url: string
 }
 
-/** `await using { db } = await testDatabase()`: dropped, whoever is still connected, when the test ends. */
+/** `await using { db } = await testDatabase()`: dropped at the end of the test, even with open connections. */
 export async function testDatabase(): Promise<TestDatabase> {
   const url = inject('postgresUrl')
   const name = `t_${randomBytes(8).toString('hex')}`

@@ -28,7 +28,7 @@ if (target !== undefined) {
 
 let door: Promise<boolean> | undefined
 
-/** Whether the target has a sandbox's control API. Asked once a test file. */
+/** True if the target has the control API of a sandbox. Checked once per test file. */
 export function targetHasDoor(): Promise<boolean> {
   door ??= fetch(`${target ?? ''}/_sandbox/health`).then(
     (answer) => answer.ok,

@@ -1,4 +1,4 @@
-/** Somebody else with the rights of our user, who changes the sandbox's catalog behind our back. */
+/** Another writer with the same rights, who changes the catalog of the sandbox. */
 import { expect } from 'vitest'
 import type { EngineUnderTest } from './engine.ts'
 

@@ -21,10 +21,10 @@ export interface Outcome {
   /** Codes of warnings of rows and header. */
   readonly codes: readonly string[]
   readonly notes: readonly WarningSummary[]
-  /** What the reader says of the whole source. */
+  /** Notes of the reader on the whole source. */
   readonly sourceNotes: readonly string[]
   readonly read: number
-  /** Whether absence from this file may mean gone. */
+  /** True if keys that are not in this file count as missing. */
   readonly complete: boolean
 }
 

@@ -71,7 +71,7 @@ export const forms: readonly Form[] = [
   { name: 'a byte order mark', text: (text) => (text.startsWith('{') ? `\uFEFF${text}` : text) },
   { name: 'blanks and line ends', text: (text) => (text.startsWith('{') ? `\n ${text.replace(/^\{/, '{\r\n  ')} \n` : text) },
   {
-    name: 'keys that nobody knows',
+    name: 'unknown keys',
     body: (body) =>
       isOne(body)
         ? { ...body, data_type: 'record', extra: { a: [1] }, data: isOne(body.data) ? { ...body.data, brand_new: null } : body.data }

@@ -13,7 +13,7 @@ export interface ReceivedRequest {
 
 export interface WebhookEndpoint extends AsyncDisposable {
   readonly url: string
-  /** How challenges are answered. */
+  /** Answer to challenges. */
   challenge: Behaviour
   /** Status with which events are answered. */
   eventStatus: number

@@ -263,7 +263,7 @@ export const wildFeeds: readonly WildFile[] = [
     accepted: mail('a@example.com', 'b@example.com'),
   },
   {
-    name: 'consent in words, one withdrawn',
+    name: 'consent in words, one revoked',
     file: 'c.csv',
     content: csvOf(['Yes', 'no', 'TRUE'].map((ok, i) => ({ id: String(i), email: `p${i}@example.com`, ok }))),
     settings: { ...crm, consent: { column: 'ok', values: ['yes', 'true'] } },

@@ -18,7 +18,7 @@ export interface BrakeContext {
   readonly guarded: boolean
   /** Everything of a plain first load is to be created: nothing is looked for that could be deleted. */
   readonly nothingToDelete: boolean
-  readonly facts: Omit<GuardFacts, 'deletes' | 'judged' | 'replaced' | 'noun' | 'confirmed' | 'erased' | 'examples'>
+  readonly facts: Omit<GuardFacts, 'deletes' | 'cleared' | 'replaced' | 'noun' | 'confirmed' | 'erased' | 'examples'>
 }
 
 export interface Braked {
@@ -51,16 +51,16 @@ export async function brake(context: BrakeContext): Promise<Braked> {
       : context.absent === 'ignore' && context.facts.incomplete !== undefined
         ? context.diff.absent
         : 0
-  const { all, judged, replaced } = await countGuardedDeletes(context.todo, context.suppressedBy)
+  const { all, cleared, replaced } = await countGuardedDeletes(context.todo, context.suppressedBy)
   const deletes = all + missing
-  const fresh = Math.max(deletes - judged - replaced, replaced)
+  const fresh = Math.max(deletes - cleared - replaced, replaced)
   // A percentage matters above a count only.
   const confirmed =
     fresh > context.facts.guards.maxDeleteCount
       ? await countConfirmed(client, context.desired, enoughConfirmed(fresh, context.facts.guards.maxDeletePercent))
       : 0
   const noun = nounOf(context)
-  const found = guardDeletes({ ...context.facts, deletes, judged, replaced, noun, confirmed, erased: context.diff.suppressed, examples })
+  const found = guardDeletes({ ...context.facts, deletes, cleared, replaced, noun, confirmed, erased: context.diff.suppressed, examples })
   const verdicts: GuardResult[] = []
   for (const one of found)
     verdicts.push(one.code === 'GUARD_IDENTIFIERS' ? { ...one, examples: await replacedIdentifiers(context.todo) } : one)
@@ -78,7 +78,7 @@ export async function brake(context: BrakeContext): Promise<Braked> {
 
 /** A first load is guarded as any plan: an unproven end, or too few rows, is said though nothing is withheld by it. */
 function guardFirstLoad(context: BrakeContext): Braked {
-  const none = { deletes: 0, judged: 0, replaced: 0, confirmed: 0, erased: 0, examples: [] }
+  const none = { deletes: 0, cleared: 0, replaced: 0, confirmed: 0, erased: 0, examples: [] }
   const verdicts = context.guarded ? guardDeletes({ ...context.facts, ...none, noun: nounOf(context) }) : []
   return { verdicts, withheld: 0, deferred: 0, deletesHeld: verdicts.length > 0 }
 }

@@ -15,8 +15,8 @@ export interface GuardFacts {
   /** Delete operations that the diff asks for, those of suppressed people not counted. */
   readonly deletes: number
   /** Of these, those that a plan before was allowed, and could not get confirmed. */
-  readonly judged: number
-  /** Of those not judged: people whose row stays, and who lose identifiers only. */
+  readonly cleared: number
+  /** Of those not cleared: people whose row stays, and who lose identifiers only. */
   readonly replaced: number
   readonly noun: 'people' | 'products'
   /** Records or products confirmed at the service; all of them, or `enoughConfirmed`. */
@@ -60,12 +60,12 @@ export function guardRejects(
 
 /**
  * Verdicts that withhold deletes; empty when they may go. A number of approved deletes lifts the limits on count,
- * percent and fall, never `min_rows` and never an unproven end. Deletes that were judged before are measured again by
+ * percent and fall, never `min_rows` and never an unproven end. Deletes that were cleared before are measured again by
  * those two alone: by the others, `withheld` counts what is new.
  */
 export function guardDeletes(facts: GuardFacts): GuardResult[] {
   const verdicts: GuardResult[] = []
-  const fresh = facts.deletes - facts.judged
+  const fresh = facts.deletes - facts.cleared
   const held = (code: string, message: string, hint: string, withheld: number) =>
     verdicts.push({ code, message, hint, withheld, examples: facts.examples })
 

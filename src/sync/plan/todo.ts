@@ -211,7 +211,7 @@ export interface GuardedDeletes {
    * Of these, those that passed the guard, or were approved, in a plan that was begun and did not get them confirmed: a
    * crash, a pause or a refusal does not ask for the same word twice.
    */
-  readonly judged: number
+  readonly cleared: number
   /** Of the others, people whose row stays in the source without some of the identifiers that are synced. */
   readonly replaced: number
 }
@@ -228,7 +228,7 @@ export async function countGuardedDeletes(context: TodoContext, suppressedBy: re
     const deletes = `select count(*) as n from product_todo where what in ('delete', 'learn')`
     return {
       all: await scalar(client, deletes),
-      judged: await scalar(client, `${deletes} and key in (select key from judged)`),
+      cleared: await scalar(client, `${deletes} and key in (select key from judged)`),
       replaced: 0,
     }
   }
@@ -237,7 +237,7 @@ export async function countGuardedDeletes(context: TodoContext, suppressedBy: re
     'select count(*) as n from group_todo where deletes and not exists (select from exempt x where x.group_key = group_todo.group_key)'
   return {
     all: await scalar(client, deletes),
-    judged: await scalar(client, `${deletes} and group_key in (select key from judged)`),
+    cleared: await scalar(client, `${deletes} and group_key in (select key from judged)`),
     replaced: await scalar(client, `${deletes} and ${keepsRow(context.destinationId)} and group_key not in (select key from judged)`),
   }
 }

@@ -107,11 +107,11 @@ test('one record breaks every count: found within 24 extra requests, all others 
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   const rows = customers(2_400, 33)
-  const culprit = rows[1_234]
-  if (!culprit) throw new Error('a culprit')
+  const failing = rows[1_234]
+  if (!failing) throw new Error('a failing')
   engine.pipeline('customers', customersYaml)
   engine.write('crm.csv', crm(rows))
-  const [, digest = ''] = culprit.identifiers[0] ?? []
+  const [, digest = ''] = failing.identifiers[0] ?? []
   await control.fault({ path: writesOf.audience, contains_key: digest }, { kind: 'counts', success: 0, total: 0 }, 'always')
   const report = await engine.run('customers')
   expect(report.status).toBe('partial')
@@ -128,8 +128,8 @@ test('one record breaks every count: found within 24 extra requests, all others 
   expect(second).toMatchObject({ status: 'partial' })
   expect(second.counts.confirmed).toBe(10)
   await control.clearFaults()
-  const mended = await engine.rerun(second.runId, { failedOnly: true })
-  expect(mended).toMatchObject({ status: 'succeeded', trigger: 'rerun' })
+  const corrected = await engine.rerun(second.runId, { failedOnly: true })
+  expect(corrected).toMatchObject({ status: 'succeeded', trigger: 'rerun' })
   expect((await control.audience()).digest).toBe(audienceDigest(identifiersOf(more)))
 }, 120_000)
 

@@ -89,8 +89,8 @@ test('edits, a delete and a stranger behind our back are told apart, repaired as
   })
   expect(await engine.writes(mark)).toEqual([])
   expect(await engine.apply(repair.planId ?? '')).toMatchObject({ status: 'succeeded', counts: { confirmed: 3 } })
-  const mended = [...rows.map(wanted), { ...product('STRANGER') }]
-  expect(await digest(engine)).toBe(catalogDigest(mended))
+  const corrected = [...rows.map(wanted), { ...product('STRANGER') }]
+  expect(await digest(engine)).toBe(catalogDigest(corrected))
   expect(await engine.audit('shop')).toMatchObject({
     status: 'succeeded',
     drift: { same: 30, changed: 0, gone: 0, foreign: 1, waiting: 0 },

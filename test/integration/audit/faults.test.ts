@@ -139,8 +139,8 @@ test('what an earlier run left unsettled is not judged, and a repair leaves it a
     drift: { same: 26, changed: 1, gone: 0, unsettled: 3, waiting: 3 },
     counts: { updates: 1, creates: 0, deferred: 3 },
   })
-  const withdrawn = await engine.db.query(`select convert_from(key, 'UTF8') as id from sluice.remote where length(synced_hash) = 9`)
-  expect(withdrawn).toEqual([{ id: moved[9]?.id }])
+  const invalidated = await engine.db.query(`select convert_from(key, 'UTF8') as id from sluice.remote where length(synced_hash) = 9`)
+  expect(invalidated).toEqual([{ id: moved[9]?.id }])
   for (let i = 0; i < 3; i++) await engine.run('shop')
   expect((await engine.audit('shop', { repair: true })).planId).toBeUndefined()
   expect(await digest(engine)).toBe(catalogDigest(moved.map(wanted)))

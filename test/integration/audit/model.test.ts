@@ -89,9 +89,9 @@ test('a catalog that somebody else edits ends as the feed says, and nothing of t
         expect(await engine.apply(last.planId)).toMatchObject({ counts: { refused: 0, ambiguous: 0, pending: 0 } })
       // A delete whose key somebody had changed needs a put to learn the new one, and a run more (docs/decisions/lost-deletes.md).
       for (let i = 0; i < 3; i++) await engine.run('shop')
-      const mended = [...Array.from(feed, ([n, price]) => wanted(goodProduct(n, price * 100))), ...foreign.values()]
-      expect((await control.products()).map(({ id }) => id)).toEqual(mended.map(({ id }) => id).toSorted())
-      expect((await control.catalog()).digest).toBe(catalogDigest(mended))
+      const corrected = [...Array.from(feed, ([n, price]) => wanted(goodProduct(n, price * 100))), ...foreign.values()]
+      expect((await control.products()).map(({ id }) => id)).toEqual(corrected.map(({ id }) => id).toSorted())
+      expect((await control.catalog()).digest).toBe(catalogDigest(corrected))
       expect(await engine.audit('shop')).toMatchObject({ status: 'succeeded', drift: { changed: 0, gone: 0, unsettled: 0, waiting: 0 } })
       // The other one may send the same edit twice in a row, and is in nobody's books.
       expect((await control.violations()).filter(({ rule }) => rule !== 'same_body_at_once')).toEqual([])

@@ -103,12 +103,12 @@ describe('help', () => {
 })
 
 test('help and version load no package but the parser of arguments (manner 24)', () => {
-  const tell = `import { registerHooks } from 'node:module'
+  const trace = `import { registerHooks } from 'node:module'
     const seen = new Set()
     registerHooks({ resolve(specifier, context, next) { const found = next(specifier, context); const name = /node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(found.url); if (name) seen.add(name[1]); return found } })
     process.on('exit', () => process.stderr.write([...seen].join(' ')))`
   const loaded = (...args: string[]) =>
-    spawnSync(process.execPath, ['--import', `data:text/javascript,${encodeURIComponent(tell)}`, main, ...args], { encoding: 'utf8' })
+    spawnSync(process.execPath, ['--import', `data:text/javascript,${encodeURIComponent(trace)}`, main, ...args], { encoding: 'utf8' })
       .stderr
   for (const args of [['--help'], ['--version'], ['help', 'run'], ['help', 'environment']])
     expect(loaded(...args)).toBe('commander fastest-levenshtein')

@@ -13,7 +13,7 @@ import { interruptedRun } from '../../support/interrupted.ts'
 import { sluice } from '../cli/support.ts'
 
 const canary = 'jane.canary@example.com'
-const nobody: Person = { emails: [], phones: [], keys: [] }
+const noPerson: Person = { emails: [], phones: [], keys: [] }
 
 async function setUp(): Promise<EngineUnderTest> {
   const engine = await engineUnderTest()
@@ -46,7 +46,7 @@ const forgets = async (
     engine.deps,
     await erasedKeysOf(
       engine.deps,
-      { ...nobody, ...person },
+      { ...noPerson, ...person },
       options.pipeline === undefined ? undefined : await loadPipeline(join(engine.folder, 'pipelines'), options.pipeline),
     ),
     { actor: 'test', reason: 'request 1', wait: options.wait ?? true },
@@ -150,7 +150,7 @@ test('a batch that is frozen and not sent yet goes without the person', async ()
 test('an attempt that begins after the erasure, and before its deletes are planned, goes without the person', async () => {
   await using engine = await setUp()
   const plan = await engine.plan('customers')
-  const { identifiers } = await erasedKeysOf(engine.deps, { ...nobody, emails: [canary] }, undefined)
+  const { identifiers } = await erasedKeysOf(engine.deps, { ...noPerson, emails: [canary] }, undefined)
   await suppressErased(engine.db, { service: engine.deps.service.origin, actor: 'test', identifiers, records: [] })
   await engine.apply(plan.planId)
   expect(await held(engine)).toBe(without)

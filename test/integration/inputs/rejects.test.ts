@@ -22,7 +22,7 @@ const faults: readonly Fields[] = [
   { condition: 'like new' },
   { title: '-20 % on shoes', availability: 'maybe' },
 ]
-const mended = (row: Cells): Cells => ({
+const corrected = (row: Cells): Cells => ({
   ...row,
   price: '12.99 EUR',
   link: (row['link'] ?? '').replace('http:', 'https:'),
@@ -40,9 +40,9 @@ for (const format of ['csv', 'xml'] as const) {
     expect(first.counts).toMatchObject({ rejected: 4, confirmed: 36 })
 
     const file = join(engine.folder, 'rejects.csv')
-    const told = await sluice(['rejects', first.runId, '--csv', file], { cwd: engine.folder, env: engine.env })
-    expect(told.code).toBe(0)
-    const rejects = correct(file, mended)
+    const result = await sluice(['rejects', first.runId, '--csv', file], { cwd: engine.folder, env: engine.env })
+    expect(result.code).toBe(0)
+    const rejects = correct(file, corrected)
     expect(Object.keys(rejects[0] ?? {}).slice(-5)).toEqual(['line', 'code', 'field', 'message', 'hint'])
     expect(rejects[3]?.['title']).toBe("'-20 % on shoes")
 
@@ -174,8 +174,8 @@ test('audience: the full rows of --from-source, corrected, leave no reject', asy
   expect(first.counts).toMatchObject({ rejected: 3, confirmed: 27 })
 
   const file = join(engine.folder, 'full.csv')
-  const told = await sluice(['rejects', first.runId, '--csv', file, '--from-source'], { cwd: engine.folder, env: engine.env })
-  expect([told.code, statSync(file).mode & 0o777]).toEqual([0, 0o600])
+  const result = await sluice(['rejects', first.runId, '--csv', file, '--from-source'], { cwd: engine.folder, env: engine.env })
+  expect([result.code, statSync(file).mode & 0o777]).toEqual([0, 0o600])
   const rejects = correct(file, (row) => ({ ...row, email: `${row['email'] ?? ''}example.com`, phone: '' }))
   expect(rejects.map(({ email }) => email)).toEqual(['p0@', 'p1@', 'p2@'])
 

@@ -363,9 +363,9 @@ test('case 182: more than half of the products changed at once is told, and with
   expect((await shop(engine, changed(60, 'Schuh'))).warnings?.map(({ code }) => code)).not.toContain('MOST_CHANGED')
   const held = await shop(engine, changed(61, 'Stiefel'), 'guards: { hold: [MOST_CHANGED] }\n')
   expect(held).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_MOST_CHANGED' }], counts: { confirmed: 0 } })
-  const told = await shop(engine, changed(61, 'Stiefel'))
-  expect(told).toMatchObject({ status: 'succeeded', counts: { updates: 61 } })
-  expect(told.warnings?.find(({ code }) => code === 'MOST_CHANGED')).toMatchObject({ count: 61 })
+  const result = await shop(engine, changed(61, 'Stiefel'))
+  expect(result).toMatchObject({ status: 'succeeded', counts: { updates: 61 } })
+  expect(result.warnings?.find(({ code }) => code === 'MOST_CHANGED')).toMatchObject({ count: 61 })
 })
 
 test('case 12: text read in another encoding than the file has withholds the run', async () => {

@@ -7,8 +7,8 @@ import { answer, failure, fakeService } from './fakeService.ts'
 import { email, engineDeps, hex, plantBatch, plantDestination, plantPlan, syncedKeys, user } from './planted.ts'
 
 const n = 300
-const carries = (request: ExchangeRequest, ...culprits: number[]) =>
-  culprits.some((culprit) => Buffer.from(request.body ?? '').includes(hex(email(culprit))))
+const carries = (request: ExchangeRequest, ...failing: number[]) =>
+  failing.some((failing) => Buffer.from(request.body ?? '').includes(hex(email(failing))))
 const operations = (request: ExchangeRequest) => (JSON.parse(Buffer.from(request.body ?? '').toString()) as unknown[]).length
 
 async function push(script: Parameters<typeof scripted>[0], entries = n) {
@@ -30,7 +30,7 @@ async function push(script: Parameters<typeof scripted>[0], entries = n) {
   return {
     requests: service.seen.length,
     seen: service.seen,
-    books: await planCounts(db, planted.planId),
+    counts: await planCounts(db, planted.planId),
     left: left.map(({ code, outcome, key }) => ({ code, outcome, key: hex(key) })),
     synced: await syncedKeys(db, destinationId),
     paused: paused?.paused_reason ?? null,
@@ -46,22 +46,22 @@ function scripted(script: (request: ExchangeRequest) => ReturnType<typeof answer
 const halvings = Math.ceil(Math.log2(n))
 
 describe('one bad user among many (I14)', () => {
-  test.for([0, 1, 149, 150, 298, 299])('a refusal without a pointer is narrowed down to user %i by halving', async (culprit) => {
-    const result = await push((request) => (carries(request, culprit) ? failure(400, 'INVALID_PARAMETER') : undefined))
-    expect(result.books).toMatchObject({ confirmed: n - 1, refused: 1, ambiguous: 0, pending: 0 })
-    expect(result.left).toEqual([{ code: 'INVALID_PARAMETER', outcome: 'refused', key: hex(email(culprit)) }])
+  test.for([0, 1, 149, 150, 298, 299])('a refusal without a pointer is narrowed down to user %i by halving', async (failing) => {
+    const result = await push((request) => (carries(request, failing) ? failure(400, 'INVALID_PARAMETER') : undefined))
+    expect(result.counts).toMatchObject({ confirmed: n - 1, refused: 1, ambiguous: 0, pending: 0 })
+    expect(result.left).toEqual([{ code: 'INVALID_PARAMETER', outcome: 'refused', key: hex(email(failing)) }])
     expect(result.requests - 1).toBeLessThanOrEqual(halvings + 2)
     expect(result.paused).toBeNull()
   })
 
-  test.for([0, 7, 150, 299])('counts that are always wrong with user %i park that one only', async (culprit) => {
+  test.for([0, 7, 150, 299])('counts that are always wrong with user %i park that one only', async (failing) => {
     const result = await push((request) =>
-      carries(request, culprit)
+      carries(request, failing)
         ? answer(200, { data: { success_count: operations(request) - 1, total_count: operations(request) } })
         : undefined,
     )
-    expect(result.books).toMatchObject({ confirmed: n - 1, refused: 0, ambiguous: 1 })
-    expect(result.left).toEqual([{ code: 'count_mismatch', outcome: 'ambiguous', key: hex(email(culprit)) }])
+    expect(result.counts).toMatchObject({ confirmed: n - 1, refused: 0, ambiguous: 1 })
+    expect(result.left).toEqual([{ code: 'count_mismatch', outcome: 'ambiguous', key: hex(email(failing)) }])
     // Two repeats make three answers alike before anything is cut.
     expect(result.requests - 1).toBeLessThanOrEqual(halvings + 2 + 2)
   })
@@ -76,7 +76,7 @@ describe('one bad user among many (I14)', () => {
       aligned[at] = [{ code: 'INVALID_PARAMETER', message: 'bad' }]
       return answer(400, { operation_errors: aligned })
     })
-    expect(result.books).toMatchObject({ confirmed: n - 1, refused: 1 })
+    expect(result.counts).toMatchObject({ confirmed: n - 1, refused: 1 })
     expect(result.requests).toBe(3)
   })
 
@@ -91,7 +91,7 @@ describe('one bad user among many (I14)', () => {
       )
       return answer(400, { operation_errors: aligned })
     })
-    expect(result.books).toMatchObject({ confirmed: n - 1, refused: 1 })
+    expect(result.counts).toMatchObject({ confirmed: n - 1, refused: 1 })
     expect(result.left.map(({ key }) => key)).toEqual([hex(email(42))])
     expect(result.requests - 1).toBeLessThanOrEqual(halvings + 2 + 2)
   })
@@ -104,15 +104,15 @@ describe('one bad user among many (I14)', () => {
       )
       return answer(200, { data: bad.map((one) => ({ success_count: one ? 0 : 1, total_count: 1 })) })
     })
-    expect(result.books).toMatchObject({ confirmed: n - 1, ambiguous: 1 })
+    expect(result.counts).toMatchObject({ confirmed: n - 1, ambiguous: 1 })
     expect(result.requests).toBe(5)
   })
 
-  test('ten culprits are found, each, and nobody else', async () => {
-    const culprits = [3, 4, 50, 99, 100, 101, 180, 222, 298, 299]
-    const result = await push((request) => (carries(request, ...culprits) ? failure(400, 'INVALID_PARAMETER') : undefined))
-    expect(result.books).toMatchObject({ confirmed: n - 10, refused: 10 })
-    expect(result.left.map(({ key }) => key).sort()).toEqual(culprits.map((culprit) => hex(email(culprit))).sort())
+  test('ten failing are found, each, and nobody else', async () => {
+    const failing = [3, 4, 50, 99, 100, 101, 180, 222, 298, 299]
+    const result = await push((request) => (carries(request, ...failing) ? failure(400, 'INVALID_PARAMETER') : undefined))
+    expect(result.counts).toMatchObject({ confirmed: n - 10, refused: 10 })
+    expect(result.left.map(({ key }) => key).sort()).toEqual(failing.map((failing) => hex(email(failing))).sort())
     expect(result.requests - 1).toBeLessThanOrEqual(10 * 2 * halvings)
   })
 
@@ -131,7 +131,7 @@ describe('one bad user among many (I14)', () => {
       10,
     )
     expect(result.requests).toBe(8)
-    expect(result.books).toMatchObject({ ambiguous: 10 })
+    expect(result.counts).toMatchObject({ ambiguous: 10 })
     expect(result.left[0]?.code).toBe('count_mismatch')
   })
 

@@ -80,7 +80,7 @@ describe('against the sandbox', () => {
 })
 
 describe('one user in 2,500 whose counts are always wrong', () => {
-  test.for([0, 1_234, 2_499])('is found within 24 requests more, and everybody else is confirmed: user %i', async (culprit) => {
+  test.for([0, 1_234, 2_499])('is found within 24 requests more, and everybody else is confirmed: user %i', async (failing) => {
     await using database = await testDatabase()
     await using sandbox = await withSandbox()
     const transport = transportTo(sandbox.url)
@@ -90,12 +90,12 @@ describe('one user in 2,500 whose counts are always wrong', () => {
       planted,
       Array.from({ length: 2_500 }, (_, i) => user(email(`person ${i}`))),
     )
-    await sandbox.control.fault({ contains_key: hex(email(`person ${culprit}`)) }, { kind: 'counts', success: 'n-1' }, 'always')
+    await sandbox.control.fault({ contains_key: hex(email(`person ${failing}`)) }, { kind: 'counts', success: 'n-1' }, 'always')
     await pushPlan(await engineDeps(database.db, transport), planted.planId)
     await transport.close()
-    const books = await planCounts(database.db, planted.planId)
-    expect(books).toMatchObject({ confirmed: 2_499, ambiguous: 1 })
-    expect(books.requests - 1).toBeLessThanOrEqual(24)
+    const counts = await planCounts(database.db, planted.planId)
+    expect(counts).toMatchObject({ confirmed: 2_499, ambiguous: 1 })
+    expect(counts.requests - 1).toBeLessThanOrEqual(24)
     expect((await members(sandbox)).length).toBe(2_499)
     expect(await sandbox.control.violations()).toEqual([])
   })

@@ -91,29 +91,29 @@ test.for(Object.keys(places))(
     await using place = await (places[kind] as (typeof places)[string])()
     const marker = { kind: 'marker', path: '{path}.done' } as const
     const manifest = { kind: 'manifest', path: '{path}.json' } as const
-    const verdict = async (complete: CompletenessProof) => {
+    const proofOf = async (complete: CompletenessProof) => {
       const { rows, facts, error } = await place.read(complete)
       expect([error?.message, rows.length]).toEqual([undefined, 2])
       return facts?.completeness.reason ?? facts?.completeness.proof
     }
     await place.put('crm-1.csv', csv, 2_000)
-    expect(await verdict(marker)).toBe('the done marker is missing')
+    expect(await proofOf(marker)).toBe('the done marker is missing')
     await place.put('crm-1.csv.done', '', 1_000)
-    expect(await verdict(marker)).toBe('the done marker is older than the source')
+    expect(await proofOf(marker)).toBe('the done marker is older than the source')
     await place.put('crm-1.csv.done', '', 2_000)
-    expect(await verdict(marker)).toBe('done marker found')
+    expect(await proofOf(marker)).toBe('done marker found')
     await place.remove('crm-1.csv.done')
-    expect(await verdict(marker)).toBe('the done marker is missing')
+    expect(await proofOf(marker)).toBe('the done marker is missing')
 
-    expect(await verdict(manifest)).toBe('the manifest is missing or cannot be read')
+    expect(await proofOf(manifest)).toBe('the manifest is missing or cannot be read')
     await place.put('crm-1.csv.json', `{"rows":2,"bytes":${csv.length}}`, 1_000)
-    expect(await verdict(manifest)).toBe('manifest met')
+    expect(await proofOf(manifest)).toBe('manifest met')
     await place.put('crm-1.csv.json', '\ufeff{"rows":2}\r\n', 2_000)
-    expect(await verdict(manifest)).toBe('manifest met')
+    expect(await proofOf(manifest)).toBe('manifest met')
     await place.put('crm-1.csv.json', '{"rows":3}', 2_000)
-    expect(await verdict(manifest)).toBe('the manifest announces 3 rows, 2 were read')
+    expect(await proofOf(manifest)).toBe('the manifest announces 3 rows, 2 were read')
     await place.put('crm-1.csv.json', `{"rows":2}${' '.repeat(70_000)}`, 2_000)
-    expect(await verdict(manifest)).toBe('the manifest is missing or cannot be read')
+    expect(await proofOf(manifest)).toBe('the manifest is missing or cannot be read')
   },
 )
 

@@ -104,13 +104,13 @@ test.each([
   ['of the same length', csv.replaceAll('x', 'y')],
   ['longer', csv + csv],
   ['shorter', csv.slice(0, 9_000)],
-])('a feed that was written anew, %s, after the cut joins no halves', async (_, anew) => {
+])('a feed that was written newer, %s, after the cut joins no halves', async (_, newer) => {
   await using server = await fileServer()
   const path = await server.folder.write('feed.csv', csv)
   await using proxy = await cuttingProxy(
     server.port,
     (connection) => (connection === 1 ? { afterBytes: 500_000, how: 'reset' } : undefined),
-    { onCut: () => writeFile(path, anew).then(() => utimes(path, 2_000_000, 2_000_000)) },
+    { onCut: () => writeFile(path, newer).then(() => utimes(path, 2_000_000, 2_000_000)) },
   )
   const { code, facts } = await readSource(feed(proxy.port))
   expect([code, facts]).toEqual(['SOURCE_CHANGED', undefined])

@@ -102,11 +102,11 @@ test.each([
   ['of the same length', large.replaceAll('x', 'y')],
   ['longer', large + large],
   ['shorter', csv],
-])('an object that was put anew, %s, after the cut joins no halves, though the store knows no If-Match', async (_, anew) => {
+])('an object that was put newer, %s, after the cut joins no halves, though the store knows no If-Match', async (_, newer) => {
   await using s3 = await openStore()
   await s3.put('crm.csv', large)
   await using proxy = await cuttingProxy(s3.port, (connection) => (connection === 1 ? { afterBytes: 500_000, how: 'reset' } : undefined), {
-    onCut: () => s3.put('crm.csv', anew),
+    onCut: () => s3.put('crm.csv', newer),
   })
   const { code, error, facts } = await readSource(through(proxy.port), { env })
   expect([code, facts, error?.where]).toEqual(['SOURCE_CHANGED', undefined, 's3://exports/crm.csv'])

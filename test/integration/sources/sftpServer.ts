@@ -61,9 +61,9 @@ export async function sftpServer({ ways, questions = [], content = Buffer.from('
     client.on('authentication', (login: Login) => {
       logins.push(login.method)
       if (!ways.includes(login.method)) return login.reject(ways)
-      const judge = (password: string | undefined) => (password === 'open sesame' ? login.accept() : login.reject(ways))
-      if (login.method === 'keyboard-interactive') return login.prompt(questions, ([answer]) => judge(answer))
-      return judge(login.password)
+      const decide = (password: string | undefined) => (password === 'open sesame' ? login.accept() : login.reject(ways))
+      if (login.method === 'keyboard-interactive') return login.prompt(questions, ([answer]) => decide(answer))
+      return decide(login.password)
     })
     client.on('session', (accept: () => Emitter) => {
       accept().on('sftp', (open: () => Session) => {

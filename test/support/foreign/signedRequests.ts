@@ -145,7 +145,7 @@ function wrongCredentials(fault: SignedRequest['fault']): Partial<Record<keyof t
   return {}
 }
 
-/** What goes over the wire, where that is not what was signed. */
+/** The request as sent, if it differs from the signed one. */
 function sentUrl(
   fault: SignedRequest['fault'],
   url: string,

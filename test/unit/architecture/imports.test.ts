@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 const src = join(import.meta.dirname, '../../../src')
 
-/** Known to everybody: what an error is, what a log takes, what a clock tells, how memory is kept flat, which hosts are this machine, how a file is written whole. */
+/** Modules that every other one may import: errors, log, clock, flat memory, loopback hosts, complete files. */
 const base = [
   'errors',
   'log',
@@ -35,7 +35,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   formats: ['mapping'],
   sources: ['formats', 'mapping', 'http'],
   'service/client': ['service/contract', 'http'],
-  // Two hands: the sandbox verifies with code of its own and never sees the client's.
+  // Independent implementations: the sandbox verifies with its own code and never imports the client.
   sandbox: ['service/contract'],
   db: ['destinations'],
   webhooks: ['db'],

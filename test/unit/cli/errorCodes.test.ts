@@ -10,7 +10,7 @@ import { withholdingCodes } from '../../../src/mapping/qualityCodes.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** How an error gets its code in this repository. */
+/** Expressions that give an error its code in this repository. */
 const patterns = [
   /new (?:Usage|Config|Run)Error\(\s*'([A-Z][A-Z_]+)'/g,
   /fileError\(\s*'([A-Z_]+)'/g,

@@ -1,4 +1,4 @@
-/** What a hint tells people to type has to be something that the command line takes (experience.md 3, figure 5). */
+/** Every command in a hint is valid on the command line. */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 
 /** Commands named in the source's sentences: in backquotes of a text, or as a text's beginning. */
 function commandsIn(text: string): string[] {
-  // Comments name commands in passing, connections are named after us, and templates that are cut by a quote inside are none to judge by.
+  // Skips commands in comments, names of connections, and templates with a quote inside.
   const code = text.replaceAll(/^\s*(?:\/\/|\*|\/\*).*$|application_?[nN]ame.*$/gm, '')
   const whole = [...code.matchAll(/['`:] ?(sluice (?:--help|[a-z]+)\b[^'`\n]*)/g)]
     .map(([, command = '']) => command.replaceAll(/\$\{[^}]*\}/g, 'x').replace(/\\$/, ''))

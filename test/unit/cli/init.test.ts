@@ -1,4 +1,4 @@
-/** What `sluice init` writes, without a file being touched: the pipeline's text, the lines of `.env`, the proposals. */
+/** Output of `sluice init`, without files: the text of the pipeline, the lines of `.env`, the proposals. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'

@@ -17,7 +17,7 @@ test('a hint that is a command stays as it is, to be pasted', () => {
   expect(lines('choose another port')).toMatch(/\nhint {3}choose another port\n$/)
 })
 
-test('a fault of ours asks for a report, and for no help', () => {
+test('an internal error requests a report and shows no help page', () => {
   expect(errorLines(presentError(new TypeError('x is not a function')), 'run')).toMatch(/INTERNAL[^]*report what it prints\n$/)
 })
 

@@ -70,7 +70,7 @@ test('a plan reads like a ledger, 15 lines of 80 columns at the most', () => {
   )
 })
 
-test('a run tells a pipe one line of facts and the next command', () => {
+test('a run prints one line of facts and the next command to a pipe', () => {
   const report = run({
     status: 'withheld',
     counts: { read: 10_240, rejected: 0, valid: 10_240, updates: 334, confirmed: 333, refused: 1, withheld: 1180 },
@@ -135,7 +135,7 @@ test.for([
     expect(runOutcome(report, output).trimEnd().split('\n').slice(-2).join('\n')).toContain(command)
 })
 
-test('the funnel prints its sums, so that the books can be checked by eye', () => {
+test('the funnel prints its sums, so that a person can check the counts', () => {
   const text = funnel(
     run({
       status: 'partial',
@@ -277,7 +277,7 @@ test('columns stand under each other whatever letters the names have', () => {
   expect(starts).toHaveLength(5)
 })
 
-test.for([24, 40, 80])('at %i columns the verdicts wrap between words, and a command stays one line to be pasted', (columns) => {
+test.for([24, 40, 80])('at %i columns summaries wrap between words, and a command stays on one line', (columns) => {
   const report = run({
     status: 'withheld',
     counts: { read: 10_240, rejected: 31, duplicates: 4, valid: 10_205, creates: 212, refused: 1, confirmed: 211, withheld: 1180 },

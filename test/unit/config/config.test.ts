@@ -1,4 +1,4 @@
-/** The environment: defaults, files for secrets, every problem at once, and nothing secret in any text (interface.md 3). */
+/** Environment: defaults, files for secrets, all problems in one error, and no secret in any text. */
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ test('without any variable there are defaults and no service', () => {
   expect(config.service).toMatchObject({ baseUrl: undefined, adsVersion: '12', names: {} })
 })
 
-test('names every missing variable at once when the service is needed', () => {
+test('names every missing variable in one error when the service is needed', () => {
   const error = caught(() => needService(load({ SLUICE_BASE_URL: 'http://127.0.0.1:4010', SLUICE_ACCESS_TOKEN: 'token-1' })))
   expect(error.code).toBe('SERVICE_NOT_CONFIGURED')
   expect(error.problems.map((problem) => problem.path)).toEqual([
@@ -85,7 +85,7 @@ test('runs are kept for as many days as it says', () => {
   expect(load({}).keepRunsDays).toBeUndefined()
 })
 
-test('reports all problems of the environment at once', () => {
+test('reports all problems of the environment in one error', () => {
   const error = caught(() => load({ SLUICE_BASE_URL: 'ftp://a.example.com', SLUICE_LOG_FORMAT: 'xml', DATABASE_URL: 'x' }))
   expect(error.problems.map((problem) => problem.path).toSorted()).toEqual(['DATABASE_URL', 'SLUICE_BASE_URL', 'SLUICE_LOG_FORMAT'])
 })
@@ -111,7 +111,7 @@ test('a secret prints as [secret] however it is turned into text', () => {
   expect(secret.reveal()).toBe('canary-9f2')
 })
 
-test('secrets are hidden in a text, encoded ones too, and so is the password of the database by itself', () => {
+test('hides secrets in a text, also encoded ones and the password of the database on its own', () => {
   const { secrets } = load({ DATABASE_URL: 'postgres://me:p%40ssw0rd@127.0.0.1/x', SLUICE_CONSUMER_SECRET: 'a+b/c=d&e' })
   const hidden = hideSecrets('p@ssw0rd, a+b/c=d&e, a%2Bb%2Fc%3Dd%26e, postgres://me:p%40ssw0rd@127.0.0.1/x', secrets)
   expect(hidden).toBe('[secret], [secret], [secret], [secret]')

@@ -11,7 +11,7 @@ test('a full disk is called one, wherever Postgres says so', () => {
   expect(gaveUp(what, log, '/data')).toMatchObject({ code: 'DISK_FULL', where: '/data', message: `the disk is full: ${what}` })
 })
 
-test('the cause is told, not what came of it', () => {
+test('reports the cause, not its consequence', () => {
   const log = `2026-11-22 01:26:48 UTC [7] FATAL:  data directory "/data" has invalid permissions
 2026-11-22 01:26:48 UTC [7] LOG:  database system is shut down
 `

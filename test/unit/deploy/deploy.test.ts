@@ -12,7 +12,7 @@ const read = (file: string): string => readFileSync(join(root, 'deploy', file), 
 const known = new Set(variables.map(({ name }) => name))
 const isCommand = (args: readonly string[]): boolean => parseCommandLine([...args], '0').kind === 'run'
 
-test('every environment variable that a deployment file sets is one of ours', () => {
+test('every environment variable in a deployment file is known', () => {
   const named = readdirSync(join(root, 'deploy')).flatMap((file) =>
     [...read(file).matchAll(/\b(?:SLUICE|DATABASE)_[A-Z_]+\b/g)].map(([name]) => name),
   )

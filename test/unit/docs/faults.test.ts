@@ -1,4 +1,4 @@
-/** Every fault of the catalogue has a test that names it, or says why it has none; the page tells which. */
+/** Every fault of the catalogue has a test that names it, or a reason why not; the page lists them. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { faultsDoc, faultTests } from '../../../scripts/faultsDoc.ts'

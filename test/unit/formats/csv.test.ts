@@ -50,7 +50,7 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
     const result = await read('id\u00c9title\n1\u00c95" \u0109"a\nb"\n2\u00c9c\n', { csv: { delimiter: '\u00c9', relaxedQuotes: true } })
     expect(faultsOf(result)).toEqual(['ROW_QUOTE', undefined])
   })
-  test('case 19: a relaxed record without stray quotes has the fields that csv-parse sees', () => {
+  test('case 19: a relaxed record without misplaced quotes has the fields that csv-parse sees', () => {
     const cell = fc.string({ unit: fc.constantFrom('a', 'é', ',', '"', ' '), maxLength: 6 })
     fc.assert(
       fc.property(fc.array(cell, { minLength: 2, maxLength: 6 }), (cells) => {
@@ -89,8 +89,8 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
   })
   test('case 22: a column whose name stands twice is called by its position too; names by position replace both', async () => {
     expect(cellsOf((await read('email,email\na,b\n')).rows[0])).toEqual({ email: 'a', 'email (column 2)': 'b' })
-    const mended = await read('email,email\na,b\n', { csv: { headerRow: 1, columns: ['first', 'second'] } })
-    expect(cellsOf(mended.rows[0])).toEqual({ first: 'a', second: 'b' })
+    const repaired = await read('email,email\na,b\n', { csv: { headerRow: 1, columns: ['first', 'second'] } })
+    expect(cellsOf(repaired.rows[0])).toEqual({ first: 'a', second: 'b' })
   })
   test('case 22: a column without a name is left out', async () => {
     const result = await read('id,,title\n1,x,a\n')

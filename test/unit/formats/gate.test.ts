@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { RecordGate } from '../../../src/formats/formatReader.ts'
 import { feed, read, refusal, textOf, type Overrides } from './support.ts'
 
-/** Knows what it was told; keeps what it was asked. */
+/** Gate with given known records; keeps its calls. */
 function gateOf(known: ReadonlySet<string> = new Set()): RecordGate & { readonly asked: string[] } {
   const asked: string[] = []
   let shape = ''
@@ -35,7 +35,7 @@ const writers = {
     feed(...rows.map(({ id, title }) => `<g:id>${id}</g:id><g:title>${title.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</g:title>`)),
 } as const
 
-/** Where the records of a format have to be named. */
+/** Formats whose records need a configured name. */
 const named: Readonly<Record<string, Overrides>> = {
   'json in an object': { json: { records: 'data.rows' } },
   'xml of any kind': { xml: { item: 'row' } },
@@ -63,7 +63,7 @@ describe('the record gate (performance.md, gate 2)', () => {
       )
     })
   }
-  test('cases 44 and 146: a mended record is asked about as it lies in the file, under a shape of its settings', async () => {
+  test('cases 44 and 146: the gate gets a repaired record as it is in the file, with a shape of its settings', async () => {
     const raw = '<g:title>a&nbsp;b</g:title><g:link>https://shop.example.com/?a=1&b=2</g:link>'
     const xml = { htmlEntities: true, escapeAmpersands: true }
     const first = gateOf()
@@ -85,7 +85,7 @@ describe('the record gate (performance.md, gate 2)', () => {
     const gated = await read('id,name\n1,a\n', { gate: gateOf(new Set(first.asked)) })
     expect(gated.rows).toHaveLength(1)
   })
-  test('records with stray quotes or NUL bytes are always parsed, a trailer is asked about and never handed over', async () => {
+  test('records with misplaced quotes or NUL bytes are always parsed, and a trailer is passed to the gate but never yielded', async () => {
     const gate = gateOf()
     const result = await read('id,title\n1,5" nail\n2,a\0\n3,c\n#rows=3\n', { gate, complete: { kind: 'trailer', pattern: '#rows={n}' } })
     expect(gate.asked.map((record) => record.split('\n')[1])).toEqual(['3,c', '#rows=3'])

@@ -27,7 +27,7 @@ describe('an array of records inside an object', () => {
     ['results', { count: 2, next: 'https://shop.example.com/api?page=2', previous: null, results: records }],
     ['products', { meta: { page: 1, pages: [1, 2], shop: { name: 'S' } }, products: records, links: { self: 'x' }, errors: [] }],
     ['a"b.c\\d', { 'a"b': { 'c\\d': records } }],
-  ] as const)('is found at %s by itself, and said', async ([path, value]) => {
+  ] as const)('is detected at %s and reported', async ([path, value]) => {
     for (const [name, layout] of Object.entries(layouts))
       for (const chunkBytes of [1, 7, 65_536]) {
         const { rows, detected, end } = await read(layout(value), { chunkBytes })

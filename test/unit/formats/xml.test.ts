@@ -9,7 +9,7 @@ import { openFormat } from '../../../src/formats/openFormat.ts'
 import { cellsOf, chunksOf, definitionOf, feed, feedHead, feedTail, read, refusal } from './support.ts'
 
 const htmlAllowed = { xml: { htmlEntities: true } }
-const ampersandsMended = { xml: { escapeAmpersands: true } }
+const repairedAmpersands = { xml: { escapeAmpersands: true } }
 const rawLink = 'https://shop.example.com/?a=1&b=2'
 
 const one = async (item: string, overrides = {}) => cellsOf((await read(feed(item), overrides)).rows[0])
@@ -178,13 +178,13 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
   test('case 146: a raw & refuses the file', async () => {
     expect(await refusal(feed('<g:link>https://shop.example.com/?a=1&b=2</g:link>'))).toBe('FILE_MALFORMED')
   })
-  test('case 146: where raw & are mended the addresses are whole, and the row says so', async () => {
+  test('case 146: repairs raw & in addresses and warns about the row', async () => {
     const items = [
       `<g:id>1</g:id><g:link>\n${rawLink}&amp;c=3&#38;d&</g:link>`,
       `<g:id>2</g:id><g:image_link>${rawLink}</g:image_link><g:image_link>${rawLink}</g:image_link><applink href='${rawLink}'/>`,
       '<g:id>3</g:id>',
     ]
-    const whole = await read(feed(...items), ampersandsMended)
+    const whole = await read(feed(...items), repairedAmpersands)
     expect(whole.rows.map(cellsOf)).toEqual([
       { id: '1', link: `${rawLink}&c=3&d&` },
       { id: '2', image_link: [rawLink, rawLink] },
@@ -196,18 +196,18 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
       undefined,
     ])
     const atom = `<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>1</id><link rel="alternate" href="${rawLink}"/></entry></feed>`
-    expect(cellsOf((await read(atom, ampersandsMended)).rows[0])).toEqual({ id: '1', link: rawLink })
+    expect(cellsOf((await read(atom, repairedAmpersands)).rows[0])).toEqual({ id: '1', link: rawLink })
   })
   test.each([
     ['a title', '<g:title>R&D kit</g:title>'],
     ['a sentence that begins with an address', '<g:title>https://shop.example.com Salt & pepper</g:title>'],
     ['an address with an entity that XML does not know', '<g:link>https://shop.example.com/?a=1&nosuch;</g:link>'],
-  ])('case 146: a raw & in %s refuses the file although they are mended in addresses', async (_, item) => {
-    expect(await refusal(feed(item), ampersandsMended)).toBe('FILE_MALFORMED')
+  ])('case 146: a raw & in %s rejects the file although addresses are repaired', async (_, item) => {
+    expect(await refusal(feed(item), repairedAmpersands)).toBe('FILE_MALFORMED')
   })
   test('case 146: CDATA and comments are left as they are', async () => {
     const item = `<g:description><![CDATA[<a href="${rawLink}">${rawLink}</a>]]></g:description><!-- <g:link>${rawLink}</g:link> --><g:id>1</g:id>`
-    const { rows } = await read(feed(item), ampersandsMended)
+    const { rows } = await read(feed(item), repairedAmpersands)
     expect(cellsOf(rows[0])).toEqual({ description: `<a href="${rawLink}">${rawLink}</a>`, id: '1' })
     expect(rows[0]?.hints).toBeUndefined()
   })
@@ -238,12 +238,12 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
     )
     expect(accepted).toBeGreaterThan(100)
   })
-  test('case 146: addresses outside the items are mended too, in chunks of any size, and said of the source', async () => {
+  test('case 146: repairs addresses outside the items too, in chunks of any size, with a note on the source', async () => {
     const head = `<title>Shop</title><link>${rawLink}&amp;c=3</link><image><url>\n${rawLink}</url></image>`
     const tail = `<link>${rawLink}</link><description>x</description>`
     const text = feed('<g:id>1</g:id>', '<g:id>2</g:id>').replace('<title>Shop</title>', head).replace('</channel>', `${tail}</channel>`)
     for (const chunkBytes of [1, 2, 3, 5, 8, 13, 34, 89, 65_536]) {
-      const { rows, end } = await read(text, { ...ampersandsMended, chunkBytes })
+      const { rows, end } = await read(text, { ...repairedAmpersands, chunkBytes })
       expect(rows.map(cellsOf)).toEqual([{ id: '1' }, { id: '2' }])
       expect(end.notes).toEqual([
         'a raw & in the address of <link> outside the items was read as &amp;',
@@ -255,13 +255,13 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
       hint: expect.stringContaining('xml.repair_ampersands') as string,
     })
   })
-  test('case 146: outside the items nothing but addresses is mended', async () => {
+  test('case 146: repairs only addresses outside the items', async () => {
     for (const chunkBytes of [1, 7, 65_536]) {
       const titled = feed('<g:id>1</g:id>').replace('<title>Shop', `<title>Salt & pepper`)
-      expect(await refusal(titled, { ...ampersandsMended, chunkBytes })).toBe('FILE_MALFORMED')
+      expect(await refusal(titled, { ...repairedAmpersands, chunkBytes })).toBe('FILE_MALFORMED')
       const kept = `<title><![CDATA[https://a.example.com/?a&b]]><!-- https://a.example.com/?a&b -->`
       const whole = feed('<g:id>1</g:id>').replace('<title>Shop', kept)
-      expect((await read(whole, { ...ampersandsMended, chunkBytes })).end.notes).toEqual([])
+      expect((await read(whole, { ...repairedAmpersands, chunkBytes })).end.notes).toEqual([])
     }
   })
   test('case 41: two channels, or elements around the items, bind one prefix to two namespaces: each is read by its own', async () => {
@@ -312,7 +312,7 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
     const result = await read(text)
     expect([result.rows.length, result.rows.at(-1)?.line]).toEqual([5000, 2])
   })
-  test('case 172: stray attributes are ignored', async () => {
+  test('case 172: unknown attributes are ignored', async () => {
     expect(await one('<g:id lang="en">1</g:id>')).toEqual({ id: '1' })
   })
   test('case 173: a feed without items has no rows', async () => {

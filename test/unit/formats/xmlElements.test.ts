@@ -84,7 +84,7 @@ describe('XML whose records have another name', () => {
     })
   })
 
-  test('entities of HTML and raw ampersands are mended here too', async () => {
+  test('entities of HTML and raw ampersands are repaired here too', async () => {
     const text = '<x><product><name>a&nbsp;b</name><url>https://shop.example.com/?a=1&b=2</url></product></x>'
     const { rows } = await read(text, { xml: { item: 'product', htmlEntities: true, escapeAmpersands: true } })
     expect(cellsOf(rows[0])).toEqual({ name: 'a\u00a0b', url: 'https://shop.example.com/?a=1&b=2' })

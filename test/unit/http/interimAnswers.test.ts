@@ -1,4 +1,4 @@
-/** W10: what comes before the real answer is read over, by whoever asks: the service's client and the reader of feeds. */
+/** W10: the client of the service and the reader of feeds skip interim answers. */
 import type { Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { afterInterim } from '../../../src/http/interimAnswers.ts'
@@ -22,7 +22,7 @@ test.for([
   ['100 without a word', 'HTTP/1.1 100 \r\n\r\n', answer],
   ['100 with a header', 'HTTP/1.1 100 Continue\r\nvia: 1.1 proxy\r\n\r\n', answer],
   ['100, 102, 103, 100', `${goOn}HTTP/1.1 102 Processing\r\n\r\n${hints}${goOn}`, answer],
-  ['one that nobody knows', 'HTTP/1.1 199 Later\r\n\r\n', answer],
+  ['an unknown one', 'HTTP/1.1 199 Later\r\n\r\n', answer],
   ['another protocol', '', 'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n'],
   ['no answer at all', '', 'nonsense'],
   ['a status that is none', '', 'HTTP/1.1 1000 Continue\r\n\r\n'],
@@ -32,7 +32,7 @@ test.for([
   for (let length = 0; length <= whole.length; length++) {
     const found = afterInterim(whole.subarray(0, length))?.toString()
     // Until something of the answer is there, nothing is handed on; from then on all that is there of it, and nothing else.
-    if (found === undefined) expect(length, 'told as soon as 13 bytes of it are there').toBeLessThan(before.length + 13)
+    if (found === undefined) expect(length, 'found as soon as 13 bytes of it are there').toBeLessThan(before.length + 13)
     else expect(found).toBe(whole.subarray(before.length, length).toString())
   }
   expect(afterInterim(whole)?.toString()).toBe(rest)

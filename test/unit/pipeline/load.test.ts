@@ -109,7 +109,7 @@ destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth, expi
 })
 
 describe('problems', () => {
-  test('all of a file are told at once, each at its line, with the nearest name', async () => {
+  test('reports all problems of a file, each with its line and the most similar name', async () => {
     expect(
       await problemsOf(
         'bad.yaml',
@@ -184,11 +184,11 @@ guards: { min_rows: -1 }
 
   test('two pipelines with one destination', async () => {
     await write('a.yaml', catalog('7'))
-    const told = [
+    const expected = [
       expect.stringMatching(/^a.yaml .*b.yaml writes to the same/),
       expect.stringMatching(/^b.yaml .*a.yaml writes to the same/),
     ]
-    expect(await problemsOf('b.yaml', catalog('7'))).toEqual(told)
+    expect(await problemsOf('b.yaml', catalog('7'))).toEqual(expected)
     // Neither runs: no order of names says which of them is meant. To be looked at, both are there.
     await write('other.yaml', catalog('8'))
     expect((await loadPipelines(directory)).pipelines.map(({ name }) => name)).toEqual(['other'])

@@ -95,7 +95,7 @@ describe('sluice.yaml', () => {
 
   test.for([
     ['credentials: {}\nalert: {}\n', 'alert', /unknown key "alert".*"alerts"/],
-    ['alerts:\n  default: [nobody]\n', 'alerts.default', /"nobody" is not a receiver/],
+    ['alerts:\n  default: [unknown]\n', 'alerts.default', /"unknown" is not a receiver/],
     ['alerts:\n  ops: [default]\n', 'alerts.ops', /only default is a list/],
     ['alerts:\n  ops: { type: pigeon }\n', 'alerts.ops.type', /must be one of slack, webhook, email/],
     ['defaults:\n  guard: {}\n', 'defaults.guard', /did you mean "guards"/],

@@ -1,4 +1,4 @@
-/** What is one content in two spellings, and what is another content. */
+/** Equal content in two spellings, and different content. */
 import { expect, test } from 'vitest'
 import { canonicalProduct, compareProducts } from '../../../src/sync/audit/compareProducts.ts'
 import { product } from '../../support/product.ts'
@@ -59,13 +59,13 @@ test.for([
   expect(fieldsOf({ [field]: mine }, { [field]: listed })).toEqual([field])
 })
 
-test('a field that the service does not return is not judged, one that it returns empty is', () => {
+test('a field that the service does not return is not compared, one that it returns empty is', () => {
   const { title: _, ...without } = ours
   expect(compareProducts(ours, without)).toEqual([])
   expect(compareProducts(ours, { ...ours, title: null })).toEqual([{ field: 'title', ours: 'A mug', theirs: null }])
 })
 
-test('what the service makes itself, and what nobody knows, is not ours to compare', () => {
+test('fields that the service computes, and unknown fields, are not compared', () => {
   expect(compareProducts(ours, { ...ours, product_key: '17', item_group_key: '18', color_family: 'blue' })).toEqual([])
 })
 

@@ -1,4 +1,4 @@
-/** Every edge of the brake (guarantees I8, I9). */
+/** Every limit of the delete guards (docs/guarantees.md). */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { enoughConfirmed, guardDeletes, guardRejects, type GuardFacts } from '../../../src/sync/plan/guard.ts'
@@ -13,7 +13,7 @@ const calm: GuardFacts = {
   read: 1_000,
   rejected: 0,
   deletes: 0,
-  judged: 0,
+  cleared: 0,
   replaced: 0,
   noun: 'products',
   confirmed: 1_000,
@@ -28,7 +28,7 @@ const codes = (facts: Partial<GuardFacts>) =>
     .map(({ code }) => code)
     .join(' ')
 
-test('the verdict needs no more of the confirmed than enough of them', () => {
+test('the guard counts confirmed records only as far as it needs', () => {
   let held = 0
   const percent = fc.oneof(
     fc.nat(100),
@@ -83,12 +83,12 @@ describe('deletes', () => {
     ['approval is no word on min_rows', { deletes: 3, valid: 0, approveDeletes: 3 }, 'GUARD_MIN_ROWS'],
     ['approval is no proof of the end', { deletes: 3, incomplete: 'cut', approveDeletes: 3 }, 'GUARD_INCOMPLETE'],
     ['approval of nothing', { deletes: 101, approveDeletes: 0 }, 'GUARD_DELETES'],
-    ['11 of 109, of which one was judged before', { deletes: 11, judged: 1, confirmed: 109 }, ''],
-    ['900, all judged before', { deletes: 900, judged: 900, valid: 100 }, ''],
-    ['900 judged before and 101 more', { deletes: 1_001, judged: 900 }, 'GUARD_DELETES'],
-    ['101 more than was judged before, approved', { deletes: 1_001, judged: 900, approveDeletes: 101 }, ''],
-    ['judged before is no word on min_rows', { deletes: 3, judged: 3, valid: 0 }, 'GUARD_MIN_ROWS'],
-    ['judged before is no proof of the end', { deletes: 3, judged: 3, incomplete: 'cut' }, 'GUARD_INCOMPLETE'],
+    ['11 of 109, of which one was approved before', { deletes: 11, cleared: 1, confirmed: 109 }, ''],
+    ['900, all approved before', { deletes: 900, cleared: 900, valid: 100 }, ''],
+    ['900 approved before and 101 more', { deletes: 1_001, cleared: 900 }, 'GUARD_DELETES'],
+    ['101 more than were approved before, approved now', { deletes: 1_001, cleared: 900, approveDeletes: 101 }, ''],
+    ['an earlier approval does not cover min_rows', { deletes: 3, cleared: 3, valid: 0 }, 'GUARD_MIN_ROWS'],
+    ['an earlier approval does not prove the end', { deletes: 3, cleared: 3, incomplete: 'cut' }, 'GUARD_INCOMPLETE'],
     ['101 identifiers of rows that stay', { deletes: 101, replaced: 101, noun: 'people' }, 'GUARD_IDENTIFIERS'],
     ['60 people who leave and 60 who lose identifiers: each below', { deletes: 120, replaced: 60, noun: 'people' }, ''],
     ['101 of each', { deletes: 202, replaced: 101, noun: 'people' }, 'GUARD_DELETES GUARD_IDENTIFIERS'],
@@ -98,7 +98,7 @@ describe('deletes', () => {
     expect(codes(facts)).toBe(expected)
   })
 
-  test('a verdict names what it holds and the command that lets it through', () => {
+  test('a guard result names the withheld keys and the command that approves them', () => {
     expect(guardDeletes({ ...calm, deletes: 101 })).toEqual([
       {
         code: 'GUARD_DELETES',
@@ -131,7 +131,7 @@ describe('rejects', () => {
     [51, 100, 'GUARD_REJECTS'],
     [1, 1, 'GUARD_REJECTS'],
   ] as const)('%i of %i rows', ([rejected, read, code]) => {
-    const verdict = guardRejects({ guards, rejected, read, pipeline: 'shop', run: 'r_7' })
-    expect([verdict?.code, verdict?.hint]).toEqual([code, code === undefined ? undefined : 'sluice rejects r_7'])
+    const result = guardRejects({ guards, rejected, read, pipeline: 'shop', run: 'r_7' })
+    expect([result?.code, result?.hint]).toEqual([code, code === undefined ? undefined : 'sluice rejects r_7'])
   })
 })

@@ -1,4 +1,4 @@
-/** What the gate takes for a known record: equal bytes under an equal shape, and nothing that only looks like it. */
+/** Known records of the gate: equal bytes with an equal shape, and nothing similar. */
 import { expect, test } from 'vitest'
 import { readCsv } from '../../../src/formats/csv/readCsv.ts'
 import { readLimits } from '../../../src/formats/limits.ts'

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { isChallengeToken, isSigned, sign } from '../../../src/webhooks/signature.ts'
 
 const key = 'sandbox-consumer-secret'
-/** Computed vector of spec/gaps.md 10. */
+/** Computed vector (docs/spec-notes.md#webhooks). */
 const vector = 'sha256=Rt3p/i0/zefbGZLDa8XWjDeR7VmxC6nVfUN2GnfVvIM='
 
 test('the published vector holds', () => {
