@@ -5,6 +5,7 @@ import { endingMembers, openUnresolved } from '../db/unresolved.ts'
 import { previousOccurrences } from '../jobs/index.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import { loadOverviews, type PipelineOverview, type RunLine } from '../sync/overview.ts'
+import { findUnchangedSources, type UnchangedSource } from '../sync/unchanged.ts'
 import { destinationOf } from '../destinations/index.ts'
 
 export const conditionEvents = ['failed', 'credentials', 'withheld', 'stopped', 'partial', 'unresolved', 'stale', 'lapse'] as const
@@ -31,11 +32,12 @@ const lapseDays = 3
 /** Finds what needs an operator now, in the order of the pipelines, the worst first. */
 export async function findConditions(db: Queryable, pipelines: readonly Pipeline[], now: Date): Promise<readonly Condition[]> {
   const names = pipelines.map(({ name }) => name)
-  const [overviews, pauses, unresolved, ending] = await Promise.all([
+  const [overviews, pauses, unresolved, ending, unchanged] = await Promise.all([
     loadOverviews(db, names, 0),
     listPauses(db),
     openUnresolved(db, unresolvedAfterMin),
     endingMembers(db, [lapseDays]),
+    findUnchangedSources(db, limitsOf(pipelines)),
   ])
   const found = pipelines.flatMap((pipeline): Condition[] => {
     const overview = overviews.find((one) => one.pipeline === pipeline.name)
@@ -59,7 +61,7 @@ export async function findConditions(db: Queryable, pipelines: readonly Pipeline
               since: open.since.toISOString(),
             },
           ]),
-      ...(isPaused ? [] : stale(pipeline, overview, now)),
+      ...(isPaused ? [] : stale(pipeline, overview, now, unchanged)),
       ...(lapsing === undefined ? [] : lapse(pipeline, lapsing.users, now)),
     ]
   })
@@ -118,6 +120,18 @@ function lastRun(run: RunLine): Condition[] {
         counts: { refused, ambiguous, pending, deferred },
       },
     ]
+  const [set] = run.openSets
+  if (run.status === 'partial' && set !== undefined)
+    return [
+      {
+        ...base,
+        event: 'partial',
+        code: set.code ?? 'PARTIAL',
+        message: `product set ${set.name}: ${set.message ?? set.outcome}${run.openSets.length > 1 ? `, and ${grouped(run.openSets.length - 1)} more` : ''}`,
+        hint: `sluice run ${pipeline}`,
+        counts: { productSets: run.openSets.length },
+      },
+    ]
   return []
 }
 
@@ -128,24 +142,44 @@ function isAboutCredentials({ code, message }: { readonly code: string; readonly
 }
 
 /** Two intervals without a success. The interval is that of the last ticks, so that a schedule of weekdays has its weekend. */
-function stale(pipeline: Pipeline, { deliveredAt, recent, last }: PipelineOverview, now: Date): Condition[] {
-  if (pipeline.schedule === undefined) return []
-  const [third, , newest] = previousOccurrences(pipeline.schedule, now, 3)
-  const since = deliveredAt ?? last?.createdAt ?? recent[0]?.createdAt
-  if (third === undefined || newest === undefined || since === undefined) return []
-  const span = newest.getTime() - third.getTime()
-  if (now.getTime() - since.getTime() <= span || since >= newest) return []
+function stale(pipeline: Pipeline, overview: PipelineOverview, now: Date, unchanged: readonly UnchangedSource[]): Condition[] {
+  const late = withoutSuccess(pipeline, overview, now)
+  if (late !== undefined) return [late]
+  const same = unchanged.find((one) => one.pipeline === pipeline.name)
+  if (same === undefined) return []
   return [
     {
       pipeline: pipeline.name,
       event: 'stale',
-      code: 'STALE',
-      message: `no successful run for two intervals of "${pipeline.schedule.cron}"`,
-      hint: `sluice runs ${pipeline.name}`,
-      counts: { secondsSinceSuccess: Math.round((now.getTime() - since.getTime()) / 1000) },
-      since: since.toISOString(),
+      code: 'SOURCE_UNCHANGED',
+      message: `the source is unchanged for ${grouped(same.runs)} runs`,
+      hint: `sluice check ${pipeline.name}`,
+      counts: { unchangedRuns: same.runs },
+      since: same.since.toISOString(),
     },
   ]
+}
+
+function limitsOf(pipelines: readonly Pipeline[]): { readonly pipeline: string; readonly runs: number }[] {
+  return pipelines.flatMap(({ name, staleAfterRuns }) => (staleAfterRuns === undefined ? [] : [{ pipeline: name, runs: staleAfterRuns }]))
+}
+
+function withoutSuccess(pipeline: Pipeline, { deliveredAt, recent, last }: PipelineOverview, now: Date): Condition | undefined {
+  if (pipeline.schedule === undefined) return undefined
+  const [third, , newest] = previousOccurrences(pipeline.schedule, now, 3)
+  const since = deliveredAt ?? last?.createdAt ?? recent[0]?.createdAt
+  if (third === undefined || newest === undefined || since === undefined) return undefined
+  const span = newest.getTime() - third.getTime()
+  if (now.getTime() - since.getTime() <= span || since >= newest) return undefined
+  return {
+    pipeline: pipeline.name,
+    event: 'stale',
+    code: 'STALE',
+    message: `no successful run for two intervals of "${pipeline.schedule.cron}"`,
+    hint: `sluice runs ${pipeline.name}`,
+    counts: { secondsSinceSuccess: Math.round((now.getTime() - since.getTime()) / 1000) },
+    since: since.toISOString(),
+  }
 }
 
 function lapse(pipeline: Pipeline, users: readonly number[], now: Date): Condition[] {

@@ -1,14 +1,22 @@
 /** Status of the pipelines of a folder: their state in the database beside the schedules of their files. */
+import { findConditions, type Condition } from '../alerts/conditions.ts'
 import { ConfigError, UsageError } from '../errors.ts'
 import type { Database } from '../db/database.ts'
-import { dueOccurrences, nextOccurrence } from '../jobs/occurrences.ts'
+import { nextOccurrence } from '../jobs/occurrences.ts'
 import { loadPipelines } from '../pipeline/load.ts'
-import { pipelineStates, type Need, type PipelineState } from '../sync/status.ts'
+import { pipelineStates, type PipelineState } from '../sync/status.ts'
 import type { Context } from './context.ts'
 import { pipelinesToCheck } from './pipelines.ts'
-import { duration } from './text.ts'
+
+/** Something that no later run resolves without a person: the same as on the dashboard and in alerts. */
+interface Need {
+  readonly code: string
+  readonly message: string
+  readonly hint: string
+}
 
 export interface PipelineStatus extends PipelineState {
+  readonly needs: readonly Need[]
   readonly nextRunAt: string | null
   /** Age of the last success in seconds; null if there is none. */
   readonly lastSuccessAgeS: number | null
@@ -20,9 +28,6 @@ export interface FolderStatus {
   readonly needs: readonly Need[]
 }
 
-/** Scheduled runs without a success before a pipeline counts as stale. */
-const missedAllowed = 2
-
 export async function folderStatus(context: Context, db: Database, patterns: readonly string[]): Promise<FolderStatus> {
   const { pipelines, errors } = patterns.length === 0 ? await allPipelines(context) : await pipelinesToCheck(context, patterns)
   const states = await pipelineStates(
@@ -30,25 +35,14 @@ export async function folderStatus(context: Context, db: Database, patterns: rea
     pipelines.map(({ name }) => name),
   )
   const { now } = states
+  const conditions = await findConditions(db, pipelines, now)
   const shown = states.pipelines.map((state, i): PipelineStatus => {
     const schedule = pipelines[i]?.schedule
     const next = schedule === undefined ? undefined : nextOccurrence(schedule, now)
     const ageMs = state.lastSuccessAt === null ? null : Math.max(0, now.getTime() - Date.parse(state.lastSuccessAt))
-    const missed =
-      schedule === undefined || state.lastSuccessAt === null ? 0 : dueOccurrences(schedule, new Date(state.lastSuccessAt), now).length
-    const stale: Need[] =
-      missed > missedAllowed && state.running === null && state.needs.length === 0
-        ? [
-            {
-              code: 'STALE',
-              message: `no success for ${duration(ageMs ?? 0)}, ${missed} scheduled times ago`,
-              hint: `sluice run ${state.pipeline}`,
-            },
-          ]
-        : []
     return {
       ...state,
-      needs: [...state.needs, ...stale],
+      needs: conditions.filter(({ pipeline }) => pipeline === state.pipeline).map(needOf),
       nextRunAt: next?.toISOString() ?? null,
       lastSuccessAgeS: ageMs === null ? null : Math.round(ageMs / 1000),
     }
@@ -63,6 +57,10 @@ export async function folderStatus(context: Context, db: Database, patterns: rea
         : []),
     ],
   }
+}
+
+function needOf({ code, event, message, runId, hint }: Condition): Need {
+  return { code, message: runId === undefined ? message : `${runId} ${event}: ${message}`, hint }
 }
 
 /** Returns every valid pipeline and the error of each other; none if there is no folder yet. */

@@ -47,6 +47,8 @@ export async function applyRetention(
     ),
     runs: await dropRuns(db, keepRunsDays),
     audit: await db.execute(`delete from audit where at < statement_timestamp() - interval '24 months'`),
+    // With their deliveries. One that is still firing stays.
+    alerts: await db.execute(`delete from alert where recovered_at < statement_timestamp() - interval '90 days'`),
     events: await db.execute(`delete from webhook_event where received_at < statement_timestamp() - interval '35 days'`),
     ticks: await db.execute(`delete from tick where scheduled_for < statement_timestamp() - interval '35 days'`),
     workers: await db.execute(

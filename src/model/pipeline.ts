@@ -27,6 +27,8 @@ export interface Pipeline {
   readonly credentials?: string
   /** Receivers of alerts, by their names in sluice.yaml; its defaults without it. */
   readonly alerts?: readonly string[]
+  /** So many runs with an unchanged source are reported as stale; never without it. */
+  readonly staleAfterRuns?: number
   /** Keeps the last of several rows with one key and different content; without it all of them are rejected. */
   readonly duplicates?: 'last'
   /** Everything below `options` of the file that mapping reads: default currency, allowed html, id length … */

@@ -20,6 +20,7 @@ const descriptions: Readonly<Record<string, string>> = {
   except: 'Rows to leave out, by column: a value or a list of values.',
   credentials: 'A named set of sluice.yaml; default: the environment.',
   alerts: 'Receivers of sluice.yaml; default: its alerts.default.',
+  stale_after_runs: 'So many runs with an unchanged source raise the alert stale; default: never.',
   markets: 'In the place of destination: several destinations by name, each with its own joined file, filters, guards and options.',
   destination: 'The catalog, audience or do-not-reach list to keep in sync.',
   guards: 'Limits that withhold deletes or stop a run.',

@@ -193,6 +193,7 @@ function complete(
   return {
     ...pipeline,
     file: path,
+    ...(file.stale_after_runs === undefined ? {} : { staleAfterRuns: file.stale_after_runs }),
     // Neither its place nor its schedule changes what a run does.
     version: hash('sha256', stringify(pipeline, code)),
     ...(file.schedule === undefined

@@ -236,6 +236,7 @@ const settings = {
   except: filter.optional(),
   credentials: nameSchema.optional(),
   alerts: z.array(nameSchema, 'must be a list of names').optional(),
+  stale_after_runs: count(1, 10_000).optional(),
   destination,
   guards: guards.optional(),
   options: options.optional(),

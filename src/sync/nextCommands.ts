@@ -40,7 +40,12 @@ export function nextCommands(report: RunReport): readonly (readonly [command: st
 }
 
 function openSets({ productSets = [] }: RunReport): ProductSetChange | undefined {
-  return productSets.find(({ outcome }) => outcome === 'refused' || outcome === 'unresolved')
+  return productSets.find(isOpenSet)
+}
+
+/** Returns true for a product set that the service refused, or whose change is unresolved. */
+export function isOpenSet({ outcome }: ProductSetChange): boolean {
+  return outcome === 'refused' || outcome === 'unresolved'
 }
 
 /** The plan of an audit is applied, drift without a plan gets one; empty where neither is needed. */

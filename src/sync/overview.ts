@@ -1,7 +1,8 @@
 /** Pipelines at a glance: what runs, how the last runs ended, when one last succeeded. */
 import type { Queryable } from '../db/database.ts'
+import { isOpenSet } from './nextCommands.ts'
 import type { StoredProgress } from './liveProgress.ts'
-import type { GuardResult, RunCounts, RunReport, RunStatus, ShownTrigger } from '../model/report.ts'
+import type { GuardResult, ProductSetChange, RunCounts, RunReport, RunStatus, ShownTrigger } from '../model/report.ts'
 
 /** A run in a list: without rejects, which have to be counted. */
 export interface RunLine {
@@ -13,6 +14,8 @@ export interface RunLine {
   readonly guards: readonly GuardResult[]
   readonly planId: string | null
   readonly error: RunReport['error'] | null
+  /** Product sets that the service refused, or that are unresolved. */
+  readonly openSets: readonly ProductSetChange[]
   readonly createdAt: Date
   readonly startedAt: Date | null
   readonly finishedAt: Date | null
@@ -33,7 +36,7 @@ export interface PipelineOverview {
   readonly recent: readonly RunLine[]
 }
 
-const columns = `r.id, r.pipeline, case when r.options ? 'audit' then 'audit' else r.trigger end as trigger, r.status, r.counts, r.guards, r.plan_id, r.error,
+const columns = `r.id, r.pipeline, case when r.options ? 'audit' then 'audit' else r.trigger end as trigger, r.status, r.counts, r.guards, r.plan_id, r.error, r.product_sets,
   r.created_at, r.started_at, r.finished_at, r.progress, r.cancel_requested_at is not null as cancel_requested`
 
 interface Row {
@@ -45,6 +48,7 @@ interface Row {
   readonly guards: readonly GuardResult[]
   readonly plan_id: string | null
   readonly error: RunLine['error']
+  readonly product_sets: readonly ProductSetChange[] | null
   readonly created_at: Date
   readonly started_at: Date | null
   readonly finished_at: Date | null
@@ -120,6 +124,7 @@ function toLine(row: Row): RunLine {
     guards: row.guards,
     planId: row.plan_id,
     error: row.error,
+    openSets: (row.product_sets ?? []).filter(isOpenSet),
     createdAt: row.created_at,
     startedAt: row.started_at,
     finishedAt: row.finished_at,

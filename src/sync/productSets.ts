@@ -5,6 +5,7 @@ import type { Pipeline } from '../model/pipeline.ts'
 import type { RunRow } from '../db/runs.ts'
 import type { EngineDeps } from './engine.ts'
 import type { ProductSetChange } from '../model/report.ts'
+import { isOpenSet } from './nextCommands.ts'
 import { timed, type Ending } from './runUnderLease.ts'
 import { destinationOf } from '../destinations/index.ts'
 
@@ -21,7 +22,7 @@ export async function withProductSets(deps: EngineDeps, run: RunRow, planId: str
     keepProductSets({ deps, run, target: { accountId: null, targetId: target.target_id, version: deps.service.version } }, planned.rules),
   )
   await storeProductSets(deps, run, changes)
-  return ending.status === 'succeeded' && changes.some(isOpen) ? { ...ending, status: 'partial' } : ending
+  return ending.status === 'succeeded' && changes.some(isOpenSet) ? { ...ending, status: 'partial' } : ending
 }
 
 /** Plans the product sets of a catalog pipeline. */
@@ -35,8 +36,4 @@ export async function planSetsOf(deps: EngineDeps, run: RunRow, { destination }:
 /** Stores the changes with the run, for its report. */
 async function storeProductSets(deps: Pick<EngineDeps, 'db'>, run: RunRow, changes: readonly ProductSetChange[]): Promise<void> {
   await deps.db.execute('update run set product_sets = $3 where id = $1 and epoch = $2', [run.id, run.epoch, JSON.stringify(changes)])
-}
-
-function isOpen({ outcome }: ProductSetChange): boolean {
-  return outcome === 'refused' || outcome === 'unresolved'
 }

@@ -1,15 +1,7 @@
-/** How each pipeline is now: its last result, its last success, and what needs a person. Changes nothing. */
+/** How each pipeline is now: its last result, and its last success. Changes nothing. */
 import type { Database } from '../db/database.ts'
 import { loadReport } from './history.ts'
-import { nextCommands, reasonOf } from './nextCommands.ts'
 import type { RunReport } from '../model/report.ts'
-
-/** Something that no later run resolves without a person. */
-export interface Need {
-  readonly code: string
-  readonly message: string
-  readonly hint: string
-}
 
 export interface PipelineState {
   readonly pipeline: string
@@ -18,7 +10,6 @@ export interface PipelineState {
   /** Id of the run under way. */
   readonly running: string | null
   readonly lastSuccessAt: string | null
-  readonly needs: readonly Need[]
 }
 
 export interface States {
@@ -54,15 +45,7 @@ export async function pipelineStates(db: Database, names: readonly string[]): Pr
       last: report,
       running: running === null ? null : `r_${running}`,
       lastSuccessAt: success === null ? null : success.toISOString(),
-      needs: report === null ? [] : needsOf(report),
     })
   }
   return { now: clock?.now ?? new Date(0), scheduler: clock?.scheduler ?? false, pipelines }
-}
-
-function needsOf(report: RunReport): Need[] {
-  const why = reasonOf(report)
-  if (why === undefined) return []
-  const [command] = nextCommands(report)[0] ?? []
-  return [{ code: why.code, message: `${report.runId} ${report.status}: ${why.reason}`, hint: command ?? `sluice show ${report.runId}` }]
 }

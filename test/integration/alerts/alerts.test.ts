@@ -5,6 +5,7 @@ import { createServer as createTcpServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startAlerts } from '../../../src/alerts/loop.ts'
+import { applyRetention } from '../../../src/db/retention.ts'
 import { loadPipelines } from '../../../src/pipeline/load.ts'
 import type { ProjectFile } from '../../../src/pipeline/projectFile.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
@@ -236,4 +237,47 @@ test('a mail names the condition and the link', async () => {
   } finally {
     server.close()
   }
+})
+
+test('a source that stays the same, and a product set that is refused, fire and recover', async () => {
+  await using engine = await engineUnderTest()
+  await using good = await receiver()
+  const sets = '  product_sets: [{ name: Summer, where: { price: { above: 1 } } }]\n'
+  const pipeline = (more: string) =>
+    engine.pipeline(
+      'shop',
+      `stale_after_runs: 2\nsource: { url: "{folder}/feed.xml" }\ndestination:\n  kind: catalog\n  catalog_id: "4001"\n${more}`,
+    )
+  pipeline('')
+  feed(engine, 2)
+  await using _ = watch(engine, { good: { type: 'webhook', url: good.url } })
+  await engine.run('shop')
+  await engine.run('shop')
+  // A plan is no run: two runs have to find what the one before found.
+  await engine.plan('shop')
+  expect(good.events()).toEqual([])
+  await engine.run('shop', { full: true })
+  await expect.poll(good.events).toEqual(['stale firing'])
+  expect(good.received[0]?.body).toMatchObject({ code: 'SOURCE_UNCHANGED', counts: { unchangedRuns: 2 } })
+  await engine.run('shop')
+  feed(engine, 3)
+  await engine.run('shop')
+  await expect.poll(good.events).toEqual(['stale firing', 'stale recovered'])
+
+  pipeline(sets)
+  await engine.sandbox.control.fault(
+    { method: 'POST', path: '/12/product_catalogs' },
+    { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'not this name' }] } },
+  )
+  expect((await engine.run('shop')).status).toBe('partial')
+  await expect.poll(good.events).toEqual(['stale firing', 'stale recovered', 'partial firing'])
+  expect(good.received[2]?.body).toMatchObject({ code: 'INVALID_PARAMETER', message: 'product set Summer: not this name' })
+  await engine.run('shop')
+  await expect
+    .poll(() => good.events().toSorted())
+    .toEqual(['partial firing', 'partial recovered', 'stale firing', 'stale firing', 'stale recovered'])
+  // What is over is kept for 90 days; what still fires, for as long as it does.
+  await engine.db.execute(`update alert set fired_at = fired_at - interval '91 days', recovered_at = recovered_at - interval '91 days'`)
+  expect(await applyRetention(engine.db)).toMatchObject({ alerts: 2 })
+  expect(await engine.db.query('select event from alert')).toEqual([{ event: 'stale' }])
 })

@@ -1,0 +1,29 @@
+/** Sources that stayed the same over many runs: the export behind them may have stopped. */
+import type { Queryable } from '../db/database.ts'
+
+export interface UnchangedSource {
+  readonly pipeline: string
+  /** Runs, one after another, that found what the run before them had found. */
+  readonly runs: number
+  readonly since: Date
+}
+
+/** Finds the pipelines whose last `runs` runs all found what the one before them had found. */
+export async function findUnchangedSources(
+  db: Queryable,
+  limits: readonly { readonly pipeline: string; readonly runs: number }[],
+): Promise<readonly UnchangedSource[]> {
+  if (limits.length === 0) return []
+  const rows = await db.query<{ pipeline: string; runs: number; since: Date }>(
+    `select p.pipeline, p.runs, u.since from unnest($1::text[], $2::int[]) as p (pipeline, runs) cross join lateral (
+       select count(*) as found, count(distinct x.digest) as digests, min(x.at) as since from (
+         select r.finished_at as at,
+           (select string_agg(f.fact ->> 'sha256', ' ' order by f.place) from jsonb_array_elements(s.sources) with ordinality as f (fact, place)) as digest
+         from run r join snapshot s on s.id = r.snapshot_id
+         where r.pipeline = p.pipeline and r.trigger in ('manual', 'schedule') and r.status in ('succeeded', 'partial', 'withheld')
+         order by r.id desc limit p.runs + 1) x) u
+     where u.found = p.runs + 1 and u.digests = 1`,
+    [limits.map(({ pipeline }) => pipeline), limits.map(({ runs }) => runs)],
+  )
+  return rows
+}
