@@ -21,7 +21,7 @@ import { Observer } from './ledger/observer.ts'
 import { Watch } from './ledger/watch.ts'
 import { SandboxWorld } from './state/world.ts'
 
-/** Options of a sandbox. */
+/** Credentials that every sandbox accepts unless it is started with others. */
 export const fixedCredentials: SandboxCredentials = {
   consumerKey: 'sandbox-consumer-key',
   consumerSecret: 'sandbox-consumer-secret',

@@ -1,0 +1,14 @@
+/** The Ruby that has the `oauth` gem; there is none on a machine that did not install it. */
+import { execFileSync } from 'node:child_process'
+
+export const RUBY_CLIENT = 'needs ruby-oauth: apt-get install ruby-oauth'
+
+/** Undefined when no interpreter can load it. */
+export const ruby: string | undefined = ['/usr/bin/ruby', 'ruby'].find((candidate) => {
+  try {
+    execFileSync(candidate, ['-e', 'require "oauth"'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+})
