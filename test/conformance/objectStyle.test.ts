@@ -153,6 +153,16 @@ describe('a copy', () => {
     expect([refused.status, refused.body.errors.map((error: Loose) => error.parameter)]).toEqual([400, ['no_such_field']])
   })
 
+  test('of a permission is created with all its properties, as an SDK saves it', async () => {
+    const [{ id, ...properties }] = (await sandbox.call('GET', `${account}/custom_audiences/1nmth/permissions`)).body.data as Loose[]
+    const pairs = Object.entries({ id, ...properties, granted_account_id: '18ce55media' }).map(
+      ([name, value]) => [name, String(value)] as const,
+    )
+    const saved = await send(sandbox, 'POST', `${account}/custom_audiences/1nmth/permissions`, pairs)
+    expect(saved.status, saved.text).toBe(200)
+    expect(saved.body.data).toMatchObject({ granted_account_id: '18ce55media', permission_level: properties.permission_level })
+  })
+
   test('of an account names what only an update writes', async () => {
     const refused = await send(sandbox, 'POST', '/12/accounts', [['name', 'Second']])
     expect([refused.status, refused.body.errors[0].parameter]).toEqual([400, 'name'])
@@ -201,6 +211,39 @@ describe('batches in the object style', () => {
   test('name what is no field of the record', async () => {
     const answer = await batch('campaigns', [{ operation_type: 'Delete', params: { campaign_id: '8wku3', no_such_field: 1 } }])
     expect([answer.status, answer.body.operation_errors[0][0].parameter]).toEqual([400, 'no_such_field'])
+  })
+})
+
+describe('filters that SDKs set', () => {
+  const ids = async (path: string, pairs: readonly (readonly [string, string])[]): Promise<string[]> => {
+    const answer = await send(sandbox, 'GET', `${account}/${path}`, pairs)
+    expect(answer.status, answer.text).toBe(200)
+    return (answer.body.data as Loose[]).map((one) => String(one.id_str ?? one.id))
+  }
+
+  test('choose posts by timeline and replies, criteria by id, audiences by who owns them', async () => {
+    const published = [['tweet_type', 'PUBLISHED']] as const
+    const own = await sandbox.call('POST', `${account}/tweet`, { query: { as_user_id: '1001', text: 'Organic', nullcast: 'false' } })
+    const all = await ids('tweets', published)
+    const organic = await ids('tweets', [...published, ['timeline_type', 'ORGANIC']])
+    const promotedOnly = await ids('tweets', [...published, ['timeline_type', 'NULLCAST']])
+    expect(organic).toContain(own.body.data.id_str)
+    expect(promotedOnly).not.toContain(own.body.data.id_str)
+    expect([...organic, ...promotedOnly].toSorted()).toEqual(all.toSorted())
+    expect(await ids('tweets', [...published, ['include_mentions_and_replies', 'False']])).toContain(own.body.data.id_str)
+    expect(
+      await ids('targeting_criteria', [
+        ['line_item_ids', '9cqi0'],
+        ['targeting_criterion_ids', '2kzxf'],
+      ]),
+    ).toEqual(['2kzxf'])
+    expect(await ids('custom_audiences', [['permission_scope', 'OWNER']])).toContain('1nmth')
+    expect(await ids('custom_audiences', [['permission_scope', 'SHARED']])).toEqual([])
+    await sandbox.call('POST', `${account}/custom_audiences/1nmth/permissions`, {
+      query: { granted_account_id: '18ce55media', permission_level: 'READ_ONLY' },
+    })
+    const theirs = await send(sandbox, 'GET', '/12/accounts/18ce55media/custom_audiences', [['permission_scope', 'SHARED']])
+    expect(theirs.body.data.map(({ id }: Loose) => id)).toEqual(['1nmth'])
   })
 })
 

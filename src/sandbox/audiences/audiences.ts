@@ -34,10 +34,21 @@ export const audienceHandlers: Readonly<Record<string, Handler<AudienceState>>> 
 
 function listAudiences(call: AudienceCall): Reply {
   const ids = listParam(call, 'custom_audience_ids')
-  const own = [...call.state.audiences.values()].filter(
-    (one) => one.accountId === call.account?.id && passes(ids, one.id) && matchesPrefix(one.name, call.params['q']),
+  const isInScope = call.params['permission_scope'] === 'SHARED' ? sharedWith(call) : (one: Audience) => one.accountId === call.account?.id
+  const found = [...call.state.audiences.values()].filter(
+    (one) => isInScope(one) && passes(ids, one.id) && matchesPrefix(one.name, call.params['q']),
   )
-  return listReply(call, own, { render: (one) => audienceShape(call, one) })
+  return listReply(call, found, { render: (one) => audienceShape(call, one) })
+}
+
+/** Returns true for an audience of another account that gave a permission to the caller's. */
+function sharedWith(call: AudienceCall): (audience: Audience) => boolean {
+  const shared = new Set(
+    [...call.state.permissions.values()]
+      .filter((one) => one.granted_account_id === call.account?.id && !one.deleted)
+      .map((one) => one.tailored_audience_id),
+  )
+  return ({ id, accountId }) => accountId !== call.account?.id && shared.has(id)
 }
 
 function createAudience(call: AudienceCall): Reply {

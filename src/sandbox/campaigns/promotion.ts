@@ -43,11 +43,11 @@ export function promotionHandlers(postExists: PostExists): Readonly<Record<strin
       return ok(promoted)
     },
     'targetingCriteria.list': (call) => {
-      const items = listParam(call, 'line_item_ids')
-      return listReply(
-        call,
-        [...recordsOf(call, call.state.targeting).values()].filter((one) => passes(items, one.line_item_id) && isReachable(call, one)),
+      const [items, ids] = [listParam(call, 'line_item_ids'), listParam(call, 'targeting_criterion_ids')]
+      const found = [...recordsOf(call, call.state.targeting).values()].filter(
+        (one) => passes(items, one.line_item_id) && passes(ids, one.id) && isReachable(call, one),
       )
+      return listReply(call, found)
     },
     'targetingCriteria.get': (call) => ok(findChild(call, call.state.targeting, 'targeting_criterion_id', 'TARGETING_CRITERION_NOT_FOUND')),
     'targetingCriteria.create': (call) => ok(createCriterion(call)),

@@ -51,7 +51,14 @@ export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> =
     const wanted = (one: { readonly id: string; readonly account_id: string | null }, userId: string) =>
       one.account_id === call.account!.id && passes(ids, one.id) && (user === undefined || userId === String(user))
     if (type === 'PUBLISHED') {
-      const posts = [...call.state.posts.values()].filter((post) => wanted(post, post.author_id))
+      const timeline = call.params['timeline_type'] ?? 'ALL'
+      const withReplies = call.params['include_mentions_and_replies'] !== false
+      const posts = [...call.state.posts.values()].filter(
+        (post) =>
+          wanted(post, post.author_id) &&
+          (timeline === 'ALL' || post.nullcast === (timeline === 'NULLCAST')) &&
+          (withReplies || post.in_reply_to_user_id === null),
+      )
       return listReply(call, posts, { render: (post) => fetchedPostWire(call.world, call.state, post, trim) })
     }
     const waiting = [...(type === 'DRAFT' ? call.state.drafts : call.state.scheduled).values()].filter(

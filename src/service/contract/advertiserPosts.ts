@@ -1,6 +1,6 @@
 /** Posts for an advertiser: made now, scheduled or drafted, listed, renamed (spec 4.4 `/tweet`, `/tweets/:tweet_id/name`; docs/spec-notes.md#endpoints). */
 import type { Endpoint } from './endpoint.ts'
-import { accountId, cursor, longPath, path, query, sortBy, withTotalCount } from './parameter.ts'
+import { accountId, cursor, longPath, path, query, sentBySdks, sortBy, withTotalCount } from './parameter.ts'
 
 const account = '/12/accounts/:account_id'
 
@@ -87,6 +87,8 @@ export const advertiserPostEndpoints = [
       query('tweet_ids', 'csv', { maxItems: 200, source: 'docs/spec-notes.md#endpoints GET tweets' }),
       query('trim_user', 'boolean', { default: false, source: 'spec 4.4' }),
       userFilter,
+      query('timeline_type', 'enum', { values: ['ALL', 'NULLCAST', 'ORGANIC'], ...sentBySdks }),
+      query('include_mentions_and_replies', 'boolean', sentBySdks),
       count,
       cursor,
     ],

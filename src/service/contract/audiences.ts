@@ -1,6 +1,19 @@
 /** Keyword insights, sharing permissions, custom audiences, user lists and do-not-reach lists (spec 4.3, 2.3; docs/spec-notes.md#audience-uploads). */
 import type { Endpoint } from './endpoint.ts'
-import { accountId, body, count200, cursor, idFilter, list200, path, query, sortBy, withDeleted, withTotalCount } from './parameter.ts'
+import {
+  accountId,
+  body,
+  count200,
+  cursor,
+  idFilter,
+  list200,
+  path,
+  query,
+  sentBySdks,
+  sortBy,
+  withDeleted,
+  withTotalCount,
+} from './parameter.ts'
 
 const account = '/12/accounts/:account_id'
 const audience = `${account}/custom_audiences/:custom_audience_id` as const
@@ -126,6 +139,7 @@ export const audienceEndpoints = [
     parameters: [
       accountId,
       idFilter('custom_audience_ids'),
+      query('permission_scope', 'enum', { values: ['OWNER', 'SHARED'], ...sentBySdks }),
       count200,
       cursor,
       query('q', 'string', { maxLength: 255, source: gaps8 }),

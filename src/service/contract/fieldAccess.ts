@@ -33,12 +33,13 @@ export function creationParameters(update: Endpoint): ReadonlyMap<string, Parame
 
 /** Returns the fields that neither `create` nor an update of the record writes; none where the new record cannot be read. */
 export function readOnlyFields(create: Endpoint): ReadonlySet<string> {
-  const related = endpoints.filter((one) => one.answer.resource === create.answer.resource && isCollectionOf(create, one))
+  const related = endpoints.filter(
+    (one) => one.answer.resource === create.answer.resource && (one.path === create.path || isCollectionOf(create, one)),
+  )
   const isWritable = create.parameters.some((one) => one.in !== 'path')
   if (!isWritable || create.bodyIs === 'array' || !related.some(({ method }) => method === 'GET')) return new Set()
-  const written = new Set(
-    [create, ...related.filter(({ method }) => method === 'PUT')].flatMap(({ parameters }) => parameters.map(({ name }) => name)),
-  )
+  const writing = [create, ...related.filter(({ method }) => method === 'PUT')]
+  const written = new Set(writing.flatMap(({ parameters }) => parameters.map(({ name }) => name)))
   return new Set(fieldsOf(create).flatMap(({ name }) => (written.has(name) ? [] : [name])))
 }
 
@@ -49,5 +50,5 @@ export function readerOf(endpoint: Endpoint): Endpoint | undefined {
 
 /** Returns true if `record` is one record of the collection that `create` adds to. */
 function isCollectionOf(create: Endpoint, record: Endpoint): boolean {
-  return record.path !== create.path && create.path === record.path.replace(/\/:\w+$/, '')
+  return create.path === record.path.replace(/\/:\w+$/, '')
 }

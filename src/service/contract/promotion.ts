@@ -96,6 +96,7 @@ export const promotionEndpoints = [
     parameters: [
       accountId,
       query('line_item_ids', 'csv', { required: true, maxItems: 200, source: targeting }),
+      query('targeting_criterion_ids', 'csv', { maxItems: 200, ...sentBySdks }),
       count200,
       cursor,
       sortBy,
