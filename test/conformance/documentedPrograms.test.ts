@@ -19,7 +19,7 @@ function blocks(page: string, language: 'ts' | 'python' | 'ruby'): readonly stri
   return [...textOf(page).matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'gms'))].map(([, block = '']) => block)
 }
 
-/** What the lines of a program print, by the comments behind them. */
+/** Returns the lines that a program prints, by the comments behind them. */
 function printed(program: string): readonly string[] {
   return [...program.matchAll(/^.*\b(?:console\.log|print|puts)\b.* (?:\/\/|#) (.*)$/gm)].map(([, text = '']) => text)
 }
