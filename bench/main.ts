@@ -29,6 +29,7 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   sandbox: async () => (await import('./sandbox.ts')).bench,
   webhooks: async () => (await import('./webhooks.ts')).bench,
   schedules: async () => (await import('./schedules.ts')).bench,
+  dashboard: async () => (await import('./dashboard.ts')).bench,
   growth: async () => (await import('./growth.ts')).bench,
 }
 

@@ -39,8 +39,9 @@ export async function findConditions(db: Queryable, pipelines: readonly Pipeline
     endingMembers(db, [lapseDays]),
     findUnchangedSources(db, limitsOf(pipelines)),
   ])
+  const overviewByName = new Map(overviews.map((overview) => [overview.pipeline, overview]))
   const found = pipelines.flatMap((pipeline): Condition[] => {
-    const overview = overviews.find((one) => one.pipeline === pipeline.name)
+    const overview = overviewByName.get(pipeline.name)
     if (overview === undefined) return []
     const open = unresolved.find((one) => one.pipeline === pipeline.name)
     const lapsing = ending.find((one) => one.pipeline === pipeline.name)

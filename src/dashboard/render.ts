@@ -28,7 +28,8 @@ export async function render(
     actor ?? '',
     c.req.url,
   ]
-  const etag = `"${createHash('sha1').update(JSON.stringify(seen)).digest('base64url')}"`
+  // Weak, as compression would make it: pages of one version are equal in meaning, not byte by byte.
+  const etag = `W/"${createHash('sha1').update(JSON.stringify(seen)).digest('base64url')}"`
   c.header('cache-control', 'no-cache, private')
   if (c.req.method === 'GET' && status === 200) {
     c.header('etag', etag)

@@ -75,9 +75,11 @@ export async function loadOverviews(db: Queryable, pipelines: readonly string[],
        left join lateral (select r.finished_at as at from run r where r.pipeline = p.name and r.trigger <> 'plan' and r.status in ('succeeded', 'partial') order by r.id desc limit 1) d on true`,
     [pipelines],
   )
+  const successByName = new Map(successes.map((success) => [success.name, success]))
+  const byPipeline = Map.groupBy(rows, (row) => row.pipeline)
   return pipelines.map((pipeline) => {
-    const success = successes.find(({ name }) => name === pipeline)
-    const own = (part: string) => rows.filter((row) => row.part === part && row.pipeline === pipeline).map(toLine)
+    const success = successByName.get(pipeline)
+    const own = (part: string) => (byPipeline.get(pipeline) ?? []).filter((row) => row.part === part).map(toLine)
     return {
       pipeline,
       open: own('open')[0],

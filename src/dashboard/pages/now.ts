@@ -123,6 +123,7 @@ function need(condition: Condition, now: number): Html {
 }
 
 function pipelineTable({ pipelines, overviews, pauses, now }: NowData): Html {
+  const overviewByName = new Map(overviews.map((overview) => [overview.pipeline, overview]))
   return html`<table class="cards">
     <caption class="sr">
       Pipelines with state, last success, next run and last runs
@@ -139,7 +140,7 @@ function pipelineTable({ pipelines, overviews, pauses, now }: NowData): Html {
     </thead>
     <tbody>
       ${pipelines.map((pipeline) => {
-        const overview = overviews.find((one) => one.pipeline === pipeline.name)
+        const overview = overviewByName.get(pipeline.name)
         if (overview === undefined) return none
         const { open, last, succeededAt, recent } = overview
         const pause = pauses.find((one) => one.pipeline === pipeline.name)

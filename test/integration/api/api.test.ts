@@ -182,3 +182,20 @@ test('health answers while the process lives; readiness names the checks that fa
   await using asleep = await startServer(engine, { deps: { schedulerIdleS: () => 500 } })
   expect((await asleep.call('GET', '/ready')).json.failing).toEqual(['scheduler', 'worker'])
 })
+
+test('a page asked for again with its ETag is not sent again, compressed or not', async () => {
+  await using engine = await shop()
+  await engine.run('shop')
+  // Ages on a page change every 15 s; here time stands still.
+  const clock = { ...engine.deps.clock, now: () => Date.parse('2026-11-22T03:00:00Z') }
+  await using server = await startServer(engine, { deps: { clock } })
+  for (const encoding of ['gzip', 'identity']) {
+    const headers = { 'accept-encoding': encoding }
+    const first = await server.call('GET', '/', { headers })
+    expect([first.status, first.headers['content-encoding']]).toEqual([200, encoding === 'gzip' ? 'gzip' : undefined])
+    const again = await server.call('GET', '/', { headers: { ...headers, 'if-none-match': String(first.headers.etag) } })
+    expect([again.status, again.text]).toEqual([304, ''])
+  }
+  await engine.run('shop')
+  expect((await server.call('GET', '/', { headers: { 'if-none-match': '"of an older state"' } })).status).toBe(200)
+})

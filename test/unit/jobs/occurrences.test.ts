@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { dueOccurrences, isTouchedByClockChange, nextOccurrence } from '../../../src/jobs/occurrences.ts'
+import { dueOccurrences, isTouchedByClockChange, nextOccurrence, previousOccurrences } from '../../../src/jobs/occurrences.ts'
 
 const berlin = 'Europe/Berlin'
 const newYork = 'America/New_York'
@@ -90,4 +90,22 @@ test.for([
   ['0 30 2 * * *', berlin, true],
 ] as const)('%s in %s is touched by clock changes: %s', ([cron, timezone, expected]) => {
   expect(isTouchedByClockChange({ cron, timezone })).toBe(expected)
+})
+
+describe('previous occurrences', () => {
+  const times = { cron: '*/15 * * * *', timezone: 'UTC' }
+  const previous = (now: string) => iso(previousOccurrences(times, new Date(now), 2))
+
+  test('change with the next occurrence, whether time moves forward or back', () => {
+    expect(previous('2026-01-01T00:31:00Z')).toEqual(['2026-01-01T00:15', '2026-01-01T00:30'])
+    expect(previous('2026-01-01T00:44:59Z')).toEqual(['2026-01-01T00:15', '2026-01-01T00:30'])
+    expect(previous('2026-01-01T00:45:00Z')).toEqual(['2026-01-01T00:30', '2026-01-01T00:45'])
+    expect(previous('2026-01-01T00:29:00Z')).toEqual(['2026-01-01T00:00', '2026-01-01T00:15'])
+  })
+
+  test('of a yearly expression are those of the last year', () => {
+    expect(iso(previousOccurrences({ cron: '0 3 1 2 *', timezone: 'UTC' }, new Date('2026-03-01T00:00:00Z'), 1))).toEqual([
+      '2026-02-01T03:00',
+    ])
+  })
 })

@@ -1,0 +1,200 @@
+/**
+ * Pages of `sluice serve` with a long history: 100,000 runs of 100 pipelines and a million records (ten million with `--large`). The server
+ * is a process of its own, seen from outside: time to the first byte, bytes over the wire, and what a poll costs.
+ */
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { request } from 'node:http'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { credentials } from './engine.ts'
+import { median, type Bench } from './figure.ts'
+import { startSandboxProcess } from './sandboxProcess.ts'
+
+const launcher = fileURLToPath(new URL('../bin/sluice.js', import.meta.url))
+const pipelines = 100
+const calls = 60
+
+export const bench: Bench = async ({ database, folder, givenRows, large, say, small }) => {
+  const runs = small ? 10_000 : 100_000
+  const records = givenRows ?? (large ? 10_000_000 : small ? 100_000 : 1_000_000)
+  const directory = join(folder, 'pipelines')
+  await mkdir(directory)
+  for (let n = 0; n < pipelines; n++) await writeFile(join(directory, `shop-${n}.yaml`), definition(n))
+  const databaseUrl = await database()
+  const sandbox = await startSandboxProcess()
+  try {
+    await fillHistory(databaseUrl, { origin: sandbox.url, runs, records })
+    const server = await startServe(folder, databaseUrl, sandbox.url)
+    try {
+      const pages: readonly (readonly [string, string])[] = [
+        ['/', 'overview'],
+        ['/pipelines/shop-7', 'pipeline'],
+        [`/runs/r_${runs}`, 'run'],
+        ['/system', 'system'],
+        ['/metrics', 'metrics'],
+      ]
+      for (const [path, name] of pages) {
+        const limit = path === '/metrics' ? undefined : 100
+        const { p95, middle, bytes } = await measure(server.port, path)
+        say({
+          figure: `${name}, time to the first byte, p95 of ${calls}`,
+          measured: `${p95.toFixed(0)} ms, median ${middle.toFixed(0)} ms, ${(bytes / 1000).toFixed(1)} kB compressed`,
+          ...(limit === undefined ? {} : { reach: `${limit} ms`, met: p95 <= limit }),
+        })
+      }
+      const poll = await measurePolls(server.port)
+      say({
+        figure: 'poll of an unchanged page (304)',
+        measured: `p95 ${poll.p95.toFixed(1)} ms, median ${poll.middle.toFixed(1)} ms`,
+        reach: '5 ms',
+        met: poll.middle <= 5,
+      })
+    } finally {
+      await server.stop()
+    }
+  } finally {
+    await sandbox.close()
+  }
+}
+
+async function measure(port: number, path: string): Promise<{ p95: number; middle: number; bytes: number }> {
+  const times: number[] = []
+  let bytes = 0
+  for (let n = 0; n < 5; n++) await call(port, path)
+  for (let n = 0; n < calls; n++) {
+    const answer = await call(port, path)
+    times.push(answer.firstByteMs)
+    bytes = answer.bytes
+  }
+  return { ...spread(times), bytes }
+}
+
+/** Polls as a page does: with the ETag of the last answer, which changes every 15 s for the ages on the page. */
+async function measurePolls(port: number): Promise<{ p95: number; middle: number }> {
+  const times: number[] = []
+  let { etag } = await call(port, '/')
+  while (times.length < calls) {
+    const answer = await call(port, '/', etag)
+    if (answer.status === 304) times.push(answer.firstByteMs)
+    else etag = answer.etag
+  }
+  return spread(times)
+}
+
+function spread(times: readonly number[]): { p95: number; middle: number } {
+  const sorted = times.toSorted((a, b) => a - b)
+  return { p95: sorted[Math.floor(sorted.length * 0.95)] ?? Number.NaN, middle: median(sorted) }
+}
+
+interface Answered {
+  readonly status: number | undefined
+  readonly firstByteMs: number
+  readonly bytes: number
+  readonly etag: string | undefined
+}
+
+function call(port: number, path: string, etag?: string): Promise<Answered> {
+  return new Promise((resolve, reject) => {
+    const started = performance.now()
+    const headers = { 'accept-encoding': 'gzip', ...(etag === undefined ? {} : { 'if-none-match': etag }) }
+    const sent = request({ host: '127.0.0.1', port, path, headers }, (answer) => {
+      const firstByteMs = performance.now() - started
+      let bytes = 0
+      if (answer.statusCode !== 200 && answer.statusCode !== 304) reject(new Error(`${path} answered ${answer.statusCode}`))
+      answer.on('data', (part: Buffer) => (bytes += part.length))
+      answer.on('end', () => resolve({ status: answer.statusCode, firstByteMs, bytes, etag: answer.headers.etag }))
+    })
+    sent.on('error', reject)
+    sent.end()
+  })
+}
+
+async function startServe(folder: string, databaseUrl: string, serviceUrl: string) {
+  const port = await freePort()
+  const child = spawn(process.execPath, [launcher, 'serve', '--port', String(port)], {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      HOME: folder,
+      SLUICE_LOG_LEVEL: 'error',
+      DATABASE_URL: databaseUrl,
+      SLUICE_BASE_URL: serviceUrl,
+      SLUICE_CONSUMER_KEY: credentials.consumerKey,
+      SLUICE_CONSUMER_SECRET: credentials.consumerSecret,
+      SLUICE_ACCESS_TOKEN: credentials.accessToken,
+      SLUICE_ACCESS_TOKEN_SECRET: credentials.accessTokenSecret,
+    },
+  })
+  const ended = new Promise<void>((resolve) => child.on('close', () => resolve()))
+  for (;;) {
+    const up = await call(port, '/health').then(
+      () => true,
+      () => false,
+    )
+    if (up) break
+    if (child.exitCode !== null) throw new Error(`serve ended with ${child.exitCode}`)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  return {
+    port,
+    stop() {
+      child.kill('SIGTERM')
+      return ended
+    },
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+/** Ended runs of every status, newest last, and records of one catalog. */
+async function fillHistory(
+  databaseUrl: string,
+  size: { readonly origin: string; readonly runs: number; readonly records: number },
+): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  try {
+    await client.query(`set search_path to sluice`)
+    await client.query(
+      `insert into destination (service, kind, account_id, target_id)
+       select $1, 'catalog', '', (100000 + n)::text from generate_series(0, ${pipelines - 1}) n`,
+      [size.origin],
+    )
+    await client.query(
+      `insert into run (pipeline, destination_id, trigger, status, counts, stages, created_at, started_at, finished_at)
+       select 'shop-' || n % ${pipelines}, (select min(id) from destination) + n % ${pipelines}, 'schedule',
+         (array['succeeded', 'succeeded', 'succeeded', 'partial', 'withheld', 'failed', 'skipped'])[1 + n / ${pipelines} % 7],
+         '{"read": 10240, "rejected": 31, "valid": 10209, "create": 12, "update": 122, "delete": 4, "unchanged": 10071, "confirmed": 138}',
+         '[{"stage":"read","startedAt":"2026-11-21T03:00:00.000Z","durationMs":4100},{"stage":"push","startedAt":"2026-11-21T03:00:04.100Z","durationMs":9000}]',
+         at, at, at + interval '18 seconds'
+       from generate_series(1, $1::int) n, lateral (select statement_timestamp() - ($1 - n) * interval '30 seconds' as at) t`,
+      [size.runs],
+    )
+    await client.query(
+      `insert into record (destination_id, key, hash, line, snapshot_id) select (select min(id) from destination), sha256(n::text::bytea), $2, n, 1 from generate_series(1, $1::int) n`,
+      [size.records, randomBytes(8)],
+    )
+    await client.query('analyze')
+  } finally {
+    await client.end()
+  }
+}
+
+function definition(n: number): string {
+  return `source: { url: ./shop-${n}.csv }
+map: { id: id, title: title, description: description, link: link, image_link: image_link, price: price, availability: availability }
+destination: { kind: catalog, catalog_id: "${100_000 + n}" }
+schedule: "${n % 60} ${Math.floor(n / 60) % 24} 1 1 *"
+`
+}
