@@ -160,6 +160,21 @@ describe('what only the owner knows', () => {
     })
   })
 
+  test.for(['Mobile Phone Number', 'Billing Phone', 'Shipping Phone', 'Primary Phone'])(
+    '"%s" is read as a phone number, with or without emails',
+    (name) => {
+      const numbers = [
+        ['1', '+1 202-555-0110'],
+        ['2', '+1 202-555-0111 x752'],
+      ]
+      const alone = draftPipeline(table(['id', name], numbers), audience, options())
+      expect([alone.settings.map, alone.valid]).toEqual([{ key: 'id', phone_number: name }, 2])
+      const rows = numbers.map(([id = '', phone = ''], i) => [id, i === 0 ? 'a@example.com' : '', phone])
+      const beside = draftPipeline(table(['id', 'email', name], rows), audience, options())
+      expect([beside.settings.map, beside.valid]).toEqual([{ key: 'id', email: 'email', phone_number: name }, 2])
+    },
+  )
+
   test('a list of addresses uses the addresses as keys', () => {
     const inspection = table(['Mail'], [['a@example.com']])
     expect(draftPipeline(inspection, audience, options())).toMatchObject({

@@ -1,0 +1,50 @@
+/**
+ * The README's path as a newcomer walks it: an ordinary user with an empty home and a clone, each block run by a shell as it stands there.
+ * Two things differ: packages are those that are installed here, not fetched again by `npm ci`; the sandbox takes a free port.
+ */
+import { spawn, spawnSync } from 'node:child_process'
+import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { printed } from './support.ts'
+
+const repository = fileURLToPath(new URL('../../..', import.meta.url))
+const page = readFileSync(join(repository, 'README.md'), 'utf8')
+const blocks = [...page.matchAll(/```(\w+)\n([\s\S]*?)```/g)].map(([, language = '', text = '']) => ({ language, text }))
+const blockWith = (command: string) => blocks.find(({ language, text }) => language === 'sh' && text.includes(command))?.text ?? ''
+const notCloned = new Set(['.git', 'node_modules', 'dist', '.sluice', '.env', 'sandbox.json'])
+
+test('the five commands, the questions about rejects and records, and the program run as written', { timeout: 240_000 }, async () => {
+  const home = mkdtempSync(join(tmpdir(), 'sluice-newcomer-'))
+  const clone = join(home, 'sluice')
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }))
+  cpSync(repository, clone, { recursive: true, filter: (path) => !notCloned.has(relative(repository, path).split('/')[0] ?? '') })
+  symlinkSync(join(repository, 'node_modules'), join(clone, 'node_modules'))
+  chmodSync(home, 0o755)
+  // Root is no ordinary user: then it is nobody's home.
+  const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+  if ('uid' in user) spawnSync('chown', ['-R', '-h', `${user.uid}:${user.gid}`, home])
+  const there = { cwd: clone, env: { PATH: process.env['PATH'] ?? '', HOME: home }, ...user }
+  const shell = (text: string) => {
+    const { status, stdout, stderr } = spawnSync('sh', ['-e', '-c', text], { ...there, encoding: 'utf8' })
+    return { status, output: stdout + stderr }
+  }
+
+  const [sandbox = '', ...four] = blockWith('npx sluice init').trim().split('\n')
+  const running = spawn('sh', ['-c', `exec ${sandbox.replace('sluice sandbox', 'sluice sandbox --port 0')}`], { ...there, stdio: 'pipe' })
+  onTestFinished(() => void running.kill('SIGTERM'))
+  await printed(running, /ready on \S+/)
+  for (const line of four) expect({ line, ...shell(line) }).toMatchObject({ line, status: 0 })
+  expect(shell('npx sluice runs customers --json').output).toMatch(/"status":"succeeded","counts":\{"read":2000,/)
+  const questions = shell(blockWith('npx sluice rejects'))
+  expect(questions).toMatchObject({ status: 0, output: expect.stringMatching(/^Live/m) as string })
+  expect(readFileSync(join(clone, 'bad.csv'), 'utf8')).toContain('hint')
+  expect(shell('npx sluice db stop').status).toBe(0)
+
+  writeFileSync(join(clone, 'try.ts'), blocks.find(({ language }) => language === 'ts')?.text ?? '')
+  for (const command of ['npm run build', 'node bin/node24.js try.ts']) expect(page).toContain(`\`${command}\``)
+  expect(shell('npm run build')).toMatchObject({ status: 0 })
+  expect(shell('node bin/node24.js try.ts')).toMatchObject({ status: 0, output: expect.stringContaining('products: 1') as string })
+})
