@@ -1,0 +1,84 @@
+/** A backup of before an erasure is restored: the copy of the erasures is replayed, and nobody comes back (docs/erasure.md). */
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { backUp } from '../../support/backup.ts'
+import { audienceDigest, email, phone, sha256 } from '../../support/digests.ts'
+import { engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { sluice } from '../cli/support.ts'
+
+const canary = 'jane.canary@example.com'
+const people = (...rows: readonly string[]) => `id,mail,phone\n${rows.map((row) => `${row}\n`).join('')}`
+const ann = 'k1,ann@example.com,'
+const jane = `k2,${canary},+12025550123`
+const bob = 'k3,bob@example.com,+12025550144'
+
+function pipeline(engine: EngineUnderTest, more = ''): void {
+  engine.pipeline(
+    'customers',
+    `source: { url: "{folder}/people.csv" }
+map: { key: id, email: mail, phone_number: phone }
+${more}destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
+`,
+  )
+}
+
+const held = async (engine: EngineUnderTest) => (await engine.sandbox.control.audience()).digest
+
+async function isStored(engine: EngineUnderTest, digest: string, table: string): Promise<boolean> {
+  const rows = await engine.db.query<{ text: string | null }>(`select string_agg(t::text, ' ') as text from sluice."${table}" t`)
+  return (rows[0]?.text ?? '').includes(digest)
+}
+
+test('a restored backup forgets what was erased after it, until the copy is replayed; then nobody comes back', async () => {
+  await using engine = await engineUnderTest()
+  pipeline(engine)
+  engine.write('people.csv', people(ann, jane, bob))
+  await engine.run('customers')
+  const backup = await backUp(engine)
+
+  const command = (...args: readonly string[]) => sluice(args, { cwd: engine.folder, env: engine.env })
+  expect((await command('forget', '--email', canary, '--phone', '+12025550123')).code).toBe(0)
+  expect((await command('forget', '--export', 'erasures.json')).code).toBe(0)
+  const without = audienceDigest([email('ann@example.com'), email('bob@example.com'), phone('+12025550144')])
+  expect(await held(engine)).toBe(without)
+
+  await backup.restore()
+  // The backup is what it claims to be: it knows the person, and no erasure.
+  expect(await isStored(engine, sha256(canary), 'remote')).toBe(true)
+  expect(await engine.db.query('select from erasure')).toEqual([])
+
+  const replayed = await command('forget', '--replay', join(engine.folder, 'erasures.json'))
+  expect([replayed.code, replayed.stderr]).toEqual([0, expect.not.stringContaining(canary)])
+  expect((await command('forget', '--replay', 'erasures.json')).stdout).toContain('Nothing to replay')
+  const mark = await engine.mark()
+  // The merchant's file still has the person.
+  expect(await engine.run('customers', { full: true })).toMatchObject({ status: 'succeeded', counts: { suppressed: 1, valid: 2 } })
+  expect(await held(engine)).toBe(without)
+  expect((await engine.writes(mark)).length).toBeGreaterThan(0)
+  expect(await isStored(engine, sha256(canary), 'remote')).toBe(false)
+  expect(await engine.sandbox.control.violations()).toEqual([])
+}, 120_000)
+
+test('every form of an identifier is erased: a phone without plus, both forms of an international domain, any spelling', async () => {
+  await using engine = await engineUnderTest()
+  pipeline(engine, 'options: { allow: [both_phone_forms, both_idn_forms] }\n')
+  engine.write('people.csv', people(ann, 'k2,jane@bücher.example,+12025550123', 'k3,bob@example.com,'))
+  await engine.run('customers')
+  const forms = [email('jane@bücher.example'), email('jane@xn--bcher-kva.example'), phone('+12025550123'), phone('12025550123')]
+  const others = [email('ann@example.com'), email('bob@example.com')]
+  expect(await held(engine)).toBe(audienceDigest([...others, ...forms]))
+
+  // As a person writes them: capitals, the form of the DNS, spaces and brackets in the number.
+  const receipt = await sluice(['forget', '--email', ' Jane@XN--BCHER-KVA.example ', '--phone', '+1 (202) 555-0123', '--json'], {
+    cwd: engine.folder,
+    env: engine.env,
+  })
+  expect(receipt.code).toBe(0)
+  expect(await held(engine)).toBe(audienceDigest(others))
+
+  // Neither form brings the person back, on whatever row.
+  engine.write('people.csv', people(ann, 'k8,jane@xn--bcher-kva.example,', 'k9,,+12025550123', 'k3,bob@example.com,'))
+  pipeline(engine)
+  expect(await engine.run('customers')).toMatchObject({ counts: { suppressed: 2 } })
+  expect(await held(engine)).toBe(audienceDigest(others))
+})
