@@ -10,6 +10,9 @@ import { silentLogger } from '../../../src/log.ts'
 import { ended, launcher } from './support.ts'
 import { customersYaml, feed, json, shopYaml, workspace } from './workspace.ts'
 
+/** For other processes, on a machine that does much else. */
+const waiting = { timeout: 30_000, interval: 50 }
+
 // `script` gives a command a terminal.
 const hasScript = spawnSync('script', ['--version']).status === 0
 test.skipIf(!hasScript).for([
@@ -88,7 +91,7 @@ test('the last two lines of whatever fails name a command that parses (manner 20
     ['check', '--pipelines', 'none'],
   ]
   for (const call of calls) {
-    const { code, stdout, stderr } = await shop.run(call)
+    const { code, stdout, stderr } = await shop.here(call)
     expect(code, call.join(' ')).not.toBe(0)
     const last = (stderr === '' || code === 3 || /Next/.test(stdout) ? stdout : stderr).trimEnd().split('\n').slice(-2).join('\n')
     const command = /sluice ([a-z]+[^\n(]*)/.exec(last)?.[1] ?? ''
@@ -104,8 +107,8 @@ test('a stack is shown where SLUICE_LOG_LEVEL=debug asks for it, and nowhere els
     ['show', 'r_9'],
     ['api', 'GET', '/12/nope'],
   ]) {
-    expect((await shop.run(call)).stderr).not.toMatch(/^ +at /m)
-    expect((await shop.run(call, { env: { SLUICE_LOG_LEVEL: 'debug' } })).stderr).toMatch(/^ +at /m)
+    expect((await shop.here(call)).stderr).not.toMatch(/^ +at /m)
+    expect((await shop.here(call, { env: { SLUICE_LOG_LEVEL: 'debug' } })).stderr).toMatch(/^ +at /m)
   }
 })
 
@@ -117,30 +120,34 @@ test('several pipelines exit with the worst of 1, 5, 4, 3, 0, and a run that is 
   shop.write('feed.csv', feed(40))
   shop.write('crm.csv', 'customer_id,email,phone\n1,jane@example.com,\n')
   const worst = async (...names: string[]) => {
-    const outcome = await shop.run(['run', ...names, '--json'])
+    const outcome = await shop.here(['run', ...names, '--json'])
     const statuses = json(outcome).map(({ pipeline, status }: { pipeline: string; status: string }) => `${pipeline} ${status}`)
     return [outcome.code, ...statuses.toSorted()]
   }
   expect(await worst('shop', 'customers')).toEqual([0, 'customers succeeded', 'shop succeeded'])
   shop.write('crm.csv', 'customer_id,email,phone\n1,jane@example.com,\n2,joe@example.com,\n')
-  await shop.sandbox.control.fault({ method: 'POST', path: '/12/accounts' }, { kind: 'counts', success: 0, total: 1 }, 'always')
+  const refusal = { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'not now' }] } }
+  await shop.sandbox.control.fault({ method: 'POST', path: '/12/accounts' }, refusal, 'always')
   expect(await worst('shop', 'customers')).toEqual([3, 'customers partial', 'shop succeeded'])
   shop.write('feed.csv', feed(20))
   expect(await worst('customers', 'shop')).toEqual([4, 'customers partial', 'shop withheld'])
   shop.write('feed.csv', feed(140))
-  await shop.sandbox.control.fault({ method: 'PUT' }, { kind: 'delay', ms: 4000 }, 'always')
-  const sent = (await shop.sandbox.control.ledger()).length
+  const { control } = shop.sandbox
+  await control.fault({ method: 'PUT' }, { kind: 'hold', name: 'put' }, 'always')
+  const sent = (await control.ledger()).length
   const first = shop.start(['run', 'shop'])
   const over = ended(first)
-  while (!json(await shop.run(['runs', 'shop', '--limit', '1', '--json'])).some(({ status }: { status: string }) => status === 'running')) {
-    expect(first.exitCode).toBe(null)
-  }
+  await expect.poll(control.holds, waiting).not.toEqual([])
   expect(await worst('customers', 'shop')).toEqual([5, 'customers partial', 'shop skipped'])
   expect(await worst('customers', 'gone', 'shop')).toEqual([1, 'customers partial', 'gone failed', 'shop skipped'])
+  let stderr = ''
+  first.stderr?.on('data', (chunk) => void (stderr += String(chunk)))
   first.kill('SIGTERM')
+  await expect.poll(() => stderr, waiting).toContain('Stopping')
+  await control.clearFaults()
+  await control.release('put')
   expect((await over).code).toBe(143)
-  await shop.sandbox.control.clearFaults()
-  expect((await shop.run(['run', 'shop', 'customers'])).code).toBe(0)
+  expect((await shop.here(['run', 'shop', 'customers'])).code).toBe(0)
   expect((await shop.sandbox.control.catalog()).products).toBe(140)
   expect((await shop.sandbox.control.ledger()).length).toBeGreaterThan(sent)
 })
