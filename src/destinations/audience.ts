@@ -81,6 +81,15 @@ export const audience: Destination<AudienceDefinition> & { readonly settings: ty
     endsExactly: true,
   }),
   keepsEntries: '30 days',
+  init: {
+    noun: 'audience',
+    needsAccount: true,
+    settings: (targetId, accountId) => ({ account_id: accountId, audience_id: targetId }),
+    comments: [
+      'expires_in: 13 months    # a membership ends then; it is renewed 30 days before',
+      'suppress: do-not-reach   # people on the do-not-reach lists of this account are not sent; or: none',
+    ],
+  },
   probe: ({ accountId, audienceId }, version) => ({
     path: `/${version}/accounts/${accountId}/custom_audiences/${audienceId}`,
     accountId,

@@ -62,6 +62,12 @@ export const catalog: Destination<CatalogDefinition> & { readonly settings: type
   membership: () => undefined,
   keepsEntries: '12 months',
   listing: productListing,
+  init: {
+    noun: 'catalog',
+    needsAccount: false,
+    settings: (targetId) => ({ catalog_id: targetId }),
+    comments: ['missing: delete   # products missing from the source: delete | out-of-stock | keep'],
+  },
   probe: ({ catalogId }, version) => ({ path: `/${version}/product_catalogs/${catalogId}/products` }),
   limits: () => limits,
   request: ({ targetId, version }, op) => requestOf(op === 'upsert' ? put : remove, version, { product_catalog_id: targetId }),

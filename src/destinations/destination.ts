@@ -55,6 +55,8 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
   readonly keepsEntries: '12 months' | '30 days'
   /** Reads the destination back; undefined if no endpoint lists its content. */
   readonly listing?: Listing
+  /** Terms of `sluice init`; undefined if it does not offer the type. */
+  readonly init?: InitTerms
   /** Request that shows that the destination exists. */
   probe(definition: Definition, version: string): Probe
 }
@@ -87,6 +89,16 @@ export interface DestinationWords {
   readonly records: 'products' | 'people'
   /** Value that `sluice explain` takes. */
   readonly exampleKey: string
+}
+
+export interface InitTerms {
+  /** Noun for its id: `catalog`. */
+  readonly noun: string
+  readonly needsAccount: boolean
+  /** `destination` of the file, without its kind. */
+  settings(targetId: string, accountId: string): Readonly<Record<string, string>>
+  /** Optional settings, as comments of the file. */
+  readonly comments: readonly string[]
 }
 
 export interface Membership {
@@ -134,6 +146,8 @@ interface RequestFormat {
   readonly limits: (op: Operation) => BatchLimits
   /** Method and path below the advertising host, version included. */
   readonly request: (target: Target, op: Operation) => DestinationRequest
+  /** Sends a request elsewhere than to the service. Like a transport it never throws: an error is an outcome. */
+  exchange?(request: ExchangeRequest): Promise<Exchange>
   /** Bytes before, between and after the entries of a body: `{"products":[`, `,`, `]}`. Entries never change (docs/guarantees.md#idempotent-resend). */
   readonly frame: (op: Operation) => { readonly open: string; readonly close: string }
   /** Returns a text that two entries of one body must not share; undefined if any two may be in one body. */

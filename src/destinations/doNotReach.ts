@@ -77,6 +77,12 @@ export const doNotReach: Destination<DoNotReachDefinition> & { readonly settings
     endsExactly: false,
   }),
   keepsEntries: '30 days',
+  init: {
+    noun: 'do-not-reach list',
+    needsAccount: true,
+    settings: (targetId, accountId) => ({ account_id: accountId, list_id: targetId }),
+    comments: ['expires_in: 13 months    # an entry ends then; it is renewed 30 days before'],
+  },
   probe: ({ accountId, listId }, version) => ({
     path: `/${version}/accounts/${accountId}/do_not_reach_lists`,
     accountId,

@@ -7,7 +7,12 @@ import type { Destination } from './destination.ts'
 import { doNotReach } from './doNotReach.ts'
 
 const builtIn = [catalog, audience, doNotReach] as const
-const types: readonly Destination[] = builtIn
+const types: Destination[] = [...builtIn]
+
+/** Adds a type. To be called before the first pipeline file is checked. */
+export function registerDestination(type: Destination): void {
+  types.push(type)
+}
 
 export function findDestination(kind: unknown): Destination | undefined {
   return types.find((type) => type.kind === kind)

@@ -5,6 +5,7 @@ import { loadPipeline } from '../../src/pipeline/load.ts'
 import { registerWorker } from '../../src/db/workers.ts'
 import { runPipeline } from '../../src/sync/index.ts'
 import type { EngineUnderTest, RunOptions } from './engine.ts'
+import { resetWriter, writer } from './staticList.ts'
 
 /** `stop`: at its first request. `die`: after its first answer. `planned`: between the plan and its first request. */
 export type Interruption = 'stop' | 'die' | 'planned'
@@ -19,6 +20,10 @@ export async function interruptedRun(engine: EngineUnderTest, name: string, how:
     if (how === 'die') throw new Error('the power went')
     return answer
   }
+  writer.onRequest = () => stop.abort()
+  writer.onAnswer = () => {
+    if (how === 'die') throw new Error('the power went')
+  }
   const deps = {
     ...engine.deps,
     workerId,
@@ -30,7 +35,9 @@ export async function interruptedRun(engine: EngineUnderTest, name: string, how:
     trigger: 'manual',
     ...options,
     ...(how === 'planned' ? { onPlanned: () => Promise.reject(new Error('the power went')) } : {}),
-  }).catch((error: unknown) => expect(String(error)).toContain('the power went'))
+  })
+    .catch((error: unknown) => expect(String(error)).toContain('the power went'))
+    .finally(resetWriter)
   // No process has this number, so that its batches are taken back immediately.
   await engine.db.execute('update sluice.worker set pid = 4194999, pid_started = $2 where id = $1', [workerId, '1'])
 }

@@ -12,6 +12,8 @@ import { report, reportText } from '../init/report.ts'
 import { commandLineOf, nameFrom, initOptionsOf, type InitOptions } from '../init/options.ts'
 import { canAsk, openPrompt } from '../prompt.ts'
 import { writeWholeFile } from '../../wholeFile.ts'
+import { destinationOf } from '../../destinations/index.ts'
+import { isDeepStrictEqual } from 'node:util'
 
 /**
  * Writes a pipeline file and `.env` for a source that has none. Inspects the source, and asks for missing values on a terminal;
@@ -74,10 +76,10 @@ async function checkConflicts(context: Context, target: Target, options: InitOpt
     ({ name, destination }) =>
       name !== target.name &&
       destination.kind === target.kind &&
-      (destination.kind === 'catalog'
-        ? destination.catalogId === target.target
-        : destination.accountId === target.account &&
-          (destination.kind === 'audience' ? destination.audienceId : destination.listId) === target.target),
+      isDeepStrictEqual(destinationOf(destination.kind).identity(destination), {
+        accountId: target.account ?? '',
+        targetId: target.target,
+      }),
   )
   if (conflict === undefined) return
   throw new UsageError(

@@ -13,14 +13,16 @@ import { presetTests } from './consentAnswers.ts'
 import { listed, type Inspection } from './inspection.ts'
 import { columnQuestion, consentQuestion, questionsAbout, shopQuestion, type Question } from './question.ts'
 import { proposedMap } from './proposedMap.ts'
-import type { Kind, InitOptions } from './options.ts'
+import type { InitOptions } from './options.ts'
+import { destinationOf } from '../../destinations/index.ts'
+import type { Destination } from '../../destinations/destination.ts'
 
 /** Name, file and destination of the pipeline, all decided. */
 export interface Target {
   readonly name: string
   /** Path of the pipeline file. */
   readonly file: string
-  readonly kind: Kind
+  readonly kind: string
   readonly target: string
   /** Undefined for catalogs. */
   readonly account: string | undefined
@@ -69,14 +71,14 @@ export interface Settings {
  */
 export function draftPipeline(inspection: Inspection, target: Target, options: InitOptions): Draft {
   checkColumns(inspection, options)
-  const { kind } = target
+  const type = destinationOf(target.kind)
   const bare = {
     source: { url: inspection.uri, ...(options.encoding === undefined ? {} : { encoding: options.encoding }), ...options.settings },
-    destination: destinationOf(target),
+    destination: settingsOf(target),
   }
   const { map, preset, known, openFields, needsShop, keyedBy, hints } = proposedMap(
     inspection,
-    kind,
+    type,
     createMapper(resolved(bare, target), inspection.day),
     options,
   )
@@ -96,7 +98,7 @@ export function draftPipeline(inspection: Inspection, target: Target, options: I
   const pipeline = resolved(settings, target)
   const { warnings, currencies, consent, ...tried } = tryRows(pipeline, inspection)
   checkCurrency(options.currency, currencies, tried.rejects)
-  const { required, optional } = questionsAbout(inspection, kind, tried.rejects, warnings, options)
+  const { required, optional } = questionsAbout(inspection, type, tried.rejects, warnings, options)
   const asksKey = keyedBy !== undefined && inspection.columns.length > 1
   return {
     ...tried,
@@ -107,12 +109,12 @@ export function draftPipeline(inspection: Inspection, target: Target, options: I
     consent,
     presetConsent: fromPreset,
     required: [
-      ...openFields.map((field) => columnQuestion(field, kind, inspection, options)),
+      ...openFields.map((field) => columnQuestion(field, type, inspection, options)),
       ...(needsShop ? [shopQuestion] : []),
       ...required,
     ],
     optional: [
-      ...(asksKey ? [keyQuestion(keyedBy, inspection, options)] : []),
+      ...(asksKey ? [keyQuestion(type, keyedBy, inspection, options)] : []),
       ...optional,
       ...consent.map((one) =>
         consentQuestion(
@@ -211,8 +213,8 @@ function checkCurrency(currency: string | undefined, currencies: ReadonlySet<str
 }
 
 /** Returns the question for a better key column, if emails or phone numbers are the only key. */
-function keyQuestion(keyedBy: readonly string[], inspection: Inspection, options: InitOptions): Question {
-  const question = columnQuestion('key', 'audience', inspection, options)
+function keyQuestion(type: Destination, keyedBy: readonly string[], inspection: Inspection, options: InitOptions): Question {
+  const question = columnQuestion('key', type, inspection, options)
   const proposed = keyedBy.join(', ')
   return {
     ...question,
@@ -222,9 +224,8 @@ function keyQuestion(keyedBy: readonly string[], inspection: Inspection, options
   }
 }
 
-function destinationOf({ kind, target, account }: Target): Readonly<Record<string, string>> {
-  if (kind === 'catalog') return { kind, catalog_id: target }
-  return { kind, account_id: account ?? '', [kind === 'audience' ? 'audience_id' : 'list_id']: target }
+function settingsOf({ kind, target, account }: Target): Readonly<Record<string, string>> {
+  return { kind, ...destinationOf(kind).init?.settings(target, account ?? '') }
 }
 
 /** Resolves the draft. An error here comes from a flag: the columns were checked before, and the rest is generated. */

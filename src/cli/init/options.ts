@@ -5,8 +5,7 @@ import { argument, flag, many, option, type Invocation } from '../context.ts'
 import { sandboxTargets } from '../sandboxDefaults.ts'
 import { answeredTest, answerText } from './consentAnswers.ts'
 import { shownAddress } from '../text.ts'
-
-export type Kind = 'catalog' | 'audience' | 'do-not-reach'
+import { destinationTypes } from '../../destinations/index.ts'
 
 /** Options of `sluice init`, from flags and answers. An undefined one may still be asked for. */
 export interface InitOptions {
@@ -18,7 +17,7 @@ export interface InitOptions {
   readonly settings: SourceSettings
   readonly sandbox: boolean
   readonly force: boolean
-  readonly kind: Kind | undefined
+  readonly kind: string | undefined
   /** Id of the catalog, audience or list. */
   readonly target: string | undefined
   readonly account: string | undefined
@@ -37,11 +36,7 @@ export interface InitOptions {
 
 /** @throws {UsageError} `INVALID_VALUE`, `OPTIONS_CONFLICT` */
 export function initOptionsOf(invocation: Invocation): InitOptions {
-  const targets = [
-    ['catalog', option(invocation, 'catalog')],
-    ['audience', option(invocation, 'audience')],
-    ['do-not-reach', option(invocation, 'doNotReach')],
-  ] as const
+  const targets = initKinds().map((type) => [type, option(invocation, propertyOf(type))] as const)
   const given = targets.filter(([, id]) => id !== undefined)
   const [kind, id] = given[0] ?? []
   if (given.length > 1)
@@ -86,9 +81,7 @@ export function commandLineOf(options: InitOptions, added: readonly string[]): s
   const { name, source, kind, target, account, map, set, consent, ignore, encoding, settings, currency, country, shop } = options
   const flags: readonly (readonly [string, string | undefined])[] = [
     ['source', source === undefined ? undefined : shownAddress(source)],
-    ...(options.sandbox && target === sandboxTarget(kind ?? 'catalog')
-      ? []
-      : [[kind ?? '', target] as const, ['account', account] as const]),
+    ...(options.sandbox && target === sandboxTarget(kind) ? [] : [[kind ?? '', target] as const, ['account', account] as const]),
     ['encoding', encoding],
     ['member', settings.member],
     ['item', settings.xml?.item],
@@ -116,8 +109,19 @@ export function shellWord(text: string): string {
 }
 
 /** Returns the id of the sandbox's default destination. */
-export function sandboxTarget(kind: Kind): string {
-  return { catalog: sandboxTargets.catalog, audience: sandboxTargets.audience, 'do-not-reach': sandboxTargets.doNotReach }[kind]
+export function sandboxTarget(kind: string | undefined): string | undefined {
+  const targets: Readonly<Record<string, string>> = sandboxTargets
+  return targets[propertyOf(kind ?? initKinds()[0] ?? '')]
+}
+
+/** Returns the types that `init` offers. */
+export function initKinds(): readonly string[] {
+  return destinationTypes().flatMap(({ kind, init }) => (init === undefined ? [] : [kind]))
+}
+
+/** Returns the name of an option as a property: `do-not-reach` → `doNotReach`. */
+function propertyOf(name: string): string {
+  return name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
 
 /** Checks the pipeline name, which is also a file name (src/pipeline/load.ts). */

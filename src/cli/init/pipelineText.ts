@@ -2,6 +2,7 @@ import { asWritten, seenText } from '../../mapping/consent/consentText.ts'
 import { safe } from '../text.ts'
 import type { Draft } from './draft.ts'
 import type { Inspection } from './inspection.ts'
+import { destinationOf } from '../../destinations/index.ts'
 
 /**
  * Returns a pipeline file in YAML that fits on a screen: found settings as values, further settings as comments. It parses to
@@ -25,7 +26,7 @@ export function pipelineText(draft: Draft, inspection: Inspection, schema?: stri
     ...optionLines(draft),
     'destination:',
     ...Object.entries(settings.destination).map(([key, value]) => `  ${key}: ${key === 'kind' ? value : JSON.stringify(value)}`),
-    ...(destinationHints[pipeline.destination.kind] ?? []),
+    ...(destinationOf(pipeline.destination.kind).init?.comments ?? []).map((line) => `  # ${line}`),
     '',
     '# guards:                     # these are the defaults',
     '#   max_delete_count: 10      # over both limits, deletes need: --approve-deletes N',
@@ -38,20 +39,11 @@ export function pipelineText(draft: Draft, inspection: Inspection, schema?: stri
   ].join('\n')
 }
 
-const destinationHints: Readonly<Record<string, readonly string[]>> = {
-  catalog: ['  # missing: delete   # products missing from the source: delete | out-of-stock | keep'],
-  audience: [
-    '  # expires_in: 13 months    # a membership ends then; it is renewed 30 days before',
-    '  # suppress: do-not-reach   # people on the do-not-reach lists of this account are not sent; or: none',
-  ],
-  'do-not-reach': ['  # expires_in: 13 months    # an entry ends then; it is renewed 30 days before'],
-}
-
 function mapLines({ settings, recognized, hints, unused, pipeline }: Draft): readonly string[] {
   const { preset, map } = settings
   const filled = recognized.fields.filter(({ field }) => map?.[field] === undefined && field !== 'consent' && field !== 'remove')
   const itself = filled.map(({ field, from }) => (field === from ? field : `${field} ← ${from}`)).join(', ')
-  const removes = pipeline.destination.kind === 'do-not-reach'
+  const removes = destinationOf(pipeline.destination.kind).fields.includes('remove')
   return [
     ...(preset === undefined ? [] : [`preset: ${plain(preset)}`]),
     ...(itself === ''
@@ -80,7 +72,7 @@ function isConstant(value: unknown): boolean {
 
 function consentLines({ settings, consent, presetConsent, pipeline, recognized }: Draft): readonly string[] {
   const ignored = settings.ignore === undefined ? [] : [`ignore: ${flow(settings.ignore)}   # not about consent`]
-  if (pipeline.destination.kind !== 'audience') return ignored.length === 0 ? [] : [...ignored, '']
+  if (!destinationOf(pipeline.destination.kind).reachesPeople) return ignored.length === 0 ? [] : [...ignored, '']
   const written = settings.consent === undefined ? [] : [`consent: ${flow(settings.consent)}   # all others leave the audience`]
   const preset = recognized.fields.filter(({ field }) => field === 'consent')
   if (consent.length === 0 && written.length === 0 && preset.length > 0)
@@ -111,7 +103,9 @@ function consentLines({ settings, consent, presetConsent, pipeline, recognized }
 
 function optionLines({ settings, pipeline }: Draft): readonly string[] {
   if (settings.options !== undefined) return [`options: ${flow(settings.options)}   # of prices without one`, '']
-  return pipeline.destination.kind === 'catalog' ? ['# options: { default_currency: EUR }   # of prices without one', ''] : []
+  return destinationOf(pipeline.destination.kind).keys === 'products'
+    ? ['# options: { default_currency: EUR }   # of prices without one', '']
+    : []
 }
 
 /** Formats a comment over several lines, because column names may be long. */

@@ -12,7 +12,8 @@ import { draftPipeline, failingProposals, type Draft, type Target } from './draf
 import { listed, inspectSource, type Inspection } from './inspection.ts'
 import type { Question } from './question.ts'
 import { peopleColumns } from './peopleColumns.ts'
-import { commandLineOf, sandboxTarget, shellWord, type Kind, type InitOptions } from './options.ts'
+import { commandLineOf, initKinds, sandboxTarget, shellWord, type InitOptions } from './options.ts'
+import { destinationOf } from '../../destinations/index.ts'
 
 /** Asks a question and returns the answer; Enter alone is an empty answer. Undefined without a terminal. */
 export type Ask = (question: string) => Promise<string>
@@ -129,29 +130,38 @@ export async function withTarget(
   const kind = given.kind ?? (asks ? await askKind(ask, guess) : sandbox ? guess : undefined)
   const account =
     given.account ??
-    (sandbox ? sandboxTargets.account : kind === 'catalog' ? undefined : await askOptional(ask, 'Id of the advertising account: '))
+    (sandbox
+      ? sandboxTargets.account
+      : needsAccount(kind) === false
+        ? undefined
+        : await askOptional(ask, 'Id of the advertising account: '))
   const target =
     given.target ??
     (kind === undefined
       ? undefined
       : sandbox
         ? sandboxTarget(kind)
-        : await askOptional(ask, `Id of the ${kind === 'do-not-reach' ? 'do-not-reach list' : kind}: `))
+        : await askOptional(ask, `Id of the ${destinationOf(kind).init?.noun ?? kind}: `))
   if (kind === undefined || target === undefined)
-    throw missing(
-      ['--catalog ID', '--audience ID --account ID', '--do-not-reach ID --account ID', '--sandbox'],
-      'the destination is missing',
-      commandLineOf(given, [guess === 'catalog' ? '--catalog ID' : '--audience ID --account ID']),
-    )
-  if (kind !== 'catalog' && account === undefined)
+    throw missing([...initKinds().map(flagsOf), '--sandbox'], 'the destination is missing', commandLineOf(given, [flagsOf(guess)]))
+  if (needsAccount(kind) && account === undefined)
     throw missing(['--account ID'], `the ${kind} belongs to an account`, commandLineOf({ ...given, kind, target }, ['--account ID']))
-  return { options: { ...given, sandbox }, target: { ...place, kind, target, account: kind === 'catalog' ? undefined : account } }
+  return { options: { ...given, sandbox }, target: { ...place, kind, target, account: needsAccount(kind) ? account : undefined } }
+}
+
+/** Returns undefined as long as the type is not known. */
+function needsAccount(kind: string | undefined): boolean | undefined {
+  return kind === undefined ? undefined : destinationOf(kind).init?.needsAccount
+}
+
+function flagsOf(kind: string): string {
+  return `--${kind} ID${needsAccount(kind) ? ' --account ID' : ''}`
 }
 
 const productFields = ['title', 'description', 'link', 'image_link', 'availability', 'price', 'gtin', 'brand'] as const
 
 /** Guesses the destination type: emails or phone numbers in the first rows mean people, product columns mean a catalog. */
-function likelyKind(inspection: Inspection): Kind {
+function likelyKind(inspection: Inspection): 'audience' | 'catalog' {
   const { columns } = inspection
   const described = productFields.filter((field) => columnCalled(field, columns) !== undefined).length
   const { email, phone_number: phone } = peopleColumns(inspection)
@@ -160,8 +170,8 @@ function likelyKind(inspection: Inspection): Kind {
   return people !== undefined && columnCalled('price', columns) === undefined ? 'audience' : 'catalog'
 }
 
-async function askKind(ask: Ask, guess: Kind): Promise<Kind> {
-  const kinds: readonly Kind[] = ['catalog', 'audience', 'do-not-reach']
+async function askKind(ask: Ask, guess: string): Promise<string> {
+  const kinds = initKinds()
   for (;;) {
     const answer = await ask(`Destination: ${kinds.join(', ')} [${guess}] `)
     const found = answer === '' ? guess : kinds.find((kind) => kind.startsWith(answer.toLowerCase()))
@@ -248,7 +258,7 @@ function unanswered(inspection: Inspection, questions: readonly Question[], opti
     fields.length === 0
       ? []
       : [
-          `no column is called ${fields.join(', ')}; there are ${listed(inspection)}${target.kind === 'catalog' ? ' (--set FIELD=VALUE for a value that all rows share)' : ''}`,
+          `no column is called ${fields.join(', ')}; there are ${listed(inspection)}${destinationOf(target.kind).keys === 'products' ? ' (--set FIELD=VALUE for a value that all rows share)' : ''}`,
         ]
   const others = questions.flatMap(({ field, reason }) => (field === undefined ? [reason] : []))
   return missing(flags, [...columns, ...others].join('; '), commandLineOf(known, flags))

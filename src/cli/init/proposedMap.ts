@@ -9,7 +9,8 @@ import { presetByName } from '../../mapping/presets/index.ts'
 import { identifierTypes } from '../../model/record.ts'
 import type { Inspection } from './inspection.ts'
 import { peopleColumns, isUnique, type PeopleColumns } from './peopleColumns.ts'
-import type { Kind, InitOptions } from './options.ts'
+import type { InitOptions } from './options.ts'
+import type { Destination } from '../../destinations/destination.ts'
 
 /** Proposed `map:` of a source, from its columns and the options. */
 export interface ProposedMap {
@@ -34,13 +35,13 @@ export interface ProposedMap {
  *
  * @throws {UsageError} `INVALID_VALUE` for an invalid address of the shop
  */
-export function proposedMap(inspection: Inspection, kind: Kind, mapper: DescribingMapper, options: InitOptions): ProposedMap {
+export function proposedMap(inspection: Inspection, type: Destination, mapper: DescribingMapper, options: InitOptions): ProposedMap {
   const { missing, hints } = inspection.columns.length === 0 ? { missing: [], hints: [] } : mapper.propose(inspection.columns)
   const shown = mapper.describe(inspection.columns)
   const open = missing.filter(
     ({ field, asks }) => asks !== undefined && options.map[field] === undefined && options.set[field] === undefined,
   )
-  const people = kind === 'catalog' ? undefined : peopleColumns(inspection, shown.preset)
+  const people = type.keys === 'products' ? undefined : peopleColumns(inspection, shown.preset)
   const map: Record<string, unknown> = Object.create(null)
   for (const { setting, asks } of missing) if (asks === undefined && setting !== undefined) Object.assign(map, settingsIn(setting))
   // With an unknown header, all fields are proposed for review. With a given mapping, optional fields stay comments.
@@ -48,7 +49,7 @@ export function proposedMap(inspection: Inspection, kind: Kind, mapper: Describi
   if (proposesHints) for (const hint of hints) for (const [field, value] of Object.entries(settingsIn(hint))) map[field] ??= value
   if (people !== undefined) addPeople(map, people, shown.preset, inspection)
   const keyedBy =
-    kind === 'audience' && people !== undefined && shown.preset === undefined && options.map['key'] === undefined
+    type.leavesBy === 'key' && people !== undefined && shown.preset === undefined && options.map['key'] === undefined
       ? keyOf(map, people, inspection)
       : undefined
   if (keyedBy !== undefined) map['key'] = keyedBy.length === 1 ? keyedBy[0] : keyedBy
@@ -59,14 +60,14 @@ export function proposedMap(inspection: Inspection, kind: Kind, mapper: Describi
   for (const [field, value] of Object.entries(options.set)) map[field] = { const: value }
   for (const [field, columns] of Object.entries(options.map)) map[field] = columns.length === 1 ? columns[0] : columns
   withRepeats(map, inspection, shown.fields)
-  const reachable = kind !== 'catalog' && identifierTypes.some((type) => map[type] !== undefined)
+  const reachable = people !== undefined && identifierTypes.some((type) => map[type] !== undefined)
   const openFields = open
     .filter(({ field, asks }) => asks === 'column' && map[field] === undefined && !(field === 'email' && reachable))
     .map(({ field }) => field)
   // Placeholders let the same pass find further problems.
   for (const field of openFields) map[field] = { const: standIns[field] ?? 'x' }
   const needsMap = Object.keys(map).length > 0 || options.country !== undefined
-  const preset = kind !== 'catalog' && needsMap ? shown.preset : undefined
+  const preset = people !== undefined && needsMap ? shown.preset : undefined
   withCountry(map, inspection, options.country, preset)
   return {
     map,

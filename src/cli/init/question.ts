@@ -4,7 +4,8 @@ import type { ConsentColumn } from '../../mapping/consent/unreadReport.ts'
 import { seenText } from '../../mapping/consent/consentText.ts'
 import { answeredTest, answerText } from './consentAnswers.ts'
 import { listed, type Inspection } from './inspection.ts'
-import { shellWord, type Kind, type InitOptions } from './options.ts'
+import { shellWord, type InitOptions } from './options.ts'
+import type { Destination } from '../../destinations/destination.ts'
 
 /** One thing that only the owner of a source knows, as a question and as a flag. */
 export interface Question {
@@ -30,10 +31,10 @@ export const shopQuestion: Question = {
   answered: (shop) => ({ shop }),
 }
 
-export function columnQuestion(field: string, kind: Kind, inspection: Inspection, { map, set }: InitOptions): Question {
+export function columnQuestion(field: string, type: Destination, inspection: Inspection, { map, set }: InitOptions): Question {
   const isKey = field === 'key'
   // People differ in all of their fields, products may share some.
-  const orValue = kind === 'catalog' && field !== 'id'
+  const orValue = type.keys === 'products' && field !== type.keyField
   return {
     flag: `--map ${field}=COLUMN`,
     field,
@@ -68,7 +69,7 @@ const identifyingFields: readonly string[] = ['brand', 'gtin', 'mpn']
 /** Returns questions for values that at least half of the rows lack. */
 export function questionsAbout(
   inspection: Inspection,
-  kind: Kind,
+  type: Destination,
   rejects: readonly Reject[],
   warnings: readonly Warning[],
   options: InitOptions,
@@ -88,7 +89,7 @@ export function questionsAbout(
     ![...Object.keys(options.map), ...Object.keys(options.set)].some((field) => identifyingFields.includes(field)) &&
     share(rejects, 'IDENTIFIER_MISSING') >= 0.5
   )
-    required.push(columnQuestion('brand', kind, inspection, options))
+    required.push(columnQuestion('brand', type, inspection, options))
   const country: Question = {
     flag: '--country DE',
     reason: 'phone numbers cannot be read without a country',

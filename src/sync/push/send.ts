@@ -134,14 +134,15 @@ async function freshGrant(sending: Sending, allowance: Allowance, grant: Grant):
 function exchangeBatch(sending: Sending, batch: ClaimedBatch): Promise<Exchange> {
   const { deps, destination, target } = sending
   const { method, path } = destination.request(target, batch.operation)
-  return deps.transport.exchange({
+  const request = {
     method,
-    host: 'ads',
+    host: 'ads' as const,
     path,
     body: batch.body,
     timeoutMs: deps.settings.httpTimeoutMs,
     signal: sending.hardStop,
-  })
+  }
+  return destination.exchange?.(request) ?? deps.transport.exchange(request)
 }
 
 /** No usable answer from the service itself: it gets a probe, not a storm. */

@@ -8,9 +8,11 @@ import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { chance, crm, customer, customers, customersYaml, identifiersOf } from './customers.ts'
 import { goodProduct, item, products, rss, wanted } from './products.ts'
+import { sandboxAudience, staticListTarget, type PeopleTarget } from './peopleTargets.ts'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const main = join(root, 'src/cli/main.ts')
+const staticList = new URL('../../support/staticList.ts', import.meta.url).href
 
 /** The command itself, without the launcher: one process, so that a signal hits what it means. */
 function run(
@@ -22,7 +24,8 @@ function run(
   const { PATH = '', HOME = '' } = process.env
   const child = spawn(process.execPath, [main, 'run', name, '--json'], {
     cwd: engine.folder,
-    env: { PATH, HOME, ...engine.env, ...env },
+    // Registers the further type of destination, as its line in src/destinations/index.ts would.
+    env: { PATH, HOME, ...engine.env, NODE_OPTIONS: `--import=${staticList}`, ...env },
     stdio: 'ignore',
   })
   const timer = killAfterMs === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), killAfterMs)
@@ -36,10 +39,10 @@ function run(
 }
 
 /** Wave 0 loads; the next ones change some, delete some and add some, so that every phase of a push is met. */
-function waves(engine: EngineUnderTest) {
+function waves(engine: EngineUnderTest, target: PeopleTarget = sandboxAudience) {
   // The brake is not what is looked at here.
   engine.pipeline('shop', `${catalogYaml('feed.xml')}guards: { max_delete_count: 1000 }\n`)
-  engine.pipeline('customers', `${customersYaml}guards: { max_delete_count: 1000 }\n`)
+  engine.pipeline('customers', `${customersYaml.replace(/destination: .*/, target.yaml())}guards: { max_delete_count: 1000 }\n`)
   return {
     catalog(n: number): string {
       const rows = [
@@ -71,43 +74,50 @@ test('there are enough named instants', () => {
   expect(labels.length).toBeGreaterThanOrEqual(15)
 })
 
-test('W1 and C6: killed at each named instant, in turn, with a run after each', async () => {
-  await using engine = await engineUnderTest()
-  const { control } = engine.sandbox
-  const { catalog, audience } = waves(engine)
-  catalog(0)
-  audience(0)
-  await engine.run('shop')
-  await engine.run('customers')
-  let wave = 0
-  const reached: string[] = []
-  for (const label of labels) {
-    wave++
-    const name = wave % 2 === 0 ? 'shop' : 'customers'
-    const expected = name === 'shop' ? catalog(wave) : audience(wave)
-    const before = await engine.mark()
-    const fault =
-      label === 'reconcile.split' || label === 'reconcile.expanded'
-        ? { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } }
-        : { kind: 'commit_then_reset' }
-    if (['reconcile.ambiguous', 'reconcile.split', 'reconcile.expanded'].includes(label)) await control.fault({ path: '/12/' }, fault)
-    if (label === 'settle.opened') await run(engine, name, { CRASH_AT: 'push.in_flight' })
-    if ((await run(engine, name, { CRASH_AT: label })) === 'SIGKILL') reached.push(label)
-    const inFlight = Number(
-      (await engine.db.query<{ n: string }>(`select count(*) as n from sluice.batch where status = 'in_flight'`))[0]?.n,
-    )
-    await control.clearFaults()
-    // A new expected state every time; a plan killed before its commit leaves nothing, one after it is carried on.
-    const report = await engine.run(name)
-    expect([label, report.status, report.error?.code]).toEqual([label, 'succeeded', undefined])
-    expect([label, (await (name === 'shop' ? control.catalog() : control.audience())).digest]).toEqual([label, expected])
-    const sent = await engine.writes(before)
-    const repeats = sent.length - new Set(sent.map(({ body_sha256 }) => body_sha256)).size
-    expect([label, repeats <= inFlight + 2]).toEqual([label, true])
-  }
-  expect(labels.filter((label) => !reached.includes(label))).toEqual([])
-  expect(await control.violations()).toEqual([])
-}, 180_000)
+test.for([sandboxAudience, staticListTarget])(
+  'W1 and C6: a catalog and $name are killed at each named instant, in turn, with a run after each',
+  { timeout: 180_000 },
+  async (target) => {
+    await using engine = await engineUnderTest()
+    const { control } = engine.sandbox
+    const { catalog, audience } = waves(engine, target)
+    const list = await target.open(engine)
+    catalog(0)
+    audience(0)
+    await engine.run('shop')
+    await engine.run('customers')
+    let wave = 0
+    const reached: string[] = []
+    for (const label of labels) {
+      wave++
+      const name = wave % 2 === 0 ? 'shop' : 'customers'
+      const expected = name === 'shop' ? catalog(wave) : audience(wave)
+      const before = await engine.mark()
+      const fault =
+        label === 'reconcile.split' || label === 'reconcile.expanded'
+          ? { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } }
+          : { kind: 'commit_then_reset' }
+      const isFaulty = ['reconcile.ambiguous', 'reconcile.split', 'reconcile.expanded'].includes(label)
+      if (isFaulty) await control.fault({ path: '/12/' }, fault)
+      const env = isFaulty ? { STATIC_LIST_FAULT: fault.kind === 'status' ? 'refuse' : 'commit_then_reset' } : {}
+      if (label === 'settle.opened') await run(engine, name, { CRASH_AT: 'push.in_flight' })
+      if ((await run(engine, name, { ...env, CRASH_AT: label })) === 'SIGKILL') reached.push(label)
+      const inFlight = Number(
+        (await engine.db.query<{ n: string }>(`select count(*) as n from sluice.batch where status = 'in_flight'`))[0]?.n,
+      )
+      await control.clearFaults()
+      // A new expected state every time; a plan killed before its commit leaves nothing, one after it is carried on.
+      const report = await engine.run(name)
+      expect([label, report.status, report.error?.code]).toEqual([label, 'succeeded', undefined])
+      expect([label, name === 'shop' ? (await control.catalog()).digest : await list.digest()]).toEqual([label, expected])
+      const sent = await engine.writes(before)
+      const repeats = sent.length - new Set(sent.map(({ body_sha256 }) => body_sha256)).size
+      expect([label, repeats <= inFlight + 2]).toEqual([label, true])
+    }
+    expect(labels.filter((label) => !reached.includes(label))).toEqual([])
+    expect(await control.violations()).toEqual([])
+  },
+)
 
 test.for(['plan.batches_written', 'reconcile.expanded', 'reconcile.split'])(
   'killed at %s: the people of a batch have one row for all, and the next run settles them',

@@ -8,6 +8,7 @@ import type { Database } from '../../../src/db/database.ts'
 import { outOfSync } from '../../../src/db/changedKeys.ts'
 import { audienceDigest, catalogDigest, email, type Identifier } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, imbalance } from '../../support/engine.ts'
+import { sandboxAudience, staticListTarget, type PeopleTarget } from './peopleTargets.ts'
 import { goodProduct, item, rss, wanted } from './products.ts'
 
 const kinds = [
@@ -48,9 +49,9 @@ const step: fc.Arbitrary<Step> = fc.record({
   feed: fc.constantFrom('shop', 'people'),
 })
 
-const peopleYaml = (packed: number) => `source: { url: "{folder}/people.csv" }
+const peopleYaml = (target: PeopleTarget, packed: number) => `source: { url: "{folder}/people.csv" }
 map: { key: id, email: [e1, e2, e3] }
-destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth, users_per_operation: ${packed} }
+${target.yaml(`, users_per_operation: ${packed}`)}
 guards: { max_delete_count: 1000, min_rows: 0 }
 `
 
@@ -63,70 +64,78 @@ function overlooked(db: Database): Promise<unknown[]> {
   )
 }
 
-test('whatever happens on the way, the service ends with what the feeds say', async () => {
-  await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20 } })
-  const { control } = engine.sandbox
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(step, { minLength: 2, maxLength: 5 }),
-      fc.constantFrom('user', 'identifier'),
-      fc.constantFrom(1, 5),
-      async (steps, reach, packed) => {
-        await control.reset()
-        await control.switches({ delete_reach: reach })
-        await engine.db.execute(
-          'truncate sluice.destination, sluice.changed_key, sluice.run, sluice.snapshot, sluice.record, sluice.remote, sluice.plan, sluice.batch, sluice.entry, sluice.batch_entries, sluice.attempt, sluice.reject cascade',
-        )
-        engine.pipeline('shop', `${catalogYaml('feed.xml')}guards: { max_delete_count: 1000, min_rows: 0 }\n`)
-        engine.pipeline('people', peopleYaml(packed))
-        const held = new Map<string, readonly string[]>()
-        const prices = new Map<number, number>([[1, 1]])
-        const write = () => {
-          engine.write(
-            'people.csv',
-            `id,e1,e2,e3\n${Array.from(held, ([id, list]) => `${id},${[0, 1, 2].map((i) => list[i] ?? '').join(',')}\n`).join('')}keep,keep@example.org,,\n`,
+test.for([sandboxAudience, staticListTarget])(
+  'whatever happens on the way, a catalog and $name end with what the feeds say',
+  { timeout: 240_000 },
+  async (target) => {
+    await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20 } })
+    const { control } = engine.sandbox
+    const list = await target.open(engine)
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { minLength: 2, maxLength: 5 }),
+        fc.constantFrom('user', 'identifier'),
+        fc.constantFrom(1, 5),
+        async (steps, reach, packed) => {
+          await control.reset()
+          await list.reset()
+          await control.switches({ delete_reach: reach })
+          await engine.db.execute(
+            'truncate sluice.destination, sluice.changed_key, sluice.run, sluice.snapshot, sluice.record, sluice.remote, sluice.plan, sluice.batch, sluice.entry, sluice.batch_entries, sluice.attempt, sluice.reject cascade',
           )
-          engine.write('feed.xml', rss(Array.from(prices, ([n, price]) => item(goodProduct(n, price * 100)))))
-        }
-        const expected = (): [string, string] => {
-          const identifiers: Identifier[] = [email('keep@example.org'), ...[...held.values()].flat().map(email)]
-          return [audienceDigest(identifiers), catalogDigest(Array.from(prices, ([n, price]) => wanted(goodProduct(n, price * 100))))]
-        }
-        write()
-        for (const { hold, price, fault, nth, how, feed } of steps) {
-          for (const [person, list] of hold) list.length === 0 ? held.delete(person) : held.set(person, list)
-          for (const [product, cents] of price)
-            cents === 0 && prices.size > 1 ? prices.delete(product) : cents > 0 && prices.set(product, cents)
-          write()
-          if (fault !== 'none')
-            await control.fault(
-              { path: feed === 'shop' ? '/12/product_catalogs' : '/12/accounts', nth },
-              fault === 'status' ? { kind: 'status', status: 503 } : { kind: fault },
+          engine.pipeline('shop', `${catalogYaml('feed.xml')}guards: { max_delete_count: 1000, min_rows: 0 }\n`)
+          engine.pipeline('people', peopleYaml(target, packed))
+          const held = new Map<string, readonly string[]>()
+          const prices = new Map<number, number>([[1, 1]])
+          const write = () => {
+            engine.write(
+              'people.csv',
+              `id,e1,e2,e3\n${Array.from(held, ([id, list]) => `${id},${[0, 1, 2].map((i) => list[i] ?? '').join(',')}\n`).join('')}keep,keep@example.org,,\n`,
             )
-          if (how === 'plan' || how === 'apply') {
-            const { planId } = await engine.plan(feed)
-            if (how === 'apply') await engine.apply(planId)
-          } else {
-            const report = await engine.run(feed, how === 'full' ? { full: true } : {})
-            expect(imbalance(report.counts)).toEqual([])
-            expect(report.error).toBeUndefined()
+            engine.write('feed.xml', rss(Array.from(prices, ([n, price]) => item(goodProduct(n, price * 100)))))
           }
-          await control.clearFaults()
-          expect(await overlooked(engine.db)).toEqual([])
-        }
-        // What a refusal left open is tried again; twice, for what had to wait for an earlier sending.
-        for (const name of ['shop', 'people', 'shop', 'people']) await engine.run(name)
-        expect([(await control.audience()).digest, (await control.catalog()).digest]).toEqual(expected())
-        expect(await control.violations()).toEqual([])
-        const after = await engine.mark()
-        for (const name of ['shop', 'people'])
-          expect((await engine.run(name)).counts).toMatchObject({ requests: 0, creates: 0, updates: 0, deletes: 0 })
-        expect(await engine.writes(after)).toEqual([])
+          const expected = (): [string, string] => {
+            const identifiers: Identifier[] = [email('keep@example.org'), ...[...held.values()].flat().map(email)]
+            return [audienceDigest(identifiers), catalogDigest(Array.from(prices, ([n, price]) => wanted(goodProduct(n, price * 100))))]
+          }
+          write()
+          for (const { hold, price, fault, nth, how, feed } of steps) {
+            for (const [person, list] of hold) list.length === 0 ? held.delete(person) : held.set(person, list)
+            for (const [product, cents] of price)
+              cents === 0 && prices.size > 1 ? prices.delete(product) : cents > 0 && prices.set(product, cents)
+            write()
+            if (fault !== 'none' && feed === 'people') await list.fault(fault, nth)
+            else if (fault !== 'none')
+              await control.fault(
+                { path: '/12/product_catalogs', nth },
+                fault === 'status' ? { kind: 'status', status: 503 } : { kind: fault },
+              )
+            if (how === 'plan' || how === 'apply') {
+              const { planId } = await engine.plan(feed)
+              if (how === 'apply') await engine.apply(planId)
+            } else {
+              const report = await engine.run(feed, how === 'full' ? { full: true } : {})
+              expect(imbalance(report.counts)).toEqual([])
+              expect(report.error).toBeUndefined()
+            }
+            await control.clearFaults()
+            expect(await overlooked(engine.db)).toEqual([])
+          }
+          // What a refusal left open is tried again; twice, for what had to wait for an earlier sending.
+          for (const name of ['shop', 'people', 'shop', 'people']) await engine.run(name)
+          expect([await list.digest(), (await control.catalog()).digest]).toEqual(expected())
+          expect(await control.violations()).toEqual([])
+          const after = await engine.mark()
+          const writes = await list.writes()
+          for (const name of ['shop', 'people'])
+            expect((await engine.run(name)).counts).toMatchObject({ requests: 0, creates: 0, updates: 0, deletes: 0 })
+          expect([await engine.writes(after), await list.writes()]).toEqual([[], writes])
+        },
+      ),
+      {
+        numRuns: Number(process.env['SLUICE_RUNS'] ?? 30),
+        ...(process.env['SLUICE_SEED'] ? { seed: Number(process.env['SLUICE_SEED']) } : {}),
       },
-    ),
-    {
-      numRuns: Number(process.env['SLUICE_RUNS'] ?? 30),
-      ...(process.env['SLUICE_SEED'] ? { seed: Number(process.env['SLUICE_SEED']) } : {}),
-    },
-  )
-}, 240_000)
+    )
+  },
+)

@@ -10,6 +10,7 @@ import { audienceDigest, email } from '../../support/digests.ts'
 import { engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 import { outOfOrder } from '../../support/generations.ts'
 import { interruptedRun } from '../../support/interrupted.ts'
+import { sandboxAudience, staticListTarget, type PeopleTarget } from '../acceptance/peopleTargets.ts'
 
 const people = Array.from({ length: 10 }, (_, i) => `p${i}`)
 const addresses = Array.from({ length: 8 }, (_, i) => `a${i}@example.com`)
@@ -32,9 +33,9 @@ const day: fc.Arbitrary<Day> = fc.record({
   how: fc.constantFrom('run', 'run', 'full', 'plan', 'plan', 'apply', 'late', 'late', 'stop', 'die', 'failed'),
 })
 
-const peopleYaml = (packed: number, guard: number) => `source: { url: "{folder}/people.csv" }
+const peopleYaml = (target: PeopleTarget, packed: number, guard: number) => `source: { url: "{folder}/people.csv" }
 map: { key: id, email: [e1, e2, e3] }
-destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth, users_per_operation: ${packed} }
+${target.yaml(`, users_per_operation: ${packed}`)}
 guards: { max_delete_count: ${guard}, max_delete_percent: 0, min_rows: 0 }
 `
 const listYaml = `source: { url: "{folder}/optouts.csv" }
@@ -42,77 +43,85 @@ map: { email: email, remove: { column: status, values: ["back"] } }
 destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }
 `
 
-test('audience and do-not-reach list end as the files say, whatever came between', async () => {
-  await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20 } })
-  const { control } = engine.sandbox
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(day, { minLength: 2, maxLength: 7 }),
-      fc.constantFrom('user', 'identifier'),
-      fc.constantFrom(1, 4),
-      fc.constantFrom(0, 2, 1000),
-      async (days, reach, packed, guard) => {
-        await control.reset()
-        await control.switches({ delete_reach: reach })
-        await engine.db.execute(
-          'truncate sluice.destination, sluice.run, sluice.snapshot, sluice.record, sluice.record_digest, sluice.remote, sluice.plan, sluice.batch, sluice.entry, sluice.attempt, sluice.reject cascade',
-        )
-        engine.pipeline('people', peopleYaml(packed, guard))
-        engine.pipeline('optouts', listYaml)
-        const held = new Map<string, readonly string[]>()
-        const listed = new Map<string, boolean>()
-        const stored = new Map<string, string>()
-        const write = () => {
-          engine.write(
-            'people.csv',
-            `id,e1,e2,e3\n${Array.from(held, ([id, list]) => `${id},${[0, 1, 2].map((i) => list[i] ?? '').join(',')}\n`).join('')}keep,keep@example.org,,\n`,
+test.for([sandboxAudience, staticListTarget])(
+  '$name and a do-not-reach list end as the files say, whatever came between',
+  { timeout: 300_000 },
+  async (target) => {
+    await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20 } })
+    const { control } = engine.sandbox
+    const people = await target.open(engine)
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(day, { minLength: 2, maxLength: 7 }),
+        fc.constantFrom('user', 'identifier'),
+        fc.constantFrom(1, 4),
+        fc.constantFrom(0, 2, 1000),
+        async (days, reach, packed, guard) => {
+          await control.reset()
+          await people.reset()
+          await control.switches({ delete_reach: reach })
+          await engine.db.execute(
+            'truncate sluice.destination, sluice.run, sluice.snapshot, sluice.record, sluice.record_digest, sluice.remote, sluice.plan, sluice.batch, sluice.entry, sluice.attempt, sluice.reject cascade',
           )
-          engine.write(
-            'optouts.csv',
-            `email,status\n${Array.from(listed, ([address, on]) => `${address},${on ? 'out' : 'back'}\n`).join('')}other@example.org,out\n`,
-          )
-        }
-        write()
-        for (const { hold, list, fault, feed, how } of days) {
-          for (const [person, some] of hold) some.length === 0 ? held.delete(person) : held.set(person, some)
-          for (const [address, on] of list) listed.set(address, on)
-          write()
-          if (fault !== 'none')
-            await control.fault({ path: '/12/', nth: 1 }, fault === 'status' ? { kind: 'status', status: 503 } : { kind: fault })
-          if (how === 'plan') stored.set(feed, (await engine.plan(feed)).planId)
-          else if (how === 'late') await applyLate(engine, stored.get(feed), feed)
-          else if (how === 'apply') await engine.apply((await engine.plan(feed)).planId)
-          else if (how === 'failed') {
-            const report = await engine.run(feed)
-            expect(imbalance((await engine.rerun(report.runId, { failedOnly: true })).counts)).toEqual([])
-          } else if (how === 'stop' || how === 'die') await interruptedRun(engine, feed, how)
-          else {
-            const report = await engine.run(feed, how === 'full' ? { full: true } : {})
-            expect(report.error).toBeUndefined()
-            expect(imbalance(report.counts)).toEqual([])
+          engine.pipeline('people', peopleYaml(target, packed, guard))
+          engine.pipeline('optouts', listYaml)
+          const held = new Map<string, readonly string[]>()
+          const listed = new Map<string, boolean>()
+          const stored = new Map<string, string>()
+          const write = () => {
+            engine.write(
+              'people.csv',
+              `id,e1,e2,e3\n${Array.from(held, ([id, list]) => `${id},${[0, 1, 2].map((i) => list[i] ?? '').join(',')}\n`).join('')}keep,keep@example.org,,\n`,
+            )
+            engine.write(
+              'optouts.csv',
+              `email,status\n${Array.from(listed, ([address, on]) => `${address},${on ? 'out' : 'back'}\n`).join('')}other@example.org,out\n`,
+            )
           }
-          await control.clearFaults()
-        }
-        for (let i = 0; i < 3; i++) for (const name of ['optouts', 'people']) await engine.run(name, { approveDeletes: 1_000 })
-        const off = new Set([...listed].flatMap(([address, on]) => (on ? [address] : [])))
-        const wanted = [...held.values()].filter((some) => !some.some((address) => off.has(address))).flat()
-        expect((await control.audience('2dnr')).digest).toBe(audienceDigest([...off, 'other@example.org'].map(email)))
-        expect((await control.audience()).digest).toBe(audienceDigest([...wanted, 'keep@example.org'].map(email)))
-        // Backoffs of a millisecond are this test's own.
-        expect((await control.violations()).filter(({ rule }) => rule !== 'same_body_at_once')).toEqual([])
-        expect(await outOfOrder(engine.db)).toEqual([])
-        const after = await engine.mark()
-        for (const name of ['optouts', 'people']) expect((await engine.run(name)).counts).toMatchObject({ requests: 0, withheld: 0 })
-        expect(await engine.writes(after)).toEqual([])
+          write()
+          for (const { hold, list, fault, feed, how } of days) {
+            for (const [person, some] of hold) some.length === 0 ? held.delete(person) : held.set(person, some)
+            for (const [address, on] of list) listed.set(address, on)
+            write()
+            if (fault !== 'none' && feed === 'people') await people.fault(fault, 1)
+            else if (fault !== 'none')
+              await control.fault({ path: '/12/', nth: 1 }, fault === 'status' ? { kind: 'status', status: 503 } : { kind: fault })
+            if (how === 'plan') stored.set(feed, (await engine.plan(feed)).planId)
+            else if (how === 'late') await applyLate(engine, stored.get(feed), feed)
+            else if (how === 'apply') await engine.apply((await engine.plan(feed)).planId)
+            else if (how === 'failed') {
+              const report = await engine.run(feed)
+              expect(imbalance((await engine.rerun(report.runId, { failedOnly: true })).counts)).toEqual([])
+            } else if (how === 'stop' || how === 'die') await interruptedRun(engine, feed, how)
+            else {
+              const report = await engine.run(feed, how === 'full' ? { full: true } : {})
+              expect(report.error).toBeUndefined()
+              expect(imbalance(report.counts)).toEqual([])
+            }
+            await control.clearFaults()
+          }
+          for (let i = 0; i < 3; i++) for (const name of ['optouts', 'people']) await engine.run(name, { approveDeletes: 1_000 })
+          const off = new Set([...listed].flatMap(([address, on]) => (on ? [address] : [])))
+          const wanted = [...held.values()].filter((some) => !some.some((address) => off.has(address))).flat()
+          expect((await control.audience('2dnr')).digest).toBe(audienceDigest([...off, 'other@example.org'].map(email)))
+          expect(await people.digest()).toBe(audienceDigest([...wanted, 'keep@example.org'].map(email)))
+          // Backoffs of a millisecond are this test's own.
+          expect((await control.violations()).filter(({ rule }) => rule !== 'same_body_at_once')).toEqual([])
+          expect(await outOfOrder(engine.db)).toEqual([])
+          const after = await engine.mark()
+          const written = await people.writes()
+          for (const name of ['optouts', 'people']) expect((await engine.run(name)).counts).toMatchObject({ requests: 0, withheld: 0 })
+          expect([await engine.writes(after), await people.writes()]).toEqual([[], written])
+        },
+      ),
+      {
+        endOnFailure: true,
+        numRuns: Number(process.env['SLUICE_RUNS'] ?? 12),
+        ...(process.env['SLUICE_SEED'] ? { seed: Number(process.env['SLUICE_SEED']) } : {}),
       },
-    ),
-    {
-      endOnFailure: true,
-      numRuns: Number(process.env['SLUICE_RUNS'] ?? 12),
-      ...(process.env['SLUICE_SEED'] ? { seed: Number(process.env['SLUICE_SEED']) } : {}),
-    },
-  )
-}, 300_000)
+    )
+  },
+)
 
 /**
  * A stored plan is sent as it was, or refused because its ground moved: it never brings back whom a later file took away. One that

@@ -1,0 +1,60 @@
+/** Destinations that the histories of people run on: an audience of the sandbox, and the static list of test/support/staticList.ts. */
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { audienceDigest, type Identifier } from '../../support/digests.ts'
+import type { EngineUnderTest } from '../../support/engine.ts'
+import { fileFaults, linesOf, writer } from '../../support/staticList.ts'
+
+export interface PeopleTarget {
+  readonly name: string
+  /** `destination:` of its pipeline. */
+  readonly yaml: (more?: string) => string
+  readonly open: (engine: EngineUnderTest) => Promise<OpenPeopleTarget>
+}
+
+export interface OpenPeopleTarget {
+  readonly reset: () => Promise<void>
+  /** Arms a fault for the `nth` request from now on. */
+  readonly fault: (kind: string, nth: number) => Promise<void>
+  readonly digest: () => Promise<string>
+  /** Requests so far that change something. */
+  readonly writes: () => Promise<number>
+}
+
+export const sandboxAudience: PeopleTarget = {
+  name: 'an audience',
+  yaml: (more = '') => `destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth${more} }`,
+  open: ({ sandbox: { control }, writes }) =>
+    Promise.resolve({
+      reset: () => Promise.resolve(),
+      fault: (kind, nth) =>
+        control.fault({ path: '/12/accounts', nth }, kind === 'status' ? { kind, status: 503 } : { kind }).then(() => undefined),
+      digest: async () => (await control.audience()).digest,
+      writes: async () => (await writes()).filter(({ path }) => path.includes('custom_audiences')).length,
+    }),
+}
+
+export const staticListTarget: PeopleTarget = {
+  name: 'a further type of destination',
+  yaml: (more = '') => `destination: { kind: static-list, account_id: 18ce54d4x5t, file: "{folder}/list.txt"${more} }`,
+  async open({ db, folder }) {
+    const file = join(folder, 'list.txt')
+    // TODO-CONSTRAINT
+    await db.execute('alter table sluice.destination drop constraint if exists destination_kind')
+    return {
+      reset: () => Promise.resolve(rmSync(file, { force: true })),
+      fault: (kind) => {
+        // A further fault of the sandbox becomes one of the writer's own.
+        writer.fault = fileFaults.find((one) => one === kind) ?? 'counts'
+        return Promise.resolve()
+      },
+      digest: () => Promise.resolve(audienceDigest(linesOf(file).map(identifierOf))),
+      writes: () => Promise.resolve(writer.requests),
+    }
+  },
+}
+
+function identifierOf(line: string): Identifier {
+  const [type = '', value = ''] = line.split('\t')
+  return [type, value]
+}
