@@ -1,5 +1,5 @@
 /** docs/errors.md: every code of an error with its meaning and hint (`npm run docs` writes it). */
-import { errorGroups } from '../src/cli/errorCodes.ts'
+import { errorGroups } from '../src/model/errorCodes.ts'
 import { guardedCodes } from '../src/pipeline/schema.ts'
 import { withholdingCodes, qualityCodes } from '../src/mapping/qualityCodes.ts'
 import { recordCodes } from '../src/mapping/rejectCodes.ts'
@@ -14,7 +14,7 @@ export function errorsDoc(): string {
   return [
     '# Errors',
     '',
-    'Generated from `src/cli/errorCodes.ts` by `scripts/errorsDoc.ts`. Every error has a code, says where and what, whether anything was sent, and what to do. Codes are stable, sentences are not. Reasons why a single row is not used are in [rejects.md](rejects.md).',
+    'Generated from `src/model/errorCodes.ts` by `scripts/errorsDoc.ts`. Every error has a code, says where and what, whether anything was sent, and what to do. Codes are stable, sentences are not. Reasons why a single row is not used are in [rejects.md](rejects.md).',
     '',
     ...errorGroups.flatMap(({ title, note, codes }) => [
       `## ${title}`,

@@ -5,6 +5,8 @@
  * into a message, a `where` or a cause (docs/guarantees.md#no-raw-identifier-at-rest): mask before constructing.
  */
 
+import type { ErrorCode } from './model/errorCodes.ts'
+
 /** Next action of the program: try again, skip the record, stop the run, or ask the user to change the configuration. */
 export type Recovery = 'retry' | 'skip-record' | 'stop-run' | 'fix-config'
 
@@ -16,7 +18,7 @@ export interface SluiceErrorOptions extends ErrorOptions {
 
 export abstract class SluiceError extends Error {
   /** Upper snake case, stable, documented in docs/errors.md. */
-  abstract readonly code: string
+  abstract readonly code: ErrorCode
   abstract readonly recovery: Recovery
   readonly where: string | undefined
   readonly hint: string
@@ -34,9 +36,9 @@ export abstract class SluiceError extends Error {
 
 /** The command was called wrongly: unknown pipeline, flag or value. Exit code 2; nothing was read or sent. */
 export class UsageError extends SluiceError {
-  readonly code: string
+  readonly code: ErrorCode
   readonly recovery = 'fix-config'
-  constructor(code: string, message: string, options: SluiceErrorOptions = {}) {
+  constructor(code: ErrorCode, message: string, options: SluiceErrorOptions = {}) {
     super(message, options)
     this.code = code
   }
@@ -54,10 +56,10 @@ export interface Problem {
 
 /** A pipeline file or the environment is wrong. Lists every problem. Exit code 2. */
 export class ConfigError extends SluiceError {
-  readonly code: string
+  readonly code: ErrorCode
   readonly recovery = 'fix-config'
   readonly problems: readonly Problem[]
-  constructor(code: string, message: string, problems: readonly Problem[], options: SluiceErrorOptions = {}) {
+  constructor(code: ErrorCode, message: string, problems: readonly Problem[], options: SluiceErrorOptions = {}) {
     super(message, options)
     this.code = code
     this.problems = problems
@@ -66,9 +68,9 @@ export class ConfigError extends SluiceError {
 
 /** The run cannot go on (source unreadable, incomplete, guard of the file …). Exit code 1; what was confirmed stays. */
 export class RunError extends SluiceError {
-  readonly code: string
+  readonly code: ErrorCode
   readonly recovery = 'stop-run'
-  constructor(code: string, message: string, options: SluiceErrorOptions = {}) {
+  constructor(code: ErrorCode, message: string, options: SluiceErrorOptions = {}) {
     super(message, options)
     this.code = code
   }

@@ -1,5 +1,6 @@
 /** Classifies errors of connecting to Postgres: host, port, login, database, TLS and a full server each have their own hint. */
 import { RunError } from '../errors.ts'
+import type { ErrorCode } from '../model/errorCodes.ts'
 
 /** The address without its password, for messages. */
 export function safeUrl(url: string): string {
@@ -20,7 +21,7 @@ export function safeUrl(url: string): string {
 export function connectionFault(error: unknown, url: string): RunError {
   const place = placeOf(url)
   const { code, message } = factsOf(error)
-  const failed = (errorCode: string, text: string, hint: string) =>
+  const failed = (errorCode: ErrorCode, text: string, hint: string) =>
     new RunError(errorCode, text, { where: safeUrl(url), hint, cause: error })
 
   if (code === '28P01' || code === '28000')

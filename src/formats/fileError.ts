@@ -1,4 +1,5 @@
 import { RunError, type SluiceErrorOptions } from '../errors.ts'
+import type { ErrorCode } from '../model/errorCodes.ts'
 
 /**
  * Returns the error that rejects a whole file: nothing of it is used, and the last good state is kept.
@@ -34,7 +35,7 @@ export class FileError extends RunError {
   /** Files of an archive, if one must be chosen. */
   readonly members: readonly string[] | undefined
   constructor(
-    code: string,
+    code: ErrorCode,
     message: string,
     options: SluiceErrorOptions,
     found: { readonly remedy: SourceSettings | undefined; readonly members: readonly string[] | undefined },

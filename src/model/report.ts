@@ -1,4 +1,5 @@
 /** Report of a run, for `--json` and for the terminal. */
+import type { ErrorCode } from './errorCodes.ts'
 
 export const runStatuses = ['succeeded', 'partial', 'withheld', 'failed', 'cancelled', 'skipped'] as const
 export type RunStatus = (typeof runStatuses)[number]
@@ -155,7 +156,7 @@ export interface RunReport {
   readonly warnings?: readonly WarningSummary[]
   /** Only for a run or `show`; absent if everything was confirmed, and in lists of runs. */
   readonly failures?: readonly Failure[]
-  readonly error?: { readonly code: string; readonly message: string; readonly where: string | null; readonly hint: string }
+  readonly error?: { readonly code: ErrorCode; readonly message: string; readonly where: string | null; readonly hint: string }
 }
 
 /** `plan --json`. */

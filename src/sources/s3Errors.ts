@@ -1,11 +1,12 @@
 import { RunError } from '../errors.ts'
 import { bareCause } from './bareCause.ts'
 import { findRunError } from './httpErrors.ts'
+import type { ErrorCode } from '../model/errorCodes.ts'
 
 /** Errors of S3 sources. */
 
 /** Refusals with a known hint. Source: the error codes of the S3 interface. */
-const refusals: Readonly<Record<string, readonly [code: string, message: string, hint: string]>> = {
+const refusals: Readonly<Record<string, readonly [code: ErrorCode, message: string, hint: string]>> = {
   RequestTimeTooSkewed: ['SOURCE_DENIED', 'the clock of this machine differs from that of the store', 'Set the clock of this machine.'],
   InvalidObjectState: [
     'SOURCE_UNAVAILABLE',

@@ -99,10 +99,11 @@ export async function outcome(deps: EngineDeps, planId: string, guards: readonly
 }
 
 /** Pauses that have a code of their own; any other is the service's refusal of the whole destination. */
-const pauseCodes: ReadonlySet<string> = new Set(['CREDENTIALS_REFUSED', 'SERVICE_UNREACHABLE'])
+const pauseCodes = ['CREDENTIALS_REFUSED', 'SERVICE_UNREACHABLE'] as const
 
 function pauseError(paused: string, pipeline: string): RunError {
-  const [code = '', ...rest] = paused.split(': ')
-  if (!pauseCodes.has(code)) return new RunError('DESTINATION_PAUSED', paused, { where: pipeline, hint: 'sluice doctor' })
+  const [text, ...rest] = paused.split(': ')
+  const code = pauseCodes.find((one) => one === text)
+  if (code === undefined) return new RunError('DESTINATION_PAUSED', paused, { where: pipeline, hint: 'sluice doctor' })
   return new RunError(code, rest.join(': '), { where: pipeline, hint: 'sluice doctor' })
 }

@@ -138,7 +138,7 @@ export async function timed<Result>(deps: EngineDeps, run: RunRow, name: string,
   }
 }
 
-export function errorJson(error: SluiceError): { code: string; message: string; where: string | null; hint: string } {
+export function errorJson(error: SluiceError): NonNullable<RunReport['error']> {
   return { code: error.code, message: error.message, where: error.where ?? null, hint: error.hint }
 }
 

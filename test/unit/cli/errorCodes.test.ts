@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { errorsDoc } from '../../../scripts/errorsDoc.ts'
-import { errorGroups } from '../../../src/cli/errorCodes.ts'
+import { errorGroups } from '../../../src/model/errorCodes.ts'
 import { guardedCodes } from '../../../src/pipeline/schema.ts'
 import { withholdingCodes } from '../../../src/mapping/qualityCodes.ts'
 

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { errorGroups } from '../../../src/cli/errorCodes.ts'
+import { errorGroups } from '../../../src/model/errorCodes.ts'
 import { parseCommandLine } from '../../../src/cli/program.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))

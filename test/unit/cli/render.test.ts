@@ -103,7 +103,7 @@ test('batches of an earlier run are shown beside the counts of the run, and alon
 })
 
 test('a failed run says whether anything was sent, unless its words say so, and ends with a command', () => {
-  const error = { code: 'SOURCE_MISSING', message: 'the file does not exist', where: 'feed.csv', hint: 'correct the path' }
+  const error = { code: 'SOURCE_MISSING' as const, message: 'the file does not exist', where: 'feed.csv', hint: 'correct the path' }
   expect(runOutcome(run({ status: 'failed', counts: {}, error }), pipe())).toMatch(
     /does not exist\. Nothing was sent\.\nNext {2}correct the path\n {6}sluice check shop\n$/,
   )

@@ -16,7 +16,7 @@ export interface ErrorGroup {
 
 const entry = (meaning: string, hint: string): ErrorEntry => ({ meaning, hint })
 
-export const errorGroups: readonly ErrorGroup[] = [
+export const errorGroups = [
   {
     title: 'The call',
     note: 'Exit code 2. Nothing was read or sent.',
@@ -380,4 +380,9 @@ export const errorGroups: readonly ErrorGroup[] = [
       NOT_A_FILE: entry('The path is a folder, and a file is needed.', 'Name a file.'),
     },
   },
-]
+] as const satisfies readonly ErrorGroup[]
+
+type CodesOf<Group> = Group extends { readonly codes: infer Codes } ? keyof Codes : never
+
+/** Code of an error: a heading of docs/errors.md. */
+export type ErrorCode = CodesOf<(typeof errorGroups)[number]>

@@ -1,7 +1,7 @@
 /** Codes of product sets, for docs/errors.md (docs/pipelines.md#product-sets). */
 import type { ErrorGroup } from './errorCodes.ts'
 
-export const productSetCodes: ErrorGroup = {
+export const productSetCodes = {
   title: 'Product sets',
   note: 'Exit code 3, beside the set in `productSets`. Products and other sets are kept all the same.',
   codes: {
@@ -22,4 +22,4 @@ export const productSetCodes: ErrorGroup = {
       hint: 'Correct the brand in `product_sets`, or remove the set from the file.',
     },
   },
-}
+} as const satisfies ErrorGroup
