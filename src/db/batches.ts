@@ -4,7 +4,7 @@
  * write of an owner names its epoch and must hit one row; otherwise it throws `LeaseLost`.
  */
 import type { Database, Queryable } from './database.ts'
-import { keysOf } from './entries.ts'
+import { bodyColumns, bodyOf, keysOf, type BodyRow } from './entries.ts'
 import { withinFence, type Fence } from './fence.ts'
 import type { Operation } from '../destinations/destination.ts'
 
@@ -85,7 +85,7 @@ const scopeValues = (scope: BatchScope) => [
 ]
 
 const claimedColumns = (claimed: string) =>
-  `b.id, b.plan_id, b.destination_id, b.seq, b.phase, b.operation, b.epoch, convert_from(b.body, 'UTF8') as body, b.body_sha256, b.entry_count, b.user_count,
+  `b.id, b.plan_id, b.destination_id, b.seq, b.phase, b.operation, b.epoch, ${bodyColumns}, b.entry_count, b.user_count,
    b.parent_id, ${claimed}.maybe_applied, b.attempts, b.wrong_alike, b.reason, coalesce(b.expires_at <= statement_timestamp(), false) as expired`
 
 /**
@@ -294,7 +294,7 @@ export async function resumeDestination(db: Queryable, destinationId: number): P
   await db.execute(`update destination set paused_at = null, paused_reason = null where id = $1 and paused_at is not null`, [destinationId])
 }
 
-interface BatchRow {
+interface BatchRow extends BodyRow {
   readonly id: string
   readonly plan_id: string
   readonly destination_id: number
@@ -302,9 +302,6 @@ interface BatchRow {
   readonly phase: number
   readonly operation: Operation
   readonly epoch: number
-  /** As text, because bytea comes as hex: half a megabyte twice as long, and decoded once more. */
-  readonly body: string
-  readonly body_sha256: Buffer
   readonly entry_count: number
   readonly user_count: number
   readonly parent_id: string | null
@@ -324,7 +321,7 @@ function toBatch(row: BatchRow): ClaimedBatch {
     phase: row.phase,
     operation: row.operation,
     epoch: row.epoch,
-    body: Buffer.from(row.body),
+    body: bodyOf(row),
     bodySha256: row.body_sha256,
     entryCount: row.entry_count,
     userCount: row.user_count,

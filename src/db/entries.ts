@@ -3,10 +3,8 @@
  * or a row of `entry` for each. SQL that reads entries takes them from here, so that it sees both. Code that writes an entry expands
  * the batch first.
  */
+import { fillTemplate, keyBytes } from './bodyTemplate.ts'
 import type { Queryable } from './database.ts'
-
-/** Bytes of a key in `batch_entries.keys`: a type and a SHA-256. Batches with other keys have rows of `entry`. */
-export const keyBytes = 33
 
 const keysIn = (joined: string) =>
   `array(select substring(${joined} from eg.at for ${keyBytes}) from generate_series(1, length(${joined}), ${keyBytes}) as eg (at))`
@@ -74,8 +72,37 @@ const hasKey = (joined: string, keys: string) =>
   `exists (select from unnest(${joined}) as er (keys) cross join lateral generate_series(1, length(er.keys), ${keyBytes}) as eg (at)
      where substring(er.keys from eg.at for ${keyBytes}) = any(${keys}))`
 
+/** SQL of all keys of a row `ea` of `batch_entries`, in hex, one after the other. */
+const joinedKeys = `(select encode(string_agg(ek.keys, ''::bytea), 'hex') from unnest(ea.keys) as ek (keys))`
+
+/** SQL of the columns from which `bodyOf` rebuilds the body of batch `b`. */
+export const bodyColumns = `convert_from(b.body, 'UTF8') as body, b.body_sha256,
+   (select ea.template from batch_entries ea where ea.batch_id = b.id) as template,
+   case when b.body is null then (select ${joinedKeys} from batch_entries ea where ea.batch_id = b.id) end as keys`
+
+export interface BodyRow {
+  /** As text, because bytea comes as hex: half a megabyte twice as long, and decoded once more. */
+  readonly body: string | null
+  readonly body_sha256: Buffer
+  readonly template: Buffer | null
+  readonly keys: string | null
+}
+
+/** @throws {Error} the body is not stored any more, or not the one that was frozen */
+export function bodyOf(row: BodyRow): Buffer {
+  if (row.body !== null) return Buffer.from(row.body)
+  if (row.template === null || row.keys === null) throw new Error('the request body is not stored any more')
+  return fillTemplate(row.template, row.keys, row.body_sha256)
+}
+
 /** Turns all entries of a batch into rows, so that something can be written of each. Safe to repeat. */
 export async function expandEntries(tx: Queryable, batchIds: readonly (number | string)[]): Promise<void> {
+  const rows = await tx.query<BodyRow & { readonly id: string } & Record<string, unknown>>(
+    `select b.id, ${bodyColumns} from batch b
+     where b.id = any($1::bigint[]) and b.body is null and b.id in (select ea.batch_id from batch_entries ea where ea.template is not null)`,
+    [batchIds],
+  )
+  for (const row of rows) await tx.execute('update batch set body = $2 where id = $1', [row.id, bodyOf(row)])
   await tx.execute(
     `with taken as (delete from batch_entries where batch_id = any($1::bigint[]) returning *)
      insert into entry (${columns}) select ${columns} from (${expanded('true').replace('from batch_entries ea', 'from taken ea')}) x`,

@@ -253,6 +253,7 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
   )
   if (carriers.some((batch) => batch.open)) return false
   const ids = carriers.map(({ id }) => id)
+  await expandEntries(tx, ids)
   await tx.execute('update batch set body = null where id = any($1::bigint[]) and body is not null', [ids])
   // What was split or superseded keeps its bytes, though its entries moved.
   await tx.execute(
@@ -260,7 +261,6 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
        and exists (select from unnest($2::text[]) as d (digest) where position(convert_to(d.digest, 'UTF8') in b.body) > 0)`,
     [destinationId, keys.identifiers.map(sentText)],
   )
-  await expandEntries(tx, ids)
   await tx.execute(
     `update entry e set keys = '{}', record_key = '\\x', hash = null where e.batch_id = any($1::bigint[])
        and (e.keys && $2::bytea[] or e.record_key = any($3::bytea[])

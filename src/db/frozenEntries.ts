@@ -1,8 +1,8 @@
 /** Writes the entries of frozen batches: updates of people together, a row of `batch_entries` a batch, all others a row each. */
 import type pg from 'pg'
 import type { Destination, Operation } from '../destinations/destination.ts'
+import { keyBytes, toTemplate } from './bodyTemplate.ts'
 import { CopyWriter } from './copyBinary.ts'
-import { keyBytes } from './entries.ts'
 
 export interface FrozenEntry {
   readonly recordKey: Buffer
@@ -20,10 +20,12 @@ export interface FrozenEntries {
   readonly items: readonly FrozenEntry[]
   readonly offsets: Int32Array
   readonly lengths: Int32Array
+  /** Body without its digests, where it is stored so. */
+  readonly template?: Buffer | undefined
 }
 
 const togetherColumns =
-  'batch_id, destination_id, first_key, last_key, record_keys, keys, changes, hashes, users, expires_at, first_offset, byte_lengths'
+  'batch_id, destination_id, first_key, last_key, record_keys, keys, changes, hashes, users, expires_at, first_offset, byte_lengths, template'
 const eachColumns = 'batch_id, ord, destination_id, record_key, keys, change, hash, expires_at, users, byte_offset, byte_length'
 
 export async function writeEntries(
@@ -32,24 +34,39 @@ export async function writeEntries(
   destination: Pick<Destination, 'keys'>,
   batches: readonly FrozenEntries[],
 ): Promise<void> {
-  // The answer to a product says something of each; `explain` shows the outcome of each delete.
-  const together = batches.filter((batch) => destination.keys === 'identifiers' && batch.op === 'upsert' && areAlike(batch))
+  const together = batches.filter((batch) => areTogether(destination, batch))
   if (together.length > 0) await writeTogether(client, destinationId, together)
   const each = batches.filter((batch) => !together.includes(batch))
   if (each.length > 0) await writeEach(client, destinationId, each)
 }
 
-/** True: they have one expiry and keys of one length. */
-function areAlike({ items }: FrozenEntries): boolean {
+/**
+ * Returns true if the entries of a batch are stored in one row: updates of people with one expiry and keys of one length. The answer to
+ * a product has a result for each, and `explain` shows the outcome of each delete.
+ */
+function areTogether(destination: Pick<Destination, 'keys'>, { op, items }: Pick<FrozenEntries, 'op' | 'items'>): boolean {
+  if (destination.keys !== 'identifiers' || op !== 'upsert') return false
   const expiresAtMs = items[0]?.expiresAtMs
   return items.every(
     (item) => item.expiresAtMs === expiresAtMs && item.hash !== null && item.keys.every((key) => key.length === keyBytes * 2),
   )
 }
 
+/** Returns the body without its digests; undefined if the body is to be stored whole. */
+export function templateOf(
+  destination: Pick<Destination, 'keys'>,
+  batch: Pick<FrozenEntries, 'op' | 'items'> & { readonly body: Buffer },
+): Buffer | undefined {
+  if (!areTogether(destination, batch)) return undefined
+  return toTemplate(
+    batch.body,
+    batch.items.flatMap(({ keys }) => keys),
+  )
+}
+
 async function writeTogether(client: pg.PoolClient, destinationId: number, batches: readonly FrozenEntries[]): Promise<void> {
   const copy = new CopyWriter(client, `batch_entries (${togetherColumns})`)
-  for (const { batchId, items, offsets, lengths } of batches) {
+  for (const { batchId, items, offsets, lengths, template } of batches) {
     const [first] = items
     if (first === undefined) continue
     let low = first.recordKey
@@ -58,7 +75,7 @@ async function writeTogether(client: pg.PoolClient, destinationId: number, batch
       if (recordKey.compare(low) < 0) low = recordKey
       if (recordKey.compare(high) > 0) high = recordKey
     }
-    copy.row(12)
+    copy.row(13)
     copy.int8(batchId)
     copy.int4(destinationId)
     copy.bytes(low)
@@ -73,6 +90,8 @@ async function writeTogether(client: pg.PoolClient, destinationId: number, batch
     else copy.timestamp(first.expiresAtMs)
     copy.int4(offsets[0] ?? 0)
     copy.int4Array(once([...lengths]))
+    if (template === undefined) copy.null()
+    else copy.bytes(template)
     if (copy.full) await copy.flush()
   }
   await copy.end()

@@ -24,9 +24,7 @@ export async function applyRetention(
   return {
     plans: await dropStalePlans(db),
     // Frozen bodies hold digests: seven days after they settled they are not sent again.
-    bodies: await db.execute(
-      `update batch set body = null where body is not null and status in ('settled', 'split', 'superseded') and settled_at < statement_timestamp() - interval '7 days'`,
-    ),
+    bodies: await dropBodies(db),
     operations: await dropOperations(db),
     // The merchant's own cells go first, what was wrong and where later.
     cells: await db.execute(
@@ -56,6 +54,15 @@ export async function applyRetention(
        and not exists (select from batch b where b.worker_id = w.id) and not exists (select from run r where r.worker_id = w.id and r.status = 'running')`,
     ),
   }
+}
+
+async function dropBodies(db: Database): Promise<number> {
+  const over = `b.status in ('settled', 'split', 'superseded') and b.settled_at < statement_timestamp() - interval '7 days'`
+  const whole = await db.execute(`update batch b set body = null where b.body is not null and ${over}`)
+  const templates = await db.execute(
+    `update batch_entries e set template = null from batch b where b.id = e.batch_id and e.template is not null and ${over}`,
+  )
+  return whole + templates
 }
 
 /** Plans that wait for an `apply` that may not come any more: what is synced or wanted moved, or a week is over. A day's grace. */

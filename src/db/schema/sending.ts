@@ -48,7 +48,7 @@ export const batch = sluice.table(
     phase: smallint('phase').notNull().default(1),
     operation: text('operation').notNull(),
     status: text('status').notNull().default('pending'),
-    /** UTF-8 JSON as sent. Null once retention removed it. */
+    /** UTF-8 JSON as sent. Null if `batch_entries.template` has it, and once retention removed it. */
     body: bytea('body'),
     bodySha256: bytea('body_sha256').notNull(),
     entryCount: integer('entry_count').notNull(),
@@ -147,6 +147,8 @@ export const batchEntries = sluice.table(
     /** Offset of the first entry in the body; one byte lies between two. */
     firstOffset: integer('first_offset').notNull(),
     lengths: integer('byte_lengths').array().notNull(),
+    /** The body without the digests of its keys (`db/bodyTemplate.ts`). Null: `batch.body` has it, or retention removed it. */
+    template: bytea('template'),
   },
   (t) => [index('batch_entries_destination').on(t.destinationId)],
 )

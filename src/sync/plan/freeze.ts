@@ -7,7 +7,7 @@ import type pg from 'pg'
 import type { Destination } from '../../destinations/destination.ts'
 import { Packer, type PackedBatch } from '../../destinations/pack.ts'
 import { CopyWriter } from '../../db/copyBinary.ts'
-import { writeEntries, type FrozenEntries } from '../../db/frozenEntries.ts'
+import { templateOf, writeEntries, type FrozenEntries } from '../../db/frozenEntries.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { Change, PlannedOperation } from './operations.ts'
 
@@ -119,6 +119,7 @@ async function writeBatches(
     client,
     'batch (id, plan_id, destination_id, seq, phase, operation, body, body_sha256, entry_count, user_count, expires_at)',
   )
+  const templates = collected.map(({ batch, op }) => templateOf(destination, { op, ...batch }))
   for (const [i, { batch, op, phase }] of collected.entries()) {
     batchCopy.row(11)
     batchCopy.int8(idAt(ids, i))
@@ -127,7 +128,8 @@ async function writeBatches(
     batchCopy.int4(context.firstSeq + i)
     batchCopy.int2(phase)
     batchCopy.text(op)
-    batchCopy.bytes(batch.body)
+    if (templates[i] === undefined) batchCopy.bytes(batch.body)
+    else batchCopy.null()
     batchCopy.bytes(batch.sha256)
     batchCopy.int4(batch.items.length)
     let users = 0
@@ -143,7 +145,7 @@ async function writeBatches(
   }
   await batchCopy.end()
   crashPoint('plan.batches_written')
-  const frozen = collected.map(({ batch, op }, i): FrozenEntries => ({ batchId: idAt(ids, i), op, ...batch }))
+  const frozen = collected.map(({ batch, op }, i): FrozenEntries => ({ batchId: idAt(ids, i), op, ...batch, template: templates[i] }))
   await writeEntries(client, context.destinationId, destination, frozen)
 }
 

@@ -1,7 +1,7 @@
 /** An untouched destination is loaded without a diff; the general path is its oracle. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { entriesOf } from '../../../src/db/entries.ts'
+import { bodyColumns, bodyOf, entriesOf, type BodyRow } from '../../../src/db/entries.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { goodProduct, item, rss } from '../acceptance/products.ts'
 
@@ -38,7 +38,10 @@ async function contentOf(engine: EngineUnderTest, planId: string): Promise<unkno
     [planId],
   )
   const of = (columns: string, from: string) => engine.db.query(`select ${columns} from ${from}`, [plan?.destination_id])
-  const times = `regexp_replace(convert_from(b.body, 'UTF8'), '"(effective|expires)_at":"[^"]*"', '', 'g')`
+  const bodies = await engine.db.query<BodyRow & Record<string, unknown>>(
+    `select ${bodyColumns} from batch b where destination_id = $1 order by seq`,
+    [plan?.destination_id],
+  )
   return {
     counts: plan?.counts,
     guards: plan?.guards,
@@ -47,7 +50,12 @@ async function contentOf(engine: EngineUnderTest, planId: string): Promise<unkno
       'record where destination_id = $1 order by key',
     ),
     keys: await of('key, held, group_key, desired_hash, synced_hash', `remote where destination_id = $1 and key <> '\\x00' order by key`),
-    batches: await of(`seq, phase, operation, entry_count, user_count, ${times} as body`, 'batch b where destination_id = $1 order by seq'),
+    batches: await of('seq, phase, operation, entry_count, user_count', 'batch b where destination_id = $1 order by seq'),
+    bodies: bodies.map((row) =>
+      bodyOf(row)
+        .toString()
+        .replace(/"(effective|expires)_at":"[^"]*"/g, ''),
+    ),
     entries: await of(
       'b.seq, e.ord, e.record_key, e.keys, e.change, e.hash, e.users, e.byte_offset, e.byte_length',
       `batch b cross join ${entriesOf('b.id')} e where b.destination_id = $1 order by 1, 2`,

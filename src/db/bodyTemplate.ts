@@ -1,0 +1,41 @@
+/**
+ * Templates of request bodies: a body without the digests of its keys, compressed. The digests are stored in `batch_entries.keys`, so a
+ * body is rebuilt byte for byte, for a hundredth of its size (docs/decisions/packed-state.md).
+ */
+import { hash } from 'node:crypto'
+import { deflateRawSync, inflateRawSync } from 'node:zlib'
+
+/** Bytes of a key in `batch_entries.keys`: a type and a SHA-256. Batches with other keys have rows of `entry`. */
+export const keyBytes = 33
+/** Stands for a digest. JSON has no such byte. */
+const mark = '\0'
+const keyDigits = keyBytes * 2
+
+/** Returns undefined if the body does not have the digests of `keys` (in hex, with their type) in this order. */
+export function toTemplate(body: Buffer, keys: readonly string[]): Buffer | undefined {
+  const text = body.toString('latin1')
+  if (text.includes(mark)) return undefined
+  let template = ''
+  let at = 0
+  for (const key of keys) {
+    const digest = key.slice(2)
+    const found = text.indexOf(digest, at)
+    if (found < 0) return undefined
+    template += text.slice(at, found) + mark
+    at = found + digest.length
+  }
+  return deflateRawSync(Buffer.from(template + text.slice(at), 'latin1'), { level: 1 })
+}
+
+/** Rebuilds a body; `keys`: all of them in hex, one after the other. @throws {Error} the bytes are not those of `sha256` */
+export function fillTemplate(template: Buffer, keys: string, sha256: Buffer): Buffer {
+  const parts = inflateRawSync(template).toString('latin1').split(mark)
+  let text = parts[0] ?? ''
+  for (let i = 1; i < parts.length; i++) {
+    const from = (i - 1) * keyDigits
+    text += keys.slice(from + 2, from + keyDigits) + parts[i]
+  }
+  const body = Buffer.from(text, 'latin1')
+  if (!hash('sha256', body, 'buffer').equals(sha256)) throw new Error('the stored request body is not the one that was frozen')
+  return body
+}
