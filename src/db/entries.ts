@@ -36,6 +36,21 @@ export const entryOutcome = `case when e.outcome <> 'pending' then e.outcome
 export const entriesOf = (id: string): string =>
   `lateral (select ${columns} from entry where batch_id = ${id} union all ${expanded(`ea.batch_id = ${id}`)})`
 
+/** SQL of what a confirmed batch confirms, by record, to be joined laterally: a third of the time of its entries. */
+export const confirmationsOf = (id: string): string =>
+  `lateral (
+     select eo.record_key, eo.keys, eo.hash, eo.expires_at from entry eo where eo.batch_id = ${id}
+     union all
+     select er.record_key, ${keysIn('er.keys')}, coalesce(er.hash, ea.hashes[1]), ea.expires_at
+     from batch_entries ea cross join lateral unnest(ea.record_keys, ea.keys, ea.hashes) as er (record_key, keys, hash)
+     where ea.batch_id = ${id})`
+
+/** SQL of the number of keys of a batch, a key as often as it is in an entry. */
+export const keyCountOf = (id: string): string =>
+  `(coalesce((select sum(cardinality(eo.keys)) from entry eo where eo.batch_id = ${id}), 0)
+    + coalesce((select sum(length(er.keys)) / ${keyBytes} from batch_entries ea cross join lateral unnest(ea.keys) as er (keys)
+        where ea.batch_id = ${id}), 0))::int`
+
 /** SQL of the keys of a batch with the outcome of their entry, to be joined laterally: cheaper than its entries. */
 export const keysOf = (id: string): string =>
   `lateral (

@@ -3,7 +3,7 @@ import type { EntryOutcome } from '../destinations/destination.ts'
 import type { ClaimedBatch } from './batches.ts'
 import type { Queryable } from './database.ts'
 import { addChanged, outOfSync } from './changedKeys.ts'
-import { entriesOf, expandEntries, keysOf } from './entries.ts'
+import { confirmationsOf, entriesOf, expandEntries, keyCountOf } from './entries.ts'
 import { invalidatedBy } from './invalidated.ts'
 
 interface Settling {
@@ -101,12 +101,12 @@ export async function confirmKeys({ tx, batch }: Settling, alike: boolean): Prom
  * it over meanwhile; then each key is looked up on its own. Safe to repeat.
  */
 async function confirmGroups(tx: Queryable, batch: ClaimedBatch): Promise<boolean> {
-  const [row] = await tx.query<{ keys: number }>(`select count(*)::int as keys from ${keysOf('$1::bigint')} k`, [batch.id])
+  const [row] = await tx.query<{ keys: number }>(`select ${keyCountOf('$1::bigint')} as keys`, [batch.id])
   const hit = await writeConfirmed(
     tx,
     batch,
     confirmedUpsert,
-    `${entriesOf('$1::bigint')} e where m.destination_id = $2 and m.group_key = e.record_key and m.key = any(e.keys)`,
+    `${confirmationsOf('$1::bigint')} e where m.destination_id = $2 and m.group_key = e.record_key and m.key = any(e.keys)`,
   )
   return hit === row?.keys
 }
