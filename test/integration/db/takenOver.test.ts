@@ -6,6 +6,7 @@ import { drizzle } from 'drizzle-orm/node-postgres'
 import { migrate } from 'drizzle-orm/node-postgres/migrator'
 import pg from 'pg'
 import { expect, test } from 'vitest'
+import { expandEntries } from '../../../src/db/entries.ts'
 import { migrationsFolder } from '../../../src/db/migrations.ts'
 import { openStore } from '../../../src/db/open.ts'
 import { registerWorker } from '../../../src/db/workers.ts'
@@ -30,6 +31,14 @@ const people = (...names: string[]) => `id,email\n${names.map((name) => `${name}
 async function asEarlierVersion(engine: EngineUnderTest): Promise<TestDatabase> {
   const database = await testDatabase()
   const { db } = database
+  // That version has bodies whole and a row for each entry.
+  const batches = await engine.db.query<{ id: string }>('select batch_id as id from batch_entries')
+  await engine.db.transaction((tx) =>
+    expandEntries(
+      tx,
+      batches.map(({ id }) => id),
+    ),
+  )
   await db.execute('drop schema sluice cascade')
   const folder = mkdtempSync(join(tmpdir(), 'sluice-earlier-'))
   cpSync(migrationsFolder, folder, { recursive: true })
