@@ -110,6 +110,8 @@ export class SandboxServer {
     })
     requestContext.request.on('end', () => {
       requestContext.body = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
+      // The listener lives as long as the request: without this, memory has each body twice.
+      chunks.length = 0
       requestContext.entry.bytes = size
       this.#arrived(requestContext)
     })
