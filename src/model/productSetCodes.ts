@@ -1,5 +1,4 @@
 /** Codes of product sets, for docs/errors.md (docs/pipelines.md#product-sets). */
-import type { ErrorGroup } from './errorCodes.ts'
 
 export const productSetCodes = {
   title: 'Product sets',
@@ -22,4 +21,4 @@ export const productSetCodes = {
       hint: 'Correct the brand in `product_sets`, or remove the set from the file.',
     },
   },
-} as const satisfies ErrorGroup
+} as const

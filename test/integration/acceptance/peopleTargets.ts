@@ -39,7 +39,7 @@ export const staticListTarget: PeopleTarget = {
   yaml: (more = '') => `destination: { kind: static-list, account_id: 18ce54d4x5t, file: "{folder}/list.txt"${more} }`,
   async open({ db, folder }) {
     const file = join(folder, 'list.txt')
-    // TODO-CONSTRAINT
+    // The constraint names the types that are built in.
     await db.execute('alter table sluice.destination drop constraint if exists destination_kind')
     return {
       reset: () => Promise.resolve(rmSync(file, { force: true })),
