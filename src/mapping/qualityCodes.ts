@@ -22,6 +22,7 @@ export const qualityCodes = {
     'The sandbox was started again without its state, so what was synced to it is gone. `sluice run PIPELINE --full` sends everything again.',
   IDENTIFIER_UNMAPPED:
     'A column that is not mapped holds email addresses or phone numbers: these people, or a way to reach them, would be lost.',
+  IMAGE_BROKEN: 'Image links of a sample of products lead nowhere (options.image_sample). Checked after everything was sent.',
   OUT_OF_STOCK_ROSE: 'More products than allowed went out of stock since the last sync (guards.max_out_of_stock_percent, 10).',
 } as const
 export type QualityCode = keyof typeof qualityCodes

@@ -212,6 +212,8 @@ export interface MappingOptions {
   readonly timezone?: string
   /** Hosts that product links lead to; others are noted. Undefined: any. */
   readonly linkHosts?: readonly string[]
+  /** Products whose image links a run checks by sample; none where absent. */
+  readonly imageSample?: number
   /** Options of docs/inputs.md that an owner may switch on, by name (`cut_title`, `upgrade_http` …). */
   readonly allow: readonly string[]
   /** Inputs that are accepted by default and that this pipeline rejects, by name (`http_image`). */

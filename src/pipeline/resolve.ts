@@ -128,6 +128,7 @@ function complete(
     maxIdLength: file.options?.max_id_length ?? 100,
     allow: file.options?.allow ?? [],
     values: file.options?.values ?? {},
+    ...(file.options?.image_sample === undefined ? {} : { imageSample: file.options.image_sample }),
     ...(file.options?.refuse === undefined ? {} : { refuse: file.options.refuse }),
     ...(file.options?.link_hosts === undefined ? {} : { linkHosts: file.options.link_hosts.map((host) => host.toLowerCase()) }),
     ...(file.options?.timezone === undefined ? {} : { timezone: file.options.timezone }),

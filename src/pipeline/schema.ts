@@ -188,6 +188,7 @@ const options = strict({
     .regex(/^[A-Za-z]{3}$/, 'must be a currency code such as EUR')
     .optional(),
   max_id_length: count(1, 100).optional(),
+  image_sample: count(1, 100).optional(),
   link_hosts: z.array(text('a host such as shop.example.com')).optional(),
   allow: z.array(oneOf(allowances)).optional(),
   refuse: z.array(oneOf(refusals)).optional(),

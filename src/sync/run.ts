@@ -31,6 +31,7 @@ import { loadReport, loadRun, runNumber } from './history.ts'
 import { logRunEnd } from './runLog.ts'
 import { pausedError } from './paused.ts'
 import { withOneOffSource } from './read/oneOffSource.ts'
+import { noteBrokenImages } from './brokenImages.ts'
 import { planSetsOf, withProductSets } from './productSets.ts'
 import { makePlan, type Planned, type PlanInput } from './plan/plan.ts'
 import { pushPlan, settleLeftovers } from './push/push.ts'
@@ -251,7 +252,9 @@ async function carryOut(deps: EngineDeps, pipeline: Pipeline, run: RunRow, reque
     await startApplying(deps, run, planId)
     await request.onPlanned?.(planId, batches)
     await timed(deps, run, 'push', () => pushPlan(lease.deps, planId))
-    return withProductSets(lease.deps, run, planId, await outcome(deps, planId, made.guards))
+    const ending = await withProductSets(lease.deps, run, planId, await outcome(deps, planId, made.guards))
+    if (pipeline.mapping.imageSample !== undefined) await timed(deps, run, 'images', () => noteBrokenImages(lease.deps, run, pipeline))
+    return ending
   })
 }
 

@@ -149,6 +149,7 @@ const stageNames: Readonly<Record<string, string>> = {
   plan: 'plan',
   push: 'send',
   sets: 'product sets',
+  images: 'check images',
   audit: 'read back',
 }
 

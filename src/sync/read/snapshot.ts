@@ -145,6 +145,7 @@ const ofTheDay: ReadonlySet<string> = new Set([
   'PRICE_MOVED',
   'OUT_OF_STOCK_ROSE',
   'SANDBOX_REPLACED',
+  'IMAGE_BROKEN',
 ] satisfies QualityCode[])
 
 async function storeReading(db: Database, run: RunRow, columns: readonly string[], warnings: readonly WarningSummary[]): Promise<void> {

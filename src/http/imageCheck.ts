@@ -1,0 +1,90 @@
+/** Checks a few image links by HEAD: under the address policy of sources, few for each host, within a time limit. Never throws. */
+import type { LookupFunction } from 'node:net'
+import { Agent, request } from 'undici'
+import { checkedLookup, checkUrl } from './addressPolicy.ts'
+import { connectorOverInterim } from './interimAnswers.ts'
+
+export interface ImageCheckOptions {
+  readonly signal?: AbortSignal
+  readonly totalMs?: number
+  readonly requestMs?: number
+  readonly perHost?: number
+  /** For tests: how names become addresses, and whether private ones may be requested. */
+  readonly allowPrivate?: boolean
+  readonly lookup?: LookupFunction
+}
+
+export interface ImageCheck {
+  /** Links that got an answer, or whose host does not exist. */
+  readonly checked: number
+  /** Places in the list of links. */
+  readonly broken: readonly { readonly index: number; readonly reason: string }[]
+}
+
+const atOnce = 4
+
+/**
+ * Requests each link once. Broken is what the server says is not there (404, 410), and a host that does not exist. Any other answer,
+ * a refused address, a slow server and a redirect prove nothing.
+ */
+export async function checkImages(links: readonly string[], options: ImageCheckOptions = {}): Promise<ImageCheck> {
+  const { totalMs = 15_000, requestMs = 5_000, perHost = 5, allowPrivate = false } = options
+  const ended = AbortSignal.timeout(totalMs)
+  const signal = options.signal === undefined ? ended : AbortSignal.any([options.signal, ended])
+  const agent = new Agent({
+    connect: connectorOverInterim({ lookup: options.lookup ?? checkedLookup(allowPrivate), timeout: requestMs, minVersion: 'TLSv1.2' }),
+    headersTimeout: requestMs,
+    pipelining: 1,
+  })
+  const waiting = chosen(links, perHost, allowPrivate)
+  const broken: { index: number; reason: string }[] = []
+  let checked = 0
+  const work = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined && !signal.aborted; next = waiting.shift()) {
+      const reason = await ask(next.url, agent, AbortSignal.any([signal, AbortSignal.timeout(requestMs)]))
+      if (reason !== 'unknown') checked++
+      if (reason !== 'unknown' && reason !== 'there') broken.push({ index: next.index, reason })
+    }
+  }
+  try {
+    await Promise.all(Array.from({ length: atOnce }, work))
+  } finally {
+    await agent.destroy().catch(() => undefined)
+  }
+  return { checked, broken: broken.toSorted((a, b) => a.index - b.index) }
+}
+
+/** Links that the policy allows, each once, at most `perHost` of one host. */
+function chosen(links: readonly string[], perHost: number, allowPrivate: boolean): { readonly index: number; readonly url: URL }[] {
+  const hosts = new Map<string, number>()
+  const seen = new Set<string>()
+  return links.flatMap((link, index) => {
+    const url = allowed(link, allowPrivate)
+    if (url === undefined || seen.has(url.href)) return []
+    const count = hosts.get(url.host) ?? 0
+    if (count >= perHost) return []
+    hosts.set(url.host, count + 1)
+    seen.add(url.href)
+    return [{ index, url }]
+  })
+}
+
+function allowed(link: string, allowPrivate: boolean): URL | undefined {
+  try {
+    return checkUrl(link, allowPrivate)
+  } catch {
+    return undefined
+  }
+}
+
+/** Returns `there`, `unknown`, or why the image is broken. */
+async function ask(url: URL, dispatcher: Agent, signal: AbortSignal): Promise<string> {
+  try {
+    const { statusCode, body } = await request(url, { method: 'HEAD', dispatcher, signal })
+    await body.dump()
+    if (statusCode === 404 || statusCode === 410) return `answer ${statusCode}`
+    return statusCode < 300 ? 'there' : 'unknown'
+  } catch (error) {
+    return (error as { code?: unknown } | null)?.code === 'ENOTFOUND' ? 'the host does not exist' : 'unknown'
+  }
+}

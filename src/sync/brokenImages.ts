@@ -1,0 +1,56 @@
+/** Notes broken image links with a run, by a sample of the live products (`options.image_sample`). Beside the run: nothing waits for it. */
+import { checkImages } from '../http/imageCheck.ts'
+import type { QualityCode } from '../mapping/qualityCodes.ts'
+import type { Pipeline } from '../model/pipeline.ts'
+import type { WarningSummary } from '../model/report.ts'
+import type { RunRow } from '../db/runs.ts'
+import type { EngineDeps } from './engine.ts'
+
+const examplesShown = 3
+/** Of larger tables only some pages are read. */
+const wholeTableRows = 100_000
+
+/** Checks the sample after everything was sent. A check that fails is only logged. */
+export async function noteBrokenImages(deps: EngineDeps, run: RunRow, { mapping }: Pipeline, check = checkImages): Promise<void> {
+  const { imageSample } = mapping
+  if (imageSample === undefined || deps.signal?.aborted) return
+  try {
+    const products = await sample(deps, run.destinationId, imageSample)
+    const { checked, broken } = await check(
+      products.map(({ link }) => link),
+      deps.signal === undefined ? {} : { signal: deps.signal },
+    )
+    if (broken.length === 0) return
+    const examples = broken.slice(0, examplesShown).map(({ index, reason }) => `${products[index]?.id ?? ''} (${reason})`)
+    const note: WarningSummary = {
+      code: 'IMAGE_BROKEN' satisfies QualityCode,
+      field: 'image_link',
+      message: `${broken.length} of ${checked} image links checked by sample ${broken.length === 1 ? 'is' : 'are'} broken: ${examples.join(', ')}`,
+      count: broken.length,
+      lines: [],
+    }
+    await deps.db.execute('update run set warnings = warnings || $3::jsonb where id = $1 and epoch = $2', [
+      run.id,
+      run.epoch,
+      JSON.stringify([note]),
+    ])
+  } catch (error) {
+    deps.log.warn({ runId: `r_${run.id}`, reason: error instanceof Error ? error.name : 'error' }, 'image links could not be checked')
+  }
+}
+
+async function sample(
+  { db }: EngineDeps,
+  destinationId: number,
+  most: number,
+): Promise<readonly { readonly id: string; readonly link: string }[]> {
+  const [table] = await db.query<{ rows: number }>(`select reltuples as rows from pg_class where oid = to_regclass('record')`)
+  const rows = table?.rows ?? 0
+  const percent = rows < wholeTableRows ? 100 : Math.min(100, Math.max(0.01, (most * 5_000) / rows))
+  const found = await db.query<{ key: Buffer; link: string | null }>(
+    `select key, body::jsonb ->> 'image_link' as link from (
+       select key, body from record tablesample system (${percent}) where destination_id = $1 and status = 'live' order by random() limit $2) r`,
+    [destinationId, most],
+  )
+  return found.flatMap(({ key, link }) => (link === null ? [] : [{ id: key.toString(), link }]))
+}
