@@ -150,3 +150,12 @@ test('only the command line ends the process', () => {
   const enders = files.filter((file) => /process\.exit\(/.test(readFileSync(join(src, file), 'utf8')) && !file.startsWith('cli/'))
   expect(enders).toEqual([])
 })
+
+test('docs/architecture.md has a row for every module, and no row for a folder that is not there', () => {
+  const page = readFileSync(join(src, '../docs/architecture.md'), 'utf8')
+  const rows = [...page.matchAll(/^\| `src\/([\w/]+)\/` \|/gm)].map(([, folder = '']) => folder)
+  const modules = Object.keys(allowed).filter((name) => files.some((file) => file.startsWith(`${name}/`)))
+  expect(rows.length, 'the checker must see the table').toBeGreaterThan(20)
+  expect(modules.filter((name) => !rows.includes(name))).toEqual([])
+  expect(rows.filter((row) => !files.some((file) => file.startsWith(`${row}/`)))).toEqual([])
+})
