@@ -135,12 +135,12 @@ async function appendDigests(client: pg.PoolClient, destinationId: number, valid
   await client.query(
     `insert into record_digest (destination_id, chunk, digests, traits, keys, key_ends)
      select $1, (select coalesce(max(chunk) + 1, 0) from record_digest where destination_id = $1) + part,
-       string_agg(digest, '' order by n), string_agg(int2send(traits), '' order by n), string_agg(key, '' order by n), array_agg(key_end order by n)
+       string_agg(digest, '' order by n), string_agg(int2send(feature_set), '' order by n), string_agg(key, '' order by n), array_agg(key_end order by n)
      from (
        select *, sum(octet_length(key)) over (partition by part order by n rows unbounded preceding)::int as key_end
        from (
-         select digest, traits, key, n, n / ${chunkRecords} as part
-         from (select digest, traits, key, row_number() over () - 1 as n from stage where kind = ${validKind} and digest is not null) s) s) s
+         select digest, feature_set, key, n, n / ${chunkRecords} as part
+         from (select digest, feature_set, key, row_number() over () - 1 as n from stage where kind = ${validKind} and digest is not null) s) s) s
      group by part`,
     [destinationId],
   )

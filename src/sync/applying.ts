@@ -9,8 +9,8 @@ import type { Ending } from './runUnderLease.ts'
 import { interrupted } from './read/stage.ts'
 
 /**
- * Marks the plan as being applied, once. What a delete may reach besides its own identifiers gets a new content to be
- * confirmed (docs/guarantees.md#reference-counts): its updates stand in the plan's second phase, or in the next plan if this process dies.
+ * Marks the plan as being applied, once. A delete may affect other identifiers of its user: these get new desired content
+ * (docs/guarantees.md#reference-counts). Their updates are in the second phase of the plan, or in the next plan if this process dies.
  */
 export async function startApplying(deps: EngineDeps, run: RunRow, planId: string): Promise<'go' | 'done'> {
   return deps.db.transaction(async (tx) => {
@@ -27,13 +27,13 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
        from plan p join destination d on d.id = p.destination_id where p.id = $1 for update of p, d`,
       [planId],
     )
-    if (!row) throw new Error('the plan was just there')
+    if (!row) throw new Error('the plan existed before this transaction')
     if (row.status === 'applied') return 'done'
-    if (row.status === 'superseded') throw stale(planId, row.pipeline, 'a newer plan took its place')
+    if (row.status === 'superseded') throw stale(planId, row.pipeline, 'a newer plan replaced it')
     if (row.status === 'ready') {
-      if (row.plan_version !== row.state_version) throw stale(planId, row.pipeline, 'the synced state moved since it was made')
-      // Else it would send who has left since, and the run after it would have to take them back (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins).
-      if (row.wants_else) throw stale(planId, row.pipeline, 'the source was read since and wants something else')
+      if (row.plan_version !== row.state_version) throw stale(planId, row.pipeline, 'the synced state changed after it was made')
+      // It could send people who are missing by now, and the next run would have to delete them (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins).
+      if (row.wants_else) throw stale(planId, row.pipeline, 'a later read of the source changed the desired content')
       await tx.execute(
         `with stamped as (
            update remote m set desired_hash = decode(md5($2 || encode(e.record_key, 'hex')), 'hex')
@@ -76,7 +76,7 @@ export async function guardsOf(deps: EngineDeps, planId: string): Promise<readon
   return row?.guards ?? []
 }
 
-/** Derives the status from the counts, once nothing is under way any more. */
+/** Derives the status from the counts after all requests have ended. */
 export async function outcome(deps: EngineDeps, planId: string, guards: readonly GuardResult[]): Promise<Ending> {
   const counts = await planCounts(deps.db, planId)
   const [row] = await deps.db.query<{ destination_id: number; paused_reason: string | null; pipeline: string; deferred: number }>(
@@ -98,7 +98,7 @@ export async function outcome(deps: EngineDeps, planId: string, guards: readonly
   return { status: open > 0 ? 'partial' : 'succeeded', guards }
 }
 
-/** Pauses that have a code of their own; any other is the service's refusal of the whole destination. */
+/** Pauses with their own code; any other pause is a refusal of the whole destination by the service. */
 const pauseCodes = ['CREDENTIALS_REFUSED', 'SERVICE_UNREACHABLE'] as const
 
 function pauseError(paused: string, pipeline: string): RunError {

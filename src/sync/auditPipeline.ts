@@ -1,6 +1,6 @@
 /**
- * An audit, from the first page read to the books closed: reads the catalog back, says what is not as it was confirmed, and,
- * where it is asked to repair, makes an ordinary plan of it. It sends nothing on its own.
+ * Runs an audit: reads the catalog back, reports products that differ from the confirmed content, and with `--repair` makes an
+ * ordinary plan. It sends nothing on its own.
  */
 import type pg from 'pg'
 import { UsageError } from '../errors.ts'
@@ -23,8 +23,8 @@ import type { Listing } from '../destinations/destination.ts'
 import { destinationOf } from '../destinations/index.ts'
 
 /**
- * Holds the destination while it reads, so that nothing moves under it. Status `partial` where products are not as confirmed, or
- * could not be judged.
+ * Locks the destination during the read, so that nothing changes meanwhile. Status `partial` if products differ from the
+ * confirmed content, or could not be compared.
  *
  * @throws {UsageError} `CANNOT_READ_BACK` for audiences and do-not-reach lists
  * @throws {RunError} `PIPELINE_HELD`, `CATALOG_UNREADABLE`; nothing was changed
@@ -40,7 +40,7 @@ export async function auditPipeline(
   let found: AuditFindings | undefined
   let planned: Planned | undefined
   const report = await runUnderLease(deps, run.row, async (lease) => {
-    // Its temporary tables go with the connection.
+    // Closes the connection, which drops its temporary tables.
     const client = await deps.db.connect()
     try {
       found = await timed(deps, run.row, 'audit', () => audit({ deps: lease.deps, client, pipeline, run: run.row, listing }))
@@ -56,7 +56,7 @@ export async function auditPipeline(
     return { status: guards.length > 0 ? 'withheld' : isSettled(found.drift) ? 'succeeded' : 'partial', guards }
   })
   if (report.error) throw asError(report.error)
-  if (found === undefined) throw new Error('an audit that did not fail found something')
+  if (found === undefined) throw new Error('a successful audit has findings')
   return {
     ...report,
     ...found,
@@ -65,7 +65,7 @@ export async function auditPipeline(
   }
 }
 
-/** No endpoint lists the members of an audience or list (spec 4.3): said plainly, never guessed. */
+/** Returns the listing of the destination. No endpoint lists the members of an audience or list (spec 4.3). */
 export function listingOf({ name, destination }: Pipeline): Listing {
   const type = destinationOf(destination.kind)
   if (type.listing !== undefined) return type.listing
@@ -114,17 +114,17 @@ async function waitForReads(deps: EngineDeps, destinationId: number, report: (wa
   )
   const waitMs = row?.age_ms == null ? 0 : readLagMs - Number(row.age_ms)
   if (waitMs <= 0) return
-  report(`waiting ${Math.ceil(waitMs / 1000)} s: a read may still show what was before the last run`)
+  report(`waiting ${Math.ceil(waitMs / 1000)} s: a read may still show the state before the last run`)
   await deps.clock.sleep(waitMs, deps.signal)
 }
 
-/** An ordinary plan of whatever is not as wanted, behind the withdrawal, in one transaction with it. No source is read. */
+/** Makes an ordinary plan of everything that is out of sync, in one transaction with the invalidation. Reads no source. */
 async function planRepair(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline, run: RunRow): Promise<Planned> {
   const prepare = (within: pg.PoolClient) => invalidateDrifted(within, run, deps.workerId)
   return timed(deps, run, 'plan', async () => makePlan(deps, client, pipeline, run, { ...(await nothingRead(deps, client, run)), prepare }))
 }
 
-/** Drift, and what only a put can ask for. */
+/** Returns true for drift, and for products that only a put can verify. */
 function canRepair({ changed, gone, hidden }: Drift): boolean {
   return changed + gone + hidden > 0
 }

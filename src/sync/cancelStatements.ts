@@ -2,7 +2,7 @@ import type pg from 'pg'
 import type { EngineDeps } from './engine.ts'
 import { interrupted } from './read/stage.ts'
 
-/** Between two cancellations: one that falls between two statements cancels neither. */
+/** Interval of cancellations: one between two statements cancels neither of them. */
 const againMs = 250
 
 /** Does the work on `client`; once the signal aborts, cancels its running statement and each one after it. @throws {RunError} RUN_INTERRUPTED */
@@ -16,7 +16,7 @@ export async function cancellingStatements<Result>(
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
   let timer: NodeJS.Timeout | undefined
   const cancel = () => {
-    // Where the database is away, its connection ends the statement.
+    // If the database is down, the lost connection ends the statement.
     const once = () => void db.query('select pg_cancel_backend($1)', [rows[0]?.pid]).catch(() => undefined)
     once()
     timer = setInterval(once, againMs)

@@ -1,11 +1,11 @@
-/** Named instants at which a test may have the process die, as if the power went (docs/faults.md, injection CP). */
+/** Named points at which a test can kill the process, as a power failure would (docs/faults.md, injection CP). */
 
 const [wantedLabel, wantedCount] = (process.env['CRASH_AT'] ?? '').split(':')
 let passed = 0
 
 /**
- * Does nothing, unless `CRASH_AT=label:n` names this label: then the n-th passing kills the process with SIGKILL, before
- * anything behind this line happens. n is 1 where it is left out.
+ * Does nothing, unless `CRASH_AT=label:n` names this label: then the n-th call kills the process with SIGKILL, before the next
+ * statement. The default of n is 1.
  */
 export function crashPoint(label: string): void {
   if (label !== wantedLabel) return

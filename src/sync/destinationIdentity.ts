@@ -3,7 +3,7 @@ import type { DestinationIdentity } from '../destinations/destination.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import type { EngineDeps } from './engine.ts'
 
-/** Identity of a pipeline's destination at the service that `deps` talk to. */
+/** Returns the identity of a pipeline's destination at the service of `deps`. */
 export function destinationIdentity(
   deps: Pick<EngineDeps, 'service'>,
   { destination }: Pipeline,

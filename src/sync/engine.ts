@@ -14,7 +14,7 @@ export interface EngineDeps {
   readonly transport: Transport
   readonly clock: Clock
   readonly log: Logger
-  /** Row of `worker` that stands for this process. */
+  /** Id of this process in the table `worker`. */
   readonly workerId: string
   /** User of the command, for the audit log; undefined for schedulers and workers. */
   readonly actor?: string
@@ -23,7 +23,7 @@ export interface EngineDeps {
   /** Environment, for the sources' credentials. */
   readonly env: Readonly<Record<string, string | undefined>>
   readonly onProgress?: (progress: Progress) => void
-  /** Aborted: stop claiming, finish or give up what is in flight, leave the state safe. */
+  /** On abort: stop claiming, finish or abandon requests in flight, leave the state safe. */
   readonly signal?: AbortSignal
 }
 
@@ -46,17 +46,17 @@ export interface EngineSettings {
   readonly retryAfterCapMs: number
   /** Maximum number of parallel requests for one push of this process. */
   readonly concurrency: number
-  /** A queued run that no worker took for so long is skipped: none has its pipeline. */
+  /** A queued run that no worker took in this time is skipped: no worker has its pipeline. */
   readonly unclaimedAfterMs: number
-  /** Maximum request bytes that one push of this process holds: claimed, under way, or answered and not yet recorded. */
+  /** Maximum request bytes in memory per push: claimed, in flight, or answered and not yet recorded. */
   readonly bytesInHand: number
-  /** Runs that ended longer ago are forgotten, but for what something that stands leans on. */
+  /** Days until ended runs are deleted, except data that current state still refers to. */
   readonly keepRunsDays: number
 }
 
 /**
- * The figures of docs/guarantees.md. Three are shorter on loopback, where no network, gateway or replica stands between us and the
- * service: the horizon (docs/decisions/late-arrival-horizon.md), the lag of reads (docs/faults.md, C1) and the first backoff.
+ * Returns the settings of docs/guarantees.md. Three are shorter on loopback, where there is no network, gateway or replica before
+ * the service: the horizon (docs/decisions/late-arrival-horizon.md), the lag of reads (docs/faults.md, C1) and the first backoff.
  */
 export function engineSettings(serviceOrigin: string, concurrency = 64): EngineSettings {
   const local = URL.canParse(serviceOrigin) && isLoopback(new URL(serviceOrigin).hostname)

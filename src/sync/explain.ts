@@ -46,7 +46,7 @@ export async function explainKey(
   }
 }
 
-/** Returns the digests of those row keys that have a row. */
+/** Returns the digests of the row keys that have a row. */
 async function knownKeys(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<readonly string[]> {
   const rows = await db.query<{ key: Buffer }>(`select key from record where destination_id = $1 and key = any($2) order by key`, [
     destinationId,
@@ -58,11 +58,11 @@ async function knownKeys(db: Database, destinationId: number, keys: readonly Buf
 interface Found {
   /** Records in the history. */
   readonly keys: readonly Buffer[]
-  /** Last known state of an identifier that no record has any more. */
+  /** Last known state of an identifier without a record. */
   readonly gone: readonly StoryEvent[]
 }
 
-/** The record itself by its own key, and the records under which its identifiers are, or were, sent. */
+/** Returns the record by its key, and the records under which its identifiers are, or were, sent. */
 async function memberRecordKeys(db: Database, destinationId: number, text: string): Promise<Found> {
   const own = memberKeysOf(text)
   const identifiers = identifierTypes.flatMap((type) => packedForms(type, text))
@@ -78,9 +78,9 @@ async function memberRecordKeys(db: Database, destinationId: number, text: strin
 }
 
 /**
- * An identifier that no row holds any more: what was sent of it is all that is known. Looks through every operation of the
- * destination, which only a key that is found nowhere else costs: 0.25 s for a million in memory (Postgres 18, 2 cores,
- * 2026-11-21). Those of people are kept for 30 days, so there are seldom more, and an index of every key sent would cost each push.
+ * Finds the operations of an identifier without a row. Searches every operation of the destination, only for keys that are found
+ * nowhere else: 0.25 s for a million in memory (Postgres 18, 2 cores, 2026-11-21). Operations on people are kept for 30 days, so
+ * there are rarely more; an index on every sent key would slow down each push.
  */
 async function formerRecordKeys(
   db: Database,
@@ -121,7 +121,7 @@ async function formerRecordKeys(
   }
 }
 
-/** That a do-not-reach list which the audience heeds names this identifier. */
+/** Returns an event if a do-not-reach list of the audience has this identifier. */
 async function listEvents(db: Database, destinationId: number, text: string): Promise<StoryEvent[]> {
   const lists = await db.query<{ id: number }>(
     `select l.id from destination t
@@ -140,7 +140,7 @@ async function listEvents(db: Database, destinationId: number, text: string): Pr
   }))
 }
 
-/** That the person was erased, by an identifier or by the key of the row. */
+/** Returns an event for each erasure of the person, by an identifier or by the key of the row. */
 async function erasureEvents(db: Database, service: string, destinationId: number, text: string): Promise<StoryEvent[]> {
   const rows = await db.query<{ id: string; at: Date }>(
     `select e.id, e.erased_at as at from erasure e where e.id in (
@@ -161,8 +161,8 @@ async function readEvents(db: Database, destinationId: number, keys: readonly Bu
     hash: Buffer
     run_id: string | null
   }>(
-    // When it was begun to be read: a snapshot closes only after its plan was written. Of a run that is not kept any more is
-    // known only that it was before all that are.
+    // The start of the read, because a snapshot closes only after its plan was written. A run that has expired was before all
+    // stored ones.
     `select coalesce(s.opened_at, (select min(created_at) from run where destination_id = $1), statement_timestamp()) as at,
        r.line, r.status, r.body, r.identifiers, r.hash, s.run_id
      from record r left join snapshot s on s.id = r.snapshot_id where r.destination_id = $1 and r.key = any($2)`,
@@ -177,10 +177,10 @@ async function readEvents(db: Database, destinationId: number, keys: readonly Bu
     ...digestsOf(identifiers ?? []),
     message:
       status === 'stale'
-        ? `kept as it was in line ${line}: its row is now invalid`
+        ? `kept as read from line ${line}: its row is now invalid`
         : status === 'missing'
           ? `gone from the source; last seen in line ${line}`
-          : `line ${line} of the source${run_id === null ? ', when it last changed: by a run that is not kept any more' : ''}`,
+          : `line ${line} of the source${run_id === null ? ', when it last changed, by a run that has expired' : ''}`,
     ...(body === null ? { value: (identifiers ?? []).map(maskedIdentifier).join(', ') } : { value: body }),
   }))
 }
@@ -236,7 +236,7 @@ async function entryEvents(db: Database, destinationId: number, keys: readonly B
     ...(row.hash === null || row.hash.length < 16 ? {} : { contentHash: row.hash.toString('hex') }),
     ...(catalog ? {} : digestsOf(row.keys)),
     message: `${row.change} planned in ${row.plan_id}, ${row.outcome}${row.message === null ? '' : `: ${row.message}`}`,
-  })) // Of a person, the delete of one identifier is not the end.
+  })) // A person may keep other identifiers after the delete of one.
   const deleted = rows.filter(({ change, outcome }) => catalog && change === 'delete' && outcome === 'confirmed')
   return [
     ...planned,
@@ -355,7 +355,7 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
 
 const invalidations: Readonly<Record<InvalidatedKind, string>> = {
   changed: 'was listed with another content',
-  gone: 'was not listed any more',
+  gone: 'was no longer listed',
   hidden: 'is a variant that no listing shows',
-  unsure: 'may have taken what it refused, because the answer to an earlier sending was lost',
+  unsure: 'may have been applied although it was refused, because the answer to an earlier attempt was lost',
 }

@@ -1,15 +1,15 @@
-/** Why operations of a plan are not confirmed: what the service said of them, or how their last sending ended. */
+/** Reasons for unconfirmed operations of a plan: the errors of the service, or the outcome of the last attempt. */
 import type { Database } from '../db/database.ts'
 import { entryOutcome, usersOf } from '../db/entries.ts'
 import type { Failure } from '../model/report.ts'
 import { kindsWhere } from '../destinations/index.ts'
 
-/** Number of kinds of failure in a report: more do not fit on a screen. */
+/** Maximum of different failures in a report: more do not fit on a screen. */
 const mostKinds = 20
 
 /**
- * Most frequent first, at most 20. Operations whose turn never came have no reason of their own and are left out: the
- * run's error says why. `count` is of products or users, as in the run counts.
+ * Returns at most 20 failures, the most frequent first. Operations that were never tried are left out: the error of the run has
+ * the reason. `count` counts products or users, as in the run counts.
  */
 export async function failuresOf(db: Pick<Database, 'query'>, planId: string): Promise<readonly Failure[]> {
   const rows = await db.query<{
@@ -38,7 +38,7 @@ export async function failuresOf(db: Pick<Database, 'query'>, planId: string): P
   }))
 }
 
-/** Our own codes of a sending (destinations/answer.ts) in words; the service's own come with a message. */
+/** Returns the meaning of an attempt's code (destinations/answer.ts); errors of the service have their own message. */
 function meaningOf(code: string): string {
   const status = /^http-(\d{3})(-unreadable)?$/.exec(code)
   if (status) return `the service answered ${status[1]}${status[2] === undefined ? '' : ', without a readable error'}`
@@ -47,12 +47,12 @@ function meaningOf(code: string): string {
 
 const meanings: Readonly<Record<string, string>> = {
   'not-sent': 'the service could not be reached',
-  'connection-lost': 'the connection was lost before the answer was whole',
-  'rate-limited': 'the service asked to wait for longer than a run does',
+  'connection-lost': 'the connection was lost before the answer was complete',
+  'rate-limited': 'the service requested a wait that is longer than a run allows',
   locked: 'the service was locked',
-  count_mismatch: 'the service counted other users than were sent',
-  'wrong-shape': 'the answer has another shape than promised',
-  'unreadable-answer': 'the answer is no JSON',
+  count_mismatch: 'the service counted another number of users than was sent',
+  'wrong-shape': 'the answer does not have the documented shape',
+  'unreadable-answer': 'the answer is not JSON',
   'unreadable-errors': 'the errors of the answer cannot be read',
-  'errors-beside-results': 'the answer holds errors beside results',
+  'errors-beside-results': 'the answer has errors beside results',
 }

@@ -14,7 +14,7 @@ export interface RunFigures {
   readonly p95: number | null
 }
 
-/** Returns the last ended runs that were to send something, oldest first. */
+/** Returns the last ended runs that could send, oldest first. */
 export async function loadRunFigures(db: Queryable, pipeline: string, limit: number): Promise<readonly RunFigures[]> {
   const rows = await db.query<{
     id: string

@@ -48,7 +48,7 @@ interface RunRecord {
   readonly pipeline: string
   readonly trigger: ShownTrigger
   readonly status: RunStatus | 'queued' | 'running'
-  /** `settled` and `drift` stand here too; in reports they are keys of their own. */
+  /** Stored with `settled` and `drift`, which are separate keys in reports. */
   readonly counts: Partial<RunCounts> & { readonly settled?: Settled; readonly drift?: Drift }
   readonly guards: readonly GuardResult[]
   readonly warnings: readonly WarningSummary[]
@@ -83,12 +83,12 @@ export async function loadReport(db: Database, runId: number): Promise<RunReport
   return report
 }
 
-/** One run by its id (`r_81`), with its stages. */
+/** Loads one run by its id (`r_81`), with its stages. */
 export async function loadRun(db: Database, runId: string): Promise<StoredRun> {
   const [row] = await db.query<RunRecord & Record<string, unknown>>(`${select} where r.id = $1`, [runNumber(runId)])
   if (!row) throw await missingRun(db, runId)
   const run = toRun(row)
-  // Under way: its own row says what was planned, its batches what became of it so far.
+  // A running run: its row has the planned counts, its batches the outcomes so far.
   if (row.status !== 'running' || row.plan_id === null || sendsNothing(row.trigger)) return withFailures(db, run)
   return { ...run, counts: { ...run.counts, ...(await planCounts(db, row.plan_id)) } }
 }
@@ -100,7 +100,7 @@ async function withFailures(db: Database, run: StoredRun): Promise<StoredRun> {
   return failures.length === 0 ? run : { ...run, failures }
 }
 
-/** Newest first. */
+/** Lists runs, newest first. */
 export async function listRuns(
   db: Database,
   options: { readonly pipeline?: string; readonly pipelines?: readonly string[]; readonly limit: number },
@@ -112,7 +112,7 @@ export async function listRuns(
   return rows.map(toRun)
 }
 
-/** Returns rows rejected by a run, in source order. A run over an unchanged source returns those of the last reading. */
+/** Returns rows rejected by a run, in source order. For a run over an unchanged source, returns those of the last read. */
 export async function* loadRejects(db: Database, runId: string): AsyncGenerator<StoredReject> {
   const run = await readingRun(db, runId)
   let after = { source: -1, line: -1, row: '(0,0)' }
@@ -140,7 +140,7 @@ export async function* loadRejects(db: Database, runId: string): AsyncGenerator<
   }
 }
 
-/** The run whose reading a run stands on. */
+/** Returns the run that made the snapshot of a run. */
 async function readingRun(db: Database, runId: string): Promise<number> {
   const [row] = await db.query<{ id: string }>(
     `select coalesce(s.run_id, r.id) as id from run r left join snapshot s on s.id = r.snapshot_id where r.id = $1`,
@@ -157,11 +157,11 @@ export function runNumber(runId: string): number {
   return Number(digits)
 }
 
-/** One that was there once says for how long it was kept. */
+/** Returns the error for an expired run, with the retention time, or for an unknown run. */
 async function missingRun(db: Database, runId: string): Promise<UsageError> {
   const days = await keptDaysOf(db, runNumber(runId))
   if (days === undefined) return unknownRun(runId)
-  return new UsageError('UNKNOWN_RUN', `run ${runId} is not kept any more: runs are kept for ${days} days`, {
+  return new UsageError('UNKNOWN_RUN', `run ${runId} has expired: runs are kept for ${days} days`, {
     where: runId,
     hint: 'sluice runs',
   })
@@ -179,7 +179,7 @@ function toRun(row: RunRecord): StoredRun {
     runId: `r_${row.id}`,
     pipeline: row.pipeline,
     trigger: row.trigger,
-    // A run under way is shown as what it is; only ended ones have one of the public statuses.
+    // Only ended runs have a public status; others show their stored one.
     status: row.status as RunStatus,
     counts: { ...noCounts, ...counts },
     guards: row.guards,
@@ -200,7 +200,7 @@ function toRun(row: RunRecord): StoredRun {
   }
 }
 
-/** Names of every pipeline that has runs, sorted. */
+/** Returns the names of every pipeline that has runs, sorted. */
 export async function pipelinesWithRuns(db: Database): Promise<readonly string[]> {
   const rows = await db.query<{ pipeline: string }>('select distinct pipeline from run order by pipeline')
   return rows.map(({ pipeline }) => pipeline)

@@ -1,4 +1,4 @@
-/** The engine's face: what the command line and the workers call. */
+/** Public API of the engine, for the command line and the workers. */
 export { auditPipeline } from './auditPipeline.ts'
 export { applyPlan, cancel, executeRun, planPipeline, rerun, runPipeline, type RunRequest } from './run.ts'
 export { explainKey } from './explain.ts'

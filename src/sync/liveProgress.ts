@@ -1,4 +1,4 @@
-/** Progress of a running stage, written beside the run, so that a page or a command elsewhere can show it. */
+/** Progress of a running stage, stored with the run, so that a page or another command can show it. */
 import type { RunRow } from '../db/runs.ts'
 import type { EngineDeps } from './engine.ts'
 import type { Progress } from '../model/report.ts'
@@ -8,7 +8,7 @@ export interface StoredProgress extends Progress {
   readonly at: string
 }
 
-/** Between two writes of one run. */
+/** Interval of the writes of one run. */
 const writeEveryMs = 1_000
 
 /** Returns `onProgress` that also stores progress: immediately for a new stage, else once a second. Ignores failed writes. */

@@ -1,16 +1,16 @@
-/** The commands that continue from what a run reports. */
+/** Next commands after a run. */
 import { sendsNothing, type Drift, type ProductSetChange, type RunReport } from '../model/report.ts'
 
 export function planned(counts: RunReport['counts']): number {
   return counts.creates + counts.updates + counts.deletes + counts.renewals
 }
 
-/** Returns true if a product set is to be changed, or was. */
+/** Returns true if the run changes, or changed, a product set. */
 export function changesSets({ productSets = [] }: Pick<RunReport, 'productSets'>): boolean {
   return productSets.some(({ action, code }) => action !== 'unchanged' && code === undefined)
 }
 
-/** `show` of a run that has not ended: its status is none of the public ones. */
+/** Returns true for a run that has not ended: its status is not a public one. */
 export function isUnderWay({ status }: RunReport): boolean {
   return ['queued', 'running'].includes(status)
 }
@@ -27,12 +27,12 @@ export function nextCommands(report: RunReport): readonly (readonly [command: st
   if (report.error && report.status !== 'cancelled') add(report.error.hint, '')
   // A hint in words gets a command that shows the same fault.
   if (report.error && report.status === 'failed' && !report.error.hint.includes('sluice ')) add(`sluice check ${pipeline}`, '')
-  if (report.status === 'skipped') add(`sluice runs ${pipeline}`, 'who holds it')
+  if (report.status === 'skipped') add(`sluice runs ${pipeline}`, 'which run locked it')
   if (report.status === 'cancelled') add(`sluice run ${pipeline}`, 'continues where it stopped')
   if (counts.refused + counts.ambiguous + counts.pending > 0 && !sendsNothing(report.trigger))
-    add(`sluice rerun ${runId} --failed`, 'sends again what is not confirmed')
+    add(`sluice rerun ${runId} --failed`, 'sends the unconfirmed part again')
   if (openSets(report) !== undefined && !sendsNothing(report.trigger)) add(`sluice run ${pipeline}`, 'keeps the product sets')
-  if (counts.deferred > 0 && !sendsNothing(report.trigger)) add(`sluice run ${pipeline}`, 'sends what had to wait')
+  if (counts.deferred > 0 && !sendsNothing(report.trigger)) add(`sluice run ${pipeline}`, 'sends the deferred part')
   if (report.drift !== undefined) add(auditCommand(report, report.drift), '')
   for (const guard of report.guards) add(guard.hint, '')
   if (counts.rejected > 0) add(`sluice rejects ${runId} --csv rejects.csv`, 'rows to correct')
@@ -48,14 +48,14 @@ export function isOpenSet({ outcome }: ProductSetChange): boolean {
   return outcome === 'refused' || outcome === 'unresolved'
 }
 
-/** The plan of an audit is applied, drift without a plan gets one; empty where neither is needed. */
+/** Returns the command that applies the plan of an audit, or makes one; empty if none is needed. */
 function auditCommand({ pipeline, planId, counts }: RunReport, { changed, gone, unsettled }: Drift): string {
   if (planId !== undefined && planned(counts) > 0) return `sluice apply ${planId}`
   if (changed + gone > 0) return `sluice audit ${pipeline} --repair`
   return unsettled > 0 ? `sluice run ${pipeline}` : ''
 }
 
-/** Why a run did not end well, in one line; undefined for a run that did. */
+/** Returns why a run did not succeed, in one line; undefined for a successful run. */
 export function reasonOf(report: RunReport): { readonly code: string; readonly reason: string } | undefined {
   if (report.status === 'succeeded' || isUnderWay(report)) return undefined
   const [guard] = report.guards

@@ -1,10 +1,10 @@
-/** Pipelines at a glance: what runs, how the last runs ended, when one last succeeded. */
+/** Overview of pipelines: running runs, the last outcomes, the last success. */
 import type { Queryable } from '../db/database.ts'
 import { isOpenSet } from './nextCommands.ts'
 import type { StoredProgress } from './liveProgress.ts'
 import type { GuardResult, ProductSetChange, RunCounts, RunReport, RunStatus, ShownTrigger } from '../model/report.ts'
 
-/** A run in a list: without rejects, which have to be counted. */
+/** Run in a list, without rejects, because they would have to be counted. */
 export interface RunLine {
   readonly runId: string
   readonly pipeline: string
@@ -27,10 +27,10 @@ export interface PipelineOverview {
   readonly pipeline: string
   /** Running, else queued. */
   readonly open: RunLine | undefined
-  /** Last ended run that was to send something. */
+  /** Last ended run that could send. */
   readonly last: RunLine | undefined
   readonly succeededAt: Date | undefined
-  /** Last time that something was sent as planned, or nothing had to be: a few refused records do not count against it. */
+  /** Last successful or partial run. */
   readonly deliveredAt: Date | undefined
   /** Oldest first. */
   readonly recent: readonly RunLine[]

@@ -1,4 +1,4 @@
-/** Pauses as a run meets them. */
+/** Error of a run whose pipeline is paused. */
 import type { Pause } from '../db/pauses.ts'
 import { RunError } from '../errors.ts'
 

@@ -1,4 +1,4 @@
-/** Every key that a stored plan changes, read back from its frozen batches: what a reviewer compares. Changes nothing. */
+/** Every key that a stored plan changes, read from its frozen batches, for a review. Read-only. */
 import { UsageError } from '../errors.ts'
 import type { Database } from '../db/database.ts'
 import { entriesOf, formerEntries } from '../db/entries.ts'
@@ -7,13 +7,13 @@ import { kindsWhere } from '../destinations/index.ts'
 
 export interface FieldChange {
   readonly field: string
-  /** Null: not set, or not known to the service before. People: masked digests. */
+  /** Null if not set, or unknown to the service. People: masked digests. */
   readonly before: unknown
   readonly after: unknown
 }
 
 export interface PlanChange {
-  /** Product id; of people the digest of the row key. */
+  /** Product id; for people the digest of the row key. */
   readonly key: string
   readonly action: 'create' | 'update' | 'delete' | 'renewal'
   readonly fields: readonly FieldChange[]
@@ -21,7 +21,7 @@ export interface PlanChange {
   readonly reason?: string
   /** Line of the source where the row was last read. */
   readonly line?: number
-  /** Users in it, where several share an operation. */
+  /** Number of users, if several share an operation. */
   readonly users?: number
 }
 
@@ -43,7 +43,7 @@ interface Row extends Record<string, unknown> {
 const pageRows = 1_000
 const productKinds = kindsWhere(({ keys }) => keys === 'products')
 
-/** Changes of the plan in the order of sending. What was confirmed before is taken from the batch that confirmed it. */
+/** Yields the changes of the plan in sending order. The earlier content comes from the batch that confirmed it. */
 export async function* planChanges(db: Database, planId: string): AsyncGenerator<PlanChange> {
   let after = -1
   for (;;) {
@@ -76,7 +76,7 @@ export async function* planChanges(db: Database, planId: string): AsyncGenerator
   }
 }
 
-/** The run that made a plan. @throws {UsageError} UNKNOWN_PLAN */
+/** Returns the run that made a plan. @throws {UsageError} UNKNOWN_PLAN */
 export async function runOfPlan(db: Database, planId: string): Promise<string> {
   const [row] = await db.query<{ run_id: string }>('select run_id from plan where id = $1', [planId])
   if (row === undefined)

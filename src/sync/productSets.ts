@@ -1,4 +1,4 @@
-/** Product sets as part of a run: kept once its plan is sent. */
+/** Product sets as part of a run: changed after its plan is sent. */
 import { plannedSetsOf, planProductSets } from './sets/plan.ts'
 import { keepProductSets } from './sets/keep.ts'
 import type { Pipeline } from '../model/pipeline.ts'
@@ -10,8 +10,8 @@ import { timed, type Ending } from './runUnderLease.ts'
 import { destinationOf } from '../destinations/index.ts'
 
 /**
- * Keeps the product sets of the plan, unless the run was cancelled or its destination paused. Sets that the service refused, or that
- * are unresolved, make a run that succeeded partial.
+ * Changes the product sets of the plan, unless the run was cancelled or its destination paused. A refused or unresolved set makes
+ * a successful run partial.
  */
 export async function withProductSets(deps: EngineDeps, run: RunRow, planId: string, ending: Ending): Promise<Ending> {
   const planned = await plannedSetsOf(deps.db, planId)

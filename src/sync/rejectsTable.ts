@@ -2,7 +2,7 @@ import type { SourceFacts } from '../formats/rows.ts'
 import type { Queryable } from '../db/database.ts'
 import { runNumber } from './history.ts'
 
-/** Sources that a run read: facts about each, and the source that replaced the pipeline's own. */
+/** Sources of a run: facts about each, and the backfill source if there is one. */
 export interface Reading {
   readonly facts: readonly SourceFacts[]
   readonly source: string | undefined
@@ -17,16 +17,16 @@ export async function loadReading(db: Queryable, runId: string): Promise<Reading
   return { facts: row?.sources ?? [], source: row?.source ?? undefined }
 }
 
-/** The header of a rejects file, and how the rows of each source fit under it. */
+/** Header of a rejects file, and the positions of each source's columns in it. */
 export interface RejectsTable {
   readonly columns: readonly string[]
-  /** For the source of that index: at which of its columns each column of the table stands; -1 where it has none. */
+  /** Returns, for a source, the position of each table column in its rows; -1 if it has none. */
   readonly places: (source: number) => readonly number[]
 }
 
 /**
- * The columns of all sources, the first one's first. Rows of JSON and XML may bring columns that no row before had, and
- * one source may have others than the next: `first`, the columns of the very first row, are too few then.
+ * Returns the columns of all sources, starting with those of the first one. `first`, the columns of the first row, may not be all:
+ * later rows of JSON and XML may have more, and other sources may have others.
  */
 export function rejectsTable(first: readonly string[], facts: readonly Pick<SourceFacts, 'columns'>[]): RejectsTable {
   const known = facts.length === 0 ? [first] : facts.map(({ columns }) => columns)

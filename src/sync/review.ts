@@ -1,4 +1,4 @@
-/** A stored plan as a person reviews it: deletes first, samples of each change, fields before and after. */
+/** A stored plan for a review: deletes first, samples of each change, fields before and after. */
 import type { Database } from '../db/database.ts'
 import { entriesOf } from '../db/entries.ts'
 import { UsageError } from '../errors.ts'
@@ -20,7 +20,7 @@ export interface ReviewedPlan {
   readonly guards: readonly GuardResult[]
   readonly updateFields: readonly { readonly field: string; readonly count: number }[]
   readonly requests: number
-  /** The latest plan that a run of the pipeline made; another one means that this one is out of date. */
+  /** Latest plan of the pipeline; if it is another one, this plan is out of date. */
   readonly newestPlanId: string
   readonly samples: readonly ChangeSample[]
   readonly productSets?: readonly ProductSetChange[]
@@ -28,12 +28,12 @@ export interface ReviewedPlan {
 
 export interface ChangeSample {
   readonly change: ChangeName
-  /** Product id; of people the number of their identifiers only. */
+  /** Product id; for people only the number of their identifiers. */
   readonly name: string
   readonly fields: readonly { readonly field: string; readonly before: string | null; readonly after: string | null }[]
 }
 
-/** Operations read of each change: enough to recognize a mistake, little enough for one screen. */
+/** Number of samples of each change: enough to see a mistake, and they fit on one screen. */
 const samplesOfEach = 20
 
 /** @throws {UsageError} `UNKNOWN_PLAN` */
@@ -89,7 +89,7 @@ async function loadSamples(db: Database, planId: string, keys: Destination['keys
      from unnest(array['delete', 'create', 'update', 'renewal']) with ordinality as c (change, place)
      cross join lateral (
        select e.keys, e.record_key, e.destination_id, e.batch_id, case when $2 then substr(b.body, e.byte_offset + 1, e.byte_length) end as after
-       -- The first batches that have such a change: each has one of them at least.
+       -- The first batches with such a change: each has at least one.
        from (
            select b.* from batch b where b.plan_id = $1 and b.parent_id is null and (
              exists (select from batch_entries a where a.batch_id = b.id and c.change = any(a.changes))
@@ -130,11 +130,11 @@ function jsonOf(bytes: Buffer | null): Readonly<Record<string, unknown>> | undef
   try {
     const value: unknown = JSON.parse(bytes?.toString('utf8') ?? '')
     if (typeof value !== 'object' || value === null) return undefined
-    // Operations of products carry the product below `params`.
+    // Operations on products have the product in `params`.
     const { params } = value as { params?: unknown }
     return (typeof params === 'object' && params !== null ? params : value) as Record<string, unknown>
   } catch {
-    // The body is gone (docs/retention.md), or the slice is not an object.
+    // The body has expired (docs/retention.md), or the slice is not an object.
     return undefined
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A run, from the first byte read to the final counts: settle open batches of earlier runs, read, plan, push. Whatever
- * ends it is written into the `run` table with its reason; only a killed process leaves that to the next run or worker.
+ * Carries out a run: settles open batches of earlier runs, reads, plans, pushes, writes the final counts. Its end and reason are
+ * written to the `run` table; after a kill, the next run or worker does that.
  */
 import { RunError, UsageError } from '../errors.ts'
 import type { Pipeline } from '../model/pipeline.ts'
@@ -54,7 +54,7 @@ export interface RunRequest extends RunOptions {
   readonly onPlanned?: (planId: string, batches: number) => Promise<void>
 }
 
-/** Plans and applies in one. A destination that another run holds: a receipt with status `skipped`, exit code 5. */
+/** Plans and applies in one. If another run has locked the destination, returns a report with status `skipped`, exit code 5. */
 export async function runPipeline(deps: EngineDeps, pipeline: Pipeline, request: RunRequest): Promise<RunReport> {
   const run = await begin(deps, pipeline, request)
   return 'report' in run ? run.report : carryOut(deps, pipeline, run.row, request)
@@ -83,7 +83,7 @@ export async function planPipeline(deps: EngineDeps, pipeline: Pipeline, options
   }
 }
 
-/** Sends exactly a stored plan. Refuses when the synced state moved since; a second time it sends nothing. */
+/** Sends exactly a stored plan. Throws if the synced state changed since; a second time it sends nothing. */
 export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunReport> {
   const [plan] = await deps.db.query<{ pipeline: string; destination_id: number; service: string; credentials: string | null }>(
     `select p.pipeline, p.destination_id, d.service, d.credentials from plan p join destination d on d.id = p.destination_id where p.id = $1`,
@@ -106,16 +106,16 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
   const run = await claimDestination(deps, plan.pipeline, plan.destination_id, { trigger: 'apply', planId })
   if ('report' in run) return run.report
   return runUnderLease(deps, run.row, async (lease) => {
-    const verdict = await startApplying(deps, run.row, planId)
+    const started = await startApplying(deps, run.row, planId)
     const guards = await guardsOf(deps, planId)
-    if (verdict === 'done') return { status: 'succeeded', guards: [] }
+    if (started === 'done') return { status: 'succeeded', guards: [] }
     await unpause(deps, run.row.destinationId)
     await timed(deps, run.row, 'push', () => pushPlan(lease.deps, planId))
     return withProductSets(lease.deps, run.row, planId, await outcome(deps, planId, guards))
   })
 }
 
-/** Runs again what a run did: its whole source, or only what it left refused, ambiguous or pending. */
+/** Runs again: the whole source of a run, or only its refused, ambiguous or pending operations. */
 export async function rerun(
   deps: EngineDeps,
   runId: string,
@@ -147,13 +147,13 @@ async function rerunPipeline(
     trigger: 'rerun',
     rerunOf: runId,
     failedOnly: options.failedOnly,
-    // What was a full resync stays one. An approval is not given again: deletes that it let through go without one.
+    // A full refresh stays one. The approval is not repeated: approved deletes need no second one.
     ...(old?.options.full ? { full: true } : {}),
     ...(source === undefined || options.failedOnly ? {} : { source }),
   })
 }
 
-/** Asks a run to stop: `stopping` where it is under way, wherever that is. */
+/** Requests a run to stop. Returns `stopping` for a running one, in whatever process. */
 export async function cancel(
   deps: Pick<EngineDeps, 'db'>,
   runId: string,
@@ -164,7 +164,7 @@ export async function cancel(
   return { runId: `r_${runNumber(runId)}`, state: state ?? 'ended' }
 }
 
-/** Carries out a run that waits in the queue, if it was requested for this pipeline, in this version and environment. */
+/** Carries out a queued run, if it was requested for this pipeline in this version and environment. */
 export async function executeRun(
   deps: EngineDeps,
   runId: number,
@@ -184,7 +184,7 @@ export async function executeRun(
   })
 }
 
-/** Claims the pipeline's destination: the run that holds it from here on, or the receipt of one that was skipped. */
+/** Claims the destination. Returns the run that has locked it, or the report of a skipped run. */
 export async function begin(deps: EngineDeps, pipeline: Pipeline, request: RunRequest): Promise<{ row: RunRow } | { report: RunReport }> {
   const destination = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
   if (request.takeOver && destination.credentials !== null && destination.credentials !== deps.service.credentials) {
@@ -206,7 +206,7 @@ async function claimDestination(
   await recoverExpiredRuns(deps)
   const { trigger, rerunOf, actor, onPlanned: _, takeOver: __, ...options } = request
   const runId = await requestRun(deps.db, { pipeline, destinationId, trigger, options, ...(rerunOf === undefined ? {} : { rerunOf }) })
-  if (runId === undefined) throw new Error('a run without a tick is always new')
+  if (runId === undefined) throw new Error('a run without a tick is always created')
   const by = actor ?? deps.actor
   if (by !== undefined) {
     const { full, approveDeletes } = options
@@ -232,13 +232,13 @@ async function claimDestination(
 }
 
 export function heldError(pipeline: string): RunError {
-  return new RunError('PIPELINE_HELD', `another run holds ${pipeline}: this one sent nothing`, {
+  return new RunError('PIPELINE_HELD', `${pipeline} is locked by another run. Nothing was sent.`, {
     where: pipeline,
     hint: `sluice runs ${pipeline}`,
   })
 }
 
-/** Ends runs of dead processes, so that their destinations are free at once. */
+/** Ends runs of dead processes, so that their destinations are unlocked immediately. */
 async function recoverExpiredRuns(deps: EngineDeps): Promise<void> {
   for (const id of await recoverRunsAndCounts(deps.db, deps.service)) logRunEnd(deps.log, await loadReport(deps.db, id))
 }
@@ -264,7 +264,7 @@ interface Made {
   readonly proof: string
 }
 
-/** Settles what is open, reads, plans. No plan (and nothing sent) when too many rows were rejected. */
+/** Settles open batches, reads, plans. Makes no plan (and sends nothing) if too many rows were rejected. */
 async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: RunRow): Promise<Made> {
   await planErasures(deps)
   if (run.trigger !== 'plan') await timed(deps, run, 'settle', () => settleLeftovers(deps, run.destinationId, { runId: run.id }))
@@ -273,7 +273,7 @@ async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: RunRow): P
     const effective = run.options.source === undefined ? pipeline : await withOneOffSource(pipeline, run.options.source)
     let input: PlanInput & { readonly proof: string }
     if (run.options.failedOnly) {
-      input = { ...(await nothingRead(deps, client, run)), proof: 'nothing was read: only what failed goes again' }
+      input = { ...(await nothingRead(deps, client, run)), proof: 'nothing was read: only failed operations are sent again' }
     } else {
       const snapshot = await timed(deps, run, 'read', () => readSnapshot(deps, client, effective, run))
       const { rows } = snapshot
@@ -310,18 +310,18 @@ async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: RunRow): P
       await discardSnapshot(deps.db, input.snapshotId, input.rows)
       return error
     })
-    if (planned instanceof RunHeld) return { planned: undefined, guards: planned.verdicts, proof: input.proof }
+    if (planned instanceof RunHeld) return { planned: undefined, guards: planned.results, proof: input.proof }
     await updateRun(deps.db, run, { counts: { ...noCounts, ...planned.counts, pending: operationsOf(planned) }, guards: planned.guards })
     if (!isReplaced) await planSetsOf(deps, run, pipeline, planned.planId)
     if (deps.signal?.aborted) throw interrupted()
     return { planned, guards: planned.guards, proof: input.proof }
   } finally {
-    // Closed, not returned: its temporary tables go with it.
+    // Closed, not returned to the pool, to drop its temporary tables.
     client.release(true)
   }
 }
 
-/** No source is read: the last snapshot stands. Of `rerun --failed` the plan takes only what that run left open. */
+/** Returns the input of a plan without a read: the last snapshot. With `rerun --failed` the plan has only open operations of that run. */
 export async function nothingRead(deps: EngineDeps, client: Parameters<typeof makePlan>[1], run: RunRow): Promise<PlanInput> {
   await createStage(client)
   const [last] = await deps.db.query<{ id: string }>(`select max(id) as id from snapshot where destination_id = $1 and status = 'closed'`, [
@@ -340,8 +340,8 @@ export async function nothingRead(deps: EngineDeps, client: Parameters<typeof ma
 }
 
 /**
- * Bytes of an attempt that was given up may still land; nothing newer goes to its keys before (docs/guarantees.md#key-order). The wait is the
- * horizon at the most, and only after such an attempt.
+ * Waits while an abandoned attempt may still be applied: nothing newer may be sent for its keys before
+ * (docs/guarantees.md#key-order). Waits at most for the horizon, and only after such an attempt.
  */
 async function waitForLateArrivals(deps: EngineDeps, destinationId: number): Promise<void> {
   const [row] = await deps.db.query<{ ms: string | null }>(
@@ -350,7 +350,7 @@ async function waitForLateArrivals(deps: EngineDeps, destinationId: number): Pro
   )
   const ms = Math.min(Number(row?.ms ?? 0), deps.settings.horizonMs)
   if (ms <= 0) return
-  deps.onProgress?.({ stage: 'plan', done: 0, waiting: `waiting ${Math.ceil(ms / 1000)} s: bytes of an earlier attempt may still arrive` })
+  deps.onProgress?.({ stage: 'plan', done: 0, waiting: `waiting ${Math.ceil(ms / 1000)} s: an earlier request may still complete` })
   await deps.clock.sleep(ms + 50, deps.signal)
 }
 

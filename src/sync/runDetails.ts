@@ -1,4 +1,4 @@
-/** What a page shows of one run besides its report: progress, sources, requests, rejects by code. */
+/** Details of one run for a page, besides its report: progress, sources, requests, rejects by code. */
 import type { Database, Queryable } from '../db/database.ts'
 import type { SourceFacts } from '../formats/rows.ts'
 import { runNumber } from './history.ts'
@@ -16,7 +16,7 @@ export interface RunDetails {
 export interface RequestSummary {
   readonly all: number
   readonly rateLimited: number
-  /** Milliseconds; null where nothing was answered. */
+  /** Milliseconds; null without an answer. */
   readonly p50: number | null
   readonly p95: number | null
   readonly latest: readonly RequestLine[]

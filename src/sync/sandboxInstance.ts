@@ -1,4 +1,4 @@
-/** Which sandbox the synced state is of: one that was started again without its state holds nothing of it. */
+/** Instance of the sandbox that the synced state belongs to: a sandbox restarted without its state is another one. */
 import { isLoopback } from '../loopback.ts'
 import type { QualityCode } from '../mapping/qualityCodes.ts'
 import { forgetAllProductSets } from '../db/productSets.ts'
@@ -6,13 +6,13 @@ import type { RunRow } from '../db/runs.ts'
 import type { EngineDeps } from './engine.ts'
 import type { WarningSummary } from '../model/report.ts'
 
-/** A sandbox answers at once; anything else on loopback is none. */
+/** Timeout: a sandbox answers immediately. */
 const askMs = 2_000
 
 /**
- * Notes with the run that the service is another sandbox than the one that was synced to, and how to send everything again.
- * A full refresh, and a destination without synced state, take the new one as theirs. True: it is another sandbox, in which an id
- * of the earlier one may name something else.
+ * Warns with the run if the service is another sandbox than the synced one, and how to send everything again. A full refresh, and
+ * a destination without synced state, adopt the new one. Returns true for another sandbox, in which an earlier id may name
+ * something else.
  */
 export async function noteSandboxInstance(deps: EngineDeps, run: RunRow): Promise<boolean> {
   const instance = await instanceAt(deps.service.origin)
@@ -45,7 +45,7 @@ export async function noteSandboxInstance(deps: EngineDeps, run: RunRow): Promis
   return true
 }
 
-/** Undefined for a service that is no sandbox, and for a sandbox that does not answer: the run itself reports that. */
+/** Returns undefined for a service that is not a sandbox, and without an answer, which the run reports. */
 async function instanceAt(origin: string): Promise<string | undefined> {
   if (!URL.canParse(origin) || !isLoopback(new URL(origin).hostname)) return undefined
   try {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { ServiceIdentity } from './engine.ts'
 
-/** Names the service that a command works with, and as whom. */
+/** Returns the identity of a service and of its user. */
 export function serviceIdentity(service: {
   /** With its path: two services may share a host. */
   readonly adsBaseUrl: string
@@ -14,8 +14,8 @@ export function serviceIdentity(service: {
 }
 
 /**
- * Names application and user without a secret. An access token begins with its user's id and keeps it when it is made anew,
- * so that changed tokens of the same user change nothing; one of another form stands for itself.
+ * Returns application and user without a secret. An access token starts with the id of its user, also after a renewal, so that new
+ * tokens of the same user change nothing. A token of another form identifies itself.
  */
 export function credentialsOf(service: { readonly consumerKey: string; readonly accessToken: string }): string {
   const user = /^(\d+)-/.exec(service.accessToken)?.[1]

@@ -1,13 +1,13 @@
-/** How each pipeline is now: its last result, and its last success. Changes nothing. */
+/** State of each pipeline: its last result and its last success. Read-only. */
 import type { Database } from '../db/database.ts'
 import { loadReport } from './history.ts'
 import type { RunReport } from '../model/report.ts'
 
 export interface PipelineState {
   readonly pipeline: string
-  /** Newest run that ended, plans and skipped ticks left out; null before the first. */
+  /** Newest ended run, without plans and skipped ticks; null before the first. */
   readonly last: RunReport | null
-  /** Id of the run under way. */
+  /** Id of the running run. */
   readonly running: string | null
   readonly lastSuccessAt: string | null
 }
@@ -15,7 +15,7 @@ export interface PipelineState {
 export interface States {
   /** The database's clock. */
   readonly now: Date
-  /** True where a scheduler reported within the last minute. */
+  /** True if a scheduler was active within the last minute. */
   readonly scheduler: boolean
   readonly pipelines: readonly PipelineState[]
 }

@@ -22,7 +22,7 @@ export interface StoryEvent {
   readonly line?: number
   /** SHA-256 of the only identifier that the event is about, 64 hex digits. */
   readonly digest?: string
-  /** All identifiers that the event is about, where there are any. */
+  /** All identifiers that the event is about, if any. */
   readonly identifiers?: readonly IdentifierDigest[]
   /** Hash of the mapped row, by which changes are detected; not a hash of an identifier. */
   readonly contentHash?: string
@@ -35,11 +35,11 @@ export interface StoryEvent {
   readonly code?: string
   readonly hint?: string
   readonly expiresAt?: string
-  /** Of an invalidated confirmation: the service still has the record. */
+  /** True for an invalidated confirmation whose record the service still has. */
   readonly live?: boolean
 }
 
-/** An identifier as the service gets it: `digest` is missing where the type is sent as plain text. */
+/** Identifier in the form of the service; `digest` is missing for a type that is sent as plain text. */
 export interface IdentifierDigest {
   readonly type: IdentifierType
   readonly digest?: string
@@ -49,7 +49,7 @@ export interface Story {
   /** First line: `Live: …` or `Not live: …`, with the reason. */
   readonly headline: string
   readonly live: boolean
-  /** Product id; of people the digests of the row keys that were found, 32 hex digits each. */
+  /** Product id; for people the digests of the found row keys, 32 hex digits each. */
   readonly keys: readonly string[]
   /** Identifiers that the given text may be, with their full digests. Empty for products. */
   readonly identifiers: readonly IdentifierDigest[]
@@ -83,7 +83,7 @@ export function headlineOf(events: readonly StoryEvent[], catalog: boolean): str
   const confirmed = last('confirmed')
   const wanted = last('wanted')
   const deleted = last('deleted')
-  const withdrawn = last('withdrawn')
+  const invalidated = last('withdrawn')
   const suppressed = last('suppressed')
   if (suppressed)
     return confirmed ? `Live: until the next run deletes it, as it is ${suppressed.message}` : `Not live: ${suppressed.message}`
@@ -92,10 +92,10 @@ export function headlineOf(events: readonly StoryEvent[], catalog: boolean): str
   if (deleted && !back) return `Not live: ${deleted.message} (${deleted.runId ?? ''})`
   const leaving = events.find((event) => event.what === 'wanted' && event.change === 'delete')
   if (leaving) return `Live: ${refused ? `its delete was refused: ${refused.message}` : leaving.message}`
-  if (refused) return `Not live: ${withdrawn ? 'not certain, ' : ''}${refused.message}`
+  if (refused) return `Not live: ${invalidated ? 'not certain, ' : ''}${refused.message}`
   if (rejected && (!read || read.at < rejected.at))
     return `${confirmed ? 'Live: previous version, as' : 'Not live:'} ${rejected.message} (${rejected.runId ?? ''})`
-  if (withdrawn) return `${withdrawn.live ? 'Live' : 'Not live'}: ${withdrawn.message} (${withdrawn.runId ?? ''}), and it waits to be sent`
+  if (invalidated) return `${invalidated.live ? 'Live' : 'Not live'}: ${invalidated.message} (${invalidated.runId ?? ''}), and it waits to be sent`
   if (wanted) return `${confirmed ? 'Live: previous version, as' : 'Not live:'} ${wanted.message}`
   if (confirmed) return `Live: confirmed at ${confirmed.at}${confirmed.expiresAt === undefined ? '' : `, until ${confirmed.expiresAt}`}`
   return 'Not live: never confirmed, or removed: its row is missing, without consent, or on a do-not-reach list'

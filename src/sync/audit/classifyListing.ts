@@ -25,7 +25,7 @@ interface KnownProduct {
   readonly synced_hash: Buffer | null
   readonly unsettled: boolean
   readonly ours: string | null
-  readonly wanted: string | null
+  readonly desired: string | null
 }
 
 /**
@@ -71,7 +71,7 @@ export class ListingClassifier {
     const { rows } = await this.#client.query<KnownProduct>(
       `select k.ord, m.held, m.remote_key, m.synced_hash, exists (select from audit_unsettled u where u.key = k.key) as unsettled,
          case when m.held > 0 and m.synced_hash is not null then ${confirmedContent} end as ours,
-         case when m.held > 0 and m.synced_hash <> r.hash then r.body end as wanted
+         case when m.held > 0 and m.synced_hash <> r.hash then r.body end as desired
        from unnest($2::bytea[]) with ordinality as k (key, ord)
          left join remote m on m.destination_id = $1 and m.key = k.key
          left join record r on r.destination_id = $1 and r.key = k.key`,
@@ -132,18 +132,18 @@ export class ListingClassifier {
     if (known.held === null || (known.held <= 0 && known.synced_hash === null)) return { outcome: 'foreign', differences: [] }
     if (known.held <= 0 || known.synced_hash === null) return { outcome: 'open', differences: [] }
     if (known.ours === null) {
-      // Its bytes are not kept any more: an equal hash means the same content; otherwise there is nothing to compare.
+      // Its bytes have expired: an equal hash means the same content; otherwise there is nothing to compare.
       const same = contentHash(canonicalProduct(product.fields)).equals(known.synced_hash)
       return { outcome: same ? 'same' : 'unsettled', differences: [] }
     }
-    // Our own canonical JSON (records/product).
+    // Canonical JSON of the mapper (mapping/products).
     const differences: ShownDifference[] = compareProducts(JSON.parse(known.ours) as ProductContent, product.fields)
     if (known.remote_key !== null && product.productKey !== null && known.remote_key !== product.productKey)
       differences.unshift({ field: 'product_key', ours: known.remote_key, theirs: product.productKey })
     if (differences.length === 0) return { outcome: 'same', differences }
     return {
       outcome: 'changed',
-      differences: known.wanted === null ? differences : withWanted(differences, JSON.parse(known.wanted) as ProductContent),
+      differences: known.desired === null ? differences : withWanted(differences, JSON.parse(known.desired) as ProductContent),
     }
   }
 

@@ -1,6 +1,6 @@
 /**
- * A product as we sent it beside what the service lists: field by field, in a form in which one content has one spelling.
- * Pure. A service may write `12.9 EUR` for `12.90 EUR` or an address with its host in lower case; that is no drift.
+ * Compares a sent product with the listed one, field by field, in a normal form. Pure. A service may return `12.9 EUR` for
+ * `12.90 EUR`, or an address with its host in lower case; that is not drift.
  */
 import type { Field } from '../../service/contract/resource.ts'
 import { productFields } from '../../service/contract/resources.ts'
@@ -9,19 +9,19 @@ export type ProductContent = Readonly<Record<string, unknown>>
 
 export interface FieldDifference {
   readonly field: string
-  /** As sent, and as listed; null where it is unset. */
+  /** Sent value; null if it is unset. */
   readonly ours: string | null
   readonly theirs: string | null
 }
 
-/** Fields that we write, without the id. Fields that the service generates are not compared (spec 2.2). */
+/** Written fields, without the id. Fields that the service generates are not compared (spec 2.2). */
 export const comparedFields: readonly string[] = productFields
   .filter((field) => !isGenerated(field) && field.name !== 'id')
   .map(({ name }) => name)
 
 const forms: ReadonlyMap<string, (text: string) => string> = new Map(productFields.map((field) => [field.name, formOf(field)]))
 
-/** In the order of the specification. Null, the empty text and an unset field are equal; a field that was not returned is not compared. */
+/** Returns the differing fields, in the order of the specification. Null, the empty text and an unset field are equal; a field that was not returned is not compared. */
 export function compareProducts(ours: ProductContent, theirs: ProductContent): FieldDifference[] {
   const found: FieldDifference[] = []
   for (const field of comparedFields) {
@@ -29,14 +29,14 @@ export function compareProducts(ours: ProductContent, theirs: ProductContent): F
     const mine = textOf(ours[field])
     const listed = textOf(theirs[field])
     if (mine === listed) continue
-    // Every field has a form.
+    // Every field has a normal form.
     const form = forms.get(field)!
     if (mine === null || listed === null || form(mine) !== form(listed)) found.push({ field, ours: mine, theirs: listed })
   }
   return found
 }
 
-/** The fields as our records have them: sorted, nothing unset, nothing that the service makes. The text that content is hashed of. */
+/** Returns the canonical JSON that content hashes are computed from: sorted fields, without unset and generated ones. */
 export function canonicalProduct(product: ProductContent): string {
   const fields: Record<string, unknown> = {}
   for (const field of ['id', ...comparedFields].toSorted()) {
@@ -67,7 +67,7 @@ function formOf({ name, type, format }: Field): (text: string) => string {
   return plain
 }
 
-/** Letters composed, line ends alike, no blanks at the ends. */
+/** Normalizes a text: composed letters, equal line ends, no spaces at both ends. */
 function plain(text: string): string {
   return text.normalize('NFC').replace(/\r\n?/g, '\n').trim()
 }
@@ -78,7 +78,7 @@ function word(text: string): string {
     .replace(/[_\s]+/g, ' ')
 }
 
-/** `0012.50 eur` is `12.5 EUR`. */
+/** Normalizes a price: `0012.50 eur` is `12.5 EUR`. */
 function price(text: string): string {
   const match = /^(\d+)(?:\.(\d*))?\s*([A-Za-z]{3})$/.exec(plain(text))
   if (match === null) return plain(text)
@@ -87,19 +87,19 @@ function price(text: string): string {
   return `${whole.replace(/^0+(?=\d)/, '')}${decimals === '' ? '' : `.${decimals}`} ${currency.toUpperCase()}`
 }
 
-/** As browsers write it: host in lower case, no default port, other letters percent-encoded; the hex of that in upper case. */
+/** Normalizes an address like browsers: host in lower case, no default port, percent-encoding in upper-case hex. */
 function address(text: string): string {
   const url = URL.parse(plain(text))
   return (url?.href ?? plain(text)).replace(/%[0-9a-f]{2}/gi, (hex) => hex.toUpperCase())
 }
 
-/** `+0100` and `+01:00` are one offset, and so are the times of two offsets that are one instant. */
+/** Normalizes times: `+0100` and `+01:00` are equal, and so are two offsets of one instant. */
 function moment(text: string): string {
   const at = Date.parse(plain(text).replace(/([+-]\d{2})(\d{2})$/, '$1:$2'))
   return Number.isNaN(at) ? plain(text) : new Date(at).toISOString()
 }
 
-/** Item numbers are padded to one length or another. */
+/** Normalizes item numbers, which are padded to different lengths. */
 function digits(text: string): string {
   return plain(text).replace(/^0+(?=\d)/, '')
 }

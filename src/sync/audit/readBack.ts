@@ -62,7 +62,7 @@ async function fetchPage(reading: Reading, allowance: Allowance, cursor: string 
       if (cursor !== undefined && exchange.kind === 'answer' && exchange.status === 400) return 'expired'
       throw unreadable(reading, `${answer.code}: ${answer.reason}`)
     }
-    // The first may be our clock; the second is the credentials (docs/guarantees.md#auth-failure-is-not-data-failure).
+    // The first may come from a wrong clock; the second comes from the credentials (docs/guarantees.md#auth-failure-is-not-data-failure).
     if (answer.status === 401 && unauthorized)
       throw unreadable(
         reading,

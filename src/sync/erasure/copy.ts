@@ -26,7 +26,7 @@ const copySchema = z.strictObject({
 
 export type ErasureCopy = z.infer<typeof copySchema>
 
-/** Returns the suppressed digests of a service, to be kept where a restored backup does not reach them. */
+/** Returns the suppressed digests of a service, to be stored outside of the backup. */
 export async function copyErasures(db: Queryable, service: string, now: Date): Promise<ErasureCopy> {
   const erasures = await listErasures(db, service)
   return {
@@ -52,7 +52,7 @@ export function readCopy(text: string, service: string, file: string): ErasureCo
       hint: `sluice forget --export ${file}   (in the environment that has the erasures)`,
     })
   if (copy.data.service !== service)
-    throw new UsageError('INVALID_VALUE', `${file} is of ${copy.data.service}, and this environment is ${service}. Nothing was erased.`, {
+    throw new UsageError('INVALID_VALUE', `${file} is from ${copy.data.service}, but this environment uses ${service}. Nothing was erased.`, {
       where: '--replay',
       hint: 'run it in the environment that the file was exported from',
     })

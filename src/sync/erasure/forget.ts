@@ -1,4 +1,4 @@
-/** Forgets a person: suppressed at once, deleted from every audience, purged from the database (docs/erasure.md). */
+/** Erases a person: suppressed immediately, deleted from every audience, purged from the database (docs/erasure.md). */
 import {
   erasureAudiences,
   listReceipts,
@@ -19,7 +19,7 @@ export interface ForgetOptions {
   readonly wait: boolean
 }
 
-/** Suppresses the keys, plans their deletes, and sends them. The receipt says how far it got. */
+/** Suppresses the keys, plans their deletes, and sends them. Returns the receipt with the progress. */
 export async function forget(deps: EngineDeps, keys: ErasedKeys, options: ForgetOptions): Promise<Receipt> {
   const { actor, reason, wait } = options
   const id = await suppressErased(deps.db, { ...keys, service: deps.service.origin, actor, ...(reason === undefined ? {} : { reason }) })
@@ -31,11 +31,11 @@ export async function forget(deps: EngineDeps, keys: ErasedKeys, options: Forget
     }
   await purgeErasures(deps.db, deps.service.origin)
   const [receipt] = await listReceipts(deps.db, deps.service.origin, id)
-  if (receipt === undefined) throw new Error(`erasure ${id} was just stored`)
+  if (receipt === undefined) throw new Error(`erasure ${id} must be stored`)
   return receipt
 }
 
-/** Plans the deletes of erasures whose process ended before it did. */
+/** Plans the deletes of erasures whose process ended too early. */
 export async function planErasures(deps: EngineDeps): Promise<void> {
   for (const id of await unplannedErasures(deps.db, deps.service.origin)) await planDeletes(deps, id)
 }

@@ -1,4 +1,4 @@
-/** Digests of a person as a command names them. The text itself is stored nowhere. */
+/** Digests of a person from the identifiers of a command. The identifiers are not stored. */
 import { UsageError } from '../../errors.ts'
 import { ensureDestination } from '../../db/destinations.ts'
 import { identifiersOf, type ErasedKeys } from '../../db/erasures.ts'
@@ -16,7 +16,7 @@ export interface Person {
 }
 
 interface PersonDigests {
-  /** Packed identifiers, in every form under which they may have been sent. */
+  /** Packed identifiers, in every form that may have been sent. */
   readonly identifiers: readonly Buffer[]
   /** Record keys of the customer keys. */
   readonly customers: readonly Buffer[]
@@ -49,7 +49,7 @@ export function unique(keys: readonly Buffer[]): readonly Buffer[] {
 }
 
 /**
- * Returns what is to be suppressed: all forms of the identifiers, those that the rows of the customer keys have, and the record
+ * Returns the keys to suppress: all forms of the identifiers, the identifiers in the rows of the customer keys, and the record
  * keys. `pipeline`: the audience of the customer keys.
  */
 export async function erasedKeysOf(

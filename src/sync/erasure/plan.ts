@@ -1,4 +1,4 @@
-/** Plans what an erasure deletes: the person leaves the desired state, the batches that nobody sends, and every audience. */
+/** Plans the deletes of an erasure: from the desired state, from batches that are not in flight, and from every audience. */
 import { addErased, loadErased } from '../../db/erasures.ts'
 import { addChanged, ChangedKeys } from '../../db/changedKeys.ts'
 import { claimNamed, erasurePhase, type ClaimedBatch } from '../../db/batches.ts'
@@ -19,7 +19,7 @@ import { unique } from './person.ts'
 export async function planDeletes(deps: EngineDeps, erasureId: number): Promise<void> {
   const service = deps.service.origin
   await deps.db.transaction(async (tx) => {
-    // In the order of ids, as every transaction that takes several.
+    // Locks in the order of ids, like every transaction that locks several.
     const audiences = await tx.query<{ id: number; kind: string }>(
       `select id, kind from destination where service = $1 and kind = any($2) order by id for update`,
       [service, kindsWhere(({ reachesPeople }) => reachesPeople)],
@@ -40,7 +40,7 @@ interface Audience {
   readonly type: Destination
 }
 
-/** True: the audience had the person, or may have had. */
+/** Plans one audience. Returns true if it had the person, or may have had. */
 async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number, { id: audience, type }: Audience): Promise<boolean> {
   const erased = await loadErased(tx, erasureId)
   const own = erased.records.flatMap(({ destinationId, key }) => (destinationId === audience ? [key] : []))
@@ -95,11 +95,11 @@ async function removeRecords(tx: Transaction, audience: number, records: readonl
 interface Carried {
   readonly batch: Pick<ClaimedBatch, 'id' | 'planId' | 'destinationId'>
   readonly keys: readonly Buffer[]
-  /** The service may have it, or may get it yet. */
+  /** True if the service may have it, or may still get it. */
   readonly maybeApplied: boolean
 }
 
-/** Takes the person out of every update that no process sends now. Returns the entries of all open updates that carried them. */
+/** Removes the person from every update that is not in flight. Returns the entries of all open updates that contained them. */
 async function cutOut(
   tx: Transaction,
   deps: EngineDeps,
@@ -151,7 +151,7 @@ interface Remote {
   readonly carried: readonly Carried[]
 }
 
-/** Plans the deletes of what the service has, or may have; what stays of the same users is to be sent again. */
+/** Plans the deletes of identifiers that the service has, or may have. Other identifiers of the same users are sent again. */
 async function planRemote(
   tx: Transaction,
   deps: EngineDeps,
@@ -190,7 +190,7 @@ async function planRemote(
   )
 }
 
-/** The batch whose answer confirmed a key; of a key that it is not known of any more, the last one of the audience. */
+/** Returns the batch whose answer confirmed a key; if that is unknown, the last batch of the audience. */
 async function carrierOf(
   tx: Transaction,
   audience: number,

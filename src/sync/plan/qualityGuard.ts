@@ -47,10 +47,10 @@ function withholds(guards: Guards, { code }: WarningSummary): boolean {
 
 /** Thrown inside a plan's transaction: nothing of the plan stays, the run is withheld. */
 export class RunHeld extends Error {
-  readonly verdicts: readonly GuardResult[]
-  constructor(verdicts: readonly GuardResult[]) {
+  readonly results: readonly GuardResult[]
+  constructor(results: readonly GuardResult[]) {
     super('the run is withheld')
-    this.verdicts = verdicts
+    this.results = results
   }
 }
 

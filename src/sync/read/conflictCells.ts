@@ -1,14 +1,14 @@
 /**
- * Rows that contradict each other are found in SQL, when their text is gone. Their lines are read once more, so that
- * `rejects --csv` can show the merchant's own columns for them too. Only for sources that can be opened again; a source
- * that changed meanwhile leaves the cells empty rather than wrong.
+ * Fills the cells of contradicting rows, which SQL detects when their text is no longer available. Reads their lines again, so
+ * that `rejects --csv` can show the merchant's own columns. Only for sources that can be opened again; if a source changed
+ * meanwhile, the cells stay empty.
  */
 import type { Pipeline } from '../../model/pipeline.ts'
 import { createMapper } from '../../destinations/createMapper.ts'
 import { openSource } from '../../sources/openSource.ts'
 import type { EngineDeps } from '../engine.ts'
 
-/** Beyond this many, a person needs the summary, not each row. */
+/** Maximum of filled rows: with more, a person needs the summary. */
 const rowsFilled = 10_000
 
 export async function fillConflictCells(deps: EngineDeps, pipeline: Pipeline, runId: number): Promise<void> {
@@ -19,7 +19,7 @@ export async function fillConflictCells(deps: EngineDeps, pipeline: Pipeline, ru
   )
   const mapper = createMapper(pipeline, new Date(deps.clock.now()))
   for (const [index, definition] of pipeline.sources.entries()) {
-    // By line and key: a feed without line ends has all its records on one line.
+    // By line and key, because all records of a feed without line ends are on one line.
     const left = new Map<string, number>()
     const lines = new Set<number>()
     for (const { source, line, key } of wanted) {

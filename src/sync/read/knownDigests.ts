@@ -1,27 +1,26 @@
 import type { UnseenDigests } from '../../db/digests.ts'
 import { digestBytes, digestWords } from './recordDigest.ts'
 
-/** Number of records behind the last known one that are searched before the table is. */
+/** Number of records after the last known one that are searched before the table. */
 const ahead = 8
 
-/** So many in a row, or one in so many of all, that are not where they are looked for: the file has another order. */
+/** Number of misses in a row, or share of misses, after which the file counts as reordered. */
 const newInARow = 64
 const newOfAll = 32
 
 /**
- * Digests of a snapshot, to be asked and ticked off. Filled by `add`.
+ * Digests of a snapshot, which a read looks up and marks as seen. Filled by `add`.
  *
- * A file keeps its order from day to day, so a record is looked for where the last one stood, and a little further. One that
- * is not there is nearly always new, and one that merely moved may be taken for new: it is read again, at its old place it is
- * missing, and the set gate finds it as it was. Only a record that stands there twice has to be recognized (`everywhere`),
- * and a file in another order is read faster that way; then a table of all is built, which takes 31 of some 500 ms at a
- * million. Memory: 18 bytes a known record, 5 to 11 more for the table. Flat arrays, because objects of a million records
- * would be hundreds of megabytes.
+ * A file usually keeps its order, so a record is searched after the previous one. A record that is not found there is nearly
+ * always new. A moved one may count as new: then it is read again, and the set gate finds it unchanged. A table of all digests
+ * is built only if repeats must be detected (`everywhere`), or for a reordered file, which is then faster. It takes 31 of some
+ * 500 ms for a million. Memory: 18 bytes per known record, 5 to 11 more for the table. Flat arrays, because objects of a million
+ * records would take hundreds of megabytes.
  */
 export class KnownDigests {
   readonly #words: Int32Array
   readonly #bytes: Uint8Array
-  readonly #traits: Uint16Array
+  readonly #featureSets: Uint16Array
   readonly #chunks: { readonly chunk: number; readonly first: number; readonly count: number }[] = []
   #count = 0
   readonly #seen: Uint8Array
@@ -31,33 +30,32 @@ export class KnownDigests {
   readonly #everywhere: boolean
   #slots: Int32Array | undefined
 
-  /** `everywhere`: a record is found wherever it stands, however few have moved. */
+  /** `everywhere`: finds a record at any place. */
   constructor(capacity: number, { everywhere = false }: { readonly everywhere?: boolean } = {}) {
     this.#everywhere = everywhere
     this.#words = new Int32Array(capacity * digestWords)
     this.#bytes = new Uint8Array(this.#words.buffer)
-    this.#traits = new Uint16Array(capacity)
+    this.#featureSets = new Uint16Array(capacity)
     this.#seen = new Uint8Array((capacity >> 3) + 1)
   }
 
   /**
-   * Appends a stored chunk: digests of 16 bytes each, those at the positions `gone` not counting any more. `traits`: two
-   * bytes each, the higher one first.
+   * Appends a stored chunk of 16-byte digests, without those at the positions `gone`. `featureSets`: two bytes each, big-endian.
    */
-  add(chunk: number, digests: Uint8Array, traits: Uint8Array, gone: readonly number[]): void {
+  add(chunk: number, digests: Uint8Array, featureSets: Uint8Array, gone: readonly number[]): void {
     const first = this.#count
-    for (let i = 0; i < traits.length; i += 2) this.#traits[first + i / 2] = ((traits[i] as number) << 8) | (traits[i + 1] as number)
+    for (let i = 0; i < featureSets.length; i += 2) this.#featureSets[first + i / 2] = ((featureSets[i] as number) << 8) | (featureSets[i + 1] as number)
     this.#bytes.set(digests, first * digestBytes)
     this.#count += digests.length / digestBytes
     this.#chunks.push({ chunk, first, count: this.#count - first })
     for (const position of gone) {
       this.tick(first + position)
-      // All zero: never found, because no digest is all zero.
+      // All zero is never found, because no digest is all zero.
       this.#words.fill(0, (first + position) * digestWords, (first + position + 1) * digestWords)
     }
   }
 
-  /** Index of the digest; -1 for a new record, or for one that may be taken for new. */
+  /** Returns the index of the digest; -1 for a new record, and for one that counts as new. */
   find(digest: Int32Array): number {
     const from = this.#next
     const to = Math.min(from + ahead, this.#count)
@@ -73,7 +71,7 @@ export class KnownDigests {
     return i
   }
 
-  /** True the first time. */
+  /** Marks a digest as seen. Returns true the first time. */
   tick(i: number): boolean {
     const before = this.#seen[i >> 3] ?? 0
     const bit = 1 << (i & 7)
@@ -84,7 +82,7 @@ export class KnownDigests {
 
   /** Returns the feature set of a known record (mapping/rowStatistics.ts). */
   featureSetOf(i: number): number {
-    return this.#traits[i] as number // an index that `find` gave
+    return this.#featureSets[i] as number // an index that `find` gave
   }
 
   /** Returns the digests that were not seen again, by chunk and position. */
@@ -102,14 +100,14 @@ export class KnownDigests {
   #lookUp(digest: Int32Array): number {
     const slots = (this.#slots ??= this.#table())
     const mask = slots.length - 1
-    // The mask keeps the index inside. A free slot is 0, so places are counted from 1.
+    // The mask keeps the index in bounds. A free slot is 0, so positions start at 1.
     for (let slot = (digest[0] as number) & mask; ; slot = (slot + 1) & mask) {
       const i = (slots[slot] as number) - 1
       if (i === -1 || this.#is(i, digest)) return i
     }
   }
 
-  /** At most three slots in four are taken, so that a look-up is a few probes. */
+  /** Builds the table. At most three of four slots are used, so that a lookup takes few probes. */
   #table(): Int32Array {
     let size = 16
     while (size * 3 < this.#count * 4) size *= 2

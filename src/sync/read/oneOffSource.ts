@@ -1,4 +1,4 @@
-/** The one source of a backfill in place of the pipeline's own. */
+/** Source of a backfill, which replaces the sources of the pipeline. */
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
 import { isRejectsHeader } from '../../mapping/rejectsCopy.ts'
 import { isLocalFile } from '../../sources/hashSource.ts'
@@ -8,10 +8,9 @@ import { openLocalFile } from '../../sources/localFile.ts'
 const headBytes = 1_048_576
 
 /**
- * The pipeline with `uri` as its source. Another export of the same system is read as the pipeline reads its own; what
- * `sluice rejects --csv` wrote is UTF-8 with a header on line 1, whatever the source was (windows-1252 with semicolons,
- * a sheet, a feed of XML), unless a spreadsheet has saved it in the source's own encoding since. The source's credentials
- * stay with its own kind, and those that go over the line as they are with its own host.
+ * Returns the pipeline with `uri` as its source. Another export of the same system is read with the pipeline's settings. A file of
+ * `sluice rejects --csv` is read as UTF-8 with its header on line 1, unless a spreadsheet saved it in the encoding of the source.
+ * Credentials are used only for the same type of source, and those that are sent in clear only for the same host.
  *
  * @throws RunError as `openLocalFile`
  */
@@ -35,7 +34,7 @@ export async function withOneOffSource(pipeline: Pipeline, uri: string): Promise
   return { ...pipeline, sources: [copy] }
 }
 
-/** SFTP pins the host key, stores and databases get no secret to see; a web server receives it. */
+/** Returns true if `other` may get the credentials. SFTP pins the host key, stores and databases never see the secret; a web server does. */
 function mayShare(own: string, other: string): boolean {
   const [kind] = other.split(':')
   if (isLocalFile(other) || kind === undefined || own.split(':')[0] !== kind) return false

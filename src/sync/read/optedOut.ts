@@ -1,6 +1,6 @@
 /**
- * Identifiers that a row of this reading opted out: no other row of it may send them (docs/consent.md). Set-based, in the
- * temporary table `opted_out`, which the diff asks too.
+ * Identifiers that a row of this read opted out: no other row may send them (docs/consent.md). Set-based, in the temporary table
+ * `opted_out`, which the diff uses too.
  */
 import type pg from 'pg'
 import { stagedKind } from './stageTable.ts'
@@ -11,7 +11,7 @@ export interface OptingOut {
   readonly withholding: number
 }
 
-/** Fills `opted_out` and returns how many identifiers it holds. */
+/** Fills `opted_out` and returns its number of identifiers. */
 export async function collectOptedOut(client: pg.PoolClient, { leaving, withholding }: OptingOut): Promise<number> {
   if (leaving + withholding === 0) return 0
   const collected = await client.query(
@@ -24,7 +24,7 @@ export async function collectOptedOut(client: pg.PoolClient, { leaving, withhold
   return collected.rowCount ?? 0
 }
 
-/** Returns true if a record that a gated reading did not stage has one of them: only a full reading can remove it. */
+/** Returns true if a record that was not staged has one of them: only a full read can remove it. */
 export async function unstagedHoldOptedOut(client: pg.PoolClient, destinationId: number): Promise<boolean> {
   const { rowCount } = await client.query(
     `with held as (
@@ -43,13 +43,13 @@ export async function unstagedHoldOptedOut(client: pg.PoolClient, destinationId:
 export interface LeftOut {
   /** Rows that share an identifier with a row that opted out. */
   readonly rows: number
-  /** Those of them that have no other identifier: they leave as well. */
+  /** Number of these rows without another identifier: they count as opted out too. */
   readonly emptied: number
 }
 
 /**
- * Takes the identifiers of `opted_out` off the valid rows of the stage. Such a row has no digest: the next reading looks at it
- * again, because its outcome depends on more than its own bytes.
+ * Removes the identifiers of `opted_out` from the valid rows of the stage. Such a row gets no digest, so that the next read maps it
+ * again: its outcome depends on more than its own bytes.
  */
 export async function leaveOutOptedOut(client: pg.PoolClient): Promise<LeftOut> {
   await client.query(

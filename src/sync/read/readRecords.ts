@@ -1,4 +1,4 @@
-/** Rows of a snapshot: all sources, whole or past the records that the last closed one knew (docs/benchmarks.md). */
+/** Reads the rows of a snapshot: all of them, or without those known from the last complete snapshot (docs/benchmarks.md). */
 import type pg from 'pg'
 import { dropBuffers } from '../../flatMemory.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
@@ -32,16 +32,17 @@ export interface ReadContext {
   readonly previous: readonly SourceFacts[]
 }
 
-/** More known records than this are not held in memory (29 bytes each): such a file is read whole, in flat memory. */
+/** Maximum of known records in memory (29 bytes each); a larger file is read in full, with constant memory. */
 const mostKnown = 5_000_000
 
-/** Of JSON and XML, far below `ReadLimits.columns`: those of the last reading are taken over into the next while it is gated. */
+/** Maximum of columns that a gated read of JSON or XML takes over from the last one; far below `ReadLimits.columns`. */
 const mostColumns = 256
 
 /**
- * A row whose outcome depends on the time of the run must be looked at each time; standard input cannot be read twice; what
- * an owner has withhold a run is judged over all rows. Where the last of several rows stands, the others had no record, and
- * a gated reading would meet them again only to be given up. A joined file decides over rows whose bytes are as they were. `repeats`: rows of the last reading that gave way to others.
+ * Returns true if unchanged records may be skipped. Not possible if the outcome of a row depends on the time, for standard
+ * input (which cannot be read twice), with `guards.hold` (which needs all rows), and for row groups. Also not if the last of
+ * several rows wins: the others have no record, so a gated read would always be abandoned. `repeats`: superseded rows of the last
+ * read.
  */
 export function isGateable(pipeline: Pipeline, previous: readonly SourceFacts[], repeats: number): boolean {
   return (
@@ -59,17 +60,17 @@ export interface KnownRecords {
   readonly quality: StoredQuality
 }
 
-/** The digests of the last closed snapshot, if they stand for every valid record of it. */
+/** Returns the digests of the last complete snapshot, if there is one for every valid record. */
 export async function knownRecords(client: pg.PoolClient, destinationId: number, last: RowCounts): Promise<KnownRecords | undefined> {
   const stored = await loadDigests(client, destinationId)
   if (stored === undefined || stored.count !== last.valid || stored.stored > mostKnown) return undefined
   // Written by `storeStatistics` with the digests.
   const quality = stored.quality as StoredQuality
   if (quality.due) return undefined
-  // A known record that comes again and is taken for new has the whole file read: right, but not every day.
+  // A repeat of a known record that counts as new causes a full read: correct, but too slow for every day.
   const known = new KnownDigests(stored.stored, { everywhere: last.duplicates > 0 })
-  for await (const { chunk, digests, traits, gone } of stored.chunks()) {
-    known.add(chunk, digests, traits, gone)
+  for await (const { chunk, digests, traits: featureSets, gone } of stored.chunks()) {
+    known.add(chunk, digests, featureSets, gone)
     // Every four megabytes.
     if (chunk % 64 === 63) dropBuffers()
   }
@@ -79,16 +80,15 @@ export async function knownRecords(client: pg.PoolClient, destinationId: number,
 export interface ReadRecords {
   readonly staged: Staged
   readonly rows: RowCounts
-  /** Undefined for a whole reading. */
+  /** Undefined for a full read. */
   readonly unseen: readonly UnseenDigests[] | undefined
-  /** Statistics of the current rows, for the next reading. */
+  /** Statistics of the current rows, for the next read. */
   readonly quality: StoredQuality
 }
 
 /**
- * Reads all sources, whole or past the records that are known. Undefined: a gated reading met a row that contradicts, or
- * repeats, a record it did not stage, or so many doubtful rows that old and new ones together may be too many; only a whole
- * reading can tell.
+ * Reads all sources, with or without the known records. Returns undefined if only a full read can decide: a row contradicts or
+ * repeats a record that was not staged, or doubtful rows may be over a limit together with known ones.
  */
 export async function readRecords(
   context: ReadContext,
@@ -98,9 +98,9 @@ export async function readRecords(
 ): Promise<ReadRecords | undefined> {
   const { deps, client, pipeline, run } = context
   if (known) gate.use(known.digests)
-  // A whole reading learns of the last one what stands on many rows, to count it apart.
+  // A full read gets the frequent values of the last one, to count them separately.
   const before = known?.quality ?? ((await loadQuality(client, run.destinationId)) as StoredQuality | undefined)
-  const books = openStatistics(before, known !== undefined)
+  const statistics = openStatistics(before, known !== undefined)
   const staged = await stageSources(deps, pipeline, {
     client,
     runId: run.id,
@@ -108,17 +108,17 @@ export async function readRecords(
     previous: context.previous,
     opened,
     gate,
-    books,
+    statistics,
   })
   crashPoint('read.staged')
-  // What is joined and grouped by; the long columns would take five times as long.
+  // Only the columns of joins and groups; the long columns would take five times as long.
   await client.query('analyze stage (key, kind)')
   const type = destinationOf(pipeline.destination.kind)
   const optedOut = type.reachesPeople ? await collectOptedOut(client, staged) : 0
   const unseen = known?.digests.unseen()
   if (unseen) {
     await collectLeftKeys(client, run.destinationId, unseen)
-    // Who leaves a list by an identifier takes records along, staged or not.
+    // A removal from a list by an identifier also removes records that were not staged.
     const takesAlong = type.leavesBy === 'identifier' && staged.leaving > 0
     const isShared = optedOut > 0 && (await unstagedHoldOptedOut(client, run.destinationId))
     if (takesAlong || isShared || staged.doubts.length > 0 || (await meetsUnstaged(client, run.destinationId))) {
@@ -148,7 +148,7 @@ export async function readRecords(
     valid: resolved.valid + gate.unchanged,
   }
   const warnings = resolved.sharedRows === 0 ? staged.warnings : [...staged.warnings, optedOutNote(resolved.sharedRows)]
-  return { staged: { ...staged, warnings }, rows, unseen, quality: storeStatistics(books) }
+  return { staged: { ...staged, warnings }, rows, unseen, quality: storeStatistics(statistics) }
 }
 
 function optedOutNote(rows: number): WarningSummary {

@@ -1,10 +1,9 @@
 /**
- * Digest of a raw record: 128 bits of two HalfSipHash-1-3 with keys of their own, computed side by side. The key is
- * random and the destination's own, so the writer of a feed cannot aim at a collision; two given records collide
- * with one key in 2^128.
+ * Digest of a raw record: 128 bits of two HalfSipHash-1-3 with different keys, computed in parallel. The key is random per
+ * destination, so the writer of a feed cannot construct a collision; two given records collide with one key in 2^128.
  *
- * Written here because the platform has only SHA-256 to offer, which costs 0.26 µs a record of 98 bytes by the call
- * alone; this costs 0.1 µs, and the whole incremental run of a million has half a second (docs/decisions/record-digest.md).
+ * Written here because the platform has only SHA-256, whose call costs 0.26 µs per record of 98 bytes. This costs 0.1 µs, in an
+ * incremental run of a million records that takes half a second (docs/decisions/record-digest.md).
  */
 
 /** 32-bit words in a digest, and in a key. */
@@ -28,7 +27,7 @@ export class RecordDigester {
     this.#key = Int32Array.from({ length: digestWords }, (_, i) => view.getInt32(i * 4, true))
   }
 
-  /** Puts the digest of `bytes[start, end)` into `digest`. */
+  /** Writes the digest of `bytes[start, end)` to `digest`. */
   take(bytes: Uint8Array, start: number, end: number): void {
     if (bytes !== this.#bytes) {
       this.#bytes = bytes
@@ -49,7 +48,7 @@ export class RecordDigester {
     b1 ^= 0xee
     const { digest } = this
     const length = end - start
-    // The word with the length and the bytes left over; six rounds without a word follow, and end the two halves.
+    // The last word has the length and the remaining bytes; six rounds without a word finish both halves.
     const last = length >> 2
     for (let step = 0; step <= last + finalRounds * 2; step++) {
       let word = 0

@@ -1,20 +1,20 @@
 /**
- * The record gate (docs/benchmarks.md): a raw record whose digest the last closed snapshot knew is as it was, so it
- * is neither parsed, mapped nor staged. Digests are tied to the shape of the file (header, delimiter, prefixes): equal
- * bytes under another header are another record.
+ * The record gate (docs/benchmarks.md): a raw record whose digest is in the last complete snapshot is unchanged, so it is neither
+ * parsed, mapped nor staged. A digest includes the shape of the file (header, delimiter, prefixes): equal bytes with another
+ * header are another record.
  */
 import type { RecordGate } from '../../formats/formatReader.ts'
 import { FeatureSetCounts } from '../../mapping/rowStatistics.ts'
 import type { KnownDigests } from './knownDigests.ts'
 import { RecordDigester, digestWords } from './recordDigest.ts'
 
-/** Digests every record that passes; with known ones, lets those through in silence. */
+/** Digests every record, and skips those that are known. */
 export class DigestGate implements RecordGate {
   #known: KnownDigests | undefined
   columns: readonly string[] = []
   readonly #digester: RecordDigester
   readonly #shape = new Int32Array(digestWords)
-  /** Records handed on to be parsed, in order, with their digests: the rows come back in the same order. */
+  /** Records to be parsed, in order, with their digests: their rows come back in the same order. */
   #lines = new Float64Array(1024)
   #count = 0
   #digests = new Int32Array(1024 * digestWords)
@@ -23,7 +23,7 @@ export class DigestGate implements RecordGate {
   #next = 0
   #unchanged = 0
   #repeated = 0
-  #traits = new FeatureSetCounts()
+  #featureSets = new FeatureSetCounts()
 
   /** `key`: the destination's, 16 bytes. */
   constructor(key: Uint8Array, known?: KnownDigests) {
@@ -31,7 +31,7 @@ export class DigestGate implements RecordGate {
     this.#known = known
   }
 
-  /** Records to hold back; set before the first record is checked. */
+  /** Sets the known records. Must be called before the first record. */
   use(known: KnownDigests): void {
     this.#known = known
   }
@@ -46,24 +46,24 @@ export class DigestGate implements RecordGate {
     return this.#unchanged
   }
 
-  /** Known records that stood there once more. */
+  /** Number of repeats of known records. */
   get repeated(): number {
     return this.#repeated
   }
 
-  /** What the known records of a source would be told of; those from here on are the next one's. */
+  /** Returns the row statistics of the known records of a source, and starts those of the next source. */
   takeCounts(): FeatureSetCounts {
-    const traits = this.#traits
-    this.#traits = new FeatureSetCounts()
-    return traits
+    const featureSets = this.#featureSets
+    this.#featureSets = new FeatureSetCounts()
+    return featureSets
   }
 
   begin(shape: string): void {
-    // Begins as no record does: a record that reads like the shape would have a digest of zeros.
+    // Starts like no record, so that a record with the text of the shape has another digest.
     const bytes = Buffer.from(`\nshape ${shape}`)
     this.#digester.take(bytes, 0, bytes.length)
     this.#shape.set(this.#digester.digest)
-    // Another source, or another scope: what was asked about before has been handed over.
+    // Another source or scope: all earlier records were yielded.
     this.#forget()
   }
 
@@ -79,19 +79,19 @@ export class DigestGate implements RecordGate {
       this.#remember(line, digest)
       return false
     }
-    this.#traits.add(known.featureSetOf(found), line)
+    this.#featureSets.add(known.featureSetOf(found), line)
     if (known.tick(found)) this.#unchanged++
     else this.#repeated++
     return true
   }
 
   /**
-   * Digest of a row that was parsed, valid until the next call; undefined when the reader never asked (odd quoting, formats
-   * without raw records).
+   * Returns the digest of a parsed row, valid until the next call. Undefined if the gate was not called for it (odd quoting,
+   * formats without raw records).
    */
   digestOf(line: number): Uint8Array | undefined {
     const lines = this.#lines
-    // Trailer rows are asked about and not handed over.
+    // The gate is called for trailer rows, which are not yielded.
     while (this.#next < this.#count && (lines[this.#next] as number) < line) this.#next++
     if (this.#next === this.#count || lines[this.#next] !== line) return undefined
     const at = this.#next++ * digestWords

@@ -1,7 +1,7 @@
 import type { Reject } from '../../model/record.ts'
 import type { Database } from '../../db/database.ts'
 
-/** Rejects go to Postgres beside the run's own transaction: they are there as the reason even when the run fails. */
+/** Writes rejects to Postgres outside of the run's transaction, so that a failed run keeps its reasons. */
 export class RejectWriter {
   readonly #db: Database
   readonly #runId: number
@@ -16,7 +16,7 @@ export class RejectWriter {
     return this.#rows.length >= 500
   }
 
-  /** `cells`: the row as the merchant wrote it, masked where personal. */
+  /** Adds a reject. `cells`: the original cells, masked if personal. */
   add(reject: Reject, source: number, cells: readonly string[]): void {
     this.#rows.push({
       line: reject.line,
@@ -45,7 +45,7 @@ export class RejectWriter {
   }
 }
 
-/** Postgres' text knows neither U+0000 nor half of a surrogate pair (guarantees S7). */
+/** Replaces U+0000 and lone surrogates, which Postgres cannot store (docs/guarantees.md). */
 function storable(text: string): string {
   return text.replaceAll('\0', '␀').toWellFormed()
 }

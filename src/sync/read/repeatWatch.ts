@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { digestBytes, RecordDigester } from './recordDigest.ts'
 
-/** More keys than this are not kept in memory: Postgres is asked. */
+/** Maximum of keys in memory; with more, a query decides. */
 const mostKeys = 2_500_000
 
 /**
  * Detects that a key may have come twice, without a query to Postgres, which takes half a second to group a million keys.
- * 64 bits of each key in an open table, 8 to 20 bytes a key; two keys that share them are a false alarm, which costs that
+ * Keeps 64 bits of each key in an open table, 8 to 20 bytes per key. Two keys with the same bits are a false alarm, which costs that
  * half second.
  */
 export class RepeatWatch {
@@ -16,7 +16,7 @@ export class RepeatWatch {
   #count = 0
   #possible = false
 
-  /** False: no key was added twice. */
+  /** False if no key was added twice. */
   get possible(): boolean {
     return this.#possible
   }
@@ -28,14 +28,14 @@ export class RepeatWatch {
       release(this.#table)
       return
     }
-    // Copied, because the digester looks at one buffer faster than at many small ones.
+    // Copied, because the digester is faster on one buffer than on many small ones.
     if (key.length > this.#bytes.length) this.#bytes = Buffer.alloc(key.length * 2)
     for (let i = 0; i < key.length; i++) this.#bytes[i] = key[i] as number
     this.#digester.take(this.#bytes, 0, key.length)
     const [low, high] = this.#digester.digest
     // A zero marks an empty place.
     this.#put(this.#table, low as number, high === 0 ? 1 : (high as number))
-    // Three quarters full: twice as large.
+    // Doubled when it is three quarters full.
     if (++this.#count * 8 > this.#table.length * 3) this.#grow()
   }
 
@@ -63,7 +63,7 @@ export class RepeatWatch {
   }
 }
 
-/** Frees immediately: megabytes that wait to be collected are megabytes all the same. */
+/** Frees the memory immediately instead of waiting for garbage collection. */
 function release(table: Int32Array<ArrayBuffer>): void {
   table.buffer.transfer(0)
 }

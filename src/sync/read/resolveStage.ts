@@ -1,7 +1,7 @@
 /**
- * Makes of the staged rows one row a key: repeats collapse; contradictions are rejected with all their lines, or the last of
- * them stands where the pipeline says so; rows that ask to leave win over rows that ask to stay; suppressed people are
- * marked. Set-based; costs one hash aggregate, and that only if a key may have come twice. The stage must have been analyzed.
+ * Reduces the staged rows to one row per key. Repeats are merged. Contradictions are rejected with all their lines, or the last row
+ * wins if the pipeline says so. Opted-out rows win over others, and suppressed people are marked. Set-based; costs one hash
+ * aggregate, only if a key may be repeated. The stage must have been analyzed.
  */
 import type pg from 'pg'
 import { erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
@@ -12,9 +12,9 @@ import { stagedKind } from './stageTable.ts'
 
 export interface Resolved {
   readonly duplicates: number
-  /** Rows rejected because another row of the same key says otherwise. */
+  /** Rows rejected because another row of the same key has other content. */
   readonly conflicting: number
-  /** Rows without consent, asking to leave, or of people on the do-not-reach list. */
+  /** Rows without consent, opted out, or of people on the do-not-reach list. */
   readonly suppressed: number
   readonly valid: number
   /** Rows that lost an identifier because another row opted it out. */
@@ -31,11 +31,11 @@ export async function resolveStage(
     readonly keyField: string
     readonly leavesBy: 'key' | 'identifier'
     readonly duplicates: 'reject' | 'last'
-    /** Destinations whose held identifiers are suppressed here. */
+    /** Destinations whose identifiers are suppressed here. */
     readonly suppressedBy: readonly number[]
     /** Audience whose service's erasures count; undefined for other destinations. */
     readonly erasures: ErasureScope | undefined
-    /** Identifiers in `opted_out`; 0 where no other row may hold one. */
+    /** Number of identifiers in `opted_out`; 0 if no other row may have one. */
     readonly optedOut: number
   },
 ): Promise<Resolved> {
@@ -57,7 +57,7 @@ export async function resolveStage(
   return { ...repeats, suppressed: suppressed + leaving, valid: await countKind(client, stagedKind.valid), sharedRows: shared.rows }
 }
 
-/** Undefined: no key was staged twice, after all. */
+/** Resolves repeated keys. Returns undefined if there are none. */
 async function resolveRepeats(
   client: pg.PoolClient,
   options: { readonly runId: number; readonly keyField: string; readonly duplicates: 'reject' | 'last' },
@@ -99,8 +99,8 @@ async function resolveRepeats(
 }
 
 /**
- * Of usable rows with one key the last of the last source stands, whatever the others say. Rows of a feed on one line are
- * told apart by where they were staged, which is the order of the file: no row that stays has moved since.
+ * Keeps the last usable row of each key, of the last source. Rows on the same line are ordered by their place in the stage, which is
+ * the order of the file: a remaining row has not moved since.
  */
 async function keepLast(client: pg.PoolClient): Promise<number> {
   const dropped = await client.query(`
@@ -111,7 +111,7 @@ async function keepLast(client: pg.PoolClient): Promise<number> {
   return dropped.rowCount ?? 0
 }
 
-/** Rejects all rows with one key and different contents, each naming the others' lines (docs/inputs.md 58). */
+/** Rejects all rows with one key and different contents, with the lines of the others (docs/inputs.md 58). */
 async function rejectContradictions(
   client: pg.PoolClient,
   options: { readonly runId: number; readonly keyField: string },
@@ -119,8 +119,8 @@ async function rejectContradictions(
   const inserted = await client.query(
     `insert into reject (run_id, line, source, code, field, message, hint, record_key)
      select $1, r.line, r.source, 'DUPLICATE_CONFLICT', $2,
-       'the same ' || $2::text || ' stands in lines ' || array_to_string(c.lines[1:10], ', ') || ' with different content',
-       'keep one of these rows; or set duplicates: last, where the last one is right', r.key
+       'the same ' || $2::text || ' is in lines ' || array_to_string(c.lines[1:10], ', ') || ' with different content',
+       'keep one of these rows; or set duplicates: last, if the last one is right', r.key
      from repeated_row r join contradiction c using (key)
      where r.kind = ${stagedKind.valid}`,
     [options.runId, options.keyField],
@@ -167,7 +167,7 @@ export async function suppressErased(client: pg.PoolClient, { destinationId, ser
   return marked.rowCount ?? 0
 }
 
-/** The diff joins on the key: rejected repeats give way to usable rows, and one of the rest is enough. */
+/** Deletes rejected repeats of usable rows, and all but one of the others, because the diff joins on the key. */
 async function keepOneRowAKey(client: pg.PoolClient): Promise<void> {
   await client.query(`
     delete from stage s using (
@@ -177,8 +177,8 @@ async function keepOneRowAKey(client: pg.PoolClient): Promise<void> {
 }
 
 /**
- * On a list without keys of its own who leaves is known by an identifier (plan/desired.ts, `leaveByIdentifier`): a row that
- * lists one of them leaves as well, or it would be listed again by the next run. What else it holds takes nobody along.
+ * On a list without row keys, a removal is identified by an identifier (plan/desired.ts, `leaveByIdentifier`). A row that lists such
+ * an identifier is removed too, or the next run would list it again. Its other identifiers remove no further rows.
  */
 async function leaveTogether(client: pg.PoolClient): Promise<number> {
   const marked = await client.query(

@@ -1,6 +1,6 @@
 /**
- * Snapshot: one reading of a pipeline's sources. Where nothing about it can differ from the last closed one (same bytes,
- * same definition, same suppression list), nothing is read: the last one stands (docs/benchmarks.md).
+ * Snapshot: the result of one read of a pipeline's sources. If nothing can differ from the last complete one (same bytes, same
+ * definition, same suppression list), nothing is read, and the last one is used (docs/benchmarks.md).
  */
 import type pg from 'pg'
 import type { SourceFacts } from '../../formats/rows.ts'
@@ -25,20 +25,20 @@ import { destinationOf, kindsWhere } from '../../destinations/index.ts'
 export interface SnapshotResult {
   readonly snapshotId: number
   readonly rows: RowCounts
-  /** `unread`: the stage is empty because the last closed snapshot stands. `gated`: only what it did not know is staged. */
+  /** `unread`: unchanged source, the stage is empty. `gated`: only unknown records are staged. */
   readonly reading: 'whole' | 'gated' | 'unread'
-  /** Gated: the known records that were not there any more. */
+  /** Known records that a gated read did not find. */
   readonly unseen: readonly UnseenDigests[]
-  /** Valid rows of the last closed snapshot from which no guard held anything back. */
+  /** Valid rows of the last complete snapshot without withheld deletes. */
   readonly previousValid: number | undefined
-  /** Why the end is not proven; undefined when it is. */
+  /** Reason why the end is not proven; undefined if it is. */
   readonly incomplete: string | undefined
-  /** Do-not-reach lists of the account, where the audience respects them. */
+  /** Do-not-reach lists of the account that the audience respects. */
   readonly suppressedBy: readonly number[]
   /** Proof that the end was reached. */
   readonly proof: string
   readonly warnings: readonly WarningSummary[]
-  /** Kept with the digests; undefined where nothing was read. */
+  /** Stored with the digests; undefined if nothing was read. */
   readonly quality?: StoredQuality
 }
 
@@ -48,12 +48,12 @@ interface LastSnapshot {
   readonly suppressionVersion: number
   readonly sources: readonly SourceFacts[]
   readonly rows: RowCounts
-  /** Valid rows of the last one from which no guard held anything back: what a guard held is no standard for the next. */
+  /** Valid rows of the last one without withheld deletes: a withheld read must not become the reference. */
   readonly goodValid: number | undefined
   /** Warnings of its run, and the header that it read. */
   readonly warnings: readonly WarningSummary[]
   readonly columns: readonly string[]
-  /** A guard held something back, or another reading came between: the same bytes have to be looked at again. */
+  /** A guard withheld deletes, or another read came between: the same bytes must be read again. */
   readonly held: boolean
 }
 
@@ -61,7 +61,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
   const definitionHash = definitionHashOf(pipeline)
   const suppression = await suppressionOf(deps, pipeline)
   const last = readsOneOff(run) ? undefined : await lastSnapshot(deps.db, run.destinationId)
-  // What decides over a row besides its bytes is as it was: then equal bytes are an equal outcome.
+  // Definition and suppression are unchanged: then equal bytes have an equal outcome.
   const comparable =
     last !== undefined &&
     !run.options.full &&
@@ -84,7 +84,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
       previousValid: last.goodValid,
       incomplete: undefined,
       suppressedBy: suppression.destinationIds,
-      proof: 'the same bytes as the last closed snapshot',
+      proof: 'source unchanged since the last complete read',
       warnings,
     }
   }
@@ -102,7 +102,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
       (await (known
         ? readRecords(context, new Map(), new DigestGate(key), undefined)
         : readRecords(context, bytes.opened, gate, undefined)))
-    if (read === undefined) throw new Error('a whole reading is never given up')
+    if (read === undefined) throw new Error('a full read always has a result')
     const { staged, rows } = read
     const unproven = staged.facts.find(({ completeness }) => !completeness.complete)
     const incomplete = unproven === undefined ? undefined : (unproven.completeness.reason ?? unproven.completeness.proof)
@@ -127,17 +127,17 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
     ])
     throw error
   } finally {
-    // A source before it may have failed. Closing twice does no harm.
+    // An earlier source may have failed. Closing twice is safe.
     for (const source of bytes.opened.values()) await source.close()
   }
 }
 
 function endUnproven(reason: string): WarningSummary {
-  const message = `the end of the source is not proven (${reason}): what is missing is not deleted`
+  const message = `the end of the source is not proven (${reason}): missing rows are not deleted`
   return { code: 'END_UNPROVEN' satisfies RecordCode, field: '', message, count: 1, lines: [] }
 }
 
-/** Notes on what a reading found changed since the one before: of a source that stayed as it was there is none. */
+/** Notes on changes since the last read: an unchanged source has none. */
 const ofTheDay: ReadonlySet<string> = new Set([
   'COLUMN_VANISHED',
   'FILL_RATE_FELL',
@@ -166,7 +166,7 @@ export async function discardSnapshot(db: Database, snapshotId: number, rows: Ro
 }
 
 async function openSnapshot(db: Database, run: RunRow, definitionHash: string, suppressionVersion: number): Promise<number> {
-  // Left open by a run that was killed: never planned, so never used (R14).
+  // Left open by a killed run: never planned, so never used.
   await db.execute(
     `update snapshot set status = 'discarded', closed_at = statement_timestamp() where destination_id = $1 and status = 'open'`,
     [run.destinationId],
@@ -178,7 +178,7 @@ async function openSnapshot(db: Database, run: RunRow, definitionHash: string, s
   return Number(row?.id)
 }
 
-/** The last closed snapshot of the pipeline's own sources; one-off backfills are no standard to compare with. */
+/** Returns the last complete snapshot of the pipeline's own sources; backfills are not compared with. */
 async function lastSnapshot(db: Database, destinationId: number): Promise<LastSnapshot | undefined> {
   const [row] = await db.query<{
     id: string
@@ -196,9 +196,9 @@ async function lastSnapshot(db: Database, destinationId: number): Promise<LastSn
         where g.destination_id = s.destination_id and g.status = 'closed' and q.trigger <> 'backfill' and q.options ->> 'source' is null
           and not exists (select from plan p where p.snapshot_id = g.id and jsonb_array_length(p.guards) > 0)
         order by g.id desc limit 1) as good_valid,
-       -- By the plan, which stands or falls with the snapshot: what a later run over it says of itself is not asked.
+       -- From the plan, which is stored together with the snapshot, and not from later runs over it.
        exists (select from plan p where p.snapshot_id = s.id and jsonb_array_length(p.guards) > 0)
-         -- A backfill or half a file read since changed what is wanted.
+         -- A later backfill or incomplete read changed the desired content.
          or exists (select from snapshot n where n.destination_id = s.destination_id and n.id > s.id and n.status in ('closed', 'incomplete')) as held
      from snapshot s join run r on r.id = s.run_id
      where s.destination_id = $1 and s.status = 'closed' and r.trigger <> 'backfill' and r.options ->> 'source' is null
@@ -220,8 +220,8 @@ async function lastSnapshot(db: Database, destinationId: number): Promise<LastSn
 }
 
 /**
- * Whether every source holds the bytes of the last closed snapshot: a local file by its digest, a server by its own word
- * (304). A source that a server sent anew is handed on, open, so that it is not asked for twice.
+ * Returns whether every source has the same bytes as in the last complete snapshot: a local file by its digest, a server by its
+ * answer (304). A changed source is returned open, so that it is not requested twice.
  */
 async function sameBytes(
   deps: EngineDeps,
@@ -258,9 +258,9 @@ async function sameBytes(
 }
 
 /**
- * The do-not-reach lists of the same account, where this audience respects them, and the state of their wishes. The service
- * has one an account (docs/spec-notes.md#audience-uploads); of lists that took each other's place, each still suppresses whom it
- * names, so that a recreated list suppresses its former members too (docs/guarantees.md#suppression-wins).
+ * Returns the do-not-reach lists of the same account that this audience respects, and the version of their desired content. The
+ * service has one list per account (docs/spec-notes.md#audience-uploads). A replaced list still suppresses its members, so that a
+ * recreated list suppresses its former members too (docs/guarantees.md#suppression-wins).
  */
 async function suppressionOf(
   deps: EngineDeps,

@@ -1,6 +1,6 @@
 /**
- * Checks on a whole source rather than on a row (docs/inputs.md): too many rows with one fault reject the file;
- * oddities that a merchandiser should check withhold the run or become warnings. Bounded memory; one instance a source.
+ * Checks a whole source rather than a row (docs/inputs.md): too many rows with one fault reject the file; doubtful content
+ * withholds the run or becomes a warning. Bounded memory; one instance per source.
  */
 import { RunError } from '../../errors.ts'
 import type { QualityFigures, SourceFacts } from '../../formats/rows.ts'
@@ -20,7 +20,7 @@ export interface SourceResult {
   /** Warnings counted row by row, by code and field. */
   readonly counted: readonly WarningSummary[]
   readonly figures: QualityFigures
-  /** Codes of notes that skipped rows may need: only a full reading can decide. */
+  /** Codes of notes that skipped rows may need: only a full read can decide. */
   readonly doubts: readonly string[]
 }
 
@@ -28,45 +28,45 @@ export interface SourceQuality {
   /** Returns the number of the row's feature set (mapping/rowStatistics.ts). */
   readonly add: (row: Row, mapped: Mapped) => number
   /**
-   * `known`: rows that were known by their bytes and not mapped, by the sets that they had when they were.
+   * Ends the source. `known`: row statistics of known rows, which were not mapped.
    *
    * @throws RunError FILE_SPREADSHEET_DAMAGE, FILE_MAPPING
    */
   readonly finish: (facts: SourceFacts, previous: SourceFacts | undefined, known?: FeatureSetCounts) => SourceResult
 }
 
-/** A mapper whose rows are looked at on their way, one source after the other. */
+/** Mapper that also checks its rows, one source after the other. */
 export interface WatchedMapper extends RecordMapper {
-  /** Begins a source. `previous`: what the known rows of it were measured by. */
+  /** Begins a source. `previous`: facts of the last read. */
   readonly begin: (previous: SourceFacts | undefined) => void
-  /** The set of traits of the row that was mapped last. */
-  readonly traits: () => number
+  /** Returns the feature set of the last mapped row. */
+  readonly featureSet: () => number
   /** Ends a source. */
   readonly finish: SourceQuality['finish']
 }
 
-export function watchMapper(mapper: RecordMapper, books: QualityStatistics = openStatistics()): WatchedMapper {
-  let quality = createSourceQuality(books, undefined)
-  let traits = 0
+export function watchMapper(mapper: RecordMapper, statistics: QualityStatistics = openStatistics()): WatchedMapper {
+  let quality = createSourceQuality(statistics, undefined)
+  let featureSet = 0
   return {
     ...mapper,
     begin: (previous) => {
-      quality = createSourceQuality(books, previous)
+      quality = createSourceQuality(statistics, previous)
     },
     map: (row) => {
       const mapped = mapper.map(row)
       if (mapped.filtered) return mapped
-      traits = quality.add(row, mapped)
+      featureSet = quality.add(row, mapped)
       return mapped
     },
-    traits: () => traits,
+    featureSet: () => featureSet,
     finish: (...given) => withUnread(quality.finish(...given), mapper.unread?.()),
   }
 }
 
 /** Adds the columns of emails and phone numbers that no setting reads, with the setting to write. */
-function withUnread(verdict: SourceResult, unread: UnreadReport | undefined): SourceResult {
-  if (unread === undefined) return verdict
+function withUnread(result: SourceResult, unread: UnreadReport | undefined): SourceResult {
+  if (unread === undefined) return result
   const found = unread.identifiers.map(({ column, message, count, lines }) => ({
     code: 'IDENTIFIER_UNMAPPED',
     field: column,
@@ -75,12 +75,12 @@ function withUnread(verdict: SourceResult, unread: UnreadReport | undefined): So
     lines,
     ...(unread.identifierHint === undefined ? {} : { hint: unread.identifierHint }),
   }))
-  return { ...verdict, warnings: [...verdict.warnings, ...found] }
+  return { ...result, warnings: [...result.warnings, ...found] }
 }
 
 const consentCodes: readonly string[] = ['CONSENT_UNMAPPED', 'LEFT_UNMAPPED', 'CONSENT_UNKNOWN']
 
-/** The values that were seen, and the whole `consent:` line for this file. */
+/** Adds the values of the column, and the `consent:` line for this file. */
 export function withConsentHint<Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(note: Note, unread: UnreadReport): Note {
   if (!consentCodes.includes(note.code)) return note
   const seen = note.code === 'CONSENT_UNKNOWN' ? '' : unread.seen(note.field)
@@ -101,14 +101,14 @@ const checkedFrom = 100
 const damagedShare = 0.005
 const misplacedShare = 0.05
 const roleShare = 0.01
-/** Percentage points by which a fill rate may fall unremarked. */
+/** Percentage points by which a fill rate may fall without a warning. */
 const fillFall = 20
-/** Reported once a column, for any number of rows. */
+/** Reported once per column, for any number of rows. */
 const personalCode = 'PERSONAL_COLUMN'
 const oncePerColumn: readonly string[] = ['LEFT_UNMAPPED', 'CONSENT_UNMAPPED']
 
-function createSourceQuality(books: QualityStatistics, previous: SourceFacts | undefined): SourceQuality {
-  const quality = createQuality(books, previous?.quality)
+function createSourceQuality(statistics: QualityStatistics, previous: SourceFacts | undefined): SourceQuality {
+  const quality = createQuality(statistics, previous?.quality)
   const personal = createPersonalColumns()
   const damaged = new Places()
   const misplaced = new Places()
@@ -120,7 +120,7 @@ function createSourceQuality(books: QualityStatistics, previous: SourceFacts | u
       const dropped = warnings.some(({ code, message }) => code === 'IDENTIFIER_DROPPED' && isMisplaced(message))
       const items = personal
         .look(row)
-        .map(([column, what]) => books.featureSets.item(personalCode, column, `the column "${column}" holds what looks like ${what}`))
+        .map(([column, what]) => statistics.featureSets.item(personalCode, column, `the column "${column}" holds what looks like ${what}`))
         .filter((item) => item >= 0)
       return quality.add(mapped, items, dropped ? feature.misplaced : 0)
     },
@@ -183,7 +183,7 @@ function isMisplaced(message: string): boolean {
   return message.includes(looksLikeEmail) || message.includes(looksLikePhone)
 }
 
-/** Tables only: items of XML and JSON leave out what is empty. */
+/** Returns missing columns of tables; items of XML and JSON omit empty ones. */
 function vanished(facts: SourceFacts, previous: SourceFacts | undefined): string[] {
   if (previous === undefined || !['csv', 'tsv', 'xlsx', 'sql'].includes(facts.format)) return []
   return previous.columns.filter((column) => !facts.columns.includes(column)).slice(0, 20)

@@ -1,6 +1,6 @@
 /**
- * Stage: rows of the sources, mapped, into a temporary table by COPY. Memory is that of one group of rows, whatever the
- * feed's size; the rows' raw text ends here.
+ * Stages the mapped rows of the sources in a temporary table by COPY. Memory does not grow with the feed. Raw text of rows is not
+ * kept beyond this stage.
  */
 import type pg from 'pg'
 import { RunError } from '../../errors.ts'
@@ -23,12 +23,12 @@ import { WarningCounter } from './warningCounter.ts'
 import type { WarningSummary } from '../../model/report.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
-/** By then the space for new objects is as large as a group of rows needs. */
+/** Number of rows after which V8's space for new objects is large enough. */
 const rowsUntilFlat = 30_000
 
 export interface Staged {
   readonly read: number
-  /** Rows rejected by the mapper; conflicts between rows are found later, in SQL. */
+  /** Rows rejected by the mapper; SQL finds conflicts between rows later. */
   readonly rejected: number
   /** Rows that `only:` and `except:` leave out. */
   readonly filtered: number
@@ -37,18 +37,18 @@ export interface Staged {
   readonly leaving: number
   /** Valid rows that withhold identifiers. */
   readonly withholding: number
-  /** False: every key was staged once. */
+  /** False if every key was staged once. */
   readonly mayRepeat: boolean
   readonly facts: readonly SourceFacts[]
   readonly warnings: readonly WarningSummary[]
   readonly columns: readonly string[]
-  /** Codes of rejects and notes that only a full reading can decide; always empty for a full reading. */
+  /** Codes of rejects and notes that only a full read can decide; empty for a full read. */
   readonly doubts: readonly string[]
 }
 
 /**
- * Reads every source to its end into `stage`. Throws what a source throws (unreadable, damaged, wrong header); the
- * rejects written until then stay, as the reason.
+ * Reads every source to its end into `stage`. Rethrows errors of a source (unreadable, damaged, wrong header); the rejects
+ * written before stay.
  */
 export async function stageSources(
   deps: EngineDeps,
@@ -60,14 +60,14 @@ export async function stageSources(
     readonly previous: readonly SourceFacts[]
     readonly opened: ReadonlyMap<number, OpenedSource>
     readonly gate?: DigestGate
-    readonly books: QualityStatistics
+    readonly statistics: QualityStatistics
   },
 ): Promise<Staged> {
   keepMemoryFlat()
   const gated = options.gate?.keepsBack === true
   let growing = !gated
   if (growing) letYoungGrow()
-  const mapper = watchMapper(createMapper(pipeline, new Date(deps.clock.now())), options.books)
+  const mapper = watchMapper(createMapper(pipeline, new Date(deps.clock.now())), options.statistics)
   const warnings = new WarningCounter()
   const rejects = new RejectWriter(deps.db, options.runId)
   const facts: SourceFacts[] = []
@@ -119,24 +119,24 @@ export async function stageSources(
       }
       await writer.copy.end()
       const ended = source.facts()
-      // A file of a header and nothing else still has to have the right one.
+      // A file with only a header must have the right one, too.
       if (started === undefined && ended.columns.length > 0) {
         if (columns.length === 0) columns = ended.columns
         atStart = mapper.start(ended.columns, definition.uri)
       }
-      // Rows of JSON and XML bring their own columns, and the last may bring one.
+      // Rows of JSON and XML have their own columns, and the last one may add another.
       const grown = started !== undefined && started.length !== ended.columns.length
       const ofHeader = grown ? whole(atStart, mapper.start(ended.columns, definition.uri)) : atStart
       const unread = mapper.unread?.()
-      // What was accepted asks for nothing, and says the same whether known rows were looked at or not.
+      // Accepted findings need no full read: they are the same with and without the known rows.
       const hinted = <Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(note: Note): Note =>
         unread === undefined || pipeline.guards.accept?.includes(note.code) === true ? note : withConsentHint(note, unread)
       for (const warning of ofHeader) warnings.add(hinted(warning))
-      const verdict = mapper.finish(ended, previous, gated ? options.gate?.takeCounts() : undefined)
-      for (const summary of verdict.counted) warnings.addSummary(hinted(summary))
-      notes.push(...verdict.warnings)
-      doubts.push(...verdict.doubts)
-      facts.push({ ...ended, quality: verdict.figures })
+      const result = mapper.finish(ended, previous, gated ? options.gate?.takeCounts() : undefined)
+      for (const summary of result.counted) warnings.addSummary(hinted(summary))
+      notes.push(...result.warnings)
+      doubts.push(...result.doubts)
+      facts.push({ ...ended, quality: result.figures })
     } catch (error) {
       writer.copy.abort()
       throw error
@@ -161,13 +161,13 @@ export async function stageSources(
   }
 }
 
-/** Returns the warnings for the final set of columns. A reason to withhold the run held for rows mapped before a column appeared. */
+/** Returns the warnings for the final set of columns. A warning that withholds the run may concern rows before a new column. */
 function whole(atStart: readonly Warning[], atEnd: readonly Warning[]): readonly Warning[] {
   const same = (warning: Warning) => atEnd.some(({ code, field }) => code === warning.code && field === warning.field)
   return [...atEnd, ...atStart.filter((warning) => withholdingCodes.includes(warning.code) && !same(warning))]
 }
 
-/** Opens a source that has to be read whatever the server thinks of it: no conditional request. */
+/** Opens a source for a full read, without a conditional request. */
 async function openWhole(
   deps: EngineDeps,
   definition: SourceDefinition,
@@ -186,7 +186,7 @@ async function openWhole(
 }
 
 export function interrupted(): RunError {
-  return new RunError('RUN_INTERRUPTED', 'stopped by a signal; what was confirmed is kept', { hint: 'run the same command again to go on' })
+  return new RunError('RUN_INTERRUPTED', 'stopped by a signal; what was confirmed is kept', { hint: 'run the same command again to continue' })
 }
 
 function stageRow(
@@ -205,11 +205,11 @@ function stageRow(
       line: row.line,
       code: 'EXPIRES_AT_INVALID',
       field: 'expires_at',
-      message: 'the membership has ended already',
+      message: 'the membership has already ended',
       hint: 'give a later expires_at, or leave the row out',
       key: record.key,
     }
   }
-  writer.add(record, digest, mapper.traits())
+  writer.add(record, digest, mapper.featureSet())
   return undefined
 }

@@ -1,4 +1,4 @@
-/** The table that rows of the sources are staged in, and the two ways to write it: products and members. */
+/** The stage table for rows of the sources, and its writers for products and members. */
 import { hash } from 'node:crypto'
 import type pg from 'pg'
 import type { MappedRecord, MemberRecord } from '../../model/record.ts'
@@ -9,17 +9,17 @@ import type { RepeatWatch } from './repeatWatch.ts'
 export const stagedKind = { valid: 0, rejected: 1, leaving: 2, suppressed: 3 } as const
 
 export async function createStage(client: pg.PoolClient): Promise<void> {
-  // What is joined and grouped by needs no finer statistics: 3,000 rows are looked at rather than 30,000.
+  // Join and group columns need only coarse statistics: 3,000 sampled rows instead of 30,000.
   await client.query(`
     create temp table stage (
       key bytea not null, hash bytea not null, kind int2 not null, line int8 not null, source int2 not null,
-      body text, identifiers bytea[], withheld bytea[], effective_at timestamptz, expires_at timestamptz, digest bytea, traits int2 not null
+      body text, identifiers bytea[], withheld bytea[], effective_at timestamptz, expires_at timestamptz, digest bytea, feature_set int2 not null
     );
     alter table stage alter key set statistics 10, alter kind set statistics 10;
     create temp table opted_out (identifier bytea primary key)`)
 }
 
-/** Over all sources of a run. */
+/** Counts over all sources of a run. */
 export interface StageTally {
   valid: number
   leaving: number
@@ -38,25 +38,25 @@ export abstract class StageWriter {
   readonly #source: number
   readonly #own: number
 
-  /** `own`: the kind's columns. */
+  /** `own`: columns of the destination type. */
   constructor(client: pg.PoolClient, source: number, tally: StageTally, own: readonly string[]) {
-    this.copy = new CopyWriter(client, `stage (key, hash, kind, line, source, digest, traits, ${own.join(', ')})`)
+    this.copy = new CopyWriter(client, `stage (key, hash, kind, line, source, digest, feature_set, ${own.join(', ')})`)
     this.tally = tally
     this.#source = source
     this.#own = own.length
   }
 
-  /** `traits`: the number of the row's set (mapping/rowStatistics.ts), kept with its digest. */
-  abstract add(record: MappedRecord, digest: Uint8Array | undefined, traits: number): void
+  /** Stages a record. `featureSet`: number of its row statistics (mapping/rowStatistics.ts), stored with its digest. */
+  abstract add(record: MappedRecord, digest: Uint8Array | undefined, featureSet: number): void
 
-  /** The key stood in a row that was rejected: not gone. */
+  /** Marks the key of a rejected row as present. */
   present(key: Uint8Array, line: number): void {
     this.row(key, noHash, stagedKind.rejected, line, undefined, 0)
     for (let i = 0; i < this.#own; i++) this.copy.null()
   }
 
-  /** The columns of all; the kind's own must follow. */
-  protected row(key: Uint8Array, content: Uint8Array, kind: number, line: number, digest: Uint8Array | undefined, traits: number): void {
+  /** Writes the common columns; those of the destination type must follow. */
+  protected row(key: Uint8Array, content: Uint8Array, kind: number, line: number, digest: Uint8Array | undefined, featureSet: number): void {
     const { copy } = this
     this.tally.keys.add(key)
     copy.row(7 + this.#own)
@@ -67,7 +67,7 @@ export abstract class StageWriter {
     copy.int2(this.#source)
     if (digest) copy.bytes(digest)
     else copy.null()
-    copy.int2(traits)
+    copy.int2(featureSet)
   }
 }
 
@@ -78,10 +78,10 @@ export class ProductStage extends StageWriter {
     super(client, source, tally, ['body'])
   }
 
-  override add(record: MappedRecord, digest: Uint8Array | undefined, traits: number): void {
+  override add(record: MappedRecord, digest: Uint8Array | undefined, featureSet: number): void {
     if (record.kind !== 'product') throw new Error('a catalog takes products')
     this.tally.valid++
-    this.row(record.key, contentHash(record.json), stagedKind.valid, record.line, digest, traits)
+    this.row(record.key, contentHash(record.json), stagedKind.valid, record.line, digest, featureSet)
     this.copy.text(record.json)
   }
 }
@@ -94,15 +94,15 @@ export class MemberStage extends StageWriter {
     super(client, source, tally, ['identifiers', 'withheld', 'effective_at', 'expires_at'])
   }
 
-  override add(record: MappedRecord, digest: Uint8Array | undefined, traits: number): void {
+  override add(record: MappedRecord, digest: Uint8Array | undefined, featureSet: number): void {
     if (record.kind !== 'member') throw new Error('an audience takes members')
     memberHash(record, this.#hash)
     if (record.wanted) this.tally.valid++
     else this.tally.leaving++
     if (record.withheld !== undefined) this.tally.withholding++
-    // What a row withholds counts for the others of its reading, so that it is looked at each time.
+    // Opted-out identifiers affect other rows, so that this row must be mapped in each read.
     const kept = record.withheld === undefined ? digest : undefined
-    this.row(record.key, this.#hash, record.wanted ? stagedKind.valid : stagedKind.leaving, record.line, kept, traits)
+    this.row(record.key, this.#hash, record.wanted ? stagedKind.valid : stagedKind.leaving, record.line, kept, featureSet)
     const { copy } = this
     copy.byteaArray(record.identifiers)
     if (record.withheld === undefined) copy.null()
@@ -114,15 +114,15 @@ export class MemberStage extends StageWriter {
   }
 }
 
-/** 16 bytes of SHA-256: two products with the same hash are the same thing to send. */
+/** Returns 16 bytes of SHA-256. Products with equal hashes have equal content. */
 export function contentHash(json: string): Buffer {
   return hash('sha256', json, 'buffer').subarray(0, 16)
 }
 
 /**
- * 16 bytes over a member's set of identifiers and its explicit times, written into `out`. The identifiers are SHA-256
- * digests already, so folding them together by XOR, each turned by its type, is as good as hashing them again and costs
- * a tenth (0.15 against 1.5 µs a row with two identifiers); the one plain kind is hashed first.
+ * Writes 16 bytes to `out`: a hash of a member's identifiers and explicit times. The identifiers are SHA-256 digests, so XOR, with
+ * a rotation by type, is as good as another hash and costs a tenth (0.15 against 1.5 µs per row with two identifiers). The
+ * plain type is hashed first.
  */
 function memberHash(record: MemberRecord, out: Buffer): void {
   out.fill(0)

@@ -2,10 +2,10 @@ import type { Warning } from '../../model/record.ts'
 import type { WarningSummary } from '../../model/report.ts'
 
 const linesKept = 5
-/** Warnings differ by code and field; a feed with more kinds than this shows only this many. */
+/** Maximum of different warnings, by code and field. */
 const kindsKept = 500
 
-/** Counts warnings by code and field and keeps the first lines: memory is bounded, whatever the feed says. */
+/** Counts warnings by code and field and keeps the first lines. Memory is bounded for any feed. */
 export class WarningCounter {
   readonly #kinds = new Map<string, { code: string; field: string; message: string; count: number; lines: number[]; hint?: string }>()
 
@@ -25,7 +25,7 @@ export class WarningCounter {
     }
   }
 
-  /** Most frequent first; alike ones in the order of the source. */
+  /** Returns the warnings, most frequent first; equally frequent ones in the order of the source. */
   summaries(): readonly WarningSummary[] {
     return [...this.#kinds.values()].sort(
       (a, b) => b.count - a.count || (a.lines[0] ?? 0) - (b.lines[0] ?? 0) || (a.code + a.field < b.code + b.field ? -1 : 1),

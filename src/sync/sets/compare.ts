@@ -3,12 +3,12 @@ import type { ListedSet } from '../../destinations/productSets.ts'
 import type { StoredContent, StoredSet } from '../../db/productSets.ts'
 import type { ProductSetChange } from '../../model/report.ts'
 
-/** Returns what brings a set that exists to its desired content. Type and filters of a set cannot be changed: it is replaced. */
+/** Returns the action that brings an existing set to its desired content. Type and filters cannot be changed: the set is replaced. */
 export function actionOf(desired: StoredContent, kept: StoredContent): ProductSetChange['action'] {
   if (desired.type !== kept.type || !sameFilters(desired.filters, kept.filters)) return 'replace'
   if (desired.description !== kept.description || desired.name !== kept.name) return 'update'
   if (desired.type === 'FILTERED') return 'unchanged'
-  // A plan knows no keys yet.
+  // A plan has no keys yet.
   const sameKeys = desired.productKeys.length === 0 || sameTexts(desired.productKeys, kept.productKeys)
   return sameKeys && sameTexts(desired.productIds, kept.productIds) ? 'unchanged' : 'update'
 }
@@ -26,7 +26,7 @@ export function isResultOf(set: StoredSet, listed: ListedSet, owned: ReadonlySet
   )
 }
 
-/** Returns the content of a set with what the service lists of it, so that a change made elsewhere is undone. */
+/** Returns the content of a set with its listed values, so that a change by another writer is undone. */
 export function withListed(kept: StoredContent, listed: ListedSet | undefined): StoredContent {
   if (listed === undefined) return kept
   return { ...kept, name: listed.name ?? '', description: listed.description }

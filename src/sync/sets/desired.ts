@@ -1,10 +1,10 @@
-/** Desired content of product sets: filters as the rule has them, products of a brand as they are known at that moment. */
+/** Desired content of product sets: filters from the rule, products of a brand from the current state. */
 import { mostSetProducts } from '../../destinations/productSets.ts'
 import type { Queryable } from '../../db/database.ts'
 import { confirmedOfBrand, productsOfBrand, type StoredContent } from '../../db/productSets.ts'
 import type { ProductSetRule } from '../../model/pipeline.ts'
 
-/** Why a set is left as it is. */
+/** Reason why a set is not changed. */
 export interface SetProblem {
   readonly code: 'PRODUCT_SET_TOO_LARGE' | 'PRODUCT_SET_EMPTY'
   readonly message: string
@@ -16,7 +16,7 @@ export function isProblem(desired: Desired): desired is SetProblem {
   return 'code' in desired
 }
 
-/** Content to send: products that the service is known to have. */
+/** Returns the content to send: products that the service has. */
 export async function desiredContent(db: Queryable, destinationId: number, rule: ProductSetRule): Promise<Desired> {
   if (rule.brand === undefined) return filtered(rule)
   const products = await confirmedOfBrand(db, destinationId, rule.brand, mostSetProducts + 1)
@@ -27,7 +27,7 @@ export async function desiredContent(db: Queryable, destinationId: number, rule:
   )
 }
 
-/** Content as it will be once the plan is sent; its products have no keys yet. */
+/** Returns the content after the plan is sent; its products have no keys yet. */
 export async function plannedContent(db: Queryable, destinationId: number, rule: ProductSetRule): Promise<Desired> {
   if (rule.brand === undefined) return filtered(rule)
   return listed(rule, await productsOfBrand(db, destinationId, rule.brand, mostSetProducts + 1), [])

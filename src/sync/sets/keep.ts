@@ -1,6 +1,6 @@
 /**
- * Keeps the product sets of a pipeline: creates, changes and deletes those that have a row of ours, and no other. Each row is
- * written before its request, so that a run that was killed leaves nothing that the next one cannot find.
+ * Keeps the product sets of a pipeline in sync: creates, changes and deletes only sets with a row in the database. Each row is
+ * written before its request, so that the next run finds the requests of a killed one.
  */
 import type { Target } from '../../destinations/destination.ts'
 import { createSet, deleteSet, getSet, readSetId, updateSet, type ListedSet, type SetAnswer } from '../../destinations/productSets.ts'
@@ -36,7 +36,7 @@ interface Work extends Keeping {
   readonly listed: readonly ListedSet[] | undefined
 }
 
-/** Brings every set of the rules to its content, and deletes the sets that no rule names any more. */
+/** Brings every set of the rules to its content, and deletes sets without a rule. */
 export async function keepProductSets(keeping: Keeping, rules: readonly ProductSetRule[]): Promise<readonly ProductSetChange[]> {
   const { deps, run, target } = keeping
   const listed = await listProductSets(deps, target)
@@ -52,7 +52,7 @@ export async function keepProductSets(keeping: Keeping, rules: readonly ProductS
     if (deps.signal?.aborted) throw interrupted()
     if (names.has(set.name) && (set.state !== 'removing' || unresolved.has(set.name))) continue
     const change = await removeSet(work, set)
-    // Of a replaced set, only that it is still there is worth a line.
+    // A replaced set is reported only if it still exists.
     if (!names.has(set.name) || change.outcome !== 'confirmed') changes.push(change)
   }
   return changes
@@ -109,26 +109,26 @@ async function keepSet(work: Work, rule: ProductSetRule, unresolved: ReadonlySet
   return { name, action, outcome: 'confirmed' }
 }
 
-/** True of a set that is not listed, and that the service does not have when it is requested by its id. */
+/** Returns true for a set that is not listed and not found by its id. */
 async function isGone({ deps, target, listed }: Work, { setId, confirmedForMs }: StoredSet): Promise<boolean> {
   if (listed === undefined || setId === null || confirmedForMs < deps.settings.readLagMs) return false
   const answer = await sendSetRequest(deps, getSet(target, setId))
   return answer.kind === 'refused' && answer.status === 404
 }
 
-/** A set of that name that has no row of ours is unmanaged: it is neither taken over nor doubled. */
+/** Creates a set, unless the catalog has an unmanaged set of that name. */
 async function create(work: Work, content: StoredContent, action: 'create' | 'replace'): Promise<ProductSetChange> {
   const { deps, run, target, listed, actor } = work
   const { name } = content
   const owned = ownedIds(await loadProductSets(deps.db, run.destinationId))
-  const rival = listed?.find((one) => one.name?.trim().toLowerCase() === name.toLowerCase() && !owned.has(one.id))
-  if (rival !== undefined)
+  const unmanaged = listed?.find((one) => one.name?.trim().toLowerCase() === name.toLowerCase() && !owned.has(one.id))
+  if (unmanaged !== undefined)
     return {
       name,
       action,
       outcome: 'refused',
       code: 'PRODUCT_SET_NAME_TAKEN',
-      message: `the catalog has a set of this name that Sluice did not create (${rival.id}): choose another name, or delete that set`,
+      message: `the catalog has a set of this name that Sluice did not create (${unmanaged.id}): choose another name, or delete that set`,
     }
   const lateMs = deps.settings.httpTimeoutMs + deps.settings.horizonMs + deps.settings.readLagMs
   const knownIds = listed === undefined ? null : listed.map(({ id }) => id)
@@ -166,7 +166,7 @@ async function removeReplaced({ deps, run }: Work, name: string, newId: number):
 async function removeSet({ deps, target, actor }: Work, set: StoredSet): Promise<ProductSetChange> {
   const { name, setId } = set
   if (setId === null) {
-    // Its create is unresolved, and no rule asks for it: nothing is known that could be deleted.
+    // Its create is unresolved, and no rule needs it: there is no known id to delete.
     if (set.late)
       return { name, action: 'delete', outcome: 'unresolved', code: 'PRODUCT_SET_UNRESOLVED', message: 'its create got no answer' }
     await forgetProductSet(deps.db, actor, set, 'not_created')

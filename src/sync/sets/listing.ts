@@ -15,10 +15,10 @@ import { interrupted } from '../read/stage.ts'
 
 /** Attempts of one request: sets are few, and the next run tries again. */
 const attempts = 3
-/** More sets than this are not listed: what is there is then unknown. */
+/** Maximum of listed pages; with more, the existing sets are unknown. */
 const mostPages = 50
 
-/** Sends a request until its answer is clear; one that must not be repeated only while it was not applied. */
+/** Sends a request until its answer is clear. A request that is not repeatable is sent again only if it was not applied. */
 export async function sendSetRequest(deps: EngineDeps, { request, limit, repeatable }: SetRequest): Promise<SetAnswer> {
   const { clock, settings, signal, transport } = deps
   const allowance = await Allowance.open(deps, limit)
@@ -40,7 +40,7 @@ export async function sendSetRequest(deps: EngineDeps, { request, limit, repeata
 }
 
 /**
- * Lists all sets of a catalog. Undefined where the service lists none: the list is published by its rate limit only
+ * Lists all sets of a catalog. Undefined if the service has no such listing: it is documented by its rate limit only
  * (docs/spec-notes.md#catalogs 'Sets').
  */
 export async function listProductSets(deps: EngineDeps, target: Target): Promise<readonly ListedSet[] | undefined> {

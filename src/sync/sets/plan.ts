@@ -1,4 +1,4 @@
-/** Plans product sets: what a run would create, change and remove of those that the pipeline created. Sends nothing. */
+/** Plans product sets: the changes of a run to the sets that the pipeline created. Sends nothing. */
 import type { Queryable } from '../../db/database.ts'
 import { loadProductSets, type StoredSet } from '../../db/productSets.ts'
 import type { ProductSetRule } from '../../model/pipeline.ts'
@@ -12,7 +12,7 @@ export interface PlannedSets {
   readonly changes: readonly ProductSetChange[]
 }
 
-/** Stores the product sets with the plan. Undefined where the pipeline keeps none, and kept none before. */
+/** Stores the product sets with the plan. Undefined if the pipeline has none, and had none before. */
 export async function planProductSets(
   db: Queryable,
   destinationId: number,
@@ -31,7 +31,7 @@ export async function planProductSets(
   return planned
 }
 
-/** Product sets of a stored plan. */
+/** Returns the product sets of a stored plan. */
 export async function plannedSetsOf(db: Queryable, planId: string): Promise<PlannedSets | undefined> {
   const [row] = await db.query<{ product_sets: PlannedSets | null }>('select product_sets from plan where id = $1', [planId])
   return row?.product_sets ?? undefined
@@ -45,7 +45,7 @@ async function changeOf(db: Queryable, destinationId: number, rule: ProductSetRu
   return { name, action, outcome: 'planned', ...(isProblem(desired) ? desired : {}) }
 }
 
-/** The set that a rule keeps: a replacement comes after the set that it replaces. */
+/** Returns the newest set of a rule: a replacement comes after the set that it replaces. */
 export function newestOf(stored: readonly StoredSet[], name: string): StoredSet | undefined {
   return stored.findLast((set) => set.name === name && set.state !== 'removing')
 }

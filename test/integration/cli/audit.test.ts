@@ -65,7 +65,7 @@ test('a repair is a plan that apply sends; history and the record itself tell of
 
   const [changed, gone] = [await there.run(['explain', 'shop', 'SKU-1']), await there.run(['explain', 'shop', 'SKU-3'])]
   expect(changed.stdout).toMatch(/^Live: .*was listed with another content.* \(r_2\)/)
-  expect(gone.stdout).toMatch(/^Not live: .*was not listed any more.* \(r_2\)/)
+  expect(gone.stdout).toMatch(/^Not live: .*was no longer listed.* \(r_2\)/)
 
   const said = await there.run(['audit', 'shop', '--repair'])
   const [, planId = ''] = /^Next {2}sluice apply (p_\w+)$/m.exec(said.stdout) ?? []

@@ -83,7 +83,7 @@ test('expired rejects and runs are reported as expired', async () => {
   await db.close()
   const gone = await crm.here(['show', 'r_0'])
   expect(gone.code).toBe(2)
-  expect(gone.stderr).toContain('run r_0 is not kept any more: runs are kept for 90 days')
+  expect(gone.stderr).toContain('run r_0 has expired: runs are kept for 90 days')
 })
 
 test('a backfill through a pipe withholds nothing, though no pipe proves its end', async () => {

@@ -184,7 +184,7 @@ test('runs are forgotten after 400 days, but for the answers that prove what sta
   expect(await unproven(engine)).toEqual([])
   await expect(loadRun(engine.db, second.runId)).rejects.toMatchObject({
     code: 'UNKNOWN_RUN',
-    message: `run ${second.runId} is not kept any more: runs are kept for 400 days`,
+    message: `run ${second.runId} has expired: runs are kept for 400 days`,
   })
   await expect(loadRun(engine.db, 'r_999')).rejects.toMatchObject({ message: 'there is no run "r_999"' })
   for (const { runId, counts } of [first, third]) expect((await loadRun(engine.db, runId)).counts).toEqual(counts)
@@ -240,7 +240,7 @@ test('explain tells where a product stands whose run is not kept any more', asyn
   const story = await explainKey(engine.deps, await loadPipeline(join(engine.folder, 'pipelines'), 'shop'), 'SKU-1')
   expect(story.headline).toContain('Live')
   expect(story.events.find(({ what }) => what === 'read')?.message).toContain(
-    'of the source, when it last changed: by a run that is not kept any more',
+    'of the source, when it last changed, by a run that has expired',
   )
   expect(await unproven(engine)).toEqual([])
 })

@@ -51,7 +51,7 @@ test.for(Object.keys(kinds) as (keyof typeof kinds)[])(
       status: 'failed',
       error: {
         code: 'PLAN_STALE',
-        message: `plan ${planId} is stale: the source was read since and wants something else. Nothing was sent.`,
+        message: `plan ${planId} is stale: a later read of the source changed the desired content. Nothing was sent.`,
       },
     })
     expect(await engine.writes()).toEqual([])
