@@ -35,7 +35,7 @@ import { noteBrokenImages } from './brokenImages.ts'
 import { planSetsOf, withProductSets } from './productSets.ts'
 import { makePlan, type Planned, type PlanInput } from './plan/plan.ts'
 import { pushPlan, settleLeftovers } from './push/push.ts'
-import { guardNotes, RunHeld } from './plan/qualityGuard.ts'
+import { guardNotes, RunWithheld } from './plan/qualityGuard.ts'
 import { noCounts, type GuardResult, type PlanReport, type RunReport, type RunTrigger } from '../model/report.ts'
 import { needCredentials } from './needCredentials.ts'
 import { discardSnapshot, readSnapshot } from './read/snapshot.ts'
@@ -306,11 +306,11 @@ async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: RunRow): P
     const planned = await timed(deps, run, 'plan', () =>
       cancellingStatements(deps, client, () => makePlan(deps, client, effective, run, input)),
     ).catch(async (error: unknown) => {
-      if (!(error instanceof RunHeld)) throw error
+      if (!(error instanceof RunWithheld)) throw error
       await discardSnapshot(deps.db, input.snapshotId, input.rows)
       return error
     })
-    if (planned instanceof RunHeld) return { planned: undefined, guards: planned.results, proof: input.proof }
+    if (planned instanceof RunWithheld) return { planned: undefined, guards: planned.results, proof: input.proof }
     await updateRun(deps.db, run, { counts: { ...noCounts, ...planned.counts, pending: operationsOf(planned) }, guards: planned.guards })
     if (!isReplaced) await planSetsOf(deps, run, pipeline, planned.planId)
     if (deps.signal?.aborted) throw interrupted()

@@ -95,7 +95,8 @@ export function headlineOf(events: readonly StoryEvent[], catalog: boolean): str
   if (refused) return `Not live: ${invalidated ? 'not certain, ' : ''}${refused.message}`
   if (rejected && (!read || read.at < rejected.at))
     return `${confirmed ? 'Live: previous version, as' : 'Not live:'} ${rejected.message} (${rejected.runId ?? ''})`
-  if (invalidated) return `${invalidated.live ? 'Live' : 'Not live'}: ${invalidated.message} (${invalidated.runId ?? ''}), and it waits to be sent`
+  if (invalidated)
+    return `${invalidated.live ? 'Live' : 'Not live'}: ${invalidated.message} (${invalidated.runId ?? ''}), and it waits to be sent`
   if (wanted) return `${confirmed ? 'Live: previous version, as' : 'Not live:'} ${wanted.message}`
   if (confirmed) return `Live: confirmed at ${confirmed.at}${confirmed.expiresAt === undefined ? '' : `, until ${confirmed.expiresAt}`}`
   return 'Not live: never confirmed, or removed: its row is missing, without consent, or on a do-not-reach list'

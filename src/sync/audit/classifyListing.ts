@@ -6,7 +6,7 @@ import type pg from 'pg'
 import type { ListedProduct } from '../../destinations/destination.ts'
 import { isInvalidated } from '../../db/invalidated.ts'
 import { contentHash } from '../read/stageTable.ts'
-import { unsettledKeys } from '../plan/todo.ts'
+import { unsettledKeys } from '../plan/pendingChanges.ts'
 import { canonicalProduct, compareProducts, comparedFields, type ProductContent } from './compareProducts.ts'
 import type { ShownDifference } from './report.ts'
 

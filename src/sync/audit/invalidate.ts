@@ -4,7 +4,7 @@ import { noteRun } from '../../db/audit.ts'
 import { queryable } from '../../db/database.ts'
 import { addChanged } from '../../db/changedKeys.ts'
 import { invalidatedBy, invalidatedKinds } from '../../db/invalidated.ts'
-import { unsettledKeys } from '../plan/todo.ts'
+import { unsettledKeys } from '../plan/pendingChanges.ts'
 
 /**
  * Invalidates drifted products inside the plan's transaction, so both are committed or neither. Covers only desired products whose

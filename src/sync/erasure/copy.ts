@@ -52,10 +52,14 @@ export function readCopy(text: string, service: string, file: string): ErasureCo
       hint: `sluice forget --export ${file}   (in the environment that has the erasures)`,
     })
   if (copy.data.service !== service)
-    throw new UsageError('INVALID_VALUE', `${file} is from ${copy.data.service}, but this environment uses ${service}. Nothing was erased.`, {
-      where: '--replay',
-      hint: 'run it in the environment that the file was exported from',
-    })
+    throw new UsageError(
+      'INVALID_VALUE',
+      `${file} is from ${copy.data.service}, but this environment uses ${service}. Nothing was erased.`,
+      {
+        where: '--replay',
+        hint: 'run it in the environment that the file was exported from',
+      },
+    )
   return copy.data
 }
 

@@ -1,4 +1,4 @@
-/** What a reading changes: the diff written into the desired state, and what of it a reviewer is shown. */
+/** Changes of a read: the diff applied to the desired state, and figures for the review. */
 import type pg from 'pg'
 import { crashPoint } from '../crashPoint.ts'
 import { suppressErased } from '../read/resolveStage.ts'
@@ -7,28 +7,28 @@ import { diffStage, type Diff } from './diff.ts'
 import { loadFirst, type FirstLoad } from './firstLoad.ts'
 import { createTable } from './planTables.ts'
 import type { PlanWork } from './planWork.ts'
-import { changeNotes, guardNotes, RunHeld } from './qualityGuard.ts'
+import { changeNotes, guardNotes, RunWithheld } from './qualityGuard.ts'
 import { refreshStatistics } from './statistics.ts'
-import { collectUnsettled } from './todo.ts'
+import { collectUnsettled } from './pendingChanges.ts'
 import type { Missing } from '../../destinations/destination.ts'
 
 export interface Changes {
   readonly diff: Diff
   /** Effect of a record that is missing. */
   readonly absent: Missing
-  /** Fields that the updates change, with how many products; for catalogs. */
+  /** Changed fields with their number of products; for catalogs. */
   readonly updateFields: readonly { readonly field: string; readonly count: number }[]
-  /** The destination was untouched; undefined: it was compared with. */
+  /** Present if the destination was untouched; undefined after a diff. */
   readonly first: FirstLoad | undefined
 }
 
 const noDiff: Diff = { creates: 0, updates: 0, stale: 0, absent: 0, leaving: 0, suppressed: 0 }
 
-/** Writes creates and updates into the desired state. Removals are the guards' to apply (`brake.ts`). */
+/** Writes creates and updates to the desired state. The guards apply removals (`applyGuards.ts`). */
 export async function applyChanges(work: PlanWork): Promise<Changes> {
   const { client, destinationId } = work
   await refreshStatistics(client, destinationId, work.input.previousValid ?? 0)
-  // A person may have been erased since the rows were read.
+  // A person may have been erased after the rows were read.
   const erasures = { destinationId, service: work.deps.service.origin }
   const heedsErasures = work.type.reachesPeople && work.erasures > 0
   if (heedsErasures && work.input.reading !== 'unread') await suppressErased(client, erasures)
@@ -73,24 +73,24 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   return { diff, absent, updateFields, first: undefined }
 }
 
-/** Returns the effect of a missing record. A backfill, or a read whose end is not proven, misses nothing. */
+/** Returns the effect of a missing record: none for a backfill, and for a read whose end is not proven. */
 function absentPolicy({ pipeline: { destination }, type, input, oneOff }: PlanWork): Missing {
   return oneOff || input.incomplete !== undefined ? 'ignore' : type.missing(destination)
 }
 
-/** Returns true if this reading changed what is desired: deletes that a guard withholds did not. */
+/** Returns true if this read changed the desired content; withheld deletes did not. */
 export function changesDesired({ diff, absent }: Changes, deletesHeld: boolean): boolean {
   const removed = deletesHeld ? 0 : diff.leaving + (absent === 'delete' || absent === 'out-of-stock' ? diff.absent : 0)
   return diff.creates + diff.updates + diff.suppressed + removed > 0
 }
 
-/** Compares prices and stock with what was synced; the notes are the run's, and too much of it withholds the run. */
+/** Compares prices and stock with the synced content. Stores the warnings with the run; large changes withhold it. */
 async function guardChanges({ deps, client, pipeline, run }: PlanWork): Promise<void> {
   const notes = await changeNotes(client, { destinationId: run.destinationId, guards: pipeline.guards })
   if (notes.length === 0) return
   const held = guardNotes(pipeline, notes)
-  if (held.length > 0) throw new RunHeld(held)
-  // Beside the transaction, which must not hold the row of the run: the heartbeat writes it.
+  if (held.length > 0) throw new RunWithheld(held)
+  // Outside of the transaction, which must not lock the row of the run: the heartbeat writes it.
   await deps.db.execute('update run set warnings = $3::jsonb || warnings where id = $1 and epoch = $2', [
     run.id,
     run.epoch,
@@ -103,7 +103,7 @@ async function noChanges(client: pg.PoolClient): Promise<Diff> {
   return noDiff
 }
 
-/** Which fields the updates change, for the reviewer. Left out above 20,000 updates, where it would cost seconds. */
+/** Counts the changed fields for the review. Skipped above 20,000 updates, where it would take seconds. */
 async function fieldsUpdated(client: pg.PoolClient, destinationId: number, updates: number): Promise<Changes['updateFields']> {
   if (updates === 0 || updates > 20_000) return []
   const { rows } = await client.query<{ field: string; n: string }>(

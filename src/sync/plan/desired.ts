@@ -1,11 +1,11 @@
 /**
- * Desired state: the diff's changes written into `record` (what the source says) and `remote` (what each key at the
- * service should be). Nothing is sent by this: the plan asks afterwards which keys are not as wanted, so a plan that is
- * never applied loses nothing and a refused key is tried again by itself.
+ * Desired state: writes the changes of the diff to `record` (content of the source) and `remote` (desired content of each key). It
+ * sends nothing: the plan then selects the keys that are out of sync. So a plan that is never applied loses nothing, and a refused
+ * key is tried again automatically.
  *
- * A product is one key. A member holds several identifiers, and an identifier may be held by several members: `held`
- * counts them (I20), and `group_key` is the member under which it is sent, so that each identifier stands in one user
- * object only, and all that once stood beside a deleted one are known.
+ * A product is one key. A member has several identifiers, and several members may have the same identifier: `held` is its
+ * reference count (docs/guarantees.md#reference-counts). `group_key` is the member under which it is sent, so that each identifier
+ * is in one user object, and all identifiers beside a deleted one are known.
  */
 import type pg from 'pg'
 import { erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
@@ -19,20 +19,20 @@ export interface DesiredContext {
   readonly destinationId: number
   readonly snapshotId: number
   readonly keys: 'products' | 'identifiers'
-  /** Told of every key of which something else is desired from here on. */
+  /** Collects every key whose desired content changes. */
   readonly changed: ChangedKeys
 }
 
-/** Desired content of an identifier without times of its own; all alike. */
+/** Desired content of an identifier without times; the same for all. */
 export const plainTimes = `'\\x01'::bytea`
 
-/** Creates and updates, and the mark on stale records. Removals come apart, because a guard may hold them. */
+/** Applies creates and updates, and marks stale records. Removals are separate, because a guard may withhold them. */
 export async function applyUpserts(context: DesiredContext): Promise<void> {
   const { client, destinationId } = context
   await client.query('analyze change')
   if (context.keys === 'identifiers') await collectIdentifierDelta(context)
-  // What is there already comes before what is new: of a destination's first million rows Postgres knows nothing until they
-  // are analyzed, takes them for one, and looks at all changes for each of them (200,000 products: more than ten minutes).
+  // Updates come before inserts: Postgres has no statistics of new rows until they are analyzed, expects one row, and compares
+  // all changes with each of them (200,000 products: more than ten minutes).
   await client.query(
     `update record r set status = 'stale'
      from change c where c.what = 'stale' and r.destination_id = $1 and r.key = c.key and r.status <> 'stale'`,
@@ -44,8 +44,8 @@ export async function applyUpserts(context: DesiredContext): Promise<void> {
 }
 
 /**
- * Products that were kept, or taken out of stock, under an earlier `missing` and are still not back: absent again where
- * the policy now asks for more. Adds them to the diff's changes and returns how many they are.
+ * Adds products to the changes that are still missing and were kept, or taken out of stock, by an earlier `missing` policy, if the
+ * current policy does more. Returns their number.
  */
 export async function recallMissing({ client, destinationId }: DesiredContext, policy: 'delete' | 'out-of-stock'): Promise<number> {
   const recalled = await client.query(
@@ -58,7 +58,7 @@ export async function recallMissing({ client, destinationId }: DesiredContext, p
   return recalled.rowCount ?? 0
 }
 
-/** Which records of the diff leave, and why: the rows of `removal`. Absent ones only when the caller may delete them. */
+/** Fills `removal` with the records to remove, and the cause. Missing ones only if the caller may delete them. */
 export async function collectRemovals(client: pg.PoolClient, options: { readonly absent: boolean }): Promise<void> {
   await fillTable(
     client,
@@ -68,9 +68,8 @@ export async function collectRemovals(client: pg.PoolClient, options: { readonly
 }
 
 /**
- * On a list without keys of its own a person who leaves is known by an identifier, and may have come with more of them:
- * every record that holds one of a leaving row's identifiers leaves too. Adds them to the diff's changes and returns how
- * many they are.
+ * On a list without row keys, a removal is identified by an identifier, and the person may be listed with more of them: every record
+ * with an identifier of a removed row is removed too. Adds them to the changes and returns their number.
  */
 export async function leaveByIdentifier({ client, destinationId }: DesiredContext): Promise<number> {
   const leaving = await client.query(
@@ -84,8 +83,8 @@ export async function leaveByIdentifier({ client, destinationId }: DesiredContex
 }
 
 /**
- * Who is on a do-not-reach list leaves, whatever this reading says or does not say of them: a row that is missing, or that
- * cannot be used any more, keeps nobody (I16). Changes the diff's changes and returns how many of which kind they were.
+ * Removes suppressed people, even if their row is missing or rejected in this read (docs/guarantees.md#suppression-wins). Adjusts
+ * the changes and returns the numbers by former change.
  */
 export async function leaveListed(
   { client, destinationId }: DesiredContext,
@@ -106,8 +105,8 @@ export async function leaveListed(
 }
 
 /**
- * Removes the records of erased people that are still desired, because the process of the erasure ended before it removed them.
- * Returns how many the diff did not name as suppressed. Few keys are looked up, and records only where one of them is desired.
+ * Removes the records of erased people that are still desired, because the process of the erasure ended too early. Returns the
+ * number that the diff did not mark as suppressed. Looks up few keys, and records only if one of them is desired.
  */
 export async function leaveErased({ client, destinationId }: DesiredContext, service: string): Promise<number> {
   const { rows } = await client.query<{ keys: Buffer[] | null }>(
@@ -128,8 +127,8 @@ export async function leaveErased({ client, destinationId }: DesiredContext, ser
 }
 
 /**
- * A record whose row is missing or rejected keeps no identifier that another row of this reading opted out: it leaves. Changes
- * the diff's changes and returns how many of which kind they were.
+ * Removes records whose row is missing or rejected, if another row of this read opted out one of their identifiers. Adjusts the
+ * changes and returns the numbers by former change.
  */
 export async function leaveOptedOut({
   client,
@@ -146,19 +145,19 @@ export async function leaveOptedOut({
   return { absent: Number(rows[0]?.absent), stale: Number(rows[0]?.stale) }
 }
 
-/** Takes the records of `removal` out of the desired state. */
+/** Removes the records of `removal` from the desired state. */
 export async function applyRemovals(context: DesiredContext): Promise<void> {
   const { client, destinationId } = context
   if (context.keys === 'products') {
-    // What was refused of it before was its content; only a refused delete may count from here on (todo.ts, `learn`).
+    // An earlier refusal was about its content; from here on only a refused delete counts (pendingChanges.ts, `lookup`).
     await client.query(
       `update remote m set held = 0, desired_hash = null, refused_code = null, refused_message = null
        from removal x where m.destination_id = $1 and m.key = x.key`,
       [destinationId],
     )
     await context.changed.add('select key from removal')
-    // Its bytes are kept until its delete is confirmed: should its product_key not be known, or not be taken, they are sent
-    // once more to learn it. What is on its way just now may be confirmed yet.
+    // Its content is kept until its delete is confirmed: if its product_key is unknown or not accepted, the content is sent once
+    // more to get the key. A request in flight may still be confirmed.
     await client.query(
       `update record r set status = 'missing' from removal x, remote m
        where r.destination_id = $1 and r.key = x.key and m.destination_id = $1 and m.key = x.key
@@ -184,7 +183,7 @@ export async function applyRemovals(context: DesiredContext): Promise<void> {
   }
 }
 
-/** Products that were kept for a delete that is no longer needed: nothing of them is at the service, or on its way there. */
+/** Deletes products that were kept for a delete that is no longer needed: the service has none, and no request is in flight. */
 export async function forgetGone({ client, destinationId }: DesiredContext): Promise<void> {
   await client.query(
     `delete from record r where r.destination_id = $1 and r.status = 'missing'
@@ -194,7 +193,7 @@ export async function forgetGone({ client, destinationId }: DesiredContext): Pro
   )
 }
 
-/** `missing: out-of-stock`: the product stays, unavailable, with the bytes it had otherwise. */
+/** Applies `missing: out-of-stock`: the product stays with the same content, but out of stock. */
 export async function markOutOfStock(context: DesiredContext): Promise<void> {
   const { client, destinationId, snapshotId } = context
   const { rows } = await client.query<{ key: Buffer; body: string }>(
@@ -218,7 +217,7 @@ export async function markOutOfStock(context: DesiredContext): Promise<void> {
   await context.changed.add('select key from unnest($2::bytea[]) as x (key)', [values[1]])
 }
 
-/** `missing: keep`: remembered as missing, so that it is looked at once only. */
+/** Applies `missing: keep`: marks the record as missing, so that it is handled only once. */
 export async function markMissing(context: DesiredContext): Promise<void> {
   await context.client.query(
     `update record r set status = 'missing' from change c where c.what = 'absent' and r.destination_id = $1 and r.key = c.key`,
@@ -226,7 +225,7 @@ export async function markMissing(context: DesiredContext): Promise<void> {
   )
 }
 
-/** Canonical JSON in, canonical JSON out: keys keep their sorted order. */
+/** Sets the availability in canonical JSON; keys keep their sorted order. */
 export function outOfStock(json: string): string {
   const product = JSON.parse(json) as Record<string, unknown>
   product['availability'] = 'out of stock'
@@ -260,15 +259,15 @@ async function wantProducts({ client, destinationId, changed }: DesiredContext):
 }
 
 /**
- * Net change of holders for each identifier, taken before `record` changes: `delta` (identifier, d, group_key). Who lets one go
- * is not asked about: the group means something only where it is taken up.
+ * Fills `delta` (identifier, d, group_key) with the net change of each reference count, before `record` changes. The group matters
+ * only for identifiers that rows gain.
  *
- * Identifiers of one row only are the rule and go straight through; the few that several rows share, or that moved from
- * one row to another, are added up apart. (Adding all of them up, with the smallest key of each, took twice as long at
- * 2,000,000 identifiers; before version 18 Postgres has no `min` for bytea either.)
+ * Most identifiers belong to one row and need no sum. The few that several rows share, or that moved between rows, are summed
+ * separately. (Summing all, with the smallest key of each, took twice as long at 2,000,000 identifiers; before version 18
+ * Postgres has no `min` for bytea either.)
  */
 async function collectIdentifierDelta({ client, destinationId }: DesiredContext): Promise<void> {
-  // The changed records as they were: looked up once, for their identifiers and for their times.
+  // The earlier version of the changed records, looked up once, for their identifiers and times.
   await fillTable(
     client,
     'former',
@@ -288,7 +287,7 @@ async function collectIdentifierDelta({ client, destinationId }: DesiredContext)
   const shared = await fillTable(client, 'shared', 'select identifier from delta group by identifier having count(*) > 1')
   if (shared > 0) {
     await client.query('analyze shared')
-    // In place: of 2,000,000 identifiers of a first load few are shared, and a table without them took 0.6 s to write.
+    // In place: few of 2,000,000 identifiers of a first load are shared, and writing a table without them took 0.6 s.
     await client.query(
       `with taken as (delete from delta d using shared x where d.identifier = x.identifier returning d.*)
        insert into delta
@@ -306,7 +305,7 @@ async function collectIdentifierDelta({ client, destinationId }: DesiredContext)
 }
 
 async function applyIdentifierDelta({ client, destinationId, changed }: DesiredContext): Promise<void> {
-  // Three statements: as one, which looks each identifier up once, they took 3.4 rather than 1.6 s at 60,000 of 2,000,000 keys.
+  // Three statements: one that looks each identifier up once took 3.4 s instead of 1.6 s at 60,000 of 2,000,000 keys.
   await client.query(
     `update remote m set held = greatest(m.held + x.d, 0) from delta x where x.d < 0 and m.destination_id = $1 and m.key = x.identifier`,
     [destinationId],
@@ -314,7 +313,7 @@ async function applyIdentifierDelta({ client, destinationId, changed }: DesiredC
   const timed = await client.query('select from stage where effective_at is not null or expires_at is not null limit 1')
   const wanted = timed.rowCount === 0 ? plainTimes : desiredTimes('s')
   const held = `delta x ${timed.rowCount === 0 ? '' : 'join stage s on s.key = x.group_key'}`
-  // An identifier keeps its group while anything of it is held or confirmed: user objects never mix (see above).
+  // An identifier keeps its group while it is desired or confirmed: user objects never mix (see above).
   await client.query(
     `update remote m set held = m.held + x.d, erase = false,
        group_key = case when m.held <= 0 and m.synced_hash is null then x.group_key else m.group_key end,
@@ -322,8 +321,8 @@ async function applyIdentifierDelta({ client, destinationId, changed }: DesiredC
      from ${held} where x.d > 0 and m.destination_id = $1 and m.key = x.identifier`,
     [destinationId],
   )
-  // Not "on conflict", which took 1.6 times as long; only plans insert, one at a time. In the order of sending, so that what
-  // one answer settles lies on few pages: in the order of their keys its 2,500 rows would lie on as many.
+  // Not "on conflict", which took 1.6 times as long; only plans insert, one at a time. In sending order, so that the rows of one
+  // answer are on few pages: in the order of their keys its 2,500 rows would be on as many pages.
   await client.query(
     `insert into remote (destination_id, key, held, group_key, desired_hash)
      select $1, x.identifier, x.d, x.group_key, ${wanted}
@@ -333,7 +332,7 @@ async function applyIdentifierDelta({ client, destinationId, changed }: DesiredC
   )
   await changed.add('select identifier from delta')
   if ((await client.query('select from retimed limit 1')).rowCount === 0) return
-  // Times of a row changed, its identifiers did not: the whole user is to be sent again.
+  // The times of a row changed, but not its identifiers: the whole user is sent again.
   await client.query(
     `update remote m set desired_hash = x.times
      from retimed x where m.destination_id = $1 and m.group_key = x.key and m.held > 0 and m.desired_hash is distinct from x.times`,
@@ -342,7 +341,7 @@ async function applyIdentifierDelta({ client, destinationId, changed }: DesiredC
   await changed.add('select m.key from retimed x join remote m on m.destination_id = $1 and m.group_key = x.key and m.held > 0')
 }
 
-/** Desired content of the identifiers of a row, by its times. SQL with the row's alias. */
+/** Returns SQL of the desired content of a row's identifiers, from its times. `row`: alias of the row. */
 export function desiredTimes(row: 's' | 'r'): string {
   return `case when ${row}.effective_at is null and ${row}.expires_at is null then ${plainTimes}
     else decode(md5(concat_ws('/', extract(epoch from ${row}.effective_at), extract(epoch from ${row}.expires_at))), 'hex') end`

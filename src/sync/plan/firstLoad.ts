@@ -1,7 +1,7 @@
 /**
- * First load: everything of the reading is new, so nothing is compared, looked up or updated. What it leaves in `record` and
- * `remote`, and the operations that follow, are those of the general path (`desired.ts`, `todo.ts`, `operations.ts`), which is its
- * oracle in test/integration/sync/firstLoad.test.ts.
+ * First load: all rows are new, so nothing is compared, looked up or updated. The result in `record` and `remote`, and the operations,
+ * equal those of the general path (`desired.ts`, `pendingChanges.ts`, `operations.ts`), which is the oracle in
+ * test/integration/sync/firstLoad.test.ts.
  */
 import type pg from 'pg'
 import { stagedKind } from '../read/stageTable.ts'
@@ -11,13 +11,13 @@ import { refreshStatistics } from './statistics.ts'
 
 export interface FirstLoad {
   readonly creates: number
-  /** No row names times of its own: operations can be written straight from the records. */
+  /** True if no row has times: operations can be written directly from the records. */
   readonly plain: boolean
-  /** Some identifiers stand in several rows: the table `lost` says which rows are sent without them. */
+  /** True if several rows share identifiers: the table `lost` lists the rows that are sent without them. */
   readonly shared: boolean
 }
 
-/** Returns true if nothing is known of the destination: no record, no key, nothing under way. */
+/** Returns true if the destination has no record, no key and no open batch. */
 export async function isUntouched(client: pg.PoolClient, destinationId: number): Promise<boolean> {
   const known = await client.query(
     `select from record where destination_id = $1 union all select from remote where destination_id = $1
@@ -50,7 +50,7 @@ export async function loadFirst(context: DesiredContext): Promise<FirstLoad> {
   const plain = timed.rowCount === 0
   const shared = await collectShared(client)
   const times = plain ? plainTimes : desiredTimes('r')
-  // In the order of sending, as every insert into `remote` (desired.ts).
+  // In sending order, like every insert into `remote` (desired.ts).
   await client.query(
     `insert into remote (destination_id, key, held, group_key, desired_hash)
      select $1, i.identifier, 1, r.key, ${times}
@@ -70,8 +70,8 @@ export async function loadFirst(context: DesiredContext): Promise<FirstLoad> {
 }
 
 /**
- * Fills `shared` with the identifiers that several rows have, `holder` with the row under which each is sent, and `lost` with what the
- * other rows are sent without. Returns false, and makes no table, if there are none.
+ * Fills `shared` with the identifiers that several rows have, `holder` with the row under which each is sent, and `lost` with the
+ * identifiers that other rows are sent without. Returns false, and makes no table, if there are none.
  */
 async function collectShared(client: pg.PoolClient): Promise<boolean> {
   const identifiers = `stage s cross join lateral unnest(s.identifiers) as i (identifier)`

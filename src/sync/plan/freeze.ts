@@ -1,6 +1,6 @@
 /**
- * Freeze: planned operations into batches and entries, written by COPY inside the plan's transaction. Bodies are final
- * here: whoever sends them, and however often, sends these bytes (I5).
+ * Freeze: writes planned operations as batches and entries, by COPY inside the plan's transaction. Bodies are final: every attempt
+ * sends the same bytes (docs/guarantees.md).
  */
 import { createHash } from 'node:crypto'
 import type pg from 'pg'
@@ -13,7 +13,7 @@ import type { Change, PlannedOperation } from './operations.ts'
 
 export interface Frozen {
   readonly batches: number
-  /** Products or users by change, however many share an operation. */
+  /** Number of products or users by change, also if they share an operation. */
   readonly entries: Readonly<Record<Change, number>>
   /** SHA-256 over all bodies in order. */
   readonly digest: string
@@ -59,7 +59,7 @@ export async function freeze(
   }
 
   let current: { packer: Packer<PlannedOperation>; op: PlannedOperation['op']; phase: 1 | 2 } | undefined
-  // Ids that differ in case only never share a request (bad-inputs 59): the later one waits for the next batch.
+  // Ids that differ only in case never share a request (docs/inputs.md, case 59): the later one goes to the next batch.
   const folded = new Set<string>()
   let waiting: PlannedOperation[] = []
   const collides = ({ recordKey }: PlannedOperation) =>
@@ -80,7 +80,7 @@ export async function freeze(
     take(full)
   }
   for await (const operation of operations) {
-    // Packed users are counted one by one, as everywhere in the books.
+    // Packed users are counted one by one, as in all counts.
     entries[operation.change] += operation.users
     if (current?.op === operation.op && collides(operation)) {
       waiting.push(operation)

@@ -1,44 +1,44 @@
-/** The brake on deletes and the other guards (guarantees I8, I9): pure, so that every edge is a row of a table. */
+/** Guards on deletes and rejects (docs/guarantees.md#mass-delete-guard). Pure, so that a table of cases can test every limit. */
 import type { Guards } from '../../model/pipeline.ts'
 import type { GuardResult } from '../../model/report.ts'
 
 export interface GuardFacts {
   readonly pipeline: string
   readonly guards: Guards
-  /** Valid rows now, and in the last closed snapshot that no guard held anything of (undefined: there was none). */
+  /** Valid rows of this read, and of the last complete snapshot without withheld deletes (undefined: there is none). */
   readonly valid: number
   readonly previousValid: number | undefined
-  /** Records that a do-not-reach list takes away with this reading: erasures are no fall (I9). */
+  /** Records that a do-not-reach list removes with this read: they do not count as a fall of the rows. */
   readonly erased: number
   readonly read: number
   readonly rejected: number
-  /** Delete operations that the diff asks for, those of suppressed people not counted. */
+  /** Deletes of the diff, without those of suppressed people. */
   readonly deletes: number
-  /** Of these, those that a plan before was allowed, and could not get confirmed. */
+  /** Number of these that an earlier plan was allowed to send, and that are not confirmed. */
   readonly cleared: number
-  /** Of those not cleared: people whose row stays, and who lose identifiers only. */
+  /** Number of those not cleared whose row is still in the source and only loses identifiers. */
   readonly replaced: number
   readonly noun: 'people' | 'products'
   /** Records or products confirmed at the service; all of them, or `enoughConfirmed`. */
   readonly confirmed: number
-  /** Why the end of the source is not proven; undefined when it is. */
+  /** Reason why the end of the source is not proven; undefined if it is. */
   readonly incomplete: string | undefined
-  /** Standard input without `complete:` is among the sources: its end proves nothing by itself. */
+  /** True if a source is standard input without `complete:`, whose end proves nothing. */
   readonly fromPipe: boolean
-  /** Ceiling given by a person for this run. */
+  /** Maximum of approved deletes for this run. */
   readonly approveDeletes: number | undefined
-  /** Lists whose removals never come from absence have no use for a minimum of rows. */
+  /** False for lists, which never remove missing rows: `min_rows` does not apply. */
   readonly absenceDeletes: boolean
   readonly examples: readonly string[]
 }
 
-/** So many confirmed that `fresh` deletes of them are below `maxDeletePercent` for certain; undefined: no number is enough. */
+/** Returns the number of confirmed records above which `fresh` deletes are certainly below `maxDeletePercent`; undefined if there is none. */
 export function enoughConfirmed(fresh: number, maxDeletePercent: number): number | undefined {
   // One more: the percentage itself is a floating number.
   return maxDeletePercent === 0 ? undefined : Math.floor((fresh * 100) / maxDeletePercent) + 1
 }
 
-/** Above `max_reject_percent` the run stops before anything is planned. `run`: whose rejects there are to look at. */
+/** Stops the run before planning if rejects exceed `max_reject_percent`. `run`: the run whose rejects the hint shows. */
 export function guardRejects(
   facts: Pick<GuardFacts, 'guards' | 'read' | 'rejected' | 'pipeline'> & {
     readonly run?: string
@@ -59,39 +59,39 @@ export function guardRejects(
 }
 
 /**
- * Verdicts that withhold deletes; empty when they may go. A number of approved deletes lifts the limits on count,
- * percent and fall, never `min_rows` and never an unproven end. Deletes that were cleared before are measured again by
- * those two alone: by the others, `withheld` counts what is new.
+ * Returns the guard results that withhold deletes; empty if deletes may be sent. Approved deletes override the limits on count,
+ * percent and fall, never `min_rows` and never an unproven end. Deletes that were cleared before are checked only by these two; for
+ * the others, `withheld` counts new deletes.
  */
 export function guardDeletes(facts: GuardFacts): GuardResult[] {
-  const verdicts: GuardResult[] = []
+  const results: GuardResult[] = []
   const fresh = facts.deletes - facts.cleared
   const held = (code: string, message: string, hint: string, withheld: number) =>
-    verdicts.push({ code, message, hint, withheld, examples: facts.examples })
+    results.push({ code, message, hint, withheld, examples: facts.examples })
 
   if (facts.absenceDeletes && facts.valid < facts.guards.minRows) {
     held(
       'GUARD_MIN_ROWS',
       `${group(facts.valid)} valid rows, fewer than min_rows ${group(facts.guards.minRows)}: nothing is deleted`,
-      `look at the source; if it is right, set guards.min_rows in the pipeline and sluice check ${facts.pipeline}`,
+      `check the source; if it is right, set guards.min_rows in the pipeline and sluice check ${facts.pipeline}`,
       facts.deletes,
     )
   }
-  // A pipe that nobody gave a proof never has one: with nothing to delete the note on its end has to do. A file has one.
+  // A pipe without `complete:` never has a proof: without deletes, the warning on its end is enough. A file has a proof.
   if (facts.incomplete !== undefined && (facts.deletes > 0 || !facts.fromPipe)) {
     held(
       'GUARD_INCOMPLETE',
       `the end of the source is not proven (${facts.incomplete}): nothing is deleted`,
       facts.fromPipe
         ? `end the input with a line #rows=N (N: its rows), set source.complete: { trailer: "#rows={n}" } in the pipeline, and send it once more`
-        : `sluice run ${facts.pipeline}   (once the source is whole; should it always end like this, source.complete says what proves its end)`,
+        : `sluice run ${facts.pipeline}   (once the source is complete; if it always ends like this, set source.complete to a proof of its end)`,
       facts.deletes,
     )
   }
-  if (verdicts.length > 0) return verdicts
+  if (results.length > 0) return results
 
   const approved = facts.approveDeletes !== undefined && fresh <= facts.approveDeletes
-  if (approved || fresh === 0) return verdicts
+  if (approved || fresh === 0) return results
   const approve = `sluice run ${facts.pipeline} --approve-deletes ${fresh}`
   const { maxDeleteCount, maxDeletePercent } = facts.guards
   const percentOf = (count: number) => (facts.confirmed === 0 ? 100 : (count / facts.confirmed) * 100)
@@ -122,7 +122,7 @@ export function guardDeletes(facts: GuardFacts): GuardResult[] {
       fresh,
     )
   }
-  return verdicts
+  return results
 }
 
 function group(count: number): string {

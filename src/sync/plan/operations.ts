@@ -1,6 +1,6 @@
 /**
- * Operations: every key that is not as wanted becomes part of one operation. Read through a cursor, a few thousand at a
- * time, so that a first load of any size needs the memory of one request.
+ * Operations: every key that is out of sync becomes part of one operation. Read through a cursor, a few thousand at a time, so that
+ * a first load of any size needs the memory of one request.
  */
 import type pg from 'pg'
 import { renderProduct, renderProductKey } from '../../destinations/catalog.ts'
@@ -11,17 +11,17 @@ import { joinOwnEnds, notEnded, overdue, ownEffectiveAt, ownExpiresAt } from './
 
 export type Change = 'create' | 'update' | 'delete' | 'renewal'
 
-/** One operation to freeze: its bytes, and the keys that its answer decides. */
+/** One operation to freeze: its bytes, and the keys that its answer settles. */
 export interface PlannedOperation {
   readonly bytes: Buffer
   readonly op: Operation
   readonly change: Change
-  /** 2: may only go when every delete of this plan is settled (changed identifiers: delete, then update). */
+  /** 2: sent only after every delete of this plan is settled (changed identifiers: delete, then update). */
   readonly phase: 1 | 2
   readonly recordKey: Buffer
-  /** In hex: they come from the database and go back to it. */
+  /** Keys in hex, as they come from the database. */
   readonly keys: readonly string[]
-  /** `desired_hash` that a confirmation makes the synced one; null for deletes. */
+  /** `desired_hash` that becomes the synced hash when confirmed; null for deletes. */
   readonly hash: Buffer | null
   readonly expiresAtMs: number | null
   readonly users: number
@@ -30,33 +30,33 @@ export interface PlannedOperation {
 export interface OperationContext {
   readonly client: pg.PoolClient
   readonly destinationId: number
-  /** Everything held is sent again (`--full`). */
+  /** True for `--full`: everything desired is sent again. */
   readonly full: boolean
 }
 
 export interface MembershipTerms {
-  /** Frozen into every operation: the plan's own time, by the database's clock. */
+  /** Time of the plan by the database's clock, frozen in every operation. */
   readonly plannedAtMs: number
   readonly expiresAtMs: number
   readonly usersPerOperation: number
-  /** Do-not-reach uploads have no `effective_at` (spec/gaps.md 5). */
+  /** Do-not-reach uploads have no `effective_at` (docs/spec-notes.md). */
   readonly withEffectiveAt: boolean
 }
 
 const fetchRows = 5_000
 /** Keys of a group as one text: an array of bytea would cost an object, a parse and a copy for each of them. */
 const hexKeys = `string_agg(encode(m.key, 'hex'), ',' order by m.key)`
-/** An identifier as sent, its key and quotes included, at the most; a plain one is capped well below by its own rule. */
+/** Maximum bytes of an identifier in a request, with its key and quotes; a plain one is shorter by its own rule. */
 const identifierBytes = 160
-/** A packed operation stays well below a request's 5,000,000 bytes (spec 8). */
+/** Maximum bytes of an operation with several users, well below the 5,000,000 bytes of a request (spec 8). */
 const operationBytes = 4_500_000
 
-/** Products to put, then keys to delete. Upserts in id order; ids that differ in case only are told apart by the packer. */
+/** Yields products to put, then keys to delete. Upserts in id order; `freeze` separates ids that differ only in case. */
 export async function* productOperations(context: OperationContext): AsyncGenerator<PlannedOperation> {
   const { client, destinationId } = context
   const deletes = cursor<{ key: Buffer; remote_key: string }>(
     client,
-    `select m.key, m.remote_key from remote m join product_todo t using (key)
+    `select m.key, m.remote_key from remote m join pending_product t using (key)
      where m.destination_id = ${destinationId} and t.what = 'delete' order by m.key`,
   )
   for await (const { key, remote_key } of deletes) {
@@ -75,8 +75,8 @@ export async function* productOperations(context: OperationContext): AsyncGenera
   const upserts = cursor<{ key: Buffer; created: boolean; body: string; hash: Buffer }>(
     client,
     `select m.key, ${createsAgain('m.synced_hash')} as created, r.body, r.hash
-     from remote m join product_todo t using (key) join record r on r.destination_id = m.destination_id and r.key = m.key
-     where m.destination_id = ${destinationId} and t.what in ('upsert', 'learn') order by m.key`,
+     from remote m join pending_product t using (key) join record r on r.destination_id = m.destination_id and r.key = m.key
+     where m.destination_id = ${destinationId} and t.what in ('upsert', 'lookup') order by m.key`,
   )
   for await (const { key, created, body, hash } of upserts) yield putProduct(key, body, hash, created ? 'create' : 'update')
 }
@@ -95,7 +95,7 @@ function putProduct(key: Buffer, body: string, hash: Buffer, change: Change): Pl
   }
 }
 
-/** Products of an untouched destination: all to put, in id order. */
+/** Yields the products of an untouched destination: all to put, in id order. */
 export async function* firstProducts(context: OperationContext): AsyncGenerator<PlannedOperation> {
   const products = cursor<{ key: Buffer; body: string; hash: Buffer }>(
     context.client,
@@ -105,8 +105,8 @@ export async function* firstProducts(context: OperationContext): AsyncGenerator<
 }
 
 /**
- * Users of an untouched destination whose rows name no times: all to create, each with its identifiers but for those that are sent
- * under another row. `shared`: there are such; the table `lost` holds them.
+ * Yields the users of an untouched destination without times: all to create, each with its identifiers except those that are sent
+ * under another row. `shared`: there are such identifiers, in the table `lost`.
  */
 export function firstMembers(context: OperationContext, terms: MembershipTerms, shared: boolean): AsyncGenerator<PlannedOperation> {
   const hex = (identifiers: string) => `replace(array_to_string(${identifiers}, ','), '\\x', '')`
@@ -126,7 +126,7 @@ const plainHash = Buffer.from([1])
 
 async function* firstGroups(rows: AsyncIterable<{ readonly key: Buffer; readonly keys: string }>): AsyncGenerator<GroupRow> {
   for await (const { key, keys } of rows) {
-    // Each of its identifiers is sent under another row.
+    // All of its identifiers are sent under other rows.
     if (keys === '') continue
     yield {
       group_key: key,
@@ -142,13 +142,13 @@ async function* firstGroups(rows: AsyncIterable<{ readonly key: Buffer; readonly
   }
 }
 
-/** Users to delete, then users to update; an update waits for the deletes when its user object lost an identifier. */
+/** Yields users to delete, then users to update. An update waits for the deletes if its user object lost an identifier. */
 export async function* memberOperations(context: OperationContext, terms: MembershipTerms): AsyncGenerator<PlannedOperation> {
   const { client, destinationId } = context
   const deletes = cursor<{ group_key: Buffer; keys: string }>(
     client,
     `select t.group_key, ${hexKeys} as keys
-     from group_todo t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key
+     from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key
        ${joinOwnEnds(destinationId)}
      where t.deletes and ((m.held <= 0 and m.synced_hash is not null) or (t.overdue and ${overdue})) group by t.group_key order by t.group_key`,
   )
@@ -162,9 +162,9 @@ export async function* memberOperations(context: OperationContext, terms: Member
     client,
     `select t.group_key, t.deletes, t.renewal, t.created, t.stamp, ${hexKeys} as keys, max(m.desired_hash::text)::bytea as hash,
        extract(epoch from ${ownEffectiveAt}) * 1000 as effective_ms, extract(epoch from ${ownExpiresAt}) * 1000 as expires_ms
-     from group_todo t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.held > 0
+     from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.held > 0
        ${joinOwnEnds(destinationId)}
-     -- A user whose identifiers end at different times is sent as one user object for each of the times.
+     -- A user whose identifiers expire at different times is sent as one user object per time.
      where ${notEnded} group by t.group_key, t.deletes, t.renewal, t.created, t.stamp, ${ownEffectiveAt}, ${ownExpiresAt}
      order by t.deletes, ${ownEffectiveAt} nulls first, ${ownExpiresAt} nulls first, t.group_key`,
   )
@@ -176,7 +176,7 @@ interface GroupRow {
   readonly deletes: boolean
   readonly renewal: boolean
   readonly created: boolean
-  /** New desired content for groups that a delete may reach; null: as it is. */
+  /** New desired content for groups that a delete may affect; null: unchanged. */
   readonly stamp: Buffer | null
   readonly keys: string
   readonly hash: Buffer
@@ -184,7 +184,7 @@ interface GroupRow {
   readonly expires_ms: string | null
 }
 
-/** One user an operation, or up to `usersPerOperation` with equal times. */
+/** Yields operations with one user, or with up to `usersPerOperation` users with equal times. */
 async function* packUsers(groups: AsyncIterable<GroupRow>, terms: MembershipTerms): AsyncGenerator<PlannedOperation> {
   let pending: GroupRow[] = []
   let pendingBytes = 0
@@ -241,7 +241,7 @@ function changeOf(group: GroupRow): Change {
   return group.created ? 'create' : 'update'
 }
 
-/** Rows of a query, fetched in portions on the transaction's own connection. */
+/** Yields the rows of a query, fetched in portions on the connection of the transaction. */
 async function* cursor<Row extends pg.QueryResultRow>(client: pg.PoolClient, query: string): AsyncGenerator<Row> {
   const name = 'operation_cursor'
   await client.query(`declare ${name} no scroll cursor for ${query}`)

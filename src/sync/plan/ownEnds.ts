@@ -1,28 +1,28 @@
 /**
- * Ends of memberships that rows name themselves (`expires_at`). An identifier of several rows ends when the last of them
- * ends, and not at all where one of them names no end: nobody leaves while a row still holds them (I20).
+ * Expiry of memberships that rows set (`expires_at`). An identifier of several rows expires when the last of them does, and not at
+ * all if one of them has no expiry (docs/guarantees.md#reference-counts).
  */
 import type pg from 'pg'
 import { createTable } from './planTables.ts'
 
-/** Beside an alias `m` of `remote`: its group's row `r`, and `x` where other rows have a say. */
+/** Joins to an alias `m` of `remote`: the row `r` of its group, and `x` if other rows matter. */
 export function joinOwnEnds(destinationId: number): string {
   return `left join record r on r.destination_id = ${destinationId} and r.key = m.group_key left join own_end x on x.key = m.key`
 }
 
-/** Null: the pipeline's `expires_in` decides. */
+/** SQL of the expiry; null: the pipeline's `expires_in` applies. */
 export const ownExpiresAt = 'case when x.key is null then r.expires_at else x.expires_at end'
 export const ownEffectiveAt = 'case when x.key is null then r.effective_at else x.effective_at end'
 
-/** What ended by its rows' own wish stays ended (I19). */
+/** SQL: true unless its rows' expiry has passed; expired memberships stay expired (docs/guarantees.md#freshness). */
 export const notEnded = `(m.held = 0 or ${ownExpiresAt} is null or ${ownExpiresAt} > statement_timestamp())`
 
-/** Has ended by its rows' own wish, and stands at the service for longer, because its shorter end was never confirmed. */
+/** SQL: true if its rows' expiry has passed, but the service has a later one, because the shorter one was never confirmed. */
 export const overdue = `(m.held > 0 and m.synced_hash is not null and ${ownExpiresAt} <= statement_timestamp() and m.expires_at > statement_timestamp())`
 
 /**
- * Fills `own_end`: identifiers whose times are not simply those of the row they are sent under, because several rows hold
- * them, or another one does. False: no row names an end, and the table is empty. Costs one pass over all identifiers.
+ * Fills `own_end`: identifiers whose times differ from those of the row they are sent under, because other rows have them too.
+ * Returns false, with an empty table, if no row has an expiry. Costs one pass over all identifiers.
  */
 export async function collectOwnEnds(client: pg.PoolClient, destinationId: number): Promise<boolean> {
   await createTable(client, 'own_end')

@@ -1,12 +1,12 @@
 /**
- * Plan: one transaction closes the snapshot, brings the desired state up to date, applies the guards and freezes what
- * is to be sent (I7). Whatever stops it leaves nothing of it behind.
+ * Plan: one transaction completes the snapshot, updates the desired state, applies the guards and freezes the operations. An error
+ * rolls all of it back.
  */
 import type pg from 'pg'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { isRetryable } from '../../db/database.ts'
 import type { RunRow } from '../../db/runs.ts'
-import { brake } from './brake.ts'
+import { applyGuards } from './applyGuards.ts'
 import { applyChanges, type Changes } from './changes.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { addDuration } from './durations.ts'
@@ -15,12 +15,12 @@ import { freeze } from './freeze.ts'
 import { firstMembers, firstProducts, memberOperations, productOperations, type PlannedOperation } from './operations.ts'
 import { openWork, type PlanInput, type PlanWork } from './planWork.ts'
 import { insertPlan, storePlan, type Planned } from './storePlan.ts'
-import { countLearning, stampGroups } from './todo.ts'
+import { countKeyLookups, stampGroups } from './pendingChanges.ts'
 
 export type { PlanInput } from './planWork.ts'
 export type { Planned } from './storePlan.ts'
 
-/** Starts again after a deadlock with the counts of an answer that a worker elsewhere wrote at the same time. */
+/** Makes a plan. Tries again after a deadlock with another worker that records an answer at the same time. */
 export async function makePlan(
   deps: EngineDeps,
   client: pg.PoolClient,
@@ -40,7 +40,7 @@ export async function makePlan(
 async function tryPlan(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline, run: RunRow, input: PlanInput): Promise<Planned> {
   await client.query('begin')
   try {
-    // Hash aggregates of a few million digests stay in memory; the diff's join gains nothing by more (scale 4).
+    // Enough for hash aggregates of a few million digests; more does not speed up the join of the diff.
     await client.query(`set local work_mem = '64MB'`)
     const planned = await planInTransaction(await openWork(deps, client, pipeline, run, input))
     crashPoint('plan.before_commit')
@@ -54,29 +54,29 @@ async function tryPlan(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeli
 }
 
 async function planInTransaction(work: PlanWork): Promise<Planned> {
-  const { deps, client, destinationId, planId, todo } = work
+  const { deps, client, destinationId, planId, pending } = work
   deps.onProgress?.({ stage: 'diff', done: 0 })
   const changes = await applyChanges(work)
-  const braked = await applyGuards(work, changes)
-  crashPoint('plan.braked')
+  const guarded = await guardPlan(work, changes)
+  crashPoint('plan.guarded')
   const compared = changes.first?.plain !== true
-  if (compared && todo.keys === 'identifiers') await stampGroups(todo)
+  if (compared && pending.keys === 'identifiers') await stampGroups(pending)
 
   deps.onProgress?.({ stage: 'plan', done: 0 })
-  await insertPlan(work, braked.verdicts)
+  await insertPlan(work, guarded.results)
   const frozen = await freeze(client, work.type, operationsOf(work, changes), {
     planId,
     destinationId,
     onProgress: (done) => deps.onProgress?.({ stage: 'plan', done }),
   })
   crashPoint('plan.frozen')
-  return storePlan(work, changes, braked, frozen, compared ? await countLearning(todo) : 0)
+  return storePlan(work, changes, guarded, frozen, compared ? await countKeyLookups(pending) : 0)
 }
 
-function applyGuards({ pipeline, type, run, input, desired, todo, oneOff, sourceless }: PlanWork, changes: Changes) {
-  return brake({
+function guardPlan({ pipeline, type, run, input, desired, pending, oneOff, sourceless }: PlanWork, changes: Changes) {
+  return applyGuards({
     desired,
-    todo,
+    pending,
     diff: changes.diff,
     absent: changes.absent,
     suppressedBy: input.suppressedBy,
@@ -86,22 +86,22 @@ function applyGuards({ pipeline, type, run, input, desired, todo, oneOff, source
       pipeline: pipeline.name,
       guards: pipeline.guards,
       valid: input.rows.valid,
-      // A one-off source is not compared with the pipeline's own.
+      // A backfill source is not compared with the pipeline's own.
       previousValid: oneOff ? undefined : input.previousValid,
       read: input.rows.read,
       rejected: input.rows.rejected,
-      // Nothing is deleted by absence from a one-off, proven to its end or not, short or long: nothing is withheld.
+      // A backfill deletes no missing rows, so nothing is withheld.
       incomplete: oneOff ? undefined : input.incomplete,
       fromPipe: pipeline.sources.some(({ uri, complete }) => uri === '-' && complete.kind === 'auto'),
       approveDeletes: run.options.approveDeletes,
-      // Nor is it too short: it cannot delete.
+      // It cannot be too short either, because it deletes nothing.
       absenceDeletes: !sourceless && !oneOff,
     },
   })
 }
 
 function operationsOf(work: PlanWork, { first }: Changes): AsyncIterable<PlannedOperation> {
-  const context = { client: work.client, destinationId: work.destinationId, full: work.todo.full }
+  const context = { client: work.client, destinationId: work.destinationId, full: work.pending.full }
   const membership = work.type.membership(work.pipeline.destination)
   if (membership === undefined) return first ? firstProducts(context) : productOperations(context)
   const { expiresIn, usersPerOperation, withEffectiveAt } = membership

@@ -1,6 +1,6 @@
 /**
- * Temporary tables of a plan. Each is filled by one step and read by the ones behind it, on the plan's own connection; they go with
- * it. `stage` and `left_key` are filled before, by the reading (`read/stageTable.ts`, `db/digests.ts`).
+ * Temporary tables of a plan. One step fills each, later steps read it, on the connection of the plan, which drops them at its end.
+ * The read fills `stage` and `left_key` before (`read/stageTable.ts`, `db/digests.ts`).
  */
 import type pg from 'pg'
 
@@ -14,32 +14,36 @@ const times = { effective_at: 'timestamp with time zone', expires_at: 'timestamp
 const key = { key: 'bytea' } as const
 
 export const planTables = {
-  /** Records that the reading changes: create, update, stale, absent, leaving, suppressed. */
-  change: { columns: { ...key, what: 'text' }, filledBy: 'diff', readBy: ['desired', 'changes', 'qualityGuard', 'brake'] },
-  /** Updated records as they were. */
+  /** Records that the read changes: create, update, stale, absent, leaving, suppressed. */
+  change: { columns: { ...key, what: 'text' }, filledBy: 'diff', readBy: ['desired', 'changes', 'qualityGuard', 'applyGuards'] },
+  /** Earlier version of updated records. */
   former: { columns: { ...key, identifiers: 'bytea[]', ...times }, filledBy: 'desired', readBy: ['desired'] },
   /** Net change of the reference count of each identifier, and the row under which a new one is sent. */
   delta: { columns: { identifier: 'bytea', d: 'integer', group_key: 'bytea' }, filledBy: 'desired', readBy: ['desired'] },
-  /** Identifiers that stand in several rows, or moved from one to another. */
+  /** Identifiers that several rows have, or that moved between rows. */
   shared: { columns: { identifier: 'bytea' }, filledBy: 'desired, firstLoad', readBy: ['desired', 'firstLoad'] },
-  /** Rows with other times than before, and the content that their identifiers should have. */
+  /** Rows with changed times, and the desired content of their identifiers. */
   retimed: { columns: { ...key, times: 'bytea' }, filledBy: 'desired', readBy: ['desired'] },
-  /** First load: how many rows have a shared identifier, and the one under which it is sent. */
+  /** First load: number of rows with a shared identifier, and the row under which it is sent. */
   holder: { columns: { identifier: 'bytea', n: 'integer', group_key: 'bytea' }, filledBy: 'firstLoad', readBy: ['firstLoad'] },
   /** First load: identifiers of a row that are sent under another one. */
   lost: { columns: { ...key, identifiers: 'bytea[]' }, filledBy: 'firstLoad', readBy: ['operations'] },
-  /** Records that leave the desired state, and why. */
-  removal: { columns: { ...key, cause: 'text' }, filledBy: 'desired, brake', readBy: ['desired'] },
-  /** Keys that an older operation has not settled, or whose late bytes may still land. */
-  unsettled: { columns: key, filledBy: 'todo', readBy: ['todo', 'desired'] },
-  /** Keys that a full refresh before this plan still owes. */
-  resync: { columns: key, filledBy: 'todo', readBy: ['todo'] },
-  /** Times of identifiers that are not simply those of the row they are sent under. */
-  own_end: { columns: { ...key, ...times }, filledBy: 'ownEnds', readBy: ['ownEnds', 'todo', 'operations'] },
-  /** Products that are out of sync: upsert, delete, or learn (put once more, to be deleted by the next plan). */
-  product_todo: { columns: { ...key, what: 'text', deferred: 'boolean' }, filledBy: 'todo', readBy: ['todo', 'operations'] },
-  /** Groups of identifiers with any that is out of sync, or due for renewal. */
-  group_todo: {
+  /** Records to remove from the desired state, with the cause. */
+  removal: { columns: { ...key, cause: 'text' }, filledBy: 'desired, applyGuards', readBy: ['desired'] },
+  /** Keys with an unresolved older operation, or whose late request may still be applied. */
+  unsettled: { columns: key, filledBy: 'pendingChanges', readBy: ['pendingChanges', 'desired'] },
+  /** Outstanding keys of earlier full refreshes. */
+  resync: { columns: key, filledBy: 'pendingChanges', readBy: ['pendingChanges'] },
+  /** Times of identifiers that differ from those of the row they are sent under. */
+  own_end: { columns: { ...key, ...times }, filledBy: 'ownEnds', readBy: ['ownEnds', 'pendingChanges', 'operations'] },
+  /** Products that are out of sync: upsert, delete, or lookup (put once more, so that the next plan can delete it). */
+  pending_product: {
+    columns: { ...key, what: 'text', deferred: 'boolean' },
+    filledBy: 'pendingChanges',
+    readBy: ['pendingChanges', 'operations'],
+  },
+  /** Groups with an identifier that is out of sync, or due for renewal. */
+  pending_group: {
     columns: {
       group_key: 'bytea',
       deletes: 'boolean',
@@ -50,18 +54,18 @@ export const planTables = {
       deferred: 'boolean',
       stamp: 'bytea',
     },
-    filledBy: 'todo',
-    readBy: ['todo', 'operations'],
+    filledBy: 'pendingChanges',
+    readBy: ['pendingChanges', 'operations'],
   },
   /** Deletes that passed the guards in an earlier plan. */
-  judged: { columns: key, filledBy: 'todo', readBy: ['todo'] },
+  cleared: { columns: key, filledBy: 'pendingChanges', readBy: ['pendingChanges'] },
   /** Groups whose deletes no guard withholds: erasures. */
-  exempt: { columns: { group_key: 'bytea' }, filledBy: 'todo', readBy: ['todo'] },
+  exempt: { columns: { group_key: 'bytea' }, filledBy: 'pendingChanges', readBy: ['pendingChanges'] },
 } satisfies Record<string, PlanTable>
 
 type PlanTableName = keyof typeof planTables
 
-/** Makes a table of what `query` (SQL of ours) returns, in the order of the declared columns. Returns how many rows it has. */
+/** Makes a table from `query`, trusted SQL, in the order of the declared columns. Returns its number of rows. */
 export async function fillTable(
   client: pg.PoolClient,
   name: PlanTableName,

@@ -1,4 +1,4 @@
-/** One plan while it is made: what all its steps work on. */
+/** Shared data of all steps of one plan. */
 import { randomBytes } from 'node:crypto'
 import type pg from 'pg'
 import type { Pipeline } from '../../model/pipeline.ts'
@@ -11,13 +11,13 @@ import type { SnapshotResult } from '../read/snapshot.ts'
 import type { DesiredContext } from './desired.ts'
 import { durationMs } from './durations.ts'
 import { isUntouched } from './firstLoad.ts'
-import { collectResync, type TodoContext } from './todo.ts'
+import { collectResync, type PendingContext } from './pendingChanges.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import type { Destination } from '../../destinations/destination.ts'
 
-/** A complete reading, or what replaces it where nothing was read (unchanged bytes, `rerun --failed`). */
+/** Result of a read, or its replacement if nothing was read (unchanged source, `rerun --failed`). */
 export interface PlanInput extends Omit<SnapshotResult, 'proof' | 'warnings'> {
-  /** Only what this run left refused, ambiguous or pending. */
+  /** Plans only operations that this run left refused, ambiguous or pending. */
   readonly onlyFailedOf?: number
   /** Changes the synced state first, and is committed or rolled back with the plan (an audit's repair). */
   readonly prepare?: (client: pg.PoolClient) => Promise<unknown>
@@ -34,23 +34,23 @@ export interface PlanWork {
   readonly destinationId: number
   /** `destination.state_version` under the lock of its row. */
   readonly stateVersion: string
-  /** By the clock of the database, in whole seconds. */
+  /** Time of the plan by the clock of the database, in whole seconds. */
   readonly plannedAtMs: number
   readonly desired: DesiredContext
-  readonly todo: TodoContext
-  /** Plans whose full refresh is not confirmed yet: this one takes over what they owe. */
+  readonly pending: PendingContext
+  /** Plans whose full refresh is not confirmed yet: this one takes over their outstanding keys. */
   readonly resync: readonly string[]
-  /** Nothing is known of the destination, and everything of it was read. */
+  /** True if the destination has no state, and the read was a full one. */
   readonly untouched: boolean
-  /** Read from a backfill source, or not read at all: no row is missing. */
+  /** True for a backfill source, and without a read: no row counts as missing. */
   readonly oneOff: boolean
-  /** Newest erasure that this plan knows: its batches are checked for later ones before they are sent. */
+  /** Newest erasure at the time of the plan: its batches are checked for later ones before they are sent. */
   readonly erasures: number
-  /** Nothing was read for it (`rerun --failed`, an audit's repair). */
+  /** True if no source was read (`rerun --failed`, repair of an audit). */
   readonly sourceless: boolean
 }
 
-/** Locks the destination, and cancels what an interrupted plan never sent. */
+/** Locks the destination, and cancels unsent batches of an interrupted plan. */
 export async function openWork(
   deps: EngineDeps,
   client: pg.PoolClient,
@@ -88,7 +88,7 @@ export async function openWork(
     stateVersion: locked.state_version,
     plannedAtMs: Math.floor(Number(locked.now_ms) / 1000) * 1000,
     desired: { client, destinationId, snapshotId: input.snapshotId, keys, changed },
-    todo: {
+    pending: {
       client,
       destinationId,
       keys,
@@ -108,7 +108,7 @@ export async function openWork(
   }
 }
 
-/** A newer plan cancels what an interrupted one never sent (I7). Stored plans that wait for `apply` are left alone. */
+/** Cancels unsent batches of an interrupted plan. Stored plans that wait for `apply` are not touched. */
 async function supersedePlans(client: pg.PoolClient, destinationId: number): Promise<void> {
   await client.query(
     `update batch b set status = 'superseded', settled_at = statement_timestamp(), reason = 'newer_plan'

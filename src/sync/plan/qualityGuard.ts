@@ -1,13 +1,13 @@
-/** Notes on a source that withhold the run until a person has looked (bad-inputs, outcome H), and what prices and stock did. */
+/** Warnings on a source that withhold the run until a review (docs/inputs.md, outcome H), and changes of prices and stock. */
 import type pg from 'pg'
 import type { Guards, Pipeline } from '../../model/pipeline.ts'
 import { withholdingCodes } from '../../mapping/qualityCodes.ts'
 import type { GuardResult, WarningSummary } from '../../model/report.ts'
 
-/** Verdicts over the notes of a reading; empty when it may go on. */
+/** Returns the guard results for the warnings of a read; empty if the run may continue. */
 export function guardNotes(pipeline: Pick<Pipeline, 'guards' | 'name'>, warnings: readonly WarningSummary[]): GuardResult[] {
   const held = warnings.filter((warning) => withholds(pipeline.guards, warning))
-  // Columns that one setting answers are one verdict.
+  // Columns with one common setting are one guard result.
   const answered = Map.groupBy(
     held.filter(({ hint }) => hint !== undefined),
     ({ hint }) => hint,
@@ -27,16 +27,16 @@ export function guardNotes(pipeline: Pick<Pipeline, 'guards' | 'name'>, warnings
     .map(({ code, message, lines }) => ({
       code: `GUARD_${code}`,
       message: `${message}: nothing was sent`,
-      hint: `${corrections[code] ?? 'look at the source'}; if it is right, set guards: { accept: [${code}] } in the pipeline and sluice run ${pipeline.name}`,
+      hint: `${corrections[code] ?? 'check the source'}; if it is right, set guards: { accept: [${code}] } in the pipeline and sluice run ${pipeline.name}`,
       withheld: 0,
       examples: lines.filter((line) => line > 0).map((line) => `line ${line}`),
     }))
   return [...together, ...alone]
 }
 
-/** What to correct in the pipeline file where the source itself may be right. */
+/** Corrections in the pipeline file, if the source itself may be right. */
 const corrections: Readonly<Record<string, string>> = {
-  ENCODING_DOUBTFUL: 'set source: { encoding: … } to what the file is (sluice init detects it)',
+  ENCODING_DOUBTFUL: 'set source: { encoding: … } to the encoding of the file (sluice init detects it)',
 }
 
 function withholds(guards: Guards, { code }: WarningSummary): boolean {
@@ -45,8 +45,8 @@ function withholds(guards: Guards, { code }: WarningSummary): boolean {
   return withholdingCodes.includes(code)
 }
 
-/** Thrown inside a plan's transaction: nothing of the plan stays, the run is withheld. */
-export class RunHeld extends Error {
+/** Thrown inside the transaction of a plan, which is rolled back: the run is withheld. */
+export class RunWithheld extends Error {
   readonly results: readonly GuardResult[]
   constructor(results: readonly GuardResult[]) {
     super('the run is withheld')
@@ -54,12 +54,12 @@ export class RunHeld extends Error {
   }
 }
 
-/** Synced products below which a share says nothing (bad-inputs, rules). */
-const judgedFrom = 100
+/** Minimum of synced products for checks of shares (docs/inputs.md). */
+const sharesFrom = 100
 
 /**
- * Prices and stock of the changed products (`change`, before the desired state takes them over) against what was synced:
- * one join over the changes alone.
+ * Compares prices and stock of the changed products (`change`) with the synced content, before the desired state is updated: one
+ * join over the changes only.
  */
 export async function changeNotes(
   client: pg.PoolClient,
@@ -86,8 +86,8 @@ export async function changeNotes(
   const known = Number(row?.known ?? 0)
   const updated = Number(row?.updated ?? 0)
   const notes: WarningSummary[] = []
-  // Another export of the shop, or a rule of ours that changed: right or wrong, somebody should know why (bad-inputs 182).
-  if (known >= judgedFrom && updated * 2 > known)
+  // Another export of the shop, or a changed rule of Sluice: a person should check the reason (docs/inputs.md, case 182).
+  if (known >= sharesFrom && updated * 2 > known)
     notes.push({
       code: 'MOST_CHANGED',
       field: '',
@@ -104,7 +104,7 @@ export async function changeNotes(
       lines: [],
     })
   const allowed = guards.maxOutOfStockPercent ?? 10
-  if (known >= judgedFrom && gone * 100 > known * allowed) {
+  if (known >= sharesFrom && gone * 100 > known * allowed) {
     notes.push({
       code: 'OUT_OF_STOCK_ROSE',
       field: 'availability',

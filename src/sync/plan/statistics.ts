@@ -1,19 +1,19 @@
 /**
- * Statistics of Postgres on the large tables. Autoanalyze does not notice a small destination beside a large one, and one that was
- * just loaded is not in them either: Postgres then expects a row or two, and compares all with all. A second catalog of 20,000
- * products took 276 s to plan so, and 7 s with statistics.
+ * Statistics of Postgres on the large tables. Autoanalyze does not notice a small destination beside a large one, nor one that was
+ * just loaded: Postgres then expects a row or two, and joins with nested loops. A second catalog of 20,000 products took 276 s to
+ * plan this way, and 7 s with statistics.
  */
 import type pg from 'pg'
 
-/** So few rows are quick in any order of joins: 1,000 products take 40 ms more at the most. */
+/** Number of rows that are fast with any join order: 1,000 products take at most 40 ms more. */
 const fewRows = 1_000
-/** An estimate off by less than this leads to the same plans. */
+/** Factor of a wrong estimate that still leads to the same plans. */
 const tolerated = 4
 
 /**
- * Analyzes `record` and `remote` if Postgres expects far fewer rows of the destination than the `records` that it has. Where a sample
- * does not show them either (one row in 30,000), the rest of the transaction does without nested loops. Analyzes `remote` too if Postgres
- * expects few confirmed keys where there are answers: behind a first load a run with 3 % changed compared each key with each change
+ * Analyzes `record` and `remote` if Postgres expects far fewer rows of the destination than its `records`. If a sample does not show
+ * them either (one row in 30,000), nested loops are off for the rest of the transaction. Also analyzes `remote` if Postgres expects
+ * few confirmed keys although there are answers: after a first load, a run with 3 % changes compared each key with each change
  * (100,000 people: 418 s instead of 2).
  */
 export async function refreshStatistics(
@@ -29,7 +29,7 @@ export async function refreshStatistics(
       await client.query('analyze remote')
   }
   if (unexpected.length === 0) return
-  // Before the first answer nothing is confirmed: as a statistic of the column, that would hold for all the answers to come.
+  // Before the first answer nothing is confirmed; as a statistic of the column, this would be wrong after each answer.
   const target = { record: 'record', remote: confirmed ? 'remote' : 'remote (destination_id, key, held, group_key)' }
   await client.query(`analyze ${unexpected.map((table) => target[table]).join(', ')}`)
   if ((await findUnexpected(client, destinationId, records, tables)).length === 0) return
@@ -45,12 +45,12 @@ async function findUnexpected<Table extends string>(
 ): Promise<Table[]> {
   const unexpected: Table[] = []
   if (records <= fewRows) return unexpected
-  // Each record has a key at least, though few may share one.
+  // Each record has at least one key, although a few may share one.
   for (const table of tables) if ((await expectedRows(client, table, destinationId)) * tolerated < records) unexpected.push(table)
   return unexpected
 }
 
-/** True: an answer was recorded, so keys may be confirmed. */
+/** Returns true if an answer was recorded, so that keys may be confirmed. */
 async function isConfirmedInPart(client: pg.PoolClient, destinationId: number): Promise<boolean> {
   return (await client.query(`select from batch where destination_id = $1 and status = 'settled' limit 1`, [destinationId])).rowCount === 1
 }

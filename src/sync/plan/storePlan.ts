@@ -1,10 +1,10 @@
-/** The plan as it is stored: its row, its counts for people, and the snapshot that ends with it. */
+/** Stores a plan: its row, its counts, and the end of its snapshot. */
 import { rateLimits, type RateLimitClass } from '../../service/contract/limits.ts'
 import { forgetDigests, replaceDigests, updateDigests } from '../../db/digests.ts'
 import { readsOneOff } from '../../db/runs.ts'
 import type { GuardResult, RunCounts } from '../../model/report.ts'
 import { stagedKind } from '../read/stageTable.ts'
-import type { Braked } from './brake.ts'
+import type { GuardedChanges } from './applyGuards.ts'
 import { changesDesired, type Changes } from './changes.ts'
 import type { Frozen } from './freeze.ts'
 import type { PlanWork } from './planWork.ts'
@@ -19,7 +19,7 @@ export interface Planned {
   readonly minutes: number
 }
 
-/** Written before its batches, which point at it; `storePlan` adds the figures. */
+/** Inserts the plan before its batches, which refer to it; `storePlan` adds the figures. */
 export async function insertPlan(work: PlanWork, guards: readonly GuardResult[]): Promise<void> {
   await work.client.query(
     `insert into plan (id, run_id, pipeline, destination_id, snapshot_id, status, state_version, digest, counts, guards)
@@ -28,38 +28,44 @@ export async function insertPlan(work: PlanWork, guards: readonly GuardResult[])
   )
 }
 
-/** `learning`: products that are put once more only to be deleted by the next plan. */
-export async function storePlan(work: PlanWork, changes: Changes, braked: Braked, frozen: Frozen, learning: number): Promise<Planned> {
+/** Stores counts and figures. `keyLookups`: products that are put once more so that the next plan can delete them. */
+export async function storePlan(
+  work: PlanWork,
+  changes: Changes,
+  guarded: GuardedChanges,
+  frozen: Frozen,
+  keyLookups: number,
+): Promise<Planned> {
   const { client, destinationId, planId, run, input } = work
   const { destination } = work.pipeline
   const { entries } = frozen
-  const outOfStock = !braked.deletesHeld && work.type.missing(destination) === 'out-of-stock' && !work.oneOff ? changes.diff.absent : 0
+  const outOfStock = !guarded.deletesHeld && work.type.missing(destination) === 'out-of-stock' && !work.oneOff ? changes.diff.absent : 0
   const counts = {
     ...input.rows,
     unchanged: Math.max(
       0,
-      input.rows.valid - entries.create - Math.max(0, entries.update - outOfStock - learning) - entries.renewal - braked.deferred,
+      input.rows.valid - entries.create - Math.max(0, entries.update - outOfStock - keyLookups) - entries.renewal - guarded.deferred,
     ),
     stale: changes.diff.stale,
     creates: entries.create,
     updates: entries.update,
     deletes: entries.delete,
     renewals: entries.renewal,
-    withheld: braked.withheld,
+    withheld: guarded.withheld,
     // Their deletes are for the next plan.
-    deferred: braked.deferred + learning,
+    deferred: guarded.deferred + keyLookups,
   }
   const { rows: wants } = await client.query<{ desired_version: string }>(
     `update destination set desired_version = desired_version + $2 where id = $1 returning desired_version`,
-    [destinationId, changesDesired(changes, braked.deletesHeld) ? 1 : 0],
+    [destinationId, changesDesired(changes, guarded.deletesHeld) ? 1 : 0],
   )
   const review = {
     updateFields: changes.updateFields,
     desiredVersion: Number(wants[0]?.desired_version),
     erasures: work.erasures,
     suppress: work.type.heedsSuppression(destination) ? 'do-not-reach' : 'none',
-    // A plan of everything takes over what the ones before it owed; one of a few keys leaves it with them.
-    resync: [...(input.onlyFailedOf === undefined ? [] : work.resync), ...(work.todo.full || work.resync.length > 0 ? [planId] : [])],
+    // A plan of all keys takes over the outstanding keys of earlier ones; a plan of a few keys does not.
+    resync: [...(input.onlyFailedOf === undefined ? [] : work.resync), ...(work.pending.full || work.resync.length > 0 ? [planId] : [])],
   }
   await client.query(`update plan set digest = $2, counts = $3, review = $4 where id = $1`, [
     planId,
@@ -78,16 +84,16 @@ export async function storePlan(work: PlanWork, changes: Changes, braked: Braked
     planId,
     batches: frozen.batches,
     counts,
-    guards: braked.verdicts,
+    guards: guarded.results,
     updateFields: changes.updateFields,
     minutes: minutesOf(frozen.requests),
   }
 }
 
-/** The snapshot's records are the desired state from here on, and the next reading is compared with them. */
+/** Completes the snapshot: its records are the desired state, and the next read is compared with them. */
 async function closeSnapshot({ client, destinationId, run, input }: PlanWork): Promise<void> {
   if (input.reading === 'unread') return
-  // Digests stand for the records of a complete read only: an incomplete or one-off reading is no standard.
+  // Only a complete read stores digests; an incomplete read or a backfill does not.
   if (input.incomplete !== undefined || readsOneOff(run)) await forgetDigests(client, destinationId)
   else if (input.reading === 'gated') await updateDigests(client, destinationId, stagedKind.valid, input.unseen, input.quality)
   else await replaceDigests(client, destinationId, stagedKind.valid, input.quality)
@@ -98,7 +104,7 @@ async function closeSnapshot({ client, destinationId, run, input }: PlanWork): P
   ])
 }
 
-/** Whole windows that must pass before the last request may go; 0 where one burst does it. */
+/** Returns the minutes until the last request may be sent, in whole windows; 0 if one burst is enough. */
 function minutesOf(requests: Readonly<Record<string, number>>): number {
   let minutes = 0
   for (const [name, count] of Object.entries(requests)) {

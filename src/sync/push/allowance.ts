@@ -1,4 +1,4 @@
-/** The shared budget as one process uses it: grants in turn, limits and waits updated from answers. */
+/** Use of the shared rate budget by one process: grants in order, limits and waits updated from answers. */
 import type { Clock } from '../../clock.ts'
 import { rateLimits, type RateLimitClass } from '../../service/contract/limits.ts'
 import { blockBudget, openBudget, setBudgetLimit, takeGrants } from '../../db/budget.ts'
@@ -8,10 +8,10 @@ import type { Answer } from '../../service/client/exchange.ts'
 import type { EngineDeps, EngineSettings } from '../engine.ts'
 import { noteRateWait } from './rateWaits.ts'
 
-/** A grant's moment is not the wire's: windows are a second longer, and a grant older than this is thrown away. */
+/** Allowed time between a grant and its request: windows are a second longer, and older grants are discarded. */
 const slackMs = 1_000
 const grantLivesMs = 500
-/** So often the budget is asked again while it is exhausted: limits may have been raised or blocks added meanwhile. */
+/** Polling interval while the budget is exhausted: limits may rise, and blocks may be added. */
 const askAgainMs = 5_000
 /** Minimum interval: an exhausted budget frees single grants, and several are taken in one request. */
 const askPauseMs = 40
@@ -20,7 +20,7 @@ const grantsAtOnce = 16
 
 export interface TakeOptions {
   readonly signal?: AbortSignal | undefined
-  /** Called with the wait, where it is long enough to show. */
+  /** Called with each wait that is long enough to show. */
   readonly onWait?: (ms: number) => void
 }
 
@@ -40,7 +40,7 @@ export class Allowance {
   #waiting: Waiter[] = []
   #isAsking = false
   #known: number
-  /** By the monotonic clock; the database holds the other processes. */
+  /** Time by the monotonic clock; the database delays the other processes. */
   #heldUntil = 0
 
   private constructor(
@@ -58,7 +58,7 @@ export class Allowance {
     this.#known = rate.limit
   }
 
-  /** The allowance of one class of limit at one service, whichever process asks. */
+  /** Opens the allowance of one class of limit at one service. */
   static async open(deps: AllowanceDeps, limitClass: string): Promise<Allowance> {
     const rate = rateLimits[limitClass as RateLimitClass]
     if (rate === undefined) throw new Error(`no such class of limit: ${limitClass}`)
@@ -107,8 +107,8 @@ export class Allowance {
   }
 
   /**
-   * Stores what an answer says about the budget: a lower limit (or any limit where the specification names none), and a wait that
-   * it asks for, which holds the requests of every process. A 429 that names no wait holds them for the backoff of its attempt.
+   * Updates the budget from an answer: a lower limit (or any limit if the specification has none), and a requested wait, which
+   * delays the requests of every process. After a 429 without a wait, they wait for the backoff of its attempt.
    */
   async update(answer: Answer, attempt: number): Promise<void> {
     const backoff = answer.status === 429 ? longestBackoffMs(attempt, this.#settings) : 0
@@ -130,7 +130,7 @@ export class Allowance {
 
 export type AllowanceDeps = Pick<EngineDeps, 'db' | 'clock' | 'service' | 'settings'>
 
-/** Leave to send one request, now. */
+/** Permission to send one request now. */
 export class Grant {
   readonly #clock: Clock
   readonly #at: number

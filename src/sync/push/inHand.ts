@@ -1,9 +1,9 @@
-/** Batches in the hands of this process, and how many more it may claim. */
+/** Claimed batches of this process, and the number that it may still claim. */
 import type { ClaimedBatch } from '../../db/batches.ts'
 
 /** Batches taken by one statement. */
 const claimAtOnce = 4
-/** Answers that wait to be recorded: with more, the database is the slower side, and more requests would only hold more leases. */
+/** Maximum of answers that wait to be recorded: with more, the database is too slow, and more requests would only take leases. */
 const mostAnswered = 24
 
 /**
@@ -25,7 +25,7 @@ export class InHand {
     return this.#underWay + this.#answered
   }
 
-  /** Returns how many batches may be claimed now. One always may where there is none. */
+  /** Returns the number of batches that may be claimed now; at least one if none is claimed. */
   room(slots: number): number {
     if (this.#answered >= mostAnswered) return 0
     const byBytes = this.#largest === 0 ? 1 : Math.floor((this.#maxBytes - this.#bytes) / this.#largest)

@@ -1,4 +1,4 @@
-/** Controls how many requests this process keeps in flight, and when it pauses because the service does not answer. */
+/** Controls the number of requests in flight, and pauses while the service does not answer. */
 import type { Clock } from '../../clock.ts'
 import { backoffMs, type Backoff } from '../../http/waitPolicy.ts'
 
@@ -7,17 +7,16 @@ export interface PaceSettings extends Backoff {
   readonly httpTimeoutMs: number
 }
 
-/** Never fewer while all is well: a short push ends before its latency is known. */
+/** Minimum of requests in flight without failures, because a short push ends before its latency is known. */
 const floor = 8
-/** Part of the HTTP deadline that an answer may take on average before requests are taken away again. */
+/** Part of the HTTP deadline that an answer may take on average before the number is reduced. */
 const easyPart = 1 / 6
 
 /**
- * Concurrency follows latency: twice what the allowance needs at the time from the begin of an attempt to its answer, within floor and
- * cap. What an answer means is recorded outside of it. A service at its own limit answers later the more requests wait there: above a
- * part of the deadline the number falls as the latency rises, so that no request is given up for waiting behind the others.
- * While requests fail on the way (no connection, no answer, 5xx), one at a time after growing pauses: a service in
- * trouble gets a probe, not a storm (docs/guarantees.md#bounded-retry).
+ * Concurrency follows latency: twice the number that the allowance needs for the time from the start of an attempt to its answer,
+ * within floor and cap. Recording the answer is not included. An overloaded service answers later with more requests: above a part
+ * of the deadline the number falls as the latency rises, so that no request runs into its deadline behind the others. While requests
+ * fail (no connection, no answer, 5xx), one request at a time is sent after growing pauses (docs/guarantees.md#bounded-retry).
  */
 export class Pace {
   readonly #clock: Clock
@@ -46,19 +45,19 @@ export class Pace {
     return this.#failures
   }
 
-  /** Until a probe may go. */
+  /** Milliseconds until the next probe. */
   get stillMs(): number {
     return this.#failures === 0 ? 0 : Math.max(0, this.#stillUntil - this.#clock.monotonic())
   }
 
-  /** Counts an answer, whatever it said, `latencyMs` after its attempt began. */
+  /** Counts any answer, `latencyMs` after its attempt started. */
   answered(latencyMs: number): void {
     this.#failures = 0
     this.#latencyMs = this.#latencyMs === 0 ? latencyMs : this.#latencyMs * 0.8 + latencyMs * 0.2
   }
 
   failed(): void {
-    // Failures of requests that were under way together count once.
+    // Failures of concurrent requests count once.
     if (this.#failures > 0 && this.#clock.monotonic() < this.#stillUntil) return
     this.#failures++
     this.#stillUntil = this.#clock.monotonic() + backoffMs(this.#failures, this.#settings)

@@ -1,6 +1,6 @@
 /**
- * Push: every batch of a plan goes out until it is settled, parked or blocked. Any number of processes may push one plan
- * at once; the batch table says who holds what, one budget says when.
+ * Push: sends every batch of a plan until it is settled, parked or blocked. Any number of processes may push one plan together: the
+ * batch table has the leases, one shared budget the rate.
  */
 import pLimit from 'p-limit'
 import { destinationOf } from '../../destinations/index.ts'
@@ -35,16 +35,16 @@ export interface PushOptions {
   readonly onProgress?: (progress: Progress) => void
 }
 
-/** Sendings under way get so long to end after the signal; then they are given up as ambiguous (SIGTERM, docs/guarantees.md). */
+/** Time for attempts in flight to end after the signal; then they are abandoned as ambiguous (SIGTERM, docs/guarantees.md). */
 const drainMs = 15_000
 /** Interval of polling batches of other processes and backoffs. */
 const pollMs = 250
-/** Answers recorded side by side: each holds a connection of the pool. */
+/** Maximum of answers recorded concurrently: each uses a connection of the pool. */
 const recordAtOnce = 4
 
 /**
- * Sends the plan's batches. Returns when none of them can get any further by waiting: each is settled or parked, or the
- * destination is paused, or Updates stand behind a parked Delete. What is left shows in `planCounts`.
+ * Sends the batches of the plan. Returns when waiting does not help any more: each batch is settled or parked, the destination is
+ * paused, or Updates wait for a parked Delete. `planCounts` shows the rest.
  */
 export async function pushPlan(deps: EngineDeps, planId: string, options: PushOptions = {}): Promise<void> {
   const [plan] = await deps.db.query<{ destination_id: number; run_id: string }>('select destination_id, run_id from plan where id = $1', [
@@ -55,8 +55,8 @@ export async function pushPlan(deps: EngineDeps, planId: string, options: PushOp
 }
 
 /**
- * Settles what earlier runs left at a destination, before anything newer is planned: takes back what dead workers held,
- * sends ambiguous batches again byte for byte, and parked ones once more. Clears a pause, because this is the next try.
+ * Settles open batches of earlier runs before anything newer is planned: takes back batches of dead workers, sends ambiguous
+ * batches again byte for byte, and parked ones once more. Clears a pause, because this is the next attempt.
  */
 export async function settleLeftovers(
   deps: EngineDeps,
@@ -91,11 +91,11 @@ export interface PlanCounts {
   readonly refused: number
   readonly ambiguous: number
   readonly pending: number
-  /** Sendings of the plan's batches. */
+  /** Number of attempts of the plan's batches. */
   readonly requests: number
 }
 
-/** Products and users of a plan by outcome; the four sum up to what was planned, and what was cut out of a batch counts as pending (docs/guarantees.md#nothing-lost). */
+/** Counts products and users of a plan by outcome. The four sum up to the planned number; entries removed from a batch count as pending (docs/guarantees.md#nothing-lost). */
 export async function planCounts(db: Pick<Database, 'query'>, planId: string): Promise<PlanCounts> {
   const [row] = await db.query<PlanCounts & Record<string, number>>(
     `select coalesce(sum(e.users) filter (where o.outcome = 'confirmed'), 0)::int as confirmed,
@@ -140,7 +140,7 @@ async function drive(deps: EngineDeps, scope: BatchScope, destinationId: number,
     const carry = async () => {
       const answered = await sendBatch(sending, batch)
       if (answered === undefined) return
-      // The slot is free for the next request; what the answer means is recorded meanwhile.
+      // The slot is free for the next request while the answer is recorded.
       stage = 'answered'
       inHand.answered()
       wake.resolve()
@@ -170,7 +170,7 @@ async function drive(deps: EngineDeps, scope: BatchScope, destinationId: number,
     let recoveredAt = clock.monotonic()
     while (failure === undefined && !sending.signal.aborted) {
       wake = Promise.withResolvers<void>()
-      // Answers that wait to be recorded must not let a service that is gone be probed for ever.
+      // Stops although answers wait to be recorded, so that a service that is down is not probed for ever.
       const count = isUnreachable(sending.pace) ? 0 : inHand.room(sending.pace.slots)
       const claimed = count > 0 ? await claimBatches(db, scope, { workerId: deps.workerId, leaseMs: settings.leaseMs, count }) : []
       crashPoint('push.batches_claimed')
@@ -181,7 +181,7 @@ async function drive(deps: EngineDeps, scope: BatchScope, destinationId: number,
         continue
       }
       if (isUnreachable(sending.pace)) {
-        await pauseDestination(db, destinationId, `SERVICE_UNREACHABLE: ${deps.service.origin} did not answer any more`)
+        await pauseDestination(db, destinationId, `SERVICE_UNREACHABLE: ${deps.service.origin} stopped answering`)
         break
       }
       const open = await findOpenWork(db, scope)
@@ -201,7 +201,7 @@ async function drive(deps: EngineDeps, scope: BatchScope, destinationId: number,
     clearInterval(heartbeat)
     signal.removeEventListener('abort', drain)
   }
-  // Kept from above: the first error of any batch, after all others came to rest.
+  // The first error of any batch, thrown after all others have ended.
   if (failure !== undefined) throw failure instanceof Error ? failure : new Error(String(failure))
 }
 
@@ -252,7 +252,7 @@ async function openSending(
 
 interface PushProgress {
   readonly add: (done: number) => void
-  /** Shows why nothing moves, beside what is done. */
+  /** Shows the reason of a wait, beside the progress. */
   readonly waiting: (why: string) => void
 }
 

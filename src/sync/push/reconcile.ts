@@ -30,7 +30,7 @@ export interface ReconcileOptions {
   readonly waitMs: number
   readonly workerId: string
   readonly runId: number
-  /** True: split a refused batch at its `guilty` indexes. */
+  /** True: split a refused batch at its `failing` indexes. */
   readonly trustPointers: boolean
   /** Exchange as stored with the attempt. */
   readonly sent: Omit<AttemptResult, 'outcome' | 'reason' | 'answer'> & { readonly answer: Readonly<Record<string, unknown>> }
@@ -42,7 +42,7 @@ export interface Reconciled {
   readonly confirmed: number
   readonly refused: number
   readonly state: 'settled' | 'open' | 'parked' | 'split' | 'paused'
-  /** True: the answer before pointed at a wrong record, so pointers of this service are ignored from now on. */
+  /** True if the last answer pointed at a wrong record: pointers of this service are then ignored. */
   readonly pointerWrong?: boolean
 }
 
@@ -55,7 +55,7 @@ export async function reconcile(
   destination: Destination,
   batch: ClaimedBatch,
   attemptId: number,
-  judgement: RequestOutcome,
+  outcome: RequestOutcome,
   options: ReconcileOptions,
 ): Promise<Reconciled> {
   return db.transaction(async (tx) => {
@@ -66,8 +66,8 @@ export async function reconcile(
       [batch.id, batch.epoch],
     )
     if (mine.length !== 1) throw new LeaseLost()
-    const result = await apply({ tx, destination, batch, attemptId, options }, judgement)
-    await writeAudit(tx, batch, result, judgement, options)
+    const result = await apply({ tx, destination, batch, attemptId, options }, outcome)
+    await writeAudit(tx, batch, result, outcome, options)
     // A refused removal changes nothing: the members stay on the list.
     if (destination.suppresses && (result.confirmed > 0 || (result.refused > 0 && batch.operation === 'upsert')))
       await noteNoLongerSuppressed(tx, batch)
@@ -85,18 +85,18 @@ interface Work {
   readonly options: ReconcileOptions
 }
 
-function apply(work: Work, judgement: RequestOutcome): Promise<Reconciled> {
-  switch (judgement.kind) {
+function apply(work: Work, outcome: RequestOutcome): Promise<Reconciled> {
+  switch (outcome.kind) {
     case 'entries':
-      return applyEntries(work, judgement.entries)
+      return applyEntries(work, outcome.entries)
     case 'retry':
-      return applyRetry(work, judgement.reason)
+      return applyRetry(work, outcome.reason)
     case 'pause':
-      return applyPause(work, judgement)
+      return applyPause(work, outcome)
     case 'refused':
-      return applyRefusal(work, judgement)
+      return applyRefusal(work, outcome)
     case 'ambiguous':
-      return applyAmbiguity(work, judgement)
+      return applyAmbiguity(work, outcome)
   }
 }
 
@@ -147,48 +147,47 @@ async function applyRetry(work: Work, reason: string): Promise<Reconciled> {
   return again(work, reason, work.batch.maybeApplied)
 }
 
-async function applyPause(work: Work, judgement: { readonly code: string; readonly reason: string }): Promise<Reconciled> {
+async function applyPause(work: Work, outcome: { readonly code: string; readonly reason: string }): Promise<Reconciled> {
   const { tx, batch, options } = work
-  await finish(work, 'pause', judgement.code, { message: judgement.reason })
-  await releaseBatch(tx, batch, { to: 'open', reason: judgement.code, waitMs: 0, maybeApplied: batch.maybeApplied }, options.horizonMs)
-  await pauseDestination(tx, batch.destinationId, `${judgement.code}: ${judgement.reason}`)
+  await finish(work, 'pause', outcome.code, { message: outcome.reason })
+  await releaseBatch(tx, batch, { to: 'open', reason: outcome.code, waitMs: 0, maybeApplied: batch.maybeApplied }, options.horizonMs)
+  await pauseDestination(tx, batch.destinationId, `${outcome.code}: ${outcome.reason}`)
   return { done: 0, confirmed: 0, refused: 0, state: 'paused' }
 }
 
 async function applyRefusal(
   work: Work,
-  judgement: { readonly code: string; readonly reason: string; readonly failing: readonly number[] },
+  outcome: { readonly code: string; readonly reason: string; readonly failing: readonly number[] },
 ): Promise<Reconciled> {
   const { tx, batch, options } = work
-  await finish(work, 'refused', judgement.code, { message: judgement.reason, guilty: judgement.failing.length })
+  await finish(work, 'refused', outcome.code, { message: outcome.reason, failing: outcome.failing.length })
   await setSiblingAside(work, 0)
-  if (batch.entryCount > 1)
-    return split(work, judgement.failing, { reason: judgement.code, wrongAlike: 0, maybeApplied: batch.maybeApplied })
+  if (batch.entryCount > 1) return split(work, outcome.failing, { reason: outcome.code, wrongAlike: 0, maybeApplied: batch.maybeApplied })
   await expandEntries(tx, [batch.id])
   await tx.execute(`update entry set outcome = 'refused', code = $2, message = $3 where batch_id = $1`, [
     batch.id,
-    judgement.code,
-    judgement.reason,
+    outcome.code,
+    outcome.reason,
   ])
   await refuseKeys(work, { runId: options.runId, mayStand: work.destination.reachesPeople })
   await releaseBatch(tx, batch, { to: 'settled' }, options.horizonMs)
   return { done: 1, confirmed: 0, refused: 1, state: 'settled' }
 }
 
-async function applyAmbiguity(work: Work, judgement: Extract<RequestOutcome, { kind: 'ambiguous' }>): Promise<Reconciled> {
+async function applyAmbiguity(work: Work, outcome: Extract<RequestOutcome, { kind: 'ambiguous' }>): Promise<Reconciled> {
   const { tx, batch, options } = work
-  await finish(work, 'ambiguous', judgement.reason, { mayLandLater: judgement.mayLandLater, guilty: judgement.failing.length })
-  if (judgement.mayLandLater) await markLate(tx, [batch.id], options.horizonMs)
+  await finish(work, 'ambiguous', outcome.reason, { mayLandLater: outcome.mayLandLater, failing: outcome.failing.length })
+  if (outcome.mayLandLater) await markLate(tx, [batch.id], options.horizonMs)
   crashPoint('reconcile.ambiguous')
-  const wrongAlike = judgement.miscounted ? batch.wrongAlike + 1 : 0
+  const wrongAlike = outcome.miscounted ? batch.wrongAlike + 1 : 0
   if (wrongAlike >= suspectedAfter) {
     await setSiblingAside(work, suspectedAfter - 1)
     // One more wrong answer is enough for its parts, because they are suspected already.
     if (batch.entryCount > 1)
-      return split(work, judgement.failing, { reason: judgement.reason, wrongAlike: suspectedAfter - 1, maybeApplied: true })
-    return park(work, judgement.reason, true)
+      return split(work, outcome.failing, { reason: outcome.reason, wrongAlike: suspectedAfter - 1, maybeApplied: true })
+    return park(work, outcome.reason, true)
   }
-  return again(work, judgement.reason, true, wrongAlike)
+  return again(work, outcome.reason, true, wrongAlike)
 }
 
 /** Schedules the same bytes for later, or parks the batch when this run has no attempts left. */
@@ -218,7 +217,7 @@ async function park(work: Work, reason: string, maybeApplied: boolean): Promise<
  */
 async function split(
   work: Work,
-  guilty: readonly number[],
+  failing: readonly number[],
   how: { readonly reason: string; readonly wrongAlike: number; readonly maybeApplied: boolean },
 ): Promise<Reconciled> {
   const { tx, batch, destination, options } = work
@@ -226,7 +225,7 @@ async function split(
   crashPoint('reconcile.expanded')
   const ords = await remainingOrds(tx, batch.id)
   const pointerWrong = !(await wasPointerRight(tx, batch))
-  const pointed = new Set(options.trustPointers && !pointerWrong ? guilty : [])
+  const pointed = new Set(options.trustPointers && !pointerWrong ? failing : [])
   const part = {
     status: how.maybeApplied ? 'ambiguous' : 'pending',
     attempts: 0,
@@ -276,12 +275,12 @@ async function setSiblingAside({ tx, batch, destination }: Work, wrongAlike: num
 /** Returns false if the pointer split off a good record: following a wrong pointer again would cost a request a record. */
 async function wasPointerRight(tx: Queryable, batch: ClaimedBatch): Promise<boolean> {
   if (batch.reason !== afterPointed) return true
-  const [sibling] = await tx.query<{ guilty: boolean }>(
-    `select s.status in ('split', 'parked') or exists (select from entry e where e.batch_id = s.id and e.outcome = 'refused') as guilty
+  const [sibling] = await tx.query<{ failing: boolean }>(
+    `select s.status in ('split', 'parked') or exists (select from entry e where e.batch_id = s.id and e.outcome = 'refused') as failing
      from batch s where s.parent_id = $1 and s.plan_id = $2 and s.seq < $3 order by s.seq desc limit 1`,
     [batch.parentId, batch.planId, batch.seq],
   )
-  return sibling?.guilty === true
+  return sibling?.failing === true
 }
 
 type PartState = {
@@ -355,7 +354,7 @@ async function writeAudit(
   tx: Queryable,
   batch: ClaimedBatch,
   result: Reconciled,
-  judgement: RequestOutcome,
+  outcome: RequestOutcome,
   options: ReconcileOptions,
 ): Promise<void> {
   await noteBatch(tx, {
@@ -364,6 +363,6 @@ async function writeAudit(
     runId: options.runId,
     planId: batch.planId,
     batchId: batch.id,
-    detail: { judged: judgement.kind, confirmed: result.confirmed, refused: result.refused, epoch: batch.epoch },
+    detail: { outcome: outcome.kind, confirmed: result.confirmed, refused: result.refused, epoch: batch.epoch },
   })
 }

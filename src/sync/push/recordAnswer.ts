@@ -11,7 +11,7 @@ import { reconcile, type Reconciled } from './reconcile.ts'
 import type { Answered, PushState, Sending } from './send.ts'
 
 const refusalsBeforePause = 64
-/** Minimum wait: jitter may be 0, and the same bytes twice within 5 ms would be our own error, not a retry. */
+/** Minimum wait: jitter may be 0, and the same bytes twice within 5 ms would look like a client error. */
 const leastWaitMs = 10
 
 /** @throws {LeaseLost} another process holds the batch: nothing was written, and the answer is dropped */
@@ -19,11 +19,11 @@ export async function recordAnswer(sending: Sending, answered: Answered): Promis
   const { deps, destination, runId } = sending
   const { batch, exchange } = answered
   const { settings } = deps
-  const judgement = await classify(sending, answered)
-  const result = await reconcile(deps.db, destination, batch, answered.attemptId, judgement, {
+  const outcome = await classify(sending, answered)
+  const result = await reconcile(deps.db, destination, batch, answered.attemptId, outcome, {
     maxAttempts: settings.maxAttempts,
     horizonMs: settings.horizonMs,
-    waitMs: waitFor(sending, batch, exchange, judgement),
+    waitMs: waitFor(sending, batch, exchange, outcome),
     workerId: deps.workerId,
     runId,
     trustPointers: sending.state.trustPointers,
@@ -35,14 +35,14 @@ export async function recordAnswer(sending: Sending, answered: Answered): Promis
     },
   })
   crashPoint('push.reconciled')
-  logAttempt(sending, answered, judgement)
+  logAttempt(sending, answered, outcome)
   if (result.pointerWrong) sending.state.trustPointers = false
   return result
 }
 
-/** Logs one line an attempt: at debug level where all was confirmed, else at info level. */
-function logAttempt({ deps, runId }: Sending, { batch, exchange }: Answered, judgement: RequestOutcome): void {
-  const clear = judgement.kind === 'entries' && judgement.entries.every((entry) => entry.outcome === 'confirmed')
+/** Logs one line per attempt: at debug level if all was confirmed, else at info level. */
+function logAttempt({ deps, runId }: Sending, { batch, exchange }: Answered, outcome: RequestOutcome): void {
+  const clear = outcome.kind === 'entries' && outcome.entries.every((entry) => entry.outcome === 'confirmed')
   deps.log[clear ? 'debug' : 'info'](
     {
       runId: `r_${runId}`,
@@ -50,11 +50,11 @@ function logAttempt({ deps, runId }: Sending, { batch, exchange }: Answered, jud
       operation: batch.operation,
       attempt: batch.attempts + 1,
       ...(exchange.kind === 'not-sent' || exchange.status === undefined ? {} : { status: exchange.status }),
-      outcome: clear ? 'confirmed' : judgement.kind === 'entries' ? 'partial' : judgement.kind,
-      ...(judgement.kind === 'entries' ? {} : { code: 'code' in judgement ? judgement.code : judgement.reason }),
+      outcome: clear ? 'confirmed' : outcome.kind === 'entries' ? 'partial' : outcome.kind,
+      ...(outcome.kind === 'entries' ? {} : { code: 'code' in outcome ? outcome.code : outcome.reason }),
       durationMs: Math.round(exchange.durationMs),
     },
-    clear ? 'a request was confirmed' : 'a request was not confirmed as a whole',
+    clear ? 'a request was confirmed' : 'a request was not completely confirmed',
   )
 }
 
@@ -62,22 +62,22 @@ const everyCredential = 'SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACC
 
 async function classify(sending: Sending, { batch, exchange, begunAtMs }: Answered): Promise<RequestOutcome> {
   const { destination, state } = sending
-  const judgement = destination.classify(exchange, await sentEntries(sending, batch), batch.operation)
-  if (judgement.kind === 'retry' && judgement.status === 401) {
-    // The first 401, and those under way with it, may come from our clock or from a token renewed meanwhile. A request that began
-    // later fails because of the credentials.
+  const outcome = destination.classify(exchange, await sentEntries(sending, batch), batch.operation)
+  if (outcome.kind === 'retry' && outcome.status === 401) {
+    // The first 401, and those of concurrent requests, may come from a wrong clock or a token renewed meanwhile. A later request
+    // fails because of the credentials.
     if (state.unauthorizedAtMs !== undefined && begunAtMs > state.unauthorizedAtMs)
       return {
         kind: 'pause',
         code: 'CREDENTIALS_REFUSED',
-        reason: `the service refuses ${(await sending.deps.transport.refusedCredentials?.()) ?? everyCredential} (${judgement.reason})`,
+        reason: `the service refuses ${(await sending.deps.transport.refusedCredentials?.()) ?? everyCredential} (${outcome.reason})`,
       }
     state.unauthorizedAtMs ??= sending.deps.clock.monotonic()
-    return judgement
+    return outcome
   }
-  if (judgement.kind === 'entries') state.unauthorizedAtMs = undefined
+  if (outcome.kind === 'entries') state.unauthorizedAtMs = undefined
   if (
-    judgement.kind === 'pause' &&
+    outcome.kind === 'pause' &&
     batch.operation === 'delete' &&
     exchange.kind === 'answer' &&
     exchange.status === 404 &&
@@ -85,37 +85,37 @@ async function classify(sending: Sending, { batch, exchange, begunAtMs }: Answer
   ) {
     // C4: the catalog exists, so the 404 is about the key. Not confirmed as deleted, because no answer says so.
     if (batch.maybeApplied && batch.entryCount === 1) return { kind: 'entries', entries: [goneAlready] }
-    return { kind: 'refused', code: judgement.code, reason: judgement.reason, failing: [] }
+    return { kind: 'refused', code: outcome.code, reason: outcome.reason, failing: [] }
   }
-  if (judgement.kind === 'entries' && destination.refusedDeleteIsGone && batch.operation === 'delete' && batch.maybeApplied) {
-    return { kind: 'entries', entries: judgement.entries.map((entry) => (entry.outcome === 'refused' ? goneAlready : entry)) }
+  if (outcome.kind === 'entries' && destination.refusedDeleteIsGone && batch.operation === 'delete' && batch.maybeApplied) {
+    return { kind: 'entries', entries: outcome.entries.map((entry) => (entry.outcome === 'refused' ? goneAlready : entry)) }
   }
-  return countRefusals(state, judgement)
+  return countRefusals(state, outcome)
 }
 
 /**
- * Outcome of a delete whose key is gone after an earlier attempt with a lost answer: that attempt was applied. The service never
- * gives a key twice (spec 3.3), so nothing else is under it. As refused it would be retried for ever.
+ * Outcome of a delete whose key no longer exists after an earlier attempt with a lost answer: that attempt was applied. The service
+ * never reuses a key (spec 3.3), so no other product can have it. As refused it would be retried for ever.
  */
 const goneAlready: EntryOutcome = {
   outcome: 'confirmed',
-  warnings: ['the key was gone: an earlier sending of this delete, whose answer was lost, had been applied'],
+  warnings: ['the key no longer exists: an earlier attempt of this delete, whose answer was lost, was applied'],
 }
 
 /** Pauses after many refusals without a confirmation in between: the request fails, not the records (docs/guarantees.md#isolation-of-a-failing-record). */
-function countRefusals(state: PushState, judgement: RequestOutcome): RequestOutcome {
+function countRefusals(state: PushState, outcome: RequestOutcome): RequestOutcome {
   const refused =
-    judgement.kind === 'refused' ||
-    (judgement.kind === 'ambiguous' && judgement.miscounted) ||
-    (judgement.kind === 'entries' && judgement.entries.every((entry) => entry.outcome === 'refused'))
-  if (judgement.kind === 'entries' && judgement.entries.some((entry) => entry.outcome === 'confirmed')) state.refusals = 0
-  if (!refused) return judgement
+    outcome.kind === 'refused' ||
+    (outcome.kind === 'ambiguous' && outcome.miscounted) ||
+    (outcome.kind === 'entries' && outcome.entries.every((entry) => entry.outcome === 'refused'))
+  if (outcome.kind === 'entries' && outcome.entries.some((entry) => entry.outcome === 'confirmed')) state.refusals = 0
+  if (!refused) return outcome
   state.refusals++
-  if (state.refusals < refusalsBeforePause || judgement.kind === 'entries') return judgement
-  const { reason } = judgement
+  if (state.refusals < refusalsBeforePause || outcome.kind === 'entries') return outcome
+  const { reason } = outcome
   return {
     kind: 'pause',
-    code: judgement.kind === 'refused' ? judgement.code : reason,
+    code: outcome.kind === 'refused' ? outcome.code : reason,
     reason: `${refusalsBeforePause} requests in a row were refused: ${reason}`,
   }
 }
@@ -150,9 +150,9 @@ async function sentEntries({ deps, destination }: Sending, batch: ClaimedBatch):
 
 const oneUser: SentEntry = { id: null, users: 1 }
 
-function waitFor(sending: Sending, batch: ClaimedBatch, exchange: Exchange, judgement: RequestOutcome): number {
+function waitFor(sending: Sending, batch: ClaimedBatch, exchange: Exchange, outcome: RequestOutcome): number {
   const { settings, clock } = sending.deps
-  if (judgement.kind === 'retry' && judgement.status === 401) return 0
+  if (outcome.kind === 'retry' && outcome.status === 401) return 0
   const own = Math.max(leastWaitMs, backoffMs(batch.attempts + 1, settings))
   const asked = exchange.kind === 'answer' ? (readHold(exchange, clock.now()) ?? 0) : 0
   return Math.max(own, Math.min(asked, settings.retryAfterCapMs))

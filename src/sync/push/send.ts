@@ -1,6 +1,6 @@
 /**
- * Sends one claimed batch: grant, attempt committed, bytes, answer. What the answer means is recorded apart (`recordAnswer.ts`), so that
- * the next request need not wait for it.
+ * Sends one claimed batch: grant, committed attempt, bytes, answer. The answer is recorded separately (`recordAnswer.ts`), so that
+ * the next request does not wait for it.
  */
 import type { Destination, Target } from '../../destinations/destination.ts'
 import type { Exchange } from '../../service/client/exchange.ts'
@@ -15,7 +15,7 @@ import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import type { Pace } from './pace.ts'
 import { splitFailingHalf } from './reconcile.ts'
-import { cutSuppressed, type BatchHandler } from './suppression.ts'
+import { splitOffSuppressed, type BatchHandler } from './suppression.ts'
 
 /** Dependencies and state that all batches of a push share. */
 export interface Sending {
@@ -24,11 +24,11 @@ export interface Sending {
   readonly target: Target
   readonly allowances: Readonly<Record<'upsert' | 'delete', Allowance>>
   readonly pace: Pace
-  /** Run that the attempts are counted in. */
+  /** Run that counts the attempts. */
   readonly runId: number
-  /** No new sendings. */
+  /** On abort: no new attempts. */
   readonly signal: AbortSignal
-  /** Sendings under way are given up. */
+  /** On abort: attempts in flight are abandoned. */
   readonly hardStop: AbortSignal
   readonly onWait: (ms: number) => void
   readonly state: PushState
@@ -36,27 +36,27 @@ export interface Sending {
 
 /** Shared by the batches of one push. */
 export interface PushState {
-  /** Refusals in a row without anything confirmed: at `refusalsBeforePause` the request is at fault, not the records. */
+  /** Refusals in a row without a confirmation: at `refusalsBeforePause` the request is wrong, not the records. */
   refusals: number
-  /** When the first 401 in a row was answered, by the monotonic clock. */
+  /** Time of the first 401 in a row, by the monotonic clock. */
   unauthorizedAtMs: number | undefined
   trustPointers: boolean
 }
 
-/** An attempt that is over, and how it ended on the wire. */
+/** Ended attempt, with its result on the wire. */
 export interface Answered {
   readonly batch: ClaimedBatch
   readonly attemptId: number
   readonly exchange: Exchange
-  /** When the attempt began, by the monotonic clock. */
+  /** Start of the attempt, by the monotonic clock. */
   readonly begunAtMs: number
 }
 
-/** Between the end of the HTTP deadline and the end of the lease. */
+/** Time between the HTTP deadline and the end of the lease. */
 const leaseMarginMs = 5_000
 const unreachableAfter = 16
 
-/** Sends a claimed batch once. Undefined where nothing was sent: the batch was put back, split or superseded. @throws {LeaseLost} */
+/** Sends a claimed batch once. Returns undefined if nothing was sent: the batch was put back, split or superseded. @throws {LeaseLost} */
 export async function sendBatch(sending: Sending, batch: ClaimedBatch): Promise<Answered | undefined> {
   const { deps, destination, pace, runId } = sending
   const { db, clock, settings } = deps
@@ -74,25 +74,25 @@ export async function sendBatch(sending: Sending, batch: ClaimedBatch): Promise<
   const sentAtMs = clock.monotonic()
   const exchange: Exchange =
     grant === undefined || clock.monotonic() - begun.atMs > settings.leaseMs - settings.httpTimeoutMs - leaseMarginMs
-      ? // Too late to send under this lease, or stopping: nothing left this machine.
+      ? // Too late to send under this lease, or stopping: no byte was sent.
         { kind: 'not-sent', error: new Error('not sent in time'), durationMs: 0 }
       : await exchangeBatch(sending, batch)
   crashPoint('push.answered')
 
   if (isTransportFailure(exchange)) pace.failed()
   else pace.answered(beginMs + clock.monotonic() - sentAtMs)
-  // Before the answer is recorded: a wait that it asks for holds all others from now on.
+  // Before the answer is recorded, because a requested wait applies to all others immediately.
   if (exchange.kind === 'answer') await allowance.update(exchange, batch.attempts + 1)
   return { batch, attemptId: begun.attemptId, exchange, begunAtMs: begun.atMs }
 }
 
 interface Begun {
   readonly attemptId: number
-  /** Before the statement that renewed the lease, which cannot be younger than this. */
+  /** Time before the statement that renewed the lease; the lease is at least this old. */
   readonly atMs: number
 }
 
-/** Begins the attempt under a grant, and takes another one where the service asked to wait meanwhile. Undefined: nothing to send. */
+/** Begins the attempt under a grant, and takes another grant if the service requested a wait meanwhile. Undefined: nothing to send. */
 async function beginUnderGrant(
   sending: Sending,
   batch: ClaimedBatch,
@@ -117,14 +117,14 @@ async function begin(sending: Sending, batch: ClaimedBatch): Promise<Begun | 'sp
     !destination.reachesPeople || batch.operation === 'delete'
       ? await beginAttempt(db, batch, options)
       : await db.transaction(async (tx) => {
-          if (await cutSuppressed(tx, destination, batch, { workerId, runId, horizonMs: settings.horizonMs })) return 'split'
+          if (await splitOffSuppressed(tx, destination, batch, { workerId, runId, horizonMs: settings.horizonMs })) return 'split'
           return beginAttempt(tx, batch, options)
         })
   if (attemptId === 'split') return attemptId
   return attemptId === undefined ? 'held' : { attemptId, atMs }
 }
 
-/** A grant that grew old is thrown away, never used late. */
+/** Returns the grant, or a new one if it is too old. */
 async function freshGrant(sending: Sending, allowance: Allowance, grant: Grant): Promise<Grant | undefined> {
   let current: Grant | undefined = grant
   while (current?.stale || (current !== undefined && allowance.held)) current = await allowance.take(sending)
@@ -145,7 +145,7 @@ function exchangeBatch(sending: Sending, batch: ClaimedBatch): Promise<Exchange>
   return destination.exchange?.(request) ?? deps.transport.exchange(request)
 }
 
-/** No usable answer from the service itself: it gets a probe, not a storm. */
+/** Returns true if there is no usable answer of the service: then only probes are sent. */
 function isTransportFailure(exchange: Exchange): boolean {
   return exchange.kind !== 'answer' || exchange.status >= 500 || exchange.status === 408
 }
@@ -166,9 +166,9 @@ async function putBack({ deps }: Sending, batch: ClaimedBatch): Promise<undefine
 }
 
 /**
- * Drops memberships whose frozen end has passed: they are not sent any more, and the next plan decides again (docs/guarantees.md#freshness). What may have been
- * applied beside it, and has not ended, still has to be settled: it goes on alone, byte for byte. On a do-not-reach list
- * nobody is listed any more by what has lapsed: audiences that waited for its answer look at their files again.
+ * Drops memberships whose frozen end has passed: they are not sent, and the next plan decides again (docs/guarantees.md#freshness).
+ * Other entries that may have been applied must still be resolved: they continue in their own batch, byte for byte. Expired entries of
+ * a do-not-reach list no longer suppress anyone: audiences that waited for the answer read their files again.
  */
 async function supersedeExpired({ deps, destination }: Sending, batch: ClaimedBatch, by: BatchHandler): Promise<undefined> {
   await deps.db.transaction(async (tx) => {

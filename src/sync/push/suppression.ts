@@ -1,4 +1,4 @@
-/** The last check before bytes leave: no update carries a suppressed identifier (docs/guarantees.md#suppression-wins). */
+/** The last check before a request is sent: no update has a suppressed identifier (docs/guarantees.md#suppression-wins). */
 import type { Destination } from '../../destinations/destination.ts'
 import { pack } from '../../destinations/pack.ts'
 import { renderUserOperation } from '../../destinations/userOperation.ts'
@@ -11,7 +11,7 @@ import { isSuppressed } from '../../db/suppressed.ts'
 import { splitBatch, remainingOrds } from '../../db/splitBatch.ts'
 import { kindsWhere } from '../../destinations/index.ts'
 
-/** Worker and run that handle a batch, and the time for which its late bytes may still arrive. */
+/** Worker and run of a batch, and the time in which its late request may still arrive. */
 export interface BatchHandler {
   readonly workerId: string
   readonly runId: number
@@ -19,13 +19,13 @@ export interface BatchHandler {
 }
 
 /**
- * Takes entries that carry a suppressed identifier out of the batch; the rest moves to a new one. True: the batch was
- * cut and is no longer ours. Must run in the transaction that commits the attempt: list and erasures stay locked until then, so
- * an erasure is either seen here or comes after our attempt was committed.
+ * Removes entries with a suppressed identifier from the batch; the rest moves to a new one. Returns true if the batch was split and
+ * is no longer claimed. Must run in the transaction that commits the attempt: list and erasures stay locked until then, so an
+ * erasure is either seen here or comes after the attempt was committed.
  *
- * Costs two look-ups unless the list changed, or a person was erased, since the plan was made.
+ * Costs two lookups, unless the list changed or a person was erased after the plan was made.
  */
-export async function cutSuppressed(tx: Queryable, destination: Destination, batch: ClaimedBatch, by: BatchHandler): Promise<boolean> {
+export async function splitOffSuppressed(tx: Queryable, destination: Destination, batch: ClaimedBatch, by: BatchHandler): Promise<boolean> {
   if (!destination.reachesPeople || batch.operation !== 'upsert') return false
   const lists = await tx.query<{ id: number; changed: boolean }>(
     `select l.id, l.desired_version is distinct from s.suppression_version as changed
@@ -43,9 +43,9 @@ export async function cutSuppressed(tx: Queryable, destination: Destination, bat
     [batch.destinationId, batch.planId],
   )
   if (erased === undefined && !lists.some((list) => list.changed)) return false
-  // By its own keys, or by the record they stand under: a list may name the one form of a phone number, which stands under
-  // another record, while this entry has the other form (docs/decisions/both-forms.md). Where its record does not hold a key
-  // any more, whoever does is looked for: few keys, and one pass over the records of the audience.
+  // By its keys, or by the record they belong to: a list may have one form of a phone number, which belongs to another record,
+  // while this entry has the other form (docs/decisions/both-forms.md). If its record no longer has a key, the record that has it
+  // is searched: few keys, and one pass over the records of the audience.
   const listed = (keys: string) =>
     `select from unnest(${keys}) as k (key) join remote r on r.destination_id = any($2::int[]) and r.key = k.key and ${isSuppressed('$2::int[]')}
      union all select from unnest(${keys}) as k (key) where k.key in (${erasedIdentifiers('$4')})`
@@ -84,7 +84,7 @@ export async function cutSuppressed(tx: Queryable, destination: Destination, bat
   return true
 }
 
-/** Ends a claimed batch without the entries at `ords`: the others go on in a new one. */
+/** Ends a claimed batch and moves its entries, except those at `ords`, to a new one. */
 export async function takeOut(
   tx: Queryable,
   destination: Destination,
@@ -112,9 +112,9 @@ export async function takeOut(
 }
 
 /**
- * Plans the deletes of identifiers that may be at the service, one after each wait: as soon as nothing of an earlier sending can
- * land any more, and once more after a second horizon, because a stopped process may have sent it later than it should. Returns
- * their batches. `beside`: the batch that carried them; its plan's counts leave the deletes out.
+ * Plans the deletes of identifiers that the service may have: one after the horizon of the earlier attempt, and one after a second
+ * horizon, because a stopped process may have sent it too late. Returns their batches. `beside`: the batch that contained them; the
+ * counts of its plan exclude the deletes.
  */
 export async function planErasure(
   tx: Queryable,

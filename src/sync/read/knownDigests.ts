@@ -44,7 +44,8 @@ export class KnownDigests {
    */
   add(chunk: number, digests: Uint8Array, featureSets: Uint8Array, gone: readonly number[]): void {
     const first = this.#count
-    for (let i = 0; i < featureSets.length; i += 2) this.#featureSets[first + i / 2] = ((featureSets[i] as number) << 8) | (featureSets[i + 1] as number)
+    for (let i = 0; i < featureSets.length; i += 2)
+      this.#featureSets[first + i / 2] = ((featureSets[i] as number) << 8) | (featureSets[i + 1] as number)
     this.#bytes.set(digests, first * digestBytes)
     this.#count += digests.length / digestBytes
     this.#chunks.push({ chunk, first, count: this.#count - first })

@@ -186,7 +186,9 @@ async function openWhole(
 }
 
 export function interrupted(): RunError {
-  return new RunError('RUN_INTERRUPTED', 'stopped by a signal; what was confirmed is kept', { hint: 'run the same command again to continue' })
+  return new RunError('RUN_INTERRUPTED', 'stopped by a signal; what was confirmed is kept', {
+    hint: 'run the same command again to continue',
+  })
 }
 
 function stageRow(

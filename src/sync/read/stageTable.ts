@@ -56,7 +56,14 @@ export abstract class StageWriter {
   }
 
   /** Writes the common columns; those of the destination type must follow. */
-  protected row(key: Uint8Array, content: Uint8Array, kind: number, line: number, digest: Uint8Array | undefined, featureSet: number): void {
+  protected row(
+    key: Uint8Array,
+    content: Uint8Array,
+    kind: number,
+    line: number,
+    digest: Uint8Array | undefined,
+    featureSet: number,
+  ): void {
     const { copy } = this
     this.tally.keys.add(key)
     copy.row(7 + this.#own)

@@ -1,4 +1,4 @@
-/** Carries the guard's verdict out: removals that may go are applied, the others leave no trace but a count. */
+/** Applies the delete guards: allowed removals are applied, withheld ones are only counted. */
 import type pg from 'pg'
 import { applyRemovals, collectRemovals, markMissing, markOutOfStock, type DesiredContext } from './desired.ts'
 import type { Missing } from '../../destinations/destination.ts'
@@ -6,33 +6,33 @@ import type { Diff } from './diff.ts'
 import { enoughConfirmed, guardDeletes, type GuardFacts } from './guard.ts'
 import type { GuardResult } from '../../model/report.ts'
 import { fillTable } from './planTables.ts'
-import { collectTodo, countGuardedDeletes, replacedIdentifiers, withholdDeletes, type TodoContext } from './todo.ts'
+import { collectPendingChanges, countGuardedDeletes, replacedIdentifiers, withholdDeletes, type PendingContext } from './pendingChanges.ts'
 
-export interface BrakeContext {
+export interface GuardContext {
   readonly desired: DesiredContext
-  readonly todo: TodoContext
+  readonly pending: PendingContext
   readonly diff: Diff
   readonly absent: Missing
   readonly suppressedBy: readonly number[]
-  /** Removals are the source's explicit word and no guard's business (do-not-reach lists). */
+  /** False for do-not-reach lists: their removals are explicit in the source, so no guard applies. */
   readonly guarded: boolean
-  /** Everything of a plain first load is to be created: nothing is looked for that could be deleted. */
+  /** True for a plain first load: everything is created, nothing can be deleted. */
   readonly nothingToDelete: boolean
   readonly facts: Omit<GuardFacts, 'deletes' | 'cleared' | 'replaced' | 'noun' | 'confirmed' | 'erased' | 'examples'>
 }
 
-export interface Braked {
-  readonly verdicts: readonly GuardResult[]
+export interface GuardedChanges {
+  readonly results: readonly GuardResult[]
   readonly withheld: number
   readonly deferred: number
   readonly deletesHeld: boolean
 }
 
 /**
- * Applies removals and collects what is to be sent; where a guard holds the deletes, takes them back (savepoint) and applies only those
- * of suppressed people. Upserts go either way (I9).
+ * Applies removals and collects pending changes. If a guard withholds the deletes, rolls back to a savepoint and applies only the
+ * removals of suppressed people. Upserts are sent in both cases (docs/guarantees.md#mass-delete-guard).
  */
-export async function brake(context: BrakeContext): Promise<Braked> {
+export async function applyGuards(context: GuardContext): Promise<GuardedChanges> {
   if (context.nothingToDelete) return guardFirstLoad(context)
   const { client } = context.desired
   await client.query('savepoint removals')
@@ -41,62 +41,62 @@ export async function brake(context: BrakeContext): Promise<Braked> {
   await applyRemovals(context.desired)
   if (context.absent === 'out-of-stock') await markOutOfStock(context.desired)
   else if (context.absent === 'keep') await markMissing(context.desired)
-  const first = await collectTodo(context.todo)
-  if (!context.guarded) return { verdicts: [], withheld: 0, deferred: first.deferred, deletesHeld: false }
+  const first = await collectPendingChanges(context.pending)
+  if (!context.guarded) return { results: [], withheld: 0, deferred: first.deferred, deletesHeld: false }
 
-  // Taking products out of stock is as harmful as deleting them, should the feed be half a feed (bad-inputs 91).
+  // With half a feed, taking products out of stock is as harmful as deleting them (docs/inputs.md, case 91).
   const missing =
     context.absent === 'out-of-stock'
       ? context.diff.absent
       : context.absent === 'ignore' && context.facts.incomplete !== undefined
         ? context.diff.absent
         : 0
-  const { all, cleared, replaced } = await countGuardedDeletes(context.todo, context.suppressedBy)
+  const { all, cleared, replaced } = await countGuardedDeletes(context.pending, context.suppressedBy)
   const deletes = all + missing
   const fresh = Math.max(deletes - cleared - replaced, replaced)
-  // A percentage matters above a count only.
+  // The percentage matters only over the count limit.
   const confirmed =
     fresh > context.facts.guards.maxDeleteCount
       ? await countConfirmed(client, context.desired, enoughConfirmed(fresh, context.facts.guards.maxDeletePercent))
       : 0
   const noun = nounOf(context)
   const found = guardDeletes({ ...context.facts, deletes, cleared, replaced, noun, confirmed, erased: context.diff.suppressed, examples })
-  const verdicts: GuardResult[] = []
+  const results: GuardResult[] = []
   for (const one of found)
-    verdicts.push(one.code === 'GUARD_IDENTIFIERS' ? { ...one, examples: await replacedIdentifiers(context.todo) } : one)
-  const [verdict] = verdicts
-  if (verdict === undefined) return { verdicts, withheld: 0, deferred: first.deferred, deletesHeld: false }
+    results.push(one.code === 'GUARD_IDENTIFIERS' ? { ...one, examples: await replacedIdentifiers(context.pending) } : one)
+  const [result] = results
+  if (result === undefined) return { results, withheld: 0, deferred: first.deferred, deletesHeld: false }
 
   await client.query('rollback to savepoint removals')
   await fillTable(client, 'removal', `select key, what from change where what = 'suppressed'`)
   await applyRemovals(context.desired)
-  const second = await collectTodo(context.todo)
-  await countGuardedDeletes(context.todo, context.suppressedBy)
-  await withholdDeletes(context.todo, verdict.withheld < deletes)
-  return { verdicts, withheld: verdict.withheld, deferred: second.deferred, deletesHeld: true }
+  const second = await collectPendingChanges(context.pending)
+  await countGuardedDeletes(context.pending, context.suppressedBy)
+  await withholdDeletes(context.pending, result.withheld < deletes)
+  return { results, withheld: result.withheld, deferred: second.deferred, deletesHeld: true }
 }
 
-/** A first load is guarded as any plan: an unproven end, or too few rows, is said though nothing is withheld by it. */
-function guardFirstLoad(context: BrakeContext): Braked {
+/** Guards a first load: reports an unproven end or too few rows, although nothing is withheld. */
+function guardFirstLoad(context: GuardContext): GuardedChanges {
   const none = { deletes: 0, cleared: 0, replaced: 0, confirmed: 0, erased: 0, examples: [] }
-  const verdicts = context.guarded ? guardDeletes({ ...context.facts, ...none, noun: nounOf(context) }) : []
-  return { verdicts, withheld: 0, deferred: 0, deletesHeld: verdicts.length > 0 }
+  const results = context.guarded ? guardDeletes({ ...context.facts, ...none, noun: nounOf(context) }) : []
+  return { results, withheld: 0, deferred: 0, deletesHeld: results.length > 0 }
 }
 
-function nounOf({ desired }: BrakeContext): 'people' | 'products' {
+function nounOf({ desired }: GuardContext): 'people' | 'products' {
   return desired.keys === 'products' ? 'products' : 'people'
 }
 
-/** Products that would go, for people to recognize. Members have no face here (I17). */
-async function removedExamples(client: pg.PoolClient, context: BrakeContext): Promise<string[]> {
+/** Returns examples of products that would be deleted; never of members (docs/guarantees.md#no-raw-identifier-at-rest). */
+async function removedExamples(client: pg.PoolClient, context: GuardContext): Promise<string[]> {
   if (context.desired.keys !== 'products') return []
   const { rows } = await client.query<{ key: Buffer }>(`select key from change where what in ('absent', 'leaving') order by key limit 5`)
   return rows.map(({ key }) => key.toString())
 }
 
 /**
- * Size of the confirmed set: what a percentage of deletes is measured by (guarantees 5, seeded bug 13). Not counted above
- * `enough`: of a million users 10,000 deletes have to see 100,000, in the order of an index, not all of them in a sort.
+ * Counts the confirmed records, the base of the delete percentage. Stops at `enough`: for 10,000 deletes of a million users it
+ * reads 100,000 in the order of an index, instead of sorting all of them.
  */
 async function countConfirmed(client: pg.PoolClient, { destinationId, keys }: DesiredContext, enough: number | undefined): Promise<number> {
   const confirmed =
