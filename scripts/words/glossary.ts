@@ -83,6 +83,12 @@ export const allowed: readonly Allowed[] = [
   { word: 'rescue', under: 'src/db/batches.ts', reason: 'an actor in stored audit logs' },
   { word: 'rescued', under: 'src/db/batches.ts', reason: 'an action in stored audit logs' },
   { word: 'nobody', under: 'src/db/embedded/account.ts', reason: 'a Unix account' },
+  { word: 'nobody', under: 'test/integration/cli/run.test.ts', reason: 'an invalid email' },
+  { word: 'nobody', under: 'test/integration/db/embedded.test.ts', reason: 'a Unix account' },
+  { word: 'mend', under: 'test/integration/inputs/runs.test.ts', reason: 'the former key xml.mend_ampersands, still accepted' },
+  { word: 'traits', under: 'test/integration/sync/gateNotes.test.ts', reason: 'the column record_digest.traits' },
+  { word: 'as wanted', under: 'test/integration/sources/postgres.test.ts', reason: 'a column of a query' },
+  { word: 'traits', under: 'src/sync/read/readRecords.ts', reason: 'the column record_digest.traits' },
   { word: 'guarantees.md', under: 'docs', reason: 'links between pages of docs/' },
   { word: 'withdrawn', under: 'docs/inputs.md', reason: 'currencies that a country gave up' },
   { word: 'withdrawn', under: 'src/sync/story.ts', reason: 'an event of explain --json' },
@@ -94,4 +100,4 @@ export const allowed: readonly Allowed[] = [
 ]
 
 /** Folders and pages that the check does not read yet. A change that rewrites one of them takes it off the list. */
-export const pending: readonly string[] = ['src/sync', 'test/integration', 'docs/coverage.md', 'docs/faults.md', 'docs/inputs.md']
+export const pending: readonly string[] = []

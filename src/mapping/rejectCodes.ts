@@ -27,7 +27,7 @@ export const recordCodes = {
     'The price is zero.',
     'Correct the price; where it is right, options.allow: [zero_price]. options.refuse: [zero_price] rejects such rows, guards.hold: [PRICE_ZERO] withholds the run.',
   ),
-  TEXT_GARBLED: warning('A text looks wrongly decoded.', 'Set encoding of the source to what the file is, or correct the export.'),
+  TEXT_GARBLED: warning('A text looks wrongly decoded.', 'Set `encoding` to the encoding of the file, or correct the export.'),
   VALUE_PLACEHOLDER: warning('A placeholder (n/a, xx, TBD, test) was left out of an optional field.', 'Leave the field empty, or fill it.'),
   ENTITY_HTML: warning(
     'A named entity of HTML, which XML does not know, was read as its character.',

@@ -20,20 +20,20 @@ const unchangedFiles = createUnchangedFiles<readonly Pipeline[]>()
 export interface LoadedPipelines {
   /** Sorted by name. */
   readonly pipelines: readonly Pipeline[]
-  /** One for each file that is wrong; the others are usable. */
+  /** One error for each invalid file; the other files are usable. */
   readonly errors: readonly ConfigError[]
-  /** Right by themselves, but with a destination that another file writes to as well; `errors` has one for each. */
+  /** Valid pipelines whose destination another file writes to too; `errors` has an error for each. */
   readonly conflicting: readonly Pipeline[]
-  /** Names of all pipelines, and of files that are wrong, sorted. */
+  /** Names of all pipelines and of invalid files, sorted. */
   readonly names: readonly string[]
-  /** Names of the pipelines of each file that is right: several of one with markets. */
+  /** Names of the pipelines of each valid file: several if the file has markets. */
   readonly byFile: ReadonlyMap<string, readonly string[]>
-  /** Names without a usable file, each with what is wrong with it. */
+  /** Names without a usable file, each with its error. */
   readonly broken: ReadonlyMap<string, ConfigError>
 }
 
 /**
- * Loads every pipeline file of a folder, with the defaults of `sluice.yaml` and with `variables` in the place of `${NAME}`.
+ * Loads every pipeline file of a folder. Applies the defaults of `sluice.yaml`, and replaces `${NAME}` by `variables`.
  *
  * @throws {UsageError} PIPELINES_MISSING where the directory cannot be read; {ConfigError} PROJECT_INVALID
  */
@@ -74,7 +74,7 @@ export async function loadPipelines(directory: string, variables: Variables = {}
   }
 }
 
-/** Pairs each pipeline that shares its destination with another one of it. All are rejected, because names do not show which one is intended. */
+/** Maps each pipeline to another one with the same destination. All of them are rejected, because none is clearly the right one. */
 function conflictsOf(pipelines: readonly Pipeline[]): ReadonlyMap<Pipeline, Pipeline> {
   const byDestination = Map.groupBy(pipelines, ({ credentials, destination }) => JSON.stringify([credentials, identityOf(destination)]))
   const pairs = pipelines.map((pipeline) => {
@@ -96,7 +96,7 @@ function conflictError(pipeline: Pipeline, conflict: string): ConfigError {
 }
 
 /**
- * The pipelines that names or globs (`shop-*`) pick, in the order of their names; all without patterns.
+ * Returns the pipelines that match the names or globs (`shop-*`), sorted by name; without patterns, all.
  *
  * @throws {UsageError} UNKNOWN_PIPELINE with the nearest name; {ConfigError} where a picked file is wrong
  */
@@ -111,7 +111,7 @@ export async function selectPipelines(
 }
 
 /**
- * As `selectPipelines`, but conflicting for one destination come along with what is against them, for `sluice check` to show.
+ * As `selectPipelines`, but includes pipelines with a conflicting destination and their errors, for `sluice check`.
  *
  * @throws as `selectPipelines`
  */
@@ -137,7 +137,7 @@ async function pick(directory: string, patterns: readonly string[], variables: V
   const { pipelines, conflicting, names, byFile, broken } = await loadPipelines(directory, variables)
   const picked = new Set<string>()
   for (const pattern of patterns.length === 0 ? ['*'] : patterns) {
-    // The name of a file with markets stands for all of them.
+    // The name of a file with markets matches all of its pipelines.
     const ofFile = byFile.get(pattern) ?? []
     const found = names.filter((name) => name === pattern || ofFile.includes(name) || path.matchesGlob(name, pattern))
     if (found.length === 0 && pattern !== '*') throw unknownPipeline(pattern, directory, names)
@@ -158,18 +158,18 @@ function throwAll(directory: string, faults: readonly ConfigError[]): void {
   if (faults.length > 1)
     throw new ConfigError(
       'PIPELINE_INVALID',
-      `${faults.length} pipeline files are wrong`,
+      `${faults.length} pipeline files are invalid`,
       faults.flatMap(({ problems }) => problems),
       { where: directory, hint: 'Correct the files; sluice check shows every problem.' },
     )
 }
 
-/** One pipeline by name. @throws as `selectPipelines` */
+/** Loads one pipeline by name. @throws as `selectPipelines` */
 export async function loadPipeline(directory: string, name: string, variables: Variables = {}): Promise<Pipeline> {
   const [pipeline, more] = await selectPipelines(directory, [name], variables)
   if (pipeline === undefined) throw unknownPipeline(name, directory, [])
   if (more !== undefined)
-    throw new UsageError('SEVERAL_PIPELINES', `"${name}" names several pipelines, one is needed`, {
+    throw new UsageError('SEVERAL_PIPELINES', `"${name}" matches several pipelines, and one is needed`, {
       where: directory,
       hint: `Name one of them, for example ${pipeline.name}.`,
     })
@@ -198,7 +198,7 @@ export async function loadFile(file: string, { variables = {}, project }: FileSu
   )
 }
 
-/** Names of `credentials` and `alerts` that `sluice.yaml` does not have. A file loaded on its own is not held to it. */
+/** Returns names of `credentials` and `alerts` that `sluice.yaml` does not have. Not checked for a file loaded on its own. */
 function unknownNames({ credentials, alerts = [] }: Pipeline, project: FileSurroundings['project']): PathProblem[] {
   if (project === undefined) return []
   const unknown = (key: string, name: string, known: readonly string[]): PathProblem[] => {

@@ -1,6 +1,6 @@
 /**
  * The receiver of the service's webhooks as a node:http handler: answers challenges from memory, stores verified events
- * once, and says 200 only after the insert (spec 6.1; docs/spec-notes.md#webhooks; docs/guarantees.md#webhook-delivery).
+ * once, and answers 200 only after the insert (spec 6.1; docs/spec-notes.md#webhooks; docs/guarantees.md#webhook-delivery).
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { systemClock, type Clock } from '../clock.ts'
@@ -15,9 +15,9 @@ import { isChallengeToken, isSigned, sign } from './signature.ts'
 export interface WebhookReceiverOptions {
   /** Store of the events, once each. Default: in memory, for as long as the process lives. */
   readonly store?: EventStore
-  /** Called with each new event after it was stored and answered. A repeated delivery calls nothing. */
+  /** Called with each new event after it was stored and answered. Not called for a repeated delivery. */
   readonly onEvent?: (event: ReceivedEvent) => void
-  /** Consumer secrets, the current one first; during a rotation also the old one. A function is asked on each request. */
+  /** Consumer secrets, the current one first; during a rotation also the old one. A function is called for each request. */
   readonly secrets: readonly string[] | (() => readonly string[])
   /** Path that the service calls. Default `/webhooks`. */
   readonly path?: string
@@ -30,7 +30,7 @@ export interface WebhookReceiverOptions {
   readonly onGap?: (gap: Gap) => void
   /** Default 1 MiB, checked before anything is hashed. */
   readonly maxBodyBytes?: number
-  /** From the first byte of the request to the last of its body. Default 5 s: the service waits 10. */
+  /** Maximum time from the first byte of the request to the end of its body. Default 5 s: the service waits 10 s. */
   readonly bodyTimeoutMs?: number
   /** Longest wait for the insert. Default 4 s. */
   readonly storeTimeoutMs?: number

@@ -23,7 +23,7 @@ export const run: CommandRun = async (context, invocation) => {
   if (approveDeletes !== undefined && pipelines.length > 1) {
     throw new UsageError(
       'APPROVAL_NEEDS_ONE',
-      `--approve-deletes approves one pipeline's deletes, and ${pipelines.length} are named. Nothing was read or sent.`,
+      `--approve-deletes is for one pipeline, but ${pipelines.length} are named. Nothing was read or sent.`,
       {
         where: '--approve-deletes',
         hint: `sluice run ${pipelines[0]?.name ?? ''} --approve-deletes ${approveDeletes}`,

@@ -77,7 +77,7 @@ export class JsonSurroundings {
     if (!this.#opened) {
       throw fileError('WRONG_FORMAT', `the file has no array at "${this.#path}"`, {
         name: this.#name,
-        hint: 'Name the array that holds the records: `json: { records: data.products }`, or leave it out if there is only one.',
+        hint: 'Name the array of the records: `json: { records: data.products }`, or leave it out if there is only one.',
       })
     }
     const other = this.#place.found ? arraysOfObjects(around)[0] : undefined

@@ -27,7 +27,7 @@ const canaries = {
   device: 'ZQ7CAFE0-0000-4000-8000-00000000C0DE',
 } as const
 
-/** What must not be found: the distinctive core of each, without case or blanks. */
+/** Texts that must not be found: the distinctive core of each, without case or blanks. */
 const cores = ['zq7canary', '2025550187', '2025550186', '2025550185', 'zq7cafe0']
 
 const yaml = `source: { url: "{folder}/crm.csv" }

@@ -1,4 +1,4 @@
-/** A feed with faults becomes the catalog it should be; every fault is told with its line and field; the books balance. */
+/** A feed with faults becomes the catalog it should be; every fault is reported with its line and field; the counts add up. */
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { catalogDigest } from '../../support/digests.ts'
@@ -6,7 +6,7 @@ import { catalogYaml, engineUnderTest, imbalance } from '../../support/engine.ts
 import { sluice } from '../cli/support.ts'
 import { goodProduct, item, products, rss, wanted } from './products.ts'
 
-/** What a fault does to an item's lines, and the field that the reject names. */
+/** Change of a fault to the lines of an item, and the field that the reject names. */
 const faults: readonly (readonly [field: string, spoil: (line: string) => string])[] = [
   ['price', (line) => line.replace(/[\d.]+ EUR/, '19,99')],
   ['price', (line) => (line.includes('g:price') ? '' : line)],

@@ -46,7 +46,7 @@ const singles: readonly (readonly [name: string, fault: Record<string, unknown>]
   ['Q7 and Q9: results of another request', { kind: 'alien_id' }],
   ['Q7: a result without an id', { kind: 'null_id' }],
   ['Q7: a result without a key', { kind: 'null_key' }],
-  ['Q7: a status that nobody knows', { kind: 'unknown_status' }],
+  ['Q7: an unknown status', { kind: 'unknown_status' }],
   ['Q7: success with errors', { kind: 'success_with_errors' }],
   ['Q10: no answer before the deadline', { kind: 'delay', ms: 900 }],
   ['Q10: an answer that drips past the deadline', { kind: 'slow', bytes_per_s: 40 }],
@@ -87,8 +87,8 @@ describe.for([
       let report = await engine.run(under.name)
       expect(report.error).toBeUndefined()
       if (what === 'products' && (fault['kind'] === 'partial_apply' || fault['status'] === 429)) {
-        // Each product's refusal is the service's own word: told, and tried again. A refused delete takes two runs more,
-        // one to learn the key that stands, one to delete it (docs/decisions/lost-deletes.md). A 429 says that nothing was
+        // Each product's refusal is the service's own word: reported, and tried again. A refused delete takes two runs more,
+        // one to get the key that stands, one to delete it (docs/decisions/lost-deletes.md). A 429 says that nothing was
         // applied, so a delete that was is refused the second time.
         expect(report.status).toBe('partial')
         expect((await engine.run(under.name)).status).toBe('partial')
@@ -103,7 +103,7 @@ describe.for([
   )
 })
 
-test('one record breaks every count: found within 24 extra requests, all others confirmed, that one told', async () => {
+test('one record breaks every count: found within 24 extra requests, all others confirmed, that one reported', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   const rows = customers(2_400, 33)
@@ -121,7 +121,7 @@ test('one record breaks every count: found within 24 extra requests, all others 
   expect(report.counts.requests).toBeLessThanOrEqual(1 + 24)
   expect(await control.violations()).toEqual([])
 
-  // It stays refused and told, without holding up what is new.
+  // It stays refused and reported, without holding up what is new.
   const more = [...rows, ...customers(10, 34, 9_000)]
   engine.write('crm.csv', crm(more))
   const second = await engine.run('customers')
@@ -133,7 +133,7 @@ test('one record breaks every count: found within 24 extra requests, all others 
   expect((await control.audience()).digest).toBe(audienceDigest(identifiersOf(more)))
 }, 120_000)
 
-test('a product that the service refuses is told by its reason; the other products of its request are confirmed', async () => {
+test('a product that the service refuses is reported by its reason; the other products of its request are confirmed', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   const under = shop(engine)

@@ -1,4 +1,4 @@
-/** A run killed at any instant: whoever comes next ends where an undisturbed run ends, and sends hardly more. */
+/** A run killed at any instant: a person who comes next ends where an undisturbed run ends, and sends hardly more. */
 import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -40,7 +40,7 @@ function run(
 
 /** Wave 0 loads; the next ones change some, delete some and add some, so that every phase of a push is met. */
 function waves(engine: EngineUnderTest, target: PeopleTarget = sandboxAudience) {
-  // The brake is not what is looked at here.
+  // The guard is not what is looked at here.
   engine.pipeline('shop', `${catalogYaml('feed.xml')}guards: { max_delete_count: 1000 }\n`)
   engine.pipeline('customers', `${customersYaml.replace(/destination: .*/, target.yaml())}guards: { max_delete_count: 1000 }\n`)
   return {

@@ -1,4 +1,4 @@
-/** What happens to memberships and products over their life: renewal, suppression, consent, stale rows, missing ones. */
+/** Tests of memberships and products over their life: renewal, suppression, consent, stale rows, missing ones. */
 import { describe, expect, test } from 'vitest'
 import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
@@ -53,11 +53,11 @@ test('memberships are renewed before they end, over days; what ended is sent aga
   expect(renewed.filter((n) => n > 0).length).toBeGreaterThanOrEqual(4)
   expect(Math.max(...renewed)).toBeLessThan(rows.length / 2)
 
-  // Fourteen months with nobody running it: everything lapsed, and everything comes back.
+  // Fourteen months with no one running it: everything lapsed, and everything comes back.
   await age(engine, '430 days', 430 * day)
   expect((await control.audience()).members).toBe(0)
   expect(await engine.run('customers')).toMatchObject({ status: 'succeeded', counts: { deletes: 0 } })
-  // The sandbox's time is ahead of ours: only that it was all sent can be seen.
+  // The sandbox's time is ahead of Sluice: only that it was all sent can be seen.
   const [open] = await engine.db.query<{ n: string }>(`select count(*) as n from sluice.remote where expires_at < clock_timestamp()`)
   expect(Number(open?.n)).toBe(0)
 })
@@ -95,7 +95,7 @@ describe.for(['user', 'identifier'])('where a delete reaches the %s', (reach) =>
   })
 })
 
-test('whoever is put on the do-not-reach list leaves the audience, and comes back when taken off it', async () => {
+test('a person who is put on the do-not-reach list leaves the audience, and comes back when taken off it', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   engine.pipeline('people', peopleYaml)
@@ -128,7 +128,7 @@ test('whoever is put on the do-not-reach list leaves the audience, and comes bac
   expect(await control.violations()).toEqual([])
 })
 
-test('whoever stands on either of two lists of one account stays away, also when the newer one was made anew', async () => {
+test('a person who stands on either of two lists of one account stays away, also when the newer one was made again', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   engine.pipeline('people', peopleYaml)
@@ -138,10 +138,10 @@ test('whoever stands on either of two lists of one account stays away, also when
   await engine.run('optouts')
   await engine.run('people')
   expect((await control.audience()).digest).toBe(mails('ann', 'cat'))
-  // The list was deleted at the service and made anew, under another id: ben is not on it.
+  // The list was deleted at the service and made again, under another id: ben is not on it.
   engine.pipeline('optouts', listYaml.replace('2dnr', '3dnr').replace('optouts.csv', 'anew.csv'))
   engine.write('anew.csv', 'email,status\ncat@example.com,out\n')
-  // Its run is refused (there is no such list in the sandbox), but its wish counts at once.
+  // Its run is refused (there is no such list in the sandbox), but its wish counts immediately.
   await engine.run('optouts')
   expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { suppressed: 2, deletes: 1, pending: 0 } })
   expect((await control.audience()).digest).toBe(mails('ann'))
@@ -151,7 +151,7 @@ test('whoever stands on either of two lists of one account stays away, also when
   expect((await control.audience()).digest).toBe(mails('ann', 'dan'))
 })
 
-test('without consent nobody is sent, and consent withdrawn is a delete', async () => {
+test('without consent no one is sent, and consent revoked is a delete', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   engine.pipeline('people', peopleYaml)

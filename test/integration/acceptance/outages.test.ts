@@ -1,4 +1,4 @@
-/** The database or the service away for a while: nothing is lost, nothing is sent twice as something else, and it goes on by itself. */
+/** The database or the service away for a while: nothing is lost, nothing is sent twice as something else, and it continues on its own. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -49,7 +49,7 @@ function audience(engine: EngineUnderTest, count: number): string {
 }
 
 describe('the database', () => {
-  test.for([1, 2, 3])('K5: every connection cut at request %i: the run says so, or goes on; the next one ends it', async (nth) => {
+  test.for([1, 2, 3])('K5: every connection cut at request %i: the run says so, or continues; the next one ends it', async (nth) => {
     await using engine = await engineUnderTest()
     await using other = await beside(engine)
     engine.pipeline('shop', catalogYaml('feed.xml'))
@@ -84,7 +84,7 @@ describe('the database', () => {
     expect((await engine.sandbox.control.audience()).digest).toBe(expected)
   })
 
-  test('K5: a row that somebody else holds locked is waited for', async () => {
+  test('K5: a row that another writer holds locked is waited for', async () => {
     await using engine = await engineUnderTest()
     await using other = await beside(engine)
     const expected = audience(engine, 60)
@@ -113,7 +113,7 @@ describe('the database', () => {
     try {
       const identity = destinationIdentity(engine.deps, await loadPipeline(folder, 'customers'))
       const { id } = await ensureDestination(engine.db, identity)
-      // As if NOTIFY had gone into a dead connection: the row is there, and nobody was told.
+      // As if NOTIFY had gone into a dead connection: the row is there, and no one was reported.
       const runId = await requestRun(engine.db, { pipeline: 'customers', destinationId: id, trigger: 'schedule', scheduledFor: new Date() })
       await expect.poll(async () => (await loadRun(engine.db, `r_${runId}`)).status, { timeout: 20_000 }).toBe('succeeded')
     } finally {

@@ -75,7 +75,7 @@ test.for([
   if (name === 'shop')
     expect((await control.catalog()).digest).toBe(catalogDigest([...rows.filter(({ id }) => id !== 'SKU-4'), ...more].map(wanted)))
   else expect((await control.audience()).digest).toBe(audienceDigest(identifiersOf([...people, ...others])))
-  // The pipeline's own source is the standard again, and the brake stands as before.
+  // The pipeline's own source is the standard again, and the guard stands as before.
   expect(await engine.run(name)).toMatchObject({ status: 'succeeded' })
   if (name === 'shop') expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(wanted)))
 })

@@ -8,7 +8,7 @@ import { item, products, rss, wanted } from './products.ts'
 export const writesOf = { catalog: '/12/product_catalogs', audience: '/12/accounts' }
 
 export interface Target {
-  /** Of its pipeline. */
+  /** Text of its pipeline. */
   readonly name: string
   /** Writes wave `n` of the source; the digest that should stand after it. */
   readonly wave: (n: number) => string

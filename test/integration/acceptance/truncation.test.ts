@@ -1,4 +1,4 @@
-/** Half a file is never taken for a smaller whole: nothing is deleted, and the reason is told. */
+/** Half a file is never taken for a smaller whole: nothing is deleted, and the reason is reported. */
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
@@ -37,7 +37,7 @@ describe.for(files)('%s', ([name, text]) => {
     await using engine = await engineUnderTest()
     const whole = form === 'gzip' ? gzipSync(text) : Buffer.from(text)
     const file = form === 'gzip' ? `${name}.gz` : name
-    // No brake: what withholds the deletes has to be the unproven end.
+    // No guard: what withholds the deletes has to be the unproven end.
     engine.pipeline('shop', `${catalogYaml(file)}guards: { min_rows: 0, max_reject_percent: 100 }\n`)
     engine.write(file, whole)
     expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { creates: 3 } })
@@ -49,7 +49,7 @@ describe.for(files)('%s', ([name, text]) => {
       else if ('counts' in report) expect([at, report.guards.length > 0 || report.counts.withheld === 0]).toEqual([at, true])
       else expect([at, report.code]).toEqual([at, expect.stringMatching(/^[A-Z_]+$/)])
     }
-    // Only where the last byte kept ends a record can the cut not be told (docs/guarantees.md#deletes-need-proof).
+    // Only where the last byte kept ends a record can the cut not be reported (docs/guarantees.md#deletes-need-proof).
     const recordEnds =
       form === 'plain' && /csv|jsonl/.test(name) ? deletesAtRecordEnd.filter((at) => whole[at - 1] === 0x0a || whole[at] === 0x0a) : []
     expect(deletesAtRecordEnd).toEqual(recordEnds)
@@ -113,7 +113,7 @@ test('an approval is a ceiling: one delete more than approved and none goes', as
     guards: [{ code: 'GUARD_DELETES', withheld: 15 }],
   })
   expect(await engine.run('shop', { approveDeletes: 14 })).toMatchObject({ status: 'withheld', counts: { withheld: 15, deletes: 0 } })
-  // It got worse after somebody looked.
+  // It got worse after a person looked.
   feed(16)
   expect(await engine.run('shop', { approveDeletes: 15 })).toMatchObject({ status: 'withheld', counts: { withheld: 16, deletes: 0 } })
   expect((await engine.sandbox.control.catalog()).products).toBe(60)

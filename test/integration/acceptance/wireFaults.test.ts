@@ -1,4 +1,4 @@
-/** What happens to connections, certificates, reads and clocks: the engine ends right after each, and breaks no rule on the way. */
+/** Tests of connections, certificates, reads and clocks: the engine ends right after each, and breaks no rule on the way. */
 import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { describe, expect, test } from 'vitest'
@@ -14,7 +14,7 @@ const faults: readonly (readonly [name: string, fault: Record<string, unknown>, 
   ['half open after the answer', { kind: 'half_open' }],
   ['half open instead of the answer', { kind: 'half_open', stage: 'after_apply' }],
   ['half open before anything was applied', { kind: 'half_open', stage: 'after_read', apply: 'none' }],
-  ['W9: idle connection closed at once', { kind: 'idle_close', ms: 0 }],
+  ['W9: idle connection closed immediately', { kind: 'idle_close', ms: 0 }],
   ['W9: idle connection closed as it is used again', { kind: 'idle_close', ms: 3 }],
   ['W7: connections refused', { kind: 'refuse', ms: 30 }],
   ['connections accepted and closed', { kind: 'accept_close', ms: 30 }],

@@ -100,7 +100,7 @@ test('withheld deletes fire once and recover once at every receiver: dead, slow 
     text: expect.stringMatching(/^NEEDS APPROVAL shop: /),
     sluice: { event: 'withheld', state: 'firing' },
   })
-  // The same condition again, by another run: nobody is told twice.
+  // The same condition again, by another run: no one is reported twice.
   engine.write('feed.xml', rss(products(39).map((row) => item(row))))
   await engine.run('shop')
   await engine.deps.clock.sleep(200)

@@ -22,14 +22,14 @@ const single = (count: number) =>
     .filter(({ group }) => group === undefined)
     .slice(0, count)
 
-/** What the engine holds of every key, but for times. */
+/** State of every key, without times. */
 const state = (engine: EngineUnderTest) =>
   engine.db.query(
     `select encode(key, 'escape') as key, held, encode(desired_hash, 'hex') as desired, encode(synced_hash, 'hex') as synced, remote_key, batch_id
      from sluice.remote order by key`,
   )
 
-test('a catalog that nobody touched is the same, over several pages, and nothing is sent or changed', async () => {
+test('a catalog that no one touched is the same, over several pages, and nothing is sent or changed', async () => {
   await using engine = await shop(single(230))
   const before = await state(engine)
   const mark = await engine.mark()
@@ -48,7 +48,7 @@ test('a catalog that nobody touched is the same, over several pages, and nothing
   expect(await engine.sandbox.control.violations()).toEqual([])
 })
 
-test('edits, a delete and a stranger behind our back are told apart, repaired as a plan, and the stranger stays', async () => {
+test('distinguishes edits, a delete and an unmanaged product, repairs them by a plan, and keeps the unmanaged one', async () => {
   const rows = single(30)
   await using engine = await shop(rows)
   const [first, second, third] = rows.map(wanted) as [Record<string, unknown>, Record<string, unknown>, Record<string, unknown>]
@@ -99,7 +99,7 @@ test('edits, a delete and a stranger behind our back are told apart, repaired as
   expect(await engine.sandbox.control.violations()).toEqual([])
 })
 
-test('whoever deleted a product and put it back as it was gave it another key, which is seen and learned', async () => {
+test('a person who deleted a product and put it back as it was gave it another key, which is seen and found', async () => {
   const rows = single(5)
   await using engine = await shop(rows)
   await removeBehind(engine, 'SKU-1')
@@ -116,7 +116,7 @@ test('whoever deleted a product and put it back as it was gave it another key, w
   expect(await digest(engine)).toBe(catalogDigest(rows.slice(1).map(wanted)))
 })
 
-test('variants that a group does not list prove nothing: told apart, and put again by a repair', async () => {
+test('variants that a group does not list prove nothing, are counted separately, and are put again by a repair', async () => {
   const variants = Array.from({ length: 6 }, (_, n) => ({ ...goodProduct(n + 1), group: n < 3 ? 'G-a' : 'G-b' }))
   await using engine = await shop(variants)
   expect(await engine.audit('shop')).toMatchObject({
@@ -137,7 +137,7 @@ test('variants that a group does not list prove nothing: told apart, and put aga
   expect(await digest(engine)).toBe(catalogDigest(variants.map(wanted)))
 })
 
-test('what was withdrawn is still ours: leaving the feed, it is deleted', async () => {
+test('what was invalidated is still ours: leaving the feed, it is deleted', async () => {
   const rows = single(12)
   await using engine = await shop(rows)
   await putBehind(engine, { ...wanted(rows[0] as Product), title: 'Hijacked' })
@@ -149,7 +149,7 @@ test('what was withdrawn is still ours: leaving the feed, it is deleted', async 
   expect((await engine.run('shop')).counts).toMatchObject({ requests: 0, creates: 0, updates: 0, deletes: 0 })
 })
 
-test('what we deleted and somebody put back is a stranger, and the run that deleted it is named', async () => {
+test('what we deleted and a person put back is a stranger, and the run that deleted it is named', async () => {
   const rows = single(6)
   await using engine = await shop(rows)
   write(engine, rows.slice(1))

@@ -31,7 +31,7 @@ const digest = async (engine: EngineUnderTest) => (await engine.sandbox.control.
 const state = (engine: EngineUnderTest) => engine.db.query('select * from sluice.remote order by key')
 const plans = async (engine: EngineUnderTest) => (await engine.db.query('select id from sluice.plan')).length
 
-/** Of 230 products one is changed and one is gone, by somebody else. */
+/** Lists 230 products, of which another writer changed one and deleted one. */
 async function drifted(): Promise<EngineUnderTest> {
   const rows = single(230)
   const engine = await shop(rows)
@@ -41,7 +41,7 @@ async function drifted(): Promise<EngineUnderTest> {
 }
 const found = { listed: 229, same: 228, changed: 1, gone: 1, hidden: 0, foreign: 0, unsettled: 0 }
 
-test('a fault that passes costs a request and changes nothing of the verdict', async () => {
+test('a fault that passes costs a request and changes nothing of the result', async () => {
   await using engine = await drifted()
   const { control } = engine.sandbox
   const faults = [
@@ -62,7 +62,7 @@ test('a fault that passes costs a request and changes nothing of the verdict', a
   expect(await control.violations()).toEqual([])
 })
 
-test('a listing whose cursor expired begins anew, once, and counts nothing twice', async () => {
+test('a listing whose cursor expired begins again, once, and counts nothing twice', async () => {
   await using engine = await drifted()
   const { control } = engine.sandbox
   await control.fault({ ...listing, nth: 2 }, { kind: 'cursor_expired' })
@@ -80,7 +80,7 @@ test.for([
   ['nothing but 500', { kind: 'status', status: 500 }],
   ['no catalog any more', { kind: 'status', status: 404, body: { errors: [{ code: 'NOT_FOUND', message: 'no' }] } }],
   ['credentials that are refused', { kind: 'status', status: 401, body: { errors: [{ code: 'UNAUTHORIZED_ACCESS', message: 'no' }] } }],
-] as const)('%s: the audit fails, nothing is withdrawn and nothing planned, however it was asked', async ([, fault]) => {
+] as const)('%s: the audit fails, nothing is invalidated and nothing planned, however it was asked', async ([, fault]) => {
   await using engine = await drifted()
   const [before, planned] = [await state(engine), await plans(engine)]
   await engine.sandbox.control.fault({ ...listing, nth: 2 }, fault, 'always')
@@ -106,7 +106,7 @@ test('a run in flight holds the pipeline, and an audit holds it for a run', asyn
   expect(await audit).toMatchObject({ drift: found })
 })
 
-test('told to stop while it reads, it is cancelled and has changed nothing', async () => {
+test('asked to stop while it reads, it is cancelled and has changed nothing', async () => {
   await using engine = await drifted()
   const before = await state(engine)
   const stop = new AbortController()
@@ -121,7 +121,7 @@ test('told to stop while it reads, it is cancelled and has changed nothing', asy
   expect((await engine.db.query('select status from sluice.run order by id desc limit 1'))[0]).toEqual({ status: 'cancelled' })
 })
 
-test('what an earlier run left unsettled is not judged, and a repair leaves it alone', async () => {
+test('what an earlier run left unsettled is not checked, and a repair leaves it alone', async () => {
   const rows = single(30)
   await using engine = await shop(rows)
   const { control } = engine.sandbox
@@ -146,7 +146,7 @@ test('what an earlier run left unsettled is not judged, and a repair leaves it a
   expect(await digest(engine)).toBe(catalogDigest(moved.map(wanted)))
 })
 
-test('what another process settles while the catalog is read is not judged', async () => {
+test('what another process settles while the catalog is read is not checked', async () => {
   const rows = single(30)
   await using engine = await shop(rows)
   await putBehind(engine, { ...wanted(rows[3] as Product), title: 'Hijacked' }, { ...wanted(rows[4] as Product), title: 'Hijacked' })
@@ -165,7 +165,7 @@ test('what another process settles while the catalog is read is not judged', asy
   ])
 })
 
-test('what moves between the verdict and the repair is left alone', async () => {
+test('what moves between the result and the repair is left alone', async () => {
   const rows = single(30)
   await using engine = await shop(rows)
   await putBehind(engine, ...rows.slice(0, 3).map((row) => ({ ...wanted(row), title: 'Hijacked' })))
@@ -233,7 +233,7 @@ test('a repair makes plans made before it stale, and its own plan stands', async
   expect(await digest(engine)).toBe(catalogDigest(rows.slice(1).map(wanted)))
 })
 
-test('deletes that are owed stand under the guards as always; what is put right goes all the same', async () => {
+test('deletes that are outstanding stand under the guards as always; what is put right goes all the same', async () => {
   const rows = single(10)
   await using engine = await shop(rows)
   write(engine, rows.slice(2))
@@ -248,7 +248,7 @@ test('deletes that are owed stand under the guards as always; what is put right 
   })
 })
 
-test('killed inside the repair nothing is withdrawn; behind it the plan is there with all of it', async () => {
+test('killed inside the repair nothing is invalidated; behind it the plan is there with all of it', async () => {
   await using engine = await drifted()
   const kill = (label: string) =>
     new Promise((resolve, reject) => {

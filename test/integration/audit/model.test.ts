@@ -14,7 +14,7 @@ interface Day {
   readonly feed: readonly (readonly [product: number, price: number])[]
   readonly edits: readonly (readonly [product: number, how: Edit])[]
   readonly fault: (typeof faults)[number]
-  /** Whether the feed's changes are sent, planned only, or not even read before the audit. */
+  /** True if the feed's changes are sent, planned only, or not even read before the audit. */
   readonly before: 'run' | 'plan' | 'nothing'
   readonly applied: boolean
 }
@@ -31,7 +31,7 @@ const day: fc.Arbitrary<Day> = fc.record({
   applied: fc.boolean(),
 })
 
-test('a catalog that somebody else edits ends as the feed says, and nothing of theirs is touched', async () => {
+test('a catalog that another writer edits ends as the feed says, and nothing of theirs is touched', async () => {
   await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20 } })
   const { control } = engine.sandbox
   engine.pipeline('shop', `${catalogYaml('feed.xml')}guards: { max_delete_count: 1000, min_rows: 0 }\n`)
@@ -87,13 +87,13 @@ test('a catalog that somebody else edits ends as the feed says, and nothing of t
       const last = await engine.audit('shop', { repair: true })
       if (last.planId !== undefined)
         expect(await engine.apply(last.planId)).toMatchObject({ counts: { refused: 0, ambiguous: 0, pending: 0 } })
-      // A delete whose key somebody had changed needs a put to learn the new one, and a run more (docs/decisions/lost-deletes.md).
+      // A delete whose key a person had changed needs a put to get the new one, and a run more (docs/decisions/lost-deletes.md).
       for (let i = 0; i < 3; i++) await engine.run('shop')
       const corrected = [...Array.from(feed, ([n, price]) => wanted(goodProduct(n, price * 100))), ...foreign.values()]
       expect((await control.products()).map(({ id }) => id)).toEqual(corrected.map(({ id }) => id).toSorted())
       expect((await control.catalog()).digest).toBe(catalogDigest(corrected))
       expect(await engine.audit('shop')).toMatchObject({ status: 'succeeded', drift: { changed: 0, gone: 0, unsettled: 0, waiting: 0 } })
-      // The other one may send the same edit twice in a row, and is in nobody's books.
+      // The other one may send the same edit twice in a row, and is in no counts.
       expect((await control.violations()).filter(({ rule }) => rule !== 'same_body_at_once')).toEqual([])
     }),
     {

@@ -1,4 +1,4 @@
-/** What `sluice api` says of a refused call: parameter, rule and hint (issue 3, line 6). Every kind of rule through the command, every rule of the contract through its error. */
+/** Output of `sluice api` for a refused call: parameter, rule and hint. Every kind of rule through the command, every rule of the contract through its error. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { serviceError } from '../../../src/cli/refusal.ts'
 import type { Endpoint } from '../../../src/service/contract/endpoint.ts'
@@ -150,7 +150,7 @@ test.for([
   ['a path that is not served', ['GET', '/12/nothing'], /ROUTE_NOT_FOUND/, /check version and path/],
   ['a method that is not served', ['POST', `${own}/campaigns/8wku2`], /METHOD_NOT_ALLOWED/, /Use another method/],
   ['an app-only token where a user is due', ['GET', `${own}/campaigns`, '--bearer'], /not properly authenticated/, /leave --bearer out/],
-  ['a user who may not be spoken for', ['POST', `${own}/tweet`, '-F', 'as_user_id=5', '-F', 'text=x'], /USER_NOT_FOUND/, /as_user_id/],
+  ['a user without access', ['POST', `${own}/tweet`, '-F', 'as_user_id=5', '-F', 'text=x'], /USER_NOT_FOUND/, /as_user_id/],
 ] as const)('%s', async ([, args, error, hint]) => {
   const { consumerKey, consumerSecret, accessToken, accessTokenSecret } = sandbox.credentials
   const env = {

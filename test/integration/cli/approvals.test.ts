@@ -1,9 +1,9 @@
-/** Who let deletes go, how many, and when. */
+/** Recorded approvals of deletes: user, number, time. */
 import { hostname, userInfo } from 'node:os'
 import { expect, test } from 'vitest'
 import { feed, json, shopYaml, workspace } from './workspace.ts'
 
-test('an approval is recorded with number, user, host and time, and the verdict says how many were deleted', async () => {
+test('an approval is recorded with number, user, host and time, and the result says how many were deleted', async () => {
   await using space = await workspace()
   space.write('pipelines/shop.yaml', shopYaml)
   space.write('feed.csv', feed(40))

@@ -1,4 +1,4 @@
-/** `sluice audit` from outside: what it prints, what it exits with, what `show`, `runs` and `explain` tell of it afterwards. */
+/** `sluice audit` from outside: what it prints, what it exits with, what `show`, `runs` and `explain` report of it afterwards. */
 import { expect, test } from 'vitest'
 import { product } from '../../support/product.ts'
 import { putBehind, removeBehind } from '../../support/thirdParty.ts'
@@ -43,7 +43,7 @@ test('a catalog as it was confirmed exits 0, one that is not exits 3 and says wh
   ])
 })
 
-test('a repair is a plan that apply sends; history and the record itself tell of it', async () => {
+test('a repair is a plan that apply sends; history and the record itself report of it', async () => {
   await using there = await shop()
   await meddle(there)
   const repair = await there.run(['audit', 'shop', '--repair', '--json'])

@@ -8,7 +8,7 @@ import { scripts } from '../../../src/cli/completion/shells.ts'
 import { shapeOf } from '../../../src/cli/completion/shape.ts'
 import { emptyFolder, sluice } from './support.ts'
 
-/** How a shell is asked for what it offers behind the words; the last of them is the one that is being typed. */
+/** Calls of each shell for its completions of the words; the last word is incomplete. */
 const shells: Readonly<Record<string, (script: string, words: readonly string[]) => readonly string[]>> = {
   bash: (script, words) => [
     '-c',

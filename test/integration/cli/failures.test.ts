@@ -1,4 +1,4 @@
-/** What was not confirmed says why: at the end of the run, in `show`, and to programs. */
+/** Reasons of unconfirmed operations: at the end of the run, in `show`, and to programs. */
 import { expect, test } from 'vitest'
 import { customersYaml, feed, json, shopYaml, workspace } from './workspace.ts'
 

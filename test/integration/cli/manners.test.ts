@@ -78,7 +78,7 @@ test('2>/dev/null leaves only results, and progress is plain lines on stderr', a
 
 // `script` gives a command a terminal; without it the manners of a terminal are held by the unit tests alone.
 const hasScript = spawnSync('script', ['--version']).status === 0
-test.skipIf(!hasScript)('a terminal gets a bar, colours and a verdict (needs "script" of util-linux)', async () => {
+test.skipIf(!hasScript)('a terminal gets a bar, colours and a result (needs "script" of util-linux)', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('feed.csv', feed(60))
@@ -158,7 +158,7 @@ test('check works without a database, a service or a trace in the folder', async
   expect((await sluice(['check', '--rows', '2', '--json'], { cwd: shop.folder })).stdout).toContain('"rows":2')
 })
 
-test('check tells for every file that cannot be read where it breaks', async () => {
+test('check reports for every file that cannot be read where it breaks', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', 'source: [{ url: quote.csv }, { url: gone.csv }]\ndestination: { kind: catalog, catalog_id: "4001" }\n')
   shop.write('quote.csv', `${feed(2).trimEnd()}\nz,"never closed,in stock\n`)

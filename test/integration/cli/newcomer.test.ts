@@ -23,7 +23,7 @@ test('the five commands, the questions about rejects and records, and the progra
   cpSync(repository, clone, { recursive: true, filter: (path) => !notCloned.has(relative(repository, path).split('/')[0] ?? '') })
   symlinkSync(join(repository, 'node_modules'), join(clone, 'node_modules'))
   chmodSync(home, 0o755)
-  // Root is no ordinary user: then it is nobody's home.
+  // Root is no ordinary user: then the home folder is another one.
   const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
   if ('uid' in user) spawnSync('chown', ['-R', '-h', `${user.uid}:${user.gid}`, home])
   const there = { cwd: clone, env: { PATH: process.env['PATH'] ?? '', HOME: home }, ...user }

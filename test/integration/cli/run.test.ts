@@ -343,7 +343,7 @@ test('cancel stops the run of another process, which says so', async () => {
   await using shop = await workspace()
   const { control } = shop.sandbox
   shop.write('pipelines/shop.yaml', shopYaml)
-  // More requests than are in flight at once: some are left when the cancellation is seen.
+  // More requests than are in flight immediately: some are left when the cancellation is seen.
   shop.write('feed.csv', feed(500))
   await control.fault({ method: 'PUT' }, { kind: 'hold', name: 'put' }, 'always')
   const first = ended(shop.start(['run', 'shop', '--json']))

@@ -1,4 +1,4 @@
-/** The commands that speak to the service directly, against the sandbox, as an outsider would. */
+/** The commands that call the service directly, against the sandbox, as an outsider would. */
 import { createServer } from 'node:http'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -31,7 +31,7 @@ export function emptyFolder(): string {
   return folder
 }
 
-/** Calls the command line as a person would, with nothing of ours in the environment. */
+/** Calls the command line as a person would, with nothing of Sluice in the environment. */
 export async function sluice(args: readonly string[], options: CallOptions = {}): Promise<Outcome> {
   const child = start(args, options)
   child.stdin?.end(options.input ?? '')

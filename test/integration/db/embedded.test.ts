@@ -23,7 +23,7 @@ test('two commands share one server, and the last one out stops it', async () =>
   const client = new pg.Client({ connectionString: second.url })
   await client.connect()
   await first.release()
-  expect(await embeddedUrl(folder), 'somebody is connected').toBe(first.url)
+  expect(await embeddedUrl(folder), 'a client is connected').toBe(first.url)
   await client.end()
   await expect
     .poll(

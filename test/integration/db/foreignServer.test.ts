@@ -1,4 +1,4 @@
-/** A server that is somebody else's: roles and databases come with settings, encodings and rights of their own. */
+/** A server that is of another owner: roles and databases come with settings, encodings and rights of their own. */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -81,7 +81,7 @@ test('a database whose encoding cannot hold a feed is refused before anything is
   await expect(open(bytes.url)).resolves.toBeUndefined()
 })
 
-test('a role that may not make tables, or only reads, is told so', async () => {
+test('a role that may not make tables, or only reads, gets a message', async () => {
   await using owner = await testDatabase()
   await using empty = await databaseWith(owner, 'template template0')
   {
@@ -95,7 +95,7 @@ test('a role that may not make tables, or only reads, is told so', async () => {
   await expect(open(reader.url)).rejects.toMatchObject({ code: 'DATABASE_UNUSABLE', message: expect.stringContaining('read-only') })
 })
 
-test('a role without rights on the tables of another is told so', async () => {
+test('a role without rights on the tables of another gets a message', async () => {
   await using owner = await testDatabase()
   await using foreign = await roleWith(owner, '', [])
   await expect(open(foreign.url)).rejects.toMatchObject({
@@ -104,7 +104,7 @@ test('a role without rights on the tables of another is told so', async () => {
   })
 })
 
-test('a data directory that is a file is a setting to correct, no fault of ours', async () => {
+test('a data directory that is a file is a setting to correct, no fault of Sluice', async () => {
   const file = join(mkdtempSync(join(tmpdir(), 'sluice-foreign-')), 'file')
   writeFileSync(file, '')
   await expect(startEmbedded(file)).rejects.toMatchObject({

@@ -22,7 +22,7 @@ async function handedOver(url: string, schema: string, role: string): Promise<st
 }
 
 describe('a role without the right to create schemas', () => {
-  test('is told the grant and the command for a DBA, and works with rows alone once that ran', { timeout: 60_000 }, async () => {
+  test('is reported the grant and the command for a DBA, and works with rows alone once that ran', { timeout: 60_000 }, async () => {
     await using engine = await engineUnderTest()
     await using role = await roleWith(engine.databaseUrl, '')
     await expect(migrateDatabase(role.url, 'shop_eu')).rejects.toMatchObject({
@@ -59,7 +59,7 @@ describe('a role without the right to create schemas', () => {
     expect(applied).toBe(known)
   })
 
-  test('learns which right is missing on tables that another role owns', async () => {
+  test('finds which right is missing on tables that another role owns', async () => {
     await using database = await testDatabase()
     await using role = await roleWith(database.url, '')
     await expect(migrateDatabase(role.url)).rejects.toMatchObject({

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { migrateDatabase, migrationStatus } from '../../../src/db/migrate.ts'
 import { testDatabase } from '../../support/postgres.ts'
 
-test('K8: six starts at once migrate an empty database without an error', async () => {
+test('K8: six starts immediately migrate an empty database without an error', async () => {
   await using fresh = await testDatabase()
   await fresh.db.execute('drop schema sluice cascade')
   const results = await Promise.all(Array.from({ length: 6 }, () => migrateDatabase(fresh.url)))

@@ -1,4 +1,4 @@
-/** What is kept, and for how long (docs/retention.md), with the days passing by a jump of everything that is stored. */
+/** Retention (docs/retention.md), with the days passing by a jump of everything that is stored. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
@@ -46,7 +46,7 @@ async function placesOf(engine: EngineUnderTest, name: string): Promise<string[]
   return found.toSorted()
 }
 
-test('of somebody who left nothing is left after a month and a week, and of who stayed everything that is needed', async () => {
+test('of a person who left nothing is left after a month and a week, and of who stayed everything that is needed', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', peopleYaml)
   engine.write('people.csv', csv('ann', 'ben', 'cat', 'not an address!'))
@@ -87,7 +87,7 @@ test('of somebody who left nothing is left after a month and a week, and of who 
   expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { unchanged: 2, requests: 0 } })
 })
 
-test('a plan whose operations are over their time is still known as applied, and its run keeps its books', async () => {
+test('a plan whose operations are over their time is still known as applied, and its run keeps its counts', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', rss(products(30).map((row) => item(row))))
@@ -101,7 +101,7 @@ test('a plan whose operations are over their time is still known as applied, and
   expect((await loadRun(engine.db, runId)).counts).toEqual(counts)
 })
 
-test('what is open keeps all that it needs, however old: a paused plan goes on', async () => {
+test('what is open keeps all that it needs, however old: a paused plan continues', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', peopleYaml)
   engine.write('people.csv', csv('ann', 'ben'))
@@ -114,7 +114,7 @@ test('what is open keeps all that it needs, however old: a paused plan goes on',
   expect(await engine.run('people')).toMatchObject({ status: 'succeeded', settled: { confirmed: 2 } })
 })
 
-test('a plan of which one request is open keeps its operations, and so its books, however old', async () => {
+test('a plan of which one request is open keeps its operations, and so its counts, however old', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', rss(products(120).map((row) => item(row))))
@@ -226,7 +226,7 @@ test('runs of one schema are forgotten without a look at another schema', async 
   }
 })
 
-test('explain tells where a product stands whose run is not kept any more', async () => {
+test('explain reports where a product stands whose run is not kept any more', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', feed(3, 0, 0))

@@ -1,4 +1,4 @@
-/** What a run needs of its database: missing rights, limits and poolers are found before a run, and named where one meets them. */
+/** Requirements on the database: missing rights, limits and poolers are found before a run, and named where one meets them. */
 import { describe, expect, test } from 'vitest'
 import { openDatabase, type Database } from '../../../src/db/database.ts'
 import { openStore } from '../../../src/db/open.ts'
@@ -145,7 +145,7 @@ describe.skipIf(pgbouncerMissing)('behind pgbouncer (skipped without it: apt-get
   })
 })
 
-test('a server that is reached directly is told from a pooler', async () => {
+test('a server that is reached directly is reported from a pooler', async () => {
   await using database = await testDatabase()
   expect(await probePooler(database.url)).toBe('none')
 })

@@ -13,7 +13,7 @@ import { openQueues } from '../../../src/jobs/queues.ts'
 import { silentLogger } from '../../../src/log.ts'
 import { testDatabase } from '../../support/postgres.ts'
 
-/** An application of somebody else, with drizzle's default journal; its migrations are as old as this says. */
+/** An application of another writer, with drizzle's default journal; its migrations are as old as this says. */
 async function migrateForeign(url: string, when: number): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-foreign-app-'))
   mkdirSync(join(folder, 'meta'))
@@ -101,7 +101,7 @@ describe('another application with drizzle in the database', () => {
     await migrateForeign(url, 1_700_000_000_000)
     const { applied, known } = await migrateDatabase(url)
     expect(applied).toBe(known)
-    // Older than the newest of ours: a shared journal would skip it.
+    // Older than the newest of Sluice: a shared journal would skip it.
     await migrateForeign(url, 1_700_000_000_001)
     expect(await tables(db, 'public')).toEqual(['app_1700000000000', 'app_1700000000001'])
     expect(await migrationStatus(url)).toEqual({ applied: known, known })

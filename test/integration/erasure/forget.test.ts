@@ -1,4 +1,4 @@
-/** Erasure of a person (docs/erasure.md): suppressed at once, deleted in every audience, and nowhere stored afterwards. */
+/** Erasure of a person (docs/erasure.md): suppressed immediately, deleted in every audience, and nowhere stored afterwards. */
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -183,7 +183,7 @@ test('an identifier that another row shares is sent again without the person', a
   )
 })
 
-test('an older backup learns what was erased since from the copy beside it', async () => {
+test('an older backup finds what was erased since from the copy beside it', async () => {
   await using engine = await setUp()
   await engine.run('customers')
   await forgets(engine, { emails: [canary] })

@@ -1,4 +1,4 @@
-/** A backup of before an erasure is restored: the copy of the erasures is replayed, and nobody comes back (docs/erasure.md). */
+/** A backup of before an erasure is restored: the copy of the erasures is replayed, and no one comes back (docs/erasure.md). */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { backUp } from '../../support/backup.ts'
@@ -29,7 +29,7 @@ async function isStored(engine: EngineUnderTest, digest: string, table: string):
   return (rows[0]?.text ?? '').includes(digest)
 }
 
-test('a restored backup forgets what was erased after it, until the copy is replayed; then nobody comes back', async () => {
+test('a restored backup forgets what was erased after it, until the copy is replayed; then no one comes back', async () => {
   await using engine = await engineUnderTest()
   pipeline(engine)
   engine.write('people.csv', people(ann, jane, bob))

@@ -1,4 +1,4 @@
-/** `sluice check` on files that nobody described: what a person sees, and whether the hints they paste are right. */
+/** `sluice check` on files that no one described: what a person sees, and whether the hints they paste are right. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -114,7 +114,7 @@ test('what would withhold a run, and who is left out, is said before', async () 
   expect(asked.stdout).toContain('Next  sluice plan crm')
 })
 
-test('check rejects, collapses and exits as a run does; every fault of a row is reported at once', async () => {
+test('check rejects, collapses and exits as a run does; every fault of a row is reported immediately', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', `source: { url: feed.csv }\n${catalog('4001')}`)
   const good = manyProducts(10)

@@ -29,7 +29,7 @@ let engine: EngineUnderTest
 beforeAll(async () => void (engine = await engineUnderTest()))
 afterAll(() => engine[Symbol.asyncDispose]())
 
-test.for(all)('$name: who said yes is sent, and nobody else', { timeout: 30_000 }, async (given) => {
+test.for(all)('$name: who said yes is sent, and no one else', { timeout: 30_000 }, async (given) => {
   const text = fileOf(given)
   const { folder, audience } = await place(given)
   const source = join(folder, 'people.csv')
@@ -64,7 +64,7 @@ async function place(given: ExportOfPeople): Promise<{ readonly folder: string; 
   return { folder, audience: made.body.data.id as string }
 }
 
-test.for(all)('$name: Enter on every question of init leaves somebody, and sends nobody who said no', async (given) => {
+test.for(all)('$name: Enter on every question of init leaves a person, and sends no one who said no', async (given) => {
   const text = fileOf(given)
   const folder = emptyFolder()
   const file = join(folder, 'people.csv')
@@ -82,7 +82,7 @@ test.for(all)('$name: Enter on every question of init leaves somebody, and sends
   expect(draft.valid, asked.join('\n')).toBeGreaterThan(0)
   const mapper = createMapper(draft.pipeline, inspection.day)
   const sendable = new Set(expected(text, { ...given, texts: given.yes ?? (() => true) }))
-  // A column that Enter left unread stops the run: nobody is sent.
+  // A column that Enter left unread stops the run: no one is sent.
   if (draft.consent.length > 0) return
   for (const row of inspection.rows) {
     const { record } = mapper.map(row)

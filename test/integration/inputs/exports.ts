@@ -189,7 +189,7 @@ export const odd: readonly ExportOfPeople[] = [
     yes: (row) => row['Email Opt-in Status'] === 'Opted In',
   },
   {
-    name: 'the day on which somebody withdrew',
+    name: 'the day of the revocation',
     delimiter: '\t',
     columns: { Nr: id, 'E-Mail': email, 'Widerruf am': (i) => (i % 4 === 2 ? '03.04.2025' : '') },
     emails: ['E-Mail'],

@@ -1,4 +1,4 @@
-/** Outcomes that only a whole run can show: holds, collapsed and contradicting rows, suppression, deletes under the brake. */
+/** Outcomes that only a whole run can show: holds, collapsed and contradicting rows, suppression, deletes under the guard. */
 import { expect, test } from 'vitest'
 import { encodeAs } from '../../support/encodeAs.ts'
 import { csvOf, goodProduct, itemOf, manyProducts, rssOf, type Fields } from '../../support/through.ts'
@@ -53,7 +53,7 @@ test('case 173: a valid feed without items deletes nothing', async () => {
   expect([report.status, guardsOf(report), (await engine.sandbox.control.catalog()).products]).toEqual(['withheld', ['GUARD_MIN_ROWS'], 5])
 })
 
-test('case 19: a setting that changes what a row becomes reads the same bytes anew', async () => {
+test('case 19: a setting that changes what a row becomes reads the same bytes again', async () => {
   await using engine = await engineUnderTest()
   const yaml = (csv: string) => `source: { url: "{folder}/feed.csv"${csv} }\ndestination: { kind: catalog, catalog_id: "4001" }\n`
   engine.write('feed.csv', csvOf([goodProduct, { ...goodProduct, id: '2', title: '5# nail' }]).replace('5#', '5"'))
@@ -215,7 +215,7 @@ test('case 186: a shop that flips to out of stock as a whole is withheld', async
   ).toEqual(['GUARD_OUT_OF_STOCK_ROSE'])
 })
 
-test('prices that moved far and columns that vanished are told, and withhold only where asked', async () => {
+test('prices that moved far and columns that vanished are reported, and withhold only where asked', async () => {
   await using engine = await engineUnderTest()
   await shop(
     engine,
@@ -230,7 +230,7 @@ test('prices that moved far and columns that vanished are told, and withhold onl
   expect(report.warnings?.map(({ code, field }) => `${code} ${field}`)).toContain('COLUMN_VANISHED color')
 })
 
-test('a fill rate that fell is told', async () => {
+test('a fill rate that fell is reported', async () => {
   await using engine = await engineUnderTest()
   const phones = (given: number) => people(300, (i) => ({ phone: i < given ? `+1202555${String(1000 + i)}` : '' }))
   engine.pipeline('crm', audienceYaml('crm.csv').replace('email: email }', 'email: email, phone_number: phone }'))
@@ -286,7 +286,7 @@ test('case 130: a suppressed person is not sent, and counted', async () => {
   expect(await crm(engine, people(3))).toMatchObject({ counts: { read: 3, suppressed: 1, valid: 2, confirmed: 2 } })
 })
 
-test('case 135: the removal of somebody never listed changes nothing', async () => {
+test('case 135: the removal of a person never listed changes nothing', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('optouts', listYaml('list.csv'))
   engine.write('list.csv', 'email,status\np1@example.com,resubscribed\n')
@@ -356,7 +356,7 @@ test('case 182: a shop exported again without accents is a real change', async (
   ).toMatchObject({ status: 'succeeded', counts: { updates: 20, confirmed: 20 } })
 })
 
-test('case 182: more than half of the products changed at once is told, and withholds only where asked', async () => {
+test('case 182: more than half of the products changed immediately is reported, and withholds only where asked', async () => {
   await using engine = await engineUnderTest()
   await shop(engine, manyProducts(120))
   const changed = (count: number, word: string) => manyProducts(120, (i) => (i < count ? { title: `${word} ${i}` } : {}))
@@ -400,7 +400,7 @@ test('case 73: prices of zero withhold the run where the owner asks for it', asy
   expect(sent.warnings).toContainEqual(expect.objectContaining({ code: 'PRICE_ZERO', count: 1 }))
 })
 
-test('case 183: two products fewer are two deletes under the brake', async () => {
+test('case 183: two products fewer are two deletes under the guard', async () => {
   await using engine = await engineUnderTest()
   await shop(engine, manyProducts(218))
   expect(await shop(engine, manyProducts(216))).toMatchObject({ status: 'succeeded', counts: { deletes: 2, confirmed: 2 } })
@@ -418,14 +418,14 @@ test('case 190: a mapped column of colleagues withholds the run until it is acce
   expect((await run('guards: { accept: [OWNER_COLUMN] }\n')).status).toBe('succeeded')
 })
 
-test('case 201: a column of people who left that nobody reads withholds the run', async () => {
+test('case 201: a column of people who left that no one reads withholds the run', async () => {
   await using engine = await engineUnderTest()
   const rows = people(2, () => ({ Unsubscribed: 'true' }))
   expect(guardsOf(await crm(engine, rows))).toEqual(['GUARD_CONSENT_UNMAPPED'])
   expect((await crm(engine, rows, 'guards: { accept: [CONSENT_UNMAPPED] }\n')).status).toBe('succeeded')
 })
 
-test('case 209: five rows, two good, one invalid, one empty, one repeated in another case: the books balance', async () => {
+test('case 209: five rows, two good, one invalid, one empty, one repeated in another case: the counts add up', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('crm', audienceYaml('crm.csv').replace('key: id', 'key: email'))
   engine.write(

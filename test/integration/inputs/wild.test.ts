@@ -1,4 +1,4 @@
-/** Every file of wildFeeds.ts through the mapper and through a whole plan: the accepted records and the books. */
+/** Every file of wildFeeds.ts through the mapper and through a whole plan: the accepted records and the counts. */
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { audience, catalog, through } from '../../support/through.ts'

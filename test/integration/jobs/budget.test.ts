@@ -13,7 +13,7 @@ async function takeGrant(db: Database, name: string): Promise<number> {
   return granted === 1 ? 0 : waitMs
 }
 
-/** Grants as the ring's slots tell them, by the database's clock. */
+/** Grants as the ring's slots report them, by the database's clock. */
 async function grantTimes(db: Database): Promise<number[]> {
   const rows = await db.query<{ ms: number }>(
     'select (extract(epoch from granted_at) * 1000)::float8 as ms from sluice.budget_slot order by granted_at',
@@ -33,7 +33,7 @@ function mostInWindow(times: readonly number[], windowMs: number): number {
 }
 
 describe('the shared budget', () => {
-  test('grants a full burst at once, then not one more until the first of it leaves the window', async () => {
+  test('grants a full burst immediately, then not one more until the first of it leaves the window', async () => {
     await using database = await testDatabase()
     const { db } = database
     await openBudget(db, { name: 'c', limit: 20, windowMs: 300_000 })
@@ -65,7 +65,7 @@ describe('the shared budget', () => {
     await openBudget(db, { name: 'c', limit: 5, windowMs: 300_000 })
     expect(await takeGrants(db, 'c', 3)).toEqual({ granted: 3, waitMs: 0 })
     expect(await takeGrants(db, 'c', 4)).toMatchObject({ granted: 2, waitMs: expect.closeTo(300_000, -4) })
-    // Two windows later more is asked for at once than the window holds.
+    // Two windows later more is asked for together than the window holds.
     await db.execute(`update sluice.budget_slot set granted_at = granted_at - interval '600 seconds'`)
     expect(await takeGrants(db, 'c', 64)).toEqual({ granted: 5, waitMs: 0 })
     expect((await takeGrants(db, 'c', 64)).granted).toBe(0)
@@ -84,7 +84,7 @@ describe('the shared budget', () => {
     expect(await takeGrant(db, 'c')).toBeGreaterThan(0)
   })
 
-  test('a block holds everybody, only ever grows, and is over by itself', async () => {
+  test('a block holds everyone, only ever grows, and is over on its own', async () => {
     await using database = await testDatabase()
     const { db } = database
     await openBudget(db, { name: 'c', limit: 10, windowMs: 1_000 })
@@ -107,7 +107,7 @@ describe('the shared budget', () => {
     expect((await grantTimes(db)).length).toBe(2)
   })
 
-  test('a process killed while it holds the budget holds up nobody', async () => {
+  test('a process killed while it holds the budget delays no other process', async () => {
     await using database = await testDatabase()
     const { db } = database
     await openBudget(db, { name: 'c', limit: 10, windowMs: 1_000 })

@@ -1,4 +1,4 @@
-/** What happens to the process that sends, its clock, its database and its credentials (docs/faults.md, W and K). */
+/** Tests of the process that sends, its clock, its database and its credentials (docs/faults.md, W and K). */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
@@ -60,7 +60,7 @@ describe('a process that stands still', () => {
     // The loser wrote nothing.
     if (late) expect(await db.query('select status, epoch, settled_at from sluice.batch')).toEqual(settled)
     expect(new Set(await uploads(sandbox)).size).toBe(1)
-    // Two at once there were, because one of them was stopped: the bytes were the same (docs/guarantees.md#one-holder).
+    // Two together there were, because one of them was stopped: the bytes were the same (docs/guarantees.md#one-holder).
     expect(
       (await sandbox.control.violations()).filter(({ rule }) => !['two_in_flight_for_one_key', 'same_body_at_once'].includes(rule)),
     ).toEqual([])
@@ -90,7 +90,7 @@ describe('a process that stands still', () => {
     expect(await batchStates(db, planted.planId)).toEqual(['settled'])
   })
 
-  test('W13: out of memory is like a kill: whoever comes next ends it', async () => {
+  test('W13: out of memory is like a kill: a person who comes next ends it', async () => {
     await using database = await testDatabase()
     await using sandbox = await withSandbox()
     const { db } = database

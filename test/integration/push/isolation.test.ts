@@ -80,7 +80,7 @@ describe('one bad user among many (I14)', () => {
     expect(result.requests).toBe(3)
   })
 
-  test('a pointer that is off by one costs a few requests more and no innocent user', async () => {
+  test('a pointer that is off by one costs a few requests more and no other user', async () => {
     const result = await push((request) => {
       if (!carries(request, 42)) return undefined
       const at = (JSON.parse(Buffer.from(request.body ?? '').toString()) as unknown[]).findIndex((operation) =>
@@ -108,7 +108,7 @@ describe('one bad user among many (I14)', () => {
     expect(result.requests).toBe(5)
   })
 
-  test('ten failing are found, each, and nobody else', async () => {
+  test('ten failing are found, each, and no one else', async () => {
     const failing = [3, 4, 50, 99, 100, 101, 180, 222, 298, 299]
     const result = await push((request) => (carries(request, ...failing) ? failure(400, 'INVALID_PARAMETER') : undefined))
     expect(result.counts).toMatchObject({ confirmed: n - 10, refused: 10 })

@@ -28,7 +28,7 @@ const claim = async (db: Database, planId: string, workerId: string) =>
   (await claimBatches(db, { planId, fence }, { workerId, leaseMs: 60_000, count: 1 }))[0]!
 
 describe('a lease', () => {
-  test("W5: is one holder's: another claim finds nothing, and 32 claims at once find one", async () => {
+  test("W5: is one holder's: another claim finds nothing, and 32 claims together find one", async () => {
     await using database = await testDatabase()
     const { db } = database
     const planted = await plantPlan(db, await plantDestination(db))
@@ -89,7 +89,7 @@ describe('a lease', () => {
     expect(await batchStates(db, planted.planId)).toEqual(['pending:worker_died'])
   })
 
-  test('of a process proven dead ends at once', async () => {
+  test('of a process proven dead ends immediately', async () => {
     await using database = await testDatabase()
     const { db } = database
     const self = identifyProcess(process.pid)
@@ -129,14 +129,14 @@ describe('a lease', () => {
   })
 })
 
-describe('somebody who came onto the do-not-reach list meanwhile (I16)', () => {
+describe('a person who came onto the do-not-reach list meanwhile (I16)', () => {
   async function listed(db: Database, key: Buffer): Promise<void> {
     const listId = await plantDestination(db, 'do-not-reach', '2dnr')
     await db.execute(`insert into sluice.remote (destination_id, key, held, desired_hash) values ($1, $2, 1, $3)`, [listId, key, wanted])
     await db.execute('update sluice.destination set desired_version = desired_version + 1 where id = $1', [listId])
   }
 
-  test('is cut out before the first byte, and everybody else is sent', async () => {
+  test('is cut out before the first byte, and all others is sent', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()
@@ -203,7 +203,7 @@ describe('somebody who came onto the do-not-reach list meanwhile (I16)', () => {
     expect(await syncedKeys(db, destinationId)).toEqual([hex(email(1))])
   })
 
-  test('deletes go whoever is on a list', async () => {
+  test('deletes go a person who is on a list', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()
@@ -215,7 +215,7 @@ describe('somebody who came onto the do-not-reach list meanwhile (I16)', () => {
     expect([...service.members]).toEqual([])
   })
 
-  test('a pipeline that suppresses nobody sends everybody', async () => {
+  test('a pipeline that suppresses no one sends everyone', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()

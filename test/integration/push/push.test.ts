@@ -95,7 +95,7 @@ describe('pushing a plan', () => {
     const destinationId = await plantDestination(db)
     const planted = await plantPlan(db, destinationId)
     for (let i = 0; i < 60; i++) await plantBatch(db, planted, users(i + 1, i + 2))
-    // Whoever records an answer waits for this row.
+    // A person who records an answer waits for this row.
     const other = await db.connect()
     await other.query('begin')
     await other.query('select from sluice.destination where id = $1 for update', [destinationId])
@@ -108,7 +108,7 @@ describe('pushing a plan', () => {
     expect(service.mostInFlight).toBeLessThanOrEqual(2)
   })
 
-  test('holds no more request bytes at once than its setting', async () => {
+  test('holds no more request bytes immediately than its setting', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService(100)
@@ -232,7 +232,7 @@ describe('what happens to an answer', () => {
     expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 30 })
   })
 
-  test('401 to all that are under way at once is tried once more: our clock may have been wrong', async () => {
+  test('401 to all that are under way immediately is tried once more: our clock may have been wrong', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()

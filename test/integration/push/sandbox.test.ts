@@ -80,7 +80,7 @@ describe('against the sandbox', () => {
 })
 
 describe('one user in 2,500 whose counts are always wrong', () => {
-  test.for([0, 1_234, 2_499])('is found within 24 requests more, and everybody else is confirmed: user %i', async (failing) => {
+  test.for([0, 1_234, 2_499])('is found within 24 requests more, and all others is confirmed: user %i', async (failing) => {
     await using database = await testDatabase()
     await using sandbox = await withSandbox()
     const transport = transportTo(sandbox.url)
@@ -185,7 +185,7 @@ describe('several processes', () => {
     expect(await sandbox.control.violations()).toEqual([])
   })
 
-  test('W12: a process told to end lets go of what it holds', async () => {
+  test('W12: a process asked to end lets go of what it holds', async () => {
     await using database = await testDatabase()
     await using sandbox = await withSandbox()
     const planted = await plant(database.db, 3)

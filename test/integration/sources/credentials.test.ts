@@ -1,4 +1,4 @@
-/** What a pipeline names as credentials: read, refused by name, never shown, never sent where it does not belong. */
+/** Credentials of a pipeline: read, refused by name, never shown, never sent where it does not belong. */
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import type { Pipeline } from '../../../src/model/pipeline.ts'
@@ -43,7 +43,7 @@ test.each([
   ['s3://exports/feed.csv', 'secret_key', 'Name one of access_key_id, secret_access_key, session_token.'],
   ['postgres://user@shop.example.com/shop', 'username', 'Name one of url, password.'],
   ['exports/feed.csv', 'token', 'Take `credentials` out: nothing would read them.'],
-])('of %s the credential %s is read by nobody, and refused', async (uri, key, hint) => {
+])('of %s the credential %s is not used, and rejected', async (uri, key, hint) => {
   const { error } = await readSource(sourceOf(uri, { query: 'select 1', credentials: { [key]: 'SECRET' } }), { env: { SECRET: 'x' } })
   expect([error?.code, error?.hint]).toEqual(['SOURCE_CREDENTIALS', hint])
 })

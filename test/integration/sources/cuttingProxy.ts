@@ -1,7 +1,7 @@
 import type { AddressInfo, Socket } from 'node:net'
 import { connect, createServer } from 'node:net'
 
-/** What happens to a connection once `afterBytes` have come back from the server. */
+/** Tests of a connection once `afterBytes` have come back from the server. */
 export interface Cut {
   readonly afterBytes: number
   /** `end`: closed as if all was said; `reset`: torn down; `stall`: left open, and nothing comes any more. */

@@ -185,7 +185,7 @@ test('credentials come from the environment by name; a missing one is named, not
   expect([missing.code, missing.error?.message]).toEqual(['SOURCE_CREDENTIALS', 'the environment variable FEED_KEY is not set'])
 })
 
-test('R1: nobody listening, and plain text where TLS is expected', async () => {
+test('R1: no one listening, and plain text where TLS is expected', async () => {
   let port = ''
   {
     await using gone = await rawServer((_, socket) => socket.end())
@@ -311,14 +311,14 @@ test('R7: a server that stops in the middle is given up after the idle time', as
   expect((await readSource(from(server), { limits: { ...readLimits, idleMs: 20 } })).code).toBe('FILE_TRUNCATED')
 })
 
-test('a part that nobody asked for is not the feed', async () => {
+test('a part that no one asked for is not the feed', async () => {
   await using server = await rawServer((_, socket) =>
     socket.end(headers({ 'content-length': 100, 'content-range': `bytes 0-99/${csv.length}` }, '206 Partial Content') + csv.slice(0, 100)),
   )
   expect((await readSource(from(server))).code).toBe('SOURCE_UNAVAILABLE')
 })
 
-test('a cancelled reading ends with the reason of whoever cancelled it', async () => {
+test('a cancelled reading ends with the reason of the cancellation', async () => {
   const abort = new AbortController()
   await using server = await rawServer((_, socket) => {
     socket.write(headers({ 'content-length': csv.length }) + csv.slice(0, 500), () => abort.abort(new Error('enough')))

@@ -56,7 +56,7 @@ async function plainServer() {
   })
   const port = await Promise.race([
     once(server, 'error').then(() => undefined),
-    // Left open: a server whose second line finds nobody dies of it.
+    // Left open: a server whose second line finds no one dies of it.
     once(server.stdout, 'data').then(([line]) => Number(/port (\d+)/.exec(String(line))?.[1])),
   ])
   return {

@@ -1,4 +1,4 @@
-/** What servers do that no specification asks for: each is read right or refused, never half. */
+/** Unspecified behaviour of servers: each is read right or refused, never half. */
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { inspect } from 'node:util'
@@ -13,7 +13,7 @@ const sha256 = createHash('sha256').update(csv).digest('hex')
 const from = (server: RawServer, path = '/feed.csv', overrides = {}) =>
   sourceOf(`${server.url}${path}`, { allowPrivate: true, ...overrides })
 
-/** Sends the first 500 bytes of the feed and hangs up; `rest` answers whoever comes back for the others. */
+/** Sends the first 500 bytes of the feed and hangs up; `rest` answers a person who comes back for the others. */
 function cutServer(first: Readonly<Record<string, string | number>>, rest: (start: number, count: number) => string | Buffer) {
   return rawServer((request, socket, count) => {
     const start = /range: bytes=(\d+)-/i.exec(request)?.[1]
@@ -157,7 +157,7 @@ test.each([
   ['CSV', umlauts, 'csv', { complete: false, reason: 'the server sent more than the length it declared' }],
   ['gzip, with something behind it', Buffer.concat([gzipSync(csv), Buffer.from('more')]), 'gzip', { complete: true }],
   ['a closed JSON array, with a line behind it', `[{"id":"1"}]x`, 'json', { complete: true }],
-] as const)('R6: a length that is too small proves nothing by itself: %s', async (_, body, kind, expected) => {
+] as const)('R6: a length that is too small proves nothing on its own: %s', async (_, body, kind, expected) => {
   const length = kind === 'csv' ? umlauts.length : Buffer.byteLength(body) - (kind === 'gzip' ? 4 : 1)
   await using server = await rawServer((_, socket) =>
     socket.write(Buffer.concat([Buffer.from(headers({ 'content-length': length })), Buffer.from(body)])),
@@ -207,7 +207,7 @@ test('an answer that breaks off in its chunks leaves nothing of the records in t
   expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('anna')
 })
 
-test('redirects that end nowhere tell a login by its cookies', async () => {
+test('redirects that end nowhere report a login by its cookies', async () => {
   const go = { location: '/feed.csv', 'content-length': 0 }
   for (const [lines, hint] of [
     [go, 'Set `source.url` to the final address of the feed.'],
@@ -278,7 +278,7 @@ test('a redirect to a login page is followed and refused for what it is', async 
   expect((await readSource(from(server))).code).toBe('UNEXPECTED_CONTENT')
 })
 
-test('a redirect is followed anew for the rest: what it led to may have expired', async () => {
+test('a redirect is followed again for the rest: what it led to may have expired', async () => {
   let links = 0
   await using server = await rawServer((request, socket) => {
     if (request.startsWith('GET /feed.csv')) return socket.end(headers({ location: `/signed/${++links}`, 'content-length': 0 }, '307 Go'))

@@ -82,7 +82,7 @@ test.skipIf(withoutOpenssl)('only a certificate that is known, of this host, sti
   expect((await read('good', old)).toSpliced(1, 1)).toEqual(['SOURCE_UNAVAILABLE', 0])
 })
 
-test.skipIf(withoutOpenssl)('a server that speaks HTTP/2 only is read', async () => {
+test.skipIf(withoutOpenssl)('a server that only supports HTTP/2 is read', async () => {
   await using made = await certificates()
   const server = createSecureServer(await made.pair('good'), (_, response) => void response.end('id,title\n1,Cup\n'))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

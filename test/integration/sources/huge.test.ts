@@ -1,6 +1,6 @@
 /**
  * Sources larger than any memory that is granted: each is read to its end by a process of its own, from the real
- * counterpart, and the peak of that process stays far below what went through it (I26).
+ * counterpart, and the peak of that process stays far below what went through it (docs/guarantees.md#bounded-resources).
  */
 import { mkdir, open } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -29,7 +29,7 @@ const hugeBytes =
  */
 const mostMiB = 250
 
-test('the bound can tell: what is read does not fit below it', () => {
+test('the bound can report: what is read does not fit below it', () => {
   expect(hugeBytes / 1_048_576).toBeGreaterThan(mostMiB * 1.5)
 })
 

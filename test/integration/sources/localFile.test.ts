@@ -109,12 +109,12 @@ test.for([
   }
 })
 
-// Root may read anything: there somebody else has to try, who has to get at the program.
+// Root may read anything: there another writer has to try, who has to get at the program.
 const other = process.getuid?.() === 0 ? { uid: 65_534 } : {}
 const noOtherUser =
   'uid' in other && spawnSync(process.execPath, ['-e', `fs.accessSync(${JSON.stringify(import.meta.filename)})`], other).status !== 0
 
-test.skipIf(noOtherUser)('a file or a folder that may not be read is told from a missing one', async () => {
+test.skipIf(noOtherUser)('a file or a folder that may not be read is reported from a missing one', async () => {
   await using folder = await temporaryFolder()
   const secret = await folder.write('secret.csv', csv)
   const open = await folder.write('open.csv', csv)

@@ -32,7 +32,7 @@ const names = [
 /** As it has to stand in an address. */
 const encoded = (path: string) => path.split('/').map(encodeURIComponent).join('/')
 
-/** What is read of `uri`: the name that was written into the file. */
+/** Returns the content of `uri`: the name that was written into the file. */
 async function nameIn(definition: ReturnType<typeof sourceOf>, env: Readonly<Record<string, string>> = {}): Promise<unknown> {
   const { rows, error } = await readSource(definition, { env })
   return rows[0]?.cells[0] ?? error
@@ -89,7 +89,7 @@ test.each([
   ['s3://exports', 'SOURCE_REFUSED', 's3://bucket/key'],
   ['s3://exports/', 'SOURCE_REFUSED', 's3://bucket/key'],
   ['s3:///crm.csv', 'SOURCE_REFUSED', 's3://bucket/key'],
-])('the address %j, which would lead elsewhere, is refused and mended', async (uri, code, hint) => {
+])('the address %j, which would lead elsewhere, is refused with the right spelling', async (uri, code, hint) => {
   const { error } = await readSource(sourceOf(uri))
   expect([error?.code, error?.hint]).toEqual([code, expect.stringContaining(hint)])
   expect(`${error?.message} ${error?.where}`).not.toContain('hunter2')

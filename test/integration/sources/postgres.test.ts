@@ -132,7 +132,7 @@ test('an address without a host means what its parameters say', async () => {
   expect((await readSource(sourceOf(socketless, { query: 'select 1 as id' }))).rows).toHaveLength(1)
 })
 
-test('nobody listening and a database that does not exist', async () => {
+test('no one listening and a database that does not exist', async () => {
   const gone = new URL(inject('postgresUrl'))
   gone.pathname = '/no_such_database'
   expect((await readSource(sourceOf(gone.href, { query: 'select 1 as id' }))).code).toBe('SOURCE_QUERY')
@@ -171,7 +171,7 @@ test.each(['end', 'reset'] as const)('a connection that is cut (%s) anywhere is 
   }
 })
 
-test('a server that says nothing more is left when nobody wants the rows any more, or when all the time is over', async () => {
+test('a server that says nothing more is left when no one wants the rows any more, or when all the time is over', async () => {
   await using database = await testDatabase()
   await using proxy = await cuttingProxy(port(database.url), () => ({ afterBytes: 100_000, how: 'stall' }))
   const definition = sourceOf(through(database.url, proxy.port), { query: series })
@@ -274,7 +274,7 @@ test('a group of rows that would fill the memory is refused while it arrives', a
   ).toBe('FILE_TOO_LARGE')
 })
 
-/** A server that says `first` to whoever begins, and `then` to whatever follows. */
+/** A server that says `first` to a person who begins, and `then` to whatever follows. */
 async function fakeDatabase(first: Buffer, then: Buffer) {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
@@ -309,7 +309,7 @@ const nothing = Buffer.alloc(0)
 
 test.each([
   ['a login by GSSAPI', message('R', [0, 0, 0, 7]), nothing, 'SOURCE_DENIED', /such as GSSAPI$/],
-  ['a login that nobody knows', message('R', [0, 0, 0, 99]), nothing, 'SOURCE_DENIED', /unsupported authentication method/],
+  ['an unknown kind of login', message('R', [0, 0, 0, 99]), nothing, 'SOURCE_DENIED', /unsupported authentication method/],
   ['too many connections', message('E', 'SFATAL\0C53300\0Mno canary\0\0'), nothing, 'SOURCE_UNAVAILABLE', /\(53300\)$/],
   ['another protocol', Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'), nothing, 'SOURCE_UNAVAILABLE', /cannot be read/],
   ['rows without columns', admitted, Buffer.concat([message('C', 'FETCH 0\0'), ready]), 'SOURCE_QUERY', /no column/],

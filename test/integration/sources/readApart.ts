@@ -31,7 +31,7 @@ export async function readApart(
     stdio: [typeof stdin === 'number' || stdin instanceof Socket ? stdin : stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'inherit'],
   })
   const printed = Array.fromAsync(child.stdout as Readable)
-  // A reader that gives up hangs up, and whoever writes hears of it.
+  // A reader that gives up hangs up, and the writer gets an error.
   if (stdin !== undefined && child.stdin !== null) await pipeline(stdin as Readable, child.stdin).catch(() => undefined)
   return JSON.parse((await printed).join('')) as Reading
 }

@@ -1,5 +1,5 @@
 /**
- * Reads one source to its end, as rows that nobody keeps, and says what it took. Argument: the definition as JSON;
+ * Reads one source to its end, as rows that no one keeps, and says what it took. Argument: the definition as JSON;
  * credentials come from the environment. Prints `{ code, rows, bytes, complete, peakMiB }`, or `{ code, rows, message }`
  * of a refusal; peak memory is that of the whole process.
  */

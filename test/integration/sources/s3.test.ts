@@ -112,7 +112,7 @@ test.each([
   expect([code, facts, error?.where]).toEqual(['SOURCE_CHANGED', undefined, 's3://exports/crm.csv'])
 })
 
-test('a store that says nothing more is given up after the idle time, or when nobody wants the object any more', async () => {
+test('a store that says nothing more is given up after the idle time, or when no one wants the object any more', async () => {
   await using s3 = await openStore()
   await s3.put('crm.csv', large)
   await using proxy = await cuttingProxy(s3.port, () => ({ afterBytes: 2_000, how: 'stall' }))
@@ -135,7 +135,7 @@ test('an endpoint whose name leads to this machine is refused like its address',
   const definition = sourceOf(`s3://exports/a.csv?endpoint=https://${hostname()}:8443`)
   const { code, error } = await readSource(definition, { env })
   expect([code, error?.message]).toEqual(['SOURCE_REFUSED', 'the source is a name that leads to a private address, which is refused'])
-  // Allowed, it is asked: nobody listens there.
+  // Allowed, it is asked: no one listens there.
   const allowed = sourceOf(`s3://exports/a.csv?endpoint=https://${hostname()}:${await freePort()}`, { allowPrivate: true })
   expect((await readSource(allowed, { env })).code).toBe('SOURCE_UNAVAILABLE')
 })
@@ -237,7 +237,7 @@ test.each([
   [301, 'PermanentRedirect', 'SOURCE_UNAVAILABLE', 'the bucket is in another region (PermanentRedirect)'],
   [404, 'NoSuchKey', 'SOURCE_MISSING', 'the store has no such bucket or object'],
   [400, 'canary name', 'SOURCE_UNAVAILABLE', 'the store cannot be reached (unknown)'],
-] as const)('a store that refuses with %i %s and quotes the request is told by its code alone', async (status, name, code, message) => {
+] as const)('a store that refuses with %i %s and quotes the request is reported by its code alone', async (status, name, code, message) => {
   const secrets = { AWS_ACCESS_KEY_ID: 'canary-id', AWS_SECRET_ACCESS_KEY: 'canary-key', AWS_SESSION_TOKEN: 'canary-token' }
   let quoted = ''
   await using store = await storeOf((request, response) => {

@@ -32,7 +32,7 @@ interface Remote extends AsyncDisposable {
   /** The source of the pipeline when it is reached through `port`. */
   readonly yaml: (port: number) => string
   readonly env: Readonly<Record<string, string>>
-  /** What each connection brings before it is cut, of 80 KB; a store is asked again for the rest, four times. */
+  /** Bytes per connection before it is cut, of 80 KB; the rest is requested from a store again, four times. */
   readonly afterBytes: number
 }
 
@@ -97,7 +97,7 @@ test.for(Object.keys(remotes))(
     let cut: Cut | undefined
     await using proxy = await cuttingProxy(remote.port, () => cut)
     Object.assign(engine.deps.env, remote.env)
-    // No brake: what keeps the products has to be the cut.
+    // No guard: what keeps the products has to be the cut.
     engine.pipeline(
       'shop',
       `source: [{ url: "{folder}/feed.csv" }, ${remote.yaml(proxy.port)}]\ndestination: { kind: catalog, catalog_id: "4001" }\nguards: { min_rows: 0 }\n`,

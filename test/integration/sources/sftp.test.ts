@@ -172,7 +172,7 @@ test.skipIf(withoutSsh)('a file that is another after one cut and the first agai
   await using ssh = await openSsh()
   const path = await ssh.folder.write('crm.csv', large)
   await utimes(path, written, written)
-  // Alike as far as the halves meet, so that only the time tells.
+  // Alike as far as the halves meet, so that only the time reports.
   const versions = [large.slice(0, 1_800_000) + large.slice(1_800_000, 2_200_000).replaceAll('x', 'y') + large.slice(2_200_000), large]
   await using proxy = await cuttingProxy(
     ssh.port,
@@ -190,7 +190,7 @@ test.skipIf(withoutSsh)('a file that is another after one cut and the first agai
 })
 
 test.skipIf(withoutSsh)(
-  'a file that changed in the second in which it was opened joins no halves: its time tells nothing yet',
+  'a file that changed in the second in which it was opened joins no halves: its time proves nothing yet',
   async () => {
     await using ssh = await openSsh()
     const path = await ssh.folder.write('crm.csv', large)
@@ -243,7 +243,7 @@ test.skipIf(withoutSsh)('a wrong login is tried once: servers lock users out', a
 })
 
 test.skipIf(withoutSsh)(
-  'a server that says nothing more is left after the idle time, and left for good when nobody wants the file any more',
+  'a server that says nothing more is left after the idle time, and left for good when no one wants the file any more',
   async () => {
     await using ssh = await openSsh()
     const path = await ssh.folder.write('crm.csv', large)

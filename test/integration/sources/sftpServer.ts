@@ -43,7 +43,7 @@ export interface SftpLies {
   readonly content?: Buffer
   /** Most bytes that it answers to one request. */
   readonly most?: number
-  /** What it says of the file instead of its size and time. */
+  /** Reported size and time of the file instead of the real ones. */
   readonly attrs?: object
 }
 
@@ -85,7 +85,7 @@ export async function sftpServer({ ways, questions = [], content = Buffer.from('
   return {
     uri: `sftp://shop@127.0.0.1:${server.address().port}/crm.csv`,
     hostKey: `SHA256:${createHash('sha256').update(shown).digest('base64').replace(/=+$/, '')}`,
-    /** The ways in which somebody tried to log in. */
+    /** The ways in which a person tried to log in. */
     logins,
     [Symbol.asyncDispose]: () => {
       for (const client of clients) client.end()

@@ -1,4 +1,4 @@
-/** What SFTP servers do that OpenSSH does not: other ways to log in, short answers, files of which they say little. */
+/** SFTP servers that differ from OpenSSH: other ways to log in, short answers, files of which they say little. */
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { inspect } from 'node:util'

@@ -12,10 +12,10 @@ const sftpServer = ['/usr/lib/openssh/sftp-server', '/usr/libexec/openssh/sftp-s
   existsSync(path),
 )
 
-/** Where OpenSSH is not installed its tests are skipped, by name. */
+/** True if OpenSSH is installed; without it its tests are skipped by name. */
 export const withoutSsh = sshd === undefined || sftpServer === undefined
 
-/** What a definition's `credentials` are here: the name under which `env` holds the user's key. */
+/** `credentials` of a definition: the name under which `env` holds the user's key. */
 export const sshCredentials = { private_key: 'SFTP_KEY' } as const
 
 /** A real OpenSSH server on a free port of this machine, with one key pair and our own user. */

@@ -13,7 +13,7 @@ const csv = `id,title\n${Array.from({ length: 3_000 }, (_, at) => `${at},title $
 const packed = gzipSync(csv)
 const piped = (...chunks: readonly (string | Buffer)[]) => Readable.from(chunks.map((chunk) => Buffer.from(chunk)))
 
-test('what is piped in is read, and proves its end only by itself', async () => {
+test('what is piped in is read, and proves its end only on its own', async () => {
   expect(await readApart(sourceOf('-'), { stdin: piped(csv) })).toMatchObject({ code: 'read', rows: 3_000, complete: false })
   expect(await readApart(sourceOf('-'), { stdin: piped(packed) })).toMatchObject({ code: 'read', rows: 3_000, complete: true })
   expect(await readApart(sourceOf('-', { complete: { kind: 'rows', count: 3_000 } }), { stdin: piped(csv) })).toMatchObject({

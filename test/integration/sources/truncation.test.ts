@@ -21,7 +21,7 @@ for (const [format, text] of Object.entries(files)) {
   test(`${format}, plain, cut at every byte is complete nowhere but at the end of a record`, async () => {
     const outcomes = await cutEverywhere(`feed.${format}`, bytes)
     const complete = outcomes.flatMap(({ facts }, length) => (facts?.completeness.complete === true ? [length] : []))
-    // I8: a plain file cut exactly at the end of a record cannot be told; every format with an end mark can.
+    // a plain file cut exactly at the end of a record is unknown; every format with an end mark can.
     const untold =
       format === 'csv'
         ? [endOf(text, 'price\n'), endOf(text, ',1.00 USD\n'), endOf(text, ',2.00 USD\n')]

@@ -34,7 +34,7 @@ async function held(engine: EngineUnderTest, expected: readonly Identifier[], id
   expect((await engine.sandbox.control.audience(id)).digest).toBe(audienceDigest(expected))
 }
 
-test('case 121: both forms stay while somebody holds the number, and go with the last one', async () => {
+test('case 121: both forms stay while a person holds the number, and go with the last one', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', audience(both))
   engine.write(
@@ -63,7 +63,7 @@ test.for([
   ['ASCII against as written', 'jane@xn--bcher-kva.example', 'jane@bücher.example', ''],
   ['as written, sent in ASCII', 'jane@bücher.example', 'jane@bücher.example', 'options: { allow: [idn_to_ascii] }\n'],
   ['both forms against one', 'jane@xn--bcher-kva.example', 'jane@bücher.example', both],
-] as const)('case 106: whoever is listed stays away, whatever form list and audience have: %s', async ([, off, on, options]) => {
+] as const)('case 106: a person who is listed stays away, whatever form list and audience have: %s', async ([, off, on, options]) => {
   await using engine = await engineUnderTest()
   engine.pipeline('optouts', list())
   engine.write('optouts.csv', listed([[off, '']]))

@@ -1,4 +1,4 @@
-/** A run that somebody cancels: it stops wherever it is, says so, and the next one goes on from there. */
+/** A run that a person cancels: it stops wherever it is, says so, and the next one continues from there. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { catalogDigest } from '../../support/digests.ts'
@@ -28,7 +28,7 @@ test('a cancelled run begins no further request, keeps what was confirmed, and i
   // Shown while it runs as far as it has come.
   while ((await loadRun(engine.db, runId)).counts.confirmed === 0) await wait(20)
   expect(await cancel(engine.deps, runId, { actor: 'jane' })).toEqual({ runId, state: 'stopping' })
-  // From this moment on nobody begins another one, long before the run has noticed: workers that help it least of all.
+  // From this moment on no one begins another one, long before the run has noticed: workers that help it least of all.
   const after = await engine.mark()
   const ended = await report
   expect((await engine.writes(after)).length).toBeLessThanOrEqual(engine.deps.settings.concurrency)
@@ -60,7 +60,7 @@ test('a run is cancelled while it reads', async () => {
       const [row] = await engine.db.query<{ id: string }>(`select id from sluice.run where status = 'running' and snapshot_id is not null`)
       runId = row === undefined ? undefined : `r_${row.id}`
     }
-    // Its destination cannot be paused just now: the run has to notice by itself.
+    // Its destination cannot be paused just now: the run has to notice on its own.
     await engine.db.execute('update sluice.run set cancel_requested_at = clock_timestamp() where id = $1', [Number(runId.slice(2))])
     await wait(2_500)
     await lock.query('commit')

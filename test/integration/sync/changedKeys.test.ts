@@ -15,7 +15,7 @@ const csv = (from: number, to: number, domain = 'example.com', changed = 0) =>
     return `k${n},p${n}@${i < changed ? 'new.example.com' : domain},q${n}@${domain}\n`
   }).join('')}`
 
-/** Whether all keys count as changed, how many are noted, and those out of sync that a plan would overlook. */
+/** True if all keys count as changed, how many are noted, and those out of sync that a plan would overlook. */
 async function changed(db: Database): Promise<{ all: boolean; noted: number; overlooked: number }> {
   const [row] = await db.query<{ all: boolean; noted: number; overlooked: number }>(
     `select d.all_changed as all, (select count(distinct key)::int from changed_key) as noted,
@@ -49,7 +49,7 @@ test('a first load and a run of few changes rewrite their keys in place', async 
   engine.write('people.csv', csv(0, 3_000, 'example.com', 100))
   expect((await engine.run('people', { approveDeletes: 200 })).counts).toMatchObject({ deletes: 100, updates: 100, pending: 0 })
   const second = await rewritten(engine)
-  // The address that left, and the two that are confirmed anew.
+  // The address that left, and the two that are confirmed again.
   const updates = second.updated - first.updated
   expect(updates).toBeGreaterThanOrEqual(300)
   expect(updates).toBeLessThanOrEqual(600)

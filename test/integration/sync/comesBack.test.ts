@@ -1,5 +1,5 @@
 /**
- * Whoever was erased while their update was unsettled comes back with the very bytes of before, where the file says when
+ * A person who was erased while their update was unsettled comes back with the very bytes of before, where the file says when
  * memberships begin and end: a newer generation of the same value, which no rule on order may take for the older one (docs/guarantees.md#key-order, docs/guarantees.md#suppression-wins).
  */
 import { expect, test } from 'vitest'
@@ -14,7 +14,7 @@ const members = (...some: string[]) => audienceDigest(some.map(email))
 
 test.for([
   ['alone', 1],
-  ['with somebody of their operation, who was never listed', 2],
+  ['with a person of their operation who was never listed', 2],
 ] as const)('who was erased unsettled comes back as before, %s', async ([, packed]) => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
@@ -54,7 +54,7 @@ destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }
     .filter(({ endpoint }) => endpoint === 'audiences.users')
     .flatMap(({ keys }) => keys)
   const valuesOf = (address: string) => sent.flatMap(({ key, value }) => (key.endsWith(sha256(address)) ? [value] : []))
-  // The update, the erasure and once more, and the same bytes again: else nothing here would be judged.
+  // The update, the erasure and once more, and the same bytes again: else nothing here would be checked.
   for (const address of packed === 1 ? [ann] : [ann, bob]) {
     const [before, erased, ...rest] = valuesOf(address)
     expect(rest).toEqual([erased, before])

@@ -1,4 +1,4 @@
-/** What a run left open and a later one carries on: in the books of both, and as what it was asked to be. */
+/** Open work of a run that a later one continues: in the counts of both, and as what it was asked to be. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
@@ -22,7 +22,7 @@ async function lastRun(engine: EngineUnderTest): Promise<string> {
   return `r_${row?.id}`
 }
 
-test('show of an interrupted run tells what became of it, once a later run settled it', async () => {
+test('show of an interrupted run reports what became of it, once a later run settled it', async () => {
   await using engine = await engineUnderTest({ settings: { maxAttempts: 2 } })
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', rss(products(60).map((row) => item(row))))
@@ -107,7 +107,7 @@ test('what joins a user whose update was cut off between delete and update is co
   expect((await engine.run('people')).counts).toMatchObject({ requests: 0 })
 })
 
-test('settling tells how much there is to settle, not what was never sent', async () => {
+test('settling reports how much there is to settle, not what was never sent', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', rss(products(500).map((row) => item(row))))

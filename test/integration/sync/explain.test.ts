@@ -1,4 +1,4 @@
-/** What explain answers for identifiers and products that are no longer what they were. */
+/** Answers of explain for changed identifiers and products. */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -17,7 +17,7 @@ async function explain(engine: EngineUnderTest, name: string, key: string) {
   return explainKey(engine.deps, await loadPipeline(join(engine.folder, 'pipelines'), name), key)
 }
 
-test('an email that was replaced, or whose row is gone, is told as deleted, by the run that did it', async () => {
+test('an email that was replaced, or whose row is gone, is reported as deleted, by the run that did it', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', peopleYaml)
   engine.write('people.csv', csv('k0,keep@example.com', 'k1,old@example.com', 'k2,gone@example.com'))
@@ -38,7 +38,7 @@ test('an email that was replaced, or whose row is gone, is told as deleted, by t
   for (const { headline, events } of [replaced, gone]) expect(JSON.stringify([headline, events])).not.toMatch(/@example/)
 })
 
-test('whoever is on a do-not-reach list is told so, sent before or never; an audience that heeds none says nothing of it', async () => {
+test('explain reports a do-not-reach list, sent before or never; an audience without suppression does not', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', peopleYaml)
   engine.pipeline(
@@ -60,7 +60,7 @@ test('whoever is on a do-not-reach list is told so, sent before or never; an aud
   expect((await explain(engine, 'people', 'never@example.com')).headline).toMatch(/^Not live: unknown key/)
 })
 
-test('a product whose delete was refused is told as such until it comes to rest', async () => {
+test('a product whose delete was refused is reported as such until it converges', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', rss(products(12).map((row) => item(row))))

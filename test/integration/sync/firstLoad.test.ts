@@ -31,7 +31,7 @@ async function destinationOf(engine: EngineUnderTest, pipeline: string): Promise
   return row?.id ?? 0
 }
 
-/** What a plan wrote, but for numbers of rows and the time at which it was made. */
+/** Rows that a plan wrote, without row numbers and times. */
 async function contentOf(engine: EngineUnderTest, planId: string): Promise<unknown> {
   const [plan] = await engine.db.query<{ destination_id: number; counts: unknown; guards: unknown }>(
     'select destination_id, counts, guards from plan where id = $1',

@@ -1,6 +1,6 @@
 /**
  * Histories that a gated reading could end differently in than a reading of every record (docs/benchmarks.md): what a
- * row says depends on more than its bytes, or a judgement is over the whole source.
+ * row says depends on more than its bytes, or a decision is over the whole source.
  */
 import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'
@@ -16,7 +16,7 @@ interface Day {
   readonly run?: RunOptions
 }
 
-/** Plays the days on a gated and on a slow engine and compares books, guards, rejects and what is held. */
+/** Plays the days on a gated and on a slow engine and compares counts, guards, rejects and what is held. */
 async function sameEnds(name: string, yaml: string, days: readonly Day[], fingerprint: (engine: EngineUnderTest) => Promise<unknown>) {
   await using gated = await engineUnderTest()
   await using slow = await engineUnderTest()
@@ -136,7 +136,7 @@ test('one identifier on a third of old and new rows together withholds', { timeo
   )
 })
 
-test('a note that its owner has withhold a run is judged over all rows', { timeout: 60_000 }, async () => {
+test('a note that its owner has withhold a run is checked over all rows', { timeout: 60_000 }, async () => {
   const three = numbers(3).map((id) => product(id))
   await sameEnds(
     'shop',
@@ -195,7 +195,7 @@ ${loose}`,
   )
 })
 
-test('a feed that a server tells by its ETag passes the gate, too', { timeout: 60_000 }, async () => {
+test('a feed that a server reports by its ETag passes the gate, too', { timeout: 60_000 }, async () => {
   let feed = ''
   const server = createServer((request, response) => {
     const etag = `"${createHash('md5').update(feed).digest('hex')}"`
@@ -221,7 +221,7 @@ test('a feed that a server tells by its ETag passes the gate, too', { timeout: 6
         )),
       )
     }
-    // A whole reading would write one chunk anew, or none; a gated one appends.
+    // A whole reading would write one chunk again, or none; a gated one appends.
     expect(stored).toEqual([
       { digests: 8, gone: 0, chunks: 1 },
       { digests: 9, gone: 0, chunks: 2 },
@@ -235,7 +235,7 @@ test('a feed that a server tells by its ETag passes the gate, too', { timeout: 6
   }
 })
 
-test('rows that contradict each other in a feed of one line are told by their own cells', { timeout: 60_000 }, async () => {
+test('rows that contradict each other in a feed of one line are reported by their own cells', { timeout: 60_000 }, async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', `${catalogYaml('feed.json')}${loose}`)
   const two = [product(2, { price: '2.00 EUR' }), product(2, { price: '3.00 EUR' })]
@@ -256,7 +256,7 @@ const items = fc.array(fc.record({ id: fc.nat(7), price: fc.nat(1), broken: fc.b
 const how = fc.record({
   first: items,
   second: items,
-  /** What is done with the two files. */
+  /** Changes to the two files. */
   action: fc.constantFrom('run', 'run', 'run', 'full', 'backfill', 'plan', 'short last row', 'open quote', 'redefined'),
   reordered: fc.boolean(),
   semicolons: fc.boolean(),
@@ -331,7 +331,7 @@ test('whatever came between, a gated run of two sources ends as one of every rec
   expect(gatedReadings, 'the gate must have been open').toBeGreaterThan(0)
 })
 
-/** What may happen to a long file overnight; places are parts of its length, so that each falls inside. */
+/** Possible changes of a long file overnight; places are parts of its length, so that each falls inside. */
 const change = fc.record({
   what: fc.constantFrom('moved', 'repeated', 'changed', 'left', 'new', 'contradicted'),
   at: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),

@@ -1,6 +1,6 @@
 /**
- * What a run tells besides its books: warnings, notes on the whole source, and the guards on them. A gated reading looks at
- * new rows only and must tell of all; the oracle has forgotten what it knew and looks at every row.
+ * Reports of a run besides its counts: warnings, notes on the whole source, and the guards on them. A gated reading looks at
+ * new rows only and must report of all; the oracle has forgotten what it knew and looks at every row.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -11,8 +11,8 @@ import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../suppor
 /** SLUICE_RUNS for a long run. */
 const numRuns = Number(process.env['SLUICE_RUNS'] ?? 6)
 
-/** All that is told. Of warnings the message is that of one row, and of which, the gate does not promise. */
-function told({ counts, status, guards, error, warnings }: RunReport) {
+/** All that is reported. Of warnings the message is that of one row, and of which, the gate does not promise. */
+function reported({ counts, status, guards, error, warnings }: RunReport) {
   return {
     counts,
     status,
@@ -23,7 +23,7 @@ function told({ counts, status, guards, error, warnings }: RunReport) {
 }
 
 /** Plays the days on both; returns how many readings passed the gate. */
-async function sameTold(name: string, yaml: string, file: string, days: readonly string[]): Promise<number> {
+async function sameReports(name: string, yaml: string, file: string, days: readonly string[]): Promise<number> {
   await using gated = await engineUnderTest()
   await using slow = await engineUnderTest()
   let passed = 0
@@ -37,7 +37,7 @@ async function sameTold(name: string, yaml: string, file: string, days: readonly
     for (const engine of [gated, slow]) {
       engine.pipeline(name, yaml)
       engine.write(file, content)
-      ends.push(told(await engine.run(name)))
+      ends.push(reported(await engine.run(name)))
     }
     expect(ends[0], `run ${day + 1}`).toEqual(ends[1])
     if ((await chunks()) > before) passed++
@@ -116,7 +116,7 @@ const jsonl = (rows: readonly Readonly<Record<string, string>>[]) => rows.map((r
 const many = (count: number, row: Partial<Odd>): Odd[] => Array.from({ length: count }, () => ({ ...plain, ...row }))
 const still: Turn = { leave: 0, from: 0, change: [], come: [], twice: [] }
 
-/** What chance would find late: notes that stand and fall with one row, and large things that grow and shrink. */
+/** Cases that random files find late: notes that stand and fall with one row, and large things that grow and shrink. */
 const productExamples: [Odd[], Turn[]][] = [
   [
     many(120, { price: 1, group: 1 }),
@@ -157,7 +157,7 @@ const productExamples: [Odd[], Turn[]][] = [
 ]
 
 for (const [format, render] of Object.entries({ csv, jsonl })) {
-  test(`a gated run tells of products what a run of every record tells: ${format}`, { timeout: 600_000 }, async () => {
+  test(`a gated run reports of products what a run of every record reports: ${format}`, { timeout: 600_000 }, async () => {
     let passed = 0
     await fc.assert(
       fc.asyncProperty(
@@ -170,7 +170,7 @@ for (const [format, render] of Object.entries({ csv, jsonl })) {
           const days = history(first, turns).filter((rows) => rows.length > 0)
           const files = days.map((rows) => render(rows.map(([id, row]) => product(id, row))))
           const yaml = `${catalogYaml(`feed.${format}`)}guards: { ${loose} }\n`
-          passed += await sameTold('shop', yaml, `feed.${format}`, files)
+          passed += await sameReports('shop', yaml, `feed.${format}`, files)
         },
       ),
       { numRuns: numRuns + productExamples.length, examples: productExamples },
@@ -222,7 +222,7 @@ const turned: fc.Arbitrary<Turned> = fc.record({
   ),
 })
 
-test('a gated run tells of members what a run of every record tells', { timeout: 600_000 }, async () => {
+test('a gated run reports of members what a run of every record reports', { timeout: 600_000 }, async () => {
   let passed = 0
   await fc.assert(
     fc.asyncProperty(
@@ -250,7 +250,7 @@ destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
 map: { key: id, email: email, phone_number: phone }
 guards: { ${loose}${accepts ? ', accept: [EMAIL_ROLE_SHARE, IDENTIFIER_SHARE]' : ''} }
 `
-        passed += await sameTold(
+        passed += await sameReports(
           'crm',
           yaml,
           'crm.csv',
@@ -263,14 +263,18 @@ guards: { ${loose}${accepts ? ', accept: [EMAIL_ROLE_SHARE, IDENTIFIER_SHARE]' :
   expect(passed, 'readings must have passed the gate').toBeGreaterThan(5)
 })
 
-test('a column that only one of the last rows brings is told of, whether that row is looked at or not', { timeout: 60_000 }, async () => {
-  const row = (id: number) => ({ ...product(id, plain), ...(id === 90 ? { warehouse: 'B' } : {}) })
-  const ids = Array.from({ length: 100 }, (_, id) => id)
-  const days = [ids, [...ids, 100], [...ids, 100, 101]].map((day) => jsonl(day.map(row)))
-  expect(await sameTold('shop', `${catalogYaml('feed.jsonl')}guards: { ${loose} }\n`, 'feed.jsonl', days)).toBe(2)
-})
+test(
+  'a column that only one of the last rows brings is reported of, whether that row is looked at or not',
+  { timeout: 60_000 },
+  async () => {
+    const row = (id: number) => ({ ...product(id, plain), ...(id === 90 ? { warehouse: 'B' } : {}) })
+    const ids = Array.from({ length: 100 }, (_, id) => id)
+    const days = [ids, [...ids, 100], [...ids, 100, 101]].map((day) => jsonl(day.map(row)))
+    expect(await sameReports('shop', `${catalogYaml('feed.jsonl')}guards: { ${loose} }\n`, 'feed.jsonl', days)).toBe(2)
+  },
+)
 
-test('what was accepted once is told as long as a row says it', { timeout: 60_000 }, async () => {
+test('what was accepted once is reported as long as a row says it', { timeout: 60_000 }, async () => {
   const state = (id: number, word: string) => ({ id: `C${id}`, email: `p${id}@example.org`, state: word })
   const rows = Array.from({ length: 20 }, (_, id) => state(id, id === 3 || id === 5 ? 'unsubscribed' : 'active'))
   const days = [
@@ -279,7 +283,7 @@ test('what was accepted once is told as long as a row says it', { timeout: 60_00
     [...rows.toSpliced(3, 1), state(21, 'active')],
     [...rows.filter(({ state: word }) => word === 'active'), state(22, 'active')],
   ]
-  const passed = await sameTold(
+  const passed = await sameReports(
     'crm',
     `source: { url: "{folder}/crm.csv" }
 destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
@@ -292,7 +296,7 @@ guards: { ${loose}, accept: [LEFT_UNMAPPED] }
   expect(passed).toBe(3)
 })
 
-test('a run over the same bytes tells what the reading it stands on told', { timeout: 60_000 }, async () => {
+test('a run over the same bytes reports what the reading it stands on reported', { timeout: 60_000 }, async () => {
   await using engine: EngineUnderTest = await engineUnderTest()
   engine.pipeline('shop', `${catalogYaml('feed.csv')}guards: { ${loose} }\n`)
   engine.write('feed.csv', csv(many(3, { price: 1 }).map((row, id) => product(id, row))))
@@ -305,7 +309,7 @@ test('a run over the same bytes tells what the reading it stands on told', { tim
   expect((await engine.run('shop')).warnings?.map(({ code }) => code)).toEqual(['COLUMN_UNKNOWN'])
 })
 
-test('a database whose digests say nothing of traits yet is read whole', { timeout: 60_000 }, async () => {
+test('a database whose digests say nothing of row statistics yet is read whole', { timeout: 60_000 }, async () => {
   await using engine: EngineUnderTest = await engineUnderTest()
   engine.pipeline('shop', `${catalogYaml('feed.csv')}guards: { ${loose} }\n`)
   const rows = many(3, { price: 1 })

@@ -1,5 +1,5 @@
 /**
- * Memberships whose frozen end passes before the service has said what became of them (docs/guarantees.md#freshness): they are not sent any more, whoever
+ * Memberships whose frozen end passes before the service has said what became of them (docs/guarantees.md#freshness): they are not sent any more, for anyone who
  * waited for that looks again, and nothing of them is left longer than the rows say.
  */
 import { expect, test } from 'vitest'
@@ -31,7 +31,7 @@ async function pass(engine: EngineUnderTest, days: number): Promise<void> {
     )
 }
 
-test('whoever waited on a list for an answer that can no more come is sent, with the very same file', async () => {
+test('a person who waited on a list for an answer that can no more come is sent, with the very same file', async () => {
   await using engine = await engineUnderTest({ settings: { maxAttempts: 2 } })
   const { control } = engine.sandbox
   engine.pipeline('people', peopleYaml)
@@ -59,7 +59,7 @@ destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr, expir
   expect(await control.violations()).toEqual([])
 })
 
-test('an addition that lapsed without an answer is planned anew, the books say so, and every step has its line', async () => {
+test('an addition that lapsed without an answer is planned again, the counts say so, and every step has its line', async () => {
   await using engine = await engineUnderTest({ settings: { maxAttempts: 2 } })
   const { control } = engine.sandbox
   engine.pipeline('people', peopleYaml)
@@ -119,7 +119,7 @@ test.for(['lost', 'refused'] as const)(
   },
 )
 
-test('nobody is taken off a do-not-reach list by a shorter end that was never confirmed', async () => {
+test('no one is taken off a do-not-reach list by a shorter end that was never confirmed', async () => {
   await using engine = await engineUnderTest({ settings: { maxAttempts: 2 } })
   const { control } = engine.sandbox
   engine.pipeline(

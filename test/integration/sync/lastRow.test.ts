@@ -24,7 +24,7 @@ const file = (lines: readonly Line[]) =>
 
 const isBroken = ({ id, broken }: Pick<Line, 'id' | 'broken'>) => broken && id % 2 === 0
 
-/** What stands: every broken row, and the last good one of an id. */
+/** Expected rows: every broken row, and the last good one of an id. */
 const standing = (lines: readonly Line[]) =>
   lines.filter((one, at) => isBroken(one) || !lines.some((other, later) => later > at && other.id === one.id && !isBroken(other)))
 

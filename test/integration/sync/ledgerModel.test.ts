@@ -1,6 +1,6 @@
 /**
  * Random histories, replayed twice from what was written down of them. The sandbox's ledger, in a model of its own, gives exactly
- * the sandbox's state (docs/sandbox.md#switches); our trail gives exactly what we hold for confirmed (docs/guarantees.md#nothing-silent), each of it by a request that
+ * the sandbox's state (docs/sandbox.md#switches); our audit log gives exactly what we hold for confirmed (docs/guarantees.md#nothing-silent), each of it by a request that
  * the ledger knows as answered and applied (docs/guarantees.md#confirmed-only); and once the faults are over the two are the same (docs/guarantees.md#nothing-lost, docs/guarantees.md#key-order).
  */
 import { createHash } from 'node:crypto'
@@ -106,8 +106,8 @@ function nameOf({ kind, key }: Pick<SyncedKey, 'kind' | 'key'>): string {
   return kind === 'catalog' ? key.toString() : `${identifierTypes[(key[0] ?? 1) - 1]} ${key.toString('hex', 1)}`
 }
 
-/** Confirmed keys and contents as the trail tells them: each confirmed entry of each judged request, in their order (docs/guarantees.md#nothing-silent). */
-async function replayTrail(engine: EngineUnderTest): Promise<Map<string, string>> {
+/** Confirmed keys and contents as the audit log reports them: each confirmed entry of each checked request, in their order (docs/guarantees.md#nothing-silent). */
+async function replayAuditLog(engine: EngineUnderTest): Promise<Map<string, string>> {
   const rows = await engine.db.query<{ target_id: string; kind: string; operation: string; keys: Buffer[]; hash: string | null }>(
     `select d.target_id, d.kind, b.operation, e.keys, encode(e.hash, 'hex') as hash
      from sluice.audit a join sluice.batch b on b.id = a.batch_id join sluice.destination d on d.id = b.destination_id
@@ -147,7 +147,7 @@ const catalogCall = fc.oneof(
   fc.record({ gone: fc.uniqueArray(fc.integer({ min: 0, max: 5 }), { minLength: 1, maxLength: 3 }) }),
 )
 
-test('the model is the service, whoever asks it for whatever', async () => {
+test('the model equals the service for any requests', async () => {
   await using sandbox = await withSandbox()
   const { control, call } = sandbox
   await fc.assert(
@@ -197,7 +197,7 @@ test('the model is the service, whoever asks it for whatever', async () => {
   )
 }, 60_000)
 
-test('ledger and trail, replayed, are what the service holds and what we take for confirmed', async () => {
+test('ledger and audit log, replayed, are what the service holds and what we take for confirmed', async () => {
   await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20 } })
   const { control } = engine.sandbox
   const bodies = keepBodies(engine)
@@ -231,7 +231,7 @@ test('ledger and trail, replayed, are what the service holds and what we take fo
         const synced = await syncedKeys(engine)
         expect(unfounded(synced, lines, state)).toEqual([])
         const names = new Map(synced.map((one) => [`${one.target_id} ${nameOf(one)}`, one.hash]))
-        expect(names).toEqual(await replayTrail(engine))
+        expect(names).toEqual(await replayAuditLog(engine))
         return { state, names }
       }
       for (const { hold, list, price, fault, nth, times, how, feed } of steps) {

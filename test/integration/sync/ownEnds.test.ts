@@ -77,7 +77,7 @@ test('a request whose answer was lost, and in which one membership has ended sin
     const first = `where expires_at = (select min(expires_at) from sluice.${table})`
     await engine.db.execute(`update sluice.${table} set expires_at = clock_timestamp() - interval '1 day' ${first}`)
   }
-  // Nobody wants the other two any more, and yet they may be there.
+  // No one wants the other two any more, and yet they may be there.
   expect(await run(engine, 'keep,keep@example.com,,')).toMatchObject({ status: 'succeeded', counts: { deletes: 1 } })
   expect([await endsAt(engine, 'b'), (await endsAt(engine, 'keep')) !== undefined]).toEqual([undefined, true])
 })

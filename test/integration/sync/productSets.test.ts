@@ -171,7 +171,7 @@ test.each(['sets.before_create', 'sets.created', 'sets.before_delete'])(
   },
 )
 
-test('a set that somebody deleted or renamed is put right; one over 50 products of a brand is left as it is', async () => {
+test('a set that a person deleted or renamed is put right; one over 50 products of a brand is left as it is', async () => {
   await using engine = await engineUnderTest()
   engine.write('feed.csv', feed(rows))
   engine.pipeline('shop', yaml(summer, acme))

@@ -1,9 +1,9 @@
-/** The record gate against the slow path (docs/benchmarks.md): the same files, the same books, the same end state. */
+/** The record gate against the slow path (docs/benchmarks.md): the same files, the same counts, the same end state. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 
-/** What a file holds in one run: rows by small numbers, so that keys meet again, contradict and come back. */
+/** Content of a file in one run: rows by small numbers, so that keys meet again, contradict and come back. */
 interface Item {
   readonly id: number
   readonly price: number
@@ -52,7 +52,7 @@ const formats: Readonly<Record<string, (rows: readonly Item[]) => string>> = {
 const row = (id: number, price = 0, broken = false): Item => ({ id, price, broken, spaced: false })
 const three = [row(0), row(1), row(2)]
 
-/** What chance would find late: each breaks the gate if one of its conditions is taken away. */
+/** Cases that random files find late: each breaks the gate if one of its conditions is taken away. */
 const examples: [Item[][]][] = [
   [[three, [...three, row(0, 1)]]], // a known record, and a new row that contradicts it
   [[three, [...three, row(1)], [row(1), row(1), row(2)]]], // a known record twice
@@ -66,7 +66,7 @@ const numRuns = Number(process.env['SLUICE_RUNS'] ?? 5 + examples.length)
 
 const yaml = (file: string) => `${catalogYaml(file)}guards: { max_delete_count: 1000, max_reject_percent: 100 }\n`
 
-/** Everything of the state that a person could tell apart; lines move without a record being read again. */
+/** Everything of the state that a person could report apart; lines move without a record being read again. */
 async function state(engine: EngineUnderTest): Promise<unknown> {
   return {
     records: await engine.db.query(`select convert_from(key, 'UTF8') as key, status, body from sluice.record order by key`),
@@ -94,7 +94,7 @@ for (const [format, render] of Object.entries(formats)) {
           for (const engine of [gated, slow]) {
             engine.write(`feed.${format}`, render(rows))
             const { counts, status, guards } = await engine.run('shop')
-            // The same batches, unless the sandbox's answers told another story.
+            // The same batches, unless the sandbox's answers reported another story.
             reports.push({ ...counts, status, guards: guards.map(({ code }) => code) })
           }
           expect(reports[0]).toEqual(reports[1])

@@ -1,6 +1,6 @@
 /**
  * An update of members whose answer was lost and whose repeat was refused may have been applied: who it brought is taken away once
- * nobody wants them, as if it had been confirmed (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins).
+ * no one wants them, as if it had been confirmed (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins).
  */
 import { expect, test } from 'vitest'
 import { audienceDigest, email } from '../../support/digests.ts'
@@ -45,7 +45,7 @@ destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }
   expect(await engine.run('people')).toMatchObject({ counts: { requests: 0 } })
 })
 
-test('a product that the service refuses for good comes to rest, whatever became of its first sending', async () => {
+test('a product that the service refuses for good converges, whatever became of its first sending', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', `${catalogYaml('feed.xml')}${guards}`)
   engine.write('feed.xml', rss([item(goodProduct(1, 100))]))

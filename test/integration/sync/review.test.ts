@@ -46,7 +46,7 @@ test('a rerun of what failed does not make a withheld delete forgotten', async (
   expect((await engine.sandbox.control.audience()).digest).toBe(mails(many(20, 60)))
 })
 
-test('a plan whose destination paused goes on when it is applied again', async () => {
+test('a plan whose destination paused continues when it is applied again', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   engine.pipeline('people', peopleYaml)
@@ -103,7 +103,7 @@ async function monthLater(engine: EngineUnderTest): Promise<void> {
   await engine.sandbox.control.advance(before?.s ?? 0)
 }
 
-test('whoever runs monthly renews in time: 31 days before the end, everybody is due', async () => {
+test('a person who runs monthly renews in time: 31 days before the end, everyone is due', async () => {
   await using engine = await engineUnderTest()
   await setUp(engine, many(0, 300))
   const endIn = async (interval: string) => {
@@ -116,7 +116,7 @@ test('whoever runs monthly renews in time: 31 days before the end, everybody is 
   expect((await engine.run('people')).counts).toMatchObject({ renewals: 300 })
 })
 
-test('a run every 31 days is enough that nobody lapses', async () => {
+test('a run every 31 days is enough that no one lapses', async () => {
   await using engine = await engineUnderTest()
   const rows = many(0, 300)
   await setUp(engine, rows)
@@ -146,7 +146,7 @@ test('what was kept while missing goes when the policy becomes delete', async ()
   expect((await engine.run('shop')).counts.requests).toBe(0)
 })
 
-test('the books balance when somebody is listed between a lost answer and its second sending', async () => {
+test('the counts add up when a person is listed between a lost answer and its second sending', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   engine.pipeline('people', peopleYaml)
@@ -206,7 +206,7 @@ test('a run that is stopped while it settles or reads says that it was stopped, 
   })
 })
 
-test('whoever is taken off the list by one of several identifiers comes back to the audience with the very same file', async () => {
+test('a person who is taken off the list by one of several identifiers comes back to the audience with the very same file', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   engine.pipeline(
@@ -241,7 +241,7 @@ test('what was kept while missing goes out of stock when the policy becomes that
   expect((await engine.run('shop')).counts.requests).toBe(0)
 })
 
-test('a plan that meets the late answer of somebody else on its way starts again instead of failing', async () => {
+test('a plan that meets the late answer of another writer on its way starts again instead of failing', async () => {
   await using engine = await engineUnderTest()
   await setUp(engine, many(0, 3))
   engine.write('people.csv', csv(...many(1, 4)))

@@ -1,7 +1,7 @@
 /**
  * Random histories of a catalog and an audience: changes, shared identifiers with ends of their own, faults, refusals,
  * crashes, stops, guards, approvals, third parties at the service, months that pass. After each run that says it succeeded
- * nothing may be left that wants something: what is not as wanted is withheld, refused or unsettled, and the run says so.
+ * nothing may be left that wants something: what is not in sync is withheld, refused or unsettled, and the run says so.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -36,7 +36,7 @@ interface Step {
   readonly hold: readonly (readonly [person: string, addresses: readonly string[], ends: number])[]
   /** Product → price; 0: gone. */
   readonly price: readonly (readonly [product: number, price: number])[]
-  /** Product that somebody else deletes at the service, where it is gone from the feed as well. */
+  /** Product that another writer deletes at the service, where it is gone from the feed as well. */
   readonly taken: number
   readonly fault: keyof typeof faults
   readonly times: number
@@ -81,7 +81,7 @@ guards: { max_delete_count: ${guard}, max_delete_percent: 0, min_rows: 0 }
 `
 const shopYaml = (guard: number) => `${catalogYaml('feed.xml')}guards: { max_delete_count: ${guard}, max_delete_percent: 0, min_rows: 0 }\n`
 
-test('what is not as wanted after a run is withheld, refused or unsettled, and the run says so', async () => {
+test('what is not in sync after a run is withheld, refused or unsettled, and the run says so', async () => {
   await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20 } })
   const { control } = engine.sandbox
   const calendar = keepCalendar(engine)
@@ -164,7 +164,7 @@ test('what is not as wanted after a run is withheld, refused or unsettled, and t
           ['succeeded', 0],
           ['succeeded', 0],
         ])
-        // Every run's books balance, whatever became of it, and nothing of any of them is unsettled.
+        // Every run's counts add up, whatever became of it, and nothing of any of them is unsettled.
         for (const { runId, counts, trigger } of await listRuns(engine.db, { limit: 1_000 }))
           expect([runId, trigger === 'plan' ? [] : imbalance(counts), counts.ambiguous]).toEqual([runId, [], 0])
         const living = [...held.values()].flatMap(({ addresses: some }) => some)
@@ -275,7 +275,7 @@ interface UserOperation {
   readonly params: Readonly<Record<string, unknown>>
 }
 
-/** Somebody else deletes a product at the service, if it is there. */
+/** Another writer deletes a product at the service, if it is there. */
 async function takeAway(engine: EngineUnderTest, id: string): Promise<void> {
   const found = (await engine.sandbox.control.products()).find((product) => product.id === id)
   if (found === undefined) return

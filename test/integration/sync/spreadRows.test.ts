@@ -110,7 +110,7 @@ test('an export spread over rows ends, day by day, as the feed of the same produ
   )
 })
 
-/** The same table, which nothing tells for a shop's export under its second header: its rows stand for themselves there. */
+/** The same table, which nothing reports for a shop's export under its second header: its rows stand for themselves there. */
 const renamed = (text: string) => text.replace('Body (HTML)', 'Text')
 
 test('a table that is such an export on some days and any other on others ends as if every record were read', async () => {

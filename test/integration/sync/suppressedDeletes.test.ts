@@ -1,5 +1,5 @@
 /**
- * Whoever is on a do-not-reach list leaves an account's audiences whatever the brake says of other deletes (docs/guarantees.md#mass-delete-guard, docs/guarantees.md#suppression-wins): erasures
+ * A person who is on a do-not-reach list leaves an account's audiences whatever the guard says of other deletes (docs/guarantees.md#mass-delete-guard, docs/guarantees.md#suppression-wins): erasures
  * are neither counted nor withheld, however they came to be and however often they had to be tried.
  */
 import { expect, test } from 'vitest'
@@ -53,7 +53,7 @@ const expected = (some: readonly number[]) => audienceDigest(some.map((n) => ema
 test.for([
   ['a withheld delete', numbers(20, 60)],
   ['a feed that ends early', numbers(0, 3)],
-] as const)('%s is no reason to keep whoever came onto the list', async ([, rest]) => {
+] as const)('%s is no reason to keep a person who came onto the list', async ([, rest]) => {
   await using engine = await setUp()
   write(engine, rest)
   expect(await engine.run('people')).toMatchObject({ status: 'withheld', counts: { deletes: 0 } })
@@ -128,7 +128,7 @@ test.for(['out', 'back'] as const)(
   },
 )
 
-test('what somebody listed held beside the listed address goes with it, also when it was sent under another row', async () => {
+test('what a person listed held beside the listed address goes with it, also when it was sent under another row', async () => {
   await using engine = await setUp()
   const { control } = engine.sandbox
   // k8's address moves to k7, whom it stays with: sent under k8's row, held by k7's.
@@ -138,13 +138,13 @@ test('what somebody listed held beside the listed address goes with it, also whe
   await control.fault({ path: '/custom_audiences/' }, refusal, 'always')
   await engine.run('people')
   await control.clearFaults()
-  // A feed of nothing but its header: all is withheld, and no delete of it is known as judged any more.
+  // A feed of nothing but its header: all is withheld, and no delete of it is known as checked any more.
   write(engine, [])
   await engine.run('people')
   expect(await held(engine)).toBe(expected(numbers(9, 60).concat(numbers(0, 7))))
 })
 
-test('whoever came back from the list in between is counted as anybody else when they go', async () => {
+test('a person who came back from the list in between is counted as anyone else when they go', async () => {
   await using engine = await setUp()
   const { control } = engine.sandbox
   await list(engine, { 7: 'out', 99: 'out' })

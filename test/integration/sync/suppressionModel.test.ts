@@ -1,7 +1,7 @@
 /**
  * Random days of an audience and its account's do-not-reach list, each with its own faults, stops and reruns, against a
- * model of two maps (docs/guarantees.md#nothing-lost, docs/guarantees.md#mass-delete-guard, docs/guarantees.md#suppression-wins, docs/guarantees.md#reference-counts): whoever is listed by any of their addresses is not sent, an address
- * stays while somebody who is not listed holds it, and nothing that a guard withheld is forgotten.
+ * model of two maps (docs/guarantees.md#nothing-lost, docs/guarantees.md#mass-delete-guard, docs/guarantees.md#suppression-wins, docs/guarantees.md#reference-counts): a person who is listed by any of their addresses is not sent, an address
+ * stays while a person who is not listed holds it, and nothing that a guard withheld is forgotten.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -125,7 +125,7 @@ test.for([sandboxAudience, staticListTarget])(
 
 /**
  * A stored plan is sent as it was, or refused because its ground moved: it never brings back whom a later file took away. One that
- * was applied before sends nothing, whoever has been taken away since.
+ * was applied before sends nothing, even for people who were removed since.
  */
 async function applyLate(engine: EngineUnderTest, planId: string | undefined, feed: Day['feed']): Promise<void> {
   if (planId === undefined) return

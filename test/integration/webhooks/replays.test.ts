@@ -26,7 +26,7 @@ interface Bench extends AsyncDisposable {
   readonly keep: (receiver?: WebhookReceiver) => ReplayKeeper
   readonly database: (state: 'up' | 'down') => void
   readonly events: () => Promise<string[]>
-  readonly trail: () => Promise<string[]>
+  readonly auditLog: () => Promise<string[]>
 }
 
 /** A receiver whose database can be taken away, registered with a sandbox. */
@@ -71,7 +71,7 @@ async function bench(wrap: (service: ReplayService) => ReplayService = (service)
       (await database.db.query<{ id: string }>(`select id from sluice.webhook_event where type <> 'replay_job_status' order by id`)).map(
         ({ id }) => id,
       ),
-    trail: async () => (await database.db.query<{ what: string }>('select what from sluice.audit order by id')).map(({ what }) => what),
+    auditLog: async () => (await database.db.query<{ what: string }>('select what from sluice.audit order by id')).map(({ what }) => what),
     async [Symbol.asyncDispose]() {
       for (const keeper of keepers) await keeper.stop()
       await client.close()
@@ -94,7 +94,7 @@ const emit = (sandbox: SandboxUnderTest, ...ids: string[]) =>
     ids.map((id) => ({ event_uuid: id })),
   )
 
-test('without any event after the outage the gap ends by itself, its events come again, each once', async () => {
+test('without any event after the outage the gap ends on its own, its events come again, each once', async () => {
   await using under = await bench()
   under.keep()
   await emit(under.sandbox, 'a')
@@ -103,7 +103,7 @@ test('without any event after the outage the gap ends by itself, its events come
   expect(under.receiver.refusingSince()).toBeDefined()
   under.database('up')
   await expect.poll(under.events, patient).toEqual(['a', 'b', 'c'])
-  await expect.poll(under.trail, patient).toEqual(['webhook.gap', 'webhook.replay', 'webhook.replayed'])
+  await expect.poll(under.auditLog, patient).toEqual(['webhook.gap', 'webhook.replay', 'webhook.replayed'])
   expect(under.receiver.refusingSince()).toBeUndefined()
 })
 
@@ -113,11 +113,11 @@ test('a process that ended between the gap and its replay: the next one asks', a
   await emit(under.sandbox, 'b')
   under.database('up')
   await emit(under.sandbox, 'c')
-  await expect.poll(under.trail, patient).toEqual(['webhook.gap'])
+  await expect.poll(under.auditLog, patient).toEqual(['webhook.gap'])
   expect(await under.events()).toEqual(['c'])
   under.keep()
   await expect.poll(under.events, patient).toEqual(['b', 'c'])
-  await expect.poll(under.trail, patient).toContain('webhook.replayed')
+  await expect.poll(under.auditLog, patient).toContain('webhook.replayed')
 })
 
 test('a service that does not answer is asked again, and one that did not bring all of it too', async () => {
@@ -158,12 +158,12 @@ test('a job that ends incomplete is asked for again', async () => {
       JSON.stringify({ replay_job_status: { job_id: '77', job_state: state } }),
     ])
   under.keep()
-  // Nothing told yet: it waits.
+  // Nothing reported yet: it waits.
   await new Promise((resolve) => setTimeout(resolve, 100))
-  expect(await under.trail()).toEqual(['webhook.gap', 'webhook.replay'])
+  expect(await under.auditLog()).toEqual(['webhook.gap', 'webhook.replay'])
   await ended('Incomplete')
   await expect.poll(under.events, patient).toEqual(['b'])
-  await expect.poll(under.trail, patient).toEqual(['webhook.gap', 'webhook.replay', 'webhook.replay', 'webhook.replayed'])
+  await expect.poll(under.auditLog, patient).toEqual(['webhook.gap', 'webhook.replay', 'webhook.replay', 'webhook.replayed'])
 })
 
 test('what is out of the service’s reach, or was asked for ten times, is given up aloud', async () => {
@@ -174,6 +174,6 @@ test('what is out of the service’s reach, or was asked for ten times, is given
     ])
   await gap('2020-01-01T00:00:00Z', '2020-01-01T01:00:00Z')
   under.keep()
-  await expect.poll(under.trail, patient).toEqual(['webhook.gap', 'webhook.replay_given_up'])
+  await expect.poll(under.auditLog, patient).toEqual(['webhook.gap', 'webhook.replay_given_up'])
   expect((await under.sandbox.control.ledger()).filter(({ path }) => path === '/2/webhooks/replay')).toEqual([])
 })
