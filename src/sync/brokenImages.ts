@@ -7,7 +7,7 @@ import type { RunRow } from '../db/runs.ts'
 import type { EngineDeps } from './engine.ts'
 
 const examplesShown = 3
-/** First larger tables only some pages are read. */
+/** Number of rows above which only some pages are sampled. */
 const wholeTableRows = 100_000
 
 /** Checks the sample after everything was sent. A check that fails is only logged. */
