@@ -119,10 +119,15 @@ function findingsOf({ kind, value }: Piece): { readonly found: string; readonly 
   return found
 }
 
-/** Subjects over the limit since the rule holds. Empty where git does not know that commit (a shallow clone). */
-export function longSubjects(): string[] {
+/** Returns a line for each subject that breaks the rule since it holds. None where git does not know that commit (a shallow clone). */
+export function subjectFindings(): string[] {
   const { status, stdout } = spawnSync('git', ['log', '--format=%h %s', `${lastLongSubject}..HEAD`], { encoding: 'utf8' })
-  return status === 0 ? stdout.split('\n').filter((line) => line.slice(line.indexOf(' ') + 1).length > subjectLength) : []
+  if (status !== 0) return []
+  return stdout.split('\n').flatMap((line) => {
+    const subject = line.slice(line.indexOf(' ') + 1)
+    if (subject.length > subjectLength) return [`${line}\n  the subject has over ${subjectLength} characters`]
+    return line !== '' && subject.split(' ').length < 3 ? [`${line}\n  the subject does not name what changed`] : []
+  })
 }
 
 /** Every finding, one a line; undefined when there is none. */
@@ -130,7 +135,7 @@ export function wordsReport(paths: readonly string[] = []): string | undefined {
   const { findings, filesRead } = findWords(paths)
   if (filesRead === 0) return 'no file was read'
   const lines = findings.map(({ file, line, found, instead }) => `${file}:${line}  ${found}  →  ${instead}`)
-  const subjects = longSubjects().map((subject) => `${subject}\n  the subject has over ${subjectLength} characters`)
+  const subjects = subjectFindings()
   return lines.length + subjects.length === 0 ? undefined : [...lines, ...subjects].join('\n')
 }
 
