@@ -68,6 +68,7 @@ describe('lists in pages: each record once, the last cursor null', () => {
 
 /** Further required parameters of a list. */
 const BESIDE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'targetingCriteria.list': { line_item_ids: 'ab1' },
   'advertiserPosts.list': { tweet_type: 'PUBLISHED' },
   'activeEntities.list': { entity: 'LINE_ITEM', start_time: '2026-02-01T00:00:00Z', end_time: '2026-02-02T00:00:00Z' },
 }
