@@ -189,7 +189,7 @@ test('the demo with --keep prints every address, accepts commands, and removes e
   const tmp = emptyFolder()
   const child = start(['demo', '--keep'], { env: { TMPDIR: tmp } })
   const over = ended(child)
-  const text = await printed(child, /Ctrl-C ends dashboard, sandbox and database/)
+  const text = await printed(child, /Ctrl-C stops dashboard, sandbox and database/)
   const folder = /cd (\S+); alias/.exec(text)?.[1] ?? ''
   const url = /the sandbox +(\S+)/.exec(text)?.[1] ?? ''
   expect(text).not.toMatch(/postgres(ql)?:\/\//)

@@ -198,7 +198,7 @@ test('an older backup finds what was erased since from the copy beside it', asyn
   await engine.run('customers', { full: true })
   expect(await held(engine)).toBe(without)
   expect(() => readCopy('{}', origin, 'x')).toThrow('not a file of sluice forget --export')
-  expect(() => readCopy(copy, 'http://127.0.0.1:1', 'x')).toThrow('is of')
+  expect(() => readCopy(copy, 'http://127.0.0.1:1', 'x')).toThrow('is from')
 })
 
 test('the command prints a receipt, lists and exports without identifiers, and rejects wrong input', async () => {
