@@ -6,7 +6,7 @@ import { rowFaultHints } from '../../../src/formats/rowFaults.ts'
 import { recordCodes } from '../../../src/mapping/rejectCodes.ts'
 
 const root = path.resolve(import.meta.dirname, '../../..')
-const sources = ['src/mapping', 'src/formats', 'src/sync'].flatMap((folder) =>
+const sources = ['src/mapping', 'src/formats', 'src/sources', 'src/sync'].flatMap((folder) =>
   (readdirSync(path.join(root, folder), { recursive: true }) as string[])
     .filter((file) => file.endsWith('.ts') && !file.endsWith('rejectCodes.ts'))
     .map((file) => readFileSync(path.join(root, folder, file), 'utf8')),
