@@ -303,7 +303,9 @@ test.for([24, 40, 80])('at %i columns summaries wrap between words, and a comman
     if (piped !== '') expect(bare(shown).split(/\s+/)).toEqual(piped.split(/\s+/))
   }
   expect(funnel(report, terminal(columns))).toContain('  sluice run shop --approve-deletes 1180\n')
-  expect(runOutcome(report, terminal(columns))).toMatch(columns === 80 ? /--failed +sends the unconfirmed part/ : /sluice rerun r_81 --failed\n/)
+  expect(runOutcome(report, terminal(columns))).toMatch(
+    columns === 80 ? /--failed +sends the unconfirmed part/ : /sluice rerun r_81 --failed\n/,
+  )
 })
 
 test('a word that is wider than the terminal stays whole', () => {
