@@ -46,5 +46,5 @@ test('the five commands, the questions about rejects and records, and the progra
   writeFileSync(join(clone, 'try.ts'), blocks.find(({ language }) => language === 'ts')?.text ?? '')
   for (const command of ['npm run build', 'node bin/node24.js try.ts']) expect(page).toContain(`\`${command}\``)
   expect(shell('npm run build')).toMatchObject({ status: 0 })
-  expect(shell('node bin/node24.js try.ts')).toMatchObject({ status: 0, output: expect.stringContaining('products: 1') as string })
+  expect(shell('node bin/node24.js try.ts')).toMatchObject({ status: 0, output: '1\n' })
 })

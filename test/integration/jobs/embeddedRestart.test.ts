@@ -62,7 +62,7 @@ test('serve runs its schedule again after its Postgres was killed, and after db 
   await expect.poll(() => lastRun(url), { timeout: 20_000, interval: 200 }).toBeGreaterThan(before)
 
   const stopped = await sluice(['db', 'stop'], { cwd: service.folder, env: service.env })
-  expect(stopped.stderr).toMatch(/^warning {2}still connected: .*sluice serve \(\d+ connections?\).*start it again/m)
+  expect(stopped.stderr).toMatch(/^warning {2}still connected: .*sluice serve \(\d+ connections?\).*restart it within seconds/m)
   await expect.poll(() => lastRun(url), { timeout: 20_000, interval: 200 }).toBeGreaterThan(before + 1)
   expect(await service.address()).toBe(url)
 }, 90_000)
