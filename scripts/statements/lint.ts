@@ -33,7 +33,7 @@ const catalogs = new Set(['pg_catalog', 'information_schema', 'pg_temp'])
 
 /** Returns what the rules of schema-based sharding find in the statements. DDL is left out: migrations run once, on the coordinator. */
 export async function lintStatements(statements: readonly Captured[], keys: UniqueKeys): Promise<readonly Finding[]> {
-  const own = statements.filter(({ sender }) => !isQueryOfUser(sender))
+  const own = statements.filter(({ sender }) => !isFromOutside(sender))
   const parsed = await Promise.all(own.map(async (statement) => ({ ...statement, tree: await parse(statement.text) })))
   const temporary = new Set(parsed.flatMap(({ tree }) => factsOf(tree).temporary))
   return parsed.flatMap(({ text, sender, tree }) =>
@@ -41,9 +41,9 @@ export async function lintStatements(statements: readonly Captured[], keys: Uniq
   )
 }
 
-/** A source sends the query of a pipeline, whatever it says, to a database of the user's. */
-function isQueryOfUser(sender: string): boolean {
-  return sender.startsWith('sources/')
+/** A source sends the query of a pipeline to a database of the user's, and `jobs/queues.ts` statements of pg-boss in our transactions. */
+function isFromOutside(sender: string): boolean {
+  return sender.startsWith('sources/') || sender === 'jobs/queues.ts'
 }
 
 /** Facts of one parsed text that the rules need. */
