@@ -53,7 +53,7 @@ const pipeline = definePipeline({
   source: 'feed.csv',
   destination: { kind: 'catalog', catalog_id: '4001' },
 })
-if (pipeline.destination.kind !== 'catalog') throw new Error('no pipeline')
+if (pipeline.destination?.kind !== 'catalog') throw new Error('no pipeline')
 
 await expectNoViolations(sandbox)
 await client.close()
