@@ -1,5 +1,5 @@
 /** Pipeline files of a directory: found, parsed, checked, with every problem at its line. */
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { ConfigError, UsageError, type Problem } from '../errors.ts'
 import { suggestName } from '../suggestName.ts'
@@ -7,13 +7,13 @@ import type { DestinationDefinition, Pipeline } from '../model/pipeline.ts'
 import { importPipeline } from './importPipeline.ts'
 import { readProjectFile, withDefaults, type ProjectFile } from './projectFile.ts'
 import { readJson, readYaml, type LineOf } from './readDocument.ts'
+import { pipelineFiles, pipelineNameOf } from './files.ts'
 import { resolveFile } from './markets.ts'
 import type { PathProblem } from './resolve.ts'
 import { createUnchangedFiles } from './unchangedFiles.ts'
 import { expandVariables, type Variables } from './variables.ts'
 import { destinationOf } from '../destinations/index.ts'
 
-const endings = ['.ts', '.mts', '.yaml', '.yml', '.json']
 const maxBytes = 10 * 1024 * 1024
 const unchangedFiles = createUnchangedFiles<readonly Pipeline[]>()
 
@@ -54,7 +54,7 @@ export async function loadPipelines(directory: string, variables: Variables = {}
       if (twin !== undefined)
         throw configError(file, [{ path: '', message: `${twin.file} has a pipeline of the same name (${twin.name})`, where: whole }])
       for (const pipeline of ofFile) loaded.set(pipeline.name, pipeline)
-      byFile.set(nameOf(file), [...(byFile.get(nameOf(file)) ?? []), ...ofFile.map(({ name }) => name)])
+      byFile.set(pipelineNameOf(file), [...(byFile.get(pipelineNameOf(file)) ?? []), ...ofFile.map(({ name }) => name)])
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error
       errors.push(error)
@@ -68,9 +68,9 @@ export async function loadPipelines(directory: string, variables: Variables = {}
     pipelines: [...loaded.values()].filter((pipeline) => !conflicts.has(pipeline)).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     errors,
     conflicting,
-    names: [...new Set(files.flatMap((file) => byFile.get(nameOf(file)) ?? [nameOf(file)]))].sort(),
+    names: [...new Set(files.flatMap((file) => byFile.get(pipelineNameOf(file)) ?? [pipelineNameOf(file)]))].sort(),
     byFile,
-    broken: new Map(errors.map((error) => [nameOf(path.basename(error.where ?? '')), error])),
+    broken: new Map(errors.map((error) => [pipelineNameOf(path.basename(error.where ?? '')), error])),
   }
 }
 
@@ -122,7 +122,7 @@ export async function selectWithConflicts(
 ): Promise<{ readonly pipelines: readonly Pipeline[]; readonly errors: readonly ConfigError[] }> {
   const { pipelines, conflicting, errors } = await pick(directory, patterns, variables)
   const names = new Set(conflicting.map(({ name }) => name))
-  const ofConflicting = (error: ConfigError) => names.has(nameOf(path.basename(error.where ?? '')))
+  const ofConflicting = (error: ConfigError) => names.has(pipelineNameOf(path.basename(error.where ?? '')))
   throwAll(
     directory,
     errors.filter((error) => !ofConflicting(error)),
@@ -183,7 +183,7 @@ export interface FileSurroundings {
 
 /** Loads the pipelines of one file, wherever it is. @throws {ConfigError} PIPELINE_INVALID with every problem */
 export async function loadFile(file: string, { variables = {}, project }: FileSurroundings = {}): Promise<readonly Pipeline[]> {
-  const name = nameOf(path.basename(file))
+  const name = pipelineNameOf(path.basename(file))
   const { input: written, lineOf, code } = await readInput(file)
   const expanded = expandVariables(written, variables)
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name))
@@ -230,28 +230,6 @@ function configError(file: string, problems: readonly Problem[]): ConfigError {
   )
 }
 
-async function pipelineFiles(directory: string): Promise<string[]> {
-  try {
-    const entries = await readdir(directory, { withFileTypes: true })
-    return entries
-      .filter(
-        (entry) =>
-          !entry.isDirectory() &&
-          endings.some((ending) => entry.name.endsWith(ending)) &&
-          !entry.name.startsWith('.') &&
-          !/\.(?:d|test)\.m?ts$/.test(entry.name),
-      )
-      .map(({ name }) => name)
-      .sort()
-  } catch (error) {
-    throw new UsageError('PIPELINES_MISSING', `the directory of pipelines cannot be read: ${directory}`, {
-      where: directory,
-      hint: 'sluice init --source FILE   (makes it, with a first pipeline), or name another with --pipelines',
-      cause: error,
-    })
-  }
-}
-
 async function readInput(file: string): Promise<{ input: unknown; lineOf: LineOf; code?: string }> {
   try {
     const { size } = await stat(file)
@@ -270,11 +248,6 @@ async function readInput(file: string): Promise<{ input: unknown; lineOf: LineOf
 
 function isCode(file: string): boolean {
   return /\.m?ts$/.test(file)
-}
-
-function nameOf(file: string): string {
-  const ending = endings.find((one) => file.endsWith(one)) ?? ''
-  return file.slice(0, file.length - ending.length)
 }
 
 function unknownPipeline(pattern: string, directory: string, names: readonly string[]): UsageError {

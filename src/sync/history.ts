@@ -112,6 +112,22 @@ export async function listRuns(
   return rows.map(toRun)
 }
 
+/** One run in a list to choose from. */
+export interface RunLine {
+  readonly id: string
+  readonly pipeline: string
+  readonly status: RunStatus | 'queued' | 'running'
+  readonly planId: string | null
+}
+
+/** Lists the newest runs, without their counts. */
+export function newestRuns(db: Database, limit: number): Promise<readonly RunLine[]> {
+  return db.query<RunLine & Record<string, unknown>>(
+    `select 'r_' || id as id, pipeline, status, plan_id as "planId" from run order by run.id desc limit $1`,
+    [limit],
+  )
+}
+
 /** Returns rows rejected by a run, in source order. For a run over an unchanged source, returns those of the last read. */
 export async function* loadRejects(db: Database, runId: string): AsyncGenerator<StoredReject> {
   const run = await readingRun(db, runId)

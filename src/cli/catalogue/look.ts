@@ -21,14 +21,14 @@ export const lookCommands: readonly CommandEntry[] = [
   },
   {
     name: 'show',
-    args: '<ID>',
+    args: '<RUN_ID|PLAN_ID>',
     summary: 'one run as a funnel, or the changes of a plan',
     examples: ['sluice show r_81', 'sluice show p_7Q3F --changes'],
     options: [
       { flags: '--changes', meaning: 'every key of its plan: action, fields before and after' },
       { flags: '--markdown', meaning: 'the plan as Markdown, for a pull request' },
     ],
-    notes: ['ID is a run id or a plan id. People are shown as shortened digests, never as values.'],
+    notes: ['People are shown as shortened digests, never as values.'],
     load: () => import('../commands/show.ts'),
   },
   {

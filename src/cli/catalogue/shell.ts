@@ -12,7 +12,7 @@ export const shellCommands: readonly CommandEntry[] = [
       'Put the line into ~/.bashrc, or into ~/.zshrc below compinit. For fish, once:',
       'sluice completion fish > ~/.config/fish/completions/sluice.fish',
       '',
-      'Offers commands, flags and the pipelines of the folder. For a sluice that is installed in a project only, add a function:',
+      'Offers commands, flags, values, pipelines of the folder and newest runs. For a sluice that is installed in a project only, add a function:',
       'sluice() { npx sluice "$@"; }',
     ],
     load: () => import('../commands/completion.ts'),
@@ -29,6 +29,14 @@ export const shellCommands: readonly CommandEntry[] = [
       '`sluice init` writes both. The schema checks names and shapes; `sluice check` checks everything.',
     ],
     load: () => import('../commands/schema.ts'),
+  },
+  {
+    name: '__complete',
+    args: '[WORD...]',
+    summary: 'candidates for the last word, for shell scripts',
+    hidden: true,
+    examples: ['sluice __complete -- run ""'],
+    load: () => import('../commands/complete.ts'),
   },
   {
     name: 'demo',

@@ -1,12 +1,10 @@
-import { catalogue } from '../catalogue.ts'
-import { scripts } from '../completion/shells.ts'
-import { shapeOf } from '../completion/shape.ts'
+import { stubs } from '../completion/stubs.ts'
 import { argument, writeJson, type CommandRun } from '../context.ts'
 
 /** Prints the script of a shell, which the parser has validated. Reads nothing. */
 export const run: CommandRun = async (context, invocation) => {
   const shell = argument(invocation, 0)
-  const script = scripts[shell]?.(shapeOf(catalogue)) ?? ''
+  const script = stubs[shell] ?? ''
   if (context.json) writeJson(context, { shell, script })
   else context.stdout.write(script)
   return 0

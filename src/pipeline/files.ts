@@ -1,0 +1,37 @@
+import { readdir } from 'node:fs/promises'
+import { UsageError } from '../errors.ts'
+
+const endings = ['.ts', '.mts', '.yaml', '.yml', '.json']
+
+/**
+ * Lists the pipeline files of a folder by name, sorted; reads none of them.
+ *
+ * @throws {UsageError} `PIPELINES_MISSING` if the folder cannot be read
+ */
+export async function pipelineFiles(directory: string): Promise<string[]> {
+  try {
+    const entries = await readdir(directory, { withFileTypes: true })
+    return entries
+      .filter(
+        (entry) =>
+          !entry.isDirectory() &&
+          endings.some((ending) => entry.name.endsWith(ending)) &&
+          !entry.name.startsWith('.') &&
+          !/\.(?:d|test)\.m?ts$/.test(entry.name),
+      )
+      .map(({ name }) => name)
+      .sort()
+  } catch (error) {
+    throw new UsageError('PIPELINES_MISSING', `the directory of pipelines cannot be read: ${directory}`, {
+      where: directory,
+      hint: 'sluice init --source FILE   (makes it, with a first pipeline), or name another with --pipelines',
+      cause: error,
+    })
+  }
+}
+
+/** Returns the name of the pipeline that a file defines: the file's name without its ending. */
+export function pipelineNameOf(file: string): string {
+  const ending = endings.find((one) => file.endsWith(one)) ?? ''
+  return file.slice(0, file.length - ending.length)
+}
