@@ -9,11 +9,9 @@ export function csvLine(cells: readonly string[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`
 }
 
-// oxlint-disable-next-line no-control-regex -- TAB, CR and NUL start formulas too
 const formula = /^[ \u00a0\u3000]*[=+\-@\t\r\u0000＝＋－＠]/
 
 function csvCell(text: string): string {
   const harmless = formula.test(text) ? `'${text}` : text
-  // oxlint-disable-next-line no-control-regex -- see above
   return harmless !== text || /[",;\t\r\n\u0000]|^\s|\s$/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
 }

@@ -9,7 +9,6 @@ export { count, duration, instant, plural } from '../format.ts'
  */
 export function safe(text: string): string {
   return text.replace(
-    // oxlint-disable-next-line no-control-regex -- control characters are the point
     /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
@@ -64,7 +63,6 @@ function foldLine(line: string, columns: number): string {
 
 /** Returns the width without colour codes. */
 function shownLength(text: string): number {
-  // oxlint-disable-next-line no-control-regex -- the escape byte is what is left out
   return width(text.replaceAll(/\u001b\[\d+m/g, ''))
 }
 

@@ -96,7 +96,6 @@ const names: ReadonlyMap<string, string> = new Map([
 
 /** Returns true if a text has a control character of 0x80 to 0x9F, or if half of the values look garbled. */
 function isUnlikely(texts: readonly string[]): boolean {
-  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
   return texts.some((text) => /[\u0080-\u009f]/.test(text)) || texts.filter(looksGarbled).length * 2 > texts.length
 }
 

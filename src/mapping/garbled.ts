@@ -11,7 +11,6 @@ const greek = 3
 const rightToLeft = 4
 const eastAsian = 5
 
-// oxlint-disable-next-line no-control-regex -- ASCII is the fast path
 const beyondAscii = /[^\u0000-\u007f]/
 /** Shortest run of windows-1252 characters above 0x7F that is not a word of any language. */
 const longestRun = 4

@@ -5,7 +5,6 @@
 import type { Cell, Row } from '../model/record.ts'
 
 const reasons = ['line', 'code', 'field', 'message', 'hint']
-// oxlint-disable-next-line no-control-regex -- TAB, CR and NUL start formulas too
 const guarded = /^'(?=[ \u00a0\u3000]*[=+\-@\t\r\u0000＝＋－＠])/
 
 /** Returns the indexes of the reasons, the last columns; empty if the table is not such a copy. */

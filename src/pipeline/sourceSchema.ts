@@ -7,7 +7,6 @@ const url = z
   .string('must be a path or address')
   .min(1, 'must be a path or address')
   .max(4096, 'is longer than 4096 characters')
-  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
   .refine((value) => !/[\u0000-\u001f\u007f]/.test(value), 'holds control characters')
   .refine(
     (value) => {

@@ -43,9 +43,7 @@ class JsonFault extends Error {
 
 const numberPattern = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 // RFC 8259 section 7: control characters must be escaped, so the patterns have to name them.
-// oxlint-disable-next-line no-control-regex
 const plainStringPattern = /"([^"\\\u0000-\u001f]*)"/y
-// oxlint-disable-next-line no-control-regex
 const escapedStringPattern = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y
 
 class JsonScanner {

@@ -80,7 +80,6 @@ function slowEmail(given: string, options: EmailOptions): Normalized {
   if (/^mailto:/i.test(text) || /[<>]/.test(text)) return invalid('contains a name or mailto:')
   text = text.normalize('NFC').toLowerCase().normalize('NFC')
   if (text.length > 254) return invalid('is longer than 254 characters')
-  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
   if (!text.isWellFormed() || /[\u0000-\u001f\u007f-\u009f]/.test(text)) return invalid('contains control characters')
   const at = text.lastIndexOf('@')
   if (at <= 0) return invalid('has no text before an @')
@@ -96,7 +95,6 @@ function slowEmail(given: string, options: EmailOptions): Normalized {
   if (/[\uff01-\uff5e]/.test(text)) return invalid('contains full-width characters')
   if (!/^(?:[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?\.)+[\p{L}][\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}]$/u.test(domain))
     return invalid('does not have a valid domain')
-  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
   const ascii = options.idnToAscii && /[^\u0000-\u007f]/.test(domain) ? URL.parse(`https://${domain}/`)?.hostname : domain
   if (ascii === undefined) return invalid('does not have a valid domain')
   const result = options.bothForms ? withOther(checkPlaceholder(`${local}@${ascii}`)) : checkPlaceholder(`${local}@${ascii}`)
@@ -108,7 +106,6 @@ function withOther(result: Normalized): Normalized {
   if ('code' in result) return result
   const at = result.text.lastIndexOf('@') + 1
   const domain = result.text.slice(at)
-  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
   const other = /[^\u0000-\u007f]/.test(domain) ? domainToASCII(domain) : domainToUnicode(domain).toLowerCase().normalize('NFC')
   return other === '' || other === domain ? result : { ...result, also: `${result.text.slice(0, at)}${other}` }
 }

@@ -35,7 +35,6 @@ export function normalizeDeviceId(text: string): Normalized {
  */
 export function normalizePartnerId(text: string): Normalized {
   const personal = (what: string): Normalized => ({ code: 'PARTNER_ID_PERSONAL', message: `looks like ${what}` })
-  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
   if (text.length > 256 || !text.isWellFormed() || /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\ufeff]/.test(text))
     return { code: 'PARTNER_ID_INVALID', message: 'is too long or contains control characters' }
   if (/\S(?:@|%40|＠)\S/i.test(text)) return personal('an email')

@@ -18,7 +18,6 @@ export function parseLink(text: string): LinkResult {
   const scheme = /^https?:\/\//i.exec(text)?.[0]
   if (scheme === undefined) return { invalid: 'is not an absolute https address' }
   if (text.length > maxLinkLength) return { invalid: `is longer than ${maxLinkLength} characters` }
-  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
   if (/[\s\u0000-\u001f\u007f\\<>"]/.test(text)) return { invalid: 'contains spaces or characters that are not allowed in an address' }
   const end = text.slice(scheme.length).search(/[/?#]/)
   const authority = end < 0 ? text.slice(scheme.length) : text.slice(scheme.length, scheme.length + end)
@@ -30,7 +29,6 @@ export function parseLink(text: string): LinkResult {
     return { link: `${start}${authority}${rest}`, toAscii: false, http }
   const url = URL.parse(`${start}${authority}/`)
   if (url === null || url.hostname === '' || /%/.test(authority)) return { invalid: 'does not have a valid host' }
-  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
   const toAscii = /[^\u0000-\u007f]/.test(authority)
   const link = toAscii ? `${start}${url.host}${rest}` : `${start}${authority}${rest}`
   return link.length > maxLinkLength ? { invalid: `is longer than ${maxLinkLength} characters` } : { link, toAscii, http }

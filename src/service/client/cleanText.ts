@@ -3,15 +3,12 @@
  * service goes through here before it is kept, shown or logged: it may repeat what it was sent (docs/guarantees.md#no-raw-identifier-at-rest).
  */
 export function cleanText(value: string): string {
-  return (
-    value
-      .slice(0, 2_000)
-      // oxlint-disable-next-line no-control-regex -- control characters are what is removed
-      .replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
-      .replace(/[0-9a-f]{64}/gi, '[digest]')
-      .replace(/[^\s"'<>@]+@[^\s"'<>@]+/g, '[email]')
-      .replace(/\+\d[\d ().-]{6,}\d/g, '[phone]')
-      .slice(0, 300)
-      .trim()
-  )
+  return value
+    .slice(0, 2_000)
+    .replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
+    .replace(/[0-9a-f]{64}/gi, '[digest]')
+    .replace(/[^\s"'<>@]+@[^\s"'<>@]+/g, '[email]')
+    .replace(/\+\d[\d ().-]{6,}\d/g, '[phone]')
+    .slice(0, 300)
+    .trim()
 }

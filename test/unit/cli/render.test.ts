@@ -162,7 +162,6 @@ test('the funnel prints its sums, so that a person can check the counts', () => 
 
 test('the meaning survives without colour, and only a terminal gets colour', () => {
   const report = plan({ counts: { read: 1, valid: 1, creates: 1 } })
-  // oxlint-disable-next-line no-control-regex -- the escape byte is what is looked for
   const bare = planSummary(report, terminal(80)).replace(/\u001b\[\d+m/g, '')
   expect(bare).toBe(planSummary(report, pipe()))
   expect(planSummary(report, pipe())).not.toContain('\u001b')
@@ -184,7 +183,6 @@ test.for([40, 400])('at %i columns nothing is wider than the terminal; a pipe is
   ).toBeLessThanOrEqual(columns)
   expect(runsTable([report], pipe())).toContain(long)
   const rejects = [{ line: 41, code: 'LINK_INVALID', field: 'link', message: 'x'.repeat(500), hint: 'absolute https:// address' }]
-  // oxlint-disable-next-line no-control-regex -- colours have no width
   const colours = /\u001b\[\d+m/g
   for (const line of rejectGroups(rejects, terminal(columns)).replace(colours, '').split('\n'))
     expect(line.length).toBeLessThanOrEqual(columns)
@@ -234,7 +232,6 @@ test('check shows the names of columns without what would move the cursor', () =
   }
   const text = checkReport({ pipeline: 'shop', file: 'shop.yaml', destination: 'catalog 4001', sources: [source] }, pipe())
   expect(text).toContain('a\\u001b[2Jb')
-  // oxlint-disable-next-line no-control-regex -- the bytes that are looked for
   expect(text).not.toMatch(/[\u0007\u001b]/)
 })
 
@@ -263,7 +260,6 @@ test.for([40, 60, 80])('check is not wider than a terminal of %i columns: values
     ],
   }
   for (const line of `${checkReport(check, terminal(columns))}${nextStep([check], terminal(columns))}`.split('\n'))
-    // oxlint-disable-next-line no-control-regex -- colours have no width
     expect(width(line.replaceAll(/\u001b\[\d+m/g, '')), line).toBeLessThanOrEqual(columns)
 })
 
@@ -284,7 +280,6 @@ test.for([24, 40, 80])('at %i columns summaries wrap between words, and a comman
     guards: [{ ...deletesHeld, examples: Array.from({ length: 5 }, (_, i) => `SKU-00${i}`) }],
     rejectCodes: [{ code: 'LINK_INVALID', count: 4 }],
   })
-  // oxlint-disable-next-line no-control-regex -- colours have no width
   const bare = (text: string) => text.replaceAll(/\u001b\[\d+m/g, '')
   for (const [shown, piped] of [
     [funnel(report, terminal(columns)), funnel(report, pipe())],
@@ -451,7 +446,6 @@ test('the progress bar is cleared on its own line, wherever log lines have moved
   output.write('\nWARN a log line\n')
   progress.update({ stage: 'read', done: 2, total: 2 })
   progress.end()
-  // oxlint-disable-next-line no-control-regex -- the escapes that save and restore the cursor
   expect(output.text()).not.toMatch(/\u001b[78]/)
   expect(output.text()).toMatch(/read .*\u001b\[1G\u001b\[2K$/s)
 })

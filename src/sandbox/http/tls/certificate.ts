@@ -1,6 +1,7 @@
 /**
  * Certificates made on the spot (X.509, RFC 5280): no key lies in the repository, and an expired one has truly expired.
- * Only what a handshake looks at: ECDSA P-256, names, validity, and whether it may sign others.
+ * Only what a handshake looks at: ECDSA P-256, names, validity, and whether it may sign others. Written here because the sandbox needs
+ * it at run time: selfsigned 5.5 would bring 22 packages and 9 MB for these 100 lines.
  */
 import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto'
 
