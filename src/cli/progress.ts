@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module'
 import { Writable } from 'node:stream'
-import { SingleBar } from 'cli-progress'
+import type * as cliProgress from 'cli-progress'
 import type { Progress } from '../model/report.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
@@ -99,9 +100,11 @@ function isCounted({ done, total }: Progress): boolean {
 
 function terminalBar(output: Output, clock: Clock): ProgressView {
   const rate = createRate(clock)
-  let bar: SingleBar | undefined
-  const make = () =>
-    new SingleBar({
+  let bar: cliProgress.SingleBar | undefined
+  const make = () => {
+    // Loaded on demand: only a terminal has a bar.
+    const { SingleBar } = createRequire(import.meta.url)('cli-progress') as typeof cliProgress
+    return new SingleBar({
       stream: barStream(output),
       clearOnComplete: true,
       hideCursor: true,
@@ -117,6 +120,7 @@ function terminalBar(output: Output, clock: Clock): ProgressView {
         return fit(`${(payload.line ?? '').replace('\u0000', drawn)}`, (output.columns ?? 80) - 1)
       },
     })
+  }
   const draw = (payload: Bar, done: number, total: number | undefined) => {
     clearTimeout(first)
     if (!bar) {

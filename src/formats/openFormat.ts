@@ -1,5 +1,4 @@
 import type { SourceDefinition } from '../model/pipeline.ts'
-import { joinRows, rowJoiner } from '../mapping/rowGroups/joinRows.ts'
 import { ByteQueue } from './byteQueue.ts'
 import { decodeText } from './charset.ts'
 import type { CsvDialect } from './csv/csvDialect.ts'
@@ -9,11 +8,7 @@ import { foreignHeadBytes, refuseForeign } from './foreignBytes.ts'
 import type { FormatContext, FormatReader, RecordGate } from './formatReader.ts'
 import type { ReadLimits } from './limits.ts'
 import { readCsv } from './csv/readCsv.ts'
-import { findRecords, type RecordsPlace } from './json/findRecords.ts'
-import { readJsonArray, readJsonLines } from './json/readJson.ts'
-import { openWorkbook } from './workbook/readWorkbook.ts'
-import { likelyItem } from './xml/likelyItem.ts'
-import { readXml } from './xml/readXml.ts'
+import type { RecordsPlace } from './json/findRecords.ts'
 import type { Compression } from './packing/unpack.ts'
 import { unpack } from './packing/unpack.ts'
 
@@ -80,10 +75,10 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
     const delimiter =
       format === 'tsv' && definition.csv.delimiter === 'auto' && definition.format === 'tsv' ? '\t' : definition.csv.delimiter
     const dialect = detectCsvDialect(sample, sample.length < sampleBytes, { ...definition.csv, delimiter }, { name, limits })
-    const reader = joined(definition, dialect.header, context, (given) => readCsv(text, dialect, given))
+    const reader = await joined(definition, dialect.header, context, (given) => readCsv(text, dialect, given))
     return { detected: describeCsv(dialect, base, unpacked.notes), reader, containerProof: unpacked.proof }
   }
-  const place = format === 'json' || format === 'jsonl' ? placeOf(sample, definition, format, name) : undefined
+  const place = format === 'json' || format === 'jsonl' ? await placeOf(sample, definition, format, name) : undefined
   const notes = [
     ...unpacked.notes,
     ...(place?.found === true ? [`the records are the array at "${place.path.join('.')}"`] : []),
@@ -91,24 +86,24 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
       ? [`read as ${format}, not ${definition.format} as configured`]
       : []),
   ]
-  if (place !== undefined)
-    return { detected: { ...base, format: 'json', notes }, reader: readJsonArray(text, context, place), containerProof: unpacked.proof }
+  // Each format's reader is loaded on demand: a run needs one of them.
+  if (format === 'json' || format === 'jsonl') {
+    const { readJsonArray, readJsonLines } = await import('./json/readJson.ts')
+    const reader = format === 'jsonl' && place === undefined ? readJsonLines(text, context) : readJsonArray(text, context, place)
+    const detected = { ...base, format: place === undefined ? format : ('json' as const), notes }
+    return { detected, reader, containerProof: unpacked.proof }
+  }
+  const [{ readXml }, { likelyItem }] = await Promise.all([import('./xml/readXml.ts'), import('./xml/likelyItem.ts')])
   const guess =
     definition.xml?.item === undefined && sample[0] !== undefined && format.startsWith('google-')
       ? likelyItem(sample.toString('utf8'))
       : undefined
-  const likely = guess === undefined ? {} : { likelyItem: guess }
-  const reader =
-    format === 'jsonl'
-      ? readJsonLines(text, context)
-      : format === 'json'
-        ? readJsonArray(text, context)
-        : readXml(text, context, {
-            ...definition.xml,
-            mapped: definition.mapped === true,
-            quotes: definition.products !== undefined,
-            ...likely,
-          })
+  const reader = readXml(text, context, {
+    ...definition.xml,
+    mapped: definition.mapped === true,
+    quotes: definition.products !== undefined,
+    ...(guess === undefined ? {} : { likelyItem: guess }),
+  })
   return { detected: { ...base, format, notes }, reader, containerProof: unpacked.proof }
 }
 
@@ -122,6 +117,7 @@ async function openSheet(input: ByteQueue, definition: SourceDefinition, context
     })
   }
   if (!(await input.peek(4)).equals(zipMark)) throw wrongFormat(context.name, 'not a workbook', 'xlsx')
+  const { openWorkbook } = await import('./workbook/readWorkbook.ts')
   const { reader, header } = await openWorkbook(
     input,
     { headerRow, ...(columns === undefined ? {} : { columns }), ...(sheet === undefined ? {} : { sheet }) },
@@ -129,7 +125,7 @@ async function openSheet(input: ByteQueue, definition: SourceDefinition, context
   )
   return {
     detected: { format: 'xlsx', encoding: 'utf-8', compression: 'none', headerLine: header.headerLine, notes: header.notes },
-    reader: joined(definition, header.header, context, () => reader),
+    reader: await joined(definition, header.header, context, () => reader),
     containerProof: undefined,
   }
 }
@@ -138,14 +134,16 @@ async function openSheet(input: ByteQueue, definition: SourceDefinition, context
  * Returns the reader of a table. If the export spreads a product over several rows (row groups), each row gets the values of
  * its group. The meaning of such a row depends on other rows, so no gate filters it by its bytes: the whole table is read.
  */
-function joined(
+async function joined(
   definition: SourceDefinition,
   header: readonly string[],
   context: FormatContext,
   read: (context: FormatContext) => FormatReader,
-): FormatReader {
+): Promise<FormatReader> {
+  if (definition.products === undefined) return read(context)
+  const { joinRows, rowJoiner } = await import('../mapping/rowGroups/joinRows.ts')
   const columns = header.filter((column) => column !== '')
-  const joiner = definition.products === undefined ? undefined : rowJoiner(columns, definition.products.preset)
+  const joiner = rowJoiner(columns, definition.products.preset)
   if (joiner === undefined) return read(context)
   const { gate: _, ...ungated } = context
   const reader = read(ungated)
@@ -213,7 +211,12 @@ function formatOf(
 }
 
 /** Returns the place of the records inside one object, configured or detected; undefined for a plain array or JSON lines. */
-function placeOf(sample: Buffer, definition: SourceDefinition, format: 'json' | 'jsonl', name: string): RecordsPlace | undefined {
+async function placeOf(
+  sample: Buffer,
+  definition: SourceDefinition,
+  format: 'json' | 'jsonl',
+  name: string,
+): Promise<RecordsPlace | undefined> {
   const { json, format: wanted } = definition
   if (json !== undefined) {
     if (format === 'jsonl') return { path: json.records.split('.'), found: false }
@@ -222,7 +225,8 @@ function placeOf(sample: Buffer, definition: SourceDefinition, format: 'json' | 
       hint: 'Remove `json.records` of the source.',
     })
   }
-  return format === 'jsonl' && wanted !== 'jsonl' ? findRecords(sample) : undefined
+  if (format !== 'jsonl' || wanted === 'jsonl') return undefined
+  return (await import('./json/findRecords.ts')).findRecords(sample)
 }
 
 /** Returns the layout by the root element, for the report; the cutter validates the root. */

@@ -1,5 +1,5 @@
 /** Notes broken image links with a run, by a sample of the live products (`options.image_sample`). Beside the run: nothing waits for it. */
-import { checkImages } from '../http/imageCheck.ts'
+import type { ImageCheck, ImageCheckOptions } from '../http/imageCheck.ts'
 import type { QualityCode } from '../mapping/qualityCodes.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import type { WarningSummary } from '../model/report.ts'
@@ -10,8 +10,18 @@ const examplesShown = 3
 /** Number of rows above which only some pages are sampled. */
 const wholeTableRows = 100_000
 
+type ImageChecker = (links: readonly string[], options: ImageCheckOptions) => Promise<ImageCheck>
+
+// Loaded on demand: it brings undici, which most runs need for nothing else.
+const checkImages: ImageChecker = async (links, options) => (await import('../http/imageCheck.ts')).checkImages(links, options)
+
 /** Checks the sample after everything was sent. A check that fails is only logged. */
-export async function noteBrokenImages(deps: EngineDeps, run: RunRow, { mapping }: Pipeline, check = checkImages): Promise<void> {
+export async function noteBrokenImages(
+  deps: EngineDeps,
+  run: RunRow,
+  { mapping }: Pipeline,
+  check: ImageChecker = checkImages,
+): Promise<void> {
   const { imageSample } = mapping
   if (imageSample === undefined || deps.signal?.aborted) return
   try {

@@ -1,4 +1,6 @@
 /** Instance of the sandbox that the synced state belongs to: a sandbox restarted without its state is another one. */
+import type { IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { isLoopback } from '../loopback.ts'
 import type { QualityCode } from '../mapping/qualityCodes.ts'
 import { forgetAllProductSets } from '../db/productSets.ts'
@@ -49,11 +51,18 @@ export async function noteSandboxInstance(deps: EngineDeps, run: RunRow): Promis
 async function instanceAt(origin: string): Promise<string | undefined> {
   if (!URL.canParse(origin) || !isLoopback(new URL(origin).hostname)) return undefined
   try {
-    const answer = await fetch(`${origin}/_sandbox/health`, { signal: AbortSignal.timeout(askMs) })
-    const body: unknown = await answer.json()
+    const body: unknown = JSON.parse(await download(`${origin}/_sandbox/health`))
     const { instance } = body as { instance?: unknown }
     return typeof instance === 'string' ? instance : undefined
   } catch {
     return undefined
   }
+}
+
+/** By Node's own client: `fetch` takes 30 ms and 10 MB to load, in every run against a sandbox. */
+async function download(url: string): Promise<string> {
+  const { get } = await (url.startsWith('https:') ? import('node:https') : import('node:http'))
+  const signal = AbortSignal.timeout(askMs)
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => get(url, { signal, agent: false }, resolve).on('error', reject))
+  return text(answer)
 }

@@ -1,4 +1,12 @@
-import { parse } from 'csv-parse/sync'
+import { createRequire } from 'node:module'
+import type * as csvParse from 'csv-parse/sync'
+
+let parser: typeof csvParse | undefined
+
+/** Returns csv-parse, loaded with the first record that needs it: few files have one. */
+function csvParser(): typeof csvParse {
+  return (parser ??= createRequire(import.meta.url)('csv-parse/sync') as typeof csvParse)
+}
 
 /**
  * Splits one record with well-formed quoting into its fields. A property test compares it with csv-parse. Not for records
@@ -38,7 +46,7 @@ export function splitRecord(text: string, delimiter: string, quote: string): str
 /** Returns the fields of a record with a quote in an unusual place, by csv-parse; undefined if csv-parse rejects the record. */
 export function splitOddRecord(text: string, delimiter: string, quote: string): readonly string[] | undefined {
   try {
-    const records: unknown = parse(text, {
+    const records: unknown = csvParser().parse(text, {
       delimiter,
       quote: quote === '' ? null : quote,
       relax_column_count: true,

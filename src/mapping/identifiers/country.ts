@@ -1,4 +1,4 @@
-import { getCountries } from 'libphonenumber-js/max'
+import { phoneMetadata } from './phoneLibrary.ts'
 
 let byName: ReadonlyMap<string, string> | undefined
 
@@ -16,7 +16,7 @@ export function countryCode(text: string): string {
 /** Returns English names from the runtime's tables, and the abbreviations that exports use. */
 function englishNames(): ReadonlyMap<string, string> {
   const display = new Intl.DisplayNames('en', { type: 'region' })
-  const names = getCountries().map((code) => [(display.of(code) ?? code).toLowerCase(), code] as const)
+  const names = Object.keys(phoneMetadata().countries).map((code) => [(display.of(code) ?? code).toLowerCase(), code] as const)
   return new Map<string, string>([
     ...names,
     ...threeLetters.split(' ').map((codes) => [codes.slice(0, 3).toLowerCase(), codes.slice(3)] as const),

@@ -1,5 +1,6 @@
-import { parsePhoneNumberFromString, type CountryCode } from 'libphonenumber-js/max'
+import type { CountryCode } from 'libphonenumber-js/max'
 import { fastPhone, isCountry } from './phoneFast.ts'
+import { phoneLibrary } from './phoneLibrary.ts'
 import type { Normalized } from './result.ts'
 
 const invalid = (message: string): Normalized => ({ code: 'PHONE_INVALID', message })
@@ -40,7 +41,8 @@ export function slowPhone(given: string, country: string | undefined): Normalize
   if (/^(\d)\1+$/.test(digits)) return invalid('is one digit repeated')
   const known = country !== undefined && isCountry(country) ? (country as CountryCode) : undefined
   if (!plain.startsWith('+') && known === undefined) return { code: 'PHONE_COUNTRY_MISSING', message: 'has no country code' }
-  const parsed = parsePhoneNumberFromString(plain, known === undefined ? undefined : { defaultCountry: known, extract: false })
+  const options = known === undefined ? undefined : { defaultCountry: known, extract: false }
+  const parsed = phoneLibrary().parsePhoneNumberFromString(plain, options)
   if (parsed === undefined || !parsed.isValid()) return invalid('is not valid in its country')
   return extension === null ? { text: parsed.number } : { text: parsed.number, note: 'PHONE_EXTENSION' }
 }

@@ -3,7 +3,7 @@
  * the library has exactly one result, and undefined otherwise. A differential test over every country compares the two
  * (docs/benchmarks.md: 0 mismatches).
  */
-import metadata from 'libphonenumber-js/max/metadata'
+import { phoneMetadata } from './phoneLibrary.ts'
 
 /** Row of a country in the metadata, by position (version 4 of the library's METADATA.md). */
 type Plan = readonly unknown[]
@@ -28,8 +28,8 @@ interface Compiled {
   readonly general: RegExp
 }
 
-const plans = metadata.countries as unknown as Readonly<Record<string, Plan>>
-const countriesByCode = metadata.country_calling_codes as unknown as Readonly<Record<string, readonly string[]>>
+const plans = () => phoneMetadata().countries as unknown as Readonly<Record<string, Plan>>
+const countriesByCode = () => phoneMetadata().country_calling_codes as unknown as Readonly<Record<string, readonly string[]>>
 const compiled = new Map<string, Compiled | undefined>()
 const codes = new Map<string, CodeRules | undefined>()
 
@@ -41,7 +41,7 @@ interface CodeRules {
 
 /** Returns true for a country that the metadata knows. */
 export function isCountry(code: string): boolean {
-  return Object.hasOwn(plans, code)
+  return Object.hasOwn(plans(), code)
 }
 
 /** Returns E.164, or undefined if the library has to decide. */
@@ -75,7 +75,7 @@ export function fastPhone(text: string, country: string | undefined): string | u
 function fastInternational(digits: string): string | undefined {
   if (digits.length < 8 || digits.length > 15) return undefined
   const one = digits.charCodeAt(0)
-  const codeLength = one === 49 || one === 55 ? 1 : countriesByCode[digits.slice(0, 2)] !== undefined ? 2 : 3
+  const codeLength = one === 49 || one === 55 ? 1 : countriesByCode()[digits.slice(0, 2)] !== undefined ? 2 : 3
   const code = digits.slice(0, codeLength)
   const national = digits.slice(codeLength)
   const rules = rulesOf(code)
@@ -101,7 +101,7 @@ function fastNational(digits: string, country: string): string | undefined {
 }
 
 function compile(country: string): Compiled | undefined {
-  const plan = plans[country]
+  const plan = plans()[country]
   if (plan === undefined) return undefined
   const prefix = prefixOf(plan)
   return {
@@ -126,10 +126,10 @@ function rulesOf(code: string): CodeRules | undefined {
  * that country's types. The prefix that it may strip after a calling code is that of the code's main country.
  */
 function compileCode(code: string): CodeRules | undefined {
-  const countries = countriesByCode[code]
+  const countries = countriesByCode()[code]
   if (countries === undefined) return undefined
   const rules = countries.map((country) => {
-    const plan = plans[country] ?? []
+    const plan = plans()[country] ?? []
     const types = typesOf(plan)
     const leading = plan[at.leadingDigits]
     return {
@@ -137,7 +137,7 @@ function compileCode(code: string): CodeRules | undefined {
       leading: typeof leading === 'string' && leading !== '' ? new RegExp(`^(?:${leading})`) : undefined,
     }
   })
-  const prefix = prefixOf(plans[countries[0] ?? ''] ?? [])
+  const prefix = prefixOf(plans()[countries[0] ?? ''] ?? [])
   return {
     prefix: prefix === undefined ? undefined : new RegExp(`^(?:${prefix.pattern})`),
     isValid: (national) => {

@@ -1,0 +1,57 @@
+/**
+ * Holds what the start of a command loads: a module costs a millisecond, a large library 20 to 30 MB (docs/benchmarks.md), so what a run
+ * may not need is loaded on demand.
+ */
+import { readFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
+import { dirname, join, relative } from 'node:path'
+import { expect, test } from 'vitest'
+
+const src = join(import.meta.dirname, '../../../src')
+
+/** Returns the packages and modules that a file loads at its start, with one path of imports to each. */
+function loadedBy(entry: string): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, readonly string[]>()
+  const open: [file: string, path: readonly string[]][] = [[join(src, entry), [entry]]]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const [file, path] = next
+    for (const target of staticImports(file)) {
+      const name = target.startsWith('.') ? relative(src, join(dirname(file), target)) : target
+      if (name.startsWith('node:') || found.has(name)) continue
+      found.set(name, [...path, name])
+      if (name.endsWith('.ts')) open.push([join(src, name), [...path, name]])
+    }
+  }
+  return found
+}
+
+/** An import without names of values is left after the types are stripped only if it loads the module at run time. */
+function staticImports(file: string): readonly string[] {
+  const code = stripTypeScriptTypes(readFileSync(file, 'utf8'))
+  return [...code.matchAll(/^(?:import|export)\s+(?:[\w*{][^;'"=()]*?\sfrom\s+)?'([^']+)'/gm)].flatMap(([, target]) => target ?? [])
+}
+
+const onDemand = [
+  ['undici', 'a run sends requests'],
+  ['libphonenumber-js/max', 'a row has a phone number'],
+  ['libphonenumber-js/max/metadata', 'a row has a phone number'],
+  ['csv-parse/sync', 'a record has quotes in unusual places'],
+  ['cli-progress', 'stderr is a terminal'],
+  ['saxes', 'the source is XML or a workbook'],
+  ['yauzl', 'the source is a workbook'],
+  ['ssh2', 'the source is SFTP'],
+] as const
+
+test.each(onDemand)('sluice run loads %s only when %s', (name) => {
+  expect(loadedBy('cli/commands/run.ts').get(name)).toBeUndefined()
+})
+
+test('the imports of a command are followed to its libraries', () => {
+  expect(loadedBy('cli/commands/run.ts').has('pg')).toBe(true)
+  expect(loadedBy('http/imageCheck.ts').has('undici')).toBe(true)
+})
+
+test('sluice --help loads no library but those of the command line', () => {
+  const packages = ['cli/main.ts', 'cli/execute.ts', 'cli/program.ts'].flatMap((entry) => [...loadedBy(entry).keys()])
+  expect(new Set(packages.filter((name) => !name.endsWith('.ts')))).toEqual(new Set(['commander', 'fastest-levenshtein']))
+})
