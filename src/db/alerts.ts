@@ -155,3 +155,8 @@ export async function finishDelivery(
     [id, end.error, end.retryMs],
   )
 }
+
+/** Deletes alerts three months after they recovered, with their deliveries. Returns how many. */
+export async function dropOldAlerts(db: Queryable): Promise<number> {
+  return db.execute(`delete from alert where recovered_at < statement_timestamp() - interval '90 days'`)
+}

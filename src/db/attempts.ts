@@ -29,6 +29,11 @@ export async function beginAttempt(
   throw new LeaseLost()
 }
 
+/** Deletes the attempts of these batches. */
+export async function deleteAttempts(tx: Queryable, batches: readonly string[]): Promise<void> {
+  await tx.execute('delete from attempt where batch_id = any($1::bigint[])', [batches])
+}
+
 export interface AttemptResult {
   readonly outcome: 'confirmed' | 'partial' | 'refused' | 'retry' | 'pause' | 'ambiguous'
   readonly httpStatus: number | null

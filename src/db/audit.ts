@@ -37,6 +37,22 @@ export async function noteRun(
   ])
 }
 
+/** Line that belongs to no run: an erasure, retention, webhooks, a takeover. */
+export async function noteEvent(
+  db: Queryable,
+  line: { readonly actor: string; readonly what: string; readonly detail: Readonly<Record<string, unknown>> },
+): Promise<void> {
+  await db.execute('insert into audit (actor, what, detail) values ($1, $2, $3)', [line.actor, line.what, JSON.stringify(line.detail)])
+}
+
+/** SQL: inserts the rows of a query with these columns, in this order: lines of many batches, in the statement that changes them. */
+export const addLines = (rows: string): string => `insert into audit (actor, what, plan_id, batch_id, detail) ${rows}`
+
+/** Deletes lines after two years. Returns how many. */
+export async function dropOldLines(db: Queryable): Promise<number> {
+  return db.execute(`delete from audit where at < statement_timestamp() - interval '24 months'`)
+}
+
 /** Action of an operator: on a pipeline, a run or a plan. */
 export interface Action {
   readonly actor: string

@@ -3,6 +3,7 @@
  * with an epoch, by the database's clock. Every
  * write of an owner names its epoch and must hit one row; otherwise it throws `LeaseLost`.
  */
+import { addLines } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
 import { bodyColumns, bodyOf, keysOf, type BodyRow } from './entries.ts'
 import { withinFence, type Fence } from './fence.ts'
@@ -241,10 +242,9 @@ export async function recoverBatches(db: Database, deadWorkerIds: readonly strin
     const begun = rows.filter((row) => row.begun).map((row) => row.id)
     if (begun.length > 0) await markLate(tx, begun, horizonMs)
     if (rows.length > 0) {
-      await tx.execute(
-        `insert into audit (actor, what, plan_id, batch_id) select 'rescue', 'batch.rescued', plan_id, id from batch where id = any($1::bigint[])`,
-        [rows.map((row) => row.id)],
-      )
+      await tx.execute(addLines(`select 'rescue', 'batch.rescued', plan_id, id, '{}'::jsonb from batch where id = any($1::bigint[])`), [
+        rows.map((row) => row.id),
+      ])
     }
     return rows.length
   })
@@ -281,17 +281,6 @@ export async function resetAttempts(db: Queryable, destinationId: number): Promi
        and not (operation = 'delete' and epoch = 0 and coalesce(reason, '') = 'suppressed')`,
     [destinationId],
   )
-}
-
-export async function pauseDestination(tx: Queryable, destinationId: number, reason: string): Promise<void> {
-  await tx.execute(`update destination set paused_at = coalesce(paused_at, statement_timestamp()), paused_reason = $2 where id = $1`, [
-    destinationId,
-    reason,
-  ])
-}
-
-export async function resumeDestination(db: Queryable, destinationId: number): Promise<void> {
-  await db.execute(`update destination set paused_at = null, paused_reason = null where id = $1 and paused_at is not null`, [destinationId])
 }
 
 interface BatchRow extends BodyRow {

@@ -4,6 +4,7 @@
  * (docs/decisions/changed-keys.md).
  */
 import type { Database, Queryable } from './database.ts'
+import { markAllChanged } from './destinations.ts'
 
 /** SQL condition: key `m` is out of sync, so its desired and its confirmed content differ. */
 export const outOfSync = '((m.held > 0 and m.desired_hash is distinct from m.synced_hash) or (m.held = 0 and m.synced_hash is not null))'
@@ -38,7 +39,7 @@ export class ChangedKeys {
   /** Marks all keys as changed. */
   async addAll(): Promise<void> {
     if (this.#all) return
-    await this.#db.execute('update destination set all_changed = true where id = $1', [this.#destinationId])
+    await markAllChanged(this.#db, this.#destinationId, true)
     this.#all = true
   }
 
@@ -79,6 +80,6 @@ export async function forgetSynced(db: Database, destinationId: number): Promise
     if (found.open > 0) {
       await tx.execute(addChanged(`select m.key from remote m where m.destination_id = $1 and ${outOfSync}`), [destinationId])
     }
-    await tx.execute('update destination set all_changed = false where id = $1', [destinationId])
+    await markAllChanged(tx, destinationId, false)
   })
 }

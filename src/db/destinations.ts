@@ -1,5 +1,7 @@
 /** The `destination` table: one row for each catalog, audience or list of one service, and whose work it is. */
+import { noteEvent } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
+import type { Fence } from './fence.ts'
 
 export interface DestinationKey {
   /** Address of the advertising host. */
@@ -63,9 +65,56 @@ export async function takeOverDestination(db: Database, destinationId: number, c
       [destinationId, credentials],
     )
     if (moved === 0) return false
-    await tx.execute(`insert into audit (actor, what, detail) values ('command', 'destination.taken_over', $1)`, [
-      JSON.stringify({ destinationId, from: before?.credentials ?? null, to: credentials }),
-    ])
+    const detail = { destinationId, from: before?.credentials ?? null, to: credentials }
+    await noteEvent(tx, { actor: 'command', what: 'destination.taken_over', detail })
     return true
   })
+}
+
+/** Gives a destination that has no credentials yet to the environment that runs it first. */
+export async function adoptDestination(tx: Queryable, destinationId: number, fence: Fence): Promise<void> {
+  await tx.execute('update destination set credentials = $3 where id = $1 and service = $2 and credentials is null', [
+    destinationId,
+    fence.origin,
+    fence.credentials,
+  ])
+}
+
+/** Raises the version of the synced state: plans made before are stale. All who write synced state wait for this row. */
+export async function raiseStateVersion(tx: Queryable, destinationId: number): Promise<void> {
+  const raised = await tx.execute('update destination set state_version = state_version + 1 where id = $1', [destinationId])
+  if (raised !== 1) throw new Error(`destination ${destinationId} is not stored`)
+}
+
+/** Adds `by` to the version of the desired content, locks the row, and returns the version. */
+export async function raiseDesiredVersion(tx: Queryable, destinationId: number, by: 0 | 1): Promise<number> {
+  const [row] = await tx.query<{ desired_version: string }>(
+    'update destination set desired_version = desired_version + $2 where id = $1 returning desired_version',
+    [destinationId, by],
+  )
+  if (row === undefined) throw new Error(`destination ${destinationId} is not stored`)
+  return Number(row.desired_version)
+}
+
+/** Stores whether any key may be out of sync, not only those in `changed_key`. */
+export async function markAllChanged(tx: Queryable, destinationId: number, all: boolean): Promise<void> {
+  await tx.execute('update destination set all_changed = $2 where id = $1', [destinationId, all])
+}
+
+/** Stores the instance of the sandbox that the synced state belongs to. */
+export async function storeInstance(tx: Queryable, destinationId: number, instance: string): Promise<void> {
+  await tx.execute('update destination set instance = $2 where id = $1', [destinationId, instance])
+}
+
+/** Pauses a destination; one that is paused already keeps its time. */
+export async function pauseDestination(tx: Queryable, destinationId: number, reason: string): Promise<void> {
+  await tx.execute(`update destination set paused_at = coalesce(paused_at, statement_timestamp()), paused_reason = $2 where id = $1`, [
+    destinationId,
+    reason,
+  ])
+}
+
+/** Ends a pause when the user starts the next run or apply: it tries again, and pauses again if nothing changed. */
+export async function resumeDestination(db: Queryable, destinationId: number): Promise<void> {
+  await db.execute(`update destination set paused_at = null, paused_reason = null where id = $1 and paused_at is not null`, [destinationId])
 }

@@ -2,9 +2,14 @@
  * The tables of erasures (docs/erasure.md). An erasure suppresses digests in every audience of its service, under any credentials:
  * an audience that moves to another user stays without the person.
  */
+import { noteEvent } from './audit.ts'
 import type { Database, Queryable, Transaction } from './database.ts'
+import { forgetDigests } from './digests.ts'
 import { batchesOfKeys, batchesOfRecords, expandEntries } from './entries.ts'
 import { withinFence, type Fence } from './fence.ts'
+import { eraseInPlans } from './plans.ts'
+import { eraseRejects } from './rejects.ts'
+import { eraseInRuns } from './runs.ts'
 import { kindsWhere } from '../destinations/index.ts'
 
 const open = `('pending', 'in_flight', 'ambiguous', 'parked')`
@@ -53,14 +58,9 @@ export async function suppressErased(db: Database, request: ErasureRequest): Pro
     )
     const id = Number(row?.id)
     await addErased(tx, request.service, id, request)
-    await tx.execute(`insert into audit (actor, what, detail) values ($1, 'erasure.requested', $2)`, [
-      request.actor,
-      JSON.stringify({
-        erasure: `e_${id}`,
-        identifiers: request.identifiers.length,
-        ...(request.reason === undefined ? {} : { reason: request.reason }),
-      }),
-    ])
+    const reason = request.reason === undefined ? {} : { reason: request.reason }
+    const detail = { erasure: `e_${id}`, identifiers: request.identifiers.length, ...reason }
+    await noteEvent(tx, { actor: request.actor, what: 'erasure.requested', detail })
     return id
   })
 }
@@ -79,6 +79,16 @@ export async function addErased(tx: Queryable, service: string, erasureId: numbe
 export async function unplannedErasures(db: Queryable, service: string): Promise<readonly number[]> {
   const rows = await db.query<{ id: string }>('select id from erasure where service = $1 and planned_at is null order by id', [service])
   return rows.map(({ id }) => Number(id))
+}
+
+/** Ends the planning of an erasure with the number of audiences that have had the person. */
+export async function finishPlanning(tx: Queryable, erasureId: number, audiences: number): Promise<void> {
+  await tx.execute('update erasure set planned_at = statement_timestamp(), audiences = $2 where id = $1', [erasureId, audiences])
+}
+
+/** Adds the delete that an erasure planned, for its receipt. */
+export async function addErasureDelete(tx: Queryable, erasureId: number, batchId: number): Promise<void> {
+  await tx.execute('insert into erasure_delete (erasure_id, batch_id) values ($1, $2)', [erasureId, batchId])
 }
 
 /** Identifiers and record keys that an erasure names. */
@@ -229,9 +239,7 @@ export async function purgeErasures(db: Database, service: string): Promise<void
     )
     if (row?.left !== 0) continue
     await db.execute('update erasure set purged_at = statement_timestamp() where id = $1', [id])
-    await db.execute(`insert into audit (actor, what, detail) values ('purge', 'erasure.purged', $1)`, [
-      JSON.stringify({ erasure: `e_${id}` }),
-    ])
+    await noteEvent(db, { actor: 'purge', what: 'erasure.purged', detail: { erasure: `e_${id}` } })
   }
 }
 
@@ -277,15 +285,10 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
   )
   if (records.length > 0) {
     // The next run reads the whole source once.
-    await tx.execute('delete from record_digest where destination_id = $1', [destinationId])
-    await tx.execute('delete from record_quality where destination_id = $1', [destinationId])
+    await forgetDigests(tx.client, destinationId)
   }
   await forgetMentions(tx, destinationId, [...keys.identifiers.map((key) => key.subarray(1)), ...records])
-  await tx.execute(
-    `update reject j set cells = '[]', record_key = null, message = 'erased', more = '[]'
-     from run r where r.id = j.run_id and r.destination_id = $1 and j.record_key = any($2::bytea[])`,
-    [destinationId, records],
-  )
+  await eraseRejects(tx, destinationId, records)
   const [left] = await tx.query<{ n: number }>(
     'select count(*)::int as n from remote where destination_id = $1 and key = any($2::bytea[])',
     [destinationId, keys.identifiers],
@@ -297,15 +300,8 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
 async function forgetMentions(tx: Queryable, destinationId: number, digests: readonly Buffer[]): Promise<void> {
   for (const digest of digests) {
     const shown = digest.toString('hex', 0, 6)
-    await tx.execute(
-      `update plan set guards = replace(guards::text, $2, 'erased')::jsonb, review = replace(review::text, $2, 'erased')::jsonb
-       where destination_id = $1 and (position($2 in guards::text) > 0 or position($2 in review::text) > 0)`,
-      [destinationId, shown],
-    )
-    await tx.execute(
-      `update run set guards = replace(guards::text, $2, 'erased')::jsonb where destination_id = $1 and position($2 in guards::text) > 0`,
-      [destinationId, shown],
-    )
+    await eraseInPlans(tx, destinationId, shown)
+    await eraseInRuns(tx, destinationId, shown)
   }
 }
 

@@ -1,5 +1,6 @@
 /** Writes confirmed and refused state of keys from the classified entries of a batch, inside the reconciling transaction (docs/guarantees.md#confirmed-only). */
 import type { EntryOutcome } from '../destinations/destination.ts'
+import { addLines } from './audit.ts'
 import type { ClaimedBatch } from './batches.ts'
 import type { Queryable } from './database.ts'
 import { addChanged, outOfSync } from './changedKeys.ts'
@@ -41,8 +42,9 @@ export async function writeOutcomes(tx: Queryable, batch: ClaimedBatch, outcomes
      where e.batch_id = $1 and e.ord = x.ord and m.destination_id = e.destination_id and m.key = e.keys[1] and m.remote_key is distinct from x.remote_key`
   // Q13: a product's key should never change; that it did is worth a line.
   await tx.execute(
-    `insert into audit (actor, what, plan_id, batch_id, detail)
-     select 'reconcile', 'product_key.changed', $4, $1, jsonb_build_object('ord', x.ord) from remote m, ${of} and m.remote_key is not null`,
+    addLines(
+      `select 'reconcile', 'product_key.changed', $4, $1, jsonb_build_object('ord', x.ord) from remote m, ${of} and m.remote_key is not null`,
+    ),
     [...values, batch.planId],
   )
   await tx.execute(`update remote m set remote_key = x.remote_key from ${of}`, values)
@@ -135,9 +137,4 @@ export async function refuseKeys(
      ${addChanged('select key from invalidated', '$2')}`,
     [batch.id, batch.destinationId],
   )
-}
-
-/** Last in its transaction, because all who reconcile for a destination wait for this row. */
-export async function bumpState(tx: Queryable, batch: ClaimedBatch): Promise<void> {
-  await tx.execute(`update destination set state_version = state_version + 1 where id = $1`, [batch.destinationId])
 }

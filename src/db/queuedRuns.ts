@@ -64,45 +64,6 @@ export async function isSharedPlan(db: Queryable, planId: string, fence: Fence):
   return rows.length > 0
 }
 
-/** Lets scheduled runs that still wait go by the version that their pipeline has now: its file was edited since their tick. */
-export async function updateQueuedDefinitions(
-  db: Queryable,
-  fence: Fence,
-  pipelines: readonly { readonly destinationId: number; readonly name: string; readonly version: string }[],
-): Promise<void> {
-  await db.execute(
-    `update run q set definition = d.version from unnest($1::int[], $2::text[], $3::text[]) as d (destination_id, pipeline, version)
-     where q.status = 'queued' and q.trigger = 'schedule' and (q.destination_id, q.pipeline) = (d.destination_id, d.pipeline)
-       and q.definition <> d.version and q.created_at < statement_timestamp() - interval '5 seconds' and ${withinFence('q.destination_id', '$4', '$5')}`,
-    [
-      pipelines.map(({ destinationId }) => destinationId),
-      pipelines.map(({ name }) => name),
-      pipelines.map(({ version }) => version),
-      fence.origin,
-      fence.credentials,
-    ],
-  )
-}
-
-/**
- * Ends queued runs that no worker took for so long although their destination was free: none that is up has their pipeline in
- * the version that was requested. The receipt says so. Returns their numbers.
- */
-export async function skipUnclaimedRuns(db: Queryable, fence: Fence, waitedMs: number): Promise<readonly number[]> {
-  const rows = await db.query<{ id: string }>(
-    `update run q set status = 'skipped', started_at = created_at, finished_at = statement_timestamp(),
-       error = jsonb_build_object('code', 'RUN_UNCLAIMED', 'where', pipeline, 'hint', 'sluice run ' || pipeline,
-         'message', 'no worker that is up has ' || pipeline || ' in the version that was requested; nothing was sent')
-     where q.status = 'queued' and q.trigger not in ('plan', 'apply') and q.created_at < statement_timestamp() - $1 * interval '1 millisecond'
-       and ${withinFence('q.destination_id', '$2', '$3')} and not ${isPaused('q')}
-       and not exists (select from run r where r.destination_id = q.destination_id
-         and (r.status = 'running' or r.finished_at > statement_timestamp() - least($1, 60000) * interval '1 millisecond'))
-     returning q.id`,
-    [waitedMs, fence.origin, fence.credentials],
-  )
-  return rows.map(({ id }) => Number(id))
-}
-
 export interface QueueState {
   readonly queued: number
   readonly running: number

@@ -3,16 +3,13 @@ import type { Database } from './database.ts'
 import { keysOf } from './entries.ts'
 import { defaultKeepRunsDays, dropRuns } from './runRetention.ts'
 import { kindsWhere } from '../destinations/index.ts'
-
-/** True for one run a day (UTC, by the database's clock), however many ask: the day is a tick of no pipeline. */
-export async function isFirstOfDay(db: Database, runId: number): Promise<boolean> {
-  const rows = await db.execute(
-    `insert into tick (pipeline, scheduled_for, outcome, reason, run_id)
-     values ('', date_trunc('day', statement_timestamp(), 'UTC'), 'ran', 'retention', $1) on conflict do nothing`,
-    [runId],
-  )
-  return rows === 1
-}
+import { dropOldAlerts } from './alerts.ts'
+import { dropOldLines } from './audit.ts'
+import { supersedeStale } from './plans.ts'
+import { dropOldCells, dropOldRejects } from './rejects.ts'
+import { dropOldTicks } from './schedules.ts'
+import { dropOldEvents } from './webhookEvents.ts'
+import { dropOldWorkers } from './workers.ts'
 
 const openBatches = `('pending', 'in_flight', 'ambiguous', 'parked')`
 
@@ -27,16 +24,8 @@ export async function applyRetention(
     bodies: await dropBodies(db),
     operations: await dropOperations(db),
     // The merchant's own cells go first, what was wrong and where later.
-    cells: await db.execute(
-      `update reject x set cells = '[]' from run r
-       where r.id = x.run_id and r.finished_at < statement_timestamp() - interval '7 days' and x.cells <> '[]'`,
-    ),
-    // The reading that still stands says what is wrong today, however long ago it was read.
-    rejects: await db.execute(
-      `delete from reject x using run r
-       where r.id = x.run_id and r.finished_at < statement_timestamp() - interval '30 days' and x.run_id not in (
-         select s.run_id from snapshot s join (select max(id) as id from snapshot where status = 'closed' group by destination_id) l using (id))`,
-    ),
+    cells: await dropOldCells(db),
+    rejects: await dropOldRejects(db),
     // A key without desired or confirmed content: never sent, or late requests could have restored it and did not.
     keys: await db.execute(
       `delete from remote where held <= 0 and synced_hash is null and (late_until is null or late_until <= statement_timestamp())
@@ -44,15 +33,11 @@ export async function applyRetention(
          where b.status in ${openBatches} and b.destination_id = remote.destination_id and k.key = remote.key)`,
     ),
     runs: await dropRuns(db, keepRunsDays),
-    audit: await db.execute(`delete from audit where at < statement_timestamp() - interval '24 months'`),
-    // With their deliveries. One that is still firing stays.
-    alerts: await db.execute(`delete from alert where recovered_at < statement_timestamp() - interval '90 days'`),
-    events: await db.execute(`delete from webhook_event where received_at < statement_timestamp() - interval '35 days'`),
-    ticks: await db.execute(`delete from tick where scheduled_for < statement_timestamp() - interval '35 days'`),
-    workers: await db.execute(
-      `delete from worker w where seen_at < statement_timestamp() - interval '7 days'
-       and not exists (select from batch b where b.worker_id = w.id) and not exists (select from run r where r.worker_id = w.id and r.status = 'running')`,
-    ),
+    audit: await dropOldLines(db),
+    alerts: await dropOldAlerts(db),
+    events: await dropOldEvents(db),
+    ticks: await dropOldTicks(db),
+    workers: await dropOldWorkers(db),
   }
 }
 
@@ -65,19 +50,13 @@ async function dropBodies(db: Database): Promise<number> {
   return whole + templates
 }
 
-/** Plans that wait for an `apply` that may not come any more: what is synced or wanted moved, or a week is over. A day's grace. */
+/** Ends stale plans with their unsent batches. */
 async function dropStalePlans(db: Database): Promise<number> {
   return db.transaction(async (tx) => {
-    const plans = await tx.query<{ id: string }>(
-      `update plan p set status = 'superseded' from destination d, run r
-       where d.id = p.destination_id and r.id = p.run_id and p.status = 'ready' and r.finished_at is not null
-         and (p.created_at < statement_timestamp() - interval '7 days' or (p.created_at < statement_timestamp() - interval '1 day' and (p.state_version <> d.state_version
-           or (p.review ->> 'desiredVersion')::bigint <> d.desired_version)))
-       returning p.id`,
-    )
+    const plans = await supersedeStale(tx)
     await tx.execute(
       `update batch set status = 'superseded', settled_at = statement_timestamp(), reason = 'stale_plan' where plan_id = any($1) and status = 'pending' and attempts = 0`,
-      [plans.map(({ id }) => id)],
+      [plans],
     )
     return plans.length
   })

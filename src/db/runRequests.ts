@@ -1,7 +1,6 @@
 /** Requests for runs over HTTP: which queued run they join, and which run an `Idempotency-Key` got. */
 import { createHash } from 'node:crypto'
 import type { Queryable } from './database.ts'
-import type { RunOptions } from './runs.ts'
 
 /** Returns the number of the pipeline's queued run that a further request can join. */
 export async function queuedRunOf(db: Queryable, destinationId: number, pipeline: string): Promise<number | undefined> {
@@ -11,16 +10,6 @@ export async function queuedRunOf(db: Queryable, destinationId: number, pipeline
     [destinationId, pipeline],
   )
   return row === undefined ? undefined : Number(row.id)
-}
-
-/** Adds to a queued run what a request that joins it asks for: a full refresh stays one, the higher ceiling of deletes counts. */
-export async function widenRun(db: Queryable, runId: number, options: RunOptions): Promise<void> {
-  await db.execute(
-    `update run set options = options || $2::jsonb || case when options ? 'approveDeletes' and $3::bigint is not null
-       then jsonb_build_object('approveDeletes', greatest((options ->> 'approveDeletes')::bigint, $3)) else '{}' end
-     where id = $1 and status = 'queued'`,
-    [runId, JSON.stringify(options), options.approveDeletes ?? null],
-  )
 }
 
 /** Returns the run that an earlier request with this key got. */

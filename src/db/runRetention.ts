@@ -3,7 +3,13 @@
  * however old: the request and the sending that confirmed a key the service still holds (docs/guarantees.md#confirmed-only), the readings that the next one is
  * compared with, what is still open, and the last run of each pipeline.
  */
+import { deleteAttempts } from './attempts.ts'
+import { noteEvent } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
+import { deletePlans } from './plans.ts'
+import { deleteRejects } from './rejects.ts'
+import { deleteRuns } from './runs.ts'
+import { deleteSnapshots } from './snapshots.ts'
 
 export const defaultKeepRunsDays = 400
 const openBatches = `('pending', 'in_flight', 'ambiguous', 'parked')`
@@ -44,27 +50,11 @@ export async function dropRuns(db: Database, days: number): Promise<number> {
       tx,
       plans.map(({ id }) => id),
     )
-    await tx.execute(
-      `delete from snapshot s using run u
-       where u.id = s.run_id and u.finished_at < ${over} and s.status <> 'open' and s.id <> all($2::bigint[])
-         and not exists (select from plan p where p.snapshot_id = s.id)`,
-      [days, kept],
-    )
-    const runs = await tx.query<{ id: string }>(
-      `delete from run r
-       where r.finished_at < ${over} and not exists (select from plan p where p.run_id = r.id)
-         and not exists (select from plan p where p.id = r.plan_id)
-         and not exists (select from snapshot s where s.run_id = r.id)
-         and r.id not in (select max(id) from run group by pipeline)
-       returning id`,
-      [days],
-    )
+    await deleteSnapshots(tx, days, kept)
+    const runs = await deleteRuns(tx, days)
     if (runs.length === 0) return 0
-    const ids = runs.map(({ id }) => Number(id))
-    await tx.execute('delete from reject where run_id = any($1::bigint[])', [ids])
-    await tx.execute(`insert into audit (actor, what, detail) values ('retention', 'runs.dropped', $1)`, [
-      JSON.stringify({ days, runs: ids.length, last: Math.max(...ids) }),
-    ])
+    await deleteRejects(tx, runs)
+    await noteEvent(tx, { actor: 'retention', what: 'runs.dropped', detail: { days, runs: runs.length, last: Math.max(...runs) } })
     return runs.length
   })
 }
@@ -78,10 +68,11 @@ async function dropPlans(tx: Queryable, plans: readonly string[]): Promise<void>
     [plans],
   )
   const batches = rows.map(({ id }) => id)
-  for (const table of ['entry', 'batch_entries', 'attempt'])
-    await tx.execute(`delete from ${table} where batch_id = any($1::bigint[])`, [batches])
+  await tx.execute('delete from entry where batch_id = any($1::bigint[])', [batches])
+  await tx.execute('delete from batch_entries where batch_id = any($1::bigint[])', [batches])
+  await deleteAttempts(tx, batches)
   await tx.execute('delete from batch where id = any($1::bigint[])', [batches])
-  await tx.execute(`delete from plan p where p.id = any($1) and not exists (select from batch b where b.plan_id = p.id)`, [plans])
+  await deletePlans(tx, plans)
 }
 
 /** For how many days runs were kept when this one went; undefined: it was never there. */

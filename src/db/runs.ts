@@ -1,9 +1,9 @@
-/** The `run` table: who runs what, with a lease. One running run for a destination, by a unique index. */
-import { pauseDestination } from './batches.ts'
+/** The `run` table: queued → running under a lease → ended (docs/states.md). One running run for a destination, by a unique index. */
 import { noteAction } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
-import type { DestinationKey } from './destinations.ts'
+import { adoptDestination, pauseDestination, type DestinationKey } from './destinations.ts'
 import { withinFence, type Fence } from './fence.ts'
+import { isPaused } from './pauses.ts'
 import type { RunTrigger } from '../model/report.ts'
 
 /** Options of a run, stored with it so that any process can execute it. */
@@ -69,6 +69,55 @@ export async function requestRun(
   return rows[0] ? Number(rows[0].id) : undefined
 }
 
+/** Adds the options of a request that joins a queued run: a full refresh stays one, and the higher limit of deletes counts. */
+export async function widenRun(db: Queryable, runId: number, options: RunOptions): Promise<void> {
+  await db.execute(
+    `update run set options = options || $2::jsonb || case when options ? 'approveDeletes' and $3::bigint is not null
+       then jsonb_build_object('approveDeletes', greatest((options ->> 'approveDeletes')::bigint, $3)) else '{}' end
+     where id = $1 and status = 'queued'`,
+    [runId, JSON.stringify(options), options.approveDeletes ?? null],
+  )
+}
+
+/** Gives queued scheduled runs the current version of their pipeline, because its file was edited since their tick. */
+export async function updateQueuedDefinitions(
+  db: Queryable,
+  fence: Fence,
+  pipelines: readonly { readonly destinationId: number; readonly name: string; readonly version: string }[],
+): Promise<void> {
+  await db.execute(
+    `update run q set definition = d.version from unnest($1::int[], $2::text[], $3::text[]) as d (destination_id, pipeline, version)
+     where q.status = 'queued' and q.trigger = 'schedule' and (q.destination_id, q.pipeline) = (d.destination_id, d.pipeline)
+       and q.definition <> d.version and q.created_at < statement_timestamp() - interval '5 seconds' and ${withinFence('q.destination_id', '$4', '$5')}`,
+    [
+      pipelines.map(({ destinationId }) => destinationId),
+      pipelines.map(({ name }) => name),
+      pipelines.map(({ version }) => version),
+      fence.origin,
+      fence.credentials,
+    ],
+  )
+}
+
+/**
+ * Ends queued runs that no worker took for so long although their destination was free: no worker has their pipeline in the version
+ * that was requested. Returns their numbers.
+ */
+export async function skipUnclaimedRuns(db: Queryable, fence: Fence, waitedMs: number): Promise<readonly number[]> {
+  const rows = await db.query<{ id: string }>(
+    `update run q set status = 'skipped', started_at = created_at, finished_at = statement_timestamp(),
+       error = jsonb_build_object('code', 'RUN_UNCLAIMED', 'where', pipeline, 'hint', 'sluice run ' || pipeline,
+         'message', 'no worker that is up has ' || pipeline || ' in the version that was requested; nothing was sent')
+     where q.status = 'queued' and q.trigger not in ('plan', 'apply') and q.created_at < statement_timestamp() - $1 * interval '1 millisecond'
+       and ${withinFence('q.destination_id', '$2', '$3')} and not ${isPaused('q')}
+       and not exists (select from run r where r.destination_id = q.destination_id
+         and (r.status = 'running' or r.finished_at > statement_timestamp() - least($1, 60000) * interval '1 millisecond'))
+     returning q.id`,
+    [waitedMs, fence.origin, fence.credentials],
+  )
+  return rows.map(({ id }) => Number(id))
+}
+
 export interface RunClaim {
   readonly workerId: string
   readonly leaseMs: number
@@ -82,56 +131,56 @@ export interface RunClaim {
  * no longer, or belongs to another environment, or to another version of its pipeline.
  */
 export async function claimRun(db: Database, runId: number, claim: RunClaim): Promise<RunRow | 'busy' | 'gone'> {
-  const { fence, pipeline } = claim
-  const matches = `service = $4 and ($6::text is null or (kind, account_id, target_id) = ($7, $8, $9))`
   try {
-    const [row] = await db.query<{
-      id: string
-      pipeline: string
-      destination_id: number
-      trigger: RunTrigger
-      options: RunOptions
-      epoch: number
-      rerun_of: string | null
-      started_at: Date
-    }>(
-      // Locked against a takeover only: the plan of a run that is under way updates the same row.
-      `with asked as (select destination_id from run where id = $1 and status = 'queued' and coalesce(definition = $6, true)),
-       own as (select id from destination where id = (select destination_id from asked) and ${matches} and credentials = $5 for key share),
-       adopted as (
-         update destination set credentials = $5
-         where id = (select destination_id from asked) and ${matches} and credentials is null returning id)
-       update run set status = 'running', worker_id = $2, epoch = epoch + 1, started_at = statement_timestamp(),
-         lease_until = statement_timestamp() + $3 * interval '1 millisecond'
-       where id = $1 and status = 'queued' and destination_id in (select id from own union all select id from adopted)
-       returning id, pipeline, destination_id, trigger, options, epoch, rerun_of, started_at`,
-      [
-        runId,
-        claim.workerId,
-        claim.leaseMs,
-        fence.origin,
-        fence.credentials,
-        pipeline?.version ?? null,
-        pipeline?.kind ?? null,
-        pipeline?.accountId ?? null,
-        pipeline?.targetId ?? null,
-      ],
-    )
-    if (!row) return 'gone'
-    return {
-      id: Number(row.id),
-      pipeline: row.pipeline,
-      destinationId: row.destination_id,
-      trigger: row.trigger,
-      options: row.options,
-      epoch: row.epoch,
-      rerunOf: row.rerun_of === null ? null : Number(row.rerun_of),
-      startedAtMs: row.started_at.getTime(),
-    }
+    return await db.transaction((tx) => takeRun(tx, runId, claim))
   } catch (error) {
-    if ((error as { code?: unknown }).code === '23505') return 'busy'
+    if (isUniqueViolation(error)) return 'busy'
     throw error
   }
+}
+
+async function takeRun(tx: Queryable, runId: number, { fence, pipeline, ...claim }: RunClaim): Promise<RunRow | 'gone'> {
+  const [queued] = await tx.query<{ destination_id: number }>(
+    `select r.destination_id from run r join destination d on d.id = r.destination_id
+     where r.id = $1 and r.status = 'queued' and coalesce(r.definition = $2, true) and d.service = $3
+       and ($2::text is null or (d.kind, d.account_id, d.target_id) = ($4, $5, $6))`,
+    [runId, pipeline?.version ?? null, fence.origin, pipeline?.kind ?? null, pipeline?.accountId ?? null, pipeline?.targetId ?? null],
+  )
+  if (queued === undefined) return 'gone'
+  await adoptDestination(tx, queued.destination_id, fence)
+  const [row] = await tx.query<{
+    id: string
+    pipeline: string
+    destination_id: number
+    trigger: RunTrigger
+    options: RunOptions
+    epoch: number
+    rerun_of: string | null
+    started_at: Date
+  }>(
+    // Locked against a takeover only: the plan of a run that is under way updates the same row.
+    `with own as (select id from destination where id = $4 and service = $5 and credentials = $6 for key share)
+     update run set status = 'running', worker_id = $2, epoch = epoch + 1, started_at = statement_timestamp(),
+       lease_until = statement_timestamp() + $3 * interval '1 millisecond'
+     where id = $1 and status = 'queued' and coalesce(definition = $7, true) and destination_id in (select id from own)
+     returning id, pipeline, destination_id, trigger, options, epoch, rerun_of, started_at`,
+    [runId, claim.workerId, claim.leaseMs, queued.destination_id, fence.origin, fence.credentials, pipeline?.version ?? null],
+  )
+  if (row === undefined) return 'gone'
+  return {
+    id: Number(row.id),
+    pipeline: row.pipeline,
+    destinationId: row.destination_id,
+    trigger: row.trigger,
+    options: row.options,
+    epoch: row.epoch,
+    rerunOf: row.rerun_of === null ? null : Number(row.rerun_of),
+    startedAtMs: row.started_at.getTime(),
+  }
+}
+
+function isUniqueViolation(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === '23505'
 }
 
 /** Renews the lease. Returns false if this process lost the run (recovered, cancelled): stop, and write nothing more for it. */
@@ -211,15 +260,101 @@ export async function recoverRuns(db: Database, deadWorkers: readonly string[], 
   return rows.map(({ id }) => Number(id))
 }
 
-/** Writes how the run stands; fenced by its epoch. */
-export async function updateRun(db: Queryable, run: RunRow, fields: Readonly<Record<string, unknown>>): Promise<void> {
-  const names = Object.keys(fields)
-  const assignments = names.map((name, i) => `${name} = $${i + 3}`)
-  await db.execute(`update run set ${assignments.join(', ')} where id = $1 and epoch = $2`, [
+/** A run under its lease. Every write of its process names the epoch, so a process that lost the run writes nothing. */
+export type LeasedRun = Pick<RunRow, 'id' | 'epoch'>
+
+/** Stores how the run stands. Leaves what is not given. */
+export async function updateRun(
+  db: Queryable,
+  run: LeasedRun,
+  fields: {
+    readonly counts?: object
+    readonly guards?: readonly object[]
+    readonly snapshotId?: number
+    /** Header of the source. */
+    readonly columns?: readonly string[]
+    readonly warnings?: readonly object[]
+    readonly productSets?: readonly object[]
+  },
+): Promise<void> {
+  const json = (value: object | undefined) => (value === undefined ? null : JSON.stringify(value))
+  await db.execute(
+    `update run set counts = coalesce($3, counts), guards = coalesce($4, guards), snapshot_id = coalesce($5, snapshot_id),
+       columns = coalesce($6, columns), warnings = coalesce($7, warnings), product_sets = coalesce($8, product_sets)
+     where id = $1 and epoch = $2`,
+    [
+      run.id,
+      run.epoch,
+      json(fields.counts),
+      json(fields.guards),
+      fields.snapshotId ?? null,
+      json(fields.columns),
+      json(fields.warnings),
+      json(fields.productSets),
+    ],
+  )
+}
+
+/** Adds warnings before or behind those that the run has. */
+export async function addWarnings(db: Queryable, run: LeasedRun, warnings: readonly object[], place: 'first' | 'last'): Promise<void> {
+  await db.execute(
+    `update run set warnings = case when $4 then $3::jsonb || warnings else warnings || $3::jsonb end where id = $1 and epoch = $2`,
+    [run.id, run.epoch, JSON.stringify(warnings), place === 'first'],
+  )
+}
+
+/** Adds the time of a stage. */
+export async function addStage(
+  db: Queryable,
+  run: LeasedRun,
+  stage: { readonly stage: string; readonly startedAt: string; readonly durationMs: number },
+): Promise<void> {
+  await db.execute('update run set stages = stages || $3::jsonb where id = $1 and epoch = $2', [run.id, run.epoch, JSON.stringify([stage])])
+}
+
+/** Stores the progress of the running stage. */
+export async function storeProgress(db: Queryable, run: LeasedRun, progress: object): Promise<void> {
+  await db.execute(`update run set progress = $3 where id = $1 and epoch = $2 and status = 'running'`, [
     run.id,
     run.epoch,
-    ...names.map((name) => asParameter(fields[name])),
+    JSON.stringify(progress),
   ])
+}
+
+/** Names the plan that the run made or applies, and the snapshot of that plan. */
+export async function attachPlan(
+  tx: Queryable,
+  run: LeasedRun,
+  { planId, snapshotId }: { readonly planId: string; readonly snapshotId: number | string | null },
+): Promise<void> {
+  await tx.execute('update run set plan_id = $3, snapshot_id = $4 where id = $1 and epoch = $2', [run.id, run.epoch, planId, snapshotId])
+}
+
+/** Adds to the counts of a run that ended: a later run settled its batches. */
+export async function updateCounts(db: Queryable, runId: number, counts: object): Promise<void> {
+  await db.execute('update run set counts = counts || $2::jsonb where id = $1', [runId, JSON.stringify(counts)])
+}
+
+/** Replaces a text in the examples of guards: the first digits of an erased digest. */
+export async function eraseInRuns(tx: Queryable, destinationId: number, shown: string): Promise<void> {
+  await tx.execute(
+    `update run set guards = replace(guards::text, $2, 'erased')::jsonb where destination_id = $1 and position($2 in guards::text) > 0`,
+    [destinationId, shown],
+  )
+}
+
+/** Deletes runs that ended more than `days` ago, except those with a plan or a snapshot, and the last one of each pipeline. */
+export async function deleteRuns(tx: Queryable, days: number): Promise<readonly number[]> {
+  const rows = await tx.query<{ id: string }>(
+    `delete from run r
+     where r.finished_at < statement_timestamp() - $1 * interval '1 day' and not exists (select from plan p where p.run_id = r.id)
+       and not exists (select from plan p where p.id = r.plan_id)
+       and not exists (select from snapshot s where s.run_id = r.id)
+       and r.id not in (select max(id) from run group by pipeline)
+     returning id`,
+    [days],
+  )
+  return rows.map(({ id }) => Number(id))
 }
 
 /** Writes a run's final counts and unlocks its destination; fenced by its epoch. */

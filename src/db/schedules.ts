@@ -180,3 +180,18 @@ export async function otherCredentials(db: Queryable, destinationId: number, cre
   ])
   return row?.credentials
 }
+
+/** True for one run a day (UTC, by the database's clock), however many ask: the day is a tick of no pipeline. */
+export async function isFirstOfDay(db: Database, runId: number): Promise<boolean> {
+  const rows = await db.execute(
+    `insert into tick (pipeline, scheduled_for, outcome, reason, run_id)
+     values ('', date_trunc('day', statement_timestamp(), 'UTC'), 'ran', 'retention', $1) on conflict do nothing`,
+    [runId],
+  )
+  return rows === 1
+}
+
+/** Deletes ticks after five weeks. Returns how many. */
+export async function dropOldTicks(db: Queryable): Promise<number> {
+  return db.execute(`delete from tick where scheduled_for < statement_timestamp() - interval '35 days'`)
+}

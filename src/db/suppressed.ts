@@ -4,6 +4,7 @@
  */
 import type { ClaimedBatch } from './batches.ts'
 import type { Queryable } from './database.ts'
+import { raiseDesiredVersion } from './destinations.ts'
 import { keysOf } from './entries.ts'
 
 /**
@@ -22,11 +23,10 @@ export const isSuppressed = (lists: string) => `(r.held > 0 or r.synced_hash is 
  * the same (docs/guarantees.md#nothing-lost).
  */
 export async function noteNoLongerSuppressed(tx: Queryable, batch: ClaimedBatch): Promise<void> {
-  await tx.execute(
-    `update destination set desired_version = desired_version + 1
-     where id = $2 and exists (
-       select from ${keysOf('$1::bigint')} k left join remote m on m.destination_id = $2 and m.key = k.key
-       where coalesce(m.held, 0) <= 0)`,
+  const named = await tx.query(
+    `select from ${keysOf('$1::bigint')} k left join remote m on m.destination_id = $2 and m.key = k.key
+     where coalesce(m.held, 0) <= 0 limit 1`,
     [batch.id, batch.destinationId],
   )
+  if (named.length > 0) await raiseDesiredVersion(tx, batch.destinationId, 1)
 }

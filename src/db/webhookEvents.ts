@@ -14,3 +14,8 @@ export async function webhookState(db: Queryable): Promise<WebhookState> {
   )
   return { last: row?.last ?? null, day: row?.day ?? 0 }
 }
+
+/** Deletes events after five weeks. Returns how many. */
+export async function dropOldEvents(db: Queryable): Promise<number> {
+  return db.execute(`delete from webhook_event where received_at < statement_timestamp() - interval '35 days'`)
+}

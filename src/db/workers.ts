@@ -34,6 +34,14 @@ export async function touchWorker(db: Queryable, workerId: string): Promise<void
   await db.execute(`update worker set seen_at = statement_timestamp() where id = $1`, [workerId])
 }
 
+/** Deletes workers that were not seen for a week and have no work. Returns how many. */
+export async function dropOldWorkers(db: Queryable): Promise<number> {
+  return db.execute(
+    `delete from worker w where seen_at < statement_timestamp() - interval '7 days'
+     and not exists (select from batch b where b.worker_id = w.id) and not exists (select from run r where r.worker_id = w.id and r.status = 'running')`,
+  )
+}
+
 export interface WorkerRow {
   readonly id: string
   readonly role: string

@@ -1,7 +1,7 @@
 /** The scheduler: node-cron ticks once a second, and each tick decides the due times. */
 import cron from 'node-cron'
 import { ensureDestination } from '../db/destinations.ts'
-import { updateQueuedDefinitions } from '../db/queuedRuns.ts'
+import { updateQueuedDefinitions } from '../db/runs.ts'
 import { declareSchedules, type DeclaredSchedule } from '../db/schedules.ts'
 import { ConfigError, UsageError } from '../errors.ts'
 import type { LoadedPipelines } from '../pipeline/load.ts'

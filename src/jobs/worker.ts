@@ -1,7 +1,8 @@
 /** The worker: executes queued runs and helps to push plans of other workers. Any number of workers share one Postgres. */
 import { recoverBatches } from '../db/batches.ts'
 import { applyRetention } from '../db/retention.ts'
-import { findQueuedRuns, findSharedPlans, isSharedPlan, skipUnclaimedRuns } from '../db/queuedRuns.ts'
+import { findQueuedRuns, findSharedPlans, isSharedPlan } from '../db/queuedRuns.ts'
+import { skipUnclaimedRuns } from '../db/runs.ts'
 import { deadWorkers, touchWorker } from '../db/workers.ts'
 import { recoverRunsAndCounts, updateCountsOfPlan } from '../sync/runCounts.ts'
 import { crashPoint } from '../sync/crashPoint.ts'

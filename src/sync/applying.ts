@@ -1,7 +1,9 @@
 /** Applies a plan: starts it once, sends it, and derives the run's status from its final counts. */
 import { RunError } from '../errors.ts'
 import { addChanged, forgetSynced } from '../db/changedKeys.ts'
-import type { RunRow } from '../db/runs.ts'
+import { raiseStateVersion } from '../db/destinations.ts'
+import { finishPlan, startPlan } from '../db/plans.ts'
+import { attachPlan, type RunRow } from '../db/runs.ts'
 import type { EngineDeps } from './engine.ts'
 import { planCounts } from './push/push.ts'
 import type { GuardResult } from '../model/report.ts'
@@ -21,8 +23,9 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
       wants_else: boolean
       pipeline: string
       destination_id: number
+      snapshot_id: string
     }>(
-      `select p.status, p.pipeline, p.destination_id, p.state_version as plan_version, d.state_version,
+      `select p.status, p.pipeline, p.destination_id, p.snapshot_id, p.state_version as plan_version, d.state_version,
          coalesce((p.review ->> 'desiredVersion')::bigint <> d.desired_version, false) as wants_else
        from plan p join destination d on d.id = p.destination_id where p.id = $1 for update of p, d`,
       [planId],
@@ -43,16 +46,10 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
          ${addChanged('select key from stamped')}`,
         [row.destination_id, planId],
       )
-      await tx.execute(`update plan set status = 'applying', applied_at = statement_timestamp() where id = $1`, [planId])
-      await tx.execute(
-        `update destination set state_version = state_version + 1 where id = (select destination_id from plan where id = $1)`,
-        [planId],
-      )
+      await startPlan(tx, planId)
+      await raiseStateVersion(tx, row.destination_id)
     }
-    await tx.execute(
-      `update run set plan_id = $3, snapshot_id = (select snapshot_id from plan where id = $3) where id = $1 and epoch = $2`,
-      [run.id, run.epoch, planId],
-    )
+    await attachPlan(tx, run, { planId, snapshotId: row.snapshot_id })
     return 'go'
   })
 }
@@ -62,13 +59,6 @@ function stale(planId: string, pipeline: string, why: string): RunError {
     where: planId,
     hint: `sluice plan ${pipeline}`,
   })
-}
-
-/** Ends a pause when the user starts the next run or apply: it tries again, and pauses again if nothing changed. */
-export async function unpause(deps: EngineDeps, destinationId: number): Promise<void> {
-  await deps.db.execute('update destination set paused_at = null, paused_reason = null where id = $1 and paused_at is not null', [
-    destinationId,
-  ])
 }
 
 export async function guardsOf(deps: EngineDeps, planId: string): Promise<readonly GuardResult[]> {
@@ -85,7 +75,7 @@ export async function outcome(deps: EngineDeps, planId: string, guards: readonly
     [planId],
   )
   if (counts.pending === 0) {
-    await deps.db.execute(`update plan set status = 'applied' where id = $1 and status = 'applying'`, [planId])
+    await finishPlan(deps.db, planId)
     if (row !== undefined) await forgetSynced(deps.db, row.destination_id)
   }
   if (deps.signal?.aborted && counts.pending > 0) return { status: 'cancelled', guards, error: interrupted() }

@@ -3,7 +3,7 @@ import type { ImageCheck, ImageCheckOptions } from '../http/imageCheck.ts'
 import type { QualityCode } from '../mapping/qualityCodes.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import type { WarningSummary } from '../model/report.ts'
-import type { RunRow } from '../db/runs.ts'
+import { addWarnings, type RunRow } from '../db/runs.ts'
 import type { EngineDeps } from './engine.ts'
 
 const examplesShown = 3
@@ -39,11 +39,7 @@ export async function noteBrokenImages(
       count: broken.length,
       lines: [],
     }
-    await deps.db.execute('update run set warnings = warnings || $3::jsonb where id = $1 and epoch = $2', [
-      run.id,
-      run.epoch,
-      JSON.stringify([note]),
-    ])
+    await addWarnings(deps.db, run, [note], 'last')
   } catch (error) {
     deps.log.warn({ runId: `r_${run.id}`, reason: error instanceof Error ? error.name : 'error' }, 'image links could not be checked')
   }

@@ -1,5 +1,5 @@
 /** Progress of a running stage, stored with the run, so that a page or another command can show it. */
-import type { RunRow } from '../db/runs.ts'
+import { storeProgress, type RunRow } from '../db/runs.ts'
 import type { EngineDeps } from './engine.ts'
 import type { Progress } from '../model/report.ts'
 
@@ -28,12 +28,7 @@ export function storingProgress(deps: EngineDeps, run: RunRow): NonNullable<Engi
     writtenAt = now
     writing = true
     const stored: StoredProgress = { ...progress, stageStartedAt, at }
-    deps.db
-      .execute(`update run set progress = $3 where id = $1 and epoch = $2 and status = 'running'`, [
-        run.id,
-        run.epoch,
-        JSON.stringify(stored),
-      ])
+    storeProgress(deps.db, run, stored)
       .catch(() => undefined)
       .finally(() => (writing = false))
   }

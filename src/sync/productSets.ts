@@ -2,9 +2,8 @@
 import { plannedSetsOf, planProductSets } from './sets/plan.ts'
 import { keepProductSets } from './sets/keep.ts'
 import type { Pipeline } from '../model/pipeline.ts'
-import type { RunRow } from '../db/runs.ts'
+import { updateRun, type RunRow } from '../db/runs.ts'
 import type { EngineDeps } from './engine.ts'
-import type { ProductSetChange } from '../model/report.ts'
 import { isOpenSet } from './nextCommands.ts'
 import { timed, type Ending } from './runUnderLease.ts'
 import { destinationOf } from '../destinations/index.ts'
@@ -21,7 +20,7 @@ export async function withProductSets(deps: EngineDeps, run: RunRow, planId: str
   const changes = await timed(deps, run, 'sets', () =>
     keepProductSets({ deps, run, target: { accountId: null, targetId: target.target_id, version: deps.service.version } }, planned.rules),
   )
-  await storeProductSets(deps, run, changes)
+  await updateRun(deps.db, run, { productSets: changes })
   return ending.status === 'succeeded' && changes.some(isOpenSet) ? { ...ending, status: 'partial' } : ending
 }
 
@@ -30,10 +29,5 @@ export async function planSetsOf(deps: EngineDeps, run: RunRow, { destination }:
   const rules = destinationOf(destination.kind).productSets(destination)
   if (rules === undefined) return
   const planned = await planProductSets(deps.db, run.destinationId, planId, rules)
-  if (planned !== undefined) await storeProductSets(deps, run, planned.changes)
-}
-
-/** Stores the changes with the run, for its report. */
-async function storeProductSets(deps: Pick<EngineDeps, 'db'>, run: RunRow, changes: readonly ProductSetChange[]): Promise<void> {
-  await deps.db.execute('update run set product_sets = $3 where id = $1 and epoch = $2', [run.id, run.epoch, JSON.stringify(changes)])
+  if (planned !== undefined) await updateRun(deps.db, run, { productSets: planned.changes })
 }

@@ -18,8 +18,8 @@ import {
   type RunOptions,
   type RunRow,
 } from '../db/runs.ts'
-import { ensureDestination, takeOverDestination } from '../db/destinations.ts'
-import { guardsOf, outcome, startApplying, unpause } from './applying.ts'
+import { ensureDestination, resumeDestination, takeOverDestination } from '../db/destinations.ts'
+import { guardsOf, outcome, startApplying } from './applying.ts'
 import { recoverRunsAndCounts } from './runCounts.ts'
 import { cancellingStatements } from './cancelStatements.ts'
 import { cancelled, runUnderLease, errorJson, timed } from './runUnderLease.ts'
@@ -38,7 +38,8 @@ import { pushPlan, settleLeftovers } from './push/push.ts'
 import { guardNotes, RunWithheld } from './plan/qualityGuard.ts'
 import { noCounts, type GuardResult, type PlanReport, type RunReport, type RunTrigger } from '../model/report.ts'
 import { needCredentials } from './needCredentials.ts'
-import { discardSnapshot, readSnapshot } from './read/snapshot.ts'
+import { discardSnapshot } from '../db/snapshots.ts'
+import { readSnapshot } from './read/snapshot.ts'
 import { interrupted } from './read/stage.ts'
 import { createStage } from './read/stageTable.ts'
 import { noteSandboxInstance } from './sandboxInstance.ts'
@@ -109,7 +110,7 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
     const started = await startApplying(deps, run.row, planId)
     const guards = await guardsOf(deps, planId)
     if (started === 'done') return { status: 'succeeded', guards: [] }
-    await unpause(deps, run.row.destinationId)
+    await resumeDestination(deps.db, run.row.destinationId)
     await timed(deps, run.row, 'push', () => pushPlan(lease.deps, planId))
     return withProductSets(lease.deps, run.row, planId, await outcome(deps, planId, guards))
   })
@@ -245,7 +246,7 @@ async function recoverExpiredRuns(deps: EngineDeps): Promise<void> {
 
 async function carryOut(deps: EngineDeps, pipeline: Pipeline, run: RunRow, request: RunRequest): Promise<RunReport> {
   return runUnderLease(deps, run, async (lease) => {
-    await unpause(deps, run.destinationId)
+    await resumeDestination(deps.db, run.destinationId)
     const made = await readAndPlan(lease.deps, pipeline, run)
     if (!made.planned) return { status: 'withheld', guards: made.guards }
     const { planId, batches } = made.planned
@@ -277,7 +278,7 @@ async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: RunRow): P
     } else {
       const snapshot = await timed(deps, run, 'read', () => readSnapshot(deps, client, effective, run))
       const { rows } = snapshot
-      await updateRun(deps.db, run, { counts: { ...noCounts, ...rows }, snapshot_id: snapshot.snapshotId })
+      await updateRun(deps.db, run, { counts: { ...noCounts, ...rows }, snapshotId: snapshot.snapshotId })
       const tooMany =
         snapshot.reading !== 'unread'
           ? guardRejects({

@@ -5,9 +5,9 @@
 import type { Database, Queryable } from '../db/database.ts'
 import { entryOutcome, usersOf } from '../db/entries.ts'
 import type { Fence } from '../db/fence.ts'
-import { recoverRuns } from '../db/runs.ts'
+import { recoverRuns, updateCounts } from '../db/runs.ts'
 import { deadWorkers } from '../db/workers.ts'
-import { planCounts, type PlanCounts } from './push/push.ts'
+import { planCounts } from './push/push.ts'
 import type { Settled } from '../model/report.ts'
 
 /** Counts products or users of earlier plans that attempts of this run settled. */
@@ -41,7 +41,7 @@ export async function updateCountsOfPlan(db: Database, planId: string, butRunId?
   )
   if (runs.length === 0) return
   const { requests: _, ...counts } = await planCounts(db, planId)
-  for (const { id } of runs) await writeCounts(db, Number(id), counts)
+  for (const { id } of runs) await updateCounts(db, Number(id), counts)
 }
 
 /** Ends the runs of expired workers of this environment with their counts so far. Returns their ids. */
@@ -51,10 +51,6 @@ export async function recoverRunsAndCounts(db: Database, fence: Fence): Promise<
     `select id, plan_id from run where id = any($1::bigint[]) and plan_id is not null and trigger <> 'plan'`,
     [ids],
   )
-  for (const { id, plan_id } of runs) await writeCounts(db, Number(id), await planCounts(db, plan_id))
+  for (const { id, plan_id } of runs) await updateCounts(db, Number(id), await planCounts(db, plan_id))
   return ids
-}
-
-async function writeCounts(db: Queryable, runId: number, counts: Partial<PlanCounts>): Promise<void> {
-  await db.execute('update run set counts = counts || $2::jsonb where id = $1', [runId, JSON.stringify(counts)])
 }

@@ -4,8 +4,9 @@ import { diskFault } from '../db/connectionFault.ts'
 import type { Database } from '../db/database.ts'
 import { permissionFault } from '../db/permissionFault.ts'
 import { purgeErasures } from '../db/erasures.ts'
-import { applyRetention, isFirstOfDay } from '../db/retention.ts'
-import { finishRun, heartbeatRun, isCancelRequested, type RunRow } from '../db/runs.ts'
+import { applyRetention } from '../db/retention.ts'
+import { isFirstOfDay } from '../db/schedules.ts'
+import { addStage, finishRun, heartbeatRun, isCancelRequested, type RunRow } from '../db/runs.ts'
 import { settledBy, updateCountsOfOtherRuns } from './runCounts.ts'
 import type { EngineDeps } from './engine.ts'
 import { loadReport } from './history.ts'
@@ -130,11 +131,7 @@ export async function timed<Result>(deps: EngineDeps, run: RunRow, name: string,
     return await work()
   } finally {
     const entry = { stage: name, startedAt, durationMs: Math.round(deps.clock.monotonic() - start) }
-    await deps.db.execute(`update run set stages = stages || $3::jsonb where id = $1 and epoch = $2`, [
-      run.id,
-      run.epoch,
-      JSON.stringify([entry]),
-    ])
+    await addStage(deps.db, run, entry)
   }
 }
 

@@ -4,7 +4,8 @@ import { text } from 'node:stream/consumers'
 import { isLoopback } from '../loopback.ts'
 import type { QualityCode } from '../mapping/qualityCodes.ts'
 import { forgetAllProductSets } from '../db/productSets.ts'
-import type { RunRow } from '../db/runs.ts'
+import { storeInstance } from '../db/destinations.ts'
+import { addWarnings, type RunRow } from '../db/runs.ts'
 import type { EngineDeps } from './engine.ts'
 import type { WarningSummary } from '../model/report.ts'
 
@@ -27,7 +28,7 @@ export async function noteSandboxInstance(deps: EngineDeps, run: RunRow): Promis
   if (row === undefined || row.instance === instance) return false
   if (row.instance === null || !row.synced || run.options.full === true) {
     await deps.db.transaction(async (tx) => {
-      await tx.execute('update destination set instance = $2 where id = $1', [run.destinationId, instance])
+      await storeInstance(tx, run.destinationId, instance)
       if (row.instance !== null) await forgetAllProductSets(tx, run.destinationId)
     })
     return false
@@ -39,11 +40,7 @@ export async function noteSandboxInstance(deps: EngineDeps, run: RunRow): Promis
     count: 1,
     lines: [],
   }
-  await deps.db.execute('update run set warnings = $3::jsonb || warnings where id = $1 and epoch = $2', [
-    run.id,
-    run.epoch,
-    JSON.stringify([note]),
-  ])
+  await addWarnings(deps.db, run, [note], 'first')
   return true
 }
 

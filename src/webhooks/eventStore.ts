@@ -1,4 +1,5 @@
 /** Stores received events: once each, by the event's own id or the hash of its body (docs/guarantees.md#webhook-delivery). */
+import { noteEvent } from '../db/audit.ts'
 import type { Queryable } from '../db/queryable.ts'
 import type { Gap } from './gap.ts'
 
@@ -79,8 +80,8 @@ export function databaseEventStore(db: Queryable): EventStore {
       await db.query('select 1 from webhook_event limit 1')
     },
     async recordGap({ from, to, refused }) {
-      const detail = JSON.stringify({ from: from.toISOString(), to: to.toISOString(), refused })
-      await db.execute('insert into audit (actor, what, detail) values ($1, $2, $3)', ['webhooks', 'webhook.gap', detail])
+      const detail = { from: from.toISOString(), to: to.toISOString(), refused }
+      await noteEvent(db, { actor: 'webhooks', what: 'webhook.gap', detail })
     },
   }
 }

@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
+import { noteEvent } from '../db/audit.ts'
 import type { Queryable } from '../db/queryable.ts'
 
 /** Service calls that a replay needs; times are minutes in UTC, `yyyymmddhhmm`. */
@@ -181,7 +182,7 @@ function jobsOf(attempt: AuditEntry | undefined): readonly string[] {
 }
 
 async function note(db: Queryable, what: string, detail: Readonly<Record<string, unknown>>): Promise<void> {
-  await db.execute('insert into audit (actor, what, detail) values ($1, $2, $3)', ['webhooks', what, JSON.stringify(detail)])
+  await noteEvent(db, { actor: 'webhooks', what, detail })
 }
 
 function minuteOf(ms: number): string {

@@ -2,6 +2,7 @@
 import type pg from 'pg'
 import { noteRun } from '../../db/audit.ts'
 import { queryable } from '../../db/database.ts'
+import { raiseStateVersion } from '../../db/destinations.ts'
 import { addChanged } from '../../db/changedKeys.ts'
 import { invalidatedBy, invalidatedKinds } from '../../db/invalidated.ts'
 import { unsettledKeys } from '../plan/pendingChanges.ts'
@@ -18,7 +19,7 @@ export async function invalidateDrifted(
   actor: string,
 ): Promise<number> {
   const { destinationId } = run
-  await client.query('update destination set state_version = state_version + 1 where id = $1', [destinationId])
+  await raiseStateVersion(queryable(client), destinationId)
   const { rows } = await client.query<{ kind: string; n: number }>(
     `with gone as (
        update remote m set synced_hash = ${invalidatedBy('a.outcome', run.id)}

@@ -1,5 +1,5 @@
 /** Plans the deletes of an erasure: from the desired state, from batches that are not in flight, and from every audience. */
-import { addErased, loadErased } from '../../db/erasures.ts'
+import { addErased, addErasureDelete, finishPlanning, loadErased } from '../../db/erasures.ts'
 import { addChanged, ChangedKeys } from '../../db/changedKeys.ts'
 import { claimNamed, erasurePhase, type ClaimedBatch } from '../../db/batches.ts'
 import type { Transaction } from '../../db/database.ts'
@@ -31,7 +31,7 @@ export async function planDeletes(deps: EngineDeps, erasureId: number): Promise<
     if (erasure?.planned !== false) return
     let held = 0
     for (const { id, kind } of audiences) if (await planAudience(tx, deps, erasureId, { id, type: destinationOf(kind) })) held++
-    await tx.execute('update erasure set planned_at = statement_timestamp(), audiences = $2 where id = $1', [erasureId, held])
+    await finishPlanning(tx, erasureId, held)
   })
 }
 
@@ -179,8 +179,7 @@ async function planRemote(
   if (beside === undefined) return
   const first = uncertain.length > 0 || synced.some(({ late }) => late) ? horizonMs : 0
   const how = { phase: erasurePhase, waitsMs: [first, first + horizonMs] }
-  for (const batch of await planErasure(tx, type, beside, keys, how))
-    await tx.execute('insert into erasure_delete (erasure_id, batch_id) values ($1, $2)', [erasureId, batch])
+  for (const batch of await planErasure(tx, type, beside, keys, how)) await addErasureDelete(tx, erasureId, batch)
   await tx.execute(
     `with again as (
        update remote m set desired_hash = decode(md5($3 || encode(m.group_key, 'hex')), 'hex')

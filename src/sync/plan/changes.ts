@@ -1,5 +1,6 @@
 /** Changes of a read: the diff applied to the desired state, and figures for the review. */
 import type pg from 'pg'
+import { addWarnings } from '../../db/runs.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { suppressErased } from '../read/resolveStage.ts'
 import { applyUpserts, forgetGone, leaveByIdentifier, leaveErased, leaveListed, leaveOptedOut, recallMissing } from './desired.ts'
@@ -91,11 +92,7 @@ async function guardChanges({ deps, client, pipeline, run }: PlanWork): Promise<
   const held = guardNotes(pipeline, notes)
   if (held.length > 0) throw new RunWithheld(held)
   // Outside of the transaction, which must not lock the row of the run: the heartbeat writes it.
-  await deps.db.execute('update run set warnings = $3::jsonb || warnings where id = $1 and epoch = $2', [
-    run.id,
-    run.epoch,
-    JSON.stringify(notes),
-  ])
+  await addWarnings(deps.db, run, notes, 'first')
 }
 
 async function noChanges(client: pg.PoolClient): Promise<Diff> {

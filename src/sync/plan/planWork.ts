@@ -5,6 +5,7 @@ import type { Pipeline } from '../../model/pipeline.ts'
 import { ChangedKeys } from '../../db/changedKeys.ts'
 import { queryable } from '../../db/database.ts'
 import { latestErasure } from '../../db/erasures.ts'
+import { supersedeStarted } from '../../db/plans.ts'
 import { readsOneOff, type RunRow } from '../../db/runs.ts'
 import type { EngineDeps } from '../engine.ts'
 import type { SnapshotResult } from '../read/snapshot.ts'
@@ -116,5 +117,5 @@ async function supersedePlans(client: pg.PoolClient, destinationId: number): Pro
      where p.id = b.plan_id and b.destination_id = $1 and b.status = 'pending' and b.attempts = 0 and p.status <> 'ready'`,
     [destinationId],
   )
-  await client.query(`update plan set status = 'superseded' where destination_id = $1 and status = 'applying'`, [destinationId])
+  await supersedeStarted(queryable(client), destinationId)
 }

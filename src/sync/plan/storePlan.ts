@@ -1,7 +1,11 @@
 /** Stores a plan: its row, its counts, and the end of its snapshot. */
 import { rateLimits, type RateLimitClass } from '../../service/contract/limits.ts'
 import { forgetDigests, replaceDigests, updateDigests } from '../../db/digests.ts'
-import { readsOneOff } from '../../db/runs.ts'
+import { queryable } from '../../db/database.ts'
+import { raiseDesiredVersion } from '../../db/destinations.ts'
+import * as plans from '../../db/plans.ts'
+import { attachPlan, readsOneOff } from '../../db/runs.ts'
+import { closeSnapshot } from '../../db/snapshots.ts'
 import type { GuardResult, RunCounts } from '../../model/report.ts'
 import { stagedKind } from '../read/stageTable.ts'
 import type { GuardedChanges } from './applyGuards.ts'
@@ -21,11 +25,17 @@ export interface Planned {
 
 /** Inserts the plan before its batches, which refer to it; `storePlan` adds the figures. */
 export async function insertPlan(work: PlanWork, guards: readonly GuardResult[]): Promise<void> {
-  await work.client.query(
-    `insert into plan (id, run_id, pipeline, destination_id, snapshot_id, status, state_version, digest, counts, guards)
-     values ($1, $2, $3, $4, $5, 'ready', $6, '', '{}', $7)`,
-    [work.planId, work.run.id, work.pipeline.name, work.destinationId, work.input.snapshotId, work.stateVersion, JSON.stringify(guards)],
-  )
+  const { planId, run, pipeline, destinationId, input, stateVersion } = work
+  const { snapshotId } = input
+  await plans.insertPlan(queryable(work.client), {
+    id: planId,
+    runId: run.id,
+    pipeline: pipeline.name,
+    destinationId,
+    snapshotId,
+    stateVersion,
+    guards,
+  })
 }
 
 /** Stores counts and figures. `keyLookups`: products that are put once more so that the next plan can delete them. */
@@ -55,31 +65,18 @@ export async function storePlan(
     // Their deletes are for the next plan.
     deferred: guarded.deferred + keyLookups,
   }
-  const { rows: wants } = await client.query<{ desired_version: string }>(
-    `update destination set desired_version = desired_version + $2 where id = $1 returning desired_version`,
-    [destinationId, changesDesired(changes, guarded.deletesHeld) ? 1 : 0],
-  )
+  const tx = queryable(client)
   const review = {
     updateFields: changes.updateFields,
-    desiredVersion: Number(wants[0]?.desired_version),
+    desiredVersion: await raiseDesiredVersion(tx, destinationId, changesDesired(changes, guarded.deletesHeld) ? 1 : 0),
     erasures: work.erasures,
     suppress: work.type.heedsSuppression(destination) ? 'do-not-reach' : 'none',
     // A plan of all keys takes over the outstanding keys of earlier ones; a plan of a few keys does not.
     resync: [...(input.onlyFailedOf === undefined ? [] : work.resync), ...(work.pending.full || work.resync.length > 0 ? [planId] : [])],
   }
-  await client.query(`update plan set digest = $2, counts = $3, review = $4 where id = $1`, [
-    planId,
-    frozen.digest,
-    JSON.stringify(counts),
-    JSON.stringify(review),
-  ])
-  await closeSnapshot(work)
-  await client.query(`update run set plan_id = $3, snapshot_id = $4 where id = $1 and epoch = $2`, [
-    run.id,
-    run.epoch,
-    planId,
-    input.snapshotId,
-  ])
+  await plans.storeFigures(tx, planId, { digest: frozen.digest, counts, review })
+  await endSnapshot(work)
+  await attachPlan(tx, run, { planId, snapshotId: input.snapshotId })
   return {
     planId,
     batches: frozen.batches,
@@ -91,17 +88,14 @@ export async function storePlan(
 }
 
 /** Completes the snapshot: its records are the desired state, and the next read is compared with them. */
-async function closeSnapshot({ client, destinationId, run, input }: PlanWork): Promise<void> {
+async function endSnapshot({ client, destinationId, run, input }: PlanWork): Promise<void> {
   if (input.reading === 'unread') return
   // Only a complete read stores digests; an incomplete read or a backfill does not.
   if (input.incomplete !== undefined || readsOneOff(run)) await forgetDigests(client, destinationId)
   else if (input.reading === 'gated') await updateDigests(client, destinationId, stagedKind.valid, input.unseen, input.quality)
   else await replaceDigests(client, destinationId, stagedKind.valid, input.quality)
-  await client.query(`update snapshot set status = $2, closed_at = statement_timestamp(), counts = $3 where id = $1 and status = 'open'`, [
-    input.snapshotId,
-    input.incomplete === undefined ? 'closed' : 'incomplete',
-    JSON.stringify(input.rows),
-  ])
+  const status = input.incomplete === undefined ? 'closed' : 'incomplete'
+  await closeSnapshot(queryable(client), input.snapshotId, { status, counts: input.rows })
 }
 
 /** Returns the minutes until the last request may be sent, in whole windows; 0 if one burst is enough. */

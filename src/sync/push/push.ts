@@ -9,16 +9,15 @@ import {
   erasurePhase,
   findOpenWork,
   LeaseLost,
-  pauseDestination,
   renewLeases,
   recoverBatches,
   resetAttempts,
-  resumeDestination,
   unparkBatches,
   type BatchScope,
   type ClaimedBatch,
 } from '../../db/batches.ts'
 import type { Database } from '../../db/database.ts'
+import { pauseDestination, resumeDestination } from '../../db/destinations.ts'
 import { entryOutcome, usersOf } from '../../db/entries.ts'
 import { deadWorkers } from '../../db/workers.ts'
 import { Allowance } from './allowance.ts'

@@ -5,19 +5,11 @@
 import type { Destination, EntryOutcome, RequestOutcome } from '../../destinations/destination.ts'
 import { noteBatch } from '../../db/audit.ts'
 import { finishAttempt, type AttemptResult } from '../../db/attempts.ts'
-import {
-  afterIsolation,
-  afterPointed,
-  afterSibling,
-  LeaseLost,
-  markLate,
-  pauseDestination,
-  releaseBatch,
-  type ClaimedBatch,
-} from '../../db/batches.ts'
+import { afterIsolation, afterPointed, afterSibling, LeaseLost, markLate, releaseBatch, type ClaimedBatch } from '../../db/batches.ts'
 import { expandEntries } from '../../db/entries.ts'
 import { noteNoLongerSuppressed } from '../../db/suppressed.ts'
-import { bumpState, confirmAlike, confirmKeys, refuseKeys, writeOutcomes } from '../../db/outcomes.ts'
+import { pauseDestination, raiseStateVersion } from '../../db/destinations.ts'
+import { confirmAlike, confirmKeys, refuseKeys, writeOutcomes } from '../../db/outcomes.ts'
 import type { Database, Queryable, Transaction } from '../../db/database.ts'
 import { splitBatch, mergeBatches, remainingOrds } from '../../db/splitBatch.ts'
 import { crashPoint } from '../crashPoint.ts'
@@ -71,7 +63,8 @@ export async function reconcile(
     // A refused removal changes nothing: the members stay on the list.
     if (destination.suppresses && (result.confirmed > 0 || (result.refused > 0 && batch.operation === 'upsert')))
       await noteNoLongerSuppressed(tx, batch)
-    if (result.confirmed + result.refused > 0) await bumpState(tx, batch)
+    // Last, because all who reconcile for a destination wait for its row.
+    if (result.confirmed + result.refused > 0) await raiseStateVersion(tx, batch.destinationId)
     crashPoint('reconcile.before_commit')
     return result
   })

@@ -5,6 +5,7 @@
  */
 import type { Pipeline } from '../../model/pipeline.ts'
 import { createMapper } from '../../destinations/createMapper.ts'
+import { fillCells, type FoundCells } from '../../db/rejects.ts'
 import { openSource } from '../../sources/openSource.ts'
 import type { EngineDeps } from '../engine.ts'
 
@@ -30,7 +31,7 @@ export async function fillConflictCells(deps: EngineDeps, pipeline: Pipeline, ru
     }
     if (left.size === 0 || definition.uri === '-') continue
     const source = await openSource(definition, { env: deps.env, log: deps.log, ...(deps.signal ? { signal: deps.signal } : {}) })
-    const found: { line: number; key: string; nth: number; cells: readonly string[] }[] = []
+    const found: FoundCells[] = []
     try {
       for await (const rows of source.rows) {
         for (const row of rows) {
@@ -49,15 +50,6 @@ export async function fillConflictCells(deps: EngineDeps, pipeline: Pipeline, ru
     } finally {
       await source.close()
     }
-    await deps.db.execute(
-      `update reject r set cells = x.cells
-       from (
-         select ctid as row, line, record_key, row_number() over (partition by line, record_key) as nth
-         from reject where run_id = $1 and source = $2 and code = 'DUPLICATE_CONFLICT') n
-         join jsonb_to_recordset($3::jsonb) as x (line int8, key text, nth int, cells jsonb)
-           on x.line = n.line and decode(x.key, 'hex') = n.record_key and x.nth = n.nth
-       where r.ctid = n.row`,
-      [runId, index, JSON.stringify(found)],
-    )
+    await fillCells(deps.db, runId, index, found)
   }
 }

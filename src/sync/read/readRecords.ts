@@ -6,6 +6,7 @@ import type { Pipeline } from '../../model/pipeline.ts'
 import { storeStatistics, openStatistics, type StoredQuality } from '../../mapping/qualityStatistics.ts'
 import type { OpenedSource } from '../../sources/openSource.ts'
 import { collectLeftKeys, loadDigests, loadQuality, type UnseenDigests } from '../../db/digests.ts'
+import { deleteRejects } from '../../db/rejects.ts'
 import type { RunRow } from '../../db/runs.ts'
 import { fillConflictCells } from './conflictCells.ts'
 import { crashPoint } from '../crashPoint.ts'
@@ -124,7 +125,7 @@ export async function readRecords(
     if (takesAlong || isShared || staged.doubts.length > 0 || (await meetsUnstaged(client, run.destinationId))) {
       await client.query('truncate stage, opted_out')
       await client.query('drop table left_key')
-      await deps.db.execute('delete from reject where run_id = $1', [run.id])
+      await deleteRejects(deps.db, [run.id])
       return undefined
     }
   }

@@ -1,11 +1,12 @@
 import type { Reject } from '../../model/record.ts'
 import type { Database } from '../../db/database.ts'
+import { insertRejects, type NewReject } from '../../db/rejects.ts'
 
 /** Writes rejects to Postgres outside of the run's transaction, so that a failed run keeps its reasons. */
 export class RejectWriter {
   readonly #db: Database
   readonly #runId: number
-  #rows: unknown[] = []
+  #rows: NewReject[] = []
 
   constructor(db: Database, runId: number) {
     this.#db = db
@@ -35,13 +36,7 @@ export class RejectWriter {
     if (this.#rows.length === 0) return
     const rows = this.#rows
     this.#rows = []
-    await this.#db.execute(
-      `insert into reject (run_id, line, source, code, field, message, hint, record_key, cells, more)
-       select $1, line, source, code, field, message, hint, record_key, cells, more
-       from jsonb_to_recordset($2::jsonb)
-         as r (line int8, source int2, code text, field text, message text, hint text, record_key bytea, cells jsonb, more jsonb)`,
-      [this.#runId, JSON.stringify(rows)],
-    )
+    await insertRejects(this.#db, this.#runId, rows)
   }
 }
 

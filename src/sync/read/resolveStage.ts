@@ -5,6 +5,7 @@
  */
 import type pg from 'pg'
 import { erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
+import { addRejects } from '../../db/rejects.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import { leaveOutOptedOut, type LeftOut } from './optedOut.ts'
 import type { Staged } from './stage.ts'
@@ -117,12 +118,11 @@ async function rejectContradictions(
   options: { readonly runId: number; readonly keyField: string },
 ): Promise<number> {
   const inserted = await client.query(
-    `insert into reject (run_id, line, source, code, field, message, hint, record_key)
-     select $1, r.line, r.source, 'DUPLICATE_CONFLICT', $2,
+    addRejects(`select $1, r.line, r.source, 'DUPLICATE_CONFLICT', $2,
        'the same ' || $2::text || ' is in lines ' || array_to_string(c.lines[1:10], ', ') || ' with different content',
        'keep one of these rows; or set duplicates: last, if the last one is right', r.key
      from repeated_row r join contradiction c using (key)
-     where r.kind = ${stagedKind.valid}`,
+     where r.kind = ${stagedKind.valid}`),
     [options.runId, options.keyField],
   )
   await client.query(`

@@ -13,7 +13,8 @@ import { hashSource } from '../../sources/hashSource.ts'
 import { openSource, type OpenedSource } from '../../sources/openSource.ts'
 import type { Database } from '../../db/database.ts'
 import { digestKey, type UnseenDigests } from '../../db/digests.ts'
-import { readsOneOff, type RunRow } from '../../db/runs.ts'
+import { readsOneOff, updateRun, type RunRow } from '../../db/runs.ts'
+import { discardSnapshot, openSnapshot, storeSources } from '../../db/snapshots.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import { isGateable, knownRecords, readRecords, type ReadContext, type RowCounts } from './readRecords.ts'
@@ -75,7 +76,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
   if (comparable && bytes.same) {
     deps.onProgress?.({ stage: 'read', done: last.rows.read, total: last.rows.read })
     const warnings = last.warnings.filter(({ code }) => !ofTheDay.has(code))
-    await storeReading(deps.db, run, last.columns, warnings)
+    await updateRun(deps.db, run, { columns: last.columns, warnings })
     return {
       snapshotId: last.id,
       rows: last.rows,
@@ -89,7 +90,8 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
     }
   }
 
-  const snapshotId = await openSnapshot(deps.db, run, definitionHash, suppression.version)
+  const { destinationId, id: runId } = run
+  const snapshotId = await openSnapshot(deps.db, { destinationId, runId, definitionHash, suppressionVersion: suppression.version })
   crashPoint('read.opened')
   try {
     const known =
@@ -107,8 +109,8 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
     const unproven = staged.facts.find(({ completeness }) => !completeness.complete)
     const incomplete = unproven === undefined ? undefined : (unproven.completeness.reason ?? unproven.completeness.proof)
     const warnings = incomplete === undefined ? staged.warnings : [...staged.warnings, endUnproven(incomplete)]
-    await storeReading(deps.db, run, staged.columns, warnings)
-    await deps.db.execute('update snapshot set sources = $2 where id = $1', [snapshotId, JSON.stringify(staged.facts)])
+    await updateRun(deps.db, run, { columns: staged.columns, warnings })
+    await storeSources(deps.db, snapshotId, staged.facts)
     return {
       snapshotId,
       rows,
@@ -122,9 +124,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
       quality: read.quality,
     }
   } catch (error) {
-    await deps.db.execute(`update snapshot set status = 'discarded', closed_at = statement_timestamp() where id = $1 and status = 'open'`, [
-      snapshotId,
-    ])
+    await discardSnapshot(deps.db, snapshotId)
     throw error
   } finally {
     // An earlier source may have failed. Closing twice is safe.
@@ -147,36 +147,6 @@ const ofTheDay: ReadonlySet<string> = new Set([
   'SANDBOX_REPLACED',
   'IMAGE_BROKEN',
 ] satisfies QualityCode[])
-
-async function storeReading(db: Database, run: RunRow, columns: readonly string[], warnings: readonly WarningSummary[]): Promise<void> {
-  await db.execute('update run set columns = $3, warnings = $4 where id = $1 and epoch = $2', [
-    run.id,
-    run.epoch,
-    JSON.stringify(columns),
-    JSON.stringify(warnings),
-  ])
-}
-
-/** Ends a snapshot that will not be planned. */
-export async function discardSnapshot(db: Database, snapshotId: number, rows: RowCounts): Promise<void> {
-  await db.execute(
-    `update snapshot set status = 'discarded', closed_at = statement_timestamp(), counts = $2 where id = $1 and status = 'open'`,
-    [snapshotId, JSON.stringify(rows)],
-  )
-}
-
-async function openSnapshot(db: Database, run: RunRow, definitionHash: string, suppressionVersion: number): Promise<number> {
-  // Left open by a killed run: never planned, so never used.
-  await db.execute(
-    `update snapshot set status = 'discarded', closed_at = statement_timestamp() where destination_id = $1 and status = 'open'`,
-    [run.destinationId],
-  )
-  const [row] = await db.query<{ id: string }>(
-    `insert into snapshot (destination_id, run_id, status, definition_hash, suppression_version) values ($1, $2, 'open', $3, $4) returning id`,
-    [run.destinationId, run.id, definitionHash, suppressionVersion],
-  )
-  return Number(row?.id)
-}
 
 /** Returns the last complete snapshot of the pipeline's own sources; backfills are not compared with. */
 async function lastSnapshot(db: Database, destinationId: number): Promise<LastSnapshot | undefined> {

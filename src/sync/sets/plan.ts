@@ -1,5 +1,6 @@
 /** Plans product sets: the changes of a run to the sets that the pipeline created. Sends nothing. */
 import type { Queryable } from '../../db/database.ts'
+import { storePlannedSets } from '../../db/plans.ts'
 import { loadProductSets, type StoredSet } from '../../db/productSets.ts'
 import type { ProductSetRule } from '../../model/pipeline.ts'
 import type { ProductSetChange } from '../../model/report.ts'
@@ -27,7 +28,7 @@ export async function planProductSets(
   for (const { name, state } of stored)
     if (state === 'removing' || !names.has(name)) changes.push({ name, action: 'delete', outcome: 'planned' })
   const planned = { rules, changes }
-  await db.execute('update plan set product_sets = $2 where id = $1', [planId, JSON.stringify(planned)])
+  await storePlannedSets(db, planId, planned)
   return planned
 }
 

@@ -1,0 +1,87 @@
+/** The `plan` table: ready → applying → applied, or superseded (docs/states.md). Each transition requires its state. */
+import type { Queryable } from './database.ts'
+
+export interface NewPlan {
+  readonly id: string
+  readonly runId: number
+  readonly pipeline: string
+  readonly destinationId: number
+  readonly snapshotId: number
+  /** Version of the synced state that it was made at. */
+  readonly stateVersion: string
+  readonly guards: readonly object[]
+}
+
+/** Inserts a plan before its batches, which refer to it; `storeFigures` completes it. */
+export async function insertPlan(tx: Queryable, plan: NewPlan): Promise<void> {
+  await tx.execute(
+    `insert into plan (id, run_id, pipeline, destination_id, snapshot_id, status, state_version, digest, counts, guards)
+     values ($1, $2, $3, $4, $5, 'ready', $6, '', '{}', $7)`,
+    [plan.id, plan.runId, plan.pipeline, plan.destinationId, plan.snapshotId, plan.stateVersion, JSON.stringify(plan.guards)],
+  )
+}
+
+/** Stores the digest of the frozen operations, the counts, and what a reviewer sees. */
+export async function storeFigures(
+  tx: Queryable,
+  planId: string,
+  figures: { readonly digest: string; readonly counts: object; readonly review: object },
+): Promise<void> {
+  const stored = await tx.execute('update plan set digest = $2, counts = $3, review = $4 where id = $1', [
+    planId,
+    figures.digest,
+    JSON.stringify(figures.counts),
+    JSON.stringify(figures.review),
+  ])
+  if (stored !== 1) throw new Error(`plan ${planId} was inserted before`)
+}
+
+/** Stores the planned product sets. */
+export async function storePlannedSets(db: Queryable, planId: string, planned: object): Promise<void> {
+  await db.execute('update plan set product_sets = $2 where id = $1', [planId, JSON.stringify(planned)])
+}
+
+/** Starts applying a ready plan, whose row the caller has locked. */
+export async function startPlan(tx: Queryable, planId: string): Promise<void> {
+  const started = await tx.execute(
+    `update plan set status = 'applying', applied_at = statement_timestamp() where id = $1 and status = 'ready'`,
+    [planId],
+  )
+  if (started !== 1) throw new Error(`plan ${planId} is not ready`)
+}
+
+/** Ends a plan whose requests have all ended. Leaves a plan that another process ended or replaced. */
+export async function finishPlan(db: Queryable, planId: string): Promise<void> {
+  await db.execute(`update plan set status = 'applied' where id = $1 and status = 'applying'`, [planId])
+}
+
+/** Ends the plans of a destination that were being applied: a newer plan takes over. */
+export async function supersedeStarted(tx: Queryable, destinationId: number): Promise<void> {
+  await tx.execute(`update plan set status = 'superseded' where destination_id = $1 and status = 'applying'`, [destinationId])
+}
+
+/** Ends plans that wait for an `apply` that may not come any more: the synced or desired content changed, or a week is over. A day's grace. */
+export async function supersedeStale(tx: Queryable): Promise<readonly string[]> {
+  const rows = await tx.query<{ id: string }>(
+    `update plan p set status = 'superseded' from destination d, run r
+     where d.id = p.destination_id and r.id = p.run_id and p.status = 'ready' and r.finished_at is not null
+       and (p.created_at < statement_timestamp() - interval '7 days' or (p.created_at < statement_timestamp() - interval '1 day' and (p.state_version <> d.state_version
+         or (p.review ->> 'desiredVersion')::bigint <> d.desired_version)))
+     returning p.id`,
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** Replaces a text in the examples of guards: the first digits of an erased digest. */
+export async function eraseInPlans(tx: Queryable, destinationId: number, shown: string): Promise<void> {
+  await tx.execute(
+    `update plan set guards = replace(guards::text, $2, 'erased')::jsonb, review = replace(review::text, $2, 'erased')::jsonb
+     where destination_id = $1 and (position($2 in guards::text) > 0 or position($2 in review::text) > 0)`,
+    [destinationId, shown],
+  )
+}
+
+/** Deletes these plans, except those that still have a batch. */
+export async function deletePlans(tx: Queryable, plans: readonly string[]): Promise<void> {
+  await tx.execute(`delete from plan p where p.id = any($1) and not exists (select from batch b where b.plan_id = p.id)`, [plans])
+}

@@ -1,0 +1,85 @@
+/** The `reject` table: rows that could not be used, with their reasons. Cells are masked before they are stored. */
+import type { Queryable } from './database.ts'
+
+/** A reject as its table has it, without the run. */
+export interface NewReject {
+  readonly line: number
+  readonly source: number
+  readonly code: string
+  readonly field: string
+  readonly message: string
+  readonly hint: string
+  /** In hex, behind `\x`. */
+  readonly record_key: string | null
+  readonly cells: readonly string[]
+  readonly more: readonly object[]
+}
+
+/** Inserts rejects of a run. */
+export async function insertRejects(db: Queryable, runId: number, rejects: readonly NewReject[]): Promise<void> {
+  await db.execute(
+    `insert into reject (run_id, line, source, code, field, message, hint, record_key, cells, more)
+     select $1, line, source, code, field, message, hint, record_key, cells, more
+     from jsonb_to_recordset($2::jsonb)
+       as r (line int8, source int2, code text, field text, message text, hint text, record_key bytea, cells jsonb, more jsonb)`,
+    [runId, JSON.stringify(rejects)],
+  )
+}
+
+/** SQL: inserts the rows of a query with these columns, in this order. Contradicting rows are found in the stage of a session. */
+export const addRejects = (rows: string): string =>
+  `insert into reject (run_id, line, source, code, field, message, hint, record_key) ${rows}`
+
+/** Cells of a contradicting row, found by its line, its key, and its place among the rows with both. */
+export interface FoundCells {
+  readonly line: number
+  /** In hex. */
+  readonly key: string
+  readonly nth: number
+  readonly cells: readonly string[]
+}
+
+/** Adds the cells of contradicting rows of one source. */
+export async function fillCells(db: Queryable, runId: number, source: number, found: readonly FoundCells[]): Promise<void> {
+  await db.execute(
+    `update reject r set cells = x.cells
+     from (
+       select ctid as row, line, record_key, row_number() over (partition by line, record_key) as nth
+       from reject where run_id = $1 and source = $2 and code = 'DUPLICATE_CONFLICT') n
+       join jsonb_to_recordset($3::jsonb) as x (line int8, key text, nth int, cells jsonb)
+         on x.line = n.line and decode(x.key, 'hex') = n.record_key and x.nth = n.nth
+     where r.ctid = n.row`,
+    [runId, source, JSON.stringify(found)],
+  )
+}
+
+/** Deletes the rejects of these runs. */
+export async function deleteRejects(db: Queryable, runs: readonly number[]): Promise<void> {
+  await db.execute('delete from reject where run_id = any($1::bigint[])', [runs])
+}
+
+/** Removes what rejects of an audience say of erased records. */
+export async function eraseRejects(tx: Queryable, destinationId: number, records: readonly Buffer[]): Promise<void> {
+  await tx.execute(
+    `update reject j set cells = '[]', record_key = null, message = 'erased', more = '[]'
+     from run r where r.id = j.run_id and r.destination_id = $1 and j.record_key = any($2::bytea[])`,
+    [destinationId, records],
+  )
+}
+
+/** Removes the merchant's own cells a week after their run. Returns how many rejects had some. */
+export async function dropOldCells(db: Queryable): Promise<number> {
+  return db.execute(
+    `update reject x set cells = '[]' from run r
+     where r.id = x.run_id and r.finished_at < statement_timestamp() - interval '7 days' and x.cells <> '[]'`,
+  )
+}
+
+/** Deletes rejects a month after their run, except those of the last complete read, which is still valid. */
+export async function dropOldRejects(db: Queryable): Promise<number> {
+  return db.execute(
+    `delete from reject x using run r
+     where r.id = x.run_id and r.finished_at < statement_timestamp() - interval '30 days' and x.run_id not in (
+       select s.run_id from snapshot s join (select max(id) as id from snapshot where status = 'closed' group by destination_id) l using (id))`,
+  )
+}

@@ -1,0 +1,59 @@
+/** The `snapshot` table: open → closed or incomplete with its plan, or discarded. Only a closed one may cause deletes. */
+import type { Queryable } from './database.ts'
+
+export interface NewSnapshot {
+  readonly destinationId: number
+  readonly runId: number
+  readonly definitionHash: string
+  readonly suppressionVersion: number
+}
+
+/** Opens a snapshot. Discards one that a killed run left open: it was never planned, so it is never used. */
+export async function openSnapshot(db: Queryable, snapshot: NewSnapshot): Promise<number> {
+  await db.execute(
+    `update snapshot set status = 'discarded', closed_at = statement_timestamp() where destination_id = $1 and status = 'open'`,
+    [snapshot.destinationId],
+  )
+  const [row] = await db.query<{ id: string }>(
+    `insert into snapshot (destination_id, run_id, status, definition_hash, suppression_version) values ($1, $2, 'open', $3, $4) returning id`,
+    [snapshot.destinationId, snapshot.runId, snapshot.definitionHash, snapshot.suppressionVersion],
+  )
+  if (row === undefined) throw new Error('the snapshot was just inserted')
+  return Number(row.id)
+}
+
+/** Stores what is known of each source: size, digest, proof of its end. */
+export async function storeSources(db: Queryable, snapshotId: number, sources: readonly object[]): Promise<void> {
+  await db.execute('update snapshot set sources = $2 where id = $1', [snapshotId, JSON.stringify(sources)])
+}
+
+/** Ends an open snapshot with its plan. `incomplete`: its end is not proven. */
+export async function closeSnapshot(
+  tx: Queryable,
+  snapshotId: number,
+  { status, counts }: { readonly status: 'closed' | 'incomplete'; readonly counts: object },
+): Promise<void> {
+  await tx.execute(`update snapshot set status = $2, closed_at = statement_timestamp(), counts = $3 where id = $1 and status = 'open'`, [
+    snapshotId,
+    status,
+    JSON.stringify(counts),
+  ])
+}
+
+/** Ends a snapshot that will not be planned. Leaves one that ended before. */
+export async function discardSnapshot(db: Queryable, snapshotId: number, counts?: object): Promise<void> {
+  await db.execute(
+    `update snapshot set status = 'discarded', closed_at = statement_timestamp(), counts = coalesce($2, counts) where id = $1 and status = 'open'`,
+    [snapshotId, counts === undefined ? null : JSON.stringify(counts)],
+  )
+}
+
+/** Deletes snapshots of runs that ended more than `days` ago, except these, open ones, and those with a plan. */
+export async function deleteSnapshots(tx: Queryable, days: number, kept: readonly string[]): Promise<void> {
+  await tx.execute(
+    `delete from snapshot s using run u
+     where u.id = s.run_id and u.finished_at < statement_timestamp() - $1 * interval '1 day' and s.status <> 'open' and s.id <> all($2::bigint[])
+       and not exists (select from plan p where p.snapshot_id = s.id)`,
+    [days, kept],
+  )
+}

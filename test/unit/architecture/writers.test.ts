@@ -1,0 +1,197 @@
+/** Each table has one module that writes it: its transitions have names, and a change of its columns has one place (docs/architecture.md). */
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { is } from 'drizzle-orm'
+import { getTableConfig, PgTable } from 'drizzle-orm/pg-core'
+import { parseSync } from 'oxc-parser'
+import { expect, test } from 'vitest'
+
+const src = join(import.meta.dirname, '../../../src')
+
+/** The module that writes each table. */
+const writers: Readonly<Record<string, string>> = {
+  alert: 'db/alerts.ts',
+  alert_delivery: 'db/alerts.ts',
+  attempt: 'db/attempts.ts',
+  audit: 'db/audit.ts',
+  batch: 'db/batches.ts',
+  batch_entries: 'db/entries.ts',
+  budget: 'db/budget.ts',
+  budget_slot: 'db/budget.ts',
+  changed_key: 'db/changedKeys.ts',
+  destination: 'db/destinations.ts',
+  entry: 'db/entries.ts',
+  erased_key: 'db/erasures.ts',
+  erasure: 'db/erasures.ts',
+  erasure_delete: 'db/erasures.ts',
+  pipeline_pause: 'db/pauses.ts',
+  pipeline_schedule: 'db/schedules.ts',
+  plan: 'db/plans.ts',
+  product_set: 'db/productSets.ts',
+  record: 'sync/plan/desired.ts',
+  record_digest: 'db/digests.ts',
+  record_quality: 'db/digests.ts',
+  reject: 'db/rejects.ts',
+  remote: 'sync/plan/desired.ts',
+  run: 'db/runs.ts',
+  run_request: 'db/runRequests.ts',
+  snapshot: 'db/snapshots.ts',
+  tick: 'db/schedules.ts',
+  webhook_event: 'db/webhookEvents.ts',
+  worker: 'db/workers.ts',
+}
+
+/**
+ * Modules that write a table beside its own module. The list can only shrink: an entry without a statement fails too. The tables of
+ * planning and sending (batch, batch_entries, changed_key, entry, record, remote) still have several writers; they go together.
+ */
+const pending: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  attempt: { 'db/batches.ts': 'recovery ends the attempts of lost batches in the statement that takes them over' },
+  batch: {
+    'db/attempts.ts': 'an attempt and the fresh lease of its batch are one statement: no byte leaves without both',
+    'db/entries.ts': 'pending',
+    'db/erasures.ts': 'pending',
+    'db/retention.ts': 'pending',
+    'db/runRetention.ts': 'pending',
+    'db/splitBatch.ts': 'pending',
+    'sync/plan/freeze.ts': 'pending',
+    'sync/plan/pendingChanges.ts': 'pending',
+    'sync/plan/planWork.ts': 'pending',
+    'sync/push/reconcile.ts': 'pending',
+    'sync/push/suppression.ts': 'pending',
+  },
+  batch_entries: { 'db/frozenEntries.ts': 'pending', 'db/retention.ts': 'pending', 'db/runRetention.ts': 'pending' },
+  changed_key: { 'db/erasures.ts': 'pending' },
+  entry: {
+    'db/erasures.ts': 'pending',
+    'db/frozenEntries.ts': 'pending',
+    'db/outcomes.ts': 'pending',
+    'db/retention.ts': 'pending',
+    'db/runRetention.ts': 'pending',
+    'db/splitBatch.ts': 'pending',
+    'sync/push/reconcile.ts': 'pending',
+    'sync/push/send.ts': 'pending',
+    'sync/push/suppression.ts': 'pending',
+  },
+  record: { 'db/outcomes.ts': 'pending', 'sync/plan/firstLoad.ts': 'pending' },
+  remote: {
+    'db/batches.ts': 'pending',
+    'db/erasures.ts': 'pending',
+    'db/outcomes.ts': 'pending',
+    'db/retention.ts': 'pending',
+    'sync/applying.ts': 'pending',
+    'sync/audit/invalidate.ts': 'pending',
+    'sync/erasure/plan.ts': 'pending',
+    'sync/plan/firstLoad.ts': 'pending',
+    'sync/plan/pendingChanges.ts': 'pending',
+  },
+}
+
+/** Files with a table that is known at run time only. */
+const dynamic: Readonly<Record<string, string>> = {
+  'db/copyBinary.ts': 'the writer of COPY: who makes one names the table',
+  'db/journal.ts': 'the journal of migrations, in a schema of its own',
+  'sync/plan/pendingChanges.ts': 'one of the two staging tables of pending changes',
+  'webhooks/eventStore.ts': "the table of events is `webhook_event`, or one in the user's own database",
+}
+
+interface Node {
+  readonly type: string
+  readonly [part: string]: unknown
+}
+
+const hole = '«»'
+const write =
+  /\b(?:(?<insert>insert\s+into|merge\s+into|delete\s+from|truncate(?:\s+table)?|copy)|(?<update>update))\s+(?:only\s+)?(?:"?\w+"?\.)?"?(?<table>\w+|«»)"?(?<rest>[^]*)/gi
+
+/** Returns the tables that the SQL of a source text writes; `«»` for a name that is put in at run time. */
+function writesOf(text: string): readonly string[] {
+  const found: string[] = []
+  visit(parseSync('file.ts', text).program as unknown as Node, (node) => {
+    for (const { groups } of textOf(node).matchAll(new RegExp(write.source.replace('(?<rest>[^]*)', '(?=(?<rest>[^]*))'), 'gi'))) {
+      const { insert, update, table = '', rest = '' } = groups ?? {}
+      // `on conflict do update set`, `for update of`, and prose are no statements.
+      if (update !== undefined && !/^(?:\s+as)?(?:\s+\w+)?\s+set\b/i.test(rest)) continue
+      if (insert !== undefined && /^copy/i.test(insert) && !/^\s*(?:\([\w\s,«»]*\)\s*)?from\b/i.test(rest)) continue
+      if (insert !== undefined && /^truncate/i.test(insert) && table === 'table') continue
+      found.push(table.toLowerCase())
+    }
+  })
+  return found
+}
+
+function textOf(node: Node): string {
+  // The target of a COPY: `new CopyWriter(client, 'batch (id, …)')`.
+  if (node.type === 'NewExpression' && isNode(node['callee']) && node['callee']['name'] === 'CopyWriter')
+    return `copy ${(node['arguments'] as Node[]).map(textOf).join('')} from stdin`
+  if (node.type === 'Literal' && typeof node['value'] === 'string') return node['value']
+  if (node.type !== 'TemplateLiteral') return ''
+  return (node['quasis'] as { value: { raw: string } }[]).map(({ value }) => value.raw).join(hole)
+}
+
+function visit(node: Node, look: (node: Node) => void): void {
+  look(node)
+  for (const part of Object.values(node)) for (const child of Array.isArray(part) ? part : [part]) if (isNode(child)) visit(child, look)
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && 'type' in value
+}
+
+/** Returns each write outside of the table's module and the exceptions, as `table <- file`. */
+function illegalWrites(files: ReadonlyMap<string, string>, tables: ReadonlySet<string>): readonly string[] {
+  return [...files].flatMap(([file, text]) =>
+    [...new Set(writesOf(text))]
+      .filter((table) =>
+        table === hole ? !(file in dynamic) : tables.has(table) && writers[table] !== file && !(file in (pending[table] ?? {})),
+      )
+      .map((table) => `${table} <- ${file}`),
+  )
+}
+
+const schemas = readdirSync(join(src, 'db/schema')).map(
+  async (name) => (await import(join(src, 'db/schema', name))) as Readonly<Record<string, unknown>>,
+)
+const tables = new Set(
+  (await Promise.all(schemas)).flatMap((schema) =>
+    Object.values(schema).flatMap((table) => (is(table, PgTable) ? [getTableConfig(table).name] : [])),
+  ),
+)
+const files = new Map(
+  readdirSync(src, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts') && !name.startsWith('sandbox/'))
+    .map((name) => [name, readFileSync(join(src, name), 'utf8')]),
+)
+
+test('each table is written by one module', () => {
+  expect(files.size, 'the checker must see the code it checks').toBeGreaterThan(400)
+  expect([...files.values()].flatMap(writesOf).length).toBeGreaterThan(120)
+  expect([...tables].toSorted()).toEqual(Object.keys(writers))
+  expect(illegalWrites(files, tables)).toEqual([])
+})
+
+test('no module and no exception is listed that writes nothing', () => {
+  const isWritten = (table: string, file: string) => writesOf(files.get(file) ?? '').includes(table)
+  const idle = Object.entries(writers).filter(([table, file]) => table !== 'webhook_event' && !isWritten(table, file))
+  const unused = Object.entries(pending).flatMap(([table, others]) => Object.keys(others).filter((file) => !isWritten(table, file)))
+  expect([idle, unused, Object.keys(dynamic).filter((file) => !isWritten(hole, file))]).toEqual([[], [], []])
+})
+
+test.for([
+  ["db.execute('update run set status = $1')", ['run']],
+  ['db.query(`with x as (delete from only sluice.run r where true returning id) select`)', ['run']],
+  ['db.query(`insert into "run" (id) values ($1) on conflict do update set id = excluded.id`)', ['run']],
+  ["client.query(copyFrom('copy run (id, status) from stdin binary'))", ['run']],
+  ["new CopyWriter(client, 'run (id, status)')", ['run']],
+  ['db.query(`truncate run, worker`)', ['run']],
+  ['db.execute(`delete from ${table} where id = $1`)', [hole]],
+  ["db.query('select from run for update of run')", []],
+] as const)('%s', ([text, expected]) => {
+  expect(writesOf(text)).toEqual(expected)
+})
+
+test.for(Object.entries(writers))('a write of %s from a second module is found', ([table]) => {
+  const verbs = [`insert into ${table} (id) values ($1)`, `update ${table} t set id = 1`, `delete from ${table} where id = 1`]
+  for (const verb of verbs)
+    expect(illegalWrites(new Map([['jobs/other.ts', `db.execute(\`${verb}\`)`]]), tables)).toEqual([`${table} <- jobs/other.ts`])
+})
