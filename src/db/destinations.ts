@@ -2,6 +2,7 @@
 import { noteEvent } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
 import type { Fence } from './fence.ts'
+import { destinationOf } from '../destinations/index.ts'
 
 export interface DestinationKey {
   /** Address of the advertising host. */
@@ -17,8 +18,13 @@ export interface DestinationRow {
   readonly credentials: string | null
 }
 
-/** Returns the row of a destination, and inserts it if it is new. */
+/**
+ * Returns the row of a destination, and inserts it if it is new.
+ *
+ * @throws {RangeError} no type of destination has this `kind`
+ */
 export async function ensureDestination(db: Queryable, key: DestinationKey): Promise<DestinationRow> {
+  destinationOf(key.kind)
   const [known] = await find(db, key)
   if (known) return known
   await adoptHostOnly(db, key)

@@ -108,13 +108,20 @@ export interface StoredErasure {
   readonly id: number
   readonly erasedAt: Date
   readonly identifiers: readonly Buffer[]
-  readonly records: readonly { readonly accountId: string; readonly audienceId: string; readonly key: Buffer }[]
+  readonly records: readonly { readonly kind: string; readonly accountId: string; readonly audienceId: string; readonly key: Buffer }[]
 }
 
 /** Returns all erasures of a service with their digests, oldest first. */
 export async function listErasures(db: Queryable, service: string): Promise<readonly StoredErasure[]> {
-  const rows = await db.query<{ id: string; erased_at: Date; key: Buffer; account_id: string | null; target_id: string | null }>(
-    `select e.id, e.erased_at, k.key, d.account_id, d.target_id
+  const rows = await db.query<{
+    id: string
+    erased_at: Date
+    key: Buffer
+    kind: string | null
+    account_id: string | null
+    target_id: string | null
+  }>(
+    `select e.id, e.erased_at, k.key, d.kind, d.account_id, d.target_id
      from erasure e join erased_key k on k.erasure_id = e.id left join destination d on d.id = k.destination_id
      where e.service = $1 order by e.id, k.destination_id, k.key`,
     [service],
@@ -123,8 +130,8 @@ export async function listErasures(db: Queryable, service: string): Promise<read
     id: Number(id),
     erasedAt: keys[0]!.erased_at,
     identifiers: keys.flatMap(({ key, target_id }) => (target_id === null ? [key] : [])),
-    records: keys.flatMap(({ key, account_id, target_id }) =>
-      account_id === null || target_id === null ? [] : [{ accountId: account_id, audienceId: target_id, key }],
+    records: keys.flatMap(({ key, kind, account_id, target_id }) =>
+      kind === null || account_id === null || target_id === null ? [] : [{ kind, accountId: account_id, audienceId: target_id, key }],
     ),
   }))
 }

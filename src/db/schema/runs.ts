@@ -12,6 +12,7 @@ export const destination = sluice.table(
     service: text('service').notNull(),
     /** Application and user that its work belongs to (docs/decisions/fence.md). Null until a run of this version claims it. */
     credentials: text('credentials'),
+    /** Type of destination. The registry is the check (`destinations/index.ts`), so that a further type needs no migration. */
     kind: text('kind').notNull(),
     accountId: text('account_id').notNull().default(''),
     targetId: text('target_id').notNull(),
@@ -34,10 +35,7 @@ export const destination = sluice.table(
     pausedReason: text('paused_reason'),
     createdAt: instant('created_at').notNull().default(now()),
   },
-  (t) => [
-    unique('destination_identity').on(t.service, t.kind, t.accountId, t.targetId),
-    check('destination_kind', sql`${t.kind} in ('catalog', 'audience', 'do-not-reach')`),
-  ],
+  (t) => [unique('destination_identity').on(t.service, t.kind, t.accountId, t.targetId)],
 )
 
 /** One process that may hold work. Its identity lets others on the same machine see that it died. */

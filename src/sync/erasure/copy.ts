@@ -2,9 +2,12 @@
 import { z } from 'zod'
 import { UsageError } from '../../errors.ts'
 import { hasErased, listErasures, type ErasedKeys } from '../../db/erasures.ts'
+import { findDestination } from '../../destinations/index.ts'
 import { ensureDestination } from '../../db/destinations.ts'
 import type { Database, Queryable } from '../../db/database.ts'
 
+/** A type of destination that has people. */
+const peopleKind = z.string().refine((kind) => findDestination(kind)?.reachesPeople === true)
 const digest = z.string().regex(/^(?:[0-9a-f]{2})+$/)
 
 /** Content of the file, as JSON. */
@@ -18,8 +21,10 @@ const copySchema = z.strictObject({
       id: z.string(),
       erasedAt: z.string(),
       identifiers: z.array(digest),
-      /** Record keys of single audiences. */
-      records: z.array(z.strictObject({ accountId: z.string(), audienceId: z.string(), key: digest })),
+      /** Record keys of single destinations. Earlier versions wrote audiences only, without the type. */
+      records: z.array(
+        z.strictObject({ kind: peopleKind.default('audience'), accountId: z.string(), audienceId: z.string(), key: digest }),
+      ),
     }),
   ),
 })
@@ -68,8 +73,8 @@ export async function missingErasures(db: Database, copy: ErasureCopy): Promise<
   const missing = []
   for (const erasure of copy.erasures) {
     const records = []
-    for (const { accountId, audienceId, key } of erasure.records) {
-      const { id } = await ensureDestination(db, { service: copy.service, kind: 'audience', accountId, targetId: audienceId })
+    for (const { kind, accountId, audienceId, key } of erasure.records) {
+      const { id } = await ensureDestination(db, { service: copy.service, kind, accountId, targetId: audienceId })
       records.push({ destinationId: id, key: Buffer.from(key, 'hex') })
     }
     const keys = { identifiers: erasure.identifiers.map((key) => Buffer.from(key, 'hex')), records }

@@ -1,0 +1,1 @@
+ALTER TABLE "sluice"."destination" DROP CONSTRAINT "destination_kind";

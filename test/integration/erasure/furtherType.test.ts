@@ -1,0 +1,55 @@
+/** Erasures of a further type of destination: the copy beside the database names the type (docs/erasure.md). */
+import { expect, test } from 'vitest'
+import { ensureDestination } from '../../../src/db/destinations.ts'
+import { suppressErased } from '../../../src/db/erasures.ts'
+import { copyErasures, missingErasures, readCopy } from '../../../src/sync/erasure/index.ts'
+import { testDatabase } from '../../support/postgres.ts'
+import '../../support/staticList.ts'
+
+const service = 'http://127.0.0.1:9'
+
+test('a restored copy gives record keys back to the destination of their type', async () => {
+  await using database = await testDatabase()
+  const { db } = database
+  const { id } = await ensureDestination(db, { service, kind: 'static-list', accountId: 'a1', targetId: 'list.txt' })
+  const key = Buffer.alloc(16, 7)
+  await suppressErased(db, { service, actor: 'test', identifiers: [], records: [{ destinationId: id, key }] })
+  const copy = JSON.stringify(await copyErasures(db, service, new Date(0)))
+  await db.execute('truncate erasure cascade')
+
+  const [missing] = await missingErasures(db, readCopy(copy, service, 'x'))
+  expect(missing?.records).toEqual([{ destinationId: id, key }])
+})
+
+test('a copy of an earlier version, without types, is of audiences; a copy with an unknown type is rejected', async () => {
+  await using database = await testDatabase()
+  const { db } = database
+  const copyOf = (more: object) =>
+    JSON.stringify({
+      format: 'sluice-erasures',
+      version: 1,
+      service,
+      exportedAt: '2026-01-01T00:00:00.000Z',
+      erasures: [
+        {
+          id: 'e_1',
+          erasedAt: '2026-01-01T00:00:00.000Z',
+          identifiers: [],
+          records: [{ accountId: 'a1', audienceId: 'b1', key: '00', ...more }],
+        },
+      ],
+    })
+  const { id } = await ensureDestination(db, { service, kind: 'audience', accountId: 'a1', targetId: 'b1' })
+  const [missing] = await missingErasures(db, readCopy(copyOf({}), service, 'x'))
+  expect(missing?.records[0]?.destinationId).toBe(id)
+  expect(() => readCopy(copyOf({ kind: 'fax-list' }), service, 'x')).toThrow('not a file of sluice forget --export')
+  expect(() => readCopy(copyOf({ kind: 'catalog' }), service, 'x')).toThrow('not a file of sluice forget --export')
+})
+
+test('a destination of an unknown type is not stored', async () => {
+  await using database = await testDatabase()
+  await expect(ensureDestination(database.db, { service, kind: 'fax-list', accountId: '', targetId: '1' })).rejects.toThrow(
+    'is not a type of destination',
+  )
+  expect(await database.db.query('select from destination')).toEqual([])
+})
