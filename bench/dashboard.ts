@@ -1,10 +1,11 @@
 /**
- * Pages of `sluice serve` with a long history: 100,000 runs of 100 pipelines and a million records (ten million with `--large`). The server
- * is a process of its own, seen from outside: time to the first byte, bytes over the wire, and what a poll costs.
+ * Pages of `sluice serve` with a long history: 100,000 runs of 100 pipelines and a million records (`--rows N`, ten million with
+ * `--large`). The server is a process of its own, seen from outside: time to the first byte, processor time, bytes over the wire, and
+ * what a poll costs.
  */
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -39,13 +40,20 @@ export const bench: Bench = async ({ database, folder, givenRows, large, say, sm
       ]
       for (const [path, name] of pages) {
         const limit = path === '/metrics' ? undefined : 100
-        const { p95, middle, bytes } = await measure(server.port, path)
+        const { p95, middle, bytes, processorMs } = await measure(server, path)
         say({
           figure: `${name}, time to the first byte, p95 of ${calls}`,
-          measured: `${p95.toFixed(0)} ms, median ${middle.toFixed(0)} ms, ${(bytes / 1000).toFixed(1)} kB compressed`,
+          measured: `${p95.toFixed(0)} ms, median ${middle.toFixed(0)} ms, processor ${processorMs.toFixed(0)} ms, ${(bytes / 1000).toFixed(1)} kB compressed`,
           ...(limit === undefined ? {} : { reach: `${limit} ms`, met: p95 <= limit }),
         })
       }
+      const search = await measure(server, '/records', (n) => `pipeline=shop-0&key=SKU-${1 + ((n * 7919) % records)}`)
+      say({
+        figure: `search of one of ${records.toLocaleString('en-US')} records, p95 of ${calls}`,
+        measured: `${search.p95.toFixed(0)} ms, median ${search.middle.toFixed(0)} ms`,
+        reach: '200 ms',
+        met: search.p95 <= 200,
+      })
       const poll = await measurePolls(server.port)
       say({
         figure: 'poll of an unchanged page (304)',
@@ -61,16 +69,31 @@ export const bench: Bench = async ({ database, folder, givenRows, large, say, sm
   }
 }
 
-async function measure(port: number, path: string): Promise<{ p95: number; middle: number; bytes: number }> {
+interface Measured {
+  readonly p95: number
+  readonly middle: number
+  readonly bytes: number
+  /** Of the server, for each call; the database is not in it. NaN where the system does not say. */
+  readonly processorMs: number
+}
+
+/** `form`: sent by POST instead, for the n-th call. */
+async function measure(
+  server: { readonly port: number; readonly processorMs: () => Promise<number> },
+  path: string,
+  form?: (n: number) => string,
+): Promise<Measured> {
   const times: number[] = []
   let bytes = 0
-  for (let n = 0; n < 5; n++) await call(port, path)
+  const ask = (n: number) => call(server.port, path, form === undefined ? {} : { form: form(n) })
+  for (let n = 0; n < 5; n++) await ask(n)
+  const before = await server.processorMs()
   for (let n = 0; n < calls; n++) {
-    const answer = await call(port, path)
+    const answer = await ask(n)
     times.push(answer.firstByteMs)
     bytes = answer.bytes
   }
-  return { ...spread(times), bytes }
+  return { ...spread(times), bytes, processorMs: ((await server.processorMs()) - before) / calls }
 }
 
 /** Polls as a page does: with the ETag of the last answer, which changes every 15 s for the ages on the page. */
@@ -78,7 +101,7 @@ async function measurePolls(port: number): Promise<{ p95: number; middle: number
   const times: number[] = []
   let { etag } = await call(port, '/')
   while (times.length < calls) {
-    const answer = await call(port, '/', etag)
+    const answer = await call(port, '/', etag === undefined ? {} : { etag })
     if (answer.status === 304) times.push(answer.firstByteMs)
     else etag = answer.etag
   }
@@ -97,11 +120,17 @@ interface Answered {
   readonly etag: string | undefined
 }
 
-function call(port: number, path: string, etag?: string): Promise<Answered> {
+function call(port: number, path: string, options: { readonly etag?: string; readonly form?: string } = {}): Promise<Answered> {
+  const { etag, form } = options
   return new Promise((resolve, reject) => {
     const started = performance.now()
-    const headers = { 'accept-encoding': 'gzip', ...(etag === undefined ? {} : { 'if-none-match': etag }) }
-    const sent = request({ host: '127.0.0.1', port, path, headers }, (answer) => {
+    const headers = {
+      'accept-encoding': 'gzip',
+      ...(etag === undefined ? {} : { 'if-none-match': etag }),
+      ...(form === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }),
+    }
+    const method = form === undefined ? 'GET' : 'POST'
+    const sent = request({ host: '127.0.0.1', port, path, headers, method }, (answer) => {
       const firstByteMs = performance.now() - started
       let bytes = 0
       if (answer.statusCode !== 200 && answer.statusCode !== 304) reject(new Error(`${path} answered ${answer.statusCode}`))
@@ -109,7 +138,7 @@ function call(port: number, path: string, etag?: string): Promise<Answered> {
       answer.on('end', () => resolve({ status: answer.statusCode, firstByteMs, bytes, etag: answer.headers.etag }))
     })
     sent.on('error', reject)
-    sent.end()
+    sent.end(form)
   })
 }
 
@@ -142,11 +171,22 @@ async function startServe(folder: string, databaseUrl: string, serviceUrl: strin
   }
   return {
     port,
+    processorMs: () => processorMsOf(child.pid),
     stop() {
       child.kill('SIGTERM')
       return ended
     },
   }
+}
+
+/** Processor time of a process, user and system, in ticks of 10 ms. */
+async function processorMsOf(pid: number | undefined): Promise<number> {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  const [user, system] = text
+    .slice(text.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(11, 13)
+  return (Number(user) + Number(system)) * 10
 }
 
 async function freePort(): Promise<number> {
@@ -166,6 +206,7 @@ async function fillHistory(
   await client.connect()
   try {
     await client.query(`set search_path to sluice`)
+    const hash = randomBytes(8)
     await client.query(
       `insert into destination (service, kind, account_id, target_id)
        select $1, 'catalog', '', (100000 + n)::text from generate_series(0, ${pipelines - 1}) n`,
@@ -182,8 +223,12 @@ async function fillHistory(
       [size.runs],
     )
     await client.query(
-      `insert into record (destination_id, key, hash, line, snapshot_id) select (select min(id) from destination), sha256(n::text::bytea), $2, n, 1 from generate_series(1, $1::int) n`,
-      [size.records, randomBytes(8)],
+      `insert into record (destination_id, key, hash, line, snapshot_id) select (select min(id) from destination), convert_to('SKU-' || n, 'UTF8'), $2, n, 1 from generate_series(1, $1::int) n`,
+      [size.records, hash],
+    )
+    await client.query(
+      `insert into remote (destination_id, key, group_key, desired_hash, synced_hash, synced_at)
+       select destination_id, key, key, hash, hash, statement_timestamp() from record`,
     )
     await client.query('analyze')
   } finally {

@@ -1,6 +1,6 @@
 /** Conditions that need an operator: the same ones on the dashboard, in alerts and in their recovery. */
 import type { Queryable } from '../db/database.ts'
-import { listPauses } from '../db/pauses.ts'
+import { listPauses, type Pause } from '../db/pauses.ts'
 import { endingMembers, openUnresolved } from '../db/unresolved.ts'
 import { previousOccurrences } from '../jobs/index.ts'
 import type { Pipeline } from '../model/pipeline.ts'
@@ -29,12 +29,17 @@ const unresolvedAfterMin = 15
 /** Memberships that end within so many days should have been renewed long before. */
 const lapseDays = 3
 
-/** Finds what needs an operator now, in the order of the pipelines, the worst first. */
-export async function findConditions(db: Queryable, pipelines: readonly Pipeline[], now: Date): Promise<readonly Condition[]> {
+/** Finds what needs an operator now, in the order of the pipelines, the worst first. `loaded`: what the caller loads anyway. */
+export async function findConditions(
+  db: Queryable,
+  pipelines: readonly Pipeline[],
+  now: Date,
+  loaded: { readonly overviews?: Promise<readonly PipelineOverview[]>; readonly pauses?: Promise<readonly Pause[]> } = {},
+): Promise<readonly Condition[]> {
   const names = pipelines.map(({ name }) => name)
   const [overviews, pauses, unresolved, ending, unchanged] = await Promise.all([
-    loadOverviews(db, names, 0),
-    listPauses(db),
+    loaded.overviews ?? loadOverviews(db, names, 0),
+    loaded.pauses ?? listPauses(db),
     openUnresolved(db, unresolvedAfterMin),
     endingMembers(db, [lapseDays]),
     findUnchangedSources(db, limitsOf(pipelines)),
@@ -165,10 +170,10 @@ function limitsOf(pipelines: readonly Pipeline[]): { readonly pipeline: string; 
   return pipelines.flatMap(({ name, staleAfterRuns }) => (staleAfterRuns === undefined ? [] : [{ pipeline: name, runs: staleAfterRuns }]))
 }
 
-function withoutSuccess(pipeline: Pipeline, { deliveredAt, recent, last }: PipelineOverview, now: Date): Condition | undefined {
+function withoutSuccess(pipeline: Pipeline, { deliveredAt, last, open }: PipelineOverview, now: Date): Condition | undefined {
   if (pipeline.schedule === undefined) return undefined
   const [third, , newest] = previousOccurrences(pipeline.schedule, now, 3)
-  const since = deliveredAt ?? last?.createdAt ?? recent[0]?.createdAt
+  const since = deliveredAt ?? last?.createdAt ?? open?.createdAt
   if (third === undefined || newest === undefined || since === undefined) return undefined
   const span = newest.getTime() - third.getTime()
   if (now.getTime() - since.getTime() <= span || since >= newest) return undefined

@@ -91,7 +91,9 @@ async function usablePipelines(context: Context) {
     return { pipelines, problems: errors.map((error) => `${error.where ?? ''} ${error.message}`.trim()) }
   } catch (error) {
     // There is no folder yet: the page shows how to start.
-    if (error instanceof UsageError || error instanceof ConfigError) return { pipelines: [], problems: [] }
+    if (error instanceof UsageError) return { pipelines: [], problems: [] }
+    // `sluice.yaml` cannot be used, and so no pipeline can.
+    if (error instanceof ConfigError) return { pipelines: [], problems: [`${error.where ?? ''} ${error.message}`.trim()] }
     throw error
   }
 }

@@ -1,35 +1,34 @@
 /** The last runs as bars: height by changes, colour and mark by state. */
 import { raw } from 'hono/html'
-import type { RunLine } from '../sync/overview.ts'
+import type { RecentRun } from '../sync/overview.ts'
 import { html, stateOf, stateWord, toneOf, type Html } from './html.ts'
 
 const slots = 30
 const step = 5
 const height = 28
 
-export function runBars(runs: readonly RunLine[]): Html {
+export function runBars(runs: readonly RecentRun[]): Html {
   if (runs.length === 0) return html`<span class="muted">none</span>`
   const shown = runs.slice(-slots)
-  const most = Math.max(1, ...shown.map(changes))
+  const most = Math.max(1, ...shown.map(({ changes }) => changes))
   const offset = (slots - shown.length) * step
   const bars = shown.map((run, i) => {
     const tone = toneOf(stateOf(run))
     // By logarithm: one large run must not flatten all others.
-    const tall = Math.max(tone === 'ok' ? 6 : 10, Math.round((Math.log1p(changes(run)) / Math.log1p(most)) * height))
+    const tall = Math.max(tone === 'ok' ? 6 : 10, Math.round((Math.log1p(run.changes) / Math.log1p(most)) * height))
     const x = offset + i * step
     // A notch marks what did not succeed: the state is readable without colour.
     const notch = tone === 'ok' || tone === 'idle' ? '' : `<path class="mark" d="M${x} ${height - 3}h4M${x} ${height - 5.4}h4"/>`
     return `<rect class="${tone}" x="${x}" y="${height - tall}" width="4" height="${tall}" rx="1"/>${notch}`
   })
   const words = new Map<string, number>()
-  for (const run of shown) words.set(stateWord(stateOf(run)).toLowerCase(), (words.get(stateWord(stateOf(run)).toLowerCase()) ?? 0) + 1)
+  for (const run of shown) {
+    const word = stateWord(stateOf(run)).toLowerCase()
+    words.set(word, (words.get(word) ?? 0) + 1)
+  }
   const label = `Last ${shown.length === 1 ? 'run' : `${shown.length} runs`}: ${[...words].map(([word, times]) => `${times} ${word}`).join(', ')}`
   return html`<svg class="bars" viewBox="0 0 ${slots * step} ${height}" role="img" aria-label="${label}">
     <rect class="base" x="0" y="${height - 1}" width="${slots * step}" height="1" />
     ${raw(bars.join(''))}
   </svg>`
-}
-
-function changes({ counts }: RunLine): number {
-  return (counts.confirmed ?? 0) + (counts.refused ?? 0) + (counts.ambiguous ?? 0) + (counts.pending ?? 0)
 }

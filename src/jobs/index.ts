@@ -4,7 +4,7 @@ import { startScheduler } from './scheduler.ts'
 import { startWorker } from './worker.ts'
 
 export type { JobDeps } from './deps.ts'
-export { nextOccurrence, previousOccurrences } from './occurrences.ts'
+export { previousOccurrences, upcomingOccurrence } from './occurrences.ts'
 export { queueScript } from './queues.ts'
 export { changePause, queueRun, type QueuedRun, type RunRequestOf } from './requests.ts'
 export { startScheduler, type Scheduler } from './scheduler.ts'

@@ -67,6 +67,20 @@ export function previousOccurrences(times: CronTimes, now: Date, count: number):
   return occurrences
 }
 
+/** As `nextOccurrence`, for pages: keeps the result until it is due. */
+export function upcomingOccurrence(times: CronTimes, now: Date): Date | undefined {
+  const key = `${times.timezone} ${times.cron}`
+  const at = now.getTime()
+  const known = upcomingKnown.get(key)
+  if (known !== undefined && known.from <= at && at < known.next.getTime()) return known.next
+  const next = nextOccurrence(times, now)
+  if (upcomingKnown.size > maxKnown) upcomingKnown.clear()
+  if (next !== undefined) upcomingKnown.set(key, { next, from: at })
+  return next
+}
+
+const upcomingKnown = new Map<string, { readonly next: Date; readonly from: number }>()
+
 /** Occurrences before a time stay the same until the next one: the overview asks for those of every pipeline each second, 0.7 ms each. */
 const previousKnown = new Map<string, { readonly occurrences: readonly Date[]; readonly from: number; readonly until: number }>()
 const maxKnown = 10_000

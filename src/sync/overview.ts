@@ -33,7 +33,15 @@ export interface PipelineOverview {
   /** Last successful or partial run. */
   readonly deliveredAt: Date | undefined
   /** Oldest first. */
-  readonly recent: readonly RunLine[]
+  readonly recent: readonly RecentRun[]
+}
+
+/** Run in the row of bars. The overview has thousands of them, so no more is loaded. */
+export interface RecentRun {
+  readonly status: RunLine['status']
+  readonly planId: string | null
+  /** Operations planned and not withheld. */
+  readonly changes: number
 }
 
 const columns = `r.id, r.pipeline, case when r.options ? 'audit' then 'audit' else r.trigger end as trigger, r.status, r.counts, r.guards, r.plan_id, r.error, r.product_sets,
@@ -58,37 +66,48 @@ interface Row {
 
 /** Loads the overview of these pipelines, in their order, with the last `recent` runs of each. */
 export async function loadOverviews(db: Queryable, pipelines: readonly string[], recent: number): Promise<readonly PipelineOverview[]> {
-  const rows = await db.query<Row & { part: 'open' | 'last' | 'recent' } & Record<string, unknown>>(
-    `select 'recent' as part, x.* from unnest($1::text[]) as p (name) cross join lateral (
-       select ${columns} from run r where r.pipeline = p.name order by r.id desc limit $2) x
-     union all
-     select 'open', x.* from unnest($1::text[]) as p (name) cross join lateral (
-       select ${columns} from run r where r.status in ('queued', 'running') and r.pipeline = p.name order by r.status desc, r.id limit 1) x
-     union all
-     select 'last', x.* from unnest($1::text[]) as p (name) cross join lateral (
-       select ${columns} from run r where r.pipeline = p.name and r.trigger <> 'plan' and r.status in ('succeeded', 'partial', 'withheld', 'failed') order by r.id desc limit 1) x`,
-    [pipelines, recent],
-  )
-  const successes = await db.query<{ name: string; succeeded: Date | null; delivered: Date | null }>(
-    `select p.name, s.at as succeeded, d.at as delivered from unnest($1::text[]) as p (name)
-       left join lateral (select r.finished_at as at from run r where r.pipeline = p.name and r.trigger <> 'plan' and r.status = 'succeeded' order by r.id desc limit 1) s on true
-       left join lateral (select r.finished_at as at from run r where r.pipeline = p.name and r.trigger <> 'plan' and r.status in ('succeeded', 'partial') order by r.id desc limit 1) d on true`,
-    [pipelines],
-  )
-  const successByName = new Map(successes.map((success) => [success.name, success]))
+  const [rows, histories] = await Promise.all([
+    db.query<Row & { part: 'open' | 'last' } & Record<string, unknown>>(
+      `select 'open' as part, x.* from unnest($1::text[]) as p (name) cross join lateral (
+         select ${columns} from run r where r.status in ('queued', 'running') and r.pipeline = p.name order by r.status desc, r.id limit 1) x
+       union all
+       select 'last', x.* from unnest($1::text[]) as p (name) cross join lateral (
+         select ${columns} from run r where r.pipeline = p.name and r.trigger <> 'plan' and r.status in ('succeeded', 'partial', 'withheld', 'failed') order by r.id desc limit 1) x`,
+      [pipelines],
+    ),
+    db.query<HistoryRow & Record<string, unknown>>(
+      `select p.name, s.at as succeeded, d.at as delivered,
+         (select jsonb_agg(jsonb_build_array(x.status, x.plan_id, x.changes) order by x.id) from (
+            select r.id, r.status, r.plan_id, coalesce((r.counts ->> 'confirmed')::float8, 0) + coalesce((r.counts ->> 'refused')::float8, 0)
+              + coalesce((r.counts ->> 'ambiguous')::float8, 0) + coalesce((r.counts ->> 'pending')::float8, 0) as changes
+            from run r where r.pipeline = p.name order by r.id desc limit $2) x) as recent
+       from unnest($1::text[]) as p (name)
+         left join lateral (select r.finished_at as at from run r where r.pipeline = p.name and r.trigger <> 'plan' and r.status = 'succeeded' order by r.id desc limit 1) s on true
+         left join lateral (select r.finished_at as at from run r where r.pipeline = p.name and r.trigger <> 'plan' and r.status in ('succeeded', 'partial') order by r.id desc limit 1) d on true`,
+      [pipelines, recent],
+    ),
+  ])
+  const historyByName = new Map(histories.map((history) => [history.name, history]))
   const byPipeline = Map.groupBy(rows, (row) => row.pipeline)
   return pipelines.map((pipeline) => {
-    const success = successByName.get(pipeline)
-    const own = (part: string) => (byPipeline.get(pipeline) ?? []).filter((row) => row.part === part).map(toLine)
+    const history = historyByName.get(pipeline)
+    const own = (part: string) => (byPipeline.get(pipeline) ?? []).filter((row) => row.part === part).map(toLine)[0]
     return {
       pipeline,
-      open: own('open')[0],
-      last: own('last')[0],
-      succeededAt: success?.succeeded ?? undefined,
-      deliveredAt: success?.delivered ?? undefined,
-      recent: own('recent').toSorted((a, b) => numberOf(a) - numberOf(b)),
+      open: own('open'),
+      last: own('last'),
+      succeededAt: history?.succeeded ?? undefined,
+      deliveredAt: history?.delivered ?? undefined,
+      recent: (history?.recent ?? []).map(([status, planId, changes]) => ({ status, planId, changes })),
     }
   })
+}
+
+interface HistoryRow {
+  readonly name: string
+  readonly succeeded: Date | null
+  readonly delivered: Date | null
+  readonly recent: readonly (readonly [status: RunLine['status'], planId: string | null, changes: number])[] | null
 }
 
 /** Loads a page of runs of a pipeline, newest first, older than the run `before`. */
@@ -133,8 +152,4 @@ function toLine(row: Row): RunLine {
     progress: row.progress,
     cancelRequested: row.cancel_requested,
   }
-}
-
-function numberOf({ runId }: RunLine): number {
-  return Number(runId.slice(2))
 }

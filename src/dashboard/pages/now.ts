@@ -1,7 +1,7 @@
 /** `/`: what needs an operator first, then every pipeline. */
 import type { Condition, ConditionEvent } from '../../alerts/conditions.ts'
 import type { Pause } from '../../db/pauses.ts'
-import { nextOccurrence } from '../../jobs/index.ts'
+import { upcomingOccurrence } from '../../jobs/index.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import type { PipelineOverview } from '../../sync/overview.ts'
 import {
@@ -174,7 +174,7 @@ function pipelineTable({ pipelines, overviews, pauses, now }: NowData): Html {
 export function nextRun(pipeline: Pipeline, pause: Pause | undefined, now: number): Html {
   if (pause !== undefined) return html`<span class="muted">paused</span>`
   if (pipeline.schedule === undefined) return html`<span class="muted">by hand</span>`
-  const next = nextOccurrence(pipeline.schedule, new Date(now))
+  const next = upcomingOccurrence(pipeline.schedule, new Date(now))
   return next === undefined ? html`<span class="muted">none</span>` : ago(next, now)
 }
 
