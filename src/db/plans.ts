@@ -41,6 +41,16 @@ export async function storePlannedSets(db: Queryable, planId: string, planned: o
   await db.execute('update plan set product_sets = $2 where id = $1', [planId, JSON.stringify(planned)])
 }
 
+/** Stores `options.image_sample` of the pipeline, because an apply has no pipeline file. */
+export async function storeImageSample(db: Queryable, planId: string, imageSample: number): Promise<void> {
+  await db.execute(`update plan set review = review || jsonb_build_object('imageSample', $2::int) where id = $1`, [planId, imageSample])
+}
+
+export async function imageSampleOf(db: Queryable, planId: string): Promise<number | undefined> {
+  const [row] = await db.query<{ sample: number | null }>(`select (review ->> 'imageSample')::int as sample from plan where id = $1`, [planId])
+  return row?.sample ?? undefined
+}
+
 /** Starts applying a ready plan, whose row the caller has locked. */
 export async function startPlan(tx: Queryable, planId: string): Promise<void> {
   const started = await tx.execute(

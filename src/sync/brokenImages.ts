@@ -1,7 +1,6 @@
 /** Notes broken image links with a run, by a sample of the live products (`options.image_sample`). Beside the run: nothing waits for it. */
 import type { ImageCheck, ImageCheckOptions } from '../http/imageCheck.ts'
 import type { QualityCode } from '../mapping/qualityCodes.ts'
-import type { Pipeline } from '../model/pipeline.ts'
 import type { WarningSummary } from '../model/report.ts'
 import { addWarnings, type RunRow } from '../db/runs.ts'
 import type { EngineDeps } from './engine.ts'
@@ -19,11 +18,10 @@ const checkImages: ImageChecker = async (links, options) => (await import('../ht
 export async function noteBrokenImages(
   deps: EngineDeps,
   run: RunRow,
-  { mapping }: Pipeline,
+  imageSample: number,
   check: ImageChecker = checkImages,
 ): Promise<void> {
-  const { imageSample } = mapping
-  if (imageSample === undefined || deps.signal?.aborted) return
+  if (deps.signal?.aborted) return
   try {
     const products = await sample(deps, run.destinationId, imageSample)
     const { checked, broken } = await check(

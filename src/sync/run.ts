@@ -7,6 +7,7 @@ import type { Pipeline } from '../model/pipeline.ts'
 import { loadPipeline } from '../pipeline/load.ts'
 import { noteAction } from '../db/audit.ts'
 import { listPauses } from '../db/pauses.ts'
+import { imageSampleOf, storeImageSample } from '../db/plans.ts'
 import {
   cancelRun,
   claimRun,
@@ -112,7 +113,9 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
     if (started === 'done') return { status: 'succeeded', guards: [] }
     await resumeDestination(deps.db, run.row.destinationId)
     await timed(deps, run.row, 'push', () => pushPlan(lease.deps, planId))
-    return withProductSets(lease.deps, run.row, planId, await outcome(deps, planId, guards))
+    const ending = await withProductSets(lease.deps, run.row, planId, await outcome(deps, planId, guards))
+    await sampleImages(lease.deps, run.row, await imageSampleOf(deps.db, planId))
+    return ending
   })
 }
 
@@ -254,9 +257,13 @@ async function carryOut(deps: EngineDeps, pipeline: Pipeline, run: RunRow, reque
     await request.onPlanned?.(planId, batches)
     await timed(deps, run, 'push', () => pushPlan(lease.deps, planId))
     const ending = await withProductSets(lease.deps, run, planId, await outcome(deps, planId, made.guards))
-    if (pipeline.mapping.imageSample !== undefined) await timed(deps, run, 'images', () => noteBrokenImages(lease.deps, run, pipeline))
+    await sampleImages(lease.deps, run, pipeline.mapping.imageSample)
     return ending
   })
+}
+
+async function sampleImages(deps: EngineDeps, run: RunRow, size: number | undefined): Promise<void> {
+  if (size !== undefined) await timed(deps, run, 'images', () => noteBrokenImages(deps, run, size))
 }
 
 interface Made {
@@ -313,6 +320,8 @@ async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: RunRow): P
     })
     if (planned instanceof RunWithheld) return { planned: undefined, guards: planned.results, proof: input.proof }
     await updateRun(deps.db, run, { counts: { ...noCounts, ...planned.counts, pending: operationsOf(planned) }, guards: planned.guards })
+    const { imageSample } = pipeline.mapping
+    if (imageSample !== undefined && run.trigger === 'plan') await storeImageSample(deps.db, planned.planId, imageSample)
     if (!isReplaced) await planSetsOf(deps, run, pipeline, planned.planId)
     if (deps.signal?.aborted) throw interrupted()
     return { planned, guards: planned.guards, proof: input.proof }

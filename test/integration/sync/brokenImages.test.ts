@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { claimRun, requestRun } from '../../../src/db/runs.ts'
 import { checkImages } from '../../../src/http/imageCheck.ts'
-import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { noteBrokenImages } from '../../../src/sync/brokenImages.ts'
 import { engineUnderTest } from '../../support/engine.ts'
 
@@ -87,17 +86,30 @@ test('a run notes the broken links of a sample; without the option, and for priv
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded' })
   expect(server.asked).toEqual([])
 
-  const pipeline = await loadPipeline(`${engine.folder}/pipelines`, 'shop')
+  // An apply checks the sample too, by the setting of its plan.
+  const stages = async () =>
+    (
+      await engine.db.query<{ names: string[] | null }>(
+        `select array(select s ->> 'stage' from jsonb_array_elements(stages) s) as names from run order by id desc limit 1`,
+      )
+    )[0]?.names
+  expect(await stages()).toContain('images')
+  await engine.apply((await engine.plan('shop', { full: true })).planId)
+  expect(await stages()).toContain('images')
+  engine.pipeline('shop', yaml(''))
+  await engine.apply((await engine.plan('shop', { full: true })).planId)
+  expect(await stages()).not.toContain('images')
+
   const [destination] = await engine.db.query<{ id: number }>('select id from destination')
   const { deps } = engine
   const id = await requestRun(deps.db, { pipeline: 'shop', destinationId: destination?.id ?? 0, trigger: 'manual', options: {} })
   const claimed = await claimRun(deps.db, id ?? 0, { workerId: deps.workerId, leaseMs: 60_000, fence: deps.service })
   if (typeof claimed === 'string') throw new Error(claimed)
-  await noteBrokenImages(deps, claimed, pipeline, (links) => checkImages(links, { allowPrivate: true }))
+  await noteBrokenImages(deps, claimed, 20, (links) => checkImages(links, { allowPrivate: true }))
   expect(await notes()).toEqual([
     expect.objectContaining({ code: 'IMAGE_BROKEN', message: '1 of 3 image links checked by sample is broken: A2 (answer 404)' }),
   ])
   // A check that fails is logged and no more.
-  await noteBrokenImages(deps, claimed, pipeline, () => Promise.reject(new Error('no network')))
+  await noteBrokenImages(deps, claimed, 20, () => Promise.reject(new Error('no network')))
   expect(await notes()).toHaveLength(1)
 })
