@@ -11,6 +11,8 @@ export interface EndedRun {
   /** A plan or an audit: the run that applies it has the counts. */
   readonly sendsNothing: boolean
   readonly counts: Readonly<Record<string, number>>
+  /** Operations that are not confirmed, by kind and result. Null: the run is of an earlier version, which did not store them. */
+  readonly unconfirmed: Readonly<Record<string, Readonly<Record<string, number>>>> | null
   readonly seconds: number | null
 }
 
@@ -31,7 +33,7 @@ export async function endedRunsOf(db: Queryable, ids: readonly number[]): Promis
   return (await db.query<EndedRow>(`select ${columns} from run where id = any($1::bigint[])`, [ids])).map(toEnded)
 }
 
-const columns = `id, pipeline, status, trigger = 'plan' as sends_nothing, counts - 'settled' - 'drift' as counts,
+const columns = `id, pipeline, status, trigger = 'plan' as sends_nothing, counts - 'settled' - 'drift' - 'unconfirmed' as counts, counts -> 'unconfirmed' as unconfirmed,
   extract(epoch from finished_at - started_at)::float8 as seconds`
 
 type EndedRow = Omit<EndedRun, 'id' | 'sendsNothing'> & { readonly id: string; readonly sends_nothing: boolean }

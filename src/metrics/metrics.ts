@@ -5,6 +5,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
 import { rateWaits } from '../sync/push/rateWaits.ts'
+import { operationsOf } from './operations.ts'
 import { endedRunsAfter, endedRunsOf, endedRequestsAfter, lastRequestId, loadGauges, type EndedRun } from '../db/metricRows.ts'
 
 export interface Metrics {
@@ -13,8 +14,6 @@ export interface Metrics {
 }
 
 const rowOutcomes = ['read', 'valid', 'rejected', 'duplicates', 'suppressed', 'filtered', 'unchanged', 'stale'] as const
-const plannedKinds = { creates: 'create', updates: 'update', deletes: 'delete', renewals: 'renewal' } as const
-const results = ['confirmed', 'refused', 'ambiguous', 'pending'] as const
 const lapseDays = [1, 7, 30]
 
 export function createMetrics(deps: { readonly db: Database; readonly version: string }): Metrics {
@@ -26,7 +25,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
     new Gauge({ name, help, labelNames: [...labelNames], registers })
   const runs = counter('sluice_runs_total', 'Ended runs', ['pipeline', 'status'])
   const rows = counter('sluice_rows_total', 'Rows of ended runs by outcome; plans are left out', ['pipeline', 'outcome'])
-  const operations = counter('sluice_operations_total', 'Operations of ended runs: planned by kind, and decided by result', [
+  const operations = counter('sluice_operations_total', 'Operations of ended runs by kind: planned, and what became of them', [
     'pipeline',
     'kind',
     'result',
@@ -74,8 +73,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
         if (run.seconds !== null) runSeconds.observe({ pipeline }, run.seconds)
         if (run.sendsNothing) continue
         for (const outcome of rowOutcomes) rows.inc({ pipeline, outcome }, counts[outcome] ?? 0)
-        for (const [name, kind] of Object.entries(plannedKinds)) operations.inc({ pipeline, kind, result: 'planned' }, counts[name] ?? 0)
-        for (const result of results) operations.inc({ pipeline, kind: 'any', result }, counts[result] ?? 0)
+        for (const { kind, result, count } of operationsOf(run)) operations.inc({ pipeline, kind, result }, count)
         if ((counts['ambiguous'] ?? 0) + (counts['pending'] ?? 0) > 0) undecided.set(run.id, run)
       }
       seenRun = batch.at(-1)?.id ?? seenRun
@@ -83,9 +81,12 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
     }
     // What a later run decides of an earlier one's operations is counted where it was planned, as `show` has it.
     for (const run of await endedRunsOf(deps.db, [...undecided.keys()])) {
-      const before = undecided.get(run.id)?.counts ?? {}
-      for (const result of ['confirmed', 'refused'] as const)
-        operations.inc({ pipeline: run.pipeline, kind: 'any', result }, Math.max(0, (run.counts[result] ?? 0) - (before[result] ?? 0)))
+      const before = undecided.get(run.id)
+      const counted = new Map((before === undefined ? [] : operationsOf(before)).map((one) => [`${one.kind} ${one.result}`, one.count]))
+      for (const { kind, result, count } of operationsOf(run)) {
+        if (result !== 'confirmed' && result !== 'refused') continue
+        operations.inc({ pipeline: run.pipeline, kind, result }, Math.max(0, count - (counted.get(`${kind} ${result}`) ?? 0)))
+      }
       if ((run.counts['ambiguous'] ?? 0) + (run.counts['pending'] ?? 0) > 0) undecided.set(run.id, run)
       else undecided.delete(run.id)
     }

@@ -4,6 +4,7 @@ import type { Database } from '../db/database.ts'
 import type { Fault } from '../model/record.ts'
 import { keptDaysOf } from '../db/runRetention.ts'
 import { failuresOf } from './failures.ts'
+import type { Unconfirmed } from './unconfirmed.ts'
 import { planCounts } from './push/push.ts'
 import {
   noCounts,
@@ -48,8 +49,8 @@ interface RunRecord {
   readonly pipeline: string
   readonly trigger: ShownTrigger
   readonly status: RunStatus | 'queued' | 'running'
-  /** Stored with `settled` and `drift`, which are separate keys in reports. */
-  readonly counts: Partial<RunCounts> & { readonly settled?: Settled; readonly drift?: Drift }
+  /** Stored with `settled` and `drift`, which are separate keys in reports, and `unconfirmed`, which only the metrics show. */
+  readonly counts: Partial<RunCounts> & { readonly settled?: Settled; readonly drift?: Drift; readonly unconfirmed?: Unconfirmed }
   readonly guards: readonly GuardResult[]
   readonly warnings: readonly WarningSummary[]
   readonly stages: readonly StageTime[]
@@ -190,7 +191,7 @@ function unknownRun(runId: string): UsageError {
 function toRun(row: RunRecord): StoredRun {
   const startedAt = row.started_at ?? row.created_at
   const finishedAt = row.finished_at ?? row.now
-  const { settled, drift, ...counts } = row.counts
+  const { settled, drift, unconfirmed: _, ...counts } = row.counts
   return {
     runId: `r_${row.id}`,
     pipeline: row.pipeline,

@@ -7,7 +7,8 @@ import { entryOutcome, usersOf } from '../db/entries.ts'
 import type { Fence } from '../db/fence.ts'
 import { recoverRuns, updateCounts } from '../db/runs.ts'
 import { deadWorkers } from '../db/workers.ts'
-import { planCounts } from './push/push.ts'
+import { planCounts, type PlanCounts } from './push/push.ts'
+import { unconfirmedOf, type Unconfirmed } from './unconfirmed.ts'
 import type { Settled } from '../model/report.ts'
 
 /** Counts products or users of earlier plans that attempts of this run settled. */
@@ -40,7 +41,7 @@ export async function updateCountsOfPlan(db: Database, planId: string, butRunId?
     [planId, butRunId ?? null],
   )
   if (runs.length === 0) return
-  const { requests: _, ...counts } = await planCounts(db, planId)
+  const { requests: _, ...counts } = await sentCounts(db, planId)
   for (const { id } of runs) await updateCounts(db, Number(id), counts)
 }
 
@@ -51,6 +52,13 @@ export async function recoverRunsAndCounts(db: Database, fence: Fence): Promise<
     `select id, plan_id from run where id = any($1::bigint[]) and plan_id is not null and trigger <> 'plan'`,
     [ids],
   )
-  for (const { id, plan_id } of runs) await updateCounts(db, Number(id), await planCounts(db, plan_id))
+  for (const { id, plan_id } of runs) await updateCounts(db, Number(id), await sentCounts(db, plan_id))
   return ids
+}
+
+/** Counts of a plan as they are stored with its run. */
+export async function sentCounts(db: Database, planId: string): Promise<PlanCounts & { readonly unconfirmed: Unconfirmed }> {
+  const counts = await planCounts(db, planId)
+  const open = counts.refused + counts.ambiguous + counts.pending
+  return { ...counts, unconfirmed: open === 0 ? {} : await unconfirmedOf(db, planId) }
 }

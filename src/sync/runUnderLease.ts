@@ -7,11 +7,10 @@ import { purgeErasures } from '../db/erasures.ts'
 import { applyRetention } from '../db/retention.ts'
 import { isFirstOfDay } from '../db/schedules.ts'
 import { addStage, finishRun, heartbeatRun, isCancelRequested, type RunRow } from '../db/runs.ts'
-import { settledBy, updateCountsOfOtherRuns } from './runCounts.ts'
+import { sentCounts, settledBy, updateCountsOfOtherRuns } from './runCounts.ts'
 import type { EngineDeps } from './engine.ts'
 import { loadReport } from './history.ts'
 import { storingProgress } from './liveProgress.ts'
-import { planCounts } from './push/push.ts'
 import { noCounts, type GuardResult, type RunReport, type RunStatus } from '../model/report.ts'
 import { interrupted } from './read/stage.ts'
 
@@ -91,7 +90,7 @@ async function finish(deps: EngineDeps, run: RunRow, ending: Ending): Promise<vo
     'select plan_id, counts from run where id = $1',
     [run.id],
   )
-  const sent = row?.plan_id && run.trigger !== 'plan' ? await planCounts(deps.db, row.plan_id) : undefined
+  const sent = row?.plan_id && run.trigger !== 'plan' ? await sentCounts(deps.db, row.plan_id) : undefined
   const settling = await settlingRequests(deps, run.id, row?.plan_id ?? null)
   const planned = run.trigger === 'apply' && row?.plan_id ? await countsOf(deps, row.plan_id) : (row?.counts ?? {})
   await finishRun(deps.db, run, {

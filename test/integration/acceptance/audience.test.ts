@@ -1,7 +1,8 @@
 /** A messy export becomes the audience it should be, and only what changed is sent afterwards. */
 import { expect, test } from 'vitest'
 import { audienceDigest, type Identifier } from '../../support/digests.ts'
-import { engineUnderTest, imbalance } from '../../support/engine.ts'
+import { engineUnderTest } from '../../support/agreement.ts'
+import { imbalance } from '../../support/engine.ts'
 import { chance, crm, customer, customers, customersYaml, identifiersOf } from './customers.ts'
 
 test('5,000 messy customers: the audience is the one computed from the file, unchanged costs nothing, a change only itself', async () => {

@@ -3,7 +3,8 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { engineUnderTest } from '../../support/agreement.ts'
+import type { EngineUnderTest } from '../../support/engine.ts'
 import { sluice } from '../cli/support.ts'
 
 /** Parts that no other text holds, so that even a fragment of an identifier is seen. */

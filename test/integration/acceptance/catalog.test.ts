@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { catalogDigest } from '../../support/digests.ts'
-import { catalogYaml, engineUnderTest, imbalance } from '../../support/engine.ts'
+import { engineUnderTest } from '../../support/agreement.ts'
+import { catalogYaml, imbalance } from '../../support/engine.ts'
 import { sluice } from '../cli/support.ts'
 import { goodProduct, item, products, rss, wanted } from './products.ts'
 

@@ -1,7 +1,8 @@
 /** Every kind of fault on the way, for products and users alike: the end is as without it, and no rule was broken. */
 import { describe, expect, test } from 'vitest'
 import { audienceDigest, sha256 } from '../../support/digests.ts'
-import { engineUnderTest, imbalance } from '../../support/engine.ts'
+import { engineUnderTest } from '../../support/agreement.ts'
+import { imbalance } from '../../support/engine.ts'
 import { crm, customers, customersYaml, identifiersOf } from './customers.ts'
 import { people, shop, writesOf } from './targets.ts'
 

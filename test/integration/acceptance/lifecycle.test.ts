@@ -1,7 +1,8 @@
 /** Tests of memberships and products over their life: renewal, suppression, consent, stale rows, missing ones. */
 import { describe, expect, test } from 'vitest'
 import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
-import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
+import { engineUnderTest } from '../../support/agreement.ts'
+import { catalogYaml, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 import { chance, crm, customer, customers, customersYaml, identifiersOf } from './customers.ts'
 import { goodProduct, item, products, rss, wanted } from './products.ts'
 

@@ -1,7 +1,8 @@
 /** Plans, backfills and reruns keep their word: nothing by a plan, exactly the plan by apply, no delete by a backfill. */
 import { expect, test } from 'vitest'
 import { audienceDigest, catalogDigest } from '../../support/digests.ts'
-import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
+import { engineUnderTest } from '../../support/agreement.ts'
+import { catalogYaml } from '../../support/engine.ts'
 import { crm, customers, customersYaml, identifiersOf } from './customers.ts'
 import { goodProduct, item, products, rss, wanted } from './products.ts'
 

@@ -1,7 +1,8 @@
 /** Half a file is never taken for a smaller whole: nothing is deleted, and the reason is reported. */
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
+import { engineUnderTest } from '../../support/agreement.ts'
+import { catalogYaml } from '../../support/engine.ts'
 import { item, products, rss, wanted } from './products.ts'
 
 const rows = products(3)

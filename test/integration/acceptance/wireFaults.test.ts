@@ -5,7 +5,8 @@ import { describe, expect, test } from 'vitest'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { createTransport } from '../../../src/service/client/index.ts'
 import { runPipeline } from '../../../src/sync/index.ts'
-import { engineUnderTest, imbalance } from '../../support/engine.ts'
+import { engineUnderTest } from '../../support/agreement.ts'
+import { imbalance } from '../../support/engine.ts'
 import { people, shop } from './targets.ts'
 
 const faults: readonly (readonly [name: string, fault: Record<string, unknown>, match?: Record<string, unknown>])[] = [

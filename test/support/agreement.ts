@@ -1,0 +1,144 @@
+/** An engine that, at the end of its test, compares what every surface says of every run: page, `show`, JSON, API and metrics. */
+import { expect } from 'vitest'
+import { funnel } from '../../src/cli/render/funnel.ts'
+import { count } from '../../src/format.ts'
+import { flowSteps } from '../../src/dashboard/flow.ts'
+import { entriesOf, entryOutcome } from '../../src/db/entries.ts'
+import type { RunCounts, RunReport } from '../../src/model/report.ts'
+import { styleFor } from '../../src/cli/style.ts'
+import { listRuns, loadRun, type StoredRun } from '../../src/sync/index.ts'
+import { sluiceHere } from '../integration/cli/support.ts'
+import { engineUnderTest as plainEngine, imbalance, type EngineUnderTest } from './engine.ts'
+import { startServer, type ServerUnderTest } from './server.ts'
+
+export const engineUnderTest: typeof plainEngine = async (options) => {
+  const engine = await plainEngine(options)
+  return {
+    ...engine,
+    async [Symbol.asyncDispose]() {
+      try {
+        await expectAgreement(engine)
+      } finally {
+        await engine[Symbol.asyncDispose]()
+      }
+    },
+  }
+}
+
+/** Compares all runs that the database has. */
+export async function expectAgreement(engine: EngineUnderTest): Promise<void> {
+  await using server = await startServer(engine)
+  const runs = await listRuns(engine.db, { limit: 1_000 })
+  const { stdout } = await sluiceHere(['runs', '--json', '--limit', '1000'], { env: engine.env, cwd: engine.folder })
+  const printed: readonly RunReport[] = JSON.parse(stdout)
+  expect(printed.map(({ runId }) => runId)).toEqual(runs.map(({ runId }) => runId))
+  const found: string[] = []
+  for (const { runId } of runs) {
+    const run = await loadRun(engine.db, runId)
+    const say = (surface: string, what: string) => found.push(`${runId} ${run.status} ${surface}: ${what}`)
+    // A run whose process died has no end yet, and its numbers move while its batches are taken over.
+    if (isOpen(run)) continue
+    for (const problem of differences(printed.find((one) => one.runId === runId)?.counts, run.counts)) say('JSON', problem)
+    for (const problem of differences((await server.call('GET', `/api/runs/${runId}`)).json.counts, run.counts)) say('API', problem)
+    for (const problem of shownProblems(run)) say('show', problem)
+    for (const problem of await pageProblems(server, run)) say('page', problem)
+    // Counts of runs that ended before anything was planned add up too.
+    if (run.counts.filtered === undefined) for (const problem of imbalance(run.counts)) say('counts', problem)
+  }
+  found.push(...(await metricProblems(engine, server)))
+  expect(found).toEqual([])
+}
+
+function isOpen({ status }: { readonly status: string }): boolean {
+  return status === 'queued' || status === 'running'
+}
+
+function differences(shown: Partial<RunCounts> | undefined, counts: RunCounts): string[] {
+  return Object.entries(counts).flatMap(([name, value]) => {
+    const said = shown?.[name as keyof RunCounts]
+    return said === value ? [] : [`${name} is ${said}, not ${value}`]
+  })
+}
+
+/** Numbers of the funnel that `sluice show` prints. */
+function shownProblems(run: StoredRun): string[] {
+  if (run.drift !== undefined) return []
+  const text = funnel(run, {
+    write: () => undefined,
+    isTTY: false,
+    columns: undefined,
+    style: styleFor({ isTTY: false } as NodeJS.WriteStream, {}),
+  })
+  const { counts } = run
+  const planned = counts.creates + counts.updates + counts.deletes + counts.renewals
+  const expected: Readonly<Record<string, number>> = {
+    read: counts.read,
+    mapped: counts.valid,
+    rejected: counts.rejected,
+    unchanged: counts.unchanged,
+    planned,
+    sent: counts.confirmed + counts.refused + counts.ambiguous,
+    confirmed: counts.confirmed,
+    failed: counts.refused + counts.ambiguous,
+    ...(counts.pending > 0 ? { pending: counts.pending } : {}),
+    ...(counts.withheld > 0 ? { withheld: counts.withheld } : {}),
+  }
+  return Object.entries(expected).flatMap(([name, value]) => {
+    const said = new RegExp(`^  ${name} +([\\d,]+)`, 'm').exec(text)?.[1]
+    return said === count(value) ? [] : [`${name} is ${said}, not ${count(value)}`]
+  })
+}
+
+/** Sums of the funnel on the page. */
+async function pageProblems(server: ServerUnderTest, run: StoredRun): Promise<string[]> {
+  const page = (await server.call('GET', `/runs/${run.runId}`)).text.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ')
+  return flowSteps(run.counts).flatMap((step) => {
+    const line = `${count(step.whole)} ${step.name} = ${step.parts.map((part) => `${count(part.value)} ${part.name}`).join(' + ')}`
+    const sum = step.parts.reduce((total, part) => total + part.value, 0)
+    return [
+      ...(page.includes(`${line} `) ? [] : [`has no "${line}"`]),
+      ...(sum === step.whole ? [] : [`${step.name}: ${sum} is not ${step.whole}`]),
+    ]
+  })
+}
+
+const rowOutcomes = ['read', 'valid', 'rejected', 'duplicates', 'suppressed', 'unchanged', 'stale'] as const
+const results = ['confirmed', 'refused', 'ambiguous', 'pending'] as const
+const kinds = { creates: 'create', updates: 'update', deletes: 'delete', renewals: 'renewal' } as const
+
+/** Sums of the metrics against those of the runs, and operations by kind against the entries of their plans. */
+async function metricProblems(engine: EngineUnderTest, server: ServerUnderTest): Promise<string[]> {
+  const metrics = (await server.call('GET', '/metrics')).text
+  const [first] = await engine.db.query<{ id: string | null }>(`select min(id) as id from run where status in ('queued', 'running')`)
+  const runs = (await listRuns(engine.db, { limit: 1_000 })).filter(({ runId }) => Number(runId.slice(2)) < Number(first?.id ?? Infinity))
+  const value = (name: string, labels: Readonly<Record<string, string>>) =>
+    [...metrics.matchAll(new RegExp(`^${name}\\{(.*)\\} (\\S+)$`, 'gm'))]
+      .filter(([, text = '']) => Object.entries(labels).every(([label, of]) => text.includes(`${label}="${of}"`)))
+      .reduce((sum, [, , number]) => sum + Number(number), 0)
+  const found: string[] = []
+  const compare = (name: string, labels: Readonly<Record<string, string>>, expected: number) => {
+    const said = value(name, labels)
+    if (said !== expected) found.push(`metrics: ${name} ${JSON.stringify(labels)} is ${said}, not ${expected}`)
+  }
+  for (const [pipeline, all] of Map.groupBy(runs, (run) => run.pipeline)) {
+    for (const [status, of] of Map.groupBy(all, (run) => run.status)) compare('sluice_runs_total', { pipeline, status }, of.length)
+    // Plans and audits send nothing.
+    const sending = all.filter(({ trigger }) => trigger !== 'plan' && trigger !== 'audit')
+    const total = (name: keyof RunCounts) => sending.reduce((sum, { counts }) => sum + (counts[name] ?? 0), 0)
+    for (const outcome of rowOutcomes) compare('sluice_rows_total', { pipeline, outcome }, total(outcome))
+    for (const [name, kind] of Object.entries(kinds) as [keyof typeof kinds, string][])
+      compare('sluice_operations_total', { pipeline, kind, result: 'planned' }, total(name))
+    for (const result of results) compare('sluice_operations_total', { pipeline, result }, total(result))
+    const plans = sending.flatMap(({ planId }) => planId ?? [])
+    const entries = await engine.db.query<{ kind: string; result: string; count: number }>(
+      `select e.change as kind, case when o.outcome = 'superseded' then 'pending'
+           when o.outcome = 'pending' and b.status in ('ambiguous', 'in_flight') then 'ambiguous' else o.outcome end as result, sum(e.users)::int as count
+       from unnest($1::text[]) as p (id) join batch b on b.plan_id = p.id cross join ${entriesOf('b.id')} e
+         cross join lateral (select ${entryOutcome} as outcome) o left join batch q on q.id = b.parent_id
+       where q.operation is null or q.operation = b.operation group by 1, 2`,
+      [plans],
+    )
+    for (const { kind, result, count: expected } of entries) compare('sluice_operations_total', { pipeline, kind, result }, expected)
+  }
+  return found
+}
