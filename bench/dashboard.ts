@@ -73,7 +73,7 @@ interface Measured {
   readonly p95: number
   readonly middle: number
   readonly bytes: number
-  /** Of the server, for each call; the database is not in it. NaN where the system does not say. */
+  /** Processor time of the server for each call, without the database. NaN where the system does not report it. */
   readonly processorMs: number
 }
 

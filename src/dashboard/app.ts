@@ -12,7 +12,16 @@ import { explainKey } from '../sync/index.ts'
 import { createActions } from './actions.ts'
 import { asset } from './assets.ts'
 import type { ServerDeps } from './deps.ts'
-import { loadNow, loadPipelinePage, loadPlanPage, loadRejectsPage, loadRunPage, loadSystem, usablePipelines } from './loaders.ts'
+import {
+  loadBatchPage,
+  loadNow,
+  loadPipelinePage,
+  loadPlanPage,
+  loadRejectsPage,
+  loadRunPage,
+  loadSystem,
+  usablePipelines,
+} from './loaders.ts'
 import { layout } from './layout.ts'
 import { messagePage, signInPage } from './pages/message.ts'
 import { recordsPage } from './pages/records.ts'
@@ -102,6 +111,7 @@ function pageRoutes(pages: Hono<ServerEnv>, deps: ServerDeps): void {
   pages.get('/plans/:id', (c) =>
     render(deps, c, (now) => loadPlanPage(deps, { planId: c.req.param('id'), mayAct: c.get('caller').actor !== undefined, now })),
   )
+  pages.get('/batches/:id', (c) => render(deps, c, (now) => loadBatchPage(deps, c.req.param('id'), now)))
   pages.get('/records', (c) => render(deps, c, async () => recordsPage({ pipelines: await usablePipelines(deps) })))
   pages.post('/records', (c) => {
     c.header('cache-control', 'no-store')

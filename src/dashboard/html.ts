@@ -40,6 +40,17 @@ const states: Readonly<Record<string, readonly [word: string, tone: Tone, shape?
   stopping: ['Stopping', 'info', 'running'],
   paused: ['Paused', 'idle', 'paused'],
   new: ['No runs yet', 'idle'],
+  // Batches, and operations in them.
+  waiting: ['Waiting', 'info', 'idle'],
+  sending: ['Sending', 'info', 'running'],
+  unresolved: ['Unresolved', 'warn'],
+  parked: ['Next run', 'warn'],
+  settled: ['Answered', 'ok'],
+  confirmed: ['Confirmed', 'ok'],
+  refused: ['Refused', 'fail'],
+  split: ['Split', 'idle'],
+  moved: ['Moved', 'idle'],
+  unsent: ['Not sent', 'idle'],
 }
 
 /** State of a run as word, shape and colour. */
@@ -87,6 +98,11 @@ function relative(ms: number): string {
 export function clockTime(at: Date | string): Html {
   const iso = new Date(at).toISOString()
   return html`<time class="nowrap" datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`
+}
+
+/** Answers take milliseconds more often than seconds. */
+export function milliseconds(value: number): string {
+  return value < 1000 ? `${Math.round(value)} ms` : duration(value)
 }
 
 /** A command to paste into a terminal. */

@@ -9,12 +9,14 @@ import { webhookState } from '../db/webhookEvents.ts'
 import { listWorkers } from '../db/workers.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import { loadEndingsByDay, loadRunFigures } from '../sync/figures.ts'
+import { listBatches, loadBatch } from '../sync/batchDetails.ts'
 import { loadRun, runNumber } from '../sync/index.ts'
 import { listRunLines, loadOverviews } from '../sync/overview.ts'
 import { loadReview } from '../sync/review.ts'
 import { groupedRejects, loadRunDetails } from '../sync/runDetails.ts'
 import { UsageError } from '../errors.ts'
 import type { ServerDeps } from './deps.ts'
+import { batchPage } from './pages/batch.ts'
 import { nowPage } from './pages/now.ts'
 import { pipelinePage } from './pages/pipeline.ts'
 import { planPage } from './pages/plan.ts'
@@ -28,14 +30,16 @@ import { destinationOf } from '../destinations/index.ts'
 const barsShown = 30
 const runsShown = 50
 const plotted = 30
+const batchesShown = 50
 
 export async function loadNow(deps: ServerDeps, now: number): Promise<Page> {
   const { pipelines, problems } = await deps.loadPipelines()
   const names = pipelines.map(({ name }) => name)
-  const [overviews, conditions, pauses] = await Promise.all([
-    loadOverviews(deps.db, names, barsShown),
-    findConditions(deps.db, pipelines, new Date(now)),
-    listPauses(deps.db),
+  const loaded = { overviews: loadOverviews(deps.db, names, barsShown), pauses: listPauses(deps.db) }
+  const [overviews, pauses, conditions] = await Promise.all([
+    loaded.overviews,
+    loaded.pauses,
+    findConditions(deps.db, pipelines, new Date(now), loaded),
   ])
   return nowPage({ pipelines, problems, overviews, conditions, pauses, now })
 }
@@ -104,6 +108,10 @@ export async function loadRejectsPage(deps: ServerDeps, runId: string): Promise<
   return rejectsPage(run, await groupedRejects(deps.db, run.runId, 5))
 }
 
+export async function loadBatchPage(deps: ServerDeps, id: string, now: number): Promise<Page> {
+  return batchPage(await loadBatch(deps.db, id), now)
+}
+
 /** Guards that an approval lifts; `min_rows` and an unproven end are none of them. */
 export const approvableGuards = ['GUARD_DELETES', 'GUARD_IDENTIFIERS', 'GUARD_ROWS_FELL']
 
@@ -112,9 +120,11 @@ export async function loadPlanPage(
   options: { readonly planId: string; readonly mayAct: boolean; readonly now: number; readonly problem?: string },
 ): Promise<Page> {
   const plan = await loadReview(deps.db, options.planId)
+  const batches = await listBatches(deps.db, plan.planId, batchesShown)
   const withheld = plan.guards.length === 0 ? 0 : (plan.counts.withheld ?? 0)
   return planPage({
     plan,
+    batches,
     withheld,
     approvable: withheld > 0 && plan.newestPlanId === plan.planId && plan.guards.every(({ code }) => approvableGuards.includes(code)),
     mayAct: options.mayAct,

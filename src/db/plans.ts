@@ -47,7 +47,9 @@ export async function storeImageSample(db: Queryable, planId: string, imageSampl
 }
 
 export async function imageSampleOf(db: Queryable, planId: string): Promise<number | undefined> {
-  const [row] = await db.query<{ sample: number | null }>(`select (review ->> 'imageSample')::int as sample from plan where id = $1`, [planId])
+  const [row] = await db.query<{ sample: number | null }>(`select (review ->> 'imageSample')::int as sample from plan where id = $1`, [
+    planId,
+  ])
   return row?.sample ?? undefined
 }
 

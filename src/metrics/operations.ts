@@ -20,7 +20,10 @@ export function operationsOf({ counts, unconfirmed }: Pick<EndedRun, 'counts' | 
   if (unconfirmed === null && of('confirmed') + of('refused') + of('ambiguous') === 0)
     return planned.flatMap((one) => [one, { ...one, result: 'pending' }])
   if (unconfirmed === null && openResults.some((result) => of(result) > 0))
-    return [...planned, ...(['confirmed', ...openResults] as const).map((result) => ({ kind: 'unknown', result, count: counts[result] ?? 0 }))]
+    return [
+      ...planned,
+      ...(['confirmed', ...openResults] as const).map((result) => ({ kind: 'unknown', result, count: counts[result] ?? 0 })),
+    ]
   return planned.flatMap((one) => {
     const open = openResults.map((result) => ({ kind: one.kind, result, count: unconfirmed?.[one.kind]?.[result] ?? 0 }))
     const confirmed = one.count - open.reduce((sum, { count }) => sum + count, 0)

@@ -49,6 +49,10 @@ export const errorGroups = [
       OPTIONS_CONFLICT: entry('The options cannot be used together.', 'Leave one out, as shown.'),
       UNKNOWN_RUN: entry('There is no run with this id, or its history has expired (400 days).', '`sluice runs` lists them.'),
       UNKNOWN_PLAN: entry('There is no plan with this id.', '`sluice plan PIPELINE` makes one.'),
+      UNKNOWN_BATCH: entry(
+        'There is no batch with this number, or its run has expired.',
+        '`sluice runs` lists the runs; their pages lead to their batches.',
+      ),
       PLAN_OF_ANOTHER_SERVICE: entry(
         'The plan belongs to another service, for example the sandbox.',
         '`sluice plan PIPELINE` makes one for this service.',

@@ -3,6 +3,7 @@ import type { Database } from '../db/database.ts'
 import { entryOutcome, usersOf } from '../db/entries.ts'
 import type { Failure } from '../model/report.ts'
 import { kindsWhere } from '../destinations/index.ts'
+import { meaningOf } from './meanings.ts'
 
 /** Maximum of different failures in a report: more do not fit on a screen. */
 const mostKinds = 20
@@ -36,23 +37,4 @@ export async function failuresOf(db: Pick<Database, 'query'>, planId: string): P
     message: message ?? meaningOf(row.code),
     examples: (examples ?? []).map((key) => key.toString()),
   }))
-}
-
-/** Returns the meaning of an attempt's code (destinations/answer.ts); errors of the service have their own message. */
-function meaningOf(code: string): string {
-  const status = /^http-(\d{3})(-unreadable)?$/.exec(code)
-  if (status) return `the service answered ${status[1]}${status[2] === undefined ? '' : ', without a readable error'}`
-  return meanings[code] ?? ''
-}
-
-const meanings: Readonly<Record<string, string>> = {
-  'not-sent': 'the service could not be reached',
-  'connection-lost': 'the connection was lost before the answer was complete',
-  'rate-limited': 'the service requested a wait that is longer than a run allows',
-  locked: 'the service was locked',
-  count_mismatch: 'the service counted another number of users than was sent',
-  'wrong-shape': 'the answer does not have the documented shape',
-  'unreadable-answer': 'the answer is not JSON',
-  'unreadable-errors': 'the errors of the answer cannot be read',
-  'errors-beside-results': 'the answer has errors beside results',
 }

@@ -1,12 +1,16 @@
 /** `/plans/:id`: what is to be sent, deletes first, and the approval of withheld deletes. */
+import type { BatchLine } from '../../sync/batchDetails.ts'
 import type { ChangeName, ChangeSample, ReviewedPlan } from '../../sync/review.ts'
 import { hidden, reasonField } from '../forms.ts'
-import { ago, command, count, hintOf, html, icon, none, notice, plural, type Html } from '../html.ts'
+import { ago, command, count, hintOf, html, icon, none, notice, plural, stateBadge, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
+import { batchState } from './batch.ts'
 import { productSetTable } from '../productSets.ts'
 
 export interface PlanData {
   readonly plan: ReviewedPlan
+  /** Its first requests, those without a final answer before the others. */
+  readonly batches: readonly BatchLine[]
   readonly withheld: number
   /** Deletes can be approved: withheld by limits, by the newest plan, and nothing newer is on its way. */
   readonly approvable: boolean
@@ -66,8 +70,49 @@ export function planPage(data: PlanData): Page {
           </table>
         </div>
       </section>
-      ${productSetTable(plan.productSets)} ${(['delete', 'update', 'create', 'renewal'] as const).map((change) => samples(plan, change))}`,
+      ${productSetTable(plan.productSets)} ${(['delete', 'update', 'create', 'renewal'] as const).map((change) => samples(plan, change))}
+      ${requests(data)}`,
   }
+}
+
+function requests({ plan, batches }: PlanData): Html {
+  if (batches.length === 0) return none
+  return html`<section aria-labelledby="requests">
+    <h2 id="requests">
+      Requests
+      <span class="muted"
+        >${batches.length < plan.requests ? `first ${batches.length} of ${count(plan.requests)}` : count(batches.length)}</span
+      >
+    </h2>
+    <div class="card scroll">
+      <table class="cards">
+        <caption class="sr">
+          Requests of this plan, those without a final answer first
+        </caption>
+        <thead>
+          <tr>
+            <th>Batch</th>
+            <th>State</th>
+            <th>Operation</th>
+            <th class="right">Records</th>
+            <th class="right">Attempts</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${batches.map(
+            (batch) =>
+              html`<tr>
+                <td><a href="/batches/${batch.batch}">Batch ${batch.batch}</a></td>
+                <td data-label="State">${stateBadge(batchState(batch))}</td>
+                <td data-label="Operation">${batch.operation}</td>
+                <td class="right" data-label="Records">${count(batch.operations)}</td>
+                <td class="right" data-label="Attempts">${count(batch.attempts)}</td>
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+  </section>`
 }
 
 function row(mark: string, name: string, value: number, note: string): Html {

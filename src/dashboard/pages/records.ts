@@ -87,7 +87,7 @@ function event(one: StoryEvent): Html {
     <div>
       <strong>${what}</strong> ${message}
       <p class="small muted">
-        ${runId === undefined ? none : html`<a href="/runs/${runId}">${runId}</a> `}${planId === undefined ? none : html`<a href="/plans/${planId}">${planId}</a> `}${batch === undefined ? none : `batch ${batch} `}${httpStatus === undefined ? none : `HTTP ${httpStatus} `}${code === undefined ? none : html`<code>${code}</code> `}${expiresAt === undefined ? none : html`until ${clockTime(expiresAt)}`}
+        ${runId === undefined ? none : html`<a href="/runs/${runId}">${runId}</a> `}${planId === undefined ? none : html`<a href="/plans/${planId}">${planId}</a> `}${batch === undefined ? none : html`<a href="/batches/${batch}">batch ${batch}</a> `}${httpStatus === undefined ? none : `HTTP ${httpStatus} `}${code === undefined ? none : html`<code>${code}</code> `}${expiresAt === undefined ? none : html`until ${clockTime(expiresAt)}`}
       </p>
       ${
         value === undefined || value === ''

@@ -5,7 +5,21 @@ import type { RejectGroup, RunDetails } from '../../sync/runDetails.ts'
 import { auditList } from '../audit.ts'
 import { flow } from '../flow.ts'
 import { actionButton } from '../forms.ts'
-import { ago, count, duration, hintOf, html, none, notice, plural, stateBadge, stateOf, stateWord, type Html } from '../html.ts'
+import {
+  ago,
+  count,
+  duration,
+  hintOf,
+  html,
+  milliseconds,
+  none,
+  notice,
+  plural,
+  stateBadge,
+  stateOf,
+  stateWord,
+  type Html,
+} from '../html.ts'
 import type { Page } from '../layout.ts'
 import { productSetTable } from '../productSets.ts'
 import { progressView } from '../progress.ts'
@@ -184,7 +198,7 @@ function requests({ details: { requests: sent } }: RunData): Html {
       <div class="pad">
         <p>
           <strong>${count(sent.all)}</strong>
-          sent${sent.p50 === null ? '' : ` · half answered within ${ms(sent.p50)}, 95 % within ${ms(sent.p95 ?? sent.p50)}`}${sent.rateLimited === 0 ? '' : ` · ${count(sent.rateLimited)} over the rate limit (429)`}
+          sent${sent.p50 === null ? '' : ` · half answered within ${milliseconds(sent.p50)}, 95 % within ${milliseconds(sent.p95 ?? sent.p50)}`}${sent.rateLimited === 0 ? '' : ` · ${count(sent.rateLimited)} over the rate limit (429)`}
         </p>
       </div>
       ${
@@ -208,13 +222,13 @@ function requests({ details: { requests: sent } }: RunData): Html {
                   ${sent.latest.map(
                     (line) =>
                       html`<tr>
-                        <td class="mono">${line.batch}</td>
+                        <td class="mono"><a href="/batches/${line.batch}">${line.batch}</a></td>
                         <td>${line.operation}</td>
                         <td class="right">${count(line.users)}</td>
                         <td>
                           ${line.outcome === null ? 'in flight' : `${line.httpStatus ?? 'none'} ${line.outcome === 'ambiguous' ? 'unresolved' : line.outcome}${line.reason === null ? '' : `: ${line.reason}`}`}
                         </td>
-                        <td class="right nowrap">${line.durationMs === null ? '' : ms(line.durationMs)}</td>
+                        <td class="right nowrap">${line.durationMs === null ? '' : milliseconds(line.durationMs)}</td>
                       </tr>`,
                   )}
                 </tbody>
@@ -223,11 +237,6 @@ function requests({ details: { requests: sent } }: RunData): Html {
       }
     </div>
   </section>`
-}
-
-/** Answers take milliseconds more often than seconds. */
-function ms(value: number): string {
-  return value < 1000 ? `${Math.round(value)} ms` : duration(value)
 }
 
 function rejects({ run, rejects: groups }: RunData): Html {

@@ -1,0 +1,300 @@
+/** `/batches/:n`: one request with its attempts, and the outcome of each operation in it. */
+import type { AttemptLine, BatchDetails, BatchStatus, EntryLine, OperationOutcome, OutcomeGroup } from '../../sync/batchDetails.ts'
+import { ago, clockTime, command, count, html, milliseconds, none, notice, plural, stateBadge, stateWord, type Html } from '../html.ts'
+import type { Page } from '../layout.ts'
+
+const openStates: readonly BatchStatus[] = ['pending', 'in_flight', 'ambiguous']
+
+export function batchPage(batch: BatchDetails, now: number): Page {
+  const state = batchState(batch)
+  return {
+    title: `Batch ${batch.batch} ${stateWord(state).toLowerCase()}`,
+    state: `Batch ${batch.batch}: ${stateWord(state)}`,
+    crumbs: [
+      ['Now', '/'],
+      [batch.pipeline, `/pipelines/${batch.pipeline}`],
+      [batch.runId, `/runs/${batch.runId}`],
+      [`Plan ${batch.planId}`, `/plans/${batch.planId}`],
+    ],
+    ...(openStates.includes(batch.status) ? { poll: 1500 } : {}),
+    body: html`<div class="head">
+        <div>
+          <h1 class="title">Batch ${batch.batch} <span data-live="state">${stateBadge(state)}</span></h1>
+          <p class="facts" data-live="facts">
+            <span>${batch.operation === 'delete' ? 'deletes' : 'creates and updates'} of ${operations(batch)}</span
+            ><span>${plural(batch.attempts, 'attempt')}</span><span>planned ${ago(batch.createdAt, now)}</span>
+            ${batch.settledAt === null ? none : html`<span>ended ${ago(batch.settledAt, now)}</span>`}
+          </p>
+        </div>
+      </div>
+      <div data-live="outcome">${outcome(batch, now)}</div>
+      <section aria-labelledby="attempts" data-live="attempts">
+        <h2 id="attempts">Attempts <span class="muted">${count(batch.attempts)}</span></h2>
+        ${attempts(batch, now)}
+      </section>
+      <section aria-labelledby="operations" data-live="operations">
+        <h2 id="operations">Operations <span class="muted">${count(batch.operations)}</span></h2>
+        ${batch.keys === 'products' ? entries(batch) : groups(batch)}
+      </section>
+      <section aria-labelledby="request">
+        <h2 id="request">Request</h2>
+        <div class="card pad">${request(batch)}</div>
+      </section>`,
+  }
+}
+
+/** State of a batch for `stateBadge`. */
+export function batchState({ status, outcomes }: { readonly status: BatchStatus; readonly outcomes?: readonly OutcomeGroup[] }): string {
+  if (status === 'pending') return 'waiting'
+  if (status === 'in_flight') return 'sending'
+  if (status === 'ambiguous') return 'unresolved'
+  if (status === 'superseded') return 'unsent'
+  if (status !== 'settled' || outcomes === undefined) return status
+  return outcomes.every((group) => group.outcome === 'confirmed') ? 'confirmed' : 'refused'
+}
+
+function operations({ keys, operations: all }: BatchDetails): Html {
+  return html`<strong>${keys === 'products' ? plural(all, 'product') : all === 1 ? '1 person' : `${count(all)} people`}</strong>`
+}
+
+function outcome(batch: BatchDetails, now: number): Html {
+  const { status, pipeline, children } = batch
+  const why = batch.meaning === '' ? (batch.reason ?? '') : batch.meaning
+  const because = why === '' ? none : html` ${upperFirst(why)}.`
+  const pause = batch.paused === null ? none : html`<p>Nothing is sent to this destination now: ${batch.paused}.</p>`
+  const run = html`<p>${command(`sluice run ${pipeline}`)}</p>`
+  switch (status) {
+    case 'pending':
+      return notice(
+        'info',
+        html`<p>
+            <strong>Not sent yet</strong>
+            ${batch.nextAttemptAt === null || batch.nextAttemptAt.getTime() <= now ? none : html`Next attempt ${ago(batch.nextAttemptAt, now)}.`}${because}
+          </p>
+          ${pause}`,
+      )
+    case 'in_flight':
+      return notice('info', html`<p><strong>A worker is sending it now</strong></p>`)
+    case 'ambiguous':
+      return notice(
+        'warn',
+        html`<p>
+            <strong>No clear answer yet</strong> The service may have applied it. The same bytes are sent again before anything
+            newer.${because}
+          </p>
+          ${pause}${run}`,
+      )
+    case 'parked':
+      return notice(
+        'warn',
+        html`<p><strong>Out of attempts in its run</strong> Each later run sends the same bytes once more.${because}</p>
+          ${pause}${run}`,
+      )
+    case 'split':
+      return notice(
+        'idle',
+        html`<p>
+          <strong>Split</strong> Its operations continue in
+          ${children.length === 0 ? 'other batches' : children.map((child, i) => html`${i === 0 ? '' : ', '}<a href="/batches/${child}">batch ${child}</a>`)}.${because}
+        </p>`,
+      )
+    case 'superseded':
+      return notice('idle', html`<p><strong>Will not be sent</strong>${because}</p>`)
+    case 'settled':
+      return settled(batch)
+  }
+}
+
+function settled({ outcomes, operations: all, pipeline, runId }: BatchDetails): Html {
+  const refused = sum(outcomes, 'refused')
+  if (outcomes.length === 0)
+    return notice('idle', html`<p><strong>Answered</strong> The outcomes of its operations are not kept any more.</p>`)
+  if (refused === 0) return notice('ok', html`<p><strong>Confirmed</strong> The service confirmed every operation.</p>`)
+  return notice(
+    'warn',
+    html`<p>
+        <strong>${count(refused)} of ${count(all)} refused by the service</strong> Correct these records in the source, or leave them out.
+        Each run of ${pipeline} sends a corrected record again.
+      </p>
+      <p>${command(`sluice rerun ${runId} --failed`)}</p>`,
+  )
+}
+
+function sum(groups: readonly OutcomeGroup[], outcome: OperationOutcome): number {
+  return groups.reduce((total, group) => total + (group.outcome === outcome ? group.count : 0), 0)
+}
+
+const attemptWords: Readonly<Record<string, string>> = {
+  confirmed: 'confirmed',
+  partial: 'refused in part',
+  refused: 'refused',
+  retry: 'not applied',
+  pause: 'not confirmed',
+  ambiguous: 'unresolved',
+}
+
+function attempts({ sendings, batch, attempts: all }: BatchDetails, now: number): Html {
+  if (sendings.length === 0)
+    return html`<div class="card pad muted">
+      ${all === 0 ? 'It was not sent yet. An attempt is stored before its first byte leaves.' : 'The attempts are not kept any more.'}
+    </div>`
+  return html`<div class="card scroll">
+    <table class="cards">
+      <caption class="sr">
+        Attempts of batch ${batch}, newest first
+      </caption>
+      <thead>
+        <tr>
+          <th>Sent</th>
+          <th>Run</th>
+          <th>Answer</th>
+          <th>Outcome</th>
+          <th class="right">Time</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${sendings.map(
+          (one) =>
+            html`<tr>
+              <td data-label="Sent">
+                <span>${clockTime(one.startedAt)} <span class="muted">${ago(one.startedAt, now)}</span></span>
+              </td>
+              <td data-label="Run"><a href="/runs/${one.runId}">${one.runId}</a></td>
+              <td data-label="Answer"><span>${answerOf(one)}</span></td>
+              <td data-label="Outcome"><span>${outcomeOf(one)}</span></td>
+              <td class="right nowrap" data-label="Time">${one.durationMs === null ? '' : milliseconds(one.durationMs)}</td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`
+}
+
+function answerOf({ outcome: decided, httpStatus, answer }: AttemptLine): Html {
+  if (decided === null) return html`<span class="muted">in flight</span>`
+  return html`${httpStatus === null ? 'none' : `HTTP ${httpStatus}`}${answer.length === 0 ? none : html` <span class="small muted">${answer.map(([name, value]) => `${name} ${value}`).join(' · ')}</span>`}`
+}
+
+function outcomeOf({ outcome: decided, reason, meaning }: AttemptLine): Html {
+  if (decided === null) return none
+  return html`${attemptWords[decided] ?? decided}${reason === null || reason === '' ? none : html`: <code>${reason}</code>${meaning === '' ? '' : ` ${meaning}`}`}`
+}
+
+/** Outcome of an operation for `stateBadge`. */
+function operationState(outcome: OperationOutcome, status: BatchStatus): string {
+  if (outcome === 'superseded' && status === 'split') return 'moved'
+  if (outcome === 'ambiguous' && status === 'in_flight') return 'sending'
+  return { confirmed: 'confirmed', refused: 'refused', ambiguous: 'unresolved', pending: 'unsent', superseded: 'unsent' }[outcome]
+}
+
+const gone = html`<div class="card pad muted">
+  The operations are not kept any more: those of people for 30 days, those of products for 12 months.
+</div>`
+
+function entries({ entries: lines, batch, status, pipeline, operations: all }: BatchDetails): Html {
+  if (lines.length === 0) return gone
+  return html`<div class="card scroll">
+    <table class="cards">
+      <caption class="${lines.length < all ? 'pad' : 'sr'}">
+        Operations of batch ${batch}, those that are not confirmed first${lines.length < all ? `: the first ${lines.length}` : ''}
+      </caption>
+      <thead>
+        <tr>
+          <th class="right narrow">Place</th>
+          <th>Product</th>
+          <th>Change</th>
+          <th>Outcome</th>
+          <th>Answer of the service</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${lines.map(
+          (line) =>
+            html`<tr>
+              <td class="right" data-label="Place">${line.place}</td>
+              <td data-label="Product"><code>${line.product}</code></td>
+              <td data-label="Change">${line.change}</td>
+              <td data-label="Outcome">${stateBadge(operationState(line.outcome, status))}</td>
+              <td data-label="Answer"><div>${answerText(line)}${hintFor(line, pipeline)}</div></td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`
+}
+
+/** People by outcome: nothing but places in the request says which. */
+function groups({ outcomes, batch, status, pipeline }: BatchDetails): Html {
+  if (outcomes.length === 0) return gone
+  return html`<div class="card scroll">
+      <table class="cards">
+        <caption class="sr">
+          Operations of batch ${batch} by outcome
+        </caption>
+        <thead>
+          <tr>
+            <th class="right narrow">Count</th>
+            <th>Change</th>
+            <th>Outcome</th>
+            <th>Answer of the service</th>
+            <th>Places in the request</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${outcomes.map(
+            (group) =>
+              html`<tr>
+                <td class="right" data-label="Count">${count(group.count)}</td>
+                <td data-label="Change">${group.change}</td>
+                <td data-label="Outcome">${stateBadge(operationState(group.outcome, status))}</td>
+                <td data-label="Answer"><span>${answerText(group)}</span></td>
+                <td data-label="Places">${group.places.join(', ')}${group.count > group.places.length ? ' …' : ''}</td>
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+    <p class="small muted">
+      Identifiers are digests and are not shown. One person: ${command(`sluice explain ${pipeline} EMAIL`)} or
+      <a href="/records">Records</a>.
+    </p>`
+}
+
+function answerText({ code, message }: Pick<EntryLine, 'code' | 'message'>): Html {
+  if (code === null) return message === '' ? html`<span class="muted">–</span>` : html`${message}`
+  return html`<code>${code}</code> ${message}`
+}
+
+function hintFor({ outcome, product }: EntryLine, pipeline: string): Html {
+  return outcome === 'refused' ? html`<p class="small">${command(`sluice explain ${pipeline} ${quoted(product)}`)}</p>` : none
+}
+
+/** As a shell takes it. */
+function quoted(text: string): string {
+  return /^[\w.:/@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+}
+
+function request({ bytes, bodySha256, expiresAt, parent }: BatchDetails): Html {
+  return html`<dl class="facts-list">
+    <dt>Body</dt>
+    <dd>${bytes === null ? 'rebuilt from its parts for each attempt, or no longer stored' : `${count(bytes)} bytes`}</dd>
+    <dt>SHA-256</dt>
+    <dd class="mono">${bodySha256}</dd>
+    ${
+      parent === null
+        ? none
+        : html`<dt>Split from</dt>
+            <dd><a href="/batches/${parent}">batch ${parent}</a></dd>`
+    }
+    ${
+      expiresAt === null
+        ? none
+        : html`<dt>First membership ends</dt>
+            <dd>${clockTime(expiresAt)}</dd>`
+    }
+  </dl>`
+}
+
+function upperFirst(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1)
+}

@@ -1,0 +1,225 @@
+/** One batch for a review: what it carries, each attempt, the outcome of each operation. Nothing of a person is in it. */
+import type { Database } from '../db/database.ts'
+import { entriesOf, entryOutcome } from '../db/entries.ts'
+import { destinationOf } from '../destinations/index.ts'
+import type { Destination } from '../destinations/destination.ts'
+import { UsageError } from '../errors.ts'
+import { meaningOf } from './meanings.ts'
+
+export type BatchStatus = 'pending' | 'in_flight' | 'ambiguous' | 'parked' | 'settled' | 'split' | 'superseded'
+export type OperationOutcome = 'confirmed' | 'refused' | 'ambiguous' | 'pending' | 'superseded'
+
+export interface BatchLine {
+  readonly batch: number
+  readonly operation: 'upsert' | 'delete'
+  readonly status: BatchStatus
+  /** Operations: products, or users. */
+  readonly operations: number
+  readonly attempts: number
+  readonly reason: string | null
+}
+
+export interface BatchDetails extends BatchLine {
+  readonly planId: string
+  readonly runId: string
+  readonly pipeline: string
+  readonly keys: Destination['keys']
+  /** Bytes of the body; null once it is no longer stored, or while it is stored without its digests. */
+  readonly bytes: number | null
+  readonly bodySha256: string
+  readonly createdAt: Date
+  readonly settledAt: Date | null
+  readonly nextAttemptAt: Date | null
+  readonly expiresAt: Date | null
+  readonly parent: number | null
+  /** Batches that its operations were moved to. */
+  readonly children: readonly number[]
+  /** Why nothing is sent to the destination now. */
+  readonly paused: string | null
+  readonly meaning: string
+  readonly sendings: readonly AttemptLine[]
+  readonly outcomes: readonly OutcomeGroup[]
+  /** Operations on products, those that are not confirmed first. Empty for people. */
+  readonly entries: readonly EntryLine[]
+}
+
+export interface AttemptLine {
+  readonly runId: string
+  readonly startedAt: Date
+  /** Null: in flight. */
+  readonly outcome: string | null
+  readonly httpStatus: number | null
+  readonly reason: string | null
+  readonly meaning: string
+  readonly durationMs: number | null
+  /** Counts and codes of the answer. */
+  readonly answer: readonly (readonly [name: string, value: string])[]
+}
+
+/** Operations with one outcome, code and message. */
+export interface OutcomeGroup {
+  readonly outcome: OperationOutcome
+  readonly change: string
+  readonly code: string | null
+  readonly message: string
+  readonly count: number
+  /** First places in the request, from 1. */
+  readonly places: readonly number[]
+}
+
+export interface EntryLine {
+  readonly place: number
+  readonly product: string
+  readonly change: string
+  readonly outcome: OperationOutcome
+  readonly code: string | null
+  readonly message: string
+}
+
+const attemptsShown = 50
+const groupsShown = 50
+/** Each of a batch: requests carry at most 25 products. */
+const entriesShown = 100
+
+/** @throws {UsageError} `UNKNOWN_BATCH` */
+export async function loadBatch(db: Database, text: string): Promise<BatchDetails> {
+  const id = batchNumber(text)
+  const [row] = await db.query<BatchRow & Record<string, unknown>>(
+    `select b.id, b.plan_id, p.run_id, p.pipeline, d.kind, b.operation, b.status, b.user_count, b.attempts, b.reason, octet_length(b.body) as bytes,
+       encode(b.body_sha256, 'hex') as sha256, b.created_at, b.settled_at, b.next_attempt_at, b.expires_at, b.parent_id, d.paused_reason,
+       array(select c.id from batch c where c.plan_id = b.plan_id and c.parent_id = b.id order by c.seq) as children
+     from batch b join plan p on p.id = b.plan_id join destination d on d.id = b.destination_id where b.id = $1`,
+    [id],
+  )
+  if (row === undefined) throw unknownBatch(text)
+  const { keys } = destinationOf(row.kind)
+  const [sendings, outcomes, entries] = await Promise.all([
+    loadSendings(db, id),
+    loadOutcomes(db, id),
+    keys === 'products' ? loadEntries(db, id) : [],
+  ])
+  return {
+    ...toLine(row),
+    planId: row.plan_id,
+    runId: `r_${row.run_id}`,
+    pipeline: row.pipeline,
+    keys,
+    bytes: row.bytes,
+    bodySha256: row.sha256,
+    createdAt: row.created_at,
+    settledAt: row.settled_at,
+    nextAttemptAt: row.next_attempt_at,
+    expiresAt: row.expires_at,
+    parent: row.parent_id === null ? null : Number(row.parent_id),
+    children: row.children.map(Number),
+    paused: row.paused_reason,
+    meaning: row.reason === null ? '' : meaningOf(row.reason),
+    sendings,
+    outcomes,
+    entries,
+  }
+}
+
+interface LineRow {
+  readonly id: string
+  readonly operation: BatchLine['operation']
+  readonly status: BatchStatus
+  readonly user_count: number
+  readonly attempts: number
+  readonly reason: string | null
+}
+
+interface BatchRow extends LineRow {
+  readonly plan_id: string
+  readonly run_id: string
+  readonly pipeline: string
+  readonly kind: string
+  readonly bytes: number | null
+  readonly sha256: string
+  readonly created_at: Date
+  readonly settled_at: Date | null
+  readonly next_attempt_at: Date | null
+  readonly expires_at: Date | null
+  readonly parent_id: string | null
+  readonly paused_reason: string | null
+  readonly children: readonly string[]
+}
+
+/** Returns the batches of a plan, those that are not settled first. */
+export async function listBatches(db: Database, planId: string, limit: number): Promise<readonly BatchLine[]> {
+  const rows = await db.query<LineRow & Record<string, unknown>>(
+    `select b.id, b.operation, b.status, b.user_count, b.attempts, b.reason from batch b
+     where b.plan_id = $1 and b.status <> 'split' order by b.status in ('settled', 'superseded'), b.seq limit $2`,
+    [planId, limit],
+  )
+  return rows.map(toLine)
+}
+
+function toLine({ id, operation, status, user_count, attempts, reason }: LineRow): BatchLine {
+  return { batch: Number(id), operation, status, operations: user_count, attempts, reason }
+}
+
+async function loadSendings(db: Database, id: number): Promise<readonly AttemptLine[]> {
+  const rows = await db.query<{
+    run_id: string
+    started_at: Date
+    outcome: string | null
+    http_status: number | null
+    reason: string | null
+    duration_ms: number | null
+    answer: Readonly<Record<string, unknown>> | null
+  }>(
+    `select run_id, started_at, outcome, http_status, reason, duration_ms, answer from attempt where batch_id = $1 order by id desc limit ${attemptsShown}`,
+    [id],
+  )
+  return rows.map(({ run_id, started_at, http_status, duration_ms, answer, ...row }) => ({
+    ...row,
+    runId: `r_${run_id}`,
+    startedAt: started_at,
+    httpStatus: http_status,
+    durationMs: duration_ms,
+    meaning: row.reason === null ? '' : meaningOf(row.reason),
+    answer: Object.entries(answer ?? {}).map(([name, value]) => [name, String(value)] as const),
+  }))
+}
+
+/** SQL of an entry's outcome as `show` counts it: unresolved while its batch may have been applied. */
+const shownOutcome = `case when ${entryOutcome} = 'pending' and b.status in ('ambiguous', 'in_flight') then 'ambiguous' else ${entryOutcome} end`
+
+async function loadOutcomes(db: Database, id: number): Promise<readonly OutcomeGroup[]> {
+  const rows = await db.query<Omit<OutcomeGroup, 'message'> & { message: string | null } & Record<string, unknown>>(
+    `select o.outcome, e.change, e.code, min(e.message) as message, sum(e.users)::int as count,
+       (array_agg(e.ord + 1 order by e.ord))[1:5] as places
+     from batch b cross join ${entriesOf('b.id')} e cross join lateral (select ${shownOutcome} as outcome) o where b.id = $1
+     group by o.outcome, e.change, e.code order by o.outcome = 'confirmed', sum(e.users) desc, e.code limit ${groupsShown}`,
+    [id],
+  )
+  return rows.map((row) => ({ ...row, message: row.message ?? (row.code === null ? '' : meaningOf(row.code)) }))
+}
+
+async function loadEntries(db: Database, id: number): Promise<readonly EntryLine[]> {
+  const rows = await db.query<
+    Omit<EntryLine, 'product' | 'message'> & { key: Buffer | null; message: string | null } & Record<string, unknown>
+  >(
+    `select e.ord + 1 as place, e.record_key as key, e.change, ${shownOutcome} as outcome, e.code, e.message
+     from batch b cross join ${entriesOf('b.id')} e where b.id = $1
+     order by ${shownOutcome} = 'confirmed', e.ord limit ${entriesShown}`,
+    [id],
+  )
+  return rows.map(({ key, message, ...row }) => ({
+    ...row,
+    product: key?.toString() ?? '',
+    message: message ?? (row.code === null ? '' : meaningOf(row.code)),
+  }))
+}
+
+/** `12` → 12. */
+function batchNumber(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw unknownBatch(text)
+  return Number(text)
+}
+
+function unknownBatch(text: string): UsageError {
+  const where = text.slice(0, 40)
+  return new UsageError('UNKNOWN_BATCH', `there is no batch "${where}", or its run has expired`, { where, hint: 'sluice runs' })
+}

@@ -1,0 +1,37 @@
+/** Meanings of the codes of attempts and batches (destinations/answer.ts, db/batches.ts). Errors of the service have their own message. */
+
+/** Returns the meaning of a code; empty for a code of the service. */
+export function meaningOf(code: string): string {
+  const status = /^http-(\d{3})(-unreadable)?$/.exec(code)
+  if (status) return `the service answered ${status[1]}${status[2] === undefined ? '' : ', without a readable error'}`
+  return meanings.get(code) ?? ''
+}
+
+const meanings: ReadonlyMap<string, string> = new Map([
+  ['not-sent', 'the service could not be reached'],
+  ['connection-lost', 'the connection was lost before the answer was complete'],
+  ['rate-limited', 'the service requested a wait that is longer than a run allows'],
+  ['locked', 'the service was locked'],
+  ['count_mismatch', 'the service counted another number of users than was sent'],
+  ['wrong-shape', 'the answer does not have the documented shape'],
+  ['unreadable-answer', 'the answer is not JSON'],
+  ['unreadable-errors', 'the errors of the answer cannot be read'],
+  ['errors-beside-results', 'the answer has errors beside results'],
+  ['id-missing', 'the answer has no result for this product'],
+  ['id-doubled', 'the answer has two results for this product'],
+  ['key-missing', 'the answer has no result for this product key'],
+  ['key-doubled', 'the answer has two results for this product key'],
+  ['key-contradicted', 'the answer names another product for this key'],
+  ['unknown-status', 'the answer has a status that is not documented'],
+  ['success-with-errors', 'the answer reports success and errors for the same product'],
+  ['worker_died', 'the process that sent it ended before the answer'],
+  ['newer_plan', 'a newer plan replaced it before it was sent'],
+  ['stale_plan', 'its plan was never applied and is out of date'],
+  ['suppressed', 'the person was suppressed before it was sent'],
+  ['expired', 'its membership would have ended before it was sent; the next plan has new times'],
+  ['set_aside', 'its operations wait in one request while a failing record is isolated'],
+  ['known_guilty', 'a failing record was found and is sent on its own'],
+  ['after_sibling', 'waits for the other half of a split request'],
+  ['after_pointed', 'waits until the record that the answer named is confirmed or refused'],
+  ['after_isolation', 'waits until a failing record is isolated'],
+])
