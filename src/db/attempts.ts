@@ -45,16 +45,23 @@ export interface AttemptResult {
 }
 
 export async function finishAttempt(tx: Queryable, attemptId: number, result: AttemptResult): Promise<void> {
-  await tx.execute(
-    `update attempt set finished_at = statement_timestamp(), outcome = $2, http_status = $3, reason = $4, answer = $5, answer_sha256 = $6, duration_ms = $7 where id = $1`,
-    [
-      attemptId,
-      result.outcome,
-      result.httpStatus,
-      result.reason,
-      JSON.stringify(result.answer),
-      result.answerSha256,
-      Math.round(result.durationMs),
-    ],
+  await tx.execute(`update attempt set ${finishedColumns(2)} where id = $1`, [attemptId, ...finishedValues(result)])
+}
+
+/** SQL that finishes an attempt; `first`: number of the parameter of the first of `finishedValues`. */
+export const finishedColumns = (first: number): string =>
+  ['outcome', 'http_status', 'reason', 'answer', 'answer_sha256', 'duration_ms'].reduce(
+    (columns, column, i) => `${columns}, ${column} = $${first + i}`,
+    'finished_at = statement_timestamp()',
   )
+
+export function finishedValues(result: AttemptResult): readonly unknown[] {
+  return [
+    result.outcome,
+    result.httpStatus,
+    result.reason,
+    JSON.stringify(result.answer),
+    result.answerSha256,
+    Math.round(result.durationMs),
+  ]
 }

@@ -36,6 +36,8 @@ export interface ClaimedBatch {
   readonly wrongAlike: number
   readonly reason: string | null
   readonly expired: boolean
+  /** True: its keys were stored as confirmed when it was claimed (`db/provisional.ts`). */
+  readonly provisional: boolean
 }
 
 /** Another process holds the lease of the batch now; the result of this one is dropped. */
@@ -87,7 +89,8 @@ const scopeValues = (scope: BatchScope) => [
 
 const claimedColumns = (claimed: string) =>
   `b.id, b.plan_id, b.destination_id, b.seq, b.phase, b.operation, b.epoch, ${bodyColumns}, b.entry_count, b.user_count,
-   b.parent_id, ${claimed}.maybe_applied, b.attempts, b.wrong_alike, b.reason, coalesce(b.expires_at <= statement_timestamp(), false) as expired`
+   b.parent_id, ${claimed}.maybe_applied, b.attempts, b.wrong_alike, b.reason, coalesce(b.expires_at <= statement_timestamp(), false) as expired,
+   b.provisional`
 
 /**
  * Claims up to `count` batches that may be sent now, ambiguous ones first. Claims none while the destination is paused.
@@ -192,6 +195,11 @@ export type Release =
   /** Its entries will not be sent. */
   | { readonly to: 'superseded'; readonly reason: string }
 
+/** SQL of the time from which no attempt of batch `b` can arrive late; `horizonMs`: SQL of the horizon. */
+export const settledAt = (horizonMs: string): string =>
+  `greatest(statement_timestamp(), (
+     select max(a.finished_at) + ${horizonMs} * interval '1 millisecond' from attempt a where a.batch_id = b.id and (a.answer ->> 'mayLandLater')::boolean))`
+
 /**
  * Gives a claimed batch its next state and ends the lease. `settled_at` waits for the horizon of its late attempts.
  *
@@ -210,8 +218,7 @@ export async function releaseBatch(
     `update batch b set status = $3, reason = case when $8 and reason in ${waitingReasons} then reason else $4 end, lease_until = null, worker_id = null,
        next_attempt_at = case when $5::float8 > 0 then statement_timestamp() + $5::float8 * interval '1 millisecond' end,
        wrong_alike = coalesce($6, case when $3 = 'settled' then 0 else wrong_alike end),
-       settled_at = case when $3 in ('settled', 'split', 'superseded') then greatest(statement_timestamp(), (
-         select max(a.finished_at) + $7 * interval '1 millisecond' from attempt a where a.batch_id = b.id and (a.answer ->> 'mayLandLater')::boolean)) end
+       settled_at = case when $3 in ('settled', 'split', 'superseded') then ${settledAt('$7')} end
      where id = $1 and epoch = $2 and status = 'in_flight'`,
     [batch.id, batch.epoch, status, reason, open ? release.waitMs : 0, open ? (release.wrongAlike ?? null) : null, horizonMs, open],
   )
@@ -299,6 +306,7 @@ interface BatchRow extends BodyRow {
   readonly wrong_alike: number
   readonly reason: string | null
   readonly expired: boolean
+  readonly provisional: boolean
 }
 
 function toBatch(row: BatchRow): ClaimedBatch {
@@ -320,5 +328,6 @@ function toBatch(row: BatchRow): ClaimedBatch {
     wrongAlike: row.wrong_alike,
     reason: row.reason,
     expired: row.expired,
+    provisional: row.provisional,
   }
 }

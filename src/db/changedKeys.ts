@@ -71,12 +71,13 @@ export async function forgetSynced(db: Database, destinationId: number): Promise
       )
       return
     }
+    // Before the keys are counted: what an answer adds from here on stays.
+    await tx.execute('delete from changed_key where destination_id = $1', [destinationId])
     const [found] = await tx.query<{ keys: number; open: number }>(
       `select count(*)::int as keys, count(*) filter (where ${outOfSync})::int as open from remote m where destination_id = $1`,
       [destinationId],
     )
     if (found === undefined || found.open > 1_000 + found.keys * openShare) return
-    await tx.execute('delete from changed_key where destination_id = $1', [destinationId])
     if (found.open > 0) {
       await tx.execute(addChanged(`select m.key from remote m where m.destination_id = $1 and ${outOfSync}`), [destinationId])
     }

@@ -60,6 +60,12 @@ export class CopyWriter {
     this.#at += 4 + written
   }
 
+  boolean(value: boolean): void {
+    this.#need(5)
+    this.#at = put32(this.#buffer, this.#at, 1)
+    this.#buffer[this.#at++] = value ? 1 : 0
+  }
+
   int2(value: number): void {
     this.#need(6)
     this.#at = put16(this.#buffer, put32(this.#buffer, this.#at, 2), value)

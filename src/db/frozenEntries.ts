@@ -44,7 +44,7 @@ export async function writeEntries(
  * Returns true if the entries of a batch are stored in one row: updates of people with one expiry and keys of one length. The answer to
  * a product has a result for each, and `explain` shows the outcome of each delete.
  */
-function areTogether(destination: Pick<Destination, 'keys'>, { op, items }: Pick<FrozenEntries, 'op' | 'items'>): boolean {
+export function areTogether(destination: Pick<Destination, 'keys'>, { op, items }: Pick<FrozenEntries, 'op' | 'items'>): boolean {
   if (destination.keys !== 'identifiers' || op !== 'upsert') return false
   const expiresAtMs = items[0]?.expiresAtMs
   return items.every(

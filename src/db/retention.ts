@@ -1,6 +1,6 @@
 /** Deletes data that is no longer needed (docs/retention.md). Every statement is safe to repeat. */
 import type { Database } from './database.ts'
-import { keysOf } from './entries.ts'
+import { keysOf, revokeBatches } from './entries.ts'
 import { defaultKeepRunsDays, dropRuns } from './runRetention.ts'
 import { kindsWhere } from '../destinations/index.ts'
 import { dropOldAlerts } from './alerts.ts'
@@ -54,10 +54,15 @@ async function dropBodies(db: Database): Promise<number> {
 async function dropStalePlans(db: Database): Promise<number> {
   return db.transaction(async (tx) => {
     const plans = await supersedeStale(tx)
-    await tx.execute(
-      `update batch set status = 'superseded', settled_at = statement_timestamp(), reason = 'stale_plan' where plan_id = any($1) and status = 'pending' and attempts = 0`,
-      [plans],
+    const unsent = `plan_id = any($1) and status = 'pending' and attempts = 0`
+    const batches = await tx.query<{ id: string }>(`select id from batch where ${unsent} and provisional`, [plans])
+    await revokeBatches(
+      tx,
+      batches.map(({ id }) => id),
     )
+    await tx.execute(`update batch set status = 'superseded', settled_at = statement_timestamp(), reason = 'stale_plan' where ${unsent}`, [
+      plans,
+    ])
     return plans.length
   })
 }

@@ -8,7 +8,7 @@ import { maskedIdentifier } from '../mapping/maskedIdentifier.ts'
 import { identifierTypes } from '../model/record.ts'
 import type { Database } from '../db/database.ts'
 import { isSuppressed } from '../db/suppressed.ts'
-import { batchesOfKeys, batchesOfRecords, entriesOf, entryOutcome } from '../db/entries.ts'
+import { batchesOfKeys, batchesOfRecords, entriesOf, entryOutcome, isProvisional } from '../db/entries.ts'
 import { ensureDestination } from '../db/destinations.ts'
 import { readInvalidated, invalidatingRun, type InvalidatedKind } from '../db/invalidated.ts'
 import type { ServiceIdentity } from './engine.ts'
@@ -129,7 +129,8 @@ async function listEvents(db: Database, destinationId: number, text: string): Pr
     [destinationId, kindsWhere(({ suppresses }) => suppresses)],
   )
   const rows = await db.query<{ at: Date }>(
-    `select coalesce(max(r.synced_at), statement_timestamp()) as at from remote r
+    `select coalesce(max(coalesce(r.synced_at, least(b.settled_at, statement_timestamp()))), statement_timestamp()) as at
+     from remote r left join batch b on b.id = r.batch_id
      where r.destination_id = any($1::int[]) and r.key = any($2) and ${isSuppressed('$1::int[]')} having count(*) > 0`,
     [lists.map(({ id }) => id), identifierTypes.flatMap((type) => packedForms(type, text))],
   )
@@ -303,10 +304,12 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
     invalidated_at: Date | null
     now: Date
   }>(
-    `select key, held, desired_hash is not distinct from synced_hash as same, synced_hash is not null as synced, synced_at, expires_at, remote_key,
-       refused_code, refused_message, batch_id, synced_hash, statement_timestamp() as now,
-       (select started_at from run where id = ${invalidatingRun('synced_hash')}) as invalidated_at
-     from remote where destination_id = $1 and ${catalog ? 'key' : 'group_key'} = any($2) order by key`,
+    `select m.key, m.held, m.desired_hash is not distinct from m.synced_hash and c.synced as same, c.synced, coalesce(m.synced_at, least(b.settled_at, statement_timestamp())) as synced_at,
+       m.expires_at, m.remote_key, m.refused_code, m.refused_message, m.batch_id, m.synced_hash, statement_timestamp() as now,
+       (select started_at from run where id = ${invalidatingRun('m.synced_hash')}) as invalidated_at
+     from remote m left join batch b on b.id = m.batch_id
+       cross join lateral (select m.synced_hash is not null and ${isProvisional} is not true as synced) c
+     where m.destination_id = $1 and m.${catalog ? 'key' : 'group_key'} = any($2) order by m.key`,
     [destinationId, keys],
   )
   // A member that keeps one identifier and loses another is changed, not removed.

@@ -1,6 +1,6 @@
 /** Tables of sending: frozen plans, their requests, their operations, every attempt. docs/states.md draws the transitions. */
 import { sql } from 'drizzle-orm'
-import { bigint, check, index, integer, jsonb, primaryKey, smallint, text, unique } from 'drizzle-orm/pg-core'
+import { bigint, boolean, check, index, integer, jsonb, primaryKey, smallint, text, unique } from 'drizzle-orm/pg-core'
 import { destination, run } from './runs.ts'
 import { bytea, instant, now, sluice } from './sluice.ts'
 
@@ -66,6 +66,8 @@ export const batch = sluice.table(
     /** Complete answers in a row that were wrong alike (docs/guarantees.md#isolation-of-a-failing-record). */
     wrongAlike: integer('wrong_alike').notNull().default(0),
     nextAttemptAt: instant('next_attempt_at'),
+    /** Its keys were stored as confirmed before it was sent. They are confirmed once it is settled (`db/provisional.ts`). */
+    provisional: boolean('provisional').notNull().default(false),
     /** Code of why it is parked, refused, superseded or waiting. */
     reason: text('reason'),
     createdAt: instant('created_at').notNull().default(now()),
@@ -86,6 +88,7 @@ export const batch = sluice.table(
     check('batch_operation', sql`${t.operation} in ('upsert', 'delete')`),
     check('batch_status', sql`${t.status} in ('pending', 'in_flight', 'ambiguous', 'parked', 'settled', 'split', 'superseded')`),
     check('batch_lease_held', sql`(${t.status} = 'in_flight') = (${t.leaseUntil} is not null)`),
+    check('batch_provisional', sql`not ${t.provisional} or ${t.status} not in ('parked', 'split', 'superseded')`),
     check('batch_settled', sql`(${t.settledAt} is not null) = (${t.status} in ('settled', 'split', 'superseded'))`),
   ],
 )

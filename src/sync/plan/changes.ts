@@ -37,7 +37,7 @@ export async function applyChanges(work: PlanWork): Promise<Changes> {
   await createTable(client, 'change')
   crashPoint('plan.diffed')
   const first = await loadFirst(work.desired)
-  await refreshStatistics(client, destinationId, first.creates)
+  if (!first.plain || work.desired.keys === 'products') await refreshStatistics(client, destinationId, first.creates)
   crashPoint('plan.desired')
   await collectUnsettled(client, destinationId)
   return { diff: { ...noDiff, creates: first.creates }, absent: 'ignore', updateFields: [], first }

@@ -7,7 +7,7 @@ import type pg from 'pg'
 import type { Destination } from '../../destinations/destination.ts'
 import { Packer, type PackedBatch } from '../../destinations/pack.ts'
 import { CopyWriter } from '../../db/copyBinary.ts'
-import { templateOf, writeEntries, type FrozenEntries } from '../../db/frozenEntries.ts'
+import { areTogether, templateOf, writeEntries, type FrozenEntries } from '../../db/frozenEntries.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { Change, PlannedOperation } from './operations.ts'
 
@@ -27,6 +27,13 @@ interface Collected {
   readonly phase: 1 | 2
 }
 
+interface FreezeContext {
+  readonly planId: string
+  readonly destinationId: number
+  /** True: batches whose entries are together are provisional, because their keys will be stored as confirmed. */
+  readonly provisional: boolean
+}
+
 /** Batches written at a time: with 32, their 80,000 operations outlive the space for new objects (448 rather than 308 MB at a million users). */
 const batchesAtATime = 4
 
@@ -34,7 +41,7 @@ export async function freeze(
   client: pg.PoolClient,
   destination: Destination,
   operations: AsyncIterable<PlannedOperation>,
-  context: { readonly planId: string; readonly destinationId: number; readonly onProgress: (done: number) => void },
+  context: FreezeContext & { readonly onProgress: (done: number) => void },
 ): Promise<Frozen> {
   const digest = createHash('sha256')
   const entries = { create: 0, update: 0, delete: 0, renewal: 0 }
@@ -108,7 +115,7 @@ async function writeBatches(
   client: pg.PoolClient,
   destination: Destination,
   collected: readonly Collected[],
-  context: { readonly planId: string; readonly destinationId: number; readonly firstSeq: number },
+  context: FreezeContext & { readonly firstSeq: number },
 ): Promise<void> {
   const { rows } = await client.query<{ id: string }>(
     `select nextval(pg_get_serial_sequence('batch', 'id')) as id from generate_series(1, $1)`,
@@ -117,11 +124,11 @@ async function writeBatches(
   const ids = rows.map(({ id }) => Number(id))
   const batchCopy = new CopyWriter(
     client,
-    'batch (id, plan_id, destination_id, seq, phase, operation, body, body_sha256, entry_count, user_count, expires_at)',
+    'batch (id, plan_id, destination_id, seq, phase, operation, body, body_sha256, entry_count, user_count, expires_at, provisional)',
   )
   const templates = collected.map(({ batch, op }) => templateOf(destination, { op, ...batch }))
   for (const [i, { batch, op, phase }] of collected.entries()) {
-    batchCopy.row(11)
+    batchCopy.row(12)
     batchCopy.int8(idAt(ids, i))
     batchCopy.text(context.planId)
     batchCopy.int4(context.destinationId)
@@ -141,6 +148,7 @@ async function writeBatches(
     batchCopy.int4(users)
     if (Number.isFinite(expiresAtMs)) batchCopy.timestamp(expiresAtMs)
     else batchCopy.null()
+    batchCopy.boolean(context.provisional && areTogether(destination, { op, items: batch.items }))
     if (batchCopy.full) await batchCopy.flush()
   }
   await batchCopy.end()

@@ -13,6 +13,7 @@ import { addDuration } from './durations.ts'
 import type { EngineDeps } from '../engine.ts'
 import { freeze } from './freeze.ts'
 import { firstMembers, firstProducts, memberOperations, productOperations, type PlannedOperation } from './operations.ts'
+import { loadKeys } from './firstLoad.ts'
 import { openWork, type PlanInput, type PlanWork } from './planWork.ts'
 import { insertPlan, storePlan, type Planned } from './storePlan.ts'
 import { countKeyLookups, stampGroups } from './pendingChanges.ts'
@@ -62,14 +63,18 @@ async function planInTransaction(work: PlanWork): Promise<Planned> {
   const compared = changes.first?.plain !== true
   if (compared && pending.keys === 'identifiers') await stampGroups(pending)
 
+  const firstKeys = changes.first?.plain === true && pending.keys === 'identifiers' ? changes.first : undefined
   deps.onProgress?.({ stage: 'plan', done: 0 })
   await insertPlan(work, guarded.results)
   const frozen = await freeze(client, work.type, operationsOf(work, changes), {
     planId,
     destinationId,
+    provisional: firstKeys !== undefined,
     onProgress: (done) => deps.onProgress?.({ stage: 'plan', done }),
   })
   crashPoint('plan.frozen')
+  if (firstKeys !== undefined) await loadKeys(client, destinationId, planId, firstKeys)
+  crashPoint('plan.keys_loaded')
   return storePlan(work, changes, guarded, frozen, compared ? await countKeyLookups(pending) : 0)
 }
 

@@ -7,6 +7,8 @@ import { queryable } from '../../db/database.ts'
 import { latestErasure } from '../../db/erasures.ts'
 import { supersedeStarted } from '../../db/plans.ts'
 import { readsOneOff, type RunRow } from '../../db/runs.ts'
+import { revokeAll } from '../../db/provisional.ts'
+import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import type { SnapshotResult } from '../read/snapshot.ts'
 import type { DesiredContext } from './desired.ts'
@@ -69,13 +71,15 @@ export async function openWork(
   )
   const [locked] = rows
   if (locked === undefined) throw new Error(`destination ${destinationId} is not stored`)
-  await supersedePlans(client, destinationId)
   const erasures = await latestErasure(queryable(client), deps.service.origin)
   const type = destinationOf(destination.kind)
   const { keys } = type
   const membership = type.membership(destination)
-  const resync = await collectResync(client, destinationId)
   const changed = new ChangedKeys(queryable(client), destinationId, locked.all_changed)
+  await revokeAll(queryable(client), destinationId, changed)
+  crashPoint('plan.revoked')
+  await supersedePlans(client, destinationId)
+  const resync = await collectResync(client, destinationId)
   const sourceless = input.onlyFailedOf !== undefined || input.prepare !== undefined
   return {
     deps,

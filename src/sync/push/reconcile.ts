@@ -2,7 +2,7 @@
  * Reconcile: one transaction, fenced by the epoch, turns a classified answer into entries' outcomes, confirmed state and the
  * batch's next state (docs/guarantees.md). No other code marks a key as synced (docs/guarantees.md#confirmed-only).
  */
-import type { Destination, EntryOutcome, RequestOutcome } from '../../destinations/destination.ts'
+import type { Destination, RequestOutcome } from '../../destinations/destination.ts'
 import { noteBatch } from '../../db/audit.ts'
 import { finishAttempt, type AttemptResult } from '../../db/attempts.ts'
 import { afterIsolation, afterPointed, afterSibling, LeaseLost, markLate, releaseBatch, type ClaimedBatch } from '../../db/batches.ts'
@@ -13,6 +13,7 @@ import { confirmAlike, confirmKeys, refuseKeys, writeOutcomes } from '../../db/o
 import type { Database, Queryable, Transaction } from '../../db/database.ts'
 import { splitBatch, mergeBatches, remainingOrds } from '../../db/splitBatch.ts'
 import { crashPoint } from '../crashPoint.ts'
+import { confirmsAll, settleWhole, type EntriesOutcome } from './settleWhole.ts'
 import type { BatchHandler } from './suppression.ts'
 
 export interface ReconcileOptions {
@@ -50,6 +51,11 @@ export async function reconcile(
   outcome: RequestOutcome,
   options: ReconcileOptions,
 ): Promise<Reconciled> {
+  if (batch.provisional && confirmsAll(destination, batch, outcome)) {
+    const confirmed = outcome.entries.length
+    crashPoint('reconcile.provisional')
+    if (await settleWhole(db, batch, attemptId, confirmed, options)) return { done: confirmed, confirmed, refused: 0, state: 'settled' }
+  }
   return db.transaction(async (tx) => {
     // The planner underestimates scans of every key of a large table, so they are off.
     const mine = await tx.query(
@@ -81,7 +87,7 @@ interface Work {
 function apply(work: Work, outcome: RequestOutcome): Promise<Reconciled> {
   switch (outcome.kind) {
     case 'entries':
-      return applyEntries(work, outcome.entries)
+      return applyEntries(work, outcome)
     case 'retry':
       return applyRetry(work, outcome.reason)
     case 'pause':
@@ -93,11 +99,11 @@ function apply(work: Work, outcome: RequestOutcome): Promise<Reconciled> {
   }
 }
 
-async function applyEntries(work: Work, outcomes: readonly EntryOutcome[]): Promise<Reconciled> {
+async function applyEntries(work: Work, answer: EntriesOutcome): Promise<Reconciled> {
   const { tx, batch, options } = work
-  // Confirmed users need no outcome each. Deletes are few, and `explain` shows the outcome of each.
-  const alike =
-    work.destination.evidence === 'counts' && batch.operation === 'upsert' && outcomes.every((entry) => entry.outcome === 'confirmed')
+  const outcomes = answer.entries
+  // Confirmed users need no outcome each.
+  const alike = confirmsAll(work.destination, batch, answer)
   if (alike) await confirmAlike(work)
   else await writeOutcomes(tx, batch, outcomes)
   const confirmed = outcomes.filter((entry) => entry.outcome === 'confirmed').length

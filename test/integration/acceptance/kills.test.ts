@@ -68,8 +68,10 @@ function waves(engine: EngineUnderTest, target: PeopleTarget = sandboxAudience) 
   }
 }
 
+/** Instants of a first load, and of the plan after one that was interrupted. */
+const firstLabels = ['plan.keys_loaded', 'plan.revoked', 'reconcile.provisional']
 /** Those of product sets need pipelines with sets (sync/productSets.test.ts). */
-const labels = labelsOf(join(root, 'src/sync')).filter((label) => !label.startsWith('sets.'))
+const labels = labelsOf(join(root, 'src/sync')).filter((label) => !label.startsWith('sets.') && !firstLabels.includes(label))
 
 test('there are enough named instants', () => {
   expect(labels.length).toBeGreaterThanOrEqual(15)
@@ -119,6 +121,37 @@ test.for([sandboxAudience, staticListTarget])(
     expect(await control.violations()).toEqual([])
   },
 )
+
+test.for([
+  ...firstLabels.map((label) => [label]),
+  ['plan.after_commit'],
+  ['push.batches_claimed'],
+  ['push.in_flight'],
+  ['push.answered'],
+  ['push.reconciled'],
+  ['push.in_flight', 'plan.revoked'],
+  ['push.reconciled:2', 'plan.before_commit'],
+])('a first load is killed at %s, and the source changes', async (instants) => {
+  await using engine = await engineUnderTest({ settings: { horizonMs: 10_000 } })
+  const { control } = engine.sandbox
+  // The guard is not what is looked at here.
+  engine.pipeline('customers', `${customersYaml}guards: { max_delete_count: 10000 }\n`)
+  const people = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, i) => ({
+      key: `k${from + i}`,
+      cells: [`a${from + i}@example.com`, `b${from + i}@example.com`, '', 'US', ''] as const,
+      identifiers: [email(`a${from + i}@example.com`), email(`b${from + i}@example.com`)],
+    }))
+  // Three batches, so that some are confirmed and others are not.
+  engine.write('crm.csv', crm(people(0, 6_000)))
+  for (const label of instants) expect(await run(engine, 'customers', { CRASH_AT: label })).toBe('SIGKILL')
+  const stays = people(40, 6_010)
+  engine.write('crm.csv', crm(stays))
+  expect(await engine.run('customers')).toMatchObject({ status: 'succeeded', counts: { pending: 0, ambiguous: 0, refused: 0 } })
+  expect((await control.audience()).digest).toBe(audienceDigest(identifiersOf(stays)))
+  expect((await engine.run('customers')).counts.requests).toBe(0)
+  expect(await control.violations()).toEqual([])
+})
 
 test.for(['plan.batches_written', 'reconcile.expanded', 'reconcile.split'])(
   'killed at %s: the people of a batch have one row for all, and the next run settles them',

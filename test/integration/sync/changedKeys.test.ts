@@ -36,15 +36,13 @@ async function rewritten(engine: EngineUnderTest): Promise<{ updated: number; in
   return row ?? { updated: 0, inPlace: 0, entries: 0 }
 }
 
-test('a first load and a run of few changes rewrite their keys in place', async () => {
+test('a first load rewrites no key, and a run of few changes rewrites its keys in place', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', peopleYaml)
   engine.write('people.csv', csv(0, 3_000))
   expect((await engine.run('people')).counts.confirmed).toBe(3_000)
   const first = await rewritten(engine)
-  expect(first.updated).toBeGreaterThanOrEqual(6_000)
-  expect(first.inPlace / first.updated).toBeGreaterThan(0.9)
-  expect(first.entries).toBe(0)
+  expect(first).toEqual({ updated: 0, inPlace: 0, entries: 0 })
 
   engine.write('people.csv', csv(0, 3_000, 'example.com', 100))
   expect((await engine.run('people', { approveDeletes: 200 })).counts).toMatchObject({ deletes: 100, updates: 100, pending: 0 })
@@ -53,7 +51,8 @@ test('a first load and a run of few changes rewrite their keys in place', async 
   const updates = second.updated - first.updated
   expect(updates).toBeGreaterThanOrEqual(300)
   expect(updates).toBeLessThanOrEqual(600)
-  expect((second.inPlace - first.inPlace) / updates).toBeGreaterThan(0.95)
+  // A page has room for one changed user, and one in thirty is changed here.
+  expect((second.inPlace - first.inPlace) / updates).toBeGreaterThan(0.6)
 
   const [storage] = await engine.db.query<{ body: string }>(
     `select attstorage::text as body from pg_attribute where attrelid = 'batch'::regclass and attname = 'body'`,
@@ -88,7 +87,10 @@ test('what was planned and never sent stays changed, whatever is forgotten', asy
   const { planId } = await engine.plan('people')
   const [destination] = await engine.db.query<{ id: number }>('select id from destination')
   await forgetSynced(engine.db, destination?.id ?? 0)
-  expect(await changed(engine.db)).toEqual({ all: true, noted: 0, overlooked: 0 })
+  // Its keys are stored as confirmed by their batch. The next plan revokes that, and so finds all of them.
+  expect(await changed(engine.db)).toEqual({ all: false, noted: 0, overlooked: 0 })
+  expect((await engine.plan('people')).counts).toMatchObject({ creates: 1_000 })
+  expect(await changed(engine.db)).toEqual({ all: false, noted: 2_000, overlooked: 0 })
   expect((await engine.apply(planId)).counts.confirmed).toBe(1_000)
   expect(await changed(engine.db)).toEqual({ all: false, noted: 0, overlooked: 0 })
 
@@ -102,9 +104,14 @@ test('an answer that confirms something else than is desired by now leaves its k
   await using engine = await engineUnderTest()
   engine.pipeline('people', peopleYaml)
   engine.write('people.csv', csv(0, 5))
+  await engine.run('people')
+  engine.write('people.csv', csv(0, 10))
   const { planId } = await engine.plan('people')
   // While it is on its way something newer is desired of one, and no key is said to have changed.
-  await engine.db.execute(`update remote set desired_hash = '\\x09' where key = (select min(key::text)::bytea from remote)`)
+  await engine.db.execute(
+    `update remote set desired_hash = '\\x09' where key = (select min(key::text)::bytea from remote where synced_hash is null)`,
+  )
+  await engine.db.execute('delete from changed_key')
   await engine.db.execute('update destination set all_changed = false')
   expect((await engine.apply(planId)).counts.confirmed).toBe(5)
   expect(await changed(engine.db)).toEqual({ all: false, noted: 1, overlooked: 0 })

@@ -46,11 +46,16 @@ const writers: Readonly<Record<string, string>> = {
  * planning and sending (batch, batch_entries, changed_key, entry, record, remote) still have several writers; they go together.
  */
 const pending: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  attempt: { 'db/batches.ts': 'recovery ends the attempts of lost batches in the statement that takes them over' },
+  attempt: {
+    'db/batches.ts': 'recovery ends the attempts of lost batches in the statement that takes them over',
+    'db/provisional.ts': 'an answer that confirms a whole batch is one statement',
+  },
+  audit: { 'db/provisional.ts': 'an answer that confirms a whole batch is one statement' },
   batch: {
     'db/attempts.ts': 'an attempt and the fresh lease of its batch are one statement: no byte leaves without both',
     'db/entries.ts': 'pending',
     'db/erasures.ts': 'pending',
+    'db/provisional.ts': 'an answer that confirms a whole batch is one statement',
     'db/retention.ts': 'pending',
     'db/runRetention.ts': 'pending',
     'db/splitBatch.ts': 'pending',
@@ -62,6 +67,7 @@ const pending: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   batch_entries: { 'db/frozenEntries.ts': 'pending', 'db/retention.ts': 'pending', 'db/runRetention.ts': 'pending' },
   changed_key: { 'db/erasures.ts': 'pending' },
+  destination: { 'db/provisional.ts': 'an answer that confirms a whole batch is one statement' },
   entry: {
     'db/erasures.ts': 'pending',
     'db/frozenEntries.ts': 'pending',
@@ -76,8 +82,10 @@ const pending: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   record: { 'db/outcomes.ts': 'pending', 'sync/plan/firstLoad.ts': 'pending' },
   remote: {
     'db/batches.ts': 'pending',
+    'db/entries.ts': 'pending',
     'db/erasures.ts': 'pending',
     'db/outcomes.ts': 'pending',
+    'db/provisional.ts': 'pending',
     'db/retention.ts': 'pending',
     'sync/applying.ts': 'pending',
     'sync/audit/invalidate.ts': 'pending',

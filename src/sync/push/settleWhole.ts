@@ -1,0 +1,44 @@
+/** Settles a batch whose keys were stored as confirmed before it was sent, when its answer confirms all of it. */
+import type { Destination, RequestOutcome } from '../../destinations/destination.ts'
+import type { ClaimedBatch } from '../../db/batches.ts'
+import type { AttemptResult } from '../../db/attempts.ts'
+import { isRetryable, type Database } from '../../db/database.ts'
+import { settleProvisional } from '../../db/provisional.ts'
+
+interface Answer {
+  readonly horizonMs: number
+  readonly workerId: string
+  readonly runId: number
+  /** Exchange as stored with the attempt. */
+  readonly sent: Omit<AttemptResult, 'outcome' | 'reason'>
+}
+
+export type EntriesOutcome = Extract<RequestOutcome, { kind: 'entries' }>
+
+/** Returns true if all users of an update are confirmed. Deletes are few, and `explain` shows the outcome of each. */
+export function confirmsAll(destination: Destination, batch: ClaimedBatch, outcome: RequestOutcome): outcome is EntriesOutcome {
+  return (
+    outcome.kind === 'entries' &&
+    destination.evidence === 'counts' &&
+    batch.operation === 'upsert' &&
+    outcome.entries.every((entry) => entry.outcome === 'confirmed')
+  )
+}
+
+/** Returns false if the batch is to be reconciled key by key. A deadlock with a plan does so too: that transaction is tried again. */
+export async function settleWhole(
+  db: Database,
+  batch: ClaimedBatch,
+  attemptId: number,
+  confirmed: number,
+  options: Answer,
+): Promise<boolean> {
+  const { sent, horizonMs, workerId, runId } = options
+  const counts = { confirmed, refused: 0 }
+  const result = { ...sent, outcome: 'confirmed', reason: null, answer: { ...sent.answer, ...counts, ambiguous: 0 } } as const
+  const line = { actor: workerId, runId, detail: { outcome: 'entries', ...counts, epoch: batch.epoch } }
+  return settleProvisional(db, batch, { id: attemptId, result, horizonMs }, line).catch((error: unknown) => {
+    if (isRetryable(error)) return false
+    throw error
+  })
+}
