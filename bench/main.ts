@@ -30,6 +30,7 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   webhooks: async () => (await import('./webhooks.ts')).bench,
   schedules: async () => (await import('./schedules.ts')).bench,
   dashboard: async () => (await import('./dashboard.ts')).bench,
+  idle: async () => (await import('./idle.ts')).bench,
   growth: async () => (await import('./growth.ts')).bench,
 }
 

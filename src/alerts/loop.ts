@@ -1,7 +1,7 @@
 /** Looks for conditions and sends alerts beside everything else: a dead or slow receiver delays no run and no other receiver. */
 import type { Clock } from '../clock.ts'
 import type { Database } from '../db/database.ts'
-import { finishDelivery, syncAlerts, takeDeliveries, type DueDelivery } from '../db/alerts.ts'
+import { alertActivity, finishDelivery, syncAlerts, takeDeliveries, type DueDelivery } from '../db/alerts.ts'
 import type { Logger } from '../log.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import type { ProjectFile } from '../pipeline/projectFile.ts'
@@ -17,7 +17,7 @@ export interface AlertDeps {
   readonly loadProject: () => Promise<Pick<ProjectFile, 'receivers' | 'defaultReceivers'>>
   readonly baseUrl: string
   readonly secret: string | undefined
-  /** Between two looks. */
+  /** Between two looks; without a change every fifth time, because some conditions begin by time alone. */
   readonly everyMs?: number
   readonly timeoutMs?: number
   /** Wait after the first failure; doubled after each further one. */
@@ -25,15 +25,22 @@ export interface AlertDeps {
 }
 
 const longestRetryMs = 30 * 60_000
+const quietLooks = 5
 
 export function startAlerts(deps: AlertDeps): { readonly stop: () => Promise<void> } {
   const ending = new AbortController()
   const sending = new Set<Promise<void>>()
   const loop = (async () => {
-    while (!ending.signal.aborted) {
+    let seen: string | undefined
+    for (let quiet = 0; !ending.signal.aborted; quiet += 1) {
       try {
-        await look(deps)
-        await send(deps, sending, ending.signal)
+        const { mark, busy } = await alertActivity(deps.db)
+        if (busy || mark !== seen || quiet >= quietLooks) {
+          await look(deps)
+          await send(deps, sending, ending.signal)
+          seen = mark
+          quiet = 0
+        }
       } catch (error) {
         deps.log.warn({ reason: error instanceof Error ? error.message.slice(0, 200) : 'error' }, 'alerts could not be looked after')
       }

@@ -112,6 +112,20 @@ export interface DueDelivery {
 /** Time after which another process takes the message of a process that died while it was sending. */
 const sendingForS = 60
 
+/**
+ * Returns a text that changes whenever runs or actions of an operator may have changed a condition, and whether to look in any case: a
+ * run is open, or a message is due.
+ */
+export async function alertActivity(db: Queryable): Promise<{ readonly mark: string; readonly busy: boolean }> {
+  const rows = await db.query<{ mark: string; busy: boolean }>(
+    `select concat_ws(' ', (select max(id) from run), (select max(id) from audit), o.open) as mark,
+       o.open > 0 or exists (select from alert_delivery
+         where delivered_at is null and failed_at is null and next_attempt_at <= statement_timestamp()) as busy
+     from (select count(*) as open from run where status in ('queued', 'running')) o`,
+  )
+  return rows[0] ?? { mark: '', busy: true }
+}
+
 /** Takes messages that are due for these receivers; a recovery waits until its alert was delivered or given up. */
 export async function takeDeliveries(db: Queryable, receivers: readonly string[], limit: number): Promise<readonly DueDelivery[]> {
   const rows = await db.query<{

@@ -43,6 +43,14 @@ export async function findQueuedRuns(
   return rows.map((row) => ({ id: Number(row.id), destinationId: row.destination_id, pipeline: row.pipeline }))
 }
 
+/** Returns true if any run waits or works, or any request is under way, in whatever environment: all that a worker can help with. */
+export async function hasOpenWork(db: Queryable): Promise<boolean> {
+  const rows = await db.query<{ open: boolean }>(
+    `select exists (select from run where status in ('queued', 'running')) or exists (select from batch where status = 'in_flight') as open`,
+  )
+  return rows[0]?.open === true
+}
+
 /** Returns the plans that are being pushed and have batches without a lease: work to share. */
 export async function findSharedPlans(db: Queryable, fence: Fence): Promise<readonly string[]> {
   const rows = await db.query<{ id: string }>(

@@ -52,7 +52,7 @@ export async function openQueues(db: Database, options: { readonly supervise: bo
     max: 4,
     schedule: false,
     supervise: options.supervise,
-    superviseIntervalSeconds: 10,
+    superviseIntervalSeconds: 30,
     useListenNotify: true,
   })
   boss.on('error', (error) => options.log.warn({ reason: error.name }, 'the job queue lost its database; it tries again'))

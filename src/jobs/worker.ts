@@ -1,7 +1,7 @@
 /** The worker: executes queued runs and helps to push plans of other workers. Any number of workers share one Postgres. */
 import { recoverBatches } from '../db/batches.ts'
 import { applyRetention } from '../db/retention.ts'
-import { findQueuedRuns, findSharedPlans, isSharedPlan } from '../db/queuedRuns.ts'
+import { findQueuedRuns, findSharedPlans, hasOpenWork, isSharedPlan } from '../db/queuedRuns.ts'
 import { skipUnclaimedRuns } from '../db/runs.ts'
 import { deadWorkers, touchWorker } from '../db/workers.ts'
 import { recoverRunsAndCounts, updateCountsOfPlan } from '../sync/runCounts.ts'
@@ -21,8 +21,9 @@ export interface Worker {
 
 /** Runs that one worker executes in parallel, each of another destination. */
 const parallelRuns = 4
-/** Maximum delay after a lost wake-up. */
+/** Maximum delay after a lost wake-up, while something is open and while nothing is. */
 const pollMs = 1_000
+const idlePollMs = 2_000
 const recoverEveryMs = 5_000
 const maintainEveryMs = 3_600_000
 
@@ -35,19 +36,19 @@ export async function startWorker(deps: JobDeps): Promise<Worker> {
   // batchSize 1 and several loops: a job is a whole run, so there is nothing to gain by taking more than one.
   await queues.boss.work<RunJob>(
     'run',
-    { localConcurrency: parallelRuns, pollingIntervalSeconds: 2, notifyPollingIntervalSeconds: 10 },
+    { localConcurrency: parallelRuns, pollingIntervalSeconds: 2, notifyPollingIntervalSeconds: 30 },
     async ([job]) => {
       if (job !== undefined && !signal.aborted) await work.runDestination(job.data.destinationId, job.data.runId)
     },
   )
   await queues.boss.work<PushJob>(
     'push',
-    { localConcurrency: parallelRuns, pollingIntervalSeconds: 2, notifyPollingIntervalSeconds: 10 },
+    { localConcurrency: parallelRuns, pollingIntervalSeconds: 2, notifyPollingIntervalSeconds: 30 },
     async ([job]) => {
       if (job !== undefined && !signal.aborted) await work.helpPush(job.data.planId)
     },
   )
-  await queues.boss.work('maintain', { pollingIntervalSeconds: 30, notifyPollingIntervalSeconds: 30 }, async () => {
+  await queues.boss.work('maintain', { pollingIntervalSeconds: 30, notifyPollingIntervalSeconds: 60 }, async () => {
     if (!signal.aborted) await applyRetention(deps.db, deps.settings)
   })
   const polling = poll(deps, queues, work, signal)
@@ -133,20 +134,27 @@ async function poll(deps: JobDeps, queues: Queues, work: Work, signal: AbortSign
   let maintainedAt = clock.monotonic()
   const startedAt = clock.monotonic()
   while (!signal.aborted) {
+    let open = true
     try {
-      if (clock.monotonic() - recoveredAt >= recoverEveryMs) {
+      open = await hasOpenWork(db)
+      const recovers = clock.monotonic() - recoveredAt >= recoverEveryMs
+      if (recovers) {
         recoveredAt = clock.monotonic()
+        await touchWorker(db, deps.workerId)
+      }
+      if (recovers && open) {
         for (const id of await recoverRunsAndCounts(db, deps.service)) logRunEnd(deps.log, await loadReport(db, id))
         await recoverBatches(db, await deadWorkers(db), deps.settings.horizonMs, deps.service)
-        await touchWorker(db, deps.workerId)
         // Workers that start together need time to start.
         if (clock.monotonic() - startedAt >= deps.settings.unclaimedAfterMs)
           for (const id of await skipUnclaimedRuns(db, deps.service, deps.settings.unclaimedAfterMs))
             deps.log.error({ runId: `r_${id}`, code: 'RUN_UNCLAIMED' }, 'no worker has the pipeline of this run in its version: skipped')
       }
-      const queued = await findQueuedRuns(db, deps.service)
-      for (const destinationId of new Set(queued.map((run) => run.destinationId))) background(work.runDestination(destinationId), 'run')
-      for (const planId of await findSharedPlans(db, deps.service)) background(work.helpPush(planId), 'push')
+      if (open) {
+        const queued = await findQueuedRuns(db, deps.service)
+        for (const destinationId of new Set(queued.map((run) => run.destinationId))) background(work.runDestination(destinationId), 'run')
+        for (const planId of await findSharedPlans(db, deps.service)) background(work.helpPush(planId), 'push')
+      }
       if (clock.monotonic() - maintainedAt >= maintainEveryMs) {
         maintainedAt = clock.monotonic()
         await queues.boss.send('maintain', {}, { singletonKey: 'hourly' })
@@ -155,6 +163,6 @@ async function poll(deps: JobDeps, queues: Queues, work: Work, signal: AbortSign
       // The database may be down for a while: leases and ticks wait for it, nothing is lost.
       deps.log.warn({ reason: error instanceof Error ? error.message : 'error' }, 'the worker could not look for work')
     }
-    await clock.sleep(pollMs, signal)
+    await clock.sleep(open ? pollMs : idlePollMs, signal)
   }
 }
