@@ -1,15 +1,15 @@
 import type { KnownService } from '../config/config.ts'
 import type { Context } from './context.ts'
+import type { FailedCall } from './refusal.ts'
 import { waiting } from './waiting.ts'
 import type { Auth, Host } from '../service/contract/endpoint.ts'
-import { createSender, userProof, type Proof } from '../service/client/transport.ts'
+import { userProof, type Proof } from '../service/client/sender.ts'
+import { createSender } from '../service/client/transport.ts'
 import type { Answer, Exchange } from '../service/client/exchange.ts'
 
 /** One call of the service, independent of its endpoint contract. */
-export interface Call {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+export interface Call extends FailedCall {
   readonly host: Host
-  readonly path: string
   readonly auth: Auth
   readonly query?: Readonly<Record<string, string>>
   readonly form?: Readonly<Record<string, string>>
@@ -90,7 +90,7 @@ export function createCaller(service: KnownService, context: Pick<Context, 'sign
 }
 
 /** Returns the typed error of a failed call: it names parameter, rule and hint. */
-export async function refusal(exchange: Exchange, call: Pick<Call, 'method' | 'path'> & { readonly auth?: Call['auth'] }): Promise<Error> {
+export async function refusal(exchange: Exchange, call: FailedCall): Promise<Error> {
   const { serviceError } = await import('./refusal.ts')
   return serviceError(exchange, call, Date.now())
 }

@@ -1,16 +1,18 @@
 import type { Exchange } from '../service/client/exchange.ts'
 import { toServiceError } from '../service/client/toServiceError.ts'
-import type { Endpoint } from '../service/contract/endpoint.ts'
+import type { Auth, Endpoint } from '../service/contract/endpoint.ts'
 import { RunError } from '../errors.ts'
-import type { Call } from './caller.ts'
 import { routeOf } from './route.ts'
 
+/** As much of a call as its error names. */
+export interface FailedCall {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly path: string
+  readonly auth?: Auth
+}
+
 /** Returns the client's typed error of a failed call: it names the parameter, the rule and the hint. */
-export function serviceError(
-  exchange: Exchange,
-  call: Pick<Call, 'method' | 'path'> & { readonly auth?: Call['auth'] },
-  nowMs: number,
-): Error {
+export function serviceError(exchange: Exchange, call: FailedCall, nowMs: number): Error {
   const where = `${call.method} ${call.path}`
   const endpoint = routeOf(call.method, call.path).endpoint ?? unknownEndpoint(call)
   const asApplication = call.auth === 'bearer' && endpoint.auth === 'user'
@@ -25,7 +27,7 @@ export function serviceError(
 }
 
 /** Returns an endpoint for a path outside the contract, so that its refusal is explained too. */
-function unknownEndpoint({ method, path }: Pick<Call, 'method' | 'path'>): Endpoint {
+function unknownEndpoint({ method, path }: FailedCall): Endpoint {
   return {
     name: 'unknown',
     method,

@@ -2,7 +2,7 @@ import type { HandleRowGroups } from '../presets/preset.ts'
 import { splitImages } from '../products/links.ts'
 import type { Row } from '../../model/record.ts'
 import { filledFrom, joinedInto, positions, textAt, textSize } from './cells.ts'
-import type { RowJoiner } from './joinRows.ts'
+import type { RowJoiner } from './rowJoiner.ts'
 
 /** Limit of rows of one product. A shop may have 2,048 variants of it and 250 images. */
 const mostRows = 4_096

@@ -2,7 +2,7 @@ import { findColumn } from '../fields.ts'
 import type { ParentRowGroups } from '../presets/preset.ts'
 import type { Row } from '../../model/record.ts'
 import { filledFrom, joinedInto, positions, textAt, textSize } from './cells.ts'
-import type { RowJoiner } from './joinRows.ts'
+import type { RowJoiner } from './rowJoiner.ts'
 
 /** Limit of characters of remembered parents, oldest dropped first: an export writes variations soon after them. */
 const mostText = 16_777_216

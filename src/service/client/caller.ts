@@ -13,7 +13,7 @@ import type { Spelling } from './names.ts'
 import { buildRequest, type BuiltRequest, type Params } from './request.ts'
 import { BadSignatureError, RateLimitedError, type ServiceError, TokenInvalidError, UnreadableAnswerError } from './serviceErrors.ts'
 import { isRetryable, toServiceError } from './toServiceError.ts'
-import { type Proof, type Sender, userProof } from './transport.ts'
+import { type Proof, type Sender, userProof } from './sender.ts'
 import type { CallOptions } from './typed.ts'
 
 export interface CallResult {

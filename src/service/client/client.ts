@@ -11,7 +11,8 @@ import { createSpelling, type Spelling } from './names.ts'
 import { buildRequest, type Params } from './request.ts'
 import { CallError } from './serviceErrors.ts'
 import { openStream } from './stream.ts'
-import { createSender, type Sender, type TransportOptions } from './transport.ts'
+import type { Sender } from './sender.ts'
+import { createSender, type TransportOptions } from './transport.ts'
 import type { CallOptions, EndpointOf, Methods, ParamsOf } from './typed.ts'
 
 export interface ClientOptions extends TransportOptions {

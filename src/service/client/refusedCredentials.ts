@@ -1,7 +1,7 @@
 /** Finds the refused one of the four credentials: a 401 alone names none. */
 import type { ServiceConfig } from './config.ts'
 import { allKeys } from './hints.ts'
-import { userProof, type Sender } from './transport.ts'
+import { userProof, type Sender } from './sender.ts'
 
 const timeoutMs = 15_000
 

@@ -8,7 +8,7 @@ import type { Spelling } from './names.ts'
 import type { BuiltRequest } from './request.ts'
 import { AnswerLostError } from './serviceErrors.ts'
 import { toServiceError } from './toServiceError.ts'
-import type { Proof, Sender } from './transport.ts'
+import type { Proof, Sender } from './sender.ts'
 import type { CallOptions } from './typed.ts'
 
 export interface StreamParts {

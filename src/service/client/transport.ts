@@ -3,11 +3,11 @@ import { type Clock, systemClock } from '../../clock.ts'
 import { createClockOffset } from './clockOffset.ts'
 import type { ServiceConfig } from './config.ts'
 import { encodePairs } from './encode.ts'
-import type { Exchange, ExchangeRequest, NotSent, Transport } from './exchange.ts'
+import type { NotSent, Transport } from './exchange.ts'
+import { type Sender, type SentRequest, userProof } from './sender.ts'
 import { createSpelling, type Spelling } from './names.ts'
-import { type OAuthParameters, sign } from './signing.ts'
+import { sign } from './signing.ts'
 import type { Wire, WireRequest } from './wire.ts'
-import type { Opened } from './wireStream.ts'
 
 export interface TransportOptions {
   readonly clock?: Clock
@@ -15,28 +15,6 @@ export interface TransportOptions {
   readonly connections?: number
   /** 8 MiB: the largest honest answer is under 1 MB. */
   readonly maxAnswerBytes?: number
-}
-
-/** Credentials of one request. */
-export type Proof =
-  | { readonly kind: 'oauth'; readonly token?: string; readonly tokenSecret?: string; readonly extra?: OAuthParameters }
-  | { readonly kind: 'header'; readonly authorization: string }
-  | { readonly kind: 'none' }
-
-export interface SentRequest extends ExchangeRequest {
-  readonly proof: Proof
-  /** Urlencoded body, signed; excludes `body`. */
-  readonly form?: Readonly<Record<string, string>>
-}
-
-/** A transport that can prove itself in any of the service's ways: what the client is built on. */
-export interface Sender {
-  readonly send: (request: SentRequest) => Promise<Exchange>
-  /** Opens an answer that is read while it arrives. */
-  readonly open: (request: SentRequest) => Promise<Opened>
-  /** True once after the service's `Date` showed our clock to be wrong and signatures were moved: worth one resend. */
-  readonly clockWasCorrected: () => boolean
-  readonly close: () => Promise<void>
 }
 
 export function createTransport(config: ServiceConfig, options: TransportOptions = {}): Transport {
@@ -47,13 +25,6 @@ export function createTransport(config: ServiceConfig, options: TransportOptions
     refusedCredentials: async () => (await import('./refusedCredentials.ts')).refusedCredentials(sender, config),
     close: () => sender.close(),
   }
-}
-
-/** The access token of the configuration; without one, requests are signed by the consumer alone. */
-export function userProof(config: ServiceConfig): Proof {
-  return config.accessToken === undefined
-    ? { kind: 'oauth' }
-    : { kind: 'oauth', token: config.accessToken, tokenSecret: config.accessTokenSecret ?? '' }
 }
 
 export function createSender(config: ServiceConfig, options: TransportOptions = {}): Sender {

@@ -1,10 +1,53 @@
 /** Types of calls and answers, derived from the literal types of the contract. No code. */
 import type { contract, EndpointName } from '../contract/index.ts'
 import type { resources, ResourceName } from '../contract/resources.ts'
-import type { JsonBodies } from './bodies.ts'
+import type {
+  ActivityEvent,
+  ActivityFilter,
+  BatchOperation,
+  CardComponent,
+  DoNotReachOperation,
+  ProductInput,
+  ProductSetFilter,
+  TargetingCriterion,
+  UserOperation,
+} from './bodies.ts'
 import type { List } from './list.ts'
 
 export type EndpointOf<Name extends EndpointName> = Extract<(typeof contract)[number], { readonly name: Name }>
+
+type Params<Name extends EndpointName> = ParamsOf<EndpointOf<Name>>
+
+/** JSON parameters by endpoint, in place of the contract's `object` and `array`. `body`: the endpoint takes the bare array. */
+interface JsonBodies {
+  readonly 'products.put': { readonly products: readonly ProductInput[] }
+  readonly 'products.delete': { readonly product_keys: readonly string[] }
+  readonly 'productSets.create': { readonly filters: readonly ProductSetFilter[]; readonly product_keys: readonly string[] }
+  readonly 'productSets.update': { readonly product_keys: readonly string[] }
+  readonly 'audiences.users': { readonly body: readonly UserOperation[] }
+  readonly 'doNotReachLists.users': { readonly body: readonly DoNotReachOperation[] }
+  readonly 'audiences.estimate': { readonly targeting_criteria: readonly TargetingCriterion[] }
+  readonly 'cards.create': { readonly components: readonly CardComponent[]; readonly slides: readonly (readonly CardComponent[])[] }
+  readonly 'cards.update': { readonly components: readonly CardComponent[]; readonly slides: readonly (readonly CardComponent[])[] }
+  readonly 'campaigns.batch': {
+    readonly body: readonly BatchOperation<Params<'campaigns.create'>, Params<'campaigns.update'>, 'campaign_id'>[]
+  }
+  readonly 'lineItems.batch': {
+    readonly body: readonly BatchOperation<Params<'lineItems.create'>, Params<'lineItems.update'>, 'line_item_id'>[]
+  }
+  readonly 'targetingCriteria.batch': {
+    readonly body: readonly BatchOperation<Params<'targetingCriteria.create'>, never, 'targeting_criterion_id'>[]
+  }
+  readonly 'posts.create': {
+    readonly edit_options: { readonly previous_post_id: string }
+    readonly reply: { readonly in_reply_to_tweet_id: string; readonly exclude_reply_user_ids?: readonly string[] }
+    readonly media: { readonly media_ids: readonly string[] }
+  }
+  readonly 'activity.subscribe': { readonly event_type: ActivityEvent; readonly filter: ActivityFilter }
+}
+
+/** Fails the type check when `JsonBodies` names an endpoint that the contract does not have. */
+export const namesEndpoints: keyof JsonBodies extends EndpointName ? true : never = true
 
 /** Large ids may be given as text, as number or as bigint; times as ISO 8601 text or as Date. */
 type ValueOf<P> = P extends { readonly type: 'enum'; readonly values: readonly (infer V)[] }
@@ -39,7 +82,7 @@ type OptionalOf<E> = Extract<Exclude<Sent<E>, { readonly required: true }>, Name
 /** Null unsets the field: it is sent as an empty value. */
 type Unset<P> = P extends { readonly unsettable: true } ? null : never
 
-/** A JSON parameter has the type written for it in bodies.ts, every other one that of the contract. */
+/** A JSON parameter has the type written for it in `JsonBodies`, every other one that of the contract. */
 type Typed<E, P extends Named> = E extends { readonly name: infer N extends keyof JsonBodies }
   ? P['name'] extends keyof JsonBodies[N]
     ? JsonBodies[N][P['name']]
