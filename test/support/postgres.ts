@@ -3,7 +3,7 @@
  * SLUICE_TEST_DATABASE_URL, to test another version of Postgres). vitest's global setup of the projects that need it.
  */
 import { randomBytes } from 'node:crypto'
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -21,7 +21,9 @@ declare module 'vitest' {
 }
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'sluice-test-'))
+  const folder = quickFolder()
+  removeLeftovers(folder)
+  const dataDir = mkdtempSync(join(folder, 'sluice-test-'))
   // Where the server's own user can reach it, should this be root: then its files go with the folder.
   chmodSync(dataDir, 0o755)
   const outside = process.env['SLUICE_TEST_DATABASE_URL']
@@ -31,6 +33,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     await admin(url, `alter system set fsync = off`)
     await admin(url, `alter system set full_page_writes = off`)
     await admin(url, `alter system set synchronous_commit = off`)
+    // The log is in memory too.
+    await admin(url, `alter system set max_wal_size = '1GB'`)
     await admin(url, 'select pg_reload_conf()')
   }
   const template = `sluice_template_${randomBytes(4).toString('hex')}`
@@ -42,6 +46,32 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     await admin(url, `drop database ${template} with (force)`)
     if (!outside) await stopEmbedded(dataDir)
     rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+/**
+ * Returns a folder in memory if the system has one with room (8 GB; a container has 64 MB), else that of temporary files. A database
+ * is a copy of 300 files: 345 ms of kernel time each on ext4, 16 ms in memory (2 cores, Postgres 18.4, 40 copies, Linux 6).
+ */
+export function quickFolder(): string {
+  try {
+    const { bavail, bsize } = statfsSync('/dev/shm')
+    if (bavail * bsize > 8 * 1024 ** 3) return '/dev/shm'
+  } catch {
+    // Not Linux.
+  }
+  return tmpdir()
+}
+
+/** Removes the data of servers whose process has ended: those of runs that were killed would fill the memory. */
+function removeLeftovers(folder: string): void {
+  for (const name of readdirSync(folder).filter((entry) => entry.startsWith('sluice-test-'))) {
+    try {
+      process.kill(Number.parseInt(readFileSync(join(folder, name, 'postgres-18', 'postmaster.pid'), 'utf8'), 10), 0)
+    } catch (error) {
+      // Without the file the server is not up yet, or was stopped by its own run.
+      if ((error as NodeJS.ErrnoException).code === 'ESRCH') rmSync(join(folder, name), { recursive: true, force: true })
+    }
   }
 }
 
