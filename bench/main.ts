@@ -21,6 +21,7 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   budget: async () => (await import('./budget.ts')).bench,
   read: async () => (await import('./read.ts')).bench,
   sync: async () => (await import('./sync.ts')).bench,
+  compare: async () => (await import('./compare.ts')).bench,
   command: async () => (await import('./command.ts')).bench,
   second: async () => (await import('./second.ts')).bench,
   xml: async () => (await import('./xml.ts')).bench,

@@ -27,6 +27,56 @@ export async function naive(input: { readonly databaseUrl: string; readonly firs
   }
 }
 
+/** A first sync up to the stored request bodies, timed: members by multi-row INSERT, bodies of 2,500 users by JSON.stringify. */
+export async function naiveFirst(input: { readonly databaseUrl: string; readonly csv: string }): Promise<object> {
+  const client = new pg.Client({ connectionString: input.databaseUrl })
+  await client.connect()
+  try {
+    await client.query('drop table if exists public.naive_member, public.naive_body')
+    await client.query('create table public.naive_member (customer_id text primary key, email text, phone text)')
+    await client.query('create table public.naive_body (id serial primary key, body text)')
+    const started = performance.now()
+    let users: Member[] = []
+    let bodies = 0
+    const store = async () => {
+      await client.query('insert into public.naive_body (body) values ($1)', [JSON.stringify(users.map(userOperation))])
+      users = []
+      bodies += 1
+    }
+    for await (const group of groups(input.csv)) {
+      await insert(client, 'public.naive_member', group)
+      for (const member of group) {
+        users.push(member)
+        if (users.length === 2_500) await store()
+      }
+    }
+    if (users.length > 0) await store()
+    return { seconds: (performance.now() - started) / 1000, bodies }
+  } finally {
+    await client.query('drop table if exists public.naive_member, public.naive_body')
+    await client.end()
+  }
+}
+
+function userOperation({ email, phone }: Member): object {
+  const users = [{ email: [email], phone_number: [phone] }]
+  return { operation_type: 'Update', params: { effective_at: '2026-11-22T00:00:00Z', expires_at: '2028-12-21T00:00:00Z', users } }
+}
+
+/** Returns the bodies of a packer that renders the whole body again to know its size, user by user: time grows with the square. */
+export function quadraticBodies(operations: readonly object[]): number {
+  let bodies = 0
+  let open: object[] = []
+  for (const operation of operations) {
+    if (open.length === 2_500 || Buffer.byteLength(JSON.stringify([...open, operation])) > 5_000_000) {
+      bodies += 1
+      open = []
+    }
+    open.push(operation)
+  }
+  return open.length > 0 ? bodies + 1 : bodies
+}
+
 /** The state before. */
 async function load(client: pg.Client, file: string): Promise<void> {
   for await (const group of groups(file)) await insert(client, 'public.naive_member', group)

@@ -8,9 +8,9 @@ import { median, type Bench } from './figure.ts'
 const sizes = [250, 500, 1_000, 2_000, 4_000]
 
 export const bench: Bench = async ({ say }) => {
-  const users = Array.from({ length: 4_000 }, () => [`01${randomBytes(32).toString('hex')}`, `05${randomBytes(32).toString('hex')}`])
-  packAll(users)
-  const spent = sizes.map((size) => median(Array.from({ length: 15 }, () => packAll(users.slice(0, size)))))
+  const all = users(4_000)
+  packAll(all)
+  const spent = sizes.map((size) => median(Array.from({ length: 15 }, () => packAll(all.slice(0, size)))))
   const perUser = spent.map((ms, i) => (ms / (sizes[i] ?? 1)) * 1000)
   sizes.forEach((size, i) => {
     const ms = spent[i] ?? Number.NaN
@@ -31,13 +31,18 @@ export const bench: Bench = async ({ say }) => {
   })
 }
 
-/** Milliseconds. */
-function packAll(users: readonly (readonly string[])[]): number {
+/** Returns invented users of two identifiers each, as keys of the state. */
+export function users(count: number): readonly (readonly string[])[] {
+  return Array.from({ length: count }, () => [`01${randomBytes(32).toString('hex')}`, `05${randomBytes(32).toString('hex')}`])
+}
+
+/** Packs users into bodies of an audience; returns the milliseconds that it took. */
+export function packAll(all: readonly (readonly string[])[]): number {
   const destination = destinationOf('audience')
   const started = performance.now()
   const packer = new Packer<{ readonly bytes: Buffer }>(destination.frame('upsert'), destination.limits('upsert'))
   let bodies = 0
-  for (const keys of users) {
+  for (const keys of all) {
     if (
       packer.add({
         bytes: renderUserOperation({ op: 'update', users: [[...keys]], effectiveAtMs: 1_800_000_000_000, expiresAtMs: 1_830_000_000_000 }),
@@ -46,6 +51,6 @@ function packAll(users: readonly (readonly string[])[]): number {
       bodies++
   }
   if (packer.flush()) bodies++
-  if (bodies !== Math.ceil(users.length / 2_500)) throw new Error(`${bodies} bodies`)
+  if (bodies !== Math.ceil(all.length / 2_500)) throw new Error(`${bodies} bodies`)
   return performance.now() - started
 }
