@@ -8,6 +8,7 @@ import type { ServiceIdentity } from '../sync/engine.ts'
 import { serviceIdentity } from '../sync/serviceIdentity.ts'
 import type { Context } from './context.ts'
 import { withStore } from './store.ts'
+import type { Row } from '../db/row.ts'
 
 /**
  * Returns the service of a named set of credentials; without a name, that of the environment. Hosts that a set leaves out are the
@@ -78,9 +79,9 @@ export async function credentialSets(context: Context): Promise<readonly (string
 export async function credentialsOfStored(context: Context, id: string): Promise<string | undefined> {
   const name = await withStore(context, async ({ db }) => {
     const [row] = id.startsWith('p_')
-      ? await db.query<{ pipeline: string }>('select pipeline from plan where id = $1', [id])
+      ? await db.query<Row<'plan', 'pipeline'>>('select pipeline from plan where id = $1', [id])
       : /^r?_?\d{1,15}$/.test(id)
-        ? await db.query<{ pipeline: string }>('select pipeline from run where id = $1', [id.replace(/\D/g, '')])
+        ? await db.query<Row<'run', 'pipeline'>>('select pipeline from run where id = $1', [id.replace(/\D/g, '')])
         : []
     return row?.pipeline
   })

@@ -1,5 +1,6 @@
 /** The `alert` and `alert_delivery` tables: each condition fires once and recovers once, for any number of processes. */
 import type { Database, Queryable } from './database.ts'
+import type { Row } from './row.ts'
 
 export interface DeliveryLine {
   readonly createdAt: Date
@@ -15,17 +16,10 @@ export interface DeliveryLine {
 
 /** Returns the latest deliveries, newest first. */
 export async function listDeliveries(db: Queryable, limit: number): Promise<readonly DeliveryLine[]> {
-  const rows = await db.query<{
-    created_at: Date
-    pipeline: string
-    event: string
-    state: DeliveryLine['state']
-    receiver: string
-    attempts: number
-    delivered_at: Date | null
-    failed_at: Date | null
-    last_error: string | null
-  }>(
+  const rows = await db.query<
+    Row<'alert_delivery', 'created_at' | 'receiver' | 'attempts' | 'delivered_at' | 'failed_at' | 'last_error'> &
+      Row<'alert', 'pipeline' | 'event'> & { state: DeliveryLine['state'] }
+  >(
     `select d.created_at, a.pipeline, a.event, d.state, d.receiver, d.attempts, d.delivered_at, d.failed_at, d.last_error
      from alert_delivery d join alert a on a.id = d.alert_id order by d.id desc limit $1`,
     [limit],
@@ -66,7 +60,7 @@ export async function syncAlerts(db: Database, pipelines: readonly string[], fou
     let changed = 0
     for (const condition of found) {
       if (firing.some((one) => one.pipeline === condition.pipeline && one.event === condition.event)) continue
-      const [row] = await tx.query<{ id: string }>(
+      const [row] = await tx.query<Row<'alert', 'id'>>(
         'insert into alert (pipeline, event, detail) values ($1, $2, $3) on conflict do nothing returning id',
         [condition.pipeline, condition.event, JSON.stringify(condition.detail)],
       )
@@ -77,7 +71,7 @@ export async function syncAlerts(db: Database, pipelines: readonly string[], fou
     for (const { id, pipeline, event } of firing) {
       if (found.some((one) => one.pipeline === pipeline && one.event === event)) continue
       await tx.execute('update alert set recovered_at = statement_timestamp() where id = $1', [id])
-      const notified = await tx.query<{ receiver: string }>(
+      const notified = await tx.query<Row<'alert_delivery', 'receiver'>>(
         `select receiver from alert_delivery where alert_id = $1 and state = 'firing'`,
         [id],
       )
@@ -128,17 +122,10 @@ export async function alertActivity(db: Queryable): Promise<{ readonly mark: str
 
 /** Takes messages that are due for these receivers; a recovery waits until its alert was delivered or given up. */
 export async function takeDeliveries(db: Queryable, receivers: readonly string[], limit: number): Promise<readonly DueDelivery[]> {
-  const rows = await db.query<{
-    id: string
-    receiver: string
-    state: DueDelivery['state']
-    pipeline: string
-    event: string
-    detail: unknown
-    fired_at: Date
-    recovered_at: Date | null
-    attempts: number
-  }>(
+  const rows = await db.query<
+    Row<'alert_delivery', 'id' | 'receiver' | 'attempts'> &
+      Row<'alert', 'pipeline' | 'event' | 'fired_at' | 'recovered_at'> & { state: DueDelivery['state']; detail: unknown }
+  >(
     `with due as (
        select d.id from alert_delivery d
        where d.delivered_at is null and d.failed_at is null and d.next_attempt_at <= statement_timestamp() and d.receiver = any($1)

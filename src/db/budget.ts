@@ -4,6 +4,7 @@
  */
 import pg from 'pg'
 import type { Database, Queryable } from './database.ts'
+import type { Row } from './row.ts'
 
 export interface BudgetClass {
   readonly name: string
@@ -94,13 +95,7 @@ export interface BudgetRow {
 
 /** Returns the shared budget of every class of limit that was used. */
 export async function listBudgets(db: Queryable): Promise<readonly BudgetRow[]> {
-  const rows = await db.query<{
-    class: string
-    request_limit: number
-    window_ms: number
-    blocked_until: Date | null
-    used: number
-  }>(
+  const rows = await db.query<Row<'budget', 'class' | 'request_limit' | 'window_ms' | 'blocked_until'> & { used: number }>(
     `select b.class, b.request_limit, b.window_ms, b.blocked_until,
        (select count(*)::int from budget_slot s where s.class = b.class and s.granted_at > statement_timestamp() - b.window_ms * interval '1 millisecond') as used
      from budget b order by b.class`,

@@ -1,6 +1,7 @@
 /** The `destination` table: one row for each catalog, audience or list of one service, and whose work it is. */
 import { noteEvent } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
+import type { Row } from './row.ts'
 import type { Fence } from './fence.ts'
 import { destinationOf } from '../destinations/index.ts'
 
@@ -62,7 +63,7 @@ async function adoptHostOnly(db: Queryable, key: DestinationKey): Promise<void> 
  */
 export async function takeOverDestination(db: Database, destinationId: number, credentials: string): Promise<boolean> {
   return db.transaction(async (tx) => {
-    const [before] = await tx.query<{ credentials: string | null }>('select credentials from destination where id = $1 for update', [
+    const [before] = await tx.query<Row<'destination', 'credentials'>>('select credentials from destination where id = $1 for update', [
       destinationId,
     ])
     const moved = await tx.execute(
@@ -94,7 +95,7 @@ export async function raiseStateVersion(tx: Queryable, destinationId: number): P
 
 /** Adds `by` to the version of the desired content, locks the row, and returns the version. */
 export async function raiseDesiredVersion(tx: Queryable, destinationId: number, by: 0 | 1): Promise<number> {
-  const [row] = await tx.query<{ desired_version: string }>(
+  const [row] = await tx.query<Row<'destination', 'desired_version'>>(
     'update destination set desired_version = desired_version + $2 where id = $1 returning desired_version',
     [destinationId, by],
   )

@@ -2,6 +2,7 @@
 import type pg from 'pg'
 import { copyOut } from './copyOut.ts'
 import type { Queryable } from './database.ts'
+import type { Row } from './row.ts'
 
 const chunkRecords = 4_096
 /** With a larger share of digests gone, the next full reading rewrites the chunks. */
@@ -28,7 +29,7 @@ export interface StoredChunk {
 
 /** Key of the destination's digests, 16 bytes. */
 export async function digestKey(db: Queryable, destinationId: number): Promise<Buffer> {
-  const [row] = await db.query<{ digest_key: Buffer }>('select digest_key from destination where id = $1', [destinationId])
+  const [row] = await db.query<Row<'destination', 'digest_key'>>('select digest_key from destination where id = $1', [destinationId])
   if (!row) throw new Error('the destination of a run is there')
   return row.digest_key
 }

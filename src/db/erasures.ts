@@ -4,6 +4,7 @@
  */
 import { noteEvent } from './audit.ts'
 import type { Database, Queryable, Transaction } from './database.ts'
+import type { Row } from './row.ts'
 import { forgetDigests } from './digests.ts'
 import { batchesOfKeys, batchesOfRecords, expandEntries } from './entries.ts'
 import { withinFence, type Fence } from './fence.ts'
@@ -52,7 +53,7 @@ export interface ErasureRequest extends ErasedKeys {
 export async function suppressErased(db: Database, request: ErasureRequest): Promise<number> {
   return db.transaction(async (tx) => {
     await tx.query(`select pg_advisory_xact_lock(${erasureLock})`)
-    const [row] = await tx.query<{ id: string }>(
+    const [row] = await tx.query<Row<'erasure', 'id'>>(
       'insert into erasure (service, actor, reason, identifiers) values ($1, $2, $3, $4) returning id',
       [request.service, request.actor, request.reason ?? null, request.identifiers.length],
     )
@@ -77,7 +78,9 @@ export async function addErased(tx: Queryable, service: string, erasureId: numbe
 
 /** Returns erasures of a service whose deletes are not planned yet, because the process ended before. */
 export async function unplannedErasures(db: Queryable, service: string): Promise<readonly number[]> {
-  const rows = await db.query<{ id: string }>('select id from erasure where service = $1 and planned_at is null order by id', [service])
+  const rows = await db.query<Row<'erasure', 'id'>>('select id from erasure where service = $1 and planned_at is null order by id', [
+    service,
+  ])
   return rows.map(({ id }) => Number(id))
 }
 
@@ -113,14 +116,10 @@ export interface StoredErasure {
 
 /** Returns all erasures of a service with their digests, oldest first. */
 export async function listErasures(db: Queryable, service: string): Promise<readonly StoredErasure[]> {
-  const rows = await db.query<{
-    id: string
-    erased_at: Date
-    key: Buffer
-    kind: string | null
-    account_id: string | null
-    target_id: string | null
-  }>(
+  const rows = await db.query<
+    Row<'erasure', 'id' | 'erased_at'> &
+      Row<'erased_key', 'key'> & { kind: string | null; account_id: string | null; target_id: string | null }
+  >(
     `select e.id, e.erased_at, k.key, d.kind, d.account_id, d.target_id
      from erasure e join erased_key k on k.erasure_id = e.id left join destination d on d.id = k.destination_id
      where e.service = $1 order by e.id, k.destination_id, k.key`,
@@ -173,17 +172,12 @@ export interface Receipt {
 
 /** Returns the receipts of a service, newest first, or the one of an erasure. */
 export async function listReceipts(db: Queryable, service: string, erasureId?: number): Promise<readonly Receipt[]> {
-  const rows = await db.query<{
-    id: string
-    erased_at: Date
-    actor: string
-    reason: string | null
-    identifiers: number
-    audiences: number | null
-    planned: number
-    confirmed: number
-    purged_at: Date | null
-  }>(
+  const rows = await db.query<
+    Row<'erasure', 'id' | 'erased_at' | 'actor' | 'reason' | 'identifiers' | 'audiences' | 'purged_at'> & {
+      planned: number
+      confirmed: number
+    }
+  >(
     `select e.id, e.erased_at, e.actor, e.reason, e.identifiers, e.audiences, e.purged_at,
        (select count(*)::int from erasure_delete d where d.erasure_id = e.id) as planned,
        (select count(*)::int from erasure_delete d join batch b on b.id = d.batch_id
@@ -220,15 +214,15 @@ const isConfirmed = `(b.status = 'settled' and not exists (select from entry f w
  * is nothing to do. An audience with a run under way is left to the end of that run.
  */
 export async function purgeErasures(db: Database, service: string): Promise<void> {
-  const erasures = await db.query<{ id: string }>(
+  const erasures = await db.query<Row<'erasure', 'id'>>(
     'select id from erasure where service = $1 and planned_at is not null and purged_at is null order by id',
     [service],
   )
   if (erasures.length === 0) return
-  const destinations = await db.query<{ id: number }>(`select id from destination where service = $1 and kind = any($2) order by id`, [
-    service,
-    kindsWhere(({ reachesPeople }) => reachesPeople),
-  ])
+  const destinations = await db.query<Row<'destination', 'id'>>(
+    `select id from destination where service = $1 and kind = any($2) order by id`,
+    [service, kindsWhere(({ reachesPeople }) => reachesPeople)],
+  )
   for (const erasure of erasures) {
     const id = Number(erasure.id)
     const keys = await loadErased(db, id)
@@ -260,7 +254,7 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
   if (running.length > 0) return false
   const records = keys.records.flatMap((record) => (record.destinationId === destinationId ? [record.key] : []))
   const of = [destinationId, keys.identifiers, records]
-  const carriers = await tx.query<{ id: string; open: boolean }>(
+  const carriers = await tx.query<Row<'batch', 'id'> & { open: boolean }>(
     `select b.id, b.status in ${open} as open from batch b where b.destination_id = $1 and b.id in (
        ${batchesOfKeys('$1', '$2::bytea[]')} union all ${batchesOfRecords('$1', '$3::bytea[]')}
        union all select d.batch_id from erasure_delete d where d.erasure_id = ${erasureId})`,

@@ -1,5 +1,6 @@
 /** Rows behind the metrics: ended runs and requests in order, and the current state. */
 import type { Queryable } from './database.ts'
+import type { Row } from './row.ts'
 import { listBudgets } from './budget.ts'
 import { queueState } from './queuedRuns.ts'
 import { endingMembers, openUnresolved, type EndingMembers } from './unresolved.ts'
@@ -56,7 +57,7 @@ export async function lastRequestId(db: Queryable): Promise<number> {
 
 /** Returns requests after a number, in order, up to the first that may still get its answer. */
 export async function endedRequestsAfter(db: Queryable, id: number, limit: number): Promise<readonly EndedRequest[]> {
-  const rows = await db.query<{ id: string; endpoint: string; status: string; seconds: number | null }>(
+  const rows = await db.query<Row<'attempt', 'id'> & { endpoint: string; status: string; seconds: number | null }>(
     `select a.id, d.kind || ' ' || b.operation as endpoint, coalesce(a.http_status::text, 'none') as status, a.duration_ms / 1000.0::float8 as seconds
      from attempt a join batch b on b.id = a.batch_id join destination d on d.id = b.destination_id
      where a.id > $1 and a.id < coalesce(
@@ -79,7 +80,7 @@ export interface GaugeValues {
 export async function loadGauges(db: Queryable, lapseDays: readonly number[]): Promise<GaugeValues> {
   const [pipelines, unresolved, budgets, queue, ending, workers, [clock]] = await Promise.all([
     // Names by skipping through the index: a hundred thousand runs are of a few pipelines.
-    db.query<{ pipeline: string; succeeded_at: Date | null; withheld: number | null }>(
+    db.query<Row<'run', 'pipeline'> & { succeeded_at: Date | null; withheld: number | null }>(
       `with recursive names (pipeline) as (
          (select pipeline from run order by pipeline limit 1)
          union all
@@ -94,7 +95,7 @@ export async function loadGauges(db: Queryable, lapseDays: readonly number[]): P
     listBudgets(db),
     queueState(db),
     endingMembers(db, lapseDays),
-    db.query<{ role: string; count: number }>(
+    db.query<Row<'worker', 'role'> & { count: number }>(
       `select role, count(*)::int as count from worker where role <> 'command' and seen_at > statement_timestamp() - interval '1 minute' group by role`,
     ),
     db.query<{ now: Date }>('select statement_timestamp() as now'),

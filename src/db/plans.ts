@@ -1,5 +1,6 @@
 /** The `plan` table: ready → applying → applied, or superseded (docs/states.md). Each transition requires its state. */
 import type { Queryable } from './database.ts'
+import type { Row } from './row.ts'
 
 export interface NewPlan {
   readonly id: string
@@ -74,7 +75,7 @@ export async function supersedeStarted(tx: Queryable, destinationId: number): Pr
 
 /** Ends plans that wait for an `apply` that may not come any more: the synced or desired content changed, or a week is over. A day's grace. */
 export async function supersedeStale(tx: Queryable): Promise<readonly string[]> {
-  const rows = await tx.query<{ id: string }>(
+  const rows = await tx.query<Row<'plan', 'id'>>(
     `update plan p set status = 'superseded' from destination d, run r
      where d.id = p.destination_id and r.id = p.run_id and p.status = 'ready' and r.finished_at is not null
        and (p.created_at < statement_timestamp() - interval '7 days' or (p.created_at < statement_timestamp() - interval '1 day' and (p.state_version <> d.state_version

@@ -2,6 +2,7 @@
 import type { SetContent } from '../destinations/productSets.ts'
 import { noteRun } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
+import type { Row } from './row.ts'
 
 /** Content with the products of a listed set by their merchant ids, in the order of the keys. */
 export interface StoredContent extends SetContent {
@@ -22,16 +23,14 @@ export interface StoredSet {
 }
 
 export async function loadProductSets(db: Queryable, destinationId: number): Promise<readonly StoredSet[]> {
-  const rows = await db.query<{
-    id: string
-    name: string
-    state: StoredSet['state']
-    set_id: string | null
-    content: StoredContent
-    known_ids: string[] | null
-    late: boolean
-    confirmed_for: string | null
-  }>(
+  const rows = await db.query<
+    Row<'product_set', 'id' | 'name' | 'set_id' | 'known_ids'> & {
+      state: StoredSet['state']
+      content: StoredContent
+      late: boolean
+      confirmed_for: string | null
+    }
+  >(
     `select id, name, state, set_id, content, known_ids, coalesce(late_until > statement_timestamp(), false) as late,
        extract(epoch from statement_timestamp() - confirmed_at) * 1000 as confirmed_for
      from product_set where destination_id = $1 order by id`,
@@ -56,7 +55,7 @@ export async function startProductSet(
     readonly lateMs: number
   },
 ): Promise<number> {
-  const [row] = await db.query<{ id: string }>(
+  const [row] = await db.query<Row<'product_set', 'id'>>(
     `insert into product_set (destination_id, name, state, content, known_ids, late_until)
      values ($1, $2, 'creating', $3, $4, statement_timestamp() + $5 * interval '1 millisecond') returning id`,
     [set.destinationId, set.content.name, JSON.stringify(set.content), set.knownIds, set.lateMs],
@@ -113,7 +112,7 @@ async function noteSet(tx: Queryable, run: { readonly id: number; readonly actor
 
 /** Live products of a brand, at most `limit`, by id. */
 export async function productsOfBrand(db: Queryable, destinationId: number, brand: string, limit: number): Promise<readonly string[]> {
-  const rows = await db.query<{ key: Buffer }>(
+  const rows = await db.query<Row<'record', 'key'>>(
     `select key from record where destination_id = $1 and status = 'live' and ${hasBrand} order by key limit $3`,
     [destinationId, brandText(brand), limit],
   )
@@ -127,7 +126,7 @@ export async function confirmedOfBrand(
   brand: string,
   limit: number,
 ): Promise<readonly { readonly id: string; readonly productKey: string }[]> {
-  const rows = await db.query<{ key: Buffer; remote_key: string }>(
+  const rows = await db.query<Row<'record', 'key'> & { remote_key: string }>(
     `select r.key, m.remote_key from record r join remote m on m.destination_id = r.destination_id and m.key = r.key
      where r.destination_id = $1 and m.remote_key is not null and m.synced_hash is not null and ${hasBrand} order by r.key limit $3`,
     [destinationId, brandText(brand), limit],

@@ -7,6 +7,7 @@ import { finishedColumns, finishedValues, type AttemptResult } from './attempts.
 import { settledAt, type ClaimedBatch } from './batches.ts'
 import type { ChangedKeys } from './changedKeys.ts'
 import type { Queryable } from './database.ts'
+import type { Row } from './row.ts'
 import { isProvisional, unconfirmed } from './entries.ts'
 
 /** SQL condition: key `m` is confirmed by an answer, and not only by a provisional batch. */
@@ -14,7 +15,7 @@ export const isConfirmedKey = `(m.synced_hash is not null and not exists (select
 
 /** Revokes the confirmation of all batches of a destination that are not settled. One pass over its keys, if there are such batches. */
 export async function revokeAll(tx: Queryable, destinationId: number, changed: ChangedKeys): Promise<void> {
-  const rows = await tx.query<{ id: string; user_count: number }>(
+  const rows = await tx.query<Row<'batch', 'id' | 'user_count'>>(
     `update batch b set provisional = false
      where destination_id = $1 and status in ('pending', 'in_flight', 'ambiguous', 'parked') and ${isProvisional} returning id, user_count`,
     [destinationId],

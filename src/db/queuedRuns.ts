@@ -1,5 +1,6 @@
 /** Work that waits: queued runs, and plans that several processes may push. Each only within its own environment. */
 import type { Queryable } from './database.ts'
+import type { Row } from './row.ts'
 import { withinFence, type Fence } from './fence.ts'
 import { isPaused } from './pauses.ts'
 
@@ -31,7 +32,7 @@ export async function findQueuedRuns(
   fence: Fence,
   options: { readonly destinationId?: number; readonly runId?: number } = {},
 ): Promise<readonly QueuedRun[]> {
-  const rows = await db.query<{ id: string; destination_id: number; pipeline: string }>(
+  const rows = await db.query<Row<'run', 'id' | 'pipeline'> & { destination_id: number }>(
     `select q.id, q.destination_id, q.pipeline from run q
      where q.status = 'queued' and q.trigger not in ('plan', 'apply') and ($1::int is null or q.destination_id = $1)
        and (q.trigger = 'schedule' or q.options ? 'anyWorker' or q.id = $2 or q.created_at < statement_timestamp() - interval '30 seconds')
@@ -53,7 +54,7 @@ export async function hasOpenWork(db: Queryable): Promise<boolean> {
 
 /** Returns the plans that are being pushed and have batches without a lease: work to share. */
 export async function findSharedPlans(db: Queryable, fence: Fence): Promise<readonly string[]> {
-  const rows = await db.query<{ id: string }>(
+  const rows = await db.query<Row<'plan', 'id'>>(
     `select p.id from plan p join run r on r.id = p.run_id or r.plan_id = p.id
      where p.status = 'applying' and r.status = 'running' and ${withinFence('p.destination_id', '$1', '$2')} and exists (
        select from batch b where b.plan_id = p.id and b.status in ('pending', 'ambiguous') and (b.next_attempt_at is null or b.next_attempt_at <= statement_timestamp()))

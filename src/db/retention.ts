@@ -1,5 +1,6 @@
 /** Deletes data that is no longer needed (docs/retention.md). Every statement is safe to repeat. */
 import type { Database } from './database.ts'
+import type { Row } from './row.ts'
 import { keysOf, revokeBatches } from './entries.ts'
 import { defaultKeepRunsDays, dropRuns } from './runRetention.ts'
 import { kindsWhere } from '../destinations/index.ts'
@@ -55,7 +56,7 @@ async function dropStalePlans(db: Database): Promise<number> {
   return db.transaction(async (tx) => {
     const plans = await supersedeStale(tx)
     const unsent = `plan_id = any($1) and status = 'pending' and attempts = 0`
-    const batches = await tx.query<{ id: string }>(`select id from batch where ${unsent} and provisional`, [plans])
+    const batches = await tx.query<Row<'batch', 'id'>>(`select id from batch where ${unsent} and provisional`, [plans])
     await revokeBatches(
       tx,
       batches.map(({ id }) => id),

@@ -1,10 +1,11 @@
 /** Requests for runs over HTTP: which queued run they join, and which run an `Idempotency-Key` got. */
 import { createHash } from 'node:crypto'
 import type { Queryable } from './database.ts'
+import type { Row } from './row.ts'
 
 /** Returns the number of the pipeline's queued run that a further request can join. */
 export async function queuedRunOf(db: Queryable, destinationId: number, pipeline: string): Promise<number | undefined> {
-  const [row] = await db.query<{ id: string }>(
+  const [row] = await db.query<Row<'run', 'id'>>(
     `select id from run where status = 'queued' and destination_id = $1 and pipeline = $2 and trigger in ('manual', 'schedule')
        and not options ? 'failedOnly' order by id limit 1 for update`,
     [destinationId, pipeline],
@@ -14,7 +15,7 @@ export async function queuedRunOf(db: Queryable, destinationId: number, pipeline
 
 /** Returns the run that an earlier request with this key got. */
 export async function findRequest(db: Queryable, pipeline: string, key: string): Promise<number | undefined> {
-  const [row] = await db.query<{ run_id: string }>('select run_id from run_request where key = $2 and pipeline = $1', [
+  const [row] = await db.query<Row<'run_request', 'run_id'>>('select run_id from run_request where key = $2 and pipeline = $1', [
     pipeline,
     requestKey(pipeline, key),
   ])

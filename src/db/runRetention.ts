@@ -6,6 +6,7 @@
 import { deleteAttempts } from './attempts.ts'
 import { noteEvent } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
+import type { Row } from './row.ts'
 import { deletePlans } from './plans.ts'
 import { deleteRejects } from './rejects.ts'
 import { deleteRuns } from './runs.ts'
@@ -35,7 +36,7 @@ const lastPlans = `
 export async function dropRuns(db: Database, days: number): Promise<number> {
   return db.transaction(async (tx) => {
     const kept = (await tx.query<{ id: string }>(standards)).map(({ id }) => id)
-    const plans = await tx.query<{ id: string }>(
+    const plans = await tx.query<Row<'plan', 'id'>>(
       `select p.id from plan p join run u on u.id = p.run_id
        where u.finished_at < ${over} and p.status in ('applied', 'superseded')
          and coalesce(p.applied_at, p.created_at) < ${over}
@@ -62,7 +63,7 @@ export async function dropRuns(db: Database, days: number): Promise<number> {
 /** Requests of these plans and all that belongs to them, but for those whose answer still proves a key; plans of which none is left. */
 async function dropPlans(tx: Queryable, plans: readonly string[]): Promise<void> {
   if (plans.length === 0) return
-  const rows = await tx.query<{ id: string }>(
+  const rows = await tx.query<Row<'batch', 'id'>>(
     `with live as materialized (select distinct batch_id from remote where batch_id is not null)
      select b.id from batch b where b.plan_id = any($1) and not exists (select from live l where l.batch_id = b.id)`,
     [plans],

@@ -1,6 +1,7 @@
 /** The `run` table: queued → running under a lease → ended (docs/states.md). One running run for a destination, by a unique index. */
 import { noteAction } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
+import type { Row } from './row.ts'
 import { adoptDestination, pauseDestination, type DestinationKey } from './destinations.ts'
 import { withinFence, type Fence } from './fence.ts'
 import { isPaused } from './pauses.ts'
@@ -53,7 +54,7 @@ export async function requestRun(
     readonly options?: RunOptions
   },
 ): Promise<number | undefined> {
-  const rows = await db.query<{ id: string }>(
+  const rows = await db.query<Row<'run', 'id'>>(
     `insert into run (pipeline, destination_id, trigger, status, scheduled_for, rerun_of, options, definition)
      values ($1, $2, $3, 'queued', $4, $5, $6, $7) on conflict (destination_id, pipeline, scheduled_for) do nothing returning id`,
     [
@@ -104,7 +105,7 @@ export async function updateQueuedDefinitions(
  * that was requested. Returns their numbers.
  */
 export async function skipUnclaimedRuns(db: Queryable, fence: Fence, waitedMs: number): Promise<readonly number[]> {
-  const rows = await db.query<{ id: string }>(
+  const rows = await db.query<Row<'run', 'id'>>(
     `update run q set status = 'skipped', started_at = created_at, finished_at = statement_timestamp(),
        error = jsonb_build_object('code', 'RUN_UNCLAIMED', 'where', pipeline, 'hint', 'sluice run ' || pipeline,
          'message', 'no worker that is up has ' || pipeline || ' in the version that was requested; nothing was sent')
@@ -148,16 +149,10 @@ async function takeRun(tx: Queryable, runId: number, { fence, pipeline, ...claim
   )
   if (queued === undefined) return 'gone'
   await adoptDestination(tx, queued.destination_id, fence)
-  const [row] = await tx.query<{
-    id: string
-    pipeline: string
-    destination_id: number
-    trigger: RunTrigger
-    options: RunOptions
-    epoch: number
-    rerun_of: string | null
-    started_at: Date
-  }>(
+  const [row] = await tx.query<
+    Row<'run', 'id'> &
+      Row<'run', 'pipeline' | 'epoch' | 'rerun_of'> & { destination_id: number; trigger: RunTrigger; options: RunOptions; started_at: Date }
+  >(
     // Locked against a takeover only: the plan of a run that is under way updates the same row.
     `with own as (select id from destination where id = $4 and service = $5 and credentials = $6 for key share)
      update run set status = 'running', worker_id = $2, epoch = epoch + 1, started_at = statement_timestamp(),
@@ -247,7 +242,7 @@ export async function isCancelRequested(db: Queryable, run: Pick<RunRow, 'id' | 
  * process died before it took them: ended as failed, to be run again. The environment that ran them reports it.
  */
 export async function recoverRuns(db: Database, deadWorkers: readonly string[], fence: Fence): Promise<number[]> {
-  const rows = await db.query<{ id: string }>(
+  const rows = await db.query<Row<'run', 'id'>>(
     `update run set status = 'failed', finished_at = statement_timestamp(), lease_until = null, progress = null,
        error = jsonb_build_object('code', 'RUN_INTERRUPTED', 'message', 'the process of this run died unexpectedly; what was confirmed is kept',
          'where', null, 'hint', 'sluice run ' || pipeline)
@@ -345,7 +340,7 @@ export async function eraseInRuns(tx: Queryable, destinationId: number, shown: s
 
 /** Deletes runs that ended more than `days` ago, except those with a plan or a snapshot, and the last one of each pipeline. */
 export async function deleteRuns(tx: Queryable, days: number): Promise<readonly number[]> {
-  const rows = await tx.query<{ id: string }>(
+  const rows = await tx.query<Row<'run', 'id'>>(
     `delete from run r
      where r.finished_at < statement_timestamp() - $1 * interval '1 day' and not exists (select from plan p where p.run_id = r.id)
        and not exists (select from plan p where p.id = r.plan_id)

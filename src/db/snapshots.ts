@@ -1,5 +1,6 @@
 /** The `snapshot` table: open → closed or incomplete with its plan, or discarded. Only a closed one may cause deletes. */
 import type { Queryable } from './database.ts'
+import type { Row } from './row.ts'
 
 export interface NewSnapshot {
   readonly destinationId: number
@@ -14,7 +15,7 @@ export async function openSnapshot(db: Queryable, snapshot: NewSnapshot): Promis
     `update snapshot set status = 'discarded', closed_at = statement_timestamp() where destination_id = $1 and status = 'open'`,
     [snapshot.destinationId],
   )
-  const [row] = await db.query<{ id: string }>(
+  const [row] = await db.query<Row<'snapshot', 'id'>>(
     `insert into snapshot (destination_id, run_id, status, definition_hash, suppression_version) values ($1, $2, 'open', $3, $4) returning id`,
     [snapshot.destinationId, snapshot.runId, snapshot.definitionHash, snapshot.suppressionVersion],
   )

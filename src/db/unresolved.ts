@@ -1,5 +1,6 @@
 /** Requests without a clear answer, and memberships that end soon, by pipeline. */
 import type { Queryable } from './database.ts'
+import type { Row } from './row.ts'
 import { kindsWhere } from '../destinations/index.ts'
 
 export interface Unresolved {
@@ -11,7 +12,7 @@ export interface Unresolved {
 
 /** Returns what has had no clear answer for more than `minutes`, by pipeline; users or products. */
 export async function openUnresolved(db: Queryable, minutes: number): Promise<readonly Unresolved[]> {
-  const rows = await db.query<{ pipeline: string; users: number; since: Date; run_id: string }>(
+  const rows = await db.query<Row<'plan', 'pipeline'> & { users: number; since: Date; run_id: string }>(
     `select p.pipeline, sum(b.user_count)::float8 as users, min(b.created_at) as since, max(p.run_id) as run_id
      from batch b join plan p on p.id = b.plan_id
      where b.status in ('pending', 'in_flight', 'ambiguous', 'parked') and (b.status = 'ambiguous' or b.status = 'parked' and b.attempts > 0)

@@ -3,6 +3,7 @@ import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
 import type { Database, Queryable } from './database.ts'
+import type { Row } from './row.ts'
 
 export interface ProcessIdentity {
   readonly host: string
@@ -60,7 +61,7 @@ export async function findWorker(db: Queryable, workerId: string): Promise<Worke
 
 /** Returns workers and servers with a heartbeat within the last day, newest first; commands leave none. */
 export async function listWorkers(db: Queryable, only: { readonly id?: string } = {}): Promise<readonly WorkerRow[]> {
-  const rows = await db.query<{ id: string; role: string; host: string; pid: number; started_at: Date; idle_s: number }>(
+  const rows = await db.query<Row<'worker', 'id' | 'role' | 'host' | 'pid' | 'started_at'> & { idle_s: number }>(
     `select id, role, host, pid, started_at, extract(epoch from statement_timestamp() - seen_at)::float8 as idle_s from worker
      where case when $1::text is null then role <> 'command' and seen_at > statement_timestamp() - interval '1 day' else id = $1 end
      order by started_at desc limit 100`,
@@ -74,7 +75,7 @@ export async function listWorkers(db: Queryable, only: { readonly id?: string } 
  * is gone or is another one now. This is proof, not suspicion: what they hold need not wait for the end of its lease.
  */
 export async function deadWorkers(db: Queryable): Promise<string[]> {
-  const rows = await db.query<{ id: string; pid: number; pid_started: string }>(
+  const rows = await db.query<Row<'batch', 'id'> & { pid: number; pid_started: string }>(
     `select id, pid, pid_started from worker where host_scope = $1 and id in (
        select worker_id from batch where status = 'in_flight' union select worker_id from run where status = 'running')`,
     [hostScope()],

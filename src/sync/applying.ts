@@ -4,6 +4,7 @@ import { addChanged, forgetSynced } from '../db/changedKeys.ts'
 import { raiseStateVersion } from '../db/destinations.ts'
 import { finishPlan, startPlan } from '../db/plans.ts'
 import { attachPlan, type RunRow } from '../db/runs.ts'
+import type { Row } from '../db/row.ts'
 import type { EngineDeps } from './engine.ts'
 import { planCounts } from './push/push.ts'
 import type { GuardResult } from '../model/report.ts'
@@ -16,15 +17,13 @@ import { interrupted } from './read/stage.ts'
  */
 export async function startApplying(deps: EngineDeps, run: RunRow, planId: string): Promise<'go' | 'done'> {
   return deps.db.transaction(async (tx) => {
-    const [row] = await tx.query<{
-      status: string
-      plan_version: string
-      state_version: string
-      wants_else: boolean
-      pipeline: string
-      destination_id: number
-      snapshot_id: string
-    }>(
+    const [row] = await tx.query<
+      Row<'plan', 'status' | 'state_version' | 'pipeline' | 'destination_id'> & {
+        plan_version: string
+        wants_else: boolean
+        snapshot_id: string
+      }
+    >(
       `select p.status, p.pipeline, p.destination_id, p.snapshot_id, p.state_version as plan_version, d.state_version,
          coalesce((p.review ->> 'desiredVersion')::bigint <> d.desired_version, false) as wants_else
        from plan p join destination d on d.id = p.destination_id where p.id = $1 for update of p, d`,
@@ -69,7 +68,9 @@ export async function guardsOf(deps: EngineDeps, planId: string): Promise<readon
 /** Derives the status from the counts after all requests have ended. */
 export async function outcome(deps: EngineDeps, planId: string, guards: readonly GuardResult[]): Promise<Ending> {
   const counts = await planCounts(deps.db, planId)
-  const [row] = await deps.db.query<{ destination_id: number; paused_reason: string | null; pipeline: string; deferred: number }>(
+  const [row] = await deps.db.query<
+    Row<'destination', 'paused_reason'> & Row<'plan', 'pipeline'> & { destination_id: number; deferred: number }
+  >(
     `select d.id as destination_id, d.paused_reason, p.pipeline, (p.counts ->> 'deferred')::int as deferred
      from plan p join destination d on d.id = p.destination_id where p.id = $1`,
     [planId],

@@ -11,6 +11,7 @@ import { isSuppressed } from '../db/suppressed.ts'
 import { batchesOfKeys, batchesOfRecords, entriesOf, entryOutcome, isProvisional } from '../db/entries.ts'
 import { ensureDestination } from '../db/destinations.ts'
 import { readInvalidated, invalidatingRun, type InvalidatedKind } from '../db/invalidated.ts'
+import type { Row } from '../db/row.ts'
 import type { ServiceIdentity } from './engine.ts'
 import { destinationIdentity } from './destinationIdentity.ts'
 import { digestsOf, headlineOf, identifierDigests, type Story, type StoryEvent } from './story.ts'
@@ -48,7 +49,7 @@ export async function explainKey(
 
 /** Returns the digests of the row keys that have a row. */
 async function knownKeys(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<readonly string[]> {
-  const rows = await db.query<{ key: Buffer }>(`select key from record where destination_id = $1 and key = any($2) order by key`, [
+  const rows = await db.query<Row<'record', 'key'>>(`select key from record where destination_id = $1 and key = any($2) order by key`, [
     destinationId,
     keys,
   ])
@@ -87,15 +88,9 @@ async function formerRecordKeys(
   destinationId: number,
   asked: { readonly own: readonly Buffer[]; readonly identifiers: readonly Buffer[] },
 ): Promise<Found> {
-  const rows = await db.query<{
-    record_key: Buffer
-    change: string
-    outcome: string
-    at: Date
-    run_id: string
-    batch_id: string
-    line: string | null
-  }>(
+  const rows = await db.query<
+    Row<'plan', 'run_id'> & { record_key: Buffer; change: string; outcome: string; at: Date; batch_id: string; line: string | null }
+  >(
     `select e.record_key, e.change, ${entryOutcome} as outcome, coalesce(b.settled_at, b.created_at) as at, p.run_id, e.batch_id, r.line
      from batch b cross join ${entriesOf('b.id')} e join plan p on p.id = b.plan_id
        left join record r on r.destination_id = e.destination_id and r.key = e.record_key
@@ -123,7 +118,7 @@ async function formerRecordKeys(
 
 /** Returns an event if a do-not-reach list of the audience has this identifier. */
 async function listEvents(db: Database, destinationId: number, text: string): Promise<StoryEvent[]> {
-  const lists = await db.query<{ id: number }>(
+  const lists = await db.query<Row<'destination', 'id'>>(
     `select l.id from destination t
      join destination l on l.kind = any($2) and l.service = t.service and l.account_id = t.account_id where t.id = $1`,
     [destinationId, kindsWhere(({ suppresses }) => suppresses)],
@@ -143,7 +138,7 @@ async function listEvents(db: Database, destinationId: number, text: string): Pr
 
 /** Returns an event for each erasure of the person, by an identifier or by the key of the row. */
 async function erasureEvents(db: Database, service: string, destinationId: number, text: string): Promise<StoryEvent[]> {
-  const rows = await db.query<{ id: string; at: Date }>(
+  const rows = await db.query<Row<'erasure', 'id'> & { at: Date }>(
     `select e.id, e.erased_at as at from erasure e where e.id in (
        select x.erasure_id from erased_key x where x.service = $1
          and ((x.destination_id = 0 and x.key = any($3::bytea[])) or (x.destination_id = $2 and x.key = any($4::bytea[])))) order by e.id`,
@@ -153,15 +148,7 @@ async function erasureEvents(db: Database, service: string, destinationId: numbe
 }
 
 async function readEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
-  const rows = await db.query<{
-    at: Date
-    line: string
-    status: string
-    body: string | null
-    identifiers: Buffer[] | null
-    hash: Buffer
-    run_id: string | null
-  }>(
+  const rows = await db.query<Row<'record', 'line' | 'status' | 'body' | 'identifiers' | 'hash'> & { at: Date; run_id: string | null }>(
     // The start of the read, because a snapshot closes only after its plan was written. A run that has expired was before all
     // stored ones.
     `select coalesce(s.opened_at, (select min(created_at) from run where destination_id = $1), statement_timestamp()) as at,
@@ -187,7 +174,7 @@ async function readEvents(db: Database, destinationId: number, keys: readonly Bu
 }
 
 async function rejectEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
-  const rows = await db.query<{ at: Date; run_id: string; line: string; code: string; field: string; message: string; hint: string }>(
+  const rows = await db.query<Row<'reject', 'run_id' | 'line' | 'code' | 'field' | 'message' | 'hint'> & { at: Date }>(
     `select r.created_at as at, j.run_id, j.line, j.code, j.field, j.message, j.hint
      from reject j join run r on r.id = j.run_id where j.record_key = any($2) and r.destination_id = $1 order by j.run_id desc limit 50`,
     [destinationId, keys],
@@ -204,20 +191,21 @@ async function rejectEvents(db: Database, destinationId: number, keys: readonly 
 }
 
 async function entryEvents(db: Database, destinationId: number, keys: readonly Buffer[], catalog: boolean): Promise<StoryEvent[]> {
-  const rows = await db.query<{
-    at: Date
-    run_id: string
-    plan_id: string
-    batch_id: string
-    change: string
-    outcome: string
-    code: string | null
-    message: string | null
-    expires_at: Date | null
-    hash: Buffer | null
-    keys: Buffer[]
-    settled_at: Date | null
-  }>(
+  const rows = await db.query<
+    Row<'plan', 'run_id'> &
+      Row<'batch', 'settled_at'> & {
+        at: Date
+        plan_id: string
+        batch_id: string
+        change: string
+        outcome: string
+        code: string | null
+        message: string | null
+        expires_at: Date | null
+        hash: Buffer | null
+        keys: Buffer[]
+      }
+  >(
     `select p.created_at as at, b.settled_at, p.run_id, p.id as plan_id, e.batch_id, e.change, ${entryOutcome} as outcome, e.code, e.message, e.expires_at, e.hash, e.keys
      from batch b cross join ${entriesOf('b.id')} e join plan p on p.id = b.plan_id
      where b.id in (${batchesOfRecords('$1', '$2::bytea[]')}) and e.record_key = any($2) order by e.batch_id desc limit 100`,
@@ -252,15 +240,7 @@ async function entryEvents(db: Database, destinationId: number, keys: readonly B
 }
 
 async function attemptEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
-  const rows = await db.query<{
-    started_at: Date
-    finished_at: Date | null
-    run_id: string
-    batch_id: string
-    outcome: string | null
-    http_status: number | null
-    reason: string | null
-  }>(
+  const rows = await db.query<Row<'attempt', 'started_at' | 'finished_at' | 'run_id' | 'batch_id' | 'outcome' | 'http_status' | 'reason'>>(
     `select a.started_at, a.finished_at, a.run_id, a.batch_id, a.outcome, a.http_status, a.reason
      from attempt a
      where a.batch_id in (${batchesOfRecords('$1', '$2::bytea[]')}) order by a.id desc limit 100`,
@@ -289,21 +269,15 @@ async function attemptEvents(db: Database, destinationId: number, keys: readonly
 }
 
 async function stateEvents(db: Database, destinationId: number, keys: readonly Buffer[], catalog: boolean): Promise<StoryEvent[]> {
-  const rows = await db.query<{
-    key: Buffer
-    held: number
-    same: boolean
-    synced: boolean
-    synced_at: Date | null
-    expires_at: Date | null
-    remote_key: string | null
-    refused_code: string | null
-    refused_message: string | null
-    batch_id: string | null
-    synced_hash: Buffer | null
-    invalidated_at: Date | null
-    now: Date
-  }>(
+  const rows = await db.query<
+    Row<'remote', 'key' | 'held' | 'expires_at' | 'remote_key' | 'refused_code' | 'refused_message' | 'batch_id' | 'synced_hash'> & {
+      same: boolean
+      synced: boolean
+      synced_at: Date | null
+      invalidated_at: Date | null
+      now: Date
+    }
+  >(
     `select m.key, m.held, m.desired_hash is not distinct from m.synced_hash and c.synced as same, c.synced, coalesce(m.synced_at, least(b.settled_at, statement_timestamp())) as synced_at,
        m.expires_at, m.remote_key, m.refused_code, m.refused_message, m.batch_id, m.synced_hash, statement_timestamp() as now,
        (select started_at from run where id = ${invalidatingRun('m.synced_hash')}) as invalidated_at

@@ -3,6 +3,7 @@ import { UsageError } from '../errors.ts'
 import type { Database } from '../db/database.ts'
 import type { Fault } from '../model/record.ts'
 import { keptDaysOf } from '../db/runRetention.ts'
+import type { Row } from '../db/row.ts'
 import { failuresOf } from './failures.ts'
 import type { Unconfirmed } from './unconfirmed.ts'
 import { planCounts } from './push/push.ts'
@@ -134,18 +135,14 @@ export async function* loadRejects(db: Database, runId: string): AsyncGenerator<
   const run = await readingRun(db, runId)
   let after = { source: -1, line: -1, row: '(0,0)' }
   for (;;) {
-    const rows = await db.query<{
-      line: string
-      source: number
-      code: string
-      field: string
-      message: string
-      hint: string
-      cells: string[]
-      more: Fault[]
-      key: string | null
-      row: string
-    }>(
+    const rows = await db.query<
+      Row<'reject', 'line' | 'source' | 'code' | 'field' | 'message' | 'hint'> & {
+        cells: string[]
+        more: Fault[]
+        key: string | null
+        row: string
+      }
+    >(
       `select line, source, code, field, message, hint, cells, more, encode(record_key, 'hex') as key, ctid::text as row from reject
        where run_id = $1 and (source, line, ctid) > ($2::int2, $3::int8, $4::tid) order by source, line, ctid limit 5000`,
       [run, after.source, after.line, after.row],
@@ -219,6 +216,6 @@ function toRun(row: RunRecord): StoredRun {
 
 /** Returns the names of every pipeline that has runs, sorted. */
 export async function pipelinesWithRuns(db: Database): Promise<readonly string[]> {
-  const rows = await db.query<{ pipeline: string }>('select distinct pipeline from run order by pipeline')
+  const rows = await db.query<Row<'run', 'pipeline'>>('select distinct pipeline from run order by pipeline')
   return rows.map(({ pipeline }) => pipeline)
 }

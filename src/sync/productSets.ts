@@ -3,6 +3,7 @@ import { plannedSetsOf, planProductSets } from './sets/plan.ts'
 import { keepProductSets } from './sets/keep.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import { updateRun, type RunRow } from '../db/runs.ts'
+import type { Row } from '../db/row.ts'
 import type { EngineDeps } from './engine.ts'
 import { isOpenSet } from './nextCommands.ts'
 import { timed, type Ending } from './runUnderLease.ts'
@@ -15,7 +16,9 @@ import { destinationOf } from '../destinations/index.ts'
 export async function withProductSets(deps: EngineDeps, run: RunRow, planId: string, ending: Ending): Promise<Ending> {
   const planned = await plannedSetsOf(deps.db, planId)
   if (planned === undefined || ending.error !== undefined || deps.signal?.aborted) return ending
-  const [target] = await deps.db.query<{ target_id: string }>('select target_id from destination where id = $1', [run.destinationId])
+  const [target] = await deps.db.query<Row<'destination', 'target_id'>>('select target_id from destination where id = $1', [
+    run.destinationId,
+  ])
   if (target === undefined) throw new Error(`destination ${run.destinationId} is not stored`)
   const changes = await timed(deps, run, 'sets', () =>
     keepProductSets({ deps, run, target: { accountId: null, targetId: target.target_id, version: deps.service.version } }, planned.rules),

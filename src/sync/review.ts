@@ -1,6 +1,7 @@
 /** A stored plan for a review: deletes first, samples of each change, fields before and after. */
 import type { Database } from '../db/database.ts'
 import { entriesOf } from '../db/entries.ts'
+import type { Row } from '../db/row.ts'
 import { UsageError } from '../errors.ts'
 import type { GuardResult, ProductSetChange, RunCounts } from '../model/report.ts'
 import type { Destination } from '../destinations/destination.ts'
@@ -38,20 +39,18 @@ const samplesOfEach = 20
 
 /** @throws {UsageError} `UNKNOWN_PLAN` */
 export async function loadReview(db: Database, planId: string): Promise<ReviewedPlan> {
-  const [row] = await db.query<{
-    run_id: string
-    pipeline: string
-    kind: string
-    status: ReviewedPlan['status']
-    digest: string
-    created_at: Date
-    counts: Partial<RunCounts>
-    guards: GuardResult[]
-    review: { updateFields?: ReviewedPlan['updateFields'] }
-    product_sets: { changes: readonly ProductSetChange[] } | null
-    requests: number
-    newest: string
-  }>(
+  const [row] = await db.query<
+    Row<'plan', 'run_id' | 'pipeline' | 'digest' | 'created_at'> &
+      Row<'destination', 'kind'> & {
+        status: ReviewedPlan['status']
+        counts: Partial<RunCounts>
+        guards: GuardResult[]
+        review: { updateFields?: ReviewedPlan['updateFields'] }
+        product_sets: { changes: readonly ProductSetChange[] } | null
+        requests: number
+        newest: string
+      }
+  >(
     `select p.run_id, p.pipeline, d.kind, p.status, p.digest, p.created_at, p.counts, p.guards, p.review, p.product_sets,
        (select count(*)::int from batch b where b.plan_id = p.id and b.parent_id is null) as requests,
        (select q.id from plan q where q.destination_id = p.destination_id order by q.created_at desc, q.run_id desc limit 1) as newest

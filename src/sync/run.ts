@@ -40,6 +40,7 @@ import { guardNotes, RunWithheld } from './plan/qualityGuard.ts'
 import { noCounts, type GuardResult, type PlanReport, type RunReport, type RunTrigger } from '../model/report.ts'
 import { needCredentials } from './needCredentials.ts'
 import { discardSnapshot } from '../db/snapshots.ts'
+import type { Row } from '../db/row.ts'
 import { readSnapshot } from './read/snapshot.ts'
 import { interrupted } from './read/stage.ts'
 import { createStage } from './read/stageTable.ts'
@@ -87,7 +88,7 @@ export async function planPipeline(deps: EngineDeps, pipeline: Pipeline, options
 
 /** Sends exactly a stored plan. Throws if the synced state changed since; a second time it sends nothing. */
 export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunReport> {
-  const [plan] = await deps.db.query<{ pipeline: string; destination_id: number; service: string; credentials: string | null }>(
+  const [plan] = await deps.db.query<Row<'plan', 'pipeline' | 'destination_id'> & Row<'destination', 'service' | 'credentials'>>(
     `select p.pipeline, p.destination_id, d.service, d.credentials from plan p join destination d on d.id = p.destination_id where p.id = $1`,
     [planId],
   )

@@ -7,6 +7,7 @@ import { entryOutcome, usersOf } from '../db/entries.ts'
 import type { Fence } from '../db/fence.ts'
 import { recoverRuns, updateCounts } from '../db/runs.ts'
 import { deadWorkers } from '../db/workers.ts'
+import type { Row } from '../db/row.ts'
 import { planCounts, type PlanCounts } from './push/push.ts'
 import { unconfirmedOf, type Unconfirmed } from './unconfirmed.ts'
 import type { Settled } from '../model/report.ts'
@@ -26,7 +27,7 @@ export async function settledBy(db: Queryable, runId: number, ownPlanId: string 
 
 /** Updates the counts of earlier runs whose batches this run settled. */
 export async function updateCountsOfOtherRuns(db: Database, runId: number): Promise<void> {
-  const plans = await db.query<{ plan_id: string }>(
+  const plans = await db.query<Row<'batch', 'plan_id'>>(
     `select b.plan_id from attempt a join batch b on b.id = a.batch_id where a.run_id = $1
      union select plan_id from audit where run_id = $1 and plan_id is not null`,
     [runId],
@@ -36,7 +37,7 @@ export async function updateCountsOfOtherRuns(db: Database, runId: number): Prom
 
 /** Updates the counts of ended runs of a plan. Requests stay with the run that sent them. */
 export async function updateCountsOfPlan(db: Database, planId: string, butRunId?: number): Promise<void> {
-  const runs = await db.query<{ id: string }>(
+  const runs = await db.query<Row<'run', 'id'>>(
     `select id from run where plan_id = $1 and trigger <> 'plan' and finished_at is not null and id is distinct from $2::bigint`,
     [planId, butRunId ?? null],
   )

@@ -1,5 +1,6 @@
 /** Details of one run for a page, besides its report: progress, sources, requests, rejects by code. */
 import type { Database, Queryable } from '../db/database.ts'
+import type { Row } from '../db/row.ts'
 import type { SourceFacts } from '../formats/rows.ts'
 import { runNumber } from './history.ts'
 import type { StoredProgress } from './liveProgress.ts'
@@ -54,16 +55,10 @@ export async function loadRunDetails(db: Queryable, runId: string): Promise<RunD
        from attempt where run_id = $1`,
       [id],
     ),
-    db.query<{
-      batch_id: string
-      started_at: Date
-      outcome: string | null
-      http_status: number | null
-      reason: string | null
-      duration_ms: number | null
-      operation: string
-      user_count: number
-    }>(
+    db.query<
+      Row<'attempt', 'batch_id' | 'started_at' | 'outcome' | 'http_status' | 'reason' | 'duration_ms'> &
+        Row<'batch', 'operation' | 'user_count'>
+    >(
       `select a.batch_id, a.started_at, a.outcome, a.http_status, a.reason, a.duration_ms, b.operation, b.user_count
        from attempt a join batch b on b.id = a.batch_id where a.run_id = $1 order by a.id desc limit 10`,
       [id],

@@ -7,6 +7,7 @@ import { forgetAllProductSets } from '../db/productSets.ts'
 import { storeInstance } from '../db/destinations.ts'
 import { addWarnings, type RunRow } from '../db/runs.ts'
 import { isConfirmedKey } from '../db/provisional.ts'
+import type { Row } from '../db/row.ts'
 import type { EngineDeps } from './engine.ts'
 import type { WarningSummary } from '../model/report.ts'
 
@@ -21,7 +22,7 @@ const askMs = 2_000
 export async function noteSandboxInstance(deps: EngineDeps, run: RunRow): Promise<boolean> {
   const instance = await instanceAt(deps.service.origin)
   if (instance === undefined) return false
-  const [row] = await deps.db.query<{ instance: string | null; synced: boolean }>(
+  const [row] = await deps.db.query<Row<'destination', 'instance'> & { synced: boolean }>(
     `select instance, exists (select from remote m where m.destination_id = d.id and ${isConfirmedKey}) as synced
      from destination d where id = $1`,
     [run.destinationId],

@@ -9,5 +9,5 @@ import { customType, pgSchema, timestamp } from 'drizzle-orm/pg-core'
 export const sluice = pgSchema('sluice')
 
 export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' })
-export const instant = (name: string) => timestamp(name, { withTimezone: true })
+export const instant = <Name extends string>(name: Name) => timestamp(name, { withTimezone: true })
 export const now = () => sql`clock_timestamp()`

@@ -4,6 +4,7 @@ import { addChanged, ChangedKeys } from '../../db/changedKeys.ts'
 import { claimNamed, erasurePhase, type ClaimedBatch } from '../../db/batches.ts'
 import type { Transaction } from '../../db/database.ts'
 import { batchesOfKeys, batchesOfRecords, entriesOf } from '../../db/entries.ts'
+import type { Row } from '../../db/row.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { destinationOf, kindsWhere } from '../../destinations/index.ts'
 import type { EngineDeps } from '../engine.ts'
@@ -66,21 +67,21 @@ async function recordsOf(
   keys: readonly Buffer[],
   identifiers: readonly Buffer[],
 ): Promise<readonly Buffer[]> {
-  const byKey = await tx.query<{ key: Buffer }>('select key from record where destination_id = $1 and key = any($2::bytea[])', [
+  const byKey = await tx.query<Row<'record', 'key'>>('select key from record where destination_id = $1 and key = any($2::bytea[])', [
     audience,
     keys,
   ])
   if (identifiers.length === 0) return byKey.map(({ key }) => key)
-  const byIdentifier = await tx.query<{ key: Buffer }>('select key from record where destination_id = $1 and identifiers && $2::bytea[]', [
-    audience,
-    identifiers,
-  ])
+  const byIdentifier = await tx.query<Row<'record', 'key'>>(
+    'select key from record where destination_id = $1 and identifiers && $2::bytea[]',
+    [audience, identifiers],
+  )
   return unique([...byKey, ...byIdentifier].map(({ key }) => key))
 }
 
 async function removeRecords(tx: Transaction, audience: number, records: readonly Buffer[]): Promise<void> {
   if (records.length === 0) return
-  const [row] = await tx.query<{ all_changed: boolean }>('select all_changed from destination where id = $1', [audience])
+  const [row] = await tx.query<Row<'destination', 'all_changed'>>('select all_changed from destination where id = $1', [audience])
   await fillTable(tx.client, 'removal', `select key, 'suppressed' from unnest($1::bytea[]) as k (key)`, [records])
   await applyRemovals({
     client: tx.client,
@@ -107,15 +108,9 @@ async function cutOut(
   identifiers: readonly Buffer[],
   groups: readonly Buffer[],
 ): Promise<readonly Carried[]> {
-  const named = await tx.query<{
-    batch_id: string
-    plan_id: string
-    ord: number
-    keys: Buffer[]
-    status: string
-    attempts: number
-    run_id: string
-  }>(
+  const named = await tx.query<
+    Row<'batch', 'plan_id' | 'status' | 'attempts'> & Row<'plan', 'run_id'> & { batch_id: string; ord: number; keys: Buffer[] }
+  >(
     `select e.batch_id, b.plan_id, e.ord, e.keys, b.status, b.attempts, p.run_id
      from batch b cross join ${entriesOf('b.id')} e join plan p on p.id = b.plan_id
      where b.destination_id = $1 and b.operation = 'upsert' and b.status in ('pending', 'in_flight', 'ambiguous', 'parked')
@@ -159,7 +154,7 @@ async function planRemote(
   { audience, type, identifiers, groups, carried }: Remote,
 ): Promise<void> {
   const { horizonMs } = deps.settings
-  const synced = await tx.query<{ key: Buffer; batch_id: string | null; plan_id: string | null; late: boolean }>(
+  const synced = await tx.query<Row<'remote', 'key'> & { batch_id: string | null; plan_id: string | null; late: boolean }>(
     `select m.key, b.id as batch_id, b.plan_id, coalesce(m.late_until > statement_timestamp(), false) as late
      from remote m left join batch b on b.id = m.batch_id and b.operation = 'upsert'
      where m.destination_id = $1 and (m.key = any($2::bytea[]) or m.group_key = any($3::bytea[])) and m.held <= 0
@@ -168,7 +163,7 @@ async function planRemote(
   )
   const uncertain = carried.filter(({ maybeApplied }) => maybeApplied)
   const carriedKeys = unique(uncertain.flatMap(({ keys }) => keys))
-  const shared = await tx.query<{ key: Buffer }>(
+  const shared = await tx.query<Row<'remote', 'key'>>(
     'select key from remote where destination_id = $1 and key = any($2::bytea[]) and held > 0',
     [audience, carriedKeys],
   )

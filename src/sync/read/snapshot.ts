@@ -15,6 +15,7 @@ import type { Database } from '../../db/database.ts'
 import { digestKey, type UnseenDigests } from '../../db/digests.ts'
 import { readsOneOff, updateRun, type RunRow } from '../../db/runs.ts'
 import { discardSnapshot, openSnapshot, storeSources } from '../../db/snapshots.ts'
+import type { Row } from '../../db/row.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import { isGateable, knownRecords, readRecords, type ReadContext, type RowCounts } from './readRecords.ts'
@@ -150,17 +151,16 @@ const ofTheDay: ReadonlySet<string> = new Set([
 
 /** Returns the last complete snapshot of the pipeline's own sources; backfills are not compared with. */
 async function lastSnapshot(db: Database, destinationId: number): Promise<LastSnapshot | undefined> {
-  const [row] = await db.query<{
-    id: string
-    definition_hash: string
-    suppression_version: string
-    sources: SourceFacts[]
-    counts: RowCounts
-    good_valid: number | null
-    warnings: WarningSummary[]
-    columns: string[]
-    held: boolean
-  }>(
+  const [row] = await db.query<
+    Row<'snapshot', 'id' | 'definition_hash' | 'suppression_version'> & {
+      sources: SourceFacts[]
+      counts: RowCounts
+      good_valid: number | null
+      warnings: WarningSummary[]
+      columns: string[]
+      held: boolean
+    }
+  >(
     `select s.id, s.definition_hash, s.suppression_version, s.sources, s.counts, r.warnings, r.columns,
        (select (g.counts ->> 'valid')::int from snapshot g join run q on q.id = g.run_id
         where g.destination_id = s.destination_id and g.status = 'closed' and q.trigger <> 'backfill' and q.options ->> 'source' is null

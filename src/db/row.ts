@@ -1,0 +1,38 @@
+/** Types of the rows that queries return, from the schema: a renamed or retyped column fails the type check of its queries. */
+import type * as auditLog from './schema/auditLog.ts'
+import type * as erasures from './schema/erasures.ts'
+import type * as operators from './schema/operators.ts'
+import type * as productSets from './schema/productSets.ts'
+import type * as runs from './schema/runs.ts'
+import type * as schedule from './schema/schedule.ts'
+import type * as sending from './schema/sending.ts'
+import type * as state from './schema/state.ts'
+
+type Schema = typeof auditLog &
+  typeof erasures &
+  typeof operators &
+  typeof productSets &
+  typeof runs &
+  typeof schedule &
+  typeof sending &
+  typeof state
+type Tables = Schema[keyof Schema]
+type TableName = Tables['_']['name']
+type ColumnsOf<Name extends TableName> = Extract<Tables, { readonly _: { readonly name: Name } }>['_']['columns']
+type ColumnName<Column> = Column extends { readonly _: { readonly name: infer Name extends string } } ? Name : never
+
+interface Config {
+  readonly columnType: string
+  readonly data: unknown
+  readonly notNull: boolean
+}
+
+/** Value of a column as the driver decodes it: bigint as text; `jsonb` is unknown until it is decoded. */
+type ValueOf<Column> = Column extends { readonly _: infer C extends Config }
+  ? (C['columnType'] extends 'PgBigInt53' ? string : C['data']) | (C['notNull'] extends true ? never : null)
+  : never
+
+/** Columns of a table by their names in the database: `Row<'run', 'id' | 'plan_id'>`. */
+export type Row<Name extends TableName, Names extends ColumnName<ColumnsOf<Name>[keyof ColumnsOf<Name>]>> = {
+  readonly [Key in keyof ColumnsOf<Name> as Extract<ColumnName<ColumnsOf<Name>[Key]>, Names>]: ValueOf<ColumnsOf<Name>[Key]>
+}
