@@ -51,6 +51,7 @@ const states: Readonly<Record<string, readonly [word: string, tone: Tone, shape?
   split: ['Split', 'idle'],
   moved: ['Moved', 'idle'],
   unsent: ['Not sent', 'idle'],
+  planned: ['Planned', 'info', 'idle'],
 }
 
 /** State of a run as word, shape and colour. */
@@ -123,5 +124,10 @@ export function hintOf(text: string | undefined): Html {
   const [line = '', ...rest] = text.split(/ {3}/)
   return line.startsWith('sluice ')
     ? html`<p>${command(line)} <span class="muted small">${rest.join(' ')}</span></p>`
-    : html`<p><span class="muted">hint:</span> ${text}</p>`
+    : html`<p><span class="muted">hint:</span> ${withCode(text)}</p>`
+}
+
+/** Text whose parts between backticks are code. */
+function withCode(text: string): Html {
+  return html`${text.split('`').map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : part))}`
 }

@@ -1,6 +1,6 @@
 /** Table of product sets: what a plan will do with them, and what a run did. */
 import type { ProductSetChange } from '../model/report.ts'
-import { html, none, type Html } from './html.ts'
+import { html, none, stateBadge, type Html } from './html.ts'
 
 const marks = { create: '+', update: '~', replace: '~', delete: '−', unchanged: '=' } as const
 
@@ -27,7 +27,7 @@ export function productSetTable(changes: readonly ProductSetChange[] | undefined
                 <td data-label="Set">${name}</td>
                 <td data-label="Change"><span class="diff-mark" aria-hidden="true">${marks[action]}</span> ${action}</td>
                 <td data-label="Outcome">
-                  <span>${outcome}${code === undefined ? none : html`: <code>${code}</code> ${message ?? ''}`}</span>
+                  <span>${stateBadge(outcome)}${code === undefined ? none : html` <code>${code}</code> ${message ?? ''}`}</span>
                 </td>
               </tr>`,
           )}

@@ -52,7 +52,7 @@ export interface AttemptLine {
   readonly reason: string | null
   readonly meaning: string
   readonly durationMs: number | null
-  /** Counts and codes of the answer. */
+  /** Counts and codes of the answer that are not 0. */
   readonly answer: readonly (readonly [name: string, value: string])[]
 }
 
@@ -169,7 +169,11 @@ async function loadSendings(db: Database, id: number): Promise<readonly AttemptL
     duration_ms: number | null
     answer: Readonly<Record<string, unknown>> | null
   }>(
-    `select run_id, started_at, outcome, http_status, reason, duration_ms, answer from attempt where batch_id = $1 order by id desc limit ${attemptsShown}`,
+    // The attempts of an apply are stored with the run that made the plan.
+    `select coalesce((select max(r.id) from run r where r.pipeline = p.pipeline and r.id > p.run_id and r.plan_id = p.id and r.trigger = 'apply'
+         and a.run_id = p.run_id and r.started_at <= a.started_at), a.run_id) as run_id,
+       a.started_at, a.outcome, a.http_status, a.reason, a.duration_ms, a.answer
+     from attempt a join batch b on b.id = a.batch_id join plan p on p.id = b.plan_id where b.id = $1 order by a.id desc limit ${attemptsShown}`,
     [id],
   )
   return rows.map(({ run_id, started_at, http_status, duration_ms, answer, ...row }) => ({
@@ -179,7 +183,7 @@ async function loadSendings(db: Database, id: number): Promise<readonly AttemptL
     httpStatus: http_status,
     durationMs: duration_ms,
     meaning: row.reason === null ? '' : meaningOf(row.reason),
-    answer: Object.entries(answer ?? {}).map(([name, value]) => [name, String(value)] as const),
+    answer: Object.entries(answer ?? {}).flatMap(([name, value]) => (value === 0 ? [] : [[name, String(value)] as const])),
   }))
 }
 

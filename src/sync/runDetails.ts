@@ -36,32 +36,37 @@ export interface RequestLine {
 
 export async function loadRunDetails(db: Queryable, runId: string): Promise<RunDetails> {
   const id = runNumber(runId)
-  const [[row], [sum], latest] = await Promise.all([
-    db.query<{
-      progress: StoredProgress | null
-      cancel_requested: boolean
-      full: boolean
-      approved: number | null
-      sources: SourceFacts[] | null
-    }>(
-      `select r.progress, r.cancel_requested_at is not null as cancel_requested, coalesce((r.options ->> 'full')::boolean, false) as full,
-         (r.options ->> 'approveDeletes')::float8 as approved, s.sources
-       from run r left join snapshot s on s.id = r.snapshot_id where r.id = $1`,
-      [id],
-    ),
+  const [row] = await db.query<{
+    progress: StoredProgress | null
+    cancel_requested: boolean
+    full: boolean
+    approved: number | null
+    sources: SourceFacts[] | null
+    trigger: string
+    plan_id: string | null
+  }>(
+    `select r.progress, r.cancel_requested_at is not null as cancel_requested, coalesce((r.options ->> 'full')::boolean, false) as full,
+       (r.options ->> 'approveDeletes')::float8 as approved, s.sources, r.trigger, r.plan_id
+     from run r left join snapshot s on s.id = r.snapshot_id where r.id = $1`,
+    [id],
+  )
+  // The attempts of an apply are stored with the run that made the plan.
+  const sentBy = row?.trigger === 'apply' ? `a.batch_id in (select t.id from batch t where t.plan_id = $1)` : `a.run_id = $1`
+  const values = [row?.trigger === 'apply' ? row.plan_id : id]
+  const [[sum], latest] = await Promise.all([
     db.query<{ n: number; limited: number; p50: number | null; p95: number | null }>(
-      `select count(*)::int as n, count(*) filter (where http_status = 429)::int as limited,
-         percentile_cont(0.5) within group (order by duration_ms) as p50, percentile_cont(0.95) within group (order by duration_ms) as p95
-       from attempt where run_id = $1`,
-      [id],
+      `select count(*)::int as n, count(*) filter (where a.http_status = 429)::int as limited,
+         percentile_cont(0.5) within group (order by a.duration_ms) as p50, percentile_cont(0.95) within group (order by a.duration_ms) as p95
+       from attempt a where ${sentBy}`,
+      values,
     ),
     db.query<
       Row<'attempt', 'batch_id' | 'started_at' | 'outcome' | 'http_status' | 'reason' | 'duration_ms'> &
         Row<'batch', 'operation' | 'user_count'>
     >(
       `select a.batch_id, a.started_at, a.outcome, a.http_status, a.reason, a.duration_ms, b.operation, b.user_count
-       from attempt a join batch b on b.id = a.batch_id where a.run_id = $1 order by a.id desc limit 10`,
-      [id],
+       from attempt a join batch b on b.id = a.batch_id where ${sentBy} order by a.id desc limit 10`,
+      values,
     ),
   ])
   return {

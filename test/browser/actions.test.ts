@@ -173,7 +173,7 @@ describe.skipIf(chromiumPath === undefined)(`actions (need Chromium: apt-get ins
     // In every field of good items, and of one that is rejected, whose id is evil too.
     const spoiled = (id: string, price: string) =>
       `<item>${['title', 'description', 'brand', 'mpn', 'product_type', 'color'].map((name) => `<g:${name}>${text}</g:${name}>`).join('')}<g:id>${id}</g:id><g:link>https://shop.example.com/${id.length}</g:link><g:image_link>https://shop.example.com/1.jpg</g:image_link><g:price>${price}</g:price><g:availability>in_stock</g:availability><g:condition>new</g:condition></item>`
-    engine.write('feed.xml', feedOf(20, [spoiled('EVIL-1', '5 EUR'), spoiled(text, text)]))
+    engine.write('feed.xml', feedOf(5, [spoiled('EVIL-1', '5 EUR'), spoiled(`2${text}`, '5 EUR'), spoiled(text, text)]))
     const { runId, planId } = await engine.run('shop')
     await using tab = await browser.open()
     for (const path of [
@@ -182,6 +182,7 @@ describe.skipIf(chromiumPath === undefined)(`actions (need Chromium: apt-get ins
       `/runs/${runId}`,
       `/runs/${runId}/rejects`,
       `/plans/${planId}`,
+      '/batches/1',
       '/pipelines/%3Cscript%3Exss',
       '/runs/%22%3E%3Cimg%20src=x%3E',
     ]) {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { engineUnderTest } from '../support/engine.ts'
 import { startServer } from '../support/server.ts'
-import { withheldShop } from './shop.ts'
+import { shopOfBatches, withheldShop } from './shop.ts'
 import { axeFindings, chromiumPath, sharedBrowser } from './support.ts'
 
 describe.skipIf(chromiumPath === undefined)(`pages (need Chromium: apt-get install chromium)`, () => {
@@ -85,6 +85,35 @@ describe.skipIf(chromiumPath === undefined)(`pages (need Chromium: apt-get insta
         '/plans/none',
       ]),
     ).toEqual([])
+  })
+
+  test('nothing to find on pages of batches and product sets: waiting, unresolved, split, refused and confirmed', async () => {
+    const { engine, paths } = await shopOfBatches()
+    await using _ = engine
+    await using server = await startServer(engine)
+    expect(await check(server.url, paths)).toEqual([])
+  })
+
+  test('from a run to the answer of one product by keyboard and without script', async () => {
+    const { engine, refusedRun } = await shopOfBatches()
+    await using _ = engine
+    await using server = await startServer(engine)
+    await using tab = await browser.open({ javaScriptEnabled: false })
+    await tab.page.goto(`${server.url}/runs/${refusedRun}`)
+    await tab.page.locator('a[href^="/batches/"]').first().focus()
+    await tab.page.keyboard.press('Enter')
+    await tab.page.waitForURL(/\/batches\/\d+$/)
+    await tab.page
+      .getByRole('cell', { name: /INVALID_PARAMETER/ })
+      .first()
+      .waitFor()
+    await tab.page.getByRole('link', { name: /^Plan/ }).focus()
+    await tab.page.keyboard.press('Enter')
+    await tab.page.waitForURL(/\/plans\//)
+    await tab.page
+      .getByRole('link', { name: /^Batch/ })
+      .first()
+      .waitFor()
   })
 
   test('a first load is small: at most 60 kB and 8 requests, nothing from another host', async () => {

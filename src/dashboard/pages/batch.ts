@@ -58,7 +58,7 @@ function operations({ keys, operations: all }: BatchDetails): Html {
 }
 
 function outcome(batch: BatchDetails, now: number): Html {
-  const { status, pipeline, children } = batch
+  const { status, pipeline, children, planId } = batch
   const why = batch.meaning === '' ? (batch.reason ?? '') : batch.meaning
   const because = why === '' ? none : html` ${upperFirst(why)}.`
   const pause = batch.paused === null ? none : html`<p>Nothing is sent to this destination now: ${batch.paused}.</p>`
@@ -95,7 +95,7 @@ function outcome(batch: BatchDetails, now: number): Html {
         'idle',
         html`<p>
           <strong>Split</strong> Its operations continue in
-          ${children.length === 0 ? 'other batches' : children.map((child, i) => html`${i === 0 ? '' : ', '}<a href="/batches/${child}">batch ${child}</a>`)}.${because}
+          ${children.length === 0 ? html`other batches of <a href="/plans/${planId}">its plan</a>` : children.map((child, i) => html`${i === 0 ? '' : ', '}<a href="/batches/${child}">batch ${child}</a>`)}.${because}
         </p>`,
       )
     case 'superseded':
@@ -133,10 +133,10 @@ const attemptWords: Readonly<Record<string, string>> = {
   ambiguous: 'unresolved',
 }
 
-function attempts({ sendings, batch, attempts: all }: BatchDetails, now: number): Html {
+function attempts({ sendings, batch, attempts: all, status }: BatchDetails, now: number): Html {
   if (sendings.length === 0)
     return html`<div class="card pad muted">
-      ${all === 0 ? 'It was not sent yet. An attempt is stored before its first byte leaves.' : 'The attempts are not kept any more.'}
+      ${all > 0 ? 'The attempts are not kept any more.' : openStates.includes(status) ? 'It was not sent yet. An attempt is stored before its first byte leaves.' : 'It was not sent.'}
     </div>`
   return html`<div class="card scroll">
     <table class="cards">
@@ -172,7 +172,14 @@ function attempts({ sendings, batch, attempts: all }: BatchDetails, now: number)
 
 function answerOf({ outcome: decided, httpStatus, answer }: AttemptLine): Html {
   if (decided === null) return html`<span class="muted">in flight</span>`
-  return html`${httpStatus === null ? 'none' : `HTTP ${httpStatus}`}${answer.length === 0 ? none : html` <span class="small muted">${answer.map(([name, value]) => `${name} ${value}`).join(' · ')}</span>`}`
+  return html`${httpStatus === null ? 'no answer' : `HTTP ${httpStatus}`}${answer.length === 0 ? none : html` <span class="small muted">${answer.map(factOf).join(' · ')}</span>`}`
+}
+
+function factOf([name, value]: AttemptLine['answer'][number]): string {
+  if (name === 'bytes') return `${count(Number(value))} bytes`
+  if (name === 'mayLandLater') return 'may still be applied'
+  if (!/^\d+$/.test(value)) return value
+  return `${value} ${name === 'ambiguous' ? 'unresolved' : name}`
 }
 
 function outcomeOf({ outcome: decided, reason, meaning }: AttemptLine): Html {
@@ -187,12 +194,15 @@ function operationState(outcome: OperationOutcome, status: BatchStatus): string 
   return { confirmed: 'confirmed', refused: 'refused', ambiguous: 'unresolved', pending: 'unsent', superseded: 'unsent' }[outcome]
 }
 
-const gone = html`<div class="card pad muted">
-  The operations are not kept any more: those of people for 30 days, those of products for 12 months.
-</div>`
+function gone({ status }: BatchDetails): Html {
+  return html`<div class="card pad muted">
+    ${status === 'split' ? 'They were moved to other batches.' : 'They are not kept any more: those of people for 30 days, those of products for 12 months.'}
+  </div>`
+}
 
-function entries({ entries: lines, batch, status, pipeline, operations: all }: BatchDetails): Html {
-  if (lines.length === 0) return gone
+function entries(details: BatchDetails): Html {
+  const { entries: lines, batch, status, pipeline, operations: all } = details
+  if (lines.length === 0) return gone(details)
   return html`<div class="card scroll">
     <table class="cards">
       <caption class="${lines.length < all ? 'pad' : 'sr'}">
@@ -224,8 +234,9 @@ function entries({ entries: lines, batch, status, pipeline, operations: all }: B
 }
 
 /** People by outcome: nothing but places in the request says which. */
-function groups({ outcomes, batch, status, pipeline }: BatchDetails): Html {
-  if (outcomes.length === 0) return gone
+function groups(details: BatchDetails): Html {
+  const { outcomes, batch, status, pipeline } = details
+  if (outcomes.length === 0) return gone(details)
   return html`<div class="card scroll">
       <table class="cards">
         <caption class="sr">
@@ -277,7 +288,7 @@ function quoted(text: string): string {
 function request({ bytes, bodySha256, expiresAt, parent }: BatchDetails): Html {
   return html`<dl class="facts-list">
     <dt>Body</dt>
-    <dd>${bytes === null ? 'rebuilt from its parts for each attempt, or no longer stored' : `${count(bytes)} bytes`}</dd>
+    <dd>${bytes === null ? 'not stored as a whole' : `${count(bytes)} bytes`}</dd>
     <dt>SHA-256</dt>
     <dd class="mono">${bodySha256}</dd>
     ${

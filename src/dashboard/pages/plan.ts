@@ -117,7 +117,7 @@ function requests({ plan, batches }: PlanData): Html {
 
 function row(mark: string, name: string, value: number, note: string): Html {
   return html`<tr>
-    <td><span class="diff-mark" aria-hidden="true">${mark}</span> ${name}</td>
+    <td class="narrow"><span class="diff-mark" aria-hidden="true">${mark}</span> ${name}</td>
     <td class="right"><strong>${count(value)}</strong></td>
     <td class="muted">${note}</td>
   </tr>`

@@ -1,12 +1,14 @@
 /** `/runs/:id`: one run as a funnel, with its stages, guards, rejects, failures and requests. */
 import type { StoredAction } from '../../db/audit.ts'
 import type { StoredRun } from '../../sync/index.ts'
+import { isOpenSet } from '../../sync/nextCommands.ts'
 import type { RejectGroup, RunDetails } from '../../sync/runDetails.ts'
 import { auditList } from '../audit.ts'
 import { flow } from '../flow.ts'
 import { actionButton } from '../forms.ts'
 import {
   ago,
+  command,
   count,
   duration,
   hintOf,
@@ -121,6 +123,7 @@ function outcome({ run, details, now }: RunData, state: string): Html {
             ${hintOf(run.error.hint)}`,
         )
   }
+  ${openSets(run)}
   ${
     (run.failures ?? []).length === 0
       ? none
@@ -134,7 +137,7 @@ function outcome({ run, details, now }: RunData, state: string): Html {
                 <th>Outcome</th>
                 <th class="right">Count</th>
                 <th>Code</th>
-                <th>What the service said</th>
+                <th>Reason</th>
               </tr>
             </thead>
             <tbody>
@@ -153,6 +156,19 @@ function outcome({ run, details, now }: RunData, state: string): Html {
           </table>
         </div>`
   }`
+}
+
+function openSets({ productSets = [], pipeline }: StoredRun): Html {
+  const open = productSets.filter(isOpenSet)
+  if (open.length === 0) return none
+  return notice(
+    'warn',
+    html`<p>
+        <strong>${plural(open.length, 'product set')} not as ${open.length === 1 ? 'its rule says' : 'their rules say'}</strong>
+        ${open.map(({ name }) => name).join(', ')}. The next run tries again.
+      </p>
+      <p>${command(`sluice run ${pipeline}`)}</p>`,
+  )
 }
 
 const outcomes = { refused: 'refused', ambiguous: 'unresolved', pending: 'not sent' } as const
@@ -226,7 +242,7 @@ function requests({ details: { requests: sent } }: RunData): Html {
                         <td>${line.operation}</td>
                         <td class="right">${count(line.users)}</td>
                         <td>
-                          ${line.outcome === null ? 'in flight' : `${line.httpStatus ?? 'none'} ${line.outcome === 'ambiguous' ? 'unresolved' : line.outcome}${line.reason === null ? '' : `: ${line.reason}`}`}
+                          ${line.outcome === null ? 'in flight' : `${line.httpStatus ?? 'no answer,'} ${line.outcome === 'ambiguous' ? 'unresolved' : line.outcome}${line.reason === null ? '' : `: ${line.reason}`}`}
                         </td>
                         <td class="right nowrap">${line.durationMs === null ? '' : milliseconds(line.durationMs)}</td>
                       </tr>`,

@@ -161,6 +161,11 @@ test('beyond loopback the dashboard asks for the token, and acts only for a user
     status: 409,
     text: expect.stringContaining('SLUICE_USER_HEADER'),
   })
+  const [until = '', seal = ''] = cookie.split('=')[1]?.split('.') ?? []
+  for (const forged of [`${until}.`, `${until}.${'0'.repeat(seal.length)}`, `${Number(until) + 1}.${seal}`, `0.${seal}`, seal])
+    expect(await server.call('GET', '/', { headers: { ...headers, cookie: `sluice_session=${forged}` } }), forged).toMatchObject({
+      status: 303,
+    })
   expect(await server.call('POST', '/pipelines/shop/run', { headers: { ...headers, 'x-user': 'mallory' } })).toMatchObject({
     status: 303,
     headers: { location: expect.stringMatching('sign-in') },

@@ -57,7 +57,10 @@ test('refused, unresolved, split and waiting batches say what happens next', asy
   expect(before).toContain('It was not sent yet. An attempt is stored before its first byte leaves.')
 
   await engine.sandbox.control.fault(put, { kind: 'reset', at: 'after' }, 'always')
-  await engine.apply(plan.planId)
+  const applied = await engine.apply(plan.planId)
+  // Its requests are on the page of the apply, which the attempts name.
+  expect((await server.call('GET', `/runs/${applied.runId}`)).text).toContain(`href="/batches/${waiting}"`)
+  expect((await server.call('GET', `/batches/${waiting}`)).text).toContain(`<a href="/runs/${applied.runId}">${applied.runId}</a></td>`)
   const open = await textOf(server, `/batches/${waiting}`)
   expect(open).toContain('Next run')
   expect(open).toContain('connection-lost the connection was lost before the answer was complete')
