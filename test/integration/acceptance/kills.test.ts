@@ -39,6 +39,11 @@ function run(
   })
 }
 
+async function batchesInFlight({ db }: EngineUnderTest): Promise<number> {
+  const [row] = await db.query<{ n: string }>(`select count(*) as n from sluice.batch where status = 'in_flight'`)
+  return Number(row?.n)
+}
+
 /** Wave 0 loads; the next ones change some, delete some and add some, so that every phase of a push is met. */
 function waves(engine: EngineUnderTest, target: PeopleTarget = sandboxAudience) {
   // The guard is not what is looked at here.
@@ -103,11 +108,14 @@ test.for([sandboxAudience, staticListTarget])(
       const isFaulty = ['reconcile.ambiguous', 'reconcile.split', 'reconcile.expanded'].includes(label)
       if (isFaulty) await control.fault({ path: '/12/' }, fault)
       const env = isFaulty ? { STATIC_LIST_FAULT: fault.kind === 'status' ? 'refuse' : 'commit_then_reset' } : {}
-      if (label === 'settle.opened') await run(engine, name, { CRASH_AT: 'push.in_flight' })
+      let inFlight = 0
+      if (label === 'settle.opened') {
+        await run(engine, name, { CRASH_AT: 'push.in_flight' })
+        // The next run takes them back before it is killed.
+        inFlight = await batchesInFlight(engine)
+      }
       if ((await run(engine, name, { ...env, CRASH_AT: label })) === 'SIGKILL') reached.push(label)
-      const inFlight = Number(
-        (await engine.db.query<{ n: string }>(`select count(*) as n from sluice.batch where status = 'in_flight'`))[0]?.n,
-      )
+      inFlight = Math.max(inFlight, await batchesInFlight(engine))
       await control.clearFaults()
       // A new expected state every time; a plan killed before its commit leaves nothing, one after it is carried on.
       const report = await engine.run(name)
