@@ -1,6 +1,6 @@
 /**
- * Gathers statistics of a source beyond single rows: counts with examples. Memory is bounded by counters for each set of
- * features and two sketches, independent of the number of rows.
+ * Collects statistics over all rows of a source, such as fill rates and repeated identifiers. Memory does not grow with the rows: one
+ * counter for each feature set (`rowStatistics.ts`), and two sketches.
  */
 import { openStatistics, type QualityStatistics } from './qualityStatistics.ts'
 import { qualityNotes, type QualityNote } from './qualityNotes.ts'
@@ -9,7 +9,7 @@ import { RecordFeatures } from './recordFeatures.ts'
 import { feature, itemsOf, FeatureSetCounts, tracked, type CountedItem } from './rowStatistics.ts'
 import { sumUp, type CountedLines } from './statisticsSums.ts'
 
-/** Numbers to compare with the last run: a drop of a fill rate, a jump to out of stock. */
+/** Statistics of a source. The next run compares with them, for example to find a drop of a fill rate. */
 export interface QualityFacts {
   readonly rows: number
   readonly products: number
@@ -17,30 +17,31 @@ export interface QualityFacts {
   readonly outOfStock: number
   /** Members with an identifier in the wrong column. */
   readonly misplaced: CountedLines
-  /** Kind → members that have at least one. */
+  /** Identifier type → number of members that have at least one. */
   readonly filled: Readonly<Record<string, number>>
   readonly notes: readonly QualityNote[]
   /** Row warnings and every other item passed to `add`. */
   readonly items: readonly (CountedItem & CountedLines)[]
-  /** Codes of notes that only a full read can decide. Empty if no rows were known. */
+  /** Codes of notes that cannot be decided without reading the unchanged rows too. Empty after a full read. */
   readonly doubts: readonly string[]
-  /** Brand that `feature.otherBrand` refers to, and item group that `feature.otherGroup` refers to. */
+  /** Brand that `feature.otherBrand` refers to. */
   readonly brand: string
+  /** Item group that `feature.otherGroup` refers to. */
   readonly group: string
 }
 
 export interface Quality {
-  /** Counts a row with its items and bits; returns the number of its feature set. */
+  /** Counts a row, with further items and feature bits if given. Returns the number of its feature set. */
   readonly add: (mapped: Mapped, items?: readonly number[], bits?: number) => number
-  /** `known`: counts of rows that were not read again, by feature set. */
+  /** `known`: counts of unchanged rows, which were not mapped again, by feature set. */
   readonly finish: (known?: FeatureSetCounts) => QualityFacts
 }
 
 const noItems: readonly number[] = []
 
 /**
- * Creates the statistics of one source. Rows are counted by feature set, so that known rows need not be read again. `first`:
- * brand and group that the known rows refer to.
+ * Creates the statistics of one source. Rows are counted by feature set, so that unchanged rows need not be mapped again. `first`:
+ * brand and item group that their feature sets refer to.
  */
 export function createQuality(
   statistics: QualityStatistics = openStatistics(),
@@ -51,13 +52,13 @@ export function createQuality(
   const counts = new FeatureSetCounts()
   let rows = 0
   return {
-    add: ({ record, reject, warnings }, given = noItems, more = 0) => {
+    add: ({ record, reject, warnings }, given = noItems, givenBits = 0) => {
       rows += 1
       const items = warnings.length === 0 && given.length === 0 ? [] : [...itemsOf(featureSets, warnings), ...given]
       const found = record === undefined ? 0 : own.bitsOf(record, items)
       const bits = record?.kind === 'product' && warnings.some(({ code }) => code === 'TEXT_GARBLED') ? found | feature.garbled : found
       const line = record?.line ?? reject?.line ?? 0
-      return featureSets.setOf(bits + more, items, (set) => counts.add(set, line))
+      return featureSets.setOf(bits + givenBits, items, (set) => counts.add(set, line))
     },
     finish: (known) => {
       const total = sumUp(featureSets, counts, known)

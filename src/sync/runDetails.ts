@@ -1,4 +1,4 @@
-/** Details of one run for a page, besides its report: progress, sources, requests, rejects by code. */
+/** Loads the parts of a run's page that the run report lacks: progress, sources, requests, rejects by code. */
 import type { Database, Queryable } from '../db/database.ts'
 import type { Row } from '../db/row.ts'
 import type { SourceFacts } from '../formats/rows.ts'
@@ -17,7 +17,7 @@ export interface RunDetails {
 export interface RequestSummary {
   readonly all: number
   readonly rateLimited: number
-  /** Milliseconds; null without an answer. */
+  /** Median duration in milliseconds; null if no request was answered. */
   readonly p50: number | null
   readonly p95: number | null
   readonly latest: readonly RequestLine[]

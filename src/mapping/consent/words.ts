@@ -1,7 +1,7 @@
-/** Words of exports for yes or no to being reached, in the languages of the exports. Pure. */
+/** Classifies the words that exports use for consent and opt-out, in more than 20 languages. Pure. */
 import { trimText } from '../text.ts'
 
-/** Meaning of a single cell: a plain yes or no, or a state that is clear without a column name. */
+/** Meaning of a cell: `yes` and `no` depend on the name of the column; `in` (may be reached) and `out` (may not) do not. */
 export type Meaning = 'yes' | 'no' | 'in' | 'out' | 'empty' | undefined
 
 const listOf = (text: string): ReadonlySet<string> => new Set(text.split(','))
@@ -16,31 +16,31 @@ const empty = listOf(
   ',null,(null),none,nil,n/a,na,#n/a,nan,-,--,—,[],{},undefined,not set,(not set),empty,0000-00-00,0000-00-00 00:00:00,keine,aucun,aucune,ninguno,nessuno',
 )
 
-/** States of people who may be reached. */
+/** Words of any column for people who may be reached. */
 const subscribed = listOf(
   'subscribed,subscriber,active subscriber,opted in,opt in,optin,opt-in,double opt in,consented,consent given,granted,consent granted,permission granted,email subscribed,marketing contact,emailable,mailable,' +
     'abonniert,angemeldet,eingewilligt,zugestimmt,abonné,abonnée,abonne,inscrit,inscrite,suscrito,suscrita,suscripto,iscritto,iscritta,inscrito,inscrita,ingeschreven,aangemeld,geabonneerd,zapisany,subskrybuje,prenumererar,prenumerant,tilmeldt,påmeldt,abonnerer,tilaaja,tilannut,abone,подписан,подписана,подписчик,přihlášen,odebírá,feliratkozott,abonat,εγγεγραμμένος,購読中,订阅,已订阅,구독',
 )
-/** States of people who may not be reached. */
+/** Words of any column for people who may not be reached. */
 const unsubscribed = listOf(
   'unsubscribed,unsubscribe,unsub,not subscribed,non subscribed,nonsubscribed,never subscribed,globally unsubscribed,unsubscribed (self),unsubscribed (admin),opted out,opt out,optout,global opt out,bounced,bounce,hard bounce,hard bounced,soft bounce,soft bounced,cleaned,blacklisted,blocklisted,blocked for email,suppressed,complained,complaint,complainer,spam complaint,spam report,marked as spam,reported spam,abuse,do not contact,do not email,do not mail,do not call,do not market,non marketing contact,consent withdrawn,consent revoked,no consent,consent denied,not consented,undeliverable,' +
     'abgemeldet,abbestellt,ausgetragen,nicht abonniert,widerrufen,widersprochen,keine werbung,désabonné,désabonnée,desabonne,désinscrit,désinscrite,desinscrit,non abonné,non inscrit,dado de baja,dada de baja,desuscrito,no suscrito,cancelado por el usuario,disiscritto,disiscritta,non iscritto,descadastrado,não inscrito,uitgeschreven,afgemeld,wypisany,wypisana,niesubskrybuje,avregistrerad,avprenumererad,avslutad prenumeration,afmeldt,avmeldt,peruutettu,abonelikten çıktı,abonelikten çıkmış,отписан,отписался,отписалась,odhlášen,leiratkozott,dezabonat,退订,已退订,退会,配信停止,수신거부,구독취소',
 )
-/** Words that say no in a consent column and nothing elsewhere. */
+/** Words that mean no in a consent column, and nothing in other columns. */
 const weakNo = listOf(
   'inactive,disabled,denied,declined,rejected,refused,revoked,withdrawn,expired,invalid,blocked,not given,not granted,not confirmed,unconfirmed,pending,waiting,transactional,transactional only,service only,never,unknown,junk,spam,deleted,archived,not allowed,forbidden,disallowed,disagree,disagreed,not agreed,abgelehnt,verweigert,inaktiv,gesperrt,unbestätigt,ausstehend,nicht erteilt,refusé,inactif,en attente,bloqué,rechazado,inactivo,pendiente,rifiutato,inattivo,in attesa,recusado,inativo,geweigerd,inactief,geen toestemming,odrzucony,brak zgody,nekad,inaktiv,nægtet,reddedildi,pasif,отказ',
 )
-/** Words that say yes in a consent column and nothing elsewhere. */
+/** Words that mean yes in a consent column, and nothing in other columns. */
 const weakYes = listOf(
   'active,enabled,confirmed,accepted,accept,agreed,agree,allowed,allow,approved,given,valid,verified,registered,email,e-mail,newsletter,single opt in,marketing,erteilt,aktiv,bestätigt,erlaubt,akzeptiert,actif,active,confirmé,accepté,autorisé,accordé,activo,confirmado,aceptado,autorizado,attivo,confermato,accettato,ativo,aceito,actief,bevestigd,toegestaan,akkoord,aktywny,zgoda,wyrażono zgodę,godkänd,aktív,samtykket,onaylı,onaylandı,aktif,согласен,согласна,согласие',
 )
 
-/** Lower case, spaces for `_` and `-`; accents are removed only if no list has the word with them. */
+/** Returns the cell trimmed and in lower case, with single spaces for `_`, `-` and repeated spaces. */
 function plain(cell: string): string {
   return trimText(cell).toLowerCase().replace(/[_-]+/g, ' ').replace(/\s+/g, ' ').trim()
 }
 
-/** Returns the meaning of a whole cell in any column. `yes` and `no` are flags, `in` and `out` states that need no header. */
+/** Returns the meaning of a whole cell in any column. */
 export function meaningOf(cell: string): Meaning {
   if (cell.length > 40) return undefined
   const raw = trimText(cell).toLowerCase()
@@ -61,14 +61,14 @@ export function consentMeaning(cell: string): Meaning {
   return weakYes.has(word) ? 'in' : undefined
 }
 
-// Lengths and first characters of the state words reject most cells of other columns without a copy.
+// Length and first character exclude most cells of other columns, without lower-casing a copy of the cell.
 const startsLikeState = new Uint8Array(48 * 256)
 for (const word of [...subscribed, ...unsubscribed])
   startsLikeState[word.length * 256 + (word.charCodeAt(0) & 255)] = startsLikeState[
     word.length * 256 + (word.toUpperCase().charCodeAt(0) & 255)
   ] = 1
 
-/** Returns true for a whole cell such as `Unsubscribed`, `hard_bounce` or `Subscribed`: a state that needs no header. */
+/** Returns true if the whole cell is `in` or `out` in any column, such as `Unsubscribed`, `hard_bounce` or `Subscribed`. */
 export function isStateWord(cell: string): boolean {
   const { length } = cell
   if (length < 3 || length > 40) return false

@@ -17,7 +17,7 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
   const key = work.key()
   const reject = (...faults: readonly IdentifierFault[]): Mapped => {
     const [first, ...more] = faults.map(({ code, field, message }) => ({ code, field, message: `${field} ${message}`, hint: hintOf(code) }))
-    // Called with at least one fault.
+    // Every caller passes at least one fault.
     const made: Reject = { line: row.line, ...(first as Fault), ...(more.length === 0 ? {} : { more }) }
     return { reject: key === undefined ? made : { ...made, key }, warnings: work.warnings }
   }
@@ -26,7 +26,7 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
     binding.consent.every((test) => agrees(row, test)) &&
     !binding.ages.some((age) => isChild(row, age)) &&
     (binding.remove.length === 0 || !binding.remove.every((test) => isOneOf(row, test)))
-  // An opted-out row is removed even if the export has blanked its identifiers: the key identifies it.
+  // A row that is opted out, or whose identifiers all are, is removed by its key: some exports blank the identifiers of such rows.
   if ((!wanted || (work.packed.length === 0 && work.withheld.length > 0)) && key !== undefined)
     return {
       record: { kind: 'member', key, line: row.line, identifiers: [...work.packed, ...work.withheld], wanted: false },
@@ -64,7 +64,7 @@ function noIdentifier(work: RowIdentifiers): IdentifierFault {
   return { code: 'NO_IDENTIFIER', field: work.firstField, message: 'and every other identifier are empty' }
 }
 
-/** Returns the faults of the row's times. `expiresAtMs` is null if it cannot be read. */
+/** Returns the faults of the row's times. `expiresAtMs` is null if the cell cannot be read. */
 function timeFaults(
   binding: MemberBinding,
   effectiveAtMs: number | undefined,
@@ -76,15 +76,15 @@ function timeFaults(
   if (effectiveAtMs === undefined) return []
   if (expiresAtMs !== undefined) return effectiveAtMs >= expiresAtMs ? [contradict('is not before expires_at')] : []
   // The service would refuse the whole membership.
-  return effectiveAtMs >= binding.defaultEndMs ? [contradict('is not before the end that destination.expires_in gives')] : []
+  return effectiveAtMs >= binding.defaultEndMs ? [contradict('is not before the end set by destination.expires_in')] : []
 }
 
-/** Returns the key of a row that is rejected for another reason. */
+/** Returns the key of a row that `mapMember` could not map because a transform failed. */
 export function memberKey(row: Row, binding: MemberBinding): Uint8Array | undefined {
   return new RowIdentifiers(row, binding).key()
 }
 
-/** Returns undefined if the cell is empty, or cannot be read and was dropped with a warning. */
+/** Returns undefined if the cell is empty or cannot be read. Warns if it cannot be read. */
 function effectiveAtOf(row: Row, { effectiveAt }: MemberBinding, work: RowIdentifiers): number | undefined {
   if (effectiveAt === undefined) return undefined
   let text: string
@@ -101,7 +101,7 @@ function effectiveAtOf(row: Row, { effectiveAt }: MemberBinding, work: RowIdenti
   return instant?.ms
 }
 
-/** Returns undefined for an empty cell, null for an expiry that cannot be read and must not become a longer one. */
+/** Returns undefined for an empty cell. Returns null for a cell that cannot be read, because the default could be later than the date meant. */
 function expiresAtOf(row: Row, { expiresAt }: MemberBinding): number | undefined | null {
   if (expiresAt === undefined) return undefined
   const text = trimText(firstText(expiresAt.read(row)) ?? '')
@@ -109,8 +109,7 @@ function expiresAtOf(row: Row, { expiresAt }: MemberBinding): number | undefined
 }
 
 /**
- * Returns true if the cell has one of the values. An absent cell is an empty one: JSON and XML omit empty values that CSV
- * writes.
+ * Returns true if the cell has one of the values. A missing cell counts as empty, because JSON and XML omit empty values.
  */
 function isOneOf(row: Row, test: BoundTest): boolean {
   return test.values.has(trimText(firstText(row.cells[test.index] as Cell | undefined) ?? '').toLowerCase())

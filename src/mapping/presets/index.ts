@@ -15,7 +15,7 @@ import { woocommerceProducts } from './woocommerceProducts.ts'
 
 export type { Preset } from './preset.ts'
 
-/** All presets. If a header fits several, the one that requires more columns wins. */
+/** All presets. If a header fits several that require equally many columns, the first wins. */
 export const presets: readonly Preset[] = [
   googleShopping,
   metaCatalog,
@@ -36,8 +36,8 @@ export function presetByName(name: string): Preset | undefined {
 }
 
 /**
- * Returns the preset whose required columns are all in the header; of several, the one that requires most. A template of
- * common words is recognized only in a header with few other columns.
+ * Returns the preset whose required columns are all in the header; of several, the one that requires most. An upload template, whose
+ * column names are common words, is recognized only if it knows at least half of the columns.
  */
 export function recognizePreset(columns: readonly string[], records: Preset['records']): Preset | undefined {
   const names = new Set(columns.map(normalizeHeader))
@@ -49,7 +49,7 @@ export function recognizePreset(columns: readonly string[], records: Preset['rec
     .sort((a, b) => b.length - a.length)[0]?.preset
 }
 
-/** Returns the number of columns of the header that the export is known to have: the confidence of its recognition. */
+/** Returns how many columns of the header the preset knows: a measure of confidence in the recognition. */
 export function knownColumns({ sample, map, consent = [], irrelevant = [] }: Preset, columns: readonly string[]): number {
   const own = [
     ...sample,

@@ -4,9 +4,9 @@ import type { Preset } from './preset.ts'
 const options = [1, 2, 3].flatMap((n) => [`Attribute ${n} name`, `Attribute ${n} value(s)`])
 
 /**
- * Products of a WooCommerce shop, new goods; unpublished ones are discontinued. It has no columns for currency and link: set
- * options.default_currency and map the link. Buyers order a variation, not the product: the product's own row, without a
- * price, is read with its variations.
+ * Product export of a WooCommerce shop. Every product counts as new, and an unpublished one as discontinued. The export has no columns
+ * for currency and link: set `options.default_currency` and map the link. A product with variations has a row without a price; only
+ * its variations become products, and they inherit its texts and images.
  */
 export const woocommerceProducts: Preset = {
   name: 'woocommerce-products',
@@ -45,7 +45,7 @@ export const woocommerceProducts: Preset = {
     description: { columns: ['Description', 'Short description'] },
     price: { columns: ['Regular price'] },
     sale_price: { columns: ['Sale price'] },
-    // Without offset: read in options.timezone, the time zone of the shop.
+    // These dates have no offset: they are read in `options.timezone`.
     sale_price_effective_date: {
       columns: ['Date sale price starts', 'Date sale price ends'],
       compute: ([starts = '', ends = '']) => (starts === '' || ends === '' ? '' : `${starts}/${ends}`),

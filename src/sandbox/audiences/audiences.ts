@@ -1,4 +1,4 @@
-/** Custom audiences themselves (spec 2.3, 4.3; docs/spec-notes.md#audience-uploads). */
+/** Handles the endpoints of custom audiences (spec 2.3, 4.3; docs/spec-notes.md#audience-uploads). */
 import type { Call, Handler, Reply } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
 import { listParam, passes, textParam } from '../params.ts'
@@ -41,7 +41,7 @@ function listAudiences(call: AudienceCall): Reply {
   return listReply(call, found, { render: (one) => audienceShape(call, one) })
 }
 
-/** Returns true for an audience of another account that gave a permission to the caller's. */
+/** Returns a filter for audiences of other accounts that are shared with the caller's account. */
 function sharedWith(call: AudienceCall): (audience: Audience) => boolean {
   const shared = new Set(
     [...call.state.permissions.values()]
@@ -103,7 +103,7 @@ function audienceShape(call: AudienceCall, audience: Audience): Record<string, u
   }
 }
 
-/** A deleted one is found only `with_deleted`, and never to be changed. */
+/** Returns the audience of the call. A deleted one is found only by a read (`reads`) with `with_deleted`. */
 function audienceOf(call: AudienceCall, reads = false): Audience {
   const id = String(call.params['custom_audience_id'])
   const found = call.state.audiences.get(id)

@@ -1,4 +1,4 @@
-/** The do-not-reach list of an account (spec 2.3, 4.3; docs/spec-notes.md#audience-uploads). */
+/** Handles the endpoints of an account's do-not-reach list (spec 2.3, 4.3; docs/spec-notes.md#audience-uploads). */
 import type { Call, Handler, Reply } from '../area.ts'
 import { listReply } from '../lists.ts'
 import { textParam } from '../params.ts'
@@ -32,7 +32,7 @@ function listLists(call: AudienceCall): Reply {
 
 function createList(call: AudienceCall): Reply {
   if ([...call.state.lists.values()].some((one) => one.accountId === call.account?.id && !one.deleted))
-    throw adsRefusal('ACTION_NOT_ALLOWED', 'An account can hold one do-not-reach list')
+    throw adsRefusal('ACTION_NOT_ALLOWED', 'An account can have only one do-not-reach list')
   const list = newAudience(call, 'Do Not Reach List')
   list.description = textParam(call, 'description')
   call.state.lists.set(list.id, list)

@@ -1,4 +1,4 @@
-/** User-list uploads of custom audiences and do-not-reach lists: applied and answered (spec 4.3 rules 4 and 5; docs/spec-notes.md#audience-uploads). */
+/** Applies and answers uploads of users to custom audiences and do-not-reach lists (spec 4.3 rules 4 and 5; docs/spec-notes.md#audience-uploads). */
 import type { Reply } from '../area.ts'
 import { jsonRefusal, type AdsError } from '../refusal.ts'
 import { addMonths, isoSeconds } from '../timestamps.ts'
@@ -44,7 +44,7 @@ function applyAll(call: UsersCall, list: UserList, operations: readonly (Operati
   }
 }
 
-/** All identifiers of a user object belong together from now on; `replace`: and nothing else does. */
+/** Adds the identifiers of a user object and joins them to one user. `replaces`: removes every user who had one of them first. */
 function updateUser(
   call: UsersCall,
   list: UserList,
@@ -60,7 +60,7 @@ function updateUser(
     for (const value of user[type] ?? []) {
       const plain = type === 'partner_user_id'
       const key = keyOf(number, value)
-      if (list.suppressed.length > 0) noteSuppressed(call, list, number, key)
+      if (list.suppressed.length > 0) reportSuppressed(call, list, number, key)
       const record = memberships.put(number, key, times, plain ? value : undefined)
       if (first === -1) first = record
       else memberships.join(first, record)
@@ -68,7 +68,10 @@ function updateUser(
   }
 }
 
-/** Any one key given at add time reaches the user (docs/spec-notes.md#audience-uploads 'Delete'); unknown ones count as done. */
+/**
+ * Removes the identifiers of a user object. `reachesUser`: one identifier removes its whole user (docs/spec-notes.md#audience-uploads
+ * 'Delete'). Ignores unknown identifiers.
+ */
 function deleteUser(memberships: Memberships, user: User, reachesUser: boolean): void {
   for (const type in user) {
     const number = TYPE_NUMBER.get(type) ?? 0
@@ -81,7 +84,7 @@ function deleteUser(memberships: Memberships, user: User, reachesUser: boolean):
   }
 }
 
-function noteSuppressed(call: UsersCall, list: UserList, number: number, key: Buffer): void {
+function reportSuppressed(call: UsersCall, list: UserList, number: number, key: Buffer): void {
   for (const memberships of list.suppressed) {
     const record = memberships.find(number, key)
     if (record === -1) continue
@@ -92,7 +95,7 @@ function noteSuppressed(call: UsersCall, list: UserList, number: number, key: Bu
   }
 }
 
-/** Counts of user objects (docs/spec-notes.md#audience-uploads 'Counts'), one result an operation unless the switch says otherwise. */
+/** Returns the counts of accepted users (docs/spec-notes.md#audience-uploads 'Counts'). The switches set what is counted, and whether operations are summed up. */
 function answer(call: UsersCall, list: UserList, operations: readonly Operation[], request: unknown): Reply {
   const basis = call.world.switch('count_basis')
   const results = operations.map(({ users }) => {
@@ -111,7 +114,7 @@ function answer(call: UsersCall, list: UserList, operations: readonly Operation[
   return { kind: 'ads', data: form === 'object' ? sums : [sums] }
 }
 
-/** Each operation again without its users; dates only where they were given. */
+/** Returns the echo of an operation: without its users, and with only the dates that were sent. */
 function echoOf(call: UsersCall, list: UserList, operation: Operation | undefined, index: number): unknown {
   const given = (call.body as readonly unknown[])[index]
   const type = operation?.type ?? (isObject(given) ? given['operation_type'] : undefined)
@@ -125,7 +128,7 @@ function echoOf(call: UsersCall, list: UserList, operation: Operation | undefine
   }
 }
 
-/** The other form: an object or null an operation (the switch operation_errors: flat). */
+/** Returns the first error of each operation, or null (switch `operation_errors: flat`). */
 function flat(errors: readonly (readonly AdsError[])[]): unknown[] {
   return errors.map((one) => one[0] ?? null)
 }

@@ -1,4 +1,4 @@
-/** Campaigns, and the funding instruments that pay for them (docs/spec-notes.md#endpoints). */
+/** Handles the endpoints of campaigns and of the funding instruments that pay for them (docs/spec-notes.md#endpoints). */
 import { deleteRecord, findRecord, recordsOf, stamp } from '../accountRecords.ts'
 import type { Call, Handler } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
@@ -41,7 +41,7 @@ export const campaignHandlers: Readonly<Record<string, Handler<CampaignsState>>>
     ok(deleteRecord(call, call.state.funding, 'funding_instrument_id', 'FUNDING_INSTRUMENT_NOT_FOUND')),
 }
 
-/** With what follows from status and funding (docs/spec-notes.md#endpoints campaigns). */
+/** Returns the campaign as the API shows it, with the fields derived from its status and funding (docs/spec-notes.md#endpoints campaigns). */
 export function campaignWire(call: Call<CampaignsState>, campaign: Campaign): Record<string, unknown> {
   const reasons = campaignReasons(call.state, call.account!.id, campaign)
   return {
@@ -79,7 +79,7 @@ export function createCampaign(call: Call<CampaignsState>): Campaign {
   return made
 }
 
-/** The campaign of the call's path. */
+/** Returns the campaign that the path names. */
 export function campaignOf(call: Call<CampaignsState>): Campaign {
   return findRecord(call, call.state.campaigns, 'campaign_id', 'CAMPAIGN_NOT_FOUND')
 }

@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { digestBytes, RecordDigester } from './recordDigest.ts'
 
-/** Maximum of keys in memory; with more, a query decides. */
+/** Maximum number of keys in memory. With more, `possible` is true and a query finds the repeats. */
 const mostKeys = 2_500_000
 
 /**
- * Detects that a key may have come twice, without a query to Postgres, which takes half a second to group a million keys.
- * Keeps 64 bits of each key in an open table, 8 to 20 bytes per key. Two keys with the same bits are a false alarm, which costs that
- * half second.
+ * Detects keys that may be on two rows. Saves a query to Postgres, which takes half a second to group a million keys. Keeps 64 bits
+ * of each key in a hash table with open addressing: 8 to 20 bytes per key. Two keys with the same bits cost one needless query.
  */
 export class RepeatWatch {
   readonly #digester = new RecordDigester(randomBytes(digestBytes))
@@ -16,7 +15,7 @@ export class RepeatWatch {
   #count = 0
   #possible = false
 
-  /** False if no key was added twice. */
+  /** False if every key is certainly unique; true if a query must check. */
   get possible(): boolean {
     return this.#possible
   }
@@ -33,9 +32,9 @@ export class RepeatWatch {
     for (let i = 0; i < key.length; i++) this.#bytes[i] = key[i] as number
     this.#digester.take(this.#bytes, 0, key.length)
     const [low, high] = this.#digester.digest
-    // A zero marks an empty place.
+    // A `high` of 0 marks an empty slot.
     this.#put(this.#table, low as number, high === 0 ? 1 : (high as number))
-    // Doubled when it is three quarters full.
+    // Grows when three quarters of the slots are full; a slot is two numbers.
     if (++this.#count * 8 > this.#table.length * 3) this.#grow()
   }
 

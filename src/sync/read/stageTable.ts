@@ -1,11 +1,14 @@
-/** The stage table for rows of the sources, and its writers for products and members. */
+/** Creates the stage table, which receives the mapped rows of a run, and writes products and members to it. */
 import { hash } from 'node:crypto'
 import type pg from 'pg'
 import type { MappedRecord, MemberRecord } from '../../model/record.ts'
 import { CopyWriter } from '../../db/copyBinary.ts'
 import type { RepeatWatch } from './repeatWatch.ts'
 
-/** Kind of a staged row. A row without consent, or opted out of a list, is `leaving`. */
+/**
+ * Kind of a staged row. `leaving`: a member without consent, a child, or a row that `remove:` takes off a do-not-reach list.
+ * `suppressed`: a valid row that must not be sent (`resolveStage.ts`), such as that of an erased person.
+ */
 export const stagedKind = { valid: 0, rejected: 1, leaving: 2, suppressed: 3 } as const
 
 export async function createStage(client: pg.PoolClient): Promise<void> {
@@ -23,14 +26,14 @@ export async function createStage(client: pg.PoolClient): Promise<void> {
 export interface StageTally {
   valid: number
   leaving: number
-  /** Valid rows that withhold identifiers. */
+  /** Valid rows with an identifier that the person opted out of. */
   withholding: number
   readonly keys: RepeatWatch
 }
 
 const noHash = Buffer.alloc(16)
 
-/** Columns of all rows of the stage; a destination type adds its own columns. */
+/** Writes rows to the stage table: the common columns here, further columns in a subclass for each type of record. */
 export abstract class StageWriter {
   abstract readonly recordKind: MappedRecord['kind']
   readonly copy: CopyWriter
@@ -38,7 +41,7 @@ export abstract class StageWriter {
   readonly #source: number
   readonly #own: number
 
-  /** `own`: columns of the destination type. */
+  /** `own`: further columns of the subclass. */
   constructor(client: pg.PoolClient, source: number, tally: StageTally, own: readonly string[]) {
     this.copy = new CopyWriter(client, `stage (key, hash, kind, line, source, digest, feature_set, ${own.join(', ')})`)
     this.tally = tally
@@ -49,13 +52,13 @@ export abstract class StageWriter {
   /** Stages a record. `featureSet`: number of its row statistics (mapping/rowStatistics.ts), stored with its digest. */
   abstract add(record: MappedRecord, digest: Uint8Array | undefined, featureSet: number): void
 
-  /** Marks the key of a rejected row as present. */
+  /** Stages the key of a rejected row, so that its record does not count as missing. */
   present(key: Uint8Array, line: number): void {
     this.row(key, noHash, stagedKind.rejected, line, undefined, 0)
     for (let i = 0; i < this.#own; i++) this.copy.null()
   }
 
-  /** Writes the common columns; those of the destination type must follow. */
+  /** Writes the common columns. The caller must write its own columns next. */
   protected row(
     key: Uint8Array,
     content: Uint8Array,
@@ -107,7 +110,7 @@ export class MemberStage extends StageWriter {
     if (record.wanted) this.tally.valid++
     else this.tally.leaving++
     if (record.withheld !== undefined) this.tally.withholding++
-    // Opted-out identifiers affect other rows, so that this row must be mapped in each read.
+    // Without a digest the row is mapped in every read: its opted-out identifiers affect other rows.
     const kept = record.withheld === undefined ? digest : undefined
     this.row(record.key, this.#hash, record.wanted ? stagedKind.valid : stagedKind.leaving, record.line, kept, featureSet)
     const { copy } = this
@@ -127,9 +130,9 @@ export function contentHash(json: string): Buffer {
 }
 
 /**
- * Writes 16 bytes to `out`: a hash of a member's identifiers and explicit times. The identifiers are SHA-256 digests, so XOR, with
- * a rotation by type, is as good as another hash and costs a tenth (0.15 against 1.5 µs per row with two identifiers). The
- * plain type is hashed first.
+ * Writes 16 bytes to `out`: a hash of a member's identifiers and explicit times. Identifiers are SHA-256 digests, so XOR, rotated by
+ * type, is as good as another hash and costs a tenth (0.15 against 1.5 µs per row with two identifiers). A `partner_user_id` is not a
+ * digest and is hashed before the XOR.
  */
 function memberHash(record: MemberRecord, out: Buffer): void {
   out.fill(0)
@@ -149,5 +152,5 @@ function memberHash(record: MemberRecord, out: Buffer): void {
   }
 }
 
-/** Type byte of `partner_user_id`, the one identifier that is not a digest. */
+/** Type byte of `partner_user_id`, the only identifier that is sent as plain text. */
 const plainType = 6

@@ -1,18 +1,19 @@
 /**
- * Certificates made on the spot (X.509, RFC 5280): no key lies in the repository, and an expired one has truly expired.
- * Only what a handshake looks at: ECDSA P-256, names, validity, and whether it may sign others. Written here because the sandbox needs
- * it at run time: selfsigned 5.5 would bring 22 packages and 9 MB for these 100 lines.
+ * Makes X.509 certificates at run time (RFC 5280), so that the repository contains no private key, and a certificate can have any
+ * dates. Only the fields that a TLS handshake checks: ECDSA P-256 key, names, validity, and whether it may sign others. The package
+ * selfsigned 5.5 would add 22 packages and 9 MB to the sandbox instead of these 100 lines.
  */
 import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto'
 
 export interface CertificateOptions {
   readonly commonName: string
-  /** Names that the certificate is for; none for an authority. */
+  /** Host names and IPv4 addresses of the certificate; none for an authority. */
   readonly hosts?: readonly ({ readonly dns: string } | { readonly ip: string })[]
   readonly notBefore: Date
   readonly notAfter: Date
-  /** Signs it; absent: it signs itself. */
+  /** Signs the certificate. Without it, the certificate is self-signed. */
   readonly issuer?: Certificate
+  /** True if the certificate may sign others. */
   readonly authority?: boolean
 }
 
@@ -38,8 +39,9 @@ export function makeCertificate(options: CertificateOptions): Certificate {
     ...((options.hosts ?? []).length === 0 ? [] : [extension(SUBJECT_ALT_NAME, sequence(...(options.hosts ?? []).map(altName)))]),
   )
   const content = sequence(
+    // 2 means X.509 v3, which has extensions.
     der(0xa0, integer(Buffer.from([2]))),
-    // Positive, and never all zero.
+    // Serial number: random, positive and not zero.
     integer(Buffer.concat([Buffer.from([1]), randomBytes(15)])),
     algorithm,
     nameOf(issuer.commonName),
@@ -91,7 +93,7 @@ function nameOf(commonName: string): Buffer {
   return sequence(der(0x31, sequence(oid(COMMON_NAME), der(0x0c, Buffer.from(commonName)))))
 }
 
-/** GeneralizedTime, which has four digits for the year. */
+/** Encodes a time as GeneralizedTime, which has a year of four digits. */
 function time(at: Date): Buffer {
   return der(0x18, Buffer.from(`${at.toISOString().replaceAll(/[-:T]/g, '').slice(0, 14)}Z`))
 }
