@@ -13,6 +13,7 @@ import {
   type Stats,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { errorCode } from './unknownValue.ts'
 
 export interface WholeFile {
   readonly write: (content: string | Uint8Array) => void
@@ -37,7 +38,7 @@ export function writeFully(descriptor: number, content: string | Uint8Array): vo
       done += writeSync(descriptor, bytes, done)
     } catch (error) {
       // A pipe whose reader is slow.
-      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+      if (errorCode(error) !== 'EAGAIN') throw error
     }
   }
 }
@@ -101,7 +102,7 @@ function statOf(path: string): Stats | undefined {
   try {
     return statSync(path)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    if (errorCode(error) === 'ENOENT') return undefined
     throw error
   }
 }

@@ -4,6 +4,7 @@ import type { Config, LogLevel } from '../config/config.ts'
 import type { LogFields, Logger } from '../log.ts'
 import type { Output } from './context.ts'
 import { safe } from './text.ts'
+import { recordOf } from '../unknownValue.ts'
 
 /** Returns the logger: one line per event on stderr, `pretty` for people or `json`. */
 export function createLogger(output: Output, config: Config, now: () => number, fallback?: LogLevel): Logger {
@@ -25,7 +26,7 @@ export function createLogger(output: Output, config: Config, now: () => number, 
 
 /** `2026-11-22T03:00:04.000Z info  run ended runId=r_81`. */
 function prettyLine(line: string): string {
-  const { level, time, msg, ...fields } = JSON.parse(line) as Record<string, unknown>
+  const { level, time, msg, ...fields } = recordOf(JSON.parse(line))
   const shown = Object.entries(fields).map(([key, value]) => `${key}=${safe(String(value))}`)
   return [String(time), String(level).padEnd(5), String(msg), ...shown].join(' ')
 }

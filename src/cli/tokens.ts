@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Config } from '../config/config.ts'
 import { writeWholeFile } from '../wholeFile.ts'
+import { errorCode } from '../unknownValue.ts'
 
 /** Access token and secret of a user. The service issues them once. */
 export interface UserToken {
@@ -40,7 +41,7 @@ function readLines(file: string): string[] {
       .split('\n')
       .filter((line, i) => i > 0 || line !== '')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    if (errorCode(error) === 'ENOENT') return []
     throw error
   }
 }

@@ -5,6 +5,7 @@ import type { Problem } from '../errors.ts'
 import { isLoopback } from '../loopback.ts'
 import { defaultSchema, schemaNameFault } from '../schemaName.ts'
 import { Secret } from './secret.ts'
+import { errorCode } from '../unknownValue.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -13,7 +14,7 @@ export function readDotenv(path: string, problems: Problem[]): Environment {
   try {
     content = readFileSync(path, 'utf8')
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
+    const code = errorCode(error)
     if (code !== 'ENOENT' && code !== 'ENOTDIR') problems.push({ path: '.env', message: `cannot be read (${code})` })
     return {}
   }
@@ -46,7 +47,7 @@ export function readSecret(name: string, env: Environment, problems: Problem[], 
   } catch (error) {
     problems.push({
       path: `${name}_FILE`,
-      message: `names a file that cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`,
+      message: `names a file that cannot be read (${errorCode(error) ?? 'unknown'})`,
       hint: `correct ${name}_FILE`,
     })
   }

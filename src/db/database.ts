@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { defaultSchema, quoteName } from '../schemaName.ts'
 import type { Queryable } from './queryable.ts'
+import { errorCode } from '../unknownValue.ts'
 
 export type { Queryable } from './queryable.ts'
 
@@ -49,7 +50,7 @@ export function eachConnection(schema: string): { readonly onConnect: (client: p
 
 /** A serialization failure or a deadlock: the same transaction, started again, is likely to succeed. */
 export function isRetryable(error: unknown): boolean {
-  return retryable.has(String((error as { code?: unknown } | null)?.code))
+  return retryable.has(String(errorCode(error)))
 }
 
 export interface DatabaseOptions {

@@ -4,6 +4,7 @@ import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
 import type { Database, Queryable } from './database.ts'
 import type { Row } from './row.ts'
+import { errorCode } from '../unknownValue.ts'
 
 export interface ProcessIdentity {
   readonly host: string
@@ -122,6 +123,6 @@ function answersSignal(pid: number): boolean {
     return true
   } catch (error) {
     // EPERM: it lives, and is not ours.
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    return errorCode(error) === 'EPERM'
   }
 }

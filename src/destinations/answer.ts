@@ -2,7 +2,7 @@
 import { cleanText } from '../service/client/cleanText.ts'
 import type { Answer, Exchange } from '../service/client/exchange.ts'
 import type { RequestOutcome } from './destination.ts'
-import { isObject, parseAnswer, type Json, type JsonObject } from './json.ts'
+import { isObject, parseAnswer, type Json, type JsonObject, isList } from './json.ts'
 
 export interface ServiceError {
   /** Code from the service; integers become text (docs/spec-notes.md#errors). */
@@ -51,9 +51,9 @@ export function ambiguous(
  */
 export function readErrors(value: Json | undefined): ServiceError[] | undefined {
   if (value === undefined || value === null) return []
-  if (!Array.isArray(value)) return undefined
+  if (!isList(value)) return undefined
   const errors: ServiceError[] = []
-  for (const item of value as readonly Json[]) {
+  for (const item of value) {
     const error = readError(item)
     if (error === undefined) return undefined
     errors.push(error)
@@ -137,8 +137,8 @@ function readError(item: Json): ServiceError | undefined {
 
 function filled(value: Json | undefined): boolean {
   if (value === undefined || value === null) return false
-  if (!Array.isArray(value)) return true
-  return (value as readonly Json[]).some((item) => !(item === null || (Array.isArray(item) && item.length === 0)))
+  if (!isList(value)) return true
+  return value.some((item) => !(item === null || (Array.isArray(item) && item.length === 0)))
 }
 
 /** Returns false if the response names another type or encoding than JSON in UTF-8. */

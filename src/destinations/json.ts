@@ -34,6 +34,10 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+export function isList(value: Json | undefined): value is readonly Json[] {
+  return Array.isArray(value)
+}
+
 /**
  * Returns a whole number ≥ 0 written as a number, or undefined: text, null and fractions are not counts
  * (docs/guarantees.md#counts-are-evidence).

@@ -3,7 +3,7 @@ import type { Exchange } from '../service/client/exchange.ts'
 import { classifyEnvelope } from './answer.ts'
 import type { ListedProduct, Listing, ListingAnswer, Target } from './destination.ts'
 import { endpointOf, requestOf } from './endpoints.ts'
-import { isObject, type Json, type JsonObject } from './json.ts'
+import { isObject, type Json, type JsonObject, isList } from './json.ts'
 
 const list = endpointOf('products.list')
 
@@ -36,9 +36,9 @@ function readPage(body: JsonObject): ListingAnswer {
   // An empty list may be null.
   const data = body['data'] === null ? [] : body['data']
   const cursor = readText(body['next_cursor'])
-  if (!Array.isArray(data)) return { kind: 'again', reason: 'wrong-shape' }
+  if (!isList(data)) return { kind: 'again', reason: 'wrong-shape' }
   const products: ListedProduct[] = []
-  for (const fields of data as readonly Json[]) {
+  for (const fields of data) {
     const id = isObject(fields) ? readText(fields['id']) : undefined
     if (id === undefined || !isObject(fields)) return { kind: 'again', reason: 'wrong-shape' }
     products.push({ id, productKey: readText(fields['product_key']) ?? null, fields })

@@ -5,7 +5,7 @@ import type { LimitClass } from '../service/contract/endpoint.ts'
 import { classifyEnvelope } from './answer.ts'
 import type { Target } from './destination.ts'
 import { endpointOf, mostItems, requestOf } from './endpoints.ts'
-import { isObject, type Json, type JsonObject } from './json.ts'
+import { isObject, type Json, type JsonObject, isList } from './json.ts'
 
 const endpoints = {
   list: endpointOf('productSets.list'),
@@ -128,9 +128,9 @@ export function readSetId(body: JsonObject): string | undefined {
 /** Reads a page of sets. Undefined for another shape: half a listing proves nothing. */
 export function readSetPage(body: JsonObject): { readonly sets: readonly ListedSet[]; readonly cursor: string | undefined } | undefined {
   const data = body['data'] === null ? [] : body['data']
-  if (!Array.isArray(data)) return undefined
+  if (!isList(data)) return undefined
   const sets: ListedSet[] = []
-  for (const item of data as readonly Json[]) {
+  for (const item of data) {
     const id = isObject(item) ? readId(item['id']) : undefined
     if (id === undefined || !isObject(item)) return undefined
     sets.push({
@@ -145,9 +145,9 @@ export function readSetPage(body: JsonObject): { readonly sets: readonly ListedS
 }
 
 function readFilters(value: Json | undefined): readonly SetFilter[] | null {
-  if (!Array.isArray(value)) return null
+  if (!isList(value)) return null
   const filters: SetFilter[] = []
-  for (const item of value as readonly Json[]) {
+  for (const item of value) {
     if (!isObject(item)) return null
     const { attribute, operator, value: wanted } = item
     if (typeof attribute !== 'string' || typeof operator !== 'string' || (typeof wanted !== 'string' && typeof wanted !== 'number'))

@@ -6,7 +6,7 @@ import type { Exchange } from '../service/client/exchange.ts'
 import { ambiguous, isJson, classifyEnvelope } from './answer.ts'
 import { confirmsEveryUser } from './confirmationScan.ts'
 import type { RequestOutcome, SentEntry } from './destination.ts'
-import { asCount, isObject, type Json } from './json.ts'
+import { asCount, isObject, isList } from './json.ts'
 
 /**
  * Classifies by counts, the only evidence: confirmed means that the two counts of every result are equal and that both sums
@@ -21,7 +21,7 @@ export function classifyUsers(exchange: Exchange, sent: readonly SentEntry[]): R
   if (envelope.kind !== 'success') return envelope
   const data = envelope.body['data']
   // Some answers are one object, some an array (docs/spec-notes.md#audience-uploads).
-  const results = Array.isArray(data) ? (data as readonly Json[]) : isObject(data) ? [data] : undefined
+  const results = isList(data) ? data : isObject(data) ? [data] : undefined
   if (results === undefined) return ambiguous('wrong-shape')
 
   let success = 0

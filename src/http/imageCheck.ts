@@ -3,6 +3,7 @@ import type { LookupFunction } from 'node:net'
 import { Agent, request } from 'undici'
 import { checkedLookup, checkUrl } from './addressPolicy.ts'
 import { connectorOverInterim } from './interimAnswers.ts'
+import { errorCode } from '../unknownValue.ts'
 
 export interface ImageCheckOptions {
   readonly signal?: AbortSignal
@@ -85,6 +86,6 @@ async function ask(url: URL, dispatcher: Agent, signal: AbortSignal): Promise<st
     if (statusCode === 404 || statusCode === 410) return `answer ${statusCode}`
     return statusCode < 300 ? 'there' : 'unknown'
   } catch (error) {
-    return (error as { code?: unknown } | null)?.code === 'ENOTFOUND' ? 'the host does not exist' : 'unknown'
+    return errorCode(error) === 'ENOTFOUND' ? 'the host does not exist' : 'unknown'
   }
 }

@@ -8,6 +8,7 @@ import { flattenIssues } from './issues.ts'
 import { nameSchema, pipelineDefaultsSchema } from './schema.ts'
 import { oneOf, strict, text } from '../settings/values.ts'
 import { expandVariables, type Variables } from './variables.ts'
+import { errorCode } from '../unknownValue.ts'
 
 const credentialsSchema = strict({
   base_url: text('an address').optional(),
@@ -65,8 +66,8 @@ export async function readProjectFile(directory: string, variables: Variables): 
     try {
       content = await readFile(path.join(folder, name), 'utf8')
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue
-      throw invalid(file, [{ path: '', message: `cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`, where: file }])
+      if (errorCode(error) === 'ENOENT') continue
+      throw invalid(file, [{ path: '', message: `cannot be read (${errorCode(error) ?? 'unknown'})`, where: file }])
     }
     return parseProjectFile(content, file, variables)
   }

@@ -2,6 +2,7 @@
 import type { Call } from './area.ts'
 import { notFound } from './refusal.ts'
 import { isoSeconds } from './timestamps.ts'
+import { accountOf } from './area.ts'
 
 /** Fields of nearly every advertising record (spec, Conventions). */
 export interface AccountRecord {
@@ -17,7 +18,7 @@ export type Table<T> = Map<string, Map<string, T>>
 /** The records of the call's account. */
 export function recordsOf<T>(call: Call<unknown>, table: Table<T>): Map<string, T> {
   // Every endpoint that gets here has `:account_id` in its path, and the server resolved it.
-  return recordsOfAccount(table, call.account!.id)
+  return recordsOfAccount(table, accountOf(call).id)
 }
 
 export function recordsOfAccount<T>(table: Table<T>, accountId: string): Map<string, T> {

@@ -15,6 +15,7 @@ import type { RequestHandler } from './http/requestHandler.ts'
 import type { TlsListeners } from './http/tls/listeners.ts'
 import type { Observer } from './ledger/observer.ts'
 import type { SandboxWorld, Snapshot } from './state/world.ts'
+import { recordOf } from '../unknownValue.ts'
 
 export interface ControlParts {
   readonly world: SandboxWorld
@@ -152,14 +153,14 @@ export class Control {
     const { world, engine } = this.#parts
     if (typeof body !== 'object' || body === null || Array.isArray(body))
       throw new ControlError(400, `give { name: value } with names of: ${SWITCHES.map(({ name }) => name).join(', ')}`)
-    world.switches.set(body as Record<string, unknown>)
+    world.switches.set(recordOf(body))
     engine.note({ kind: 'switches', values: world.switches.all() })
     return world.switches.all()
   }
 
   #arm(body: unknown): unknown {
     const { faults, runner } = this.#parts
-    const problem = runner.whyNot(typeof body === 'object' && body !== null ? (body as { fault?: unknown }).fault : undefined)
+    const problem = runner.whyNot(typeof body === 'object' && body !== null ? recordOf(body)['fault'] : undefined)
     if (problem !== undefined) throw new FaultError(problem)
     return faults.add(body)
   }
@@ -192,11 +193,11 @@ export class Control {
 }
 
 function seedOf(body: unknown): number | undefined {
-  const seed = typeof body === 'object' && body !== null ? (body as { seed?: unknown }).seed : undefined
+  const seed = typeof body === 'object' && body !== null ? recordOf(body)['seed'] : undefined
   return typeof seed === 'number' ? seed : undefined
 }
 
 function idOf(body: unknown): string {
-  const id = typeof body === 'object' && body !== null ? (body as { id?: unknown }).id : undefined
+  const id = typeof body === 'object' && body !== null ? recordOf(body)['id'] : undefined
   return typeof id === 'string' ? id : ''
 }

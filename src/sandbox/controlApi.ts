@@ -2,6 +2,7 @@
 import type { ACCOUNT_ROLES } from './auth/people.ts'
 import type { Stage, Apply } from './faults/faultKinds.ts'
 import type { EndpointStats, LedgerEntry, Violation } from './ledger/ledger.ts'
+import { recordOf } from '../unknownValue.ts'
 
 /** Kinds of faults; docs/sandbox.md describes each, and lists more. */
 export const commonFaultKinds = [
@@ -185,7 +186,7 @@ export function sandboxControl(url: string): SandboxControl {
       (await text('GET', `catalogs/${encodeURIComponent(id)}/products`))
         .split('\n')
         .filter((line) => line !== '')
-        .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>),
+        .map((line) => recordOf(JSON.parse(line))),
     switches: (values) => (values === undefined ? call('GET', 'switches') : call('PUT', 'switches', values)),
     event: (event) => call('POST', 'events', event),
     users: { add: (user) => call('POST', 'users', user), list: () => call('GET', 'users') },

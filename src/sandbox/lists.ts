@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import type { Call, Reply } from './area.ts'
 import { adsRefusals, invalidParameter, type Refusal } from './refusal.ts'
+import { recordOf } from '../unknownValue.ts'
 
 export interface ListOptions<T> {
   /** Attributes that `sort_by` may name: neither ids nor enums (docs/spec-notes.md#echoes-and-cursors 'Sort'). */
@@ -17,9 +18,9 @@ export interface ListOptions<T> {
  */
 export function listReply<T extends object>(call: Call<unknown>, records: Iterable<T>, options: ListOptions<T> = {}): Reply {
   const withDeleted = call.params['with_deleted'] === true
-  const idOf = options.idOf ?? ((record: T) => String((record as { id?: unknown }).id))
+  const idOf = options.idOf ?? ((record: T) => String(recordOf(record)['id']))
   const render = options.render ?? ((record: T) => record)
-  const kept = [...records].filter((record) => withDeleted || (record as { deleted?: unknown }).deleted !== true)
+  const kept = [...records].filter((record) => withDeleted || recordOf(record)['deleted'] !== true)
   const sorted = sortRecords(call, kept, options.sortable)
   const count = typeof call.params['count'] === 'number' ? call.params['count'] : (call.endpoint.list?.countDefault ?? sorted.length)
   const cursor = call.params['cursor']
@@ -65,7 +66,7 @@ function sortRecords<T extends object>(
   })
   return records.toSorted((a, b) => {
     for (const { name, sign } of keys) {
-      const order = compareValues((a as Record<string, unknown>)[name], (b as Record<string, unknown>)[name])
+      const order = compareValues(recordOf(a)[name], recordOf(b)[name])
       if (order !== 0) return order * sign
     }
     return 0

@@ -3,6 +3,7 @@ import type { SourceDefinition } from '../model/pipeline.ts'
 import type { Beside, ByteStream } from './byteStream.ts'
 import { besideBytes } from './byteStream.ts'
 import type { CompletionMarker } from './completeness.ts'
+import { recordOf } from '../unknownValue.ts'
 
 const ownPath = '{path}'
 
@@ -45,7 +46,7 @@ function parseManifest(written: string): CompletionMarker {
   if (sum !== undefined) return { found: true, sha256: sum }
   const parsed: unknown = JSON.parse(text)
   if (typeof parsed !== 'object' || parsed === null) return { found: false }
-  const { rows, bytes, sha256 } = parsed as Readonly<Record<string, unknown>>
+  const { rows, bytes, sha256 } = recordOf(parsed)
   return {
     found: true,
     ...(typeof rows === 'number' ? { rows } : {}),

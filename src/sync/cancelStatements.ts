@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { EngineDeps } from './engine.ts'
 import { interrupted } from './read/stage.ts'
+import { errorCode } from '../unknownValue.ts'
 
 /** Interval of cancellations: one between two statements cancels neither of them. */
 const againMs = 250
@@ -26,7 +27,7 @@ export async function cancellingStatements<Result>(
   try {
     return await work()
   } catch (error) {
-    if (signal.aborted && (error as { code?: unknown } | null)?.code === '57014') throw interrupted()
+    if (signal.aborted && errorCode(error) === '57014') throw interrupted()
     throw error
   } finally {
     signal.removeEventListener('abort', cancel)

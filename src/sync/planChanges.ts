@@ -4,6 +4,7 @@ import type { Database } from '../db/database.ts'
 import { entriesOf, formerEntries } from '../db/entries.ts'
 import { maskedIdentifier } from '../mapping/maskedIdentifier.ts'
 import { kindsWhere } from '../destinations/index.ts'
+import { recordOf } from '../unknownValue.ts'
 
 export interface FieldChange {
   readonly field: string
@@ -121,5 +122,5 @@ function reasonOf({ catalog, line, erase }: Row): string {
 function parsed(body: Buffer | null): Readonly<Record<string, unknown>> {
   if (body === null) return {}
   const value: unknown = JSON.parse(body.toString())
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  return recordOf(value)
 }

@@ -13,6 +13,7 @@ import { loadReport } from './history.ts'
 import { storingProgress } from './liveProgress.ts'
 import { noCounts, type GuardResult, type RunReport, type RunStatus } from '../model/report.ts'
 import { interrupted } from './read/stage.ts'
+import { errorCode } from '../unknownValue.ts'
 
 export interface Ending {
   readonly status: RunStatus
@@ -146,7 +147,7 @@ function knownError(error: unknown, signal: AbortSignal, db: Database): SluiceEr
 }
 
 function isDatabaseError(error: unknown): boolean {
-  const code = (error as { code?: unknown } | null)?.code
+  const code = errorCode(error)
   return typeof code === 'string' && (/^[0-9A-Z]{5}$/.test(code) || /^E[A-Z]+$/.test(code))
 }
 
@@ -154,7 +155,7 @@ function isDatabaseError(error: unknown): boolean {
 function databaseError(error: unknown): RunError {
   const full = diskFault(error)
   if (full !== undefined) return full
-  const code = String((error as { code?: unknown }).code)
+  const code = String(errorCode(error))
   return new RunError('DATABASE_FAILED', `the database failed (${code}); what was confirmed is kept`, {
     where: 'database',
     hint: 'sluice doctor',

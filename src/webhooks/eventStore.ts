@@ -2,6 +2,7 @@
 import { noteEvent } from '../db/audit.ts'
 import type { Queryable } from '../db/queryable.ts'
 import type { Gap } from './gap.ts'
+import { errorCode } from '../unknownValue.ts'
 
 export interface ReceivedEvent {
   /** The event's `event_uuid`, else the SHA-256 of the body in hex. */
@@ -99,7 +100,7 @@ async function insertEvent(
   try {
     return (await insert(event.json)) === 1
   } catch (error) {
-    if (!unstorable.has(String((error as { code?: unknown }).code))) throw error
+    if (!unstorable.has(String(errorCode(error)))) throw error
     // Kept whole, though not as JSON that can be searched.
     return (await insert(JSON.stringify({ base64: Buffer.from(event.json).toString('base64') }))) === 1
   }

@@ -11,6 +11,7 @@ import { parseEvent } from './events.ts'
 import { GapKeeper, type Gap } from './gap.ts'
 import { readBody, refuseBody } from './requestBody.ts'
 import { isChallengeToken, isSigned, sign } from './signature.ts'
+import { errorCode } from '../unknownValue.ts'
 
 export interface WebhookReceiverOptions {
   /** Store of the events, once each. Default: in memory, for as long as the process lives. */
@@ -106,7 +107,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
       log.debug({ type: event.type, isNew }, 'webhook event')
     } catch (error) {
       gap.refused()
-      log.debug({ code: String((error as { code?: unknown }).code ?? 'timeout') }, 'webhook event not stored')
+      log.debug({ code: errorCode(error) ?? 'timeout' }, 'webhook event not stored')
       return answer(response, 503, { error: 'not stored, send it again' }, { 'retry-after': '60' })
     }
     answer(response, 200, {})

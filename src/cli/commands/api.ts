@@ -8,6 +8,7 @@ import { createCaller, refusal, type Call, type Caller } from '../caller.ts'
 import { argument, flag, many, option, type CommandRun, type Context, type Invocation } from '../context.ts'
 import { suggestName } from '../../suggestName.ts'
 import { routeOf } from '../route.ts'
+import { recordOf } from '../../unknownValue.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const
 
@@ -130,7 +131,7 @@ function print(context: Context, answer: Answer, include: boolean): void {
 
 /** Follows `next_cursor`, or `meta.next_token` of v2, and prints one document whose `data` holds every item. */
 async function printPages(context: Context, caller: Caller, call: Call, first: Answer): Promise<void> {
-  const whole = parse(first.body.toString('utf8')) as Record<string, unknown>
+  const whole = recordOf(parse(first.body.toString('utf8')))
   const items: unknown[] = Array.isArray(whole['data']) ? [...whole['data']] : []
   const seen = new Set<string>()
   let page = whole
@@ -141,7 +142,7 @@ async function printPages(context: Context, caller: Caller, call: Call, first: A
     seen.add(cursor.value)
     const answer = await caller.answer({ ...call, query: { ...call.query, [cursor.name]: cursor.value } })
     if (answer.status >= 400) throw await refusal(answer, call)
-    page = parse(answer.body.toString('utf8')) as Record<string, unknown>
+    page = recordOf(parse(answer.body.toString('utf8')))
     if (Array.isArray(page['data'])) items.push(...page['data'])
   }
   const { next_cursor: _cursor, ...rest } = whole

@@ -2,6 +2,7 @@ import { needService } from '../../config/config.ts'
 import { createCaller, refusal, type Call } from '../caller.ts'
 import { writeJson, type CommandRun } from '../context.ts'
 import { safe, table } from '../text.ts'
+import { recordOf } from '../../unknownValue.ts'
 
 interface Account {
   readonly id: string
@@ -64,7 +65,7 @@ function accountOf(value: unknown): Account {
 }
 
 function record(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  return recordOf(value)
 }
 
 function text(value: unknown): string {

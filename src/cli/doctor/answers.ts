@@ -1,5 +1,6 @@
 /** Reads of the service, and lookups in answers of unknown shape. */
 import type { Answer, Exchange, Transport } from '../../service/client/exchange.ts'
+import { isRecord } from '../../unknownValue.ts'
 
 const timeoutMs = 15_000
 
@@ -17,7 +18,7 @@ export function parsed(answer: Answer): unknown {
 }
 
 export function property(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
+  return isRecord(value) ? value[name] : undefined
 }
 
 export function array(value: unknown): readonly unknown[] {

@@ -35,16 +35,14 @@ export function funnel(report: RunReport, output: Output, stages: readonly Stage
         .join(' · '),
     ],
     ['unchanged', counts.unchanged, ''],
-    ...(counts.stale > 0 ? [['stale', counts.stale, 'rejected rows; their last version stays live'] as [string, number, string]] : []),
+    ...(counts.stale > 0 ? shownRow(['stale', counts.stale, 'rejected rows; their last version stays live']) : []),
     [
       'planned',
       all,
       `= ${count(counts.creates)} creates + ${count(counts.updates)} updates + ${count(counts.deletes)} deletes + ${count(counts.renewals)} renewals`,
     ],
-    ...(counts.withheld > 0 ? [['withheld', counts.withheld, 'deletes withheld by a guard, not planned'] as [string, number, string]] : []),
-    ...(counts.deferred > 0
-      ? [['deferred', counts.deferred, 'wait for an earlier operation: for the next run'] as [string, number, string]]
-      : []),
+    ...(counts.withheld > 0 ? shownRow(['withheld', counts.withheld, 'deletes withheld by a guard, not planned']) : []),
+    ...(counts.deferred > 0 ? shownRow(['deferred', counts.deferred, 'wait for an earlier operation: for the next run']) : []),
     ['sent', counts.confirmed + counts.refused + counts.ambiguous, `in ${count(counts.requests)} requests`],
     ['confirmed', counts.confirmed, ''],
     ...outcomeRows(report),
@@ -78,19 +76,24 @@ export function funnel(report: RunReport, output: Output, stages: readonly Stage
   return fold(text + actions, output.columns) + next
 }
 
+type FunnelRow = [string, number, string]
+
+/** Returns a row for a condition to put in. */
+const shownRow = (row: FunnelRow): FunnelRow[] => [row]
+
 /** Returns the outcome rows. In a running run, missing answers and unsent entries are not failures yet. */
-function outcomeRows(report: RunReport): [string, number, string][] {
+function outcomeRows(report: RunReport): FunnelRow[] {
   const { refused, ambiguous, pending } = report.counts
   if (isUnderWay(report))
     return [
       ['failed', refused, refused === 0 ? '' : 'refused'],
-      ...(ambiguous > 0 ? [['unanswered', ambiguous, 'sent, and not answered yet'] as [string, number, string]] : []),
-      ...(pending > 0 ? [['waiting', pending, 'to be sent'] as [string, number, string]] : []),
+      ...(ambiguous > 0 ? shownRow(['unanswered', ambiguous, 'sent, and not answered yet']) : []),
+      ...(pending > 0 ? shownRow(['waiting', pending, 'to be sent']) : []),
     ]
   const all = refused + ambiguous
   return [
     ['failed', all, all === 0 ? '' : `= ${count(refused)} refused + ${count(ambiguous)} unresolved`],
-    ...(pending > 0 ? [['pending', pending, 'planned, not sent by this run'] as [string, number, string]] : []),
+    ...(pending > 0 ? shownRow(['pending', pending, 'planned, not sent by this run']) : []),
   ]
 }
 

@@ -1,6 +1,7 @@
 import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isAlive } from './processes.ts'
+import { errorCode } from '../../unknownValue.ts'
 
 /** One command at a time starts or stops the server. A lock of a dead process, or older than a minute, is taken over. Unlocks with what it hands back. */
 export async function lock(path: string): Promise<() => void> {
@@ -10,7 +11,7 @@ export async function lock(path: string): Promise<() => void> {
       writeFileSync(path, String(process.pid))
       return () => rmSync(path, { force: true })
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+      if (errorCode(error) !== 'EEXIST') throw error
     }
     try {
       const holder = Number(readFileSync(path, 'utf8'))

@@ -6,6 +6,7 @@ import { RunError } from '../../errors.ts'
 import { reachable, serverAccount, type Account } from './account.ts'
 import { checkOwner } from './owner.ts'
 import { isAlive } from './processes.ts'
+import { errorCode } from '../../unknownValue.ts'
 
 /** Bumped with the major version: another major cannot open the files. */
 const version = 18
@@ -58,7 +59,7 @@ function makeFolder(path: string): void {
   try {
     mkdirSync(path, { recursive: true })
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
+    const code = errorCode(error)
     if (code !== 'EEXIST' && code !== 'ENOTDIR') throw error
     throw new RunError('POSTGRES_UNAVAILABLE', `the data directory is no folder: ${path}`, {
       where: path,

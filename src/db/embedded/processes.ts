@@ -1,9 +1,11 @@
+import { errorCode } from '../../unknownValue.ts'
+
 /** Returns true if a process of this pid runs, of any user. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    return errorCode(error) === 'EPERM'
   }
 }

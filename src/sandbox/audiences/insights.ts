@@ -6,6 +6,7 @@ import { countries } from '../campaigns/targetingLists.ts'
 import { isTargetingType, wrongTargetingType } from '../campaigns/targetingTypes.ts'
 import type { AudienceState } from './state.ts'
 import { textOf } from '../text.ts'
+import { recordOf } from '../../unknownValue.ts'
 
 type InsightsCall = Call<AudienceState>
 
@@ -43,12 +44,7 @@ export function estimateAudience(call: InsightsCall): Reply {
   const errors: AdsError[] = []
   if (criteria.length === 0) errors.push(invalidParameter('targeting_criteria', 'at least one criterion', ''))
   for (const one of criteria) {
-    const {
-      targeting_type: type,
-      targeting_value: value,
-      operator_type: operator,
-      ...rest
-    } = (typeof one === 'object' && one !== null ? one : {}) as Record<string, unknown>
+    const { targeting_type: type, targeting_value: value, operator_type: operator, ...rest } = recordOf(one)
     if (typeof type !== 'string') errors.push(missingParameter('targeting_type'))
     else if (!isTargetingType(type)) errors.push(wrongTargetingType(type))
     if (typeof value !== 'string' && typeof value !== 'number') errors.push(missingParameter('targeting_value'))

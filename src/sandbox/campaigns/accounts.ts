@@ -6,6 +6,7 @@ import { listParam, passes } from '../params.ts'
 import { adsRefusal, adsRefusals, invalidParameter, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import type { CampaignsState } from './state.ts'
+import { accountOf } from '../area.ts'
 
 export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   'accounts.list': (call) => {
@@ -59,7 +60,7 @@ export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
     if (end <= start)
       throw adsRefusals([{ ...invalidParameter('end_time', 'a time later than start_time', end), code: 'INVALID_TIME_WINDOW' }])
     const user = call.params['user_id']
-    const entries = (call.state.history.get(call.account!.id) ?? []).filter(
+    const entries = (call.state.history.get(accountOf(call).id) ?? []).filter(
       (entry) =>
         entry.entity === call.params['entity_type'] &&
         entry.entity_id === call.params['entity_id'] &&
@@ -73,12 +74,12 @@ export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
   'features.list': (call) => ok(featuresOf(call).filter((feature) => passes(listParam(call, 'feature_keys'), feature))),
   'features.add': (call) => {
     const features = [...new Set([...featuresOf(call), ...(listParam(call, 'feature_keys') ?? [])])]
-    call.state.features.set(call.account!.id, features)
+    call.state.features.set(accountOf(call).id, features)
     return ok(features)
   },
   'features.remove': (call) => {
     const features = featuresOf(call).filter((feature) => !(listParam(call, 'feature_keys') ?? []).includes(feature))
-    call.state.features.set(call.account!.id, features)
+    call.state.features.set(accountOf(call).id, features)
     return ok(features)
   },
 }
@@ -98,5 +99,5 @@ function liveAccount(call: Call<CampaignsState>): SandboxAccount {
 }
 
 function featuresOf(call: Call<CampaignsState>): readonly string[] {
-  return call.state.features.get(call.account!.id) ?? []
+  return call.state.features.get(accountOf(call).id) ?? []
 }

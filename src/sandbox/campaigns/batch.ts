@@ -11,6 +11,8 @@ import { campaignOf, campaignWire, createCampaign, deleteCampaign, updateCampaig
 import { createLineItem, deleteLineItem, lineItemOf, updateLineItem } from './lineItems.ts'
 import { createCriterion, deleteCriterion } from './promotion.ts'
 import type { CampaignsState } from './state.ts'
+import { accountOf } from '../area.ts'
+import { recordOf } from '../../unknownValue.ts'
 
 type Step = (call: Call<CampaignsState>) => unknown
 
@@ -76,7 +78,7 @@ function runBatch(call: Call<CampaignsState>, kind: Kind): Reply {
   }
   const request = items.map((item) => {
     const { operation_type, params } = (typeof item === 'object' && item !== null ? item : {}) as Partial<Operation>
-    return { params: { ...params, account_id: call.account!.id }, operation_type }
+    return { params: { ...params, account_id: accountOf(call).id }, operation_type }
   })
   if (errors.some((one) => one.length > 0)) {
     restore(call.state, before)
@@ -93,7 +95,7 @@ function runOne(
 ): { readonly data: unknown } | { readonly errors: readonly AdsError[] } {
   if (typeof item !== 'object' || item === null || Array.isArray(item))
     return { errors: [invalidParameter('operation', 'an object', item)] }
-  const { operation_type: type, params, ...rest } = item as Record<string, unknown>
+  const { operation_type: type, params, ...rest } = recordOf(item)
   const extra = Object.keys(rest)
   if (extra.length > 0)
     return {
@@ -107,7 +109,7 @@ function runOne(
   if (step === undefined) return { errors: [invalidParameter('operation_type', Object.keys(kind.steps).join(', '), type)] }
   if (typeof params !== 'object' || params === null || Array.isArray(params))
     return { errors: [params === undefined ? missingParameter('params') : invalidParameter('params', 'an object', params)] }
-  return runStep(call, step, params as Record<string, unknown>)
+  return runStep(call, step, recordOf(params))
 }
 
 function runStep(
@@ -118,7 +120,7 @@ function runStep(
   // Named by this file, so the contract holds it.
   const endpoint = findEndpoint(step.endpoint)!
   const strict = call.world.switch('unknown_parameters') === 'strict'
-  const { path, pairs } = readParams(endpoint, call.account!.id, params, strict)
+  const { path, pairs } = readParams(endpoint, accountOf(call).id, params, strict)
   const missing = endpoint.parameters.filter((one) => one.in === 'path' && path[one.name] === undefined)
   if (missing.length > 0) return { errors: missing.map((one) => missingParameter(one.name)) }
   const checked = validate(endpoint, { path, pairs, body: undefined, oauth: call.oauth, strict })

@@ -8,6 +8,7 @@ import { isoSeconds } from '../timestamps.ts'
 import { remember } from './history.ts'
 import { tooMany } from './lineItemRules.ts'
 import { campaignReasons, type Campaign, type CampaignsState, type FundingInstrument } from './state.ts'
+import { accountOf } from '../area.ts'
 
 export const campaignHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   'campaigns.list': (call) => {
@@ -43,7 +44,7 @@ export const campaignHandlers: Readonly<Record<string, Handler<CampaignsState>>>
 
 /** Returns the campaign as the API shows it, with the fields derived from its status and funding (docs/spec-notes.md#endpoints campaigns). */
 export function campaignWire(call: Call<CampaignsState>, campaign: Campaign): Record<string, unknown> {
-  const reasons = campaignReasons(call.state, call.account!.id, campaign)
+  const reasons = campaignReasons(call.state, accountOf(call).id, campaign)
   return {
     ...campaign,
     servable: reasons.length === 0,

@@ -1,6 +1,7 @@
 /** Features of accounts by the control API: also those that no endpoint of the service grants (spec 5 rule 7). */
 import { ControlError, type ControlHandler } from '../area.ts'
 import type { CampaignsState } from './state.ts'
+import { recordOf } from '../../unknownValue.ts'
 
 /** The features of an account from now on, as the journal keeps it. */
 export interface FeaturesSet {
@@ -12,11 +13,7 @@ export interface FeaturesSet {
 export const featureControls: Readonly<Record<string, ControlHandler<CampaignsState>>> = {
   'GET /_sandbox/features': ({ state, rest }) => state.features.get(rest[0] ?? '') ?? [],
   'PUT /_sandbox/features': ({ world, state, body }) => {
-    const {
-      account_id: account,
-      add = [],
-      remove = [],
-    } = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
+    const { account_id: account, add = [], remove = [] } = recordOf(body)
     if (typeof account !== 'string' || !world.accounts.has(account)) throw new ControlError(400, `no account ${String(account)}`)
     if (!areKeys(add) || !areKeys(remove)) throw new ControlError(400, 'add and remove are arrays of feature keys')
     const features = [...new Set([...(state.features.get(account) ?? []), ...add])].filter((key) => !remove.includes(key))

@@ -2,6 +2,8 @@
 import type { Call } from '../area.ts'
 import { isoSeconds } from '../timestamps.ts'
 import type { CampaignsState } from './state.ts'
+import { accountOf } from '../area.ts'
+import { recordOf } from '../../unknownValue.ts'
 
 /** Adds an entry; `before` is the entity as it was, for a change. */
 export function remember(
@@ -14,7 +16,7 @@ export function remember(
   },
 ): void {
   // Endpoints that change records have `:account_id` in their path.
-  const account = call.account!.id
+  const account = accountOf(call).id
   const entries = call.state.history.get(account) ?? []
   call.state.history.set(account, entries)
   entries.push({
@@ -30,7 +32,7 @@ export function remember(
 
 function differences(before: object | undefined, after: object): Record<string, unknown> {
   if (before === undefined) return {}
-  const old = before as Record<string, unknown>
+  const old = recordOf(before)
   return Object.fromEntries(
     Object.entries(after).flatMap(([name, value]) =>
       old[name] === value || name === 'updated_at' ? [] : [[name, { before: old[name] ?? null, after: value as unknown }]],

@@ -6,6 +6,7 @@ import { notFound, ok } from '../refusal.ts'
 import { businessCategories } from './categoryLists.ts'
 import type { CampaignsState } from './state.ts'
 import { targetingLists, type TargetingOption } from './targetingLists.ts'
+import { accountOf } from '../area.ts'
 
 /** Parameters that choose options by a field of the same meaning. */
 const CHOOSES: Readonly<Record<string, string>> = {
@@ -60,7 +61,7 @@ function isChosen(call: Call<unknown>, option: TargetingOption): boolean {
 
 /** Everyone with access to the account can promote for it. */
 function promotableUsers(call: Call<unknown>): readonly { readonly id: string; readonly [field: string]: unknown }[] {
-  const account = call.account!
+  const account = accountOf(call)
   return account.userIds.map((userId) => ({
     id: Number(userId).toString(36),
     account_id: account.id,

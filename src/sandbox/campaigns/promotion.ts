@@ -5,11 +5,11 @@ import type { Call, Handler, World } from '../area.ts'
 import { listReply } from '../lists.ts'
 import { listParam, passes, textParam } from '../params.ts'
 import { adsRefusal, adsRefusals, notFound, ok } from '../refusal.ts'
-import type { AudienceState } from '../audiences/state.ts'
 import { isTargetingType, wrongTargetingType } from './targetingTypes.ts'
 import { remember } from './history.ts'
 import { findChild, isReachable, liveLineItem } from './parents.ts'
 import type { CampaignsState, PromotedTweet, TargetingCriterion } from './state.ts'
+import { accountOf } from '../area.ts'
 
 /** Fields that a criterion shows only if they were given. */
 const OPTIONAL = ['location_type', 'custom_audience_expansion', 'tailored_audience_expansion', 'tailored_audience_type'] as const
@@ -100,9 +100,9 @@ export function createCriterion(call: Call<CampaignsState>): TargetingCriterion 
 
 /** The account's own audience, or one that it was given and not denied again (spec 3.3). */
 function checkAudience(call: Call<CampaignsState>, id: string): void {
-  const { audiences, permissions } = call.world.stateOf('audiences') as AudienceState
+  const { audiences, permissions } = call.world.stateOf('audiences')
   const audience = audiences.get(id)
-  const account = call.account!.id
+  const account = accountOf(call).id
   const granted = [...permissions.values()].filter((one) => one.tailored_audience_id === id && one.granted_account_id === account)
   if (audience !== undefined && !audience.deleted) {
     if (audience.accountId === account || granted.some((one) => !one.deleted)) return

@@ -3,6 +3,7 @@ import { taxSettingsNames, userSettingsNames } from '../../service/contract/outs
 import type { Call, Handler } from '../area.ts'
 import { notFound, ok } from '../refusal.ts'
 import type { CampaignsState } from './state.ts'
+import { accountOf } from '../area.ts'
 
 type Settings = Record<string, unknown>
 
@@ -29,7 +30,7 @@ function taxSettings(call: Call<CampaignsState>): Settings {
 
 /** Made at the first read: an account has them from its start, with nothing in them. */
 function settingsOf(call: Call<CampaignsState>, name: string, first: () => Settings): Settings {
-  const key = `${call.account!.id} ${name}`
+  const key = `${accountOf(call).id} ${name}`
   return call.state.settings.get(key) ?? first()
 }
 
@@ -39,7 +40,7 @@ function change(call: Call<CampaignsState>, settings: Settings): Settings {
     ...settings,
     ...Object.fromEntries(names.map((name) => [name, call.params[name] ?? (name === 'subscribed_email_types' ? [] : null)])),
   }
-  call.state.settings.set(`${call.account!.id} ${'user_id' in next ? `user ${String(next['user_id'])}` : 'tax'}`, next)
+  call.state.settings.set(`${accountOf(call).id} ${'user_id' in next ? `user ${String(next['user_id'])}` : 'tax'}`, next)
   return next
 }
 

@@ -13,6 +13,7 @@ import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refu
 import { isoSeconds } from '../timestamps.ts'
 import { METRICS, type Metric } from './metrics.ts'
 import type { CampaignsState, LineItem, StatisticsJob } from './state.ts'
+import { accountOf } from '../area.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -22,7 +23,7 @@ const FILE_LIFE_MS = 2 * DAY
 export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   'statistics.get': (call) => {
     const query = queryOf(call, 7)
-    const { length, data } = figuresOf(call.state, call.account!.id, query)
+    const { length, data } = figuresOf(call.state, accountOf(call).id, query)
     return { kind: 'ads', data, more: { data_type: 'stats', time_series_length: length } }
   },
   'activeEntities.list': (call) => {
@@ -33,8 +34,8 @@ export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>
       listParam(call, 'funding_instrument_ids'),
       listParam(call, 'line_item_ids'),
     ]
-    const owners = recordsOfAccount(call.state.campaigns, call.account!.id)
-    const serving = servingItems(call.state, call.account!.id).filter(
+    const owners = recordsOfAccount(call.state.campaigns, accountOf(call).id)
+    const serving = servingItems(call.state, accountOf(call).id).filter(
       (item) =>
         Date.parse(item.created_at) < end &&
         passes(campaigns, item.campaign_id) &&
@@ -42,7 +43,7 @@ export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>
         passes(funding, owners.get(item.campaign_id)?.funding_instrument_id ?? ''),
     )
     const found = Map.groupBy(
-      serving.flatMap((item) => entitiesOf(call.state, call.account!.id, item, entity).map((id) => ({ id, item }))),
+      serving.flatMap((item) => entitiesOf(call.state, accountOf(call).id, item, entity).map((id) => ({ id, item }))),
       ({ id }) => id,
     )
     return ok(
@@ -56,11 +57,11 @@ export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>
   },
   'statisticsJobs.create': (call) => {
     const query = queryOf(call, 90)
-    figuresOf(call.state, call.account!.id, query)
+    figuresOf(call.state, accountOf(call).id, query)
     const id = call.world.newId()
     const job: StatisticsJob = {
       id,
-      account_id: call.account!.id,
+      account_id: accountOf(call).id,
       ...query,
       country: textParam(call, 'country'),
       platform: textParam(call, 'platform'),
@@ -74,13 +75,13 @@ export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>
   },
   'statisticsJobs.list': (call) => {
     const ids = listParam(call, 'job_ids')
-    const jobs = [...call.state.jobs.values()].filter((job) => job.account_id === call.account!.id && passes(ids, job.id))
+    const jobs = [...call.state.jobs.values()].filter((job) => job.account_id === accountOf(call).id && passes(ids, job.id))
     return listReply(call, jobs, { render: (job) => jobWire(call, job, statusOf(call, job)) })
   },
   'statisticsJobs.delete': (call) => {
     const id = String(call.params['job_id'])
     const job = call.state.jobs.get(id)
-    if (job === undefined || job.account_id !== call.account!.id) throw notFound('NOT_FOUND', 'job_id', id)
+    if (job === undefined || job.account_id !== accountOf(call).id) throw notFound('NOT_FOUND', 'job_id', id)
     job.cancelled = true
     return ok(jobWire(call, job, statusOf(call, job)))
   },

@@ -7,6 +7,7 @@ import { isProcessed } from '../processing.ts'
 import { adsRefusal, adsRefusals, invalidParameter, ok, type AdsError } from '../refusal.ts'
 import { catalogOf } from './products.ts'
 import type { Catalog, CatalogState, Product, ProductSet, ScheduledFeed } from './state.ts'
+import { recordOf } from '../../unknownValue.ts'
 
 type CatalogCall = Call<CatalogState>
 
@@ -170,7 +171,7 @@ function filtersOf(input: unknown, errors: AdsError[]): ProductSet['filters'] {
   const list = Array.isArray(input) ? (input as unknown[]) : []
   if (list.length === 0) errors.push(invalidParameter('filters', 'at least one filter', ''))
   return list.map((one, index) => {
-    const { attribute, operator, value, ...rest } = (typeof one === 'object' && one !== null ? one : {}) as Record<string, unknown>
+    const { attribute, operator, value, ...rest } = recordOf(one)
     const place = `filters[${index}]`
     if (!ATTRIBUTES.includes(String(attribute)))
       errors.push(invalidParameter('filters', `attribute of ${ATTRIBUTES.join(', ')}`, attribute, place))

@@ -9,6 +9,7 @@ import { isoSeconds } from '../timestamps.ts'
 import { mediaPlaces, readCardContent, type CardContent } from './components.ts'
 import { libraryMedia } from './media.ts'
 import type { Card, CreativesState } from './state.ts'
+import { accountOf } from '../area.ts'
 
 export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
   'cards.list': (call) => {
@@ -79,7 +80,7 @@ export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
 function contentOf(call: Call<CreativesState>, before: readonly string[]): CardContent {
   const content = readCardContent(call.params, isStrict(call))
   for (const { key, place } of mediaPlaces(content))
-    if (!before.includes(key) && libraryMedia(call.state, call.account!.id, key) === undefined)
+    if (!before.includes(key) && libraryMedia(call.state, accountOf(call).id, key) === undefined)
       throw adsRefusal('MEDIA_NOT_FOUND', `media ${key} is not in the media library`, { parameter: place, value: key })
   return content
 }

@@ -8,6 +8,7 @@ import { adsRefusal, adsRefusals, invalidParameter, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { mediaObject } from './mediaKeys.ts'
 import type { CreativesState, MediaObject } from './state.ts'
+import { accountOf } from '../area.ts'
 
 const VIDEO_ONLY = ['description', 'poster_media_key', 'title'] as const
 
@@ -81,7 +82,7 @@ function change(call: Call<CreativesState>, media: MediaObject): void {
   }
   const poster = call.params['poster_media_key']
   if (typeof poster === 'string') {
-    const image = libraryMedia(call.state, call.account!.id, poster)
+    const image = libraryMedia(call.state, accountOf(call).id, poster)
     if (image?.media_type !== 'IMAGE')
       throw adsRefusal('INVALID_IMAGE', `Expected an image of the media library, got "${poster}" for poster_media_key`, {
         parameter: 'poster_media_key',

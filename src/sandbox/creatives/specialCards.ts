@@ -7,6 +7,7 @@ import { adsRefusal, adsRefusals, invalidParameter, missingParameter, ok, type A
 import { isoSeconds } from '../timestamps.ts'
 import { libraryMedia } from './media.ts'
 import type { CreativesState, SpecialCard } from './state.ts'
+import { accountOf } from '../area.ts'
 
 const CTAS = ['first_cta', 'second_cta', 'third_cta', 'fourth_cta'] as const
 
@@ -86,7 +87,7 @@ function createPoll(call: Call<CreativesState>, hasFeature: FeatureCheck): Speci
 function pollImage(call: Call<CreativesState>, mediaKey: string, hasFeature: FeatureCheck): { readonly media_url: string } {
   if (!hasFeature(call, 'PROMOTED_MEDIA_POLLS'))
     throw adsRefusal('FEATURE_NOT_AVAILABLE', 'media polls need the account feature PROMOTED_MEDIA_POLLS', { parameter: 'media_key' })
-  const media = libraryMedia(call.state, call.account!.id, mediaKey)
+  const media = libraryMedia(call.state, accountOf(call).id, mediaKey)
   if (media === undefined) throw adsRefusal('MEDIA_NOT_FOUND', `media ${mediaKey} is not in the media library`, { parameter: 'media_key' })
   const wide = (call.state.widths.get(mediaKey) ?? 0) >= 800
   if (media.media_type !== 'IMAGE' || !wide || media.aspect_ratio !== '1.91:1')
@@ -125,7 +126,7 @@ function changeConversation(call: Call<CreativesState>, card: SpecialCard): void
 }
 
 function conversationMedia(call: Call<CreativesState>, mediaKey: string): Record<string, string | null> {
-  const account = call.account!.id
+  const account = accountOf(call).id
   const media = libraryMedia(call.state, account, mediaKey)
   if (media === undefined) throw adsRefusal('MEDIA_NOT_FOUND', `media ${mediaKey} is not in the media library`, { parameter: 'media_key' })
   if (media.media_type !== 'VIDEO' || media.aspect_ratio !== '16:9')

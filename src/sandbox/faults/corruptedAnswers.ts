@@ -4,6 +4,7 @@ import { planOf, whole, type Fault } from './faultKinds.ts'
 import { textOf } from '../text.ts'
 import { corruptBytes } from './corruptedBytes.ts'
 import { countsOf } from './corruptedCounts.ts'
+import { isRecord, recordOf } from '../../unknownValue.ts'
 
 interface ProductResult {
   warnings: unknown[]
@@ -13,7 +14,7 @@ interface ProductResult {
   status: string
 }
 
-type Json = Record<string, unknown>
+type Json = Readonly<Record<string, unknown>>
 
 /** The answer as the fault has it; kinds that only break connections come back unchanged. */
 export function corrupt(answer: Answer, fault: Fault): Answer {
@@ -65,16 +66,16 @@ const PRODUCTS: Readonly<Record<string, (results: unknown[], fault: Fault) => un
   null_key: (results) => first(results, (one) => ({ ...one, product_key: null })),
   changed_key: (results) => first(results, (one) => ({ ...one, product_key: `9${String(one.product_key)}`.slice(0, 19) })),
   unknown_status: (results) => first(results, (one) => ({ ...one, status: 'QUEUED' })),
-  no_change: (results) => results.map((one) => ({ ...(one as Json), status: 'NO_CHANGE' })),
-  warnings: (results) => results.map((one) => ({ ...(one as Json), warnings: ['image_link could not be fetched yet'] })),
+  no_change: (results) => results.map((one) => ({ ...recordOf(one), status: 'NO_CHANGE' })),
+  warnings: (results) => results.map((one) => ({ ...recordOf(one), warnings: ['image_link could not be fetched yet'] })),
   success_with_errors: (results) => first(results, (one) => ({ ...one, errors: ['title is too short'] })),
-  error_without_errors: (results) => results.map((one) => ({ ...(one as Json), status: 'ERROR', errors: [], product_key: null })),
+  error_without_errors: (results) => results.map((one) => ({ ...recordOf(one), status: 'ERROR', errors: [], product_key: null })),
   product_error: (results, fault) => {
     const ids = Array.isArray(fault['ids']) ? fault['ids'].map(String) : undefined
     return results.map((one, index) => {
-      const hit = ids === undefined ? index === 0 : ids.includes(String((one as Json)['id']))
+      const hit = ids === undefined ? index === 0 : ids.includes(String(recordOf(one)['id']))
       return hit
-        ? { ...(one as Json), status: 'ERROR', errors: [textOf(fault['message'] ?? 'image_link could not be fetched')], product_key: null }
+        ? { ...recordOf(one), status: 'ERROR', errors: [textOf(fault['message'] ?? 'image_link could not be fetched')], product_key: null }
         : one
     })
   },
@@ -87,7 +88,7 @@ function editResults(body: Json, change: (results: unknown[]) => unknown[]): Jso
   const { data } = body
   if (Array.isArray(data)) return { ...body, data: change(data) }
   if (typeof data !== 'object' || data === null) return body
-  const name = Object.keys(data).find((key) => Array.isArray((data as Json)[key]))
+  const name = Object.keys(data).find((key) => Array.isArray(recordOf(data)[key]))
   return name === undefined ? body : { ...body, data: { ...data, [name]: change((data as Json)[name] as unknown[]) } }
 }
 
@@ -99,7 +100,7 @@ function shiftPage(body: Json, by: number): Json {
 }
 
 function alienOf(last: unknown): unknown {
-  const one = (last ?? {}) as Json
+  const one = recordOf(last)
   return 'id' in one ? { ...one, id: 'alien-product', product_key: '999' } : one
 }
 
@@ -116,7 +117,7 @@ function operationErrors(answer: Answer, fault: Fault): Answer {
 function edit(answer: Answer, change: (body: Json) => Json): Answer {
   if (answer.status >= 400) return answer
   const body: unknown = JSON.parse(answer.body.toString())
-  return typeof body === 'object' && body !== null ? { ...answer, body: exactJson(change(body as Json)) } : answer
+  return isRecord(body) ? { ...answer, body: exactJson(change(body)) } : answer
 }
 
 function first(results: unknown[], change: (one: ProductResult) => unknown): unknown[] {

@@ -1,5 +1,6 @@
 /** Content of a request for the ledger and the checks on overlapping keys: products, product keys, users. */
 import { hash } from 'node:crypto'
+import { isRecord, recordOf } from '../../unknownValue.ts'
 
 export interface Carried {
   readonly items: number
@@ -121,7 +122,7 @@ function users(scope: string, body: unknown): Carried {
     for (const user of list as unknown[]) {
       if (typeof user !== 'object' || user === null) continue
       for (const type in user) {
-        const values = (user as Record<string, unknown>)[type]
+        const values = recordOf(user)[type]
         if (Array.isArray(values)) for (const value of values as unknown[]) keys.push(`${scope} ${type} ${String(value)}`)
       }
     }
@@ -130,5 +131,5 @@ function users(scope: string, body: unknown): Carried {
 }
 
 function field(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
+  return isRecord(value) ? value[name] : undefined
 }

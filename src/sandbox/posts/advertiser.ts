@@ -2,12 +2,12 @@
 import type { Call, Handler, Reply, World } from '../area.ts'
 import { listParam, passes, textParam } from '../params.ts'
 import { mediaKind } from '../creatives/mediaKeys.ts'
-import type { CreativesState } from '../creatives/state.ts'
 import { listReply } from '../lists.ts'
 import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { createdPostWire, fetchedPostWire, waitingPostView, waitingWire } from './adsView.ts'
 import { isDuplicate, newPost, type Post, type PostsState, type WaitingPost } from './state.ts'
+import { accountOf } from '../area.ts'
 
 export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> = {
   'advertiserPosts.create': (call) => {
@@ -22,7 +22,7 @@ export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> =
       author_id: author,
       createdAt: call.now,
       nullcast,
-      account_id: call.account!.id,
+      account_id: accountOf(call).id,
       name: textParam(call, 'name'),
       conversation_settings: String(call.params['conversation_settings']),
     })
@@ -39,7 +39,7 @@ export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> =
   'advertiserPosts.rename': (call) => {
     const id = String(call.params['tweet_id'])
     const post = call.state.posts.get(id)
-    if (post === undefined || post.account_id !== call.account!.id) throw notFound('TWEET_NOT_FOUND', 'tweet_id', id)
+    if (post === undefined || post.account_id !== accountOf(call).id) throw notFound('TWEET_NOT_FOUND', 'tweet_id', id)
     post.name = textParam(call, 'name')
     return ok(fetchedPostWire(call.world, call.state, post, false))
   },
@@ -49,7 +49,7 @@ export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> =
     const trim = call.params['trim_user'] === true
     const type = call.params['tweet_type']
     const wanted = (one: { readonly id: string; readonly account_id: string | null }, userId: string) =>
-      one.account_id === call.account!.id && passes(ids, one.id) && (user === undefined || userId === String(user))
+      one.account_id === accountOf(call).id && passes(ids, one.id) && (user === undefined || userId === String(user))
     if (type === 'PUBLISHED') {
       const timeline = call.params['timeline_type'] ?? 'ALL'
       const withReplies = call.params['include_mentions_and_replies'] !== false
@@ -122,7 +122,7 @@ export function publishScheduled(world: World, state: PostsState, scheduledId: s
 
 function publish(world: World, state: PostsState, post: Post): void {
   state.posts.set(post.id, post)
-  const creatives = world.stateOf('creatives') as CreativesState
+  const creatives = world.stateOf('creatives')
   for (const key of post.media_keys) {
     const media = post.account_id === null ? undefined : creatives.media.get(post.account_id)?.get(key)
     if (media !== undefined) media.tweeted = true
@@ -170,8 +170,8 @@ function checkMedia(keys: readonly string[]): void {
 }
 
 function cardExists(call: Call<PostsState>, uri: string): boolean {
-  const account = call.account!.id
-  const creatives = call.world.stateOf('creatives') as CreativesState
+  const account = accountOf(call).id
+  const creatives = call.world.stateOf('creatives')
   const tables = [creatives.cards, creatives.legacyCards, creatives.polls, creatives.conversations]
   return tables.some((table) => [...(table.get(account)?.values() ?? [])].some((card) => card.card_uri === uri && !card.deleted))
 }
@@ -185,7 +185,7 @@ function futureTime(call: Call<PostsState>): string {
 function listWaiting(call: Call<PostsState>, table: ReadonlyMap<string, WaitingPost>): Reply {
   const user = call.params['user_id']
   const found = [...table.values()].filter(
-    (one) => one.account_id === call.account!.id && (user === undefined || one.user_id === String(user)),
+    (one) => one.account_id === accountOf(call).id && (user === undefined || one.user_id === String(user)),
   )
   return listReply(call, found, { sortable: ['created_at', 'updated_at', 'scheduled_at'], render: waitingWire })
 }
@@ -193,7 +193,7 @@ function listWaiting(call: Call<PostsState>, table: ReadonlyMap<string, WaitingP
 function findWaiting(call: Call<PostsState>, table: ReadonlyMap<string, WaitingPost>, parameter: string): WaitingPost {
   const id = String(call.params[parameter])
   const waiting = table.get(id)
-  if (waiting === undefined || waiting.account_id !== call.account!.id) throw notFound('TWEET_NOT_FOUND', parameter, id)
+  if (waiting === undefined || waiting.account_id !== accountOf(call).id) throw notFound('TWEET_NOT_FOUND', parameter, id)
   return waiting
 }
 
@@ -203,7 +203,7 @@ function addWaiting(call: Call<PostsState>, table: Map<string, WaitingPost>, sch
     ...contentOf(call),
     user_id: advertiser(call),
     id: call.world.newId(),
-    account_id: call.account!.id,
+    account_id: accountOf(call).id,
     name: textParam(call, 'name'),
     nullcast: call.params['nullcast'] !== false,
     scheduled_at: scheduledAt,

@@ -7,6 +7,7 @@ import { codePoints } from '../text.ts'
 import { mentionsUser } from './entities.ts'
 import { isDuplicate, newPost, userOf, type Post, type PostsState } from './state.ts'
 import { forbiddenFields, includesOf, postWire, selectionOf, type PartialError } from './v2View.ts'
+import { recordOf } from '../../unknownValue.ts'
 
 const HOUR = 3_600_000
 
@@ -216,7 +217,7 @@ function draft(call: Call<PostsState>): { readonly post: Post; readonly poll: Re
 function pollOf(call: Call<PostsState>): Readonly<Record<string, unknown>> | undefined {
   const { poll } = call.params
   if (poll === undefined || poll === null) return undefined
-  const { options, duration_minutes: minutes, ...rest } = poll as Readonly<Record<string, unknown>>
+  const { options, duration_minutes: minutes, ...rest } = recordOf(poll)
   const extra = Object.keys(rest).find((name) => name !== 'reply_settings')
   if (extra !== undefined) throw badParameter(`poll.${extra}`, '', `"${extra}" is not a field of poll`)
   const fits = (option: unknown): boolean => typeof option === 'string' && option !== '' && codePoints(option) <= 25
@@ -235,7 +236,7 @@ function pollOf(call: Call<PostsState>): Readonly<Record<string, unknown>> | und
 function placeOf(call: Call<PostsState>): string | null {
   const { geo } = call.params
   if (geo === undefined || geo === null) return null
-  const id = (geo as Readonly<Record<string, unknown>>)['place_id']
+  const id = recordOf(geo)['place_id']
   if (typeof id !== 'string' || !call.state.places.has(id))
     throw badParameter('geo.place_id', typeof id === 'string' ? id : '', 'the place was not found')
   return id
@@ -272,7 +273,7 @@ function editedPost(call: Call<PostsState>, author: string): Post | undefined {
 
 function mediaOf(media: unknown, besides: readonly string[]): readonly string[] {
   if (media === undefined || media === null) return []
-  const ids = (media as Readonly<Record<string, unknown>>)['media_ids']
+  const ids = recordOf(media)['media_ids']
   const extra = Object.keys(media).find((name) => name !== 'media_ids' && !besides.includes(name))
   if (extra !== undefined) throw badParameter(`media.${extra}`, '', `"${extra}" is not a field of media`)
   if (!Array.isArray(ids) || ids.length === 0 || ids.length > 4 || !ids.every((id) => typeof id === 'string' && /^\d{1,19}$/.test(id)))
@@ -286,7 +287,7 @@ function sdkFields(call: Call<PostsState>, names: readonly string[]): readonly s
 }
 
 function onlyText(object: unknown, parameter: string, name: string, besides: readonly string[] = []): string {
-  const fields = object as Readonly<Record<string, unknown>>
+  const fields = recordOf(object)
   const extra = Object.keys(fields).find((one) => one !== name && !besides.includes(one))
   if (extra !== undefined) throw badParameter(`${parameter}.${extra}`, '', `"${extra}" is not a field of ${parameter}`)
   const value = fields[name]

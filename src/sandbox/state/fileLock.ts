@@ -3,6 +3,7 @@ import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { UsageError } from '../../errors.ts'
+import { errorCode } from '../../unknownValue.ts'
 
 interface Holder {
   readonly pid: number
@@ -70,7 +71,7 @@ function done(run: () => void, otherwise: string): boolean {
     run()
     return true
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === otherwise) return false
+    if (errorCode(error) === otherwise) return false
     throw error
   }
 }
@@ -91,7 +92,7 @@ function isAlive({ pid, host, startedAt }: Holder): boolean {
   try {
     process.kill(pid, 0)
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    return errorCode(error) === 'EPERM'
   }
   return startedAt === null || startedAt === startOf(pid)
 }

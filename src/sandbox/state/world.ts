@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { deserialize, serialize } from 'node:v8'
 import type { Logger } from '../../log.ts'
-import type { Area, SandboxAccount, SandboxCredentials, SandboxUser, World } from '../area.ts'
+import type { Area, AreaStates, SandboxAccount, SandboxCredentials, SandboxUser, World } from '../area.ts'
 import type { StatePart } from './journal.ts'
 import { FIRST_DAY, FIXED_ACCOUNT, FIXED_USER } from '../fixed.ts'
 import type { Names } from '../names.ts'
@@ -87,7 +87,12 @@ export class SandboxWorld implements World {
   newId = (): string => String(this.#core.nextId++)
   newShortId = (): string => (this.#core.nextShortId++).toString(36)
   switch = (name: string): string => this.switches.get(name)
-  stateOf = (area: string): unknown => this.#states.get(area)
+
+  stateOf<Name extends keyof AreaStates>(area: Name): AreaStates[Name]
+  stateOf(area: string): unknown
+  stateOf(area: string): unknown {
+    return this.#states.get(area)
+  }
 
   random = (): number => {
     // mulberry32: a page of state is one number, so a snapshot holds it.
@@ -103,7 +108,7 @@ export class SandboxWorld implements World {
   }
 
   applyEvent(area: string, event: unknown): void {
-    this.areas.find((one) => one.name === area)?.applyEvent?.(this, this.stateOf(area), event)
+    this.areas.find((one) => one.name === area)?.applyEvent?.(this, this.#states.get(area), event)
   }
 
   /** Keeps the state as it is now, before something changes it, for reads of up to `lagMs` ago. */
@@ -153,13 +158,13 @@ export class SandboxWorld implements World {
   }
 
   stop(): void {
-    for (const area of this.areas) area.stop?.(this.stateOf(area.name))
+    for (const area of this.areas) area.stop?.(this.#states.get(area.name))
   }
 
   snapshot(): Snapshot {
     return {
       core: structuredClone(this.#core),
-      areas: new Map(this.areas.map((area) => [area.name, copy(area, this.stateOf(area.name))])),
+      areas: new Map(this.areas.map((area) => [area.name, copy(area, this.#states.get(area.name))])),
       switches: this.switches.all(),
     }
   }
@@ -168,7 +173,7 @@ export class SandboxWorld implements World {
   *save(): Iterable<StatePart> {
     yield { name: CORE, bytes: serialize({ core: this.#core, seed: this.#seed, switches: this.switches.all() }) }
     for (const area of this.areas) {
-      const state = this.stateOf(area.name)
+      const state = this.#states.get(area.name)
       const { plain, bytes } = area.saveState?.(state) ?? { plain: state, bytes: [] }
       yield { name: area.name, bytes: serialize(plain) }
       for (const [index, one] of bytes.entries()) yield { name: `${area.name} ${index}`, bytes: one }
@@ -191,7 +196,7 @@ export class SandboxWorld implements World {
       if (saved === undefined) continue
       const bytes: Buffer[] = []
       for (let one = parts.get(`${area.name} 0`); one !== undefined; one = parts.get(`${area.name} ${bytes.length}`)) bytes.push(one)
-      area.stop?.(this.stateOf(area.name))
+      area.stop?.(this.#states.get(area.name))
       const plain: unknown = deserialize(saved)
       this.#states.set(area.name, area.loadState === undefined ? plain : area.loadState(this, plain, bytes))
     }

@@ -5,6 +5,7 @@ import { badParameter } from '../refusal.ts'
 import { findWebhook } from './handlers.ts'
 import type { Subscription, SubscriptionFilter, WebhooksState } from './state.ts'
 import { checkStreamLimit, openStream } from './stream.ts'
+import { recordOf } from '../../unknownValue.ts'
 
 /** The specification's words, then the documentation's: all are accepted (docs/spec-notes.md#webhooks direction). */
 const DIRECTIONS = ['sent', 'received', 'both', 'outbound', 'inbound']
@@ -42,7 +43,7 @@ export const activityHandlers: Readonly<Record<string, Handler<WebhooksState>>> 
 
 function filterOf(type: string, value: unknown): SubscriptionFilter {
   // The contract's parameter is an object, checked before.
-  const filter = (value ?? {}) as Record<string, unknown>
+  const filter = recordOf(value)
   for (const [name, given] of Object.entries(filter)) {
     if (!FIELDS.includes(name)) throw badParameter(`filter.${name}`, '', `"${name}" is not a field of filter`)
     if (typeof given !== 'string' || given === '') throw badParameter(`filter.${name}`, String(given), `filter.${name} is a text`)

@@ -3,6 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import http from 'node:http'
 import https from 'node:https'
 import type { CheckOutcome } from './state.ts'
+import { errorCode, isRecord } from '../../unknownValue.ts'
 
 /** The receiver answers within 10 seconds (spec 8). */
 export const RESPONSE_LIMIT_MS = 10_000
@@ -109,7 +110,7 @@ async function drip(request: http.ClientRequest, body: Buffer, bytesPerS: number
 function responseToken(body: string): unknown {
   try {
     const parsed: unknown = JSON.parse(body)
-    return typeof parsed === 'object' && parsed !== null ? (parsed as Record<string, unknown>)['response_token'] : undefined
+    return isRecord(parsed) ? parsed['response_token'] : undefined
   } catch {
     // Not JSON, so not the token: the check has failed.
     return undefined
@@ -117,6 +118,6 @@ function responseToken(body: string): unknown {
 }
 
 function isTlsError(error: Error): boolean {
-  const code = String((error as { code?: unknown }).code ?? '')
+  const code = errorCode(error) ?? ''
   return /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|HOSTNAME_MISMATCH|EPROTO)/.test(code)
 }

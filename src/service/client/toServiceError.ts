@@ -29,6 +29,7 @@ import {
   UnreadableAnswerError,
   WrongContextError,
 } from './serviceErrors.ts'
+import { recordOf } from '../../unknownValue.ts'
 
 export interface CallContext {
   readonly endpoint: Endpoint
@@ -269,5 +270,5 @@ function hasData(endpoint: Endpoint, decoded: Decoded): boolean {
 }
 
 function reason(error: Error): string {
-  return cleanText(error.message !== '' ? error.message : String((error as { code?: unknown }).code ?? error.name))
+  return cleanText(error.message !== '' ? error.message : String(recordOf(error)['code'] ?? error.name))
 }
