@@ -1,14 +1,14 @@
 /**
- * Finds packed identifiers that are on many rows, by Misra and Gries over flat arrays: it counts every identifier of every
- * row, and a Map of strings would allocate one for each. Every value on more than 1/size of all is kept; counts are never too
- * high, except for two identifiers that share 64 bits.
+ * Finds packed identifiers that are on many rows, by the algorithm of Misra and Gries. Uses flat arrays, because a Map would allocate a
+ * string for every identifier of every row. Keeps each value that is more than 1/size of all values. Counts may be too low, and too
+ * high only if two identifiers share 64 bits.
  */
 import type { PackedIdentifier } from '../model/record.ts'
 
 export class FrequentDigests {
   readonly #size: number
   readonly #mask: number
-  /** Two words of a digest for each slot; a count of 0 is a free slot. */
+  /** 64 bits of the identifier for each slot: high and low half. A slot with a count of 0 is free. */
   #words: Uint32Array
   #counts: Uint32Array
   #kept = 0
@@ -22,7 +22,7 @@ export class FrequentDigests {
     this.#counts = new Uint32Array(size * 2)
   }
 
-  /** Makes `add` return `item` for the value that `entries` lists under this name. */
+  /** Watches a value by its name in `entries`: `add` returns `item` for it. */
   watch(name: string, item: number): void {
     const low = Number.parseInt(name.slice(8), 16)
     const others = this.#watched.get(low) ?? []
@@ -32,7 +32,7 @@ export class FrequentDigests {
   /** Counts one identifier; returns its item if it is watched, else -1. */
   add(identifier: PackedIdentifier): number {
     const length = identifier.length
-    // Eight bytes of a digest identify it well enough; the one plain kind is folded whole.
+    // Eight bytes of a digest are enough. An identifier that is not a digest (`partner_user_id`) is hashed to 64 bits.
     let high = identifier[0] ?? 0
     let low = 0
     if (length === 33) {
@@ -54,7 +54,7 @@ export class FrequentDigests {
     return this.#watched.get(low)?.find((one) => one.high === high)?.item ?? -1
   }
 
-  /** Returns names, 16 hex digits of the digest, with their counts. */
+  /** Returns the kept values with their counts. The name of a value is 16 hex digits. */
   entries(): [name: string, count: number][] {
     const entries: [string, number][] = []
     for (const [slot, count] of this.#counts.entries()) {
@@ -88,7 +88,7 @@ export class FrequentDigests {
     this.#kept++
   }
 
-  /** Subtracts one from every count and rebuilds the table without empty slots. */
+  /** Subtracts one from every count, and rebuilds the table without the values whose count is then 0. */
   #decrement(): void {
     const words = this.#words
     const counts = this.#counts

@@ -15,7 +15,7 @@ export const qualityCodes = {
   COLUMN_VANISHED: 'A column of the last run is no longer in the source.',
   GROUP_OF_ITSELF: 'Products whose item_group_id is their own id.',
   PERSONAL_COLUMN: 'An unmapped column contains card or bank account numbers. It is not used; remove it from the export.',
-  EMAIL_ROLE_SHARE: 'More than 1 % of the rows have an address of a role or an example.',
+  EMAIL_ROLE_SHARE: 'More than 1 % of the rows have a role address such as info@, or an example address.',
   MOST_CHANGED: 'More than half of the synced products changed since the last sync.',
   PRICE_MOVED: 'Prices moved by more than a percentage against what was synced (guards.max_price_change_percent, 50).',
   SANDBOX_REPLACED:

@@ -20,22 +20,22 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
     const [row] = await tx.query<
       Row<'plan', 'status' | 'state_version' | 'pipeline' | 'destination_id'> & {
         plan_version: string
-        wants_else: boolean
+        desired_changed: boolean
         snapshot_id: string
       }
     >(
       `select p.status, p.pipeline, p.destination_id, p.snapshot_id, p.state_version as plan_version, d.state_version,
-         coalesce((p.review ->> 'desiredVersion')::bigint <> d.desired_version, false) as wants_else
+         coalesce((p.review ->> 'desiredVersion')::bigint <> d.desired_version, false) as desired_changed
        from plan p join destination d on d.id = p.destination_id where p.id = $1 for update of p, d`,
       [planId],
     )
-    if (!row) throw new Error('the plan existed before this transaction')
+    if (!row) throw new Error(`plan ${planId} is not stored`)
     if (row.status === 'applied') return 'done'
     if (row.status === 'superseded') throw stale(planId, row.pipeline, 'a newer plan replaced it')
     if (row.status === 'ready') {
       if (row.plan_version !== row.state_version) throw stale(planId, row.pipeline, 'the synced state changed after it was made')
-      // It could send people who are missing by now, and the next run would have to delete them (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins).
-      if (row.wants_else) throw stale(planId, row.pipeline, 'a later read of the source changed the desired content')
+      // This plan could send people who are missing by now, and the next run would have to delete them (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins).
+      if (row.desired_changed) throw stale(planId, row.pipeline, 'a later read of the source changed the desired content')
       await tx.execute(
         `with stamped as (
            update remote m set desired_hash = decode(md5($2 || encode(e.record_key, 'hex')), 'hex')
@@ -65,7 +65,7 @@ export async function guardsOf(deps: EngineDeps, planId: string): Promise<readon
   return row?.guards ?? []
 }
 
-/** Derives the status from the counts after all requests have ended. */
+/** Marks the plan as applied if none of its entries is pending. Derives the run's status from the final counts. */
 export async function outcome(deps: EngineDeps, planId: string, guards: readonly GuardResult[]): Promise<Ending> {
   const counts = await planCounts(deps.db, planId)
   const [row] = await deps.db.query<
@@ -89,7 +89,7 @@ export async function outcome(deps: EngineDeps, planId: string, guards: readonly
   return { status: open > 0 ? 'partial' : 'succeeded', guards }
 }
 
-/** Pauses with their own code; any other pause is a refusal of the whole destination by the service. */
+/** Codes at the start of a pause's reason. With any other reason, the service refused the whole destination. */
 const pauseCodes = ['CREDENTIALS_REFUSED', 'SERVICE_UNREACHABLE'] as const
 
 function pauseError(paused: string, pipeline: string): RunError {

@@ -36,9 +36,9 @@ export interface EngineSettings {
   readonly leaseMs: number
   readonly heartbeatMs: number
   readonly httpTimeoutMs: number
-  /** Time for which bytes of an abandoned attempt may still arrive (docs/guarantees.md). */
+  /** Time during which an abandoned request may still reach the service (docs/guarantees.md). */
   readonly horizonMs: number
-  /** Time for which a read may still show the state before a write. */
+  /** Time during which the service may still return the state before a write. */
   readonly readLagMs: number
   readonly maxAttempts: number
   readonly backoffMinMs: number
@@ -46,7 +46,7 @@ export interface EngineSettings {
   readonly retryAfterCapMs: number
   /** Maximum number of parallel requests for one push of this process. */
   readonly concurrency: number
-  /** A queued run that no worker took in this time is skipped: no worker has its pipeline. */
+  /** Time after which a queued run is skipped, because no worker has its pipeline. */
   readonly unclaimedAfterMs: number
   /** Maximum request bytes in memory per push: claimed, in flight, or answered and not yet recorded. */
   readonly bytesInHand: number
@@ -55,8 +55,8 @@ export interface EngineSettings {
 }
 
 /**
- * Returns the settings of docs/guarantees.md. Three are shorter on loopback, where there is no network, gateway or replica before
- * the service: the horizon (docs/decisions/late-arrival-horizon.md), the lag of reads (docs/faults.md, C1) and the first backoff.
+ * Returns the settings of docs/guarantees.md. Four are shorter on loopback, where no network, gateway or replica is before the
+ * service: the horizon (docs/decisions/late-arrival-horizon.md), the lag of reads (docs/faults.md, C1), and both limits of the backoff.
  */
 export function engineSettings(serviceOrigin: string, concurrency = 64): EngineSettings {
   const local = URL.canParse(serviceOrigin) && isLoopback(new URL(serviceOrigin).hostname)

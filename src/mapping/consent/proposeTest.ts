@@ -6,9 +6,9 @@ import { consentMeaning, meaningOf, type Meaning } from './words.ts'
 
 export interface ProposedTest {
   readonly test: ConsentTest
-  /** True if every value is understood, some rows pass, and the name does not contradict itself. */
+  /** True if the name and the values leave no doubt about the test. */
   readonly certain: boolean
-  /** Values of the column, most frequent first; empty if they are dates or texts. */
+  /** Values of the column, most frequent first; empty if they are dates or texts, or may be personal data. */
   readonly seen: readonly SeenValue[]
 }
 
@@ -30,7 +30,7 @@ const opposites: readonly (readonly [string, string])[] = [
   ['abgemeldet', 'angemeldet'],
 ]
 
-/** Proposes the test. `name` is undefined for a column that is recognized by its values alone. */
+/** Proposes the test. `name` is undefined for a column that only its values identify. */
 export function proposeTest(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
   const all = values.seen
   if (all === undefined || values.mostlyDates) return ofDatesOrTexts(column, name, values)
@@ -41,21 +41,21 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
   const unknown = pick(undefined)
   const seen = all.every(({ value }) => isShowable(value)) ? all : []
   if (seen.length === 0 && all.length > 0) {
-    // Values that may name a person are not repeated; the words that say no are known.
+    // These values may be personal data, so the test contains only those that are known words for no.
     const no = pick(false)
     return { test: no.length > 0 && polarity !== 'out' ? { column, notValues: no } : { column, values: [''] }, certain: false, seen: [] }
   }
   if (yes.length > 0) return { test: { column, values: yes }, certain: unknown.length === 0, seen }
-  // For states such as lists and kinds of customers: all but those that say no.
+  // Values with an unknown meaning, such as customer types: proposes all of them, without those that mean no.
   if (unknown.length > 0 && polarity !== 'out') return { test: { column, values: unknown }, certain: false, seen }
   return { test: { column, values: oppositesOf(pick(false), polarity) }, certain: false, seen }
 }
 
-/** Returns true for a value that allows to reach the person, undefined for a value that says nothing. */
+/** Returns true if the value permits to reach the person, false if it forbids it, undefined if that is unclear. */
 function mayReach(value: string, polarity: ConsentName['polarity'], named: boolean): boolean | undefined {
   const meaning = named ? consentMeaning(value) : meaningOf(value)
   if (meaning === 'in') return true
-  // `inactive` in a column of opt-outs is not an opt-out, but no person is sent on a guess.
+  // Counts in an opt-out column too: `inactive` could mean that the opt-out is inactive, but a wrong guess would send the person.
   if (meaning === 'out') return false
   if (polarity === 'out') {
     if (meaning === 'no' || meaning === 'empty') return true
@@ -73,8 +73,8 @@ function mayReach(value: string, polarity: ConsentName['polarity'], named: boole
 function ofDatesOrTexts(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
   const flags = (values.seen ?? []).flatMap(({ value }) => (value !== '' && saysNo.has(consentMeaning(value)) ? [value] : []))
   if (name?.polarity === 'out') {
-    const stayed = flags.filter((value) => consentMeaning(value) !== 'out')
-    return { test: { column, values: ['', ...unique(stayed)] }, certain: values.mostlyDates || values.seen === undefined, seen: [] }
+    const passing = flags.filter((value) => consentMeaning(value) !== 'out')
+    return { test: { column, values: ['', ...unique(passing)] }, certain: values.mostlyDates || values.seen === undefined, seen: [] }
   }
   return { test: { column, notValues: ['', ...unique(flags)] }, certain: values.mostlyDates && name?.polarity === 'in', seen: [] }
 }
@@ -96,7 +96,7 @@ function unique(values: readonly string[]): readonly string[] {
   return [...new Map(values.map((value) => [value.toLowerCase(), value] as const)).values()]
 }
 
-/** Returns true if a value passes the test; dates are not compared here. */
+/** Returns true if a value passes `values` or `notValues` of the test. Ignores `before` and `after`. */
 export function passesTest({ values, notValues }: ConsentTest, value: string): boolean {
   const lower = value.toLowerCase()
   if (values !== undefined) return values.some((one) => one.toLowerCase() === lower)

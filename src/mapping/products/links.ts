@@ -1,6 +1,6 @@
 /**
- * Parses addresses in products. Strict on purpose: a browser corrects errors, but ads pay for every click (docs/inputs.md,
- * cases 81 to 86).
+ * Parses addresses in products. Rejects errors that a browser would correct, because the merchant pays for every click on a wrong
+ * address (docs/inputs.md, cases 81 to 86).
  */
 
 export type LinkResult = { readonly link: string; readonly toAscii: boolean; readonly http: boolean } | { readonly invalid: string }
@@ -46,7 +46,7 @@ export type ImageResult =
   | { readonly link: string; readonly http: boolean; readonly encoded: boolean; readonly typeKnown: boolean }
   | { readonly invalid: string }
 
-/** Parses an image address. Encodes spaces and commas (the list is joined by commas); the path's ending gives the type. */
+/** Parses an image address. Encodes spaces, and commas, which separate the addresses of a list. `typeKnown`: the path ends with an accepted image type. */
 export function parseImage(text: string): ImageResult {
   const encodedText = text.includes(' ') || text.includes(',') ? text.replace(/ /g, '%20').replace(/,/g, '%2C') : text
   const parsed = parseLink(encodedText)
@@ -56,7 +56,7 @@ export function parseImage(text: string): ImageResult {
   return { link: parsed.link, http: parsed.http, encoded: encodedText !== text, typeKnown: imageTypes.test(path) }
 }
 
-/** Splits a comma-joined list only where another address begins (docs/inputs.md, case 171). */
+/** Splits a list at commas and spaces, but only where another address begins (docs/inputs.md, case 171). */
 export function splitImages(text: string): string[] {
   return text.split(/\s*,\s*(?=https?:\/\/)|\s+(?=https?:\/\/)/i)
 }

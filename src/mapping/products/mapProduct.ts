@@ -30,7 +30,7 @@ export function mapProduct(row: Row, binding: ProductBinding, rules: ProductRule
   }
 }
 
-/** Readers of the fields. Only a rejected row is read field by field, to find all its faults. */
+/** Readers of the fields that can reject a row. Used only for a rejected row, to find all its faults. */
 const fieldReaders: readonly ((row: ProductRow) => unknown)[] = [
   idOf,
   titleOf,
@@ -65,7 +65,7 @@ function faultOf(error: unknown): Fault {
   return { code: error.code, field: error.field, message: `${error.field} ${error.message}`, hint: hintOf(error.code) }
 }
 
-/** Returns the key of a row that is rejected for another reason; undefined if its id is not valid. */
+/** Returns the key of a row that `mapProduct` could not map because a transform failed; undefined if its id is not valid. */
 export function productKey(row: Row, binding: ProductBinding, rules: ProductRules): Uint8Array | undefined {
   try {
     return Buffer.from(idOf(new ProductRow(row, binding, rules)))

@@ -51,11 +51,11 @@ export const words: Readonly<Record<'availability' | 'condition' | 'gender' | 'a
   gender: new Set(['female', 'male', 'unisex']),
   age_group: new Set(['adult', 'all ages', 'teen', 'kids', 'toddler', 'infant', 'newborn']),
 }
-/** Placeholders also in custom labels, which are words of the merchant: `test` is a label. */
+/** Placeholders in custom labels. Fewer than in other fields, because a merchant may use a word such as `test` as a label. */
 export const absentLabel = new Set(['n/a', 'na', 'none', 'null', 'undefined', 'nil', 'nan', '-', '--', '—', '.', '?', '#n/a', 'tbd', 'tba'])
 export const absent = new Set([...absentLabel, 'test', 'todo', 'dummy', 'placeholder', '???', '...'])
 export const absentBrand = new Set([...absent, 'unknown', 'no brand', 'unbranded', 'generic brand', 'does not apply'])
-/** Errors and number forms that a spreadsheet writes into ids and numbers (docs/inputs.md, case 30). */
+/** Matches error values, exponents and dates that a spreadsheet wrote in place of an id or a number (docs/inputs.md, case 30). */
 export const spreadsheet =
   /^(?:\d(?:[.,]\d+)?[eE]\+\d+|#+|#(?:N\/A|REF!|VALUE!|DIV\/0!|NAME\?|NUM!|NULL!)|\d{1,2}-(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))$/
 /** First levels of the product taxonomy (English). */

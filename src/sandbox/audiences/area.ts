@@ -1,4 +1,4 @@
-/** The audiences area (spec 2.3, 4.3; docs/spec-notes.md#audience-uploads), and the control API's view of members. */
+/** Defines the audiences area (spec 2.3, 4.3; docs/spec-notes.md#audience-uploads), and the control API's endpoint of members. */
 import { createHash } from 'node:crypto'
 import { ControlText, defineArea } from '../area.ts'
 import { isoSeconds } from '../timestamps.ts'
@@ -48,7 +48,7 @@ export const audiencesArea = defineArea<AudienceState>({
   },
 })
 
-/** SHA-256 over all lines `type TAB value LF` in force, sorted bytewise. */
+/** Returns the SHA-256 of the lines `type TAB value LF` of all identifiers in force, sorted bytewise. */
 export function membersDigest(audience: Audience, nowS: number): string {
   const digest = createHash('sha256')
   eachLine(

@@ -1,9 +1,9 @@
 /**
- * The members of one audience or list: identifiers with their times, and which of them belong to one user.
+ * Stores the identifiers of one audience or list with their times, and which of them belong to one user.
  *
- * Compact, because ten million of them must fit (docs/benchmarks.md): records of 48 bytes in chunks of 65,536, found through
- * an open-addressing index over the digest's first bytes; no object per identifier. The identifiers of one user form a
- * circle of records. Times are seconds since 1970.
+ * Compact, because ten million identifiers must fit in memory (docs/benchmarks.md): each is a record of 48 bytes, not an object.
+ * A chunk has 65,536 records. A hash table with open addressing finds a record by the first bytes of its digest. The records of one
+ * user form a circular list. Times are seconds since 1970.
  */
 import { hash } from 'node:crypto'
 import { userIdentifiers } from '../../service/contract/resources.ts'
@@ -11,6 +11,7 @@ import { userIdentifiers } from '../../service/contract/resources.ts'
 export const IDENTIFIER_TYPES = userIdentifiers
 export type IdentifierType = (typeof IDENTIFIER_TYPES)[number]
 
+// Bytes of a record, and offsets of its fields after the 32 bytes of the digest.
 const RECORD = 48
 const CHUNK_BITS = 16
 const CHUNK = 1 << CHUNK_BITS
@@ -18,7 +19,7 @@ const TYPE = 32
 const EFFECTIVE = 36
 const EXPIRES = 40
 const NEXT = 44
-/** Set in the type byte of a record whose identifier was removed; the record is used again when it comes back. */
+/** Bit of the type byte: the identifier was removed. Its record is used again if the identifier is added again. */
 const GONE = 0x80
 /** Ten million identifiers need 16.7 million slots at this load. */
 const MAX_LOAD = 0.7
@@ -42,22 +43,22 @@ export class Memberships {
   #records = 0
   #live = 0
   #index = new Uint32Array(1024)
-  /** Plain values of `partner_user_id`, by record: their record holds the SHA-256 only. */
+  /** Record → plain value of a `partner_user_id`, of which the record contains only the SHA-256. */
   #plain = new Map<number, string>()
 
-  /** Identifiers held, those out of force included. */
+  /** Number of identifiers, in force or not. */
   get size(): number {
     return this.#live
   }
 
-  /** Number of the record of an identifier, or -1. `key` from `keyOf`. */
+  /** Returns the record number of an identifier, or -1. `key` comes from `keyOf`. */
   find(type: number, key: Buffer): number {
     const slot = this.#slot(type, key)
     const record = (this.#index[slot] ?? 0) - 1
     return record >= 0 && (this.#chunk(record)[this.#at(record) + TYPE] ?? 0) < GONE ? record : -1
   }
 
-  /** Adds an identifier, or changes its times. `plain` only for `partner_user_id`. */
+  /** Adds an identifier, or changes its times. Returns its record number. `plain`: value of a `partner_user_id`. */
   put(type: number, key: Buffer, times: { readonly effectiveAt: number; readonly expiresAt: number }, plain?: string): number {
     let slot = this.#slot(type, key)
     let record = (this.#index[slot] ?? 0) - 1
@@ -82,7 +83,7 @@ export class Memberships {
     return record
   }
 
-  /** Makes two identifiers belong to one user; nothing happens when they do. */
+  /** Merges the users of two identifiers. */
   join(a: number, b: number): void {
     if (a === b) return
     for (let record = this.#next(a); record !== a; record = this.#next(record)) if (record === b) return
@@ -91,7 +92,7 @@ export class Memberships {
     this.#setNext(b, nextOfA)
   }
 
-  /** Removes the whole user that an identifier belongs to. Answers how many identifiers went. */
+  /** Removes all identifiers of the user that the record belongs to. Returns their number. */
   removeUser(record: number): number {
     let removed = 0
     let current = record
@@ -104,7 +105,7 @@ export class Memberships {
     return removed
   }
 
-  /** Removes one identifier and leaves the user's others. */
+  /** Removes one identifier and keeps the others of its user. */
   removeOne(record: number): void {
     let before = record
     while (this.#next(before) !== record) before = this.#next(before)
@@ -112,7 +113,7 @@ export class Memberships {
     this.#drop(record)
   }
 
-  /** Counts the users of the identifiers in force at `now`, and the identifiers of each type. */
+  /** Counts the identifiers in force at `now` by type, and the users who have one. */
   count(now: number): { members: number; identifiers: Record<IdentifierType, number> } {
     const identifiers: Record<IdentifierType, number> = {
       email: 0,
@@ -140,8 +141,8 @@ export class Memberships {
   }
 
   /**
-   * Numbers of the records in force at `now`, sorted bytewise by type and value: four bytes a record,
-   * because the digest's bytes order as its hex text does.
+   * Returns the records in force at `now`, sorted bytewise by type and value. Needs four bytes per record: digests are compared as
+   * bytes, which have the same order as their hex texts.
    */
   sortedInForce(now: number): Uint32Array {
     const found = new Uint32Array(this.#records)
@@ -164,7 +165,7 @@ export class Memberships {
     return copy
   }
 
-  /** For a file: what `fromSaved` makes the same members of. The index is not in it. */
+  /** Returns the content for a file, without the index. `fromSaved` restores it. */
   save(): { readonly plain: SavedMemberships; readonly bytes: readonly Uint8Array[] } {
     const bytes = this.#chunks.map((chunk, at) => chunk.subarray(0, Math.min(CHUNK, this.#records - at * CHUNK) * RECORD))
     return { plain: { records: this.#records, live: this.#live, plain: this.#plain }, bytes }
@@ -223,7 +224,7 @@ export class Memberships {
     this.#live--
   }
 
-  /** Slot of the identifier, or the free slot where it would stand. A digest is random: its bytes are the hash. */
+  /** Returns the slot of the identifier, or the free slot for it. Digests are random, so their first bytes are the hash. */
   #slot(type: number, key: Buffer): number {
     const mask = this.#index.length - 1
     let slot = ((key.readUInt32LE(0) ^ Math.imul(type + 1, 0x9e3779b1)) >>> 0) & mask
@@ -244,6 +245,7 @@ export class Memberships {
     const chunk = this.#chunk(record)
     const at = this.#at(record)
     key.copy(chunk, at, 0, 32)
+    // No type yet: `put` writes it.
     chunk[at + TYPE] = GONE | 0x7f
     return record
   }
@@ -271,7 +273,7 @@ export class Memberships {
   }
 
   #chunk(record: number): Buffer {
-    // Every record number was handed out by #append, which made its chunk.
+    // Every record number comes from #append, which created its chunk.
     return this.#chunks[record >> CHUNK_BITS] as Buffer
   }
 
@@ -280,12 +282,12 @@ export class Memberships {
   }
 }
 
-/** The 32 bytes an identifier is kept under. */
+/** Returns the 32 bytes that an identifier is stored under: the digest, or the SHA-256 of a `partner_user_id`. */
 export function keyOf(type: number, value: string): Buffer {
   return IDENTIFIER_TYPES[type] === 'partner_user_id' ? Buffer.from(hash('sha256', value), 'hex') : Buffer.from(value, 'hex')
 }
 
-/** Hands out the text of everything in force, a line an identifier, sorted; in pieces, so that no text holds ten million lines. */
+/** Passes the lines of all identifiers in force to `sink`, sorted, in pieces of about 65,536 characters, because one text of ten million lines is too long. */
 export function eachLine(memberships: Memberships, now: number, line: (member: Member) => string, sink: (text: string) => void): void {
   let text = ''
   for (const record of memberships.sortedInForce(now)) {
@@ -298,5 +300,5 @@ export function eachLine(memberships: Memberships, now: number, line: (member: M
   sink(text)
 }
 
-/** Order of the type names as text. */
+/** Position of each type in the order of the type names. */
 const TYPE_RANK = IDENTIFIER_TYPES.map((type) => [...IDENTIFIER_TYPES].sort().indexOf(type))

@@ -14,37 +14,37 @@ export type User = Readonly<Record<string, readonly string[]>>
 export interface Operation {
   readonly type: 'Update' | 'Delete'
   readonly users: readonly User[]
-  /** As asked for; undefined when left to the default. */
+  /** As requested, in seconds since 1970; undefined for the default. */
   readonly effectiveAt: number | undefined
   readonly expiresAt: number | undefined
-  /** Number of its first user in the request. */
+  /** Index of its first user among all users of the request. */
   readonly firstUser: number
 }
 
 export interface UserList {
   readonly memberships: Memberships
   readonly kind: 'audience' | 'do-not-reach'
-  /** In force on the account's do-not-reach list: its people must not be added (docs/sandbox.md). */
+  /** Members of the account's do-not-reach lists. An upload that adds one of them breaks a rule (docs/sandbox.md). */
   readonly suppressed: readonly Memberships[]
   /** Fields of every echoed operation. */
   readonly echo: Readonly<Record<string, string>>
 }
 
-/** Months that a membership lasts where none are asked for; a do-not-reach list takes no more (docs/spec-notes.md#audience-uploads). */
+/** Months that a membership lasts by default; the maximum for a do-not-reach list (docs/spec-notes.md#audience-uploads). */
 export const DEFAULT_MONTHS = 13
 /** Number of each identifier type in the records of memberships. */
 export const TYPE_NUMBER: ReadonlyMap<string, number> = new Map(IDENTIFIER_TYPES.map((type, index) => [type, index]))
 const LIST_TYPES: readonly string[] = doNotReachIdentifiers
 const HEX = /^[0-9a-f]{64}$/
 const ANY_HEX = /^[0-9a-fA-F]{64}$/
-/** Digests of the empty text and of placeholders: their sender hashed junk. */
+/** Digests of the empty text and of placeholders: the client hashed a value that is not an identifier. */
 const JUNK: ReadonlySet<string> = new Set(
   ['', ' ', 'null', 'undefined', 'none', 'n/a', 'na', 'unknown', '0', '-', 'nan', 'test', 'test@test.com'].map((text) =>
     hash('sha256', text),
   ),
 )
 
-/** One error list an operation, empty where it is right; a wrong operation is undefined. */
+/** Returns the operations, undefined for a wrong one. Appends to `errors` one list for each operation, empty for a correct one. */
 export function readOperations(call: UsersCall, list: UserList, errors: AdsError[][]): (Operation | undefined)[] {
   const nowS = Math.floor(call.now / 1000)
   let firstUser = 0
@@ -85,7 +85,7 @@ function readOperation(
   if (!Array.isArray(users) || users.length === 0) return void errors.push(invalidParameter('users', 'array of at least one user', ''))
   for (const user of users as unknown[]) checkUser(call, list, user, errors)
   if (type !== 'Update' && type !== 'Delete') return undefined
-  // checkUser saw each of them.
+  // checkUser checked each of them.
   return { type, users: users as User[], effectiveAt, expiresAt, firstUser }
 }
 
@@ -113,7 +113,7 @@ function checkTimes(
     errors.push(invalidParameter('expires_at', 'time under 13 months ahead', isoSeconds(expiresAt * 1000)))
 }
 
-/** Hot: 2,500 users and more a request. Errors are rare, so the checks come first and the words after. */
+/** Checks one user. Runs for 2,500 users and more per request, so a valid value takes the shortest path. */
 function checkUser(call: UsersCall, list: UserList, user: unknown, errors: AdsError[]): void {
   if (!isObject(user)) return void errors.push(invalidParameter('users', 'array of objects', ''))
   let count = 0
@@ -121,12 +121,12 @@ function checkUser(call: UsersCall, list: UserList, user: unknown, errors: AdsEr
     const number = TYPE_NUMBER.get(type)
     const values = user[type]
     if (number === undefined || (list.kind === 'do-not-reach' && !LIST_TYPES.includes(type))) {
-      noteRaw(call, values)
+      reportRawIdentifier(call, values)
       errors.push(unknownField(type))
       continue
     }
     if (!Array.isArray(values)) {
-      noteRaw(call, values)
+      reportRawIdentifier(call, values)
       errors.push(invalidParameter(type, 'array of strings', ''))
       continue
     }
@@ -144,7 +144,10 @@ function checkUser(call: UsersCall, list: UserList, user: unknown, errors: AdsEr
   if (count === 0) errors.push(invalidParameter('users', 'users with at least one identifier', ''))
 }
 
-/** Upper-case hex is taken (docs/spec-notes.md#audience-uploads 'Hash case') and reported; anything else is no digest. The value itself is never repeated. */
+/**
+ * Reports a value that is not a lower-case digest. Accepts it in upper case (docs/spec-notes.md#audience-uploads 'Hash case'); anything
+ * else is an error. No message contains the value.
+ */
 function checkOddValue(call: UsersCall, type: string, value: unknown, errors: AdsError[]): void {
   call.world.violation('digest_not_64_lower_hex', `${type} is not 64 lower-case hex digits`)
   if (typeof value === 'string' && ANY_HEX.test(value)) return
@@ -153,11 +156,11 @@ function checkOddValue(call: UsersCall, type: string, value: unknown, errors: Ad
   errors.push({ ...invalidParameter(type, 'SHA-256 in hex', ''), message: `Expected SHA-256 in hex for ${type}` })
 }
 
-/** Returns true for a clear identifier in a field that takes none. */
-function noteRaw(call: UsersCall, value: unknown): void {
+/** Reports a raw email or phone number in a field that is not accepted or not a list. */
+function reportRawIdentifier(call: UsersCall, value: unknown): void {
   const texts = Array.isArray(value) ? (value as unknown[]) : [value]
   if (texts.some((text) => typeof text === 'string' && (looksLikeEmail(text) || looksLikePhone(text))))
-    call.world.violation('raw_identifier', 'a field that is none of the identifiers looks like an email or phone')
+    call.world.violation('raw_identifier', 'a field that is not accepted or not a list looks like an email or phone')
 }
 
 function time(value: unknown, name: string, errors: AdsError[]): number | undefined {

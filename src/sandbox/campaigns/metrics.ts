@@ -1,7 +1,8 @@
-/** Metrics of each group, with their share of an hour's impressions; null where a group holds objects. */
+/** Lists the metrics of each metric group, and how their values derive from the impressions. */
 
 export interface Metric {
   readonly name: string
+  /** Factor by which an hour's impressions are multiplied; null for a metric of objects, which the sandbox leaves empty. */
   readonly share: number | null
 }
 

@@ -1,4 +1,7 @@
-/** A post as the advertising interface prints it (spec 2.4 created post). Ids are exact integers beside their texts (docs/spec-notes.md#echoes-and-cursors 'int64'). */
+/**
+ * Renders posts in the form of the ads API (spec 2.4 created post). Each id is both an exact integer and a text
+ * (docs/spec-notes.md#echoes-and-cursors 'int64').
+ */
 import type { World } from '../area.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { entitiesOf } from './entities.ts'
@@ -6,7 +9,7 @@ import type { Post, PostsState, WaitingPost } from './state.ts'
 
 export interface ViewOptions {
   readonly trimUser: boolean
-  /** Adds what only reads and `tweet_mode=extended` show. */
+  /** Adds the fields that only reads and `tweet_mode=extended` return. */
   readonly extended: boolean
 }
 
@@ -39,7 +42,7 @@ export function createdPostWire(world: World, state: PostsState, post: Post, opt
   }
 }
 
-/** A post fetched later carries more (spec 2.4). */
+/** Renders a post as reads return it: with more fields than the answer to its creation (spec 2.4). */
 export function fetchedPostWire(world: World, state: PostsState, post: Post, trimUser: boolean): Record<string, unknown> {
   return {
     ...createdPostWire(world, state, post, { trimUser, extended: true }),
@@ -54,7 +57,7 @@ export function fetchedPostWire(world: World, state: PostsState, post: Post, tri
   }
 }
 
-/** A waiting post in the list of all posts. */
+/** Renders a draft or scheduled post for the list of all posts. */
 export function waitingPostView(world: World, state: PostsState, waiting: WaitingPost, trimUser: boolean): Record<string, unknown> {
   const text = waiting.text ?? ''
   return {
@@ -93,7 +96,7 @@ export function waitingPostView(world: World, state: PostsState, waiting: Waitin
   }
 }
 
-/** A scheduled or drafted post as its own endpoints print it (docs/spec-notes.md#endpoints). */
+/** Renders a draft or scheduled post for its own endpoints (docs/spec-notes.md#endpoints). */
 export function waitingWire(waiting: WaitingPost): Record<string, unknown> {
   const { account_id: _account, scheduled_at, scheduled_status, completed_at, tweet_id, ...shared } = waiting
   const own = { ...shared, id: BigInt(waiting.id), id_str: waiting.id }
@@ -103,17 +106,17 @@ export function waitingWire(waiting: WaitingPost): Record<string, unknown> {
 function userWire(world: World, state: PostsState, id: string, trim: boolean): Record<string, unknown> {
   const ids = { id: BigInt(id), id_str: id }
   if (trim) return ids
-  const signedUp = world.users.get(id)
-  const known = state.users.get(id)
+  const account = world.users.get(id)
+  const profile = state.users.get(id)
   return {
     ...ids,
-    name: signedUp?.name ?? known?.['name'] ?? '',
-    screen_name: signedUp?.screenName ?? known?.['username'] ?? '',
-    location: known?.['location'] ?? null,
-    description: known?.['description'] ?? null,
-    url: known?.['url'] ?? null,
+    name: account?.name ?? profile?.['name'] ?? '',
+    screen_name: account?.screenName ?? profile?.['username'] ?? '',
+    location: profile?.['location'] ?? null,
+    description: profile?.['description'] ?? null,
+    url: profile?.['url'] ?? null,
     protected: false,
-    verified: known?.['verified'] ?? false,
+    verified: profile?.['verified'] ?? false,
   }
 }
 

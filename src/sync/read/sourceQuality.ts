@@ -1,6 +1,6 @@
 /**
- * Checks a whole source rather than a row (docs/inputs.md): too many rows with one fault reject the file; doubtful content
- * withholds the run or becomes a warning. Bounded memory; one instance per source.
+ * Checks each source as a whole (docs/inputs.md). Rejects a file of which a spreadsheet damaged too many rows, or that has emails and
+ * phone numbers in each other's columns. Reports other doubts as warnings, which may withhold the run.
  */
 import { RunError } from '../../errors.ts'
 import type { QualityFigures, SourceFacts } from '../../formats/rows.ts'
@@ -20,7 +20,7 @@ export interface SourceResult {
   /** Warnings counted row by row, by code and field. */
   readonly counted: readonly WarningSummary[]
   readonly figures: QualityFigures
-  /** Codes of notes that skipped rows may need: only a full read can decide. */
+  /** Codes of notes that cannot be decided without reading the unchanged rows too. */
   readonly doubts: readonly string[]
 }
 
@@ -28,7 +28,7 @@ export interface SourceQuality {
   /** Returns the number of the row's feature set (mapping/rowStatistics.ts). */
   readonly add: (row: Row, mapped: Mapped) => number
   /**
-   * Ends the source. `known`: row statistics of known rows, which were not mapped.
+   * Finishes the source. `known`: counts of unchanged rows, which were not mapped, by feature set.
    *
    * @throws RunError FILE_SPREADSHEET_DAMAGE, FILE_MAPPING
    */
@@ -60,12 +60,12 @@ export function watchMapper(mapper: RecordMapper, statistics: QualityStatistics 
       return mapped
     },
     featureSet: () => featureSet,
-    finish: (...given) => withUnread(quality.finish(...given), mapper.unread?.()),
+    finish: (...given) => addUnreadWarnings(quality.finish(...given), mapper.unread?.()),
   }
 }
 
-/** Adds the columns of emails and phone numbers that no setting reads, with the setting to write. */
-function withUnread(result: SourceResult, unread: UnreadReport | undefined): SourceResult {
+/** Adds a warning for each column of emails or phone numbers that no setting reads. The hint is a `map:` that reads them too. */
+function addUnreadWarnings(result: SourceResult, unread: UnreadReport | undefined): SourceResult {
   if (unread === undefined) return result
   const found = unread.identifiers.map(({ column, message, count, lines }) => ({
     code: 'IDENTIFIER_UNMAPPED',
@@ -80,14 +80,14 @@ function withUnread(result: SourceResult, unread: UnreadReport | undefined): Sou
 
 const consentCodes: readonly string[] = ['CONSENT_UNMAPPED', 'LEFT_UNMAPPED', 'CONSENT_UNKNOWN']
 
-/** Adds the values of the column, and the `consent:` line for this file. */
+/** Adds to a note about consent the values of its column, and as hint the `consent:` setting for this file. Returns other notes unchanged. */
 export function withConsentHint<Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(note: Note, unread: UnreadReport): Note {
   if (!consentCodes.includes(note.code)) return note
   const seen = note.code === 'CONSENT_UNKNOWN' ? '' : unread.seen(note.field)
   const hint =
     unread.consentHint ??
     (note.code === 'CONSENT_UNKNOWN'
-      ? `export the file again with that column; or, where every person in it agreed: consent: none`
+      ? 'export the file again with that column, or set consent: none if every person in it agreed'
       : undefined)
   return {
     ...note,
@@ -120,7 +120,9 @@ function createSourceQuality(statistics: QualityStatistics, previous: SourceFact
       const dropped = warnings.some(({ code, message }) => code === 'IDENTIFIER_DROPPED' && isMisplaced(message))
       const items = personal
         .look(row)
-        .map(([column, what]) => statistics.featureSets.item(personalCode, column, `the column "${column}" holds what looks like ${what}`))
+        .map(([column, what]) =>
+          statistics.featureSets.item(personalCode, column, `the column "${column}" contains what looks like ${what}`),
+        )
         .filter((item) => item >= 0)
       return quality.add(mapped, items, dropped ? feature.misplaced : 0)
     },
@@ -155,17 +157,18 @@ function createSourceQuality(statistics: QualityStatistics, previous: SourceFact
       const roles = items.filter(({ code }) => code === 'EMAIL_ROLE')
       const withRole = roles.reduce((sum, { count }) => sum + count, 0)
       if (total >= checkedFrom && withRole > total * roleShare)
-        report('EMAIL_ROLE_SHARE', 'email', `${withRole} of ${total} rows have an address of a role or an example`, withRole, [
+        report('EMAIL_ROLE_SHARE', 'email', `${withRole} of ${total} rows have a role or example address`, withRole, [
           Math.min(...roles.map(({ lines }) => lines[0] ?? Infinity)),
         ])
-      for (const column of vanished(facts, previous)) report('COLUMN_VANISHED', column, `the column "${column}" was there last time`, 1)
+      for (const column of vanishedColumns(facts, previous))
+        report('COLUMN_VANISHED', column, `the column "${column}" is missing, the last read had it`, 1)
       const figures = {
         members,
         filled,
         ...(found.brand === '' ? {} : { brand: found.brand }),
         ...(found.group === '' ? {} : { group: found.group }),
       }
-      for (const [kind, before, now] of fallen(previous?.quality, figures))
+      for (const [kind, before, now] of fallenFillRates(previous?.quality, figures))
         report('FILL_RATE_FELL', kind, `${now} % of the members have ${kind}, last time ${before} %`, 1)
       const counted = items.flatMap((item) =>
         item.code === personalCode
@@ -183,13 +186,14 @@ function isMisplaced(message: string): boolean {
   return message.includes(looksLikeEmail) || message.includes(looksLikePhone)
 }
 
-/** Returns missing columns of tables; items of XML and JSON omit empty ones. */
-function vanished(facts: SourceFacts, previous: SourceFacts | undefined): string[] {
+/** Returns columns that the last read had and this one lacks, at most 20. Only for tables: items of XML and JSON omit empty fields. */
+function vanishedColumns(facts: SourceFacts, previous: SourceFacts | undefined): string[] {
   if (previous === undefined || !['csv', 'tsv', 'xlsx', 'sql'].includes(facts.format)) return []
   return previous.columns.filter((column) => !facts.columns.includes(column)).slice(0, 20)
 }
 
-function fallen(before: QualityFigures | undefined, now: QualityFigures): [kind: string, before: number, now: number][] {
+/** Returns the identifier types whose fill rate fell by more than `fillFall`, with the percentages before and now. */
+function fallenFillRates(before: QualityFigures | undefined, now: QualityFigures): [kind: string, before: number, now: number][] {
   if (before === undefined || before.members < checkedFrom || now.members < checkedFrom) return []
   return Object.entries(before.filled).flatMap(([kind, count]): [string, number, number][] => {
     const was = Math.round((count / before.members) * 100)

@@ -16,7 +16,7 @@ test('unread columns share one line, except those with a suggestion and those al
     unknown('titel', '; did you mean title?'),
     unknown('Newsletter'),
     unknown('Tags\u001b[2J'),
-    { code: 'COLUMN_VANISHED', field: 'Phone', message: 'the column "Phone" was there last time', count: 1, lines: [] },
+    { code: 'COLUMN_VANISHED', field: 'Phone', message: 'the column "Phone" is missing, the last read had it', count: 1, lines: [] },
   ]
   expect(noteLines(notes)).toEqual([
     'note  CONSENT_UNMAPPED  1 ×  Newsletter is not read   line 1',

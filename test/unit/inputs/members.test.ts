@@ -383,7 +383,7 @@ describe('whole exports', () => {
     const { notes, members } = await crm(people(3, () => ({ [column]: value })))
     expect(members).toHaveLength(3)
     expect(notes).toEqual([
-      { code: 'PERSONAL_COLUMN', field: column, message: `the column "${column}" holds what looks like ${what}`, count: 1, lines: [] },
+      { code: 'PERSONAL_COLUMN', field: column, message: `the column "${column}" contains what looks like ${what}`, count: 1, lines: [] },
     ])
     expect(JSON.stringify(notes)).not.toContain(value)
   })
